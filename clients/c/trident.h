@@ -1,0 +1,151 @@
+/* Trident's client library: hand over an expression, get a callable at once, faster code is swapped in behind it.
+ *
+ *   trident_ctx *ctx;  trident_open(NULL, &ctx);
+ *   trident_kernel *k; trident_submit(ctx, "sin(x)*sin(x) + y", NULL, &k);
+ *   const void *in[] = {x, y}; void *out[] = {z};
+ *   trident_call(k, n, in, out, NULL);            // right from the first call, faster later
+ *   trident_close_kernel(k); trident_close(ctx);
+ *
+ * The callable is right at all times: the local interpreter first, then the daemon's baseline kernel, then its optimised
+ * one. A daemon that is slow, dead or absent costs speed, never an answer. The library never prints, never ends the
+ * process, never raises a signal, and is thread-safe unless a function says otherwise. */
+#ifndef TRIDENT_H
+#define TRIDENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TRIDENT_ABI_VERSION 1u
+#define TRIDENT_API __attribute__((visibility("default")))
+
+typedef struct trident_ctx trident_ctx;
+
+/* The first word of a kernel handle is the published entry; trident_call reads it. The rest is private. */
+typedef void (*trident_entry_fn)(const void *self, uint64_t n, const void *const *in, void *const *out,
+                                 const uint64_t *params);
+typedef struct trident_kernel {
+  trident_entry_fn entry; /* atomic: read it with trident_call only */
+} trident_kernel;
+
+typedef enum trident_status {
+  TRIDENT_OK = 0,
+  TRIDENT_E_INVALID = 1,  /* an argument is out of its documented range */
+  TRIDENT_E_SYNTAX = 2,   /* the text could not be parsed: trident_last_error() shows line and caret */
+  TRIDENT_E_TYPE = 3,     /* operand types do not fit */
+  TRIDENT_E_LIMIT = 4,    /* a documented limit was exceeded */
+  TRIDENT_E_MEMORY = 5,
+  TRIDENT_E_TIMEOUT = 6,  /* trident_wait: the tier was not reached in time */
+  TRIDENT_E_DAEMON = 7,   /* mode daemon: no daemon could be reached */
+  TRIDENT_E_UNSUPPORTED = 8
+} trident_status;
+
+typedef enum trident_mode {
+  TRIDENT_MODE_AUTO = 0,     /* daemon, else embedded engine if it can be loaded, else interpreter */
+  TRIDENT_MODE_DAEMON = 1,   /* trident_open fails when no daemon answers */
+  TRIDENT_MODE_EMBEDDED = 2, /* libtrident-engine.so in this process, no daemon */
+  TRIDENT_MODE_INTERP = 3    /* local interpreter only */
+} trident_mode;
+
+typedef enum trident_type { TRIDENT_F32 = 0, TRIDENT_F64 = 1, TRIDENT_I32 = 2, TRIDENT_I64 = 3 } trident_type;
+typedef enum trident_policy { TRIDENT_EXACT = 0, TRIDENT_BOUNDED = 1, TRIDENT_FAST = 2 } trident_policy;
+typedef enum trident_syntax {
+  TRIDENT_SYNTAX_AUTO = 0, TRIDENT_SYNTAX_INFIX = 1, TRIDENT_SYNTAX_SEXPR = 2, TRIDENT_SYNTAX_FPCORE = 3
+} trident_syntax;
+
+/* Every struct starts with its size, so that a newer library understands an older caller. Zero means default. */
+typedef struct trident_options {
+  uint32_t struct_size;      /* sizeof(trident_options) */
+  uint32_t mode;             /* enum trident_mode; environment TRIDENT_MODE overrides AUTO */
+  const char *socket_path;   /* NULL: TRIDENT_SOCKET, else $XDG_RUNTIME_DIR/trident/tridentd.sock, else /run/trident/tridentd.sock */
+  uint32_t connect_timeout_ms; /* mode DAEMON only; default 1000 */
+  uint32_t reserved;
+} trident_options;
+
+typedef struct trident_variable {
+  const char *name;
+  uint32_t type;             /* enum trident_type */
+  uint32_t scalar;           /* 1: a parameter, one value per call */
+  double lo, hi;             /* a promise about every value; lo = -inf and hi = inf: anything, NaN included */
+} trident_variable;
+
+typedef struct trident_submit_options {
+  uint32_t struct_size;      /* sizeof(trident_submit_options) */
+  uint32_t type;             /* of variables and literals that do not say: TRIDENT_F32 or TRIDENT_F64 (set it: 0 is F32) */
+  uint32_t policy;           /* enum trident_policy */
+  uint32_t syntax;           /* enum trident_syntax */
+  double k;                  /* bounded(k); 0 means 2 */
+  const trident_variable *variables; /* declared variables in order; others appear in order of first use */
+  uint32_t variable_count;
+  uint32_t elements_hint;    /* typical n of a call, for the judge; 0: 4096 */
+} trident_submit_options;
+
+typedef struct trident_kernel_info {
+  uint32_t struct_size;
+  uint32_t tier;             /* enum trident_tier of schemas/kernel_image.h: 0 interpreter, 1 baseline, 2 optimised */
+  uint32_t array_count, scalar_count, output_count;
+  uint32_t swaps;            /* how often the entry was replaced */
+  uint32_t done;             /* 1: the daemon will send nothing more for this kernel */
+  uint32_t isa;              /* enum trident_isa of the current entry, 0 for the interpreter */
+  double baseline_ns, optimised_ns; /* as measured by the daemon per call of elements_hint elements; 0: unknown */
+} trident_kernel_info;
+
+typedef struct trident_stats {
+  uint32_t struct_size;
+  uint32_t connected;        /* 1: a daemon is connected now */
+  uint64_t submitted, baseline_received, optimised_received, no_gain, errors, reconnects, rejected_images;
+} trident_stats;
+
+/* NULL options: mode AUTO. Never waits for a daemon except in mode DAEMON. */
+TRIDENT_API trident_status trident_open(const trident_options *options, trident_ctx **ctx);
+/* Waits for calls of the library's own thread only; kernels must have been closed. */
+TRIDENT_API void trident_close(trident_ctx *ctx);
+
+/* Parses and checks `text` (not kept) and returns a callable kernel; everything slow happens behind it. */
+TRIDENT_API trident_status trident_submit(trident_ctx *ctx, const char *text, const trident_submit_options *options,
+                                          trident_kernel **kernel);
+/* No call may be running. */
+TRIDENT_API void trident_close_kernel(trident_kernel *kernel);
+
+/* Index of a variable among the arrays (`in`) or the scalars (`params`), or of an output; -1: no such name. */
+TRIDENT_API int trident_array_index(const trident_kernel *kernel, const char *name);
+TRIDENT_API int trident_scalar_index(const trident_kernel *kernel, const char *name);
+TRIDENT_API int trident_output_index(const trident_kernel *kernel, const char *name);
+/* Names and types by index; NULL / -1 out of range. */
+TRIDENT_API const char *trident_array_name(const trident_kernel *kernel, uint32_t index);
+TRIDENT_API const char *trident_scalar_name(const trident_kernel *kernel, uint32_t index);
+TRIDENT_API int trident_array_type(const trident_kernel *kernel, uint32_t index);
+TRIDENT_API int trident_scalar_type(const trident_kernel *kernel, uint32_t index);
+TRIDENT_API int trident_output_type(const trident_kernel *kernel, uint32_t index);
+TRIDENT_API int trident_output_is_scalar(const trident_kernel *kernel, uint32_t index);
+
+/* Runs the kernel over n elements. in[i]: arrays in order; out[i]: arrays (or single elements for reductions) in order;
+ * params[i]: bits of scalar i in the low bytes of 8 (may be NULL when there are none). An output may be the same array
+ * as an input but not overlap one partly. Async-signal-safe. */
+static inline void trident_call(const trident_kernel *kernel, uint64_t n, const void *const *in, void *const *out,
+                                const uint64_t *params) {
+  trident_entry_fn entry = __atomic_load_n(&kernel->entry, __ATOMIC_ACQUIRE);
+  entry(kernel, n, in, out, params);
+}
+
+/* Blocks until the kernel has reached `tier` or nothing more will come (TRIDENT_OK), or the time is over. */
+TRIDENT_API trident_status trident_wait(trident_kernel *kernel, uint32_t tier, uint32_t timeout_ms);
+/* Called from the library's thread at each swap and at the end; set it before it matters; NULL switches off. */
+TRIDENT_API void trident_on_change(trident_kernel *kernel, void (*callback)(trident_kernel *, void *), void *user);
+
+TRIDENT_API trident_status trident_info(const trident_kernel *kernel, trident_kernel_info *info);
+TRIDENT_API trident_status trident_get_stats(trident_ctx *ctx, trident_stats *stats);
+/* The daemon's own counters as JSON, into buffer; TRIDENT_E_DAEMON when none is connected. */
+TRIDENT_API trident_status trident_daemon_stats(trident_ctx *ctx, char *buffer, size_t size, uint32_t timeout_ms);
+
+/* The last error of this thread, with file, line and caret where it is a text's fault. Never NULL. */
+TRIDENT_API const char *trident_last_error(void);
+TRIDENT_API uint32_t trident_abi_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+# One static library per module, one test executable per module: the build repeats the layers of tests/tidy/layers.txt.
+
+add_library(trident_flags INTERFACE)
+target_compile_options(trident_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wno-sign-conversion -Werror=switch-enum -Werror=return-type -fno-math-errno -ffp-contract=off>)
+target_include_directories(trident_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+
+set(TRIDENT_SANITIZE "" CACHE STRING "address, undefined, thread, or a comma-separated list")
+if(TRIDENT_SANITIZE)
+  target_compile_options(trident_flags INTERFACE -fsanitize=${TRIDENT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  target_link_options(trident_flags INTERFACE -fsanitize=${TRIDENT_SANITIZE})
+endif()
+
+# trident_module(jit/kir DEPS runtime/base jit/ir LIBS ...): the *.cpp of the folder (tests excluded) as library
+# trident_jit_kir; its *_test.cpp as one GoogleTest executable jit_kir_test, registered test by test.
+function(trident_module path)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
+  string(REPLACE "/" "_" name ${path})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path}/*.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  if(sources)
+    add_library(trident_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(trident_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_link_libraries(trident_${name} ${scope} trident_flags)
+  foreach(dep ${ARG_DEPS})
+    string(REPLACE "/" "_" dep_name ${dep})
+    target_link_libraries(trident_${name} ${scope} trident_${dep_name})
+  endforeach()
+  target_link_libraries(trident_${name} ${scope} ${ARG_LIBS})
+  if(tests)
+    trident_test(${name}_test SOURCES ${tests} DEPS ${path} ${ARG_TEST_DEPS} LIBS ${ARG_TEST_LIBS})
+  endif()
+endfunction()
+
+# trident_test(name SOURCES ... DEPS module... LIBS ... LABELS ...): one GoogleTest executable.
+function(trident_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  foreach(dep ${ARG_DEPS})
+    string(REPLACE "/" "_" dep_name ${dep})
+    target_link_libraries(${name} PRIVATE trident_${dep_name})
+  endforeach()
+  target_link_libraries(${name} PRIVATE trident_flags ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+endfunction()

@@ -1,0 +1,48 @@
+// kir -> machine code. A pure function of (kernel, target, variant); no global state, nothing is executed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jit/kir/kir.h"
+#include "runtime/base/result.h"
+
+namespace trident::codegen {
+
+enum class Isa : std::uint8_t { avx2, avx512, neon };
+std::string_view name_of(Isa isa);
+
+/// The shape of the loop, chosen by measurement among variants(). The same bits for every variant.
+struct Variant {
+  std::uint8_t vectors = 1;        ///< vectors of elements per loop iteration, interleaved by the scheduler (1..8)
+  bool schedule = true;            ///< list-schedule by latency; false: source order (the baseline tier)
+  bool non_temporal = false;       ///< stream stores past the caches (falls back to plain ones where misaligned)
+  std::uint16_t vector_bits = 0;   ///< 0: the widest of the ISA; AVX-512 also allows 256
+  friend bool operator==(const Variant&, const Variant&) = default;
+};
+
+/// Code and constants with no relocations: entry at byte 0 of `code`; `pool_offset` is a multiple of 64.
+struct MachineCode {
+  std::vector<std::byte> bytes;     ///< code, padding, pool
+  std::uint32_t code_size = 0;      ///< bytes of code from 0
+  std::uint32_t pool_offset = 0;
+  std::uint32_t frame_bytes = 0;    ///< stack that the kernel takes after its pushes
+  std::vector<std::byte> eh_frame;  ///< CIE + FDE + terminator; the FDE's pc_begin is relative (pcrel|sdata4) and assumes that eh_frame stands at eh_frame_distance bytes from the code's start
+  std::uint32_t eh_frame_distance = 0;
+  std::uint32_t spills = 0;         ///< values that went through the stack in the main loop
+  std::uint32_t loop_insts = 0;     ///< instructions of the main loop, for the port roof
+};
+
+/// Emits `kernel` (which must pass kir::check) for `isa`.
+/// Errors: Unsupported (an op that the ISA's emitter lacks), LimitExceeded (code too large).
+Result<MachineCode> emit(const kir::Kernel& kernel, Isa isa, const Variant& variant);
+
+/// The variants worth measuring for `kernel` on `isa`, most promising first; never empty.
+std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa);
+
+/// Disassembly, one instruction per line with its offset (Capstone).
+Result<std::string> disassemble(const MachineCode& code, Isa isa);
+
+}  // namespace trident::codegen

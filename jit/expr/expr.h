@@ -1,0 +1,127 @@
+// Front end 1: pure expressions over arrays. A DAG of scalar ops applied element by element, with several outputs,
+// reductions to scalars, scalar parameters, and declared ranges of the variables.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/ir/type.h"
+#include "jit/kir/kir.h"
+#include "jit/kir/math/math.h"
+#include "runtime/base/id.h"
+#include "runtime/base/result.h"
+
+namespace trident::expr {
+
+using ir::Type;
+
+enum class Op : std::uint8_t {
+#define X(id, Name, text, arity, signature, types, meaning) Name = id,
+#include "jit/expr/ops.def"
+#undef X
+};
+enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Reduce2, Diff };
+enum class Types : std::uint8_t { N, F, I, B, A };
+
+/// One row of ops.def.
+struct OpInfo {
+  std::string_view text;
+  std::uint8_t arity;
+  Signature signature;
+  Types types;
+  std::string_view meaning;
+};
+const OpInfo& info(Op op);
+inline constexpr std::uint32_t kOpCount = 0
+#define X(...) +1
+#include "jit/expr/ops.def"
+#undef X
+    ;
+
+struct NodeTag;
+/// Node number `index`; operands always have a smaller index than their user, so the graph is a DAG by construction.
+using NodeId = Id<NodeTag>;
+
+struct Node {
+  Op op = Op::Constant;
+  Type type = Type::f64;
+  NodeId a, b, c;
+  std::uint64_t imm = 0;  ///< Constant: bits of one lane; Variable: index; Powi: exponent (two's complement)
+};
+
+struct Variable {
+  std::string name;
+  Type type = Type::f64;
+  bool scalar = false;  ///< a parameter: one value per call instead of an array
+  /// The client's promise: every value lies in [lo, hi] and is not NaN, unless both ends are infinite, which means
+  /// anything, NaN included. Results for values outside are unspecified (but never a crash).
+  double lo = -std::numeric_limits<double>::infinity();
+  double hi = std::numeric_limits<double>::infinity();
+  [[nodiscard]] bool has_range() const {
+    return lo != -std::numeric_limits<double>::infinity() || hi != std::numeric_limits<double>::infinity();
+  }
+};
+
+struct Output {
+  std::string name;
+  NodeId node;
+};
+
+struct Expr {
+  std::vector<Node> nodes;
+  std::vector<Variable> variables;  ///< arrays and scalars, in the order of declaration
+  std::vector<Output> outputs;
+  [[nodiscard]] const Node& at(NodeId id) const { return nodes[id.index]; }
+};
+
+// --- text ----------------------------------------------------------------------------------------------------------
+
+struct ParseOptions {
+  Type type = Type::f64;             ///< of variables and literals that do not say (f32 or f64)
+  std::vector<Variable> variables;   ///< declared beforehand, in order; an undeclared name becomes an array of `type`
+  std::string_view file = "<text>";  ///< named in errors
+};
+/// Infix: "t = a + b; sin(t) * 2", "let t = a + b in ...", several outputs "y = ...; dy = diff(y, x); (y, dy)".
+Result<Expr> parse_infix(std::string_view text, const ParseOptions& options = {});
+/// S-expressions as in bench/corpus: "(let* ((t (+ a b))) (* 2 (sin t)))".
+Result<Expr> parse_sexpr(std::string_view text, const ParseOptions& options = {});
+/// FPCore 2.0, preconditions as ranges: "(FPCore (x) :pre (<= 0 x 1) (sqrt x))".
+Result<Expr> parse_fpcore(std::string_view text, const ParseOptions& options = {});
+/// Picks the syntax by the first characters.
+Result<Expr> parse(std::string_view text, const ParseOptions& options = {});
+
+std::string print_infix(const Expr& expr);
+std::string print_sexpr(const Expr& expr);
+std::string print_dot(const Expr& expr);
+
+// --- meaning -------------------------------------------------------------------------------------------------------
+
+/// Why `expr` is not well-formed (types, operand order, limits), or nothing.
+Result<void> check(const Expr& expr);
+
+/// A form that equal expressions share whatever their names, node order and syntax: nodes numbered by a fixed
+/// traversal from the outputs, variables in declaration order. The cache key hashes it.
+std::vector<std::byte> canonical_bytes(const Expr& expr);
+
+/// Replaces every Diff by derivatives (reverse mode where several variables of one output are asked for).
+Result<Expr> eliminate_derivatives(const Expr& expr);
+
+enum class PolicyKind : std::uint8_t { exact, bounded, fast };
+struct Policy {
+  PolicyKind kind = PolicyKind::bounded;
+  double k = 2;  ///< bounded(k)
+};
+
+struct LowerOptions {
+  Policy policy;
+  bool simplify = true;  ///< identities that the policy allows; the baseline tier and the interpreter switch it off
+  kir::math::Accuracy accuracy = kir::math::Accuracy::ulp1;
+};
+/// To kir. Inputs are the array variables in order, params the scalar ones in order, outputs as in `expr`.
+Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options);
+
+}  // namespace trident::expr

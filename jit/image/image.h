@@ -1,0 +1,50 @@
+// Kernel images: machine code in the layout of schemas/kernel_image.h, sealed in a memfd, mapped to run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "jit/codegen/codegen.h"
+#include "runtime/base/result.h"
+#include "runtime/os/fd.h"
+#include "schemas/kernel_image.h"
+
+namespace trident::image {
+
+using Key = std::array<std::uint8_t, 32>;
+
+/// The bytes of an image (header first), ready to be sealed or stored.
+struct ImageBytes {
+  std::vector<std::byte> bytes;
+  [[nodiscard]] const trident_image_header& header() const;
+};
+
+/// Lays `code` out as an image. Fills digest and counts.
+ImageBytes build(const codegen::MachineCode& code, const kir::Kernel& kernel, codegen::Isa isa, trident_tier tier,
+                 const Key& key);
+
+/// Checks every field of the header against `bytes` and the digest. For bytes that came from outside.
+Result<void> validate(std::span<const std::byte> bytes);
+
+/// A sealed memfd (write, shrink, grow, seal) that holds `image`.
+Result<os::Fd> seal(const ImageBytes& image);
+
+/// An executable mapping of a sealed image; unmapped on destruction.
+class Mapped {
+ public:
+  static Result<Mapped> map(const os::Fd& fd);
+  Mapped(Mapped&&) noexcept;
+  Mapped& operator=(Mapped&&) noexcept;
+  ~Mapped();
+  [[nodiscard]] trident_entry entry() const;
+  [[nodiscard]] const trident_image_header& header() const;
+
+ private:
+  Mapped(void* base, std::size_t size) : base_(base), size_(size) {}
+  void* base_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace trident::image

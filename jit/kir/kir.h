@@ -1,0 +1,110 @@
+// kir, the kernel IR: the one form that code generation accepts. A kernel is straight-line SSA code that runs once per
+// element, in three sections:
+//
+//   invariant   depends on parameters and constants only: computed once before the loop
+//   body        computed for every element i in [0, n)
+//   epilogue    computed once after the loop, from reductions and invariants
+//
+// The *interpreter* (interpreter.h) is the meaning of kir; every host backend gives the same bits. Math functions are
+// not ops: they are sequences of ops that jit/kir/math appends through the Builder.
+//
+// Order of reductions, the same on every ISA: sixteen partial results, element i goes to partial i mod 16 in rising i
+// (partial = op(partial, element); sum starts from 0), then partial j = op(partial j, partial j + s) for
+// s = 8, 4, 2, 1; the result is partial 0.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/ir/type.h"
+#include "runtime/base/id.h"
+#include "runtime/base/result.h"
+
+namespace trident::kir {
+
+using ir::Type;
+
+enum class Op : std::uint8_t {
+#define X(id, Name, text, arity, signature, types, meaning) Name = id,
+#include "jit/kir/ops.def"
+#undef X
+};
+
+enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce };
+enum class Types : std::uint8_t { N, F, I, B, A };
+enum class Section : std::uint8_t { invariant, body, epilogue };
+
+/// One row of ops.def.
+struct OpInfo {
+  std::string_view text;
+  std::uint8_t arity;
+  Signature signature;
+  Types types;
+  std::string_view meaning;
+};
+const OpInfo& info(Op op);
+inline constexpr std::uint32_t kOpCount = 0
+#define X(...) +1
+#include "jit/kir/ops.def"
+#undef X
+    ;
+
+struct ValueTag;
+/// The result of instruction number `index`. Operands always have a smaller index than their user.
+using Value = Id<ValueTag>;
+
+/// Instruction flags.
+inline constexpr std::uint8_t kNormal = 1;  ///< Div, Sqrt: operands, result and 1/b are proven normal and finite and well inside the range (|exponent| <= 3/4 of the greatest)
+
+struct Inst {
+  Op op = Op::Constant;
+  Type type = Type::f32;  ///< type of the result
+  Section section = Section::invariant;
+  std::uint8_t flags = 0;
+  Value a, b, c;          ///< as many as the arity says; the others are invalid
+  std::uint64_t imm = 0;  ///< Constant: bits; Input, Param, Lookup: index; else 0
+};
+
+struct Input {
+  std::string name;
+  Type type = Type::f32;  ///< numeric
+};
+
+enum class OutputKind : std::uint8_t {
+  array,   ///< one element per i; a scalar value is stored in all of them
+  scalar,  ///< one element, from the epilogue or the invariants
+};
+struct Output {
+  std::string name;
+  Value value;
+  OutputKind kind = OutputKind::array;
+};
+
+/// A constant table for Lookup: 2^k entries (2..32), bits of one lane each, of one type.
+struct Table {
+  Type type = Type::f32;
+  std::vector<std::uint64_t> entries;
+};
+
+struct Kernel {
+  std::vector<Inst> insts;
+  std::vector<Input> inputs;  ///< arrays, in the order of the call's `in`
+  std::vector<Input> params;  ///< scalars, in the order of the call's `params`; each takes 8 bytes there, low bytes used
+  std::vector<Output> outputs;
+  std::vector<Table> tables;
+
+  [[nodiscard]] const Inst& at(Value v) const { return insts[v.index]; }
+  [[nodiscard]] Type type_of(Value v) const { return insts[v.index].type; }
+};
+
+/// Says in an Error why `kernel` is not well-formed (types, operand order, sections, limits); codegen and the
+/// interpreter accept only kernels that pass.
+Result<void> check(const Kernel& kernel);
+
+/// One instruction per line: "%3 = fma f32 %0, %1, %2". parse(print(k)) gives back k.
+std::string print(const Kernel& kernel);
+Result<Kernel> parse(std::string_view text);
+
+}  // namespace trident::kir

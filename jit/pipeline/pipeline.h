@@ -1,0 +1,59 @@
+// The spine of the compiler: an expression goes in, kernel images come out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jit/codegen/codegen.h"
+#include "jit/expr/expr.h"
+#include "jit/image/image.h"
+#include "runtime/base/result.h"
+
+namespace trident::pipeline {
+
+struct Options {
+  expr::Policy policy;
+  codegen::Isa isa = codegen::Isa::avx2;
+  std::uint64_t seed = 1;
+  std::uint64_t deadline_ns = 0;            ///< monotonic; 0: none
+  std::uint64_t elements = 4096;            ///< the call length that the judge times
+  std::vector<std::string> disabled;        ///< passes switched off by name, for bisecting
+};
+
+/// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, code generator's build id.
+image::Key key_of(const expr::Expr& expr, const Options& options);
+
+struct Compiled {
+  kir::Kernel kernel;
+  codegen::MachineCode code;
+  codegen::Variant variant;
+  image::ImageBytes image;
+};
+
+/// Baseline tier: no rewriting, no variants, source order. Microseconds.
+Result<Compiled> compile_baseline(const expr::Expr& expr, const Options& options);
+
+enum class Outcome : std::uint8_t { published, no_gain, budget_spent, not_equivalent };
+
+struct Progress {
+  std::string stage;           ///< "lower", "emit", "equiv", "judge"
+  std::uint32_t done = 0, total = 0;
+  double best_ratio = 1;       ///< best measured time over the baseline's
+};
+
+struct Optimised {
+  Outcome outcome = Outcome::no_gain;
+  Compiled winner;             ///< meaningful when published
+  double baseline_ns = 0, winner_ns = 0;  ///< per call of Options::elements
+  double max_error_ulp = 0;    ///< sampled, of the winner
+};
+
+/// Optimising tier: candidates (variants and rewritten forms) are emitted, checked for equivalence, timed in a
+/// sandboxed child against the baseline; the best measured one wins. The baseline itself is also checked: when it
+/// differs from the reference the outcome is not_equivalent and the caller must revoke it.
+Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
+                           const std::function<void(const Progress&)>& progress = {});
+
+}  // namespace trident::pipeline

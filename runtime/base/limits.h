@@ -1,0 +1,30 @@
+// Every bound of Trident in one place, each with its sentence. Exceeding one is an Error (LimitExceeded or a
+// Rejected* code), never undefined behaviour.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace trident::limits {
+
+/// Nodes in one expression as submitted (after parsing, before lowering).
+inline constexpr std::uint32_t kExprNodesMax = 4096;
+/// Array inputs plus scalar parameters of one kernel, and outputs of one kernel.
+inline constexpr std::uint32_t kInputsMax = 64;
+inline constexpr std::uint32_t kOutputsMax = 64;
+/// Bytes of one expression text in any syntax.
+inline constexpr std::size_t kTextBytesMax = 1u << 20;
+/// Nesting of brackets that a parser follows (parsers are recursive; this bounds their stack).
+inline constexpr std::uint32_t kNestingMax = 512;
+/// Bytes of one identifier.
+inline constexpr std::size_t kNameBytesMax = 128;
+/// Instructions in one kir kernel (math functions expand by up to ~100 each).
+inline constexpr std::uint32_t kKirInstsMax = 1u << 18;
+/// Bytes of machine code plus constants in one image.
+inline constexpr std::size_t kImageBytesMax = 1u << 20;
+/// Bytes of one wire frame.
+inline constexpr std::size_t kFrameBytesMax = 1u << 20;
+/// Length of one call in elements: byte offsets of 8-byte elements stay far below 2^63.
+inline constexpr std::uint64_t kCallElementsMax = std::uint64_t{1} << 48;
+
+}  // namespace trident::limits

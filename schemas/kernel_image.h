@@ -1,0 +1,65 @@
+/* The layout of a kernel image: what the daemon seals into a memfd and a client maps PROT_READ | PROT_EXEC.
+ *
+ *   offset 0              trident_image_header (128 bytes)
+ *   code_offset           position-independent code; starts with endbr64 (x86-64) or bti c (AArch64)
+ *   pool_offset           constants, 64-byte aligned, addressed relative to the code
+ *   unwind_offset         one CIE and one FDE in .eh_frame form, a zero terminator
+ *   total_size            end; the file is padded with trapping bytes to whole pages
+ *
+ * No relocations, no calls out of the image, no absolute addresses. C99 and C++; little-endian hosts only. */
+#ifndef TRIDENT_KERNEL_IMAGE_H
+#define TRIDENT_KERNEL_IMAGE_H
+
+#include <stdint.h>
+
+#define TRIDENT_IMAGE_MAGIC 0x4B4E5254u /* "TRNK" */
+#define TRIDENT_IMAGE_VERSION 1u
+#define TRIDENT_IMAGE_HEADER_BYTES 128u
+
+/* Instruction sets that an image may need; the client refuses one that its CPU lacks. */
+enum trident_isa {
+  TRIDENT_ISA_AVX2 = 1,   /* AVX2 and FMA */
+  TRIDENT_ISA_AVX512 = 2, /* AVX-512 F, VL, DQ, BW */
+  TRIDENT_ISA_NEON = 3    /* AArch64 Advanced SIMD */
+};
+
+enum trident_tier {
+  TRIDENT_TIER_INTERPRETER = 0,
+  TRIDENT_TIER_BASELINE = 1,
+  TRIDENT_TIER_OPTIMISED = 2
+};
+
+typedef struct trident_image_header {
+  uint32_t magic;         /* TRIDENT_IMAGE_MAGIC */
+  uint16_t version;       /* TRIDENT_IMAGE_VERSION */
+  uint8_t isa;            /* enum trident_isa */
+  uint8_t tier;           /* enum trident_tier */
+  uint32_t total_size;    /* bytes used, header included */
+  uint32_t code_offset;   /* multiple of 64 */
+  uint32_t code_size;
+  uint32_t entry_offset;  /* from the start of the image; inside the code */
+  uint32_t pool_offset;   /* multiple of 64 */
+  uint32_t pool_size;
+  uint32_t unwind_offset;
+  uint32_t unwind_size;
+  uint32_t inputs;        /* arrays the kernel reads */
+  uint32_t outputs;       /* arrays and scalars it writes */
+  uint32_t params;        /* scalar parameters */
+  uint32_t reserved0;
+  uint8_t key[32];        /* SHA-256 identity of the source, policy, ISA and code generator */
+  uint64_t digest[2];     /* XXH3-128 of bytes [128, total_size): low, high */
+  uint8_t reserved1[24];  /* zero */
+} trident_image_header;
+
+/* The entry: n elements; in[i] and out[i] arrays of the declared types; params[i] the bits of parameter i in 8 bytes.
+ * `self` is not read by a kernel: it lets an interpreter sit behind the same pointer. */
+typedef void (*trident_entry)(const void *self, uint64_t n, const void *const *in, void *const *out,
+                              const uint64_t *params);
+
+#ifdef __cplusplus
+static_assert(sizeof(trident_image_header) == TRIDENT_IMAGE_HEADER_BYTES, "header layout");
+#else
+_Static_assert(sizeof(trident_image_header) == TRIDENT_IMAGE_HEADER_BYTES, "header layout");
+#endif
+
+#endif
