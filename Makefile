@@ -1,0 +1,42 @@
+# The front door. `make help` lists everything.
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -ec
+BUILD ?= build
+JOBS  ?= $(shell nproc)
+ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
+
+.PHONY: help packages configure build test demo format tidy install clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
+
+packages: ## install what packages.txt names and is not there yet
+	@missing=$$(for p in $$(sed 's/#.*//' packages.txt); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+	  echo "installing:" $$missing; \
+	  $(ROOT) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(ROOT) apt-get install -y -qq --no-install-recommends $$missing; \
+	fi
+
+configure: packages
+	@[ -f $(BUILD)/build.ninja ] || cmake --preset dev -B $(BUILD) >/dev/null
+
+build: configure ## build everything into build/ (programs in build/bin)
+	@ninja -C $(BUILD) -j$(JOBS)
+
+test: build ## the test-suite
+	@ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
+
+demo: build ## the main job: kernels through a private daemon, live table, HTML report
+	@$(BUILD)/bin/trident demo --report $(BUILD)/demo.html
+
+format: ## clang-format in place
+	@git ls-files '*.cpp' '*.h' '*.hpp' '*.c' | xargs clang-format -i
+
+tidy: configure ## clang-tidy over the sources (slow)
+	@git ls-files 'runtime/*.cpp' 'jit/*.cpp' 'daemon/*.cpp' 'clients/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
+
+install: build ## install programs, libraries, headers and units under PREFIX (default /usr/local)
+	@cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX),)
+
+clean: ## remove build folders
+	@rm -rf build build-*
