@@ -1,0 +1,187 @@
+"""The rules of the house, each a function (root, files) -> list of complaints. `files` are paths relative to root.
+
+A complaint is "path:line: what is wrong". tidy_test.py runs every rule on the repository and, as a test of the rule
+itself, on a small tree that breaks it.
+"""
+import os
+import re
+
+SOURCE = (".cpp", ".h", ".hpp", ".c")
+LAYERS = ("runtime", "jit", "daemon", "schemas", "clients")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
+FILE_LINES_MAX = 900
+README_LINES_MAX = 40
+ROOT_README_LINES_MAX = 100
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as handle:
+        return handle.read()
+
+
+def sources(files, tests=False):
+    found = [f for f in files if f.endswith(SOURCE) and f.split("/")[0] in LAYERS]
+    return found if tests else [f for f in found if not f.endswith("_test.cpp") and "/campaign/" not in f]
+
+
+def load_layers(root):
+    """module -> set of modules that it may include, from tests/tidy/layers.txt."""
+    allowed = {}
+    for line in read(root, "tests/tidy/layers.txt").splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            module, _, targets = line.partition(":")
+            allowed[module.strip()] = set(targets.split())
+    return allowed
+
+
+def module_of(path, allowed):
+    """The longest module of the allow-list that is a prefix of the file's folder (daemon/main.cpp is daemon/main)."""
+    stem = os.path.splitext(path)[0]
+    best = None
+    for module in allowed:
+        if (path.startswith(module + "/") or stem == module) and (best is None or len(module) > len(best)):
+            best = module
+    return best
+
+
+def reachable(module, allowed):
+    """What a module may include: its row, and what those rows pull in through public headers."""
+    seen, stack = set(), list(allowed.get(module, ()))
+    while stack:
+        target = stack.pop()
+        if target not in seen:
+            seen.add(target)
+            stack.extend(allowed.get(target, ()))
+    return seen
+
+
+def rule_layers(root, files):
+    allowed = load_layers(root)
+    complaints = []
+    for module in allowed:
+        if module in reachable(module, allowed):
+            complaints.append(f"tests/tidy/layers.txt:1: {module} can reach itself: the arrows must be acyclic")
+    for path in sources(files):
+        module = module_of(path, allowed)
+        if module is None:
+            complaints.append(f"{path}:1: belongs to no module of tests/tidy/layers.txt")
+            continue
+        may = reachable(module, allowed) | {module}
+        text = read(root, path)
+        for match in INCLUDE.finditer(text):
+            target = match.group(2)
+            if match.group(1) != '"' or target.split("/")[0] not in LAYERS:
+                continue
+            other = module_of(target, allowed) or os.path.dirname(target)
+            if other not in may:
+                line = text.count("\n", 0, match.start()) + 1
+                complaints.append(f"{path}:{line}: {module} may not include {other} (tests/tidy/layers.txt)")
+    return complaints
+
+
+CONFINED = [
+    # pattern of the include, folders that may have it, why
+    (re.compile(r"^asmjit/"), ("jit/codegen/", "jit/image/"), "asmjit stays in jit/codegen"),
+    (re.compile(r"^flatbuffers/|control_generated"), ("daemon/", "clients/"), "FlatBuffers stays at the wire"),
+    (re.compile(r"^(sys/|linux/)"), ("runtime/os/", "clients/c/"), "system headers stay in runtime/os"),
+    (re.compile(r"^(immintrin|x86intrin|arm_neon)\.h|^xsimd/"), ("runtime/simd/", "jit/kir/", "bench/", "runtime/os/"),
+     "intrinsics stay in the vector code of runtime/simd and jit/kir"),
+    (re.compile(r"^mpfr\.h|^gmp"), ("jit/equiv/",), "MPFR is the reference, kept out of what it checks"),
+    (re.compile(r"^mimalloc"), ("daemon/",), "an allocator must never reach the client library"),
+]
+
+
+def rule_confined_includes(root, files):
+    complaints = []
+    for path in sources(files):
+        text = read(root, path)
+        for match in INCLUDE.finditer(text):
+            for pattern, folders, why in CONFINED:
+                if pattern.search(match.group(2)) and not path.startswith(folders):
+                    line = text.count("\n", 0, match.start()) + 1
+                    complaints.append(f"{path}:{line}: <{match.group(2)}>: {why}")
+    return complaints
+
+
+BANNED_STEMS = re.compile(r"(^|_)(utils?|helpers?|managers?|misc|common|v2|new|old|fast|optimized|legacy|ultra)$")
+
+
+def rule_file_names(root, files):
+    del root
+    complaints = []
+    for path in files:
+        for part in path.split("/"):
+            if BANNED_STEMS.search(part.split(".")[0]):
+                complaints.append(f"{path}:1: the name says nothing or forks something: '{part}'")
+    return complaints
+
+
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|not implemented|placeholder", re.I)
+
+
+def rule_unfinished(root, files):
+    complaints = []
+    for path in files:
+        if path.startswith("tests/tidy/") or not path.endswith(SOURCE + (".py", ".def", ".fbs", ".md", ".txt", ".cmake")):
+            continue
+        for number, line in enumerate(read(root, path).splitlines(), 1):
+            match = UNFINISHED.search(line)
+            if match and match.group(0) not in ("hack", "xxx"):
+                complaints.append(f"{path}:{number}: unfinished work: '{match.group(0)}'")
+    return complaints
+
+
+def rule_sizes(root, files):
+    complaints = []
+    for path in files:
+        if path.endswith(SOURCE + (".py",)):
+            lines = read(root, path).count("\n")
+            if lines > FILE_LINES_MAX:
+                complaints.append(f"{path}:1: {lines} lines frighten: at most {FILE_LINES_MAX}")
+        elif os.path.basename(path) == "README.md":
+            lines = read(root, path).count("\n")
+            bound = ROOT_README_LINES_MAX if path == "README.md" else README_LINES_MAX
+            if lines > bound:
+                complaints.append(f"{path}:1: {lines} lines: at most {bound}")
+    return complaints
+
+
+def rule_readmes(root, files):
+    """Every folder with sources in a layer, and every folder of tests and bench, says what it is for."""
+    del root
+    folders = {os.path.dirname(f) for f in files if f.endswith(SOURCE + (".def", ".fbs")) and "/" in f}
+    have = {os.path.dirname(f) for f in files if os.path.basename(f) == "README.md"}
+    return [f"{folder}:1: no README.md" for folder in sorted(folders - have)]
+
+
+def rule_dead_headers(root, files):
+    """A header that nothing includes is dead."""
+    included = set()
+    for path in files:
+        if path.endswith(SOURCE + (".def", ".inc")):
+            included |= {match.group(2) for match in INCLUDE.finditer(read(root, path))}
+            included |= {os.path.normpath(os.path.join(os.path.dirname(path), m.group(2)))
+                         for m in INCLUDE.finditer(read(root, path))}
+    public = ("clients/c/trident.h", "clients/cpp/trident.hpp")
+    return [f"{path}:1: nothing includes it" for path in files
+            if path.endswith((".h", ".hpp", ".def", ".inc")) and path not in included and path not in public
+            and "/samples/" not in path]
+
+
+PATH_SPAN = re.compile(r"`((?:runtime|jit|daemon|schemas|clients|tests|bench|systemd|cmake|\.ci)/[A-Za-z0-9_./-]*)`")
+
+
+def rule_doc_paths(root, files):
+    """A path named in a document must exist."""
+    complaints = []
+    for path in files:
+        if path.endswith(".md"):
+            for number, line in enumerate(read(root, path).splitlines(), 1):
+                for match in PATH_SPAN.finditer(line):
+                    if not os.path.exists(os.path.join(root, match.group(1))):
+                        complaints.append(f"{path}:{number}: `{match.group(1)}` does not exist")
+    return complaints
+
+
+RULES = [value for name, value in sorted(globals().items()) if name.startswith("rule_")]

@@ -1,0 +1,89 @@
+"""Runs the rules of rules.py on the repository, and each rule on a tree made to break it."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import rules  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def tracked_files():
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                            capture_output=True, text=True, check=True).stdout.splitlines()
+    return [f for f in listed if os.path.isfile(os.path.join(ROOT, f))]
+
+
+class Repository(unittest.TestCase):
+    pass
+
+
+def add_repository_test(rule):
+    def test(self):
+        complaints = rule(ROOT, tracked_files())
+        self.assertEqual([], complaints, "\n" + "\n".join(complaints))
+
+    setattr(Repository, "test_" + rule.__name__, test)
+
+
+for each in rules.RULES:
+    add_repository_test(each)
+
+
+class EachRuleBites(unittest.TestCase):
+    """A rule that never complains is worthless: one small bad tree per rule."""
+
+    def complaints(self, rule, tree):
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in tree.items():
+                os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as handle:
+                    handle.write(text)
+            return rule(root, sorted(tree))
+
+    def test_layers(self):
+        tree = {"tests/tidy/layers.txt": "runtime/base:\njit/kir: runtime/base\n",
+                "runtime/base/a.h": '#include "jit/kir/b.h"\n', "jit/kir/b.h": '#include "runtime/base/a.h"\n'}
+        self.assertEqual(["runtime/base/a.h:1: runtime/base may not include jit/kir (tests/tidy/layers.txt)"],
+                         self.complaints(rules.rule_layers, tree))
+
+    def test_layers_cycle(self):
+        tree = {"tests/tidy/layers.txt": "runtime/base: runtime/os\nruntime/os: runtime/base\n"}
+        self.assertEqual(2, len(self.complaints(rules.rule_layers, tree)))
+
+    def test_layers_unknown_module(self):
+        tree = {"tests/tidy/layers.txt": "runtime/base:\n", "jit/stray/a.cpp": ""}
+        self.assertEqual(1, len(self.complaints(rules.rule_layers, tree)))
+
+    def test_confined_includes(self):
+        tree = {"jit/expr/a.cpp": "#include <asmjit/asmjit.h>\n#include <sys/mman.h>\n#include <immintrin.h>\n"}
+        self.assertEqual(3, len(self.complaints(rules.rule_confined_includes, tree)))
+
+    def test_file_names(self):
+        self.assertEqual(2, len(self.complaints(rules.rule_file_names, {"jit/ir/string_utils.h": "", "jit/kir/kir_v2.cpp": ""})))
+
+    def test_unfinished(self):
+        self.assertEqual(1, len(self.complaints(rules.rule_unfinished, {"jit/ir/a.cpp": "// TODO: later\n"})))
+
+    def test_sizes(self):
+        tree = {"jit/ir/a.cpp": "\n" * 901, "jit/ir/README.md": "\n" * 41, "README.md": "\n" * 101, "jit/ir/b.cpp": "\n"}
+        self.assertEqual(3, len(self.complaints(rules.rule_sizes, tree)))
+
+    def test_readmes(self):
+        self.assertEqual(["jit/ir:1: no README.md"], self.complaints(rules.rule_readmes, {"jit/ir/a.cpp": ""}))
+
+    def test_dead_headers(self):
+        tree = {"jit/ir/a.h": "", "jit/ir/b.h": "", "jit/ir/c.cpp": '#include "jit/ir/a.h"\n'}
+        self.assertEqual(["jit/ir/b.h:1: nothing includes it"], self.complaints(rules.rule_dead_headers, tree))
+
+    def test_doc_paths(self):
+        tree = {"ARCHITECTURE.md": "see `jit/nowhere/x.h` and `jit/ir/a.h`\n", "jit/ir/a.h": ""}
+        self.assertEqual(["ARCHITECTURE.md:1: `jit/nowhere/x.h` does not exist"],
+                         self.complaints(rules.rule_doc_paths, tree))
+
+
+if __name__ == "__main__":
+    unittest.main()
