@@ -1,0 +1,30 @@
+// What the processor can do, asked once.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "runtime/base/result.h"
+
+namespace trident::os {
+
+struct CpuFeatures {
+  bool avx2_fma = false;  ///< AVX2 and FMA, enabled by the system too
+  bool avx512 = false;    ///< AVX-512 F, VL, DQ and BW, enabled by the system too
+  bool neon = false;      ///< AArch64 Advanced SIMD
+};
+const CpuFeatures& cpu_features();
+
+/// The processor's marketing name, or "unknown".
+std::string cpu_name();
+
+/// Bytes of a data cache of level 1, 2 or 3 as seen by one core; 0 when unknown.
+std::size_t cache_bytes(int level);
+
+/// Processors that this thread may run on.
+unsigned usable_cpus();
+
+/// Keeps the calling thread on the processor it runs on now; timing is steadier so. OsError where forbidden.
+Result<void> pin_to_current_cpu();
+
+}  // namespace trident::os

@@ -1,0 +1,44 @@
+#include "runtime/os/cpu.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "runtime/os/clock.h"
+
+namespace trident::os {
+namespace {
+
+// The kernel's own list of features is the oracle.
+TEST(Cpu, FeaturesAgreeWithTheKernel) {
+  std::ifstream in("/proc/cpuinfo");
+  std::string flags;
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("flags")) flags = line + " ";
+  if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  const auto has = [&](const char* name) { return flags.find(" " + std::string(name) + " ") != std::string::npos; };
+  EXPECT_EQ(cpu_features().avx2_fma, has("avx2") && has("fma"));
+  EXPECT_EQ(cpu_features().avx512, has("avx512f") && has("avx512vl") && has("avx512dq") && has("avx512bw"));
+}
+
+TEST(Cpu, PinningLeavesOneProcessor) {
+  std::thread([] {
+    if (!pin_to_current_cpu().ok()) return;
+    EXPECT_EQ(usable_cpus(), 1u);
+  }).join();
+}
+
+TEST(Clock, CountersAgreeWithSleep) {
+  const std::uint64_t start = monotonic_ns();
+  const std::uint64_t ticks = cycle_counter();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const double by_counter_ns = static_cast<double>(cycle_counter() - ticks) * cycle_counter_ns();
+  const auto by_clock_ns = static_cast<double>(monotonic_ns() - start);
+  EXPECT_GE(by_clock_ns, 20e6);
+  EXPECT_NEAR(by_counter_ns / by_clock_ns, 1.0, 0.2);
+}
+
+}  // namespace
+}  // namespace trident::os

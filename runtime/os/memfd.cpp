@@ -1,0 +1,132 @@
+#include "runtime/os/memfd.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#ifndef MFD_NOEXEC_SEAL  // Linux 6.3; Debian 12's headers are older
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+namespace trident::os {
+namespace {
+
+constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+Error os_error(const char* what) {
+  return make_error(ErrorCode::kOsError, "%s: %s", what, std::strerror(errno));
+}
+
+Result<void> write_all(const Fd& fd, std::span<const std::byte> bytes, std::size_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return os_error("pwrite to memfd");
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+Result<Mapping> map_sealed(const Fd& fd, std::size_t size, int protection, ErrorCode refused) {
+  const std::size_t length = round_to_pages(size);
+  void* base = ::mmap(nullptr, length, protection, MAP_SHARED, fd.get(), 0);
+  if (base == MAP_FAILED) base = ::mmap(nullptr, length, protection, MAP_PRIVATE, fd.get(), 0);
+  if (base == MAP_FAILED) return make_error(refused, "mmap of a memfd: %s", std::strerror(errno));
+  return Mapping(base, length);
+}
+
+}  // namespace
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  if (this != &other) {
+    if (base_ != nullptr) ::munmap(base_, size_);
+    base_ = std::exchange(other.base_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+  }
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (base_ != nullptr) ::munmap(base_, size_);
+}
+
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+std::size_t round_to_pages(std::size_t size) {
+  const std::size_t page = page_bytes();
+  return (size + page - 1) / page * page;
+}
+
+Result<Fd> make_sealed_memfd(const char* name, std::span<const std::byte> bytes, std::byte padding) {
+  int raw = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  if (raw < 0 && errno == EINVAL) raw = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (raw < 0) return os_error("memfd_create");
+  Fd fd(raw);
+  const std::size_t size = round_to_pages(std::max<std::size_t>(bytes.size(), 1));
+  if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0) return os_error("ftruncate of a memfd");
+  TRY_VOID(write_all(fd, bytes, 0));
+  std::array<std::byte, 4096> pad;
+  pad.fill(padding);
+  for (std::size_t at = bytes.size(); at < size;) {
+    const std::size_t n = std::min(size - at, pad.size());
+    TRY_VOID(write_all(fd, std::span(pad).first(n), at));
+    at += n;
+  }
+  if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return os_error("sealing a memfd");
+  return fd;
+}
+
+Result<std::size_t> sealed_size(const Fd& fd) {
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals)
+    return make_error(ErrorCode::kRejectedImage, "the descriptor is not a sealed memfd");
+  struct stat s {};
+  if (::fstat(fd.get(), &s) != 0 || !S_ISREG(s.st_mode) || s.st_size < 0)
+    return make_error(ErrorCode::kRejectedImage, "the descriptor is not a regular file");
+  return static_cast<std::size_t>(s.st_size);
+}
+
+Result<Mapping> map_executable(const Fd& fd, std::size_t size) {
+  return map_sealed(fd, size, PROT_READ | PROT_EXEC, ErrorCode::kExecDenied);
+}
+
+Result<Mapping> map_read_only(const Fd& fd, std::size_t size) {
+  return map_sealed(fd, size, PROT_READ, ErrorCode::kOsError);
+}
+
+Result<Mapping> map_shared(std::size_t size) {
+  const std::size_t length = round_to_pages(std::max<std::size_t>(size, 1));
+  void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return os_error("mmap of shared memory");
+  return Mapping(base, length);
+}
+
+Result<GuardedMapping> GuardedMapping::make(std::size_t size) {
+  const std::size_t page = page_bytes();
+  const std::size_t length = round_to_pages(std::max<std::size_t>(size, 1));
+  TRY(Mapping whole, map_shared(length + 2 * page));
+  auto* base = static_cast<std::byte*>(whole.base());
+  if (::mprotect(base, page, PROT_NONE) != 0 || ::mprotect(base + page + length, page, PROT_NONE) != 0)
+    return os_error("mprotect of guard pages");
+  return GuardedMapping(std::move(whole));
+}
+
+std::span<std::byte> GuardedMapping::bytes() const {
+  const std::size_t page = page_bytes();
+  return whole_.bytes().subspan(page, whole_.size() - 2 * page);
+}
+
+}  // namespace trident::os
