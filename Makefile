@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo format tidy install clean
+.PHONY: help packages configure build test demo asan tsan format tidy install clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -28,6 +28,12 @@ test: build ## the test-suite
 
 demo: build ## the main job: kernels through a private daemon, live table, HTML report
 	@$(BUILD)/bin/trident demo --report $(BUILD)/demo.html
+
+asan: packages ## the test-suite under AddressSanitizer and UBSan, in build-asan/
+	@cmake --preset asan >/dev/null && ninja -C build-asan -j$(JOBS) && ctest --test-dir build-asan --output-on-failure -j$(JOBS)
+
+tsan: packages ## the test-suite under ThreadSanitizer, in build-tsan/
+	@cmake --preset tsan >/dev/null && ninja -C build-tsan -j$(JOBS) && ctest --test-dir build-tsan --output-on-failure -j$(JOBS)
 
 format: ## clang-format in place
 	@git ls-files '*.cpp' '*.h' '*.hpp' '*.c' | xargs clang-format -i
