@@ -10,11 +10,13 @@
 #ifndef TRIDENT_KERNEL_IMAGE_H
 #define TRIDENT_KERNEL_IMAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define TRIDENT_IMAGE_MAGIC 0x4B4E5254u /* "TRNK" */
 #define TRIDENT_IMAGE_VERSION 1u
 #define TRIDENT_IMAGE_HEADER_BYTES 128u
+#define TRIDENT_IMAGE_DIGEST_OFFSET 88u /* of `digest` in the header: the bytes before it seed the digest */
 
 /* Instruction sets that an image may need; the client refuses one that its CPU lacks. */
 enum trident_isa {
@@ -47,7 +49,7 @@ typedef struct trident_image_header {
   uint32_t params;        /* scalar parameters */
   uint32_t reserved0;
   uint8_t key[32];        /* SHA-256 identity of the source, policy, ISA and code generator */
-  uint64_t digest[2];     /* XXH3-128 of bytes [128, total_size): low, high */
+  uint64_t digest[2];     /* XXH3-128 of bytes [128, total_size), seeded with XXH3-64 of bytes [0, 88): low, high */
   uint8_t reserved1[24];  /* zero */
 } trident_image_header;
 
@@ -58,8 +60,10 @@ typedef void (*trident_entry)(const void *self, uint64_t n, const void *const *i
 
 #ifdef __cplusplus
 static_assert(sizeof(trident_image_header) == TRIDENT_IMAGE_HEADER_BYTES, "header layout");
+static_assert(offsetof(trident_image_header, digest) == TRIDENT_IMAGE_DIGEST_OFFSET, "header layout");
 #else
 _Static_assert(sizeof(trident_image_header) == TRIDENT_IMAGE_HEADER_BYTES, "header layout");
+_Static_assert(offsetof(trident_image_header, digest) == TRIDENT_IMAGE_DIGEST_OFFSET, "header layout");
 #endif
 
 #endif

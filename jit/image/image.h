@@ -9,6 +9,7 @@
 #include "jit/codegen/codegen.h"
 #include "runtime/base/result.h"
 #include "runtime/os/fd.h"
+#include "runtime/os/memfd.h"
 #include "schemas/kernel_image.h"
 
 namespace trident::image {
@@ -25,26 +26,24 @@ struct ImageBytes {
 ImageBytes build(const codegen::MachineCode& code, const kir::Kernel& kernel, codegen::Isa isa, trident_tier tier,
                  const Key& key);
 
-/// Checks every field of the header against `bytes` and the digest. For bytes that came from outside.
+/// Checks every field of the header against `bytes` and the digest, which covers every other byte. For bytes that came
+/// from outside: any change of a valid image is refused (RejectedImage), nothing is ever read out of bounds.
 Result<void> validate(std::span<const std::byte> bytes);
 
-/// A sealed memfd (write, shrink, grow, seal) that holds `image`.
+/// A sealed memfd (write, shrink, grow, seal) that holds `image`, padded with trapping bytes to whole pages.
 Result<os::Fd> seal(const ImageBytes& image);
 
 /// An executable mapping of a sealed image; unmapped on destruction.
 class Mapped {
  public:
+  /// Maps and validates. RejectedImage when the file is not a sealed, valid image; ExecDenied where the system refuses.
   static Result<Mapped> map(const os::Fd& fd);
-  Mapped(Mapped&&) noexcept;
-  Mapped& operator=(Mapped&&) noexcept;
-  ~Mapped();
   [[nodiscard]] trident_entry entry() const;
   [[nodiscard]] const trident_image_header& header() const;
 
  private:
-  Mapped(void* base, std::size_t size) : base_(base), size_(size) {}
-  void* base_ = nullptr;
-  std::size_t size_ = 0;
+  explicit Mapped(os::Mapping mapping) : mapping_(std::move(mapping)) {}
+  os::Mapping mapping_;
 };
 
 }  // namespace trident::image

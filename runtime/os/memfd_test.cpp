@@ -43,6 +43,18 @@ TEST(Memfd, SealedFileRefusesEveryChange) {
   EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd->get(), 0), MAP_FAILED);
 }
 
+TEST(Memfd, MappedCodeCanNeverBeMadeWritable) {
+  auto fd = make_sealed_memfd("trident-test", pattern(100), std::byte{0});
+  ASSERT_TRUE(fd.ok());
+  void* probe = ::mmap(nullptr, page_bytes(), PROT_READ, MAP_SHARED, fd->get(), 0);
+  if (probe == MAP_FAILED) GTEST_SKIP() << "this kernel refuses shared mappings of sealed files";
+  ::munmap(probe, page_bytes());
+  auto mapped = map_executable(*fd, 100);
+  ASSERT_TRUE(mapped.ok());
+  EXPECT_EQ(::mprotect(mapped->base(), mapped->size(), PROT_READ | PROT_WRITE), -1);
+  EXPECT_EQ(errno, EACCES);
+}
+
 TEST(Memfd, UnsealedOrForeignDescriptorsAreRefused) {
   Fd plain(::memfd_create("plain", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_EQ(sealed_size(plain).error().code, ErrorCode::kRejectedImage);

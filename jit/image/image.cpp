@@ -1,0 +1,176 @@
+// An image is checked twice: here when it is built (CHECK: a violation is our bug) and by validate() wherever it comes
+// from outside (an Error: somebody else's bytes). The digest makes a changed byte improbable to pass; the field checks
+// make sure that even bytes with a right digest cannot lead outside the mapping.
+#include "jit/image/image.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "runtime/base/limits.h"
+
+namespace trident::image {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<trident_image_header>);
+
+constexpr std::byte kTrapX86{0xCC};   // int3
+constexpr std::byte kTrapArm{0x00};   // udf #0 is all zeros
+constexpr std::uint32_t kAlign = 64;  // of code and pool: a cache line, and the widest aligned load
+
+std::byte trap_byte(std::uint8_t isa) {
+  return isa == TRIDENT_ISA_NEON ? kTrapArm : kTrapX86;
+}
+
+std::uint8_t isa_number(codegen::Isa isa) {
+  switch (isa) {
+    case codegen::Isa::avx2: return TRIDENT_ISA_AVX2;
+    case codegen::Isa::avx512: return TRIDENT_ISA_AVX512;
+    case codegen::Isa::neon: return TRIDENT_ISA_NEON;
+  }
+  CHECK(false);
+}
+
+std::size_t align_up(std::size_t n) {
+  return (n + kAlign - 1) / kAlign * kAlign;
+}
+
+// `bytes` is at least a header long.
+XXH128_hash_t digest_of(std::span<const std::byte> bytes) {
+  const XXH64_hash_t seed = XXH3_64bits(bytes.data(), TRIDENT_IMAGE_DIGEST_OFFSET);
+  const auto body = bytes.subspan(TRIDENT_IMAGE_HEADER_BYTES);
+  return XXH3_128bits_withSeed(body.data(), body.size(), seed);
+}
+
+Error refused(const char* what) {
+  return make_error(ErrorCode::kRejectedImage, "kernel image refused: %s", what);
+}
+
+// The parts lie in order, aligned, and inside the image. 64-bit sums of 32-bit fields cannot overflow.
+Result<void> validate_layout(const trident_image_header& h) {
+  const std::uint64_t code_end = std::uint64_t{h.code_offset} + h.code_size;
+  const std::uint64_t pool_end = std::uint64_t{h.pool_offset} + h.pool_size;
+  const std::uint64_t unwind_end = std::uint64_t{h.unwind_offset} + h.unwind_size;
+  if (h.code_offset < TRIDENT_IMAGE_HEADER_BYTES || h.code_offset % kAlign != 0) return refused("code offset");
+  if (h.code_size == 0 || code_end > h.total_size) return refused("code size");
+  if (h.entry_offset < h.code_offset || h.entry_offset >= code_end) return refused("entry outside the code");
+  if (h.pool_offset < code_end || h.pool_offset % kAlign != 0) return refused("pool offset");
+  if (pool_end > h.unwind_offset || unwind_end != h.total_size) return refused("unwind place");
+  return {};
+}
+
+// The first instruction is a landing pad for indirect branches.
+bool starts_with_landing_pad(std::span<const std::byte> code, std::uint8_t isa) {
+  constexpr std::array<std::uint8_t, 4> kEndbr64 = {0xF3, 0x0F, 0x1E, 0xFA};
+  constexpr std::array<std::uint8_t, 4> kBtiC = {0x5F, 0x24, 0x03, 0xD5};
+  const auto& pad = isa == TRIDENT_ISA_NEON ? kBtiC : kEndbr64;
+  return code.size() >= pad.size() && std::memcmp(code.data(), pad.data(), pad.size()) == 0;
+}
+
+}  // namespace
+
+const trident_image_header& ImageBytes::header() const {
+  CHECK(bytes.size() >= sizeof(trident_image_header));
+  return *reinterpret_cast<const trident_image_header*>(bytes.data());
+}
+
+ImageBytes build(const codegen::MachineCode& code, const kir::Kernel& kernel, codegen::Isa isa, trident_tier tier,
+                 const Key& key) {
+  CHECK(code.pool_offset % kAlign == 0);
+  CHECK(code.code_size <= code.pool_offset);
+  CHECK(code.pool_offset <= align_up(code.bytes.size()));
+  trident_image_header h{};
+  h.magic = TRIDENT_IMAGE_MAGIC;
+  h.version = TRIDENT_IMAGE_VERSION;
+  h.isa = isa_number(isa);
+  h.tier = static_cast<std::uint8_t>(tier);
+  const std::size_t code_offset = TRIDENT_IMAGE_HEADER_BYTES;
+  const std::size_t pool_offset = code_offset + code.pool_offset;
+  const std::size_t pool_size = code.bytes.size() > code.pool_offset ? code.bytes.size() - code.pool_offset : 0;
+  // The FDE's pc_begin is relative to its own place, so the distance is not ours to choose.
+  const std::size_t unwind_offset =
+      code.eh_frame.empty() ? pool_offset + pool_size : code_offset + code.eh_frame_distance;
+  CHECK(unwind_offset >= pool_offset + pool_size);
+  const std::size_t total_size = unwind_offset + code.eh_frame.size();
+  CHECK(total_size <= UINT32_MAX);
+  h.total_size = static_cast<std::uint32_t>(total_size);
+  h.code_offset = static_cast<std::uint32_t>(code_offset);
+  h.code_size = code.code_size;
+  h.entry_offset = h.code_offset;
+  h.pool_offset = static_cast<std::uint32_t>(pool_offset);
+  h.pool_size = static_cast<std::uint32_t>(pool_size);
+  h.unwind_offset = static_cast<std::uint32_t>(unwind_offset);
+  h.unwind_size = static_cast<std::uint32_t>(code.eh_frame.size());
+  h.inputs = static_cast<std::uint32_t>(kernel.inputs.size());
+  h.outputs = static_cast<std::uint32_t>(kernel.outputs.size());
+  h.params = static_cast<std::uint32_t>(kernel.params.size());
+  std::copy(key.begin(), key.end(), h.key);
+
+  ImageBytes image;
+  image.bytes.assign(total_size, trap_byte(h.isa));
+  std::memcpy(image.bytes.data(), &h, sizeof h);
+  std::memcpy(image.bytes.data() + code_offset, code.bytes.data(), code.bytes.size());
+  if (!code.eh_frame.empty())
+    std::memcpy(image.bytes.data() + unwind_offset, code.eh_frame.data(), code.eh_frame.size());
+  const XXH128_hash_t digest = digest_of(image.bytes);
+  h.digest[0] = digest.low64;
+  h.digest[1] = digest.high64;
+  std::memcpy(image.bytes.data(), &h, sizeof h);
+  return image;
+}
+
+Result<void> validate(std::span<const std::byte> bytes) {
+  if (bytes.size() < TRIDENT_IMAGE_HEADER_BYTES) return refused("shorter than a header");
+  if (bytes.size() > limits::kImageBytesMax) return refused("longer than an image may be");
+  trident_image_header h;
+  std::memcpy(&h, bytes.data(), sizeof h);
+  if (h.magic != TRIDENT_IMAGE_MAGIC) return refused("magic number");
+  if (h.version != TRIDENT_IMAGE_VERSION) return refused("version");
+  if (h.isa < TRIDENT_ISA_AVX2 || h.isa > TRIDENT_ISA_NEON) return refused("instruction set");
+  if (h.tier != TRIDENT_TIER_BASELINE && h.tier != TRIDENT_TIER_OPTIMISED) return refused("tier");
+  if (h.total_size != bytes.size()) return refused("total size");
+  TRY_VOID(validate_layout(h));
+  if (h.inputs > limits::kInputsMax || h.params > limits::kInputsMax || h.inputs + h.params > limits::kInputsMax)
+    return refused("number of inputs");
+  if (h.outputs == 0 || h.outputs > limits::kOutputsMax) return refused("number of outputs");
+  const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+  if (h.reserved0 != 0 || !std::all_of(std::begin(h.reserved1), std::end(h.reserved1), is_zero))
+    return refused("reserved bytes");
+  if (!starts_with_landing_pad(bytes.subspan(h.entry_offset, h.code_offset + h.code_size - h.entry_offset), h.isa))
+    return refused("no landing pad at the entry");
+  const XXH128_hash_t digest = digest_of(bytes);
+  if (h.digest[0] != digest.low64 || h.digest[1] != digest.high64) return refused("digest");
+  return {};
+}
+
+Result<os::Fd> seal(const ImageBytes& image) {
+  TRY_VOID(validate(image.bytes));
+  return os::make_sealed_memfd("trident-kernel", image.bytes, trap_byte(image.header().isa));
+}
+
+Result<Mapped> Mapped::map(const os::Fd& fd) {
+  TRY(const std::size_t size, os::sealed_size(fd));
+  if (size < TRIDENT_IMAGE_HEADER_BYTES || size > os::round_to_pages(limits::kImageBytesMax)) return refused("size");
+  TRY(os::Mapping mapping, os::map_executable(fd, size));
+  trident_image_header h;
+  std::memcpy(&h, mapping.base(), sizeof h);
+  if (h.total_size > size || os::round_to_pages(h.total_size) != size) return refused("total size");
+  TRY_VOID(validate(mapping.bytes().first(h.total_size)));
+  auto* begin = static_cast<char*>(mapping.base());
+  __builtin___clear_cache(begin, begin + h.total_size);
+  return Mapped(std::move(mapping));
+}
+
+trident_entry Mapped::entry() const {
+  auto* base = static_cast<std::byte*>(mapping_.base());
+  return reinterpret_cast<trident_entry>(base + header().entry_offset);
+}
+
+const trident_image_header& Mapped::header() const {
+  return *static_cast<const trident_image_header*>(mapping_.base());
+}
+
+}  // namespace trident::image

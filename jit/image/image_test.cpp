@@ -1,0 +1,152 @@
+// Images are built from hand-assembled code, so that these tests do not depend on the code generator. Oracles: what a
+// flipped bit must do: be refused. That a sealed file and its mapping cannot be changed is tested in runtime/os.
+#include "jit/image/image.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+namespace trident::image {
+namespace {
+
+// endbr64; mov rax, [rdx]... : out[0][0] = 42 as int64, n ignored. rcx = out (System V: rdi self, rsi n, rdx in, rcx
+// out).
+codegen::MachineCode writes_42() {
+  const std::uint8_t code[] = {0xF3, 0x0F, 0x1E, 0xFA,                    // endbr64
+                               0x48, 0x8B, 0x01,                          // mov rax, [rcx]
+                               0x48, 0xC7, 0x00, 0x2A, 0x00, 0x00, 0x00,  // mov qword [rax], 42
+                               0xC3};                                     // ret
+  codegen::MachineCode mc;
+  mc.code_size = sizeof code;
+  mc.pool_offset = 64;
+  mc.bytes.assign(64 + 32, std::byte{0xCC});
+  std::memcpy(mc.bytes.data(), code, sizeof code);
+  for (std::size_t i = 64; i < mc.bytes.size(); ++i) mc.bytes[i] = static_cast<std::byte>(i);
+  mc.eh_frame.assign(24, std::byte{0});
+  mc.eh_frame_distance = 96;
+  return mc;
+}
+
+kir::Kernel one_output() {
+  kir::Kernel kernel;
+  kernel.outputs.resize(1);
+  return kernel;
+}
+
+Key some_key() {
+  Key key;
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::uint8_t>(i * 7 + 1);
+  return key;
+}
+
+ImageBytes good_image() {
+  return build(writes_42(), one_output(), codegen::Isa::avx2, TRIDENT_TIER_BASELINE, some_key());
+}
+
+TEST(Image, BuiltImageIsValidAndHoldsItsParts) {
+  const ImageBytes image = good_image();
+  EXPECT_TRUE(validate(image.bytes).ok());
+  const auto& h = image.header();
+  EXPECT_EQ(h.outputs, 1u);
+  EXPECT_EQ(h.pool_size, 32u);
+  const auto mc = writes_42();
+  EXPECT_EQ(std::memcmp(image.bytes.data() + h.code_offset, mc.bytes.data(), mc.code_size), 0);
+  EXPECT_EQ(h.unwind_offset, h.code_offset + mc.eh_frame_distance);
+  EXPECT_EQ(std::memcmp(h.key, some_key().data(), 32), 0);
+}
+
+TEST(Image, EveryFlippedBitIsRefused) {
+  const ImageBytes image = good_image();
+  for (std::size_t i = 0; i < image.bytes.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      auto bytes = image.bytes;
+      bytes[i] ^= static_cast<std::byte>(1 << bit);
+      const auto verdict = validate(bytes);
+      ASSERT_FALSE(verdict.ok()) << "byte " << i << " bit " << bit;
+      ASSERT_EQ(verdict.error().code, ErrorCode::kRejectedImage);
+    }
+  }
+}
+
+TEST(Image, EveryTruncationAndExtensionIsRefused) {
+  const ImageBytes image = good_image();
+  for (std::size_t n = 0; n < image.bytes.size(); ++n)
+    EXPECT_FALSE(validate(std::span(image.bytes).first(n)).ok()) << n;
+  auto longer = image.bytes;
+  longer.push_back(std::byte{0xCC});
+  EXPECT_FALSE(validate(longer).ok());
+}
+
+// Random fields under a right magic and size reach every check; sanitizers see any read outside.
+TEST(Image, RandomHeadersNeverCrashAndAreRefused) {
+  std::mt19937_64 random(7);
+  const ImageBytes image = good_image();
+  for (int round = 0; round < 200'000; ++round) {
+    auto bytes = image.bytes;
+    const int changes = 1 + static_cast<int>(random() % 6);
+    for (int i = 0; i < changes; ++i) {
+      const std::size_t at = 8 + 4 * (random() % 12);
+      const auto value = static_cast<std::uint32_t>(random() >> (random() % 40));
+      std::memcpy(bytes.data() + at, &value, 4);
+    }
+    if (bytes == image.bytes) continue;
+    ASSERT_FALSE(validate(bytes).ok());
+  }
+  for (int round = 0; round < 20'000; ++round) {
+    std::vector<std::byte> bytes(random() % 400);
+    for (auto& b : bytes) b = static_cast<std::byte>(random());
+    ASSERT_FALSE(validate(bytes).ok());
+  }
+}
+
+TEST(Image, SealedImageRuns) {
+  auto fd = seal(good_image());
+  ASSERT_TRUE(fd.ok());
+  auto mapped = Mapped::map(*fd);
+  ASSERT_TRUE(mapped.ok()) << mapped.error().message;
+#if defined(__x86_64__)
+  std::int64_t result = 0;
+  void* out[] = {&result};
+  mapped->entry()(nullptr, 1, nullptr, out, nullptr);
+  EXPECT_EQ(result, 42);
+#endif
+}
+
+TEST(Image, MappingRefusesUnsealedTruncatedAndCorruptFiles) {
+  const ImageBytes image = good_image();
+  std::FILE* plain = std::tmpfile();
+  ASSERT_NE(plain, nullptr);
+  ASSERT_EQ(std::fwrite(image.bytes.data(), 1, image.bytes.size(), plain), image.bytes.size());
+  ASSERT_EQ(std::fflush(plain), 0);
+  EXPECT_EQ(Mapped::map(os::Fd(::dup(::fileno(plain)))).error().code, ErrorCode::kRejectedImage);
+  std::fclose(plain);
+
+  auto corrupt = image.bytes;
+  corrupt.back() ^= std::byte{1};
+  auto fd = os::make_sealed_memfd("corrupt", corrupt, std::byte{0xCC});
+  ASSERT_TRUE(fd.ok());
+  EXPECT_EQ(Mapped::map(*fd).error().code, ErrorCode::kRejectedImage);
+
+  auto announces_more = image.bytes;
+  announces_more[9] = std::byte{0x40};
+  auto fd2 = os::make_sealed_memfd("announces-more", announces_more, std::byte{0xCC});
+  ASSERT_TRUE(fd2.ok());
+  EXPECT_EQ(Mapped::map(*fd2).error().code, ErrorCode::kRejectedImage);
+
+  ImageBytes unsound{corrupt};
+  EXPECT_FALSE(seal(unsound).ok());
+}
+
+TEST(Image, WithoutPoolOrUnwindIsValidToo) {
+  auto mc = writes_42();
+  mc.bytes.resize(mc.code_size);
+  mc.eh_frame.clear();
+  const auto image = build(mc, one_output(), codegen::Isa::avx512, TRIDENT_TIER_OPTIMISED, some_key());
+  EXPECT_TRUE(validate(image.bytes).ok());
+}
+
+}  // namespace
+}  // namespace trident::image
