@@ -1,10 +1,11 @@
 // Appends instructions to a kir kernel: folds constants exactly (through the interpreter's own scalar functions),
-// shares equal instructions (hash-consing) and places each in its section.
+// shares equal instructions (hash-consing; operands of commuting ops are put in order of their index first) and places
+// each in its section. Wrong operand types or a mix of body and epilogue operands are bugs of the caller.
 #pragma once
 
 #include <bit>
 #include <cstdint>
-#include <unordered_map>
+#include <vector>
 
 #include "jit/kir/kir.h"
 
@@ -12,7 +13,9 @@ namespace trident::kir {
 
 class Builder {
  public:
-  explicit Builder(Kernel& kernel) : kernel_(kernel) {}
+  /// Appends to `kernel`, sharing the instructions that it has already. `kernel` must outlive the builder, and no one
+  /// else may append meanwhile.
+  explicit Builder(Kernel& kernel);
 
   Value input(std::uint32_t index);  ///< index into kernel.inputs
   Value param(std::uint32_t index);  ///< index into kernel.params
@@ -51,9 +54,7 @@ class Builder {
   Value ne(Value a, Value b) { return op(Op::Ne, a, b); }
   Value select(Value mask, Value a, Value b) { return op(Op::Select, mask, a, b); }
   Value as_int(Value a) { return convert(Op::Bitcast, ir::int_of(type_of(a)), a); }
-  Value as_float(Value a) {
-    return convert(Op::Bitcast, ir::bytes_of(type_of(a)) == 4 ? Type::f32 : Type::f64, a);
-  }
+  Value as_float(Value a) { return convert(Op::Bitcast, ir::bytes_of(type_of(a)) == 4 ? Type::f32 : Type::f64, a); }
 
   [[nodiscard]] Type type_of(Value v) const { return kernel_.insts[v.index].type; }
   [[nodiscard]] bool is_constant(Value v) const { return kernel_.insts[v.index].op == Op::Constant; }
@@ -62,6 +63,7 @@ class Builder {
 
  private:
   Value append(Inst inst);
+  void rehash();
 
   Kernel& kernel_;
   std::vector<std::uint32_t> table_;  // open-addressing hash-cons over kernel_.insts (index + 1; 0 is free)

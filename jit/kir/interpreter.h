@@ -10,8 +10,8 @@
 namespace trident::kir {
 
 /// Runs `kernel` over `n` elements. `in[i]` and `out[i]` point to arrays of the declared types (n elements; one for a
-/// scalar output); an output may be the same array as an input, but may not overlap one partly. `params[i]` holds the bits
-/// of parameter i in its low bytes. `kernel` must have passed check(). Never allocates more than a fixed scratch.
+/// scalar output); an output may be the same array as an input, but may not overlap one partly. `params[i]` holds the
+/// bits of parameter i in its low bytes. `kernel` must have passed check(). Never allocates more than a fixed scratch.
 void interpret(const Kernel& kernel, std::uint64_t n, const void* const* in, void* const* out,
                const std::uint64_t* params);
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,14 +57,15 @@ struct ValueTag;
 using Value = Id<ValueTag>;
 
 /// Instruction flags.
-inline constexpr std::uint8_t kNormal = 1;  ///< Div, Sqrt: operands, result and 1/b are proven normal and finite and well inside the range (|exponent| <= 3/4 of the greatest)
+inline constexpr std::uint8_t kNormal = 1;  ///< Div, Sqrt: operands, result and 1/b are proven normal and finite and
+                                            ///< well inside the range (|exponent| <= 3/4 of the greatest)
 
 struct Inst {
   Op op = Op::Constant;
   Type type = Type::f32;  ///< type of the result
   Section section = Section::invariant;
   std::uint8_t flags = 0;
-  Value a, b, c;          ///< as many as the arity says; the others are invalid
+  Value a{}, b{}, c{};    ///< as many as the arity says; the others are invalid
   std::uint64_t imm = 0;  ///< Constant: bits; Input, Param, Lookup: index; else 0
 };
 
@@ -73,7 +75,7 @@ struct Input {
 };
 
 enum class OutputKind : std::uint8_t {
-  array,   ///< one element per i; a scalar value is stored in all of them
+  array,   ///< one element per i, from the body or the invariants (which are stored in every element)
   scalar,  ///< one element, from the epilogue or the invariants
 };
 struct Output {
@@ -91,7 +93,8 @@ struct Table {
 struct Kernel {
   std::vector<Inst> insts;
   std::vector<Input> inputs;  ///< arrays, in the order of the call's `in`
-  std::vector<Input> params;  ///< scalars, in the order of the call's `params`; each takes 8 bytes there, low bytes used
+  std::vector<Input>
+      params;  ///< scalars, in the order of the call's `params`; each takes 8 bytes there, low bytes used
   std::vector<Output> outputs;
   std::vector<Table> tables;
 
@@ -99,12 +102,21 @@ struct Kernel {
   [[nodiscard]] Type type_of(Value v) const { return insts[v.index].type; }
 };
 
+/// The section that `inst` belongs to by its op and its operands' sections: leaves but Input are invariant, Input is
+/// body, reductions are epilogue; the others are epilogue if any operand is, else body if any is, else invariant.
+/// Nothing if body and epilogue operands are mixed or a reduction's operand is itself in the epilogue (a reduction of
+/// an invariant is allowed: it counts n times).
+std::optional<Section> section_for(const Kernel& kernel, const Inst& inst);
+
 /// Says in an Error why `kernel` is not well-formed (types, operand order, sections, limits); codegen and the
 /// interpreter accept only kernels that pass.
 Result<void> check(const Kernel& kernel);
 
-/// One instruction per line: "%3 = fma f32 %0, %1, %2". parse(print(k)) gives back k.
+/// One instruction per line: "%3 = fma f32 %0, %1, %2" (text.cpp shows all of the form). parse(print(k)) gives back k.
 std::string print(const Kernel& kernel);
+/// Parses and checks. Errors: SyntaxError with the line and a caret, or those of check().
 Result<Kernel> parse(std::string_view text);
+/// Graphviz: instructions as nodes in clusters by section.
+std::string print_dot(const Kernel& kernel);
 
 }  // namespace trident::kir

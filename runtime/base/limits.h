@@ -20,6 +20,8 @@ inline constexpr std::uint32_t kNestingMax = 512;
 inline constexpr std::size_t kNameBytesMax = 128;
 /// Instructions in one kir kernel (math functions expand by up to ~100 each).
 inline constexpr std::uint32_t kKirInstsMax = 1u << 18;
+/// Constant tables of one kir kernel.
+inline constexpr std::uint32_t kKirTablesMax = 1024;
 /// Bytes of machine code plus constants in one image.
 inline constexpr std::size_t kImageBytesMax = 1u << 20;
 /// Bytes of one wire frame.

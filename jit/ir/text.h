@@ -1,0 +1,45 @@
+// What every text form of an IR needs: places in a source text, and errors that show the line with a caret.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/result.h"
+
+namespace trident::ir {
+
+/// Line and column, both from 1; the column counts bytes.
+struct Place {
+  std::uint32_t line = 1;
+  std::uint32_t column = 1;
+};
+
+/// A text with a name (a file's, or "<text>"). Borrows both.
+class SourceText {
+ public:
+  explicit SourceText(std::string_view text, std::string_view name = "<text>") : text_(text), name_(name) {}
+
+  [[nodiscard]] std::string_view text() const { return text_; }
+  [[nodiscard]] std::string_view name() const { return name_; }
+  /// The place of byte `offset`; offsets past the end count as the end.
+  [[nodiscard]] Place place(std::size_t offset) const;
+  /// The line that holds byte `offset`, without its line feed.
+  [[nodiscard]] std::string_view line(std::size_t offset) const;
+  /// Three lines: "name:line:column: message", the source line (shortened around the place when it is long, with bytes
+  /// that are not printable shown as '?'), and a caret under the byte at `offset`.
+  [[nodiscard]] std::string caret_message(std::size_t offset, std::string_view message) const;
+  /// The same as an Error.
+  [[nodiscard]] Error error(std::size_t offset, std::string_view message,
+                            ErrorCode code = ErrorCode::kSyntaxError) const;
+
+ private:
+  std::string_view text_;
+  std::string_view name_;
+};
+
+/// `text` in double quotes with '"' and '\' escaped and line feeds as "\n": a Graphviz string.
+std::string dot_quoted(std::string_view text);
+
+}  // namespace trident::ir

@@ -1,0 +1,171 @@
+// kir::check: every rule that codegen and the interpreter rely on, in one pass over the instructions.
+#include <algorithm>
+#include <bit>
+
+#include "jit/kir/kir.h"
+#include "runtime/base/limits.h"
+
+namespace trident::kir {
+
+namespace {
+
+constexpr std::size_t kTableEntriesMax = 32;
+
+std::uint64_t lane_ones(Type type) {
+  return ir::bytes_of(type) == 4 ? 0xFFFF'FFFFu : ~std::uint64_t{0};
+}
+
+bool allowed(Types types, Type type) {
+  switch (types) {
+    case Types::N: return !is_mask(type);
+    case Types::F: return is_float(type);
+    case Types::I: return is_int(type);
+    case Types::B: return !is_float(type);
+    case Types::A: return true;
+  }
+  return false;
+}
+
+/// One instruction's faults as a sentence, or nothing.
+class InstChecker {
+ public:
+  InstChecker(const Kernel& kernel, std::uint32_t index) : kernel_(kernel), index_(index), inst_(kernel.insts[index]) {}
+
+  [[nodiscard]] const char* fault() const {
+    if (static_cast<std::uint32_t>(inst_.op) >= kOpCount) return "no such op";
+    if (static_cast<std::uint8_t>(inst_.type) > static_cast<std::uint8_t>(Type::b64)) return "no such type";
+    if (const char* f = operands_fault()) return f;
+    const bool compares = info(inst_.op).signature == Signature::Compare;
+    const Type of = compares ? kernel_.type_of(inst_.a) : inst_.type;
+    if (!allowed(info(inst_.op).types, of)) return "the op does not exist for this type";
+    if (const char* f = types_fault()) return f;
+    if (const char* f = immediate_fault()) return f;
+    if ((inst_.flags & ~kNormal) != 0) return "unknown flag";
+    if (inst_.flags != 0 && inst_.op != Op::Div && inst_.op != Op::Sqrt) return "flag on an op that takes none";
+    const auto section = section_for(kernel_, inst_);
+    if (!section) return "operands from the body and from the epilogue are mixed";
+    if (*section != inst_.section) return "wrong section";
+    return nullptr;
+  }
+
+ private:
+  [[nodiscard]] const char* operands_fault() const {
+    const Value operands[] = {inst_.a, inst_.b, inst_.c};
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      if (operands[i].valid() != (i < info(inst_.op).arity)) return "wrong number of operands";
+      if (operands[i].valid() && operands[i].index >= index_) return "operand is not defined before its use";
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] const char* types_fault() const {
+    const auto type = [&](Value v) { return kernel_.type_of(v); };
+    switch (info(inst_.op).signature) {
+      case Signature::Leaf: return nullptr;
+      case Signature::Same:
+      case Signature::Reduce:
+        for (const Value v : {inst_.a, inst_.b, inst_.c})
+          if (v.valid() && type(v) != inst_.type) return "operand type differs from the result's";
+        return nullptr;
+      case Signature::Compare:
+        if (type(inst_.a) != type(inst_.b)) return "the operands' types differ";
+        return inst_.type == ir::mask_of(type(inst_.a)) ? nullptr
+                                                        : "the result must be the mask of the operands' width";
+      case Signature::Select:
+        if (type(inst_.b) != inst_.type || type(inst_.c) != inst_.type) return "operand type differs from the result's";
+        return type(inst_.a) == ir::mask_of(inst_.type) ? nullptr : "the first operand must be a mask of this width";
+      case Signature::Convert: return convert_fault(type(inst_.a));
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] const char* convert_fault(Type from) const {
+    const bool same_width = ir::bytes_of(from) == ir::bytes_of(inst_.type);
+    if (inst_.op == Op::Convert) return is_mask(from) == is_mask(inst_.type) ? nullptr : "masks convert to masks only";
+    if (inst_.op == Op::Bitcast) return !is_mask(from) && same_width ? nullptr : "bitcast between different widths";
+    if (inst_.op == Op::ToIntRint)
+      return is_float(from) && is_int(inst_.type) && same_width ? nullptr
+                                                                : "to_int_rint is float to integer of one width";
+    return is_int(from) && same_width ? nullptr : "the index must be an integer as wide as the result";
+  }
+
+  [[nodiscard]] const char* immediate_fault() const {
+    const std::uint64_t imm = inst_.imm;
+    if (inst_.op == Op::Constant) {
+      if ((imm & ~lane_ones(inst_.type)) != 0) return "constant wider than its type";
+      if (is_mask(inst_.type) && imm != 0 && imm != lane_ones(inst_.type)) return "a mask is all zeros or all ones";
+    } else if (inst_.op == Op::Input) {
+      if (imm >= kernel_.inputs.size()) return "no such input";
+      if (kernel_.inputs[imm].type != inst_.type) return "type differs from the input's";
+    } else if (inst_.op == Op::Param) {
+      if (imm >= kernel_.params.size()) return "no such parameter";
+      if (kernel_.params[imm].type != inst_.type) return "type differs from the parameter's";
+    } else if (inst_.op == Op::Lookup) {
+      if (imm >= kernel_.tables.size()) return "no such table";
+      if (kernel_.tables[imm].type != inst_.type) return "type differs from the table's";
+    } else if (imm != 0) {
+      return "immediate on an op that takes none";
+    }
+    return nullptr;
+  }
+
+  const Kernel& kernel_;
+  std::uint32_t index_;
+  const Inst& inst_;
+};
+
+Result<void> check_interface(const Kernel& kernel) {
+  if (kernel.inputs.size() + kernel.params.size() > limits::kInputsMax)
+    return make_error(ErrorCode::kLimitExceeded, "more than %u inputs and parameters", limits::kInputsMax);
+  if (kernel.outputs.size() > limits::kOutputsMax)
+    return make_error(ErrorCode::kLimitExceeded, "more than %u outputs", limits::kOutputsMax);
+  if (kernel.outputs.empty()) return make_error(ErrorCode::kInvalidArgument, "a kernel needs an output");
+  for (const auto* list : {&kernel.inputs, &kernel.params})
+    for (const Input& input : *list) {
+      if (is_mask(input.type)) return make_error(ErrorCode::kTypeError, "input '%s' is a mask", input.name.c_str());
+      if (input.name.size() > limits::kNameBytesMax)
+        return make_error(ErrorCode::kLimitExceeded, "a name is longer than %zu bytes", limits::kNameBytesMax);
+    }
+  if (kernel.tables.size() > limits::kKirTablesMax)
+    return make_error(ErrorCode::kLimitExceeded, "more than %u tables", limits::kKirTablesMax);
+  for (std::size_t i = 0; i < kernel.tables.size(); ++i) {
+    const Table& table = kernel.tables[i];
+    const std::size_t size = table.entries.size();
+    if (is_mask(table.type) || size < 2 || size > kTableEntriesMax || !std::has_single_bit(size))
+      return make_error(ErrorCode::kInvalidArgument, "table %zu: 2, 4, 8, 16 or 32 numeric entries are allowed", i);
+    if (std::ranges::any_of(table.entries, [&](std::uint64_t bits) { return (bits & ~lane_ones(table.type)) != 0; }))
+      return make_error(ErrorCode::kInvalidArgument, "table %zu: an entry is wider than its type", i);
+  }
+  return {};
+}
+
+Result<void> check_output(const Kernel& kernel, const Output& output) {
+  const char* name = output.name.c_str();
+  if (output.name.size() > limits::kNameBytesMax)
+    return make_error(ErrorCode::kLimitExceeded, "a name is longer than %zu bytes", limits::kNameBytesMax);
+  if (output.value.index >= kernel.insts.size())
+    return make_error(ErrorCode::kInvalidArgument, "output '%s' names no instruction", name);
+  const Inst& inst = kernel.at(output.value);
+  if (is_mask(inst.type)) return make_error(ErrorCode::kTypeError, "output '%s' is a mask", name);
+  if (output.kind == OutputKind::array && inst.section == Section::epilogue)
+    return make_error(ErrorCode::kTypeError, "array output '%s' comes from the epilogue", name);
+  if (output.kind == OutputKind::scalar && inst.section == Section::body)
+    return make_error(ErrorCode::kTypeError, "scalar output '%s' comes from the body", name);
+  return {};
+}
+
+}  // namespace
+
+Result<void> check(const Kernel& kernel) {
+  if (kernel.insts.size() > limits::kKirInstsMax)
+    return make_error(ErrorCode::kLimitExceeded, "more than %u kir instructions", limits::kKirInstsMax);
+  TRY_VOID(check_interface(kernel));
+  for (std::uint32_t i = 0; i < kernel.insts.size(); ++i) {
+    if (const char* fault = InstChecker(kernel, i).fault())
+      return make_error(ErrorCode::kTypeError, "kir %%%u: %s", i, fault);
+  }
+  for (const Output& output : kernel.outputs) TRY_VOID(check_output(kernel, output));
+  return {};
+}
+
+}  // namespace trident::kir
