@@ -1,0 +1,100 @@
+#include "runtime/os/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace trident::os {
+namespace {
+
+Error os_error(const char* what) {
+  return make_error(ErrorCode::kOsError, "%s: %s", what, std::strerror(errno));
+}
+
+constexpr int kExecFailed = 127;
+
+/// In the child between fork and exec: async-signal-safe calls only, because other threads may hold locks.
+[[noreturn]] void become(const SpawnOptions& options, char* const* argv, pid_t parent) {
+  if (options.die_with_parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(kExecFailed);  // the parent died before the request took effect
+  }
+  if (options.nice != 0) (void)!::nice(options.nice);
+  if (options.inherited_fd >= 0) {
+    if (options.inherited_fd == kInheritedFd) {
+      if (::fcntl(kInheritedFd, F_SETFD, 0) != 0) ::_exit(kExecFailed);
+    } else if (::dup2(options.inherited_fd, kInheritedFd) < 0) {
+      ::_exit(kExecFailed);
+    }
+  }
+  // What this process itself inherited without close-on-exec, or a library opened so, stays here.
+  ::syscall(SYS_close_range, options.inherited_fd >= 0 ? kInheritedFd + 1 : kInheritedFd, ~0u, 0);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::execv(options.program.c_str(), argv);
+  ::_exit(kExecFailed);
+}
+
+}  // namespace
+
+Result<Child> Child::spawn(const SpawnOptions& options) {
+  std::vector<char*> argv;
+  argv.reserve(options.arguments.size() + 1);
+  for (const std::string& argument : options.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return os_error("fork");
+  if (pid == 0) become(options, argv.data(), parent);
+  Child child;
+  child.pid_ = pid;
+  // By number: glibc gained the wrapper in 2.36, and older build machines lack it.
+  child.pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!child.pidfd_.valid()) return os_error("pidfd_open");
+  if (::fcntl(child.pidfd_.get(), F_SETFD, FD_CLOEXEC) != 0) return os_error("fcntl FD_CLOEXEC");
+  return child;
+}
+
+Child& Child::operator=(Child&& other) noexcept {
+  if (this != &other) {
+    if (pid_ > 0) {
+      kill();
+      wait();
+    }
+    pid_ = std::exchange(other.pid_, -1);
+    pidfd_ = std::move(other.pidfd_);
+  }
+  return *this;
+}
+
+Child::~Child() {
+  if (pid_ <= 0) return;
+  kill();
+  wait();
+}
+
+void Child::kill() {
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
+}
+
+std::string Child::wait() {
+  if (pid_ <= 0) return "reaped already";
+  int status = 0;
+  pid_t reaped = 0;
+  do reaped = ::waitpid(pid_, &status, 0);
+  while (reaped < 0 && errno == EINTR);
+  pid_ = -1;
+  if (reaped < 0) return "lost";
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+  return "exit " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace trident::os

@@ -1,0 +1,40 @@
+// What a process knows about itself and sets on itself: build id, limits, signals.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/result.h"
+
+namespace trident::os {
+
+/// The GNU build id of this program in hexadecimal; "unknown" when it was linked without one.
+const std::string& build_id();
+
+/// Bounds that a worker sets on itself. Zero: leave as it is.
+struct ResourceLimits {
+  std::uint64_t address_space_bytes = 0;
+  std::uint64_t core_bytes_max = UINT64_MAX;  ///< 0 switches core dumps off
+  std::uint64_t open_files = 0;
+};
+Result<void> set_resource_limits(const ResourceLimits& limits);
+
+/// Raises the soft limit of open files to the hard one; returns what is now allowed.
+std::uint64_t raise_open_files_limit();
+
+/// Blocks every signal in the calling thread, so that a thread started next leaves them to the others.
+class BlockedSignals {
+ public:
+  BlockedSignals();
+  ~BlockedSignals();
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  std::uint64_t previous_[16];  // room for a sigset_t
+};
+
+/// A write to a closed pipe or socket is an error value, not the end of the process.
+void ignore_sigpipe();
+
+}  // namespace trident::os

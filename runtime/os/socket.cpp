@@ -1,0 +1,236 @@
+#include "runtime/os/socket.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+namespace trident::os {
+namespace {
+
+Error os_error(const char* what, const std::string& path = {}) {
+  const int code = errno;
+  return make_error(ErrorCode::kOsError, "%s%s%s: %s", what, path.empty() ? "" : " ", path.c_str(),
+                    std::strerror(code));
+}
+
+IoStatus status_of(int error) {
+  if (error == EAGAIN || error == EWOULDBLOCK) return IoStatus::would_block;
+  if (error == EPIPE || error == ECONNRESET || error == ENOTCONN) return IoStatus::closed;
+  return IoStatus::failed;
+}
+
+/// Control bytes for kFdsPerMessageMax descriptors.
+union FdControl {
+  char bytes[CMSG_SPACE(sizeof(int) * kFdsPerMessageMax)];
+  cmsghdr align;
+};
+
+void attach(msghdr& message, FdControl& control, int fd) {
+  message.msg_control = control.bytes;
+  message.msg_controllen = CMSG_SPACE(sizeof(int));
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
+}
+
+/// Moves the received descriptors into `fds`; false when they did not all fit (the surplus is closed).
+bool take_fds(msghdr& message, ReceivedFds& fds) {
+  bool fits = (message.msg_flags & MSG_CTRUNC) == 0;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int raw = -1;
+      std::memcpy(&raw, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+      Fd fd(raw);
+      if (fds.count < fds.fds.size())
+        fds.fds[fds.count++] = std::move(fd);
+      else
+        fits = false;
+    }
+  }
+  return fits;
+}
+
+std::optional<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) return std::nullopt;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+/// Makes the directory of `path` and its parents where absent, each private to this user.
+Result<void> make_directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos || slash == 0) return {};
+  const std::string directory = path.substr(0, slash);
+  if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  if (errno != ENOENT) return os_error("mkdir", directory);
+  TRY_VOID(make_directory_of(directory));
+  if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return os_error("mkdir", directory);
+}
+
+/// With the lock held, a socket file at `path` belongs to nobody, unless to a program that takes no lock: asked by
+/// connecting.
+Result<void> remove_stale(const std::string& path) {
+  struct stat s {};
+  if (::lstat(path.c_str(), &s) != 0) {
+    if (errno == ENOENT) return {};
+    return os_error("stat", path);
+  }
+  if (!S_ISSOCK(s.st_mode))
+    return make_error(ErrorCode::kInvalidArgument, "%s exists and is not a socket", path.c_str());
+  if (connect_unix(path, Blocking::no).ok())
+    return make_error(ErrorCode::kBusy, "another program listens on %s", path.c_str());
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return os_error("unlink", path);
+  return {};
+}
+
+Result<Fd> lock_for(const std::string& path) {
+  const std::string lock_path = path + ".lock";
+  Fd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock.valid()) return os_error("open", lock_path);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK)
+      return make_error(ErrorCode::kBusy, "another daemon serves %s (%s is locked)", path.c_str(), lock_path.c_str());
+    return os_error("flock", lock_path);
+  }
+  return lock;
+}
+
+}  // namespace
+
+Io send_pieces(const Fd& socket, std::span<const std::span<const std::byte>> pieces, int fd) {
+  std::array<iovec, 16> vectors{};
+  std::size_t count = 0;
+  for (const auto& piece : pieces) {
+    if (count == vectors.size()) break;
+    if (!piece.empty()) vectors[count++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+  }
+  msghdr message{};
+  message.msg_iov = vectors.data();
+  message.msg_iovlen = count;
+  FdControl control;
+  if (fd >= 0) attach(message, control, fd);
+  while (true) {
+    const ssize_t n = ::sendmsg(socket.get(), &message, MSG_NOSIGNAL);
+    if (n >= 0) return {IoStatus::ok, static_cast<std::size_t>(n)};
+    if (errno != EINTR) return {status_of(errno), 0};
+  }
+}
+
+Io send_bytes(const Fd& socket, std::span<const std::byte> bytes, int fd) {
+  return send_pieces(socket, std::span(&bytes, 1), fd);
+}
+
+Io receive(const Fd& socket, std::span<std::byte> into, ReceivedFds& fds) {
+  iovec vector{into.data(), into.size()};
+  FdControl control;
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  while (true) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof(control.bytes);
+    const ssize_t n = ::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return {status_of(errno), 0};
+    if (!take_fds(message, fds)) return {IoStatus::failed, 0};
+    if (n == 0) return {IoStatus::closed, 0};
+    return {IoStatus::ok, static_cast<std::size_t>(n)};
+  }
+}
+
+Result<std::pair<Fd, Fd>> socket_pair(Blocking first, Blocking second) {
+  int raw[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, raw) != 0) return os_error("socketpair");
+  std::pair<Fd, Fd> pair{Fd(raw[0]), Fd(raw[1])};
+  for (const auto& [fd, blocking] : {std::pair{raw[0], first}, std::pair{raw[1], second}})
+    if (blocking == Blocking::no && ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) return os_error("fcntl O_NONBLOCK");
+  return pair;
+}
+
+Result<Fd> connect_unix(const std::string& path, Blocking blocking) {
+  const auto address = address_of(path);
+  if (!address)
+    return make_error(ErrorCode::kInvalidArgument, "socket path is empty or longer than %zu bytes: %s",
+                      sizeof(sockaddr_un::sun_path) - 1, path.c_str());
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (blocking == Blocking::no ? SOCK_NONBLOCK : 0), 0));
+  if (!fd.valid()) return os_error("socket");
+  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0)
+    if (errno != EINTR) return os_error("connect", path);
+  return fd;
+}
+
+Result<UnixListener> UnixListener::bind(const std::string& path, unsigned mode, int backlog) {
+  const auto address = address_of(path);
+  if (!address)
+    return make_error(ErrorCode::kInvalidArgument, "socket path is empty or longer than %zu bytes: %s",
+                      sizeof(sockaddr_un::sun_path) - 1, path.c_str());
+  TRY_VOID(make_directory_of(path));
+  TRY(Fd lock, lock_for(path));
+  TRY_VOID(remove_stale(path));
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return os_error("socket");
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0)
+    return os_error("bind", path);
+  UnixListener listener(std::move(fd), std::move(lock), path);
+  // Nobody can connect before listen(), so the mode is in force for the first client.
+  if (::chmod(path.c_str(), static_cast<mode_t>(mode)) != 0) return os_error("chmod", path);
+  if (::listen(listener.socket_.get(), backlog) != 0) return os_error("listen", path);
+  return listener;
+}
+
+Result<UnixListener> UnixListener::adopt(Fd socket) {
+  int listening = 0, domain = 0;
+  socklen_t size = sizeof(int);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 || listening == 0)
+    return make_error(ErrorCode::kInvalidArgument, "the descriptor passed in is not a listening socket");
+  size = sizeof(int);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX)
+    return make_error(ErrorCode::kInvalidArgument, "the descriptor passed in is not a Unix socket");
+  const int flags = ::fcntl(socket.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) != 0) return os_error("fcntl O_NONBLOCK");
+  return UnixListener(std::move(socket), Fd(), {});
+}
+
+UnixListener::~UnixListener() {
+  if (socket_.valid() && !path_.empty()) ::unlink(path_.c_str());
+}
+
+Accepted accept_unix(const Fd& listener) {
+  const int raw = ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (raw >= 0) return {AcceptStatus::ok, Fd(raw)};
+  switch (errno) {
+    case EAGAIN: return {AcceptStatus::would_block, Fd()};
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM: return {AcceptStatus::exhausted, Fd()};
+    case EINTR:
+    case ECONNABORTED:
+    case EPROTO:
+    case EPERM: return {AcceptStatus::retry, Fd()};
+    default: return {AcceptStatus::failed, Fd()};
+  }
+}
+
+Result<Peer> peer_of(const Fd& socket) {
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return os_error("SO_PEERCRED");
+  return Peer{credentials.uid, credentials.gid, credentials.pid};
+}
+
+}  // namespace trident::os
