@@ -1,0 +1,43 @@
+// Running untried machine code: in a forked child that can do nothing but compute, write to memory that it shares with
+// its parent, read the clock and exit. A crash, an endless loop or a system call ends the child and is an answer; this
+// process goes on.
+//
+// The child is made so that it does not matter what else this process is (Trident may be embedded in a threaded
+// program with its own signal handlers): it sends no SIGCHLD and no stranger's wait() reaps it, every signal handler is
+// reset, and between the fork and its end only async-signal-safe code runs. That includes the body: no allocation, no
+// locks, no stdio; results go to memory from map_shared() or GuardedMapping.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/result.h"
+#include "runtime/os/memfd.h"
+
+namespace trident::os {
+
+struct SandboxLimits {
+  std::uint64_t wall_ns = 1'000'000'000;  ///< after that the child is killed and has timed out
+  std::uint32_t cpu_seconds = 10;         ///< the kernel's own backstop, should this process be stopped meanwhile
+};
+
+struct SandboxEnd {
+  enum class Kind : std::uint8_t {
+    finished,   ///< the body returned
+    crashed,    ///< by `signal`: SIGSEGV, SIGILL, ...; SIGSYS means that it tried a system call
+    timed_out,  ///< killed after SandboxLimits::wall_ns
+  };
+  Kind kind = Kind::finished;
+  int signal = 0;
+};
+
+/// Runs body(context) in a sandboxed child and waits for its end. The regions of `read_only` (whole pages) cannot be
+/// written by the child. OsError when the child or its sandbox cannot be made: the body has not run then (it fails
+/// closed).
+Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void* context), void* context,
+                                 std::span<const std::span<std::byte>> read_only = {});
+
+/// "finished", "crashed (SIGSEGV)", "timed out": for messages.
+std::string describe(const SandboxEnd& end);
+
+}  // namespace trident::os

@@ -1,0 +1,159 @@
+// Every way in which untried code can misbehave must end its child and nothing else. The oracle is the kernel: the
+// signal that it reports, and memory that must not have changed.
+#include "runtime/os/sandbox.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+#include <vector>
+
+#include "runtime/os/clock.h"
+
+namespace trident::os {
+namespace {
+
+using Kind = SandboxEnd::Kind;
+
+SandboxEnd run(void (*body)(void*), void* context = nullptr, std::uint64_t wall_ns = 2'000'000'000) {
+  auto end = run_sandboxed({.wall_ns = wall_ns}, body, context);
+  EXPECT_TRUE(end.ok()) << end.error().message;
+  return end.ok() ? *end : SandboxEnd{};
+}
+
+void write_to_unmapped_memory() {
+  volatile std::uintptr_t address = 16;
+  *reinterpret_cast<volatile int*>(address) = 1;
+}
+
+void expect_crash(void (*body)(void*), int signal) {
+  const SandboxEnd end = run(body);
+  EXPECT_EQ(end.kind, Kind::crashed);
+  EXPECT_EQ(end.signal, signal) << describe(end);
+}
+
+TEST(Sandbox, ComputesAndReportsThroughSharedMemory) {
+  auto shared = map_shared(4096);
+  ASSERT_TRUE(shared.ok());
+  const SandboxEnd end = run(
+      [](void* context) {
+        auto* words = static_cast<std::uint64_t*>(context);
+        words[0] = 42;
+        words[1] = monotonic_ns();
+        words[2] = cycle_counter();
+      },
+      shared->base());
+  EXPECT_EQ(end.kind, Kind::finished);
+  const auto* words = static_cast<const std::uint64_t*>(shared->base());
+  EXPECT_EQ(words[0], 42u);
+  EXPECT_GT(words[1], 0u);
+  EXPECT_GT(words[2], 0u);
+}
+
+TEST(Sandbox, PrivateMemoryOfTheParentIsOutOfReach) {
+  std::uint64_t mine = 1;
+  EXPECT_EQ(run([](void* context) { *static_cast<std::uint64_t*>(context) = 2; }, &mine).kind, Kind::finished);
+  EXPECT_EQ(mine, 1u);
+}
+
+TEST(Sandbox, CrashesAreAnswers) {
+  expect_crash([](void*) { write_to_unmapped_memory(); }, SIGSEGV);
+#if defined(__x86_64__)
+  expect_crash([](void*) { asm volatile("ud2"); }, SIGILL);
+  expect_crash([](void*) { asm volatile("int3"); }, SIGTRAP);
+  expect_crash([](void*) { asm volatile("xor %%ecx, %%ecx; div %%ecx" ::: "eax", "ecx", "edx"); }, SIGFPE);
+  // A wild stack pointer: the fault cannot be handled on the stack either.
+  expect_crash([](void*) { asm volatile("mov $8, %%rsp; push %%rax" ::: "memory"); }, SIGSEGV);
+#endif
+}
+
+TEST(Sandbox, EndlessLoopTimesOut) {
+  const std::uint64_t start = monotonic_ns();
+  const SandboxEnd end = run(
+      [](void*) {
+        for (;;) asm volatile("");
+      },
+      nullptr, 50'000'000);
+  EXPECT_EQ(end.kind, Kind::timed_out);
+  EXPECT_GE(monotonic_ns() - start, 50'000'000u);
+}
+
+TEST(Sandbox, EverySystemCallButTheClockAndExitKills) {
+  expect_crash([](void*) { ::syscall(SYS_getpid); }, SIGSYS);
+  expect_crash([](void*) { ::syscall(SYS_write, 2, "x", 1); }, SIGSYS);
+  expect_crash([](void*) { ::syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY); }, SIGSYS);
+  expect_crash([](void*) { ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr); }, SIGSYS);
+  expect_crash([](void*) { ::syscall(SYS_execve, "/bin/true", nullptr, nullptr); }, SIGSYS);
+  expect_crash([](void*) { ::syscall(SYS_kill, ::getppid(), SIGKILL); }, SIGSYS);
+  expect_crash([](void*) { ::syscall(SYS_mmap, nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); },
+               SIGSYS);
+  expect_crash([](void*) { ::syscall(SYS_ptrace, 0, 0, 0, 0); }, SIGSYS);
+#if defined(__x86_64__)
+  expect_crash([](void*) { ::syscall(0x40000000 + SYS_exit_group, 0); }, SIGSYS);  // the x32 convention
+  expect_crash([](void*) { asm volatile("mov $20, %%eax; int $0x80" ::: "rax", "memory"); }, SIGSYS);  // the i386 one
+#endif
+}
+
+TEST(Sandbox, ReadOnlyRegionsCannotBeWritten) {
+  auto input = GuardedMapping::make(100);
+  ASSERT_TRUE(input.ok());
+  input->bytes()[0] = std::byte{7};
+  const std::span<std::byte> regions[] = {input->bytes()};
+  auto reads = run_sandboxed(
+      {}, [](void* p) { (void)*static_cast<volatile char*>(p); }, input->bytes().data(), regions);
+  ASSERT_TRUE(reads.ok());
+  EXPECT_EQ(reads->kind, Kind::finished);
+  auto writes = run_sandboxed(
+      {}, [](void* p) { *static_cast<volatile char*>(p) = 1; }, input->bytes().data(), regions);
+  ASSERT_TRUE(writes.ok());
+  EXPECT_EQ(writes->kind, Kind::crashed);
+  EXPECT_EQ(input->bytes()[0], std::byte{7});
+  input->bytes()[0] = std::byte{8};  // still ours to write
+}
+
+// A host with its own handlers: they must not run in the child, and the child must not disturb the host's waiting.
+std::atomic<int> handler_runs{0};
+TEST(Sandbox, HostHandlersAndWaitsAreLeftAlone) {
+  struct sigaction mine {};
+  mine.sa_handler = [](int) {
+    ++handler_runs;
+    ::_exit(0);  // what a host's crash handler might do: it would make a crash look like success
+  };
+  struct sigaction before_segv {};
+  struct sigaction before_child {};
+  ASSERT_EQ(::sigaction(SIGSEGV, &mine, &before_segv), 0);
+  ASSERT_EQ(::sigaction(SIGCHLD, &mine, &before_child), 0);
+  expect_crash([](void*) { write_to_unmapped_memory(); }, SIGSEGV);
+  EXPECT_EQ(handler_runs, 0);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+  ::sigaction(SIGSEGV, &before_segv, nullptr);
+  ::sigaction(SIGCHLD, &before_child, nullptr);
+}
+
+TEST(Sandbox, WorksFromManyThreadsThatAllocate) {
+  std::atomic<bool> stop{false};
+  std::thread noise([&] {
+    while (!stop) std::vector<char>(1000).swap(*std::make_unique<std::vector<char>>());
+  });
+  std::vector<std::thread> threads;
+  std::atomic<int> finished{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 25; ++i) finished += run([](void*) {}).kind == Kind::finished ? 1 : 0;
+    });
+  for (auto& thread : threads) thread.join();
+  stop = true;
+  noise.join();
+  EXPECT_EQ(finished, 100);
+}
+
+}  // namespace
+}  // namespace trident::os
