@@ -1,0 +1,61 @@
+// Runs untried kernels on chosen data in a sandboxed child, between guard pages and canaries, and brings the results
+// back. This is how equivalence checks get a candidate's outputs: the code never runs in this process.
+//
+//   | no access | slack, canary | array of N elements | no access |      each array ends where its mapping ends
+//
+// A call works on the elements [first, first + n) of the arrays, so a call that ends at N finds an inaccessible byte
+// right behind its last element; one that starts at 0 of a `flush_start` run finds one right before its first. Inputs
+// are read-only; around each call's outputs lie canaries that are checked after it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/image/image.h"
+#include "runtime/base/result.h"
+#include "runtime/os/sandbox.h"
+
+namespace trident::judge {
+
+/// The arrays of a kernel, by the bytes of an element.
+struct Signature {
+  struct Output {
+    std::uint32_t bytes = 8;
+    bool scalar = false;  ///< one element per call
+  };
+  std::vector<std::uint32_t> input_bytes;
+  std::vector<Output> outputs;
+};
+Signature signature_of(const kir::Kernel& kernel);
+
+struct GuardedCall {
+  std::uint64_t first = 0;   ///< index of the call's first element
+  std::uint64_t n = 0;       ///< first + n <= elements
+  std::uint32_t params = 0;  ///< row of GuardedRun::params
+  bool in_place = false;     ///< outputs take the place of the inputs of the same element size, where there are any
+};
+
+struct GuardedRun {
+  std::uint64_t elements = 0;                      ///< N
+  std::vector<std::span<const std::byte>> inputs;  ///< N elements each
+  std::vector<std::vector<std::uint64_t>> params;  ///< one row per setting of the scalar parameters; at least one row
+  std::vector<GuardedCall> calls;
+  bool flush_start = false;  ///< arrays start where their mapping starts, instead of ending at its end
+  std::uint64_t wall_ns = 10'000'000'000;
+};
+
+struct GuardedResults {
+  os::SandboxEnd end;
+  std::size_t calls_done = 0;  ///< the call with this index was under way when the child crashed or timed out
+  bool wrote_outside = false;  ///< a canary near the outputs of call `calls_done` was changed
+  /// outputs[call][output]: n elements (one when scalar); only for finished runs.
+  std::vector<std::vector<std::vector<std::byte>>> outputs;
+  [[nodiscard]] bool sound() const { return end.kind == os::SandboxEnd::Kind::finished && !wrote_outside; }
+};
+
+/// OsError when memory or the sandbox cannot be had; whatever the kernel does is a value.
+Result<GuardedResults> run_guarded(const image::Mapped& kernel, const Signature& signature, const GuardedRun& run);
+
+}  // namespace trident::judge

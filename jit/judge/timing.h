@@ -1,0 +1,40 @@
+// Times kernels against each other in a sandboxed child: warm-up, then rounds in which every contestant runs in turn
+// for at least some microseconds, so that whatever disturbs the machine disturbs all of them alike. The order turns
+// around from round to round. What comes out are times per call and round; tournament.h judges them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/image/image.h"
+#include "jit/judge/guarded.h"
+#include "runtime/base/result.h"
+
+namespace trident::judge {
+
+/// The data that contestants are timed on.
+struct Workload {
+  std::uint64_t elements = 4096;
+  std::vector<std::span<const std::byte>> inputs;  ///< `elements` elements each
+  std::vector<std::uint64_t> params;
+};
+
+struct TimingRules {
+  std::uint32_t rounds = 9;
+  std::uint64_t batch_ns = 10'000;      ///< calls are repeated until a batch takes about that long
+  std::uint64_t wall_ns = 200'000'000;  ///< fewer rounds are made when this runs out
+};
+
+struct Timings {
+  /// ns[contestant][round]: time of one call. Empty for a contestant that crashed or hung.
+  std::vector<std::vector<double>> ns;
+  std::vector<os::SandboxEnd> ends;  ///< per contestant: finished, or what it did instead
+};
+
+/// Contestants have passed equivalence; one that crashes or hangs all the same is taken out and reported, and the rest
+/// timed again. OsError when the sandbox cannot be made.
+Result<Timings> time_rounds(std::span<const image::Mapped* const> contestants, const Signature& signature,
+                            const Workload& workload, const TimingRules& rules);
+
+}  // namespace trident::judge

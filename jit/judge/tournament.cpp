@@ -1,0 +1,137 @@
+#include "jit/judge/tournament.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/os/clock.h"
+#include "runtime/stats/robust.h"
+
+namespace trident::judge {
+namespace {
+
+constexpr std::uint32_t kHeatRounds = 7;
+constexpr std::uint32_t kFinalRounds = 31;
+/// Looks at the data in the final; stats::decide()'s z is chosen for about this many.
+constexpr int kFinalLooks = 10;
+/// Contestants besides the incumbent that reach the final.
+constexpr std::size_t kFinalists = 2;
+
+std::vector<double> ratios_of(const std::vector<double>& ns, const std::vector<double>& incumbent_ns) {
+  std::vector<double> ratios;
+  const std::size_t rounds = std::min(ns.size(), incumbent_ns.size());
+  for (std::size_t i = 0; i < rounds; ++i) ratios.push_back(ns[i] / incumbent_ns[i]);
+  return ratios;
+}
+
+class Tournament {
+ public:
+  Tournament(std::span<const image::Mapped* const> contestants, const Signature& signature, const Workload& workload,
+             const TournamentRules& rules)
+      : contestants_(contestants), signature_(signature), workload_(workload), rules_(rules) {
+    verdict_.ratios.assign(contestants.size(), std::numeric_limits<double>::infinity());
+    verdict_.ratios[0] = 1;
+    verdict_.ends.resize(contestants.size());
+    for (std::size_t i = 1; i < contestants.size(); ++i) field_.push_back(i);
+    end_ns_ = os::monotonic_ns() + rules.wall_ns;
+  }
+
+  Result<Verdict> hold() {
+    std::uint64_t batch_ns = rules_.batch_ns;
+    while (field_.size() > kFinalists && !over()) {
+      TRY_VOID(heat(kHeatRounds, batch_ns));
+      rank();
+      field_.resize(std::min(field_.size(), std::max(kFinalists, (field_.size() + 1) / 2)));
+      batch_ns *= 2;
+    }
+    TRY_VOID(final_heats(batch_ns));
+    return std::move(verdict_);
+  }
+
+ private:
+  [[nodiscard]] bool over() const { return os::monotonic_ns() >= end_ns_ || (rules_.cancelled && rules_.cancelled()); }
+
+  // The incumbent and the field, timed in turn; samples_ holds their times, the incumbent's first.
+  Result<void> heat(std::uint32_t rounds, std::uint64_t batch_ns) {
+    std::vector<const image::Mapped*> entrants{contestants_[0]};
+    for (const std::size_t i : field_) entrants.push_back(contestants_[i]);
+    const std::uint64_t now_ns = os::monotonic_ns();
+    const std::uint64_t left_ns = end_ns_ > now_ns ? end_ns_ - now_ns : 1;
+    TRY(Timings timings, time_rounds(entrants, signature_, workload_, {rounds, batch_ns, left_ns}));
+    verdict_.ends[0] = timings.ends[0];
+    for (std::size_t i = 0; i < field_.size(); ++i) {
+      verdict_.ends[field_[i]] = timings.ends[i + 1];
+      const auto ratios = ratios_of(timings.ns[i + 1], timings.ns[0]);
+      if (!ratios.empty()) verdict_.ratios[field_[i]] = stats::median(ratios);
+      if (timings.ends[i + 1].kind != os::SandboxEnd::Kind::finished)
+        verdict_.ratios[field_[i]] = std::numeric_limits<double>::infinity();
+    }
+    samples_ = std::move(timings.ns);
+    return {};
+  }
+
+  void rank() {
+    std::erase_if(field_, [&](std::size_t i) { return std::isinf(verdict_.ratios[i]); });
+    std::stable_sort(field_.begin(), field_.end(),
+                     [&](std::size_t a, std::size_t b) { return verdict_.ratios[a] < verdict_.ratios[b]; });
+  }
+
+  Result<void> final_heats(std::uint64_t batch_ns) {
+    const std::vector<std::size_t> finalists = field_;
+    std::vector<std::vector<double>> ratios(finalists.size());
+    std::vector<std::vector<double>> ns(finalists.size() + 1);
+    for (int look = 0; look < kFinalLooks; ++look) {
+      if (look > 0 && over()) break;
+      TRY_VOID(heat(kFinalRounds, batch_ns));
+      ns[0].insert(ns[0].end(), samples_[0].begin(), samples_[0].end());
+      bool decided = true;
+      for (std::size_t i = 0; i < finalists.size(); ++i) {
+        const auto more = ratios_of(samples_[i + 1], samples_[0]);
+        ratios[i].insert(ratios[i].end(), more.begin(), more.end());
+        ns[i + 1].insert(ns[i + 1].end(), samples_[i + 1].begin(), samples_[i + 1].end());
+        if (verdict_.ends[finalists[i]].kind != os::SandboxEnd::Kind::finished) ratios[i].clear();
+        decided =
+            decided && (ratios[i].empty() || stats::decide(ratios[i], rules_.margin) != stats::Decision::undecided);
+      }
+      if (decided) break;
+    }
+    conclude(finalists, ratios, ns);
+    return {};
+  }
+
+  void conclude(const std::vector<std::size_t>& finalists, const std::vector<std::vector<double>>& ratios,
+                const std::vector<std::vector<double>>& ns) {
+    if (!ns[0].empty()) verdict_.incumbent_ns = verdict_.winner_ns = stats::median(ns[0]);
+    for (std::size_t i = 0; i < finalists.size(); ++i) {
+      if (ratios[i].empty()) continue;
+      const double ratio = stats::median(ratios[i]);
+      verdict_.ratios[finalists[i]] = ratio;
+      if (stats::decide(ratios[i], rules_.margin) != stats::Decision::better) continue;
+      if (verdict_.gain && ratio >= verdict_.ratio) continue;
+      verdict_.gain = true;
+      verdict_.winner = finalists[i];
+      verdict_.ratio = ratio;
+      verdict_.noise = stats::median_absolute_deviation(ratios[i]);
+      verdict_.winner_ns = stats::median(ns[i + 1]);
+    }
+  }
+
+  std::span<const image::Mapped* const> contestants_;
+  const Signature& signature_;
+  const Workload& workload_;
+  const TournamentRules& rules_;
+  std::uint64_t end_ns_ = 0;
+  std::vector<std::size_t> field_;  ///< contestants still in, the incumbent aside
+  std::vector<std::vector<double>> samples_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Result<Verdict> hold_tournament(std::span<const image::Mapped* const> contestants, const Signature& signature,
+                                const Workload& workload, const TournamentRules& rules) {
+  CHECK(!contestants.empty());
+  return Tournament(contestants, signature, workload, rules).hold();
+}
+
+}  // namespace trident::judge

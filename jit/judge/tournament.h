@@ -1,0 +1,36 @@
+// Which of several equivalent kernels is fastest here, if any beats the incumbent. Successive halving: a short heat for
+// all, longer ones for the better half, and a final between the best and the incumbent that ends as soon as the
+// sequential rule of runtime/stats can tell. Ratios are taken round by round, so that a disturbance cancels; the winner
+// must be better than the incumbent by more than the noise, else the outcome is "no gain".
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "jit/judge/timing.h"
+
+namespace trident::judge {
+
+struct TournamentRules {
+  std::uint64_t wall_ns = 150'000'000;  ///< for all heats together
+  std::uint64_t batch_ns = 10'000;
+  double margin = 0.01;             ///< the least gain worth a swap
+  std::function<bool()> cancelled;  ///< asked between heats
+};
+
+struct Verdict {
+  bool gain = false;
+  std::size_t winner = 0;                  ///< the incumbent when there is no gain
+  double incumbent_ns = 0, winner_ns = 0;  ///< medians per call, from the last heat in which both ran
+  double ratio = 1;                        ///< median of winner / incumbent, round by round
+  double noise = 0;                        ///< median absolute deviation of those ratios
+  std::vector<double> ratios;              ///< per contestant, from its last heat; infinity when it crashed or hung
+  std::vector<os::SandboxEnd> ends;        ///< per contestant
+};
+
+/// contestants[0] is the incumbent. At least one contestant; all have passed equivalence.
+Result<Verdict> hold_tournament(std::span<const image::Mapped* const> contestants, const Signature& signature,
+                                const Workload& workload, const TournamentRules& rules);
+
+}  // namespace trident::judge
