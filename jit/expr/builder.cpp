@@ -1,0 +1,108 @@
+#include "jit/expr/builder.h"
+
+#include <bit>
+
+namespace trident::expr {
+namespace {
+
+std::uint64_t hash_of(const Node& n) {
+  std::uint64_t h = static_cast<std::uint64_t>(n.op) | static_cast<std::uint64_t>(n.type) << 8 |
+                    static_cast<std::uint64_t>(n.a.index) << 16;
+  h *= 0x9E37'79B9'7F4A'7C15u;
+  h ^= static_cast<std::uint64_t>(n.b.index) | static_cast<std::uint64_t>(n.c.index) << 32;
+  h = std::rotl(h, 29) * 0xBF58'476D'1CE4'E5B9u;
+  h = (h ^ n.imm ^ (h >> 31)) * 0x94D0'49BB'1331'11EBu;
+  return h ^ (h >> 29);
+}
+
+bool same(const Node& x, const Node& y) {
+  return x.op == y.op && x.type == y.type && x.a == y.a && x.b == y.b && x.c == y.c && x.imm == y.imm;
+}
+
+constexpr std::size_t kFirstSlots = 64;
+
+}  // namespace
+
+std::uint64_t bits_of(Type type, double value) {
+  switch (type) {
+    case Type::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    case Type::f64: return std::bit_cast<std::uint64_t>(value);
+    case Type::i32:
+    case Type::i64: return bits_of_int(type, static_cast<std::int64_t>(value));
+    case Type::b32:
+    case Type::b64: break;
+  }
+  CHECK(false);
+}
+
+double value_of(Type type, std::uint64_t bits) {
+  switch (type) {
+    case Type::f32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case Type::f64: return std::bit_cast<double>(bits);
+    case Type::i32:
+    case Type::i64: return static_cast<double>(int_of_bits(type, bits));
+    case Type::b32:
+    case Type::b64: break;
+  }
+  CHECK(false);
+}
+
+std::uint64_t bits_of_int(Type type, std::int64_t value) {
+  return type == Type::i32 ? static_cast<std::uint32_t>(value) : static_cast<std::uint64_t>(value);
+}
+
+std::int64_t int_of_bits(Type type, std::uint64_t bits) {
+  return type == Type::i32 ? static_cast<std::int32_t>(bits) : static_cast<std::int64_t>(bits);
+}
+
+Builder::Builder(Expr& expr) : expr_(expr) {
+  std::size_t slots = kFirstSlots;
+  while (slots < 4 * expr.nodes.size()) slots *= 2;
+  slots_.assign(slots / 2, 0);
+  grow();
+}
+
+NodeId Builder::variable(std::uint32_t index) {
+  return add({Op::Variable, expr_.variables[index].type, {}, {}, {}, index});
+}
+
+NodeId Builder::op(Op op, NodeId a, NodeId b, NodeId c) {
+  const Signature signature = info(op).signature;
+  Type type = type_of(a);
+  if (signature == Signature::Compare) type = Type::b32;
+  if (signature == Signature::Select) type = type_of(b);
+  return add({op, type, a, b, c, 0});
+}
+
+NodeId Builder::powi(NodeId a, std::int64_t exponent) {
+  return add({Op::Powi, type_of(a), a, {}, {}, static_cast<std::uint64_t>(exponent)});
+}
+
+NodeId Builder::cast(Type type, NodeId a) {
+  return type_of(a) == type ? a : add({Op::Cast, type, a, {}, {}, 0});
+}
+
+NodeId Builder::add(const Node& node) {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = hash_of(node) & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    if (same(expr_.nodes[slots_[slot] - 1], node)) return NodeId(slots_[slot] - 1);
+  }
+  const NodeId id(size());
+  expr_.nodes.push_back(node);
+  slots_[slot] = id.index + 1;
+  if (2 * expr_.nodes.size() > slots_.size()) grow();
+  return id;
+}
+
+void Builder::grow() {
+  slots_.assign(slots_.size() * 2, 0);
+  const std::size_t mask = slots_.size() - 1;
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    std::size_t slot = hash_of(expr_.nodes[i]) & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = i + 1;
+  }
+}
+
+}  // namespace trident::expr

@@ -1,0 +1,87 @@
+// The canonical form: nodes in the order in which a traversal from the outputs, operands first and from left to right,
+// finishes them. Names do not count; types, ranges and constants do. Versioned, because cache keys hash it.
+#include <bit>
+#include <cstddef>
+
+#include "jit/expr/expr.h"
+
+namespace trident::expr {
+namespace {
+
+constexpr std::uint8_t kFormat = 1;
+
+class Writer {
+ public:
+  void u8(std::uint8_t v) { bytes_.push_back(static_cast<std::byte>(v)); }
+  void u32(std::uint32_t v) {
+    for (int i = 0; i < 4; ++i) u8(static_cast<std::uint8_t>(v >> (8 * i)));
+  }
+  void u64(std::uint64_t v) {
+    u32(static_cast<std::uint32_t>(v));
+    u32(static_cast<std::uint32_t>(v >> 32));
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// Order of completion of a depth-first walk, without recursion: an expression may be as deep as it has nodes.
+std::vector<std::uint32_t> finishing_order(const Expr& expr, std::vector<std::uint32_t>& number) {
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> stack;
+  constexpr std::uint32_t kUnseen = 0xFFFF'FFFFu;
+  number.assign(expr.nodes.size(), kUnseen);
+  for (const Output& output : expr.outputs) {
+    stack.push_back(output.node.index);
+    while (!stack.empty()) {
+      const std::uint32_t top = stack.back();
+      const Node& node = expr.nodes[top];
+      std::uint32_t pending = kUnseen;
+      for (const NodeId operand : {node.a, node.b, node.c}) {
+        if (pending == kUnseen && operand.valid() && number[operand.index] == kUnseen) pending = operand.index;
+      }
+      if (number[top] != kUnseen) {
+        stack.pop_back();
+      } else if (pending != kUnseen) {
+        stack.push_back(pending);
+      } else {
+        number[top] = static_cast<std::uint32_t>(order.size());
+        order.push_back(top);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::byte> canonical_bytes(const Expr& expr) {
+  std::vector<std::uint32_t> number;
+  const std::vector<std::uint32_t> order = finishing_order(expr, number);
+  Writer out;
+  out.u8(kFormat);
+  out.u32(static_cast<std::uint32_t>(expr.variables.size()));
+  for (const Variable& v : expr.variables) {
+    out.u8(static_cast<std::uint8_t>(v.type));
+    out.u8(v.scalar ? 1 : 0);
+    out.u64(std::bit_cast<std::uint64_t>(v.lo + 0.0));  // -0 and 0 are the same end
+    out.u64(std::bit_cast<std::uint64_t>(v.hi + 0.0));
+  }
+  out.u32(static_cast<std::uint32_t>(order.size()));
+  for (const std::uint32_t index : order) {
+    const Node& node = expr.nodes[index];
+    out.u8(static_cast<std::uint8_t>(node.op));
+    out.u8(static_cast<std::uint8_t>(node.type));
+    for (const NodeId operand : {node.a, node.b, node.c}) {
+      if (operand.valid()) out.u32(number[operand.index]);
+    }
+    if (node.op == Op::Constant || node.op == Op::Variable || node.op == Op::Powi) out.u64(node.imm);
+  }
+  out.u32(static_cast<std::uint32_t>(expr.outputs.size()));
+  for (const Output& output : expr.outputs) out.u32(number[output.node.index]);
+  return out.take();
+}
+
+}  // namespace trident::expr

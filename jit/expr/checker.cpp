@@ -1,0 +1,180 @@
+// check(): every rule that the passes of this folder rely on, in one pass over the nodes. An Expr may come from the
+// wire, so nothing is assumed but that the vectors are vectors.
+#include <cmath>
+
+#include "jit/expr/expr.h"
+#include "jit/expr/shape.h"
+#include "runtime/base/limits.h"
+
+namespace trident::expr {
+namespace {
+
+constexpr bool is_bool(Type t) {
+  return t == Type::b32;
+}
+
+bool allowed(Types types, Type type) {
+  switch (types) {
+    case Types::N: return ir::is_float(type) || ir::is_int(type);
+    case Types::F: return ir::is_float(type);
+    case Types::I: return ir::is_int(type);
+    case Types::B: return ir::is_int(type) || is_bool(type);
+    case Types::A: return ir::is_float(type) || ir::is_int(type) || is_bool(type);
+  }
+  return false;
+}
+
+const char* words_of(Types types) {
+  switch (types) {
+    case Types::N: return "numbers";
+    case Types::F: return "floats";
+    case Types::I: return "integers";
+    case Types::B: return "integers or comparisons";
+    case Types::A: return "values";
+  }
+  return "";
+}
+
+class Checker {
+ public:
+  explicit Checker(const Expr& expr) : expr_(expr) {}
+
+  Result<void> run() {
+    TRY_VOID(variables());
+    if (expr_.nodes.size() > limits::kExprNodesMax) {
+      return make_error(ErrorCode::kLimitExceeded, "more than %u operations in one expression", limits::kExprNodesMax);
+    }
+    shapes_.reserve(expr_.nodes.size());
+    for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) TRY_VOID(node(i));
+    return outputs();
+  }
+
+ private:
+  Result<void> variables() const {
+    if (expr_.variables.size() > limits::kInputsMax) {
+      return make_error(ErrorCode::kLimitExceeded, "more than %u variables", limits::kInputsMax);
+    }
+    for (const Variable& v : expr_.variables) {
+      if (v.name.size() > limits::kNameBytesMax) {
+        return make_error(ErrorCode::kLimitExceeded, "a name is longer than %zu bytes", limits::kNameBytesMax);
+      }
+      if (!allowed(Types::N, v.type)) {
+        return make_error(ErrorCode::kTypeError, "variable '%s' is not of type f32, f64, i32 or i64", v.name.c_str());
+      }
+      if (!(v.lo <= v.hi)) {
+        return make_error(ErrorCode::kInvalidArgument, "the range of variable '%s' is empty", v.name.c_str());
+      }
+    }
+    return {};
+  }
+
+  Result<void> fault(std::uint32_t i, const char* what) const {
+    const Node& n = expr_.nodes[i];
+    const bool known = static_cast<std::uint32_t>(n.op) < kOpCount;
+    return make_error(ErrorCode::kTypeError, "node %u (%s): %s", i, known ? info(n.op).text.data() : "?", what);
+  }
+
+  Result<void> node(std::uint32_t i) {
+    const Node& n = expr_.nodes[i];
+    if (static_cast<std::uint32_t>(n.op) >= kOpCount) return fault(i, "no such op");
+    if (!allowed(Types::A, n.type)) return fault(i, "no such type");
+    const NodeId operands[] = {n.a, n.b, n.c};
+    for (std::uint32_t k = 0; k < 3; ++k) {
+      if (operands[k].valid() != (k < info(n.op).arity)) return fault(i, "wrong number of operands");
+      if (operands[k].valid() && operands[k].index >= i) return fault(i, "an operand is not made before its use");
+    }
+    TRY_VOID(types(i, n));
+    TRY_VOID(immediate(i, n));
+    const std::optional<Shape> shape = shape_of(n, shapes_, expr_.variables);
+    if (!shape) {
+      return fault(i,
+                   "the result of a reduction meets an array or another reduction, which would need a second pass "
+                   "over the arrays");
+    }
+    shapes_.push_back(*shape);
+    return {};
+  }
+
+  [[nodiscard]] Type type(NodeId id) const { return expr_.nodes[id.index].type; }
+
+  Result<void> types(std::uint32_t i, const Node& n) const {
+    const OpInfo& row = info(n.op);
+    Type of = n.type;
+    switch (row.signature) {
+      case Signature::Leaf: break;
+      case Signature::Same:
+      case Signature::Reduce:
+      case Signature::Reduce2:
+        for (const NodeId operand : {n.a, n.b, n.c}) {
+          if (operand.valid() && type(operand) != n.type) return fault(i, "its operands have different types");
+        }
+        break;
+      case Signature::Compare:
+        of = type(n.a);
+        if (!is_bool(n.type)) return fault(i, "its result is a comparison");
+        if (type(n.b) != of) return fault(i, "its operands have different types");
+        break;
+      case Signature::Select:
+        if (!is_bool(type(n.a))) return fault(i, "its first operand is not a comparison");
+        if (type(n.b) != n.type || type(n.c) != n.type) return fault(i, "its two values have different types");
+        break;
+      case Signature::Convert: break;
+      case Signature::Diff:
+        if (expr_.at(n.b).op != Op::Variable) return fault(i, "its second operand is not a variable");
+        if (type(n.a) != n.type) return fault(i, "its operand has another type");
+        if (!ir::is_float(type(n.b))) return fault(i, "its variable is not a float");
+        break;
+    }
+    if (allowed(row.types, of)) return {};
+    return make_error(ErrorCode::kTypeError, "node %u (%s): it takes %s, here %s", i, row.text.data(),
+                      words_of(row.types), ir::name_of(of).data());
+  }
+
+  Result<void> immediate(std::uint32_t i, const Node& n) const {
+    if (n.op == Op::Constant) {
+      if (ir::bytes_of(n.type) == 4 && (n.imm >> 32) != 0) return fault(i, "a constant wider than its type");
+    } else if (n.op == Op::Variable) {
+      if (n.imm >= expr_.variables.size()) return fault(i, "no such variable");
+      if (expr_.variables[n.imm].type != n.type) return fault(i, "its type is not the variable's");
+    } else if (n.op == Op::Powi) {
+      const auto exponent = static_cast<std::int64_t>(n.imm);
+      if (exponent > kPowiMax || exponent < -kPowiMax) return fault(i, "the exponent is larger than 2^31");
+      if (exponent < 0 && ir::is_int(n.type)) return fault(i, "an integer has no negative powers");
+    } else if (n.imm != 0) {
+      return fault(i, "an immediate on an op that takes none");
+    }
+    return {};
+  }
+
+  Result<void> outputs() const {
+    if (expr_.outputs.empty()) return make_error(ErrorCode::kInvalidArgument, "an expression needs an output");
+    if (expr_.outputs.size() > limits::kOutputsMax) {
+      return make_error(ErrorCode::kLimitExceeded, "more than %u outputs", limits::kOutputsMax);
+    }
+    for (const Output& o : expr_.outputs) {
+      if (o.name.size() > limits::kNameBytesMax) {
+        return make_error(ErrorCode::kLimitExceeded, "a name is longer than %zu bytes", limits::kNameBytesMax);
+      }
+      if (o.node.index >= expr_.nodes.size()) {
+        return make_error(ErrorCode::kInvalidArgument, "output '%s' names no node", o.name.c_str());
+      }
+      if (is_bool(type(o.node))) {
+        return make_error(ErrorCode::kTypeError, "output '%s' is a comparison: cast it to a number", o.name.c_str());
+      }
+    }
+    return {};
+  }
+
+  static constexpr std::int64_t kPowiMax = std::int64_t{1} << 31;
+
+  const Expr& expr_;
+  std::vector<Shape> shapes_;
+};
+
+}  // namespace
+
+Result<void> check(const Expr& expr) {
+  return Checker(expr).run();
+}
+
+}  // namespace trident::expr

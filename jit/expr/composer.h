@@ -1,0 +1,134 @@
+// What all text forms share below their grammar: names and their scopes, the types of operands, and the nodes that
+// operators and functions stand for. A parser reads its syntax and tells the composer what it saw; the composer builds
+// the Expr or remembers the first error, which points into the text.
+//
+// Types. A literal has no type of its own: it takes that of what it meets ("2 * x" is f32 when x is), and so does a
+// tree made of literals only ("x * (1 / 2.2)" divides in the type of x). Literals that meet nothing take
+// ParseOptions::type. Otherwise the wider operand wins as in NumPy: f32 with f64 gives f64, i32 with i64 gives i64,
+// integers with floats give f64, and a comparison used as a number gives 0 or 1. Functions of reals take integers as
+// f64. Integers have no division.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "jit/expr/builder.h"
+#include "jit/expr/expr.h"
+#include "jit/expr/functions.h"
+#include "jit/expr/shape.h"
+#include "jit/ir/text.h"
+
+namespace trident::expr {
+
+/// A node as a parser sees it, small enough to pass around by value.
+struct Value {
+  NodeId id;
+  std::uint32_t offset = 0;         ///< of the text it came from
+  std::uint16_t literal_depth = 0;  ///< > 0: a tree of literals only, this deep, whose type is not settled
+  bool integral = false;            ///< with literal_depth: it may become an integer
+  bool bare = false;                ///< with literal_depth: a single number, perhaps negated
+};
+
+/// A number as the lexers read it.
+struct Number {
+  double value = 0;
+  std::int64_t integer = 0;  ///< when `integral`: the exact value
+  bool integral = false;     ///< written without point or exponent, and fits i64
+};
+
+class Composer {
+ public:
+  /// `source` and the names in `options` must outlive the composer.
+  Composer(Expr& expr, const ParseOptions& options, const ir::SourceText& source);
+
+  // --- errors: the first one counts; everything returns an invalid Value after it ---
+  [[gnu::format(printf, 4, 5)]] Value fail(std::size_t offset, ErrorCode code, const char* format, ...);
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] Error take_error() { return std::move(error_); }
+
+  // --- names ---
+  /// The value bound to `name`: a local, a variable, a constant such as pi, or a new array variable.
+  Value use(std::string_view name, std::uint32_t hash, std::size_t offset);
+  /// Whether `name` is bound by now (constants such as pi do not count).
+  [[nodiscard]] bool bound(std::string_view name, std::uint32_t hash);
+  void bind(std::string_view name, std::uint32_t hash, Value value);
+  [[nodiscard]] std::size_t scope() const { return shadowed_.size(); }
+  /// Ends the bindings made since scope() returned `mark`.
+  void leave_scope(std::size_t mark);
+  /// A declared variable; one that ParseOptions declared already may be repeated with the same type.
+  Value declare(const Variable& variable, std::string_view name, std::size_t offset);
+  /// "x:f32": gives the variable `value` its type, as long as nothing was built from it.
+  Value annotate(Value value, Type type, std::size_t offset);
+
+  // --- values ---
+  Value number(const Number& number, std::size_t offset);
+  Value truth(bool value, std::size_t offset);
+  Value call(const Function& function, std::span<const Value> arguments, std::size_t offset);
+  Value unary(Op op, Value a, std::size_t offset);
+  /// -a, where -2 is a number and not an operation on one.
+  Value negate(Value a, std::size_t offset);
+  Value binary(Op op, Value a, Value b, std::size_t offset);
+  Value ternary(Op op, Value a, Value b, Value c, std::size_t offset);
+  /// a ^ b as the infix operator means it: Powi for a literal integer, else Pow.
+  Value power(Value a, Value b, std::size_t offset);
+  /// &&, ||: numbers count as true when they are not 0.
+  Value logical(Op op, Value a, Value b, std::size_t offset);
+  Value logical_not(Value a, std::size_t offset);
+  Value cast(Type type, Value a, std::size_t offset);
+  Value diff(Value e, Value x, std::size_t offset);
+  /// `a` with its type settled: what a binding of a fixed type or an output needs.
+  Value settle(Value a);
+  Value as_bool(Value a);
+  /// The value of a literal tree that is a single number.
+  [[nodiscard]] bool is_number(Value a) const { return a.bare; }
+  [[nodiscard]] double number_of(Value a) const;
+
+  void output(std::string_view name, Value value);
+
+  [[nodiscard]] Type type_of(Value v) const { return builder_.type_of(v.id); }
+  [[nodiscard]] Builder& builder() { return builder_; }
+  [[nodiscard]] Expr& expr() { return builder_.expr(); }
+  [[nodiscard]] const Expr& expr() const { return builder_.expr(); }
+  [[nodiscard]] Type default_type() const { return default_type_; }
+  void set_default_type(Type type) { default_type_ = type; }
+
+ private:
+  struct Name {
+    std::string_view text;
+    std::uint32_t hash;
+    Value value;  // invalid id: not bound now
+  };
+  struct Shadowed {
+    std::uint32_t name;
+    Value value;
+  };
+
+  Name& name(std::string_view text, std::uint32_t hash);
+  Value add(const Node& node, std::size_t offset);
+  Value build(Op op, Value a, Value b, Value c, std::size_t offset);
+  bool unify(std::span<Value> operands, Op op, std::size_t offset);
+  bool to_float(std::span<Value> operands, Op op, std::size_t offset);
+  bool to_integer(std::span<Value> operands, Op op, std::size_t offset);
+  bool bits_operands(std::span<Value> operands, Op op, std::size_t offset);
+  Value convert(Value a, Type type);
+  NodeId retype(NodeId id, Type type);
+  Value fold(Op op, std::span<const Value> arguments, std::size_t offset);
+  Value form(Form form, std::span<const Value> arguments, std::size_t offset);
+  Value remainder(Value x, Value y, std::size_t offset);
+  Value literal(double value, std::size_t offset);
+
+  Builder builder_;
+  const ir::SourceText& source_;
+  Type default_type_;
+  std::uint32_t declared_count_ = 0;  // variables that ParseOptions declared
+  std::vector<Shape> shapes_;         // of every node
+  std::vector<Name> names_;
+  std::vector<std::uint16_t> name_slots_;  // open addressing over names_: index + 1
+  std::vector<Shadowed> shadowed_;
+  std::vector<std::uint32_t> retyped_[4];  // per numeric type: node -> node + 1
+  bool failed_ = false;
+  Error error_{};
+};
+
+}  // namespace trident::expr

@@ -1,0 +1,46 @@
+// The names that may stand before a bracket, and what they mean: one hash table built at compile time from ops.def and
+// functions.def.
+#pragma once
+
+#include <string_view>
+
+#include "jit/expr/expr.h"
+
+namespace trident::expr {
+
+/// What a function name stands for: an op, or a form that the composer builds from ops.
+enum class Form : std::uint8_t {
+  Op,
+  Square,
+  Clamp,
+  Fdim,
+  Remainder,
+  IsNan,
+  IsInf,
+  IsFinite,
+  IsNormal,
+  SignBit,
+  Missing,  ///< known, but there is no kernel code for it
+};
+
+struct Function {
+  std::string_view name;
+  Form form = Form::Op;
+  Op op = Op::Constant;
+};
+
+/// The hash that find_function takes; parsers compute it while they scan.
+constexpr std::uint32_t hash_name(std::string_view name) {
+  std::uint32_t h = 0x811C'9DC5u;
+  for (char c : name) h = (h ^ static_cast<std::uint8_t>(c)) * 0x0100'0193u;
+  return h ^ (h >> 15);
+}
+
+/// nullptr when there is no such function.
+const Function* find_function(std::string_view name, std::uint32_t hash);
+/// The function name with the fewest edits from `name` (at most a third of it); empty when none is near.
+std::string_view nearest_function(std::string_view name);
+/// The number of operands that `form` or `op` takes; min, max and the like fold more.
+std::uint32_t arity_of(const Function& function);
+
+}  // namespace trident::expr

@@ -1,0 +1,78 @@
+// Tokens of the infix form, read on demand: the lexer is a cursor that can be copied to look ahead.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "jit/expr/composer.h"
+
+namespace trident::expr {
+
+struct Token {
+  enum class Kind : std::uint8_t {
+    end,
+    bad,
+    number,
+    name,
+    open,
+    close,
+    open_square,
+    close_square,
+    comma,
+    semicolon,
+    colon,
+    question,
+    assign,
+    plus,
+    minus,
+    star,
+    slash,
+    percent,
+    power,
+    bang,
+    tilde,
+    ampersand,
+    bar,
+    hat_hat,
+    and_and,
+    or_or,
+    shift_left,
+    shift_right,
+    shift_right_logical,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    equal,
+    not_equal,
+  };
+  Kind kind = Kind::end;
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+  std::uint32_t hash = 0;         ///< name: its hash_name
+  Number number;                  ///< number
+  std::optional<Type> suffix;     ///< number: "1.5f32" has its type settled
+  const char* problem = nullptr;  ///< bad: what is wrong
+};
+
+/// f32, f64, i32, i64, and bool (b32) by their names and NumPy's and FPCore's.
+std::optional<Type> type_named(std::string_view name);
+
+/// Reads a number at the start of `text`; returns its bytes, 0 when there is none. Decimal, hex, hex float.
+std::size_t read_number(std::string_view text, Number& number);
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+  Token next();
+  [[nodiscard]] std::string_view text(const Token& token) const { return text_.substr(token.offset, token.size); }
+
+ private:
+  Token number(std::size_t at);
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace trident::expr

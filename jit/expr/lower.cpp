@@ -1,0 +1,247 @@
+// Expr -> kir. Every op has one strict translation; what is known of the ranges of its operands only removes work that
+// cannot matter (NaN handling of min and max, range reductions of math functions). The sections of the kernel fall out
+// of the kir Builder: values of parameters and constants land before the loop, values of reductions after it.
+//
+// Comparisons are masks as wide as what was compared, and change their width only where they meet another width.
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "jit/expr/builder.h"
+#include "jit/expr/compact.h"
+#include "jit/expr/expr.h"
+#include "jit/expr/shape.h"
+#include "jit/kir/builder.h"
+#include "runtime/base/limits.h"
+
+namespace trident::expr {
+namespace {
+
+using kir::Value;
+using kir::math::Function;
+using kir::math::Range;
+using KOp = kir::Op;
+
+// Room that one more node may take: the longest expansion of a math function is far below it.
+constexpr std::size_t kNodeInstsMax = 2048;
+
+class Lowering {
+ public:
+  Lowering(const Expr& expr, const LowerOptions& options) : expr_(expr), options_(options), b_(kernel_) {}
+
+  Result<kir::Kernel> run() {
+    declare();
+    values_.reserve(expr_.nodes.size());
+    for (const Node& node : expr_.nodes) {
+      if (kernel_.insts.size() + kNodeInstsMax > limits::kKirInstsMax) {
+        return make_error(ErrorCode::kLimitExceeded, "the kernel would have more than %u instructions",
+                          limits::kKirInstsMax);
+      }
+      values_.push_back(lower(node));
+    }
+    const std::vector<Shape> shapes = shapes_of(expr_);
+    for (const Output& o : expr_.outputs) {
+      kernel_.outputs.push_back({o.name, values_[o.node.index], output_kind(shapes[o.node.index])});
+    }
+    return std::move(kernel_);
+  }
+
+ private:
+  void declare() {
+    for (const Variable& v : expr_.variables) {
+      std::vector<kir::Input>& list = v.scalar ? kernel_.params : kernel_.inputs;
+      place_.push_back(static_cast<std::uint32_t>(list.size()));
+      list.push_back({v.name, v.type});
+    }
+  }
+
+  [[nodiscard]] Value at(NodeId id) const { return values_[id.index]; }
+
+  // A comparison as a mask for lanes of `type`.
+  Value mask(NodeId id, Type type) { return b_.convert(KOp::Convert, ir::mask_of(type), at(id)); }
+
+  [[nodiscard]] Range range(NodeId id) const {
+    const Node& n = expr_.at(id);
+    Range r;
+    if (n.op == Op::Constant) {
+      const double v = value_of(n.type, n.imm);
+      if (!std::isnan(v)) r = {v, v, false};
+    }
+    return r;
+  }
+
+  Value math(Function f, const Node& n) {
+    const std::array<Value, 2> args = {at(n.a), n.b.valid() ? at(n.b) : Value{}};
+    const std::array<Range, 2> ranges = {range(n.a), n.b.valid() ? range(n.b) : Range{}};
+    const std::size_t count = n.b.valid() ? 2 : 1;
+    return kir::math::emit(b_, f, std::span(args.data(), count), std::span(ranges.data(), count), options_.accuracy);
+  }
+
+  Value one(Type type) { return ir::is_int(type) ? b_.constant_int(type, 1) : b_.constant(type, 1); }
+  Value zero(Type type) { return ir::is_int(type) ? b_.constant_int(type, 0) : b_.constant(type, 0); }
+
+  Value lower(const Node& n) {
+    switch (n.op) {
+      case Op::Constant: return b_.constant_bits(n.type, n.imm);
+      case Op::Variable: return expr_.variables[n.imm].scalar ? b_.param(place_[n.imm]) : b_.input(place_[n.imm]);
+      case Op::Add: return b_.add(at(n.a), at(n.b));
+      case Op::Sub: return b_.sub(at(n.a), at(n.b));
+      case Op::Mul: return b_.mul(at(n.a), at(n.b));
+      case Op::Div: return b_.div(at(n.a), at(n.b));
+      case Op::Neg: return b_.neg(at(n.a));
+      case Op::Abs: return b_.abs(at(n.a));
+      case Op::Min: return extremum(KOp::Min, n);
+      case Op::Max: return extremum(KOp::Max, n);
+      case Op::Fma: return fma(n);
+      case Op::Recip: return b_.div(one(n.type), at(n.a));
+      case Op::Sqrt: return b_.sqrt(at(n.a));
+      case Op::Rsqrt: return math(Function::Rsqrt, n);
+      case Op::Cbrt: return math(Function::Cbrt, n);
+      case Op::Hypot: return math(Function::Hypot, n);
+      case Op::Exp: return math(Function::Exp, n);
+      case Op::Exp2: return math(Function::Exp2, n);
+      case Op::Expm1: return math(Function::Expm1, n);
+      case Op::Log: return math(Function::Log, n);
+      case Op::Log2: return math(Function::Log2, n);
+      case Op::Log10: return math(Function::Log10, n);
+      case Op::Log1p: return math(Function::Log1p, n);
+      case Op::Pow: return math(Function::Pow, n);
+      case Op::Powi: return powi(n);
+      case Op::Sin: return math(Function::Sin, n);
+      case Op::Cos: return math(Function::Cos, n);
+      case Op::Tan: return math(Function::Tan, n);
+      case Op::Asin: return math(Function::Asin, n);
+      case Op::Acos: return math(Function::Acos, n);
+      case Op::Atan: return math(Function::Atan, n);
+      case Op::Atan2: return math(Function::Atan2, n);
+      case Op::Sinh: return math(Function::Sinh, n);
+      case Op::Cosh: return math(Function::Cosh, n);
+      case Op::Tanh: return math(Function::Tanh, n);
+      case Op::Asinh: return math(Function::Asinh, n);
+      case Op::Acosh: return math(Function::Acosh, n);
+      case Op::Atanh: return math(Function::Atanh, n);
+      case Op::Erf: return math(Function::Erf, n);
+      case Op::Erfc: return math(Function::Erfc, n);
+      case Op::Floor: return b_.op(KOp::Floor, at(n.a));
+      case Op::Ceil: return b_.op(KOp::Ceil, at(n.a));
+      case Op::Round: return math(Function::Round, n);
+      case Op::Rint: return b_.op(KOp::Rint, at(n.a));
+      case Op::Trunc: return b_.op(KOp::Trunc, at(n.a));
+      case Op::Fmod: return math(Function::Fmod, n);
+      case Op::Copysign: return copysign(n);
+      case Op::Sign: return sign(n);
+      case Op::Lt: return b_.lt(at(n.a), at(n.b));
+      case Op::Le: return b_.le(at(n.a), at(n.b));
+      case Op::Gt: return b_.lt(at(n.b), at(n.a));
+      case Op::Ge: return b_.le(at(n.b), at(n.a));
+      case Op::Eq: return b_.eq(at(n.a), at(n.b));
+      case Op::Ne: return b_.ne(at(n.a), at(n.b));
+      case Op::And: return bitwise(KOp::And, n);
+      case Op::Or: return bitwise(KOp::Or, n);
+      case Op::Xor: return bitwise(KOp::Xor, n);
+      case Op::Not: return b_.op(KOp::Not, at(n.a));
+      case Op::Shl: return shift(KOp::Shl, n);
+      case Op::Shr: return shift(KOp::Shr, n);
+      case Op::Sar: return shift(KOp::Sar, n);
+      case Op::Select: return b_.select(mask(n.a, n.type), at(n.b), at(n.c));
+      case Op::Cast: return cast(n);
+      case Op::Sum: return b_.reduce(KOp::Sum, at(n.a));
+      case Op::MinOf: return b_.reduce(KOp::MinOf, at(n.a));
+      case Op::MaxOf: return b_.reduce(KOp::MaxOf, at(n.a));
+      case Op::Mean: return b_.div(b_.reduce(KOp::Sum, at(n.a)), b_.count(n.type));
+      case Op::Dot: return b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b)));
+      case Op::Diff: break;  // eliminated before
+    }
+    CHECK(false);
+  }
+
+  // C's fmin and fmax: of a number and a NaN the number. kir's min gives b when either is NaN, so only a NaN in b needs
+  // care.
+  Value extremum(KOp op, const Node& n) {
+    Value a = at(n.a);
+    Value b = at(n.b);
+    if (ir::is_int(n.type) || !range(n.b).may_be_nan) return b_.op(op, a, b);
+    if (!range(n.a).may_be_nan) return b_.op(op, b, a);
+    return b_.select(b_.ne(b, b), a, b_.op(op, a, b));
+  }
+
+  // a * b + c with the signs of its operands taken into the op.
+  Value fma(const Node& n) {
+    const auto negated = [&](NodeId id) { return expr_.at(id).op == Op::Neg; };
+    const auto bare = [&](NodeId id) { return at(negated(id) ? expr_.at(id).a : id); };
+    const bool product = negated(n.a) != negated(n.b);
+    const KOp op = product ? (negated(n.c) ? KOp::Fnms : KOp::Fnma) : (negated(n.c) ? KOp::Fms : KOp::Fma);
+    return b_.op(op, bare(n.a), bare(n.b), bare(n.c));
+  }
+
+  Value powi(const Node& n) {
+    const auto exponent = static_cast<std::int64_t>(n.imm);
+    std::uint64_t left = exponent < 0 ? -static_cast<std::uint64_t>(exponent) : static_cast<std::uint64_t>(exponent);
+    if (left == 0) return one(n.type);
+    if (left > kPowiChainMax && ir::is_float(n.type)) return large_power(n, static_cast<double>(exponent));
+    Value square = at(n.a);
+    Value product;
+    for (; left != 0; left >>= 1) {
+      if ((left & 1) != 0) product = product.valid() ? b_.mul(product, square) : square;
+      if (left > 1) square = b_.mul(square, square);
+    }
+    return exponent < 0 ? b_.div(one(n.type), product) : product;
+  }
+
+  // Beyond this many factors the roundings of repeated products are worse than those of pow.
+  static constexpr std::uint64_t kPowiChainMax = 64;
+
+  Value large_power(const Node& n, double exponent) {
+    const std::array<Value, 2> args = {at(n.a), b_.constant(n.type, exponent)};
+    const std::array<Range, 2> ranges = {range(n.a), Range{exponent, exponent, false}};
+    return kir::math::emit(b_, Function::Pow, args, ranges, options_.accuracy);
+  }
+
+  Value copysign(const Node& n) {
+    const Type bits = ir::int_of(n.type);
+    const Value sign = b_.constant_bits(bits, ir::bytes_of(bits) == 4 ? 0x8000'0000u : std::uint64_t{1} << 63);
+    const Value size = b_.as_int(b_.abs(at(n.a)));
+    return b_.as_float(b_.op(KOp::Or, size, b_.op(KOp::And, b_.as_int(at(n.b)), sign)));
+  }
+
+  Value sign(const Node& n) {
+    const Value a = at(n.a);
+    const Value negative = b_.select(b_.lt(a, zero(n.type)), b_.neg(one(n.type)), a);
+    return b_.select(b_.lt(zero(n.type), a), one(n.type), negative);
+  }
+
+  Value bitwise(KOp op, const Node& n) {
+    const Value a = at(n.a);
+    const Value b = at(n.b);
+    return b_.op(op, a, ir::is_mask(b_.type_of(a)) ? b_.convert(KOp::Convert, b_.type_of(a), b) : b);
+  }
+
+  Value shift(KOp op, const Node& n) {
+    const Value width = b_.constant_int(n.type, 8 * static_cast<std::int64_t>(ir::bytes_of(n.type)) - 1);
+    return b_.op(op, at(n.a), b_.op(KOp::And, at(n.b), width));
+  }
+
+  Value cast(const Node& n) {
+    const Value a = at(n.a);
+    const Type from = expr_.at(n.a).type;
+    if (from == Type::b32) return n.type == Type::b32 ? a : b_.select(mask(n.a, n.type), one(n.type), zero(n.type));
+    if (n.type == Type::b32) return b_.ne(a, zero(from));
+    return b_.convert(KOp::Convert, n.type, a);
+  }
+
+  const Expr& expr_;
+  const LowerOptions& options_;
+  kir::Kernel kernel_;
+  kir::Builder b_;
+  std::vector<Value> values_;
+  std::vector<std::uint32_t> place_;  // of a variable among the inputs or the parameters
+};
+
+}  // namespace
+
+Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options) {
+  TRY_VOID(check(expr));
+  return Lowering(expr, options).run();
+}
+
+}  // namespace trident::expr

@@ -1,0 +1,54 @@
+// parse(): which of the three forms a text is in.
+#include <algorithm>
+
+#include "jit/expr/expr.h"
+
+namespace trident::expr {
+namespace {
+
+// The text from its first byte that is neither space nor comment. Both comment signs are skipped: "#" of the infix form
+// and ";" of the bracket forms cannot start an expression.
+std::string_view skip_blank(std::string_view text) {
+  while (!text.empty()) {
+    const char c = text.front();
+    if (c == ' ' || (c >= '\t' && c <= '\r')) {
+      text.remove_prefix(1);
+    } else if (c == '#' || c == ';') {
+      text.remove_prefix(std::min(text.find('\n'), text.size()));
+    } else {
+      break;
+    }
+  }
+  return text;
+}
+
+// "(+ a b)" and "(sin x)" are bracket forms, "(a + b)" is not: the first word is followed by a space and then by no
+// operator of the infix form. Only the order of two attempts hangs on this guess.
+bool looks_like_brackets(std::string_view text) {
+  if (text.empty() || text.front() != '(') return false;
+  text = skip_blank(text.substr(1));
+  const std::string_view head = text.substr(0, text.find_first_of(" \t\r\n()[],;"));
+  const std::string_view rest = text.substr(head.size());
+  if (head.empty() || rest.empty() || (rest.front() != ' ' && rest.front() != '\n' && rest.front() != '\t'))
+    return false;
+  const std::string_view next = skip_blank(rest);
+  if (next.empty()) return false;
+  if (next.front() == '-') return next.size() > 1 && next[1] != ' ' && next[1] != '(';
+  return std::string_view("+*/%^<>=!&|?),").find(next.front()) == std::string_view::npos;
+}
+
+}  // namespace
+
+Result<Expr> parse(std::string_view text, const ParseOptions& options) {
+  const std::string_view start = skip_blank(text);
+  if (start.starts_with("(FPCore") || start.starts_with("[FPCore")) return parse_fpcore(text, options);
+  // A text that opens with a bracket may be in either form; none is right in both with two meanings, because bracket
+  // forms write operands side by side.
+  const bool brackets = looks_like_brackets(start);
+  Result<Expr> guess = brackets ? parse_sexpr(text, options) : parse_infix(text, options);
+  if (guess.ok() || start.empty() || start.front() != '(') return guess;
+  Result<Expr> other = brackets ? parse_infix(text, options) : parse_sexpr(text, options);
+  return other.ok() ? std::move(other) : std::move(guess);
+}
+
+}  // namespace trident::expr

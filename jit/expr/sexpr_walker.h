@@ -1,0 +1,48 @@
+// Expressions in brackets: what the S-expression form and FPCore share. Walks cells and tells the composer.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "jit/expr/composer.h"
+#include "jit/expr/sexpr_cells.h"
+
+namespace trident::expr {
+
+/// sexpr: unknown names are array variables, literals take the type of what they meet.
+/// fpcore: names must be arguments or bound, E, PI and the like are constants, and every operation rounds to the
+/// precision of its context, which "!" changes.
+enum class Dialect : std::uint8_t { sexpr, fpcore };
+
+class SexprWalker {
+ public:
+  SexprWalker(const Cells& cells, Composer& composer, Dialect dialect)
+      : cells_(cells), composer_(composer), dialect_(dialect), precision_(composer.default_type()) {}
+
+  Value expression(std::uint32_t cell);
+  /// Makes the bindings of the let or let* at `cell`; false after an error. The caller ends the scope.
+  bool bindings(std::uint32_t cell, bool sequential);
+  /// A number as a range end or bound has it: literal, signed literal, ratio, named constant. False when it is none.
+  bool constant(std::uint32_t cell, double& value) const;
+  /// FPCore's ":precision" value, or an Unsupported error at the cell.
+  bool precision(std::uint32_t cell, Type& type);
+  [[nodiscard]] Type precision() const { return precision_; }
+  void set_precision(Type type) { precision_ = type; }
+
+ private:
+  Value atom(std::uint32_t cell);
+  Value list(std::uint32_t cell);
+  Value let(std::uint32_t cell, bool sequential);
+  Value digits(std::uint32_t cell);
+  Value annotated(std::uint32_t cell);
+  Value chain(Op op, std::span<const Value> arguments, std::size_t offset);
+  Value apply(std::string_view head, std::span<Value> arguments, std::size_t offset);
+  Value in_precision(Value value, std::size_t offset);
+
+  const Cells& cells_;
+  Composer& composer_;
+  Dialect dialect_;
+  Type precision_;
+};
+
+}  // namespace trident::expr

@@ -1,0 +1,207 @@
+// The text forms: what they accept, how they type it, and how their errors read. The oracle is a tree-walking evaluator
+// in this file for values, and reviewed words for errors.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "jit/expr/builder.h"
+#include "jit/expr/expr.h"
+
+namespace trident::expr {
+namespace {
+
+Expr parsed(std::string_view text, const ParseOptions& options = {}) {
+  Result<Expr> expr = parse(text, options);
+  EXPECT_TRUE(expr.ok()) << text << "\n" << (expr.ok() ? "" : expr.error().message);
+  if (!expr.ok()) return {};
+  const Result<void> sound = check(*expr);
+  EXPECT_TRUE(sound.ok()) << text << "\n" << (sound.ok() ? "" : sound.error().message);
+  return std::move(expr).value();
+}
+
+std::string error_of(std::string_view text, const ParseOptions& options = {}) {
+  Result<Expr> expr = parse(text, options);
+  EXPECT_FALSE(expr.ok()) << text;
+  return expr.ok() ? "" : expr.error().message;
+}
+
+bool same(std::string_view a, std::string_view b, const ParseOptions& options = {}) {
+  return canonical_bytes(parsed(a, options)) == canonical_bytes(parsed(b, options));
+}
+
+TEST(Infix, PrecedenceAndAssociativity) {
+  EXPECT_TRUE(same("a + b * c", "a + (b * c)"));
+  EXPECT_TRUE(same("a - b - c", "(a - b) - c"));
+  EXPECT_TRUE(same("a / b / c", "(a / b) / c"));
+  EXPECT_TRUE(same("-x^2", "-(x^2)"));
+  EXPECT_TRUE(same("2^3^2 + x", "2^(3^2) + x"));
+  EXPECT_TRUE(same("a < b && c < d || !(a < d)", "((a < b) && (c < d)) || (!(a < d))"));
+  EXPECT_TRUE(same("a < b ? a : b < c ? b : c", "(a < b) ? a : ((b < c) ? b : c)"));
+  EXPECT_TRUE(same("a < b < c ? 1 : 0", "(a < b && b < c) ? 1 : 0"));
+  EXPECT_FALSE(same("a - (b - c)", "a - b - c"));
+  EXPECT_FALSE(same("a - b", "param b; a - b"));
+  EXPECT_FALSE(same("x - y", "x in [0, 1]; x - y"));
+}
+
+TEST(Infix, SpellingsOfOneThing) {
+  EXPECT_TRUE(same("x**3", "x^3"));
+  EXPECT_TRUE(same("fabs(x) + ln(y)", "abs(x) + log(y)"));
+  EXPECT_TRUE(same("if(a < b, a, b)", "where(a < b, a, b)"));
+  EXPECT_TRUE(same("let t = a + b in t * t", "t = a + b; t * t"));
+  EXPECT_TRUE(same("let t = a + b, u = t * 2 in u - t", "t = a + b; u = t * 2; u - t"));
+  EXPECT_TRUE(same("arctan2(y, x)", "atan2(y, x)"));
+  EXPECT_TRUE(same("x ^ 0.5", "pow(x, 0.5)"));
+  EXPECT_TRUE(same("min(a, b, c)", "min(min(a, b), c)"));
+  EXPECT_TRUE(same("a # a comment\n + b", "a + b"));
+}
+
+TEST(Infix, LiteralsTakeTheTypeOfWhatTheyMeet) {
+  EXPECT_TRUE(same("x:f32 * (1 / 2.2)", "x:f32 * (1f32 / 2.2f32)"));
+  EXPECT_TRUE(same("i:i64 + 9007199254740993", "i:i64 + 9007199254740993i64"));
+  EXPECT_TRUE(same("i:i32 + 0.5", "f64(i:i32) + 0.5"));
+  EXPECT_TRUE(same("i:i32 & 0xFF", "i:i32 & 255i32"));
+  const Expr f32 = parsed("x + 0.1", {.type = Type::f32, .variables = {}});
+  EXPECT_EQ(f32.nodes.back().type, Type::f32);
+  // 0.1 must not go through f32 on its way to an f64 variable.
+  EXPECT_TRUE(same("x:f64 * 0.1", "x:f64 * 0.1f64", {.type = Type::f32, .variables = {}}));
+}
+
+TEST(Infix, VariablesAndRanges) {
+  const Expr e = parsed("x: f32 in [0, 1], y in [-2.5, inf]; param a; x + f32(y * a)");
+  ASSERT_EQ(e.variables.size(), 3u);
+  EXPECT_EQ(e.variables[0].type, Type::f32);
+  EXPECT_EQ(e.variables[0].hi, 1);
+  EXPECT_EQ(e.variables[1].lo, -2.5);
+  EXPECT_TRUE(std::isinf(e.variables[1].hi));
+  EXPECT_TRUE(e.variables[2].scalar);
+  // "e" is a variable, pi is a constant unless it is declared.
+  EXPECT_EQ(parsed("e * pi").variables.size(), 1u);
+  EXPECT_EQ(parsed("e * pi", {.variables = {{.name = "pi"}}}).variables.size(), 2u);
+}
+
+TEST(Infix, Outputs) {
+  const Expr two = parsed("y = sin(x); dy = diff(y, x); (y, dy)");
+  ASSERT_EQ(two.outputs.size(), 2u);
+  EXPECT_EQ(two.outputs[0].name, "y");
+  EXPECT_EQ(two.outputs[1].name, "dy");
+  EXPECT_EQ(parsed("(a + b) * c").outputs.size(), 1u);
+  EXPECT_EQ(parsed("(s = a + b, d = a - b)").outputs[1].name, "d");
+  EXPECT_EQ(parsed("y = a + b").outputs[0].name, "y");
+  EXPECT_EQ(parsed("a + b, a - b").outputs[1].name, "out1");
+  const Expr grad = parsed("grad(x * y)");
+  ASSERT_EQ(grad.outputs.size(), 2u);
+  EXPECT_EQ(grad.outputs[1].name, "d_y");
+  EXPECT_EQ(parsed("f = x * y * z; (f, grad(f; z, x))").outputs.size(), 3u);
+}
+
+TEST(Infix, Errors) {
+  EXPECT_EQ(error_of("a + * b"),
+            "<text>:1:5: expected a number, a name or '(', found '*'\n"
+            "  a + * b\n"
+            "      ^");
+  EXPECT_NE(error_of("t = 1;\nsine(x) + t").find("<text>:2:1: unknown function 'sine'; did you mean 'sin'?"),
+            std::string::npos);
+  EXPECT_NE(error_of("2x").find("a name runs into a number"), std::string::npos);
+  EXPECT_NE(error_of("sin(x, y)").find("sin takes 1 argument, here 2"), std::string::npos);
+  EXPECT_NE(error_of("x - sum(x)").find("would need a second pass"), std::string::npos);
+  EXPECT_NE(error_of("i:i32 / j:i32").find("integers have no division"), std::string::npos);
+  EXPECT_NE(error_of("x << 1").find("'shl' needs integers, here f64"), std::string::npos);
+  EXPECT_NE(error_of("(a + b").find("the text ends where"), std::string::npos);
+  EXPECT_NE(error_of("t = x * 2; diff(t, t)").find("not to a local value"), std::string::npos);
+  EXPECT_NE(error_of("").find("the text ends"), std::string::npos);
+}
+
+TEST(Infix, LimitsOfDepthAndSize) {
+  const std::string deep = std::string(100000, '(') + "x" + std::string(100000, ')');
+  EXPECT_NE(error_of(deep).find("nested deeper"), std::string::npos);
+  EXPECT_NE(error_of(std::string(100000, '-') + "x").find("nested deeper"), std::string::npos);
+  std::string sum = "x";
+  for (int i = 0; i < 5000; ++i) sum += "+" + std::to_string(i) + "*x";
+  EXPECT_NE(error_of(sum).find("more than 4096 operations"), std::string::npos);
+}
+
+TEST(Infix, ManyStatementsTakeLinearTime) {
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += "a=x;";
+  EXPECT_TRUE(parse(text + "a + b").ok());
+}
+
+TEST(Sexpr, MeansWhatTheInfixFormMeans) {
+  EXPECT_TRUE(same("(let* ((t (+ a b))) (* 2 (sin t)))", "t = a + b; 2 * sin(t)"));
+  EXPECT_TRUE(same("(powi (/ (- b a) a) 2)", "((b - a) / a)^2"));
+  EXPECT_TRUE(same("(sel (<= x 0.5) (neg x) (fmax x 0))", "x <= 0.5 ? -x : max(x, 0)"));
+  EXPECT_TRUE(same("(d x (mul x (sin x)))", "diff(x * sin(x), x)"));
+  EXPECT_TRUE(same("(+ a b c)", "a + b + c"));
+  EXPECT_TRUE(same("(let ((a b) (b a)) (- a b))", "b - a"));
+  EXPECT_TRUE(same("(- a)", "-a"));
+  EXPECT_TRUE(same("(kernel k :origin \"a (b\" :vars ((a 0 1) b) :body (outputs (y (+ a b)) (z (* a b))))",
+                   "a in [0, 1], b in [-inf, inf]; (y = a + b, z = a * b)"));
+}
+
+TEST(Sexpr, Errors) {
+  EXPECT_NE(error_of("(+ a (sine b))").find("<text>:1:7: unknown function 'sine'; did you mean 'sin'?"),
+            std::string::npos);
+  EXPECT_NE(error_of("(sin a").find("this bracket is never closed"), std::string::npos);
+  EXPECT_NE(error_of("(sin a))").find("a bracket closes here"), std::string::npos);
+  const std::string deep = std::string(100000, '(');
+  EXPECT_FALSE(parse_sexpr(deep).ok());
+}
+
+TEST(Fpcore, PreconditionsBecomeRanges) {
+  const Expr e = parsed(
+      "(FPCore name (x y z) :name \"a test\" :pre (and (<= 0 x 1) (> y 2) (or (<= -2 z -1) (<= 1 z 2)))\n"
+      "  (+ (sqrt x) (* y z)))");
+  ASSERT_EQ(e.variables.size(), 3u);
+  EXPECT_EQ(e.variables[0].lo, 0);
+  EXPECT_EQ(e.variables[0].hi, 1);
+  EXPECT_EQ(e.variables[1].lo, 2);
+  EXPECT_TRUE(std::isinf(e.variables[1].hi));
+  EXPECT_EQ(e.variables[2].lo, -2);
+  EXPECT_EQ(e.variables[2].hi, 2);
+  EXPECT_EQ(e.outputs[0].name, "name");
+}
+
+TEST(Fpcore, Precisions) {
+  const Expr single = parsed("(FPCore (x) :precision binary32 (* PI x))");
+  EXPECT_EQ(single.variables[0].type, Type::f32);
+  EXPECT_EQ(single.nodes.back().type, Type::f32);
+  EXPECT_TRUE(same("(FPCore (x) (! :precision binary32 (+ x 1)))", "f32(x + f64(1f32))"));
+  EXPECT_TRUE(same("(FPCore ((! :precision binary32 x)) (* x x))", "x:f32; f64(x) * f64(x)"));
+  EXPECT_NE(error_of("(FPCore (x) :precision binary80 x)").find("binary32 and binary64"), std::string::npos);
+}
+
+TEST(Fpcore, Errors) {
+  EXPECT_NE(error_of("(FPCore (x) (while (< i 3) ((i 0 (+ i 1))) x))").find("loops and tensors"), std::string::npos);
+  EXPECT_NE(error_of("(FPCore (x) (+ x y))").find("'y' is neither an argument nor bound"), std::string::npos);
+  EXPECT_TRUE(parse_fpcore("(FPCore (E) (+ E 1))").ok());
+}
+
+TEST(Checker, RefusesWhatNoParserMakes) {
+  Expr e = parsed("x + 1");
+  const Expr good = e;
+  e.nodes.back().a = NodeId(99);
+  EXPECT_FALSE(check(e).ok());
+  e = good;
+  e.nodes.back().type = Type::f32;
+  EXPECT_FALSE(check(e).ok());
+  e = good;
+  e.nodes.back().op = static_cast<Op>(200);
+  EXPECT_FALSE(check(e).ok());
+  e = good;
+  e.nodes.back().c = NodeId(0);
+  EXPECT_FALSE(check(e).ok());
+  e = good;
+  e.variables[0].lo = 3;
+  e.variables[0].hi = 2;
+  EXPECT_FALSE(check(e).ok());
+  e = good;
+  e.outputs.clear();
+  EXPECT_FALSE(check(e).ok());
+  e = good;
+  e.outputs[0].node = NodeId(77);
+  EXPECT_FALSE(check(e).ok());
+}
+
+}  // namespace
+}  // namespace trident::expr
