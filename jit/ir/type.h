@@ -11,17 +11,27 @@ namespace trident::ir {
 /// b32 and b64 are comparison results over 32- and 64-bit lanes (all ones or all zeros per lane).
 enum class Type : std::uint8_t { f32, f64, i32, i64, b32, b64 };
 
-constexpr bool is_float(Type t) { return t == Type::f32 || t == Type::f64; }
-constexpr bool is_int(Type t) { return t == Type::i32 || t == Type::i64; }
-constexpr bool is_mask(Type t) { return t == Type::b32 || t == Type::b64; }
+constexpr bool is_float(Type t) {
+  return t == Type::f32 || t == Type::f64;
+}
+constexpr bool is_int(Type t) {
+  return t == Type::i32 || t == Type::i64;
+}
+constexpr bool is_mask(Type t) {
+  return t == Type::b32 || t == Type::b64;
+}
 /// Bytes of one lane.
 constexpr std::uint32_t bytes_of(Type t) {
   return t == Type::f32 || t == Type::i32 || t == Type::b32 ? 4 : 8;
 }
 /// The mask type whose lanes are as wide as those of `t`.
-constexpr Type mask_of(Type t) { return bytes_of(t) == 4 ? Type::b32 : Type::b64; }
+constexpr Type mask_of(Type t) {
+  return bytes_of(t) == 4 ? Type::b32 : Type::b64;
+}
 /// The integer type whose lanes are as wide as those of `t`.
-constexpr Type int_of(Type t) { return bytes_of(t) == 4 ? Type::i32 : Type::i64; }
+constexpr Type int_of(Type t) {
+  return bytes_of(t) == 4 ? Type::i32 : Type::i64;
+}
 
 constexpr std::string_view name_of(Type t) {
   switch (t) {

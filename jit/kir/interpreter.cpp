@@ -1,28 +1,36 @@
+// Runs plans (plan.h): the sections that run once on splats, the body in blocks, the last incomplete granule on copies
+// padded with the last element, so that nothing past the arrays' ends is read or written.
 #include "jit/kir/interpreter.h"
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
-#include <vector>
+
+#include "jit/kir/plan.h"
 
 namespace trident::kir {
 
 namespace {
 
-constexpr std::size_t kPartials = 16;
+using Bases = std::byte* [kBasesMax];
 
-std::uint64_t load(const void* array, std::uint64_t i, Type type) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const std::byte*>(array) + i * ir::bytes_of(type), ir::bytes_of(type));
-  return bits;
+std::byte* at(const Bases& bases, const Place& place) {
+  return bases[place.base] + place.offset;
 }
 
-void store(void* array, std::uint64_t i, Type type, std::uint64_t bits) {
-  std::memcpy(static_cast<std::byte*>(array) + i * ir::bytes_of(type), &bits, ir::bytes_of(type));
+std::size_t index_mask(const Place& place) {
+  return place.is_array ? ~std::size_t{0} : 0;
+}
+
+void fill(std::byte* to, std::uint64_t n, std::size_t width, const std::byte* value) {
+  for (std::uint64_t i = 0; i < n; ++i, to += width) std::memcpy(to, value, width);
+}
+
+void fill_splat(std::byte* to, Type type, std::uint64_t bits) {
+  fill(to, kBlockGranule, ir::bytes_of(type), reinterpret_cast<const std::byte*>(&bits));  // little endian
 }
 
 /// What a partial result starts from.
-std::uint64_t neutral_bits(Op op, Type type) {
+std::uint64_t start_bits(Op op, Type type) {
   if (op == Op::Sum) return 0;
   const bool least = op == Op::MaxOf;
   switch (type) {
@@ -36,64 +44,124 @@ std::uint64_t neutral_bits(Op op, Type type) {
   CHECK(false);
 }
 
-Op step_op(Op reduction) {
-  return reduction == Op::Sum ? Op::Add : reduction == Op::MinOf ? Op::Min : Op::Max;
+/// Combines the partial results pairwise and leaves the result as a splat in their place.
+void finish(const Reduction& reduction, std::byte* partials) {
+  const std::size_t width = ir::bytes_of(reduction.type);
+  const Op op = reduction.op == Op::Sum ? Op::Add : reduction.op == Op::MinOf ? Op::Min : Op::Max;
+  std::uint64_t lanes[kBlockGranule] = {};
+  for (std::size_t i = 0; i < kBlockGranule; ++i) std::memcpy(&lanes[i], partials + i * width, width);
+  for (std::size_t stride = kBlockGranule / 2; stride != 0; stride /= 2)
+    for (std::size_t i = 0; i < stride; ++i)
+      lanes[i] = eval_lane(op, reduction.type, reduction.type, lanes[i], lanes[i + stride], 0);
+  fill_splat(partials, reduction.type, lanes[0]);
 }
+
+/// `n` elements of each array; only reductions may tell n from the next multiple of the granule.
+void run_steps(const std::vector<Step>& steps, const Bases& bases, std::size_t n) {
+  BlockArgs args;
+  const std::size_t whole = (n + kBlockGranule - 1) / kBlockGranule * kBlockGranule;
+  for (const Step& step : steps) {
+    args.d = at(bases, step.d);
+    args.a = at(bases, step.a);
+    args.b = at(bases, step.b);
+    args.c = at(bases, step.c);
+    args.a_mask = index_mask(step.a);
+    args.b_mask = step.is_lookup ? step.last_entry : index_mask(step.b);
+    args.c_mask = index_mask(step.c);
+    args.n = step.is_reduction ? n : whole;
+    step.function(args);
+  }
+}
+
+class Run {
+ public:
+  Run(const PlanState& plan, std::byte* scratch, std::uint64_t n, const void* const* in, void* const* out)
+      : plan_(plan), n_(n), in_(in), out_(out) {
+    bases_[kScratchBase] = scratch;
+    // Constants are only read; one table of bases serves reading and writing.
+    bases_[kConstantBase] = reinterpret_cast<std::byte*>(const_cast<ScratchLine*>(plan.constants.data()));
+  }
+
+  void run(const std::uint64_t* params) {
+    for (const Fill& x : plan_.fills)
+      fill_splat(at(bases_, x.place), x.type,
+                 x.is_count ? eval_lane(Op::Convert, x.type, Type::i64, n_, 0, 0) : params[x.param]);
+    run_steps(plan_.invariant_steps, bases_, kBlockGranule);
+    for (const Reduction& x : plan_.reductions) fill_splat(at(bases_, x.place), x.type, start_bits(x.op, x.type));
+    run_body();
+    for (const Store& x : plan_.filled_arrays)
+      fill(static_cast<std::byte*>(out_[x.output]), n_, x.bytes, at(bases_, x.place));
+    for (const Reduction& x : plan_.reductions) finish(x, at(bases_, x.place));
+    run_steps(plan_.epilogue_steps, bases_, kBlockGranule);
+    for (const Store& x : plan_.scalar_stores) std::memcpy(out_[x.output], at(bases_, x.place), x.bytes);
+  }
+
+ private:
+  void run_body() {
+    if (plan_.body_steps.empty()) return;
+    const std::uint64_t whole = n_ / kBlockGranule * kBlockGranule;
+    for (std::uint64_t done = 0; done < whole;) {
+      const std::size_t n = std::min<std::uint64_t>(plan_.block, whole - done);
+      for (std::size_t k = 0; k < plan_.inputs.size(); ++k)
+        bases_[kFirstArrayBase + k] =
+            static_cast<std::byte*>(const_cast<void*>(in_[k])) + done * plan_.inputs[k].bytes;  // only read
+      for (std::size_t k = 0; k < plan_.outputs.size(); ++k)
+        if (plan_.outputs[k].bytes != 0)
+          bases_[output_base(k)] = static_cast<std::byte*>(out_[k]) + done * plan_.outputs[k].bytes;
+      run_steps(plan_.body_steps, bases_, n);
+      for (const Store& x : plan_.block_stores)
+        std::memmove(bases_[output_base(x.output)], at(bases_, x.place), n * x.bytes);
+      done += n;
+    }
+    if (whole != n_) run_tail(whole, n_ - whole);
+  }
+
+  void run_tail(std::uint64_t done, std::size_t n) {
+    for (std::size_t k = 0; k < plan_.inputs.size(); ++k) {
+      const ArrayPlan& array = plan_.inputs[k];
+      if (array.bytes == 0) continue;
+      std::byte* copy = bases_[kScratchBase] + array.tail;
+      std::memcpy(copy, static_cast<const std::byte*>(in_[k]) + done * array.bytes, n * array.bytes);
+      fill(copy + n * array.bytes, kBlockGranule - n, array.bytes, copy + (n - 1) * array.bytes);
+      bases_[kFirstArrayBase + k] = copy;
+    }
+    for (std::size_t k = 0; k < plan_.outputs.size(); ++k)
+      bases_[output_base(k)] = bases_[kScratchBase] + plan_.outputs[k].tail;
+    run_steps(plan_.body_steps, bases_, n);
+    for (const Store& x : plan_.block_stores)
+      std::memmove(bases_[output_base(x.output)], at(bases_, x.place), n * x.bytes);
+    for (const std::uint32_t k : plan_.body_outputs) {
+      const ArrayPlan& array = plan_.outputs[k];
+      std::memcpy(static_cast<std::byte*>(out_[k]) + done * array.bytes, bases_[output_base(k)], n * array.bytes);
+    }
+  }
+
+  [[nodiscard]] std::size_t output_base(std::size_t output) const {
+    return kFirstArrayBase + plan_.inputs.size() + output;
+  }
+
+  const PlanState& plan_;
+  Bases bases_;
+  const std::uint64_t n_;
+  const void* const* in_;
+  void* const* out_;
+};
 
 }  // namespace
 
+void Plan::run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const {
+  if (state_->scratch_bytes <= kStackScratchBytes) {
+    ScratchLine scratch[kStackScratchBytes / sizeof(ScratchLine)];
+    Run(*state_, scratch->bytes, n, in, out).run(params);
+    return;
+  }
+  const std::lock_guard lock(state_->large_scratch_lock);
+  Run(*state_, state_->large_scratch.data()->bytes, n, in, out).run(params);
+}
+
 void interpret(const Kernel& kernel, std::uint64_t n, const void* const* in, void* const* out,
                const std::uint64_t* params) {
-  std::vector<std::uint64_t> values(kernel.insts.size());
-  std::vector<std::uint64_t> partials(kernel.insts.size() * kPartials);
-  const auto run = [&](Section section, std::uint64_t element) {
-    for (std::uint32_t i = 0; i < kernel.insts.size(); ++i) {
-      const Inst& inst = kernel.insts[i];
-      if (inst.section != section) continue;
-      const auto operand = [&](Value v) { return v.valid() ? values[v.index] : 0; };
-      if (inst.op == Op::Constant)
-        values[i] = inst.imm;
-      else if (inst.op == Op::Input)
-        values[i] = load(in[inst.imm], element, inst.type);
-      else if (inst.op == Op::Param)
-        values[i] = load(&params[inst.imm], 0, inst.type);
-      else if (inst.op == Op::Count)
-        values[i] = eval_lane(Op::Convert, inst.type, Type::i64, n, 0, 0);
-      else if (inst.op == Op::Lookup) {
-        const Table& table = kernel.tables[inst.imm];
-        values[i] = table.entries[values[inst.a.index] % table.entries.size()];
-      } else if (info(inst.op).signature == Signature::Reduce) {
-        std::uint64_t* p = &partials[i * kPartials];
-        for (std::size_t s = kPartials / 2; s != 0; s /= 2)
-          for (std::size_t j = 0; j < s; ++j)
-            p[j] = eval_lane(step_op(inst.op), inst.type, inst.type, p[j], p[j + s], 0);
-        values[i] = p[0];
-      } else {
-        const Type operand_type = kernel.type_of(inst.a);
-        values[i] = eval_lane(inst.op, inst.type, operand_type, operand(inst.a), operand(inst.b), operand(inst.c));
-      }
-    }
-  };
-  run(Section::invariant, 0);
-  for (std::uint32_t i = 0; i < kernel.insts.size(); ++i)
-    if (info(kernel.insts[i].op).signature == Signature::Reduce)
-      std::fill_n(&partials[i * kPartials], kPartials, neutral_bits(kernel.insts[i].op, kernel.insts[i].type));
-  for (std::uint64_t element = 0; element < n; ++element) {
-    run(Section::body, element);
-    for (std::uint32_t i = 0; i < kernel.insts.size(); ++i) {
-      const Inst& inst = kernel.insts[i];
-      if (info(inst.op).signature != Signature::Reduce) continue;
-      std::uint64_t& partial = partials[i * kPartials + element % kPartials];
-      partial = eval_lane(step_op(inst.op), inst.type, inst.type, partial, values[inst.a.index], 0);
-    }
-    for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
-      if (kernel.outputs[i].kind == OutputKind::array)
-        store(out[i], element, kernel.type_of(kernel.outputs[i].value), values[kernel.outputs[i].value.index]);
-  }
-  run(Section::epilogue, 0);
-  for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
-    if (kernel.outputs[i].kind == OutputKind::scalar)
-      store(out[i], 0, kernel.type_of(kernel.outputs[i].value), values[kernel.outputs[i].value.index]);
+  Plan::prepare(kernel).run(n, in, out, params);
 }
 
 }  // namespace trident::kir

@@ -1,22 +1,50 @@
 // The kir interpreter: the meaning of kir, and the client's fallback. Works block by block (a few hundred elements per
-// op) so that it runs at memory speed of L1 rather than one element at a time.
+// op), so that it runs at the speed of L1 rather than one element at a time, with inner loops for several
+// instruction-set levels that all give the same bits (NaN aside: a NaN's sign and payload may differ between levels and
+// hosts).
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 
 #include "jit/kir/kir.h"
 
 namespace trident::kir {
 
-/// Runs `kernel` over `n` elements. `in[i]` and `out[i]` point to arrays of the declared types (n elements; one for a
-/// scalar output); an output may be the same array as an input, but may not overlap one partly. `params[i]` holds the
-/// bits of parameter i in its low bytes. `kernel` must have passed check(). Never allocates more than a fixed scratch.
+/// Instruction-set levels of the interpreter. `portable` is the baseline of the architecture (SSE2 or NEON).
+enum class Level : std::uint8_t { portable, avx2, avx512 };
+/// Whether this machine can run `level`.
+bool is_available(Level level);
+/// The highest level of this machine.
+Level best_level();
+
+struct PlanState;
+
+/// A kernel made ready to run. Self-contained and immutable: any number of threads may run one plan at once. Copies
+/// share their state.
+class Plan {
+ public:
+  /// `kernel` must have passed check(); `level` must be available. Allocates.
+  static Plan prepare(const Kernel& kernel, Level level = best_level());
+
+  /// Runs over `n` elements. `in[i]` and `out[i]` point to arrays of the declared types (n elements; one for a scalar
+  /// output); an output may be the same array as an input of the same type, but may not overlap one partly. `params[i]`
+  /// holds the bits of parameter i in its low bytes. Takes at most 56 KiB of stack and allocates nothing; a kernel that
+  /// needs more scratch than that (hundreds of values alive at once) has it in the plan, and concurrent runs then wait
+  /// for each other.
+  void run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const;
+
+ private:
+  explicit Plan(std::shared_ptr<const PlanState> state) : state_(std::move(state)) {}
+  std::shared_ptr<const PlanState> state_;
+};
+
+/// Plan::prepare(kernel).run(...): see there.
 void interpret(const Kernel& kernel, std::uint64_t n, const void* const* in, void* const* out,
                const std::uint64_t* params);
 
 /// One lane of one op, on bits: what constant folding uses and what tests compare everything else with.
-/// `types` are the operand types; reductions and leaves are not allowed.
+/// `operand` is the type of the operands (of Select: of b and c); reductions, leaves and Lookup are not allowed.
 std::uint64_t eval_lane(Op op, Type result, Type operand, std::uint64_t a, std::uint64_t b, std::uint64_t c);
 
 }  // namespace trident::kir

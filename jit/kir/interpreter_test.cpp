@@ -1,0 +1,349 @@
+// The block-wise interpreter at every level of this machine against a model that evaluates element by element with
+// eval_lane and keeps no more than kir.h says.
+#include "jit/kir/interpreter.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "jit/kir/builder.h"
+#include "jit/kir/random_kernel.h"
+
+namespace trident::kir {
+namespace {
+
+using Lanes = std::vector<std::uint64_t>;  // bits of one array
+
+/// Outputs of `kernel`, as bits.
+std::vector<Lanes> model(const Kernel& kernel, std::size_t n, const std::vector<Lanes>& in, const Lanes& params) {
+  Lanes values(kernel.insts.size());
+  std::vector<Lanes> outputs(kernel.outputs.size()), reduced(kernel.insts.size());
+  const auto evaluate = [&](Section section, std::size_t element) {
+    for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
+      const Inst& x = kernel.insts[i];
+      if (x.section != section || info(x.op).signature == Signature::Reduce) continue;
+      const auto operand = [&](Value v) { return v.valid() ? values[v.index] : 0; };
+      if (x.op == Op::Constant)
+        values[i] = x.imm;
+      else if (x.op == Op::Input)
+        values[i] = in[x.imm][element];
+      else if (x.op == Op::Param)
+        values[i] = params[x.imm];
+      else if (x.op == Op::Count)
+        values[i] = eval_lane(Op::Convert, x.type, Type::i64, n, 0, 0);
+      else if (x.op == Op::Lookup)
+        values[i] = kernel.tables[x.imm].entries[operand(x.a)];
+      else
+        values[i] = eval_lane(x.op, x.type, kernel.type_of(x.op == Op::Select ? x.b : x.a), operand(x.a), operand(x.b),
+                              operand(x.c));
+    }
+  };
+  evaluate(Section::invariant, 0);
+  for (std::size_t element = 0; element < n; ++element) {
+    evaluate(Section::body, element);
+    for (std::size_t i = 0; i < kernel.insts.size(); ++i)
+      if (info(kernel.insts[i].op).signature == Signature::Reduce)
+        reduced[i].push_back(values[kernel.insts[i].a.index]);
+    for (std::size_t o = 0; o < outputs.size(); ++o)
+      if (kernel.outputs[o].kind == OutputKind::array) outputs[o].push_back(values[kernel.outputs[o].value.index]);
+  }
+  for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
+    const Inst& x = kernel.insts[i];
+    if (info(x.op).signature != Signature::Reduce) continue;
+    const Op step = x.op == Op::Sum ? Op::Add : x.op == Op::MinOf ? Op::Min : Op::Max;
+    const double inf = std::numeric_limits<double>::infinity(), start = x.op == Op::MaxOf ? -inf : inf;
+    const std::uint64_t greatest = x.type == Type::i32 ? 0x7FFF'FFFFu : 0x7FFF'FFFF'FFFF'FFFFu;
+    std::uint64_t p[16];
+    std::ranges::fill(p, x.op == Op::Sum     ? 0
+                         : is_float(x.type)  ? bits_of_double(x.type, start)
+                         : x.op == Op::MinOf ? greatest
+                                             : greatest + 1);
+    for (std::size_t e = 0; e < n; ++e) p[e % 16] = eval_lane(step, x.type, x.type, p[e % 16], reduced[i][e], 0);
+    for (const std::size_t s : {8, 4, 2, 1})
+      for (std::size_t j = 0; j < s; ++j) p[j] = eval_lane(step, x.type, x.type, p[j], p[j + s], 0);
+    values[i] = p[0];
+  }
+  evaluate(Section::epilogue, 0);
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    if (kernel.outputs[o].kind == OutputKind::scalar) outputs[o].push_back(values[kernel.outputs[o].value.index]);
+  return outputs;
+}
+
+/// An array of n elements with a canary after it, at an address that is a multiple of the element only.
+class Array {
+ public:
+  Array(Type type, std::size_t n) : width_(bytes_of(type)), n_(n), bytes_((n + 2) * width_, kCanary) {}
+  void set(const Lanes& lanes) {
+    for (std::size_t i = 0; i < n_; ++i) std::memcpy(data() + i * width_, &lanes[i], width_);
+  }
+  [[nodiscard]] Lanes get() const {
+    Lanes lanes(n_);
+    for (std::size_t i = 0; i < n_; ++i) std::memcpy(&lanes[i], bytes_.data() + (i + 1) * width_, width_);
+    return lanes;
+  }
+  [[nodiscard]] bool intact() const {
+    const auto is_canary = [](std::uint8_t b) { return b == kCanary; };
+    return std::all_of(bytes_.begin(), bytes_.begin() + width_, is_canary) &&
+           std::all_of(bytes_.end() - width_, bytes_.end(), is_canary);
+  }
+  std::uint8_t* data() { return bytes_.data() + width_; }
+
+ private:
+  static constexpr std::uint8_t kCanary = 0xA5;
+  std::ptrdiff_t width_;
+  std::size_t n_;
+  std::vector<std::uint8_t> bytes_;
+};
+
+std::vector<Level> levels() {
+  std::vector<Level> out;
+  for (const Level level : {Level::portable, Level::avx2, Level::avx512})
+    if (is_available(level)) out.push_back(level);
+  return out;
+}
+
+/// Runs `kernel` at `level`; outputs named in `in_place` (output -> input) share the input's array.
+std::vector<Lanes> run(const Kernel& kernel, Level level, std::size_t n, const std::vector<Lanes>& in,
+                       const Lanes& params, const std::vector<std::pair<std::size_t, std::size_t>>& in_place = {}) {
+  std::vector<Array> inputs, outputs;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    inputs.emplace_back(kernel.inputs[i].type, n);
+    inputs.back().set(in[i]);
+  }
+  for (const Output& o : kernel.outputs)
+    outputs.emplace_back(kernel.type_of(o.value), o.kind == OutputKind::array ? n : 1);
+  std::vector<const void*> in_pointers;
+  std::vector<void*> out_pointers;
+  for (Array& a : inputs) in_pointers.push_back(a.data());
+  for (Array& a : outputs) out_pointers.push_back(a.data());
+  for (const auto& [o, i] : in_place) out_pointers[o] = inputs[i].data();
+  Plan::prepare(kernel, level).run(n, in_pointers.data(), out_pointers.data(), params.data());
+  std::vector<Lanes> result;
+  for (const Array& a : outputs) {
+    EXPECT_TRUE(a.intact());
+    result.push_back(a.get());
+  }
+  for (const Array& a : inputs) EXPECT_TRUE(a.intact());
+  for (const auto& [o, i] : in_place) result[o] = inputs[i].get();
+  return result;
+}
+
+void expect_same(const Kernel& kernel, const std::vector<Lanes>& got, const std::vector<Lanes>& want) {
+  for (std::size_t o = 0; o < want.size(); ++o) {
+    ASSERT_EQ(got[o].size(), want[o].size());
+    for (std::size_t i = 0; i < want[o].size(); ++i)
+      ASSERT_TRUE(same_bits(kernel.type_of(kernel.outputs[o].value), got[o][i], want[o][i]))
+          << "output " << o << " element " << i << " of " << want[o].size() << ": " << std::hex << got[o][i] << " for "
+          << want[o][i] << "\n"
+          << print(kernel);
+  }
+}
+
+std::vector<Lanes> random_inputs(const Kernel& kernel, std::size_t n, SampleBits& sample) {
+  std::vector<Lanes> in(kernel.inputs.size());
+  for (std::size_t i = 0; i < in.size(); ++i)
+    for (std::size_t e = 0; e < n; ++e) in[i].push_back(sample(kernel.inputs[i].type));
+  return in;
+}
+
+Lanes random_params(const Kernel& kernel, SampleBits& sample) {
+  Lanes params;
+  for (const Input& p : kernel.params) params.push_back(sample(p.type));
+  return params;
+}
+
+/// Every op of one operand type at every level: all pairs of corners, then random bits.
+class EveryOp : public testing::TestWithParam<Level> {};
+INSTANTIATE_TEST_SUITE_P(Levels, EveryOp, testing::ValuesIn(levels()), [](const auto& p) {
+  return std::string(p.param == Level::portable ? "portable" : p.param == Level::avx2 ? "avx2" : "avx512");
+});
+
+/// The ops of one type on inputs x, y, z of that type (masks are made by a comparison with zero), one output each.
+Kernel all_ops(Type type) {
+  Kernel k;
+  k.inputs = {{"x", type}, {"y", type}, {"z", type}};
+  Builder b(k);
+  const Value x = b.input(0), y = b.input(1), z = b.input(2);
+  const auto output = [&](Value v) { k.outputs.push_back({"o" + std::to_string(k.outputs.size()), v}); };
+  const Value unit = b.as_int(b.constant(is_float(type) ? type : bytes_of(type) == 4 ? Type::f32 : Type::f64, 1.0));
+  for (std::uint32_t i = 0; i < kOpCount; ++i) {
+    const Op op = static_cast<Op>(i);
+    const OpInfo& row = info(op);
+    const bool fits = row.types == Types::F ? is_float(type) : row.types != Types::N ? is_int(type) : true;
+    if (row.signature == Signature::Same && fits) {
+      Value a = x;
+      if (op == Op::Scalef) a = b.as_float(unit);
+      output(b.op(op, a, row.arity > 1 ? (op == Op::Scalef ? b.rint(y) : y) : Value(), row.arity > 2 ? z : Value()));
+    } else if (row.signature == Signature::Compare) {
+      output(b.select(b.op(op, x, y), z, x));
+      const Value wide = b.convert(Op::Convert, bytes_of(type) == 4 ? Type::b64 : Type::b32, b.op(op, x, y));
+      output(b.select(wide, b.convert(Op::Convert, bytes_of(type) == 4 ? Type::i64 : Type::i32, z),
+                      b.constant_int(bytes_of(type) == 4 ? Type::i64 : Type::i32, 1)));
+    } else if (row.signature == Signature::Select) {
+      const Value m = b.lt(x, y), w = b.le(y, z);
+      output(
+          b.select(b.op(Op::AndNot, b.op(Op::Xor, m, w), b.op(Op::Not, b.op(Op::Or, m, b.op(Op::And, m, w)))), x, z));
+    }
+  }
+  for (const Type to : {Type::f32, Type::f64, Type::i32, Type::i64}) {
+    if (to != type) output(b.convert(Op::Convert, to, x));
+    if (to == int_of(type) && is_float(type)) output(b.convert(Op::ToIntRint, to, x));
+  }
+  if (is_int(type)) {
+    Table table{type, {}};
+    for (std::uint64_t e = 0; e < 32; ++e) table.entries.push_back(e * e * 0x0101'0101u & 0xFFFF'FFFFu);
+    output(b.lookup(b.add_table(table), b.op(Op::And, x, b.constant_int(type, 31))));
+  }
+  return k;
+}
+
+TEST_P(EveryOp, GivesTheBitsOfOneLane) {
+  for (const Type type : {Type::f32, Type::f64, Type::i32, Type::i64}) {
+    const Kernel kernel = all_ops(type);
+    ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
+    SampleBits sample(11);
+    std::vector<Lanes> in(3);
+    for (const std::uint64_t a : corner_bits(type))
+      for (const std::uint64_t b : corner_bits(type)) {
+        in[0].push_back(a);
+        in[1].push_back(b);
+        in[2].push_back(sample(type));
+      }
+    for (int i = 0; i < 20000; ++i)
+      for (Lanes& lanes : in) lanes.push_back(sample(type));
+    const std::size_t n = in[0].size();
+    expect_same(kernel, run(kernel, GetParam(), n, in, {}), model(kernel, n, in, {}));
+  }
+}
+
+TEST_P(EveryOp, ReadsSplatsLikeArrays) {
+  // The same ops with each choice of operands turned into parameters.
+  for (const Type type : {Type::f32, Type::f64, Type::i32, Type::i64})
+    for (int choice = 1; choice < 8; ++choice) {
+      Kernel kernel = all_ops(type);
+      for (Inst& x : kernel.insts)
+        if (x.op == Op::Input && (choice >> x.imm & 1) != 0) x.op = Op::Param;
+      kernel.params = kernel.inputs;
+      for (Inst& x : kernel.insts) x.section = section_for(kernel, x).value();
+      ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
+      SampleBits sample(static_cast<std::uint64_t>(choice));
+      const std::vector<Lanes> in = random_inputs(kernel, 100, sample);
+      const Lanes params = random_params(kernel, sample);
+      expect_same(kernel, run(kernel, GetParam(), 100, in, params), model(kernel, 100, in, params));
+    }
+}
+
+TEST_P(EveryOp, RandomKernelsOfAnyLength) {
+  const std::size_t lengths[] = {0, 1, 2, 15, 16, 17, 31, 100, 1000, 1023, 1024, 1025, 2500};
+  SampleBits sample(12);
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    const Kernel kernel = random_kernel(seed, {.ops = seed % 3 == 0 ? 120u : 30u});
+    ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
+    const std::size_t n = lengths[seed % std::size(lengths)];
+    const std::vector<Lanes> in = random_inputs(kernel, n, sample);
+    const Lanes params = random_params(kernel, sample);
+    expect_same(kernel, run(kernel, GetParam(), n, in, params), model(kernel, n, in, params));
+  }
+}
+
+TEST_P(EveryOp, OutputsMayBeTheInputsArrays) {
+  // Swaps two arrays in place, with a third output that reads both.
+  Kernel k;
+  k.inputs = {{"x", Type::f64}, {"y", Type::f64}, {"z", Type::f64}};
+  Builder b(k);
+  const Value x = b.input(0), y = b.input(1), z = b.input(2);
+  k.outputs = {{"x2", y}, {"y2", x}, {"z2", b.fma(x, y, z)}};
+  SampleBits sample(13);
+  for (const std::size_t n : {1u, 16u, 100u, 5000u}) {
+    const std::vector<Lanes> in = random_inputs(k, n, sample);
+    expect_same(k, run(k, GetParam(), n, in, {}, {{0, 0}, {1, 1}, {2, 2}}), model(k, n, in, {}));
+  }
+  // A result that overwrites x, while another output is x itself.
+  k.outputs = {{"x2", b.fma(x, y, z)}, {"y2", x}};
+  const std::vector<Lanes> in2 = random_inputs(k, 3000, sample);
+  expect_same(k, run(k, GetParam(), 3000, in2, {}, {{0, 0}, {1, 1}}), model(k, 3000, in2, {}));
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Kernel kernel = random_kernel(1000 + seed, {.ops = 20});
+    std::vector<std::pair<std::size_t, std::size_t>> in_place;
+    for (std::size_t o = 0; o < 3; ++o)
+      for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
+        if (kernel.inputs[i].type == kernel.type_of(kernel.outputs[o].value) &&
+            std::ranges::none_of(in_place, [&](const auto& p) { return p.second == i || p.first == o; }))
+          in_place.emplace_back(o, i);
+    const std::vector<Lanes> in = random_inputs(kernel, 777, sample);
+    const Lanes params = random_params(kernel, sample);
+    expect_same(kernel, run(kernel, GetParam(), 777, in, params, in_place), model(kernel, 777, in, params));
+  }
+}
+
+TEST_P(EveryOp, MoreLiveValuesThanTheStackHolds) {
+  // Every product is used again at the end, in reverse: 900 values are alive at once.
+  Kernel k;
+  k.inputs = {{"x", Type::f64}};
+  Builder b(k);
+  std::vector<Value> alive = {b.input(0)};
+  for (int i = 1; i < 900; ++i)
+    alive.push_back(b.fma(alive.back(), b.constant(Type::f64, 0.99), b.constant(Type::f64, i)));
+  Value total = b.constant(Type::f64, 0);
+  for (std::size_t i = alive.size(); i-- > 0;) total = b.add(b.mul(total, b.constant(Type::f64, 0.5)), alive[i]);
+  k.outputs = {{"y", total}};
+  SampleBits sample(14);
+  const std::vector<Lanes> in = random_inputs(k, 100, sample);
+  expect_same(k, run(k, GetParam(), 100, in, {}), model(k, 100, in, {}));
+}
+
+TEST(Plan, OnePlanRunsInManyThreadsAtOnce) {
+  const Kernel kernel = random_kernel(77, {.ops = 60});
+  const Plan plan = Plan::prepare(kernel);
+  SampleBits sample(15);
+  const std::vector<Lanes> in = random_inputs(kernel, 3000, sample);
+  const Lanes params = random_params(kernel, sample);
+  const std::vector<Lanes> want = model(kernel, 3000, in, params);
+  std::vector<Array> inputs;
+  std::vector<const void*> in_pointers;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    inputs.emplace_back(kernel.inputs[i].type, 3000);
+    inputs.back().set(in[i]);
+  }
+  for (Array& a : inputs) in_pointers.push_back(a.data());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        std::vector<Array> outputs;
+        std::vector<void*> out_pointers;
+        std::vector<Lanes> got;
+        for (const Output& o : kernel.outputs)
+          outputs.emplace_back(kernel.type_of(o.value), o.kind == OutputKind::array ? 3000 : 1);
+        for (Array& a : outputs) out_pointers.push_back(a.data());
+        plan.run(3000, in_pointers.data(), out_pointers.data(), params.data());
+        for (const Array& a : outputs) got.push_back(a.get());
+        expect_same(kernel, got, want);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+}
+
+TEST(Interpret, FillsArraysWithInvariantsAndReducesNothingToTheStart) {
+  const auto kernel = parse(
+      "input x f32\nparam s f32\n%0 = input f32 0\n%1 = param f32 0\n%2 = count f32\n%3 = mul f32 %1, %2\n"
+      "%4 = minof f32 %0\n%5 = sum f32 %3\noutput y %3\noutput scalar least %4\noutput scalar total %5\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const float x[3] = {5, -2, 7};
+  float y[3] = {}, least = 0, total = 1;
+  const void* in[] = {x};
+  void* out[] = {y, &least, &total};
+  const std::uint64_t params[] = {std::bit_cast<std::uint32_t>(1.5f)};
+  interpret(*kernel, 3, in, out, params);
+  EXPECT_EQ(y[0] + y[1] + y[2], 13.5f);
+  EXPECT_EQ(least, -2);
+  EXPECT_EQ(total, 13.5f);
+  interpret(*kernel, 0, in, out, params);
+  EXPECT_EQ(least, std::numeric_limits<float>::infinity());
+  EXPECT_EQ(total, 0);
+}
+
+}  // namespace
+}  // namespace trident::kir

@@ -1,0 +1,322 @@
+#include "jit/kir/plan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "jit/kir/interpreter.h"
+
+namespace trident::kir {
+
+namespace {
+
+/// Scratch of one block that leaves room in a 32 KiB L1 for the arrays that stream through it.
+constexpr std::size_t kComfortableBytes = 24 * 1024;
+constexpr std::size_t kBlockMax = 1024;
+
+BlockFn find_block_fn(Level level, Op op, Type result, Type operand) {
+  BlockFn fn = nullptr;
+#ifdef __x86_64__
+  if (level == Level::avx512) fn = find_block_fn_avx512(op, result, operand);
+  if (level == Level::avx2) fn = find_block_fn_avx2(op, result, operand);
+#endif
+  if (level == Level::portable) fn = find_block_fn_portable(op, result, operand);
+  CHECK(fn != nullptr);
+  return fn;
+}
+
+class Planner {
+ public:
+  Planner(const Kernel& kernel, Level level) : kernel_(kernel), level_(level), plan_(std::make_shared<PlanState>()) {}
+
+  std::shared_ptr<PlanState> run() {
+    resolve_bitcasts();
+    find_live();
+    place_splats();
+    place_arrays();
+    allocate_slots();
+    choose_block();
+    emit_steps();
+    emit_stores();
+    if (plan_->scratch_bytes > kStackScratchBytes)
+      plan_->large_scratch.resize((plan_->scratch_bytes + sizeof(ScratchLine) - 1) / sizeof(ScratchLine));
+    return std::move(plan_);
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xFFFF'FFFFu;
+
+  [[nodiscard]] const Inst& inst(std::uint32_t i) const { return kernel_.insts[i]; }
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(kernel_.insts.size()); }
+  [[nodiscard]] std::uint32_t root(Value v) const { return roots_[v.index]; }
+  [[nodiscard]] static bool reduces(const Inst& x) { return info(x.op).signature == Signature::Reduce; }
+
+  template <class F>
+  void for_operands(std::uint32_t i, F f) const {
+    for (const Value v : {inst(i).a, inst(i).b, inst(i).c})
+      if (v.valid()) f(root(v));
+  }
+
+  /// A bitcast is another name for its operand's bits.
+  void resolve_bitcasts() {
+    roots_.resize(count());
+    for (std::uint32_t i = 0; i < count(); ++i) roots_[i] = inst(i).op == Op::Bitcast ? root(inst(i).a) : i;
+  }
+
+  void find_live() {
+    live_.resize(count());
+    for (const Output& output : kernel_.outputs) live_[root(output.value)] = true;
+    for (std::uint32_t i = count(); i-- > 0;)
+      if (live_[i]) for_operands(i, [&](std::uint32_t operand) { live_[operand] = true; });
+  }
+
+  Place new_splat() {
+    const Place place{kScratchBase, static_cast<std::uint32_t>(splat_bytes_), false};
+    splat_bytes_ += kSplatBytes;
+    return place;
+  }
+
+  Place new_constant(Type type, const std::uint64_t* entries, std::size_t entry_count, std::size_t repeat) {
+    const std::size_t width = ir::bytes_of(type);
+    const Place place{kConstantBase, static_cast<std::uint32_t>(plan_->constants.size() * sizeof(ScratchLine)), false};
+    const std::size_t bytes = std::max(kSplatBytes, entry_count * repeat * width);
+    plan_->constants.resize(plan_->constants.size() + (bytes + sizeof(ScratchLine) - 1) / sizeof(ScratchLine));
+    std::byte* to = plan_->constants.data()->bytes + place.offset;
+    for (std::size_t r = 0; r < repeat; ++r)
+      for (std::size_t e = 0; e < entry_count; ++e, to += width) std::memcpy(to, &entries[e], width);
+    return place;
+  }
+
+  void place_splats() {
+    places_.resize(count());
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      const Inst& x = inst(i);
+      if (!live_[i] || x.section == Section::body) continue;
+      if (x.op == Op::Constant) {
+        places_[i] = new_constant(x.type, &x.imm, 1, kBlockGranule);
+        continue;
+      }
+      places_[i] = new_splat();
+      if (x.op == Op::Param || x.op == Op::Count)
+        plan_->fills.push_back({x.type, x.op == Op::Count, static_cast<std::uint32_t>(x.imm), places_[i]});
+      if (reduces(x)) plan_->reductions.push_back({x.op, x.type, places_[i]});
+    }
+    for (const Table& table : kernel_.tables)
+      tables_.push_back(new_constant(table.type, table.entries.data(), table.entries.size(), 1));
+  }
+
+  void place_arrays() {
+    tail_offset_ = splat_bytes_;
+    const auto array = [&](Type type) {
+      const ArrayPlan plan{ir::bytes_of(type), static_cast<std::uint32_t>(tail_offset_)};
+      tail_offset_ += kSplatBytes;
+      return plan;
+    };
+    for (const Input& input : kernel_.inputs) {
+      plan_->inputs.push_back(array(input.type));
+      plan_->inputs.back().bytes = 0;  // until something reads it
+    }
+    for (const Output& output : kernel_.outputs)
+      plan_->outputs.push_back(output.kind == OutputKind::array ? array(kernel_.type_of(output.value)) : ArrayPlan{});
+    for (std::uint32_t i = 0; i < count(); ++i)
+      if (live_[i] && inst(i).op == Op::Input) {
+        places_[i] = {kFirstArrayBase + static_cast<std::uint32_t>(inst(i).imm), 0, true};
+        plan_->inputs[inst(i).imm].bytes = ir::bytes_of(inst(i).type);
+      }
+  }
+
+  [[nodiscard]] bool is_body_step(std::uint32_t i) const {
+    if (!live_[i] || inst(i).op == Op::Input) return false;
+    return inst(i).section == Section::body || reduces(inst(i));
+  }
+
+  /// Whether every step after `i` leaves the input arrays alone, and `i` itself reads them element by element in the
+  /// width that it writes: then the result may go straight to an output array that is the same as an input.
+  [[nodiscard]] bool may_write_in_place(std::uint32_t i) const {
+    if (i < last_input_use_) return false;
+    bool same_width = true;
+    for_operands(i, [&](std::uint32_t operand) {
+      if (inst(operand).op == Op::Input) same_width &= ir::bytes_of(inst(operand).type) == ir::bytes_of(inst(i).type);
+    });
+    return same_width;
+  }
+
+  /// Outputs that are inputs unchanged are copied into a slot first: another output may be that input's array.
+  void find_copies_and_direct_outputs() {
+    for (std::uint32_t i = 0; i < count(); ++i)
+      if (is_body_step(i))
+        for_operands(i, [&](std::uint32_t operand) {
+          if (inst(operand).op == Op::Input) last_input_use_ = i;
+        });
+    for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
+      const std::uint32_t r = root(kernel_.outputs[o].value);
+      if (kernel_.outputs[o].kind != OutputKind::array || inst(r).section != Section::body) continue;
+      if (inst(r).op == Op::Input) {
+        last_input_use_ = count();
+        copied_outputs_.push_back(o);
+      }
+    }
+    for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
+      const std::uint32_t r = root(kernel_.outputs[o].value);
+      if (kernel_.outputs[o].kind != OutputKind::array || !is_body_step(r) || direct_[r] || !may_write_in_place(r))
+        continue;
+      direct_[r] = true;
+      places_[r] = {kFirstArrayBase + static_cast<std::uint32_t>(kernel_.inputs.size()) + o, 0, true};
+    }
+  }
+
+  /// Linear scan over the body: a slot is free again after its value's last use. Until choose_block, the offset of a
+  /// slot's place is its number.
+  void allocate_slots() {
+    direct_.resize(count());
+    find_copies_and_direct_outputs();
+    std::vector<std::uint32_t> last_use(count(), 0);
+    for (std::uint32_t i = 0; i < count(); ++i)
+      if (is_body_step(i)) for_operands(i, [&](std::uint32_t operand) { last_use[operand] = i; });
+    for (const Output& output : kernel_.outputs) last_use[root(output.value)] = kNone;
+
+    std::vector<std::uint32_t> free_slots;
+    const auto new_slot = [&] {
+      if (free_slots.empty()) return slot_count_++;
+      const std::uint32_t slot = free_slots.back();
+      free_slots.pop_back();
+      return slot;
+    };
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      if (!is_body_step(i)) continue;
+      const bool wants_slot = !direct_[i] && !reduces(inst(i));
+      bool same_width = true;
+      for_operands(i, [&](std::uint32_t x) { same_width &= ir::bytes_of(inst(x).type) == ir::bytes_of(inst(i).type); });
+      const auto release = [&] {
+        for_operands(i, [&](std::uint32_t operand) {
+          if (!has_slot(operand) || last_use[operand] != i) return;
+          free_slots.push_back(places_[operand].offset);
+          last_use[operand] = kNone;  // an operand used twice is released once
+        });
+      };
+      if (same_width) release();
+      if (wants_slot) {
+        places_[i] = {kScratchBase, new_slot(), true};
+        slot_width_ = std::max(slot_width_, std::size_t{ir::bytes_of(inst(i).type)});
+      }
+      if (!same_width) release();
+    }
+    for (const std::uint32_t o : copied_outputs_) {
+      copy_slots_.push_back({kScratchBase, new_slot(), true});
+      slot_width_ = std::max(slot_width_, std::size_t{ir::bytes_of(kernel_.type_of(kernel_.outputs[o].value))});
+    }
+  }
+
+  [[nodiscard]] bool has_slot(std::uint32_t i) const { return places_[i].is_array && places_[i].base == kScratchBase; }
+
+  void choose_block() {
+    const std::size_t bytes_per_element = std::max<std::size_t>(slot_count_ * slot_width_, 1);
+    std::size_t block = std::min(kBlockMax, kComfortableBytes / bytes_per_element);
+    block = std::max(block / kBlockGranule * kBlockGranule, kBlockGranule);
+    plan_->block = block;
+    plan_->scratch_bytes = tail_offset_ + slot_count_ * slot_width_ * block;
+    const auto fix = [&](Place& place) {
+      place.offset = static_cast<std::uint32_t>(tail_offset_ + place.offset * slot_width_ * block);
+    };
+    for (std::uint32_t i = 0; i < count(); ++i)
+      if (has_slot(i)) fix(places_[i]);
+    for (Place& place : copy_slots_) fix(place);
+  }
+
+  [[nodiscard]] Step step_for(std::uint32_t i) const {
+    const Inst& x = inst(i);
+    const Type operand = kernel_.type_of(info(x.op).signature == Signature::Select ? x.b : x.a);
+    Step step{.function = find_block_fn(level_, x.op, x.type, operand),
+              .d = places_[i],
+              .a = places_[root(x.a)],
+              .is_reduction = reduces(x)};
+    if (x.b.valid()) step.b = places_[root(x.b)];
+    if (x.c.valid()) step.c = places_[root(x.c)];
+    if (x.op == Op::Lookup) {
+      step.b = tables_[x.imm];
+      step.is_lookup = true;
+      step.last_entry = kernel_.tables[x.imm].entries.size() - 1;
+    }
+    return step;
+  }
+
+  void emit_steps() {
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      if (!live_[i] || info(inst(i).op).arity == 0) continue;
+      if (is_body_step(i))
+        plan_->body_steps.push_back(step_for(i));
+      else if (inst(i).section == Section::invariant)
+        plan_->invariant_steps.push_back(step_for(i));
+      else
+        plan_->epilogue_steps.push_back(step_for(i));
+    }
+    for (std::size_t k = 0; k < copied_outputs_.size(); ++k) {
+      const std::uint32_t input = root(kernel_.outputs[copied_outputs_[k]].value);
+      const Type type = inst(input).type;
+      plan_->body_steps.push_back(
+          {.function = find_block_fn(level_, Op::Bitcast, type, type), .d = copy_slots_[k], .a = places_[input]});
+    }
+  }
+
+  void emit_stores() {
+    for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
+      const Output& output = kernel_.outputs[o];
+      const std::uint32_t r = root(output.value);
+      Store store{o, ir::bytes_of(inst(r).type), places_[r]};
+      if (output.kind == OutputKind::array && inst(r).section == Section::body) plan_->body_outputs.push_back(o);
+      if (output.kind == OutputKind::scalar) {
+        plan_->scalar_stores.push_back(store);
+      } else if (inst(r).section != Section::body) {
+        plan_->filled_arrays.push_back(store);
+      } else if (inst(r).op == Op::Input) {
+        store.place = copy_slots_[std::ranges::find(copied_outputs_, o) - copied_outputs_.begin()];
+        plan_->block_stores.push_back(store);
+      } else if (store.place.base != kFirstArrayBase + kernel_.inputs.size() + o) {
+        plan_->block_stores.push_back(store);
+      }
+    }
+  }
+
+  const Kernel& kernel_;
+  const Level level_;
+  std::shared_ptr<PlanState> plan_;
+  std::vector<std::uint32_t> roots_;
+  std::vector<bool> live_;
+  std::vector<bool> direct_;  ///< written straight to an output array
+  std::vector<Place> places_;
+  std::vector<Place> tables_;
+  std::vector<std::uint32_t> copied_outputs_;
+  std::vector<Place> copy_slots_;  ///< of copied_outputs_
+  std::size_t splat_bytes_ = 0;
+  std::size_t tail_offset_ = 0;
+  std::uint32_t last_input_use_ = 0;
+  std::uint32_t slot_count_ = 0;
+  std::size_t slot_width_ = 4;
+};
+
+}  // namespace
+
+bool is_available(Level level) {
+#ifdef __x86_64__
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (level == Level::avx2) return avx2;
+  if (level == Level::avx512)
+    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512cd");
+#endif
+  return level == Level::portable;
+}
+
+Level best_level() {
+  static const Level level = is_available(Level::avx512) ? Level::avx512
+                             : is_available(Level::avx2) ? Level::avx2
+                                                         : Level::portable;
+  return level;
+}
+
+Plan Plan::prepare(const Kernel& kernel, Level level) {
+  CHECK(is_available(level));
+  return Plan(Planner(kernel, level).run());
+}
+
+}  // namespace trident::kir
