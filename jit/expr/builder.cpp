@@ -1,6 +1,8 @@
 #include "jit/expr/builder.h"
 
 #include <bit>
+#include <cmath>
+#include <limits>
 
 namespace trident::expr {
 namespace {
@@ -80,6 +82,13 @@ NodeId Builder::powi(NodeId a, std::int64_t exponent) {
 
 NodeId Builder::cast(Type type, NodeId a) {
   return type_of(a) == type ? a : add({Op::Cast, type, a, {}, {}, 0});
+}
+
+NodeId Builder::constant_bits(Type type, std::uint64_t bits) {
+  if (ir::is_float(type) && std::isnan(value_of(type, bits))) {  // one NaN: payloads mean nothing here
+    bits = bits_of(type, std::numeric_limits<double>::quiet_NaN());
+  }
+  return add({Op::Constant, type, {}, {}, {}, bits});
 }
 
 NodeId Builder::add(const Node& node) {

@@ -25,7 +25,7 @@ class Builder {
 
   NodeId constant(Type type, double value) { return constant_bits(type, bits_of(type, value)); }
   NodeId constant_int(Type type, std::int64_t value) { return constant_bits(type, bits_of_int(type, value)); }
-  NodeId constant_bits(Type type, std::uint64_t bits) { return add({Op::Constant, type, {}, {}, {}, bits}); }
+  NodeId constant_bits(Type type, std::uint64_t bits);
   NodeId variable(std::uint32_t index);
   /// Any op but Constant, Variable, Powi and Cast; the type follows from the operands.
   NodeId op(Op op, NodeId a, NodeId b = {}, NodeId c = {});

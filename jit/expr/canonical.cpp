@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "jit/expr/builder.h"
 #include "jit/expr/expr.h"
 
 namespace trident::expr {
@@ -60,6 +61,16 @@ std::vector<std::uint32_t> finishing_order(const Expr& expr, std::vector<std::ui
 std::vector<std::byte> canonical_bytes(const Expr& expr) {
   std::vector<std::uint32_t> number;
   const std::vector<std::uint32_t> order = finishing_order(expr, number);
+  // Equal nodes that the caller kept apart become one; a node keeps its place after its operands.
+  Expr shared;
+  Builder builder(shared);
+  for (const std::uint32_t index : order) {
+    Node node = expr.nodes[index];
+    for (NodeId* operand : {&node.a, &node.b, &node.c}) {
+      if (operand->valid()) *operand = NodeId(number[operand->index]);
+    }
+    number[index] = (node.op == Op::Constant ? builder.constant_bits(node.type, node.imm) : builder.add(node)).index;
+  }
   Writer out;
   out.u8(kFormat);
   out.u32(static_cast<std::uint32_t>(expr.variables.size()));
@@ -69,13 +80,12 @@ std::vector<std::byte> canonical_bytes(const Expr& expr) {
     out.u64(std::bit_cast<std::uint64_t>(v.lo + 0.0));  // -0 and 0 are the same end
     out.u64(std::bit_cast<std::uint64_t>(v.hi + 0.0));
   }
-  out.u32(static_cast<std::uint32_t>(order.size()));
-  for (const std::uint32_t index : order) {
-    const Node& node = expr.nodes[index];
+  out.u32(builder.size());
+  for (const Node& node : shared.nodes) {
     out.u8(static_cast<std::uint8_t>(node.op));
     out.u8(static_cast<std::uint8_t>(node.type));
     for (const NodeId operand : {node.a, node.b, node.c}) {
-      if (operand.valid()) out.u32(number[operand.index]);
+      if (operand.valid()) out.u32(operand.index);
     }
     if (node.op == Op::Constant || node.op == Op::Variable || node.op == Op::Powi) out.u64(node.imm);
   }

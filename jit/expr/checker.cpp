@@ -118,7 +118,9 @@ class Checker {
         if (!is_bool(type(n.a))) return fault(i, "its first operand is not a comparison");
         if (type(n.b) != n.type || type(n.c) != n.type) return fault(i, "its two values have different types");
         break;
-      case Signature::Convert: break;
+      case Signature::Convert:
+        if (type(n.a) == n.type) return fault(i, "it does not change the type");
+        break;
       case Signature::Diff:
         if (expr_.at(n.b).op != Op::Variable) return fault(i, "its second operand is not a variable");
         if (type(n.a) != n.type) return fault(i, "its operand has another type");

@@ -505,7 +505,6 @@ Value Composer::cast(Type type, Value a, std::size_t offset) {
     return a;
   }
   if (type_of(a) == type) return a;
-  if (is_bool(type)) return as_bool(a);
   return add({Op::Cast, type, a.id, {}, {}, 0}, offset);
 }
 

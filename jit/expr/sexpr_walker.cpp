@@ -140,6 +140,10 @@ Value SexprWalker::atom(std::uint32_t cell) {
   }
   const std::uint32_t hash = hash_name(text);
   if (dialect_ == Dialect::sexpr) {
+    if (text == "-inf" || text == "+inf") {
+      constant(cell, number.value);
+      return composer_.number(number, offset);
+    }
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos) return composer_.use(text, hash, offset);
     const std::string_view name = text.substr(0, colon);

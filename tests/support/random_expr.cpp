@@ -1,0 +1,230 @@
+#include "tests/support/random_expr.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "jit/expr/builder.h"
+#include "jit/expr/shape.h"
+
+namespace trident::testing {
+namespace {
+
+using expr::Expr;
+using expr::NodeId;
+using expr::Op;
+using expr::Shape;
+using expr::Signature;
+using expr::Type;
+using expr::Types;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Ops that kir has no sequence for without jit/kir/math's larger functions.
+bool is_function(Op op) {
+  return (op >= Op::Rsqrt && op <= Op::Pow) || (op >= Op::Sin && op <= Op::Erfc) || op == Op::Round || op == Op::Fmod;
+}
+
+class Generator {
+ public:
+  Generator(std::uint64_t seed, const RandomExprOptions& options) : random_(seed), options_(options), builder_(expr_) {}
+
+  Expr run() {
+    types();
+    variables();
+    const std::uint32_t operations = 1 + random_.below(options_.nodes_max);
+    for (std::uint32_t made = 0, tries = 0; made < operations && tries < 20 * operations; ++tries) {
+      if (operation()) ++made;
+    }
+    outputs();
+    return std::move(expr_);
+  }
+
+ private:
+  void types() {
+    if (options_.f64) types_.push_back(Type::f64);
+    if (options_.f32) types_.push_back(Type::f32);
+    // One float type per expression most of the time, as in real texts.
+    if (types_.size() == 2 && random_.chance(0.7)) types_.erase(types_.begin() + random_.below(2));
+    floats_ = types_.size();
+    if (options_.integers && random_.chance(0.5)) {
+      types_.push_back(Type::i32);
+      types_.push_back(Type::i64);
+    }
+  }
+
+  Type float_type() { return types_[random_.below(static_cast<std::uint32_t>(floats_))]; }
+  Type any_type() { return types_[random_.below(static_cast<std::uint32_t>(types_.size()))]; }
+
+  void variables() {
+    const std::uint32_t count = 1 + random_.below(options_.variables_max);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      expr::Variable v;
+      v.name = std::string(1, static_cast<char>('a' + i));
+      v.type = i == 0 ? float_type() : any_type();
+      v.scalar = options_.scalars && i > 0 && random_.chance(0.2);
+      if (random_.chance(options_.ranged)) range(v);
+      expr_.variables.push_back(v);
+      note(builder_.variable(i));
+    }
+  }
+
+  void range(expr::Variable& v) {
+    constexpr std::array<double, 9> kEnds = {-1000, -10, -2, -0.5, 0, 0.001, 1, 5, 100};
+    const std::uint32_t lo = random_.below(kEnds.size() - 1);
+    v.lo = kEnds[lo];
+    v.hi = kEnds[lo + 1 + random_.below(static_cast<std::uint32_t>(kEnds.size()) - lo - 1)];
+    if (ir::is_int(v.type)) v.lo = std::ceil(v.lo), v.hi = std::max(v.lo, std::floor(v.hi));
+    if (random_.chance(0.1)) v.hi = kInfinity;
+  }
+
+  // Every node's shape, computed as it is made; a node whose operands cannot meet is never made.
+  NodeId note(NodeId id) {
+    while (shapes_.size() < expr_.nodes.size()) {
+      shapes_.push_back(*expr::shape_of(expr_.nodes[shapes_.size()], shapes_, expr_.variables));
+    }
+    return id;
+  }
+
+  NodeId constant(Type type) {
+    if (ir::is_int(type)) {
+      constexpr std::array<std::int64_t, 8> kInts = {0, 1, -1, 2, 3, 31, 255, -100};
+      return note(builder_.constant_int(type, kInts[random_.below(kInts.size())]));
+    }
+    constexpr std::array<double, 12> kFloats = {0, 1, -1, 2, 0.5, -0.5, 3, 10, 0.1, 1e-6, 3.141592653589793, -2.5};
+    if (random_.chance(0.05)) {
+      constexpr std::array<double, 5> kRare = {kInfinity, -kInfinity, NAN, 1e300, 1e-310};
+      return note(builder_.constant(type, kRare[random_.below(kRare.size())]));
+    }
+    return note(builder_.constant(type, kFloats[random_.below(kFloats.size())]));
+  }
+
+  // A node of `type`, biased to recent ones so that trees get deep; invalid when there is none (bools at first).
+  NodeId pick(Type type) {
+    if (type != Type::b32 && random_.chance(0.15)) return constant(type);
+    for (int tries = 0; tries < 24; ++tries) {
+      const auto size = static_cast<std::uint32_t>(expr_.nodes.size());
+      const double skew = random_.unit();
+      const std::uint32_t back = static_cast<std::uint32_t>(skew * skew * size);
+      const NodeId id(size - 1 - std::min(back, size - 1));
+      if (builder_.type_of(id) == type && expr_.at(id).op != Op::Constant) return id;
+    }
+    return type == Type::b32 ? NodeId() : constant(type);
+  }
+
+  bool admitted(Op op) const {
+    const Signature signature = expr::info(op).signature;
+    if (signature == Signature::Leaf) return false;
+    if (signature == Signature::Diff && !options_.derivatives) return false;
+    if ((signature == Signature::Reduce || signature == Signature::Reduce2) && !options_.reductions) return false;
+    return options_.functions || !is_function(op);
+  }
+
+  bool operation() {
+    const Op op = static_cast<Op>(random_.below(expr::kOpCount));
+    if (!admitted(op)) return false;
+    const Signature signature = expr::info(op).signature;
+    if ((signature == Signature::Reduce || signature == Signature::Reduce2) && !random_.chance(0.3)) return false;
+    const Types types = expr::info(op).types;
+    Type type = any_type();
+    if (types == Types::F || signature == Signature::Diff) type = float_type();
+    if (types == Types::I && (floats_ == types_.size() || !ir::is_int(type))) return false;
+    if (types == Types::B && !ir::is_int(type)) type = Type::b32;
+    if (op == Op::Cast) return cast(type);
+
+    expr::Node node{op, type, {}, {}, {}, 0};
+    node.a = pick(signature == Signature::Select ? Type::b32 : type);
+    if (expr::info(op).arity > 1) node.b = signature == Signature::Diff ? variable() : pick(type);
+    if (expr::info(op).arity > 2) node.c = pick(type);
+    if (signature == Signature::Compare) node.type = Type::b32;
+    if (op == Op::Powi) node.imm = exponent(type);
+    for (std::uint32_t i = 0; i < expr::info(op).arity; ++i) {
+      if (!std::array{node.a, node.b, node.c}[i].valid()) return false;
+    }
+    return append(node);
+  }
+
+  bool cast(Type to) {
+    const Type from = random_.chance(0.2) ? Type::b32 : any_type();
+    if (from == to) return false;
+    if (random_.chance(0.1) && from != Type::b32) to = Type::b32;
+    const NodeId a = pick(from);
+    return a.valid() && append({Op::Cast, to, a, {}, {}, 0});
+  }
+
+  NodeId variable() {
+    const NodeId id = builder_.variable(random_.below(static_cast<std::uint32_t>(expr_.variables.size())));
+    return ir::is_float(builder_.type_of(id)) ? id : NodeId();
+  }
+
+  std::uint64_t exponent(Type type) {
+    const auto n = static_cast<std::int64_t>(random_.below(13));
+    return static_cast<std::uint64_t>(ir::is_float(type) && random_.chance(0.3) ? -n : n);
+  }
+
+  bool append(const expr::Node& node) {
+    if (!expr::shape_of(node, shapes_, expr_.variables)) return false;
+    note(builder_.add(node));
+    return true;
+  }
+
+  void outputs() {
+    const std::uint32_t wanted = 1 + random_.below(options_.outputs_max);
+    for (std::uint32_t tries = 0; tries < 50 && expr_.outputs.size() < wanted; ++tries) {
+      const auto size = static_cast<std::uint32_t>(expr_.nodes.size());
+      const NodeId id = tries == 0 ? NodeId(size - 1) : pick(any_type());
+      if (builder_.type_of(id) == Type::b32) continue;
+      expr_.outputs.push_back({"out" + std::to_string(expr_.outputs.size()), id});
+    }
+    if (expr_.outputs.empty()) expr_.outputs.push_back({"out0", NodeId(0)});
+  }
+
+  Random random_;
+  const RandomExprOptions& options_;
+  Expr expr_;
+  expr::Builder builder_;
+  std::vector<Shape> shapes_;
+  std::vector<Type> types_;  // floats first
+  std::size_t floats_ = 0;
+};
+
+double uniform(double lo, double hi, Random& random) {
+  lo = std::max(lo, -1e6);
+  hi = std::min(std::max(hi, lo), lo == -1e6 ? 1e6 : std::max(lo * 2, 1e6));
+  return lo + (hi - lo) * random.unit();
+}
+
+}  // namespace
+
+expr::Expr random_expr(std::uint64_t seed, const RandomExprOptions& options) {
+  return Generator(seed, options).run();
+}
+
+std::vector<std::uint64_t> random_values(const expr::Variable& variable, std::size_t count, Random& random) {
+  if (variable.scalar) count = 1;
+  std::vector<double> corners = {0.0, -0.0, 1, -1, variable.lo, variable.hi, 0.5, 1e-3};
+  const std::vector<double> extremes = {kInfinity, -kInfinity, NAN,    1e-310, -1e-310, 1e-45,       3.4e38,
+                                        -3.4e38,   1e300,      -1e300, 1e15,   -1e15,   2147483647.0};
+  if (!variable.has_range()) corners.insert(corners.end(), extremes.begin(), extremes.end());
+  std::vector<std::uint64_t> bits;
+  while (bits.size() < count) {
+    double v = random.chance(0.15)
+                   ? corners[random.below(static_cast<std::uint32_t>(corners.size()))]
+                   : uniform(variable.has_range() ? variable.lo : -20, variable.has_range() ? variable.hi : 20, random);
+    if (ir::is_int(variable.type)) {
+      if (!variable.has_range() && random.chance(0.2)) {
+        bits.push_back(expr::bits_of_int(variable.type, static_cast<std::int64_t>(random.next())));
+        continue;
+      }
+      v = std::isnan(v) ? 0 : std::clamp(std::floor(v), -2147483648.0, 2147483647.0);
+    }
+    if (variable.type == Type::f32) v = static_cast<float>(v);
+    if (variable.has_range() && !(v >= variable.lo && v <= variable.hi)) continue;
+    bits.push_back(expr::bits_of(variable.type, v));
+  }
+  return bits;
+}
+
+}  // namespace trident::testing
