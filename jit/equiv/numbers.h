@@ -1,0 +1,127 @@
+// One vocabulary over the three kinds of number that an expression is evaluated in: Tracked<double>,
+// Tracked<long double> and Big. evaluator.h is written against it.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "jit/equiv/big.h"
+#include "jit/equiv/tracked.h"
+
+namespace trident::equiv {
+
+// --- Tracked ---------------------------------------------------------------------------------------------------------
+
+template <class T>
+long double approximate(const Tracked<T>& n) {
+  return static_cast<long double>(n.v);
+}
+template <class T>
+long double error_of(const Tracked<T>& n) {
+  return static_cast<long double>(n.e);
+}
+template <class T>
+bool is_exactly(const Tracked<T>& n, double value) {
+  return n.v == static_cast<T>(value);
+}
+template <class T>
+void set_exact(Tracked<T>& n, double value) {
+  n = {static_cast<T>(value), 0};
+}
+template <class T>
+void set_int(Tracked<T>& n, std::int64_t value) {
+  n.v = static_cast<T>(value);
+  n.e = std::numeric_limits<T>::digits >= 63 ? T(0) : std::fabs(n.v) * kUnit<T>;
+}
+template <class T>
+bool less(const Tracked<T>& a, const Tracked<T>& b) {
+  return a.v < b.v;
+}
+template <class T>
+bool equal(const Tracked<T>& a, const Tracked<T>& b) {
+  return a.v == b.v;
+}
+template <class T>
+void apply_to(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c,
+              Tracked<T>& r) {
+  r = apply(op, exponent, a, b, c);
+}
+
+// --- Big -------------------------------------------------------------------------------------------------------------
+
+inline long double approximate(const Big& n) {
+  return n.to_long_double();
+}
+inline long double error_of(const Big&) {
+  return 0;
+}
+inline bool is_exactly(const Big& n, double value) {
+  return !n.is_nan() && mpfr_cmp_d(n.raw(), value) == 0;
+}
+inline void set_exact(Big& n, double value) {
+  mpfr_set_d(n.raw(), value, MPFR_RNDN);
+}
+inline void set_int(Big& n, std::int64_t value) {
+  mpfr_set_si(n.raw(), static_cast<long>(value), MPFR_RNDN);
+}
+inline bool less(const Big& a, const Big& b) {
+  return mpfr_less_p(a.raw(), b.raw()) != 0;
+}
+inline bool equal(const Big& a, const Big& b) {
+  return mpfr_equal_p(a.raw(), b.raw()) != 0;
+}
+inline void apply_to(expr::Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c, Big& r) {
+  apply(op, exponent, a, b, c, r);
+}
+
+// --- sums ------------------------------------------------------------------------------------------------------------
+
+/// A sum of many numbers without the error of adding them one by one.
+template <class N>
+class Accumulator;
+
+/// Two-sum compensation: the rounding of every addition is kept in `low_`.
+template <class T>
+class Accumulator<Tracked<T>> {
+ public:
+  void add(const Tracked<T>& x) {
+    const T sum = high_ + x.v;
+    const T part = sum - high_;
+    low_ += (high_ - (sum - part)) + (x.v - part);
+    high_ = sum;
+    error_ += x.e;
+    absolute_ += std::fabs(x.v);
+    ++count_;
+  }
+  [[nodiscard]] Tracked<T> value() const {
+    const T v = count_ == 0 ? T(0) : high_ + low_;
+    // low_ itself is summed with rounding: count * unit^2 of the absolute sum bounds that.
+    const T own = std::fabs(v) * kUnit<T> + static_cast<T>(count_) * kUnit<T> * kUnit<T> * absolute_ * 2;
+    return {std::isfinite(low_) ? v : high_, error_ + own};
+  }
+  /// Sum of absolute values.
+  [[nodiscard]] long double absolute() const { return static_cast<long double>(absolute_); }
+
+ private:
+  T high_ = 0, low_ = 0, error_ = 0, absolute_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+template <>
+class Accumulator<Big> {
+ public:
+  Accumulator() { mpfr_set_zero(sum_.raw(), 1); }
+  void add(const Big& x) {
+    mpfr_add(sum_.raw(), sum_.raw(), x.raw(), MPFR_RNDN);
+    absolute_ += std::fabs(x.to_long_double());
+  }
+  [[nodiscard]] Big value() const { return sum_; }
+  [[nodiscard]] long double absolute() const { return absolute_; }
+
+ private:
+  Big sum_;
+  long double absolute_ = 0;
+};
+
+}  // namespace trident::equiv

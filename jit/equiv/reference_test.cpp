@@ -1,0 +1,274 @@
+// Oracles: MPFR rounding directly into the type (not through the wide path under test), and 200-bit arithmetic for the
+// error bounds of the quick path.
+#include "jit/equiv/reference.h"
+
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "jit/equiv/big.h"
+#include "jit/equiv/rounded.h"
+#include "jit/equiv/tracked.h"
+
+namespace trident::equiv {
+namespace {
+
+using expr::Op;
+using expr::Type;
+
+struct Function {
+  Op op;
+  double lo, hi;  // of the first argument
+  double lo2 = 0, hi2 = 0;
+};
+const std::vector<Function> kFunctions = {
+    {Op::Sqrt, 0, 1e30},     {Op::Rsqrt, 0, 1e30},    {Op::Cbrt, -1e30, 1e30},      {Op::Hypot, -9, 9, -9, 9},
+    {Op::Exp, -110, 90},     {Op::Exp2, -150, 128},   {Op::Expm1, -20, 80},         {Op::Log, 0, 1e30},
+    {Op::Log2, 0, 1e30},     {Op::Log10, 0, 1e30},    {Op::Log1p, -1, 1e10},        {Op::Pow, 0, 100, -12, 12},
+    {Op::Sin, -1e5, 1e5},    {Op::Cos, -1e5, 1e5},    {Op::Tan, -1e5, 1e5},         {Op::Asin, -1, 1},
+    {Op::Acos, -1, 1},       {Op::Atan, -1e3, 1e3},   {Op::Atan2, -9, 9, -9, 9},    {Op::Sinh, -80, 80},
+    {Op::Cosh, -80, 80},     {Op::Tanh, -30, 30},     {Op::Asinh, -1e10, 1e10},     {Op::Acosh, 1, 1e10},
+    {Op::Atanh, -1, 1},      {Op::Erf, -6, 6},        {Op::Erfc, -6, 20},           {Op::Powi, -50, 50},
+    {Op::Fma, -9, 9, -9, 9}, {Op::Div, -9, 9, -9, 9}, {Op::Recip, -9, 9},           {Op::Add, -9, 9, -9, 9},
+    {Op::Mul, -9, 9, -9, 9}, {Op::Sub, -9, 9, -9, 9}, {Op::Fmod, -900, 900, -9, 9}, {Op::Neg, -9, 9},
+};
+
+std::vector<double> arguments(double lo, double hi, Type type, std::mt19937_64& random, int count) {
+  std::vector<double> v = {lo, hi, 0.0, -0.0, 1, -1, 0.5, 2, 1e-310, 1e-40, -1e-40, 1e-300, INFINITY, -INFINITY, NAN};
+  for (int i = 0; i < count; ++i) {
+    const double u = std::uniform_real_distribution<double>(0, 1)(random);
+    v.push_back(lo + u * (hi - lo));
+    v.push_back(std::ldexp(v.back(), -static_cast<int>(random() % 60)));
+  }
+  if (type == Type::f32)
+    for (double& x : v) x = static_cast<double>(static_cast<float>(x));
+  return v;
+}
+
+// The op rounded once by MPFR to the precision of `type`; where the result is denormal or overflows, from 200 bits.
+double rounded_by_mpfr(Op op, Type type, std::int64_t exponent, double a, double b, double c) {
+  Big once;
+  mpfr_set_prec(once.raw(), type == Type::f32 ? 24 : 53);
+  apply(op, exponent, Big(a), Big(b), Big(c), once);
+  const double d = mpfr_get_d(once.raw(), MPFR_RNDN);
+  if (std::fabs(d) >= (type == Type::f32 ? FLT_MIN : DBL_MIN)) return type == Type::f32 ? static_cast<float>(d) : d;
+  Big wide;
+  apply(op, exponent, Big(a), Big(b), Big(c), wide);
+  return type == Type::f32 ? mpfr_get_flt(wide.raw(), MPFR_RNDN) : mpfr_get_d(wide.raw(), MPFR_RNDN);
+}
+
+bool same(double a, double b) {
+  return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
+}
+
+TEST(Rounded, EveryOpIsCorrectlyRounded) {
+  std::mt19937_64 random(1);
+  for (const Type type : {Type::f32, Type::f64}) {
+    for (const Function& f : kFunctions) {
+      const auto as = arguments(f.lo, f.hi, type, random, 700);
+      const auto bs = arguments(f.lo2, f.hi2, type, random, 700);
+      for (std::size_t i = 0; i < as.size(); ++i) {
+        const double b = bs[(i * 7) % bs.size()];
+        const double c = bs[(i * 11) % bs.size()];
+        const auto exponent = static_cast<std::int64_t>(i % 23) - 9;
+        const double got = apply_rounded(f.op, type, exponent, as[i], b, c);
+        const double wanted = rounded_by_mpfr(f.op, type, exponent, as[i], b, c);
+        ASSERT_TRUE(same(got, wanted)) << expr::info(f.op).text << "(" << as[i] << ", " << b << ", " << c << ", "
+                                       << exponent << ") = " << got << ", MPFR " << wanted;
+      }
+    }
+  }
+}
+
+// Operands that are off by up to their bound: the result must stay within its own.
+template <class T>
+void check_bounds(int rounds) {
+  std::mt19937_64 random(2);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  int trusted = 0;
+  int all = 0;
+  const auto operand = [&](double v, Big& truth) {
+    Tracked<T> t{static_cast<T>(v), 0};
+    truth = Big(v);
+    if (random() % 4 == 0) return t;
+    t.e = std::fabs(t.v) * std::ldexp(T(1), -2 - static_cast<int>(random() % 60));
+    const Big shift(static_cast<long double>(t.e) * static_cast<long double>(unit(random)));
+    mpfr_add(truth.raw(), truth.raw(), shift.raw(), MPFR_RNDN);
+    return t;
+  };
+  for (const Function& f : kFunctions) {
+    if (f.op == Op::Fmod) continue;  // a step
+    const auto as = arguments(f.lo, f.hi, Type::f64, random, rounds);
+    const auto bs = arguments(f.lo2, f.hi2, Type::f64, random, rounds);
+    for (std::size_t i = 0; i < as.size(); ++i) {
+      Big ta;
+      Big tb;
+      Big tc;
+      Big truth;
+      const Tracked<T> a = operand(as[i], ta);
+      const Tracked<T> b = operand(bs[(i * 7) % bs.size()], tb);
+      const Tracked<T> c = operand(bs[(i * 11) % bs.size()], tc);
+      const auto exponent = static_cast<std::int64_t>(i % 9) - 3;
+      const Tracked<T> r = apply(f.op, exponent, a, b, c);
+      apply(f.op, exponent, ta, tb, tc, truth);
+      ++all;
+      if (!std::isfinite(r.e) || !std::isfinite(r.v)) continue;
+      ++trusted;
+      mpfr_sub(truth.raw(), truth.raw(), Big(static_cast<long double>(r.v)).raw(), MPFR_RNDN);
+      ASSERT_LE(std::fabs(truth.to_long_double()), static_cast<long double>(r.e))
+          << expr::info(f.op).text << " of " << a.v << " +- " << a.e << ", " << b.v << " +- " << b.e << " (" << exponent
+          << ") = " << r.v;
+    }
+  }
+  EXPECT_GT(trusted, all / 2);
+}
+
+TEST(Tracked, BoundsHoldInDouble) {
+  check_bounds<double>(700);
+}
+TEST(Tracked, BoundsHoldInLongDouble) {
+  check_bounds<long double>(700);
+}
+
+// --- whole expressions -----------------------------------------------------------------------------------------------
+
+expr::Expr parsed(std::string_view text, Type type, std::vector<expr::Variable> variables = {}) {
+  auto e = expr::parse_infix(text, {.type = type, .variables = std::move(variables)});
+  CHECK(e.ok());
+  return std::move(e).value();
+}
+
+template <class T>
+std::vector<std::byte> column(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+template <class T>
+Samples samples_of(std::vector<std::vector<T>> columns) {
+  Samples s;
+  s.n = columns[0].size();
+  for (const auto& c : columns) s.columns.push_back(column(c));
+  s.calls = {{0, s.n, false}};
+  return s;
+}
+
+TEST(Reference, CancellationIsRefinedExactly) {
+  // (1 + x) - 1 for tiny x: strict gives 0, the truth is x; the quick path cannot know and must say so.
+  const auto e = parsed("(1 + x) - 1", Type::f64);
+  const auto s = samples_of<double>({{1e-30, 0x1p-60, 0.25}});
+  auto reference = Reference::make(e, s);
+  ASSERT_TRUE(reference.ok());
+  EXPECT_EQ(reference->outputs()[0].strict[0], 0);
+  EXPECT_GT(reference->outputs()[0].error[0], 1e-31L);
+  reference->refine(0, 0);
+  EXPECT_EQ(reference->outputs()[0].correct[0], 1e-30);
+  EXPECT_EQ(reference->outputs()[0].correct[2], 0.25L);
+}
+
+TEST(Reference, QuickValuesLieWithinTheirBoundsOfTheSlowOnes) {
+  const char* const texts[] = {"sin(x) * exp(y) - x / (y + 3)",      "sqrt(x*x + y*y) * atan2(x, y)",
+                               "pow(abs(x) + 0.1, y) + tanh(x * y)", "(x - y) * (x + y) - x * x + y * y",
+                               "x > y ? log(x - y + 1) : cos(y)",    "floor(x * 4) + fmod(y, x) + round(y * 3)"};
+  std::mt19937_64 random(3);
+  for (const char* text : texts) {
+    for (const Type type : {Type::f32, Type::f64}) {
+      const auto e = parsed(text, type);
+      std::vector<double> x(300);
+      std::vector<double> y(300);
+      for (auto* v : {&x, &y})
+        for (double& d : *v) d = static_cast<float>(std::uniform_real_distribution<double>(-2, 2)(random));
+      const auto s = type == Type::f64 ? samples_of<double>({x, y})
+                                       : samples_of<float>({{x.begin(), x.end()}, {y.begin(), y.end()}});
+      auto reference = Reference::make(e, s);
+      ASSERT_TRUE(reference.ok()) << reference.error().message;
+      const OutputValues quick = reference->outputs()[0];
+      for (std::size_t i = 0; i < s.n; ++i) {
+        reference->refine(0, i);
+        const OutputValues& slow = reference->outputs()[0];
+        if (quick.unsure[i] || slow.unsure[i] || !std::isfinite(quick.error[i])) continue;
+        ASSERT_LE(std::fabs(quick.correct[i] - slow.correct[i]), quick.error[i])
+            << text << " at " << x[i] << ", " << y[i];
+        ASSERT_LE(std::fabs(slow.correct[i] - slow.strict[i]), 1e-3L * (1 + std::fabs(slow.correct[i]))) << text;
+      }
+    }
+  }
+}
+
+TEST(Reference, OnlyStepsOnRoundedOperandsAreUnsure) {
+  const auto exact = parsed("x < 1 ? 5 : 7", Type::f64);
+  const auto s = samples_of<double>({{1, std::nextafter(1.0, 0.0), 2}});
+  auto sure = Reference::make(exact, s);
+  ASSERT_TRUE(sure.ok());
+  EXPECT_EQ(sure->outputs()[0].unsure, (std::vector<std::uint8_t>{0, 0, 0}));
+  EXPECT_EQ(sure->outputs()[0].correct[0], 7);
+  EXPECT_EQ(sure->outputs()[0].correct[1], 5);
+
+  // sin(asin-like point): sin(x) == 0.5 only up to rounding at pi / 6.
+  const auto rounded = parsed("sin(x) < 0.5 ? 5 : 7", Type::f64);
+  const auto s2 = samples_of<double>({{0.52359877559829887, 0.5, 0.6}});
+  auto unsure = Reference::make(rounded, s2);
+  ASSERT_TRUE(unsure.ok());
+  EXPECT_EQ(unsure->outputs()[0].unsure, (std::vector<std::uint8_t>{1, 0, 0}));
+}
+
+TEST(Reference, ReductionsFollowTheDocumentedOrder) {
+  const auto e = parsed("(sum(x), dot(x, y), mean(x), minof(x), maxof(y))", Type::f32);
+  std::mt19937_64 random(5);
+  std::vector<float> x(1001);
+  std::vector<float> y(1001);
+  for (auto* v : {&x, &y})
+    for (float& f : *v) f = std::uniform_real_distribution<float>(-1, 1)(random);
+  const auto s = samples_of<float>({x, y});
+  auto reference = Reference::make(e, s);
+  ASSERT_TRUE(reference.ok()) << reference.error().message;
+  float sum[16] = {};
+  float dot[16] = {};
+  long double exact_sum = 0;
+  long double exact_dot = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    sum[i % 16] += x[i];
+    dot[i % 16] += x[i] * y[i];
+    exact_sum += x[i];
+    exact_dot += static_cast<long double>(x[i]) * y[i];
+  }
+  for (int step = 8; step >= 1; step /= 2)
+    for (int j = 0; j < step; ++j) sum[j] += sum[j + step], dot[j] += dot[j + step];
+  const auto& out = reference->outputs();
+  EXPECT_EQ(out[0].strict[0], sum[0]);
+  EXPECT_EQ(out[1].strict[0], dot[0]);
+  EXPECT_EQ(out[2].strict[0], sum[0] / 1001.0F);
+  EXPECT_NEAR(static_cast<double>(out[0].correct[0] - exact_sum), 0, 1e-12);
+  EXPECT_NEAR(static_cast<double>(out[1].correct[0] - exact_dot), 0, 1e-12);
+  EXPECT_EQ(out[3].strict[0], *std::min_element(x.begin(), x.end()));
+  EXPECT_EQ(out[4].correct[0], *std::max_element(y.begin(), y.end()));
+  // Errors of a sum count on the scale of the sum of absolute values.
+  long double absolute = 0;
+  for (const float f : x) absolute += std::fabs(f);
+  EXPECT_NEAR(static_cast<double>(out[0].magnitude[0] / absolute), 1, 1e-3);
+}
+
+TEST(Reference, IntegersWrapAndShiftAsDocumented) {
+  const auto e =
+      parsed("(x * x, x << y, x >> y, min(x, y))", Type::f64, {{"x", Type::i32, false}, {"y", Type::i32, false}});
+  const auto s = samples_of<std::int32_t>({{100000, -5, 7}, {3, 33, 31}});
+  auto reference = Reference::make(e, s);
+  ASSERT_TRUE(reference.ok()) << reference.error().message;
+  const auto& out = reference->outputs();
+  EXPECT_EQ(out[0].integer[0], static_cast<std::int32_t>(10000000000LL));
+  EXPECT_EQ(out[1].integer[1], -10);  // shift counts are taken modulo the width
+  EXPECT_EQ(out[2].integer[0], 100000 >> 3);
+  EXPECT_EQ(out[3].integer[1], -5);
+}
+
+TEST(Reference, DerivativesAreRefused) {
+  const auto s = samples_of<double>({{1, 2}});
+  const auto e = parsed("diff(x * x, x)", Type::f64);
+  EXPECT_EQ(Reference::make(e, s).error().code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace trident::equiv

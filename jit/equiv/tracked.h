@@ -1,0 +1,255 @@
+// Floating-point values that carry a bound of their own error: the quick path to the correct value of an expression.
+// T is double for f32 expressions and long double (64-bit significand on x86-64) for f64. A bound that grows too large
+// (cancellation, the edge of a domain) is not trusted: reference.cpp then asks Big.
+//
+// Rules: |true - v| <= e. Every op adds its own rounding (half a unit; kFunctionUnits for libm, whose documented errors
+// are at most 5) to what its operands' errors become through it. Bounds on derivatives hold over the operand's whole
+// interval as long as the guard beside them does; where it fails the bound is infinite.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "jit/expr/expr.h"
+
+namespace trident::equiv {
+
+template <class T>
+struct Tracked {
+  T v = 0;
+  T e = 0;
+};
+
+template <class T>
+inline constexpr T kUnit = std::numeric_limits<T>::epsilon() / 2;
+/// Error allowed to a libm function, in units: three times the worst that glibc documents.
+inline constexpr int kFunctionUnits = 16;
+
+template <class T>
+T reciprocal_sqrt(T x) {
+  return T(1) / std::sqrt(x);
+}
+
+/// a^n for integer n through pow, which glibc computes with a few units' error for every exponent that fits.
+template <class T>
+T integer_power(T x, std::int64_t n) {
+  return std::pow(x, static_cast<T>(n));
+}
+
+template <class T>
+T sign_of(T x) {
+  return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+}
+
+/// The op on plain values: libm of the carrier. Floats only, as Big's apply.
+template <class T>
+T apply_plain(expr::Op op, std::int64_t exponent, T a, T b, T c) {
+  using expr::Op;
+  switch (op) {
+    case Op::Add: return a + b;
+    case Op::Sub: return a - b;
+    case Op::Mul: return a * b;
+    case Op::Div: return a / b;
+    case Op::Neg: return -a;
+    case Op::Abs: return std::fabs(a);
+    case Op::Min: return std::fmin(a, b);
+    case Op::Max: return std::fmax(a, b);
+    case Op::Fma: return std::fma(a, b, c);
+    case Op::Recip: return T(1) / a;
+    case Op::Sqrt: return std::sqrt(a);
+    case Op::Rsqrt: return reciprocal_sqrt(a);
+    case Op::Cbrt: return std::cbrt(a);
+    case Op::Hypot: return std::hypot(a, b);
+    case Op::Exp: return std::exp(a);
+    case Op::Exp2: return std::exp2(a);
+    case Op::Expm1: return std::expm1(a);
+    case Op::Log: return std::log(a);
+    case Op::Log2: return std::log2(a);
+    case Op::Log10: return std::log10(a);
+    case Op::Log1p: return std::log1p(a);
+    case Op::Pow: return std::pow(a, b);
+    case Op::Powi: return integer_power(a, exponent);
+    case Op::Sin: return std::sin(a);
+    case Op::Cos: return std::cos(a);
+    case Op::Tan: return std::tan(a);
+    case Op::Asin: return std::asin(a);
+    case Op::Acos: return std::acos(a);
+    case Op::Atan: return std::atan(a);
+    case Op::Atan2: return std::atan2(a, b);
+    case Op::Sinh: return std::sinh(a);
+    case Op::Cosh: return std::cosh(a);
+    case Op::Tanh: return std::tanh(a);
+    case Op::Asinh: return std::asinh(a);
+    case Op::Acosh: return std::acosh(a);
+    case Op::Atanh: return std::atanh(a);
+    case Op::Erf: return std::erf(a);
+    case Op::Erfc: return std::erfc(a);
+    case Op::Floor: return std::floor(a);
+    case Op::Ceil: return std::ceil(a);
+    case Op::Round: return std::round(a);
+    case Op::Rint: return std::nearbyint(a);
+    case Op::Trunc: return std::trunc(a);
+    case Op::Fmod: return std::fmod(a, b);
+    case Op::Copysign: return std::copysign(a, b);
+    case Op::Sign: return sign_of(a);
+    case Op::Cast: return a;
+    case Op::Constant:
+    case Op::Variable:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Gt:
+    case Op::Ge:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Not:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::Sar:
+    case Op::Select:
+    case Op::Sum:
+    case Op::MinOf:
+    case Op::MaxOf:
+    case Op::Mean:
+    case Op::Dot:
+    case Op::Diff: break;
+  }
+  CHECK(false);
+}
+
+/// How many units the op's own rounding costs: none for exact ops.
+constexpr int units_of(expr::Op op) {
+  using expr::Op;
+  for (const Op exact : {Op::Neg, Op::Abs, Op::Min, Op::Max, Op::Floor, Op::Ceil, Op::Round, Op::Rint, Op::Trunc,
+                         Op::Fmod, Op::Copysign, Op::Sign, Op::Cast})
+    if (op == exact) return 0;
+  for (const Op arithmetic : {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Fma, Op::Recip, Op::Sqrt})
+    if (op == arithmetic) return 1;
+  return kFunctionUnits;
+}
+
+namespace tracked_detail {
+
+template <class T>
+inline constexpr T kInfinite = std::numeric_limits<T>::infinity();
+
+// The relative change `r` of an argument of exp-like growth, as a bound of (e^r - 1).
+template <class T>
+T growth(T r) {
+  return r <= T(0.5) ? T(1.3) * r : kInfinite<T>;
+}
+
+// Error that operands' errors become. v is the computed result.
+template <class T>
+T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c, T v) {
+  using expr::Op;
+  const T x = std::fabs(a.v);
+  const T y = std::fabs(b.v);
+  const bool far = x > 4 * a.e;  // the argument is not zero, and known to 25 %
+  switch (op) {
+    case Op::Add:
+    case Op::Sub: return a.e + b.e;
+    case Op::Hypot: return a.e + b.e;
+    case Op::Mul: return x * b.e + y * a.e + a.e * b.e;
+    case Op::Fma: return x * b.e + y * a.e + a.e * b.e + c.e;
+    case Op::Div: return y > 4 * b.e ? T(1.34) * (a.e + std::fabs(v) * b.e) / y : kInfinite<T>;
+    case Op::Recip: return far ? T(1.34) * std::fabs(v) * a.e / x : kInfinite<T>;
+    case Op::Min:
+    case Op::Max: return std::fmax(a.e, b.e);
+    case Op::Neg:
+    case Op::Abs:
+    case Op::Copysign:
+    case Op::Cast: return a.e;
+    case Op::Sqrt: return far ? T(0.6) * v * a.e / x : kInfinite<T>;
+    case Op::Rsqrt: return far ? T(0.8) * v * a.e / x : kInfinite<T>;
+    case Op::Cbrt: return far ? T(0.45) * std::fabs(v) * a.e / x : kInfinite<T>;
+    case Op::Exp:
+    case Op::Exp2:
+    case Op::Cosh: return v * growth(a.e);
+    case Op::Expm1:
+    case Op::Sinh: return (std::fabs(v) + 1) * growth(a.e);
+    case Op::Log: return far ? T(1.34) * a.e / x : kInfinite<T>;
+    case Op::Log2: return far ? T(1.94) * a.e / x : kInfinite<T>;
+    case Op::Log10: return far ? T(0.6) * a.e / x : kInfinite<T>;
+    case Op::Log1p: return 1 + a.v > 4 * a.e ? T(1.34) * a.e / (1 + a.v) : kInfinite<T>;
+    case Op::Powi:
+    case Op::Pow: {
+      const T power = op == Op::Pow ? y : std::fabs(static_cast<T>(exponent));
+      const T power_error = op == Op::Pow ? b.e : 0;
+      if (a.e == 0 && power_error == 0) return 0;
+      if (!far || (a.v < 0 && power_error > 0)) return kInfinite<T>;
+      const T base_change = T(1.34) * a.e / x;
+      return std::fabs(v) * growth(power * base_change + (std::fabs(std::log(x)) + base_change) * power_error);
+    }
+    case Op::Sin:
+    case Op::Cos: return a.e;
+    case Op::Erf: return T(1.13) * a.e;
+    case Op::Erfc: return a.v > 1 ? v * growth(a.e * (2 * x + T(1.2) + 2 * a.e)) : T(1.13) * a.e;
+    case Op::Tan: return a.e * (1 + std::fabs(v)) <= T(0.25) ? 2 * a.e * (1 + v * v) : kInfinite<T>;
+    case Op::Atan:
+    case Op::Tanh:
+    case Op::Asinh: return a.e;
+    case Op::Asin:
+    case Op::Acos: return 1 - x > 4 * a.e ? T(1.2) * a.e / std::sqrt((1 - x) * (1 + x)) : kInfinite<T>;
+    case Op::Atanh: return 1 - x > 4 * a.e ? T(1.4) * a.e / ((1 - x) * (1 + x)) : kInfinite<T>;
+    case Op::Acosh: return a.v - 1 > 4 * a.e ? T(1.34) * a.e / std::sqrt((a.v - 1) * (a.v + 1)) : kInfinite<T>;
+    case Op::Atan2: {
+      const T radius = std::hypot(a.v, b.v);
+      const bool across_the_cut = b.v <= b.e && x <= a.e;
+      return radius > 4 * (a.e + b.e) && !across_the_cut ? T(1.34) * (a.e + b.e) / radius : kInfinite<T>;
+    }
+    case Op::Fmod: return a.e + std::fabs(std::trunc(a.v / b.v)) * b.e;
+    case Op::Floor:
+    case Op::Ceil:
+    case Op::Round:
+    case Op::Rint:
+    case Op::Trunc:
+    case Op::Sign: return 0;  // steps: evaluator.h sees to it that the operand is sure to lie on one side
+    case Op::Constant:
+    case Op::Variable:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Gt:
+    case Op::Ge:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Not:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::Sar:
+    case Op::Select:
+    case Op::Sum:
+    case Op::MinOf:
+    case Op::MaxOf:
+    case Op::Mean:
+    case Op::Dot:
+    case Op::Diff: break;
+  }
+  return kInfinite<T>;
+}
+
+}  // namespace tracked_detail
+
+/// The op with its error bound.
+template <class T>
+Tracked<T> apply(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c) {
+  Tracked<T> r;
+  r.v = apply_plain(op, exponent, a.v, b.v, c.v);
+  if (a.e != 0 || b.e != 0 || c.e != 0) r.e = tracked_detail::propagate(op, exponent, a, b, c, r.v);
+  constexpr std::int64_t kExactExponentMax = std::int64_t{1} << 50;  // beyond it the carrier may not hold the exponent
+  if (op == expr::Op::Powi && (exponent > kExactExponentMax || exponent < -kExactExponentMax))
+    r.e = tracked_detail::kInfinite<T>;
+  const int units = units_of(op);
+  if (units != 0)
+    r.e += std::fabs(r.v) * (static_cast<T>(units) * kUnit<T>)+static_cast<T>(units) *
+           std::numeric_limits<T>::denorm_min();
+  return r;
+}
+
+}  // namespace trident::equiv
