@@ -16,23 +16,24 @@ std::string_view name_of(Isa isa);
 
 /// The shape of the loop, chosen by measurement among variants(). The same bits for every variant.
 struct Variant {
-  std::uint8_t vectors = 1;        ///< vectors of elements per loop iteration, interleaved by the scheduler (1..8)
-  bool schedule = true;            ///< list-schedule by latency; false: source order (the baseline tier)
-  bool non_temporal = false;       ///< stream stores past the caches (falls back to plain ones where misaligned)
-  std::uint16_t vector_bits = 0;   ///< 0: the widest of the ISA; AVX-512 also allows 256
+  std::uint8_t vectors = 1;       ///< vectors of elements per loop iteration, interleaved by the scheduler (1..8)
+  bool schedule = true;           ///< list-schedule by latency; false: source order (the baseline tier)
+  bool non_temporal = false;      ///< stream stores past the caches (falls back to plain ones where misaligned)
+  std::uint16_t vector_bits = 0;  ///< 0: the widest of the ISA; AVX-512 also allows 256
   friend bool operator==(const Variant&, const Variant&) = default;
 };
 
 /// Code and constants with no relocations: entry at byte 0 of `code`; `pool_offset` is a multiple of 64.
 struct MachineCode {
-  std::vector<std::byte> bytes;     ///< code, padding, pool
-  std::uint32_t code_size = 0;      ///< bytes of code from 0
+  std::vector<std::byte> bytes;  ///< code, padding, pool
+  std::uint32_t code_size = 0;   ///< bytes of code from 0
   std::uint32_t pool_offset = 0;
   std::uint32_t frame_bytes = 0;    ///< stack that the kernel takes after its pushes
-  std::vector<std::byte> eh_frame;  ///< CIE + FDE + terminator; the FDE's pc_begin is relative (pcrel|sdata4) and assumes that eh_frame stands at eh_frame_distance bytes from the code's start
+  std::vector<std::byte> eh_frame;  ///< CIE + FDE + terminator; the FDE's pc_begin is relative (pcrel|sdata4) and
+                                    ///< assumes that eh_frame stands at eh_frame_distance bytes from the code's start
   std::uint32_t eh_frame_distance = 0;
-  std::uint32_t spills = 0;         ///< values that went through the stack in the main loop
-  std::uint32_t loop_insts = 0;     ///< instructions of the main loop, for the port roof
+  std::uint32_t spills = 0;      ///< values that went through the stack in the main loop
+  std::uint32_t loop_insts = 0;  ///< instructions of the main loop, for the port roof
 };
 
 /// Emits `kernel` (which must pass kir::check) for `isa`.

@@ -1,0 +1,348 @@
+#include "jit/codegen/allocator.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/base/check.h"
+
+namespace trident::codegen {
+
+namespace {
+
+constexpr std::uint32_t kNever = 0xFFFF'FFFFu;
+constexpr std::uint32_t kNobody = 0xFFFF'FFFFu;
+
+class Allocator {
+ public:
+  Allocator(Function& function, const Block& block, const RegSet& available, std::pmr::vector<Placed>& out)
+      : f_(function),
+        insts_(block.insts),
+        out_(out),
+        free_(available),
+        state_(function.vregs.size(), function.arena),
+        next_(block.insts.size(), function.arena) {
+    for (auto& owners : owner_) owners.fill(kNobody);
+    find_next_uses();
+  }
+
+  AllocationCounts run() {
+    for (index_ = 0; index_ < insts_.size(); ++index_) place(insts_[index_]);
+    return counts_;
+  }
+
+ private:
+  struct State {
+    std::uint8_t reg = kNoReg;
+    std::uint8_t copy = 0;
+    bool may_reread = false;  ///< its home is an array element
+    std::uint32_t next_use = kNever;
+  };
+  using NextUses = std::array<std::uint32_t, kUsesMax>;
+  static constexpr std::size_t kCopiesMax = 256;
+
+  static std::size_t class_of(const VRegInfo& info) { return static_cast<std::size_t>(info.reg_class); }
+
+  void find_next_uses() {
+    first_store_.fill(kNever);
+    for (std::uint32_t i = static_cast<std::uint32_t>(insts_.size()); i-- > 0;) {
+      const MInst& inst = insts_[i];
+      for (std::size_t u = 0; u < inst.uses; ++u) next_[i][u] = state_[inst.use[u].index].next_use;
+      for (std::size_t u = 0; u < inst.uses; ++u) state_[inst.use[u].index].next_use = i;
+      if (inst.mem.place == Place::output) first_store_[inst.copy] = i;
+      if (inst.def.valid()) state_[inst.def.index].copy = inst.copy;
+    }
+  }
+
+  /// The register that holds `v` now, or kNoReg.
+  std::uint8_t reg_of(VReg v) const { return f_[v].fixed != kNoReg ? f_[v].fixed : state_[v.index].reg; }
+
+  void place(const MInst& inst) {
+    Placed placed;
+    placed.inst = index_;
+    pinned_ = {};
+    for (std::size_t u = 0; u < inst.uses; ++u) {
+      placed.use[u] = reg_of(inst.use[u]);
+      if (placed.use[u] != kNoReg) pin(inst.use[u], placed.use[u]);
+    }
+    const std::uint8_t tie = inst.ties != 0 ? choose_tie(inst) : kNoReg;
+    choose_memory_operand(inst, tie, placed);
+    load_operands(inst, tie, placed);
+    const bool def_before_release = inst.early_def || (tie != kNoReg && !overwrites(inst, tie));
+    if (!def_before_release) release_dying(inst, placed, tie);
+    if (inst.def.valid()) place_def(inst, tie, placed);
+    if (def_before_release) release_dying(inst, placed, kNoReg);
+    out_.push_back(placed);
+    if (inst.def.valid()) settle_def(inst, placed.def);
+  }
+
+  bool dies(const MInst& inst, std::size_t u) const {
+    return f_[inst.use[u]].fixed == kNoReg && next_[index_][u] == kNever;
+  }
+  /// The result may take the register of use `u` without a copy.
+  bool overwrites(const MInst& inst, std::size_t u) const {
+    const VReg v = inst.use[u];
+    if (f_[v].fixed != kNoReg) return v == inst.def;
+    return state_[v.index].reg != kNoReg && (dies(inst, u) || v == inst.def) && f_[inst.def].fixed == kNoReg;
+  }
+
+  std::uint8_t choose_tie(const MInst& inst) const {
+    std::uint8_t in_memory = kNoReg, any = kNoReg;
+    for (std::uint8_t u = 0; u < inst.uses; ++u) {
+      if ((inst.ties >> u & 1) == 0) continue;
+      if (overwrites(inst, u)) return u;
+      if (reg_of(inst.use[u]) == kNoReg && in_memory == kNoReg) in_memory = u;
+      any = u;
+    }
+    return in_memory != kNoReg ? in_memory : any;
+  }
+
+  /// Leaves one operand in memory if the instruction can read one there.
+  void choose_memory_operand(const MInst& inst, std::uint8_t tie, Placed& placed) {
+    std::uint8_t best = kNoReg;
+    int best_rank = 0;
+    for (std::uint8_t u = 0; u < inst.uses; ++u) {
+      if ((inst.folds >> u & 1) == 0 || u == tie || placed.use[u] != kNoReg) continue;
+      const VRegInfo& info = f_[inst.use[u]];
+      if (info.zero || !info.foldable) continue;
+      // A spilled local that is read again soon is better back in a register, if one is free.
+      const bool stay = !info.global && !info.memory_only && !dies(inst, u) && free_[class_of(info)] != 0;
+      const int rank = info.memory_only ? 4 : info.global ? 3 : stay ? 0 : 2;
+      if (rank > best_rank) best = u, best_rank = rank;
+    }
+    if (best == kNoReg) return;
+    placed.mem_use = best;
+    placed.mem = f_[inst.use[best]].home;
+    state_[inst.use[best].index].next_use = next_[index_][best];
+  }
+
+  void load_operands(const MInst& inst, std::uint8_t tie, Placed& placed) {
+    for (std::uint8_t u = 0; u < inst.uses; ++u) {
+      if (u == tie || u == placed.mem_use || placed.use[u] != kNoReg) continue;
+      const VReg v = inst.use[u];
+      if (state_[v.index].reg == kNoReg) {  // else another operand of this instruction is the same value
+        const std::uint8_t reg = take(f_[v].reg_class);
+        load(v, reg);
+        set_owner(v, reg);
+      }
+      placed.use[u] = state_[v.index].reg;
+      pin(v, placed.use[u]);
+    }
+  }
+
+  void release_dying(const MInst& inst, const Placed& placed, std::uint8_t tie) {
+    for (std::size_t u = 0; u < inst.uses; ++u) {
+      const VReg v = inst.use[u];
+      if (f_[v].fixed != kNoReg) continue;
+      state_[v.index].next_use = next_[index_][u];
+      if (dies(inst, u) && u != tie && state_[v.index].reg != kNoReg &&
+          (tie == kNoReg || placed.use[tie] != state_[v.index].reg))
+        release(v);
+    }
+  }
+
+  void place_def(const MInst& inst, std::uint8_t tie, Placed& placed) {
+    const VRegInfo& def = f_[inst.def];
+    if (tie == kNoReg) {
+      placed.def = def.fixed != kNoReg ? def.fixed : take(def.reg_class);
+      return;
+    }
+    const VReg source = inst.use[tie];
+    if (overwrites(inst, tie)) {
+      placed.def = placed.use[tie];
+      if (f_[source].fixed == kNoReg) release(source);  // the result takes it in settle_def
+      return;
+    }
+    placed.def = def.fixed != kNoReg ? def.fixed : take(def.reg_class);
+    if (placed.use[tie] == kNoReg) {
+      load(source, placed.def);
+      state_[source.index].next_use = next_[index_][tie];
+    } else if (placed.use[tie] != placed.def) {
+      Placed& move = add(Placed::Kind::move, def.reg_class, inst.def_width);
+      move.def = placed.def;
+      move.use[0] = placed.use[tie];
+      ++counts_.moves;
+    }
+    placed.use[tie] = placed.def;
+  }
+
+  /// Books the register of the result; a global without a register goes home at once.
+  void settle_def(const MInst& inst, std::uint8_t reg) {
+    const VRegInfo& def = f_[inst.def];
+    if (def.fixed != kNoReg) return;
+    State& state = state_[inst.def.index];
+    if (state.reg != kNoReg && state.reg != reg) release(inst.def);
+    if (def.global) {
+      CHECK(def.home.place == Place::slot);
+      Placed& store = add(Placed::Kind::store, def.reg_class, def.width);
+      store.use[0] = reg;
+      store.mem = def.home;
+    }
+    if (state.next_use == kNever || state.next_use <= index_) {
+      free_[class_of(def)] |= 1u << reg;
+      return;
+    }
+    state.may_reread = def.home.place == Place::input;
+    set_owner(inst.def, reg);
+  }
+
+  Placed& add(Placed::Kind kind, RegClass reg_class, std::uint8_t width) {
+    Placed& placed = out_.emplace_back();
+    placed.kind = kind;
+    placed.reg_class = reg_class;
+    placed.width = width;
+    return placed;
+  }
+
+  // --- registers -----------------------------------------------------------------------------------------------------
+
+  void pin(VReg v, std::uint8_t reg) { pinned_[class_of(f_[v])] |= 1u << reg; }
+
+  void set_owner(VReg v, std::uint8_t reg) {
+    const std::size_t c = class_of(f_[v]);
+    state_[v.index].reg = reg;
+    owner_[c][reg] = v.index;
+    free_[c] &= ~(1u << reg);
+  }
+
+  void release(VReg v) {
+    const std::size_t c = class_of(f_[v]);
+    const std::uint8_t reg = state_[v.index].reg;
+    owner_[c][reg] = kNobody;
+    free_[c] |= 1u << reg;
+    state_[v.index].reg = kNoReg;
+  }
+
+  /// A register that nobody holds, after an eviction if need be. It stays the caller's for this instruction.
+  std::uint8_t take(RegClass reg_class) {
+    const auto c = static_cast<std::size_t>(reg_class);
+    if (free_[c] == 0) evict(c);
+    const auto reg = static_cast<std::uint8_t>(std::countr_zero(free_[c]));
+    free_[c] &= ~(1u << reg);
+    pinned_[c] |= 1u << reg;
+    return reg;
+  }
+
+  void evict(std::size_t c) {
+    std::uint32_t victim = kNobody, furthest = 0;
+    for (std::uint32_t reg = 0; reg < 32; ++reg) {
+      const std::uint32_t v = owner_[c][reg];
+      if (v == kNobody || (pinned_[c] >> reg & 1) != 0) continue;
+      // A value that is in memory already costs nothing to drop, so it may be needed a little sooner.
+      const std::uint32_t away = state_[v].next_use == kNever ? kNever : state_[v].next_use - index_;
+      const std::uint32_t worth = in_memory(VReg(v)) && away < kNever / 4 ? away + away / 2 : away;
+      if (victim == kNobody || worth > furthest) victim = v, furthest = worth;
+    }
+    CHECK(victim != kNobody);
+    if (!in_memory(VReg(victim))) spill(VReg(victim));
+    release(VReg(victim));
+  }
+
+  bool in_memory(VReg v) const {
+    const VRegInfo& info = f_[v];
+    const State& state = state_[v.index];
+    if (info.zero) return true;
+    if (info.home.place == Place::none) return false;
+    return !state.may_reread || state.next_use < first_store_[state.copy];
+  }
+
+  void spill(VReg v) {
+    VRegInfo& info = f_[v];
+    info.home = f_.add_slot(info.width, info.lane_bytes);
+    state_[v.index].may_reread = false;
+    Placed& store = add(Placed::Kind::store, info.reg_class, info.width);
+    store.use[0] = state_[v.index].reg;
+    store.mem = info.home;
+    ++counts_.spills;
+  }
+
+  void load(VReg v, std::uint8_t reg) {
+    const VRegInfo& info = f_[v];
+    CHECK(info.zero || info.home.place != Place::none);
+    Placed& load = add(Placed::Kind::load, info.reg_class, info.width);
+    load.def = reg;
+    load.zero = info.zero;
+    load.mem = info.home;
+    ++counts_.reloads;
+  }
+
+  Function& f_;
+  const std::pmr::vector<MInst>& insts_;
+  std::pmr::vector<Placed>& out_;
+  RegSet free_;
+  RegSet pinned_{};
+  std::array<std::array<std::uint32_t, 32>, kRegClasses> owner_{};
+  std::pmr::vector<State> state_;
+  std::pmr::vector<NextUses> next_;
+  std::array<std::uint32_t, kCopiesMax> first_store_{};
+  std::uint32_t index_ = 0;
+  AllocationCounts counts_;
+};
+
+}  // namespace
+
+std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, const Block& block) {
+  std::array<std::uint32_t, kRegClasses> now{}, peak{};
+  std::pmr::vector<bool> alive(function.vregs.size(), false, function.arena);
+  const auto is_local = [&](VReg v) { return !function[v].global && !function[v].memory_only; };
+  for (std::size_t i = block.insts.size(); i-- > 0;) {
+    const MInst& inst = block.insts[i];
+    if (inst.def.valid() && is_local(inst.def)) {
+      const auto c = static_cast<std::size_t>(function[inst.def].reg_class);
+      if (alive[inst.def.index]) --now[c];
+      alive[inst.def.index] = false;
+      peak[c] = std::max(peak[c], now[c] + 1);
+    }
+    for (std::size_t u = 0; u < inst.uses; ++u) {
+      const VReg v = inst.use[u];
+      if (!is_local(v) || alive[v.index]) continue;
+      alive[v.index] = true;
+      const auto c = static_cast<std::size_t>(function[v].reg_class);
+      peak[c] = std::max(peak[c], ++now[c]);
+    }
+  }
+  return peak;
+}
+
+RegSet assign_globals(Function& function, const Block& main, const RegSet& registers) {
+  constexpr std::uint32_t kUpdateWeight = 1000, kUnfoldableWeight = 8, kFoldableWeight = 1;
+  std::pmr::vector<std::uint32_t> weight(function.vregs.size(), 0, function.arena);
+  for (const MInst& inst : main.insts) {
+    for (std::size_t u = 0; u < inst.uses; ++u)
+      weight[inst.use[u].index] += (inst.folds >> u & 1) != 0 ? kFoldableWeight : kUnfoldableWeight;
+    if (inst.def.valid()) weight[inst.def.index] += kUpdateWeight;
+  }
+  std::pmr::vector<VReg> ranking(function.arena);
+  for (std::uint32_t v = 0; v < function.vregs.size(); ++v)
+    if (function.vregs[v].global && weight[v] != 0) ranking.push_back(VReg(v));
+  std::stable_sort(ranking.begin(), ranking.end(), [&](VReg x, VReg y) { return weight[x.index] > weight[y.index]; });
+
+  RegSet left = registers;
+  const auto peak = peak_pressure(function, main);
+  for (std::size_t c = 0; c < kRegClasses; ++c) {
+    const auto all = static_cast<std::uint32_t>(std::popcount(registers[c]));
+    const auto wanted = static_cast<std::uint32_t>(std::count_if(
+        ranking.begin(), ranking.end(), [&](VReg v) { return static_cast<std::size_t>(function[v].reg_class) == c; }));
+    // Operands of one instruction need registers beside what is alive; two do when some globals stay in memory.
+    std::uint32_t locals = std::max(peak[c] + (peak[c] + wanted > all ? 2 : 0), std::uint32_t{kUsesMax + 1});
+    std::uint32_t spare = locals < all ? all - locals : all / 8;
+    for (const VReg v : ranking) {
+      if (static_cast<std::size_t>(function[v].reg_class) != c) continue;
+      if (spare == 0) break;
+      const auto reg = static_cast<std::uint8_t>(31 - std::countl_zero(left[c]));
+      function[v].fixed = reg;
+      left[c] &= ~(1u << reg);
+      --spare;
+    }
+  }
+  for (VRegInfo& info : function.vregs)
+    if (info.global && info.fixed == kNoReg && info.home.place == Place::none && !info.zero)
+      info.home = function.add_slot(info.width, info.lane_bytes);
+  return left;
+}
+
+AllocationCounts allocate(Function& function, const Block& block, const RegSet& available,
+                          std::pmr::vector<Placed>& out) {
+  return Allocator(function, block, available, out).run();
+}
+
+}  // namespace trident::codegen

@@ -1,0 +1,31 @@
+// Register allocation for straight-line blocks: a linear scan that evicts the value whose next use is furthest away
+// (Belady's rule, optimal for loads on a straight line). A value with a copy in memory already (a constant, an array
+// element that nothing has overwritten, a value spilled before) is evicted for nothing.
+//
+// Instructions whose result must take the place of an operand get one that dies there, or one that has to be loaded
+// anyway, and only then a move. At most one operand of an instruction is left in memory, where the host can fold it.
+#pragma once
+
+#include "jit/codegen/mir.h"
+
+namespace trident::codegen {
+
+struct AllocationCounts {
+  std::uint32_t spills = 0;   ///< values stored to the frame
+  std::uint32_t reloads = 0;  ///< loads that the program does not have: from the frame, of constants, of array elements
+  std::uint32_t moves = 0;
+};
+
+/// The greatest number of locals of each class that are alive at once.
+std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, const Block& block);
+
+/// Gives the globals that `main` reads or updates most a register for the whole kernel, as far as the pressure of
+/// `main` leaves some of `registers`; returns the registers that remain for locals. Globals without a register keep or
+/// get a home in memory.
+RegSet assign_globals(Function& function, const Block& main, const RegSet& registers);
+
+/// Appends `block` with registers out of `available` to `out`. Spills go to new places in the function's frame.
+AllocationCounts allocate(Function& function, const Block& block, const RegSet& available,
+                          std::pmr::vector<Placed>& out);
+
+}  // namespace trident::codegen

@@ -1,0 +1,281 @@
+// Oracle: the kir interpreter, on the same data. Every variant at every ISA level that this machine can run.
+#include "jit/codegen/codegen.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <limits>
+
+#include "jit/kir/builder.h"
+#include "jit/kir/interpreter.h"
+#include "tests/support/native_kernel.h"
+
+namespace trident::codegen {
+namespace {
+
+using testing::Arrangement;
+using testing::compare_with_interpreter;
+using testing::map_native;
+using testing::random_kernel;
+using testing::runnable_isas;
+
+std::string explain(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
+  std::string text = kir::print(kernel);
+  if (auto code = emit(kernel, isa, variant); code.ok())
+    if (auto listing = disassemble(*code, isa); listing.ok()) text += *listing;
+  return std::string(name_of(isa)) + "\n" + text;
+}
+
+void expect_same(const kir::Kernel& kernel, const Variant& variant, std::initializer_list<std::uint64_t> sizes,
+                 std::uint64_t seed) {
+  ASSERT_TRUE(kir::check(kernel).ok()) << kir::check(kernel).error().message << kir::print(kernel);
+  for (const Isa isa : runnable_isas()) {
+    auto native = map_native(kernel, isa, variant);
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    for (const std::uint64_t n : sizes) {
+      for (const bool in_place : {false, true}) {
+        const Arrangement arrangement{.n = n, .in_place = in_place, .at_front = seed % 2 != 0, .seed = seed + n};
+        const std::string difference = compare_with_interpreter(kernel, *native, arrangement);
+        ASSERT_EQ(difference, "") << "seed " << seed << " in place " << in_place << " "
+                                  << explain(kernel, isa, variant);
+      }
+    }
+  }
+}
+
+TEST(Codegen, RandomKernels) {
+  const Variant kVariants[] = {{.vectors = 1, .schedule = false},
+                               {.vectors = 2},
+                               {.vectors = 3},
+                               {.vectors = 4},
+                               {.vectors = 1, .vector_bits = 256},
+                               {.vectors = 8, .schedule = false}};
+  std::uint64_t seed = 1;
+  for (; seed <= 240; ++seed)
+    expect_same(random_kernel(seed), kVariants[seed % std::size(kVariants)], {0, 1, 7, 16, 17, 67}, seed);
+  for (; seed <= 300; ++seed)
+    expect_same(random_kernel(seed, {.ops = 40, .narrow_only = true}), kVariants[seed % std::size(kVariants)],
+                {0, 3, 8, 31, 65}, seed);
+}
+
+TEST(Codegen, ManyValuesSpill) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const auto kernel = random_kernel(seed, {.ops = 600, .inputs_max = 8, .outputs_max = 30});
+    expect_same(kernel, {.vectors = 2, .schedule = seed % 2 == 0}, {5, 64}, seed);
+  }
+}
+
+TEST(Codegen, EverySizeUpToFourVectors) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const auto kernel = random_kernel(seed, {.ops = 10});
+    for (const Isa isa : runnable_isas()) {
+      auto native = map_native(kernel, isa, {.vectors = 4});
+      ASSERT_TRUE(native.ok());
+      for (std::uint64_t n = 0; n <= 67; ++n)
+        for (const std::uint32_t misalign : {0u, 1u})
+          for (const bool at_front : {false, true}) {
+            const Arrangement arrangement{.n = n, .at_front = at_front, .misalign = misalign, .seed = n};
+            ASSERT_EQ(compare_with_interpreter(kernel, *native, arrangement), "")
+                << explain(kernel, isa, {.vectors = 4});
+          }
+    }
+  }
+}
+
+TEST(Codegen, AsManyArraysAsAllowed) {
+  kir::Kernel kernel;
+  kir::Builder builder(kernel);
+  kir::Value sum;
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    kernel.inputs.push_back({"a" + std::to_string(i), i % 3 == 0 ? ir::Type::f64 : ir::Type::f32});
+    const kir::Value x = builder.convert(kir::Op::Convert, ir::Type::f64, builder.input(i));
+    sum = i == 0 ? x : builder.add(sum, x);
+    kernel.outputs.push_back({"o" + std::to_string(i), i % 2 == 0 ? sum : builder.neg(sum), kir::OutputKind::array});
+  }
+  expect_same(kernel, {.vectors = 1}, {0, 5, 40}, 7);
+  expect_same(kernel, {.vectors = 2}, {0, 5, 40}, 7);
+}
+
+// --- op by op --------------------------------------------------------------------------------------------------------
+
+constexpr ir::Type kNumeric[] = {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64};
+
+/// A kernel of one op on array inputs, and corner cases in all combinations (up to a bound) for it.
+struct OpCase {
+  kir::Kernel kernel;
+  std::vector<std::vector<std::uint64_t>> inputs;
+};
+
+void add_combinations(OpCase& test) {
+  const std::size_t operands = test.kernel.inputs.size();
+  testing::Random random(operands);
+  std::vector<const std::vector<std::uint64_t>*> corners;
+  std::size_t all = 1;
+  for (const kir::Input& input : test.kernel.inputs)
+    all *= corners.emplace_back(&testing::corner_lanes(input.type))->size();
+  test.inputs.resize(operands);
+  constexpr std::size_t kMost = 8000;
+  for (std::size_t k = 0; k < std::min(all, kMost); ++k) {
+    std::size_t rest = all <= kMost ? k : random.next() % all;
+    for (std::size_t i = 0; i < operands; ++i) {
+      test.inputs[i].push_back((*corners[i])[rest % corners[i]->size()]);
+      rest /= corners[i]->size();
+    }
+  }
+  for (int k = 0; k < 1500; ++k)
+    for (std::size_t i = 0; i < operands; ++i)
+      test.inputs[i].push_back(testing::random_lane(random, test.kernel.inputs[i].type));
+}
+
+void run_case(const OpCase& test) {
+  ASSERT_TRUE(kir::check(test.kernel).ok()) << kir::check(test.kernel).error().message << kir::print(test.kernel);
+  for (const Isa isa : runnable_isas()) {
+    for (const Variant& variant :
+         {Variant{.vectors = 1, .schedule = false}, Variant{.vectors = 2, .vector_bits = 256}}) {
+      auto native = map_native(test.kernel, isa, variant);
+      ASSERT_TRUE(native.ok());
+      const std::string difference =
+          testing::compare_on(test.kernel, *native, test.inputs, {}, {.n = test.inputs[0].size()});
+      EXPECT_EQ(difference, "") << explain(test.kernel, isa, variant);
+    }
+  }
+}
+
+/// `make` appends one op to operands of types `types` and returns its result; masks come out as numbers.
+template <class Make>
+void check_op(std::initializer_list<ir::Type> types, const Make& make) {
+  OpCase test;
+  kir::Builder builder(test.kernel);
+  std::vector<kir::Value> operands;
+  for (const ir::Type type : types) {
+    test.kernel.inputs.push_back({"a", type});
+    operands.push_back(builder.input(static_cast<std::uint32_t>(operands.size())));
+  }
+  kir::Value result = make(builder, operands);
+  if (is_mask(builder.type_of(result))) {
+    const ir::Type type = builder.type_of(result) == ir::Type::b32 ? ir::Type::i32 : ir::Type::i64;
+    result = builder.select(result, builder.constant_int(type, 17), builder.constant_int(type, 4));
+  }
+  test.kernel.outputs.push_back({"o", result, kir::OutputKind::array});
+  add_combinations(test);
+  run_case(test);
+}
+
+bool allowed(kir::Types types, ir::Type type) {
+  return types == kir::Types::N || types == kir::Types::A || (types == kir::Types::F) == is_float(type);
+}
+
+TEST(CodegenOps, ArithmeticAndComparisons) {
+  using Operands = std::vector<kir::Value>;
+  for (std::uint32_t id = 0; id < kir::kOpCount; ++id) {
+    const auto op = static_cast<kir::Op>(id);
+    const kir::OpInfo& row = kir::info(op);
+    if (row.signature != kir::Signature::Same && row.signature != kir::Signature::Compare) continue;
+    if (op == kir::Op::Scalef) continue;
+    for (const ir::Type type : kNumeric) {
+      if (!allowed(row.types, type)) continue;
+      const auto make = [&](kir::Builder& b, const Operands& v) {
+        return b.op(op, v[0], v.size() > 1 ? v[1] : kir::Value{}, v.size() > 2 ? v[2] : kir::Value{});
+      };
+      if (row.arity == 1) check_op({type}, make);
+      if (row.arity == 2) check_op({type, type}, make);
+      if (row.arity == 3) check_op({type, type, type}, make);
+      if (row.arity != 2) continue;
+      // A constant on either side takes other forms.
+      for (const std::uint64_t bits : {testing::corner_lanes(type)[4], testing::corner_lanes(type)[11]}) {
+        check_op({type},
+                 [&](kir::Builder& b, const Operands& v) { return b.op(op, v[0], b.constant_bits(type, bits)); });
+        check_op({type},
+                 [&](kir::Builder& b, const Operands& v) { return b.op(op, b.constant_bits(type, bits), v[0]); });
+      }
+    }
+  }
+}
+
+TEST(CodegenOps, MasksAndSelect) {
+  using kir::Op;
+  for (const ir::Type type : kNumeric) {
+    for (const Op op : {Op::And, Op::Or, Op::Xor, Op::AndNot, Op::Not})
+      check_op({type, type}, [&](kir::Builder& b, const std::vector<kir::Value>& v) {
+        const kir::Value x = b.lt(v[0], v[1]), y = b.le(b.neg(v[0]), v[1]);
+        return op == Op::Not ? b.op(op, x) : b.op(op, x, y);
+      });
+    check_op({type, type},
+             [&](kir::Builder& b, const std::vector<kir::Value>& v) { return b.select(b.lt(v[0], v[1]), v[1], v[0]); });
+    check_op({type, type}, [&](kir::Builder& b, const std::vector<kir::Value>& v) {
+      return b.select(b.lt(v[0], v[1]), b.constant_bits(type, 0), v[0]);
+    });
+    check_op({type, type}, [&](kir::Builder& b, const std::vector<kir::Value>& v) {
+      return b.select(b.eq(v[0], v[1]), v[1], b.constant_bits(type, 0));
+    });
+    for (const ir::Type other : kNumeric)  // a mask of one width chooses between values of another
+      check_op({type, other}, [&](kir::Builder& b, const std::vector<kir::Value>& v) {
+        const kir::Value mask = b.convert(Op::Convert, ir::mask_of(other), b.lt(v[0], b.neg(v[0])));
+        return b.select(mask, v[1], b.neg(v[1]));
+      });
+  }
+}
+
+TEST(CodegenOps, Conversions) {
+  for (const ir::Type from : kNumeric)
+    for (const ir::Type to : kNumeric) {
+      check_op({from}, [&](kir::Builder& b, const std::vector<kir::Value>& v) {
+        return b.convert(kir::Op::Convert, to, v[0]);
+      });
+      if (ir::bytes_of(from) == ir::bytes_of(to))
+        check_op({from}, [&](kir::Builder& b, const std::vector<kir::Value>& v) {
+          return b.convert(kir::Op::Bitcast, to, v[0]);
+        });
+      if (is_float(from) && to == ir::int_of(from))
+        check_op({from}, [&](kir::Builder& b, const std::vector<kir::Value>& v) {
+          return b.convert(kir::Op::ToIntRint, to, v[0]);
+        });
+    }
+}
+
+TEST(CodegenOps, ShiftsByConstants) {
+  for (const ir::Type type : {ir::Type::i32, ir::Type::i64})
+    for (const kir::Op op : {kir::Op::Shl, kir::Op::Shr, kir::Op::Sar})
+      for (const std::int64_t count : {-1, 0, 1, 13, 31, 32, 63, 64, 300})
+        check_op({type}, [&](kir::Builder& b, const std::vector<kir::Value>& v) {
+          return b.op(op, v[0], b.constant_int(type, count));
+        });
+}
+
+TEST(CodegenOps, Lookups) {
+  testing::Random random(1);
+  for (const ir::Type type : kNumeric)
+    for (std::uint32_t size = 2; size <= 32; size *= 2)
+      for (const bool mixed : {false, true})
+        check_op({ir::int_of(type), ir::Type::f64}, [&](kir::Builder& b, const std::vector<kir::Value>& v) {
+          kir::Table table{type, {}};
+          for (std::uint32_t i = 0; i < size; ++i) table.entries.push_back(testing::random_lane(random, type));
+          const kir::Value index = b.op(kir::Op::And, v[0], b.constant_int(ir::int_of(type), size - 1));
+          const kir::Value found = b.lookup(b.add_table(table), index);
+          return mixed ? b.add(b.convert(kir::Op::Convert, ir::Type::f64, found), v[1]) : found;
+        });
+}
+
+TEST(CodegenOps, Scalef) {
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
+    OpCase test;
+    kir::Builder builder(test.kernel);
+    test.kernel.inputs = {{"a", type}, {"b", type}};
+    test.kernel.outputs.push_back(
+        {"o", builder.op(kir::Op::Scalef, builder.input(0), builder.input(1)), kir::OutputKind::array});
+    test.inputs.resize(2);
+    const auto bits = [&](double value) {
+      return kir::eval_lane(kir::Op::Convert, type, ir::Type::f64, std::bit_cast<std::uint64_t>(value), 0, 0);
+    };
+    const double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+    for (const double a : {1.0, 1.5, 0.0625, 15.999, -1.0, -15.5, 1.0000001, -0.999999999, 3.1415926, 0.0, -0.0, kNan})
+      for (double b = -1200; b <= 1200; ++b) test.inputs[0].push_back(bits(a)), test.inputs[1].push_back(bits(b));
+    for (const double a : {1.0, 1.5, -15.5})
+      for (const double b : {kInfinity, -kInfinity, kNan, 1e30, -1e30})
+        test.inputs[0].push_back(bits(a)), test.inputs[1].push_back(bits(b));
+    run_case(test);
+  }
+}
+
+}  // namespace
+}  // namespace trident::codegen

@@ -1,0 +1,133 @@
+// Machine IR: what lies between kir and bytes. Instructions are the host's own, operands are virtual registers.
+//
+//   kir --select--> Block of MInst --schedule--> --allocate--> Block of Placed --> assembler
+//
+// Nothing here knows a host: an opcode is a number that the host's selector chose and its emitter understands; the
+// register classes are three and the host says how many registers each has. The scheduler and the allocator work from
+// the few facts below (who reads what, which operands may be memory, which may be overwritten) and from nothing else.
+//
+// Two kinds of virtual registers:
+//   local    defined and used in one block; one definition, except where an instruction updates it in place
+//   global   lives through the whole kernel: a constant, a parameter, an invariant, a reduction's partial results.
+//            It has one home for the whole kernel: a register (`fixed`) or a place in memory (`home`).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory_resource>
+#include <vector>
+
+#include "runtime/base/id.h"
+
+namespace trident::codegen {
+
+struct VRegTag;
+using VReg = Id<VRegTag>;
+
+/// `general` registers are not allocated (addresses are few and fixed); the class exists so that hosts can name them.
+enum class RegClass : std::uint8_t { vector, mask, general };
+inline constexpr std::size_t kRegClasses = 2;  ///< that are allocated
+inline constexpr std::uint8_t kNoReg = 0xFF;
+
+enum class Place : std::uint8_t {
+  none,
+  input,   ///< element of input array `index`, `disp` bytes after the loop's index
+  output,  ///< element of output array `index`, likewise
+  pool,    ///< `disp` bytes into the constant pool
+  param,   ///< scalar parameter `index`
+  slot,    ///< `disp` bytes into the stack frame
+};
+
+/// A place in memory.
+struct MemRef {
+  Place place = Place::none;
+  std::uint8_t lane_bytes = 4;
+  bool broadcast = false;  ///< one lane in memory stands for all lanes
+  std::uint16_t index = 0;
+  std::int32_t disp = 0;
+};
+
+struct VRegInfo {
+  RegClass reg_class = RegClass::vector;
+  bool global = false;
+  bool memory_only = false;     ///< an array element that its only reader takes from memory; never in a register
+  bool zero = false;            ///< all bits zero: cheaper made than loaded
+  bool foldable = true;         ///< its home may be a memory operand; false: it can only be loaded from there
+  std::uint8_t width = 0;       ///< bytes of the register that hold the value
+  std::uint8_t lane_bytes = 4;  ///< of the value's type
+  std::uint8_t fixed = kNoReg;  ///< global: its register, when it has one
+  MemRef home{};                ///< where it can be loaded from; locals get one when they are spilled
+};
+
+/// What an instruction keeps busy, for the scheduler.
+enum class Unit : std::uint8_t { vector, load, store, divider, none };
+
+inline constexpr std::size_t kUsesMax = 4;
+
+struct MInst {
+  std::uint16_t op = 0;        ///< the host's number
+  std::uint8_t form = 0;       ///< the host's: how the operands are encoded
+  std::uint8_t uses = 0;       ///< entries of `use`
+  std::uint8_t def_width = 0;  ///< bytes
+  std::uint8_t use_width = 0;  ///< bytes
+  std::uint8_t imm = 0;
+  std::uint8_t copy = 0;   ///< which of the interleaved vectors it belongs to
+  std::uint8_t ties = 0;   ///< bit i: `def` may take the register of use i. Not 0: it must take one of them
+  std::uint8_t folds = 0;  ///< bit i: use i may be a memory operand (one at a time)
+  bool commutes = false;   ///< uses 0 and 1 may change places
+  bool early_def = false;  ///< `def` is written before the uses are read: no shared register
+  Unit unit = Unit::vector;
+  std::uint8_t latency = 1;
+  std::uint8_t occupancy = 1;  ///< cycles (of the unit) per instruction
+  VReg def;
+  std::array<VReg, kUsesMax> use;
+  MemRef mem{};  ///< of loads and stores
+};
+
+struct Block {
+  explicit Block(std::pmr::memory_resource* arena) : insts(arena) {}
+  std::pmr::vector<MInst> insts;
+};
+
+/// The virtual registers of one kernel and the frame that they spill to.
+struct Function {
+  explicit Function(std::pmr::memory_resource* memory) : arena(memory), vregs(memory) {}
+
+  VReg add(const VRegInfo& info) {
+    vregs.push_back(info);
+    return VReg(static_cast<std::uint32_t>(vregs.size() - 1));
+  }
+  VRegInfo& operator[](VReg v) { return vregs[v.index]; }
+  const VRegInfo& operator[](VReg v) const { return vregs[v.index]; }
+
+  /// A new place in the frame, `bytes` long and as much aligned.
+  MemRef add_slot(std::uint8_t bytes, std::uint8_t lane_bytes) {
+    frame_bytes = (frame_bytes + bytes - 1) / bytes * bytes;
+    const MemRef slot{.place = Place::slot, .lane_bytes = lane_bytes, .disp = static_cast<std::int32_t>(frame_bytes)};
+    frame_bytes += bytes;
+    return slot;
+  }
+
+  std::pmr::memory_resource* arena;
+  std::pmr::vector<VRegInfo> vregs;
+  std::uint32_t frame_bytes = 0;
+};
+
+/// An instruction with its registers, or a move that the allocator added.
+struct Placed {
+  enum class Kind : std::uint8_t { inst, load, store, move };
+  Kind kind = Kind::inst;
+  RegClass reg_class = RegClass::vector;  ///< of load, store, move
+  std::uint8_t width = 0;                 ///< of load, store, move
+  std::uint8_t def = kNoReg;
+  std::array<std::uint8_t, kUsesMax> use{kNoReg, kNoReg, kNoReg, kNoReg};
+  std::uint8_t mem_use = kNoReg;  ///< the use that is the memory operand `mem`
+  bool zero = false;              ///< load: of all zeros
+  std::uint32_t inst = 0;         ///< index into the block
+  MemRef mem{};                   ///< of load, store, or use mem_use
+};
+
+/// Registers that a block may use, one bit each.
+using RegSet = std::array<std::uint32_t, kRegClasses>;
+
+}  // namespace trident::codegen

@@ -1,0 +1,108 @@
+#include "jit/codegen/unwind.h"
+
+#include <cstring>
+
+namespace trident::codegen {
+
+namespace {
+
+// DWARF 5, section 6.4.2, and the LSB's .eh_frame.
+enum : std::uint8_t {
+  kAdvanceLoc = 0x40,
+  kOffset = 0x80,
+  kRestore = 0xC0,
+  kAdvanceLoc1 = 0x02,
+  kAdvanceLoc4 = 0x04,
+  kDefCfa = 0x0C,
+};
+constexpr std::uint8_t kPcRelativeSigned4 = 0x1B;
+
+void append_u32(std::vector<std::uint8_t>& out, std::uint32_t value) {
+  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::uint8_t>(value >> shift));
+}
+
+void append_uleb(std::vector<std::uint8_t>& out, std::uint32_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<std::uint8_t>(value | 0x80));
+  out.push_back(static_cast<std::uint8_t>(value));
+}
+
+/// Pads the record that began at `start` with no-ops to whole words and fills in its length.
+void close_record(std::vector<std::uint8_t>& out, std::size_t start) {
+  while (out.size() % 4 != 0) out.push_back(0);
+  const auto length = static_cast<std::uint32_t>(out.size() - start - 4);
+  std::memcpy(&out[start], &length, 4);
+}
+
+}  // namespace
+
+void UnwindWriter::advance(std::uint32_t code_offset) {
+  const std::uint32_t delta = (code_offset - at_) / host_.code_align;
+  at_ = code_offset;
+  if (delta == 0) return;
+  if (delta < 0x40) {
+    program_.push_back(static_cast<std::uint8_t>(kAdvanceLoc | delta));
+  } else if (delta < 0x100) {
+    program_.push_back(kAdvanceLoc1);
+    program_.push_back(static_cast<std::uint8_t>(delta));
+  } else {
+    program_.push_back(kAdvanceLoc4);
+    append_u32(program_, delta);
+  }
+}
+
+void UnwindWriter::def_cfa(std::uint32_t code_offset, std::uint8_t reg, std::uint32_t offset) {
+  advance(code_offset);
+  program_.push_back(kDefCfa);
+  append_uleb(program_, reg);
+  append_uleb(program_, offset);
+}
+
+void UnwindWriter::saved(std::uint32_t code_offset, std::uint8_t reg, std::uint32_t below) {
+  advance(code_offset);
+  program_.push_back(static_cast<std::uint8_t>(kOffset | reg));
+  append_uleb(program_, below / static_cast<std::uint32_t>(-host_.data_align));
+}
+
+void UnwindWriter::restored(std::uint32_t code_offset, std::uint8_t reg) {
+  advance(code_offset);
+  program_.push_back(static_cast<std::uint8_t>(kRestore | reg));
+}
+
+std::vector<std::byte> UnwindWriter::finish(std::uint32_t code_size, std::uint32_t distance) const {
+  std::vector<std::uint8_t> out;
+  out.reserve(64 + program_.size());
+  append_u32(out, 0);  // length
+  append_u32(out, 0);  // a CIE
+  out.push_back(1);    // version
+  for (const char c : {'z', 'R', '\0'}) out.push_back(static_cast<std::uint8_t>(c));
+  append_uleb(out, host_.code_align);
+  out.push_back(static_cast<std::uint8_t>(host_.data_align & 0x7F));
+  append_uleb(out, host_.return_register);
+  append_uleb(out, 1);
+  out.push_back(kPcRelativeSigned4);
+  out.push_back(kDefCfa);
+  append_uleb(out, host_.stack_register);
+  append_uleb(out, host_.cfa_offset);
+  if (host_.return_on_stack) {
+    out.push_back(static_cast<std::uint8_t>(kOffset | host_.return_register));
+    append_uleb(out, 1);
+  }
+  close_record(out, 0);
+
+  const std::size_t fde = out.size();
+  append_u32(out, 0);                                    // length
+  append_u32(out, static_cast<std::uint32_t>(fde + 4));  // distance back to the CIE
+  const std::uint32_t here = distance + static_cast<std::uint32_t>(out.size());
+  append_u32(out, 0u - here);
+  append_u32(out, code_size);
+  append_uleb(out, 0);  // no augmentation bytes
+  out.insert(out.end(), program_.begin(), program_.end());
+  close_record(out, fde);
+  append_u32(out, 0);  // terminator
+
+  std::vector<std::byte> bytes(out.size());
+  std::memcpy(bytes.data(), out.data(), out.size());
+  return bytes;
+}
+
+}  // namespace trident::codegen

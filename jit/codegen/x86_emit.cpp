@@ -1,0 +1,339 @@
+#include "jit/codegen/x86_emit.h"
+
+#include <bit>
+#include <cstring>
+
+#include "runtime/base/check.h"
+
+namespace trident::codegen {
+
+using asmjit::imm;
+using asmjit::Operand;
+namespace x86 = asmjit::x86;
+namespace Inst = asmjit::x86::Inst;
+
+namespace {
+
+// The three orders of a multiply-add's operands are neighbours in asmjit's numbering.
+constexpr std::uint32_t kTo213 = Inst::kIdVfmadd213ps - Inst::kIdVfmadd132ps;
+constexpr std::uint32_t kTo231 = Inst::kIdVfmadd231ps - Inst::kIdVfmadd132ps;
+static_assert(Inst::kIdVfnmsub213pd - Inst::kIdVfnmsub132pd == kTo213);
+static_assert(Inst::kIdVfnmadd231pd - Inst::kIdVfnmadd132pd == kTo231);
+static_assert(Inst::kIdVfmsub231ps - Inst::kIdVfmsub132ps == kTo231);
+
+}  // namespace
+
+X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const Function& function)
+    : kernel_(kernel), target_(target), f_(function), pool_uses_(function.arena), pointers_(function.arena) {
+  code_.init(asmjit::Environment(asmjit::Arch::kX64));
+  code_.attach(&assembler_);
+}
+
+// --- pointers --------------------------------------------------------------------------------------------------------
+
+void X86Emitter::assign_pointers(bool uses_param_memory, std::span<const std::uint8_t> live_inputs) {
+  constexpr std::array<std::uint8_t, 5> kCalleeSaved = {3, 12, 13, 14, 15};
+  std::array<std::uint8_t, 8> pool{};
+  std::size_t free = 0;
+  pool[free++] = 9;
+  pool[free++] = 10;
+  if (!uses_param_memory) pool[free++] = x86_gpr::kParams;
+
+  bool scalar_outputs = false;
+  std::size_t wanted = 0, last_input = kernel_.inputs.size(), last_output = kernel_.outputs.size();
+  for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
+    if (live_inputs[i] != 0) ++wanted, last_input = i;
+  for (std::size_t o = 0; o < kernel_.outputs.size(); ++o) {
+    if (kernel_.outputs[o].kind == kir::OutputKind::array)
+      ++wanted, last_output = o;
+    else
+      scalar_outputs = true;
+  }
+  // The tables' own registers can hold the last pointer each, if nothing needs the tables afterwards.
+  const bool input_table = last_input < kernel_.inputs.size();
+  const bool output_table = last_output < kernel_.outputs.size() && !scalar_outputs;
+  const std::size_t tables = (input_table ? 1u : 0u) + (output_table ? 1u : 0u);
+  while (free + tables < wanted && saved_count_ < kCalleeSaved.size()) {
+    saved_[saved_count_] = kCalleeSaved[saved_count_];
+    pool[free++] = saved_[saved_count_++];
+  }
+  const bool use_tables = free + tables >= wanted;
+
+  pointers_.assign(kernel_.inputs.size() + kernel_.outputs.size(), kNoReg);
+  std::size_t taken = 0;
+  const auto assign = [&](std::size_t slot, bool table, std::uint8_t table_register) {
+    if (table && use_tables)
+      pointers_[slot] = table_register;
+    else if (taken < free)
+      pointers_[slot] = pool[taken++];
+  };
+  for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
+    if (live_inputs[i] != 0) assign(i, input_table && i == last_input, x86_gpr::kInputs);
+  for (std::size_t o = 0; o < kernel_.outputs.size(); ++o)
+    if (kernel_.outputs[o].kind == kir::OutputKind::array)
+      assign(kernel_.inputs.size() + o, output_table && o == last_output, x86_gpr::kOutputs);
+}
+
+void X86Emitter::load_pointers() {
+  // The last pointer of each table may overwrite the table's register: rising order reads it last.
+  for (std::size_t i = 0; i < pointers_.size(); ++i) {
+    if (pointers_[i] == kNoReg) continue;
+    const bool input = i < kernel_.inputs.size();
+    const std::size_t index = input ? i : i - kernel_.inputs.size();
+    assembler_.mov(x86::gpq(pointers_[i]), x86::qword_ptr(x86::gpq(input ? x86_gpr::kInputs : x86_gpr::kOutputs),
+                                                          static_cast<std::int32_t>(8 * index)));
+  }
+}
+
+std::uint8_t X86Emitter::pointer_of(Place place, std::uint32_t index) const {
+  return pointers_[place == Place::input ? index : kernel_.inputs.size() + index];
+}
+
+// --- operands --------------------------------------------------------------------------------------------------------
+
+x86::Mem X86Emitter::pool_operand(std::int32_t disp) const {
+  return x86::ptr(x86::rip, disp);
+}
+
+void X86Emitter::note_pool_use(std::uint32_t immediate_bytes) {
+  const std::uint32_t end = offset();
+  pool_uses_.push_back({end - immediate_bytes - 4, end});
+}
+
+bool X86Emitter::link(std::byte* code, std::uint32_t pool_offset) const {
+  for (const PoolUse& use : pool_uses_) {
+    std::int32_t disp = 0;
+    std::memcpy(&disp, code + use.field, sizeof disp);
+    disp += static_cast<std::int32_t>(pool_offset - use.end);
+    std::memcpy(code + use.field, &disp, sizeof disp);
+  }
+  return !failed_ && code_.relocEntries().empty();
+}
+
+x86::Mem X86Emitter::memory(const MemRef& ref, std::uint8_t width) {
+  x86::Mem mem;
+  switch (ref.place) {
+    case Place::input:
+    case Place::output: {
+      std::uint8_t pointer = pointer_of(ref.place, ref.index);
+      if (pointer == kNoReg) {
+        pointer = x86_gpr::kScratch;
+        const std::uint8_t table = ref.place == Place::input ? x86_gpr::kInputs : x86_gpr::kOutputs;
+        assembler_.mov(x86::gpq(pointer), x86::qword_ptr(x86::gpq(table), 8 * ref.index));
+      }
+      mem = x86::ptr(x86::gpq(pointer), x86::gpq(x86_gpr::kIndex),
+                     static_cast<std::uint32_t>(std::countr_zero(ref.lane_bytes)), ref.disp);
+      break;
+    }
+    case Place::pool:
+      mem = pool_operand(ref.disp);
+      pool_use_ = true;
+      break;
+    case Place::param: mem = x86::ptr(x86::gpq(x86_gpr::kParams), 8 * ref.index); break;
+    case Place::slot: mem = x86::ptr(x86::rsp, ref.disp); break;
+    case Place::none: CHECK(false);
+  }
+  if (!ref.broadcast) {
+    mem.setSize(width);
+  } else {
+    mem.setSize(ref.lane_bytes);
+  }
+  return mem;
+}
+
+Operand X86Emitter::register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg) const {
+  if (reg_class == RegClass::mask) return x86::KReg(reg);
+  if (width == 64) return x86::Zmm(reg);
+  if (width == 32) return x86::Ymm(reg);
+  return x86::Xmm(reg);
+}
+
+void X86Emitter::emit(std::uint32_t id, std::span<const Operand> operands, std::uint32_t immediate_bytes) {
+  static const Operand kNone;
+  const auto at = [&](std::size_t i) -> const Operand& { return i < operands.size() ? operands[i] : kNone; };
+  const std::array<asmjit::Operand_, 3> rest = {at(3), at(4), kNone};
+  const asmjit::Error error = assembler_._emit(id, at(0), at(1), at(2), rest.data());
+  if (error != asmjit::kErrorOk) failed_ = true;
+  if (pool_use_) note_pool_use(immediate_bytes);
+  pool_use_ = false;
+}
+
+// --- instructions ----------------------------------------------------------------------------------------------------
+
+void X86Emitter::block(const Block& block, std::span<const Placed> placed) {
+  for (const Placed& p : placed) {
+    switch (p.kind) {
+      case Placed::Kind::inst: inst(block.insts[p.inst], p); break;
+      case Placed::Kind::load: load(p); break;
+      case Placed::Kind::store: store(p); break;
+      case Placed::Kind::move: move(p); break;
+    }
+  }
+}
+
+void X86Emitter::inst(const MInst& m, const Placed& p) {
+  if ((m.form & x86_form::kPseudo) != 0) return pseudo(m, p);
+  std::array<Operand, kUsesMax> uses;
+  std::uint8_t count = m.uses;
+  for (std::uint8_t u = 0; u < m.uses; ++u) {
+    if (u != p.mem_use) {
+      uses[u] = register_operand(f_[m.use[u]].reg_class, m.use_width, p.use[u]);
+      continue;
+    }
+    x86::Mem mem = memory(p.mem, m.use_width);
+    if (p.mem.broadcast)
+      mem.setBroadcast(
+          static_cast<x86::Mem::Broadcast>(std::countr_zero(std::uint32_t{m.use_width} / p.mem.lane_bytes)));
+    uses[u] = mem;
+  }
+  const bool masked = (m.form & x86_form::kMasked) != 0;
+  if (masked) --count;
+
+  std::array<Operand, 6> operands;
+  std::size_t n = 0;
+  std::uint32_t id = m.op;
+  const bool to_memory = (m.form & x86_form::kMemory) != 0 && !m.def.valid();
+  if (to_memory) {
+    const bool one_lane = id == Inst::kIdVmovss || id == Inst::kIdVmovsd;
+    x86::Mem mem = memory(m.mem, one_lane ? m.mem.lane_bytes : m.use_width);
+    if (one_lane) mem.resetIndex();
+    operands[n++] = mem;
+  } else {
+    operands[n++] = register_operand(f_[m.def].reg_class, m.def_width, p.def);
+  }
+  if ((m.form & x86_form::kFused) != 0) {
+    // a * b + c: 132 is a = a * [c'] + b', 213 is a = b * a + [c], 231 is c = a * [b] + c.
+    std::size_t second = 1, third = 2;
+    if (p.def == p.use[2] && p.mem_use != 2) {
+      id += kTo231;
+      second = p.mem_use == 0 ? 1 : 0;
+      third = 1 - second;
+    } else {
+      const std::size_t own = p.mem_use != 0 && p.def == p.use[0] ? 0 : 1;
+      const std::size_t other = 1 - own;
+      if (p.mem_use == other) {
+        second = 2;
+        third = other;
+      } else {
+        id += kTo213;
+        second = other;
+        third = 2;
+      }
+    }
+    operands[n++] = uses[second];
+    operands[n++] = uses[third];
+  } else {
+    if (m.commutes && p.mem_use == 0) std::swap(uses[0], uses[1]);
+    for (std::size_t u = (m.form & x86_form::kTied) != 0 ? 1 : 0; u < count; ++u) operands[n++] = uses[u];
+    if ((m.form & x86_form::kMemory) != 0 && m.def.valid()) operands[n++] = memory(m.mem, m.def_width);
+  }
+  const bool has_immediate = (m.form & x86_form::kImmediate) != 0;
+  if (has_immediate) operands[n++] = imm(m.imm);
+  if (masked) {  // only now: the operands may have cost an instruction of their own
+    assembler_.setExtraReg(x86::KReg(p.use[count]));
+    if ((m.form & x86_form::kZeroing) != 0) assembler_.addInstOptions(asmjit::InstOptions::kX86_ZMask);
+  }
+  // A fourth register operand (vblendvps) is encoded as an immediate byte too.
+  const bool register_byte = id == Inst::kIdVblendvps || id == Inst::kIdVblendvpd;
+  emit(id, {operands.data(), n}, has_immediate || register_byte ? 1 : 0);
+}
+
+void X86Emitter::pseudo(const MInst& m, const Placed& p) {
+  switch (static_cast<X86Pseudo>(m.op)) {
+    case X86Pseudo::zero:
+      if (f_[m.def].reg_class == RegClass::mask)
+        assembler_.kxorw(x86::KReg(p.def), x86::k0, x86::k0);
+      else
+        zero(p.def);
+      return;
+    case X86Pseudo::mask_ones: assembler_.kxnorw(x86::KReg(p.def), x86::k0, x86::k0); return;
+    case X86Pseudo::count: {
+      const x86::Xmm def(p.def);
+      switch (static_cast<ir::Type>(m.imm)) {
+        case ir::Type::i32: assembler_.vmovd(def, x86::esi); return;
+        case ir::Type::i64: assembler_.vmovq(def, x86::rsi); return;
+        case ir::Type::f32:
+        case ir::Type::f64:
+          zero(p.def);
+          if (static_cast<ir::Type>(m.imm) == ir::Type::f32)
+            assembler_.vcvtsi2ss(def, def, x86::rsi);
+          else
+            assembler_.vcvtsi2sd(def, def, x86::rsi);
+          return;
+        case ir::Type::b32:
+        case ir::Type::b64: CHECK(false);
+      }
+      return;
+    }
+    case X86Pseudo::tail_mask:
+      // AVX-512: the limit register holds one bit per element that is left. AVX2: it points to the middle of the
+      // mask table (ones before, zeros after) and the count register holds minus the elements that are left.
+      if (target_.avx512) {
+        if (m.copy == 0) {
+          assembler_.kmovd(x86::KReg(p.def), x86::edi);
+        } else {
+          assembler_.mov(x86::r11d, x86::edi);
+          assembler_.shr(x86::r11d, m.copy * target_.lanes);
+          assembler_.kmovd(x86::KReg(p.def), x86::r11d);
+        }
+        return;
+      }
+      emit(Inst::kIdVmovups,
+           std::array<Operand, 2>{
+               register_operand(RegClass::vector, m.def_width, p.def),
+               x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(std::uint32_t{m.imm})),
+                        static_cast<std::int32_t>(m.copy * target_.lanes * m.imm), m.def_width)},
+           0);
+      return;
+  }
+  CHECK(false);
+}
+
+void X86Emitter::load(const Placed& p) {
+  if (p.reg_class == RegClass::mask) {
+    emit(Inst::kIdKmovw, std::array<Operand, 2>{x86::KReg(p.def), memory(p.mem, 2)}, 0);
+    return;
+  }
+  if (p.zero) return zero(p.def);
+  const Operand def = register_operand(RegClass::vector, p.width, p.def);
+  std::uint32_t id = Inst::kIdVmovups;
+  if (p.mem.broadcast)
+    id = p.mem.lane_bytes == 4 ? Inst::kIdVbroadcastss : p.width == 16 ? Inst::kIdVmovddup : Inst::kIdVbroadcastsd;
+  emit(id, std::array<Operand, 2>{def, memory(p.mem, p.width)}, 0);
+}
+
+/// Zeroes all of a register: the upper bits go with the lower ones.
+void X86Emitter::zero(std::uint8_t reg) {
+  const x86::Xmm def(reg);
+  emit(reg < 16 ? Inst::kIdVpxor : Inst::kIdVpxord, std::array<Operand, 3>{def, def, def}, 0);
+}
+
+void X86Emitter::store(const Placed& p) {
+  if (p.reg_class == RegClass::mask)
+    emit(Inst::kIdKmovw, std::array<Operand, 2>{memory(p.mem, 2), x86::KReg(p.use[0])}, 0);
+  else
+    emit(Inst::kIdVmovups,
+         std::array<Operand, 2>{memory(p.mem, p.width), register_operand(RegClass::vector, p.width, p.use[0])}, 0);
+}
+
+void X86Emitter::move(const Placed& p) {
+  emit(p.reg_class == RegClass::mask ? Inst::kIdKmovw : Inst::kIdVmovaps,
+       std::array<Operand, 2>{register_operand(p.reg_class, p.width, p.def),
+                              register_operand(p.reg_class, p.width, p.use[0])},
+       0);
+}
+
+void X86Emitter::load_globals() {
+  for (const VRegInfo& info : f_.vregs) {
+    if (!info.global || info.fixed == kNoReg || info.reg_class != RegClass::vector) continue;
+    if (!info.zero && info.home.place != Place::pool && info.home.place != Place::param) continue;
+    Placed placed;
+    placed.width = info.width;
+    placed.def = info.fixed;
+    placed.zero = info.zero;
+    placed.mem = info.home;
+    load(placed);
+  }
+}
+
+}  // namespace trident::codegen

@@ -1,0 +1,92 @@
+// Placed machine IR to bytes, through asmjit's Assembler.
+//
+// Addresses: arrays are [pointer + index * lane bytes + disp] with one shared element index; pointers that found no
+// register are loaded into a scratch register at each use. Constants are [rip + disp32]; asmjit writes the raw
+// displacement, and link() patches it once the pool's place is known, so there are no labels, links or relocations
+// for them.
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <span>
+
+#include "jit/codegen/x86_target.h"
+#include "jit/kir/kir.h"
+#include "runtime/base/result.h"
+
+namespace trident::codegen {
+
+/// General registers by purpose.
+namespace x86_gpr {
+inline constexpr std::uint8_t kIndex = 0;     // rax
+inline constexpr std::uint8_t kOutputs = 1;   // rcx: the table of output pointers
+inline constexpr std::uint8_t kInputs = 2;    // rdx
+inline constexpr std::uint8_t kStack = 4;     // rsp
+inline constexpr std::uint8_t kFrame = 5;     // rbp
+inline constexpr std::uint8_t kCount = 6;     // rsi: n
+inline constexpr std::uint8_t kLimit = 7;     // rdi: `self` is not read
+inline constexpr std::uint8_t kParams = 8;    // r8
+inline constexpr std::uint8_t kScratch = 11;  // r11
+/// The number that DWARF gives to a register of the encoding's number.
+inline constexpr std::uint8_t dwarf(std::uint8_t reg) {
+  constexpr std::uint8_t kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
+  return reg < 8 ? kNumbers[reg] : reg;
+}
+inline constexpr std::uint8_t kDwarfStack = dwarf(kStack);
+}  // namespace x86_gpr
+
+class X86Emitter {
+ public:
+  X86Emitter(const kir::Kernel& kernel, const X86Target& target, const Function& function);
+
+  asmjit::x86::Assembler& assembler() { return assembler_; }
+  [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(assembler_.offset()); }
+
+  /// Distributes general registers to array pointers; `uses_param_memory` keeps the parameters' table.
+  void assign_pointers(bool uses_param_memory, std::span<const std::uint8_t> live_inputs);
+  /// Callee-saved registers that assign_pointers took.
+  [[nodiscard]] std::span<const std::uint8_t> saved_registers() const { return {saved_.data(), saved_count_}; }
+  void load_pointers();
+  [[nodiscard]] std::uint8_t pointer_of(Place place, std::uint32_t index) const;
+
+  /// Constants and parameters that live in registers.
+  void load_globals();
+  void block(const Block& block, std::span<const Placed> placed);
+
+  /// The offset of a constant that link() resolves: [rip + pool + disp].
+  asmjit::x86::Mem pool_operand(std::int32_t disp) const;
+  /// To be called after each instruction with a pool_operand; `immediate_bytes` follow the displacement.
+  void note_pool_use(std::uint32_t immediate_bytes);
+  /// Patches the pool's place into the code. False if asmjit refused an instruction.
+  [[nodiscard]] bool link(std::byte* code, std::uint32_t pool_offset) const;
+
+ private:
+  void inst(const MInst& inst, const Placed& placed);
+  void pseudo(const MInst& inst, const Placed& placed);
+  void load(const Placed& placed);
+  void zero(std::uint8_t reg);
+  void store(const Placed& placed);
+  void move(const Placed& placed);
+  asmjit::x86::Mem memory(const MemRef& ref, std::uint8_t width);
+  asmjit::Operand register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg) const;
+  void emit(std::uint32_t id, std::span<const asmjit::Operand> operands, std::uint32_t immediate_bytes);
+
+  const kir::Kernel& kernel_;
+  const X86Target& target_;
+  const Function& f_;
+  asmjit::CodeHolder code_;
+  asmjit::x86::Assembler assembler_;
+  bool failed_ = false;
+  bool pool_use_ = false;  ///< the operands of the instruction at hand name the pool
+
+  struct PoolUse {
+    std::uint32_t field;  ///< offset of the disp32
+    std::uint32_t end;    ///< of the instruction
+  };
+  std::pmr::vector<PoolUse> pool_uses_;
+  std::pmr::vector<std::uint8_t> pointers_;  ///< inputs, then outputs
+  std::array<std::uint8_t, 5> saved_{};
+  std::size_t saved_count_ = 0;
+};
+
+}  // namespace trident::codegen

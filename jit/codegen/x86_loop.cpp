@@ -1,0 +1,276 @@
+// The frame of a kernel on x86-64:
+//
+//   endbr64; save registers; make a frame if values spill
+//   load array pointers; load constants that live in registers; invariants; starting values of reductions
+//   main loop    `vectors` vectors a step, while that many are left
+//   unit loop    `unit` vectors a step (1, or as many as make 16 elements when there are reductions)
+//   tail         what is left, under masks, once
+//   epilogue     reductions combined, scalar outputs
+//   undo the frame; vzeroupper; ret
+//   constant pool, 64-byte aligned
+//
+// All blocks are selected first, then the main loop decides which constants and invariants live in registers, then
+// each block is allocated around those.
+#include "jit/codegen/x86_loop.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "jit/codegen/allocator.h"
+#include "jit/codegen/unwind.h"
+#include "jit/codegen/x86_emit.h"
+#include "jit/codegen/x86_select.h"
+#include "runtime/base/check.h"
+#include "runtime/base/limits.h"
+
+namespace trident::codegen {
+
+namespace {
+
+namespace x86 = asmjit::x86;
+
+constexpr std::uint32_t kPartials = 16;  // of a reduction, see kir.h
+constexpr std::uint32_t kLoopAlign = 64;
+constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
+
+X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
+  X86Target target;
+  target.avx512 = isa == Isa::avx512;
+  target.vector_bytes = target.avx512 && variant.vector_bits != 256 ? 64 : 32;
+  std::uint32_t widest = 4;
+  bool reduces = false;
+  for (const kir::Inst& inst : kernel.insts) {
+    const bool reduction = kir::info(inst.op).signature == kir::Signature::Reduce;
+    reduces |= reduction;
+    if (inst.section == kir::Section::body || reduction) {
+      widest = std::max(widest, ir::bytes_of(inst.type));
+      if (inst.a.valid()) widest = std::max(widest, ir::bytes_of(kernel.type_of(inst.a)));
+    }
+  }
+  for (const kir::Output& output : kernel.outputs)
+    if (output.kind == kir::OutputKind::array) widest = std::max(widest, ir::bytes_of(kernel.type_of(output.value)));
+  target.lanes = target.vector_bytes / widest;
+  target.unit = reduces ? kPartials / target.lanes : 1;
+  return target;
+}
+
+/// One block on its way: selected, then placed.
+struct Stage {
+  explicit Stage(std::pmr::memory_resource* arena) : block(arena), placed(arena) {}
+  Block block;
+  std::pmr::vector<Placed> placed;
+};
+
+class KernelEmitter {
+ public:
+  KernelEmitter(const kir::Kernel& kernel, Isa isa, const Variant& variant, std::pmr::memory_resource* arena)
+      : kernel_(kernel),
+        variant_(variant),
+        target_(make_target(kernel, isa, variant)),
+        function_(arena),
+        pool_(arena),
+        selector_(kernel, target_, {.fold_loads = variant.schedule}, function_, pool_),
+        emitter_(kernel, target_, function_),
+        prologue_(arena),
+        main_(arena),
+        unit_(arena),
+        tail_(arena),
+        epilogue_(arena) {
+    vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
+    vectors_ = (vectors_ + target_.unit - 1) / target_.unit * target_.unit;
+  }
+
+  Result<MachineCode> run() {
+    select();
+    allocate();
+    emit();
+    return finish();
+  }
+
+ private:
+  void select() {
+    if (selector_.has_loop()) {
+      main_.block = selector_.select_body(vectors_, false);
+      if (vectors_ > target_.unit) unit_.block = selector_.select_body(target_.unit, false);
+      tail_.block = selector_.select_body(target_.unit, true);
+    }
+    epilogue_.block = selector_.select_epilogue();
+    prologue_.block = selector_.select_invariants();
+  }
+
+  void allocate() {
+    const RegSet all = {target_.avx512 ? 0xFFFF'FFFFu : 0xFFFFu, target_.avx512 ? 0xFEu : 0u};
+    const RegSet locals = assign_globals(function_, main_.block, all);
+    const auto place = [&](Stage& stage) {
+      stage.placed.reserve(stage.block.insts.size() + stage.block.insts.size() / 4);
+      return codegen::allocate(function_, stage.block, locals, stage.placed);
+    };
+    code_.spills = place(main_).spills;
+    place(prologue_);
+    place(unit_);
+    place(tail_);
+    place(epilogue_);
+    code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
+  }
+
+  [[nodiscard]] bool uses_param_memory() const {
+    for (const Stage* stage : {&main_, &unit_, &tail_, &epilogue_, &prologue_})
+      for (const Placed& placed : stage->placed)
+        if (placed.mem.place == Place::param) return true;
+    return false;
+  }
+
+  void emit() {
+    std::pmr::vector<std::uint8_t> live_inputs(kernel_.inputs.size(), 0, function_.arena);
+    for (const Stage* stage : {&main_, &tail_}) {
+      for (const MInst& inst : stage->block.insts) {
+        if (inst.mem.place == Place::input) live_inputs[inst.mem.index] = 1;
+        for (std::size_t u = 0; u < inst.uses; ++u)
+          if (function_[inst.use[u]].memory_only) live_inputs[function_[inst.use[u]].home.index] = 1;
+      }
+    }
+    emitter_.assign_pointers(uses_param_memory(), live_inputs);
+    enter();
+    emitter_.load_globals();  // before the pointers, which may take the register of the parameters' table
+    emitter_.load_pointers();
+    emitter_.block(prologue_.block, prologue_.placed);
+    if (selector_.has_loop()) loops();
+    emitter_.block(epilogue_.block, epilogue_.placed);
+    leave();
+  }
+
+  void enter() {
+    x86::Assembler& a = emitter_.assembler();
+    a.emit(x86::Inst::kIdEndbr64);
+    std::uint32_t below = 8;
+    const auto push = [&](std::uint8_t reg) {
+      a.push(x86::gpq(reg));
+      below += 8;
+      unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, below);
+      unwind_.saved(emitter_.offset(), x86_gpr::dwarf(reg), below);
+    };
+    if (code_.frame_bytes != 0) {
+      push(x86_gpr::kFrame);
+      a.mov(x86::rbp, x86::rsp);
+      unwind_.def_cfa(emitter_.offset(), x86_gpr::dwarf(x86_gpr::kFrame), below);
+    }
+    for (const std::uint8_t reg : emitter_.saved_registers()) {
+      a.push(x86::gpq(reg));
+      below += 8;
+      if (code_.frame_bytes == 0) unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, below);
+      unwind_.saved(emitter_.offset(), x86_gpr::dwarf(reg), below);
+    }
+    if (code_.frame_bytes != 0) {
+      a.sub(x86::rsp, code_.frame_bytes);
+      a.and_(x86::rsp, -64);
+    }
+  }
+
+  void leave() {
+    x86::Assembler& a = emitter_.assembler();
+    const auto saved = emitter_.saved_registers();
+    std::uint32_t below = static_cast<std::uint32_t>(8 * saved.size()) + (code_.frame_bytes != 0 ? 16 : 8);
+    if (code_.frame_bytes != 0) a.lea(x86::rsp, x86::ptr(x86::rbp, -static_cast<std::int32_t>(8 * saved.size())));
+    for (std::size_t i = saved.size(); i-- > 0;) {
+      a.pop(x86::gpq(saved[i]));
+      below -= 8;
+      unwind_.restored(emitter_.offset(), x86_gpr::dwarf(saved[i]));
+      if (code_.frame_bytes == 0) unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, below);
+    }
+    if (code_.frame_bytes != 0) {
+      a.pop(x86::rbp);
+      unwind_.restored(emitter_.offset(), x86_gpr::dwarf(x86_gpr::kFrame));
+      unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8);
+    }
+    a.vzeroupper();
+    a.ret();
+  }
+
+  /// `stage` while `step` elements are left, from the index on.
+  void loop(const Stage& stage, std::uint32_t step, bool first) {
+    x86::Assembler& a = emitter_.assembler();
+    const asmjit::Label top = a.newLabel(), out = a.newLabel();
+    a.mov(x86::rdi, x86::rsi);
+    a.sub(x86::rdi, step);
+    if (first)
+      a.jb(out);
+    else {
+      a.cmp(x86::rax, x86::rdi);
+      a.jg(out);
+    }
+    if (variant_.schedule) a.align(asmjit::AlignMode::kCode, kLoopAlign);
+    a.bind(top);
+    emitter_.block(stage.block, stage.placed);
+    a.add(x86::rax, step);
+    a.cmp(x86::rax, x86::rdi);
+    a.jle(top);
+    a.bind(out);
+  }
+
+  void loops() {
+    x86::Assembler& a = emitter_.assembler();
+    a.xor_(x86::eax, x86::eax);
+    const std::uint32_t step = vectors_ * target_.lanes, unit = target_.unit * target_.lanes;
+    loop(main_, step, true);
+    code_.loop_insts = static_cast<std::uint32_t>(main_.placed.size()) + 3;
+    if (vectors_ > target_.unit) loop(unit_, unit, false);
+    const asmjit::Label done = a.newLabel();
+    a.sub(x86::rsi, x86::rax);  // elements left, fewer than a unit
+    a.jz(done);
+    if (target_.avx512) {
+      a.mov(x86::edi, -1);
+      a.bzhi(x86::edi, x86::edi, x86::esi);
+    } else {
+      a.lea(x86::rdi, emitter_.pool_operand(mask_table()));
+      emitter_.note_pool_use(0);
+      a.neg(x86::rsi);
+    }
+    emitter_.block(tail_.block, tail_.placed);
+    a.bind(done);
+  }
+
+  /// The middle of a table of ones followed by zeros: unit * lanes 8-byte lanes of each.
+  std::int32_t mask_table() {
+    const std::uint32_t half = target_.unit * target_.lanes * 8;
+    std::array<std::uint8_t, 2 * kPartials * 8> table{};
+    std::fill_n(table.begin(), half, std::uint8_t{0xFF});
+    return pool_.add_bytes(table.data(), 2 * half, 32) + static_cast<std::int32_t>(half);
+  }
+
+  Result<MachineCode> finish() {
+    code_.code_size = emitter_.offset();
+    code_.pool_offset = (code_.code_size + 63) / 64 * 64;
+    const std::size_t size = code_.pool_offset + pool_.bytes.size();
+    if (size > limits::kImageBytesMax) return make_error(ErrorCode::kLimitExceeded, "%zu bytes of machine code", size);
+    code_.bytes.resize(size, std::byte{0xCC});
+    std::memcpy(code_.bytes.data(), emitter_.assembler().bufferData(), code_.code_size);
+    std::memcpy(code_.bytes.data() + code_.pool_offset, pool_.bytes.data(), pool_.bytes.size());
+    CHECK(emitter_.link(code_.bytes.data(), code_.pool_offset));
+    code_.eh_frame_distance = static_cast<std::uint32_t>((size + 7) / 8 * 8);
+    code_.eh_frame = unwind_.finish(code_.code_size, code_.eh_frame_distance);
+    return std::move(code_);
+  }
+
+  const kir::Kernel& kernel_;
+  const Variant& variant_;
+  X86Target target_;
+  Function function_;
+  X86Pool pool_;
+  X86Selector selector_;
+  X86Emitter emitter_;
+  UnwindWriter unwind_{UnwindHost{}};
+  Stage prologue_, main_, unit_, tail_, epilogue_;
+  std::uint32_t vectors_ = 1;
+  MachineCode code_;
+};
+
+}  // namespace
+
+Result<MachineCode> emit_x86(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
+  std::array<std::byte, kArenaBytes> buffer;
+  std::pmr::monotonic_buffer_resource arena(buffer.data(), buffer.size());
+  return KernelEmitter(kernel, isa, variant, &arena).run();
+}
+
+}  // namespace trident::codegen

@@ -1,0 +1,492 @@
+#include "jit/codegen/x86_select.h"
+
+#include <asmjit/x86.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/check.h"
+
+namespace trident::codegen {
+
+namespace Inst = asmjit::x86::Inst;
+using kir::Op;
+using kir::Section;
+
+namespace {
+
+constexpr std::uint8_t kNeeded = 1, kReadByBody = 2;
+
+bool is_reduction(const kir::Inst& inst) {
+  return kir::info(inst.op).signature == kir::Signature::Reduce;
+}
+
+std::uint64_t neutral_bits(Op op, ir::Type type) {
+  const bool least = op == Op::MaxOf;
+  switch (type) {
+    case ir::Type::f32: return least ? 0xFF80'0000u : 0x7F80'0000u;
+    case ir::Type::f64: return least ? 0xFFF0'0000'0000'0000u : 0x7FF0'0000'0000'0000u;
+    case ir::Type::i32: return least ? 0x8000'0000u : 0x7FFF'FFFFu;
+    case ir::Type::i64: return least ? 0x8000'0000'0000'0000u : 0x7FFF'FFFF'FFFF'FFFFu;
+    case ir::Type::b32:
+    case ir::Type::b64: break;
+  }
+  CHECK(false);
+}
+
+}  // namespace
+
+std::int32_t X86Pool::add_bytes(const std::uint8_t* data, std::uint32_t size, std::uint32_t align) {
+  for (std::size_t at = 0; at + size <= bytes.size() && at < 4096; at += align)
+    if (std::memcmp(&bytes[at], data, size) == 0) return static_cast<std::int32_t>(at);
+  bytes.resize((bytes.size() + align - 1) / align * align);
+  bytes.insert(bytes.end(), data, data + size);
+  return static_cast<std::int32_t>(bytes.size() - size);
+}
+
+std::int32_t X86Pool::add_repeated(std::uint64_t bits, std::uint32_t lane_bytes, std::uint32_t count) {
+  std::array<std::uint8_t, 64> buffer;
+  for (std::uint32_t i = 0; i < count; ++i) std::memcpy(&buffer[i * lane_bytes], &bits, lane_bytes);
+  return add_bytes(buffer.data(), count * lane_bytes, count * lane_bytes);
+}
+
+X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
+                         X86Pool& pool)
+    : kernel_(kernel),
+      target_(target),
+      options_(options),
+      f_(function),
+      pool_(pool),
+      body_uses_(kernel.insts.size(), 0, function.arena),
+      live_(kernel.insts.size(), 0, function.arena),
+      globals_(kernel.insts.size(), VReg{}, function.arena),
+      values_(kernel.insts.size(), VReg{}, function.arena),
+      settlers_(kernel.insts.size(), 0, function.arena),
+      next_settler_(function.arena),
+      reductions_(function.arena),
+      partials_(function.arena),
+      own_constants_(function.arena),
+      pending_(function.arena) {
+  analyse();
+}
+
+void X86Selector::analyse() {
+  for (const kir::Output& output : kernel_.outputs) live_[output.value.index] |= kNeeded;
+  const auto read = [&](kir::Value operand, bool by_body) {
+    if (!operand.valid()) return;
+    live_[operand.index] |= by_body ? kNeeded | kReadByBody : kNeeded;
+    if (by_body && body_uses_[operand.index] < 0xFFFF) ++body_uses_[operand.index];
+  };
+  for (std::size_t i = kernel_.insts.size(); i-- > 0;) {
+    const kir::Inst& inst = kernel_.insts[i];
+    if ((live_[i] & kNeeded) == 0) continue;
+    const bool by_body = inst.section == Section::body || is_reduction(inst);
+    read(inst.a, by_body);
+    read(inst.b, by_body);
+    read(inst.c, by_body);
+    if (inst.op == Op::Input) ++body_inputs_;
+  }
+  next_settler_.assign(kernel_.outputs.size(), 0);
+  const auto add_settler = [&](kir::Value v, std::size_t number) {
+    next_settler_[number] = settlers_[v.index];
+    settlers_[v.index] = static_cast<std::uint16_t>(number + 1);
+    has_loop_ = true;
+  };
+  for (std::size_t o = kernel_.outputs.size(); o-- > 0;) {
+    if (kernel_.outputs[o].kind != kir::OutputKind::array) continue;
+    read(kernel_.outputs[o].value, true);
+    add_settler(kernel_.outputs[o].value, o);
+  }
+  for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
+    if ((live_[i] & kNeeded) == 0 || !is_reduction(kernel_.insts[i])) continue;
+    reductions_.push_back({kir::Value(i), static_cast<std::uint32_t>(partials_.size())});
+    const ir::Type type = kernel_.insts[i].type;
+    for (std::uint32_t p = 0; p < target_.unit; ++p)
+      partials_.push_back(f_.add({.global = true,
+                                  .width = target_.width_of(ir::bytes_of(type)),
+                                  .lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(type))}));
+    next_settler_.push_back(0);
+    add_settler(kernel_.insts[i].a, next_settler_.size() - 1);
+  }
+}
+
+// --- building instructions -------------------------------------------------------------------------------------------
+
+std::uint8_t X86Selector::width_of(ir::Type type) const {
+  return context_ == Context::body ? target_.width_of(ir::bytes_of(type)) : std::uint8_t{16};
+}
+
+void X86Selector::set_type(ir::Type type) {
+  lane_ = static_cast<std::uint8_t>(ir::bytes_of(type));
+  width_ = width_of(type);
+}
+
+VReg X86Selector::new_local(RegClass reg_class, std::uint8_t width, std::uint8_t lane_bytes) {
+  return f_.add({.reg_class = reg_class, .width = width, .lane_bytes = lane_bytes});
+}
+
+MInst& X86Selector::push(std::uint32_t id, std::initializer_list<VReg> uses) {
+  MInst& inst = block_->insts.emplace_back();
+  inst.op = static_cast<std::uint16_t>(id);
+  inst.copy = static_cast<std::uint8_t>(copy_);
+  inst.def_width = inst.use_width = width_;
+  for (const VReg use : uses) inst.use[inst.uses++] = use;
+  inst.def = new_local(RegClass::vector, width_, lane_);
+  return inst;
+}
+
+MInst& X86Selector::push_mask(std::uint32_t id, std::initializer_list<VReg> uses) {
+  MInst& inst = push(id, uses);
+  f_[inst.def].reg_class = RegClass::mask;
+  f_[inst.def].width = 8;
+  return inst;
+}
+
+VReg X86Selector::emit(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t latency, std::uint8_t folds) {
+  MInst& inst = push(id, uses);
+  inst.latency = latency;
+  inst.folds = folds;
+  return inst.def;
+}
+
+VReg X86Selector::emit_imm(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t imm, std::uint8_t latency) {
+  MInst& inst = push(id, uses);
+  inst.latency = latency;
+  inst.form = x86_form::kImmediate;
+  inst.imm = imm;
+  return inst.def;
+}
+
+VReg X86Selector::constant(std::uint64_t bits) {
+  if (lane_ == 4) bits &= 0xFFFF'FFFFu;
+  for (const ConstantKey& key : own_constants_)
+    if (key.bits == bits && key.lane_bytes == lane_) return key.vreg;
+  const VReg v = constant_of(bits, lane_);
+  own_constants_.push_back({bits, lane_, v});
+  return v;
+}
+
+VReg X86Selector::constant_of(std::uint64_t bits, std::uint8_t lane_bytes) {
+  VRegInfo info{.global = true, .width = target_.width_of(lane_bytes), .lane_bytes = lane_bytes};
+  info.zero = bits == 0;
+  if (!info.zero) {
+    const std::uint32_t count = target_.avx512 ? 1 : info.width / lane_bytes;
+    info.home = {.place = Place::pool,
+                 .lane_bytes = lane_bytes,
+                 .broadcast = target_.avx512,
+                 .disp = pool_.add_repeated(bits, lane_bytes, count)};
+  }
+  return f_.add(info);
+}
+
+// --- values ----------------------------------------------------------------------------------------------------------
+
+VReg X86Selector::reg(kir::Value v) {
+  const kir::Inst& inst = kernel_.at(v);
+  if (inst.op == Op::Constant) {
+    if (is_mask(inst.type)) return mask_constant(inst.imm != 0, inst.type);
+    VReg& global = globals_[v.index];
+    if (!global.valid()) global = constant_of(inst.imm, static_cast<std::uint8_t>(ir::bytes_of(inst.type)));
+    return global;
+  }
+  if (inst.section == Section::invariant && (context_ != Context::invariant || inst.op == Op::Param))
+    return published(v);
+  if (inst.op == Op::Input) return input(v, false);
+  return values_[v.index];
+}
+
+VReg X86Selector::foldable(kir::Value v) {
+  if (kernel_.at(v).op != Op::Input) return reg(v);
+  const bool fold = options_.fold_loads && !masked_ && body_uses_[v.index] == 1;
+  return input(v, fold);
+}
+
+VReg X86Selector::input(kir::Value v, bool memory_only) {
+  VReg& value = values_[v.index];
+  if (value.valid()) return value;
+  const kir::Inst& inst = kernel_.at(v);
+  const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(inst.type));
+  const MemRef home{.place = Place::input,
+                    .lane_bytes = lane_bytes,
+                    .index = static_cast<std::uint16_t>(inst.imm),
+                    .disp = static_cast<std::int32_t>(copy_ * target_.lanes * lane_bytes)};
+  --inputs_left_;
+  if (memory_only)
+    return value = f_.add({.memory_only = true, .width = width_of(inst.type), .lane_bytes = lane_bytes, .home = home});
+  const std::uint8_t width = width_, lane = lane_;
+  set_type(inst.type);
+  MInst load;
+  if (!masked_) {
+    load = push(pick(Inst::kIdVmovups, Inst::kIdVmovupd), {});
+    f_[load.def].home = home;
+  } else {
+    const VReg mask = tail_mask(lane_);
+    load =
+        push(target_.avx512 ? pick(Inst::kIdVmovups, Inst::kIdVmovupd) : pick(Inst::kIdVmaskmovps, Inst::kIdVmaskmovpd),
+             {mask});
+    if (target_.avx512) load.form = x86_form::kMasked | x86_form::kZeroing;
+  }
+  load.form |= x86_form::kMemory;
+  load.mem = home;
+  load.latency = 7;
+  load.unit = Unit::load;
+  block_->insts.back() = load;
+  width_ = width, lane_ = lane;
+  return value = load.def;
+}
+
+VReg X86Selector::published(kir::Value v) {
+  VReg& global = globals_[v.index];
+  if (global.valid()) return global;
+  const kir::Inst& inst = kernel_.at(v);
+  const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(inst.type));
+  VRegInfo info{.global = true, .width = target_.width_of(lane_bytes), .lane_bytes = lane_bytes};
+  if (is_mask(inst.type) && target_.avx512) info.reg_class = RegClass::mask, info.width = 8;
+  if (inst.op == Op::Param) {
+    info.home = {.place = Place::param,
+                 .lane_bytes = lane_bytes,
+                 .broadcast = true,
+                 .index = static_cast<std::uint16_t>(inst.imm)};
+    info.foldable = target_.avx512;
+  }
+  return global = f_.add(info);
+}
+
+void X86Selector::publish(kir::Value v, VReg local) {
+  const VReg global = globals_[v.index];
+  lane_ = f_[global].lane_bytes;
+  const std::uint8_t full = f_[global].reg_class == RegClass::mask ? target_.width_of(lane_) : f_[global].width;
+  if (f_[global].reg_class == RegClass::mask) {
+    width_ = 16;
+    local = emit(pick(Inst::kIdVpmovm2d, Inst::kIdVpmovm2q), {local}, 3);
+  }
+  MInst& broadcast =
+      push(full == 16 && lane_ == 8 ? Inst::kIdVmovddup : pick(Inst::kIdVbroadcastss, Inst::kIdVbroadcastsd), {local});
+  broadcast.use_width = 16;
+  broadcast.def_width = full;
+  if (f_[global].reg_class != RegClass::mask) {
+    broadcast.def = global;
+    return;
+  }
+  const VReg wide = broadcast.def;
+  f_[wide].width = full;
+  width_ = full;
+  push_mask(pick(Inst::kIdVpmovd2m, Inst::kIdVpmovq2m), {wide}).def = global;
+}
+
+VReg X86Selector::tail_mask(std::uint32_t lane_bytes) {
+  VReg& mask = tail_masks_[target_.avx512 ? 0 : lane_bytes / 8];
+  if (mask.valid()) return mask;
+  const auto id = static_cast<std::uint32_t>(X86Pseudo::tail_mask);
+  MInst& inst = target_.avx512 ? push_mask(id, {}) : push(id, {});
+  if (!target_.avx512) {
+    inst.def_width = f_[inst.def].width = target_.width_of(lane_bytes);
+    f_[inst.def].lane_bytes = static_cast<std::uint8_t>(lane_bytes);
+  }
+  inst.form = x86_form::kPseudo;
+  inst.imm = static_cast<std::uint8_t>(lane_bytes);
+  return mask = inst.def;
+}
+
+void X86Selector::store_output(std::uint32_t output, VReg value, bool one_lane) {
+  const ir::Type type = kernel_.type_of(kernel_.outputs[output].value);
+  set_type(type);
+  MInst inst;
+  if (one_lane) {
+    inst = push(pick(Inst::kIdVmovss, Inst::kIdVmovsd), {value});
+  } else if (!masked_) {
+    inst = push(pick(Inst::kIdVmovups, Inst::kIdVmovupd), {value});
+  } else if (target_.avx512) {
+    const VReg mask = tail_mask(lane_);
+    inst = push(pick(Inst::kIdVmovups, Inst::kIdVmovupd), {value, mask});
+    inst.form = x86_form::kMasked;
+  } else {
+    const VReg mask = tail_mask(lane_);
+    inst = push(pick(Inst::kIdVmaskmovps, Inst::kIdVmaskmovpd), {mask, value});
+  }
+  inst.form |= x86_form::kMemory;
+  inst.def = {};
+  inst.unit = Unit::store;
+  inst.mem = {.place = Place::output,
+              .lane_bytes = lane_,
+              .index = static_cast<std::uint16_t>(output),
+              .disp = static_cast<std::int32_t>(copy_ * target_.lanes * lane_)};
+  f_.vregs.pop_back();  // the result that push made room for
+  block_->insts.back() = inst;
+}
+
+/// Stores and accumulates a value that has just been computed.
+void X86Selector::settle(kir::Value v) {
+  for (std::uint32_t s = settlers_[v.index]; s != 0; s = next_settler_[s - 1]) {
+    if (s > kernel_.outputs.size()) {
+      accumulate(reductions_[s - 1 - kernel_.outputs.size()]);
+      continue;
+    }
+    const VReg value = reg(v);  // an input that is copied to an output is loaded here
+    if (inputs_left_ == 0)
+      store_output(s - 1, value, false);
+    else
+      pending_.push_back(s - 1);
+  }
+  if (inputs_left_ != 0) return;
+  for (const std::uint32_t output : pending_) store_output(output, reg(kernel_.outputs[output].value), false);
+  pending_.clear();
+}
+
+// --- sections --------------------------------------------------------------------------------------------------------
+
+void X86Selector::select(kir::Value v) {
+  const kir::Inst& inst = kernel_.at(v);
+  set_type(inst.type);
+  VReg& value = values_[v.index];
+  if (select_row(v, inst)) return;
+  if (is_mask(inst.type)) {
+    const bool compares = kir::info(inst.op).signature == kir::Signature::Compare;
+    value = compares ? select_compare(inst) : inst.op == Op::Convert ? convert_mask(inst) : select_mask_logic(inst);
+    return;
+  }
+  value = select_arith(v, inst);
+}
+
+Block X86Selector::select_body(std::uint32_t copies, bool masked) {
+  Block block(f_.arena);
+  block_ = &block;
+  context_ = Context::body;
+  masked_ = masked;
+  block.insts.reserve(copies * (kernel_.insts.size() + kernel_.outputs.size() + 8));
+  for (copy_ = 0; copy_ < copies; ++copy_) {
+    std::fill(values_.begin(), values_.end(), VReg{});
+    tail_masks_ = {};
+    inputs_left_ = body_inputs_;
+    for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
+      if (kernel_.insts[i].section != Section::body || (live_[i] & kNeeded) == 0) continue;
+      if (kernel_.insts[i].op != Op::Input) select(kir::Value(i));
+      if (settlers_[i] != 0) settle(kir::Value(i));
+    }
+    for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i)
+      if (kernel_.insts[i].section != Section::body && settlers_[i] != 0) settle(kir::Value(i));
+    CHECK(pending_.empty());
+  }
+  copy_ = 0;
+  masked_ = false;
+  return block;
+}
+
+Block X86Selector::select_invariants() {
+  Block block(f_.arena);
+  block_ = &block;
+  context_ = Context::invariant;
+  std::fill(values_.begin(), values_.end(), VReg{});
+  for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
+    const kir::Inst& inst = kernel_.insts[i];
+    if (inst.section != Section::invariant || (live_[i] & kNeeded) == 0) continue;
+    if (inst.op == Op::Constant || inst.op == Op::Param) continue;
+    select(kir::Value(i));
+    if (globals_[i].valid()) publish(kir::Value(i), values_[i]);
+  }
+  start_reductions();
+  return block;
+}
+
+void X86Selector::start_reductions() {
+  for (const Reduction& reduction : reductions_) {
+    const kir::Inst& inst = kernel_.at(reduction.value);
+    lane_ = static_cast<std::uint8_t>(ir::bytes_of(inst.type));
+    for (std::uint32_t p = 0; p < target_.unit; ++p) {
+      const VReg partial = partials_[reduction.first_partial + p];
+      width_ = f_[partial].width;
+      if (inst.op == Op::Sum) {
+        MInst& zero = push(static_cast<std::uint32_t>(X86Pseudo::zero), {});
+        zero.form = x86_form::kPseudo;
+        zero.def = partial;
+        continue;
+      }
+      MInst& broadcast =
+          push(pick(Inst::kIdVbroadcastss, Inst::kIdVbroadcastsd), {constant(neutral_bits(inst.op, inst.type))});
+      broadcast.use_width = 16;
+      broadcast.def = partial;
+    }
+  }
+}
+
+VReg X86Selector::reduce_step(Op reduction, ir::Type type, VReg a, VReg b) {
+  const Op op = reduction == Op::Sum ? Op::Add : reduction == Op::MinOf ? Op::Min : Op::Max;
+  if (type == ir::Type::i64 && op != Op::Add && !target_.avx512) return min_max_i64(op == Op::Max, a, b);
+  constexpr std::array<std::array<std::uint32_t, 4>, 3> kIds = {{
+      {Inst::kIdVaddps, Inst::kIdVaddpd, Inst::kIdVpaddd, Inst::kIdVpaddq},
+      {Inst::kIdVminps, Inst::kIdVminpd, Inst::kIdVpminsd, Inst::kIdVpminsq},
+      {Inst::kIdVmaxps, Inst::kIdVmaxpd, Inst::kIdVpmaxsd, Inst::kIdVpmaxsq},
+  }};
+  const std::size_t row = op == Op::Add ? 0 : op == Op::Min ? 1 : 2;
+  return emit(kIds[row][static_cast<std::size_t>(type)], {a, b}, is_float(type) ? 4 : 1, 2);
+}
+
+void X86Selector::accumulate(const Reduction& reduction) {
+  const kir::Inst& inst = kernel_.at(reduction.value);
+  set_type(inst.type);
+  const VReg partial = partials_[reduction.first_partial + copy_ % target_.unit];
+  const VReg value = foldable(inst.a);
+  const VReg sum = reduce_step(inst.op, inst.type, partial, value);
+  if (!masked_) {
+    block_->insts.back().def = partial;
+    return;
+  }
+  if (target_.avx512) {
+    const MInst step = block_->insts.back();
+    block_->insts.pop_back();
+    const VReg mask = tail_mask(lane_);
+    MInst& merged = block_->insts.emplace_back(step);
+    merged.use[merged.uses++] = mask;
+    merged.form |= x86_form::kMasked;
+    merged.ties = 1;
+    merged.folds = 0;
+    merged.def = partial;
+    return;
+  }
+  const VReg mask = tail_mask(lane_);
+  MInst& merged = push(pick(Inst::kIdVblendvps, Inst::kIdVblendvpd), {partial, sum, mask});
+  merged.def = partial;
+}
+
+/// The pairwise tree of kir.h: partial j takes partial j + s for s = 8, 4, 2, 1.
+VReg X86Selector::combine(const Reduction& reduction) {
+  const kir::Inst& inst = kernel_.at(reduction.value);
+  const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(inst.type));
+  lane_ = lane_bytes;
+  width_ = target_.width_of(lane_bytes);
+  std::array<VReg, 16> partial;
+  std::copy_n(&partials_[reduction.first_partial], target_.unit, partial.begin());
+  for (std::uint32_t s = target_.unit / 2; s != 0; s /= 2)
+    for (std::uint32_t j = 0; j < s; ++j) partial[j] = reduce_step(inst.op, inst.type, partial[j], partial[j + s]);
+  for (std::uint32_t bytes = target_.lanes * lane_bytes / 2; bytes >= lane_bytes; bytes /= 2) {
+    VReg upper;
+    if (bytes >= 16) {
+      upper = emit_imm(bytes == 32      ? Inst::kIdVextractf64x4
+                       : target_.avx512 ? Inst::kIdVextractf32x4
+                                        : Inst::kIdVextractf128,
+                       {partial[0]}, 1, 3);
+      block_->insts.back().def_width = f_[upper].width = width_ = static_cast<std::uint8_t>(bytes);
+    } else {
+      upper = emit_imm(Inst::kIdVpshufd, {partial[0]}, bytes == 8 ? 0xEE : 0x55, 1);
+    }
+    partial[0] = reduce_step(inst.op, inst.type, partial[0], upper);
+  }
+  return partial[0];
+}
+
+Block X86Selector::select_epilogue() {
+  Block block(f_.arena);
+  block_ = &block;
+  context_ = Context::epilogue;
+  std::fill(values_.begin(), values_.end(), VReg{});
+  for (const Reduction& reduction : reductions_) values_[reduction.value.index] = combine(reduction);
+  for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
+    const kir::Inst& inst = kernel_.insts[i];
+    if (inst.section == Section::epilogue && (live_[i] & kNeeded) != 0 && !is_reduction(inst)) select(kir::Value(i));
+  }
+  for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o)
+    if (kernel_.outputs[o].kind == kir::OutputKind::scalar) store_output(o, reg(kernel_.outputs[o].value), true);
+  return block;
+}
+
+}  // namespace trident::codegen

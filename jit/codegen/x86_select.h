@@ -1,0 +1,146 @@
+// Instruction selection for x86-64: kir sections become blocks of machine IR.
+//
+// The body is selected once per interleaved vector ("copy"), the invariant and the epilogue section once, in 128-bit
+// registers of which only lane 0 counts; what the body needs of the invariants is broadcast ("published"). Values of
+// 4-byte lanes beside 8-byte lanes live in registers of half the width, so all vectors have the same lane count.
+// Masks are opmask registers with AVX-512 and full vectors of ones and zeros with AVX2.
+//
+// The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction, and
+// division; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects; x86_convert.cpp conversions, scalef, lookup.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+
+#include "jit/codegen/x86_target.h"
+#include "jit/kir/kir.h"
+
+namespace trident::codegen {
+
+class X86Selector {
+ public:
+  struct Options {
+    bool fold_loads = true;  ///< array elements that are used once become memory operands
+    bool newton_division = false;
+  };
+  X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
+              X86Pool& pool);
+
+  /// The invariants that the body or the epilogue reads, and the starting values of reductions.
+  Block select_invariants();
+  /// `copies` vectors of the body, one after the other in source order; with masks for the tail when `masked`.
+  Block select_body(std::uint32_t copies, bool masked);
+  /// Combines partial results, computes the epilogue, stores scalar outputs.
+  Block select_epilogue();
+
+  [[nodiscard]] bool has_loop() const { return has_loop_; }
+
+ private:
+  enum class Context : std::uint8_t { invariant, body, epilogue };
+  struct Reduction {
+    kir::Value value;                 ///< the reducing instruction
+    std::uint32_t first_partial = 0;  ///< in partials_
+  };
+  struct ConstantKey {
+    std::uint64_t bits;
+    std::uint8_t lane_bytes;
+    VReg vreg;
+  };
+
+  // x86_select.cpp
+  void analyse();
+  void mark_live(std::span<std::uint8_t> live) const;
+  void select(kir::Value v);
+  VReg reg(kir::Value v);
+  /// As `reg`, or an array element left in memory for the one instruction that reads it.
+  VReg foldable(kir::Value v);
+  VReg input(kir::Value v, bool memory_only);
+  VReg published(kir::Value v);
+  void publish(kir::Value v, VReg local);
+  void settle(kir::Value v);
+  void store_output(std::uint32_t output, VReg value, bool one_lane);
+  void start_reductions();
+  void accumulate(const Reduction& reduction);
+  VReg combine(const Reduction& reduction);
+  VReg reduce_step(kir::Op reduction, ir::Type type, VReg a, VReg b);
+  VReg tail_mask(std::uint32_t lane_bytes);
+
+  // Building instructions. Widths and lane bytes are those of the op being selected (set_type).
+  void set_type(ir::Type type);
+  std::uint8_t width_of(ir::Type type) const;
+  VReg new_local(RegClass reg_class, std::uint8_t width, std::uint8_t lane_bytes);
+  MInst& push(std::uint32_t id, std::initializer_list<VReg> uses);
+  MInst& push_mask(std::uint32_t id, std::initializer_list<VReg> uses);
+  VReg emit(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t latency = 1, std::uint8_t folds = 0);
+  VReg emit_imm(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t imm, std::uint8_t latency = 1);
+  VReg constant(std::uint64_t bits);  ///< in lanes of the current type
+  VReg constant_of(std::uint64_t bits, std::uint8_t lane_bytes);
+  /// Picks the id for the current lane width.
+  [[nodiscard]] std::uint32_t pick(std::uint32_t id32, std::uint32_t id64) const { return lane_ == 4 ? id32 : id64; }
+
+  // x86_arith.cpp
+  bool select_row(kir::Value v, const kir::Inst& inst);
+  VReg select_arith(kir::Value v, const kir::Inst& inst);
+  VReg logic(kir::Op op, VReg a, VReg b);
+  VReg fused(std::uint32_t id132, VReg a, VReg b, VReg c);
+
+  // x86_int.cpp
+  VReg select_int(const kir::Inst& inst);
+  VReg shift(const kir::Inst& inst);
+  VReg mul_i64(VReg a, VReg b);
+  VReg min_max_i64(bool max, VReg a, VReg b);
+  VReg sign_i64(VReg a);  ///< all ones where negative
+  VReg neg_int(VReg a);
+
+  // x86_mask.cpp
+  VReg select_compare(const kir::Inst& inst);
+  VReg compare_vector(kir::Op op, ir::Type type, VReg a, VReg b);
+  VReg select_mask_logic(const kir::Inst& inst);
+  VReg select_select(const kir::Inst& inst);
+  VReg blend(VReg mask, VReg if_set, VReg if_clear);
+  VReg convert_mask(const kir::Inst& inst);
+  VReg mask_constant(bool ones, ir::Type type);
+
+  // x86_convert.cpp
+  VReg select_convert(const kir::Inst& inst);
+  VReg convert_with(std::uint32_t id, VReg a, ir::Type from, ir::Type to, std::uint8_t latency, bool folds);
+  VReg to_i64(VReg f64_integral);
+  VReg i64_to_f64(VReg a);
+  VReg i64_to_f32(VReg a);
+  VReg narrow_i64(VReg a);
+  VReg select_scalef(const kir::Inst& inst);
+  VReg select_lookup(const kir::Inst& inst);
+  VReg lookup_avx512(const kir::Table& table, VReg index);
+  VReg lookup_avx2(const kir::Table& table, VReg index);
+  VReg table_row(const kir::Table& table, std::uint32_t first, std::uint32_t count, std::uint8_t width);
+
+  const kir::Kernel& kernel_;
+  const X86Target& target_;
+  Options options_;
+  Function& f_;
+  X86Pool& pool_;
+
+  std::pmr::vector<std::uint16_t> body_uses_;  ///< readers in the body, saturating; array outputs and reductions count
+  std::pmr::vector<std::uint8_t> live_;        ///< bit 0: needed; bit 1: read by the body; bit 2: by the epilogue
+  std::pmr::vector<VReg> globals_;             ///< constants, parameters, published invariants, by kir value
+  std::pmr::vector<VReg> values_;              ///< of the section and copy being selected
+  std::pmr::vector<std::uint16_t> settlers_;   ///< first output or reduction that takes a value, + 1
+  std::pmr::vector<std::uint16_t> next_settler_;
+  std::pmr::vector<Reduction> reductions_;
+  std::pmr::vector<VReg> partials_;
+  std::pmr::vector<ConstantKey> own_constants_;
+  std::pmr::vector<std::uint32_t> pending_;  ///< outputs that wait for the last load of their copy
+  std::uint32_t body_inputs_ = 0;            ///< input instructions of one copy
+  std::uint32_t inputs_left_ = 0;
+  bool has_loop_ = false;
+
+  Block* block_ = nullptr;
+  Context context_ = Context::invariant;
+  std::uint32_t copy_ = 0;
+  bool masked_ = false;
+  std::array<VReg, 2> tail_masks_{};  ///< of this copy, for 4- and 8-byte lanes
+  std::uint8_t width_ = 16;
+  std::uint8_t lane_ = 4;
+};
+
+}  // namespace trident::codegen

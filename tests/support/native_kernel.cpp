@@ -1,0 +1,138 @@
+#include "tests/support/native_kernel.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "jit/kir/interpreter.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/memfd.h"
+
+namespace trident::testing {
+
+using ir::Type;
+
+namespace {
+
+constexpr std::byte kUntouched{0xA5};
+
+bool same_lane(Type type, std::uint64_t a, std::uint64_t b) {
+  if (a == b) return true;
+  if (type == Type::f32)
+    return std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(a))) &&
+           std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(b)));
+  return type == Type::f64 && std::isnan(std::bit_cast<double>(a)) && std::isnan(std::bit_cast<double>(b));
+}
+
+/// One array between guard pages.
+class GuardedArray {
+ public:
+  GuardedArray(std::size_t size, std::size_t away, bool at_front)
+      : mapping_(std::move(os::GuardedMapping::make(size + away + 64)).value()), size_(size) {
+    std::fill(all().begin(), all().end(), kUntouched);
+    offset_ = at_front ? away : all().size() - size - away;
+  }
+  [[nodiscard]] std::byte* data() { return all().data() + offset_; }
+  /// Nothing but the array has been written.
+  [[nodiscard]] bool surroundings_untouched() {
+    for (std::size_t i = 0; i < all().size(); ++i)
+      if ((i < offset_ || i >= offset_ + size_) && all()[i] != kUntouched) return false;
+    return true;
+  }
+
+ private:
+  std::span<std::byte> all() { return mapping_.bytes(); }
+  os::GuardedMapping mapping_;
+  std::size_t size_ = 0, offset_ = 0;
+};
+
+std::string describe(const kir::Kernel& kernel, std::size_t output, std::uint64_t i, std::uint64_t expected,
+                     std::uint64_t actual, std::uint64_t n) {
+  char text[200];
+  std::snprintf(text, sizeof text, "output %zu (%s), element %llu of %llu: interpreter %016llx, native %016llx\n",
+                output, kernel.outputs[output].name.c_str(), static_cast<unsigned long long>(i),
+                static_cast<unsigned long long>(n), static_cast<unsigned long long>(expected),
+                static_cast<unsigned long long>(actual));
+  return text;
+}
+
+}  // namespace
+
+std::vector<codegen::Isa> runnable_isas() {
+  std::vector<codegen::Isa> isas;
+  if (os::cpu_features().avx2_fma) isas.push_back(codegen::Isa::avx2);
+  if (os::cpu_features().avx512) isas.push_back(codegen::Isa::avx512);
+  return isas;
+}
+
+Result<image::Mapped> map_native(const kir::Kernel& kernel, codegen::Isa isa, const codegen::Variant& variant) {
+  TRY(const codegen::MachineCode code, codegen::emit(kernel, isa, variant));
+  const image::ImageBytes bytes = image::build(code, kernel, isa, TRIDENT_TIER_OPTIMISED, {});
+  TRY(const os::Fd fd, image::seal(bytes));
+  return image::Mapped::map(fd);
+}
+
+std::string compare_with_interpreter(const kir::Kernel& kernel, const image::Mapped& native,
+                                     const Arrangement& arrangement) {
+  Random random(arrangement.seed);
+  std::vector<std::vector<std::uint64_t>> inputs;
+  for (const kir::Input& input : kernel.inputs) {
+    auto& lanes = inputs.emplace_back(arrangement.n);
+    for (std::uint64_t& lane : lanes) lane = random_lane(random, input.type);
+  }
+  std::vector<std::uint64_t> params;
+  for (const kir::Input& param : kernel.params) params.push_back(random_lane(random, param.type));
+  return compare_on(kernel, native, inputs, params, arrangement);
+}
+
+std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
+                       const std::vector<std::vector<std::uint64_t>>& inputs, const std::vector<std::uint64_t>& params,
+                       const Arrangement& arrangement) {
+  const std::uint64_t n = arrangement.n;
+  std::vector<GuardedArray> arrays;
+  std::vector<std::vector<std::byte>> plain_in, expected;
+  std::vector<const void*> in, interpreter_in;
+  std::vector<void*> out, interpreter_out;
+  const auto make_array = [&](Type type, std::uint64_t count) -> GuardedArray& {
+    return arrays.emplace_back(count * ir::bytes_of(type), arrangement.misalign * ir::bytes_of(type),
+                               arrangement.at_front);
+  };
+  for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
+    const std::size_t bytes = ir::bytes_of(kernel.inputs[i].type);
+    auto& plain = plain_in.emplace_back(n * bytes);
+    for (std::uint64_t e = 0; e < n; ++e) std::memcpy(&plain[e * bytes], &inputs[i][e], bytes);
+    GuardedArray& array = make_array(kernel.inputs[i].type, n);
+    if (n != 0) std::memcpy(array.data(), plain.data(), plain.size());
+    in.push_back(array.data());
+    interpreter_in.push_back(plain.data());
+  }
+  std::vector<bool> taken(kernel.inputs.size());
+  for (const kir::Output& output : kernel.outputs) {
+    const Type type = kernel.type_of(output.value);
+    const bool array = output.kind == kir::OutputKind::array;
+    void* place = nullptr;
+    for (std::size_t i = 0; i < kernel.inputs.size() && arrangement.in_place && array && place == nullptr; ++i)
+      if (kernel.inputs[i].type == type && !taken[i]) {
+        taken[i] = true;
+        place = const_cast<void*>(in[i]);
+      }
+    out.push_back(place != nullptr ? place : make_array(type, array ? n : 1).data());
+    interpreter_out.push_back(expected.emplace_back((array ? n : 1) * ir::bytes_of(type)).data());
+  }
+  kir::interpret(kernel, n, interpreter_in.data(), interpreter_out.data(), params.data());
+  native.entry()(nullptr, n, in.data(), out.data(), params.data());
+  for (std::size_t o = 0; o < kernel.outputs.size(); ++o) {
+    const Type type = kernel.type_of(kernel.outputs[o].value);
+    const std::size_t bytes = ir::bytes_of(type);
+    for (std::uint64_t e = 0; e < expected[o].size() / bytes; ++e) {
+      std::uint64_t want = 0, have = 0;
+      std::memcpy(&want, &expected[o][e * bytes], bytes);
+      std::memcpy(&have, static_cast<std::byte*>(out[o]) + e * bytes, bytes);
+      if (!same_lane(type, want, have)) return describe(kernel, o, e, want, have, n);
+    }
+  }
+  for (GuardedArray& array : arrays)
+    if (!array.surroundings_untouched()) return "bytes around an array were overwritten\n";
+  return {};
+}
+
+}  // namespace trident::testing

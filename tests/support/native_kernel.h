@@ -1,0 +1,40 @@
+// Runs emitted code where mistakes show: arrays end (or begin) at a page that cannot be touched, and every byte of
+// every output is compared with the interpreter's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jit/codegen/codegen.h"
+#include "jit/image/image.h"
+#include "jit/kir/kir.h"
+#include "tests/support/random_kernel.h"
+
+namespace trident::testing {
+
+/// The ISA levels of x86-64 that this machine can run.
+std::vector<codegen::Isa> runnable_isas();
+
+/// Emitted code, mapped.
+Result<image::Mapped> map_native(const kir::Kernel& kernel, codegen::Isa isa, const codegen::Variant& variant);
+
+struct Arrangement {
+  std::uint64_t n = 0;
+  bool in_place = false;       ///< outputs take the place of inputs of their type where there are any
+  bool at_front = false;       ///< arrays begin after a guard page instead of ending before one
+  std::uint32_t misalign = 0;  ///< elements between the guard page and the array
+  std::uint64_t seed = 1;      ///< of the data
+};
+
+/// Runs `native` and the interpreter on the same data. Empty when all outputs agree (any NaN equals any NaN), else a
+/// sentence about the first difference.
+std::string compare_with_interpreter(const kir::Kernel& kernel, const image::Mapped& native,
+                                     const Arrangement& arrangement);
+
+/// The same with given lanes: `inputs[i]` are the elements of input i, all of one length.
+std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
+                       const std::vector<std::vector<std::uint64_t>>& inputs, const std::vector<std::uint64_t>& params,
+                       const Arrangement& arrangement);
+
+}  // namespace trident::testing
