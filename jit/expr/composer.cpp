@@ -213,7 +213,8 @@ Value Composer::build(Op op, Value a, Value b, Value c, std::size_t offset) {
   if (signature == Signature::Compare) node.type = Type::b32;
   if (signature == Signature::Select) node.type = builder_.type_of(b.id);
   Value value = add(node, offset);
-  if (signature == Signature::Same || signature == Signature::Select) {
+  const bool bits = info(op).types == Types::I || info(op).types == Types::B;  // of literals: i64, and nothing else
+  if (!bits && (signature == Signature::Same || signature == Signature::Select)) {
     const Value& first = signature == Signature::Select ? b : a;
     const bool open = first.literal_depth > 0 &&
                       (signature != Signature::Same || !b.id.valid() || b.literal_depth > 0) &&

@@ -1,0 +1,94 @@
+// Fuzz target: bytes as expression text in every syntax and both float types. Whatever parses must check, survive being
+// printed and parsed again in both printable forms, lower under every policy to kir that checks, and run.
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "jit/expr/expr.h"
+#include "jit/kir/interpreter.h"
+#include "runtime/base/check.h"
+#include "runtime/base/limits.h"
+
+extern "C" const char* const fuzz_dictionary[] = {
+#define X(id, Name, text, arity, signature, types, meaning) text, text "(", "(" text " ",
+#include "jit/expr/ops.def"
+#undef X
+    "let ", " in ", "let*", "diff(", "grad(", "(FPCore (x) ", ":pre ", "(<= 0 x 1)", ":precision binary32", "powi", "sel",
+    "**", "^", "&&", "||", "<<", ">>", "!=", "==", "<=", ">=", "?", ":", ",", ";", "=", "(", ")", "((((((((", "))))))))",
+    "x", "y", "x:f32", "i:i64", "1e999", "-0.0", "0x1p-1074", "nan", "inf", "9223372036854775808", "1e-6", "f32(", "i32(",
+    nullptr};
+
+namespace {
+
+using namespace trident;
+
+constexpr std::uint64_t kElements = 5;
+
+/// Runs `kernel` over a few corner values; the sanitizers are the oracle here.
+void run(const kir::Kernel& kernel) {
+  constexpr std::array<double, kElements> kValues = {0.0, -1.5, 1e30, 0.5, 3.0};
+  std::vector<std::array<std::uint64_t, kElements>> arrays(kernel.inputs.size());
+  std::vector<const void*> in;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    for (std::size_t j = 0; j < kElements; ++j) {
+      const double value = kValues[(i + j) % kElements];
+      const auto narrow = static_cast<float>(value);
+      char* at = reinterpret_cast<char*>(arrays[i].data());
+      if (kernel.inputs[i].type == ir::Type::f64) std::memcpy(at + 8 * j, &value, 8);
+      else if (kernel.inputs[i].type == ir::Type::f32) std::memcpy(at + 4 * j, &narrow, 4);
+      else arrays[i][j] = (i + j) * 0x9E3779B97F4A7C15u;
+    }
+    in.push_back(arrays[i].data());
+  }
+  const std::vector<std::uint64_t> params(kernel.params.size() + 1, 0x3FF8000000000000u);
+  std::vector<std::array<std::uint64_t, kElements>> results(kernel.outputs.size());
+  std::vector<void*> out;
+  for (auto& each : results) out.push_back(each.data());
+  kir::interpret(kernel, kElements, in.data(), out.data(), params.data());
+}
+
+void check_expression(const expr::Expr& parsed, expr::Type type) {
+  CHECK(expr::check(parsed).ok());
+  const std::vector<std::byte> canonical = expr::canonical_bytes(parsed);
+  for (const std::string& text : {expr::print_infix(parsed), expr::print_sexpr(parsed)}) {
+    if (text.size() > limits::kTextBytesMax) continue;  // a DAG may print much larger than it is
+    expr::ParseOptions options;
+    options.type = type;
+    const Result<expr::Expr> again = expr::parse(text, options);
+    CHECK(again.ok());
+    CHECK(expr::canonical_bytes(*again) == canonical);
+  }
+  const Result<expr::Expr> plain = expr::eliminate_derivatives(parsed);
+  if (!plain.ok()) return;  // too large, or no derivative exists: an error with a reason
+  CHECK(expr::check(*plain).ok());
+  for (const expr::PolicyKind kind : {expr::PolicyKind::exact, expr::PolicyKind::bounded, expr::PolicyKind::fast}) {
+    expr::LowerOptions options;
+    options.policy.kind = kind;
+    options.simplify = kind != expr::PolicyKind::exact;
+    const Result<kir::Kernel> kernel = expr::lower(*plain, options);
+    if (!kernel.ok()) continue;
+    CHECK(kir::check(*kernel).ok());
+    run(*kernel);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const expr::Type type : {expr::Type::f32, expr::Type::f64}) {
+    expr::ParseOptions options;
+    options.type = type;
+    for (const auto parser : {expr::parse_infix, expr::parse_sexpr, expr::parse_fpcore}) {
+      const Result<expr::Expr> parsed = parser(text, options);
+      if (parsed.ok()) check_expression(*parsed, type);
+      else CHECK(!parsed.error().message.empty());
+    }
+  }
+  return 0;
+}
