@@ -3,9 +3,9 @@
 // linkage, and xsimd's namespace is renamed per level, so that no inline function compiled for one level can be linked
 // into another.
 //
-// xsimd carries what it does exactly on every level. Where it does not (fma on levels without a fused one, rounding on
-// SSE2, conversions out of range, shifts by vectors), `lanes` applies a scalar function to each lane, which the
-// compiler turns into vector instructions where the level has them.
+// xsimd carries what it does exactly on every level. Where it does not (fma on AVX-512 and SSE2, rounding on SSE2 and
+// NEON, division and roots on NEON, conversions out of range, shifts by vectors), `lanes` applies a scalar function to
+// each lane, which the compiler turns into vector instructions where the level has them.
 #include "jit/kir/block_ops.h"
 
 #if defined(TRIDENT_LEVEL_AVX512)
@@ -153,6 +153,24 @@ V<T> fused(const V<T>& a, const V<T>& b, const V<T>& c) {
 }
 
 template <class T>
+V<T> quotient(const V<T>& a, const V<T>& b) {
+#ifdef __aarch64__
+  return lanes<T>([](T x, T y) { return x / y; }, a, b);  // xsimd's f32 form is a Newton iteration
+#else
+  return a / b;
+#endif
+}
+
+template <class T>
+V<T> root(const V<T>& a) {
+#ifdef __aarch64__
+  return lanes<T>([](T x) -> T { return std::sqrt(x); }, a);  // likewise
+#else
+  return xsimd::sqrt(a);
+#endif
+}
+
+template <class T>
 V<T> negated(const V<T>& a) {
   const V<IntOf<T>> sign(std::numeric_limits<IntOf<T>>::min());
   return xsimd::bitwise_cast<V<T>>(xsimd::bitwise_cast<V<IntOf<T>>>(a) ^ sign);
@@ -162,7 +180,7 @@ enum class Rounding { even, down, up, zero };
 
 template <class T, Rounding kRounding>
 V<T> rounded(const V<T>& a) {
-#ifdef TRIDENT_LEVEL_SSE2
+#if defined(TRIDENT_LEVEL_SSE2) || defined(__aarch64__)
   return lanes<T>(
       [](T x) -> T {
         if constexpr (kRounding == Rounding::even) return std::nearbyint(x);
@@ -220,13 +238,13 @@ BlockFn float_fn(Op op) {
   if (op == Op::Add) TRIDENT_MAP2(a + b);
   if (op == Op::Sub) TRIDENT_MAP2(a - b);
   if (op == Op::Mul) TRIDENT_MAP2(a * b);
-  if (op == Op::Div) TRIDENT_MAP2(a / b);
+  if (op == Op::Div) TRIDENT_MAP2(quotient<T>(a, b));
   if (op == Op::Neg) TRIDENT_MAP1(negated<T>(a));
   if (op == Op::Abs) TRIDENT_MAP1(xsimd::bitwise_cast<V<T>>(
       xsimd::bitwise_cast<V<IntOf<T>>>(a) & V<IntOf<T>>(std::numeric_limits<IntOf<T>>::max())));
   if (op == Op::Min) TRIDENT_MAP2(least<T>(a, b));
   if (op == Op::Max) TRIDENT_MAP2(greatest<T>(a, b));
-  if (op == Op::Sqrt) TRIDENT_MAP1(xsimd::sqrt(a));
+  if (op == Op::Sqrt) TRIDENT_MAP1(root<T>(a));
   if (op == Op::Fma) TRIDENT_MAP3(fused<T>(a, b, c));
   if (op == Op::Fms) TRIDENT_MAP3(fused<T>(a, b, negated<T>(c)));
   if (op == Op::Fnma) TRIDENT_MAP3(fused<T>(negated<T>(a), b, c));

@@ -1,5 +1,7 @@
 #include "jit/kir/builder.h"
 
+#include <algorithm>
+
 #include "jit/kir/interpreter.h"
 
 namespace trident::kir {
@@ -8,19 +10,14 @@ namespace {
 
 constexpr std::size_t kFirstTableSize = 256;
 
-std::uint64_t hash_of(const Inst& inst) {
+std::uint64_t hash_of(Op op, Type type, std::uint8_t flags, Value a, Value b, Value c, std::uint64_t imm) {
   constexpr std::uint64_t kOdd = 0x9E37'79B9'7F4A'7C15u;
-  const std::uint64_t head = std::uint64_t{static_cast<std::uint8_t>(inst.op)} |
-                             std::uint64_t{static_cast<std::uint8_t>(inst.type)} << 8 |
-                             std::uint64_t{inst.flags} << 16 | std::uint64_t{inst.a.index} << 32;
-  std::uint64_t h = (head ^ inst.imm * kOdd) * kOdd;
-  h = (h ^ (h >> 32) ^ (std::uint64_t{inst.b.index} << 32 | inst.c.index)) * kOdd;
+  const std::uint64_t head = std::uint64_t{static_cast<std::uint8_t>(op)} |
+                             std::uint64_t{static_cast<std::uint8_t>(type)} << 8 | std::uint64_t{flags} << 16 |
+                             std::uint64_t{a.index} << 32;
+  std::uint64_t h = (head ^ imm * kOdd) * kOdd;
+  h = (h ^ (h >> 32) ^ (std::uint64_t{b.index} << 32 | c.index)) * kOdd;
   return h ^ (h >> 29);
-}
-
-bool same(const Inst& x, const Inst& y) {
-  return x.op == y.op && x.type == y.type && x.flags == y.flags && x.a == y.a && x.b == y.b && x.c == y.c &&
-         x.imm == y.imm;
 }
 
 /// Ops whose operands a and b may be exchanged without changing a bit (NaN payloads aside).
@@ -32,31 +29,32 @@ bool commutes(Op op) {
 }  // namespace
 
 Builder::Builder(Kernel& kernel) : kernel_(kernel) {
-  table_.resize(kFirstTableSize);
   kernel_.insts.reserve(kFirstTableSize / 2);
   rehash();
 }
 
 void Builder::rehash() {
-  std::size_t size = table_.size();
+  std::size_t size = std::max(table_.size(), kFirstTableSize);
   while (size < 2 * kernel_.insts.size()) size *= 2;
   table_.assign(size, 0);
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
-    std::size_t slot = hash_of(kernel_.insts[i]) & (size - 1);
+    const Inst& x = kernel_.insts[i];
+    std::size_t slot = hash_of(x.op, x.type, x.flags, x.a, x.b, x.c, x.imm) & (size - 1);
     while (table_[slot] != 0) slot = (slot + 1) & (size - 1);
     table_[slot] = i + 1;
   }
 }
 
-Value Builder::append(Inst inst) {
-  std::size_t slot = hash_of(inst) & (table_.size() - 1);
-  for (; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1))
-    if (same(kernel_.insts[table_[slot] - 1], inst)) return Value(table_[slot] - 1);
-
-  const std::optional<Section> section = section_for(kernel_, inst);
+Value Builder::append(Op op, Type type, Value a, Value b, Value c, std::uint64_t imm, std::uint8_t flags) {
+  std::size_t slot = hash_of(op, type, flags, a, b, c, imm) & (table_.size() - 1);
+  for (; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1)) {
+    const Inst& x = kernel_.insts[table_[slot] - 1];
+    if (x.op == op && x.type == type && x.flags == flags && x.a == a && x.b == b && x.c == c && x.imm == imm)
+      return Value(table_[slot] - 1);
+  }
+  const std::optional<Section> section = section_for(kernel_, op, a, b, c);
   CHECK(section.has_value());  // else body and epilogue values are mixed
-  inst.section = *section;
-  kernel_.insts.push_back(inst);
+  kernel_.insts.push_back({op, type, *section, flags, a, b, c, imm});
   const auto index = static_cast<std::uint32_t>(kernel_.insts.size());
   table_[slot] = index;
   if (2 * kernel_.insts.size() > table_.size()) rehash();
@@ -65,21 +63,21 @@ Value Builder::append(Inst inst) {
 
 Value Builder::input(std::uint32_t index) {
   CHECK(index < kernel_.inputs.size());
-  return append({.op = Op::Input, .type = kernel_.inputs[index].type, .imm = index});
+  return append(Op::Input, kernel_.inputs[index].type, {}, {}, {}, index);
 }
 
 Value Builder::param(std::uint32_t index) {
   CHECK(index < kernel_.params.size());
-  return append({.op = Op::Param, .type = kernel_.params[index].type, .imm = index});
+  return append(Op::Param, kernel_.params[index].type, {}, {}, {}, index);
 }
 
 Value Builder::count(Type type) {
-  return append({.op = Op::Count, .type = type});
+  return append(Op::Count, type, {}, {}, {}, 0);
 }
 
 Value Builder::constant_bits(Type type, std::uint64_t bits) {
   if (ir::bytes_of(type) == 4) bits &= 0xFFFF'FFFFu;
-  return append({.op = Op::Constant, .type = type, .imm = bits});
+  return append(Op::Constant, type, {}, {}, {}, bits);
 }
 
 Value Builder::constant(Type type, double value) {
@@ -107,7 +105,7 @@ Value Builder::op(Op op, Value a, Value b, Value c, std::uint8_t flags) {
     return constant_bits(result, eval_lane(op, result, operand, bits_of(a), row.arity > 1 ? bits_of(b) : 0,
                                            row.arity > 2 ? bits_of(c) : 0));
   if (commutes(op) && b < a) std::swap(a, b);
-  return append({.op = op, .type = result, .flags = flags, .a = a, .b = b, .c = c});
+  return append(op, result, a, b, c, 0, flags);
 }
 
 Value Builder::convert(Op op, Type type, Value a) {
@@ -115,14 +113,14 @@ Value Builder::convert(Op op, Type type, Value a) {
   if (op != Op::ToIntRint && type_of(a) == type) return a;
   if (is_constant(a)) return constant_bits(type, eval_lane(op, type, type_of(a), bits_of(a), 0, 0));
   if (op == Op::Bitcast && kernel_.at(a).op == Op::Bitcast) return convert(op, type, kernel_.at(a).a);
-  return append({.op = op, .type = type, .a = a});
+  return append(op, type, a, {}, {}, 0);
 }
 
 Value Builder::lookup(std::uint32_t table, Value index) {
   CHECK(table < kernel_.tables.size());
   const Table& entries = kernel_.tables[table];
   if (is_constant(index)) return constant_bits(entries.type, entries.entries[bits_of(index) % entries.entries.size()]);
-  return append({.op = Op::Lookup, .type = entries.type, .a = index, .imm = table});
+  return append(Op::Lookup, entries.type, index, {}, {}, table);
 }
 
 std::uint32_t Builder::add_table(Table table) {
@@ -134,7 +132,7 @@ std::uint32_t Builder::add_table(Table table) {
 
 Value Builder::reduce(Op op, Value a) {
   CHECK(info(op).signature == Signature::Reduce);
-  return append({.op = op, .type = type_of(a), .a = a});
+  return append(op, type_of(a), a, {}, {}, 0);
 }
 
 }  // namespace trident::kir

@@ -62,7 +62,9 @@ class Builder {
   [[nodiscard]] Kernel& kernel() { return kernel_; }
 
  private:
-  Value append(Inst inst);
+  // Fields in registers: an Inst passed in memory costs more than all the rest of this (stores that are reloaded
+  // wider).
+  Value append(Op op, Type type, Value a, Value b, Value c, std::uint64_t imm, std::uint8_t flags = 0);
   void rehash();
 
   Kernel& kernel_;

@@ -13,6 +13,7 @@
 // s = 8, 4, 2, 1; the result is partial 0.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,12 +46,19 @@ struct OpInfo {
   Types types;
   std::string_view meaning;
 };
-const OpInfo& info(Op op);
 inline constexpr std::uint32_t kOpCount = 0
 #define X(...) +1
 #include "jit/kir/ops.def"
 #undef X
     ;
+inline constexpr std::array<OpInfo, kOpCount> kOpInfos = {{
+#define X(id, Name, text, arity, signature, types, meaning) {text, arity, Signature::signature, Types::types, meaning},
+#include "jit/kir/ops.def"
+#undef X
+}};
+constexpr const OpInfo& info(Op op) {
+  return kOpInfos[static_cast<std::size_t>(op)];
+}
 
 struct ValueTag;
 /// The result of instruction number `index`. Operands always have a smaller index than their user.
@@ -102,11 +110,28 @@ struct Kernel {
   [[nodiscard]] Type type_of(Value v) const { return insts[v.index].type; }
 };
 
-/// The section that `inst` belongs to by its op and its operands' sections: leaves but Input are invariant, Input is
-/// body, reductions are epilogue; the others are epilogue if any operand is, else body if any is, else invariant.
-/// Nothing if body and epilogue operands are mixed or a reduction's operand is itself in the epilogue (a reduction of
-/// an invariant is allowed: it counts n times).
-std::optional<Section> section_for(const Kernel& kernel, const Inst& inst);
+/// The section that an instruction belongs to by its op and its operands' sections: leaves but Input are invariant,
+/// Input is body, reductions are epilogue; the others are epilogue if any operand is, else body if any is, else
+/// invariant. Nothing if body and epilogue operands are mixed or a reduction's operand is itself in the epilogue (a
+/// reduction of an invariant is allowed: it counts n times).
+inline std::optional<Section> section_for(const Kernel& kernel, Op op, Value a, Value b, Value c) {
+  bool any_body = op == Op::Input;
+  bool any_epilogue = false;
+  for (const Value operand : {a, b, c}) {
+    if (!operand.valid()) continue;
+    any_body |= kernel.at(operand).section == Section::body;
+    any_epilogue |= kernel.at(operand).section == Section::epilogue;
+  }
+  if (info(op).signature == Signature::Reduce) {
+    if (any_epilogue) return std::nullopt;
+    return Section::epilogue;
+  }
+  if (any_body && any_epilogue) return std::nullopt;
+  return any_epilogue ? Section::epilogue : any_body ? Section::body : Section::invariant;
+}
+inline std::optional<Section> section_for(const Kernel& kernel, const Inst& inst) {
+  return section_for(kernel, inst.op, inst.a, inst.b, inst.c);
+}
 
 /// Says in an Error why `kernel` is not well-formed (types, operand order, sections, limits); codegen and the
 /// interpreter accept only kernels that pass.
