@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "jit/codegen/allocator.h"
+#include "jit/codegen/scheduler.h"
 #include "jit/codegen/unwind.h"
 #include "jit/codegen/x86_emit.h"
 #include "jit/codegen/x86_select.h"
@@ -83,6 +84,7 @@ class KernelEmitter {
 
   Result<MachineCode> run() {
     select();
+    if (variant_.schedule) schedule_loops();
     allocate();
     emit();
     return finish();
@@ -97,6 +99,13 @@ class KernelEmitter {
     }
     epilogue_.block = selector_.select_epilogue();
     prologue_.block = selector_.select_invariants();
+  }
+
+  void schedule_loops() {
+    ScheduleOptions options;
+    options.registers = {target_.avx512 ? 28u : 14u, 6};
+    schedule(function_, main_.block, options);
+    schedule(function_, unit_.block, options);
   }
 
   void allocate() {
