@@ -10,6 +10,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/ranges.h"
 #include "jit/expr/shape.h"
 #include "jit/kir/builder.h"
 #include "runtime/base/limits.h"
@@ -27,7 +28,8 @@ constexpr std::size_t kNodeInstsMax = 2048;
 
 class Lowering {
  public:
-  Lowering(const Expr& expr, const LowerOptions& options) : expr_(expr), options_(options), b_(kernel_) {}
+  Lowering(const Expr& expr, const LowerOptions& options)
+      : expr_(expr), options_(options), b_(kernel_), ranges_(expr, options.accuracy) {}
 
   Result<kir::Kernel> run() {
     declare();
@@ -60,15 +62,11 @@ class Lowering {
   // A comparison as a mask for lanes of `type`.
   Value mask(NodeId id, Type type) { return b_.convert(KOp::Convert, ir::mask_of(type), at(id)); }
 
-  [[nodiscard]] Range range(NodeId id) const {
-    const Node& n = expr_.at(id);
-    Range r;
-    if (n.op == Op::Constant) {
-      const double v = value_of(n.type, n.imm);
-      if (!std::isnan(v)) r = {v, v, false};
-    }
-    return r;
-  }
+  const Fact& fact(NodeId id) { return ranges_.at(id); }
+
+  // What a math function may assume of its argument. Under the exact policy nothing: its bits must not depend on how
+  // much was proven.
+  Range range(NodeId id) { return options_.policy.kind == PolicyKind::exact ? Range{} : fact(id).range(); }
 
   Value math(Function f, const Node& n) {
     const std::array<Value, 2> args = {at(n.a), n.b.valid() ? at(n.b) : Value{}};
@@ -87,14 +85,15 @@ class Lowering {
       case Op::Add: return b_.add(at(n.a), at(n.b));
       case Op::Sub: return b_.sub(at(n.a), at(n.b));
       case Op::Mul: return b_.mul(at(n.a), at(n.b));
-      case Op::Div: return b_.div(at(n.a), at(n.b));
+      case Op::Div:
+        return b_.div(at(n.a), at(n.b), division_is_normal(n.type, fact(n.a), fact(n.b)) ? kir::kNormal : 0);
       case Op::Neg: return b_.neg(at(n.a));
       case Op::Abs: return b_.abs(at(n.a));
       case Op::Min: return extremum(KOp::Min, n);
       case Op::Max: return extremum(KOp::Max, n);
       case Op::Fma: return fma(n);
-      case Op::Recip: return b_.div(one(n.type), at(n.a));
-      case Op::Sqrt: return b_.sqrt(at(n.a));
+      case Op::Recip: return recip(n);
+      case Op::Sqrt: return b_.sqrt(at(n.a), sqrt_is_normal(n.type, fact(n.a)) ? kir::kNormal : 0);
       case Op::Rsqrt: return math(Function::Rsqrt, n);
       case Op::Cbrt: return math(Function::Cbrt, n);
       case Op::Hypot: return math(Function::Hypot, n);
@@ -160,9 +159,15 @@ class Lowering {
   Value extremum(KOp op, const Node& n) {
     Value a = at(n.a);
     Value b = at(n.b);
-    if (ir::is_int(n.type) || !range(n.b).may_be_nan) return b_.op(op, a, b);
-    if (!range(n.a).may_be_nan) return b_.op(op, b, a);
+    if (ir::is_int(n.type) || !fact(n.b).may_be_nan) return b_.op(op, a, b);
+    // Which of two zeros wins depends on the order, so it stays under the exact policy.
+    if (!fact(n.a).may_be_nan && options_.policy.kind != PolicyKind::exact) return b_.op(op, b, a);
     return b_.select(b_.ne(b, b), a, b_.op(op, a, b));
+  }
+
+  Value recip(const Node& n) {
+    const bool normal = division_is_normal(n.type, {1, 1, false, true}, fact(n.a));
+    return b_.div(one(n.type), at(n.a), normal ? kir::kNormal : 0);
   }
 
   // a * b + c with the signs of its operands taken into the op.
@@ -233,6 +238,7 @@ class Lowering {
   const LowerOptions& options_;
   kir::Kernel kernel_;
   kir::Builder b_;
+  Ranges ranges_;
   std::vector<Value> values_;
   std::vector<std::uint32_t> place_;  // of a variable among the inputs or the parameters
 };

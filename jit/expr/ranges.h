@@ -1,0 +1,58 @@
+// What is known of every value before the kernel runs: an interval that holds it, whether it may be NaN, whether it is
+// integral. Found by one forward pass of interval arithmetic from the declared ranges of the variables.
+//
+// The facts hold for values *as computed*: operations that kir rounds correctly map the ends of intervals by the same
+// operation in the same type (rounding is monotone, so no widening is needed), functions widen by more than the stated
+// error of their expansion. Infinite ends mean that infinities may occur. Zero stands for both zeros.
+#pragma once
+
+#include <vector>
+
+#include "jit/expr/expr.h"
+
+namespace trident::expr {
+
+struct Fact {
+  double lo = -std::numeric_limits<double>::infinity();
+  double hi = std::numeric_limits<double>::infinity();
+  bool may_be_nan = true;
+  bool integral = false;  ///< every value that is finite is an integer
+
+  [[nodiscard]] bool finite() const {
+    return !may_be_nan && lo > -std::numeric_limits<double>::infinity() && hi < std::numeric_limits<double>::infinity();
+  }
+  [[nodiscard]] bool nonzero() const { return lo > 0 || hi < 0; }
+  [[nodiscard]] bool positive() const { return lo > 0; }
+  [[nodiscard]] bool nonnegative() const { return lo >= 0; }
+  /// Comparisons: lo and hi are 0 or 1.
+  [[nodiscard]] bool always() const { return lo == 1; }
+  [[nodiscard]] bool never() const { return hi == 0; }
+  [[nodiscard]] kir::math::Range range() const { return {lo, hi, may_be_nan}; }
+};
+
+/// Facts of the nodes of an expression that may still grow: at() catches up with nodes appended meanwhile.
+class Ranges {
+ public:
+  /// `expr` must have passed check() up to its last node and must outlive this.
+  explicit Ranges(const Expr& expr, kir::math::Accuracy accuracy = kir::math::Accuracy::ulp4)
+      : expr_(expr), accuracy_(accuracy) {}
+
+  const Fact& at(NodeId id) {
+    while (facts_.size() <= id.index) facts_.push_back(analyse(expr_.nodes[facts_.size()]));
+    return facts_[id.index];
+  }
+
+ private:
+  [[nodiscard]] Fact analyse(const Node& node) const;
+
+  const Expr& expr_;
+  kir::math::Accuracy accuracy_;
+  std::vector<Fact> facts_;
+};
+
+/// Whether kir::kNormal may be set on a / b, resp. on sqrt(a): operands, result and 1 / b (1 / sqrt) are normal, finite
+/// and within 3/4 of the type's exponents.
+bool division_is_normal(Type type, const Fact& a, const Fact& b);
+bool sqrt_is_normal(Type type, const Fact& a);
+
+}  // namespace trident::expr

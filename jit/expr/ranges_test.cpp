@@ -1,0 +1,95 @@
+// Facts of single operations against hand-computed intervals; soundness over random expressions is tested in
+// tests/differential.
+#include "jit/expr/ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace trident::expr {
+namespace {
+
+Fact fact_of(std::string_view text, Type type = Type::f64) {
+  Result<Expr> expr = parse(text, {.type = type, .variables = {}});
+  EXPECT_TRUE(expr.ok()) << (expr.ok() ? "" : expr.error().message);
+  if (!expr.ok()) return {};
+  Ranges ranges(*expr);
+  return ranges.at(expr->outputs[0].node);
+}
+
+TEST(Ranges, SquaresAndSumsOfSquares) {
+  const Fact f = fact_of("x in [-2, 3], y in [-1, 1]; x*x + y*y + 1");
+  EXPECT_EQ(f.lo, 1);
+  EXPECT_EQ(f.hi, 11);
+  EXPECT_FALSE(f.may_be_nan);
+  EXPECT_EQ(fact_of("x in [-2, 3]; x^2").lo, 0);
+  EXPECT_EQ(fact_of("x in [-2, 3]; x^3").lo < -7.99, true);
+  EXPECT_GE(fact_of("x in [-2, 3]; x^3").lo, -8.0001);
+}
+
+TEST(Ranges, SigmoidStaysBetweenZeroAndOne) {
+  const Fact f = fact_of("x in [-20, 20]; 1 / (1 + exp(-x))");
+  EXPECT_GT(f.lo, 0);
+  EXPECT_LE(f.hi, 1);
+  EXPECT_FALSE(f.may_be_nan);
+}
+
+TEST(Ranges, UnknownVariablesMayBeAnything) {
+  const Fact f = fact_of("x * 0");
+  EXPECT_TRUE(f.may_be_nan);
+  EXPECT_TRUE(fact_of("x in [0, inf]; x * 0").may_be_nan);
+  EXPECT_FALSE(fact_of("x in [0, 1e300]; x * 0").may_be_nan);
+  EXPECT_TRUE(fact_of("x in [-1, 1]; sqrt(x)").may_be_nan);
+  EXPECT_TRUE(fact_of("x in [0, 1]; 1 / x").hi == INFINITY);
+  // The zero may be -0.
+  EXPECT_TRUE(fact_of("x in [0, 1]; 1 / x").lo == -INFINITY);
+  EXPECT_TRUE(fact_of("x in [-1, 1]; x / x").may_be_nan);
+}
+
+TEST(Ranges, OverflowGivesInfinity) {
+  EXPECT_EQ(fact_of("x in [0, 1e200]; x * x").hi, INFINITY);
+  EXPECT_EQ(fact_of("x in [0, 1e30]; x * x", Type::f32).hi, INFINITY);
+  EXPECT_TRUE(fact_of("x in [0, 1e200]; x * x - x * x * 2").may_be_nan);
+}
+
+TEST(Ranges, TrigonometryKnowsItsExtrema) {
+  const Fact narrow = fact_of("x in [0, 1]; sin(x)");
+  EXPECT_EQ(narrow.lo, 0);
+  EXPECT_LT(narrow.hi, 0.8415);
+  const Fact top = fact_of("x in [1, 2]; sin(x)");
+  EXPECT_GE(top.hi, 1);
+  EXPECT_LT(top.hi, 1.0001);
+  EXPECT_GT(top.lo, 0.84);
+  const Fact cosine = fact_of("x in [-0.5, 0.5]; cos(x)");
+  EXPECT_GT(cosine.lo, 0.877);
+  EXPECT_GE(cosine.hi, 1);
+  EXPECT_TRUE(fact_of("x in [0, inf]; sin(x)").may_be_nan);
+}
+
+TEST(Ranges, ComparisonsAndSelects) {
+  EXPECT_TRUE(fact_of("x in [0, 1]; f64(x < 2)").lo == 1);
+  EXPECT_TRUE(fact_of("x in [0, 1]; f64(x > 1)").hi == 0);
+  EXPECT_EQ(fact_of("x in [0, 1]; x >= 0 ? 5 : x").lo, 5);
+  EXPECT_EQ(fact_of("x == x ? 1 : 0").lo, 0);
+}
+
+TEST(Ranges, Integers) {
+  EXPECT_EQ(fact_of("i: i32 in [0, 100]; i * i").hi, 10000);
+  EXPECT_EQ(fact_of("i: i32; i + 1").hi, 2147483647.0);
+  EXPECT_EQ(fact_of("i: i32 in [-5, 9]; i & 7").hi, 7);
+  EXPECT_TRUE(fact_of("x in [0, 9]; floor(x)").integral);
+  EXPECT_FALSE(fact_of("x in [0, 9]; floor(x) / 2").integral);
+}
+
+TEST(Ranges, NormalDivision) {
+  const Fact one{1, 2, false, false};
+  EXPECT_TRUE(division_is_normal(Type::f32, one, one));
+  EXPECT_FALSE(division_is_normal(Type::f32, {-1, 1, false, false}, one));
+  EXPECT_FALSE(division_is_normal(Type::f32, {1e-38, 1, false, false}, one));
+  EXPECT_FALSE(division_is_normal(Type::f32, {1e20, 1e20, false, false}, {1e-20, 1e-20, false, false}));
+  EXPECT_TRUE(division_is_normal(Type::f64, {1e20, 1e20, false, false}, {1e-20, 1e-20, false, false}));
+  EXPECT_FALSE(division_is_normal(Type::f64, {1, 2, true, false}, one));
+}
+
+}  // namespace
+}  // namespace trident::expr
