@@ -14,14 +14,14 @@ if(TRIDENT_SANITIZE)
   target_link_options(trident_flags INTERFACE -fsanitize=${TRIDENT_SANITIZE})
 endif()
 
-# trident_module(jit/kir DEPS runtime/base jit/ir LIBS ...): the *.cpp of the folder (tests excluded) as library
+# trident_module(jit/kir DEPS runtime/base jit/ir LIBS ...): the *.cpp of the folder (tests and main.cpp excluded) as library
 # trident_jit_kir; its *_test.cpp as one GoogleTest executable jit_kir_test, registered test by test.
 function(trident_module path)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
   string(REPLACE "/" "_" name ${path})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path}/*.cpp)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$|/main\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   if(sources)
     add_library(trident_${name} STATIC ${sources})
