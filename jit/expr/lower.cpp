@@ -3,6 +3,7 @@
 // of the kir Builder: values of parameters and constants land before the loop, values of reductions after it.
 //
 // Comparisons are masks as wide as what was compared, and change their width only where they meet another width.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -247,7 +248,11 @@ class Lowering {
 
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options) {
   TRY_VOID(check(expr));
-  return Lowering(expr, options).run();
+  const bool derives =
+      std::any_of(expr.nodes.begin(), expr.nodes.end(), [](const Node& n) { return n.op == Op::Diff; });
+  if (!derives) return Lowering(expr, options).run();
+  TRY(const Expr plain, eliminate_derivatives(expr));
+  return Lowering(plain, options).run();
 }
 
 }  // namespace trident::expr

@@ -1,0 +1,411 @@
+// Replaces Diff nodes by expressions.
+//
+// Each op has its partial derivatives in one table (partials_of); the forward pass multiplies them into tangents (one
+// variable), the reverse pass into adjoints (several variables of one expression). Diff nodes are replaced in order,
+// inner ones first, so that second derivatives are derivatives of the expression that an inner one became. Factors of
+// zero and one never become nodes.
+//
+// Conventions where no derivative exists. abs: sign(a), so 0 at 0. min and max: at a tie the first operand's. select:
+// the chosen branch's, the condition counts as constant. floor, ceil, round, rint, trunc, sign and everything of
+// integer or truth value: 0. fmod(a, b): as if the quotient's integer part were constant. copysign(a, b): the sign of b
+// counts as constant. pow(a, b): b * pow(a, b - 1) and log(a) * pow(a, b), the latter NaN at a = 0. sum, mean and dot
+// have derivatives with respect to parameters only: with respect to an array they would be arrays again.
+#include <numbers>
+#include <optional>
+
+#include "jit/expr/builder.h"
+#include "jit/expr/compact.h"
+#include "jit/expr/expr.h"
+#include "runtime/base/limits.h"
+
+namespace trident::expr {
+namespace {
+
+// Derivatives may be longer than what a client may submit.
+constexpr std::uint32_t kNodesMax = 4 * limits::kExprNodesMax;
+
+// The derivative of a node with respect to one operand, as what it does to a tangent t.
+struct Partial {
+  enum class Kind : std::uint8_t { zero, one, times, over };
+  Kind kind = Kind::zero;
+  bool negative = false;
+  NodeId factor;
+};
+
+Partial one() {
+  return {Partial::Kind::one, false, {}};
+}
+Partial minus_one() {
+  return {Partial::Kind::one, true, {}};
+}
+Partial times(NodeId f) {
+  return {Partial::Kind::times, false, f};
+}
+Partial minus_times(NodeId f) {
+  return {Partial::Kind::times, true, f};
+}
+Partial over(NodeId f) {
+  return {Partial::Kind::over, false, f};
+}
+Partial minus_over(NodeId f) {
+  return {Partial::Kind::over, true, f};
+}
+
+struct Partials {
+  Partial a, b, c;
+};
+
+class Differentiator {
+ public:
+  explicit Differentiator(Builder& builder) : b_(builder) {}
+
+  /// The derivative of `e` with respect to `x`, forwards.
+  Result<NodeId> forward(NodeId e, NodeId x) {
+    const std::vector<bool> depends = dependence(e, {x});
+    std::vector<NodeId> tangent(e.index + 1);
+    for (std::uint32_t i = 0; i <= e.index; ++i) {
+      if (!depends[i]) continue;
+      if (b_.size() > kNodesMax) return too_large();
+      const Node node = b_.at(NodeId(i));
+      if (NodeId(i) == x) {
+        tangent[i] = constant(node.type, 1);
+        continue;
+      }
+      TRY(tangent[i], push(NodeId(i), node, tangent, x));
+    }
+    return tangent[e.index].valid() ? tangent[e.index] : constant(b_.type_of(e), 0);
+  }
+
+  /// The derivatives of `e` with respect to each of `xs`, backwards. Only for expressions without reductions.
+  Result<std::vector<NodeId>> reverse(NodeId e, const std::vector<NodeId>& xs) {
+    const std::vector<bool> depends = dependence(e, xs);
+    std::vector<NodeId> adjoint(e.index + 1);
+    adjoint[e.index] = constant(b_.type_of(e), 1);
+    for (std::uint32_t i = e.index + 1; i-- > 0;) {
+      if (!depends[i] || !adjoint[i].valid()) continue;
+      if (b_.size() > kNodesMax) return too_large();
+      pull(NodeId(i), b_.at(NodeId(i)), depends, adjoint);
+    }
+    std::vector<NodeId> out;
+    for (const NodeId x : xs) {
+      const NodeId d = x.index <= e.index ? adjoint[x.index] : NodeId();
+      out.push_back(cast(b_.type_of(e), d.valid() ? d : constant(b_.type_of(x), 0)));
+    }
+    return out;
+  }
+
+  /// Whether a reduction that depends on one of `xs` lies below `e`.
+  bool reduces(NodeId e, const std::vector<NodeId>& xs) {
+    const std::vector<bool> depends = dependence(e, xs);
+    for (std::uint32_t i = 0; i <= e.index; ++i) {
+      const Signature signature = info(b_.at(NodeId(i)).op).signature;
+      if (depends[i] && (signature == Signature::Reduce || signature == Signature::Reduce2)) return true;
+    }
+    return false;
+  }
+
+ private:
+  static Error too_large() {
+    return make_error(ErrorCode::kLimitExceeded, "the derivatives have more than %u operations", kNodesMax);
+  }
+
+  // Per node up to `e`: reachable from e, and reaching one of xs through values that have derivatives.
+  std::vector<bool> dependence(NodeId e, const std::vector<NodeId>& xs) const {
+    std::vector<bool> depends(e.index + 1, false);
+    for (const NodeId x : xs) {
+      if (x.index <= e.index) depends[x.index] = true;
+    }
+    for (std::uint32_t i = 0; i <= e.index; ++i) {
+      const Node& n = b_.at(NodeId(i));
+      if (!ir::is_float(n.type)) continue;
+      for (const NodeId operand : {n.a, n.b, n.c}) {
+        if (operand.valid() && depends[operand.index]) depends[i] = true;
+      }
+    }
+    std::vector<bool> reached(e.index + 1, false);
+    reached[e.index] = true;
+    for (std::uint32_t i = e.index + 1; i-- > 0;) {
+      if (!reached[i]) continue;
+      const Node& n = b_.at(NodeId(i));
+      for (const NodeId operand : {n.a, n.b, n.c}) {
+        if (operand.valid()) reached[operand.index] = true;
+      }
+    }
+    for (std::uint32_t i = 0; i <= e.index; ++i) depends[i] = depends[i] && reached[i];
+    return depends;
+  }
+
+  // --- arithmetic on tangents: an invalid id is zero ---
+  NodeId constant(Type type, double v) { return b_.constant(type, v); }
+  bool is_one(NodeId id) const {
+    const Node& n = b_.at(id);
+    return n.op == Op::Constant && value_of(n.type, n.imm) == 1;
+  }
+  NodeId cast(Type type, NodeId t) { return t.valid() ? b_.cast(type, t) : t; }
+  NodeId mul(NodeId x, NodeId y) { return is_one(x) ? y : is_one(y) ? x : b_.op(Op::Mul, x, y); }
+  NodeId sum(NodeId x, NodeId y, bool subtract) {
+    if (!y.valid()) return x;
+    if (!x.valid()) return subtract ? b_.op(Op::Neg, y) : y;
+    return b_.op(subtract ? Op::Sub : Op::Add, x, y);
+  }
+  NodeId apply(const Partial& p, NodeId t) {
+    switch (p.kind) {
+      case Partial::Kind::zero: return {};
+      case Partial::Kind::one: return t;
+      case Partial::Kind::times: return mul(t, p.factor);
+      case Partial::Kind::over: return is_one(t) ? b_.op(Op::Recip, p.factor) : b_.op(Op::Div, t, p.factor);
+    }
+    CHECK(false);
+  }
+  NodeId choose(NodeId condition, NodeId yes, NodeId no, Type type) {
+    if (!yes.valid() && !no.valid()) return {};
+    const NodeId zero = constant(type, 0);
+    return b_.op(Op::Select, condition, yes.valid() ? yes : zero, no.valid() ? no : zero);
+  }
+  // Whether the result of min or max is its first operand.
+  NodeId first_wins(const Node& n) { return b_.op(n.op == Op::Min ? Op::Le : Op::Ge, n.a, n.b); }
+
+  // The tangent of `node` from those of its operands.
+  Result<NodeId> push(NodeId id, const Node& node, const std::vector<NodeId>& tangent, NodeId x) {
+    const auto of = [&](NodeId operand) { return operand.valid() ? tangent[operand.index] : NodeId(); };
+    if (node.op == Op::Select) return choose(node.a, of(node.b), of(node.c), node.type);
+    if (node.op == Op::Min || node.op == Op::Max) return choose(first_wins(node), of(node.a), of(node.b), node.type);
+    if (node.op == Op::Cast) return cast(node.type, of(node.a));
+    const Signature signature = info(node.op).signature;
+    if (signature == Signature::Reduce || signature == Signature::Reduce2)
+      return reduction(node, of(node.a), of(node.b), x);
+    const Partials p = partials_of(id, node);
+    NodeId total;
+    const Partial partial[] = {p.a, p.b, p.c};
+    const NodeId operands[] = {node.a, node.b, node.c};
+    for (int k = 0; k < 3; ++k) {
+      const NodeId t = of(operands[k]);
+      if (t.valid()) total = sum(total, apply(partial[k], t), partial[k].negative);
+    }
+    return total;
+  }
+
+  Result<NodeId> reduction(const Node& node, NodeId ta, NodeId tb, NodeId x) {
+    const Variable& variable = b_.expr().variables[b_.at(x).imm];
+    if (!variable.scalar) {
+      return make_error(ErrorCode::kUnsupported,
+                        "the derivative of %s with respect to the array '%s' is an array: write the derivative of what "
+                        "it reduces",
+                        info(node.op).text.data(), variable.name.c_str());
+    }
+    if (node.op == Op::MinOf || node.op == Op::MaxOf) {
+      return make_error(ErrorCode::kUnsupported, "%s has no derivative", info(node.op).text.data());
+    }
+    if (node.op != Op::Dot) return ta.valid() ? b_.op(node.op, ta) : ta;
+    const NodeId left = ta.valid() ? b_.op(Op::Dot, ta, node.b) : ta;
+    return sum(left, tb.valid() ? b_.op(Op::Dot, node.a, tb) : tb, false);
+  }
+
+  // Adds the adjoint of `node`, times its partials, to those of its operands.
+  void pull(NodeId id, const Node& node, const std::vector<bool>& depends, std::vector<NodeId>& adjoint) {
+    const NodeId t = adjoint[id.index];
+    const auto give = [&](NodeId operand, NodeId share, bool negative) {
+      if (!operand.valid() || !depends[operand.index] || !share.valid()) return;
+      NodeId& sink = adjoint[operand.index];
+      sink = sum(sink, share, negative);
+    };
+    if (node.op == Op::Variable) return;
+    if (node.op == Op::Select) {
+      if (depends[node.b.index]) give(node.b, choose(node.a, t, {}, node.type), false);
+      if (depends[node.c.index]) give(node.c, choose(node.a, {}, t, node.type), false);
+      return;
+    }
+    if (node.op == Op::Min || node.op == Op::Max) {
+      const NodeId first = first_wins(node);
+      if (depends[node.a.index]) give(node.a, choose(first, t, {}, node.type), false);
+      if (depends[node.b.index]) give(node.b, choose(first, {}, t, node.type), false);
+      return;
+    }
+    if (node.op == Op::Cast) {
+      if (ir::is_float(b_.type_of(node.a))) give(node.a, cast(b_.type_of(node.a), t), false);
+      return;
+    }
+    const Partials p = partials_of(id, node);
+    const Partial partial[] = {p.a, p.b, p.c};
+    const NodeId operands[] = {node.a, node.b, node.c};
+    for (int k = 0; k < 3; ++k) {
+      if (operands[k].valid() && depends[operands[k].index]) {
+        give(operands[k], apply(partial[k], t), partial[k].negative);
+      }
+    }
+  }
+
+  // --- the table ---
+  Partials partials_of(NodeId y, const Node& n) {
+    const Type t = n.type;
+    const NodeId a = n.a;
+    const NodeId b = n.b;
+    const auto c = [&](double v) { return constant(t, v); };
+    const auto op = [&](Op o, NodeId p, NodeId q = {}) { return b_.op(o, p, q); };
+    const auto square = [&](NodeId p) { return op(Op::Mul, p, p); };
+    // (1 - a)(1 + a) keeps the digits that 1 - a^2 loses near 1.
+    const auto one_minus_square = [&] { return op(Op::Mul, op(Op::Sub, c(1), a), op(Op::Add, c(1), a)); };
+    switch (n.op) {
+      case Op::Add: return {one(), one(), {}};
+      case Op::Sub: return {one(), minus_one(), {}};
+      case Op::Mul: return {times(b), times(a), {}};
+      case Op::Div: return {over(b), minus_times(op(Op::Div, y, b)), {}};
+      case Op::Neg: return {minus_one(), {}, {}};
+      case Op::Abs: return {times(op(Op::Sign, a)), {}, {}};
+      case Op::Fma: return {times(b), times(a), one()};
+      case Op::Recip: return {minus_times(square(y)), {}, {}};
+      case Op::Sqrt: return {over(op(Op::Mul, c(2), y)), {}, {}};
+      case Op::Rsqrt: return {times(op(Op::Mul, c(-0.5), op(Op::Mul, y, square(y)))), {}, {}};
+      case Op::Cbrt: return {over(op(Op::Mul, c(3), square(y))), {}, {}};
+      case Op::Hypot: return {times(op(Op::Div, a, y)), times(op(Op::Div, b, y)), {}};
+      case Op::Exp: return {times(y), {}, {}};
+      case Op::Exp2: return {times(op(Op::Mul, c(std::numbers::ln2), y)), {}, {}};
+      case Op::Expm1: return {times(op(Op::Exp, a)), {}, {}};
+      case Op::Log: return {over(a), {}, {}};
+      case Op::Log2: return {over(op(Op::Mul, c(std::numbers::ln2), a)), {}, {}};
+      case Op::Log10: return {over(op(Op::Mul, c(std::numbers::ln10), a)), {}, {}};
+      case Op::Log1p: return {over(op(Op::Add, c(1), a)), {}, {}};
+      case Op::Pow: return power(y, n);
+      case Op::Powi: return integer_power(n);
+      case Op::Sin: return {times(op(Op::Cos, a)), {}, {}};
+      case Op::Cos: return {minus_times(op(Op::Sin, a)), {}, {}};
+      case Op::Tan: return {times(op(Op::Add, c(1), square(y))), {}, {}};
+      case Op::Asin: return {over(op(Op::Sqrt, one_minus_square())), {}, {}};
+      case Op::Acos: return {minus_over(op(Op::Sqrt, one_minus_square())), {}, {}};
+      case Op::Atan: return {over(op(Op::Add, c(1), square(a))), {}, {}};
+      case Op::Atan2: {
+        const NodeId norm = op(Op::Add, square(a), square(b));
+        return {times(op(Op::Div, b, norm)), minus_times(op(Op::Div, a, norm)), {}};
+      }
+      case Op::Sinh: return {times(op(Op::Cosh, a)), {}, {}};
+      case Op::Cosh: return {times(op(Op::Sinh, a)), {}, {}};
+      case Op::Tanh: return {times(op(Op::Sub, c(1), square(y))), {}, {}};
+      case Op::Asinh: return {over(op(Op::Sqrt, op(Op::Add, square(a), c(1)))), {}, {}};
+      case Op::Acosh: return {over(op(Op::Sqrt, op(Op::Mul, op(Op::Sub, a, c(1)), op(Op::Add, a, c(1))))), {}, {}};
+      case Op::Atanh: return {over(one_minus_square()), {}, {}};
+      case Op::Erf:
+        return {times(op(Op::Mul, c(2 * std::numbers::inv_sqrtpi), op(Op::Exp, op(Op::Neg, square(a))))), {}, {}};
+      case Op::Erfc:
+        return {times(op(Op::Mul, c(-2 * std::numbers::inv_sqrtpi), op(Op::Exp, op(Op::Neg, square(a))))), {}, {}};
+      case Op::Fmod: return {one(), minus_times(op(Op::Trunc, op(Op::Div, a, b))), {}};
+      case Op::Copysign: return {times(op(Op::Mul, op(Op::Sign, a), op(Op::Copysign, c(1), b))), {}, {}};
+      case Op::Floor:
+      case Op::Ceil:
+      case Op::Round:
+      case Op::Rint:
+      case Op::Trunc:
+      case Op::Sign: return {};
+      case Op::Constant:
+      case Op::Variable:
+      case Op::Min:
+      case Op::Max:
+      case Op::Lt:
+      case Op::Le:
+      case Op::Gt:
+      case Op::Ge:
+      case Op::Eq:
+      case Op::Ne:
+      case Op::And:
+      case Op::Or:
+      case Op::Xor:
+      case Op::Not:
+      case Op::Shl:
+      case Op::Shr:
+      case Op::Sar:
+      case Op::Select:
+      case Op::Cast:
+      case Op::Sum:
+      case Op::MinOf:
+      case Op::MaxOf:
+      case Op::Mean:
+      case Op::Dot:
+      case Op::Diff: break;  // leaves, never of float type, or dealt with by push() and pull()
+    }
+    CHECK(false);
+  }
+
+  Partials power(NodeId y, const Node& n) {
+    const Node& exponent = b_.at(n.b);
+    const bool constant_exponent = exponent.op == Op::Constant;
+    const double e = constant_exponent ? value_of(n.type, exponent.imm) : 0;
+    const NodeId less = constant_exponent ? constant(n.type, e - 1) : b_.op(Op::Sub, n.b, constant(n.type, 1));
+    const Partial base = times(b_.op(Op::Mul, n.b, b_.op(Op::Pow, n.a, less)));
+    if (constant_exponent) return {base, {}, {}};
+    return {base, times(b_.op(Op::Mul, y, b_.op(Op::Log, n.a))), {}};
+  }
+
+  Partials integer_power(const Node& n) {
+    const auto e = static_cast<std::int64_t>(n.imm);
+    if (e == 0) return {};
+    if (e == 1) return {one(), {}, {}};
+    const NodeId rest = e == 2 ? n.a : b_.powi(n.a, e - 1);
+    return {times(b_.op(Op::Mul, constant(n.type, static_cast<double>(e)), rest)), {}, {}};
+  }
+
+  Builder& b_;
+};
+
+// Rebuilds `source` without its Diff nodes.
+class Elimination {
+ public:
+  explicit Elimination(const Expr& source) : source_(source), builder_(out_), differentiator_(builder_) {
+    out_.variables = source.variables;
+  }
+
+  Result<Expr> run() {
+    moved_.resize(source_.nodes.size());
+    for (std::uint32_t i = 0; i < source_.nodes.size(); ++i) {
+      if (moved_[i].valid()) continue;  // made together with an earlier derivative of the same expression
+      Node node = source_.nodes[i];
+      if (node.op == Op::Diff) {
+        TRY_VOID(derive(i));
+        continue;
+      }
+      for (NodeId* operand : {&node.a, &node.b, &node.c}) {
+        if (operand->valid()) *operand = moved_[operand->index];
+      }
+      moved_[i] = builder_.add(node);
+    }
+    for (const Output& o : source_.outputs) out_.outputs.push_back({o.name, moved_[o.node.index]});
+    drop_unused(out_);
+    return std::move(out_);
+  }
+
+ private:
+  Result<void> derive(std::uint32_t first) {
+    // All derivatives of this expression whose variable has been met.
+    const NodeId e = source_.nodes[first].a;
+    std::vector<std::uint32_t> group;
+    std::vector<NodeId> xs;
+    for (std::uint32_t i = first; i < source_.nodes.size(); ++i) {
+      const Node& n = source_.nodes[i];
+      if (n.op != Op::Diff || n.a != e) continue;
+      group.push_back(i);
+      xs.push_back(builder_.variable(static_cast<std::uint32_t>(source_.at(n.b).imm)));
+    }
+    const NodeId value = moved_[e.index];
+    if (group.size() > 1 && !differentiator_.reduces(value, xs)) {
+      TRY(const std::vector<NodeId> gradient, differentiator_.reverse(value, xs));
+      for (std::size_t k = 0; k < group.size(); ++k) moved_[group[k]] = gradient[k];
+      return {};
+    }
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      TRY(moved_[group[k]], differentiator_.forward(value, xs[k]));
+    }
+    return {};
+  }
+
+  const Expr& source_;
+  Expr out_;
+  Builder builder_;
+  Differentiator differentiator_;
+  std::vector<NodeId> moved_;
+};
+
+}  // namespace
+
+Result<Expr> eliminate_derivatives(const Expr& expr) {
+  return Elimination(expr).run();
+}
+
+}  // namespace trident::expr
