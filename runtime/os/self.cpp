@@ -4,6 +4,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -74,6 +75,12 @@ std::uint64_t raise_open_files_limit() {
   const rlim_t before = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
+}
+
+bool deny_writable_code() {
+  constexpr int kSetMdwe = 65;  // PR_SET_MDWE; Debian 12's headers are older
+  constexpr unsigned long kRefuseExecGain = 1;
+  return ::prctl(kSetMdwe, kRefuseExecGain, 0, 0, 0) == 0;
 }
 
 BlockedSignals::BlockedSignals() {

@@ -22,6 +22,10 @@ Result<void> set_resource_limits(const ResourceLimits& limits);
 /// Raises the soft limit of open files to the hard one; returns what is now allowed.
 std::uint64_t raise_open_files_limit();
 
+/// From now on no memory of this process or its children can be both written and executed, nor turn from one into the
+/// other (PR_SET_MDWE, Linux 6.3). False where the system does not know it. Sealed memfds can still be mapped as code.
+bool deny_writable_code();
+
 /// Blocks every signal in the calling thread, so that a thread started next leaves them to the others.
 class BlockedSignals {
  public:

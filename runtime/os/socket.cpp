@@ -11,6 +11,8 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/os/directory.h"
+
 namespace trident::os {
 namespace {
 
@@ -67,18 +69,6 @@ std::optional<sockaddr_un> address_of(const std::string& path) {
   if (path.empty() || path.size() >= sizeof(address.sun_path)) return std::nullopt;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;
-}
-
-/// Makes the directory of `path` and its parents where absent, each private to this user.
-Result<void> make_directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos || slash == 0) return {};
-  const std::string directory = path.substr(0, slash);
-  if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  if (errno != ENOENT) return os_error("mkdir", directory);
-  TRY_VOID(make_directory_of(directory));
-  if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return os_error("mkdir", directory);
 }
 
 /// With the lock held, a socket file at `path` belongs to nobody, unless to a program that takes no lock: asked by
@@ -178,7 +168,7 @@ Result<UnixListener> UnixListener::bind(const std::string& path, unsigned mode, 
   if (!address)
     return make_error(ErrorCode::kInvalidArgument, "socket path is empty or longer than %zu bytes: %s",
                       sizeof(sockaddr_un::sun_path) - 1, path.c_str());
-  TRY_VOID(make_directory_of(path));
+  TRY_VOID(make_private_directory_of(path));
   TRY(Fd lock, lock_for(path));
   TRY_VOID(remove_stale(path));
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -1,0 +1,66 @@
+#include "daemon/admin/admin.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/os/self.h"
+
+namespace trident::admin {
+
+std::string stats_json(double uptime_s, const session::Stats& sessions, const jobs::Stats& jobs,
+                       const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache) {
+  nlohmann::ordered_json json;
+  json["uptime_s"] = uptime_s;
+  json["build"] = os::build_id();
+  json["sessions"] = {{"connections", sessions.connections},
+                      {"users", sessions.users},
+                      {"accepted", sessions.accepted},
+                      {"refused", sessions.refused},
+                      {"malformed", sessions.malformed},
+                      {"hello_timeouts", sessions.hello_timeouts},
+                      {"frame_timeouts", sessions.frame_timeouts},
+                      {"overflows", sessions.overflows},
+                      {"image_bytes", sessions.image_bytes},
+                      {"over_image_bytes", sessions.over_image_bytes}};
+  json["jobs"] = {{"submitted", jobs.submitted},
+                  {"shared", jobs.shared},
+                  {"busy", jobs.busy},
+                  {"cancelled", jobs.cancelled},
+                  {"quarantined", jobs.quarantined},
+                  {"failed", jobs.failed},
+                  {"baseline_ready", jobs.baseline_ready},
+                  {"published", jobs.published},
+                  {"no_gain", jobs.no_gain},
+                  {"budget_spent", jobs.budget_spent},
+                  {"not_equivalent", jobs.not_equivalent},
+                  {"lost", jobs.lost},
+                  {"retried", jobs.retried},
+                  {"flights", jobs.flights},
+                  {"baseline_waiting", jobs.baseline_waiting},
+                  {"optimise_waiting", jobs.optimise_waiting},
+                  {"baseline_us_log2", jobs.baseline_us_log2}};
+  json["workers"] = {{"alive", workers_alive},
+                     {"started", workers.started},
+                     {"crashed", workers.crashed},
+                     {"timed_out", workers.timed_out},
+                     {"protocol_errors", workers.protocol_errors}};
+  const store::Stats& store = cache.store;
+  json["cache"] = {{"hot", cache.hot},
+                   {"hot_hits", cache.hot_hits},
+                   {"stored_hits", cache.stored_hits},
+                   {"misses", cache.misses},
+                   {"collisions", cache.collisions},
+                   {"refused_images", cache.refused_images},
+                   {"not_stored", cache.not_stored},
+                   {"mode", store.mode == store::Mode::disk ? "disk" : "memory"},
+                   {"reason", store.reason},
+                   {"records", store.records},
+                   {"bytes", store.bytes},
+                   {"evicted", store.evicted},
+                   {"rejected", store.rejected},
+                   {"set_aside", store.set_aside},
+                   {"write_failures", store.write_failures}};
+  // What came from outside (a reason quotes a path) need not be UTF-8.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace trident::admin

@@ -1,0 +1,16 @@
+// What the daemon tells about itself: counters as JSON for StatsRequest.
+#pragma once
+
+#include <string>
+
+#include "daemon/cache/cache.h"
+#include "daemon/jobs/jobs.h"
+#include "daemon/session/session.h"
+
+namespace trident::admin {
+
+/// One JSON object: uptime, and one object per part of the daemon.
+std::string stats_json(double uptime_s, const session::Stats& sessions, const jobs::Stats& jobs,
+                       const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache);
+
+}  // namespace trident::admin

@@ -1,0 +1,195 @@
+#include "daemon/cache/cache.h"
+
+#include <cstring>
+
+#include "runtime/base/limits.h"
+#include "runtime/log/log.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/memfd.h"
+#include "runtime/os/self.h"
+#include "runtime/store/sha256.h"
+
+namespace trident::cache {
+namespace {
+
+/// Entries on their way to the disk. At 16 KiB each this is a few megabytes.
+constexpr std::size_t kWritesMax = 512;
+constexpr std::uint32_t kRecordMagic = 0x31455254;  // "TRE1": a change of layout is a new number
+
+struct RecordHeader {
+  std::uint32_t magic = kRecordMagic;
+  std::uint8_t outcome = 0;
+  std::uint8_t tier = 0;
+  std::uint8_t reserved[2] = {};
+  std::uint32_t canonical_bytes = 0;
+  std::uint32_t image_bytes = 0;
+  double baseline_ns = 0, winner_ns = 0;
+};
+static_assert(sizeof(RecordHeader) == 32);
+
+std::string hot_key(std::uint32_t uid, const image::Key& key) {
+  std::string text(sizeof(uid) + key.size(), '\0');
+  std::memcpy(text.data(), &uid, sizeof(uid));
+  std::memcpy(text.data() + sizeof(uid), key.data(), key.size());
+  return text;
+}
+
+/// What the measurements and the code depend on besides the key.
+std::string host_identity() {
+  const os::CpuFeatures& cpu = os::cpu_features();
+  return os::cpu_name() + (cpu.avx2_fma ? "+avx2" : "") + (cpu.avx512 ? "+avx512" : "") + (cpu.neon ? "+neon" : "") +
+         "/" + std::to_string(os::cache_bytes(1)) + "/" + std::to_string(os::cache_bytes(2)) + "/" + os::build_id();
+}
+
+/// The bytes of a sealed image.
+std::optional<store::Bytes> read_image(const SharedImage& image) {
+  const auto mapping = os::map_read_only(*image.fd, image.size);
+  if (!mapping.ok()) return std::nullopt;
+  const auto bytes = mapping->bytes().first(image.size);
+  return store::Bytes(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+store::Bytes encode_entry(const Entry& entry, std::span<const std::byte> image) {
+  RecordHeader header;
+  header.outcome = entry.outcome;
+  header.tier = entry.image.tier;
+  header.canonical_bytes = static_cast<std::uint32_t>(entry.canonical.size());
+  header.image_bytes = static_cast<std::uint32_t>(image.size());
+  header.baseline_ns = entry.baseline_ns;
+  header.winner_ns = entry.winner_ns;
+  const auto head = std::as_bytes(std::span(&header, 1));
+  store::Bytes bytes(head.begin(), head.end());
+  bytes.insert(bytes.end(), entry.canonical.begin(), entry.canonical.end());
+  bytes.insert(bytes.end(), image.begin(), image.end());
+  return bytes;
+}
+
+Result<DecodedEntry> decode_entry(std::span<const std::byte> bytes) {
+  RecordHeader header;
+  if (bytes.size() < sizeof(header)) return make_error(ErrorCode::kRejectedRecord, "a short record");
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.magic != kRecordMagic ||
+      bytes.size() != sizeof(header) + std::uint64_t{header.canonical_bytes} + header.image_bytes)
+    return make_error(ErrorCode::kRejectedRecord, "a record of another layout");
+  DecodedEntry decoded;
+  Entry& entry = decoded.entry;
+  entry.outcome = header.outcome;
+  entry.image.tier = header.tier;
+  entry.baseline_ns = header.baseline_ns;
+  entry.winner_ns = header.winner_ns;
+  const auto canonical = bytes.subspan(sizeof(header), header.canonical_bytes);
+  entry.canonical.assign(canonical.begin(), canonical.end());
+  const auto image = bytes.subspan(sizeof(header) + header.canonical_bytes);
+  if (!image.empty()) {
+    TRY_VOID(image::validate(image));
+    decoded.image.bytes.assign(image.begin(), image.end());
+  }
+  return decoded;
+}
+
+Cache::Cache(const Options& options)
+    : options_(options),
+      host_(host_identity()),
+      store_({.path = options.path, .bytes_max = options.bytes_max}),
+      writes_(kWritesMax) {
+  const os::BlockedSignals blocked;  // signals belong to the loop's thread
+  writer_ = std::thread([this] {
+    while (auto write = writes_.pop())
+      if (const auto put = store_.put(write->key, write->value); !put.ok())
+        log::warning("not cached: {}", put.error().message);
+  });
+}
+
+Cache::~Cache() {
+  writes_.close();
+  writer_.join();
+}
+
+Cache::StoreKey Cache::store_key(std::uint32_t uid, const image::Key& key) const {
+  const store::Digest digest = store::sha256(
+      {std::as_bytes(std::span(&uid, 1)), std::as_bytes(std::span(key)), std::as_bytes(std::span(host_))});
+  StoreKey bytes(digest.size());
+  std::memcpy(bytes.data(), digest.data(), digest.size());
+  return bytes;
+}
+
+const Entry* Cache::same(const Entry& entry, std::span<const std::byte> canonical) {
+  if (entry.canonical.size() == canonical.size() &&
+      std::memcmp(entry.canonical.data(), canonical.data(), canonical.size()) == 0)
+    return &entry;
+  ++stats_.collisions;
+  return nullptr;
+}
+
+const Entry* Cache::find_hot(std::uint32_t uid, const image::Key& key, std::span<const std::byte> canonical) {
+  const auto at = hot_.find(hot_key(uid, key));
+  if (at == hot_.end()) return nullptr;
+  recent_.splice(recent_.begin(), recent_, at->second);
+  const Entry* entry = same(at->second->entry, canonical);
+  if (entry != nullptr) ++stats_.hot_hits;
+  return entry;
+}
+
+const Entry* Cache::find_stored(std::uint32_t uid, const image::Key& key, std::span<const std::byte> canonical) {
+  const auto bytes = store_.get(store_key(uid, key));
+  if (!bytes) {
+    ++stats_.misses;
+    return nullptr;
+  }
+  auto decoded = decode_entry(*bytes);
+  if (!decoded.ok()) {
+    ++stats_.refused_images;
+    log::warning("a cached kernel was refused: {}", decoded.error().message);
+    return nullptr;
+  }
+  Entry& entry = decoded->entry;
+  if (same(entry, canonical) == nullptr) return nullptr;
+  if (!decoded->image.bytes.empty()) {
+    auto fd = image::seal(decoded->image);
+    if (!fd.ok()) return nullptr;
+    const trident_image_header& header = decoded->image.header();
+    if (std::memcmp(header.key, key.data(), key.size()) != 0) {
+      ++stats_.refused_images;
+      return nullptr;
+    }
+    entry.image.fd = std::make_shared<const os::Fd>(std::move(*fd));
+    entry.image.size = header.total_size;
+    entry.image.digest[0] = header.digest[0];
+    entry.image.digest[1] = header.digest[1];
+    entry.image.tier = header.tier;
+  }
+  ++stats_.stored_hits;
+  return make_hot(hot_key(uid, key), std::move(entry));
+}
+
+const Entry* Cache::make_hot(std::string key, Entry entry) {
+  if (const auto at = hot_.find(key); at != hot_.end()) {
+    recent_.erase(at->second);
+    hot_.erase(at);
+  }
+  recent_.push_front({key, std::move(entry)});
+  hot_[std::move(key)] = recent_.begin();
+  while (recent_.size() > std::max<std::size_t>(options_.hot_entries_max, 1)) {
+    hot_.erase(recent_.back().key);
+    recent_.pop_back();
+  }
+  return &recent_.front().entry;
+}
+
+void Cache::insert(std::uint32_t uid, const image::Key& key, Entry entry) {
+  std::optional<store::Bytes> image = store::Bytes();
+  if (entry.image.fd) image = read_image(entry.image);
+  if (image && !writes_.try_push({store_key(uid, key), encode_entry(entry, *image)})) ++stats_.not_stored;
+  make_hot(hot_key(uid, key), std::move(entry));
+}
+
+Stats Cache::stats() const {
+  Stats copy = stats_;
+  copy.hot = hot_.size();
+  copy.store = store_.stats();
+  return copy;
+}
+
+}  // namespace trident::cache

@@ -1,0 +1,217 @@
+#include "daemon/config/config.h"
+
+#include <toml++/toml.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+#include "runtime/os/self.h"
+
+namespace trident::config {
+namespace {
+
+constexpr const char* kSystemSocket = "/run/trident/tridentd.sock";
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string flag_of(std::string name) {
+  for (char& c : name)
+    if (c == '_') c = '-';
+  return "--" + name;
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string text(kFileBytesMax, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+std::vector<std::string> standard_files() {
+  std::vector<std::string> files;
+  const auto add = [&](const std::string& base, const char* rest) {
+    if (!base.empty()) files.push_back(base + rest);
+  };
+  add(from_environment("CONFIGURATION_DIRECTORY"), "/tridentd.toml");
+  add(from_environment("XDG_CONFIG_HOME"), "/trident/tridentd.toml");
+  add(from_environment("HOME"), "/.config/trident/tridentd.toml");
+  files.emplace_back("/etc/trident/tridentd.toml");
+  return files;
+}
+
+/// One overload per type of settings.def.
+bool assign(const toml::node& node, text& to) {
+  const auto value = node.value_exact<std::string>();
+  if (value) to = *value;
+  return value.has_value();
+}
+bool assign(const toml::node& node, number& to) {
+  const auto value = node.value_exact<std::int64_t>();
+  if (!value || *value < 0) return false;
+  to = static_cast<number>(*value);
+  return true;
+}
+bool assign(const toml::node& node, flag& to) {
+  const auto value = node.value_exact<bool>();
+  if (value) to = *value;
+  return value.has_value();
+}
+
+bool in_range(const text&, number, number) {
+  return true;
+}
+bool in_range(flag, number, number) {
+  return true;
+}
+bool in_range(number value, number min, number max) {
+  return value >= min && value <= max;
+}
+
+struct Flags {
+#define X(name, type, standard, min, max, meaning) std::optional<type> name;
+#include "daemon/config/settings.def"
+#undef X
+  std::string config;
+};
+
+void add_option(CLI::App& app, const std::string& name, std::optional<text>& to, const std::string& meaning) {
+  app.add_option(name, to, meaning)->type_name("TEXT")->take_last();
+}
+void add_option(CLI::App& app, const std::string& name, std::optional<number>& to, const std::string& meaning) {
+  app.add_option(name, to, meaning)->type_name("N")->take_last();
+}
+void add_option(CLI::App& app, const std::string& name, std::optional<flag>& to, const std::string& meaning) {
+  app.add_flag_callback(
+      name, [&to] { to = true; }, meaning);
+}
+
+/// "what it is [default]".
+std::string meaning_with_default(const char* meaning, const std::string& standard) {
+  return standard.empty() || standard == "0" ? meaning : std::string(meaning) + " [" + standard + "]";
+}
+std::string printed(const text& value) {
+  return value;
+}
+std::string printed(number value) {
+  return std::to_string(value);
+}
+std::string printed(flag value) {
+  return value ? "on" : "";
+}
+
+/// CLI11 throws; it is caught here, at the one place that calls it.
+std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& flags) {
+  CLI::App app("Trident's daemon: compiles expressions for clients on this machine and hands back ever faster kernels.",
+               "tridentd");
+  app.set_version_flag("--version", "tridentd " TRIDENT_VERSION " (build " + os::build_id() + ")");
+  app.add_option("--config", flags.config, "configuration file (TOML, same names with underscores)")->type_name("FILE");
+  const Settings standard;
+#define X(name, type, unused, min, max, meaning) \
+  add_option(app, flag_of(#name), flags.name, meaning_with_default(meaning, printed(standard.name)));
+#include "daemon/config/settings.def"
+#undef X
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return Answered{app.exit(error)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Settings> apply_file(const Settings& base, std::string_view text, const std::string& file) {
+  Settings settings = base;
+  try {
+    const toml::table table = toml::parse(text, file);
+    for (const auto& [key, node] : table) {
+      bool known = false, fits = false;
+#define X(name, type, standard, min, max, meaning) \
+  if (key == #name) {                              \
+    known = true;                                  \
+    fits = assign(node, settings.name);            \
+  }
+#include "daemon/config/settings.def"
+#undef X
+      const std::string name(key.str());
+      if (!known)
+        return make_error(ErrorCode::kInvalidArgument, "%s:%u: unknown setting '%s'", file.c_str(),
+                          static_cast<unsigned>(node.source().begin.line), name.c_str());
+      if (!fits)
+        return make_error(ErrorCode::kInvalidArgument, "%s:%u: '%s' has a value of the wrong kind", file.c_str(),
+                          static_cast<unsigned>(node.source().begin.line), name.c_str());
+    }
+  } catch (const toml::parse_error& error) {
+    return make_error(ErrorCode::kSyntaxError, "%s:%u: %s", file.c_str(),
+                      static_cast<unsigned>(error.source().begin.line), std::string(error.description()).c_str());
+  }
+  return settings;
+}
+
+Result<void> check(const Settings& settings) {
+#define X(name, type, standard, min, max, meaning)                                    \
+  if (!in_range(settings.name, min, max))                                             \
+    return make_error(ErrorCode::kInvalidArgument, "%s is outside %llu..%llu", #name, \
+                      static_cast<unsigned long long>(min), static_cast<unsigned long long>(max));
+#include "daemon/config/settings.def"
+#undef X
+  TRY_VOID([&]() -> Result<void> {
+    TRY([[maybe_unused]] const log::Level level, log_level_of(settings.log_level));
+    return {};
+  }());
+  return {};
+}
+
+Result<std::variant<Settings, Answered>> load(int argc, const char* const* argv) {
+  Flags flags;
+  if (const auto answered = parse_flags(argc, argv, flags)) return std::variant<Settings, Answered>(*answered);
+  Settings settings;
+  const std::vector<std::string> files = flags.config.empty() ? standard_files() : std::vector{flags.config};
+  for (const std::string& file : files) {
+    const auto text = read_file(file);
+    if (!text && !flags.config.empty()) return make_error(ErrorCode::kNotFound, "cannot read %s", file.c_str());
+    if (!text) continue;
+    TRY(settings, apply_file(settings, *text, file));
+    break;
+  }
+#define X(name, type, standard, min, max, meaning) \
+  if (flags.name) settings.name = *flags.name;
+#include "daemon/config/settings.def"
+#undef X
+  TRY_VOID(check(settings));
+  return std::variant<Settings, Answered>(settings);
+}
+
+Result<log::Level> log_level_of(const std::string& name) {
+  for (const auto level : {log::Level::debug, log::Level::info, log::Level::warning, log::Level::error})
+    if (log::name_of(level) == name) return level;
+  return make_error(ErrorCode::kInvalidArgument, "log_level is none of debug, info, warning, error: %s", name.c_str());
+}
+
+std::string socket_path(const Settings& settings) {
+  if (!settings.socket.empty()) return settings.socket;
+  const std::string runtime = from_environment("XDG_RUNTIME_DIR");
+  return runtime.empty() ? kSystemSocket : runtime + "/trident/tridentd.sock";
+}
+
+std::string cache_path(const Settings& settings) {
+  if (settings.cache == "none") return {};
+  if (!settings.cache.empty()) return settings.cache;
+  constexpr const char* kFile = "/kernels.db";
+  if (const std::string directory = from_environment("CACHE_DIRECTORY"); !directory.empty()) return directory + kFile;
+  if (const std::string base = from_environment("XDG_CACHE_HOME"); !base.empty()) return base + "/trident" + kFile;
+  if (const std::string home = from_environment("HOME"); !home.empty()) return home + "/.cache/trident" + kFile;
+  return {};
+}
+
+}  // namespace trident::config

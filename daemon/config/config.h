@@ -1,0 +1,45 @@
+// Settings from defaults, a configuration file, and flags, in rising order of precedence. One table: settings.def.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "runtime/base/result.h"
+#include "runtime/log/log.h"
+
+namespace trident::config {
+
+using text = std::string;
+using number = std::uint64_t;
+using flag = bool;
+
+struct Settings {
+#define X(name, type, standard, min, max, meaning) type name = standard;
+#include "daemon/config/settings.def"
+#undef X
+};
+
+/// The program has said what it was asked (--help, --version) and shall end.
+struct Answered {
+  int exit_status = 0;
+};
+
+/// Reads flags, and the file that --config names or the first that exists of $CONFIGURATION_DIRECTORY/tridentd.toml,
+/// $XDG_CONFIG_HOME/trident/tridentd.toml, ~/.config/trident/tridentd.toml, /etc/trident/tridentd.toml.
+/// Prints only for --help, --version and wrong flags. Errors: InvalidArgument, SyntaxError with file and line.
+Result<std::variant<Settings, Answered>> load(int argc, const char* const* argv);
+
+/// Settings from the text of a configuration file on top of `base`; `file` is named in errors.
+Result<Settings> apply_file(const Settings& base, std::string_view text, const std::string& file);
+
+/// Numbers in range, words known.
+Result<void> check(const Settings& settings);
+
+Result<log::Level> log_level_of(const std::string& name);
+/// Where to listen when no socket was passed in.
+std::string socket_path(const Settings& settings);
+/// The cache file; empty for none.
+std::string cache_path(const Settings& settings);
+
+}  // namespace trident::config

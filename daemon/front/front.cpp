@@ -1,0 +1,186 @@
+#include "daemon/front/front.h"
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+
+#include "daemon/admin/admin.h"
+#include "daemon/cache/cache.h"
+#include "daemon/jobs/jobs.h"
+#include "daemon/net/listener.h"
+#include "daemon/net/loop.h"
+#include "daemon/session/session.h"
+#include "runtime/base/limits.h"
+#include "runtime/log/log.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/directory.h"
+#include "runtime/os/self.h"
+#include "runtime/os/service.h"
+
+namespace trident::front {
+namespace {
+
+constexpr unsigned kSocketMode = 0600;
+constexpr int kBacklog = 4096;
+/// How long SIGTERM waits for baseline jobs and for clients to read what was sent.
+constexpr std::uint64_t kDrainMaxMs = 2000, kDrainLookMs = 10;
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
+void configure_log(const config::Settings& settings) {
+  const auto level = config::log_level_of(settings.log_level);
+  log::configure({.level = level.ok() ? *level : log::Level::info,
+                  .form = settings.log_json ? log::Form::json : log::detect_form(),
+                  .tag = "tridentd"});
+}
+
+session::Limits session_limits(const config::Settings& s) {
+  return {.connections = static_cast<std::uint32_t>(s.connections),
+          .connections_per_user = static_cast<std::uint32_t>(s.connections_per_user),
+          .hello_timeout_ms = s.hello_timeout_ms,
+          .frame_timeout_ms = s.frame_timeout_ms,
+          .frame_bytes_max = limits::kFrameBytesMax,
+          .write_queue_bytes_max = s.write_queue_bytes,
+          .image_bytes_per_user = s.image_bytes_per_user,
+          .jobs_per_connection = static_cast<std::uint32_t>(s.jobs_per_connection)};
+}
+
+jobs::Limits job_limits(const config::Settings& s) {
+  return {.baseline_queue_per_user = static_cast<std::uint32_t>(s.baseline_queue_per_user),
+          .optimise_queue_per_user = static_cast<std::uint32_t>(s.optimise_queue_per_user),
+          .flights = static_cast<std::uint32_t>(s.jobs),
+          .optimise_budget_ms = s.budget_ms};
+}
+
+/// --socket, else the first socket that was passed in, else the standard path.
+Result<os::UnixListener> listening_socket(const config::Settings& settings) {
+  std::vector<os::PassedSocket> passed = os::take_passed_sockets();
+  if (settings.socket.empty() && !passed.empty()) return os::UnixListener::adopt(std::move(passed.front().fd));
+  return os::UnixListener::bind(config::socket_path(settings), kSocketMode, kBacklog);
+}
+
+/// The cache file with its directory made; without a directory the store says itself that it cannot have the file.
+std::string prepared_cache_path(const config::Settings& settings) {
+  std::string path = config::cache_path(settings);
+  if (const auto made = os::make_private_directory_of(path); !made.ok()) log::warning("{}", made.error().message);
+  return path;
+}
+
+class Front {
+ public:
+  explicit Front(const config::Settings& settings)
+      : settings_(settings),
+        started_ns_(os::monotonic_ns()),
+        cache_({.path = prepared_cache_path(settings),
+                .bytes_max = settings.cache_bytes,
+                .hot_entries_max = static_cast<std::uint32_t>(settings.cache_hot)}),
+        jobs_(loop_,
+              {.optimise_workers = static_cast<std::uint32_t>(settings.workers),
+               .baseline_timeout_ms = settings.baseline_timeout_ms,
+               .optimise_timeout_ms = settings.budget_ms + settings.optimise_grace_ms},
+              job_limits(settings), cache_,
+              [this](const auto& subscriber, const auto& event) { sessions_.on_event(subscriber, event); }),
+        sessions_(loop_, session_limits(settings), [this] { return stats_json(); }),
+        watchdog_(loop_),
+        drain_(loop_) {
+    sessions_.set_jobs(jobs_);
+  }
+
+  Result<void> listen() {
+    TRY(auto socket, listening_socket(settings_));
+    TRY(listener_, net::Listener::make(loop_, std::move(socket), [this](os::Fd fd) { sessions_.add(std::move(fd)); }));
+    return {};
+  }
+
+  void serve(int argc, const char* const* argv) {
+    const net::SignalWatch terminate(loop_, SIGTERM, [this] { drain(); });
+    const net::SignalWatch interrupt(loop_, SIGINT, [this] { drain(); });
+    const net::SignalWatch reload_signal(loop_, SIGHUP, [this, argc, argv] { reload(argc, argv); });
+    start_watchdog();
+    os::notify_service_manager("READY=1\nSTATUS=serving");
+    log::info("serving; build {}", os::build_id());
+    loop_.run();
+    log::info("stopped");
+  }
+
+ private:
+  /// Only under a service manager that asked for it: an idle daemon otherwise has no timer at all.
+  void start_watchdog() {
+    const std::uint64_t interval_ms = os::watchdog_interval_ns() / kNsPerMs;
+    if (interval_ms == 0) return;
+    const std::uint64_t every = std::max<std::uint64_t>(interval_ms / 3, 1);
+    watchdog_.start(
+        every, [] { os::notify_service_manager("WATCHDOG=1"); }, every);
+  }
+
+  std::string stats_json() const {
+    const double uptime = static_cast<double>(os::monotonic_ns() - started_ns_) / 1e9;
+    return admin::stats_json(uptime, sessions_.stats(), jobs_.stats(), jobs_.pool().stats(), jobs_.pool().alive(),
+                             cache_.stats());
+  }
+
+  void reload(int argc, const char* const* argv) {
+    os::notify_service_manager("RELOADING=1");
+    auto loaded = config::load(argc, argv);
+    if (!loaded.ok()) {
+      log::error("configuration kept as it was: {}", loaded.error().message);
+      os::notify_service_manager("READY=1\nSTATUS=serving; the last reload failed: " + loaded.error().message);
+      return;
+    }
+    if (const auto* settings = std::get_if<config::Settings>(&*loaded)) {
+      settings_ = *settings;
+      configure_log(settings_);
+      sessions_.set_limits(session_limits(settings_));
+      jobs_.set_limits(job_limits(settings_));
+      log::info("configuration reloaded");
+    }
+    os::notify_service_manager("READY=1\nSTATUS=serving");
+  }
+
+  void drain() {
+    if (!listener_) return;
+    os::notify_service_manager("STOPPING=1\nSTATUS=draining");
+    listener_.reset();
+    jobs_.drain();
+    drain_started_ns_ = os::monotonic_ns();
+    drain_.start(
+        0, [this] { look_whether_drained(); }, kDrainLookMs);
+  }
+
+  void look_whether_drained() {
+    const bool late = os::monotonic_ns() - drain_started_ns_ > kDrainMaxMs * kNsPerMs;
+    if (!late && !(jobs_.idle() && sessions_.all_written())) return;
+    drain_.stop();
+    loop_.stop();
+  }
+
+  config::Settings settings_;
+  std::uint64_t started_ns_, drain_started_ns_ = 0;
+  net::Loop loop_;
+  cache::Cache cache_;
+  jobs::Jobs jobs_;
+  session::Sessions sessions_;
+  net::Timer watchdog_, drain_;
+  std::unique_ptr<net::Listener> listener_;
+};
+
+}  // namespace
+
+int run_front(const config::Settings& settings, int argc, const char* const* argv) {
+  configure_log(settings);
+  os::ignore_sigpipe();
+  os::raise_open_files_limit();
+  if (settings.open_files != 0)
+    if (const auto set = os::set_resource_limits({.open_files = settings.open_files}); !set.ok())
+      log::warning("{}", set.error().message);
+  os::deny_writable_code();
+  Front front(settings);
+  if (const auto listening = front.listen(); !listening.ok()) {
+    log::error("{}", listening.error().message);
+    os::notify_service_manager("STATUS=" + listening.error().message);
+    return 1;
+  }
+  front.serve(argc, argv);
+  return 0;
+}
+
+}  // namespace trident::front

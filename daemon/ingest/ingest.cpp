@@ -1,0 +1,153 @@
+#include "daemon/ingest/ingest.h"
+
+#include <cmath>
+#include <string>
+
+#include "runtime/base/limits.h"
+#include "schemas/control_generated.h"
+
+namespace trident::ingest {
+namespace {
+
+constexpr flatbuffers::uoffset_t kVerifierDepthMax = 8;
+constexpr flatbuffers::uoffset_t kVerifierTablesMax = 32;
+/// bounded(k): below 1 nothing could pass, above this the bound says nothing.
+constexpr double kPolicyKMin = 1, kPolicyKMax = 1e6;
+/// The judge times calls of this length; more would only take longer.
+constexpr std::uint32_t kElementsMax = 1u << 24;
+constexpr std::uint32_t kAbsent = Id<expr::NodeTag>::kNoIndex;
+
+// The wire's structs and enums are the table's: a change of one must be a change of both.
+static_assert(sizeof(wire::Node) == 24);
+static_assert(sizeof(wire::Variable) == 24);
+static_assert(static_cast<int>(wire::Policy::exact) == static_cast<int>(expr::PolicyKind::exact));
+static_assert(static_cast<int>(wire::Policy::bounded) == static_cast<int>(expr::PolicyKind::bounded));
+static_assert(static_cast<int>(wire::Policy::fast) == static_cast<int>(expr::PolicyKind::fast));
+
+Error refused(const char* what, std::uint32_t index) {
+  return make_error(ErrorCode::kRejectedMessage, "%s (number %u)", what, index);
+}
+
+bool is_value_type(std::uint8_t type) {
+  return type <= static_cast<std::uint8_t>(ir::Type::i64);
+}
+bool is_type(std::uint8_t type) {
+  return type <= static_cast<std::uint8_t>(ir::Type::b64);
+}
+
+/// Operands that the op has lie below the node; the others are absent.
+bool operands_fit(std::uint32_t index, unsigned arity, const std::uint32_t (&operands)[3]) {
+  for (unsigned i = 0; i < 3; ++i)
+    if (i < arity ? operands[i] >= index : operands[i] != kAbsent) return false;
+  return true;
+}
+
+Result<expr::Node> read_node(const wire::Node& in, std::uint32_t index, std::size_t variables) {
+  if (in.op() >= expr::kOpCount) return refused("unknown op of node", index);
+  if (!is_type(in.type())) return refused("unknown type of node", index);
+  const auto op = static_cast<expr::Op>(in.op());
+  if (!operands_fit(index, expr::info(op).arity, {in.a(), in.b(), in.c()})) return refused("operands of node", index);
+  if (op == expr::Op::Variable && in.imm() >= variables) return refused("unknown variable of node", index);
+  expr::Node node;
+  node.op = op;
+  node.type = static_cast<ir::Type>(in.type());
+  node.a = expr::NodeId(in.a());
+  node.b = expr::NodeId(in.b());
+  node.c = expr::NodeId(in.c());
+  node.imm = in.imm();
+  return node;
+}
+
+Result<expr::Variable> read_variable(const wire::Variable& in, std::uint32_t index) {
+  if (!is_value_type(in.type())) return refused("unknown type of variable", index);
+  if (in.scalar() > 1) return refused("kind of variable", index);
+  if (std::isnan(in.lo()) || std::isnan(in.hi()) || in.lo() > in.hi()) return refused("range of variable", index);
+  expr::Variable variable;
+  variable.name = "v" + std::to_string(index);  // names do not travel: they mean nothing to a kernel
+  variable.type = static_cast<ir::Type>(in.type());
+  variable.scalar = in.scalar() != 0;
+  variable.lo = in.lo();
+  variable.hi = in.hi();
+  return variable;
+}
+
+Result<expr::Expr> read_expr(const wire::Submit& in) {
+  if (in.nodes() == nullptr || in.outputs() == nullptr)
+    return make_error(ErrorCode::kRejectedMessage, "a submission without nodes or outputs");
+  const std::uint32_t variables = in.variables() != nullptr ? in.variables()->size() : 0;
+  if (in.nodes()->size() > limits::kExprNodesMax || variables > limits::kInputsMax ||
+      in.outputs()->size() > limits::kOutputsMax)
+    return make_error(ErrorCode::kLimitExceeded, "%u nodes (at most %u), %u variables (%u), %u outputs (%u)",
+                      in.nodes()->size(), limits::kExprNodesMax, variables, limits::kInputsMax, in.outputs()->size(),
+                      limits::kOutputsMax);
+  expr::Expr expr;
+  expr.variables.reserve(variables);
+  for (std::uint32_t i = 0; i < variables; ++i) {
+    TRY(expr::Variable variable, read_variable(*in.variables()->Get(i), i));
+    expr.variables.push_back(std::move(variable));
+  }
+  expr.nodes.reserve(in.nodes()->size());
+  for (std::uint32_t i = 0; i < in.nodes()->size(); ++i) {
+    TRY(const expr::Node node, read_node(*in.nodes()->Get(i), i, variables));
+    expr.nodes.push_back(node);
+  }
+  expr.outputs.reserve(in.outputs()->size());
+  for (std::uint32_t i = 0; i < in.outputs()->size(); ++i) {
+    const std::uint32_t node = in.outputs()->Get(i);
+    if (node >= in.nodes()->size()) return refused("node of output", i);
+    expr.outputs.push_back({"o" + std::to_string(i), expr::NodeId(node)});
+  }
+  TRY_VOID(expr::check(expr));
+  return expr;
+}
+
+Result<Work> read_work(const wire::Submit& in) {
+  const auto policy = static_cast<std::uint8_t>(in.policy());
+  if (policy > static_cast<std::uint8_t>(expr::PolicyKind::fast))
+    return make_error(ErrorCode::kRejectedMessage, "unknown policy %u", unsigned{policy});
+  if (!(in.k() >= kPolicyKMin && in.k() <= kPolicyKMax))
+    return make_error(ErrorCode::kRejectedMessage, "k of the policy is outside %g..%g", kPolicyKMin, kPolicyKMax);
+  if (in.elements() == 0 || in.elements() > kElementsMax)
+    return make_error(ErrorCode::kRejectedMessage, "elements outside 1..%u", kElementsMax);
+  Work work;
+  TRY(work.expr, read_expr(in));
+  work.policy.kind = static_cast<expr::PolicyKind>(policy);
+  work.policy.k = in.k();
+  work.elements = in.elements();
+  return work;
+}
+
+}  // namespace
+
+Result<Request> read(std::span<const std::byte> message) {
+  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(message.data()), message.size(),
+                                 kVerifierDepthMax, kVerifierTablesMax);
+  if (!wire::VerifyMessageBuffer(verifier))
+    return make_error(ErrorCode::kRejectedMessage, "%zu bytes are not a message", message.size());
+  const wire::Message& root = *wire::GetMessage(message.data());
+  if (root.body() == nullptr) return Request(Unknown{});
+  switch (root.body_type()) {
+    case wire::Body::Hello: {
+      const wire::Hello& in = *root.body_as_Hello();
+      return Request(Hello{in.version_min(), in.version_max(), in.isa(), in.features()});
+    }
+    case wire::Body::Submit: {
+      const wire::Submit& in = *root.body_as_Submit();
+      return Request(Submit{in.job(), in.inline_images(), read_work(in)});
+    }
+    case wire::Body::Cancel: return Request(Cancel{root.body_as_Cancel()->job()});
+    case wire::Body::StatsRequest: return Request(StatsRequest{root.body_as_StatsRequest()->request()});
+    case wire::Body::Welcome:
+    case wire::Body::Accepted:
+    case wire::Body::Progress:
+    case wire::Body::KernelReady:
+    case wire::Body::Revoke:
+    case wire::Body::Done:
+    case wire::Body::Failure:
+    case wire::Body::Stats: return make_error(ErrorCode::kRejectedMessage, "a client sent what only a daemon may send");
+    case wire::Body::NONE: break;
+  }
+  return Request(Unknown{});
+}
+
+}  // namespace trident::ingest

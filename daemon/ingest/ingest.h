@@ -1,0 +1,51 @@
+// The only code that reads bytes from outside: one wire message in, one checked request out.
+//
+// Three fences in a row, each cheap: the FlatBuffers verifier with tight limits (constant depth, no vector of tables);
+// ranges of every op, type, index and count while the expression is built; the front end's own expr::check. What leaves
+// here is an expression that the compiler may assume well-formed. Nothing is allocated by an unchecked length.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "jit/expr/expr.h"
+#include "runtime/base/result.h"
+
+namespace trident::ingest {
+
+struct Hello {
+  std::uint16_t version_min = 0, version_max = 0;
+  std::uint8_t isa = 0;
+  std::uint64_t features = 0;
+};
+
+/// What a client wants compiled.
+struct Work {
+  expr::Expr expr;
+  expr::Policy policy;
+  std::uint32_t elements = 0;
+};
+
+struct Submit {
+  std::uint64_t job = 0;
+  bool inline_images = false;
+  /// RejectedMessage, TypeError, LimitExceeded, ...: this job is refused, the connection goes on.
+  Result<Work> work;
+};
+struct Cancel {
+  std::uint64_t job = 0;
+};
+struct StatsRequest {
+  std::uint64_t request = 0;
+};
+/// A body that a newer peer may send; to be ignored.
+struct Unknown {};
+
+using Request = std::variant<Hello, Submit, Cancel, StatsRequest, Unknown>;
+
+/// Reads one message (8-byte aligned). Errors: RejectedMessage, after which the connection cannot be trusted further.
+Result<Request> read(std::span<const std::byte> message);
+
+}  // namespace trident::ingest

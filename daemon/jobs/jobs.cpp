@@ -1,0 +1,330 @@
+#include "daemon/jobs/jobs.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/log/log.h"
+#include "runtime/os/clock.h"
+
+namespace trident::jobs {
+namespace {
+
+constexpr std::uint32_t kStrikesMax = 3;
+constexpr std::uint64_t kStrikesRememberedNs = 600'000'000'000;
+/// Keys with strikes that are remembered at a time.
+constexpr std::size_t kStruckKeysMax = 4096;
+constexpr std::uint32_t kBusyRetryMs = 50;
+constexpr std::uint64_t kSeed = 1;
+
+std::string flight_id(std::uint32_t uid, const image::Key& key) {
+  std::string id(sizeof(uid) + key.size(), '\0');
+  std::memcpy(id.data(), &uid, sizeof(uid));
+  std::memcpy(id.data() + sizeof(uid), key.data(), key.size());
+  return id;
+}
+
+codegen::Isa isa_of(std::uint8_t number) {
+  switch (number) {
+    case TRIDENT_ISA_AVX512: return codegen::Isa::avx512;
+    case TRIDENT_ISA_NEON: return codegen::Isa::neon;
+    default: return codegen::Isa::avx2;
+  }
+}
+
+cache::SharedImage shared(const worker::ResponseHeader& header, os::Fd fd, trident_tier tier) {
+  cache::SharedImage image;
+  image.fd = std::make_shared<const os::Fd>(std::move(fd));
+  image.size = header.size;
+  image.digest[0] = header.digest[0];
+  image.digest[1] = header.digest[1];
+  image.tier = static_cast<std::uint8_t>(tier);
+  return image;
+}
+
+}  // namespace
+
+struct Jobs::Flight {
+  std::string id;
+  std::uint32_t uid = 0;
+  std::uint8_t isa = 0;
+  image::Key key{};
+  std::vector<std::byte> canonical;
+  std::vector<std::byte> message;
+  std::uint64_t submitted_ns = 0;
+  State state = State::baseline_waiting;
+  worker::Ticket ticket = 0;                       ///< while running or optimising
+  std::optional<FairQueue<Flight*>::Place> place;  ///< while waiting
+  cache::SharedImage baseline;
+  std::vector<Subscriber> subscribers;
+};
+
+Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink)
+    : cache_(cache),
+      limits_(limits),
+      sink_(std::move(sink)),
+      pool_(loop, workers,
+            {.on_response = [this](const auto& header, auto tail,
+                                   os::Fd fd) { on_response(header, tail, std::move(fd)); },
+             .on_lost = [this](auto ticket, auto fate) { on_lost(ticket, fate); },
+             .on_free = [this](auto lane) { serve(lane); }}) {}
+
+Jobs::~Jobs() = default;
+
+void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
+                  std::span<const std::byte> message) {
+  const std::uint64_t now = os::monotonic_ns();
+  ++stats_.submitted;
+  pipeline::Options options;
+  options.policy = work.policy;
+  options.isa = isa_of(isa);
+  options.seed = kSeed;
+  options.elements = work.elements;
+  const image::Key key = pipeline::key_of(work.expr, options);
+  std::vector<std::byte> canonical = expr::canonical_bytes(work.expr);
+  std::string id = flight_id(uid, key);
+
+  if (quarantined(id)) {
+    ++stats_.quarantined;
+    return sink_(subscriber, Failed{make_error(ErrorCode::kUnsupported,
+                                               "compiling this expression failed repeatedly; it is left alone for now"),
+                                    static_cast<std::uint32_t>(kStrikesRememberedNs / 1'000'000)});
+  }
+  if (const auto at = flights_.find(id); at != flights_.end()) {
+    ++stats_.shared;
+    return subscribe(*at->second, subscriber);
+  }
+  if (const cache::Entry* entry = cache_.find_hot(uid, key, canonical)) return answer(subscriber, *entry);
+  if (flights_.size() >= limits_.flights || baseline_queue_.size_of(uid) >= limits_.baseline_queue_per_user) {
+    ++stats_.busy;
+    return sink_(subscriber, Failed{make_error(ErrorCode::kBusy, "too many jobs are waiting"), kBusyRetryMs});
+  }
+
+  auto owned = std::make_unique<Flight>();
+  Flight& flight = *owned;
+  flight.id = id;
+  flight.uid = uid;
+  flight.isa = isa;
+  flight.key = key;
+  flight.canonical = std::move(canonical);
+  flight.message.assign(message.begin(), message.end());
+  flight.submitted_ns = now;
+  flights_.emplace(std::move(id), std::move(owned));
+  wait_for_baseline(flight, false);
+  if (const cache::Entry* entry = cache_.find_stored(uid, key, flight.canonical)) {
+    remove(flight);  // the worker's answer, if any is under way, finds no flight and is dropped
+    return answer(subscriber, *entry);
+  }
+  subscribe(flight, subscriber);
+}
+
+void Jobs::subscribe(Flight& flight, const Subscriber& subscriber) {
+  flight.subscribers.push_back(subscriber);
+  waiting_[subscriber] = &flight;
+  sink_(subscriber, Accepted{});
+  if (flight.baseline.fd) sink_(subscriber, ImageReady{flight.baseline, 0, 0});
+}
+
+void Jobs::answer(const Subscriber& subscriber, const cache::Entry& entry) {
+  sink_(subscriber, Accepted{true});
+  if (entry.image.fd) {
+    const bool optimised = entry.image.tier == TRIDENT_TIER_OPTIMISED;
+    sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, optimised ? entry.winner_ns : 0});
+  }
+  sink_(subscriber, Finished{static_cast<pipeline::Outcome>(entry.outcome)});
+}
+
+void Jobs::cancel(const Subscriber& subscriber) {
+  const auto at = waiting_.find(subscriber);
+  if (at == waiting_.end()) return;
+  ++stats_.cancelled;
+  Flight& flight = *at->second;
+  waiting_.erase(at);
+  std::erase(flight.subscribers, subscriber);
+  if (flight.subscribers.empty() && flight.place) remove(flight);
+}
+
+void Jobs::tell_all(Flight& flight, const Event& event) {
+  // A copy: a subscriber may cancel while it is told.
+  for (const Subscriber& subscriber : std::vector(flight.subscribers))
+    if (waiting_.contains(subscriber)) sink_(subscriber, event);
+}
+
+void Jobs::finish(Flight& flight, pipeline::Outcome outcome) {
+  switch (outcome) {
+    case pipeline::Outcome::published: ++stats_.published; break;
+    case pipeline::Outcome::no_gain: ++stats_.no_gain; break;
+    case pipeline::Outcome::budget_spent: ++stats_.budget_spent; break;
+    case pipeline::Outcome::not_equivalent: ++stats_.not_equivalent; break;
+  }
+  tell_all(flight, Finished{outcome});
+  remove(flight);
+}
+
+void Jobs::fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms) {
+  ++stats_.failed;
+  tell_all(flight, Failed{error, retry_after_ms});
+  remove(flight);
+}
+
+void Jobs::remove(Flight& flight) {
+  if (flight.place) (flight.state == State::baseline_waiting ? baseline_queue_ : optimise_queue_).erase(*flight.place);
+  if (flight.ticket != 0) running_.erase(flight.ticket);
+  for (const Subscriber& subscriber : flight.subscribers) waiting_.erase(subscriber);
+  flights_.erase(std::string(flight.id));
+}
+
+void Jobs::wait_for_baseline(Flight& flight, bool in_front) {
+  if (pool_.has_room(worker::Lane::baseline) && baseline_queue_.size() == 0) return run(flight, worker::Lane::baseline);
+  flight.state = State::baseline_waiting;
+  flight.place =
+      in_front ? baseline_queue_.push_front(flight.uid, &flight) : baseline_queue_.push_back(flight.uid, &flight);
+}
+
+void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
+  if (pool_.has_room(worker::Lane::optimise) && optimise_queue_.size() == 0) return run(flight, worker::Lane::optimise);
+  if (!in_front && optimise_queue_.size_of(flight.uid) >= limits_.optimise_queue_per_user)
+    return finish(flight, pipeline::Outcome::budget_spent);
+  flight.state = State::optimise_waiting;
+  flight.place =
+      in_front ? optimise_queue_.push_front(flight.uid, &flight) : optimise_queue_.push_back(flight.uid, &flight);
+}
+
+void Jobs::run(Flight& flight, worker::Lane lane) {
+  flight.place.reset();
+  flight.state = lane == worker::Lane::baseline ? State::baseline_running : State::optimising;
+  flight.ticket = next_ticket_++;
+  running_[flight.ticket] = &flight;
+  worker::RequestHeader header;
+  header.ticket = flight.ticket;
+  header.lane = lane;
+  header.isa = flight.isa;
+  header.seed = kSeed;
+  header.budget_ns = lane == worker::Lane::optimise ? limits_.optimise_budget_ms * 1'000'000 : 0;
+  pool_.request(header, flight.message);
+}
+
+void Jobs::serve(worker::Lane lane) {
+  auto& queue = lane == worker::Lane::baseline ? baseline_queue_ : optimise_queue_;
+  while (queue.size() > 0 && pool_.has_room(lane)) {
+    Flight* const flight = *queue.pop();
+    run(*flight, lane);
+  }
+}
+
+void Jobs::on_response(const worker::ResponseHeader& header, std::string_view tail, os::Fd fd) {
+  const auto at = running_.find(header.ticket);
+  if (at == running_.end()) return;
+  Flight& flight = *at->second;
+  const worker::Lane lane = flight.state == State::baseline_running ? worker::Lane::baseline : worker::Lane::optimise;
+  if (header.kind == worker::Kind::progress)
+    return tell_all(flight, Progressed{header.code, header.done, header.total, header.best_ratio});
+  running_.erase(at);
+  flight.ticket = 0;
+  switch (header.kind) {
+    case worker::Kind::baseline_image: return on_baseline(flight, shared(header, std::move(fd), TRIDENT_TIER_BASELINE));
+    case worker::Kind::outcome: return on_outcome(flight, header, std::move(fd));
+    case worker::Kind::progress:
+    case worker::Kind::failed: break;
+  }
+  const Error error{static_cast<ErrorCode>(std::min(header.code, static_cast<std::uint8_t>(ErrorCode::kBusy))),
+                    std::string(tail)};
+  if (lane == worker::Lane::baseline) return fail(flight, error);
+  log::warning("an optimise job failed: {}: {}", name_of(error.code), error.message);
+  finish(flight, pipeline::Outcome::budget_spent);
+}
+
+void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
+  ++stats_.baseline_ready;
+  const std::uint64_t us = (os::monotonic_ns() - flight.submitted_ns) / 1000;
+  ++stats_.baseline_us_log2[std::min<std::size_t>(std::bit_width(us), stats_.baseline_us_log2.size() - 1)];
+  flight.baseline = std::move(image);
+  tell_all(flight, ImageReady{flight.baseline, 0, 0});
+  if (flight.subscribers.empty()) return remove(flight);
+  if (draining_) return finish(flight, pipeline::Outcome::budget_spent);
+  wait_for_optimise(flight, false);
+}
+
+void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::Fd fd) {
+  strikes_.erase(flight.id);
+  const auto outcome = static_cast<pipeline::Outcome>(header.code);
+  cache::Entry entry;
+  entry.outcome = header.code;
+  entry.baseline_ns = header.baseline_ns;
+  entry.winner_ns = header.winner_ns;
+  switch (outcome) {
+    case pipeline::Outcome::published:
+      entry.image = shared(header, std::move(fd), TRIDENT_TIER_OPTIMISED);
+      tell_all(flight, ImageReady{entry.image, header.baseline_ns, header.winner_ns});
+      break;
+    case pipeline::Outcome::no_gain: entry.image = flight.baseline; break;
+    case pipeline::Outcome::budget_spent: return finish(flight, outcome);
+    case pipeline::Outcome::not_equivalent:
+      log::error("a baseline kernel differs from its reference and is revoked");
+      tell_all(flight, Revoked{});
+      break;
+  }
+  entry.canonical = flight.canonical;
+  const std::uint32_t uid = flight.uid;
+  const image::Key key = flight.key;
+  finish(flight, outcome);
+  cache_.insert(uid, key, std::move(entry));
+}
+
+void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
+  using Fate = worker::PoolEvents::Fate;
+  const auto at = running_.find(ticket);
+  if (at == running_.end()) return;
+  Flight& flight = *at->second;
+  running_.erase(at);
+  flight.ticket = 0;
+  const bool baseline = flight.state == State::baseline_running;
+  bool retry = fate == Fate::unharmed;
+  if (fate != Fate::unharmed) {
+    ++stats_.lost;
+    retry = strike(flight.id) < kStrikesMax && fate == Fate::crashed;
+  }
+  if (flight.subscribers.empty()) return remove(flight);
+  if (retry) {
+    ++stats_.retried;
+    return baseline ? wait_for_baseline(flight, true) : wait_for_optimise(flight, true);
+  }
+  if (!baseline) return finish(flight, pipeline::Outcome::budget_spent);
+  fail(flight, fate == Fate::timed_out ? make_error(ErrorCode::kTimeout, "compiling took too long")
+                                       : make_error(ErrorCode::kInternal, "the compiler crashed on this expression"));
+}
+
+std::uint32_t Jobs::strike(const std::string& id) {
+  if (strikes_.size() >= kStruckKeysMax && !strikes_.contains(id)) strikes_.erase(strikes_.begin());
+  Strikes& strikes = strikes_[id];
+  strikes.forgotten_at_ns = os::monotonic_ns() + kStrikesRememberedNs;
+  return ++strikes.count;
+}
+
+bool Jobs::quarantined(const std::string& id) {
+  if (strikes_.empty()) return false;
+  const auto at = strikes_.find(id);
+  if (at == strikes_.end() || at->second.count < kStrikesMax) return false;
+  if (os::monotonic_ns() < at->second.forgotten_at_ns) return true;
+  strikes_.erase(at);
+  return false;
+}
+
+void Jobs::drain() {
+  draining_ = true;
+  std::vector<Flight*> past_baseline;
+  for (const auto& [id, flight] : flights_)
+    if (flight->state == State::optimise_waiting || flight->state == State::optimising)
+      past_baseline.push_back(flight.get());
+  for (Flight* flight : past_baseline) finish(*flight, pipeline::Outcome::budget_spent);
+}
+
+Stats Jobs::stats() const {
+  Stats copy = stats_;
+  copy.flights = flights_.size();
+  copy.baseline_waiting = baseline_queue_.size();
+  copy.optimise_waiting = optimise_queue_.size();
+  return copy;
+}
+
+}  // namespace trident::jobs

@@ -1,0 +1,141 @@
+// The life of a job, from a checked submission to its last message.
+//
+//              hot cache hit ------------------------------> answered
+//   submit --> flight: baseline waiting -> baseline running -> optimise waiting -> optimising -> answered, cached
+//                  \-- stored cache hit: answered               \-- queue full: done (budget_spent)
+//
+// A flight is one (user, key) in the works; equal submissions of a user share it. The stored cache is asked after the
+// baseline worker was given the job: a new expression does not wait for the disk, a known one costs a spare
+// compilation. A flight whose subscribers have all gone leaves the queues, but is not torn out of a worker: its result
+// is cached.
+//
+// A key whose jobs kill or hang workers three times is refused for ten minutes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "daemon/cache/cache.h"
+#include "daemon/ingest/ingest.h"
+#include "daemon/jobs/fair_queue.h"
+#include "daemon/worker/pool.h"
+#include "jit/pipeline/pipeline.h"
+
+namespace trident::jobs {
+
+/// Who hears of a job: a connection and its number for the job.
+struct Subscriber {
+  std::uint64_t session = 0, job = 0;
+  friend bool operator==(const Subscriber&, const Subscriber&) = default;
+};
+
+struct Accepted {
+  bool cached = false;
+};
+struct ImageReady {
+  cache::SharedImage image;
+  double baseline_ns = 0, optimised_ns = 0;
+};
+struct Progressed {
+  std::uint8_t stage = 0;
+  std::uint32_t done = 0, total = 0;
+  double best_ratio = 0;
+};
+struct Revoked {};  ///< the baseline image must not run any more
+struct Finished {
+  pipeline::Outcome outcome = pipeline::Outcome::no_gain;
+};
+struct Failed {
+  Error error;
+  std::uint32_t retry_after_ms = 0;
+};
+/// Finished and Failed are a job's last.
+using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, Failed>;
+using Sink = std::function<void(const Subscriber&, const Event&)>;
+
+struct Limits {
+  std::uint32_t baseline_queue_per_user = 0;  ///< above it: Busy
+  std::uint32_t optimise_queue_per_user = 0;  ///< above it: done after the baseline
+  std::uint32_t flights = 0;                  ///< of all users together; above it: Busy
+  std::uint64_t optimise_budget_ms = 0;
+};
+
+struct Stats {
+  std::uint64_t submitted = 0, shared = 0, busy = 0, cancelled = 0, quarantined = 0, failed = 0;
+  std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
+  std::uint64_t lost = 0, retried = 0;
+  std::size_t flights = 0, baseline_waiting = 0, optimise_waiting = 0;
+  /// Submission to baseline image: [i] counts those below 2^i microseconds (and not below 2^(i-1)).
+  std::array<std::uint64_t, 24> baseline_us_log2{};
+};
+
+class Jobs {
+ public:
+  Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink);
+  ~Jobs();
+
+  /// `message` is the client's message as it came, from which `work` was read.
+  void submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
+              std::span<const std::byte> message);
+  /// The subscriber wants no more events; nothing if it waits for none.
+  void cancel(const Subscriber& subscriber);
+
+  void set_limits(const Limits& limits) { limits_ = limits; }
+  /// Ends every optimise job after its baseline, for a daemon that is about to end. True when nothing is left.
+  void drain();
+  [[nodiscard]] bool idle() const { return flights_.empty(); }
+  [[nodiscard]] Stats stats() const;
+  [[nodiscard]] const worker::Pool& pool() const { return pool_; }
+
+ private:
+  enum class State : std::uint8_t { baseline_waiting, baseline_running, optimise_waiting, optimising };
+  struct Flight;
+  struct Strikes {
+    std::uint32_t count = 0;
+    std::uint64_t forgotten_at_ns = 0;
+  };
+  struct SubscriberHash {
+    std::size_t operator()(const Subscriber& s) const { return s.session * 0x9E3779B97F4A7C15u ^ s.job; }
+  };
+
+  void subscribe(Flight& flight, const Subscriber& subscriber);
+  void answer(const Subscriber& subscriber, const cache::Entry& entry);
+  void tell_all(Flight& flight, const Event& event);
+  void finish(Flight& flight, pipeline::Outcome outcome);
+  void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
+  void remove(Flight& flight);
+
+  void wait_for_baseline(Flight& flight, bool in_front);
+  void wait_for_optimise(Flight& flight, bool in_front);
+  void run(Flight& flight, worker::Lane lane);
+  void serve(worker::Lane lane);
+
+  void on_response(const worker::ResponseHeader& header, std::string_view tail, os::Fd fd);
+  void on_baseline(Flight& flight, cache::SharedImage image);
+  void on_outcome(Flight& flight, const worker::ResponseHeader& header, os::Fd fd);
+  void on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate);
+  std::uint32_t strike(const std::string& id);
+  [[nodiscard]] bool quarantined(const std::string& id);
+
+  cache::Cache& cache_;
+  Limits limits_;
+  Sink sink_;
+  Stats stats_;
+  bool draining_ = false;
+  worker::Ticket next_ticket_ = 1;
+  std::unordered_map<std::string, std::unique_ptr<Flight>> flights_;  ///< by user and key
+  std::unordered_map<worker::Ticket, Flight*> running_;
+  std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
+  FairQueue<Flight*> baseline_queue_, optimise_queue_;
+  std::unordered_map<std::string, Strikes> strikes_;
+  worker::Pool pool_;
+};
+
+}  // namespace trident::jobs

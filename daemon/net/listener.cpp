@@ -1,0 +1,42 @@
+#include "daemon/net/listener.h"
+
+#include "runtime/log/log.h"
+
+namespace trident::net {
+namespace {
+
+constexpr int kAcceptsPerTurn = 64;
+constexpr std::uint64_t kPauseMs = 100;
+
+}  // namespace
+
+Result<std::unique_ptr<Listener>> Listener::make(Loop& loop, os::UnixListener socket,
+                                                 std::function<void(os::Fd)> on_connection) {
+  std::unique_ptr<Listener> listener(new Listener(loop, std::move(socket), std::move(on_connection)));
+  TRY(listener->poller_, Poller::make(loop, listener->socket_.fd()));
+  listener->watch();
+  return listener;
+}
+
+void Listener::watch() {
+  poller_.watch(Poller::kReadable, [this](int) { accept(); });
+}
+
+void Listener::accept() {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    os::Accepted accepted = os::accept_unix(socket_.fd());
+    switch (accepted.status) {
+      case os::AcceptStatus::ok: on_connection_(std::move(accepted.socket)); break;
+      case os::AcceptStatus::retry: break;
+      case os::AcceptStatus::would_block: return;
+      case os::AcceptStatus::exhausted:
+      case os::AcceptStatus::failed:
+        if (pauses_++ == 0) log::warning("cannot accept connections for now: descriptors or memory have run out");
+        poller_.stop();
+        resume_.start(kPauseMs, [this] { watch(); });
+        return;
+    }
+  }
+}
+
+}  // namespace trident::net

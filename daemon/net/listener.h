@@ -1,0 +1,33 @@
+// Accepts connections from a listening socket. When descriptors run out it stops asking for a while instead of
+// spinning: those connected are served on, those waiting stay in the kernel's queue.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "daemon/net/loop.h"
+#include "runtime/os/socket.h"
+
+namespace trident::net {
+
+class Listener {
+ public:
+  static Result<std::unique_ptr<Listener>> make(Loop& loop, os::UnixListener socket,
+                                                std::function<void(os::Fd)> on_connection);
+
+  [[nodiscard]] std::uint64_t pauses() const { return pauses_; }
+
+ private:
+  Listener(Loop& loop, os::UnixListener socket, std::function<void(os::Fd)> on_connection)
+      : socket_(std::move(socket)), on_connection_(std::move(on_connection)), resume_(loop) {}
+  void accept();
+  void watch();
+
+  os::UnixListener socket_;
+  std::function<void(os::Fd)> on_connection_;
+  Poller poller_;
+  Timer resume_;
+  std::uint64_t pauses_ = 0;
+};
+
+}  // namespace trident::net

@@ -1,0 +1,30 @@
+// The messages that the daemon sends, as frames on a client's channel.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "daemon/cache/cache.h"
+#include "daemon/net/channel.h"
+#include "runtime/base/result.h"
+
+namespace trident::publish {
+
+void welcome(net::Channel& channel, std::uint8_t isa, std::uint64_t features, std::string_view build);
+/// Travels with the job's next message: every path from here sends one.
+void accepted(net::Channel& channel, std::uint64_t job, bool cached);
+void progress(net::Channel& channel, std::uint64_t job, std::uint8_t stage, std::uint32_t done, std::uint32_t total,
+              double best_ratio);
+
+struct KernelTimes {
+  double baseline_ns = 0, optimised_ns = 0;
+};
+/// Sends the image's descriptor, or its bytes when `inline_image`. Errors: OsError when the bytes cannot be read.
+Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const cache::SharedImage& image,
+                          const KernelTimes& times, bool inline_image);
+void revoke(net::Channel& channel, std::uint64_t job, std::uint8_t tier);
+void done(net::Channel& channel, std::uint64_t job, std::uint8_t outcome);
+void failure(net::Channel& channel, std::uint64_t job, const Error& error, std::uint32_t retry_after_ms = 0);
+void stats(net::Channel& channel, std::uint64_t request, std::string_view json);
+
+}  // namespace trident::publish

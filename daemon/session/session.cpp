@@ -1,0 +1,262 @@
+#include "daemon/session/session.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "daemon/publish/publish.h"
+#include "runtime/log/log.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/memfd.h"
+#include "runtime/os/self.h"
+#include "schemas/control_generated.h"
+
+namespace trident::session {
+namespace {
+
+constexpr std::uint32_t kConnectionRetryMs = 1000;
+constexpr std::uint32_t kQuotaRetryMs = 1000;
+constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
+
+/// The instruction set for a client's kernels: what it has, if this processor has it too. 0: none.
+std::uint8_t common_isa(std::uint8_t clients) {
+  const os::CpuFeatures& cpu = os::cpu_features();
+  if (clients == TRIDENT_ISA_AVX512 && cpu.avx512) return TRIDENT_ISA_AVX512;
+  if ((clients == TRIDENT_ISA_AVX512 || clients == TRIDENT_ISA_AVX2) && cpu.avx2_fma) return TRIDENT_ISA_AVX2;
+  if (clients == TRIDENT_ISA_NEON && cpu.neon) return TRIDENT_ISA_NEON;
+  return 0;
+}
+
+}  // namespace
+
+class Sessions::Session {
+ public:
+  Session(Sessions& all, std::uint64_t id, std::uint32_t uid) : all_(all), id_(id), uid_(uid), hello_(all.loop_) {
+    ++all_.users_[uid_].connections;
+  }
+
+  ~Session() {
+    for (const auto& [job, state] : jobs_)
+      if (!state.done) all_.jobs_->cancel({id_, job});
+    const auto user = all_.users_.find(uid_);
+    user->second.image_bytes -= image_bytes_;
+    if (--user->second.connections == 0) all_.users_.erase(user);
+  }
+
+  Result<void> open(os::Fd socket) {
+    const Limits& limits = all_.limits_;
+    TRY(channel_, net::Channel::make(
+                      all_.loop_, std::move(socket),
+                      {.frame_bytes_max = limits.frame_bytes_max,
+                       .queue_bytes_max = limits.write_queue_bytes_max,
+                       .frame_timeout_ms = limits.frame_timeout_ms},
+                      [this](auto frame) { on_frame(frame); }, [this](net::CloseReason reason) { on_close(reason); }));
+    if (limits.hello_timeout_ms != 0)
+      hello_.start(limits.hello_timeout_ms, [this] {
+        ++all_.stats_.hello_timeouts;
+        close_with(make_error(ErrorCode::kTimeout, "no hello in time"));
+      });
+    return {};
+  }
+
+  void on_event(std::uint64_t job, const jobs::Event& event) {
+    std::visit([&](const auto& e) { tell(job, e); }, event);
+  }
+
+  [[nodiscard]] std::size_t unwritten() const { return channel_->queued_bytes(); }
+
+ private:
+  struct Job {
+    bool done = false;
+    bool inline_images = false;
+    std::uint64_t image_bytes = 0;  ///< charged to the user until the client cancels or goes
+  };
+
+  void on_frame(std::span<const std::byte> frame) {
+    const auto request = ingest::read(frame);
+    if (!request.ok()) {
+      ++all_.stats_.malformed;
+      return close_with(request.error());
+    }
+    if (const auto* hello = std::get_if<ingest::Hello>(&*request)) return on_hello(*hello);
+    if (!ready_) {
+      ++all_.stats_.malformed;
+      return close_with(make_error(ErrorCode::kRejectedMessage, "the first message must be a hello"));
+    }
+    if (const auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
+    if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
+    if (const auto* stats = std::get_if<ingest::StatsRequest>(&*request))
+      publish::stats(*channel_, stats->request, all_.stats_json_());
+  }
+
+  void on_hello(const ingest::Hello& hello) {
+    constexpr auto kVersion = static_cast<std::uint16_t>(wire::Protocol::version);
+    if (ready_) {
+      ++all_.stats_.malformed;
+      return close_with(make_error(ErrorCode::kRejectedMessage, "a second hello"));
+    }
+    if (hello.version_min > kVersion || hello.version_max < kVersion)
+      return close_with(make_error(ErrorCode::kUnsupported, "protocol %u to %u; this daemon speaks %u",
+                                   hello.version_min, hello.version_max, kVersion));
+    isa_ = common_isa(hello.isa);
+    if (isa_ == 0)
+      return close_with(
+          make_error(ErrorCode::kUnsupported, "no instruction set in common (the client has %u)", hello.isa));
+    takes_inline_ = (hello.features & kInlineImages) != 0;
+    ready_ = true;
+    hello_.stop();
+    publish::welcome(*channel_, isa_, kInlineImages, os::build_id());
+  }
+
+  void on_submit(const ingest::Submit& submit, std::span<const std::byte> frame) {
+    const auto fail = [&](const Error& error, std::uint32_t retry_after_ms) {
+      publish::failure(*channel_, submit.job, error, retry_after_ms);
+    };
+    // Job 0 is the connection's own number in Failure.
+    if (submit.job == 0 || jobs_.contains(submit.job))
+      return fail(make_error(ErrorCode::kInvalidArgument, "a job number that is 0 or in use"), 0);
+    if (!submit.work.ok()) return fail(submit.work.error(), 0);
+    if (jobs_.size() >= all_.limits_.jobs_per_connection)
+      return fail(make_error(ErrorCode::kBusy, "too many kernels are open on this connection"), kQuotaRetryMs);
+    const bool over = all_.users_[uid_].image_bytes >= all_.limits_.image_bytes_per_user;
+    if (over) ++all_.stats_.over_image_bytes;
+    if (over && !takes_inline_ && !submit.inline_images)
+      return fail(make_error(ErrorCode::kBusy, "this user's kernels hold too much of the daemon's memory"),
+                  kQuotaRetryMs);
+    // A client that takes images inline pays for their memory itself.
+    jobs_[submit.job].inline_images = submit.inline_images || over;
+    all_.jobs_->submit({id_, submit.job}, uid_, isa_, *submit.work, frame);
+  }
+
+  void on_cancel(std::uint64_t job) {
+    const auto at = jobs_.find(job);
+    if (at == jobs_.end()) return;
+    if (!at->second.done) all_.jobs_->cancel({id_, job});
+    release(at->second);
+    jobs_.erase(at);
+    channel_->flush();  // its Accepted may have waited for an answer that will not come
+  }
+
+  void release(Job& job) {
+    image_bytes_ -= job.image_bytes;
+    all_.users_[uid_].image_bytes -= job.image_bytes;
+    job.image_bytes = 0;
+  }
+
+  void tell(std::uint64_t job, const jobs::Accepted& event) { publish::accepted(*channel_, job, event.cached); }
+
+  void tell(std::uint64_t job, const jobs::ImageReady& event) {
+    Job& state = jobs_[job];
+    const auto sent = publish::kernel_ready(*channel_, job, event.image, {event.baseline_ns, event.optimised_ns},
+                                            state.inline_images);
+    if (!sent.ok()) log::warning("a kernel was not sent: {}", sent.error().message);
+    if (state.inline_images) return;
+    const std::uint64_t bytes = os::round_to_pages(event.image.size);
+    state.image_bytes += bytes;
+    image_bytes_ += bytes;
+    all_.users_[uid_].image_bytes += bytes;
+  }
+
+  void tell(std::uint64_t job, const jobs::Progressed& event) {
+    publish::progress(*channel_, job, event.stage, event.done, event.total, event.best_ratio);
+  }
+
+  void tell(std::uint64_t job, const jobs::Revoked&) { publish::revoke(*channel_, job, TRIDENT_TIER_BASELINE); }
+
+  void tell(std::uint64_t job, const jobs::Finished& event) {
+    jobs_[job].done = true;
+    publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome));
+  }
+
+  void tell(std::uint64_t job, const jobs::Failed& event) {
+    if (const auto at = jobs_.find(job); at != jobs_.end()) {
+      release(at->second);
+      jobs_.erase(at);
+    }
+    publish::failure(*channel_, job, event.error, event.retry_after_ms);
+  }
+
+  /// Says why and closes. Destroys this session.
+  void close_with(const Error& error) {
+    log::debug("closing a connection of user {}: {}", uid_, error.message);
+    publish::failure(*channel_, 0, error);
+    all_.remove(id_);
+  }
+
+  void on_close(net::CloseReason reason) {
+    if (reason == net::CloseReason::frame_timeout) ++all_.stats_.frame_timeouts;
+    if (reason == net::CloseReason::queue_overflow) ++all_.stats_.overflows;
+    if (reason == net::CloseReason::frame_too_large || reason == net::CloseReason::unasked_descriptor)
+      ++all_.stats_.malformed;
+    if (reason != net::CloseReason::peer_closed)
+      log::debug("a connection of user {} ended: {}", uid_, net::name_of(reason));
+    all_.remove(id_);
+  }
+
+  Sessions& all_;
+  std::uint64_t id_;
+  std::uint32_t uid_;
+  std::unique_ptr<net::Channel> channel_;
+  net::Timer hello_;
+  bool ready_ = false, takes_inline_ = false;
+  std::uint8_t isa_ = 0;
+  std::uint64_t image_bytes_ = 0;
+  std::unordered_map<std::uint64_t, Job> jobs_;
+};
+
+Sessions::Sessions(net::Loop& loop, const Limits& limits, std::function<std::string()> stats_json)
+    : loop_(loop), limits_(limits), stats_json_(std::move(stats_json)) {}
+
+Sessions::~Sessions() = default;
+
+void Sessions::add(os::Fd socket) {
+  const auto peer = os::peer_of(socket);
+  if (!peer.ok()) return;
+  const auto user = users_.find(peer->uid);
+  if (sessions_.size() >= limits_.connections ||
+      (user != users_.end() && user->second.connections >= limits_.connections_per_user))
+    return refuse(std::move(socket), make_error(ErrorCode::kBusy, "too many connections"), kConnectionRetryMs);
+  const std::uint64_t id = next_id_++;
+  auto session = std::make_unique<Session>(*this, id, peer->uid);
+  if (const auto opened = session->open(std::move(socket)); !opened.ok()) {
+    log::warning("a connection could not be served: {}", opened.error().message);
+    return;
+  }
+  sessions_.emplace(id, std::move(session));
+  ++stats_.accepted;
+}
+
+/// One frame if the socket takes it, then the end.
+void Sessions::refuse(os::Fd socket, const Error& error, std::uint32_t retry_after_ms) {
+  ++stats_.refused;
+  auto channel = net::Channel::make(
+      loop_, std::move(socket), {.frame_bytes_max = 0, .queue_bytes_max = 4096}, [](auto) {}, [](auto) {});
+  if (channel.ok()) publish::failure(**channel, 0, error, retry_after_ms);
+}
+
+void Sessions::remove(std::uint64_t id) {
+  // Out of the table first: destroying it cancels jobs, which may look here.
+  const auto at = sessions_.find(id);
+  if (at == sessions_.end()) return;
+  const std::unique_ptr<Session> session = std::move(at->second);
+  sessions_.erase(at);
+}
+
+void Sessions::on_event(const jobs::Subscriber& subscriber, const jobs::Event& event) {
+  if (const auto at = sessions_.find(subscriber.session); at != sessions_.end())
+    at->second->on_event(subscriber.job, event);
+}
+
+Stats Sessions::stats() const {
+  Stats copy = stats_;
+  copy.connections = sessions_.size();
+  copy.users = users_.size();
+  for (const auto& [uid, user] : users_) copy.image_bytes += user.image_bytes;
+  return copy;
+}
+
+bool Sessions::all_written() const {
+  return std::all_of(sessions_.begin(), sessions_.end(),
+                     [](const auto& entry) { return entry.second->unwritten() == 0; });
+}
+
+}  // namespace trident::session

@@ -1,0 +1,77 @@
+// What one client has said, asked and received; and what a user may take of the daemon, all connections together.
+//
+//   connected --Hello--> ready --Submit/Cancel/StatsRequest--> ...
+//       \-- no Hello in time, a malformed message, a version that does not fit: Failure{job 0}, closed
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "daemon/ingest/ingest.h"
+#include "daemon/jobs/jobs.h"
+#include "daemon/net/channel.h"
+#include "runtime/os/socket.h"
+
+namespace trident::session {
+
+struct Limits {
+  std::uint32_t connections = 0, connections_per_user = 0;
+  std::uint64_t hello_timeout_ms = 0, frame_timeout_ms = 0;
+  std::size_t frame_bytes_max = 0, write_queue_bytes_max = 0;
+  /// Sealed images that a user's open jobs hold. Their pages count against the daemon as long as a client maps them.
+  std::uint64_t image_bytes_per_user = 0;
+  /// Jobs of one connection whose kernels have not been closed.
+  std::uint32_t jobs_per_connection = 0;
+};
+
+struct Stats {
+  std::uint64_t accepted = 0, refused = 0, malformed = 0, hello_timeouts = 0, frame_timeouts = 0, overflows = 0;
+  std::uint64_t over_image_bytes = 0;
+  std::size_t connections = 0, users = 0;
+  std::uint64_t image_bytes = 0;
+};
+
+class Sessions {
+ public:
+  /// `stats_json` answers StatsRequest.
+  Sessions(net::Loop& loop, const Limits& limits, std::function<std::string()> stats_json);
+  ~Sessions();
+  Sessions(const Sessions&) = delete;
+  Sessions& operator=(const Sessions&) = delete;
+
+  /// Where submissions go; must be called before the first connection.
+  void set_jobs(jobs::Jobs& jobs) { jobs_ = &jobs; }
+  /// Takes a connection that was just accepted.
+  void add(os::Fd socket);
+  /// An event of a job, for the session that asked for it.
+  void on_event(const jobs::Subscriber& subscriber, const jobs::Event& event);
+
+  void set_limits(const Limits& limits) { limits_ = limits; }
+  [[nodiscard]] Stats stats() const;
+  /// Bytes that clients have not read yet.
+  [[nodiscard]] bool all_written() const;
+
+ private:
+  class Session;
+  struct User {
+    std::uint32_t connections = 0;
+    std::uint64_t image_bytes = 0;
+  };
+
+  void refuse(os::Fd socket, const Error& error, std::uint32_t retry_after_ms);
+  void remove(std::uint64_t id);
+
+  net::Loop& loop_;
+  Limits limits_;
+  std::function<std::string()> stats_json_;
+  jobs::Jobs* jobs_ = nullptr;
+  Stats stats_;
+  std::uint64_t next_id_ = 1;
+  std::unordered_map<std::uint32_t, User> users_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Session>> sessions_;
+};
+
+}  // namespace trident::session

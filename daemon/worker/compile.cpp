@@ -1,0 +1,211 @@
+#include "daemon/worker/compile.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "daemon/ingest/ingest.h"
+#include "daemon/worker/protocol.h"
+#include "jit/pipeline/pipeline.h"
+#include "runtime/base/limits.h"
+#include "runtime/log/log.h"
+#include "runtime/os/child.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/self.h"
+#include "runtime/os/socket.h"
+
+namespace trident::worker {
+namespace {
+
+constexpr std::size_t kPrefixBytes = 4;
+constexpr std::size_t kRequestBytesMax = sizeof(RequestHeader) + limits::kFrameBytesMax;
+/// Progress is for people: more than this many lines a second are noise.
+constexpr std::uint64_t kProgressEveryNs = 50'000'000;
+/// A worker that needs more is out of control; the front counts it as a crash.
+constexpr std::uint64_t kAddressSpaceBytes = 8ull << 30;
+
+/// The blocking end of the socketpair. Requests may stand in a queue in the socket: what a read brings beyond the
+/// first is kept for the next.
+class Front {
+ public:
+  explicit Front(os::Fd socket) : socket_(std::move(socket)) {}
+
+  /// The next request, aligned; empty when the front has gone.
+  std::span<const std::byte> next() {
+    begin_ += taken_;
+    taken_ = 0;
+    if (begin_ == end_) begin_ = end_ = 0;
+    while (true) {
+      if (end_ - begin_ >= kPrefixBytes) {
+        std::uint32_t length;
+        std::memcpy(&length, buffer_.data() + begin_, kPrefixBytes);
+        if (length > kRequestBytesMax) return {};
+        if (end_ - begin_ >= kPrefixBytes + length) {
+          taken_ = kPrefixBytes + length;
+          aligned_.resize(length / 8 + 1);
+          std::memcpy(aligned_.data(), buffer_.data() + begin_ + kPrefixBytes, length);
+          return std::as_bytes(std::span(aligned_)).first(length);
+        }
+      }
+      if (!read_more()) return {};
+    }
+  }
+
+  bool send(const ResponseHeader& header, std::string_view tail, int fd) {
+    const auto length = static_cast<std::uint32_t>(sizeof(header) + tail.size());
+    std::vector<std::byte> rest;
+    const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(&length, 1)),
+                                                 std::as_bytes(std::span(&header, 1)), std::as_bytes(std::span(tail))};
+    // The socket blocks, so a short write means a signal or a full buffer: the rest follows without the descriptor.
+    os::Io io = os::send_pieces(socket_, pieces, fd);
+    std::size_t sent = io.bytes;
+    const std::size_t total = kPrefixBytes + length;
+    if (io.status == os::IoStatus::ok && sent == total) return true;
+    for (const auto piece : pieces) rest.insert(rest.end(), piece.begin(), piece.end());
+    while (io.status == os::IoStatus::ok && sent < total) {
+      io = os::send_bytes(socket_, std::span(rest).subspan(sent));
+      sent += io.bytes;
+    }
+    return sent == total;
+  }
+
+ private:
+  bool read_more() {
+    if (begin_ > 0 && end_ == buffer_.size()) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    if (end_ == buffer_.size()) buffer_.resize(buffer_.size() * 2);
+    os::ReceivedFds none;
+    const os::Io io = os::receive(socket_, std::span(buffer_).subspan(end_), none);
+    end_ += io.bytes;
+    return io.status == os::IoStatus::ok;
+  }
+
+  os::Fd socket_;
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(64 * 1024);
+  std::size_t begin_ = 0, end_ = 0, taken_ = 0;
+  std::vector<std::uint64_t> aligned_;
+};
+
+codegen::Isa isa_of(std::uint8_t number) {
+  switch (number) {
+    case TRIDENT_ISA_AVX512: return codegen::Isa::avx512;
+    case TRIDENT_ISA_NEON: return codegen::Isa::neon;
+    default: return codegen::Isa::avx2;
+  }
+}
+
+std::uint8_t stage_number(std::string_view stage) {
+  constexpr std::string_view kStages[] = {"lower", "emit", "equiv", "judge"};  // wire::Stage
+  for (std::uint8_t i = 0; i < std::size(kStages); ++i)
+    if (stage == kStages[i]) return i;
+  return 0;
+}
+
+bool send_failure(Front& front, std::uint64_t ticket, const Error& error) {
+  ResponseHeader response;
+  response.ticket = ticket;
+  response.kind = Kind::failed;
+  response.code = static_cast<std::uint8_t>(error.code);
+  constexpr std::size_t kMessageBytesMax = 4096;
+  return front.send(response, std::string_view(error.message).substr(0, kMessageBytesMax), -1);
+}
+
+void describe_image(ResponseHeader& response, const image::ImageBytes& image) {
+  response.size = static_cast<std::uint32_t>(image.bytes.size());
+  response.digest[0] = image.header().digest[0];
+  response.digest[1] = image.header().digest[1];
+}
+
+bool serve_baseline(Front& front, std::uint64_t ticket, const ingest::Work& work, const pipeline::Options& options) {
+  const auto compiled = pipeline::compile_baseline(work.expr, options);
+  if (!compiled.ok()) return send_failure(front, ticket, compiled.error());
+  const auto sealed = image::seal(compiled->image);
+  if (!sealed.ok()) return send_failure(front, ticket, sealed.error());
+  ResponseHeader response;
+  response.ticket = ticket;
+  response.kind = Kind::baseline_image;
+  describe_image(response, compiled->image);
+  return front.send(response, {}, sealed->get());
+}
+
+bool serve_optimise(Front& front, std::uint64_t ticket, const ingest::Work& work, const pipeline::Options& options) {
+  std::uint64_t next_progress_ns = 0;
+  const auto on_progress = [&](const pipeline::Progress& progress) {
+    const std::uint64_t now = os::monotonic_ns();
+    if (now < next_progress_ns) return;
+    next_progress_ns = now + kProgressEveryNs;
+    ResponseHeader response;
+    response.ticket = ticket;
+    response.kind = Kind::progress;
+    response.code = stage_number(progress.stage);
+    response.done = progress.done;
+    response.total = progress.total;
+    response.best_ratio = progress.best_ratio;
+    front.send(response, {}, -1);
+  };
+  const auto optimised = pipeline::optimise(work.expr, options, on_progress);
+  if (!optimised.ok()) return send_failure(front, ticket, optimised.error());
+  ResponseHeader response;
+  response.ticket = ticket;
+  response.kind = Kind::outcome;
+  response.code = static_cast<std::uint8_t>(optimised->outcome);
+  response.baseline_ns = optimised->baseline_ns;
+  response.winner_ns = optimised->winner_ns;
+  if (optimised->outcome != pipeline::Outcome::published) return front.send(response, {}, -1);
+  const auto sealed = image::seal(optimised->winner.image);
+  if (!sealed.ok()) return send_failure(front, ticket, sealed.error());
+  describe_image(response, optimised->winner.image);
+  return front.send(response, {}, sealed->get());
+}
+
+bool serve(Front& front, std::span<const std::byte> request) {
+  RequestHeader header;
+  if (request.size() < sizeof(header)) return false;
+  std::memcpy(&header, request.data(), sizeof(header));
+  const auto message = ingest::read(request.subspan(sizeof(header)));
+  const auto* submit = message.ok() ? std::get_if<ingest::Submit>(&*message) : nullptr;
+  if (submit == nullptr || !submit->work.ok())
+    return send_failure(front, header.ticket, make_error(ErrorCode::kInternal, "the front passed on a bad message"));
+  const ingest::Work& work = *submit->work;
+  pipeline::Options options;
+  options.policy = work.policy;
+  options.isa = isa_of(header.isa);
+  options.seed = header.seed;
+  options.elements = work.elements;
+  if (header.budget_ns != 0) options.deadline_ns = os::monotonic_ns() + header.budget_ns;
+  return header.lane == Lane::baseline ? serve_baseline(front, header.ticket, work, options)
+                                       : serve_optimise(front, header.ticket, work, options);
+}
+
+/// Touches the code and memory of a compilation before the first client waits for one.
+void warm_up() {
+  const auto expr = expr::parse("sin(x) * exp(y) + sqrt(x * x + y * y) / (1 + x)");
+  if (!expr.ok()) return;
+  pipeline::Options options;
+  for (int i = 0; i < 2; ++i)
+    if (const auto compiled = pipeline::compile_baseline(*expr, options); compiled.ok())
+      (void)image::seal(compiled->image).ok();
+}
+
+}  // namespace
+
+int run_worker(const char* lane) {
+  log::configure({.form = log::detect_form(), .tag = std::string("tridentd ") + lane});
+  os::ResourceLimits limits{.core_bytes_max = 0};
+#ifndef __SANITIZE_ADDRESS__  // whose shadow memory takes terabytes of address space
+  limits.address_space_bytes = kAddressSpaceBytes;
+#endif
+  if (const auto set = os::set_resource_limits(limits); !set.ok()) log::warning("{}", set.error().message);
+  os::deny_writable_code();
+  if (std::string_view(lane) == "baseline") warm_up();
+  Front front{os::Fd(os::kInheritedFd)};
+  while (true) {
+    const auto request = front.next();
+    if (request.empty() || !serve(front, request)) return 0;
+  }
+}
+
+}  // namespace trident::worker

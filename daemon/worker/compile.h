@@ -1,0 +1,12 @@
+// The worker's side: a process that reads requests, compiles, and hands back sealed images.
+#pragma once
+
+namespace trident::worker {
+
+/// The argument that turns the daemon's program into a worker: argv[1]; argv[2] is "baseline" or "optimise".
+inline constexpr const char* kWorkerArgument = "--worker";
+
+/// Serves requests on os::kInheritedFd until the front closes it. The exit status of the process.
+int run_worker(const char* lane);
+
+}  // namespace trident::worker

@@ -1,0 +1,218 @@
+#include "daemon/worker/pool.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "daemon/worker/compile.h"
+#include "jit/image/image.h"
+#include "jit/pipeline/pipeline.h"
+#include "runtime/base/limits.h"
+#include "runtime/log/log.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/memfd.h"
+
+namespace trident::worker {
+namespace {
+
+/// Requests in a baseline worker's socket. Deep enough that it never idles between two, shallow enough that a crash
+/// sends few of them twice.
+constexpr std::size_t kBaselineDepth = 8;
+constexpr std::size_t kOptimiseDepth = 1;
+constexpr std::size_t kResponseBytesMax = sizeof(ResponseHeader) + 8192;
+constexpr std::size_t kQueueBytesMax = 16u << 20;
+constexpr int kOptimiseNice = 10;
+/// A worker that dies younger than this is started again only after a pause, doubled each time.
+constexpr std::uint64_t kHealthyAgeNs = 1'000'000'000;
+constexpr std::uint64_t kRestartPauseMinMs = 20, kRestartPauseMaxMs = 5000;
+
+std::string_view name_of(Lane lane) {
+  return lane == Lane::baseline ? "baseline" : "optimise";
+}
+
+}  // namespace
+
+class Pool::Worker {
+ public:
+  Worker(Pool& pool, Lane lane) : pool_(pool), lane_(lane), timeout_(pool.loop_), restart_(pool.loop_) { start(); }
+
+  [[nodiscard]] Lane lane() const { return lane_; }
+  [[nodiscard]] bool alive() const { return channel_ != nullptr; }
+  [[nodiscard]] bool has_room() const {
+    return alive() && running_.size() < (lane_ == Lane::baseline ? kBaselineDepth : kOptimiseDepth);
+  }
+
+  void request(const RequestHeader& header, std::span<const std::byte> message) {
+    message_.resize(sizeof(header) + message.size());
+    std::memcpy(message_.data(), &header, sizeof(header));
+    std::memcpy(message_.data() + sizeof(header), message.data(), message.size());
+    running_.push_back(header.ticket);
+    if (running_.size() == 1) start_timeout();
+    channel_->send(message_);
+  }
+
+ private:
+  using Fate = PoolEvents::Fate;
+
+  void start() {
+    if (auto started = try_start(); !started.ok()) {
+      log::error("cannot start a {} worker: {}", name_of(lane_), started.error().message);
+      restart_later();
+    }
+  }
+
+  Result<void> try_start() {
+    TRY(auto pair, os::socket_pair(os::Blocking::no, os::Blocking::yes));
+    TRY(child_, os::Child::spawn({.program = os::kSelfProgram,
+                                  .arguments = {"tridentd", kWorkerArgument, std::string(name_of(lane_))},
+                                  .inherited_fd = pair.second.get(),
+                                  .nice = lane_ == Lane::optimise ? kOptimiseNice : 0}));
+    const net::ChannelLimits limits{
+        .frame_bytes_max = kResponseBytesMax, .queue_bytes_max = kQueueBytesMax, .takes_fds = true};
+    TRY(channel_, net::Channel::make(
+                      pool_.loop_, std::move(pair.first), limits, [this](auto frame) { on_frame(frame); },
+                      [this](net::CloseReason reason) {
+                        if (reason != net::CloseReason::peer_closed) ++pool_.stats_.protocol_errors;
+                        end(Fate::crashed);
+                      }));
+    TRY(exit_, net::Poller::make(pool_.loop_, child_.pidfd()));
+    exit_.watch(net::Poller::kReadable, [this](int) { end(Fate::crashed); });
+    started_ns_ = os::monotonic_ns();
+    ++pool_.stats_.started;
+    return {};
+  }
+
+  void start_timeout() {
+    const std::uint64_t ms =
+        lane_ == Lane::baseline ? pool_.options_.baseline_timeout_ms : pool_.options_.optimise_timeout_ms;
+    if (ms != 0) timeout_.start(ms, [this] { end(Fate::timed_out); });
+  }
+
+  void on_frame(std::span<const std::byte> frame) {
+    ResponseHeader header;
+    if (frame.size() < sizeof(header)) return fail_protocol("a short response");
+    std::memcpy(&header, frame.data(), sizeof(header));
+    if (running_.empty() || running_.front() != header.ticket) return fail_protocol("a response to nothing");
+    auto fd = sound_image(header);
+    if (!fd.ok()) return fail_protocol(fd.error().message);
+    const bool ends = header.kind != Kind::progress;
+    if (ends) {
+      running_.pop_front();
+      timeout_.stop();
+      if (!running_.empty()) start_timeout();
+    }
+    const auto tail = frame.subspan(sizeof(header));
+    pool_.events_.on_response(header, {reinterpret_cast<const char*>(tail.data()), tail.size()}, std::move(*fd));
+    if (ends && has_room()) pool_.events_.on_free(lane_);
+  }
+
+  /// The image that a response carries, none if it carries none; an error when header and descriptor do not fit.
+  Result<os::Fd> sound_image(const ResponseHeader& header) {
+    bool carries = false;
+    switch (header.kind) {
+      case Kind::baseline_image: carries = true; break;
+      case Kind::progress: break;
+      case Kind::outcome:
+        if (header.code > static_cast<std::uint8_t>(pipeline::Outcome::not_equivalent))
+          return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
+        carries = header.code == static_cast<std::uint8_t>(pipeline::Outcome::published);
+        break;
+      case Kind::failed: break;
+      default: return make_error(ErrorCode::kRejectedMessage, "an unknown kind of response");
+    }
+    if (!carries) return os::Fd();
+    auto fd = channel_->take_fd();
+    if (!fd) return make_error(ErrorCode::kRejectedImage, "an image without a descriptor");
+    TRY(const std::size_t size, os::sealed_size(*fd));
+    if (header.size < TRIDENT_IMAGE_HEADER_BYTES || header.size > size ||
+        size > limits::kImageBytesMax + os::page_bytes())
+      return make_error(ErrorCode::kRejectedImage, "an image of a wrong size");
+    return std::move(*fd);
+  }
+
+  void fail_protocol(const std::string& what) {
+    log::error("a {} worker sent {}", name_of(lane_), what);
+    ++pool_.stats_.protocol_errors;
+    end(Fate::crashed);
+  }
+
+  /// The worker is dead or is made so; its requests are reported and another is started.
+  void end(Fate fate) {
+    exit_ = {};
+    timeout_.stop();
+    channel_.reset();
+    child_.kill();
+    const std::string how = child_.wait();
+    if (pool_.stopping_) return;
+    fate == Fate::timed_out ? ++pool_.stats_.timed_out : ++pool_.stats_.crashed;
+    log::warning("a {} worker ended ({}{}); {} requests were in it", name_of(lane_), how,
+                 fate == Fate::timed_out ? ", out of time" : "", running_.size());
+    const std::deque<Ticket> lost = std::exchange(running_, {});
+    // Restarted first: what on_lost sends again finds the lane occupied, not gone.
+    if (os::monotonic_ns() - started_ns_ < kHealthyAgeNs)
+      restart_later();
+    else {
+      pause_ms_ = kRestartPauseMinMs;
+      start();
+    }
+    for (std::size_t i = 0; i < lost.size(); ++i) pool_.events_.on_lost(lost[i], i == 0 ? fate : Fate::unharmed);
+    if (has_room()) pool_.events_.on_free(lane_);
+  }
+
+  void restart_later() {
+    channel_.reset();
+    exit_ = {};
+    restart_.start(pause_ms_, [this] {
+      start();
+      if (has_room()) pool_.events_.on_free(lane_);
+    });
+    pause_ms_ = std::min(pause_ms_ * 2, kRestartPauseMaxMs);
+  }
+
+  Pool& pool_;
+  Lane lane_;
+  os::Child child_;
+  std::unique_ptr<net::Channel> channel_;
+  net::Poller exit_;
+  net::Timer timeout_, restart_;
+  std::deque<Ticket> running_;  ///< the first is being worked on
+  std::vector<std::byte> message_;
+  std::uint64_t started_ns_ = 0, pause_ms_ = kRestartPauseMinMs;
+};
+
+Pool::Pool(net::Loop& loop, const PoolOptions& options, PoolEvents events)
+    : loop_(loop), options_(options), events_(std::move(events)) {
+  workers_.push_back(std::make_unique<Worker>(*this, Lane::baseline));
+  for (std::uint32_t i = 0; i < options_.optimise_workers; ++i)
+    workers_.push_back(std::make_unique<Worker>(*this, Lane::optimise));
+}
+
+Pool::~Pool() {
+  stopping_ = true;
+}
+
+void Pool::stop() {
+  stopping_ = true;
+}
+
+Pool::Worker* Pool::find_room(Lane lane) const {
+  for (const auto& worker : workers_)
+    if (worker->lane() == lane && worker->has_room()) return worker.get();
+  return nullptr;
+}
+
+bool Pool::has_room(Lane lane) const {
+  return find_room(lane) != nullptr;
+}
+
+void Pool::request(const RequestHeader& header, std::span<const std::byte> message) {
+  Worker* const worker = find_room(header.lane);
+  CHECK(worker != nullptr);
+  worker->request(header, message);
+}
+
+std::size_t Pool::alive() const {
+  return static_cast<std::size_t>(
+      std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->alive(); }));
+}
+
+}  // namespace trident::worker

@@ -1,0 +1,76 @@
+// The front's side: starts workers, hands them requests, notices when they die or hang, starts new ones.
+//
+//   baseline lane   one worker, several requests in its socket at once (it never waits for the front between two)
+//   optimise lane   1..N workers at lower priority, one request each
+//
+// A worker that crashes, errs on the protocol or exceeds its time is killed and replaced. The request it was working on
+// is reported lost; requests that stood behind it are reported unharmed and may simply be sent again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/net/channel.h"
+#include "daemon/worker/protocol.h"
+#include "runtime/os/child.h"
+
+namespace trident::worker {
+
+using Ticket = std::uint64_t;
+
+struct PoolOptions {
+  std::uint32_t optimise_workers = 1;
+  std::uint64_t baseline_timeout_ms = 1000;  ///< for one compilation
+  std::uint64_t optimise_timeout_ms = 0;     ///< budget and grace together
+};
+
+struct PoolEvents {
+  /// A checked response; `fd` is valid exactly when the response carries an image.
+  std::function<void(const ResponseHeader&, std::string_view tail, os::Fd fd)> on_response;
+  enum class Fate : std::uint8_t { unharmed, crashed, timed_out };
+  /// The request will get no response any more.
+  std::function<void(Ticket, Fate)> on_lost;
+  /// A worker of this lane can take a request.
+  std::function<void(Lane)> on_free;
+};
+
+struct PoolStats {
+  std::uint64_t started = 0, crashed = 0, timed_out = 0, protocol_errors = 0;
+};
+
+class Pool {
+ public:
+  Pool(net::Loop& loop, const PoolOptions& options, PoolEvents events);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  /// Whether request() would be taken now.
+  [[nodiscard]] bool has_room(Lane lane) const;
+  /// Sends a request to a worker with room (there must be one).
+  void request(const RequestHeader& header, std::span<const std::byte> message);
+
+  /// No more workers are started.
+  void stop();
+  [[nodiscard]] const PoolStats& stats() const { return stats_; }
+  [[nodiscard]] std::size_t alive() const;
+
+ private:
+  class Worker;
+  Worker* find_room(Lane lane) const;
+
+  net::Loop& loop_;
+  PoolOptions options_;
+  PoolEvents events_;
+  PoolStats stats_;
+  bool stopping_ = false;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace trident::worker

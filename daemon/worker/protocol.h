@@ -1,0 +1,52 @@
+// What the front and its workers say to each other over a socketpair: net::Channel frames, each a fixed header and a
+// tail. Same program on both ends, so the layout has no versions. The front still treats a worker as code that
+// untrusted input may have broken: sizes and enums are checked, a worker that errs is killed.
+//
+//   front -> worker   RequestHeader, then the client's Submit message as it came (the worker reads it with ingest
+//   again) worker -> front   ResponseHeader, then a text (failed); a sealed memfd attached (image)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace trident::worker {
+
+enum class Lane : std::uint8_t {
+  baseline,  ///< one worker that does nothing else, so that a long search never delays a first kernel
+  optimise
+};
+
+struct RequestHeader {
+  std::uint64_t ticket = 0;
+  Lane lane = Lane::baseline;
+  std::uint8_t isa = 0;  ///< enum trident_isa
+  std::uint8_t reserved[6] = {};
+  std::uint64_t seed = 0;
+  std::uint64_t budget_ns = 0;  ///< of an optimise job; 0: none
+};
+static_assert(sizeof(RequestHeader) == 32);
+
+enum class Kind : std::uint8_t {
+  baseline_image,  ///< ends a baseline request; an image is attached
+  progress,        ///< more follows
+  outcome,         ///< ends an optimise request; an image is attached when published
+  failed           ///< ends any request; the tail says why
+};
+
+struct ResponseHeader {
+  std::uint64_t ticket = 0;
+  Kind kind = Kind::failed;
+  std::uint8_t code = 0;  ///< outcome: pipeline::Outcome; progress: wire::Stage; failed: ErrorCode
+  std::uint8_t reserved[2] = {};
+  std::uint32_t size = 0;  ///< bytes of the image
+  std::uint64_t digest[2] = {};
+  std::uint32_t done = 0, total = 0;
+  double best_ratio = 0;
+  double baseline_ns = 0, winner_ns = 0;
+};
+static_assert(sizeof(ResponseHeader) == 64);
+
+}  // namespace trident::worker

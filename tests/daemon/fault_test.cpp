@@ -1,0 +1,266 @@
+// Dying workers, dying daemons, damaged caches, exhausted descriptors, idleness, signals. Oracle: /proc, wait statuses,
+// and the promise that the next request is served.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/daemon/private_daemon.h"
+#include "tests/daemon/raw_client.h"
+
+namespace trident::tests {
+namespace {
+
+constexpr const char* kText = "x*y + 3*x";
+
+/// Everything for one job up to its last message.
+struct Story {
+  bool cached = false, baseline = false, optimised = false;
+  std::optional<wire::Outcome> outcome;
+  std::optional<ErrorCode> failure;
+};
+Story follow(RawClient& client) {
+  Story story;
+  while (const auto incoming = client.next()) {
+    const wire::Message& message = incoming->message();
+    if (const auto* accepted = message.body_as_Accepted()) story.cached = accepted->cached();
+    if (const auto* ready = message.body_as_KernelReady())
+      (ready->tier() == wire::Tier::baseline ? story.baseline : story.optimised) = true;
+    if (const auto* failure = message.body_as_Failure()) story.failure = static_cast<ErrorCode>(failure->code());
+    if (const auto* done = message.body_as_Done()) story.outcome = done->outcome();
+    if (story.failure || story.outcome) break;
+  }
+  return story;
+}
+
+Story submit_and_follow(PrivateDaemon& daemon, const std::string& text) {
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(submit_message(text));
+  return follow(client);
+}
+
+TEST(Fault, KilledWorkersAreReplacedAndTheNextRequestIsServed) {
+  PrivateDaemon daemon;
+  for (int round = 0; round < 5; ++round) {
+    ::kill(daemon.workers("baseline").at(0), SIGKILL);
+    ::kill(daemon.workers("optimise").at(0), SIGKILL);
+    RawClient client = RawClient::ready(daemon.socket());
+    client.send(submit_message("x + " + std::to_string(round)));
+    const auto ready = client.next_result();
+    ASSERT_TRUE(ready.has_value()) << round;
+    EXPECT_EQ(ready->kind(), wire::Body::KernelReady) << round;
+  }
+}
+
+TEST(Fault, AWorkerKilledInTheMiddleOfAJobCostsATryNotTheJob) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  const int worker = daemon.workers("baseline").at(0);
+  ::kill(worker, SIGSTOP);
+  for (std::uint64_t i = 1; i <= 5; ++i) client.send(submit_message("x * " + std::to_string(i), {.job = i}));
+  ASSERT_TRUE(eventually(
+      [&] { return nlohmann::json::parse(RawClient::ready(daemon.socket()).stats())["jobs"]["flights"] == 5; }));
+  ::kill(worker, SIGKILL);
+  std::size_t baselines = 0;
+  while (baselines < 5) {
+    const auto incoming = client.next_result();
+    ASSERT_TRUE(incoming.has_value());
+    ASSERT_NE(incoming->kind(), wire::Body::Failure);
+    if (const auto* ready = incoming->message().body_as_KernelReady())
+      baselines += ready->tier() == wire::Tier::baseline ? 1 : 0;
+  }
+}
+
+/// Kills three baseline workers while each has the job `text`. False when one answered before it could be stopped.
+bool kill_three_workers_with(PrivateDaemon& daemon, RawClient& client, const std::string& text, std::uint64_t job) {
+  int worker = daemon.workers("baseline").at(0);
+  ::kill(worker, SIGSTOP);
+  client.send(submit_message(text, {.job = job}));
+  for (int death = 1;; ++death) {
+    if (client.next(100)) {
+      ::kill(worker, SIGCONT);
+      follow(client);
+      return false;
+    }
+    ::kill(worker, SIGKILL);
+    if (death == 3) return true;
+    const int dead = worker;
+    while (worker == dead)
+      if (const auto workers = daemon.workers("baseline"); !workers.empty()) worker = workers[0];
+    ::kill(worker, SIGSTOP);  // while it still loads its libraries
+  }
+}
+
+TEST(Fault, AnExpressionThatKillsThreeWorkersIsRefused) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  std::uint64_t job = 1;
+  const auto text = [&] { return "x * y + " + std::to_string(job); };
+  while (!kill_three_workers_with(daemon, client, text(), job)) ASSERT_LT(++job, 20u);
+  std::optional<Incoming> failure;
+  while ((failure = client.next_result()) && failure->kind() != wire::Body::Failure) {
+  }
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->message().body_as_Failure()->job(), job);
+  EXPECT_EQ(static_cast<ErrorCode>(failure->message().body_as_Failure()->code()), ErrorCode::kInternal);
+  const Story again = submit_and_follow(daemon, text());
+  EXPECT_EQ(again.failure, ErrorCode::kUnsupported);
+  EXPECT_TRUE(submit_and_follow(daemon, "x + y").baseline);  // others are served
+}
+
+TEST(Fault, AHungWorkerIsReplacedWhenItsTimeIsUp) {
+  PrivateDaemon daemon({"--baseline-timeout-ms", "200"});
+  const int worker = daemon.workers("baseline").at(0);
+  ::kill(worker, SIGSTOP);
+  const Story story = submit_and_follow(daemon, kText);
+  EXPECT_EQ(story.failure, ErrorCode::kTimeout);
+  EXPECT_NE(daemon.workers("baseline").at(0), worker);
+  EXPECT_TRUE(submit_and_follow(daemon, "x + y").baseline);
+}
+
+TEST(Fault, AHungOptimiseWorkerCostsTheOptimisedKernelOnly) {
+  PrivateDaemon daemon({"--budget-ms", "100", "--optimise-grace-ms", "100"});
+  ::kill(daemon.workers("optimise").at(0), SIGSTOP);
+  const Story story = submit_and_follow(daemon, kText);
+  EXPECT_TRUE(story.baseline);
+  EXPECT_FALSE(story.optimised);
+  EXPECT_EQ(story.outcome, wire::Outcome::budget_spent);
+}
+
+TEST(Fault, WorkersDieWithTheirDaemon) {
+  PrivateDaemon daemon;
+  const int baseline = daemon.workers("baseline").at(0), optimise = daemon.workers("optimise").at(0);
+  daemon.signal(SIGKILL);
+  daemon.wait();
+  EXPECT_TRUE(eventually([&] { return !is_running(baseline) && !is_running(optimise); }));
+}
+
+TEST(Fault, TheCacheSurvivesRestartsAndKills) {
+  PrivateDaemon daemon;
+  const Story first = submit_and_follow(daemon, kText);
+  ASSERT_TRUE(first.outcome.has_value());
+  if (*first.outcome == wire::Outcome::budget_spent) GTEST_SKIP() << "nothing to cache on this machine";
+  const Story hot = submit_and_follow(daemon, kText);
+  EXPECT_TRUE(hot.cached);
+  EXPECT_EQ(hot.outcome, first.outcome);
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    daemon.signal(signal);
+    EXPECT_EQ(daemon.wait(), signal == SIGTERM ? "exit 0" : "signal 9");
+    daemon.restart();
+    const Story stored = submit_and_follow(daemon, kText);
+    EXPECT_TRUE(stored.cached) << signal;
+    EXPECT_EQ(stored.outcome, first.outcome);
+    EXPECT_EQ(stored.optimised, first.optimised);
+    EXPECT_TRUE(stored.optimised || stored.baseline);
+  }
+}
+
+TEST(Fault, ADamagedCacheIsSetAsideAndFilledAgain) {
+  PrivateDaemon daemon;
+  submit_and_follow(daemon, kText);
+  daemon.signal(SIGTERM);
+  daemon.wait();
+  {
+    std::fstream file(daemon.cache(), std::ios::in | std::ios::out | std::ios::binary);
+    ASSERT_TRUE(file.good());
+    for (int i = 0; i < 4000; ++i) file.put('x');
+  }
+  daemon.restart();
+  const Story again = submit_and_follow(daemon, kText);
+  EXPECT_FALSE(again.cached);
+  EXPECT_TRUE(again.baseline);
+  EXPECT_TRUE(std::filesystem::exists(daemon.cache() + ".corrupt"));
+}
+
+TEST(Fault, ADaemonWithoutAWritableCacheServes) {
+  PrivateDaemon daemon({"--cache", "/proc/nowhere/kernels.db"});
+  EXPECT_TRUE(submit_and_follow(daemon, kText).baseline);
+  const auto stats = nlohmann::json::parse(RawClient::ready(daemon.socket()).stats());
+  EXPECT_EQ(stats["cache"]["mode"], "memory");
+}
+
+TEST(Fault, AnIdleDaemonUsesNoProcessor) {
+  PrivateDaemon daemon;
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 20; ++i) clients.push_back(RawClient::ready(daemon.socket()));
+  clients[0].send(submit_message(kText));
+  follow(clients[0]);
+  std::vector<int> processes = {daemon.pid()};
+  for (const char* lane : {"baseline", "optimise"}) processes.push_back(daemon.workers(lane).at(0));
+  sleep_ms(200);
+  std::vector<double> before;
+  for (const int pid : processes) before.push_back(cpu_seconds(pid));
+  sleep_ms(2000);
+  for (std::size_t i = 0; i < processes.size(); ++i) EXPECT_EQ(cpu_seconds(processes[i]), before[i]) << i;
+}
+
+TEST(Fault, TerminationDrainsAndRemovesTheSocket) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(submit_message(kText));
+  ASSERT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait(), "exit 0");
+  EXPECT_FALSE(std::filesystem::exists(daemon.socket()));
+  EXPECT_TRUE(client.closed_by_daemon());
+}
+
+TEST(Fault, HangupReloadsLimitsAndKeepsThemWhenTheFileIsWrong) {
+  PrivateDaemon daemon;
+  const std::string file = daemon.directory() + "/tridentd.toml";
+  const auto write = [&](const char* text) { std::ofstream(file, std::ios::trunc) << text; };
+  write("connections_per_user = 50\n");
+  daemon.restart({"--config", file});
+  const auto connects = [&](std::size_t count) {
+    std::vector<RawClient> clients;
+    for (std::size_t i = 0; i < count; ++i) {
+      clients.emplace_back(daemon.socket());
+      clients.back().send(hello_message());
+      const auto answer = clients.back().next();
+      if (!answer || answer->kind() != wire::Body::Welcome) return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(connects(10));
+  write("connections_per_user = 5\n");
+  daemon.signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return !connects(10); }));
+  write("connections_per_user = many\n");
+  daemon.signal(SIGHUP);
+  sleep_ms(100);
+  EXPECT_TRUE(eventually([&] { return connects(4); }));
+  EXPECT_FALSE(connects(10));
+}
+
+TEST(Fault, WithoutDescriptorsTheConnectedAreServedAndTheOthersWait) {
+  // 64 descriptors: the daemon's own, about 40 clients.
+  PrivateDaemon daemon({"--open-files", "64"});
+  std::vector<RawClient> clients;
+  RawClient first = RawClient::ready(daemon.socket());
+  for (int i = 0; i < 100; ++i) clients.emplace_back(daemon.socket());  // connected by the kernel, accepted or not
+  const double before = cpu_seconds(daemon.pid());
+  sleep_ms(1000);
+  EXPECT_LE(cpu_seconds(daemon.pid()) - before, 0.05);  // no spinning
+  EXPECT_FALSE(first.stats().empty());
+  clients.clear();
+  RawClient late = RawClient::ready(daemon.socket());
+  EXPECT_FALSE(late.stats().empty());
+}
+
+TEST(Fault, TwoDaemonsDoNotShareASocket) {
+  PrivateDaemon daemon;
+  auto second = os::Child::spawn(
+      {.program = TRIDENTD_PATH, .arguments = {"tridentd", "--socket", daemon.socket(), "--cache", "none"}});
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->wait(), "exit 1");
+  EXPECT_TRUE(submit_and_follow(daemon, kText).baseline);
+}
+
+}  // namespace
+}  // namespace trident::tests

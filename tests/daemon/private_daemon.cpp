@@ -1,0 +1,92 @@
+#include "tests/daemon/private_daemon.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/os/socket.h"
+
+namespace trident::tests {
+
+PrivateDaemon::PrivateDaemon(std::vector<std::string> flags) : flags_(std::move(flags)) {
+  char pattern[] = "/dev/shm/trident-daemon-XXXXXX";
+  directory_ = ::mkdtemp(pattern);
+  start();
+}
+
+PrivateDaemon::~PrivateDaemon() {
+  child_ = {};
+  std::filesystem::remove_all(directory_);
+}
+
+void PrivateDaemon::start() {
+  std::vector<std::string> arguments = {"tridentd", "--socket", socket(), "--cache", cache(), "--log-level", "warning"};
+  arguments.insert(arguments.end(), flags_.begin(), flags_.end());
+  auto child = os::Child::spawn({.program = TRIDENTD_PATH, .arguments = arguments});
+  CHECK(child.ok());
+  child_ = std::move(*child);
+  CHECK(eventually([this] { return os::connect_unix(socket(), os::Blocking::yes).ok(); }));
+}
+
+void PrivateDaemon::restart() {
+  child_ = {};
+  start();
+}
+
+void PrivateDaemon::restart(std::vector<std::string> flags) {
+  flags_ = std::move(flags);
+  restart();
+}
+
+void PrivateDaemon::signal(int number) const {
+  ::kill(child_.pid(), number);
+}
+
+std::vector<int> PrivateDaemon::workers(const std::string& lane, std::size_t count) const {
+  std::vector<int> found;
+  eventually([&] {
+    found.clear();
+    const std::string pid = std::to_string(child_.pid());
+    std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+    for (int child; children >> child;) {
+      std::ifstream command("/proc/" + std::to_string(child) + "/cmdline");
+      std::stringstream text;
+      text << command.rdbuf();
+      if (text.str().find(std::string("--worker") + '\0' + lane) != std::string::npos) found.push_back(child);
+    }
+    return found.size() == count;
+  });
+  return found;
+}
+
+bool is_running(int pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(stat, text)) return false;
+  return text[text.rfind(')') + 2] != 'Z';
+}
+
+double cpu_seconds(int pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  // Field 2 is the name in brackets; utime and stime are fields 14 and 15.
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 3; i < 14; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+void sleep_ms(unsigned ms) {
+  ::usleep(ms * 1000);
+}
+
+}  // namespace trident::tests

@@ -1,0 +1,90 @@
+// The daemon under a service manager. Oracle: systemd's own tools, and a notification socket of the test's own.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/daemon/private_daemon.h"
+#include "tests/daemon/raw_client.h"
+
+namespace trident::tests {
+namespace {
+
+/// A datagram socket in the place of systemd's.
+class NotifySocket {
+ public:
+  NotifySocket() : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    const std::string name = "@trident-notify-test-" + std::to_string(::getpid());
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    name.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    address.sun_path[0] = '\0';
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address),
+                     static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size())),
+              0);
+    ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
+  }
+  ~NotifySocket() { ::unsetenv("NOTIFY_SOCKET"); }
+
+  /// Waits for a notification that contains `text`.
+  bool hears(const std::string& text, int timeout_ms = 10'000) {
+    pollfd p{fd_.get(), POLLIN, 0};
+    while (::poll(&p, 1, timeout_ms) == 1) {
+      char buffer[512];
+      const ssize_t n = ::recv(fd_.get(), buffer, sizeof(buffer), 0);
+      if (n > 0 && std::string(buffer, static_cast<std::size_t>(n)).find(text) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+ private:
+  os::Fd fd_;
+};
+
+TEST(Service, ReportsReadyWatchdogReloadAndStop) {
+  NotifySocket manager;
+  ::setenv("WATCHDOG_USEC", "300000", 1);
+  PrivateDaemon daemon;
+  ::unsetenv("WATCHDOG_USEC");
+  EXPECT_TRUE(manager.hears("READY=1"));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(manager.hears("WATCHDOG=1", 300));
+  daemon.signal(SIGHUP);
+  EXPECT_TRUE(manager.hears("RELOADING=1"));
+  EXPECT_TRUE(manager.hears("READY=1"));
+  daemon.signal(SIGSTOP);  // a hung daemon pings no more: that is when systemd kills it
+  while (manager.hears("WATCHDOG=1", 50)) {
+  }
+  EXPECT_FALSE(manager.hears("WATCHDOG=1", 400));
+  daemon.signal(SIGCONT);
+  daemon.signal(SIGTERM);
+  EXPECT_TRUE(manager.hears("STOPPING=1"));
+  EXPECT_EQ(daemon.wait(), "exit 0");
+}
+
+TEST(Service, IsActivatedByTheFirstConnection) {
+  char pattern[] = "/dev/shm/trident-activate-XXXXXX";
+  const std::string directory = ::mkdtemp(pattern);
+  const std::string socket = directory + "/tridentd.sock";
+  auto manager = os::Child::spawn({.program = "/usr/bin/systemd-socket-activate",
+                                   .arguments = {"systemd-socket-activate", "-l", socket, "--fdname=trident",
+                                                 TRIDENTD_PATH, "--cache", "none", "--log-level", "warning"}});
+  ASSERT_TRUE(manager.ok());
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(socket); }));
+  {
+    RawClient client = RawClient::ready(socket);  // waits in the queue while the daemon starts
+    client.send(submit_message("x + y"));
+    EXPECT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+  }
+  ::kill(manager->pid(), SIGTERM);  // systemd-socket-activate has become the daemon
+  EXPECT_EQ(manager->wait(), "exit 0");
+  EXPECT_TRUE(std::filesystem::exists(socket));  // the giver's, not the daemon's to remove
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace trident::tests

@@ -1,0 +1,378 @@
+// What a client gets for what it says, sound or not. Oracle: schemas/control.fbs and naive C++ for results.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "jit/image/image.h"
+#include "runtime/os/memfd.h"
+#include "tests/daemon/private_daemon.h"
+#include "tests/daemon/raw_client.h"
+
+namespace trident::tests {
+namespace {
+
+ErrorCode code_of(const Incoming& failure) {
+  return static_cast<ErrorCode>(failure.message().body_as_Failure()->code());
+}
+
+/// Runs `x*y + 3*x` as it came over the wire and compares with the compiler's own arithmetic, bit for bit.
+void expect_right_results(const os::Fd& fd, std::size_t n) {
+  auto mapped = image::Mapped::map(fd);
+  ASSERT_TRUE(mapped.ok()) << mapped.error().message;
+  std::vector<double> x(n), y(n), z(n + 1, -7.0);
+  std::mt19937_64 random(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    x[i] = std::ldexp(static_cast<double>(random()), -60);
+    y[i] = std::ldexp(static_cast<double>(random()), -61);
+  }
+  const void* in[] = {x.data(), y.data()};
+  void* out[] = {z.data()};
+  mapped->entry()(nullptr, n, in, out, nullptr);
+  for (std::size_t i = 0; i < n; ++i) {
+    const volatile double product = x[i] * y[i], triple = 3 * x[i];
+    ASSERT_EQ(z[i], product + triple) << i;
+  }
+  ASSERT_EQ(z[n], -7.0);  // not past the end
+}
+
+const SubmitTerms kExact{.job = 5, .policy = wire::Policy::exact};
+constexpr const char* kText = "x*y + 3*x";
+
+TEST(Session, HelloIsWelcomedWithVersionIsaAndBuild) {
+  PrivateDaemon daemon;
+  RawClient client(daemon.socket());
+  client.send(hello_message(0, 9));
+  const auto welcome = client.next();
+  ASSERT_TRUE(welcome.has_value());
+  const auto* body = welcome->message().body_as_Welcome();
+  ASSERT_NE(body, nullptr);
+  EXPECT_EQ(body->version(), 1);
+  EXPECT_GE(body->isa(), TRIDENT_ISA_AVX2);
+  EXPECT_EQ(body->build()->size(), 40u);
+}
+
+TEST(Session, SubmissionGivesBaselineThenAnOutcome) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(submit_message(kText, kExact));
+  const auto accepted = client.next();
+  ASSERT_TRUE(accepted.has_value());
+  ASSERT_EQ(accepted->kind(), wire::Body::Accepted);
+  EXPECT_EQ(accepted->message().body_as_Accepted()->job(), 5u);
+  EXPECT_FALSE(accepted->message().body_as_Accepted()->cached());
+
+  const auto baseline = client.next_result();
+  ASSERT_TRUE(baseline.has_value());
+  const auto* ready = baseline->message().body_as_KernelReady();
+  ASSERT_NE(ready, nullptr);
+  EXPECT_EQ(ready->job(), 5u);
+  EXPECT_EQ(ready->tier(), wire::Tier::baseline);
+  const auto size = os::sealed_size(baseline->fd);
+  ASSERT_TRUE(size.ok());
+  EXPECT_GE(*size, ready->size());
+  for (const std::size_t n : {0u, 1u, 7u, 8u, 9u, 1000u}) expect_right_results(baseline->fd, n);
+
+  auto last = client.next_result();
+  ASSERT_TRUE(last.has_value());
+  if (last->kind() == wire::Body::KernelReady) {
+    EXPECT_EQ(last->message().body_as_KernelReady()->tier(), wire::Tier::optimised);
+    for (const std::size_t n : {0u, 1u, 63u, 64u, 65u, 1000u}) expect_right_results(last->fd, n);
+    last = client.next_result();
+    ASSERT_TRUE(last.has_value());
+    ASSERT_EQ(last->kind(), wire::Body::Done);
+    EXPECT_EQ(last->message().body_as_Done()->outcome(), wire::Outcome::published);
+  } else {
+    ASSERT_EQ(last->kind(), wire::Body::Done);
+    EXPECT_NE(last->message().body_as_Done()->outcome(), wire::Outcome::published);
+    EXPECT_NE(last->message().body_as_Done()->outcome(), wire::Outcome::not_equivalent);
+  }
+}
+
+TEST(Session, InlineImagesComeAsBytesThatValidate) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(submit_message(kText, {.inline_images = true}));
+  const auto baseline = client.next_result();
+  ASSERT_TRUE(baseline.has_value());
+  const auto* ready = baseline->message().body_as_KernelReady();
+  ASSERT_NE(ready, nullptr);
+  ASSERT_NE(ready->image(), nullptr);
+  EXPECT_EQ(ready->image()->size(), ready->size());
+  const auto bytes = std::as_bytes(std::span(ready->image()->data(), ready->image()->size()));
+  const auto valid = image::validate(bytes);
+  EXPECT_TRUE(valid.ok()) << valid.error().message;
+}
+
+TEST(Session, VersionsThatDoNotMeetAreRefused) {
+  PrivateDaemon daemon;
+  RawClient client(daemon.socket());
+  client.send(hello_message(2, 9));
+  const auto failure = client.next();
+  ASSERT_TRUE(failure.has_value());
+  ASSERT_EQ(failure->kind(), wire::Body::Failure);
+  EXPECT_EQ(failure->message().body_as_Failure()->job(), 0u);
+  EXPECT_EQ(code_of(*failure), ErrorCode::kUnsupported);
+  EXPECT_TRUE(client.closed_by_daemon());
+}
+
+TEST(Session, TheFirstMessageMustBeAHelloAndTheOnlyOne) {
+  PrivateDaemon daemon;
+  RawClient early(daemon.socket());
+  early.send(submit_message(kText));
+  ASSERT_EQ(early.next()->kind(), wire::Body::Failure);
+  EXPECT_TRUE(early.closed_by_daemon());
+  RawClient twice = RawClient::ready(daemon.socket());
+  twice.send(hello_message());
+  ASSERT_EQ(twice.next()->kind(), wire::Body::Failure);
+  EXPECT_TRUE(twice.closed_by_daemon());
+}
+
+TEST(Session, ABadExpressionFailsItsJobOnly) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  Payload bad = submit_message(kText, {.job = 9});
+  const auto* nodes = wire::GetMessage(bad.data())->body_as_Submit()->nodes();
+  static_assert(sizeof(wire::Node) == 24);  // its first byte is the op
+  *const_cast<std::uint8_t*>(nodes->Data()) = 200;
+  client.send(bad);
+  const auto failure = client.next();
+  ASSERT_TRUE(failure.has_value());
+  ASSERT_EQ(failure->kind(), wire::Body::Failure);
+  EXPECT_EQ(failure->message().body_as_Failure()->job(), 9u);
+  EXPECT_EQ(code_of(*failure), ErrorCode::kRejectedMessage);
+
+  client.send(submit_message(kText, {.job = 9}));  // the number is free again
+  EXPECT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+  client.send(submit_message("x+1", {.job = 9}));  // and now it is not
+  bool refused = false;
+  while (const auto incoming = client.next_result(2000))
+    if (incoming->kind() == wire::Body::Failure) {
+      EXPECT_EQ(code_of(*incoming), ErrorCode::kInvalidArgument);
+      refused = true;
+      break;
+    }
+  EXPECT_TRUE(refused);
+}
+
+TEST(Session, MalformedFramesCloseTheirConnectionAndNoOther) {
+  PrivateDaemon daemon;
+  RawClient bystander = RawClient::ready(daemon.socket());
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 200; ++i) {
+    RawClient client(daemon.socket());
+    Payload bytes;
+    switch (i % 4) {
+      case 0:  // noise
+        for (int k = 0; k < 100; ++k) bytes.push_back(static_cast<std::byte>(random()));
+        break;
+      case 1: bytes = framed({}); break;                                                            // an empty frame
+      case 2: bytes = {std::byte{0xFF}, std::byte{0xFF}, std::byte{0xFF}, std::byte{0x7F}}; break;  // 2 GiB
+      case 3: {  // a sound hello, cut short
+        Payload hello = hello_message();
+        hello.resize(random() % hello.size());
+        bytes = framed(hello);
+        break;
+      }
+    }
+    client.send_bytes(bytes);
+    if (i % 4 == 0)
+      client.close();  // noise may announce a long frame and be waited for
+    else
+      EXPECT_TRUE(client.closed_by_daemon()) << i;
+  }
+  bystander.send(submit_message(kText));
+  EXPECT_EQ(bystander.next_result()->kind(), wire::Body::KernelReady);
+}
+
+TEST(Session, MutatedMessagesNeverHarmTheDaemon) {
+  PrivateDaemon daemon;
+  std::mt19937_64 random(12);
+  const Payload hello = framed(hello_message());
+  const int pid = daemon.pid();
+  for (int i = 0; i < 2000; ++i) {
+    RawClient client(daemon.socket());
+    client.send_bytes(hello);
+    Payload message = submit_message(i % 2 == 0 ? kText : "(sin(x)*exp(y), sum(x*y))");
+    for (std::uint64_t k = 0; k < 1 + random() % 8; ++k)
+      message[random() % message.size()] ^= static_cast<std::byte>(1u << random() % 8);
+    client.send(message);
+  }
+  EXPECT_EQ(::kill(pid, 0), 0);
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(submit_message(kText));
+  EXPECT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+  const auto stats = nlohmann::json::parse(client.stats());
+  EXPECT_EQ(stats["workers"]["protocol_errors"], 0);
+  EXPECT_EQ(stats["workers"]["crashed"], 0);
+}
+
+TEST(Session, ADescriptorFromAClientIsRefused) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send_bytes(framed(stats_message(1)), client.fd().get());
+  EXPECT_TRUE(client.closed_by_daemon());
+}
+
+TEST(Session, SlowSendersAreWaitedForButNotForEver) {
+  PrivateDaemon daemon({"--frame-timeout-ms", "400", "--hello-timeout-ms", "300"});
+  RawClient silent(daemon.socket());
+  RawClient stuck = RawClient::ready(daemon.socket());
+  const Payload half = framed(submit_message(kText));
+  stuck.send_bytes(std::span(half).first(half.size() / 2));
+  // Another, in ten pieces over 200 ms, is served.
+  RawClient slow = RawClient::ready(daemon.socket());
+  for (std::size_t at = 0; at < half.size();) {
+    const std::size_t part = std::min(half.size() / 10 + 1, half.size() - at);
+    ASSERT_TRUE(slow.send_bytes(std::span(half).subspan(at, part)));
+    at += part;
+    sleep_ms(20);
+  }
+  EXPECT_EQ(slow.next_result()->kind(), wire::Body::KernelReady);
+  EXPECT_TRUE(stuck.closed_by_daemon(5000));
+  EXPECT_TRUE(silent.closed_by_daemon(5000));
+  const auto stats = nlohmann::json::parse(slow.stats());
+  EXPECT_EQ(stats["sessions"]["frame_timeouts"], 1);
+  EXPECT_EQ(stats["sessions"]["hello_timeouts"], 1);
+}
+
+TEST(Session, OneThatDoesNotReadIsCutOff) {
+  PrivateDaemon daemon({"--write-queue-bytes", "65536"});
+  RawClient deaf = RawClient::ready(daemon.socket());
+  const Payload request = framed(stats_message(1));
+  for (int i = 0; i < 5000 && deaf.send_bytes(request); ++i) {
+  }
+  RawClient other = RawClient::ready(daemon.socket());
+  const auto stats = nlohmann::json::parse(other.stats());
+  EXPECT_EQ(stats["sessions"]["overflows"], 1);
+  EXPECT_EQ(stats["sessions"]["connections"], 1);
+}
+
+TEST(Session, ManyFramesInOneWriteAreAllAnswered) {
+  PrivateDaemon daemon;
+  RawClient client(daemon.socket());
+  Payload bytes = framed(hello_message());
+  for (std::uint64_t i = 1; i <= 300; ++i) {
+    const Payload frame = framed(stats_message(i));
+    bytes.insert(bytes.end(), frame.begin(), frame.end());
+  }
+  client.send_bytes(bytes);
+  ASSERT_EQ(client.next()->kind(), wire::Body::Welcome);
+  for (std::uint64_t i = 1; i <= 300; ++i) {
+    const auto incoming = client.next();
+    ASSERT_TRUE(incoming.has_value());
+    ASSERT_EQ(incoming->message().body_as_Stats()->request(), i);
+  }
+}
+
+TEST(Session, ConnectionsOfAUserAreBounded) {
+  PrivateDaemon daemon({"--connections-per-user", "3"});
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 3; ++i) clients.push_back(RawClient::ready(daemon.socket()));
+  RawClient fourth(daemon.socket());
+  const auto failure = fourth.next();
+  ASSERT_TRUE(failure.has_value());
+  ASSERT_EQ(failure->kind(), wire::Body::Failure);
+  EXPECT_EQ(code_of(*failure), ErrorCode::kBusy);
+  EXPECT_GT(failure->message().body_as_Failure()->retry_after_ms(), 0u);
+  EXPECT_TRUE(fourth.closed_by_daemon());
+  clients.pop_back();
+  EXPECT_TRUE(eventually([&] {
+    RawClient again(daemon.socket());
+    again.send(hello_message());
+    const auto answer = again.next();
+    return answer && answer->kind() == wire::Body::Welcome;
+  }));
+}
+
+TEST(Session, ImageMemoryOfAUserIsBoundedAndReturnedByCancel) {
+  PrivateDaemon daemon({"--image-bytes-per-user", "4096"});
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(submit_message(kText, {.job = 1}));
+  while (client.next_result()->kind() != wire::Body::Done) {
+  }
+  client.send(submit_message("x+1", {.job = 2}));
+  const auto failure = client.next_result();
+  ASSERT_EQ(failure->kind(), wire::Body::Failure);
+  EXPECT_EQ(code_of(*failure), ErrorCode::kBusy);
+  client.send(cancel_message(1));
+  client.send(submit_message("x+1", {.job = 2}));
+  EXPECT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+
+  // One that takes bytes instead of descriptors is served all the same.
+  RawClient other = RawClient::ready(daemon.socket(), static_cast<std::uint64_t>(wire::Feature::inline_images));
+  other.send(submit_message("x+2", {.job = 1}));
+  const auto inline_image = other.next_result();
+  ASSERT_EQ(inline_image->kind(), wire::Body::KernelReady);
+  EXPECT_NE(inline_image->message().body_as_KernelReady()->image(), nullptr);
+}
+
+TEST(Session, EqualSubmissionsShareOneCompilation) {
+  PrivateDaemon daemon;
+  // The worker is stopped, so that all submissions are in the works at once.
+  const int worker = daemon.workers("baseline").at(0);
+  ::kill(worker, SIGSTOP);
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(RawClient::ready(daemon.socket()));
+    clients.back().send(submit_message("x/y - x", {.job = 1}));
+  }
+  ASSERT_TRUE(eventually(
+      [&] { return nlohmann::json::parse(RawClient::ready(daemon.socket()).stats())["jobs"]["shared"] == 7; }));
+  ::kill(worker, SIGCONT);
+  for (RawClient& client : clients) {
+    const auto ready = client.next_result();
+    ASSERT_TRUE(ready.has_value());
+    EXPECT_EQ(ready->kind(), wire::Body::KernelReady);
+  }
+  const auto stats = nlohmann::json::parse(clients[0].stats());
+  EXPECT_EQ(stats["jobs"]["baseline_ready"], 1);
+}
+
+TEST(Session, JobsOfTheGoneLeaveTheQueues) {
+  PrivateDaemon daemon;
+  ::kill(daemon.workers("baseline").at(0), SIGSTOP);
+  {
+    RawClient client = RawClient::ready(daemon.socket());
+    for (std::uint64_t i = 1; i <= 100; ++i) client.send(submit_message("x + " + std::to_string(i), {.job = i}));
+    ASSERT_TRUE(eventually(
+        [&] { return nlohmann::json::parse(RawClient::ready(daemon.socket()).stats())["jobs"]["flights"] == 100; }));
+  }
+  RawClient other = RawClient::ready(daemon.socket());
+  EXPECT_TRUE(eventually([&] { return nlohmann::json::parse(other.stats())["jobs"]["flights"] <= 8; }));
+}
+
+TEST(Session, AFullBaselineQueueSaysBusyAndWhenToRetry) {
+  PrivateDaemon daemon({"--baseline-queue-per-user", "4"});
+  ::kill(daemon.workers("baseline").at(0), SIGSTOP);
+  RawClient client = RawClient::ready(daemon.socket());
+  for (std::uint64_t i = 1; i <= 20; ++i) client.send(submit_message("x + " + std::to_string(i), {.job = i}));
+  for (std::uint64_t i = 13; i <= 20; ++i) {  // 8 in the worker's socket and 4 in the queue
+    const auto failure = client.next_result();
+    ASSERT_TRUE(failure.has_value());
+    ASSERT_EQ(failure->kind(), wire::Body::Failure);
+    EXPECT_EQ(failure->message().body_as_Failure()->job(), i);
+    EXPECT_EQ(code_of(*failure), ErrorCode::kBusy);
+    EXPECT_GT(failure->message().body_as_Failure()->retry_after_ms(), 0u);
+  }
+}
+
+TEST(Session, AFullOptimiseQueueEndsTheJobWithItsBaseline) {
+  PrivateDaemon daemon({"--optimise-queue-per-user", "1"});
+  ::kill(daemon.workers("optimise").at(0), SIGSTOP);
+  RawClient client = RawClient::ready(daemon.socket());
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    client.send(submit_message("x + " + std::to_string(i), {.job = i}));
+    ASSERT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+  }
+  const auto done = client.next_result();
+  ASSERT_TRUE(done.has_value());
+  ASSERT_EQ(done->kind(), wire::Body::Done);
+  EXPECT_EQ(done->message().body_as_Done()->job(), 3u);
+  EXPECT_EQ(done->message().body_as_Done()->outcome(), wire::Outcome::budget_spent);
+}
+
+}  // namespace
+}  // namespace trident::tests
