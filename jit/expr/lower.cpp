@@ -86,15 +86,14 @@ class Lowering {
       case Op::Add: return b_.add(at(n.a), at(n.b));
       case Op::Sub: return b_.sub(at(n.a), at(n.b));
       case Op::Mul: return b_.mul(at(n.a), at(n.b));
-      case Op::Div:
-        return b_.div(at(n.a), at(n.b), division_is_normal(n.type, fact(n.a), fact(n.b)) ? kir::kNormal : 0);
+      case Op::Div: return b_.div(at(n.a), at(n.b), division_flags(n.type, fact(n.a), fact(n.b)));
       case Op::Neg: return b_.neg(at(n.a));
       case Op::Abs: return b_.abs(at(n.a));
       case Op::Min: return extremum(KOp::Min, n);
       case Op::Max: return extremum(KOp::Max, n);
       case Op::Fma: return fma(n);
       case Op::Recip: return recip(n);
-      case Op::Sqrt: return b_.sqrt(at(n.a), sqrt_is_normal(n.type, fact(n.a)) ? kir::kNormal : 0);
+      case Op::Sqrt: return b_.sqrt(at(n.a), sqrt_flags(n.type, fact(n.a)));
       case Op::Rsqrt: return math(Function::Rsqrt, n);
       case Op::Cbrt: return math(Function::Cbrt, n);
       case Op::Hypot: return math(Function::Hypot, n);
@@ -167,8 +166,7 @@ class Lowering {
   }
 
   Value recip(const Node& n) {
-    const bool normal = division_is_normal(n.type, {1, 1, false, true}, fact(n.a));
-    return b_.div(one(n.type), at(n.a), normal ? kir::kNormal : 0);
+    return b_.div(one(n.type), at(n.a), division_flags(n.type, {1, 1, false, true}, fact(n.a)));
   }
 
   // a * b + c with the signs of its operands taken into the op.

@@ -555,4 +555,18 @@ bool sqrt_is_normal(Type type, const Fact& a) {
   return !a.may_be_nan && a.lo > 0 && central(type, a.lo, a.hi);
 }
 
+std::uint8_t division_flags(Type type, const Fact& a, const Fact& b) {
+  if (division_is_normal(type, a, b)) return kir::kNormal;
+  const double half = type == Type::f32 ? 0x1p63 : 0x1p511;
+  const double quarter = type == Type::f32 ? 0x1p31 : 0x1p255;
+  const bool bounded =
+      a.finite() && b.finite() && b.nonzero() && mag(a) <= half && mag(b) <= quarter && mig(b) >= 1 / quarter;
+  return bounded ? kir::kBounded : 0;
+}
+
+std::uint8_t sqrt_flags(Type type, const Fact& a) {
+  if (sqrt_is_normal(type, a)) return kir::kNormal;
+  return a.finite() && a.nonnegative() && a.hi <= (type == Type::f32 ? 0x1p63 : 0x1p511) ? kir::kBounded : 0;
+}
+
 }  // namespace trident::expr

@@ -91,5 +91,20 @@ TEST(Ranges, NormalDivision) {
   EXPECT_FALSE(division_is_normal(Type::f64, {1, 2, true, false}, one));
 }
 
+TEST(Ranges, BoundedDivisionAndSqrt) {
+  const Fact one{1, 2, false, false}, around_zero{-1, 1, false, false};
+  EXPECT_EQ(division_flags(Type::f32, one, one), kir::kNormal);
+  EXPECT_EQ(division_flags(Type::f32, around_zero, one), kir::kBounded);
+  EXPECT_EQ(division_flags(Type::f32, one, around_zero), 0);
+  EXPECT_EQ(division_flags(Type::f32, around_zero, {1e-12, 1, false, false}), 0);
+  EXPECT_EQ(division_flags(Type::f32, {-1e20, 1e20, false, false}, one), 0);
+  EXPECT_EQ(division_flags(Type::f64, {-1e20, 1e20, false, false}, {1e-12, 1, false, false}), kir::kBounded);
+  EXPECT_EQ(division_flags(Type::f32, {-1, 1, true, false}, one), 0);
+  EXPECT_EQ(sqrt_flags(Type::f32, {0, 12, false, false}), kir::kBounded);
+  EXPECT_EQ(sqrt_flags(Type::f32, {1, 12, false, false}), kir::kNormal);
+  EXPECT_EQ(sqrt_flags(Type::f32, around_zero), 0);
+  EXPECT_EQ(sqrt_flags(Type::f32, {0, 1e20, false, false}), 0);
+}
+
 }  // namespace
 }  // namespace trident::expr

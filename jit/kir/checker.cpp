@@ -40,7 +40,7 @@ class InstChecker {
     if (!allowed(info(inst_.op).types, of)) return "the op does not exist for this type";
     if (const char* f = types_fault()) return f;
     if (const char* f = immediate_fault()) return f;
-    if ((inst_.flags & ~kNormal) != 0) return "unknown flag";
+    if (inst_.flags > kBounded) return "unknown flag";
     if (inst_.flags != 0 && inst_.op != Op::Div && inst_.op != Op::Sqrt) return "flag on an op that takes none";
     const auto section = section_for(kernel_, inst_);
     if (!section) return "operands from the body and from the epilogue are mixed";

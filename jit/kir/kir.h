@@ -65,8 +65,11 @@ struct ValueTag;
 using Value = Id<ValueTag>;
 
 /// Instruction flags.
-inline constexpr std::uint8_t kNormal = 1;  ///< Div, Sqrt: operands, result and 1/b are proven normal and finite and
-                                            ///< well inside the range (|exponent| <= 3/4 of the greatest)
+inline constexpr std::uint8_t kNormal = 1;   ///< Div, Sqrt: operands, result and 1/b are proven normal and finite and
+                                             ///< well inside the range (|exponent| <= 3/4 of the greatest)
+inline constexpr std::uint8_t kBounded = 2;  ///< Div: |a| <= 2^(e/2), 2^(-e/4) <= |b| <= 2^(e/4) are proven, e the
+                                             ///< greatest exponent (127, 1023); Sqrt: 0 <= a <= 2^(e/2). So only a tiny
+                                             ///< or zero a needs care. Not together with kNormal
 
 struct Inst {
   Op op = Op::Constant;

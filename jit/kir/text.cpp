@@ -73,6 +73,7 @@ std::string inst_text(const Inst& inst) {
   }
   if (inst.op == Op::Lookup) out.append(", ").append(std::to_string(inst.imm));
   if ((inst.flags & kNormal) != 0) out.append(" normal");
+  if ((inst.flags & kBounded) != 0) out.append(" bounded");
   return out;
 }
 
@@ -168,8 +169,8 @@ class Parser {
     if (arity > 1) TRY_VOID(value(inst.b));
     if (arity > 2) TRY_VOID(value(inst.c));
     if (inst.op == Op::Lookup) TRY_VOID(number(inst.imm));
-    if (word_ == "normal") {
-      inst.flags |= kNormal;
+    if (word_ == "normal" || word_ == "bounded") {
+      inst.flags |= word_ == "normal" ? kNormal : kBounded;
       next_word();
     }
     inst.section = section_for(kernel_, inst).value_or(Section::body);  // check() refuses what has no section
