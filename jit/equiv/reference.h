@@ -42,6 +42,8 @@ class Reference {
   [[nodiscard]] const std::vector<OutputValues>& outputs() const { return outputs_; }
   /// Replaces the quick value of one output at one index by MPFR's.
   void refine(std::size_t output, std::size_t index);
+  /// Says of one output at one index that its correct value is not known.
+  void give_up(std::size_t output, std::size_t index) { outputs_[output].unsure[index] = 1; }
   /// Points refined so far.
   [[nodiscard]] std::size_t refined() const { return refined_; }
 

@@ -1,4 +1,12 @@
-// Points at which a kernel is compared with its source.
+// Points at which a kernel is compared with its source. A set of points is judged as a whole (compare.h), so points of
+// different character come in different sets:
+//
+//   uniform   uniform in the declared ranges (moderate values where none is declared), with runs of neighbouring values
+//   spread    uniform in the exponent: magnitudes from tiny to huge within the ranges
+//   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
+//             both sides of its steps, and infinities and NaN where no range forbids them
+//
+// When the ranges hold few enough values in all, one set has every combination and the check is exhaustive.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +27,19 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string name;  ///< "uniform", "corners", ...: for messages
+  std::string name;  ///< "uniform", "spread", "corners", "all": for messages
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type
   std::vector<Call> calls;                      ///< in order and without overlap, together [0, n)
+  bool exhaustive = false;
 };
+
+struct SampleOptions {
+  std::uint64_t points = 16'384;  ///< about that many in each of uniform and spread
+  std::uint64_t seed = 1;
+};
+
+/// `expr` has passed expr::check() and holds no Diff. Deterministic in all arguments.
+std::vector<Samples> make_samples(const expr::Expr& expr, const SampleOptions& options);
 
 }  // namespace trident::equiv

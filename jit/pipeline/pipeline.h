@@ -1,9 +1,11 @@
 // The spine of the compiler: an expression goes in, kernel images come out.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jit/codegen/codegen.h"
@@ -14,13 +16,20 @@
 namespace trident::pipeline {
 
 struct Options {
-  expr::Policy policy;
+  expr::Policy policy{};
   codegen::Isa isa = codegen::Isa::avx2;
   std::uint64_t seed = 1;
-  std::uint64_t deadline_ns = 0;            ///< monotonic; 0: none
-  std::uint64_t elements = 4096;            ///< the call length that the judge times
-  std::vector<std::string> disabled;        ///< passes switched off by name, for bisecting
+  std::uint64_t deadline_ns = 0;        ///< monotonic; 0: kDefaultBudgetNs from the start of optimise()
+  std::uint64_t elements = 4096;        ///< the call length that the judge times
+  std::vector<std::string> disabled{};  ///< passes and candidates switched off by name (passes.def), for bisecting
+  const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
+  std::string stop_after{};                      ///< the pass after which to stop; empty: none
+  /// Told the text of every pass's result, by the pass's name; costs nothing when empty.
+  std::function<void(std::string_view pass, std::string_view text)> dump{};
 };
+
+/// What optimise() takes when it is given no deadline.
+inline constexpr std::uint64_t kDefaultBudgetNs = 1'000'000'000;
 
 /// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, code generator's build id.
 image::Key key_of(const expr::Expr& expr, const Options& options);
@@ -36,23 +45,42 @@ struct Compiled {
 Result<Compiled> compile_baseline(const expr::Expr& expr, const Options& options);
 
 enum class Outcome : std::uint8_t { published, no_gain, budget_spent, not_equivalent };
+std::string_view name_of(Outcome outcome);
 
 struct Progress {
-  std::string stage;           ///< "lower", "emit", "equiv", "judge"
+  std::string stage;  ///< "lower", "emit", "equiv", "judge"
   std::uint32_t done = 0, total = 0;
-  double best_ratio = 1;       ///< best measured time over the baseline's
+  double best_ratio = 1;  ///< best measured time over the baseline's
+};
+
+/// What became of one candidate, for tables and `explain`.
+struct CandidateReport {
+  std::string form;  ///< how its kernel was made: "source", "simplified", ...
+  codegen::Variant variant;
+  std::string verdict;  ///< of the equivalence check
+  bool same = false;
+  double ratio = 0;  ///< measured time over the baseline's; 0 when it was not timed
+};
+
+struct PassTime {
+  std::string pass;
+  std::uint64_t ns = 0;
 };
 
 struct Optimised {
   Outcome outcome = Outcome::no_gain;
-  Compiled winner;             ///< meaningful when published
+  Compiled winner;                        ///< meaningful when published
   double baseline_ns = 0, winner_ns = 0;  ///< per call of Options::elements
-  double max_error_ulp = 0;    ///< sampled, of the winner
+  double max_error_ulp = 0;               ///< sampled, of the winner (of the baseline when there is none)
+  std::string detail;                     ///< why, in words: the verdict that refused, the winner's variant
+  std::vector<CandidateReport> candidates;
+  std::vector<PassTime> times;
 };
 
 /// Optimising tier: candidates (variants and rewritten forms) are emitted, checked for equivalence, timed in a
 /// sandboxed child against the baseline; the best measured one wins. The baseline itself is also checked: when it
 /// differs from the reference the outcome is not_equivalent and the caller must revoke it.
+/// Errors: what the front end or the emitter refuses (Unsupported, LimitExceeded, TypeError), OsError.
 Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
                            const std::function<void(const Progress&)>& progress = {});
 

@@ -1,0 +1,184 @@
+#include "jit/equiv/checker.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "jit/equiv/evaluator.h"
+#include "jit/expr/shape.h"
+#include "jit/kir/interpreter.h"
+
+namespace trident::equiv {
+namespace {
+
+/// Call lengths for tails: all below two of the widest vectors, then around the ends of unrolled iterations.
+std::vector<std::uint64_t> tail_lengths() {
+  std::vector<std::uint64_t> lengths;
+  for (std::uint64_t n = 0; n <= 35; ++n) lengths.push_back(n);
+  for (const std::uint64_t around : {48, 64, 96, 128, 256}) {
+    lengths.push_back(around - 1);
+    lengths.push_back(around);
+    lengths.push_back(around + 1);
+  }
+  return lengths;
+}
+
+// Calls in `block`, a stretch of elements with constant parameters. Those that end at `limit` (or start at 0 when
+// flush_start) touch the guard pages; the shifted ones are misaligned by every number of elements below eight.
+std::vector<Call> tail_calls(const Call& block, bool flush_start) {
+  std::vector<Call> calls;
+  std::uint64_t shift = 0;
+  for (const std::uint64_t n : tail_lengths()) {
+    for (const bool in_place : {false, true}) {
+      if (n > block.n) continue;
+      const std::uint64_t flush = flush_start ? block.first : block.first + block.n - n;
+      calls.push_back({flush, n, in_place});
+      shift = (shift + 1) % 8;
+      if (n + shift > block.n) continue;
+      calls.push_back({flush_start ? flush + shift : flush - shift, n, in_place});
+    }
+  }
+  return calls;
+}
+
+// The longest stretch with constant parameters that touches the set's end (or start).
+Call edge_block(const expr::Expr& source, const Samples& samples, bool at_start) {
+  for (const auto& variable : source.variables)
+    if (variable.scalar) return at_start ? samples.calls.front() : samples.calls.back();
+  return {0, samples.n, false};
+}
+
+Verdict differing(const Verdict& so_far, Counterexample e) {
+  Verdict v = so_far;
+  v.kind = Verdict::Kind::differs;
+  v.counterexample = std::move(e);
+  return v;
+}
+
+}  // namespace
+
+bool is_function(expr::Op op) {
+  return expr::info(op).types == expr::Types::F && units_of(op) > 1;
+}
+
+std::vector<std::uint64_t> params_of(const expr::Expr& source, const Samples& samples, const Call& call) {
+  std::vector<std::uint64_t> params;
+  const std::uint64_t at = std::min(call.first, samples.n == 0 ? 0 : samples.n - 1);
+  for (std::size_t v = 0; v < source.variables.size(); ++v) {
+    if (!source.variables[v].scalar) continue;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, element_of(samples, source, v, at), ir::bytes_of(source.variables[v].type));
+    params.push_back(bits);
+  }
+  return params;
+}
+
+Outputs interpret_calls(const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
+                        const std::vector<Call>& calls) {
+  const kir::Plan plan = kir::Plan::prepare(kernel);
+  Outputs results;
+  for (const Call& call : calls) {
+    std::vector<const void*> in;
+    for (std::size_t v = 0; v < source.variables.size(); ++v)
+      if (!source.variables[v].scalar) in.push_back(element_of(samples, source, v, call.first));
+    CallOutputs& outputs = results.emplace_back();
+    std::vector<void*> out;
+    for (const auto& output : kernel.outputs) {
+      const std::uint64_t elements = output.kind == kir::OutputKind::scalar ? 1 : call.n;
+      outputs.emplace_back(static_cast<std::size_t>(elements) * ir::bytes_of(kernel.type_of(output.value)));
+    }
+    for (auto& output : outputs) out.push_back(output.data());
+    plan.run(call.n, in.data(), out.data(), params_of(source, samples, call).data());
+  }
+  return results;
+}
+
+Result<std::unique_ptr<Checker>> Checker::make(const expr::Expr& source, const expr::Policy& policy,
+                                               const CheckOptions& options) {
+  std::unique_ptr<Checker> checker(new Checker(source, policy, options));
+  checker->sets_ = make_samples(source, options.samples);
+  TRY_VOID(checker->compute_references());
+  return checker;
+}
+
+Result<void> Checker::go_on() const {
+  if (options_.cancelled && options_.cancelled())
+    return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
+  return {};
+}
+
+Result<void> Checker::compute_references() {
+  strict_ulp_.assign(source_.outputs.size(), 0);
+  if (policy_.kind == expr::PolicyKind::exact) {
+    TRY(const kir::Kernel unrewritten,
+        expr::lower(source_, {.policy = policy_, .simplify = false, .accuracy = kir::math::Accuracy::ulp1}));
+    for (const Samples& samples : sets_)
+      exact_.push_back(interpret_calls(source_, unrewritten, samples, samples.calls));
+    return {};
+  }
+  for (const Samples& samples : sets_) {
+    TRY_VOID(go_on());
+    TRY(Reference reference, Reference::make(source_, samples));
+    const std::vector<double> errors = strict_errors(source_, reference, options_.refined_max);
+    // Corners overflow and cancel at will: their errors say nothing about ordinary points.
+    if (samples.name != "corners")
+      for (std::size_t k = 0; k < errors.size(); ++k) strict_ulp_[k] = std::max(strict_ulp_[k], errors[k]);
+    references_.push_back(std::move(reference));
+  }
+  return {};
+}
+
+Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel) {
+  Prepared prepared;
+  Verdict& verdict = prepared.meaning;
+  verdict.seed = options_.samples.seed;
+  verdict.kind = sets_.size() == 1 && sets_[0].exhaustive ? Verdict::Kind::exhaustive : Verdict::Kind::sampled;
+  for (const double strict : strict_ulp_) verdict.strict_error_ulp = std::max(verdict.strict_error_ulp, strict);
+  for (std::size_t s = 0; s < sets_.size(); ++s) {
+    TRY_VOID(go_on());
+    const Samples& samples = sets_[s];
+    prepared.full.push_back(interpret_calls(source_, kernel, samples, samples.calls));
+    verdict.points += samples.n;
+    std::optional<Counterexample> difference;
+    if (policy_.kind == expr::PolicyKind::exact) {
+      difference = compare_bits(source_, samples, samples.calls, exact_[s], prepared.full[s]);
+    } else {
+      std::vector<Errors> errors;
+      difference = compare_values(source_, samples, references_[s], prepared.full[s], policy_, strict_ulp_, errors);
+      for (const Errors& e : errors)
+        if (samples.name != "corners") verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
+    }
+    if (difference) {
+      verdict = differing(verdict, std::move(*difference));
+      return prepared;
+    }
+  }
+  for (const bool flush_start : {false, true}) {
+    prepared.tail_calls.push_back(tail_calls(edge_block(source_, sets_[0], flush_start), flush_start));
+    prepared.tails.push_back(interpret_calls(source_, kernel, sets_[0], prepared.tail_calls.back()));
+  }
+  return prepared;
+}
+
+Result<Verdict> Checker::check_code(const Prepared& prepared, const Execute& execute, Effort effort) {
+  const auto compare = [&](const Samples& samples, const std::vector<Call>& calls, bool flush_start,
+                           const Outputs& wanted) -> Result<std::optional<Counterexample>> {
+    TRY_VOID(go_on());
+    TRY(const Executed executed, execute(samples, calls, flush_start));
+    if (executed.failure.empty()) return compare_bits(source_, samples, calls, wanted, executed.outputs);
+    Counterexample e;
+    e.why = executed.failure;
+    return std::optional<Counterexample>(std::move(e));
+  };
+  for (std::size_t placement = 0; placement < prepared.tails.size(); ++placement) {
+    TRY(auto difference, compare(sets_[0], prepared.tail_calls[placement], placement == 1, prepared.tails[placement]));
+    if (difference) return differing(prepared.meaning, std::move(*difference));
+  }
+  for (std::size_t s = 0; s < sets_.size(); ++s) {
+    if (effort == Effort::brief && s + 1 != sets_.size()) continue;  // the corners are the last set
+    TRY(auto difference, compare(sets_[s], sets_[s].calls, false, prepared.full[s]));
+    if (difference) return differing(prepared.meaning, std::move(*difference));
+  }
+  return prepared.meaning;
+}
+
+}  // namespace trident::equiv

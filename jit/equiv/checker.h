@@ -1,0 +1,85 @@
+// Is a compiled candidate the same as its source? Two questions, asked in this order:
+//
+//   meaning   the kernel's kir, run by the interpreter, against what the source expression means (compare.h)
+//   code      the machine code, run by the caller's Execute in a sandbox, against the interpreter, bit for bit
+//
+// Together they say that the code does what the source means. All variants of one kernel share its meaning, so the
+// first question is asked once per kernel; the second at every point for one variant of each instruction set, and at
+// corners, tails and odd placements for the others (`Effort::brief`).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "jit/equiv/compare.h"
+#include "jit/kir/kir.h"
+
+namespace trident::equiv {
+
+struct CheckOptions {
+  SampleOptions samples;
+  /// Points per set and output whose quick reference may be replaced by MPFR's (tens of microseconds each); where more
+  /// would be needed, the others are left out of the measurement of errors.
+  std::size_t refined_max = 512;
+  std::function<bool()> cancelled{};  ///< asked between sets; a check cut short ends as Error Cancelled
+};
+
+/// What running a candidate gave.
+struct Executed {
+  std::string failure;  ///< "crashed (SIGSEGV) in call 3", or empty
+  Outputs outputs;
+};
+/// Runs the candidate on `calls` of `samples`. With flush_start the arrays begin where accessible memory begins, else
+/// they end where it ends. An Error means that nothing could be run at all.
+using Execute =
+    std::function<Result<Executed>(const Samples& samples, const std::vector<Call>& calls, bool flush_start)>;
+
+enum class Effort : std::uint8_t { full, brief };
+
+class Checker {
+ public:
+  /// `source` holds no Diff, has passed expr::check() and must outlive the checker. The reference is computed here.
+  static Result<std::unique_ptr<Checker>> make(const expr::Expr& source, const expr::Policy& policy,
+                                               const CheckOptions& options);
+
+  /// A kernel whose meaning was checked, with what the interpreter says at the points where code is compared.
+  struct Prepared {
+    Verdict meaning;
+    std::vector<Outputs> full;                  ///< per set
+    std::vector<std::vector<Call>> tail_calls;  ///< per placement (flush end, flush start)
+    std::vector<Outputs> tails;                 ///< per placement
+  };
+
+  /// Asks whether `kernel` (of the source's signature) means what the source means.
+  Result<Prepared> check_meaning(const kir::Kernel& kernel);
+  /// Asks whether a candidate does what `prepared` (whose meaning is right) says. Keeps the meaning's figures.
+  Result<Verdict> check_code(const Prepared& prepared, const Execute& execute, Effort effort);
+
+  [[nodiscard]] const std::vector<Samples>& sets() const { return sets_; }
+  /// The greatest strict error over all sets, per output.
+  [[nodiscard]] const std::vector<double>& strict_ulp() const { return strict_ulp_; }
+
+ private:
+  Checker(const expr::Expr& source, const expr::Policy& policy, const CheckOptions& options)
+      : source_(source), policy_(policy), options_(options) {}
+  Result<void> compute_references();
+  [[nodiscard]] Result<void> go_on() const;
+
+  const expr::Expr& source_;
+  expr::Policy policy_;
+  CheckOptions options_;
+  std::vector<Samples> sets_;
+  std::vector<Reference> references_;  ///< per set; empty under the exact policy
+  std::vector<Outputs> exact_;         ///< per set, under the exact policy
+  std::vector<double> strict_ulp_;
+};
+
+/// Whether the op is a math function (its reference costs far more than arithmetic).
+bool is_function(expr::Op op);
+/// Results of the interpreter on `calls`.
+Outputs interpret_calls(const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
+                        const std::vector<Call>& calls);
+/// The bits of the scalar variables of a call, in the order of the kernel's params.
+std::vector<std::uint64_t> params_of(const expr::Expr& source, const Samples& samples, const Call& call);
+
+}  // namespace trident::equiv

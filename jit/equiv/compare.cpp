@@ -1,0 +1,355 @@
+#include "jit/equiv/compare.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "jit/equiv/evaluator.h"
+
+namespace trident::equiv {
+namespace {
+
+using expr::PolicyKind;
+using expr::Type;
+
+constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
+/// A correct value known to better than this many ulp is good enough to measure errors with.
+constexpr long double kTrustedUlp = 0.125L;
+
+struct Bound {
+  double k = 2;
+  double slack_ulp = kBoundedSlackUlp;
+};
+Bound bound_of(const expr::Policy& policy) {
+  switch (policy.kind) {
+    case PolicyKind::exact: return {1, 0};
+    case PolicyKind::bounded: return {policy.k, kBoundedSlackUlp};
+    case PolicyKind::fast: return {kFastFactor, kFastSlackUlp};
+  }
+  CHECK(false);
+}
+
+long double greatest_of(Type type) {
+  return type == Type::f32 ? static_cast<long double>(FLT_MAX) : DBL_MAX;
+}
+
+// The correct value as the type would hold it: overflow becomes infinity.
+double rounded(Type type, long double correct) {
+  return type == Type::f32 ? static_cast<double>(static_cast<float>(correct)) : static_cast<double>(correct);
+}
+
+bool same_class(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (std::isinf(a) || std::isinf(b)) return a == b;
+  return true;
+}
+
+// One float output of one set, measured.
+class Meter {
+ public:
+  Meter(Reference& reference, std::size_t output) : reference_(reference), output_(output) {
+    for (std::size_t i = 0; i < values().correct.size(); ++i) {
+      const long double magnitude = std::fabs(values().correct[i]);
+      if (usable(i) && magnitude <= greatest_of(values().type)) greatest_ = std::max(greatest_, magnitude);
+    }
+  }
+
+  // Refines what the quick path could not tell, or gives it up.
+  void settle(std::size_t refined_max) {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < values().correct.size(); ++i)
+      if (usable(i) && !trusted(i)) open.push_back(i);
+    const std::size_t stride = open.size() / (refined_max + 1) + 1;
+    for (std::size_t j = 0; j < open.size(); ++j) {
+      if (j % stride == 0) {
+        reference_.refine(output_, open[j]);
+      } else {
+        reference_.give_up(output_, open[j]);
+      }
+    }
+  }
+
+  [[nodiscard]] const OutputValues& values() const { return reference_.outputs()[output_]; }
+
+  // Whether the point can be measured: a finite correct value, and no step decided by rounding.
+  [[nodiscard]] bool usable(std::size_t i) const {
+    return values().unsure[i] == 0 && std::isfinite(values().correct[i]);
+  }
+
+  [[nodiscard]] long double unit(std::size_t i) const {
+    const OutputValues& v = values();
+    long double magnitude = std::max(std::fabs(v.correct[i]), kFloorShare * greatest_);
+    if (v.per_call) magnitude = std::max(magnitude, v.magnitude[i]);
+    return ulp_at(v.type, std::min(magnitude, greatest_of(v.type)));
+  }
+
+  [[nodiscard]] double error_ulp(std::size_t i, double value) const {
+    return static_cast<double>(std::fabs(static_cast<long double>(value) - values().correct[i]) / unit(i));
+  }
+
+  // The greatest error of the strict evaluation, from refined values where it matters.
+  double strict_ulp() {
+    for (;;) {
+      double worst = 0;
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < values().strict.size(); ++i) {
+        if (!usable(i) || !std::isfinite(values().strict[i])) continue;
+        const double error = error_ulp(i, values().strict[i]);
+        if (error > worst) worst = error, at = i;
+      }
+      if (worst == 0 || values().error[at] == 0) return worst;
+      reference_.refine(output_, at);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool trusted(std::size_t i) const { return values().error[i] <= kTrustedUlp * unit(i); }
+
+  Reference& reference_;
+  std::size_t output_;
+  long double greatest_ = 0;
+};
+
+// Where element `index` of an output (or call `index` of a per-call one) stands in the results.
+struct Place {
+  std::size_t call = 0;
+  std::uint64_t element = 0;
+  std::uint64_t point = 0;  ///< index into the sample set
+};
+
+std::vector<Place> places_of(const Samples& samples, bool per_call) {
+  std::vector<Place> places;
+  for (std::size_t c = 0; c < samples.calls.size(); ++c) {
+    const Call& call = samples.calls[c];
+    if (per_call) places.push_back({c, 0, call.first});
+    for (std::uint64_t i = 0; i < call.n && !per_call; ++i) places.push_back({c, i, call.first + i});
+  }
+  return places;
+}
+
+std::string print_number(Type type, long double value) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%.*Lg (%La)", type == Type::f32 ? 9 : 17, value, value);
+  return text;
+}
+
+Counterexample example_at(const expr::Expr& expr, const Samples& samples, const Place& place, const Call& call,
+                          std::size_t output, std::string why) {
+  Counterexample e;
+  e.why = std::move(why);
+  e.output = expr.outputs[output].name;
+  e.element = place.element;
+  e.elements = call.n;
+  if (place.point >= samples.n) return e;
+  for (std::size_t v = 0; v < expr.variables.size(); ++v)
+    e.inputs.emplace_back(expr.variables[v].name,
+                          print_lane(expr.variables[v].type, element_of(samples, expr, v, place.point)));
+  return e;
+}
+
+bool inputs_finite(const expr::Expr& expr, const Samples& samples, std::uint64_t point) {
+  for (std::size_t v = 0; v < expr.variables.size(); ++v) {
+    const Type type = expr.variables[v].type;
+    if (ir::is_float(type) && !std::isfinite(load_float(type, element_of(samples, expr, v, point)))) return false;
+  }
+  return true;
+}
+
+// The comparison of one output over one set.
+class Comparison {
+ public:
+  Comparison(const expr::Expr& expr, const Samples& samples, Reference& reference, const Outputs& ours,
+             const expr::Policy& policy, std::size_t output)
+      : expr_(expr),
+        samples_(samples),
+        reference_(reference),
+        ours_(ours),
+        policy_(policy),
+        output_(output),
+        places_(places_of(samples, values().per_call)) {}
+
+  std::optional<Counterexample> integers() {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (values().unsure[i] != 0) continue;
+      const std::int64_t got = load_integer(values().type, lane(i));
+      if (got != values().integer[i]) reference_.refine(output_, i);
+      if (got == values().integer[i] || values().unsure[i] != 0) continue;
+      auto e = example(i, "integers differ");
+      e.got = std::to_string(got);
+      e.wanted = std::to_string(values().integer[i]);
+      return e;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Counterexample> floats(double strict_elsewhere_ulp, Errors& errors) {
+    Meter meter(reference_, output_);
+    errors.strict_ulp = meter.strict_ulp();
+    const Bound bound = bound_of(policy_);
+    allowed_ulp_ = bound.k * std::max(errors.strict_ulp, strict_elsewhere_ulp) + bound.slack_ulp;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (values().unsure[i] != 0 || outside_of_fast(i)) continue;
+      const double got = load_float(values().type, lane(i));
+      const double strict = values().strict[i];
+      if (std::isfinite(got) && meter.usable(i)) {
+        double error = meter.error_ulp(i, got);
+        if (error > allowed_ulp_ && values().error[i] != 0) {
+          reference_.refine(output_, i);
+          if (!meter.usable(i)) continue;
+          error = meter.error_ulp(i, got);
+        }
+        errors.ours_ulp = std::max(errors.ours_ulp, error);
+        if (error > allowed_ulp_) return too_far(i, got, error);
+        continue;
+      }
+      if (!class_agrees(i, got, strict, meter)) {
+        auto e = example(i, "NaN or infinity where another class of value is due");
+        e.got = print_lane(values().type, lane(i));
+        e.wanted = print_number(values().type, static_cast<long double>(strict));
+        return e;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] const OutputValues& values() const { return reference_.outputs()[output_]; }
+  [[nodiscard]] const std::byte* lane(std::size_t i) const {
+    const auto& column = ours_[places_[i].call][output_];
+    const std::size_t at = static_cast<std::size_t>(places_[i].element) * ir::bytes_of(values().type);
+    CHECK(at < column.size());
+    return column.data() + at;
+  }
+  [[nodiscard]] bool outside_of_fast(std::size_t i) const {
+    return policy_.kind == PolicyKind::fast &&
+           (!std::isfinite(values().strict[i]) || !inputs_finite(expr_, samples_, places_[i].point));
+  }
+
+  // Ours is not finite, or the correct value is not.
+  bool class_agrees(std::size_t i, double got, double strict, const Meter& meter) {
+    if (!std::isfinite(strict) && same_class(got, strict)) return true;
+    if (values().error[i] != 0) reference_.refine(output_, i);
+    if (values().unsure[i] != 0) return true;
+    const long double correct = values().correct[i];
+    if (std::isnan(correct)) return std::isnan(got);
+    const double due = rounded(values().type, correct);
+    if (std::isinf(due) && same_class(got, due)) return true;
+    // At the edge of overflow a value within the bound may be on the other side.
+    const long double reach =
+        static_cast<long double>(allowed_ulp_) * ulp_at(values().type, greatest_of(values().type));
+    if (std::isinf(got))
+      return std::copysign(kInfinity, correct) == got && std::fabs(correct) >= greatest_of(values().type) - reach;
+    if (!std::isfinite(got)) return false;
+    if (std::isinf(due))
+      return std::signbit(got) == std::signbit(due) && std::fabs(got) >= greatest_of(values().type) - reach;
+    return meter.error_ulp(i, got) <= allowed_ulp_;
+  }
+
+  Counterexample example(std::size_t i, const char* why) const {
+    return example_at(expr_, samples_, places_[i], samples_.calls[places_[i].call], output_, why);
+  }
+  Counterexample too_far(std::size_t i, double got, double error) const {
+    char why[160];
+    std::snprintf(why, sizeof why, "error of %.2f ulp where the policy allows %.2f", error, allowed_ulp_);
+    auto e = example(i, why);
+    e.got = print_number(values().type, static_cast<long double>(got));
+    e.wanted = print_number(values().type, values().correct[i]);
+    e.error_ulp = error;
+    return e;
+  }
+
+  const expr::Expr& expr_;
+  const Samples& samples_;
+  Reference& reference_;
+  const Outputs& ours_;
+  const expr::Policy& policy_;
+  std::size_t output_;
+  std::vector<Place> places_;
+  double allowed_ulp_ = 0;
+};
+
+bool lanes_agree(Type type, const std::byte* a, const std::byte* b) {
+  if (std::memcmp(a, b, ir::bytes_of(type)) == 0) return true;
+  return ir::is_float(type) && std::isnan(load_float(type, a)) && std::isnan(load_float(type, b));
+}
+
+}  // namespace
+
+std::string print_lane(Type type, const std::byte* bytes) {
+  if (ir::is_float(type)) return print_number(type, static_cast<long double>(load_float(type, bytes)));
+  return std::to_string(load_integer(type, bytes));
+}
+
+std::optional<Counterexample> compare_values(const expr::Expr& expr, const Samples& samples, Reference& reference,
+                                             const Outputs& ours, const expr::Policy& policy,
+                                             const std::vector<double>& strict_elsewhere_ulp,
+                                             std::vector<Errors>& errors) {
+  errors.assign(expr.outputs.size(), {});
+  for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
+    Comparison comparison(expr, samples, reference, ours, policy, k);
+    const bool is_float = ir::is_float(reference.outputs()[k].type);
+    auto difference = is_float ? comparison.floats(strict_elsewhere_ulp[k], errors[k]) : comparison.integers();
+    if (difference) return difference;
+  }
+  return std::nullopt;
+}
+
+std::vector<double> strict_errors(const expr::Expr& expr, Reference& reference, std::size_t refined_max) {
+  std::vector<double> errors(expr.outputs.size(), 0);
+  for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
+    if (!ir::is_float(reference.outputs()[k].type)) continue;
+    Meter meter(reference, k);
+    meter.settle(refined_max);
+    errors[k] = meter.strict_ulp();
+  }
+  return errors;
+}
+
+std::optional<Counterexample> compare_bits(const expr::Expr& expr, const Samples& samples,
+                                           const std::vector<Call>& calls, const Outputs& wanted, const Outputs& got) {
+  CHECK(wanted.size() == calls.size());
+  CHECK(got.size() == calls.size());
+  for (std::size_t c = 0; c < calls.size(); ++c) {
+    for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
+      const Type type = expr.at(expr.outputs[k].node).type;
+      const auto& w = wanted[c][k];
+      const auto& g = got[c][k];
+      CHECK(w.size() == g.size());
+      if (w.empty() || std::memcmp(w.data(), g.data(), w.size()) == 0) continue;
+      const std::size_t bytes = ir::bytes_of(type);
+      for (std::size_t i = 0; i * bytes < w.size(); ++i) {
+        if (lanes_agree(type, w.data() + i * bytes, g.data() + i * bytes)) continue;
+        auto e =
+            example_at(expr, samples, {c, i, calls[c].first + i}, calls[c], k, "bits differ from the interpreter's");
+        e.got = print_lane(type, g.data() + i * bytes);
+        e.wanted = print_lane(type, w.data() + i * bytes);
+        return e;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::string print(const Verdict& verdict) {
+  char text[256];
+  if (verdict.same()) {
+    std::snprintf(
+        text, sizeof text, "same at %s%llu points (seed %llu), error at most %.2f ulp (strict evaluation: %.2f)",
+        verdict.kind == Verdict::Kind::exhaustive ? "all " : "", static_cast<unsigned long long>(verdict.points),
+        static_cast<unsigned long long>(verdict.seed), verdict.max_error_ulp, verdict.strict_error_ulp);
+    return text;
+  }
+  std::string s = "differs: ";
+  if (!verdict.counterexample) return s;
+  const Counterexample& e = *verdict.counterexample;
+  s += e.why;
+  if (e.output.empty()) return s;
+  s += "\n  output " + e.output + ", element " + std::to_string(e.element) + " of " + std::to_string(e.elements) + "\n";
+  for (const auto& [name, value] : e.inputs) s += "  " + name + " = " + value + "\n";
+  return s + "  got    " + e.got + "\n  wanted " + e.wanted;
+}
+
+}  // namespace trident::equiv

@@ -1,0 +1,48 @@
+// Drawing values of one variable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/expr/expr.h"
+
+namespace trident::equiv {
+
+/// xoshiro256** seeded by splitmix64: the same numbers on every host and library.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed);
+  std::uint64_t next();
+  /// In [0, 1), 53 bits.
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  /// In [0, n), n > 0.
+  std::uint64_t below(std::uint64_t n) { return next() % n; }
+
+ private:
+  std::uint64_t state_[4];
+};
+
+/// Values travel as the bits of one lane.
+using Bits = std::uint64_t;
+
+Bits bits_of(expr::Type type, double value);  ///< rounded to a float `type`; truncated and clamped to an integer one
+double value_of(expr::Type type, Bits bits);  ///< nearest double
+
+/// Whether the declared range allows the value: NaN and infinities only where it does.
+bool allowed(const expr::Variable& variable, Bits bits);
+
+/// Uniform in the declared range; in [-8, 8], or 16 wide from its one end, where it is not bounded.
+Bits draw_uniform(const expr::Variable& variable, Random& random);
+/// Uniform in the exponent, both signs, inside the range.
+Bits draw_spread(const expr::Variable& variable, Random& random);
+/// The next value upwards in the type, if the range allows it.
+Bits next_up(const expr::Variable& variable, Bits bits);
+/// Special values inside the range; `constants` of the source and their neighbours among them.
+std::vector<Bits> corner_values(const expr::Variable& variable, std::span<const double> constants);
+/// How many values the range holds; UINT64_MAX when more than 2^40.
+std::uint64_t count_values(const expr::Variable& variable);
+/// Value number `index` of the range, index < count_values().
+Bits nth_value(const expr::Variable& variable, std::uint64_t index);
+
+}  // namespace trident::equiv

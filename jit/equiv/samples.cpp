@@ -1,0 +1,307 @@
+#include "jit/equiv/samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "jit/equiv/draw.h"
+#include "jit/equiv/evaluator.h"
+
+namespace trident::equiv {
+namespace {
+
+using expr::Expr;
+using expr::Op;
+
+/// Points of the set of corners.
+constexpr std::size_t kCornersMax = 4096;
+/// Elements per call where scalar parameters or reductions make several calls worth while.
+constexpr std::uint64_t kCallElements = 1024;
+/// Pairs of points between which steps are looked for.
+constexpr std::size_t kStepPairsMax = 48;
+constexpr std::size_t kStepPairsPerNode = 4;
+/// A run of neighbouring values of one variable, the others held.
+constexpr std::uint64_t kRunLength = 64;
+
+using Point = std::vector<Bits>;  // one value per variable
+
+class Sampler {
+ public:
+  Sampler(const Expr& expr, const SampleOptions& options) : expr_(expr), options_(options), random_(options.seed) {
+    for (const auto& variable : expr.variables) has_scalars_ = has_scalars_ || variable.scalar;
+    for (const auto& node : expr.nodes) {
+      has_reductions_ = has_reductions_ || is_reduction(node.op);
+      if (node.op == Op::Constant) constants_.push_back(value_of(node.type, node.imm));
+    }
+    std::sort(constants_.begin(), constants_.end());
+    constants_.erase(std::unique(constants_.begin(), constants_.end()), constants_.end());
+    if (constants_.size() > 16) constants_.resize(16);
+  }
+
+  std::vector<Samples> run() {
+    std::vector<Samples> sets;
+    if (exhaustible()) {
+      sets.push_back(everything());
+      return sets;
+    }
+    sets.push_back(drawn("uniform", draw_uniform, true));
+    sets.push_back(drawn("spread", draw_spread, false));
+    sets.push_back(corners(sets[0]));
+    return sets;
+  }
+
+ private:
+  using Draw = Bits (*)(const expr::Variable&, Random&);
+
+  [[nodiscard]] std::size_t variables() const { return expr_.variables.size(); }
+
+  Samples empty(const char* name, std::uint64_t n) const {
+    Samples s;
+    s.name = name;
+    s.n = n;
+    for (const auto& variable : expr_.variables)
+      s.columns.emplace_back(static_cast<std::size_t>(n) * ir::bytes_of(variable.type));
+    return s;
+  }
+
+  void put(Samples& s, std::uint64_t index, std::size_t variable, Bits bits) const {
+    const std::size_t bytes = ir::bytes_of(expr_.variables[variable].type);
+    std::memcpy(s.columns[variable].data() + static_cast<std::size_t>(index) * bytes, &bits, bytes);
+  }
+  [[nodiscard]] Bits get(const Samples& s, std::uint64_t index, std::size_t variable) const {
+    const std::size_t bytes = ir::bytes_of(expr_.variables[variable].type);
+    Bits bits = 0;
+    std::memcpy(&bits, s.columns[variable].data() + static_cast<std::size_t>(index) * bytes, bytes);
+    return bits;
+  }
+  [[nodiscard]] Point point(const Samples& s, std::uint64_t index) const {
+    Point p;
+    for (std::size_t v = 0; v < variables(); ++v) p.push_back(get(s, index, v));
+    return p;
+  }
+
+  // --- everything
+  // ------------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] std::uint64_t combinations() const {
+    std::uint64_t total = 1;
+    for (const auto& variable : expr_.variables) {
+      const std::uint64_t count = count_values(variable);
+      if (count == 0 || count > options_.points / total) return UINT64_MAX;
+      total *= count;
+    }
+    return total;
+  }
+  [[nodiscard]] bool exhaustible() const {
+    return !has_scalars_ && !has_reductions_ && variables() > 0 && combinations() <= options_.points;
+  }
+
+  Samples everything() const {
+    Samples s = empty("all", combinations());
+    for (std::uint64_t i = 0; i < s.n; ++i) {
+      std::uint64_t rest = i;
+      for (std::size_t v = 0; v < variables(); ++v) {
+        const std::uint64_t count = count_values(expr_.variables[v]);
+        put(s, i, v, nth_value(expr_.variables[v], rest % count));
+        rest /= count;
+      }
+    }
+    s.calls = {{0, s.n, false}};
+    s.exhaustive = true;
+    return s;
+  }
+
+  // --- drawn sets
+  // ------------------------------------------------------------------------------------------------------
+
+  // Calls of many lengths where reductions make the length matter; equal ones where only parameters change.
+  [[nodiscard]] std::vector<Call> split(std::uint64_t n) const {
+    if (!has_reductions_ && !has_scalars_) return {{0, n, false}};
+    constexpr std::uint64_t kLengths[] = {1, 2, 3, 15, 16, 17, 31, 64, 100, 255, 1000};
+    std::vector<Call> calls;
+    std::uint64_t at = 0;
+    for (std::size_t i = 0; at < n; ++i) {
+      // The first and last calls are long: tails are cut from them (checker.cpp).
+      const bool varied = has_reductions_ && i >= 1 && i <= std::size(kLengths);
+      const std::uint64_t length = std::min(varied ? kLengths[i - 1] : kCallElements, n - at);
+      calls.push_back({at, length, false});
+      at += length;
+    }
+    return calls;
+  }
+
+  void hold_scalars(Samples& s, const Call& call) const {
+    for (std::size_t v = 0; v < variables(); ++v)
+      if (expr_.variables[v].scalar)
+        for (std::uint64_t i = 1; i < call.n; ++i) put(s, call.first + i, v, get(s, call.first, v));
+  }
+
+  Samples drawn(const char* name, Draw draw, bool with_runs) {
+    // A multiple of 64 elements: arrays that end where a page ends then also start aligned.
+    const std::uint64_t n = std::max<std::uint64_t>(options_.points / 64, 1) * 64;
+    Samples s = empty(name, n);
+    for (std::uint64_t i = 0; i < n; ++i)
+      for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, draw(expr_.variables[v], random_));
+    if (with_runs && variables() > 0)
+      for (std::uint64_t start = 0; start + kRunLength <= n / 8; start += kRunLength) make_run(s, start);
+    s.calls = split(n);
+    for (const Call& call : s.calls) hold_scalars(s, call);
+    return s;
+  }
+
+  void make_run(Samples& s, std::uint64_t start) {
+    const std::size_t moving = random_.below(variables());
+    for (std::uint64_t i = 1; i < kRunLength; ++i) {
+      for (std::size_t v = 0; v < variables(); ++v) {
+        const Bits before = get(s, start + i - 1, v);
+        put(s, start + i, v, v == moving ? next_up(expr_.variables[v], before) : before);
+      }
+    }
+  }
+
+  // --- corners
+  // ---------------------------------------------------------------------------------------------------------
+
+  Samples corners(const Samples& uniform) {
+    std::vector<std::vector<Bits>> values;
+    std::size_t grid = 1;
+    for (const auto& variable : expr_.variables) {
+      values.push_back(corner_values(variable, constants_));
+      grid = grid > kCornersMax ? grid : grid * values.back().size();
+    }
+    std::vector<Point> points = step_points(uniform);
+    if (grid <= kCornersMax) {
+      for (std::size_t i = 0; i < grid; ++i) {
+        Point p;
+        std::size_t rest = i;
+        for (const auto& corner : values) {
+          p.push_back(corner[rest % corner.size()]);
+          rest /= corner.size();
+        }
+        points.push_back(std::move(p));
+      }
+    } else {
+      mix_corners(values, uniform, points);
+    }
+    return packed(points);
+  }
+
+  // Every corner of every variable among ordinary values of the others, then corners of all variables at random.
+  void mix_corners(const std::vector<std::vector<Bits>>& values, const Samples& uniform, std::vector<Point>& points) {
+    for (std::size_t v = 0; v < variables() && points.size() < kCornersMax / 2; ++v) {
+      for (const Bits corner : values[v]) {
+        points.push_back(point(uniform, random_.below(uniform.n)));
+        points.back()[v] = corner;
+      }
+    }
+    while (points.size() < kCornersMax) {
+      Point p;
+      for (const auto& corner : values) p.push_back(corner[random_.below(corner.size())]);
+      points.push_back(std::move(p));
+    }
+  }
+
+  Samples packed(std::vector<Point>& points) const {
+    if (points.empty()) points.emplace_back();
+    const std::uint64_t n = (points.size() + 63) / 64 * 64;
+    Samples s = empty("corners", n);
+    for (std::uint64_t i = 0; i < n; ++i)
+      for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, points[i % points.size()][v]);
+    // Short calls, so that corners of parameters and of the arrays under a reduction are many.
+    if (has_scalars_ || has_reductions_) {
+      for (std::uint64_t at = 0; at < n; at += 32) s.calls.push_back({at, std::min<std::uint64_t>(32, n - at), false});
+      for (const Call& call : s.calls) hold_scalars(s, call);
+    } else {
+      s.calls = {{0, n, false}};
+    }
+    return s;
+  }
+
+  // --- steps
+  // -----------------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] bool is_decision(const expr::Node& node) const {
+    const bool rounds = node.op == Op::Floor || node.op == Op::Ceil || node.op == Op::Round || node.op == Op::Rint ||
+                        node.op == Op::Trunc;
+    const bool picks = node.op == Op::Abs || node.op == Op::Min || node.op == Op::Max || node.op == Op::Sign;
+    return rounds || picks || expr::info(node.op).signature == expr::Signature::Compare;
+  }
+
+  // Pairs of points on two sides of a step, closed in on by bisection: both sides of every step that a straight line
+  // between two uniform points crosses.
+  std::vector<Point> step_points(const Samples& uniform) {
+    std::vector<std::uint32_t> decisions;
+    const std::vector<expr::Shape> shapes = expr::shapes_of(expr_);
+    for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i)
+      if (is_decision(expr_.nodes[i]) && shapes[i] == expr::Shape::element) decisions.push_back(i);
+    std::vector<Point> found;
+    if (decisions.empty()) return found;
+    SideProbe probe(*this);
+    for (std::size_t pair = 0; pair < std::min(kStepPairsMax, decisions.size() * kStepPairsPerNode); ++pair) {
+      Point low = point(uniform, random_.below(uniform.n));
+      Point high = point(uniform, random_.below(uniform.n));
+      const std::uint32_t node = decisions[pair % decisions.size()];
+      if (!close_in(probe, node, low, high)) continue;
+      found.push_back(std::move(low));
+      found.push_back(std::move(high));
+    }
+    return found;
+  }
+
+  // Evaluates the expression at one point to see on which side of a node's step it lies.
+  class SideProbe {
+   public:
+    explicit SideProbe(const Sampler& sampler)
+        : sampler_(sampler), one_(sampler.empty("", 1)), evaluator_(sampler.expr_, one_, 1) {}
+
+    // The side as a number to compare.
+    double side_of(std::uint32_t index, const Point& p) {
+      for (std::size_t v = 0; v < p.size(); ++v) sampler_.put(one_, 0, v, p[v]);
+      evaluator_.run_elements(0, 1);
+      const expr::Node& node = sampler_.expr_.nodes[index];
+      if (node.op == Op::Abs || node.op == Op::Sign) return value(node.a) < 0 ? 1 : 0;
+      if (node.op == Op::Min || node.op == Op::Max) return value(node.a) < value(node.b) ? 1 : 0;
+      return value(expr::NodeId(index));
+    }
+
+   private:
+    [[nodiscard]] double value(expr::NodeId id) const {
+      const auto& lanes = evaluator_.lanes(id);
+      return ir::is_float(sampler_.expr_.at(id).type) ? lanes.s[0] : static_cast<double>(lanes.si[0]);
+    }
+    const Sampler& sampler_;
+    Samples one_;
+    Evaluator<Tracked<double>> evaluator_;
+  };
+
+  bool close_in(SideProbe& probe, std::uint32_t node, Point& low, Point& high) const {
+    const double low_side = probe.side_of(node, low);
+    if (low_side == probe.side_of(node, high)) return false;
+    for (int step = 0; step < 64; ++step) {
+      Point middle;
+      for (std::size_t v = 0; v < variables(); ++v) {
+        const expr::Type type = expr_.variables[v].type;
+        const double mean = value_of(type, low[v]) / 2 + value_of(type, high[v]) / 2;
+        middle.push_back(bits_of(type, mean));
+      }
+      if (middle == low || middle == high) break;
+      (probe.side_of(node, middle) == low_side ? low : high) = middle;
+    }
+    return true;
+  }
+
+  const Expr& expr_;
+  const SampleOptions& options_;
+  Random random_;
+  std::vector<double> constants_;
+  bool has_scalars_ = false;
+  bool has_reductions_ = false;
+};
+
+}  // namespace
+
+std::vector<Samples> make_samples(const Expr& expr, const SampleOptions& options) {
+  return Sampler(expr, options).run();
+}
+
+}  // namespace trident::equiv

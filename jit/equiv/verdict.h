@@ -1,0 +1,42 @@
+// The answer of an equivalence check.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trident::equiv {
+
+/// A point at which a candidate answers something that the policy does not allow.
+struct Counterexample {
+  std::string why;  ///< "error above the policy's bound", "crashed (SIGSEGV)", ...
+  std::vector<std::pair<std::string, std::string>> inputs;  ///< variable, value (decimal and hexadecimal float)
+  std::string output;                                       ///< name, empty when the kernel did not answer
+  std::uint64_t element = 0;                                ///< index in the call
+  std::uint64_t elements = 0;                               ///< length of the call
+  std::string got, wanted;
+  double error_ulp = 0;
+};
+
+struct Verdict {
+  enum class Kind : std::uint8_t {
+    exhaustive,  ///< right at every point that the ranges allow
+    sampled,     ///< right at `points` points drawn with `seed`
+    differs,     ///< see counterexample
+  };
+  Kind kind = Kind::sampled;
+  std::uint64_t points = 0;
+  std::uint64_t seed = 0;
+  double max_error_ulp = 0;     ///< of the candidate, greatest over all float outputs
+  double strict_error_ulp = 0;  ///< of the strict evaluation at the same points
+  std::optional<Counterexample> counterexample;
+
+  [[nodiscard]] bool same() const { return kind != Kind::differs; }
+};
+
+/// One or a few lines for people.
+std::string print(const Verdict& verdict);
+
+}  // namespace trident::equiv

@@ -1,0 +1,33 @@
+#include <algorithm>
+
+#include "jit/pipeline/forms.h"
+#include "jit/pipeline/pipeline.h"
+
+namespace trident::pipeline {
+
+bool has_derivatives(const expr::Expr& expr) {
+  return std::any_of(expr.nodes.begin(), expr.nodes.end(),
+                     [](const expr::Node& node) { return node.op == expr::Op::Diff; });
+}
+
+expr::LowerOptions unrewritten(const expr::Policy& policy) {
+  return {.policy = policy, .simplify = false, .accuracy = kir::math::Accuracy::ulp1};
+}
+
+Result<Compiled> compile_baseline(const expr::Expr& expr, const Options& options) {
+  Compiled compiled;
+  if (has_derivatives(expr)) {
+    TRY(const expr::Expr source, expr::eliminate_derivatives(expr));
+    TRY(compiled.kernel, expr::lower(source, unrewritten(options.policy)));
+  } else {
+    TRY(compiled.kernel, expr::lower(expr, unrewritten(options.policy)));
+  }
+  compiled.variant = kBaselineVariant;
+  TRY(compiled.code, codegen::emit(compiled.kernel, options.isa, compiled.variant));
+  compiled.image =
+      image::build(compiled.code, compiled.kernel, options.isa, TRIDENT_TIER_BASELINE, key_of(expr, options));
+  TRY_VOID(check_size(compiled.image));
+  return compiled;
+}
+
+}  // namespace trident::pipeline

@@ -1,0 +1,14 @@
+// Runs a candidate for the equivalence check: the one place where equiv's points meet judge's sandbox.
+#pragma once
+
+#include "jit/equiv/checker.h"
+#include "jit/image/image.h"
+#include "jit/judge/guarded.h"
+
+namespace trident::pipeline {
+
+/// Runs `image`, a kernel with the variables of `source`, in a sandboxed child. All three must outlive the result.
+equiv::Execute execute_in_sandbox(const expr::Expr& source, const judge::Signature& signature,
+                                  const image::Mapped& image);
+
+}  // namespace trident::pipeline

@@ -1,0 +1,62 @@
+#include "jit/pipeline/forms.h"
+
+#include <algorithm>
+
+#include "runtime/base/limits.h"
+
+namespace trident::pipeline {
+namespace {
+
+bool same_inst(const kir::Inst& a, const kir::Inst& b) {
+  return a.op == b.op && a.type == b.type && a.section == b.section && a.flags == b.flags && a.a == b.a && a.b == b.b &&
+         a.c == b.c && a.imm == b.imm;
+}
+
+bool same_kernel(const kir::Kernel& a, const kir::Kernel& b) {
+  const auto same_output = [](const kir::Output& x, const kir::Output& y) {
+    return x.value == y.value && x.kind == y.kind;
+  };
+  const auto same_table = [](const kir::Table& x, const kir::Table& y) {
+    return x.type == y.type && x.entries == y.entries;
+  };
+  return std::equal(a.insts.begin(), a.insts.end(), b.insts.begin(), b.insts.end(), same_inst) &&
+         std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(), same_output) &&
+         std::equal(a.tables.begin(), a.tables.end(), b.tables.begin(), b.tables.end(), same_table);
+}
+
+void add(std::vector<Form>& forms, const char* name, Result<kir::Kernel> kernel) {
+  if (!kernel.ok()) return;  // a form that cannot be lowered is one candidate less
+  for (const Form& form : forms)
+    if (same_kernel(form.kernel, *kernel)) return;
+  forms.push_back({name, std::move(kernel).value()});
+}
+
+}  // namespace
+
+Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options, const PassScope& passes) {
+  using kir::math::Accuracy;
+  std::vector<Form> list;
+  TRY(kir::Kernel plain, expr::lower(source, unrewritten(options.policy)));
+  list.push_back({"source", std::move(plain)});
+  if (passes.enabled("simplified"))
+    add(list, "simplified",
+        expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp1}));
+  if (passes.enabled("accuracy4") && options.policy.kind != expr::PolicyKind::exact)
+    add(list, "accuracy4",
+        expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp4}));
+  return list;
+}
+
+std::string print(const std::vector<Form>& forms) {
+  std::string text;
+  for (const Form& form : forms) text += "; " + form.name + "\n" + kir::print(form.kernel) + "\n";
+  return text;
+}
+
+Result<void> check_size(const image::ImageBytes& image) {
+  if (image.bytes.size() <= limits::kImageBytesMax) return {};
+  return make_error(ErrorCode::kLimitExceeded, "the kernel takes %zu bytes; at most %zu are allowed",
+                    image.bytes.size(), limits::kImageBytesMax);
+}
+
+}  // namespace trident::pipeline

@@ -1,0 +1,36 @@
+// Forms: kernels that should mean what the source means, made in different ways. The equivalence check decides whether
+// they do. More kinds of form (e-graph candidates) join in forms().
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/pipeline/pass_scope.h"
+#include "jit/pipeline/pipeline.h"
+
+namespace trident::pipeline {
+
+struct Form {
+  std::string name;
+  kir::Kernel kernel;
+};
+
+/// One vector at a time, in source order: the variant of the baseline tier.
+inline constexpr codegen::Variant kBaselineVariant{
+    .vectors = 1, .schedule = false, .non_temporal = false, .vector_bits = 0};
+
+bool has_derivatives(const expr::Expr& expr);
+
+/// How the baseline and the meaning of `exact` are lowered.
+expr::LowerOptions unrewritten(const expr::Policy& policy);
+
+/// The unrewritten form first; no two with the same instructions.
+Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options, const PassScope& passes);
+
+/// The kernel of every form, one after the other.
+std::string print(const std::vector<Form>& forms);
+
+/// LimitExceeded for an image that is longer than images may be.
+Result<void> check_size(const image::ImageBytes& image);
+
+}  // namespace trident::pipeline

@@ -1,0 +1,73 @@
+#include <openssl/evp.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "jit/pipeline/pipeline.h"
+#include "runtime/os/self.h"
+
+namespace trident::pipeline {
+namespace {
+
+// Changes whenever the meaning of a key or of what is stored under it changes.
+constexpr std::string_view kDomain = "trident kernel key 1";
+
+// A context and the algorithm, looked up once per thread: the look-up costs more than the hash.
+class Sha256 {
+ public:
+  Sha256() : algorithm_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {
+    CHECK(algorithm_ != nullptr);
+    CHECK(context_ != nullptr);
+  }
+  void start() { CHECK(EVP_DigestInit_ex2(context_.get(), algorithm_.get(), nullptr) == 1); }
+  // With its length before it, so that neighbours cannot trade bytes.
+  void add(std::span<const std::byte> bytes) {
+    const std::uint64_t size = bytes.size();
+    CHECK(EVP_DigestUpdate(context_.get(), &size, sizeof size) == 1);
+    CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+  }
+  image::Key finish() {
+    image::Key key;
+    unsigned size = 0;
+    CHECK(EVP_DigestFinal_ex(context_.get(), key.data(), &size) == 1);
+    CHECK(size == key.size());
+    return key;
+  }
+
+ private:
+  struct Free {
+    void operator()(EVP_MD* p) const { EVP_MD_free(p); }
+    void operator()(EVP_MD_CTX* p) const { EVP_MD_CTX_free(p); }
+  };
+  std::unique_ptr<EVP_MD, Free> algorithm_;
+  std::unique_ptr<EVP_MD_CTX, Free> context_;
+};
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+}  // namespace
+
+image::Key key_of(const expr::Expr& expr, const Options& options) {
+  thread_local Sha256 sha;
+  sha.start();
+  sha.add(bytes_of(kDomain));
+  sha.add(bytes_of(os::build_id()));
+  sha.add(expr::canonical_bytes(expr));
+  struct {
+    std::uint8_t isa, policy;
+    std::uint8_t zero[6] = {};
+    double k;
+  } target{static_cast<std::uint8_t>(options.isa),
+           static_cast<std::uint8_t>(options.policy.kind),
+           {},
+           options.policy.kind == expr::PolicyKind::bounded ? options.policy.k : 0};
+  sha.add(std::as_bytes(std::span(&target, 1)));
+  for (const std::string& name : options.disabled) sha.add(bytes_of(name));
+  return sha.finish();
+}
+
+}  // namespace trident::pipeline

@@ -1,0 +1,327 @@
+// The optimising tier, as it reads aloud: see optimise() at the end. Candidates are forms (forms.h) times variants of
+// the code generator. Nothing runs in this process: equivalence checks and timing happen in sandboxed children.
+//
+// Budget: forms and emission take a millisecond or two; checks may take kCheckShare of what is left then, the
+// tournament the rest up to kTournamentNs. When checks run out of time the candidates already checked go on; without
+// a checked baseline there is no answer (budget_spent).
+#include <algorithm>
+#include <cstring>
+
+#include "jit/equiv/checker.h"
+#include "jit/judge/tournament.h"
+#include "jit/pipeline/execution.h"
+#include "jit/pipeline/forms.h"
+#include "jit/pipeline/pass_scope.h"
+#include "runtime/os/clock.h"
+
+namespace trident::pipeline {
+namespace {
+
+constexpr double kCheckShare = 0.6;
+constexpr std::uint64_t kTournamentNs = 250'000'000;
+/// Points of each drawn set: as many as this many node evaluations allow (functions count for kFunctionCost nodes).
+constexpr std::uint64_t kEvaluationsMax = 4'000'000;
+constexpr std::uint64_t kFunctionCost = 15;
+constexpr std::uint64_t kPointsMin = 2048;
+constexpr std::uint64_t kPointsMax = 16'384;
+/// Memory for the arrays that kernels are timed on.
+constexpr std::uint64_t kWorkloadBytesMax = std::uint64_t{512} << 20;
+
+struct Candidate {
+  std::size_t form = 0;
+  codegen::Variant variant;
+  codegen::MachineCode code;
+  image::ImageBytes image;
+  image::Mapped mapped;
+  equiv::Verdict verdict;
+  bool checked = false;
+  bool checked_fully = false;
+  double ratio = 0;
+};
+
+std::string print_variant(const codegen::Variant& v) {
+  std::string text = std::to_string(v.vectors) + (v.vectors == 1 ? " vector" : " vectors");
+  if (v.vector_bits != 0) text += " of " + std::to_string(v.vector_bits) + " bits";
+  text += v.schedule ? ", scheduled" : ", source order";
+  return v.non_temporal ? text + ", streaming stores" : text;
+}
+
+std::uint64_t points_for(const expr::Expr& source) {
+  std::uint64_t cost = 1;
+  for (const auto& node : source.nodes) cost += equiv::is_function(node.op) ? kFunctionCost : 1;
+  return std::clamp(kEvaluationsMax / cost, kPointsMin, kPointsMax);
+}
+
+class Optimisation {
+ public:
+  Optimisation(const expr::Expr& expr, const Options& options, PassScope& passes)
+      : submitted_(expr), options_(options), passes_(passes) {}
+
+  Optimised result;
+
+  Result<expr::Expr> remove_derivatives() const {
+    if (!has_derivatives(submitted_)) return submitted_;
+    return expr::eliminate_derivatives(submitted_);
+  }
+
+  void take_source(expr::Expr source) { source_ = std::move(source); }
+  void take_forms(std::vector<Form> list) { forms_ = std::move(list); }
+
+  [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(source_, options_, passes_); }
+
+  // Every form in every variant, the baseline first. What cannot be emitted is one candidate less, the baseline aside.
+  Result<std::size_t> emit_candidates() {
+    signature_ = judge::signature_of(forms_[0].kernel);
+    key_ = key_of(submitted_, options_);
+    TRY_VOID(emit(0, kBaselineVariant));
+    for (std::size_t f = 0; f < forms_.size(); ++f) {
+      for (const codegen::Variant& variant : codegen::variants(forms_[f].kernel, options_.isa)) {
+        if (passes_.spent()) break;
+        if (!wanted(variant) || (f == 0 && variant == kBaselineVariant)) continue;
+        const auto emitted = emit(f, variant);
+        if (!emitted.ok() && emitted.error().code == ErrorCode::kOsError) return emitted.error();
+      }
+      passes_.report("emit", f + 1, forms_.size());
+    }
+    return candidates_.size();
+  }
+
+  [[nodiscard]] std::string print_code(std::size_t) const {
+    std::string text;
+    for (const Candidate& c : candidates_) {
+      auto lines = codegen::disassemble(c.code, options_.isa);
+      text += "; " + name_of(c) + "\n" + (lines.ok() ? *lines : lines.error().message) + "\n";
+    }
+    return text;
+  }
+
+  // Leaves only candidates that do what the source means; false when the baseline does not.
+  Result<bool> check_candidates() {
+    const std::uint64_t end_ns =
+        os::monotonic_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kCheckShare);
+    const auto out_of_time = [this, end_ns] { return passes_.spent() || os::monotonic_ns() >= end_ns; };
+    equiv::CheckOptions check;
+    check.samples = {.points = points_for(source_), .seed = options_.seed};
+    check.cancelled = out_of_time;
+    TRY(checker_, equiv::Checker::make(source_, options_.policy, check));
+    prepared_.resize(forms_.size());
+    std::vector<bool> asked(forms_.size(), false);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      Candidate& c = candidates_[i];
+      const bool first_of_form = !asked[c.form];
+      const auto checked = check_one(c, first_of_form ? equiv::Effort::full : equiv::Effort::brief, first_of_form);
+      asked[c.form] = true;
+      if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
+      if (!checked.ok()) {
+        if (i == 0) return checked.error();
+        break;  // those checked so far go on to the judge
+      }
+      if (i == 0 && !c.verdict.same()) return false;
+      passes_.report("equiv", i + 1, candidates_.size());
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::string print_verdicts(bool) const {
+    std::string text;
+    for (const Candidate& c : candidates_)
+      text += name_of(c) + ": " + (c.checked ? equiv::print(c.verdict) : "not checked in time") + "\n";
+    return text;
+  }
+
+  // The measured winner, checked at every point before it may be one.
+  Result<judge::Verdict> judge_candidates() {
+    fill_workload();
+    for (;;) {
+      std::vector<std::size_t> entrants;
+      for (std::size_t i = 0; i < candidates_.size(); ++i)
+        if (candidates_[i].checked && candidates_[i].verdict.same()) entrants.push_back(i);
+      TRY(judge::Verdict verdict, hold_tournament(entrants));
+      for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
+      Candidate& winner = candidates_[entrants[verdict.winner]];
+      verdict.winner = entrants[verdict.winner];
+      if (!verdict.gain || winner.checked_fully) return verdict;
+      TRY_VOID(check_one(winner, equiv::Effort::full, false));
+      if (winner.verdict.same()) return verdict;
+    }
+  }
+
+  [[nodiscard]] std::string print_ratios(const judge::Verdict&) const {
+    std::string text;
+    char line[64];
+    for (const Candidate& c : candidates_) {
+      if (c.ratio == 0) continue;
+      std::snprintf(line, sizeof line, "%8.3f  ", c.ratio);
+      text += line + name_of(c) + "\n";
+    }
+    return text;
+  }
+
+  void conclude(const judge::Verdict& verdict) {
+    result.baseline_ns = verdict.incumbent_ns;
+    result.winner_ns = verdict.winner_ns;
+    Candidate& winner = candidates_[verdict.winner];
+    result.max_error_ulp = winner.verdict.max_error_ulp;
+    result.detail = name_of(winner);
+    result.outcome = verdict.gain ? Outcome::published : Outcome::no_gain;
+    report_candidates();
+    if (!verdict.gain) return;
+    result.winner = {std::move(forms_[winner.form].kernel), std::move(winner.code), winner.variant,
+                     std::move(winner.image)};
+  }
+
+  void conclude_refused() {
+    result.outcome = Outcome::not_equivalent;
+    result.max_error_ulp = candidates_[0].verdict.max_error_ulp;
+    result.detail = equiv::print(candidates_[0].verdict);
+    report_candidates();
+  }
+
+ private:
+  [[nodiscard]] bool wanted(const codegen::Variant& v) const {
+    return (v.vectors == 1 || passes_.enabled("interleave")) && (!v.schedule || passes_.enabled("schedule")) &&
+           (!v.non_temporal || passes_.enabled("non_temporal"));
+  }
+
+  [[nodiscard]] std::string name_of(const Candidate& c) const {
+    return forms_[c.form].name + ", " + print_variant(c.variant);
+  }
+
+  Result<void> emit(std::size_t form, const codegen::Variant& variant) {
+    TRY(codegen::MachineCode code, codegen::emit(forms_[form].kernel, options_.isa, variant));
+    image::ImageBytes image = image::build(code, forms_[form].kernel, options_.isa, TRIDENT_TIER_OPTIMISED, key_);
+    TRY_VOID(check_size(image));
+    TRY(const os::Fd fd, image::seal(image));
+    TRY(image::Mapped mapped, image::Mapped::map(fd));
+    candidates_.push_back({form, variant, std::move(code), std::move(image), std::move(mapped), {}, false, false, 0});
+    return {};
+  }
+
+  Result<void> check_one(Candidate& c, equiv::Effort effort, bool ask_meaning) {
+    if (ask_meaning) {
+      TRY(prepared_[c.form], checker_->check_meaning(forms_[c.form].kernel));
+    }
+    const equiv::Checker::Prepared& prepared = prepared_[c.form];
+    c.verdict = prepared.meaning;
+    if (prepared.meaning.same()) {
+      TRY(c.verdict, checker_->check_code(prepared, execute_in_sandbox(source_, signature_, c.mapped), effort));
+    }
+    c.checked = true;
+    c.checked_fully = effort == equiv::Effort::full;
+    return {};
+  }
+
+  // Points of the uniform set, over and over, until the judge's call is filled.
+  void fill_workload() {
+    const equiv::Samples& points = checker_->sets()[0];
+    std::uint64_t bytes = 1;
+    for (const auto& variable : source_.variables) bytes += ir::bytes_of(variable.type);
+    for (const auto& output : signature_.outputs) bytes += output.bytes;
+    workload_.elements = std::min(options_.elements, kWorkloadBytesMax / bytes);
+    for (std::size_t v = 0; v < source_.variables.size(); ++v) {
+      if (source_.variables[v].scalar) continue;
+      auto& column =
+          columns_.emplace_back(static_cast<std::size_t>(workload_.elements) * ir::bytes_of(source_.variables[v].type));
+      for (std::size_t at = 0; at < column.size();) {
+        const std::size_t n = std::min(column.size() - at, points.columns[v].size());
+        std::memcpy(column.data() + at, points.columns[v].data(), n);
+        at += n;
+      }
+    }
+    for (const auto& column : columns_) workload_.inputs.emplace_back(column);
+    workload_.params = equiv::params_of(source_, points, points.calls.front());
+  }
+
+  Result<judge::Verdict> hold_tournament(const std::vector<std::size_t>& entrants) {
+    std::vector<const image::Mapped*> contestants;
+    for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
+    judge::TournamentRules rules;
+    rules.wall_ns = std::min(kTournamentNs, std::max<std::uint64_t>(passes_.left_ns(), 1));
+    rules.cancelled = [this] { return passes_.spent(); };
+    return judge::hold_tournament(contestants, signature_, workload_, rules);
+  }
+
+  void report_candidates() {
+    for (const Candidate& c : candidates_)
+      result.candidates.push_back({forms_[c.form].name, c.variant,
+                                   c.checked ? equiv::print(c.verdict) : "not checked in time",
+                                   c.checked && c.verdict.same(), c.ratio});
+  }
+
+  const expr::Expr& submitted_;
+  const Options& options_;
+  PassScope& passes_;
+  expr::Expr source_;
+  std::vector<Form> forms_;
+  judge::Signature signature_;
+  image::Key key_{};
+  std::vector<Candidate> candidates_;
+  std::unique_ptr<equiv::Checker> checker_;
+  std::vector<equiv::Checker::Prepared> prepared_;
+  std::vector<std::vector<std::byte>> columns_;
+  judge::Workload workload_;
+};
+
+// The spine.
+Result<void> run_passes(Optimisation& o, PassScope& passes) {
+  // No derivative is left: every node has a value of its own.
+  TRY(expr::Expr source, passes.run(
+                             "derivatives", [&] { return o.remove_derivatives(); }, expr::print_sexpr));
+  o.take_source(std::move(source));
+
+  // There are kernels that should mean what the source means, the unrewritten one first.
+  TRY(std::vector<Form> forms,
+      passes.run(
+          "forms", [&] { return o.make_forms(); }, [](const auto& list) { return print(list); }));
+  o.take_forms(std::move(forms));
+
+  // Every form has machine code in every variant worth measuring; the first is the baseline's.
+  TRY_VOID(passes.run(
+      "emit", [&] { return o.emit_candidates(); }, [&](std::size_t n) { return o.print_code(n); }));
+
+  // Candidates that do not do what the source means are gone. If the baseline is among them, it must be revoked.
+  TRY(const bool sound,
+      passes.run(
+          "equiv", [&] { return o.check_candidates(); }, [&](bool b) { return o.print_verdicts(b); }));
+  if (!sound) {
+    o.conclude_refused();
+    return {};
+  }
+
+  // The fastest of the rest is known, and whether it beats the baseline by more than the noise.
+  TRY(const judge::Verdict verdict,
+      passes.run(
+          "judge", [&] { return o.judge_candidates(); }, [&](const judge::Verdict& v) { return o.print_ratios(v); }));
+  o.conclude(verdict);
+  return {};
+}
+
+}  // namespace
+
+std::string_view name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::published: return "published";
+    case Outcome::no_gain: return "no gain";
+    case Outcome::budget_spent: return "budget spent";
+    case Outcome::not_equivalent: return "not equivalent";
+  }
+  CHECK(false);
+}
+
+Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
+                           const std::function<void(const Progress&)>& progress) {
+  TRY_VOID(check_names(options));
+  TRY_VOID(expr::check(expr));
+  PassScope passes(options, progress);
+  Optimisation o(expr, options, passes);
+  const auto done = run_passes(o, passes);
+  if (!done.ok() && done.error().code != ErrorCode::kCancelled) return done.error();
+  if (!done.ok()) {
+    o.result.outcome = Outcome::budget_spent;
+    o.result.detail = done.error().message;
+  }
+  o.result.times = passes.take_times();
+  return std::move(o.result);
+}
+
+}  // namespace trident::pipeline

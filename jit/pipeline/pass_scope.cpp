@@ -1,0 +1,75 @@
+#include "jit/pipeline/pass_scope.h"
+
+#include <algorithm>
+
+#include "runtime/os/clock.h"
+
+namespace trident::pipeline {
+namespace {
+
+enum class Kind : std::uint8_t { pass, candidate };
+struct Row {
+  std::string_view name;
+  Kind kind;
+};
+constexpr Row kRows[] = {
+#define X(name, kind, leaves) {#name, Kind::kind},
+#include "jit/pipeline/passes.def"
+#undef X
+};
+
+bool has_row(std::string_view name, Kind kind) {
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [&](const Row& row) { return row.name == name && row.kind == kind; });
+}
+
+}  // namespace
+
+Result<void> check_names(const Options& options) {
+  if (!options.stop_after.empty() && !has_row(options.stop_after, Kind::pass))
+    return make_error(ErrorCode::kInvalidArgument, "there is no pass named '%s'", options.stop_after.c_str());
+  for (const std::string& name : options.disabled)
+    if (!has_row(name, Kind::candidate))
+      return make_error(ErrorCode::kInvalidArgument, "there is nothing named '%s' that can be switched off",
+                        name.c_str());
+  return {};
+}
+
+PassScope::PassScope(const Options& options, const std::function<void(const Progress&)>& progress)
+    : options_(options),
+      progress_(progress),
+      deadline_ns_(options.deadline_ns != 0 ? options.deadline_ns : os::monotonic_ns() + kDefaultBudgetNs) {}
+
+bool PassScope::enabled(std::string_view candidate) const {
+  return std::find(options_.disabled.begin(), options_.disabled.end(), candidate) == options_.disabled.end();
+}
+
+void PassScope::report(std::string_view stage, std::size_t done, std::size_t total, double best_ratio) const {
+  if (!progress_) return;
+  progress_({std::string(stage), static_cast<std::uint32_t>(done), static_cast<std::uint32_t>(total), best_ratio});
+}
+
+std::uint64_t PassScope::left_ns() const {
+  const std::uint64_t now_ns = os::monotonic_ns();
+  return now_ns < deadline_ns_ ? deadline_ns_ - now_ns : 0;
+}
+
+bool PassScope::spent() const {
+  const bool cancelled = options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed);
+  return cancelled || left_ns() == 0;
+}
+
+Result<void> PassScope::enter(std::string_view name) {
+  if (stopped_ || spent())
+    return make_error(ErrorCode::kCancelled, "%s before pass '%.*s'", stopped_ ? "stopped" : "the budget was spent",
+                      static_cast<int>(name.size()), name.data());
+  entered_ns_ = os::monotonic_ns();
+  return {};
+}
+
+void PassScope::leave(std::string_view name) {
+  times_.push_back({std::string(name), os::monotonic_ns() - entered_ns_});
+  if (name == options_.stop_after) stopped_ = true;
+}
+
+}  // namespace trident::pipeline

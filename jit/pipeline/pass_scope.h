@@ -1,0 +1,52 @@
+// What every pass goes through: its time is taken, its result can be printed, the run can stop after it, and the budget
+// is looked at before it starts.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "jit/pipeline/pipeline.h"
+
+namespace trident::pipeline {
+
+class PassScope {
+ public:
+  PassScope(const Options& options, const std::function<void(const Progress&)>& progress);
+
+  /// Runs `pass` under `name`. Its result's text goes to Options::dump through `print`. Error Cancelled when the budget
+  /// is spent beforehand, or when an earlier pass was the one to stop after.
+  template <class Pass, class Print>
+  auto run(std::string_view name, Pass pass, Print print) -> decltype(pass()) {
+    TRY_VOID(enter(name));
+    auto result = pass();
+    leave(name);
+    if (result.ok() && options_.dump) options_.dump(name, print(result.value()));
+    return result;
+  }
+
+  /// Whether a candidate of passes.def is tried.
+  [[nodiscard]] bool enabled(std::string_view candidate) const;
+  void report(std::string_view stage, std::size_t done, std::size_t total, double best_ratio = 1) const;
+  /// The deadline has passed or the owner has cancelled.
+  [[nodiscard]] bool spent() const;
+  [[nodiscard]] std::uint64_t left_ns() const;
+  [[nodiscard]] bool stopped() const { return stopped_; }
+  [[nodiscard]] std::vector<PassTime> take_times() { return std::move(times_); }
+
+ private:
+  Result<void> enter(std::string_view name);
+  void leave(std::string_view name);
+
+  const Options& options_;
+  const std::function<void(const Progress&)>& progress_;
+  std::uint64_t deadline_ns_;
+  std::uint64_t entered_ns_ = 0;
+  bool stopped_ = false;
+  std::vector<PassTime> times_;
+};
+
+/// InvalidArgument when Options names a pass or candidate that passes.def does not have.
+Result<void> check_names(const Options& options);
+
+}  // namespace trident::pipeline
