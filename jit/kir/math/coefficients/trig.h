@@ -1,0 +1,33 @@
+// Written by trig.sollya: do not edit.
+#pragma once
+
+namespace trident::kir::math {
+
+// sin(r) = r + r^3 * P(r^2) on |r| <= pi/2 (a little more for the inexact quotient).
+inline constexpr double kSinPiF32Rel3[] = {-0x1.54369cp-3, 0x1.f566e6p-8};  // 2^-12.8
+inline constexpr double kSinPiF32[] = {-0x1.55555p-3, 0x1.110f14p-7, -0x1.9f6e38p-13, 0x1.5d253ep-19};
+inline constexpr double kSinPiF64[] = {-0x1.5555555555555p-3,  0x1.11111111110c7p-7,   -0x1.a01a01a014bd9p-13,
+                                       0x1.71de3a5292fa4p-19,  -0x1.ae6454cce4c28p-26, 0x1.6123cad1395d5p-33,
+                                       -0x1.ae42d9402b0d8p-41, 0x1.881cfad41577cp-49};
+
+// sin(r) and cos(r) = 1 + r^2 * P(r^2) on |r| <= pi/4.
+inline constexpr double kSinF32Rel3[] = {-0x1.4c8fd8p-3};                                  // 2^-10.8
+inline constexpr double kSinF32Ulp1[] = {-0x1.555544p-3, 0x1.1106d8p-7, -0x1.99256ep-13};  // 2^-27.8
+inline constexpr double kSinF64Ulp1[] = {-0x1.5555555555548p-3,  0x1.111111110f6f8p-7,
+                                         -0x1.a01a019bddfe8p-13, 0x1.71de35490f062p-19,
+                                         -0x1.ae5e4099ac547p-26, 0x1.5d87d79867461p-33};           // 2^-57.8
+inline constexpr double kCosF32Rel3[] = {-0x1.ffbfep-2, 0x1.4b54ap-5};                             // 2^-16
+inline constexpr double kCosF32Ulp4[] = {-0x1.ffffbp-2, 0x1.553dfcp-5, -0x1.643776p-10};           // 2^-24.6
+inline constexpr double kCosF32Ulp1[] = {-0x1p-1, 0x1.55554ap-5, -0x1.6c0c2p-10, 0x1.99e424p-16};  // 2^-32.9
+inline constexpr double kCosF64Ulp4[] = {-0x1.fffffffffff8fp-2,  0x1.555555554eaefp-5,
+                                         -0x1.6c16c163ae7b5p-10, 0x1.a019f7cc1bd45p-16,
+                                         -0x1.27df262dc3a9bp-22, 0x1.1b8244a2c0978p-29};  // 2^-53.7
+inline constexpr double kCosF64Ulp1[] = {-0x1p-1,
+                                         0x1.5555555555549p-5,
+                                         -0x1.6c16c16c14c37p-10,
+                                         0x1.a01a019c36217p-16,
+                                         -0x1.27e4f7b51e3dcp-22,
+                                         0x1.1ee9b4a2cfc24p-29,
+                                         -0x1.8f92fc27d66ccp-37};  // 2^-63.6
+
+}  // namespace trident::kir::math

@@ -1,0 +1,117 @@
+// sin, cos and tan of arguments up to a moderate bound. (payne_hanek.cpp reduces the others.)
+//
+// Two ways to reduce:
+//   modulo pi/2  n = round(x 2/pi), r in [-pi/4, pi/4]: sin and cos of r, one of them selected by the parity of n. The
+//                reduction and both polynomials are shared between sin and cos of one argument by hash-consing.
+//   modulo pi    (sin or cos alone, classes above 1 ulp) n = round(x / pi), r in [-pi/2, pi/2]: one polynomial, no
+//   select; the
+//                longer polynomial loses some tenths of an ulp near pi/2.
+//
+// The period is taken off in parts, each with one fma: x - n c1 is exact (n c1 agrees with x in its leading bits), the
+// second part leaves n 2^-49 (2^-107), enough for the few n where no float lies close to a multiple of the period; the
+// bounds were computed from the nearest float of every multiple. Otherwise a third part follows.
+#include "jit/kir/math/trig.h"
+
+#include <cmath>
+
+#include "jit/kir/math/coefficients/constants.h"
+#include "jit/kir/math/coefficients/trig.h"
+
+namespace trident::kir::math {
+
+namespace {
+
+constexpr double kPi = 0x1.921fb54442d18p1;
+constexpr double kQuarterPi = 0.7853;
+
+const CoefficientSets kSin = {kSinF32Ulp1, kSinF32Ulp1, kSinF64Ulp1, kSinF64Ulp1, kSinF32Rel3};
+const CoefficientSets kCos = {kCosF32Ulp1, kCosF32Ulp4, kCosF64Ulp1, kCosF64Ulp4, kCosF32Rel3};
+const CoefficientSets kSinPi = {kSinPiF32, kSinPiF32, kSinPiF64, kSinPiF64, kSinPiF32Rel3};
+
+/// Do two parts of the period leave every result its accuracy when n is at most `n_max`?
+bool two_parts_suffice(const Expansion& e, double n_max) {
+  return n_max <= (e.rel3() ? e.by_type(1e3, 1e9) : e.by_type(2.0, 20.0));
+}
+
+}  // namespace
+
+Reduced reduce(Expansion& e, Value x, const Range& range, double period_in_pi, double offset) {
+  const double n_max = std::floor(magnitude(range) / (kPi * period_in_pi) + 0.5 + 1e-4 + offset);
+  if (n_max == 0 && offset == 0) return {x, {}, {}};
+
+  const double inverse = e.by_type(kInvPiF32, kInvPiF64)[0] / period_in_pi;
+  const Value t = offset == 0 ? e.b.fma(x, e.k(inverse), e.k(e.magic()))
+                              : e.b.add(e.b.fma(x, e.k(inverse), e.k(-offset)), e.k(e.magic()));
+  Value n = e.b.sub(t, e.k(e.magic()));
+  if (offset != 0) n = e.b.add(n, e.k(offset));
+  const bool two = two_parts_suffice(e, n_max);
+  const double* pi = two ? e.by_type(kPi2F32, kPi2F64) : e.by_type(kPi3F32, kPi3F64);
+  const auto part = [&](int i) { return e.k(pi[i] * period_in_pi); };
+  if (offset != 0) {
+    const Value r = e.b.fma(n, part(1), e.b.fms(n, part(0), x));
+    return {two ? r : e.b.fma(n, part(2), r), {}, e.b.as_int(t)};
+  }
+  const Value first = e.b.fnma(n, part(0), x);
+  if (two || !e.ulp1()) {
+    Value r = e.b.fnma(n, part(1), first);
+    if (!two) r = e.b.fnma(n, part(2), r);
+    Value negated_tail;
+    if (e.ulp1()) negated_tail = e.b.fma(n, part(1), e.b.sub(r, first));
+    return {r, negated_tail, e.b.as_int(t)};
+  }
+  const Value second = e.b.mul(n, part(1));
+  const Value r = e.b.sub(first, second);
+  const Value lost = e.b.add(e.b.sub(r, first), second);
+  const Value rest = e.b.fma(n, part(2), e.b.fms(n, part(1), second));
+  return {r, e.b.add(lost, rest), e.b.as_int(t)};
+}
+
+Value square_of_reduced(Expansion& e, const Reduced& a) {
+  if (!a.negated_tail.valid()) return e.b.mul(a.r, a.r);
+  return e.b.fms(a.r, a.r, e.b.mul(a.r, e.b.add(a.negated_tail, a.negated_tail)));
+}
+
+Value sin_of_reduced(Expansion& e, const Reduced& a) {
+  const Value w = e.horner_onto(square_of_reduced(e, a), e.pick(kSin), e.k(0));  // from +0: keeps the sign of a zero r
+  if (!a.negated_tail.valid()) return e.b.fma(w, a.r, a.r);
+  return e.b.add(e.b.fms(w, a.r, a.negated_tail), a.r);
+}
+
+Value cos_of_reduced(Expansion& e, const Reduced& a) {
+  return e.horner_onto(square_of_reduced(e, a), e.pick(kCos), e.k(1));
+}
+
+namespace {
+
+/// sin(x + quarter * pi/2) for quarter 0 (sin) or 1 (cos), modulo pi/2.
+Value sin_quarter(Expansion& e, Value x, const Range& range, int quarter) {
+  const Reduced a = reduce(e, x, range, 0.5, 0);
+  if (!a.quotient.valid()) return quarter == 0 ? sin_of_reduced(e, a) : cos_of_reduced(e, a);
+  const Value s = sin_of_reduced(e, a), c = cos_of_reduced(e, a);
+  const Value odd = e.b.ne(e.b.op(Op::And, a.quotient, e.ki(1)), e.ki(0));
+  const Value result = quarter == 0 ? e.b.select(odd, c, s) : e.b.select(odd, s, c);
+  const Value count = quarter == 0 ? a.quotient : e.b.add(a.quotient, e.ki(1));
+  const Value sign = e.b.op(Op::And, e.shift_left(count, e.by_type(30, 62)), e.ki(e.sign_bit()));
+  return e.flip_sign(result, sign);
+}
+
+/// sin(r) of |r| <= pi/2 with the sign of (-1)^n.
+Value sin_of_half_turn(Expansion& e, const Reduced& a) {
+  const Value s = e.odd(a.r, e.b.mul(a.r, a.r), e.pick(kSinPi));
+  return a.quotient.valid() ? e.flip_sign(s, e.shift_left(a.quotient, e.by_type(31, 63))) : s;
+}
+
+}  // namespace
+
+Value emit_sin(Expansion& e, Value x, const Range& range) {
+  if (e.ulp1() || magnitude(range) <= kQuarterPi) return sin_quarter(e, x, range, 0);
+  return sin_of_half_turn(e, reduce(e, x, range, 1, 0));
+}
+
+Value emit_cos(Expansion& e, Value x, const Range& range) {
+  if (e.ulp1() || magnitude(range) <= kQuarterPi) return sin_quarter(e, x, range, 1);
+  // With x = r + (n + 1/2) pi, cos(x) = (-1)^n sin(-r).
+  return sin_of_half_turn(e, reduce(e, x, range, 1, 0.5));
+}
+
+}  // namespace trident::kir::math

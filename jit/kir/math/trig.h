@@ -1,0 +1,21 @@
+// Shared by sin, cos and tan: the argument less a multiple of pi/2 or pi.
+#pragma once
+
+#include "jit/kir/math/functions.h"
+
+namespace trident::kir::math {
+
+struct Reduced {
+  Value r;             ///< x - n * period, or (n + 1/2) * period - x when offset is 0.5, rounded
+  Value negated_tail;  ///< where valid (ulp1): r - (x - n * period), small
+  Value quotient;      ///< where valid: an integer whose low bits are those of n; invalid means n = 0
+};
+
+/// period_in_pi is 0.5 or 1, offset 0 or 0.5. `range` must be within moderate_bound, or anything for payne_hanek.
+Reduced reduce(Expansion& e, Value x, const Range& range, double period_in_pi, double offset);
+
+/// sin and cos of r + tail, |r| <= pi/4.
+Value sin_of_reduced(Expansion& e, const Reduced& a);
+Value cos_of_reduced(Expansion& e, const Reduced& a);
+
+}  // namespace trident::kir::math
