@@ -9,10 +9,17 @@
 #include <thread>
 
 #include "jit/kir/builder.h"
-#include "jit/kir/random_kernel.h"
+#include "tests/support/random_kernel.h"
 
 namespace trident::kir {
 namespace {
+
+using trident::testing::corner_lanes;
+using trident::testing::every_op_kernel;
+using trident::testing::Random;
+using trident::testing::random_kernel;
+using trident::testing::random_lane;
+using trident::testing::same_lane;
 
 using Lanes = std::vector<std::uint64_t>;  // bits of one array
 
@@ -56,8 +63,9 @@ std::vector<Lanes> model(const Kernel& kernel, std::size_t n, const std::vector<
     const double inf = std::numeric_limits<double>::infinity(), start = x.op == Op::MaxOf ? -inf : inf;
     const std::uint64_t greatest = x.type == Type::i32 ? 0x7FFF'FFFFu : 0x7FFF'FFFF'FFFF'FFFFu;
     std::uint64_t p[16];
-    std::ranges::fill(p, x.op == Op::Sum     ? 0
-                         : is_float(x.type)  ? bits_of_double(x.type, start)
+    std::ranges::fill(p, x.op == Op::Sum ? 0
+                         : is_float(x.type)
+                             ? eval_lane(Op::Convert, x.type, Type::f64, std::bit_cast<std::uint64_t>(start), 0, 0)
                          : x.op == Op::MinOf ? greatest
                                              : greatest + 1);
     for (std::size_t e = 0; e < n; ++e) p[e % 16] = eval_lane(step, x.type, x.type, p[e % 16], reduced[i][e], 0);
@@ -134,85 +142,46 @@ void expect_same(const Kernel& kernel, const std::vector<Lanes>& got, const std:
   for (std::size_t o = 0; o < want.size(); ++o) {
     ASSERT_EQ(got[o].size(), want[o].size());
     for (std::size_t i = 0; i < want[o].size(); ++i)
-      ASSERT_TRUE(same_bits(kernel.type_of(kernel.outputs[o].value), got[o][i], want[o][i]))
+      ASSERT_TRUE(same_lane(kernel.type_of(kernel.outputs[o].value), got[o][i], want[o][i]))
           << "output " << o << " element " << i << " of " << want[o].size() << ": " << std::hex << got[o][i] << " for "
           << want[o][i] << "\n"
           << print(kernel);
   }
 }
 
-std::vector<Lanes> random_inputs(const Kernel& kernel, std::size_t n, SampleBits& sample) {
+std::vector<Lanes> random_inputs(const Kernel& kernel, std::size_t n, Random& random) {
   std::vector<Lanes> in(kernel.inputs.size());
   for (std::size_t i = 0; i < in.size(); ++i)
-    for (std::size_t e = 0; e < n; ++e) in[i].push_back(sample(kernel.inputs[i].type));
+    for (std::size_t e = 0; e < n; ++e) in[i].push_back(random_lane(random, kernel.inputs[i].type));
   return in;
 }
 
-Lanes random_params(const Kernel& kernel, SampleBits& sample) {
+Lanes random_params(const Kernel& kernel, Random& random) {
   Lanes params;
-  for (const Input& p : kernel.params) params.push_back(sample(p.type));
+  for (const Input& p : kernel.params) params.push_back(random_lane(random, p.type));
   return params;
 }
 
 /// Every op of one operand type at every level: all pairs of corners, then random bits.
-class EveryOp : public testing::TestWithParam<Level> {};
-INSTANTIATE_TEST_SUITE_P(Levels, EveryOp, testing::ValuesIn(levels()), [](const auto& p) {
+class EveryOp : public ::testing::TestWithParam<Level> {};
+INSTANTIATE_TEST_SUITE_P(Levels, EveryOp, ::testing::ValuesIn(levels()), [](const auto& p) {
   return std::string(p.param == Level::portable ? "portable" : p.param == Level::avx2 ? "avx2" : "avx512");
 });
 
-/// The ops of one type on inputs x, y, z of that type (masks are made by a comparison with zero), one output each.
-Kernel all_ops(Type type) {
-  Kernel k;
-  k.inputs = {{"x", type}, {"y", type}, {"z", type}};
-  Builder b(k);
-  const Value x = b.input(0), y = b.input(1), z = b.input(2);
-  const auto output = [&](Value v) { k.outputs.push_back({"o" + std::to_string(k.outputs.size()), v}); };
-  const Value unit = b.as_int(b.constant(is_float(type) ? type : bytes_of(type) == 4 ? Type::f32 : Type::f64, 1.0));
-  for (std::uint32_t i = 0; i < kOpCount; ++i) {
-    const Op op = static_cast<Op>(i);
-    const OpInfo& row = info(op);
-    const bool fits = row.types == Types::F ? is_float(type) : row.types != Types::N ? is_int(type) : true;
-    if (row.signature == Signature::Same && fits) {
-      Value a = x;
-      if (op == Op::Scalef) a = b.as_float(unit);
-      output(b.op(op, a, row.arity > 1 ? (op == Op::Scalef ? b.rint(y) : y) : Value(), row.arity > 2 ? z : Value()));
-    } else if (row.signature == Signature::Compare) {
-      output(b.select(b.op(op, x, y), z, x));
-      const Value wide = b.convert(Op::Convert, bytes_of(type) == 4 ? Type::b64 : Type::b32, b.op(op, x, y));
-      output(b.select(wide, b.convert(Op::Convert, bytes_of(type) == 4 ? Type::i64 : Type::i32, z),
-                      b.constant_int(bytes_of(type) == 4 ? Type::i64 : Type::i32, 1)));
-    } else if (row.signature == Signature::Select) {
-      const Value m = b.lt(x, y), w = b.le(y, z);
-      output(
-          b.select(b.op(Op::AndNot, b.op(Op::Xor, m, w), b.op(Op::Not, b.op(Op::Or, m, b.op(Op::And, m, w)))), x, z));
-    }
-  }
-  for (const Type to : {Type::f32, Type::f64, Type::i32, Type::i64}) {
-    if (to != type) output(b.convert(Op::Convert, to, x));
-    if (to == int_of(type) && is_float(type)) output(b.convert(Op::ToIntRint, to, x));
-  }
-  if (is_int(type)) {
-    Table table{type, {}};
-    for (std::uint64_t e = 0; e < 32; ++e) table.entries.push_back(e * e * 0x0101'0101u & 0xFFFF'FFFFu);
-    output(b.lookup(b.add_table(table), b.op(Op::And, x, b.constant_int(type, 31))));
-  }
-  return k;
-}
-
 TEST_P(EveryOp, GivesTheBitsOfOneLane) {
   for (const Type type : {Type::f32, Type::f64, Type::i32, Type::i64}) {
-    const Kernel kernel = all_ops(type);
+    const Kernel kernel = every_op_kernel(type);
     ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
-    SampleBits sample(11);
+    Random random(11);
     std::vector<Lanes> in(3);
-    for (const std::uint64_t a : corner_bits(type))
-      for (const std::uint64_t b : corner_bits(type)) {
+    for (const std::uint64_t a : corner_lanes(type))
+      for (const std::uint64_t b : corner_lanes(type)) {
         in[0].push_back(a);
         in[1].push_back(b);
-        in[2].push_back(sample(type));
+        in[2].push_back(random_lane(random, type));
       }
     for (int i = 0; i < 20000; ++i)
-      for (Lanes& lanes : in) lanes.push_back(sample(type));
+      for (Lanes& lanes : in) lanes.push_back(random_lane(random, type));
     const std::size_t n = in[0].size();
     expect_same(kernel, run(kernel, GetParam(), n, in, {}), model(kernel, n, in, {}));
   }
@@ -222,28 +191,28 @@ TEST_P(EveryOp, ReadsSplatsLikeArrays) {
   // The same ops with each choice of operands turned into parameters.
   for (const Type type : {Type::f32, Type::f64, Type::i32, Type::i64})
     for (int choice = 1; choice < 8; ++choice) {
-      Kernel kernel = all_ops(type);
+      Kernel kernel = every_op_kernel(type);
       for (Inst& x : kernel.insts)
         if (x.op == Op::Input && (choice >> x.imm & 1) != 0) x.op = Op::Param;
       kernel.params = kernel.inputs;
       for (Inst& x : kernel.insts) x.section = section_for(kernel, x).value();
       ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
-      SampleBits sample(static_cast<std::uint64_t>(choice));
-      const std::vector<Lanes> in = random_inputs(kernel, 100, sample);
-      const Lanes params = random_params(kernel, sample);
+      Random random(static_cast<std::uint64_t>(choice));
+      const std::vector<Lanes> in = random_inputs(kernel, 100, random);
+      const Lanes params = random_params(kernel, random);
       expect_same(kernel, run(kernel, GetParam(), 100, in, params), model(kernel, 100, in, params));
     }
 }
 
 TEST_P(EveryOp, RandomKernelsOfAnyLength) {
   const std::size_t lengths[] = {0, 1, 2, 15, 16, 17, 31, 100, 1000, 1023, 1024, 1025, 2500};
-  SampleBits sample(12);
+  Random random(12);
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const Kernel kernel = random_kernel(seed, {.ops = seed % 3 == 0 ? 120u : 30u});
     ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
     const std::size_t n = lengths[seed % std::size(lengths)];
-    const std::vector<Lanes> in = random_inputs(kernel, n, sample);
-    const Lanes params = random_params(kernel, sample);
+    const std::vector<Lanes> in = random_inputs(kernel, n, random);
+    const Lanes params = random_params(kernel, random);
     expect_same(kernel, run(kernel, GetParam(), n, in, params), model(kernel, n, in, params));
   }
 }
@@ -255,25 +224,26 @@ TEST_P(EveryOp, OutputsMayBeTheInputsArrays) {
   Builder b(k);
   const Value x = b.input(0), y = b.input(1), z = b.input(2);
   k.outputs = {{"x2", y}, {"y2", x}, {"z2", b.fma(x, y, z)}};
-  SampleBits sample(13);
+  Random random(13);
   for (const std::size_t n : {1u, 16u, 100u, 5000u}) {
-    const std::vector<Lanes> in = random_inputs(k, n, sample);
+    const std::vector<Lanes> in = random_inputs(k, n, random);
     expect_same(k, run(k, GetParam(), n, in, {}, {{0, 0}, {1, 1}, {2, 2}}), model(k, n, in, {}));
   }
   // A result that overwrites x, while another output is x itself.
   k.outputs = {{"x2", b.fma(x, y, z)}, {"y2", x}};
-  const std::vector<Lanes> in2 = random_inputs(k, 3000, sample);
+  const std::vector<Lanes> in2 = random_inputs(k, 3000, random);
   expect_same(k, run(k, GetParam(), 3000, in2, {}, {{0, 0}, {1, 1}}), model(k, 3000, in2, {}));
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const Kernel kernel = random_kernel(1000 + seed, {.ops = 20});
     std::vector<std::pair<std::size_t, std::size_t>> in_place;
-    for (std::size_t o = 0; o < 3; ++o)
+    for (std::size_t o = 0; o < kernel.outputs.size(); ++o)
       for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
-        if (kernel.inputs[i].type == kernel.type_of(kernel.outputs[o].value) &&
+        if (kernel.outputs[o].kind == OutputKind::array &&
+            kernel.inputs[i].type == kernel.type_of(kernel.outputs[o].value) &&
             std::ranges::none_of(in_place, [&](const auto& p) { return p.second == i || p.first == o; }))
           in_place.emplace_back(o, i);
-    const std::vector<Lanes> in = random_inputs(kernel, 777, sample);
-    const Lanes params = random_params(kernel, sample);
+    const std::vector<Lanes> in = random_inputs(kernel, 777, random);
+    const Lanes params = random_params(kernel, random);
     expect_same(kernel, run(kernel, GetParam(), 777, in, params, in_place), model(kernel, 777, in, params));
   }
 }
@@ -289,17 +259,17 @@ TEST_P(EveryOp, MoreLiveValuesThanTheStackHolds) {
   Value total = b.constant(Type::f64, 0);
   for (std::size_t i = alive.size(); i-- > 0;) total = b.add(b.mul(total, b.constant(Type::f64, 0.5)), alive[i]);
   k.outputs = {{"y", total}};
-  SampleBits sample(14);
-  const std::vector<Lanes> in = random_inputs(k, 100, sample);
+  Random random(14);
+  const std::vector<Lanes> in = random_inputs(k, 100, random);
   expect_same(k, run(k, GetParam(), 100, in, {}), model(k, 100, in, {}));
 }
 
 TEST(Plan, OnePlanRunsInManyThreadsAtOnce) {
   const Kernel kernel = random_kernel(77, {.ops = 60});
   const Plan plan = Plan::prepare(kernel);
-  SampleBits sample(15);
-  const std::vector<Lanes> in = random_inputs(kernel, 3000, sample);
-  const Lanes params = random_params(kernel, sample);
+  Random random(15);
+  const std::vector<Lanes> in = random_inputs(kernel, 3000, random);
+  const Lanes params = random_params(kernel, random);
   const std::vector<Lanes> want = model(kernel, 3000, in, params);
   std::vector<Array> inputs;
   std::vector<const void*> in_pointers;

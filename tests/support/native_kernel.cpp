@@ -1,6 +1,5 @@
 #include "tests/support/native_kernel.h"
 
-#include <cmath>
 #include <cstring>
 
 #include "jit/kir/interpreter.h"
@@ -14,14 +13,6 @@ using ir::Type;
 namespace {
 
 constexpr std::byte kUntouched{0xA5};
-
-bool same_lane(Type type, std::uint64_t a, std::uint64_t b) {
-  if (a == b) return true;
-  if (type == Type::f32)
-    return std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(a))) &&
-           std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(b)));
-  return type == Type::f64 && std::isnan(std::bit_cast<double>(a)) && std::isnan(std::bit_cast<double>(b));
-}
 
 /// One array between guard pages.
 class GuardedArray {

@@ -48,4 +48,11 @@ std::uint64_t random_lane(Random& random, kir::Type type);
 /// The corner cases of `type` that random_lane picks from.
 const std::vector<std::uint64_t>& corner_lanes(kir::Type type);
 
+/// Equal bits, or both NaN.
+bool same_lane(kir::Type type, std::uint64_t a, std::uint64_t b);
+
+/// Every op that takes operands of `type` (Scalef within its preconditions), one array output each, on three inputs of
+/// that type; conversions from it to every type, a lookup, and masks through selects.
+kir::Kernel every_op_kernel(kir::Type type);
+
 }  // namespace trident::testing
