@@ -44,26 +44,26 @@ Value emit(Builder& builder, Function f, std::span<const Value> args, std::span<
     case Function::Log1p: return emit_log1p(e, args[0], ranges[0]);
     case Function::Sin: return emit_sin(e, args[0], ranges[0]);
     case Function::Cos: return emit_cos(e, args[0], ranges[0]);
-    case Function::Tan:
-    case Function::Asin:
-    case Function::Acos:
-    case Function::Atan:
-    case Function::Atan2:
+    case Function::Tan: break;
+    case Function::Asin: return emit_asin(e, args[0], ranges[0]);
+    case Function::Acos: return emit_acos(e, args[0], ranges[0]);
+    case Function::Atan: return emit_atan(e, args[0], ranges[0]);
+    case Function::Atan2: return emit_atan2(e, args[0], args[1], ranges[0], ranges[1]);
     case Function::Sinh:
     case Function::Cosh:
-    case Function::Tanh:
-    case Function::Asinh:
-    case Function::Acosh:
-    case Function::Atanh:
+    case Function::Tanh: break;
+    case Function::Asinh: return emit_asinh(e, args[0], ranges[0]);
+    case Function::Acosh: return emit_acosh(e, args[0], ranges[0]);
+    case Function::Atanh: return emit_atanh(e, args[0], ranges[0]);
     case Function::Expm1:
-    case Function::Pow:
-    case Function::Cbrt:
-    case Function::Hypot:
-    case Function::Erf:
-    case Function::Erfc:
-    case Function::Fmod:
-    case Function::Round:
-    case Function::Rsqrt: break;
+    case Function::Pow: break;
+    case Function::Cbrt: return emit_cbrt(e, args[0], ranges[0]);
+    case Function::Hypot: return emit_hypot(e, args[0], args[1], ranges[0], ranges[1]);
+    case Function::Erf: return emit_erf(e, args[0], ranges[0]);
+    case Function::Erfc: return emit_erfc(e, args[0], ranges[0]);
+    case Function::Fmod: return emit_fmod(e, args[0], args[1], ranges[0], ranges[1]);
+    case Function::Round: return emit_round(e, args[0], ranges[0]);
+    case Function::Rsqrt: return emit_rsqrt(e, args[0], ranges[0]);
   }
   CHECK(false);
 }

@@ -54,7 +54,10 @@ class Oracle {
       case Function::Erfc: return one(mpfr_erfc);
       case Function::Fmod: return two(mpfr_fmod);
       case Function::Round: mpfr_round(value_, x_); return;
-      case Function::Rsqrt: return one(mpfr_rec_sqrt);
+      case Function::Rsqrt:  // IEEE 754-2019 9.2.1: -inf at -0; MPFR has +inf there
+        one(mpfr_rec_sqrt);
+        if (x == 0 && std::signbit(x)) mpfr_set_inf(value_, -1);
+        return;
     }
   }
 
