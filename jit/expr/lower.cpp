@@ -11,8 +11,10 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/powers.h"
 #include "jit/expr/ranges.h"
 #include "jit/expr/shape.h"
+#include "jit/expr/simplify.h"
 #include "jit/kir/builder.h"
 #include "runtime/base/limits.h"
 
@@ -32,7 +34,8 @@ class Lowering {
   Lowering(const Expr& expr, const LowerOptions& options)
       : expr_(expr), options_(options), b_(kernel_), ranges_(expr, options.accuracy) {}
 
-  Result<kir::Kernel> run() {
+  /// `kinds` of the outputs follow from the expression as submitted: a total may have become a constant since.
+  Result<kir::Kernel> run(const std::vector<kir::OutputKind>& kinds) {
     declare();
     values_.reserve(expr_.nodes.size());
     for (const Node& node : expr_.nodes) {
@@ -42,9 +45,9 @@ class Lowering {
       }
       values_.push_back(lower(node));
     }
-    const std::vector<Shape> shapes = shapes_of(expr_);
-    for (const Output& o : expr_.outputs) {
-      kernel_.outputs.push_back({o.name, values_[o.node.index], output_kind(shapes[o.node.index])});
+    for (std::size_t i = 0; i < expr_.outputs.size(); ++i) {
+      const Output& o = expr_.outputs[i];
+      kernel_.outputs.push_back({o.name, values_[o.node.index], kinds[i]});
     }
     return std::move(kernel_);
   }
@@ -87,7 +90,7 @@ class Lowering {
       case Op::Sub: return b_.sub(at(n.a), at(n.b));
       case Op::Mul: return b_.mul(at(n.a), at(n.b));
       case Op::Div: return b_.div(at(n.a), at(n.b), division_flags(n.type, fact(n.a), fact(n.b)));
-      case Op::Neg: return b_.neg(at(n.a));
+      case Op::Neg: return neg(n);
       case Op::Abs: return b_.abs(at(n.a));
       case Op::Min: return extremum(KOp::Min, n);
       case Op::Max: return extremum(KOp::Max, n);
@@ -165,6 +168,13 @@ class Lowering {
     return b_.select(b_.ne(b, b), a, b_.op(op, a, b));
   }
 
+  // -(x y) is one operation: -(x y) - 0 has its bits, signs of zeros included.
+  Value neg(const Node& n) {
+    const Node& product = expr_.at(n.a);
+    if (product.op != Op::Mul || !ir::is_float(n.type)) return b_.neg(at(n.a));
+    return b_.op(KOp::Fnms, at(product.a), at(product.b), zero(n.type));
+  }
+
   Value recip(const Node& n) {
     return b_.div(one(n.type), at(n.a), division_flags(n.type, {1, 1, false, true}, fact(n.a)));
   }
@@ -180,20 +190,60 @@ class Lowering {
 
   Value powi(const Node& n) {
     const auto exponent = static_cast<std::int64_t>(n.imm);
-    std::uint64_t left = exponent < 0 ? -static_cast<std::uint64_t>(exponent) : static_cast<std::uint64_t>(exponent);
-    if (left == 0) return one(n.type);
-    if (left > kPowiChainMax && ir::is_float(n.type)) return large_power(n, static_cast<double>(exponent));
-    Value square = at(n.a);
+    const std::uint64_t size =
+        exponent < 0 ? -static_cast<std::uint64_t>(exponent) : static_cast<std::uint64_t>(exponent);
+    if (size == 0) return one(n.type);
+    const bool exact = options_.policy.kind == PolicyKind::exact;
     Value product;
-    for (; left != 0; left >>= 1) {
-      if ((left & 1) != 0) product = product.valid() ? b_.mul(product, square) : square;
-      if (left > 1) square = b_.mul(square, square);
+    if (ir::is_int(n.type)) {
+      product = binary_power(at(n.a), size);
+    } else if (chain_is_accurate(expr_, n) || (exact && size <= kPowerChainMax)) {
+      product = PowerChain<Value>(at(n.a)).power(size, [&](Value x, Value y) { return b_.mul(x, y); });
+    } else if (size <= kPowerChainMax && power_is_tame(n)) {
+      product = paired_power(at(n.a), size);
+    } else {
+      return large_power(n, static_cast<double>(exponent));
     }
     return exponent < 0 ? b_.div(one(n.type), product) : product;
   }
 
-  // Beyond this many factors the roundings of repeated products are worse than those of pow.
-  static constexpr std::uint64_t kPowiChainMax = 64;
+  // Integers have exponents of any size.
+  Value binary_power(Value square, std::uint64_t n) {
+    Value product;
+    for (; n != 0; n >>= 1) {
+      if ((n & 1) != 0) product = product.valid() ? b_.mul(product, square) : square;
+      if (n > 1) square = b_.mul(square, square);
+    }
+    return product;
+  }
+
+  // All products below a^|n| are finite.
+  bool power_is_tame(const Node& n) {
+    const Fact& a = fact(n.a);
+    const double size = std::fabs(static_cast<double>(static_cast<std::int64_t>(n.imm)));
+    const double most = std::pow(std::max(std::fabs(a.lo), std::fabs(a.hi)), size);
+    return !a.may_be_nan && most < (n.type == Type::f32 ? 0x1p120 : 0x1p1000);
+  }
+
+  // a^n with the error of each product carried along (high + low) up to the last bit of n, whose one or two products
+  // round plainly: about 2 ulp in all, where a plain chain for an exact a would err by up to n / 2.
+  Value paired_power(Value a, std::uint64_t n) {
+    Value high = a;
+    Value low;
+    for (int bit = 62 - std::countl_zero(n); bit > 0; --bit) {
+      const Value square = b_.mul(high, high);
+      const Value rest = b_.fms(high, high, square);
+      low = low.valid() ? b_.fma(b_.add(high, high), low, rest) : rest;
+      high = square;
+      if ((n >> bit & 1) == 0) continue;
+      const Value product = b_.mul(high, a);
+      low = b_.fma(low, a, b_.fms(high, a, product));
+      high = product;
+    }
+    if (low.valid()) high = b_.add(high, low);
+    high = b_.mul(high, high);
+    return (n & 1) != 0 ? b_.mul(high, a) : high;
+  }
 
   Value large_power(const Node& n, double exponent) {
     const std::array<Value, 2> args = {at(n.a), b_.constant(n.type, exponent)};
@@ -246,11 +296,22 @@ class Lowering {
 
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options) {
   TRY_VOID(check(expr));
-  const bool derives =
-      std::any_of(expr.nodes.begin(), expr.nodes.end(), [](const Node& n) { return n.op == Op::Diff; });
-  if (!derives) return Lowering(expr, options).run();
-  TRY(const Expr plain, eliminate_derivatives(expr));
-  return Lowering(plain, options).run();
+  const std::vector<Shape> shapes = shapes_of(expr);
+  std::vector<kir::OutputKind> kinds;
+  for (const Output& o : expr.outputs) kinds.push_back(output_kind(shapes[o.node.index]));
+  // Each step leaves the expression as it is when it has nothing to do.
+  const Expr* current = &expr;
+  Expr plain;
+  if (std::any_of(expr.nodes.begin(), expr.nodes.end(), [](const Node& n) { return n.op == Op::Diff; })) {
+    TRY(plain, eliminate_derivatives(expr));
+    current = &plain;
+  }
+  Expr simple;
+  if (options.simplify) {
+    simple = simplify(*current, options);
+    current = &simple;
+  }
+  return Lowering(*current, options).run(kinds);
 }
 
 }  // namespace trident::expr

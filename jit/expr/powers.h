@@ -1,0 +1,59 @@
+// Integer powers as products.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "jit/expr/expr.h"
+
+namespace trident::expr {
+
+/// Powers of one base, each a product of two smaller ones, sharing what is there: a short addition chain, not always
+/// the shortest.
+template <class V>
+class PowerChain {
+ public:
+  explicit PowerChain(V base) { made_.push_back({1, base}); }
+
+  template <class Multiply>
+  V power(std::uint64_t n, const Multiply& multiply) {
+    if (const V* found = find(n)) return *found;
+    // The most even split among what exists; else a third of a multiple of three, a half, or one less.
+    std::uint64_t part = 0;
+    for (const Made& m : made_) {
+      if (m.exponent < n && find(n - m.exponent) && std::max(m.exponent, n - m.exponent) <= n - part) {
+        part = std::min(m.exponent, n - m.exponent);
+      }
+    }
+    if (part == 0) part = n % 2 == 0 ? n / 2 : n % 3 == 0 ? n / 3 : 1;
+    const V small = power(part, multiply);
+    const V large = power(n - part, multiply);
+    const V made = multiply(small, large);
+    made_.push_back({n, made});
+    return made;
+  }
+
+ private:
+  struct Made {
+    std::uint64_t exponent;
+    V value;
+  };
+  const V* find(std::uint64_t n) const {
+    for (const Made& m : made_) {
+      if (m.exponent == n) return &m.value;
+    }
+    return nullptr;
+  }
+  std::vector<Made> made_;
+};
+
+/// Exponents beyond this are left to pow.
+inline constexpr std::int64_t kPowerChainMax = 64;
+
+/// Whether plain products give Powi node `n` an error that bounded(2) has room for. A chain for x^n errs by up to n / 2
+/// ulp: fine for small n, and fine where x is itself the rounded result of an operation, whose error x^n multiplies by
+/// n in the reference too.
+bool chain_is_accurate(const Expr& expr, const Node& n);
+
+}  // namespace trident::expr

@@ -1,0 +1,160 @@
+#include "jit/expr/simplifier.h"
+
+#include <cmath>
+
+#include "jit/expr/constants.h"
+
+namespace trident::expr {
+
+Simplifier::Simplifier(Expr& out, const LowerOptions& options)
+    : b_(out),
+      ranges_(out, options.accuracy),
+      real_(options.policy.kind != PolicyKind::exact),
+      roomy_(real_ && (options.policy.kind == PolicyKind::fast || options.policy.k >= 2)),
+      fast_(options.policy.kind == PolicyKind::fast) {}
+
+Shape Simplifier::shape(NodeId id) {
+  while (shapes_.size() <= id.index) {
+    const std::optional<Shape> s =
+        shape_of(b_.at(NodeId(static_cast<std::uint32_t>(shapes_.size()))), shapes_, b_.expr().variables);
+    CHECK(s.has_value());
+    shapes_.push_back(*s);
+  }
+  return shapes_[id.index];
+}
+
+bool Simplifier::tame(NodeId id) {
+  if (fast_) return true;
+  const Fact& f = fact(id);
+  const double limit = type(id) == Type::f32 ? 0x1p80 : 0x1p700;
+  return f.finite() && f.lo >= -limit && f.hi <= limit;
+}
+
+bool Simplifier::central(NodeId id) {
+  if (fast_) return true;
+  const Fact& f = fact(id);
+  const double least = type(id) == Type::f32 ? 0x1p-80 : 0x1p-700;
+  return tame(id) && (f.lo >= least || f.hi <= -least);
+}
+
+bool Simplifier::constant(NodeId id, double& value) const {
+  const Node& n = b_.at(id);
+  if (n.op != Op::Constant || !ir::is_float(n.type)) return false;
+  value = value_of(n.type, n.imm);
+  return !std::isnan(value);
+}
+
+NodeId Simplifier::number(Type t, long double value) {
+  const double v = round_to(t, value);
+  return b_.constant(t, real_ && v == 0 ? 0.0 : v);
+}
+
+// Wrapping integer arithmetic: identities without conditions.
+NodeId Simplifier::integer(const Node& n) {
+  const auto known = [&](NodeId id, std::int64_t& v) {
+    if (!id.valid() || at(id).op != Op::Constant) return false;
+    v = int_of_bits(n.type, at(id).imm);
+    return true;
+  };
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  const bool constant_a = known(n.a, a);
+  const bool constant_b = known(n.b, b);
+  const auto wrapped = [&](std::uint64_t v) { return b_.constant_int(n.type, static_cast<std::int64_t>(v)); };
+  const auto ua = static_cast<std::uint64_t>(a);
+  const auto ub = static_cast<std::uint64_t>(b);
+  if (n.op == Op::Neg) return constant_a ? wrapped(0 - ua) : at(n.a).op == Op::Neg ? at(n.a).a : b_.add(n);
+  if (n.op == Op::Add) {
+    if (constant_a && constant_b) return wrapped(ua + ub);
+    if (constant_b && b == 0) return n.a;
+    if (constant_a && a == 0) return n.b;
+    return ordered(Op::Add, n.a, n.b);
+  }
+  if (n.op == Op::Sub) {
+    if (constant_a && constant_b) return wrapped(ua - ub);
+    if (constant_b && b == 0) return n.a;
+    return n.a == n.b ? wrapped(0) : b_.add(n);
+  }
+  CHECK(n.op == Op::Mul);
+  if (constant_a && constant_b) return wrapped(ua * ub);
+  if ((constant_b && b == 1) || (constant_a && a == 0)) return n.a;
+  if ((constant_a && a == 1) || (constant_b && b == 0)) return n.b;
+  return ordered(Op::Mul, n.a, n.b);
+}
+
+NodeId Simplifier::make(const Node& n) {
+  switch (n.op) {
+    case Op::Add: return add(n.a, n.b);
+    case Op::Sub: return sub(n.a, n.b);
+    case Op::Mul: return mul(n.a, n.b);
+    case Op::Div: return div(n.a, n.b);
+    case Op::Recip: return div(b_.constant(n.type, 1), n.a);
+    case Op::Neg: return neg(n.a);
+    case Op::Abs: return abs(n.a);
+    case Op::Min:
+    case Op::Max: return extremum(n.op, n.a, n.b);
+    case Op::Sqrt: return sqrt(n.a);
+    case Op::Hypot: return hypot(n.a, n.b);
+    case Op::Pow: return pow(n.a, n.b);
+    case Op::Powi: return powi(n.a, static_cast<std::int64_t>(n.imm));
+    case Op::Floor:
+    case Op::Ceil:
+    case Op::Round:
+    case Op::Rint:
+    case Op::Trunc: return integral(n.op, n.a);
+    case Op::Select: return select(n.a, n.b, n.c);
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Not: return logic(n.op, n.a, n.b);
+    case Op::Constant: return b_.constant_bits(n.type, n.imm);
+    case Op::Variable:
+    case Op::Fma:
+    case Op::Rsqrt:
+    case Op::Cbrt:
+    case Op::Exp:
+    case Op::Exp2:
+    case Op::Expm1:
+    case Op::Log:
+    case Op::Log2:
+    case Op::Log10:
+    case Op::Log1p:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tan:
+    case Op::Asin:
+    case Op::Acos:
+    case Op::Atan:
+    case Op::Atan2:
+    case Op::Sinh:
+    case Op::Cosh:
+    case Op::Tanh:
+    case Op::Asinh:
+    case Op::Acosh:
+    case Op::Atanh:
+    case Op::Erf:
+    case Op::Erfc:
+    case Op::Fmod:
+    case Op::Copysign:
+    case Op::Sign:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Gt:
+    case Op::Ge:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::Sar:
+    case Op::Cast:
+    case Op::Sum:
+    case Op::MinOf:
+    case Op::MaxOf:
+    case Op::Mean:
+    case Op::Dot:
+    case Op::Diff: return b_.add(n);
+  }
+  CHECK(false);
+}
+
+}  // namespace trident::expr

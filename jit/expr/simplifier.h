@@ -1,0 +1,82 @@
+// Constructors that build a simpler node than the one asked for, when the policy and the ranges allow it. Canonical
+// forms that the rules rely on: constants stand to the right; a product carries its constant factor at the top, (x * y)
+// * c; signs stand outside products and quotients; a difference with a constant is a sum; 1 / x is a quotient.
+#pragma once
+
+#include "jit/expr/builder.h"
+#include "jit/expr/ranges.h"
+#include "jit/expr/shape.h"
+
+namespace trident::expr {
+
+class Simplifier {
+ public:
+  /// Appends to `out`, which has its variables already.
+  Simplifier(Expr& out, const LowerOptions& options);
+
+  /// The node that `node` (with operands of `out`) becomes.
+  NodeId make(const Node& node);
+
+  Builder& builder() { return b_; }
+  const Fact& fact(NodeId id) { return ranges_.at(id); }
+  Shape shape(NodeId id);
+  /// Identities over the reals are allowed.
+  [[nodiscard]] bool real() const { return real_; }
+  /// ... and so is an error of one more rounding, as a product with a reciprocal has it.
+  [[nodiscard]] bool roomy() const { return roomy_; }
+  /// `id` is finite and so far from overflow that moving a factor past it cannot overflow.
+  bool tame(NodeId id);
+  /// ... and as far from zero: dividing by it is safe in any order.
+  bool central(NodeId id);
+  [[nodiscard]] bool constant(NodeId id, double& value) const;
+
+  NodeId add(NodeId a, NodeId b);
+  NodeId sub(NodeId a, NodeId b);
+  NodeId mul(NodeId a, NodeId b);
+  NodeId div(NodeId a, NodeId b);
+  NodeId neg(NodeId a);
+  NodeId powi(NodeId a, std::int64_t n);
+
+ private:
+  /// a = core * factor.
+  struct Scaled {
+    NodeId core;
+    double factor = 1;
+  };
+
+  [[nodiscard]] const Node& at(NodeId id) const { return b_.at(id); }
+  [[nodiscard]] Type type(NodeId id) const { return b_.type_of(id); }
+  NodeId number(Type type, long double value);
+  Scaled scaled(NodeId id) const;
+  bool usable_factor(Type type, double factor) const;
+
+  NodeId integer(const Node& node);
+  NodeId sum_of_scaled(NodeId a, NodeId b, bool subtract);
+  NodeId ordered(Op op, NodeId a, NodeId b);
+  NodeId scale(NodeId a, double factor);
+  NodeId mul_powers(NodeId a, NodeId b);
+  NodeId div_signs_and_factors(NodeId a, NodeId b);
+  NodeId div_quotients(NodeId a, NodeId b);
+  NodeId divide_by_constant(NodeId a, double c);
+  NodeId abs(NodeId a);
+  NodeId extremum(Op op, NodeId a, NodeId b);
+  NodeId sqrt(NodeId a);
+  NodeId hypot(NodeId a, NodeId b);
+  NodeId pow(NodeId a, NodeId b);
+  NodeId pow_of_constant(double base, NodeId y);
+  NodeId pow_by_constant(NodeId a, double exponent);
+  NodeId select(NodeId c, NodeId a, NodeId b);
+  NodeId through_select(Op op, NodeId a, NodeId b);
+  NodeId logic(Op op, NodeId a, NodeId b);
+  NodeId integral(Op op, NodeId a);
+
+  Builder b_;
+  Ranges ranges_;
+  std::vector<Shape> shapes_;
+  bool real_;
+  bool roomy_;
+  bool fast_;
+  int depth_ = 0;
+};
+
+}  // namespace trident::expr

@@ -1,0 +1,274 @@
+// The passes of simplify(), each a rebuild of the expression in order:
+//
+//   identities    bottom-up through the constructors of Simplifier; literal subexpressions rounded once
+//   strength      integer powers as shared products, chains of quotients as one, several quotients by one divisor
+//   through
+//                 its reciprocal
+//   contraction   products that only a sum needs become part of it (fma)
+#include "jit/expr/simplify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "jit/expr/compact.h"
+#include "jit/expr/constants.h"
+#include "jit/expr/powers.h"
+#include "jit/expr/simplifier.h"
+
+namespace trident::expr {
+namespace {
+
+Node moved(Node node, const std::vector<NodeId>& place) {
+  for (NodeId* operand : {&node.a, &node.b, &node.c}) {
+    if (operand->valid()) *operand = place[operand->index];
+  }
+  return node;
+}
+
+void move_outputs(const Expr& from, Expr& to, const std::vector<NodeId>& place) {
+  for (const Output& o : from.outputs) to.outputs.push_back({o.name, place[o.node.index]});
+  drop_unused(to);
+}
+
+std::vector<std::uint32_t> use_counts(const Expr& expr) {
+  std::vector<std::uint32_t> uses(expr.nodes.size(), 0);
+  for (const Node& n : expr.nodes) {
+    for (const NodeId operand : {n.a, n.b, n.c}) {
+      if (operand.valid()) ++uses[operand.index];
+    }
+  }
+  for (const Output& o : expr.outputs) ++uses[o.node.index];
+  return uses;
+}
+
+Expr identities(const Expr& expr, const LowerOptions& options) {
+  Expr out;
+  out.variables = expr.variables;
+  Simplifier simplifier(out, options);
+  std::vector<std::optional<long double>> literals;
+  if (simplifier.real()) literals = literal_values(expr);
+  literals.resize(expr.nodes.size());
+  std::vector<NodeId> place(expr.nodes.size());
+  for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
+    const Node& n = expr.nodes[i];
+    place[i] = literals[i] ? simplifier.builder().constant(n.type, round_to(n.type, *literals[i]))
+                           : simplifier.make(moved(n, place));
+  }
+  move_outputs(expr, out, place);
+  return out;
+}
+
+// Powers that a chain of products is accurate enough for, per base in rising order of exponents so that they share.
+Expr expand_powers(const Expr& expr) {
+  std::map<std::uint32_t, std::vector<std::int64_t>> wanted;
+  for (const Node& n : expr.nodes) {
+    if (n.op != Op::Powi || !ir::is_float(n.type) || !chain_is_accurate(expr, n)) continue;
+    wanted[n.a.index].push_back(std::abs(static_cast<std::int64_t>(n.imm)));
+  }
+  if (wanted.empty()) return expr;
+  Expr out;
+  out.variables = expr.variables;
+  Builder builder(out);
+  std::vector<NodeId> place(expr.nodes.size());
+  std::map<std::uint32_t, PowerChain<NodeId>> chains;
+  const auto multiply = [&](NodeId a, NodeId b) { return builder.op(Op::Mul, std::min(a, b), std::max(a, b)); };
+  for (std::uint32_t i = 0; i < expr.nodes.size(); ++i) {
+    const Node& n = expr.nodes[i];
+    if (n.op != Op::Powi || !ir::is_float(n.type) || !chain_is_accurate(expr, n)) {
+      place[i] = builder.add(moved(n, place));
+      continue;
+    }
+    auto [chain, first] = chains.try_emplace(n.a.index, place[n.a.index]);
+    if (first) {
+      std::vector<std::int64_t>& exponents = wanted[n.a.index];
+      std::sort(exponents.begin(), exponents.end());
+      for (const std::int64_t e : exponents) chain->second.power(static_cast<std::uint64_t>(e), multiply);
+    }
+    const auto exponent = static_cast<std::int64_t>(n.imm);
+    const NodeId power = chain->second.power(static_cast<std::uint64_t>(std::abs(exponent)), multiply);
+    place[i] = exponent < 0 ? builder.op(Op::Div, builder.constant(n.type, 1), power) : power;
+  }
+  move_outputs(expr, out, place);
+  return out;
+}
+
+// Nodes whose only user divides them, or multiplies them by a quotient or into such a node: a quotient there meets
+// another.
+std::vector<bool> meets_quotient(const Expr& expr, const std::vector<std::uint32_t>& uses) {
+  std::vector<bool> meets(expr.nodes.size(), false);
+  for (std::size_t i = expr.nodes.size(); i-- > 0;) {
+    const Node& n = expr.nodes[i];
+    const auto own = [&](NodeId id) { return uses[id.index] == 1; };
+    if (n.op == Op::Div && own(n.a)) meets[n.a.index] = true;
+    if (n.op != Op::Mul) continue;
+    if (own(n.a) && (meets[i] || (expr.at(n.b).op == Op::Div && own(n.b)))) meets[n.a.index] = true;
+    if (own(n.b) && (meets[i] || (expr.at(n.a).op == Op::Div && own(n.a)))) meets[n.b.index] = true;
+  }
+  return meets;
+}
+
+// Quotients that nothing else needs move outwards to where they meet another, so that one division remains:
+// (x / y) z = (x z) / y and (x / y) / z = x / (y z); a reciprocal of that kind becomes the quotient that it stands for.
+Expr join_quotients(const Expr& expr, const LowerOptions& options) {
+  const std::vector<std::uint32_t> uses = use_counts(expr);
+  const std::vector<bool> meets = meets_quotient(expr, uses);
+  Expr out;
+  out.variables = expr.variables;
+  Simplifier simplifier(out, options);
+  Builder& builder = simplifier.builder();
+  std::vector<NodeId> place(expr.nodes.size());
+  for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
+    const Node& source = expr.nodes[i];
+    const Node n = moved(source, place);
+    place[i] = builder.add(n);
+    if ((source.op != Op::Mul && source.op != Op::Div) || !ir::is_float(source.type)) continue;
+    // Copies: the builder may move its nodes while they are in use.
+    const Node a = builder.at(n.a);
+    const Node b = builder.at(n.b);
+    const auto joins = [&](const Node& q, NodeId from) {
+      double one = 0;
+      const bool reciprocal = q.op == Op::Div && simplifier.constant(q.a, one) && one == 1;
+      return q.op == Op::Div && uses[from.index] == 1 && simplifier.shape(q.b) != Shape::uniform &&
+             (meets[from.index] || reciprocal);
+    };
+    const bool joins_a = joins(a, source.a);
+    const bool joins_b = source.op == Op::Mul && joins(b, source.b);
+    if (source.op == Op::Mul && (joins_a || joins_b)) {
+      const NodeId above = joins_a ? simplifier.mul(a.a, n.b) : simplifier.mul(n.a, b.a);
+      if (simplifier.tame(above)) place[i] = builder.op(Op::Div, above, joins_a ? a.b : b.b);
+    } else if (source.op == Op::Div && joins_a) {
+      const NodeId below = simplifier.mul(a.b, n.b);
+      if (simplifier.central(below)) place[i] = builder.op(Op::Div, a.a, below);
+    }
+  }
+  move_outputs(expr, out, place);
+  return out;
+}
+
+// x / d, y / d: r = 1 / d, x r, y r; and with x / (d e) for another such e. A quotient by a divisor of its own stays:
+// it is rounded once.
+class ReciprocalSharing {
+ public:
+  ReciprocalSharing(const Expr& expr, const LowerOptions& options)
+      : expr_(expr), simplifier_(out_, options), quotients_(expr.nodes.size(), 0) {
+    out_.variables = expr.variables;
+  }
+
+  Expr run() {
+    for (const Node& n : expr_.nodes) {
+      if (n.op == Op::Div) ++quotients_[n.b.index];
+    }
+    // A divisor that is a product of two others counts for them.
+    for (const Node& n : expr_.nodes) {
+      if (n.op != Op::Div || !factors(n.b)) continue;
+      ++quotients_[expr_.at(n.b).a.index];
+      ++quotients_[expr_.at(n.b).b.index];
+    }
+    if (std::none_of(quotients_.begin(), quotients_.end(), [](std::uint32_t q) { return q > 1; })) return expr_;
+    place_.resize(expr_.nodes.size());
+    for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
+      const Node& n = expr_.nodes[i];
+      place_[i] = simplifier_.builder().add(moved(n, place_));
+      if (n.op == Op::Div) place_[i] = quotient(n, place_[i]);
+    }
+    move_outputs(expr_, out_, place_);
+    return std::move(out_);
+  }
+
+ private:
+  // Whether `divisor` is a product of nodes that other quotients divide by.
+  [[nodiscard]] bool factors(NodeId divisor) const {
+    const Node& d = expr_.at(divisor);
+    return d.op == Op::Mul && quotients_[divisor.index] == 1 && quotients_[d.a.index] > 0 && quotients_[d.b.index] > 0;
+  }
+  bool shared(NodeId divisor) { return quotients_[divisor.index] > 1 && simplifier_.central(place_[divisor.index]); }
+  NodeId times_reciprocal(NodeId x, NodeId divisor) {
+    Builder& b = simplifier_.builder();
+    double one = 0;
+    const NodeId r = b.op(Op::Div, b.constant(b.type_of(divisor), 1), divisor);
+    if (simplifier_.constant(x, one) && one == 1) return r;
+    return simplifier_.constant(x, one) ? b.op(Op::Mul, r, x) : b.op(Op::Mul, x, r);
+  }
+  NodeId quotient(const Node& n, NodeId plain) {
+    const Node& d = expr_.at(n.b);
+    if (shared(n.b)) return times_reciprocal(place_[n.a.index], place_[n.b.index]);
+    if (d.op == Op::Mul && quotients_[n.b.index] == 1 && shared(d.a) && shared(d.b)) {
+      return times_reciprocal(times_reciprocal(place_[n.a.index], place_[d.a.index]), place_[d.b.index]);
+    }
+    return plain;
+  }
+
+  const Expr& expr_;
+  Expr out_;
+  Simplifier simplifier_;
+  std::vector<std::uint32_t> quotients_;
+  std::vector<NodeId> place_;
+};
+
+class Contraction {
+ public:
+  explicit Contraction(const Expr& expr) : expr_(expr), builder_(out_), uses_(use_counts(expr)) {
+    out_.variables = expr.variables;
+  }
+
+  Expr run() {
+    place_.resize(expr_.nodes.size());
+    for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
+      const Node& n = expr_.nodes[i];
+      NodeId fused;
+      if ((n.op == Op::Add || n.op == Op::Sub) && ir::is_float(n.type)) fused = sum(n);
+      if (n.op == Op::Neg && ir::is_float(n.type)) fused = negated(n);
+      place_[i] = fused.valid() ? fused : builder_.add(moved(n, place_));
+    }
+    move_outputs(expr_, out_, place_);
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] bool is_product(NodeId id) const { return expr_.at(id).op == Op::Mul; }
+  [[nodiscard]] bool own(NodeId id) const { return uses_[id.index] == 1; }
+
+  NodeId sum(const Node& n) {
+    // Of two products the one that is needed elsewhere stays a product; a product used by sums only is fused into each.
+    NodeId product;
+    if (is_product(n.a)) product = n.a;
+    if (is_product(n.b) && (!product.valid() || (own(n.b) && !own(n.a)))) product = n.b;
+    if (!product.valid()) return {};
+    const Node& p = expr_.at(product);
+    const NodeId other = product == n.a ? n.b : n.a;
+    NodeId x = place_[p.a.index];
+    NodeId z = place_[other.index];
+    if (n.op == Op::Sub && product == n.b) x = builder_.op(Op::Neg, x);
+    if (n.op == Op::Sub && product == n.a) z = builder_.op(Op::Neg, z);
+    return builder_.op(Op::Fma, x, place_[p.b.index], z);
+  }
+
+  // -((x y) / d) = (-(x y)) / d, where lowering makes one operation of the negated product.
+  NodeId negated(const Node& n) {
+    const Node& q = expr_.at(n.a);
+    if (q.op != Op::Div || !own(n.a) || !is_product(q.a) || !own(q.a)) return {};
+    return builder_.op(Op::Div, builder_.op(Op::Neg, place_[q.a.index]), place_[q.b.index]);
+  }
+
+  const Expr& expr_;
+  Expr out_;
+  Builder builder_;
+  std::vector<std::uint32_t> uses_;
+  std::vector<NodeId> place_;
+};
+
+}  // namespace
+
+Expr simplify(const Expr& expr, const LowerOptions& options) {
+  Expr out = identities(expr, options);
+  if (options.policy.kind == PolicyKind::exact) return out;
+  // A second round sees through what the first one cleared away above its operands.
+  out = identities(out, options);
+  out = expand_powers(out);
+  out = join_quotients(out, options);
+  if (options.policy.kind == PolicyKind::fast || options.policy.k >= 2) out = ReciprocalSharing(out, options).run();
+  return Contraction(out).run();
+}
+
+}  // namespace trident::expr

@@ -1,0 +1,17 @@
+// Small, sound identities before lowering: what an optimising compiler does under -ffast-math, and what the simple
+// derivative passes leave behind (0 * x, 1 * x, + 0). Rewriting that searches is the e-graph's task, not this one's.
+//
+//   exact    only what gives the same bits: signs moved through products, x * 1, x / 2^n, dead branches, sharing
+//   bounded  identities over the reals whose side conditions the ranges prove, each with an error that bounded(k) has
+//            room for; products and sums contract to fma
+//   fast     the same with every value assumed finite and far from overflow
+#pragma once
+
+#include "jit/expr/expr.h"
+
+namespace trident::expr {
+
+/// `expr` has passed check() and has no Diff. Variables, and the number and names of outputs, stay.
+Expr simplify(const Expr& expr, const LowerOptions& options);
+
+}  // namespace trident::expr
