@@ -4,9 +4,13 @@
 // exponent can be raised with one shift and one integer addition. That needs a normal, finite result: proven by the
 // range, or else Scalef does it, with overflow, gradual underflow and NaN in the same op. x is clamped only where it
 // may be so large that n would not be an integer any more; the clamps keep a NaN.
-#include "jit/kir/math/coefficients/exp.h"
+#include "jit/kir/math/exp.h"
+
+#include <algorithm>
+#include <cmath>
+
 #include "jit/kir/math/coefficients/constants.h"
-#include "jit/kir/math/functions.h"
+#include "jit/kir/math/coefficients/exp.h"
 
 namespace trident::kir::math {
 
@@ -14,13 +18,6 @@ namespace {
 
 /// Beyond these the result is 0 or infinite; n is still exact.
 constexpr double kClampF32 = 256, kClampF64 = 2048;
-
-/// min(max(x, lo), hi) as far as the range does not imply it; NaN stays.
-Value clamp(Expansion& e, Value x, const Range& range, double limit) {
-  if (!(range.hi < limit)) x = e.b.min(e.k(limit), x);
-  if (!(range.lo > -limit)) x = e.b.max(e.k(-limit), x);
-  return x;
-}
 
 /// Is base^x normal and finite for every x of the range? log2_base scales x to a binary exponent.
 bool normal_result(const Expansion& e, const Range& range, double log2_base) {
@@ -34,34 +31,90 @@ Value scale(Expansion& e, Value p, Value magic_sum, Value n, bool normal) {
 
 }  // namespace
 
-Value emit_exp(Expansion& e, Value x, const Range& range) {
-  static constexpr CoefficientSets kSets = {kExpF32Ulp1, kExpF32Ulp4, kExpF64Ulp1, kExpF64Ulp4, kExpF32Rel3};
-  const bool normal = normal_result(e, range, kLog2eF64[0]);
-  if (!normal) x = clamp(e, x, range, e.by_type(kClampF32, kClampF64));
+Value clamp(Expansion& e, Value x, const Range& range, double lo, double hi) {
+  if (!(range.hi <= hi)) x = e.b.min(e.k(hi), x);
+  if (!(range.lo >= lo)) x = e.b.max(e.k(lo), x);
+  return x;
+}
 
-  const Value t = e.b.fma(x, e.k(e.by_type(kLog2eF32[0], kLog2eF64[0])), e.k(e.magic()));
-  const Value n = e.b.sub(t, e.k(e.magic()));
+Value power_of_two(Expansion& e, Value magic_sum, int shift) {
+  const std::int64_t one = e.by_type<std::int64_t>(0x3F80'0000, 0x3FF0'0000'0000'0000);
+  const Value bits = e.shift_left(e.b.as_int(magic_sum), e.mantissa_bits());
+  return e.b.as_float(e.b.op(Op::Add, bits, e.ki(one + (std::int64_t{shift} << e.mantissa_bits()))));
+}
+
+ExpReduced reduce_exp(Expansion& e, Value x, double magnitude, bool with_tail) {
+  ExpReduced out;
+  out.magic_sum = e.b.fma(x, e.k(e.by_type(kLog2eF32, kLog2eF64)[0]), e.k(e.magic()));
+  out.n = e.b.sub(out.magic_sum, e.k(e.magic()));
   const double* ln2 = e.by_type(kLn2F32, kLn2F64);
-  Value r = e.b.fnma(n, e.k(ln2[0]), x);  // exact
-  // n * ln2[1] shifts the result by that relative amount: dropped below a quarter of the class's slack.
-  const double n_max =
-      e.by_type(150.0, 1075.0) < magnitude(range) * 1.4427 ? e.by_type(150.0, 1075.0) : magnitude(range) * 1.4427 + 0.5;
+  const Value first = e.b.fnma(out.n, e.k(ln2[0]), x);  // exact
+  out.r = first;
+  // n * ln2[1] shifts the result by that relative amount: dropped below a part of the class's slack.
+  const double n_max = std::min(e.by_type(150.0, 1075.0), std::floor(magnitude * 1.4427 + 0.5));
   const double slack = e.by_type(0x1p-24, 0x1p-53) * (e.ulp1() ? 0.125 : 0.5);
-  if (!e.rel3() && !(n_max * (ln2[1] < 0 ? -ln2[1] : ln2[1]) <= slack)) r = e.b.fnma(n, e.k(ln2[1]), r);
-  Value p = e.horner_onto(r, e.pick(kSets), e.k(1));
-  p = e.b.fma(p, r, e.k(1));
-  return scale(e, p, t, n, normal);
+  if (e.rel3() || n_max * std::fabs(ln2[1]) <= slack) return out;
+  out.r = e.b.fnma(out.n, e.k(ln2[1]), first);
+  if (with_tail && e.ulp1()) out.negated_tail = e.b.fma(out.n, e.k(ln2[1]), e.b.sub(out.r, first));
+  return out;
+}
+
+Value emit_exp(Expansion& e, Value x, const Range& range) {
+  static constexpr CoefficientSets kSets = {kExpF32Ulp1, kExpF32Ulp4, kExpF64Ulp1, kExpF64Ulp1, kExpF32Rel3};
+  const bool normal = normal_result(e, range, kLog2eF64[0]);
+  const double limit = e.by_type(kClampF32, kClampF64);
+  if (!normal) x = clamp(e, x, range, -limit, limit);
+  const ExpReduced a = reduce_exp(e, x, magnitude(range), false);
+  const Value p = e.b.fma(e.horner_onto(a.r, e.pick(kSets), e.k(1)), a.r, e.k(1));
+  return scale(e, p, a.magic_sum, a.n, normal);
 }
 
 Value emit_exp2(Expansion& e, Value x, const Range& range) {
-  static constexpr CoefficientSets kSets = {kExp2F32Ulp1, kExp2F32Ulp4, kExp2F64Ulp1, kExp2F64Ulp4, kExp2F32Rel3};
+  static constexpr CoefficientSets kSets = {kExp2F32Ulp1, kExp2F32Ulp4, kExp2F64Ulp1, kExp2F64Ulp1, kExp2F32Rel3};
   const bool normal = normal_result(e, range, 1);
-  if (!normal) x = clamp(e, x, range, e.by_type(kClampF32, kClampF64));
-
+  const double limit = e.by_type(kClampF32, kClampF64);
+  if (!normal) x = clamp(e, x, range, -limit, limit);
   const Value t = e.b.add(x, e.k(e.magic()));
   const Value n = e.b.sub(t, e.k(e.magic()));
-  const Value r = e.b.sub(x, n);
-  return scale(e, e.horner_onto(r, e.pick(kSets), e.k(1)), t, n, normal);
+  const Value p = e.horner_onto(e.b.sub(x, n), e.pick(kSets), e.k(1));
+  return scale(e, p, t, n, normal);
+}
+
+Expm1 expm1_parts(Expansion& e, Value x, double magnitude, int shift) {
+  static constexpr CoefficientSets kSets = {kExpm1F32Ulp1, kExpm1F32Ulp4, kExpm1F64Ulp1, kExpm1F64Ulp4, kExpm1F32Rel3};
+  const ExpReduced a = reduce_exp(e, x, magnitude, true);
+  const Value w = e.b.fma(e.horner(a.r, e.pick(kSets)), a.r, e.k(0));  // from +0: keeps the sign of a zero r
+  Expm1 out;
+  out.scale = power_of_two(e, a.magic_sum, shift);
+  const Value rest = e.b.sub(e.k(std::ldexp(1.0, shift)), out.scale);  // 2^shift (1 - 2^n), for the signs of zeros
+  if (!e.ulp1()) {
+    out.p = e.b.fma(w, a.r, a.r);
+    out.head = e.b.fms(out.scale, out.p, rest);
+    return out;
+  }
+  // scale * (r + u) - rest, the rounding of its leading part kept beside it.
+  const Value u =
+      a.negated_tail.valid() ? e.b.fms(w, a.r, e.b.fma(a.negated_tail, a.r, a.negated_tail)) : e.b.mul(w, a.r);
+  out.head = e.b.fms(out.scale, a.r, rest);
+  const Value lost = e.b.fms(out.scale, a.r, e.b.add(out.head, rest));
+  out.tail = e.b.fma(out.scale, u, lost);
+  return out;
+}
+
+Value emit_expm1(Expansion& e, Value x, const Range& range) {
+  static constexpr CoefficientSets kSets = {kExpm1F32Ulp1, kExpm1F32Ulp4, kExpm1F64Ulp1, kExpm1F64Ulp4, kExpm1F32Rel3};
+  if (!range.may_be_nan && magnitude(range) <= 0.3466)
+    return e.b.fma(e.b.fma(e.horner(x, e.pick(kSets)), x, e.k(0)), x, x);
+  // Below the lower clamp the result is -1. Above 2^127 (2^1023) the scale would overflow: computed halved, then
+  // doubled.
+  const double overflow = e.by_type(88.9, 709.9);
+  x = clamp(e, x, range, e.by_type(-30.0, -60.0), overflow);
+  const bool halved = range.hi > e.by_type(87.9, 709.0);
+  const Expm1 a = expm1_parts(e, x, std::min(magnitude(range), overflow), halved ? -1 : 0);
+  const Value result = a.tail.valid() ? e.b.add(a.head, a.tail) : a.head;
+  if (!halved) return result;
+  const Value denormal = e.b.lt(e.b.abs(x), e.k(4 * e.least_normal()));  // halving would lose a bit there
+  return e.b.select(denormal, x, e.b.add(result, result));
 }
 
 }  // namespace trident::kir::math

@@ -44,18 +44,18 @@ Value emit(Builder& builder, Function f, std::span<const Value> args, std::span<
     case Function::Log1p: return emit_log1p(e, args[0], ranges[0]);
     case Function::Sin: return emit_sin(e, args[0], ranges[0]);
     case Function::Cos: return emit_cos(e, args[0], ranges[0]);
-    case Function::Tan: break;
+    case Function::Tan: return emit_tan(e, args[0], ranges[0]);
     case Function::Asin: return emit_asin(e, args[0], ranges[0]);
     case Function::Acos: return emit_acos(e, args[0], ranges[0]);
     case Function::Atan: return emit_atan(e, args[0], ranges[0]);
     case Function::Atan2: return emit_atan2(e, args[0], args[1], ranges[0], ranges[1]);
-    case Function::Sinh:
-    case Function::Cosh:
-    case Function::Tanh: break;
+    case Function::Sinh: return emit_sinh(e, args[0], ranges[0]);
+    case Function::Cosh: return emit_cosh(e, args[0], ranges[0]);
+    case Function::Tanh: return emit_tanh(e, args[0], ranges[0]);
     case Function::Asinh: return emit_asinh(e, args[0], ranges[0]);
     case Function::Acosh: return emit_acosh(e, args[0], ranges[0]);
     case Function::Atanh: return emit_atanh(e, args[0], ranges[0]);
-    case Function::Expm1:
+    case Function::Expm1: return emit_expm1(e, args[0], ranges[0]);
     case Function::Pow: return emit_pow(e, args[0], args[1], ranges[0], ranges[1]);
     case Function::Cbrt: return emit_cbrt(e, args[0], ranges[0]);
     case Function::Hypot: return emit_hypot(e, args[0], args[1], ranges[0], ranges[1]);

@@ -17,8 +17,9 @@ enum class Function : std::uint8_t {
 #undef X
 };
 
-/// Greatest error of the result against the true value of the function at the given (exact) argument. errors.def has the
-/// measured figure of each function; those above their class (the inverse hyperbolics, atan2, erfc) are composed of others.
+/// Greatest error of the result against the true value of the function at the given (exact) argument. errors.def has
+/// the measured figure of each function; those above their class (the inverse hyperbolics, atan2, erfc) are composed of
+/// others.
 enum class Accuracy : std::uint8_t {
   ulp1,  ///< at most 1 ulp over the whole range, all special values right
   ulp4,  ///< at most 4 ulp over the whole range, all special values right

@@ -160,7 +160,7 @@ TEST(Math, StaysWithinItsStatedErrorOnEveryRange) {
     for (const Type type : {Type::f32, Type::f64})
       for (const Accuracy accuracy : {Accuracy::ulp1, Accuracy::ulp4, Accuracy::rel3}) {
         const Range ranges[] = {c.x, c.y};
-        expect_accurate(c.f, type, accuracy, std::span(ranges, arity_of(c.f)), 1500);
+        expect_accurate(c.f, type, accuracy, std::span(ranges, arity_of(c.f)), 600);
       }
 }
 

@@ -26,6 +26,7 @@ constexpr double kQuarterPi = 0.7853;
 
 const CoefficientSets kSin = {kSinF32Ulp1, kSinF32Ulp1, kSinF64Ulp1, kSinF64Ulp1, kSinF32Rel3};
 const CoefficientSets kCos = {kCosF32Ulp1, kCosF32Ulp4, kCosF64Ulp1, kCosF64Ulp4, kCosF32Rel3};
+const CoefficientSets kTan = {kTanF32Ulp1, kTanF32Ulp4, kTanF64Ulp1, kTanF64Ulp4, kTanF32Rel3};
 const CoefficientSets kSinPi = {kSinPiF32, kSinPiF32, kSinPiF64, kSinPiF64, kSinPiF32Rel3};
 
 /// Do two parts of the period leave every result its accuracy when n is at most `n_max`?
@@ -112,6 +113,29 @@ Value emit_cos(Expansion& e, Value x, const Range& range) {
   if (e.ulp1() || magnitude(range) <= kQuarterPi) return sin_quarter(e, x, range, 1);
   // With x = r + (n + 1/2) pi, cos(x) = (-1)^n sin(-r).
   return sin_of_half_turn(e, reduce(e, x, range, 1, 0.5));
+}
+
+Value emit_tan(Expansion& e, Value x, const Range& range) {
+  const Reduced a = reduce(e, x, range, 0.5, 0);
+  const Value r2 = e.b.mul(a.r, a.r);
+  const Value w = e.horner_onto(r2, e.pick(kTan), e.k(0));
+  if (!a.quotient.valid()) return e.b.fma(w, a.r, a.r);
+  const Value is_odd = e.b.ne(e.b.op(Op::And, a.quotient, e.ki(1)), e.ki(0));
+  const Value sign = e.shift_left(a.quotient, e.by_type(31, 63));  // of -1 / t in the odd quadrants
+  if (!e.ulp1()) {
+    const Value t = e.b.fma(w, a.r, a.r);
+    const Value inverse = e.b.div(e.k(1), e.b.select(is_odd, t, e.k(1)), kNormal);
+    return e.flip_sign(e.b.select(is_odd, inverse, t), sign);
+  }
+  // t + rest = r + (w r - tail (1 + tan(r)^2)); the tangent's square is near 4/3 r^2.
+  const Value slope = e.b.fma(e.b.mul(r2, e.k(4.0 / 3)), a.negated_tail, a.negated_tail);
+  const Value u = e.b.fms(w, a.r, slope);
+  const Value t = e.b.add(a.r, u);
+  const Value rest = e.b.add(e.b.sub(a.r, t), u);
+  const Value divisor = e.b.select(is_odd, t, e.k(1));
+  const Value inverse = e.b.div(e.k(1), divisor, kNormal);
+  const Value residual = e.b.fnma(rest, inverse, e.b.fnma(divisor, inverse, e.k(1)));
+  return e.flip_sign(e.b.select(is_odd, e.b.fma(residual, inverse, inverse), t), sign);
 }
 
 }  // namespace trident::kir::math

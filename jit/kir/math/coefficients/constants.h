@@ -12,6 +12,8 @@ inline constexpr double kLog10eF32[] = {0x1.bcb7b2p-2, -0x1.5b235ep-27};
 inline constexpr double kLog10eF64[] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
 inline constexpr double kLog10Of2F32[] = {0x1.344136p-2, -0x1.ec10cp-27};
 inline constexpr double kLog10Of2F64[] = {0x1.34413509f79ffp-2, -0x1.9dc1da994fd21p-59};
+inline constexpr double kPiF32[] = {0x1.921fb6p1, -0x1.777a5cp-24};
+inline constexpr double kPiF64[] = {0x1.921fb54442d18p1, 0x1.1a62633145c07p-53};
 inline constexpr double kInvPiF32[] = {0x1.45f306p-2, 0x1.b9391p-27, 0x1.529fc2p-53, 0x1.d5f47ep-79};
 inline constexpr double kInvPiF64[] = {0x1.45f306dc9c883p-2, -0x1.6b01ec5417056p-56, -0x1.6447e493ad4cep-110,
                                        0x1.e21c820ff28b2p-164};

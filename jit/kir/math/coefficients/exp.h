@@ -16,6 +16,28 @@ inline constexpr double kExpF64Ulp1[] = {0x1.000000000000ap-1,  0x1.55555555554f
                                          0x1.a0199955871b5p-16, 0x1.71df18d48c378p-19, 0x1.28ae06e3f52a9p-22,
                                          0x1.ad932d5340b22p-26};  // 2^-57.9
 
+// e^r - 1 = r + r^2 * P(r) there, with the error relative to e^r - 1.
+inline constexpr double kExpm1F32Rel3[] = {0x1.01e2dap-1, 0x1.56073ep-3};  // 2^-11.1
+inline constexpr double kExpm1F32Ulp4[] = {0x1.fffffep-2, 0x1.5554bp-3, 0x1.555716p-5, 0x1.122798p-7,
+                                           0x1.6b736p-10};  // 2^-26.1
+inline constexpr double kExpm1F32Ulp1[] = {0x1p-1,        0x1.555554p-3,  0x1.5554fp-5,
+                                           0x1.111306p-7, 0x1.6d436ep-10, 0x1.9e0c14p-13};  // 2^-31
+inline constexpr double kExpm1F64Ulp4[] = {0x1.0000000000005p-1,  0x1.555555555553bp-3,  0x1.5555555552107p-5,
+                                           0x1.1111111118832p-7,  0x1.6c16c17f310f4p-10, 0x1.a01a0177f3158p-13,
+                                           0x1.a019a69a16ac1p-16, 0x1.71de81022f1cap-19, 0x1.28a297ae52083p-22,
+                                           0x1.ae778fd287fc9p-26};  // 2^-55.5
+inline constexpr double kExpm1F64Ulp1[] = {0x1p-1,
+                                           0x1.5555555555559p-3,
+                                           0x1.555555555554dp-5,
+                                           0x1.111111110f657p-7,
+                                           0x1.6c16c16c1aafap-10,
+                                           0x1.a01a01b00201bp-13,
+                                           0x1.a01a018e10779p-16,
+                                           0x1.71ddf814729ep-19,
+                                           0x1.27e5133843ba1p-22,
+                                           0x1.af5f21a494ebdp-26,
+                                           0x1.1f1a3431c916dp-29};  // 2^-61.5
+
 // 2^r = 1 + r * P(r) on |r| <= 1/2.
 inline constexpr double kExp2F32Rel3[] = {0x1.62f5fcp-1, 0x1.f00c58p-3, 0x1.c2a1d4p-5};  // 2^-13.3
 inline constexpr double kExp2F32Ulp4[] = {0x1.62e42ap-1, 0x1.ebf9bap-3, 0x1.c6b69ap-5, 0x1.3ceafap-7,

@@ -30,4 +30,20 @@ inline constexpr double kCosF64Ulp1[] = {-0x1p-1,
                                          0x1.1ee9b4a2cfc24p-29,
                                          -0x1.8f92fc27d66ccp-37};  // 2^-63.6
 
+// tan(r) = r + r^3 * P(r^2) on |r| <= pi/4.
+inline constexpr double kTanF32Rel3[] = {0x1.571094p-2, 0x1.e1e7b2p-4, 0x1.7bd54ap-4};  // 2^-14.2
+inline constexpr double kTanF32Ulp4[] = {0x1.5554d6p-2, 0x1.112f92p-3, 0x1.b54d36p-5,
+                                         0x1.920852p-6, 0x1.81e146p-9, 0x1.370008p-7};  // 2^-25.6
+inline constexpr double kTanF32Ulp1[] = {0x1.555562p-2, 0x1.110d26p-3,   0x1.baed76p-5, 0x1.5bfe2ep-6,
+                                         0x1.66a186p-7, -0x1.9121cap-15, 0x1.233f32p-8};  // 2^-29.3
+inline constexpr double kTanF64Ulp4[] = {
+    0x1.55555555554dfp-2,   0x1.11111111196e5p-3,  0x1.ba1ba1b37df3dp-5,   0x1.664f49d49362cp-6,  0x1.226e0d864c8adp-7,
+    0x1.d6d9e1004cfcfp-9,   0x1.7d532de6562b8p-10, 0x1.383f15d623ba5p-11,  0x1.cf4b74d4e8d1ap-13, 0x1.249edde494a0fp-13,
+    -0x1.00d05faf8e962p-15, 0x1.8774d56bb2599p-14, -0x1.89faf53bce386p-15, 0x1.66716ba8e514dp-16};  // 2^-56
+inline constexpr double kTanF64Ulp1[] = {
+    0x1.555555555555fp-2,  0x1.1111111110493p-3,   0x1.ba1ba1bad05f8p-5,  0x1.664f48596fe63p-6,
+    0x1.226e3afa4aeedp-7,  0x1.d6d2d3d89d1e2p-9,   0x1.7db2aa225b86ap-10, 0x1.34b105160ceffp-11,
+    0x1.ffcd2fcf92efdp-13, 0x1.5b4a281aa1cb5p-14,  0x1.1fc6a05f13e86p-14, -0x1.cbb5125cd3209p-16,
+    0x1.a46d8e51c93e4p-15, -0x1.a3a2f8fd5655bp-16, 0x1.4e579976e612dp-17};  // 2^-59.7
+
 }  // namespace trident::kir::math
