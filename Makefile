@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo asan tsan format tidy install clean
+.PHONY: help packages configure build test demo asan tsan fuzz format tidy install clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -34,6 +34,12 @@ asan: packages ## the test-suite under AddressSanitizer and UBSan, in build-asan
 
 tsan: packages ## the test-suite under ThreadSanitizer, in build-tsan/
 	@cmake --preset tsan >/dev/null && ninja -C build-tsan -j$(JOBS) && ctest --test-dir build-tsan --output-on-failure -j$(JOBS)
+
+fuzz: packages ## a million random and mutated texts and messages each, under AddressSanitizer and UBSan
+	@cmake --preset asan >/dev/null
+	@targets=$$(sed -nE 's/^trident_fuzz\(([a-z_]+) .*/fuzz_\1/p' tests/fuzz/CMakeLists.txt); ninja -C build-asan -j$(JOBS) $$targets
+	@cd build-asan/tests && ./fuzz_text --runs 1000000 --lines $(CURDIR)/tests/fuzz/seeds/text.txt
+	@cd build-asan/tests && ./fuzz_kir_text --runs 1000000 $(CURDIR)/tests/fuzz/seeds/kernel.kir
 
 format: ## clang-format in place
 	@git ls-files '*.cpp' '*.h' '*.hpp' '*.c' | xargs clang-format -i
