@@ -37,8 +37,9 @@ tsan: packages ## the test-suite under ThreadSanitizer, in build-tsan/
 
 fuzz: packages ## a million random and mutated texts and messages each, under AddressSanitizer and UBSan
 	@cmake --preset asan >/dev/null
-	@targets=$$(sed -nE 's/^trident_fuzz\(([a-z_]+) .*/fuzz_\1/p' tests/fuzz/CMakeLists.txt); ninja -C build-asan -j$(JOBS) $$targets
+	@targets=$$(sed -nE 's/^ *trident_fuzz\(([a-z_]+) .*/fuzz_\1/p' tests/fuzz/CMakeLists.txt); ninja -C build-asan -j$(JOBS) $$targets
 	@cd build-asan/tests && ./fuzz_text --runs 1000000 --lines $(CURDIR)/tests/fuzz/seeds/text.txt
+	@cd build-asan/tests && ./fuzz_message --runs 1000000
 	@cd build-asan/tests && ./fuzz_kir_text --runs 1000000 $(CURDIR)/tests/fuzz/seeds/kernel.kir
 
 format: ## clang-format in place

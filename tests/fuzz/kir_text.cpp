@@ -1,4 +1,5 @@
-// Fuzz target: bytes as kir text. Whatever parses and checks must print to text that parses to the same kernel, and run.
+// Fuzz target: bytes as kir text. Whatever parses and checks must print to text that parses to the same kernel, and
+// run.
 
 #include <cstdint>
 #include <string_view>
@@ -10,8 +11,8 @@ extern "C" const char* const fuzz_dictionary[] = {
 #define X(id, Name, text, arity, signature, types, meaning) text " ",
 #include "jit/kir/ops.def"
 #undef X
-    "%0", "%1", "%2", "%4294967295", " = ", "f32", "f64", "i32", "i64", "b32", "b64", ", ", "\n", "kernel", "0x7ff8000000000000",
-    nullptr};
+    "%0", "%1", "%2",     "%4294967295",        " = ",  "f32", "f64", "i32", "i64", "b32", "b64",
+    ", ", "\n", "kernel", "0x7ff8000000000000", nullptr};
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trident;

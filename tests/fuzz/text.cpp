@@ -17,9 +17,49 @@ extern "C" const char* const fuzz_dictionary[] = {
 #define X(id, Name, text, arity, signature, types, meaning) text, text "(", "(" text " ",
 #include "jit/expr/ops.def"
 #undef X
-    "let ", " in ", "let*", "diff(", "grad(", "(FPCore (x) ", ":pre ", "(<= 0 x 1)", ":precision binary32", "powi", "sel",
-    "**", "^", "&&", "||", "<<", ">>", "!=", "==", "<=", ">=", "?", ":", ",", ";", "=", "(", ")", "((((((((", "))))))))",
-    "x", "y", "x:f32", "i:i64", "1e999", "-0.0", "0x1p-1074", "nan", "inf", "9223372036854775808", "1e-6", "f32(", "i32(",
+    "let ",
+    " in ",
+    "let*",
+    "diff(",
+    "grad(",
+    "(FPCore (x) ",
+    ":pre ",
+    "(<= 0 x 1)",
+    ":precision binary32",
+    "powi",
+    "sel",
+    "**",
+    "^",
+    "&&",
+    "||",
+    "<<",
+    ">>",
+    "!=",
+    "==",
+    "<=",
+    ">=",
+    "?",
+    ":",
+    ",",
+    ";",
+    "=",
+    "(",
+    ")",
+    "((((((((",
+    "))))))))",
+    "x",
+    "y",
+    "x:f32",
+    "i:i64",
+    "1e999",
+    "-0.0",
+    "0x1p-1074",
+    "nan",
+    "inf",
+    "9223372036854775808",
+    "1e-6",
+    "f32(",
+    "i32(",
     nullptr};
 
 namespace {
@@ -38,9 +78,12 @@ void run(const kir::Kernel& kernel) {
       const double value = kValues[(i + j) % kElements];
       const auto narrow = static_cast<float>(value);
       char* at = reinterpret_cast<char*>(arrays[i].data());
-      if (kernel.inputs[i].type == ir::Type::f64) std::memcpy(at + 8 * j, &value, 8);
-      else if (kernel.inputs[i].type == ir::Type::f32) std::memcpy(at + 4 * j, &narrow, 4);
-      else arrays[i][j] = (i + j) * 0x9E3779B97F4A7C15u;
+      if (kernel.inputs[i].type == ir::Type::f64)
+        std::memcpy(at + 8 * j, &value, 8);
+      else if (kernel.inputs[i].type == ir::Type::f32)
+        std::memcpy(at + 4 * j, &narrow, 4);
+      else
+        arrays[i][j] = (i + j) * 0x9E3779B97F4A7C15u;
     }
     in.push_back(arrays[i].data());
   }
@@ -86,8 +129,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.type = type;
     for (const auto parser : {expr::parse_infix, expr::parse_sexpr, expr::parse_fpcore}) {
       const Result<expr::Expr> parsed = parser(text, options);
-      if (parsed.ok()) check_expression(*parsed, type);
-      else CHECK(!parsed.error().message.empty());
+      if (parsed.ok())
+        check_expression(*parsed, type);
+      else
+        CHECK(!parsed.error().message.empty());
     }
   }
   return 0;
