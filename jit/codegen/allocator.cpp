@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "runtime/base/check.h"
 
@@ -12,17 +13,43 @@ namespace {
 constexpr std::uint32_t kNever = 0xFFFF'FFFFu;
 constexpr std::uint32_t kNobody = 0xFFFF'FFFFu;
 
+/// When each register is read, found only once a register has to be given up: most blocks never need it.
+class UseTimes {
+ public:
+  UseTimes(const Function& function, const std::pmr::vector<MInst>& insts)
+      : begin_(function.vregs.size() + 1, 0, function.arena), times_(function.arena) {
+    for (const MInst& inst : insts)
+      for (std::size_t u = 0; u < inst.uses; ++u) ++begin_[inst.use[u].index + 1];
+    for (std::size_t v = 1; v < begin_.size(); ++v) begin_[v] += begin_[v - 1];
+    times_.resize(begin_.back());
+    std::pmr::vector<std::uint32_t> at(begin_.begin(), begin_.end() - 1, function.arena);
+    first_store_.fill(kNever);
+    for (std::uint32_t i = 0; i < insts.size(); ++i) {
+      for (std::size_t u = 0; u < insts[i].uses; ++u) times_[at[insts[i].use[u].index]++] = i;
+      if (insts[i].mem.place == Place::output && first_store_[insts[i].copy] == kNever) first_store_[insts[i].copy] = i;
+    }
+  }
+  /// The first instruction after `now` that reads `v`.
+  [[nodiscard]] std::uint32_t next(VReg v, std::uint32_t now) const {
+    const auto first = times_.begin() + begin_[v.index], last = times_.begin() + begin_[v.index + 1];
+    const auto found = std::upper_bound(first, last, now);
+    return found == last ? kNever : *found;
+  }
+  [[nodiscard]] std::uint32_t first_store(std::uint8_t copy) const { return first_store_[copy]; }
+
+ private:
+  std::pmr::vector<std::uint32_t> begin_, times_;
+  std::array<std::uint32_t, 256> first_store_;
+};
+
 class Allocator {
  public:
   Allocator(Function& function, const Block& block, const RegSet& available, std::pmr::vector<Placed>& out)
-      : f_(function),
-        insts_(block.insts),
-        out_(out),
-        free_(available),
-        state_(function.vregs.size(), function.arena),
-        next_(block.insts.size(), function.arena) {
+      : f_(function), insts_(block.insts), out_(out), free_(available), state_(function.vregs.size(), function.arena) {
     for (auto& owners : owner_) owners.fill(kNobody);
-    find_next_uses();
+    for (std::uint32_t i = 0; i < insts_.size(); ++i)
+      for (std::size_t u = 0; u < insts_[i].uses; ++u) state_[insts_[i].use[u].index].last_use = i;
+    for (std::uint32_t v = 0; v < state_.size(); ++v) state_[v].reg = f_.vregs[v].fixed;
   }
 
   AllocationCounts run() {
@@ -33,56 +60,45 @@ class Allocator {
  private:
   struct State {
     std::uint8_t reg = kNoReg;
-    std::uint8_t copy = 0;
-    bool may_reread = false;  ///< its home is an array element
-    std::uint32_t next_use = kNever;
+    std::uint32_t last_use = 0;
   };
-  using NextUses = std::array<std::uint32_t, kUsesMax>;
-  static constexpr std::size_t kCopiesMax = 256;
 
   static std::size_t class_of(const VRegInfo& info) { return static_cast<std::size_t>(info.reg_class); }
-
-  void find_next_uses() {
-    first_store_.fill(kNever);
-    for (std::uint32_t i = static_cast<std::uint32_t>(insts_.size()); i-- > 0;) {
-      const MInst& inst = insts_[i];
-      for (std::size_t u = 0; u < inst.uses; ++u) next_[i][u] = state_[inst.use[u].index].next_use;
-      for (std::size_t u = 0; u < inst.uses; ++u) state_[inst.use[u].index].next_use = i;
-      if (inst.mem.place == Place::output) first_store_[inst.copy] = i;
-      if (inst.def.valid()) state_[inst.def.index].copy = inst.copy;
-    }
-  }
-
-  /// The register that holds `v` now, or kNoReg.
-  std::uint8_t reg_of(VReg v) const { return f_[v].fixed != kNoReg ? f_[v].fixed : state_[v.index].reg; }
+  bool is_fixed(VReg v) const { return f_[v].fixed != kNoReg; }
+  bool dies(VReg v) const { return state_[v.index].last_use == index_ && !is_fixed(v); }
 
   void place(const MInst& inst) {
     Placed placed;
     placed.inst = index_;
     pinned_ = {};
+    bool missing = false;
     for (std::size_t u = 0; u < inst.uses; ++u) {
-      placed.use[u] = reg_of(inst.use[u]);
-      if (placed.use[u] != kNoReg) pin(inst.use[u], placed.use[u]);
+      placed.use[u] = state_[inst.use[u].index].reg;
+      if (placed.use[u] != kNoReg)
+        pin(inst.use[u], placed.use[u]);
+      else
+        missing = true;
     }
     const std::uint8_t tie = inst.ties != 0 ? choose_tie(inst) : kNoReg;
-    choose_memory_operand(inst, tie, placed);
-    load_operands(inst, tie, placed);
+    if (missing) {
+      choose_memory_operand(inst, tie, placed);
+      load_operands(inst, tie, placed);
+      // The tied value may have come into a register as another operand of the same instruction.
+      if (tie != kNoReg) placed.use[tie] = state_[inst.use[tie].index].reg;
+    }
     const bool def_before_release = inst.early_def || (tie != kNoReg && !overwrites(inst, tie));
-    if (!def_before_release) release_dying(inst, placed, tie);
+    if (!def_before_release) release_dying(inst, tie == kNoReg ? VReg{} : inst.use[tie]);
     if (inst.def.valid()) place_def(inst, tie, placed);
-    if (def_before_release) release_dying(inst, placed, kNoReg);
+    if (def_before_release) release_dying(inst, {});
     out_.push_back(placed);
     if (inst.def.valid()) settle_def(inst, placed.def);
   }
 
-  bool dies(const MInst& inst, std::size_t u) const {
-    return f_[inst.use[u]].fixed == kNoReg && next_[index_][u] == kNever;
-  }
   /// The result may take the register of use `u` without a copy.
   bool overwrites(const MInst& inst, std::size_t u) const {
     const VReg v = inst.use[u];
-    if (f_[v].fixed != kNoReg) return v == inst.def;
-    return state_[v.index].reg != kNoReg && (dies(inst, u) || v == inst.def) && f_[inst.def].fixed == kNoReg;
+    if (is_fixed(v)) return v == inst.def;
+    return state_[v.index].reg != kNoReg && (dies(v) || v == inst.def) && !is_fixed(inst.def);
   }
 
   std::uint8_t choose_tie(const MInst& inst) const {
@@ -90,29 +106,29 @@ class Allocator {
     for (std::uint8_t u = 0; u < inst.uses; ++u) {
       if ((inst.ties >> u & 1) == 0) continue;
       if (overwrites(inst, u)) return u;
-      if (reg_of(inst.use[u]) == kNoReg && in_memory == kNoReg) in_memory = u;
+      if (state_[inst.use[u].index].reg == kNoReg && in_memory == kNoReg) in_memory = u;
       any = u;
     }
     return in_memory != kNoReg ? in_memory : any;
   }
 
   /// Leaves one operand in memory if the instruction can read one there.
-  void choose_memory_operand(const MInst& inst, std::uint8_t tie, Placed& placed) {
+  void choose_memory_operand(const MInst& inst, std::uint8_t tie, Placed& placed) const {
     std::uint8_t best = kNoReg;
     int best_rank = 0;
     for (std::uint8_t u = 0; u < inst.uses; ++u) {
       if ((inst.folds >> u & 1) == 0 || u == tie || placed.use[u] != kNoReg) continue;
-      const VRegInfo& info = f_[inst.use[u]];
+      const VReg v = inst.use[u];
+      const VRegInfo& info = f_[v];
       if (info.zero || !info.foldable) continue;
       // A spilled local that is read again soon is better back in a register, if one is free.
-      const bool stay = !info.global && !info.memory_only && !dies(inst, u) && free_[class_of(info)] != 0;
+      const bool stay = !info.global && !info.memory_only && !dies(v) && free_[class_of(info)] != 0;
       const int rank = info.memory_only ? 4 : info.global ? 3 : stay ? 0 : 2;
       if (rank > best_rank) best = u, best_rank = rank;
     }
     if (best == kNoReg) return;
     placed.mem_use = best;
     placed.mem = f_[inst.use[best]].home;
-    state_[inst.use[best].index].next_use = next_[index_][best];
   }
 
   void load_operands(const MInst& inst, std::uint8_t tie, Placed& placed) {
@@ -129,14 +145,10 @@ class Allocator {
     }
   }
 
-  void release_dying(const MInst& inst, const Placed& placed, std::uint8_t tie) {
+  void release_dying(const MInst& inst, VReg kept) {
     for (std::size_t u = 0; u < inst.uses; ++u) {
       const VReg v = inst.use[u];
-      if (f_[v].fixed != kNoReg) continue;
-      state_[v.index].next_use = next_[index_][u];
-      if (dies(inst, u) && u != tie && state_[v.index].reg != kNoReg &&
-          (tie == kNoReg || placed.use[tie] != state_[v.index].reg))
-        release(v);
+      if (v != kept && state_[v.index].reg != kNoReg && dies(v)) release(v);
     }
   }
 
@@ -149,13 +161,12 @@ class Allocator {
     const VReg source = inst.use[tie];
     if (overwrites(inst, tie)) {
       placed.def = placed.use[tie];
-      if (f_[source].fixed == kNoReg) release(source);  // the result takes it in settle_def
+      if (!is_fixed(source)) release(source);  // the result takes it in settle_def
       return;
     }
     placed.def = def.fixed != kNoReg ? def.fixed : take(def.reg_class);
     if (placed.use[tie] == kNoReg) {
       load(source, placed.def);
-      state_[source.index].next_use = next_[index_][tie];
     } else if (placed.use[tie] != placed.def) {
       Placed& move = add(Placed::Kind::move, def.reg_class, inst.def_width);
       move.def = placed.def;
@@ -177,12 +188,10 @@ class Allocator {
       store.use[0] = reg;
       store.mem = def.home;
     }
-    if (state.next_use == kNever || state.next_use <= index_) {
+    if (state.last_use <= index_)
       free_[class_of(def)] |= 1u << reg;
-      return;
-    }
-    state.may_reread = def.home.place == Place::input;
-    set_owner(inst.def, reg);
+    else
+      set_owner(inst.def, reg);
   }
 
   Placed& add(Placed::Kind kind, RegClass reg_class, std::uint8_t width) {
@@ -223,12 +232,14 @@ class Allocator {
   }
 
   void evict(std::size_t c) {
+    if (!times_) times_.emplace(f_, insts_);
     std::uint32_t victim = kNobody, furthest = 0;
     for (std::uint32_t reg = 0; reg < 32; ++reg) {
       const std::uint32_t v = owner_[c][reg];
       if (v == kNobody || (pinned_[c] >> reg & 1) != 0) continue;
       // A value that is in memory already costs nothing to drop, so it may be needed a little sooner.
-      const std::uint32_t away = state_[v].next_use == kNever ? kNever : state_[v].next_use - index_;
+      const std::uint32_t next = times_->next(VReg(v), index_);
+      const std::uint32_t away = next == kNever ? kNever : next - index_;
       const std::uint32_t worth = in_memory(VReg(v)) && away < kNever / 4 ? away + away / 2 : away;
       if (victim == kNobody || worth > furthest) victim = v, furthest = worth;
     }
@@ -237,18 +248,18 @@ class Allocator {
     release(VReg(victim));
   }
 
+  /// Whether dropping the register loses nothing. An array element can be read again until its copy stores something,
+  /// which may be over it.
   bool in_memory(VReg v) const {
     const VRegInfo& info = f_[v];
-    const State& state = state_[v.index];
     if (info.zero) return true;
-    if (info.home.place == Place::none) return false;
-    return !state.may_reread || state.next_use < first_store_[state.copy];
+    if (info.home.place == Place::input) return times_->next(v, index_) < times_->first_store(info.copy);
+    return info.home.place != Place::none;
   }
 
   void spill(VReg v) {
     VRegInfo& info = f_[v];
     info.home = f_.add_slot(info.width, info.lane_bytes);
-    state_[v.index].may_reread = false;
     Placed& store = add(Placed::Kind::store, info.reg_class, info.width);
     store.use[0] = state_[v.index].reg;
     store.mem = info.home;
@@ -270,10 +281,9 @@ class Allocator {
   std::pmr::vector<Placed>& out_;
   RegSet free_;
   RegSet pinned_{};
-  std::array<std::array<std::uint32_t, 32>, kRegClasses> owner_{};
+  std::array<std::array<std::uint32_t, 32>, kRegClasses> owner_;
   std::pmr::vector<State> state_;
-  std::pmr::vector<NextUses> next_;
-  std::array<std::uint32_t, kCopiesMax> first_store_{};
+  std::optional<UseTimes> times_;
   std::uint32_t index_ = 0;
   AllocationCounts counts_;
 };

@@ -33,8 +33,15 @@ struct MachineCode {
   std::vector<std::byte> eh_frame;  ///< CIE + FDE + terminator; the FDE's pc_begin is relative (pcrel|sdata4) and
                                     ///< assumes that eh_frame stands at eh_frame_distance bytes from the code's start
   std::uint32_t eh_frame_distance = 0;
-  std::uint32_t spills = 0;      ///< values that went through the stack in the main loop
-  std::uint32_t loop_insts = 0;  ///< instructions of the main loop, for the port roof
+  std::uint32_t spills = 0;  ///< values that went through the stack in the main loop
+  // The main loop, for the port roof: the least cycles of an iteration are the largest of vector_work / 2 pipes, loads
+  // / 2, stores / 1 and divider_work.
+  std::uint32_t loop_insts = 0;
+  std::uint32_t loop_elements = 0;  ///< per iteration
+  std::uint32_t vector_work = 0;    ///< vector instructions, those that keep a pipe busy for longer counted as several
+  std::uint32_t divider_work = 0;   ///< cycles of the divider
+  std::uint32_t loads = 0;          ///< memory operands included
+  std::uint32_t stores = 0;
 };
 
 /// Emits `kernel` (which must pass kir::check) for `isa`.

@@ -223,7 +223,7 @@ class KernelEmitter {
     a.xor_(x86::eax, x86::eax);
     const std::uint32_t step = vectors_ * target_.lanes, unit = target_.unit * target_.lanes;
     loop(main_, step, true);
-    code_.loop_insts = static_cast<std::uint32_t>(main_.placed.size()) + 3;
+    count_main_loop();
     if (vectors_ > target_.unit) loop(unit_, unit, false);
     const asmjit::Label done = a.newLabel();
     a.sub(x86::rsi, x86::rax);  // elements left, fewer than a unit
@@ -238,6 +238,21 @@ class KernelEmitter {
     }
     emitter_.block(tail_.block, tail_.placed);
     a.bind(done);
+  }
+
+  void count_main_loop() {
+    code_.loop_insts = static_cast<std::uint32_t>(main_.placed.size()) + 3;
+    code_.loop_elements = vectors_ * target_.lanes;
+    for (const Placed& placed : main_.placed) {
+      if (placed.kind == Placed::Kind::load) ++code_.loads;
+      if (placed.kind == Placed::Kind::store) ++code_.stores;
+      if (placed.kind != Placed::Kind::inst) continue;
+      const MInst& inst = main_.block.insts[placed.inst];
+      if (placed.mem_use != kNoReg || inst.unit == Unit::load) ++code_.loads;
+      if (inst.unit == Unit::store) ++code_.stores;
+      if (inst.unit == Unit::vector) code_.vector_work += inst.occupancy;
+      if (inst.unit == Unit::divider) code_.divider_work += inst.occupancy;
+    }
   }
 
   /// The middle of a table of ones followed by zeros: unit * lanes 8-byte lanes of each.
