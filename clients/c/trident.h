@@ -56,7 +56,8 @@ typedef enum trident_syntax {
   TRIDENT_SYNTAX_AUTO = 0, TRIDENT_SYNTAX_INFIX = 1, TRIDENT_SYNTAX_SEXPR = 2, TRIDENT_SYNTAX_FPCORE = 3
 } trident_syntax;
 
-/* Every struct starts with its size, so that a newer library understands an older caller. Zero means default. */
+/* Every struct starts with its size, so that a newer library understands an older caller. Zero means default where
+ * nothing else is said. */
 typedef struct trident_options {
   uint32_t struct_size;      /* sizeof(trident_options) */
   uint32_t mode;             /* enum trident_mode; environment TRIDENT_MODE overrides AUTO */
@@ -83,13 +84,17 @@ typedef struct trident_submit_options {
   uint32_t elements_hint;    /* typical n of a call, for the judge; 0: 4096 */
 } trident_submit_options;
 
+/* What a null pointer to options means: doubles, bounded(2). */
+#define TRIDENT_SUBMIT_OPTIONS_INIT \
+  { sizeof(trident_submit_options), TRIDENT_F64, TRIDENT_BOUNDED, TRIDENT_SYNTAX_AUTO, 0, NULL, 0, 0 }
+
 typedef struct trident_kernel_info {
   uint32_t struct_size;
   uint32_t tier;             /* enum trident_tier of schemas/kernel_image.h: 0 interpreter, 1 baseline, 2 optimised */
   uint32_t array_count, scalar_count, output_count;
   uint32_t swaps;            /* how often the entry was replaced */
   uint32_t done;             /* 1: the daemon will send nothing more for this kernel */
-  uint32_t isa;              /* enum trident_isa of the current entry, 0 for the interpreter */
+  uint32_t isa;              /* enum trident_isa (schemas/kernel_image.h) of the current entry, 0: the interpreter */
   double baseline_ns, optimised_ns; /* as measured by the daemon per call of elements_hint elements; 0: unknown */
 } trident_kernel_info;
 
@@ -101,13 +106,13 @@ typedef struct trident_stats {
 
 /* NULL options: mode AUTO. Never waits for a daemon except in mode DAEMON. */
 TRIDENT_API trident_status trident_open(const trident_options *options, trident_ctx **ctx);
-/* Waits for calls of the library's own thread only; kernels must have been closed. */
+/* Waits for the library's own threads; not from a callback. Kernels that are still open keep working as they are. */
 TRIDENT_API void trident_close(trident_ctx *ctx);
 
 /* Parses and checks `text` (not kept) and returns a callable kernel; everything slow happens behind it. */
 TRIDENT_API trident_status trident_submit(trident_ctx *ctx, const char *text, const trident_submit_options *options,
                                           trident_kernel **kernel);
-/* No call may be running. */
+/* No call may be running. Waits for a running callback of this kernel (unless called from it). */
 TRIDENT_API void trident_close_kernel(trident_kernel *kernel);
 
 /* Index of a variable among the arrays (`in`) or the scalars (`params`), or of an output; -1: no such name. */
@@ -117,6 +122,7 @@ TRIDENT_API int trident_output_index(const trident_kernel *kernel, const char *n
 /* Names and types by index; NULL / -1 out of range. */
 TRIDENT_API const char *trident_array_name(const trident_kernel *kernel, uint32_t index);
 TRIDENT_API const char *trident_scalar_name(const trident_kernel *kernel, uint32_t index);
+TRIDENT_API const char *trident_output_name(const trident_kernel *kernel, uint32_t index);
 TRIDENT_API int trident_array_type(const trident_kernel *kernel, uint32_t index);
 TRIDENT_API int trident_scalar_type(const trident_kernel *kernel, uint32_t index);
 TRIDENT_API int trident_output_type(const trident_kernel *kernel, uint32_t index);
@@ -124,16 +130,26 @@ TRIDENT_API int trident_output_is_scalar(const trident_kernel *kernel, uint32_t 
 
 /* Runs the kernel over n elements. in[i]: arrays in order; out[i]: arrays (or single elements for reductions) in order;
  * params[i]: bits of scalar i in the low bytes of 8 (may be NULL when there are none). An output may be the same array
- * as an input but not overlap one partly. Async-signal-safe. */
+ * as an input but not overlap one partly. Async-signal-safe once the kernel has been called, has been waited for (tier 0
+ * is enough) or has reached a tier: the first call of the interpreter prepares it and takes memory for that. (A kernel
+ * with hundreds of values alive at once makes concurrent calls of the interpreter wait for each other; keep such ones
+ * out of signal handlers.) */
 static inline void trident_call(const trident_kernel *kernel, uint64_t n, const void *const *in, void *const *out,
                                 const uint64_t *params) {
   trident_entry_fn entry = __atomic_load_n(&kernel->entry, __ATOMIC_ACQUIRE);
   entry(kernel, n, in, out, params);
 }
 
-/* Blocks until the kernel has reached `tier` or nothing more will come (TRIDENT_OK), or the time is over. */
+/* trident_call as a function, for languages that cannot inline it. */
+TRIDENT_API void trident_run(const trident_kernel *kernel, uint64_t n, const void *const *in, void *const *out,
+                             const uint64_t *params);
+
+/* Blocks until the kernel has reached `tier` or nothing more will come (TRIDENT_OK), or the time is over. Tier 0 prepares
+ * the interpreter and waits for nobody; without it a process that is out of memory at the very first call gets NaN (the
+ * least integer) in every element. Not from a callback. */
 TRIDENT_API trident_status trident_wait(trident_kernel *kernel, uint32_t tier, uint32_t timeout_ms);
-/* Called from the library's thread at each swap and at the end; set it before it matters; NULL switches off. */
+/* Called from a thread of the library at each later swap and at the end; NULL switches off. When this returns, the callback
+ * set before does not run any more. The callback may close the kernel; it must not wait. */
 TRIDENT_API void trident_on_change(trident_kernel *kernel, void (*callback)(trident_kernel *, void *), void *user);
 
 TRIDENT_API trident_status trident_info(const trident_kernel *kernel, trident_kernel_info *info);

@@ -44,11 +44,9 @@ void expect_same(const kir::Kernel& kernel, const Variant& variant, std::initial
 }
 
 TEST(Codegen, RandomKernels) {
-  const Variant kVariants[] = {{.vectors = 1, .schedule = false},
-                               {.vectors = 2},
-                               {.vectors = 3},
-                               {.vectors = 4},
-                               {.vectors = 1, .vector_bits = 256},
+  const Variant kVariants[] = {{.vectors = 1, .schedule = false}, {.vectors = 2},
+                               {.vectors = 3, .newton = 4},       {.vectors = 4},
+                               {.vectors = 1, .newton = 8},       {.vectors = 1, .vector_bits = 256},
                                {.vectors = 8, .schedule = false}};
   std::uint64_t seed = 1;
   for (; seed <= 240; ++seed)
@@ -130,8 +128,8 @@ void add_combinations(OpCase& test) {
 void run_case(const OpCase& test) {
   ASSERT_TRUE(kir::check(test.kernel).ok()) << kir::check(test.kernel).error().message << kir::print(test.kernel);
   for (const Isa isa : runnable_isas()) {
-    for (const Variant& variant :
-         {Variant{.vectors = 1, .schedule = false}, Variant{.vectors = 2, .vector_bits = 256}}) {
+    for (const Variant& variant : {Variant{.vectors = 1, .schedule = false}, Variant{.vectors = 2, .newton = 8},
+                                   Variant{.vectors = 2, .newton = 8, .vector_bits = 256}}) {
       auto native = map_native(test.kernel, isa, variant);
       ASSERT_TRUE(native.ok());
       const std::string difference =

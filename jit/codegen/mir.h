@@ -63,7 +63,7 @@ struct VRegInfo {
 /// What an instruction keeps busy, for the scheduler.
 enum class Unit : std::uint8_t { vector, load, store, divider, none };
 
-inline constexpr std::size_t kUsesMax = 4;
+inline constexpr std::size_t kUsesMax = 5;
 
 struct MInst {
   std::uint16_t op = 0;        ///< the host's number
@@ -121,7 +121,7 @@ struct Placed {
   RegClass reg_class = RegClass::vector;  ///< of load, store, move
   std::uint8_t width = 0;                 ///< of load, store, move
   std::uint8_t def = kNoReg;
-  std::array<std::uint8_t, kUsesMax> use{kNoReg, kNoReg, kNoReg, kNoReg};
+  std::array<std::uint8_t, kUsesMax> use{kNoReg, kNoReg, kNoReg, kNoReg, kNoReg};
   std::uint8_t mem_use = kNoReg;  ///< the use that is the memory operand `mem`
   bool zero = false;              ///< load: of all zeros
   std::uint32_t inst = 0;         ///< index into the block

@@ -24,7 +24,12 @@ static_assert(Inst::kIdVfmsub231ps - Inst::kIdVfmsub132ps == kTo231);
 }  // namespace
 
 X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const Function& function)
-    : kernel_(kernel), target_(target), f_(function), pool_uses_(function.arena), pointers_(function.arena) {
+    : kernel_(kernel),
+      target_(target),
+      f_(function),
+      pool_uses_(function.arena),
+      rare_cases_(function.arena),
+      pointers_(function.arena) {
   code_.init(asmjit::Environment(asmjit::Arch::kX64));
   code_.attach(&assembler_);
 }
@@ -265,6 +270,7 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
       }
       return;
     }
+    case X86Pseudo::divide_if: return divide_if(m, p);
     case X86Pseudo::tail_mask:
       // AVX-512: the limit register holds one bit per element that is left. AVX2: it points to the middle of the
       // mask table (ones before, zeros after) and the count register holds minus the elements that are left.
@@ -287,6 +293,53 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
       return;
   }
   CHECK(false);
+}
+
+void X86Emitter::divide_if(const MInst& m, const Placed& p) {
+  const bool root = m.imm != 0;
+  const std::uint8_t mask = p.use[m.uses - 1u];
+  if (target_.avx512) {
+    // Carry: all bits are set.
+    if (target_.lanes == 16) {
+      assembler_.kortestw(x86::KReg(mask), x86::KReg(mask));
+    } else if (target_.lanes == 8) {
+      assembler_.kortestb(x86::KReg(mask), x86::KReg(mask));
+    } else {
+      assembler_.kmovb(x86::r11d, x86::KReg(mask));
+      assembler_.cmp(x86::r11d, (1u << target_.lanes) - 1);
+    }
+  } else {
+    emit(Inst::kIdVmovmskps, std::array<Operand, 2>{x86::r11d, register_operand(RegClass::vector, m.use_width, mask)},
+         0);
+    assembler_.test(x86::r11d, x86::r11d);
+  }
+  const bool narrow = f_[m.def].lane_bytes == 4;
+  RareCase& rare = rare_cases_.emplace_back();
+  rare.entry = assembler_.newLabel();
+  rare.back = assembler_.newLabel();
+  rare.id = root ? (narrow ? Inst::kIdVsqrtps : Inst::kIdVsqrtpd) : (narrow ? Inst::kIdVdivps : Inst::kIdVdivpd);
+  rare.count = root ? 2 : 3;
+  rare.operands[0] = register_operand(RegClass::vector, m.def_width, p.def);
+  for (std::size_t u = 1; u < rare.count; ++u)
+    rare.operands[u] = register_operand(RegClass::vector, m.use_width, p.use[u]);
+  if (target_.avx512 && target_.lanes >= 8)
+    assembler_.jnc(rare.entry);
+  else
+    assembler_.jnz(rare.entry);
+  assembler_.bind(rare.back);
+}
+
+void X86Emitter::rare_cases() {
+  if (rare_cases_.empty()) return;
+  const asmjit::Label over = assembler_.newLabel();
+  assembler_.jmp(over);
+  for (const RareCase& rare : rare_cases_) {
+    assembler_.bind(rare.entry);
+    emit(rare.id, {rare.operands.data(), rare.count}, 0);
+    assembler_.jmp(rare.back);
+  }
+  assembler_.bind(over);
+  rare_cases_.clear();
 }
 
 void X86Emitter::load(const Placed& p) {

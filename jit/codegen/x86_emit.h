@@ -52,6 +52,8 @@ class X86Emitter {
   /// Constants and parameters that live in registers.
   void load_globals();
   void block(const Block& block, std::span<const Placed> placed);
+  /// What blocks branch to in rare cases; jumped over when reached from above.
+  void rare_cases();
 
   /// The offset of a constant that link() resolves: [rip + pool + disp].
   asmjit::x86::Mem pool_operand(std::int32_t disp) const;
@@ -69,6 +71,7 @@ class X86Emitter {
   void move(const Placed& placed);
   asmjit::x86::Mem memory(const MemRef& ref, std::uint8_t width);
   asmjit::Operand register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg) const;
+  void divide_if(const MInst& inst, const Placed& placed);
   void emit(std::uint32_t id, std::span<const asmjit::Operand> operands, std::uint32_t immediate_bytes);
 
   const kir::Kernel& kernel_;
@@ -79,11 +82,18 @@ class X86Emitter {
   bool failed_ = false;
   bool pool_use_ = false;  ///< the operands of the instruction at hand name the pool
 
+  struct RareCase {
+    asmjit::Label entry, back;
+    std::uint32_t id;
+    std::array<asmjit::Operand, 3> operands;
+    std::uint8_t count;
+  };
   struct PoolUse {
     std::uint32_t field;  ///< offset of the disp32
     std::uint32_t end;    ///< of the instruction
   };
   std::pmr::vector<PoolUse> pool_uses_;
+  std::pmr::vector<RareCase> rare_cases_;
   std::pmr::vector<std::uint8_t> pointers_;  ///< inputs, then outputs
   std::array<std::uint8_t, 5> saved_{};
   std::size_t saved_count_ = 0;

@@ -71,7 +71,7 @@ class KernelEmitter {
         target_(make_target(kernel, isa, variant)),
         function_(arena),
         pool_(arena),
-        selector_(kernel, target_, {.fold_loads = variant.schedule}, function_, pool_),
+        selector_(kernel, target_, {.fold_loads = variant.schedule, .newton = variant.newton}, function_, pool_),
         emitter_(kernel, target_, function_),
         prologue_(arena),
         main_(arena),
@@ -145,6 +145,7 @@ class KernelEmitter {
     emitter_.load_pointers();
     emitter_.block(prologue_.block, prologue_.placed);
     if (selector_.has_loop()) loops();
+    emitter_.rare_cases();
     emitter_.block(epilogue_.block, epilogue_.placed);
     leave();
   }

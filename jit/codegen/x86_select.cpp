@@ -66,7 +66,8 @@ X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, con
       reductions_(function.arena),
       partials_(function.arena),
       own_constants_(function.arena),
-      pending_(function.arena) {
+      pending_(function.arena),
+      reciprocals_(function.arena) {
   analyse();
 }
 
@@ -354,10 +355,12 @@ Block X86Selector::select_body(std::uint32_t copies, bool masked) {
   block_ = &block;
   context_ = Context::body;
   masked_ = masked;
+  newton_share_ = 0;
   block.insts.reserve(copies * (kernel_.insts.size() + kernel_.outputs.size() + 8));
   for (copy_ = 0; copy_ < copies; ++copy_) {
     std::fill(values_.begin(), values_.end(), VReg{});
     tail_masks_ = {};
+    reciprocals_.clear();
     inputs_left_ = body_inputs_;
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
       if (kernel_.insts[i].section != Section::body || (live_[i] & kNeeded) == 0) continue;

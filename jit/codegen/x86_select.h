@@ -5,8 +5,9 @@
 // 4-byte lanes beside 8-byte lanes live in registers of half the width, so all vectors have the same lane count.
 // Masks are opmask registers with AVX-512 and full vectors of ones and zeros with AVX2.
 //
-// The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction, and
-// division; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects; x86_convert.cpp conversions, scalef, lookup.
+// The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction;
+// x86_divide.cpp division and roots without the divider; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects;
+// x86_convert.cpp conversions, scalef, lookup.
 #pragma once
 
 #include <initializer_list>
@@ -20,8 +21,8 @@ namespace trident::codegen {
 class X86Selector {
  public:
   struct Options {
-    bool fold_loads = true;  ///< array elements that are used once become memory operands
-    bool newton_division = false;
+    bool fold_loads = true;   ///< array elements that are used once become memory operands
+    std::uint8_t newton = 0;  ///< eighths of divisions and square roots that avoid the divider
   };
   X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
               X86Pool& pool);
@@ -84,6 +85,20 @@ class X86Selector {
   VReg logic(kir::Op op, VReg a, VReg b);
   VReg fused(std::uint32_t id132, VReg a, VReg b, VReg c);
 
+  // x86_divide.cpp
+  struct Reciprocal {
+    kir::Value divisor;
+    VReg value, condition;
+  };
+  bool takes_newton_form(const kir::Inst& inst);
+  VReg newton_divide(const kir::Inst& inst);
+  VReg newton_sqrt(const kir::Inst& inst);
+  Reciprocal reciprocal(kir::Value b);
+  VReg require_bits(VReg so_far, VReg value, std::uint64_t bits);
+  VReg require_range(VReg so_far, VReg value, std::uint64_t low, std::uint64_t span);
+  VReg require_middle(VReg so_far, VReg value);
+  VReg guarded(VReg result, std::initializer_list<VReg> operands, VReg condition, bool root);
+
   // x86_int.cpp
   VReg select_int(const kir::Inst& inst);
   VReg shift(const kir::Inst& inst);
@@ -133,6 +148,9 @@ class X86Selector {
   std::uint32_t body_inputs_ = 0;            ///< input instructions of one copy
   std::uint32_t inputs_left_ = 0;
   bool has_loop_ = false;
+  static constexpr std::uint32_t kNewtonAll = 8;
+  std::uint32_t newton_share_ = 0;
+  std::pmr::vector<Reciprocal> reciprocals_;  ///< of this copy
 
   Block* block_ = nullptr;
   Context context_ = Context::invariant;

@@ -38,6 +38,8 @@ enum class X86Pseudo : std::uint16_t {
   zero,       ///< def = 0
   count,      ///< def = n as type `imm` (ir::Type) in lane 0
   mask_ones,  ///< def = opmask of all ones
+  divide_if,  ///< def = use 0; if a lane fails the condition (last use), instead use 1 / use 2, or sqrt use 1 when
+              ///< `imm`
   tail_mask,  ///< def = mask of the lanes of tail vector `copy`; lanes are `imm` bytes wide
 };
 

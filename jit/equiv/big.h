@@ -18,17 +18,21 @@ class Big {
   Big() { mpfr_init2(x_, kBigBits); }
   explicit Big(double v) : Big() { mpfr_set_d(x_, v, MPFR_RNDN); }
   explicit Big(long double v) : Big() { mpfr_set_ld(x_, v, MPFR_RNDN); }
-  Big(const Big& other) : Big() { mpfr_set(x_, other.x_, MPFR_RNDN); }
-  Big(Big&& other) noexcept : Big() { mpfr_swap(x_, other.x_); }
+  Big(const Big& other) : Big() { *this = other; }
+  Big(Big&& other) noexcept : Big() { *this = std::move(other); }
   Big& operator=(const Big& other) {
     mpfr_set(x_, other.x_, MPFR_RNDN);
+    exact = other.exact;
     return *this;
   }
   Big& operator=(Big&& other) noexcept {
     mpfr_swap(x_, other.x_);
+    exact = other.exact;
     return *this;
   }
   ~Big() { mpfr_clear(x_); }
+
+  bool exact = true;  ///< no rounding has happened on the way to this value
 
   [[nodiscard]] mpfr_ptr raw() { return x_; }
   [[nodiscard]] mpfr_srcptr raw() const { return x_; }

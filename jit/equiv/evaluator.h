@@ -150,6 +150,10 @@ class Evaluator {
     if (op == Op::Atan2) return near_a(0) && near_or_below_zero(node.type, b.s[i], b.c[i]);
     return false;
   }
+  // Of zeros of both signs min and max may give either.
+  static bool picks_a_zero(Op op, double a, double b) {
+    return (op == Op::Min || op == Op::Max) && a == 0 && b == 0 && std::signbit(a) != std::signbit(b);
+  }
   static bool near_or_below_zero(Type type, double strict, const N& correct) {
     return approximate(correct) < 0 || near_zero(type, strict, correct);
   }
@@ -166,6 +170,8 @@ class Evaluator {
       return;
     }
     apply_to(node.op, 0, a.c[i], a.c[i], a.c[i], r.c[i]);
+    // Where the type holds integers only, steps are as small as its rounding: an error moves through.
+    if (ulp_at(node.type, c) >= 0.5L && error_of(a.c[i]) > 0) widen(r.c[i], error_of(a.c[i]) + 1);
   }
 
   void step_lane(const expr::Node& node, Lanes& r, std::size_t i) {
@@ -175,7 +181,8 @@ class Evaluator {
       fmod_lane(node, a, b, r, i);
     } else if (node.op == Op::Copysign || node.op == Op::Sign) {
       const Lanes& signed_by = node.op == Op::Sign ? a : b;
-      if (near_zero(node.type, signed_by.s[i], signed_by.c[i])) r.unsure[i] = 1;
+      // The sign of a NaN means nothing: no two machines need share it.
+      if (near_zero(node.type, signed_by.s[i], signed_by.c[i]) || std::isnan(signed_by.s[i])) r.unsure[i] = 1;
       apply_to(node.op, 0, a.c[i], b.c[i], b.c[i], r.c[i]);
     } else {
       round_lane(node, r, i);
@@ -241,7 +248,7 @@ class Evaluator {
         continue;
       }
       apply_to(node.op, exponent, a.c[i], b.c[i], c.c[i], r.c[i]);
-      if (near_edge(node, i)) r.unsure[i] = 1;
+      if (near_edge(node, i) || picks_a_zero(node.op, a.s[i], b.s[i])) r.unsure[i] = 1;
     }
   }
 

@@ -35,6 +35,10 @@ void set_int(Tracked<T>& n, std::int64_t value) {
   n.e = std::numeric_limits<T>::digits >= 63 ? T(0) : std::fabs(n.v) * kUnit<T>;
 }
 template <class T>
+void widen(Tracked<T>& n, long double error) {
+  n.e += static_cast<T>(error);
+}
+template <class T>
 bool less(const Tracked<T>& a, const Tracked<T>& b) {
   return a.v < b.v;
 }
@@ -57,14 +61,17 @@ inline long double error_of(const Big&) {
   return 0;
 }
 inline bool is_exactly(const Big& n, double value) {
-  return !n.is_nan() && mpfr_cmp_d(n.raw(), value) == 0;
+  return n.exact && !n.is_nan() && mpfr_cmp_d(n.raw(), value) == 0;
 }
 inline void set_exact(Big& n, double value) {
   mpfr_set_d(n.raw(), value, MPFR_RNDN);
+  n.exact = true;
 }
 inline void set_int(Big& n, std::int64_t value) {
   mpfr_set_si(n.raw(), static_cast<long>(value), MPFR_RNDN);
+  n.exact = true;
 }
+inline void widen(Big&, long double) {}
 inline bool less(const Big& a, const Big& b) {
   return mpfr_less_p(a.raw(), b.raw()) != 0;
 }
@@ -113,7 +120,8 @@ class Accumulator<Big> {
  public:
   Accumulator() { mpfr_set_zero(sum_.raw(), 1); }
   void add(const Big& x) {
-    mpfr_add(sum_.raw(), sum_.raw(), x.raw(), MPFR_RNDN);
+    const int rounded = mpfr_add(sum_.raw(), sum_.raw(), x.raw(), MPFR_RNDN);
+    sum_.exact = sum_.exact && x.exact && rounded == 0;
     absolute_ += std::fabs(x.to_long_double());
   }
   [[nodiscard]] Big value() const { return sum_; }

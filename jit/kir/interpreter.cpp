@@ -149,6 +149,8 @@ class Run {
 
 }  // namespace
 
+bool Plan::takes_turns() const { return !state_->large_scratch.empty(); }
+
 void Plan::run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const {
   if (state_->scratch_bytes <= kStackScratchBytes) {
     ScratchLine scratch[kStackScratchBytes / sizeof(ScratchLine)];

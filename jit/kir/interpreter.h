@@ -34,6 +34,10 @@ class Plan {
   /// for each other.
   void run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const;
 
+  /// Whether concurrent runs wait for each other, so that run() is neither async-signal-safe nor usable in a child that
+  /// was forked during one.
+  [[nodiscard]] bool takes_turns() const;
+
  private:
   explicit Plan(std::shared_ptr<const PlanState> state) : state_(std::move(state)) {}
   std::shared_ptr<const PlanState> state_;

@@ -190,11 +190,9 @@ TEST(Session, MalformedFramesCloseTheirConnectionAndNoOther) {
 TEST(Session, MutatedMessagesNeverHarmTheDaemon) {
   PrivateDaemon daemon;
   std::mt19937_64 random(12);
-  const Payload hello = framed(hello_message());
   const int pid = daemon.pid();
   for (int i = 0; i < 2000; ++i) {
-    RawClient client(daemon.socket());
-    client.send_bytes(hello);
+    RawClient client = RawClient::ready(daemon.socket());
     Payload message = submit_message(i % 2 == 0 ? kText : "(sin(x)*exp(y), sum(x*y))");
     for (std::uint64_t k = 0; k < 1 + random() % 8; ++k)
       message[random() % message.size()] ^= static_cast<std::byte>(1u << random() % 8);

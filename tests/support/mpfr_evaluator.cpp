@@ -54,7 +54,10 @@ void unary(Op op, mpfr_ptr r, mpfr_srcptr a) {
     case Op::Abs: mpfr_abs(r, a, MPFR_RNDN); return;
     case Op::Recip: mpfr_ui_div(r, 1, a, MPFR_RNDN); return;
     case Op::Sqrt: mpfr_sqrt(r, a, MPFR_RNDN); return;
-    case Op::Rsqrt: mpfr_rec_sqrt(r, a, MPFR_RNDN); return;
+    case Op::Rsqrt:  // 1 / sqrt(a) is -inf at -0, where mpfr_rec_sqrt is +inf
+      mpfr_sqrt(r, a, MPFR_RNDN);
+      mpfr_ui_div(r, 1, r, MPFR_RNDN);
+      return;
     case Op::Cbrt: mpfr_cbrt(r, a, MPFR_RNDN); return;
     case Op::Exp: mpfr_exp(r, a, MPFR_RNDN); return;
     case Op::Exp2: mpfr_exp2(r, a, MPFR_RNDN); return;

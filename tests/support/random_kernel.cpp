@@ -162,6 +162,12 @@ class Maker {
     return builder_.as_float(builder_.op(Op::Or, bits, exponent));
   }
 
+  /// Finite and at most 2^30 in magnitude, zero and tiny included.
+  Value moderate(Value v) {
+    const Type type = kernel_.type_of(v);
+    return builder_.min(builder_.max(v, builder_.constant(type, -0x1p30)), builder_.constant(type, 0x1p30));
+  }
+
   Value whole_finite(Value v) {
     const Value limit = builder_.constant(kernel_.type_of(v), 4000);
     const Value low = builder_.constant(kernel_.type_of(v), -4000);
@@ -214,6 +220,12 @@ class Maker {
     if ((op == Op::Shl || op == Op::Shr || op == Op::Sar) && random_.one_in(2)) {
       const Value by = builder_.constant_int(type, static_cast<std::int64_t>(random_.below(70)) - 3);
       return keep(builder_.op(op, a.value, by), false);
+    }
+    if ((op == Op::Div || op == Op::Sqrt) && random_.one_in(3) && !b.odd_nan) {
+      const Value x = moderate(a.value);
+      return keep(op == Op::Sqrt ? builder_.sqrt(builder_.abs(x), kir::kBounded)
+                                 : builder_.div(x, near_one(b.value), kir::kBounded),
+                  false);
     }
     if ((op == Op::Div || op == Op::Sqrt) && random_.one_in(2) && !a.odd_nan && !b.odd_nan) {
       const Value x = op == Op::Sqrt ? builder_.abs(near_one(a.value)) : near_one(a.value);

@@ -25,6 +25,7 @@ Value emit_atan2(Expansion& e, Value y, Value x, const Range& y_range, const Ran
 Value emit_asinh(Expansion& e, Value x, const Range& range);
 Value emit_acosh(Expansion& e, Value x, const Range& range);
 Value emit_atanh(Expansion& e, Value x, const Range& range);
+Value emit_pow(Expansion& e, Value x, Value y, const Range& x_range, const Range& y_range);
 Value emit_rsqrt(Expansion& e, Value x, const Range& range);
 Value emit_cbrt(Expansion& e, Value x, const Range& range);
 Value emit_hypot(Expansion& e, Value x, Value y, const Range& x_range, const Range& y_range);

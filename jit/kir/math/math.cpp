@@ -56,7 +56,7 @@ Value emit(Builder& builder, Function f, std::span<const Value> args, std::span<
     case Function::Acosh: return emit_acosh(e, args[0], ranges[0]);
     case Function::Atanh: return emit_atanh(e, args[0], ranges[0]);
     case Function::Expm1: return emit_expm1(e, args[0], ranges[0]);
-    case Function::Pow: break;
+    case Function::Pow: return emit_pow(e, args[0], args[1], ranges[0], ranges[1]);
     case Function::Cbrt: return emit_cbrt(e, args[0], ranges[0]);
     case Function::Hypot: return emit_hypot(e, args[0], args[1], ranges[0], ranges[1]);
     case Function::Erf: return emit_erf(e, args[0], ranges[0]);

@@ -1,4 +1,4 @@
-// sin, cos and tan of arguments up to a moderate bound. (payne_hanek.cpp reduces the others.)
+// sin, cos and tan. Arguments beyond a moderate bound are reduced by payne_hanek.cpp, the others here.
 //
 // Two ways to reduce:
 //   modulo pi/2  n = round(x 2/pi), r in [-pi/4, pi/4]: sin and cos of r, one of them selected by the parity of n. The
@@ -23,6 +23,8 @@ namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
 constexpr double kQuarterPi = 0.7853;
+/// Up to here n is exact enough in a float and three parts of the period are enough bits.
+constexpr double kModerateF32 = 1e5, kModerateF64 = 1e9;
 
 const CoefficientSets kSin = {kSinF32Ulp1, kSinF32Ulp1, kSinF64Ulp1, kSinF64Ulp1, kSinF32Rel3};
 const CoefficientSets kCos = {kCosF32Ulp1, kCosF32Ulp4, kCosF64Ulp1, kCosF64Ulp4, kCosF32Rel3};
@@ -38,7 +40,7 @@ bool two_parts_suffice(const Expansion& e, double n_max) {
 
 Reduced reduce(Expansion& e, Value x, const Range& range, double period_in_pi, double offset) {
   const double n_max = std::floor(magnitude(range) / (kPi * period_in_pi) + 0.5 + 1e-4 + offset);
-  if (n_max == 0 && offset == 0) return {x, {}, {}};
+  if (n_max == 0 && offset == 0) return {x, {}, {}, {}};
 
   const double inverse = e.by_type(kInvPiF32, kInvPiF64)[0] / period_in_pi;
   const Value t = offset == 0 ? e.b.fma(x, e.k(inverse), e.k(e.magic()))
@@ -50,7 +52,7 @@ Reduced reduce(Expansion& e, Value x, const Range& range, double period_in_pi, d
   const auto part = [&](int i) { return e.k(pi[i] * period_in_pi); };
   if (offset != 0) {
     const Value r = e.b.fma(n, part(1), e.b.fms(n, part(0), x));
-    return {two ? r : e.b.fma(n, part(2), r), {}, e.b.as_int(t)};
+    return {two ? r : e.b.fma(n, part(2), r), {}, e.b.as_int(t), {}};
   }
   const Value first = e.b.fnma(n, part(0), x);
   if (two || !e.ulp1()) {
@@ -58,13 +60,13 @@ Reduced reduce(Expansion& e, Value x, const Range& range, double period_in_pi, d
     if (!two) r = e.b.fnma(n, part(2), r);
     Value negated_tail;
     if (e.ulp1()) negated_tail = e.b.fma(n, part(1), e.b.sub(r, first));
-    return {r, negated_tail, e.b.as_int(t)};
+    return {r, negated_tail, e.b.as_int(t), {}};
   }
   const Value second = e.b.mul(n, part(1));
   const Value r = e.b.sub(first, second);
   const Value lost = e.b.add(e.b.sub(r, first), second);
   const Value rest = e.b.fma(n, part(2), e.b.fms(n, part(1), second));
-  return {r, e.b.add(lost, rest), e.b.as_int(t)};
+  return {r, e.b.add(lost, rest), e.b.as_int(t), {}};
 }
 
 Value square_of_reduced(Expansion& e, const Reduced& a) {
@@ -84,15 +86,24 @@ Value cos_of_reduced(Expansion& e, const Reduced& a) {
 
 namespace {
 
+bool is_moderate(const Expansion& e, const Range& range) {
+  return magnitude(range) <= e.by_type(kModerateF32, kModerateF64);
+}
+
+Reduced reduce_by_half_pi(Expansion& e, Value x, const Range& range) {
+  return is_moderate(e, range) ? reduce(e, x, range, 0.5, 0) : reduce_huge(e, x);
+}
+
 /// sin(x + quarter * pi/2) for quarter 0 (sin) or 1 (cos), modulo pi/2.
 Value sin_quarter(Expansion& e, Value x, const Range& range, int quarter) {
-  const Reduced a = reduce(e, x, range, 0.5, 0);
+  const Reduced a = reduce_by_half_pi(e, x, range);
   if (!a.quotient.valid()) return quarter == 0 ? sin_of_reduced(e, a) : cos_of_reduced(e, a);
   const Value s = sin_of_reduced(e, a), c = cos_of_reduced(e, a);
   const Value odd = e.b.ne(e.b.op(Op::And, a.quotient, e.ki(1)), e.ki(0));
   const Value result = quarter == 0 ? e.b.select(odd, c, s) : e.b.select(odd, s, c);
   const Value count = quarter == 0 ? a.quotient : e.b.add(a.quotient, e.ki(1));
-  const Value sign = e.b.op(Op::And, e.shift_left(count, e.by_type(30, 62)), e.ki(e.sign_bit()));
+  Value sign = e.b.op(Op::And, e.shift_left(count, e.by_type(30, 62)), e.ki(e.sign_bit()));
+  if (quarter == 0 && a.sign.valid()) sign = e.b.op(Op::Xor, sign, a.sign);
   return e.flip_sign(result, sign);
 }
 
@@ -105,30 +116,33 @@ Value sin_of_half_turn(Expansion& e, const Reduced& a) {
 }  // namespace
 
 Value emit_sin(Expansion& e, Value x, const Range& range) {
-  if (e.ulp1() || magnitude(range) <= kQuarterPi) return sin_quarter(e, x, range, 0);
+  if (e.ulp1() || magnitude(range) <= kQuarterPi || !is_moderate(e, range)) return sin_quarter(e, x, range, 0);
   return sin_of_half_turn(e, reduce(e, x, range, 1, 0));
 }
 
 Value emit_cos(Expansion& e, Value x, const Range& range) {
-  if (e.ulp1() || magnitude(range) <= kQuarterPi) return sin_quarter(e, x, range, 1);
+  if (e.ulp1() || magnitude(range) <= kQuarterPi || !is_moderate(e, range)) return sin_quarter(e, x, range, 1);
   // With x = r + (n + 1/2) pi, cos(x) = (-1)^n sin(-r).
   return sin_of_half_turn(e, reduce(e, x, range, 1, 0.5));
 }
 
 Value emit_tan(Expansion& e, Value x, const Range& range) {
-  const Reduced a = reduce(e, x, range, 0.5, 0);
+  const Reduced a = reduce_by_half_pi(e, x, range);
   const Value r2 = e.b.mul(a.r, a.r);
-  const Value w = e.horner_onto(r2, e.pick(kTan), e.k(0));
+  const Value p = e.horner(r2, e.pick(kTan));
+  const Value r2_rest = e.ulp1() && a.quotient.valid() ? e.b.mul(p, e.b.fms(a.r, a.r, r2)) : e.k(0);
+  const Value w = e.b.fma(p, r2, r2_rest);
   if (!a.quotient.valid()) return e.b.fma(w, a.r, a.r);
   const Value is_odd = e.b.ne(e.b.op(Op::And, a.quotient, e.ki(1)), e.ki(0));
-  const Value sign = e.shift_left(a.quotient, e.by_type(31, 63));  // of -1 / t in the odd quadrants
+  Value sign = e.shift_left(a.quotient, e.by_type(31, 63));  // of -1 / t in the odd quadrants
+  if (a.sign.valid()) sign = e.b.op(Op::Xor, sign, a.sign);
   if (!e.ulp1()) {
     const Value t = e.b.fma(w, a.r, a.r);
     const Value inverse = e.b.div(e.k(1), e.b.select(is_odd, t, e.k(1)), kNormal);
     return e.flip_sign(e.b.select(is_odd, inverse, t), sign);
   }
-  // t + rest = r + (w r - tail (1 + tan(r)^2)); the tangent's square is near 4/3 r^2.
-  const Value slope = e.b.fma(e.b.mul(r2, e.k(4.0 / 3)), a.negated_tail, a.negated_tail);
+  // t + rest = r + (w r - tail (1 + tan(r)^2)); the tangent's square is near 3/2 r^2 where that counts.
+  const Value slope = e.b.fma(e.b.mul(r2, e.k(1.5)), a.negated_tail, a.negated_tail);
   const Value u = e.b.fms(w, a.r, slope);
   const Value t = e.b.add(a.r, u);
   const Value rest = e.b.add(e.b.sub(a.r, t), u);

@@ -1,0 +1,337 @@
+// The ABI edge: arguments are checked, structs of older callers are widened, errors become a status and a text, and no
+// exception passes (the only one there is, bad_alloc, becomes TRIDENT_E_MEMORY).
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "clients/c/context.h"
+#include "clients/c/last_error.h"
+#include "clients/c/peer.h"
+#include "clients/c/trident.h"
+#include "jit/expr/expr.h"
+#include "runtime/base/limits.h"
+
+struct trident_ctx final : trident::client::Context {
+  using Context::Context;
+};
+
+namespace {
+
+using trident::Error;
+using trident::ErrorCode;
+using trident::Result;
+using trident::client::Kernel;
+using trident::client::report;
+using trident::client::Settings;
+namespace expr = trident::expr;
+
+/// Expressions with more nodes are lowered in trident_submit, so that a limit they break is reported there; smaller
+/// ones cannot reach limits::kKirInstsMax.
+constexpr std::size_t kLazyNodesMax = 256;
+
+/// Runs `body` and turns what it returns or throws into a status.
+template <class Body>
+trident_status guarded(Body body) {
+  try {
+    const Result<void> done = body();
+    return done ? TRIDENT_OK : report(done.error());
+  } catch (const std::bad_alloc&) {
+    return report(TRIDENT_E_MEMORY, "out of memory");
+  } catch (...) {
+    return report(TRIDENT_E_INVALID, "internal error");
+  }
+}
+
+Error invalid(const char* what) {
+  return Error{ErrorCode::kInvalidArgument, what};
+}
+
+/// The caller's struct, widened with zeros when it is older than ours.
+template <class T>
+Result<T> widened(const T* from, const T& defaults) {
+  if (from == nullptr) return defaults;
+  if (from->struct_size < sizeof(std::uint32_t)) return invalid("struct_size is not set");
+  T to{};
+  std::memcpy(static_cast<void*>(&to), from, std::min<std::size_t>(from->struct_size, sizeof(T)));
+  return to;
+}
+
+/// Copies as much of `from` as the caller's struct has room for.
+template <class T>
+Result<void> narrowed(const T& from, T* to) {
+  if (to == nullptr) return invalid("null pointer");
+  const std::uint32_t size = to->struct_size;
+  if (size < sizeof(std::uint32_t)) return invalid("struct_size is not set");
+  std::memcpy(static_cast<void*>(to), &from, std::min<std::size_t>(size, sizeof(T)));
+  to->struct_size = size;
+  return {};
+}
+
+Result<trident_mode> mode_of(std::uint32_t option) {
+  if (option > TRIDENT_MODE_INTERP) return invalid("unknown mode");
+  if (trident::client::is_privileged_process()) return TRIDENT_MODE_INTERP;
+  if (option != TRIDENT_MODE_AUTO) return static_cast<trident_mode>(option);
+  const char* text = ::secure_getenv("TRIDENT_MODE");
+  const std::string_view name = text != nullptr ? text : "";
+  if (name == "daemon") return TRIDENT_MODE_DAEMON;
+  if (name == "embedded") return TRIDENT_MODE_EMBEDDED;
+  if (name == "interp") return TRIDENT_MODE_INTERP;
+  if (!name.empty() && name != "auto") return invalid("TRIDENT_MODE is none of auto, daemon, embedded, interp");
+  const char* required = ::secure_getenv("TRIDENT_REQUIRE_DAEMON");
+  const bool require = required != nullptr && std::strcmp(required, "1") == 0;
+  return require ? TRIDENT_MODE_DAEMON : TRIDENT_MODE_AUTO;
+}
+
+Result<expr::Variable> variable_of(const trident_variable& from) {
+  if (from.name == nullptr || *from.name == '\0') return invalid("a variable without a name");
+  if (std::strlen(from.name) > trident::limits::kNameBytesMax) return invalid("a variable's name is too long");
+  if (from.type > TRIDENT_I64) return invalid("unknown type of a variable");
+  if (from.scalar > 1) return invalid("trident_variable.scalar is neither 0 nor 1");
+  if (!(from.lo <= from.hi)) return invalid("a variable's range is empty");
+  return expr::Variable{from.name, static_cast<trident::ir::Type>(from.type), from.scalar == 1, from.lo, from.hi};
+}
+
+Result<expr::ParseOptions> parse_options_of(const trident_submit_options& options) {
+  if (options.type != TRIDENT_F32 && options.type != TRIDENT_F64) {
+    return invalid("trident_submit_options.type is neither TRIDENT_F32 nor TRIDENT_F64");
+  }
+  if (options.variable_count > trident::limits::kInputsMax) {
+    return Error{ErrorCode::kLimitExceeded, "too many variables"};
+  }
+  if (options.variable_count != 0 && options.variables == nullptr) return invalid("variables is null");
+  expr::ParseOptions parse;
+  parse.type = static_cast<trident::ir::Type>(options.type);
+  parse.variables.reserve(options.variable_count);
+  for (std::uint32_t i = 0; i < options.variable_count; ++i) {
+    TRY(expr::Variable variable, variable_of(options.variables[i]));
+    parse.variables.push_back(std::move(variable));
+  }
+  return parse;
+}
+
+Result<expr::Expr> parse_text(std::string_view text, const trident_submit_options& options) {
+  TRY(const expr::ParseOptions parse, parse_options_of(options));
+  switch (options.syntax) {
+    case TRIDENT_SYNTAX_AUTO: return expr::parse(text, parse);
+    case TRIDENT_SYNTAX_INFIX: return expr::parse_infix(text, parse);
+    case TRIDENT_SYNTAX_SEXPR: return expr::parse_sexpr(text, parse);
+    case TRIDENT_SYNTAX_FPCORE: return expr::parse_fpcore(text, parse);
+    default: return invalid("unknown syntax");
+  }
+}
+
+Result<expr::Policy> policy_of(const trident_submit_options& options) {
+  if (options.policy > TRIDENT_FAST) return invalid("unknown policy");
+  if (!std::isfinite(options.k) || (options.k != 0 && options.k < 1)) {
+    return invalid("trident_submit_options.k is neither 0 nor at least 1");
+  }
+  return expr::Policy{static_cast<expr::PolicyKind>(options.policy), options.k == 0 ? 2.0 : options.k};
+}
+
+Result<void> submit(trident_ctx* ctx, const char* text, const trident_submit_options* given, trident_kernel** kernel) {
+  if (kernel == nullptr) return invalid("null pointer");
+  *kernel = nullptr;
+  if (ctx == nullptr || text == nullptr) return invalid("null pointer");
+  static const trident_submit_options kDefaults = TRIDENT_SUBMIT_OPTIONS_INIT;
+  TRY(const trident_submit_options options, widened(given, kDefaults));
+  TRY(const expr::Policy policy, policy_of(options));
+  const std::size_t size = ::strnlen(text, trident::limits::kTextBytesMax + 1);
+  if (size > trident::limits::kTextBytesMax) return Error{ErrorCode::kLimitExceeded, "the text is too long"};
+  TRY(expr::Expr parsed, parse_text({text, size}, options));
+  const auto is_diff = [](const expr::Node& node) { return node.op == expr::Op::Diff; };
+  if (std::any_of(parsed.nodes.begin(), parsed.nodes.end(), is_diff)) {
+    TRY(parsed, expr::eliminate_derivatives(parsed));
+  }
+  const std::uint32_t elements = options.elements_hint == 0 ? 4096 : options.elements_hint;
+  auto fresh = std::make_unique<Kernel>(*ctx, std::move(parsed), policy, elements);
+  if (fresh->expr.nodes.size() > kLazyNodesMax) {
+    TRY([[maybe_unused]] const auto lowered, fresh->lower());
+  }
+  Kernel* const made = fresh.get();
+  ctx->add(std::move(fresh));
+  *kernel = made;
+  return {};
+}
+
+/// The index-th array (or scalar) variable; null out of range.
+const expr::Variable* variable_at(const trident_kernel* kernel, bool scalar, std::uint32_t index) {
+  if (kernel == nullptr) return nullptr;
+  for (const expr::Variable& variable : Kernel::of(kernel)->expr.variables) {
+    if (variable.scalar == scalar && index-- == 0) return &variable;
+  }
+  return nullptr;
+}
+
+int variable_index(const trident_kernel* kernel, bool scalar, const char* name) {
+  if (kernel == nullptr || name == nullptr) return -1;
+  int index = 0;
+  for (const expr::Variable& variable : Kernel::of(kernel)->expr.variables) {
+    if (variable.scalar != scalar) continue;
+    if (variable.name == name) return index;
+    ++index;
+  }
+  return -1;
+}
+
+/// Comparison results leave a kernel as integers of their width, all ones for true.
+int type_of(trident::ir::Type type) {
+  return static_cast<int>(trident::ir::is_mask(type) ? trident::ir::Type::i32 : type);
+}
+
+}  // namespace
+
+extern "C" {
+
+trident_status trident_open(const trident_options* options, trident_ctx** ctx) {
+  return guarded([&]() -> Result<void> {
+    if (ctx == nullptr) return invalid("null pointer");
+    *ctx = nullptr;
+    TRY(const trident_options widened_options, widened(options, trident_options{}));
+    Settings settings;
+    TRY(settings.mode, mode_of(widened_options.mode));
+    settings.socket_path = trident::client::daemon_socket_path(widened_options.socket_path);
+    if (widened_options.connect_timeout_ms != 0) settings.connect_timeout_ms = widened_options.connect_timeout_ms;
+    auto* opened = new trident_ctx(std::move(settings));
+    const Result<void> started = opened->start();
+    if (!started) {
+      opened->close();
+      return started;
+    }
+    *ctx = opened;
+    return {};
+  });
+}
+
+void trident_close(trident_ctx* ctx) {
+  if (ctx != nullptr) ctx->close();
+}
+
+trident_status trident_submit(trident_ctx* ctx, const char* text, const trident_submit_options* options,
+                              trident_kernel** kernel) {
+  return guarded([&] { return submit(ctx, text, options, kernel); });
+}
+
+void trident_close_kernel(trident_kernel* kernel) {
+  if (kernel != nullptr) Kernel::of(kernel)->context.remove(Kernel::of(kernel));
+}
+
+int trident_array_index(const trident_kernel* kernel, const char* name) {
+  return variable_index(kernel, false, name);
+}
+
+int trident_scalar_index(const trident_kernel* kernel, const char* name) {
+  return variable_index(kernel, true, name);
+}
+
+int trident_output_index(const trident_kernel* kernel, const char* name) {
+  if (kernel == nullptr || name == nullptr) return -1;
+  const auto& outputs = Kernel::of(kernel)->expr.outputs;
+  const auto found =
+      std::find_if(outputs.begin(), outputs.end(), [&](const auto& output) { return output.name == name; });
+  return found == outputs.end() ? -1 : static_cast<int>(found - outputs.begin());
+}
+
+const char* trident_array_name(const trident_kernel* kernel, uint32_t index) {
+  const expr::Variable* variable = variable_at(kernel, false, index);
+  return variable == nullptr ? nullptr : variable->name.c_str();
+}
+
+const char* trident_scalar_name(const trident_kernel* kernel, uint32_t index) {
+  const expr::Variable* variable = variable_at(kernel, true, index);
+  return variable == nullptr ? nullptr : variable->name.c_str();
+}
+
+const char* trident_output_name(const trident_kernel* kernel, uint32_t index) {
+  if (kernel == nullptr || index >= Kernel::of(kernel)->expr.outputs.size()) return nullptr;
+  return Kernel::of(kernel)->expr.outputs[index].name.c_str();
+}
+
+int trident_array_type(const trident_kernel* kernel, uint32_t index) {
+  const expr::Variable* variable = variable_at(kernel, false, index);
+  return variable == nullptr ? -1 : type_of(variable->type);
+}
+
+int trident_scalar_type(const trident_kernel* kernel, uint32_t index) {
+  const expr::Variable* variable = variable_at(kernel, true, index);
+  return variable == nullptr ? -1 : type_of(variable->type);
+}
+
+int trident_output_type(const trident_kernel* kernel, uint32_t index) {
+  if (kernel == nullptr || index >= Kernel::of(kernel)->expr.outputs.size()) return -1;
+  const expr::Expr& e = Kernel::of(kernel)->expr;
+  return type_of(e.at(e.outputs[index].node).type);
+}
+
+int trident_output_is_scalar(const trident_kernel* kernel, uint32_t index) {
+  if (kernel == nullptr || index >= Kernel::of(kernel)->expr.outputs.size()) return -1;
+  return static_cast<int>(Kernel::of(kernel)->scalar_outputs >> index & 1);
+}
+
+void trident_run(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
+                 const uint64_t* params) {
+  trident_call(kernel, n, in, out, params);
+}
+
+trident_status trident_wait(trident_kernel* kernel, uint32_t tier, uint32_t timeout_ms) {
+  return guarded([&]() -> Result<void> {
+    if (kernel == nullptr) return invalid("null pointer");
+    if (tier > TRIDENT_TIER_OPTIMISED) return invalid("unknown tier");
+    return Kernel::of(kernel)->context.wait(*Kernel::of(kernel), tier, timeout_ms);
+  });
+}
+
+void trident_on_change(trident_kernel* kernel, void (*callback)(trident_kernel*, void*), void* user) {
+  if (kernel != nullptr) Kernel::of(kernel)->context.set_callback(*Kernel::of(kernel), callback, user);
+}
+
+trident_status trident_info(const trident_kernel* handle, trident_kernel_info* info) {
+  return guarded([&]() -> Result<void> {
+    if (handle == nullptr) return invalid("null pointer");
+    const Kernel& kernel = *Kernel::of(handle);
+    trident_kernel_info now{};
+    now.array_count = kernel.array_count;
+    now.scalar_count = kernel.scalar_count;
+    now.output_count = static_cast<std::uint32_t>(kernel.expr.outputs.size());
+    {
+      const std::lock_guard lock(kernel.context.mutex);
+      now.tier = kernel.tier;
+      now.swaps = kernel.swaps;
+      now.done = kernel.state == trident::client::JobState::finished ? 1 : 0;
+      now.isa = kernel.current == nullptr ? 0 : kernel.current->header().isa;
+      now.baseline_ns = kernel.baseline_ns;
+      now.optimised_ns = kernel.optimised_ns;
+    }
+    return narrowed(now, info);
+  });
+}
+
+trident_status trident_get_stats(trident_ctx* ctx, trident_stats* stats) {
+  return guarded([&]() -> Result<void> {
+    if (ctx == nullptr) return invalid("null pointer");
+    return narrowed(ctx->stats(), stats);
+  });
+}
+
+trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, size_t size, uint32_t timeout_ms) {
+  return guarded([&]() -> Result<void> {
+    if (ctx == nullptr || buffer == nullptr || size == 0) return invalid("null pointer");
+    TRY(const std::string json, ctx->daemon_stats(timeout_ms));
+    if (json.size() + 1 > size) return Error{ErrorCode::kLimitExceeded, "the buffer is too small"};
+    std::memcpy(buffer, json.c_str(), json.size() + 1);
+    return {};
+  });
+}
+
+const char* trident_last_error(void) {
+  return trident::client::last_error();
+}
+
+uint32_t trident_abi_version(void) {
+  return TRIDENT_ABI_VERSION;
+}
+
+}  // extern "C"

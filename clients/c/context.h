@@ -1,0 +1,158 @@
+// What one trident_ctx owns: its kernels, the queue of jobs, and the two threads that work behind the caller's back.
+//
+//   caller ── submit ──> fresh jobs ──> I/O thread ── socket ──> daemon
+//                             │             │ no daemon, engine allowed
+//                             └─────────────┴──> engine thread (libtrident-engine.so)
+//
+// One mutex guards everything here and in Kernel below its line; nobody holds it over a system call, a callback or an
+// allocation of unbounded size. A thread that needs a kernel outside the mutex pins it; closing a pinned kernel leaves
+// the freeing to the one who unpins.
+//
+// fork(): the prepare handler takes the mutex of every context, so the child's copy is consistent. The child has no
+// threads and must not use the parent's socket: it forgets both and starts anew at its next submission (fork.cpp).
+#pragma once
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "clients/c/image_map.h"
+#include "clients/c/job_table.h"
+#include "clients/c/kernel.h"
+#include "clients/c/trident.h"
+#include "runtime/base/result.h"
+
+namespace trident::client {
+
+class IoThread;
+class EngineThread;
+
+struct Settings {
+  trident_mode mode = TRIDENT_MODE_AUTO;
+  std::string socket_path;
+  std::uint32_t connect_timeout_ms = 1000;
+};
+
+/// One question for the daemon's counters; lives on the asker's stack.
+struct StatsRequest {
+  std::uint64_t id = 0;
+  bool sent = false, answered = false, failed = false;
+  std::string json;
+};
+
+/// A kernel that this thread may use without the mutex; unpinned (and freed, if closed meanwhile) on destruction.
+class Pin {
+ public:
+  Pin() = default;
+  explicit Pin(Kernel* kernel) : kernel_(kernel) {}
+  Pin(Pin&& other) noexcept : kernel_(std::exchange(other.kernel_, nullptr)) {}
+  Pin& operator=(Pin&& other) noexcept {
+    std::swap(kernel_, other.kernel_);
+    return *this;
+  }
+  ~Pin();
+  explicit operator bool() const { return kernel_ != nullptr; }
+  Kernel* operator->() const { return kernel_; }
+  Kernel& operator*() const { return *kernel_; }
+
+ private:
+  Kernel* kernel_ = nullptr;
+};
+
+/// How an image reached us.
+struct Delivery {
+  ImageClaim claim;  ///< counts are filled in by deliver()
+  os::Fd file;
+  bool inline_image = false;
+  std::vector<std::byte> bytes;
+  double baseline_ns = 0, optimised_ns = 0;
+};
+
+class Context {
+ public:
+  explicit Context(Settings settings);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // ---- callers' side (api.cpp) ----
+  /// Mode daemon: waits for the first welcome. Mode embedded: loads the engine.
+  Result<void> start();
+  /// Stops the threads; the memory goes when the last kernel is closed too.
+  void close();
+  void add(std::unique_ptr<Kernel> kernel);
+  void remove(Kernel* kernel);
+  Result<void> wait(Kernel& kernel, std::uint32_t tier, std::uint32_t timeout_ms);
+  void set_callback(Kernel& kernel, void (*changed)(trident_kernel*, void*), void* user);
+  Result<std::string> daemon_stats(std::uint32_t timeout_ms);
+  trident_stats stats();
+
+  // ---- the library's threads' side ----
+  Pin pin(std::uint64_t job);
+  /// Maps, validates and publishes; counts a refusal. RejectedImage and ExecDenied as map_image().
+  Result<void> deliver(std::uint64_t job, Delivery delivery);
+  void revoke(std::uint64_t job, std::uint8_t tier);
+  enum class End : std::uint8_t { gain, no_gain, failed };
+  void finish(std::uint64_t job, End end);
+  /// Nothing will ever come: this CPU or system cannot run images.
+  void finish_all();
+
+  std::mutex mutex;
+  std::condition_variable changed;  ///< tiers, finished jobs, connection state, answered stats
+  // Guarded by the mutex:
+  JobTable jobs;
+  std::vector<std::uint64_t> fresh;    ///< waiting jobs that no thread has taken yet
+  std::vector<std::uint64_t> dropped;  ///< closed kernels' jobs that the daemon should forget
+  std::vector<StatsRequest*> stats_requests;
+  bool stopping = false;
+  bool io_sleeping = false;     ///< the I/O thread is in, or on its way to, poll()
+  bool connect_wanted = false;  ///< somebody waits for a connection although there is no job
+  bool connected = false;       ///< welcomed
+  int socket_fd = -1;           ///< the I/O thread's socket, for a forked child to close
+  std::uint64_t failed_attempts = 0;
+  std::string last_failure;  ///< why the last attempt to connect failed
+  trident_stats counters{};
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  /// Wakes the I/O thread if it sleeps; unlocks first, so that it does not wake into a held mutex.
+  void wake_io(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] int wake_fd() const { return wake_fd_; }
+  /// The engine in this process, loaded on first need by the I/O thread; null when there is none.
+  EngineThread* engine();
+
+  // ---- fork.cpp ----
+  void prepare_fork() { mutex.lock(); }
+  void after_fork_in_parent() { mutex.unlock(); }
+  void after_fork_in_child();
+
+ protected:
+  virtual ~Context();
+
+ private:
+  friend class Pin;
+  void release();
+  void unpin(Kernel* kernel);
+  [[nodiscard]] bool can_compile() const;
+  bool ensure_threads();
+  void run_callback(Kernel& kernel, std::unique_lock<std::mutex>& lock);
+
+  Settings settings_;
+  std::uint64_t references_ = 1;  // trident_open's, and one per kernel
+  std::uint64_t last_stats_id_ = 0;
+  bool exec_denied_ = false;
+  int wake_fd_ = -1;
+  std::unique_ptr<IoThread> io_;
+  std::unique_ptr<EngineThread> engine_;
+  bool engine_tried_ = false;
+  std::vector<void*> forgotten_;  // the parent's threads' objects in a forked child: never to be touched
+};
+
+/// fork.cpp: every open context is known to the fork handlers.
+void register_for_fork(Context* context);
+void unregister_for_fork(Context* context);
+
+}  // namespace trident::client

@@ -1,0 +1,72 @@
+/* What libtrident-engine.so exports to libtrident: the compiler in this process, for mode embedded. Plain C structs and
+ * two functions, so that the two libraries share no C++ type and may be upgraded apart (the version is checked). */
+#ifndef TRIDENT_ENGINE_ABI_H
+#define TRIDENT_ENGINE_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TRIDENT_ENGINE_ABI_VERSION 1u
+
+/* As in schemas/control.fbs: ops of jit/expr/ops.def, types of jit/ir/type.h, operands 0xFFFFFFFF where absent. */
+typedef struct trident_engine_node {
+  uint8_t op, type;
+  uint16_t reserved;
+  uint32_t a, b, c;
+  uint64_t imm;
+} trident_engine_node;
+
+typedef struct trident_engine_variable {
+  uint8_t type, scalar;
+  uint16_t reserved;
+  uint32_t reserved2;
+  double lo, hi;
+} trident_engine_variable;
+
+typedef struct trident_engine_job {
+  uint32_t struct_size;
+  uint32_t policy; /* 0 exact, 1 bounded, 2 fast */
+  double k;
+  uint32_t isa; /* enum trident_isa */
+  uint32_t elements;
+  const trident_engine_node* nodes;
+  const trident_engine_variable* variables;
+  const uint32_t* outputs;
+  uint32_t node_count, variable_count, output_count;
+  uint32_t reserved;
+  const int* cancel; /* becomes non-zero when the answer is no longer wanted; read between steps */
+} trident_engine_job;
+
+typedef enum trident_engine_outcome {
+  TRIDENT_ENGINE_IMAGE = 0,          /* `fd` is a sealed image that the caller closes */
+  TRIDENT_ENGINE_NO_GAIN = 1,        /* nothing better than the baseline was found */
+  TRIDENT_ENGINE_NOT_EQUIVALENT = 2, /* the baseline differs from the reference: stop using it */
+  TRIDENT_ENGINE_ERROR = 3           /* see `message` */
+} trident_engine_outcome;
+
+typedef struct trident_engine_result {
+  uint32_t struct_size;
+  uint32_t outcome; /* enum trident_engine_outcome */
+  int32_t fd;       /* -1 without an image */
+  uint32_t size;    /* total_size of the image */
+  uint64_t digest_low, digest_high;
+  double baseline_ns, optimised_ns;
+  char message[200];
+} trident_engine_result;
+
+/* `tier`: TRIDENT_TIER_BASELINE (microseconds) or TRIDENT_TIER_OPTIMISED (up to seconds). Thread-safe. */
+typedef void (*trident_engine_compile_fn)(const trident_engine_job* job, uint32_t tier, trident_engine_result* result);
+typedef uint32_t (*trident_engine_version_fn)(void);
+
+__attribute__((visibility("default"))) uint32_t trident_engine_version(void);
+__attribute__((visibility("default"))) void trident_engine_compile(const trident_engine_job* job, uint32_t tier,
+                                                                   trident_engine_result* result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,178 @@
+#include "clients/c/engine_thread.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace trident::client {
+namespace {
+
+constexpr int kNice = 10;
+constexpr std::size_t kStackBytes = 8u << 20;
+
+// The engine stands beside the library (or the program) that contains this function.
+std::string engine_path() {
+  if (const char* path = ::secure_getenv("TRIDENT_ENGINE"); path != nullptr && *path != '\0') return path;
+  Dl_info self{};
+  if (::dladdr(reinterpret_cast<const void*>(&trident_abi_version), &self) == 0 || self.dli_fname == nullptr) return {};
+  const std::string file = self.dli_fname;
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? std::string() : file.substr(0, slash + 1) + "libtrident-engine.so";
+}
+
+Result<trident_engine_compile_fn> load_engine() {
+  const std::string path = engine_path();
+  if (path.empty()) return make_error(ErrorCode::kUnsupported, "libtrident-engine.so: no folder to look in");
+  // Never unloaded: its code may be on the stack of a thread that a fork left behind.
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == nullptr) return make_error(ErrorCode::kUnsupported, "%s", ::dlerror());
+  const auto version = reinterpret_cast<trident_engine_version_fn>(::dlsym(library, "trident_engine_version"));
+  const auto compile = reinterpret_cast<trident_engine_compile_fn>(::dlsym(library, "trident_engine_compile"));
+  if (version == nullptr || compile == nullptr || version() != TRIDENT_ENGINE_ABI_VERSION) {
+    return make_error(ErrorCode::kUnsupported, "%s: not an engine of this version", path.c_str());
+  }
+  return compile;
+}
+
+// An expression in the engine's plain structs; borrows nothing.
+struct FlatExpr {
+  explicit FlatExpr(const Kernel& kernel) {
+    nodes.reserve(kernel.expr.nodes.size());
+    for (const expr::Node& n : kernel.expr.nodes) {
+      nodes.push_back({static_cast<std::uint8_t>(n.op), static_cast<std::uint8_t>(n.type), 0, n.a.index, n.b.index,
+                       n.c.index, n.imm});
+    }
+    for (const expr::Variable& v : kernel.expr.variables) {
+      variables.push_back({static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.scalar), 0, 0, v.lo, v.hi});
+    }
+    for (const expr::Output& o : kernel.expr.outputs) outputs.push_back(o.node.index);
+  }
+  std::vector<trident_engine_node> nodes;
+  std::vector<trident_engine_variable> variables;
+  std::vector<std::uint32_t> outputs;
+};
+
+trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const int* cancel) {
+  trident_engine_job job{};
+  job.struct_size = sizeof(job);
+  job.policy = static_cast<std::uint32_t>(kernel.policy.kind);
+  job.k = kernel.policy.k;
+  job.isa = greatest_isa();
+  job.elements = kernel.elements;
+  job.nodes = flat.nodes.data();
+  job.variables = flat.variables.data();
+  job.outputs = flat.outputs.data();
+  job.node_count = static_cast<std::uint32_t>(flat.nodes.size());
+  job.variable_count = static_cast<std::uint32_t>(flat.variables.size());
+  job.output_count = static_cast<std::uint32_t>(flat.outputs.size());
+  job.cancel = cancel;
+  return job;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EngineThread>> EngineThread::start(Context& context) {
+  TRY(const auto compile, load_engine());
+  std::unique_ptr<EngineThread> engine(new EngineThread(context));
+  engine->compile_ = compile;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int rc = pthread_create(&engine->thread_, &attributes, &EngineThread::main, engine.get());
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (rc != 0) return make_error(ErrorCode::kOsError, "pthread_create: %s", std::strerror(rc));
+  pthread_setname_np(engine->thread_, "trident-engine");
+  return engine;
+}
+
+void EngineThread::add(std::uint64_t job) {
+  Kernel* kernel = context_.jobs.find(job);
+  if (kernel == nullptr || kernel->state != JobState::waiting) return;
+  baseline_.push_back(job);
+  kernel->state = JobState::compiling;
+  work_.notify_one();
+}
+
+void EngineThread::join() {
+  __atomic_store_n(&cancel_, 1, __ATOMIC_RELAXED);
+  pthread_join(thread_, nullptr);
+}
+
+void* EngineThread::main(void* self) {
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
+  static_cast<EngineThread*>(self)->run();
+  return nullptr;
+}
+
+void EngineThread::run() {
+  for (;;) {
+    std::uint64_t job = 0;
+    std::uint32_t tier = 0;
+    {
+      std::unique_lock lock(context_.mutex);
+      work_.wait(lock, [&] { return context_.stopping || !baseline_.empty() || !optimise_.empty(); });
+      if (context_.stopping) return;
+      auto& queue = baseline_.empty() ? optimise_ : baseline_;
+      tier = baseline_.empty() ? TRIDENT_TIER_OPTIMISED : TRIDENT_TIER_BASELINE;
+      job = queue.front();
+      queue.pop_front();
+    }
+    try {
+      compile(job, tier);
+    } catch (const std::bad_alloc&) {
+      context_.finish(job, Context::End::failed);
+    }
+  }
+}
+
+void EngineThread::compile(std::uint64_t job, std::uint32_t tier) {
+  trident_engine_result result{};
+  result.struct_size = sizeof(result);
+  result.fd = -1;
+  {
+    const Pin kernel = context_.pin(job);
+    if (!kernel) return;
+    const FlatExpr flat(*kernel);
+    const trident_engine_job engine_job = job_of(*kernel, flat, &cancel_);
+    compile_(&engine_job, tier, &result);
+  }
+  use(job, tier, result);
+}
+
+void EngineThread::use(std::uint64_t job, std::uint32_t tier, trident_engine_result& result) {
+  const bool baseline = tier == TRIDENT_TIER_BASELINE;
+  os::Fd file(result.fd);
+  if (result.outcome == TRIDENT_ENGINE_IMAGE) {
+    Delivery delivery;
+    delivery.claim.size = result.size;
+    delivery.claim.digest_low = result.digest_low;
+    delivery.claim.digest_high = result.digest_high;
+    delivery.claim.tier = static_cast<std::uint8_t>(tier);
+    delivery.file = std::move(file);
+    delivery.baseline_ns = result.baseline_ns;
+    delivery.optimised_ns = result.optimised_ns;
+    const auto delivered = context_.deliver(job, std::move(delivery));
+    if (!delivered && delivered.error().code == ErrorCode::kExecDenied) return context_.finish_all();
+    if (!delivered || !baseline) {
+      return context_.finish(job, delivered ? Context::End::gain : Context::End::failed);
+    }
+    const std::lock_guard lock(context_.mutex);
+    optimise_.push_back(job);
+    return;
+  }
+  if (result.outcome == TRIDENT_ENGINE_NOT_EQUIVALENT) context_.revoke(job, TRIDENT_TIER_BASELINE);
+  context_.finish(job, result.outcome == TRIDENT_ENGINE_NO_GAIN ? Context::End::no_gain : Context::End::failed);
+}
+
+}  // namespace trident::client

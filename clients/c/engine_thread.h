@@ -1,0 +1,45 @@
+// The compiler in this process, for mode embedded and for mode auto where no daemon answers: libtrident-engine.so is
+// loaded on first need and one thread of low priority runs it, baselines before optimisations.
+#pragma once
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "clients/c/context.h"
+#include "clients/c/engine_abi.h"
+#include "runtime/base/result.h"
+
+namespace trident::client {
+
+class EngineThread {
+ public:
+  /// Loads the engine (TRIDENT_ENGINE, else beside this library) and starts the thread. Unsupported when there is none
+  /// or when its version does not fit.
+  static Result<std::unique_ptr<EngineThread>> start(Context& context);
+
+  /// Takes a waiting job. Needs the context's mutex.
+  void add(std::uint64_t job);
+  /// Call with the context's `stopping` set; then join().
+  void wake() { work_.notify_all(); }
+  void join();
+
+ private:
+  explicit EngineThread(Context& context) : context_(context) {}
+  static void* main(void* self);
+  void run();
+  void compile(std::uint64_t job, std::uint32_t tier);
+  void use(std::uint64_t job, std::uint32_t tier, trident_engine_result& result);
+
+  Context& context_;
+  trident_engine_compile_fn compile_ = nullptr;
+  pthread_t thread_{};
+  int cancel_ = 0;                // atomic; read by the engine
+  std::condition_variable work_;  // with the context's mutex
+  std::deque<std::uint64_t> baseline_, optimise_;
+};
+
+}  // namespace trident::client

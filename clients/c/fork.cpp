@@ -1,0 +1,98 @@
+// fork() in a process that uses the library. The child is a copy with one thread: the forking one. The handlers take
+// every context's mutex around the fork, so the child's copy is consistent; in the child each context forgets the
+// threads (they do not exist), closes its copy of the socket (it is the parent's conversation) and puts unfinished jobs
+// back to waiting. Kernels keep their mapped images and work at once; the next submission or wait starts new threads
+// and connects anew.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <new>
+
+#include "clients/c/context.h"
+#include "clients/c/engine_thread.h"
+#include "clients/c/io_thread.h"
+
+namespace trident::client {
+namespace {
+
+// Every open context, under a lock of its own that is taken before any context's.
+struct Registry {
+  std::mutex mutex;
+  std::vector<Context*> contexts;
+};
+
+Registry& registry() {
+  static Registry* const the_registry = new Registry;  // never destroyed: atexit handlers may still close contexts
+  return *the_registry;
+}
+
+void before_fork() {
+  registry().mutex.lock();
+  for (Context* context : registry().contexts) context->prepare_fork();
+}
+
+void after_fork_in_parent() {
+  for (Context* context : registry().contexts) context->after_fork_in_parent();
+  registry().mutex.unlock();
+}
+
+void after_fork_in_child() {
+  for (Context* context : registry().contexts) context->after_fork_in_child();
+  registry().mutex.unlock();
+}
+
+}  // namespace
+
+void register_for_fork(Context* context) {
+  static const int installed = pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+  static_cast<void>(installed);
+  const std::lock_guard lock(registry().mutex);
+  registry().contexts.push_back(context);
+}
+
+void unregister_for_fork(Context* context) {
+  const std::lock_guard lock(registry().mutex);
+  std::erase(registry().contexts, context);
+}
+
+void Context::after_fork_in_child() {
+  new (&changed) std::condition_variable;  // waiters of the parent are not here; destroying it would wait for them
+  // Their memory may be in any state: out of sight, but reachable, so that no tool calls it a leak.
+  const auto forget = [&](void* object) noexcept {
+    try {
+      if (object != nullptr) forgotten_.push_back(object);
+    } catch (const std::bad_alloc&) {
+    }
+  };
+  forget(io_.release());
+  forget(engine_.release());
+  if (socket_fd >= 0) ::close(socket_fd);
+  socket_fd = -1;
+  if (wake_fd_ >= 0) ::close(wake_fd_);
+  wake_fd_ = -1;
+  connected = connect_wanted = io_sleeping = engine_tried_ = false;
+  stats_requests.clear();
+  dropped.clear();
+  fresh.clear();
+  jobs.for_each([&](Kernel& kernel) {
+    kernel.pins = 0;
+    kernel.in_callback = false;
+    // A plan with a lock may be locked by a thread that is not here: make another at the next call.
+    const kir::Plan* plan = kernel.plan.load(std::memory_order_acquire);
+    if (plan != nullptr && plan->takes_turns()) {
+      forget(const_cast<kir::Plan*>(plan));
+      kernel.plan.store(nullptr, std::memory_order_release);
+    }
+    if (kernel.state == JobState::finished) return;
+    kernel.state = JobState::waiting;
+    try {
+      fresh.push_back(kernel.job);
+    } catch (const std::bad_alloc&) {
+      kernel.state = JobState::finished;  // it stays with the entry that it has
+    }
+  });
+  mutex.unlock();
+}
+
+}  // namespace trident::client

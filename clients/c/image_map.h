@@ -1,0 +1,60 @@
+// From a descriptor or bytes that a daemon sent to code that may be called.
+//
+// A daemon is trusted to write code that runs with our rights (peer.h says which daemons are), but nothing here rests
+// on its being free of bugs: every field of the header is checked against the bytes and against the kernel that asked,
+// the bytes against their digest, and the file must be sealed so that it can change neither while nor after we look.
+//
+// Ways to map, in this order, each refused by some real system (daemon.md 2): the sent file MAP_SHARED (nobody in this
+// process can make it writable again), the sent file MAP_PRIVATE (kernels that refuse shared mappings of write-sealed
+// files), our own sealed copy of the bytes (the file's type may not be executable for us), an anonymous copy that
+// turns from writable to executable. If all fail the error is ExecDenied and the interpreter stays.
+//
+// The checks repeat those of jit/image on purpose: that is the sender's side, this is the receiver's, and the client
+// links no code generator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/result.h"
+#include "runtime/os/fd.h"
+#include "runtime/os/memfd.h"
+#include "schemas/kernel_image.h"
+
+namespace trident::client {
+
+/// An executable image, validated; unmapped on destruction.
+class ImageMap {
+ public:
+  ImageMap() = default;
+  explicit ImageMap(os::Mapping mapping) : mapping_(std::move(mapping)) {}
+  [[nodiscard]] const trident_image_header& header() const {
+    return *static_cast<const trident_image_header*>(mapping_.base());
+  }
+  [[nodiscard]] trident_entry entry() const;
+
+ private:
+  os::Mapping mapping_;
+};
+
+/// What the message and the kernel that asked say about an image.
+struct ImageClaim {
+  std::uint32_t size = 0;
+  std::uint64_t digest_low = 0, digest_high = 0;
+  std::uint8_t tier = 0;
+  std::uint32_t inputs = 0, outputs = 0, params = 0;
+};
+
+/// The greatest trident_isa that this CPU and system can run; 0 when there is none. TRIDENT_ISA=avx2 or =none lowers
+/// it.
+std::uint8_t greatest_isa();
+
+/// Whether `bytes` begin with an image of the claim that this CPU can run. Public for the tests.
+Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& claim);
+
+/// RejectedImage: not what it claims to be. ExecDenied: this process may not map code. Closes `fd`.
+Result<ImageMap> map_image(os::Fd fd, const ImageClaim& claim);
+Result<ImageMap> map_image_bytes(std::span<const std::byte> bytes, const ImageClaim& claim);
+
+}  // namespace trident::client

@@ -1,0 +1,357 @@
+#include "clients/c/io_thread.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "clients/c/engine_thread.h"
+#include "clients/c/peer.h"
+#include "runtime/os/clock.h"
+
+namespace trident::client {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kDelayMinMs = 50;
+constexpr std::uint64_t kDelayMaxMs = 5000;
+/// After a daemon that speaks another protocol: it may be upgraded one day.
+constexpr std::uint64_t kDelaySkewMs = 60'000;
+/// A daemon that has accepted a connection says welcome within this time, and ends a frame that it began.
+constexpr std::uint64_t kWelcomeMs = 5000;
+constexpr std::uint64_t kFrameMs = 30'000;
+/// Submissions are encoded only while fewer bytes than this wait for the socket.
+constexpr std::size_t kOutgoingBytesMax = 256 * 1024;
+/// Refused images after which a daemon is given up for a while.
+constexpr std::uint32_t kRefusedImagesMax = 16;
+/// A daemon that says "busy" is left alone at least this long, whatever it asks for.
+constexpr std::uint64_t kBusyMinMs = 10;
+/// Attempts in a row before the engine takes over from a daemon that was there before (about 3 s).
+constexpr std::uint32_t kAttemptsBeforeEngine = 6;
+constexpr std::size_t kStackBytes = 512 * 1024;
+
+}  // namespace
+
+IoThread::IoThread(Context& context)
+    : context_(context),
+      delay_ms_(kDelayMinMs),
+      jitter_state_((os::monotonic_ns() ^ static_cast<std::uint64_t>(::getpid()) << 32) | 1) {}
+
+Result<void> IoThread::start() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int rc = pthread_create(&thread_, &attributes, &IoThread::main, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (rc != 0) return make_error(ErrorCode::kOsError, "pthread_create: %s", std::strerror(rc));
+  started_ = true;
+  pthread_setname_np(thread_, "trident-io");
+  return {};
+}
+
+void IoThread::join() {
+  if (started_) pthread_join(thread_, nullptr);
+  started_ = false;
+}
+
+void* IoThread::main(void* self) {
+  static_cast<IoThread*>(self)->run();
+  return nullptr;
+}
+
+void IoThread::run() {
+  bool running = true;
+  while (running) {
+    try {
+      running = turn();
+    } catch (const std::bad_alloc&) {
+      // In the middle of a turn the connection is in an unknown state; the jobs are not.
+      lose(Error{ErrorCode::kOutOfMemory, {}}, os::monotonic_ns());
+      ::poll(nullptr, 0, static_cast<int>(kDelayMinMs));
+    }
+  }
+  const std::lock_guard lock(context_.mutex);
+  context_.socket_fd = -1;
+  context_.connected = false;
+}
+
+/// One round of everything; false when the context closes.
+bool IoThread::turn() {
+  if (!take_jobs()) return false;
+  const std::uint64_t now = os::monotonic_ns();
+  connect(now);
+  give_to_engine();
+  send_requests(now);
+  if (sleep()) receive();
+  check_deadlines();
+  return true;
+}
+
+/// False when the context closes.
+bool IoThread::take_jobs() {
+  const std::lock_guard lock(context_.mutex);
+  context_.io_sleeping = false;
+  if (rescan_) {  // after a loss: whatever is waiting, queued before or not
+    waiting_.clear();
+    context_.jobs.for_each([&](const Kernel& kernel) {
+      if (kernel.state == JobState::waiting) waiting_.push_back(kernel.job);
+    });
+    rescan_ = false;
+  } else {
+    waiting_.insert(waiting_.end(), context_.fresh.begin(), context_.fresh.end());
+  }
+  context_.fresh.clear();
+  return !context_.stopping;
+}
+
+void IoThread::connect(std::uint64_t now) {
+  if (connection_ || now < next_attempt_ns_) return;
+  {
+    const std::lock_guard lock(context_.mutex);
+    if (waiting_.empty() && !context_.connect_wanted && context_.stats_requests.empty()) return;
+  }
+  auto socket = connect_to_daemon(context_.settings().socket_path);
+  if (!socket) return lose(socket.error(), now);
+  connection_.emplace(std::move(socket).value());
+  wire::append_hello(connection_->outgoing(), greatest_isa());
+  deadline_ns_ = now + kWelcomeMs * kMs;
+  const std::lock_guard lock(context_.mutex);
+  context_.socket_fd = connection_->fd();
+}
+
+/// Gives the connection up, if there is one, and plans the next attempt. Allocates nothing when `why` has no text.
+void IoThread::lose(const Error& why, std::uint64_t now) {
+  if (connection_ && connection_->lost_descriptors()) inline_images_ = true;
+  {
+    const std::lock_guard lock(context_.mutex);
+    context_.socket_fd = -1;
+    context_.connected = false;
+    ++context_.failed_attempts;
+    context_.last_failure = why.message;
+    for (StatsRequest* request : context_.stats_requests) request->failed = true;
+    context_.stats_requests.clear();
+    context_.dropped.clear();
+    context_.jobs.for_each([](Kernel& kernel) {
+      if (kernel.state == JobState::sent) kernel.state = JobState::waiting;
+    });
+    context_.changed.notify_all();
+  }
+  rescan_ = true;
+  connection_.reset();
+  broken_.reset();
+  welcomed_ = false;
+  refused_images_ = 0;
+  deadline_ns_ = 0;
+  hold_until_ns_ = 0;
+  ++attempts_;
+  next_attempt_ns_ = now + pause_ms(why.code) * kMs;
+}
+
+/// The time until the next attempt, with a quarter of jitter to both sides.
+std::uint64_t IoThread::pause_ms(ErrorCode why) {
+  std::uint64_t pause = delay_ms_;
+  delay_ms_ = std::min(2 * delay_ms_, kDelayMaxMs);
+  if (why == ErrorCode::kUnsupported) pause = kDelaySkewMs;
+  if (why == ErrorCode::kRejectedMessage || why == ErrorCode::kRejectedImage) pause = kDelayMaxMs;
+  jitter_state_ ^= jitter_state_ << 13;
+  jitter_state_ ^= jitter_state_ >> 7;
+  jitter_state_ ^= jitter_state_ << 17;
+  return pause - pause / 4 + jitter_state_ % (pause / 2 + 1);
+}
+
+void IoThread::give_to_engine() {
+  if (connection_ || attempts_ == 0 || waiting_.empty()) return;
+  if (context_.settings().mode != TRIDENT_MODE_AUTO) return;
+  if (ever_connected_ && attempts_ < kAttemptsBeforeEngine) return;
+  EngineThread* engine = context_.engine();
+  if (engine == nullptr) return;
+  const std::lock_guard lock(context_.mutex);
+  for (const std::uint64_t job : waiting_) engine->add(job);
+  waiting_.clear();
+}
+
+void IoThread::send_requests(std::uint64_t now) {
+  if (!connection_) return;
+  if (welcomed_) {
+    {
+      const std::lock_guard lock(context_.mutex);
+      for (const std::uint64_t job : context_.dropped) wire::append_cancel(connection_->outgoing(), job);
+      context_.dropped.clear();
+      for (StatsRequest* request : context_.stats_requests) {
+        if (!request->sent) wire::append_stats_request(connection_->outgoing(), request->id);
+        request->sent = true;
+      }
+    }
+    while (!waiting_.empty() && now >= hold_until_ns_ && connection_->outgoing_bytes() < kOutgoingBytesMax) {
+      const std::uint64_t job = waiting_.front();
+      waiting_.pop_front();
+      send_job(job);
+    }
+  }
+  if (auto sent = connection_->flush(); !sent) lose(sent.error(), now);
+}
+
+void IoThread::send_job(std::uint64_t job) {
+  const Pin kernel = context_.pin(job);
+  if (!kernel) return;
+  bool hopeless = false;
+  {
+    const std::lock_guard lock(context_.mutex);
+    if (kernel->state != JobState::waiting) return;
+    hopeless = ++kernel->sends > kSendsMax;
+    if (!hopeless) kernel->state = JobState::sent;
+  }
+  if (hopeless) return context_.finish(job, Context::End::failed);
+  wire::append_submit(connection_->outgoing(), kernel->expr, {job, kernel->policy, kernel->elements, inline_images_});
+}
+
+int IoThread::timeout_ms(std::uint64_t now) const {
+  std::uint64_t until = ~std::uint64_t{0};
+  if (deadline_ns_ != 0) until = std::min(until, deadline_ns_);
+  if (!connection_ && !waiting_.empty()) until = std::min(until, next_attempt_ns_);
+  if (welcomed_ && !waiting_.empty() && hold_until_ns_ > now) until = std::min(until, hold_until_ns_);
+  if (until == ~std::uint64_t{0}) return -1;
+  return until <= now ? 0 : static_cast<int>((until - now + kMs - 1) / kMs);
+}
+
+/// True when the socket has something to read.
+bool IoThread::sleep() {
+  int timeout = timeout_ms(os::monotonic_ns());
+  {
+    const std::lock_guard lock(context_.mutex);
+    if (context_.stopping || rescan_ || !context_.fresh.empty()) return false;
+    // Others wait for a connection: opening in mode daemon, or a question without a job.
+    if (!connection_ && (context_.connect_wanted || !context_.stats_requests.empty())) {
+      const std::uint64_t now = os::monotonic_ns();
+      const int until = next_attempt_ns_ <= now ? 0 : static_cast<int>((next_attempt_ns_ - now) / kMs) + 1;
+      timeout = timeout < 0 ? until : std::min(timeout, until);
+    }
+    if (connection_ && welcomed_) {
+      const auto unsent = [](const StatsRequest* request) { return !request->sent; };
+      if (std::any_of(context_.stats_requests.begin(), context_.stats_requests.end(), unsent)) return false;
+    }
+    context_.io_sleeping = true;
+  }
+  std::array<pollfd, 2> polled{};
+  polled[0] = {context_.wake_fd(), POLLIN, 0};
+  polled[1] = {-1, 0, 0};
+  if (connection_) {
+    const bool writing = connection_->outgoing_bytes() > 0;
+    polled[1] = {connection_->fd(), static_cast<short>(writing ? POLLIN | POLLOUT : POLLIN), 0};
+  }
+  ::poll(polled.data(), polled.size(), timeout);
+  if ((polled[0].revents & POLLIN) != 0) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t n = ::read(context_.wake_fd(), &count, sizeof(count));
+  }
+  return (polled[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
+}
+
+void IoThread::receive() {
+  const std::uint64_t now = os::monotonic_ns();
+  std::vector<Arrival> arrivals;
+  auto received = connection_->receive(arrivals);
+  for (Arrival& arrival : arrivals) {
+    std::visit([&](auto& message) { on(message, std::move(arrival.image)); }, arrival.message);
+    if (broken_) return lose(Error(*broken_), now);
+  }
+  if (!received) return lose(received.error(), now);
+  if (welcomed_) {
+    if (!connection_->has_partial_frame()) {
+      deadline_ns_ = 0;
+    } else if (deadline_ns_ == 0) {
+      deadline_ns_ = now + kFrameMs * kMs;
+    }
+  }
+}
+
+void IoThread::check_deadlines() {
+  if (!connection_ || deadline_ns_ == 0) return;
+  const std::uint64_t now = os::monotonic_ns();
+  if (now < deadline_ns_) return;
+  lose(make_error(ErrorCode::kDisconnected, "the daemon does not answer"), now);
+}
+
+void IoThread::on(const wire::Welcome& welcome, os::Fd) {
+  if (welcome.version < wire::kVersionMin || welcome.version > wire::kVersionMax) {
+    broken_ = make_error(ErrorCode::kUnsupported, "the daemon speaks protocol %u", welcome.version);
+    return;
+  }
+  if (welcomed_) return;
+  welcomed_ = true;
+  deadline_ns_ = 0;
+  attempts_ = 0;
+  delay_ms_ = kDelayMinMs;
+  const std::lock_guard lock(context_.mutex);
+  context_.connected = true;
+  context_.connect_wanted = false;
+  if (ever_connected_) ++context_.counters.reconnects;
+  ever_connected_ = true;
+  context_.changed.notify_all();
+}
+
+void IoThread::on(wire::KernelReady& ready, os::Fd image) {
+  Delivery delivery;
+  delivery.claim.size = ready.size;
+  delivery.claim.digest_low = ready.digest_low;
+  delivery.claim.digest_high = ready.digest_high;
+  delivery.claim.tier = ready.tier;
+  delivery.file = std::move(image);
+  delivery.inline_image = ready.inline_image;
+  delivery.bytes = std::move(ready.image);
+  delivery.baseline_ns = ready.baseline_ns;
+  delivery.optimised_ns = ready.optimised_ns;
+  const auto delivered = context_.deliver(ready.job, std::move(delivery));
+  if (delivered) return;
+  if (delivered.error().code == ErrorCode::kExecDenied) return context_.finish_all();
+  if (++refused_images_ >= kRefusedImagesMax) broken_ = delivered.error();
+}
+
+void IoThread::on(const wire::Revoke& revoke, os::Fd) {
+  context_.revoke(revoke.job, revoke.tier);
+}
+
+void IoThread::on(const wire::Done& done, os::Fd) {
+  hold_until_ns_ = 0;  // a place in the daemon's queue is free
+  context_.finish(done.job, done.gain ? Context::End::gain : Context::End::no_gain);
+}
+
+void IoThread::on(const wire::Failure& failure, os::Fd) {
+  const bool busy = failure.code == static_cast<std::uint8_t>(ErrorCode::kBusy);
+  const std::uint64_t pause_ns = std::clamp<std::uint64_t>(failure.retry_after_ms, kBusyMinMs, kDelayMaxMs) * kMs;
+  if (failure.job == 0) {  // the daemon will close
+    broken_ = make_error(busy ? ErrorCode::kBusy : ErrorCode::kUnsupported, "daemon: %s", failure.message.c_str());
+    return;
+  }
+  if (!busy) return context_.finish(failure.job, Context::End::failed);
+  hold_until_ns_ = os::monotonic_ns() + pause_ns;
+  const std::lock_guard lock(context_.mutex);
+  Kernel* kernel = context_.jobs.find(failure.job);
+  if (kernel == nullptr || kernel->state != JobState::sent) return;
+  kernel->state = JobState::waiting;
+  --kernel->sends;
+  waiting_.push_front(failure.job);
+}
+
+void IoThread::on(const wire::Stats& stats, os::Fd) {
+  const std::lock_guard lock(context_.mutex);
+  auto& requests = context_.stats_requests;
+  const auto found = std::find_if(requests.begin(), requests.end(),
+                                  [&](const StatsRequest* request) { return request->id == stats.request; });
+  if (found == requests.end()) return;
+  (*found)->json = stats.json;
+  (*found)->answered = true;
+  requests.erase(found);
+  context_.changed.notify_all();
+}
+
+}  // namespace trident::client

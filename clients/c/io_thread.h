@@ -1,0 +1,77 @@
+// The thread that talks to the daemon. It owns the connection; everything it learns goes through Context.
+//
+// It sleeps in poll() without a timer while nothing is pending. With unfinished jobs and no daemon it tries again after
+// 50 ms, doubling to 5 s, each with jitter. A lost connection puts the unfinished jobs back to waiting; submitting
+// twice is harmless (the daemon's cache knows them).
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "clients/c/connection.h"
+#include "clients/c/context.h"
+#include "runtime/base/result.h"
+
+namespace trident::client {
+
+class IoThread {
+ public:
+  explicit IoThread(Context& context);
+  Result<void> start();
+  void join();
+
+ private:
+  static void* main(void* self);
+  void run();
+
+  bool turn();
+  bool take_jobs();
+  void connect(std::uint64_t now);
+  void lose(const Error& why, std::uint64_t now);
+  std::uint64_t pause_ms(ErrorCode why);
+  void give_to_engine();
+  void send_requests(std::uint64_t now);
+  void send_job(std::uint64_t job);
+  [[nodiscard]] int timeout_ms(std::uint64_t now) const;
+  bool sleep();
+  void receive();
+  void check_deadlines();
+
+  void on(const wire::Unknown&, os::Fd) {}
+  void on(const wire::Accepted&, os::Fd) {}
+  void on(const wire::Progress&, os::Fd) {}
+  void on(const wire::Welcome& welcome, os::Fd);
+  void on(wire::KernelReady& ready, os::Fd image);
+  void on(const wire::Revoke& revoke, os::Fd);
+  void on(const wire::Done& done, os::Fd);
+  void on(const wire::Failure& failure, os::Fd);
+  void on(const wire::Stats& stats, os::Fd);
+
+  Context& context_;
+  pthread_t thread_{};
+  bool started_ = false;
+
+  std::optional<Connection> connection_;
+  std::optional<Error> broken_;  // why the connection must be given up after the current message
+  bool welcomed_ = false;
+  bool ever_connected_ = false;
+  bool inline_images_ = false;
+  std::uint32_t refused_images_ = 0;
+  std::uint64_t deadline_ns_ = 0;  // for the welcome, or for the rest of a frame; 0: none
+
+  std::deque<std::uint64_t> waiting_;
+  bool rescan_ = false;              // waiting_ must be rebuilt from the kernels' states
+  std::uint64_t hold_until_ns_ = 0;  // the daemon was busy
+
+  std::uint64_t next_attempt_ns_ = 0;
+  std::uint64_t delay_ms_;
+  std::uint32_t attempts_ = 0;  // in a row without a welcome
+  std::uint64_t jitter_state_;
+};
+
+}  // namespace trident::client

@@ -1,0 +1,111 @@
+#include "clients/c/kernel.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "jit/expr/shape.h"
+
+namespace trident::client {
+namespace {
+
+// When there is no memory even for the interpreter: answers that shout instead of answers that lie. NaN for floats,
+// the least integer for integers. trident_wait(kernel, 0, 0) after the submission rules this case out.
+void fill_unanswered(const Kernel& kernel, std::uint64_t n, void* const* out) {
+  for (std::size_t i = 0; i < kernel.expr.outputs.size(); ++i) {
+    const std::uint64_t count = (kernel.scalar_outputs >> i & 1) != 0 ? 1 : n;
+    const auto fill = [&](auto value) { std::fill_n(static_cast<decltype(value)*>(out[i]), count, value); };
+    switch (kernel.expr.at(kernel.expr.outputs[i].node).type) {
+      case ir::Type::f32: fill(std::numeric_limits<float>::quiet_NaN()); break;
+      case ir::Type::f64: fill(std::numeric_limits<double>::quiet_NaN()); break;
+      case ir::Type::i32:
+      case ir::Type::b32: fill(std::numeric_limits<std::int32_t>::min()); break;
+      case ir::Type::i64:
+      case ir::Type::b64: fill(std::numeric_limits<std::int64_t>::min()); break;
+    }
+  }
+}
+
+// The entry of a kernel that has no image.
+void interpret_entry(const void* self, std::uint64_t n, const void* const* in, void* const* out,
+                     const std::uint64_t* params) {
+  const Kernel& kernel = *Kernel::of(static_cast<const trident_kernel*>(self));
+  try {
+    const auto plan = kernel.lower();
+    if (plan) return plan.value()->run(n, in, out, params);
+  } catch (...) {  // bad_alloc; nothing may cross into the caller's C frames
+  }
+  fill_unanswered(kernel, n, out);
+}
+
+}  // namespace
+
+Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length)
+    : trident_kernel{&interpret_entry}, context(owner), expr(std::move(expression)), policy(how), elements(length) {
+  for (const expr::Variable& v : expr.variables) ++(v.scalar ? scalar_count : array_count);
+  const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
+  for (std::size_t i = 0; i < expr.outputs.size(); ++i) {
+    const bool scalar = expr::output_kind(shapes[expr.outputs[i].node.index]) == kir::OutputKind::scalar;
+    if (scalar) scalar_outputs |= std::uint64_t{1} << i;
+  }
+}
+
+Kernel::~Kernel() {
+  delete plan.load(std::memory_order_acquire);
+}
+
+Result<const kir::Plan*> Kernel::lower() const {
+  if (const kir::Plan* made = plan.load(std::memory_order_acquire)) return made;
+  try {
+    expr::LowerOptions options;
+    options.policy = policy;
+    options.simplify = false;
+    TRY(const kir::Kernel lowered, expr::lower(expr, options));
+    auto fresh = std::make_unique<const kir::Plan>(kir::Plan::prepare(lowered));
+    const kir::Plan* expected = nullptr;
+    if (!plan.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) return expected;
+    return fresh.release();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kOutOfMemory, {}};
+  }
+}
+
+ImageClaim Kernel::claim() const {
+  ImageClaim claim;
+  claim.inputs = array_count;
+  claim.params = scalar_count;
+  claim.outputs = static_cast<std::uint32_t>(expr.outputs.size());
+  return claim;
+}
+
+bool Kernel::wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_t digest_high) const {
+  if (closing || new_tier < tier || map_count >= kMapsMax) return false;
+  for (std::uint32_t i = 0; i < map_count; ++i) {
+    const auto& digest = maps[i].header().digest;
+    const bool known = digest[0] == digest_low && digest[1] == digest_high;
+    if (known && (revoked[i] || &maps[i] == current)) return false;
+  }
+  return true;
+}
+
+void Kernel::publish(ImageMap map) {
+  CHECK(map_count < kMapsMax);
+  maps[map_count] = std::move(map);
+  current = &maps[map_count++];
+  tier = current->header().tier;
+  ++swaps;
+  __atomic_store_n(&entry, current->entry(), __ATOMIC_RELEASE);
+}
+
+void Kernel::revoke(std::uint8_t revoked_tier) {
+  if (current == nullptr || tier != revoked_tier) return;
+  revoked[static_cast<std::size_t>(current - maps.data())] = true;
+  current = nullptr;
+  tier = TRIDENT_TIER_INTERPRETER;
+  ++swaps;
+  __atomic_store_n(&entry, &interpret_entry, __ATOMIC_RELEASE);
+}
+
+}  // namespace trident::client

@@ -1,0 +1,88 @@
+// A kernel as the client sees it: the handle whose first word is the entry, the expression behind it, the interpreter's
+// form of it, and the images that have been mapped for it.
+//
+// The entry starts as the interpreter's trampoline, which finds the kernel through `self`, and is replaced by mapped
+// images with release stores. An image that has ever been the entry stays mapped until the kernel is closed, so a call
+// that loaded the entry just before a swap still runs mapped code and no call needs to announce itself (no epochs, no
+// pins, 0 ns). The price is bounded: kMapsMax mappings a kernel, after which it keeps the entry it has.
+//
+// Fields below the line are guarded by the context's mutex. `plan` is made by whoever needs it first, without a
+// lock, so that a call never waits for another thread and fork() cannot catch it half-way; a lost race costs one
+// lowering thrown away.
+#pragma once
+
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "clients/c/image_map.h"
+#include "clients/c/trident.h"
+#include "jit/expr/expr.h"
+#include "jit/kir/interpreter.h"
+#include "runtime/base/result.h"
+
+namespace trident::client {
+
+class Context;
+
+/// Images mapped for one kernel over its life; further ones are refused.
+inline constexpr std::size_t kMapsMax = 8;
+/// Times that a job is sent again because its connection broke; a job that keeps killing its daemon ends here.
+inline constexpr std::uint32_t kSendsMax = 100;
+
+enum class JobState : std::uint8_t {
+  waiting,    ///< for a connection or for its turn
+  sent,       ///< the daemon has it
+  compiling,  ///< the engine has it
+  finished,   ///< nothing more will come
+};
+
+struct Kernel : trident_kernel {
+  Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length);
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  static Kernel* of(trident_kernel* handle) { return static_cast<Kernel*>(handle); }
+  static const Kernel* of(const trident_kernel* handle) { return static_cast<const Kernel*>(handle); }
+
+  /// What the interpreter runs, made on first need. An error (LimitExceeded, OutOfMemory) is not kept.
+  Result<const kir::Plan*> lower() const;
+
+  Context& context;
+  const expr::Expr expr;
+  const expr::Policy policy;
+  const std::uint32_t elements;
+  std::uint32_t array_count = 0, scalar_count = 0;
+  std::uint64_t scalar_outputs = 0;  ///< bit i: output i is one element
+  mutable std::atomic<const kir::Plan*> plan{nullptr};
+
+  // ---- guarded by the context's mutex ----
+  std::uint64_t job = 0;
+  JobState state = JobState::waiting;
+  bool closing = false;      ///< closed by its owner while pinned: whoever unpins it frees it
+  std::uint32_t pins = 0;    ///< threads of the library that use it without the mutex
+  bool in_callback = false;  ///< `changed` is running, in
+  pthread_t callback_thread{};
+  std::uint32_t sends = 0;
+  std::uint8_t tier = TRIDENT_TIER_INTERPRETER;
+  std::uint32_t swaps = 0;
+  double baseline_ns = 0, optimised_ns = 0;
+  void (*changed)(trident_kernel*, void*) = nullptr;
+  void* changed_user = nullptr;
+  std::array<ImageMap, kMapsMax> maps;   ///< every image that has been the entry, in order
+  std::array<bool, kMapsMax> revoked{};  ///< withdrawn by the daemon: not to be taken again
+  std::uint32_t map_count = 0;
+  const ImageMap* current = nullptr;  ///< one of them, or the interpreter
+
+  // The following need the mutex.
+  [[nodiscard]] ImageClaim claim() const;  ///< with the counts of this kernel; the rest is the message's
+  /// Whether an image of `tier` with this digest would be a step forward.
+  [[nodiscard]] bool wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_t digest_high) const;
+  void publish(ImageMap map);
+  void revoke(std::uint8_t revoked_tier);
+};
+
+}  // namespace trident::client

@@ -1,0 +1,142 @@
+#include "clients/c/wire.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "runtime/base/limits.h"
+#include "schemas/control_generated.h"
+
+namespace trident::client::wire {
+namespace {
+
+namespace fbs = ::trident::wire;
+
+// Depth and tables of a message: Message -> body table -> vector. Anything deeper is not ours.
+constexpr flatbuffers::uoffset_t kDepthMax = 8;
+constexpr flatbuffers::uoffset_t kTablesMax = 32;
+
+static_assert(kVersionMax == static_cast<std::uint16_t>(fbs::Protocol::version));
+
+template <class Body>
+void finish(Frame& out, flatbuffers::FlatBufferBuilder& builder, fbs::Body kind, flatbuffers::Offset<Body> body) {
+  fbs::FinishMessageBuffer(builder, fbs::CreateMessage(builder, kind, body.Union()));
+  const std::uint32_t length = builder.GetSize();
+  const std::size_t start = out.size();
+  out.resize(start + sizeof(length) + length);
+  std::memcpy(out.data() + start, &length, sizeof(length));
+  std::memcpy(out.data() + start + sizeof(length), builder.GetBufferPointer(), length);
+}
+
+fbs::Policy policy_of(expr::PolicyKind kind) {
+  switch (kind) {
+    case expr::PolicyKind::exact: return fbs::Policy::exact;
+    case expr::PolicyKind::bounded: return fbs::Policy::bounded;
+    case expr::PolicyKind::fast: return fbs::Policy::fast;
+  }
+  CHECK(false);
+}
+
+std::string text_of(const flatbuffers::String* text) {
+  return text ? text->str() : std::string();
+}
+
+KernelReady ready_of(const fbs::KernelReady& message) {
+  KernelReady ready;
+  ready.job = message.job();
+  ready.tier = static_cast<std::uint8_t>(message.tier());
+  ready.size = message.size();
+  ready.digest_low = message.digest_low();
+  ready.digest_high = message.digest_high();
+  ready.baseline_ns = message.baseline_ns();
+  ready.optimised_ns = message.optimised_ns();
+  if (const auto* image = message.image()) {
+    ready.inline_image = true;
+    const auto* first = reinterpret_cast<const std::byte*>(image->data());
+    ready.image.assign(first, first + image->size());
+  }
+  return ready;
+}
+
+Error refused(const char* why) {
+  return make_error(ErrorCode::kRejectedMessage, "message from the daemon: %s", why);
+}
+
+}  // namespace
+
+void append_hello(Frame& out, std::uint8_t isa) {
+  flatbuffers::FlatBufferBuilder builder(128);
+  finish(out, builder, fbs::Body::Hello,
+         fbs::CreateHello(builder, kVersionMin, kVersionMax, isa,
+                          static_cast<std::uint64_t>(fbs::Feature::inline_images)));
+}
+
+void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms) {
+  flatbuffers::FlatBufferBuilder builder(256 + expr.nodes.size() * sizeof(fbs::Node) +
+                                         expr.variables.size() * sizeof(fbs::Variable));
+  fbs::Node* node = nullptr;
+  const auto nodes = builder.CreateUninitializedVectorOfStructs<fbs::Node>(expr.nodes.size(), &node);
+  for (const expr::Node& n : expr.nodes) {
+    *node++ = fbs::Node(static_cast<std::uint8_t>(n.op), static_cast<std::uint8_t>(n.type), 0, n.a.index, n.b.index,
+                        n.c.index, n.imm);
+  }
+  fbs::Variable* variable = nullptr;
+  const auto variables = builder.CreateUninitializedVectorOfStructs<fbs::Variable>(expr.variables.size(), &variable);
+  for (const expr::Variable& v : expr.variables) {
+    *variable++ = fbs::Variable(static_cast<std::uint8_t>(v.type), v.scalar ? 1 : 0, 0, 0, v.lo, v.hi);
+  }
+  std::uint32_t* output = nullptr;
+  const auto outputs = builder.CreateUninitializedVector<std::uint32_t>(expr.outputs.size(), &output);
+  for (const expr::Output& o : expr.outputs) *output++ = o.node.index;
+  finish(out, builder, fbs::Body::Submit,
+         fbs::CreateSubmit(builder, terms.job, policy_of(terms.policy.kind), terms.policy.k, terms.elements, nodes,
+                           variables, outputs, terms.inline_images));
+}
+
+void append_cancel(Frame& out, std::uint64_t job) {
+  flatbuffers::FlatBufferBuilder builder(128);
+  finish(out, builder, fbs::Body::Cancel, fbs::CreateCancel(builder, job));
+}
+
+void append_stats_request(Frame& out, std::uint64_t request) {
+  flatbuffers::FlatBufferBuilder builder(128);
+  finish(out, builder, fbs::Body::StatsRequest, fbs::CreateStatsRequest(builder, request));
+}
+
+Result<Incoming> decode(std::span<const std::byte> bytes) {
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  flatbuffers::Verifier verifier(data, bytes.size(), kDepthMax, kTablesMax);
+  if (!fbs::VerifyMessageBuffer(verifier)) return refused("not a well-formed message");
+  const fbs::Message& message = *fbs::GetMessage(data);
+  if (message.body() == nullptr) return refused("no body");
+  if (message.body_type() > fbs::Body::MAX) return Incoming(Unknown{});
+  switch (message.body_type()) {
+    case fbs::Body::Welcome: return Incoming(Welcome{message.body_as_Welcome()->version()});
+    case fbs::Body::Accepted: return Incoming(Accepted{message.body_as_Accepted()->job()});
+    case fbs::Body::Progress: return Incoming(Progress{message.body_as_Progress()->job()});
+    case fbs::Body::KernelReady: return Incoming(ready_of(*message.body_as_KernelReady()));
+    case fbs::Body::Revoke: {
+      const auto& revoke = *message.body_as_Revoke();
+      return Incoming(Revoke{revoke.job(), static_cast<std::uint8_t>(revoke.tier())});
+    }
+    case fbs::Body::Done: {
+      const auto& done = *message.body_as_Done();
+      return Incoming(Done{done.job(), done.outcome() == fbs::Outcome::published});
+    }
+    case fbs::Body::Failure: {
+      const auto& failure = *message.body_as_Failure();
+      return Incoming(Failure{failure.job(), failure.code(), failure.retry_after_ms(), text_of(failure.message())});
+    }
+    case fbs::Body::Stats: {
+      const auto& stats = *message.body_as_Stats();
+      return Incoming(Stats{stats.request(), text_of(stats.json())});
+    }
+    case fbs::Body::NONE:
+    case fbs::Body::Hello:
+    case fbs::Body::Submit:
+    case fbs::Body::Cancel:
+    case fbs::Body::StatsRequest: return refused("a body that only a client sends");
+  }
+  return Incoming(Unknown{});
+}
+
+}  // namespace trident::client::wire

@@ -1,0 +1,83 @@
+// The client's end of the wire: our requests as frames, the daemon's frames as plain structs. The only file pair here
+// that knows FlatBuffers (schemas/control.fbs is the contract). Bytes that come in are untrusted: every frame passes
+// the FlatBuffers verifier under tight limits, then is copied into the structs below, so nothing refers to the buffer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "jit/expr/expr.h"
+#include "runtime/base/result.h"
+
+namespace trident::client::wire {
+
+/// The protocol versions that this client speaks (schemas/VERSIONING.md).
+inline constexpr std::uint16_t kVersionMin = 1;
+inline constexpr std::uint16_t kVersionMax = 1;
+
+/// What a submission says beside the expression itself.
+struct SubmitTerms {
+  std::uint64_t job = 0;
+  expr::Policy policy;
+  std::uint32_t elements = 4096;
+  bool inline_images = false;  ///< ask for bytes instead of descriptors
+};
+
+using Frame = std::vector<std::byte>;
+
+/// Each appends one frame (length word, then the message) to `out`.
+void append_hello(Frame& out, std::uint8_t isa);
+void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms);
+void append_cancel(Frame& out, std::uint64_t job);
+void append_stats_request(Frame& out, std::uint64_t request);
+
+struct Welcome {
+  std::uint16_t version = 0;
+};
+struct Accepted {
+  std::uint64_t job = 0;
+};
+struct Progress {
+  std::uint64_t job = 0;
+};
+struct KernelReady {
+  std::uint64_t job = 0;
+  std::uint8_t tier = 0;
+  std::uint32_t size = 0;
+  std::uint64_t digest_low = 0, digest_high = 0;
+  bool inline_image = false;     ///< false: the image is in the descriptor that came with the frame
+  std::vector<std::byte> image;  ///< when inline
+  double baseline_ns = 0, optimised_ns = 0;
+};
+struct Revoke {
+  std::uint64_t job = 0;
+  std::uint8_t tier = 0;
+};
+struct Done {
+  std::uint64_t job = 0;
+  bool gain = false;  ///< false: the optimiser found nothing better than what was sent
+};
+struct Failure {
+  std::uint64_t job = 0;
+  std::uint8_t code = 0;  ///< an ErrorCode of the daemon's version; compare, never cast
+  std::uint32_t retry_after_ms = 0;
+  std::string message;
+};
+struct Stats {
+  std::uint64_t request = 0;
+  std::string json;
+};
+
+struct Unknown {};  ///< a kind that a later version added: to be ignored
+
+using Incoming = std::variant<Unknown, Welcome, Accepted, Progress, KernelReady, Revoke, Done, Failure, Stats>;
+
+/// Decodes one frame's message (the bytes after the length word). RejectedMessage when it is not one that a daemon
+/// may send.
+Result<Incoming> decode(std::span<const std::byte> message);
+
+}  // namespace trident::client::wire

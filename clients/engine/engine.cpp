@@ -1,0 +1,135 @@
+// libtrident-engine.so: the compiler inside the client's process, behind the plain C ABI of clients/c/engine_abi.h.
+//
+// The expression arrives as flat arrays, is rebuilt and checked like any other input, and goes through the same
+// pipeline as in the daemon; what leaves is a sealed memfd, which libtrident maps exactly as it maps a daemon's. The
+// judge times candidates in a forked child; nothing untried ever runs in the host process.
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "clients/c/engine_abi.h"
+#include "jit/expr/expr.h"
+#include "jit/image/image.h"
+#include "jit/pipeline/pipeline.h"
+#include "runtime/os/clock.h"
+
+namespace {
+
+using trident::Error;
+using trident::ErrorCode;
+using trident::make_error;
+using trident::Result;
+namespace codegen = trident::codegen;
+namespace expr = trident::expr;
+namespace image = trident::image;
+namespace ir = trident::ir;
+namespace pipeline = trident::pipeline;
+
+/// Time that the search for a better kernel may take in a host process.
+constexpr std::uint64_t kOptimiseNs = 5'000'000'000;
+
+Result<expr::Expr> expr_of(const trident_engine_job& job) {
+  expr::Expr e;
+  e.nodes.reserve(job.node_count);
+  for (std::uint32_t i = 0; i < job.node_count; ++i) {
+    const trident_engine_node& n = job.nodes[i];
+    if (n.op >= expr::kOpCount || n.type > static_cast<std::uint8_t>(ir::Type::b64)) {
+      return make_error(ErrorCode::kInvalidArgument, "node %u: unknown op or type", i);
+    }
+    e.nodes.push_back({static_cast<expr::Op>(n.op), static_cast<ir::Type>(n.type), expr::NodeId(n.a), expr::NodeId(n.b),
+                       expr::NodeId(n.c), n.imm});
+  }
+  for (std::uint32_t i = 0; i < job.variable_count; ++i) {
+    const trident_engine_variable& v = job.variables[i];
+    if (v.type > static_cast<std::uint8_t>(ir::Type::i64)) {
+      return make_error(ErrorCode::kInvalidArgument, "variable %u: unknown type", i);
+    }
+    e.variables.push_back({"v" + std::to_string(i), static_cast<ir::Type>(v.type), v.scalar != 0, v.lo, v.hi});
+  }
+  for (std::uint32_t i = 0; i < job.output_count; ++i) {
+    e.outputs.push_back({"o" + std::to_string(i), expr::NodeId(job.outputs[i])});
+  }
+  TRY_VOID(expr::check(e));
+  return e;
+}
+
+Result<pipeline::Options> options_of(const trident_engine_job& job) {
+  pipeline::Options options;
+  if (job.policy > static_cast<std::uint32_t>(expr::PolicyKind::fast)) {
+    return make_error(ErrorCode::kInvalidArgument, "unknown policy");
+  }
+  options.policy = {static_cast<expr::PolicyKind>(job.policy), job.k};
+  switch (job.isa) {
+    case TRIDENT_ISA_AVX2: options.isa = codegen::Isa::avx2; break;
+    case TRIDENT_ISA_AVX512: options.isa = codegen::Isa::avx512; break;
+    case TRIDENT_ISA_NEON: options.isa = codegen::Isa::neon; break;
+    default: return make_error(ErrorCode::kInvalidArgument, "unknown instruction set");
+  }
+  options.elements = job.elements;
+  options.deadline_ns = trident::os::monotonic_ns() + kOptimiseNs;
+  return options;
+}
+
+Result<void> hand_over(const pipeline::Compiled& compiled, trident_engine_result& result) {
+  TRY(trident::os::Fd file, image::seal(compiled.image));
+  const trident_image_header& header = compiled.image.header();
+  result.size = header.total_size;
+  result.digest_low = header.digest[0];
+  result.digest_high = header.digest[1];
+  result.fd = file.release();
+  result.outcome = TRIDENT_ENGINE_IMAGE;
+  return {};
+}
+
+Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, trident_engine_result& result) {
+  TRY(const pipeline::Optimised best, pipeline::optimise(e, options));
+  result.baseline_ns = best.baseline_ns;
+  result.optimised_ns = best.winner_ns;
+  switch (best.outcome) {
+    case pipeline::Outcome::published: return hand_over(best.winner, result);
+    case pipeline::Outcome::not_equivalent: result.outcome = TRIDENT_ENGINE_NOT_EQUIVALENT; return {};
+    case pipeline::Outcome::no_gain:
+    case pipeline::Outcome::budget_spent: result.outcome = TRIDENT_ENGINE_NO_GAIN; return {};
+  }
+  return {};
+}
+
+Result<void> compile(const trident_engine_job& job, std::uint32_t tier, trident_engine_result& result) {
+  TRY(const expr::Expr e, expr_of(job));
+  TRY(const pipeline::Options options, options_of(job));
+  if (tier != TRIDENT_TIER_BASELINE) return optimise(e, options, result);
+  TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, options));
+  return hand_over(compiled, result);
+}
+
+void set_message(trident_engine_result& result, std::string_view text) {
+  const std::size_t size = std::min(text.size(), sizeof(result.message) - 1);
+  std::memcpy(result.message, text.data(), size);
+  result.message[size] = '\0';
+}
+
+}  // namespace
+
+extern "C" {
+
+uint32_t trident_engine_version(void) {
+  return TRIDENT_ENGINE_ABI_VERSION;
+}
+
+void trident_engine_compile(const trident_engine_job* job, uint32_t tier, trident_engine_result* result) {
+  result->outcome = TRIDENT_ENGINE_ERROR;
+  result->fd = -1;
+  if (job->struct_size < sizeof(*job) || result->struct_size < sizeof(*result)) return;
+  if (job->cancel != nullptr && __atomic_load_n(job->cancel, __ATOMIC_RELAXED) != 0) return;
+  try {
+    const Result<void> done = compile(*job, tier, *result);
+    if (!done) set_message(*result, done.error().message);
+  } catch (const std::bad_alloc&) {
+    set_message(*result, "out of memory");
+  } catch (...) {
+    set_message(*result, "internal error");
+  }
+}
+
+}  // extern "C"

@@ -1,0 +1,344 @@
+"""trident.evaluate against numexpr (types, values, layouts, errors) and against NumPy. Interpreter only: fast, and the
+compiled kernels are compared with the interpreter elsewhere."""
+import concurrent.futures
+import multiprocessing
+import os
+import random
+import sys
+import unittest
+import warnings
+
+os.environ.setdefault("TRIDENT_MODE", "interp")
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import numexpr  # noqa: E402
+import numpy as np  # noqa: E402
+
+import trident  # noqa: E402
+
+N = 1000
+RANDOM = np.random.default_rng(7)
+OPERANDS = {
+    "f4": (RANDOM.random(N) * 4 - 2).astype("f4"), "g4": (RANDOM.random(N) + 0.5).astype("f4"),
+    "f8": RANDOM.random(N) * 4 - 2, "g8": RANDOM.random(N) + 0.5,
+    "i4": RANDOM.integers(-50, 50, N).astype("i4"), "j4": RANDOM.integers(1, 9, N).astype("i4"),
+    "i8": RANDOM.integers(-50, 50, N), "j8": RANDOM.integers(1, 9, N),
+    "b": RANDOM.random(N) > 0.5, "c": RANDOM.random(N) > 0.5,
+    "i2": RANDOM.integers(-50, 50, N).astype("i2"), "u1": RANDOM.integers(0, 200, N).astype("u1"),
+    "u4": RANDOM.integers(0, 2**32, N).astype("u4"), "f2": RANDOM.random(N).astype("f2"),
+    "s4": np.float32(1.25), "s8": 0.75, "k8": 3, "t": True,
+}
+EXPRESSIONS = """
+2*f8 + 3*g8 | f4 * 2 | f4 * 2.0 | f4 * s4 | f4 * s8 | f4 + i4 | f4 + i8 | i4 + i8 | i4 * j4 | i8 - 7 | -f4 | +f8 | -i4
+f4 / g4 | i4 / j4 | i8 / 2 | 1 / 2 * i4 | f8 / 3 | 7 // 2 * f8 | 7 % 3 + i4 | f8 % g8 | f4 % g4 | i4 % j4 | i4 % -7
+i8 % j8 | i8 % 7 | (i4 - 50) % i4 | -i8 % j8 | fmod(f8, g8) | fmod(i4, j4) | i4**2 | i8**3 | f4**2 | f8**-2 | f8**2.0
+g8**0.5 | g4**0.5 | g8**1.7 | g8**f8 | g4**-0.5 | g4**2.5 | i4**2.0 | i4**0.5 | f4**2.0 | g4**7 | f4**3.0 | 2**j4 | f8**3 | f8**17 | i4**0 | f4**0
+i4 << 3 | i8 << 40 | i4 >> 2 | i8 >> 3 | i4 < 3 | f4 <= f8 | i8 > f4 | f8 >= 0 | i4 == j4 | f4 != 0 | 3 < i4
+(i4 < 3) & (f8 > 0) | b & c | b | b == True | ~b | ~(f8 < 0) | b != c | b * 2 | b + 1.5 | b + i8 | (f8 < 0) == (f4 < 0)
+where(b, f4, f8) | where(f8 > 0, i4, j4) | where(b, 1, 0) | where(f8 < g8, f8 * 2, 1) | where(True, f4, f8) | where(b, i4, 2.5)
+sqrt(g8) | sqrt(i4) | sin(f8) | cos(f4) | tan(f8) | arcsin(f8 / 2) | arccos(f4 / 2) | arctan(f8) | arctan2(f8, g4)
+sinh(f8) | cosh(f4) | tanh(f8) | arcsinh(f8) | arccosh(g8 + 1) | arctanh(f8 / 2.5) | exp(f4) | exp(i4 / 10) | expm1(f8)
+log(g8) | log10(g4) | log1p(g8) | abs(f4) | abs(i4) | ceil(f8) | floor(f4) | floor(i4) | ones_like(i4) | copy(f4)
+sin(1) + f8 | exp(sin(f8)**2 + cos(f8)**2) | real(f4) | u1 + 1 | u1 * u1 | i2 * i2 | u4 + 1 | f2 * 2 | f2 + f4
+f8 * k8 + s8 | i4 * k8 | s4 * s8 | s4 * 2 | k8 / 2 | b & t | 2.5 | 2 * 3 | 1 < 2
+sum(f8) | sum(i4) | sum(i8 * 2) | sum(f4) | min(f8) | max(f4 * 2) | min(i4) | max(i8) | prod(g8) | prod(j4 % 2 + 1)
+sum(f8, axis=0) | sum(f8 * g8 + 1) | max(where(b, f8, g8)) | sum(s8)
+"""
+
+
+def parsed_expressions():
+    for line in EXPRESSIONS.strip().splitlines():
+        parts, i = line.split(" | "), 0
+        while i < len(parts):
+            text = parts[i]
+            while text.count("(") != text.count(")"):  # " | " inside an expression
+                i += 1
+                text += " | " + parts[i]
+            yield text
+            i += 1
+
+
+def tolerance(dtype):
+    return {"f": 2e-6 if dtype.itemsize == 4 else 4e-14}.get(dtype.kind, 0)
+
+
+class AgainstNumexpr(unittest.TestCase):
+    def same(self, text, operands=None, **kwargs):
+        operands = OPERANDS if operands is None else operands
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = numexpr.evaluate(text, local_dict=dict(operands), **kwargs)
+            got = trident.evaluate(text, local_dict=dict(operands), **kwargs)
+        self.assertEqual((wanted.dtype, wanted.shape), (got.dtype, got.shape), text)
+        scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0) if wanted.dtype.kind == "f" else 0
+        np.testing.assert_allclose(got, wanted, rtol=tolerance(wanted.dtype), atol=scale * tolerance(wanted.dtype),
+                                   err_msg=text)
+        return got
+
+    def test_the_list(self):
+        count = 0
+        for text in parsed_expressions():
+            with self.subTest(text):
+                self.same(text)
+            count += 1
+        self.assertGreater(count, 140)
+
+    def test_random_expressions(self):
+        rng = random.Random(11)
+        leaves = ["f4", "g4", "f8", "g8", "i4", "j8", "b", "s8", "k8", "2", "0.5", "u1"]
+
+        def numeric(depth):
+            if depth == 0:
+                leaf = rng.choice(leaves)
+                return leaf if leaf != "b" else "where(b, 1, 0)"
+            kind = rng.randrange(8)
+            if kind < 4:
+                return f"({numeric(depth - 1)} {rng.choice('+-*')} {numeric(depth - 1)})"
+            if kind == 4:
+                return f"({numeric(depth - 1)} / (2 + abs({numeric(depth - 1)})))"
+            if kind == 5:
+                return f"where({boolean(depth - 1)}, {numeric(depth - 1)}, {numeric(depth - 1)})"
+            if kind == 6:
+                return f"{rng.choice(['abs', 'floor', 'ceil'])}({numeric(depth - 1)} + f8)"
+            return f"(-{numeric(depth - 1)})**2"
+
+        def boolean(depth):
+            if depth == 0:
+                return rng.choice(["b", "c", "(f8 > g4)", "(i4 == 3)"])
+            if rng.random() < 0.5:
+                return f"({numeric(depth - 1)} {rng.choice(['<', '<=', '>', '>=', '==', '!='])} {numeric(depth - 1)})"
+            return f"({boolean(depth - 1)} {rng.choice('&|')} (~{boolean(depth - 1)}))"
+
+        for _ in range(300):
+            text = f"{numeric(3)} + 0*f8"
+            with self.subTest(text):
+                self.same(text)
+
+    def test_layouts(self):
+        a = RANDOM.random((6, 7, 8))
+        cases = {
+            "C": a, "F": np.asfortranarray(a), "strided": RANDOM.random((12, 14, 8))[::2, ::2],
+            "transposed": RANDOM.random((8, 7, 6)).T, "reversed": RANDOM.random((6, 7, 8))[::-1, :, ::-1],
+            "row": RANDOM.random((1, 7, 1)), "last": RANDOM.random(8), "swapped": a.astype(">f8"),
+            "f4": a.astype("f4"), "column": RANDOM.random((6, 1, 1)),
+            "unaligned": np.frombuffer(b"x" + a.tobytes(), np.uint8)[1:].view(np.float64).reshape(a.shape),
+        }
+        for x in cases:
+            for y in cases:
+                for text in ("x*2 + y", "x > y", "sum(x + y)", "max(x - y)"):
+                    with self.subTest((x, y, text)):
+                        got = self.same(text, {"x": cases[x], "y": cases[y]})
+                        if got.ndim and text == "x*2 + y":
+                            wanted = numexpr.evaluate(text, local_dict={"x": cases[x], "y": cases[y]})
+                            self.assertEqual(wanted.strides, got.strides)
+
+    def test_orders(self):
+        for order in "CFAK":
+            for x in (np.ones((3, 4)), np.asfortranarray(np.ones((3, 4))), np.ones((4, 3)).T, np.ones((6, 8))[::2, ::2]):
+                wanted = numexpr.evaluate("x+1", order=order)
+                got = trident.evaluate("x+1", order=order)
+                self.assertEqual(wanted.strides, got.strides, (order, x.strides))
+
+    def test_large_strided_blocks(self):
+        a = RANDOM.random(200_001)[::2]
+        b = RANDOM.random(100_001).astype("f4")
+        self.same("a*2 + b", {"a": a, "b": b})
+        self.same("(a > b) | (b < 0.1)", {"a": a, "b": b})
+
+    def test_empty(self):
+        e = np.empty((0, 3))
+        self.assertEqual((0, 3), trident.evaluate("e*2").shape)
+        self.assertEqual((0, 3), trident.evaluate("e>2").shape)
+        self.assertEqual(0.0, trident.evaluate("sum(e)"))
+        with self.assertRaises(ValueError):
+            trident.evaluate("min(e)")
+
+    def test_min_and_max_skip_nan(self):
+        for dtype in ("f4", "f8"):
+            for where in ([0], [3], [19], [0, 1, 2], list(range(20))):
+                x = np.arange(20, dtype=dtype)
+                x[where] = np.nan
+                for text in ("min(x)", "max(x)", "sum(x)"):
+                    self.same(text, {"x": x})
+            for value in (np.inf, -np.inf):
+                x = np.full(5, value, dtype)
+                self.same("min(x)", {"x": x})
+                self.same("max(x)", {"x": x})
+
+    def test_special_values(self):
+        x = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 5e-324, 1.7e308])
+        for y in (x, x[::-1].copy(), np.full(9, 2.0)):
+            for text in ("x + y", "x * y", "x / y", "x < y", "x == y", "x != y", "where(x < y, x, y)", "-x", "abs(x)",
+                         "x ** 2", "floor(x)", "x >= y"):
+                self.same(text, {"x": x, "y": y})
+
+    def test_out(self):
+        a, b = RANDOM.random((50, 40)), RANDOM.random((50, 40))
+        out = np.empty((50, 40))
+        self.assertIs(out, trident.evaluate("a + b", out=out))
+        np.testing.assert_array_equal(a + b, out)
+        out4 = np.empty((50, 40), "f4")
+        with self.assertRaises(TypeError):
+            trident.evaluate("a + b", out=out4)
+        trident.evaluate("a + b", out=out4, casting="same_kind")
+        np.testing.assert_array_equal((a + b).astype("f4"), out4)
+        wide = np.zeros((2, 50, 80))
+        view = wide[:, :, ::2]
+        trident.evaluate("a * b", out=view)
+        np.testing.assert_array_equal(np.broadcast_to(a * b, view.shape), view)
+        np.testing.assert_array_equal(0, wide[:, :, 1::2])
+        total = np.empty(())
+        self.assertIs(total, trident.evaluate("sum(a)", out=total))
+        self.assertAlmostEqual(a.sum(), float(total), places=9)
+        with self.assertRaises(ValueError):
+            trident.evaluate("a + b", out=np.empty((50, 41)))
+
+    def test_out_overlaps_operands(self):
+        a = np.arange(100_000.0)
+        wanted = a * 2 + 1
+        trident.evaluate("a*2 + 1", out=a)
+        np.testing.assert_array_equal(wanted, a)
+        for shift in (1, 7, -1, -7):
+            base = np.arange(100_020.0)
+            source, target = base[10:-10], base[10 + shift:100_010 + shift]
+            wanted = source * 2 + 1
+            trident.evaluate("source*2 + 1", out=target)
+            np.testing.assert_array_equal(wanted, target)
+        m = RANDOM.random((300, 300))
+        wanted = m + m.T * 2
+        trident.evaluate("m + n*2", {"m": m, "n": m.T}, out=m)
+        np.testing.assert_array_equal(wanted, m)
+
+    def test_casting(self):
+        i2, i4, u8 = np.arange(5, dtype="i2"), np.arange(5, dtype="i4"), np.arange(5, dtype="u8")
+        for kwargs in ({"casting": "no"}, {"casting": "equiv"}):
+            with self.assertRaises(TypeError):
+                trident.evaluate("i2 + i4", **kwargs)
+        with self.assertRaises(TypeError):
+            trident.evaluate("u8 + 1")
+        np.testing.assert_array_equal(trident.evaluate("u8 + 1", casting="unsafe"), np.arange(5) + 1)
+
+    def test_where_names_come_from(self):
+        x = np.arange(3.0)
+        np.testing.assert_array_equal([0, 2, 4], trident.evaluate("x*2"))
+        np.testing.assert_array_equal([2, 4, 6], trident.evaluate("x*2", local_dict={"x": x + 1}))
+        np.testing.assert_array_equal([3, 5, 7], trident.evaluate("x*2 + y", {"x": x + 1}, {"y": 1}))
+        self.assertEqual(N, trident.evaluate("f8 + N", local_dict={"f8": 0}).item())
+        np.testing.assert_array_equal([2, 3, 4], trident.evaluate("x+1", {"x": [1, 2, 3]}))
+        with self.assertRaises(KeyError):
+            trident.evaluate("nowhere + 1")
+
+    def test_re_evaluate(self):
+        a = np.arange(4.0)
+        trident.evaluate("a*3")
+        a = np.arange(6.0) + 1
+        np.testing.assert_array_equal(a * 3, trident.re_evaluate())
+        np.testing.assert_array_equal([6.0], trident.re_evaluate({"a": np.array([2.0])}))
+
+
+class Errors(unittest.TestCase):
+    def test_refused(self):
+        a, b = np.ones(3), np.array([True, False, True])
+        x = np.ones(4)
+        cases = {
+            "a and b": TypeError, "a < b < 2": TypeError, "not b": TypeError, "a +": SyntaxError, "foo(a)": TypeError,
+            "sin(a, a)": TypeError, "a[0]": TypeError, "a.real": TypeError, "~a": TypeError, "a & b": TypeError,
+            "-b": TypeError, "b + b": TypeError, "sum(a) * 2": RuntimeError, "sum(sum(a))": RuntimeError,
+            "sum(b)": NotImplementedError, "where(a, a, a)": NotImplementedError, "a + 1j": NotImplementedError,
+            "a + 'x'": NotImplementedError, "a + x": ValueError, "(lambda: 1)()": TypeError, "sum(a, axis=-1)": ValueError,
+            "__import__('os')": (TypeError, NotImplementedError), "a ** a[0]": TypeError, "2**99999 * a": OverflowError, "a << 1": TypeError,
+            "'%s' % a": (TypeError, NotImplementedError), "sum(a, axis=3)": ValueError, "10**40 + a": OverflowError,
+        }
+        for text, error in cases.items():
+            with self.subTest(text), self.assertRaises(error):
+                trident.evaluate(text)
+        i = np.arange(3)
+        with self.assertRaises(ValueError):
+            trident.evaluate("i ** -1")
+        with self.assertRaises(ValueError):
+            trident.evaluate(5)
+        with self.assertRaises(ValueError):
+            trident.evaluate("a", foo=1)
+        with self.assertRaises(NotImplementedError):
+            trident.evaluate("z", {"z": np.ones(3, complex)})
+
+    def test_deep_texts_end_in_an_error(self):
+        x = np.ones(3)
+        np.testing.assert_array_equal(x * 151, trident.evaluate("+".join(["x"] * 151)))
+        for text in ("(" * 5000 + "x" + ")" * 5000, "+".join(["x"] * 5000), "-" * 5000 + "x"):
+            with self.assertRaises((ValueError, SyntaxError, RecursionError, MemoryError)):
+                trident.evaluate(text)
+
+
+class Integers(unittest.TestCase):
+    """Remainders, shifts and powers over corner cases; the oracle is NumPy's C arithmetic."""
+
+    def test_remainders(self):
+        for dtype in (np.int32, np.int64):
+            limits = np.iinfo(dtype)
+            corners = [limits.min, limits.min + 1, limits.max, limits.max - 1, 0, 1, -1, 2, -2, 3, -3, 7, 10**9, 2**30 + 1]
+            if dtype is np.int64:
+                corners += [2**53, 2**53 + 1, -2**53 - 1, 2**62, 2**62 + 1, 3 * 2**61 - 1, 10**18]
+            wide = RANDOM.integers(limits.min, limits.max, 3000, dtype=dtype, endpoint=True)
+            scaled = wide >> RANDOM.integers(0, 8 * wide.itemsize - 1, 3000).astype(dtype)
+            pool = np.concatenate([np.array(corners, dtype), wide, scaled])
+            a, b = np.repeat(pool, 40), RANDOM.choice(pool, 40 * pool.size)
+            n = len(corners)
+            grid = np.array(corners, dtype)
+            a, b = np.concatenate([a, np.repeat(grid, n)]), np.concatenate([b, np.tile(grid, n)])
+            with np.errstate(all="ignore"):
+                wanted = np.where(b == 0, 0, np.fmod(a, b))
+                floored = np.where(b == 0, 0, np.remainder(a, b))
+            np.testing.assert_array_equal(wanted, trident.evaluate("a % b"))
+            np.testing.assert_array_equal(floored, trident.jit(lambda a, b: a % b)(a, b))
+
+    def test_wrapping(self):
+        a = np.array([2**31 - 1, -2**31, 12345], np.int32)
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(a + np.int32(1), trident.evaluate("a + 1"))
+            np.testing.assert_array_equal(a * a, trident.evaluate("a * a"))
+            np.testing.assert_array_equal(a ** 3, trident.evaluate("a ** 3"))
+        np.testing.assert_array_equal(-a, trident.evaluate("-a"))
+        np.testing.assert_array_equal(a == -2**31, trident.evaluate("a == -2147483648"))
+
+
+def _in_child(x):
+    return trident.evaluate("x*2 + 1")
+
+
+class Surroundings(unittest.TestCase):
+    def test_threads(self):
+        def work(seed):
+            rng = np.random.default_rng(seed)
+            for i in range(50):
+                a, b = rng.random(100 + i), rng.random(100 + i)
+                np.testing.assert_array_equal(a * i + b, trident.evaluate(f"a*{i} + b"))
+            return True
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            self.assertTrue(all(pool.map(work, range(8))))
+
+    def test_children_of_fork(self):
+        x = np.arange(10.0)
+        trident.evaluate("x*2 + 1")
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            for got in pool.map(_in_child, [x, x + 1, x + 2]):
+                self.assertEqual(10, got.size)
+
+    def test_more_expressions_than_the_cache_holds(self):
+        x = np.arange(5.0)
+        for i in range(600):
+            np.testing.assert_array_equal(x + i, trident.evaluate(f"x + {i}"))
+
+    def test_nothing_is_leaked(self):
+        x = np.arange(5.0)
+        trident.evaluate("x + 0.125")
+        before = sys.getrefcount(x)
+        for _ in range(100):
+            trident.evaluate("x + 0.125")
+            trident.evaluate("x[0]" if False else "x > 1")
+        self.assertEqual(before, sys.getrefcount(x))
+
+
+if __name__ == "__main__":
+    unittest.main()

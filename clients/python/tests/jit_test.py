@@ -1,0 +1,245 @@
+"""@trident.jit and trident.Kernel. The oracle of jit is the plain function itself, run by NumPy."""
+import math
+import os
+import sys
+import unittest
+import warnings
+
+os.environ.setdefault("TRIDENT_MODE", "interp")
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import numpy as np  # noqa: E402
+
+import trident  # noqa: E402
+
+RANDOM = np.random.default_rng(3)
+X8 = RANDOM.random(500) * 4 - 2
+Y8 = RANDOM.random(500) * 4 - 2
+X4, Y4 = X8.astype("f4"), Y8.astype("f4")
+I4 = RANDOM.integers(-40, 40, 500).astype("i4")
+I8 = RANDOM.integers(-40, 40, 500)
+B = RANDOM.random(500) > 0.5
+CORNERS = np.array([0.0, -0.0, 1.5, -1.5, 2.5, np.inf, -np.inf, np.nan, 5e-324, 1e308])
+
+FUNCTIONS = {
+    "polynomial": lambda x, y: 3 * x**2 - 2 * x * y + y**3 - 1,
+    "division": lambda x, y: (x + 1) / (y * y + 1),
+    "trig": lambda x, y: np.sin(x) * np.cos(y) + np.tan(x / 2),
+    "inverse trig": lambda x, y: np.arcsin(x / 3) + np.arccos(y / 3) + np.arctan2(x, y) + np.arctan(x),
+    "hyperbolic": lambda x, y: np.sinh(x) + np.cosh(y) + np.tanh(x) + np.arcsinh(y),
+    "exponential": lambda x, y: np.exp(x) + np.expm1(y) + np.exp2(x) + np.log1p(np.abs(y)),
+    "logarithms": lambda x, y: np.log(np.abs(x) + 1) + np.log2(np.abs(y) + 1) + np.log10(np.abs(x) + 2),
+    "roots": lambda x, y: np.sqrt(np.abs(x)) + np.cbrt(y) + np.hypot(x, y),
+    "branches": lambda x, y: np.where(x > y, x * 2, np.where(y > 0, y, -y)),
+    "min max": lambda x, y: np.minimum(x, y) + np.maximum(x, 0.5) + np.fmin(x, y) * np.fmax(x, y),
+    "clip": lambda x, y: np.clip(x, -1, 1) + np.clip(y, 0, None),
+    "rounding": lambda x, y: np.floor(x) + np.ceil(y) + np.trunc(x) + np.rint(y),
+    "comparisons": lambda x, y: (x < y) | (x >= 1) & ~(y != 2),
+    "logical": lambda x, y: np.logical_and(x > 0, y > 0) ^ np.logical_not(x < y),
+    "python constants": lambda x, y: math.pi * x + math.e - 2 * y,
+    "sign abs": lambda x, y: np.sign(x) * abs(y) + np.copysign(x, y),
+    "square": lambda x, y: np.square(x) + np.reciprocal(y) - np.negative(x),
+    "degrees": lambda x, y: np.deg2rad(x) + np.rad2deg(y),
+    "tests": lambda x, y: np.isnan(x) | np.isinf(y) | np.isfinite(x),
+    "bool arithmetic": lambda x, y: (x > 0) * x + (y > 0) * 1.0,
+    "several": lambda x, y: (x + y, x - y, x > y),
+    "reuse": lambda x, y: (x + y) * (x + y) - (x + y),
+}
+
+
+class AgainstThePlainFunction(unittest.TestCase):
+    def same(self, function, *args, compiled=None, rtol=None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = function(*args)
+            got = (compiled or trident.jit(function))(*args)
+        for w, o in zip(wanted, got) if isinstance(wanted, tuple) else [(wanted, got)]:
+            w, o = np.asarray(w), np.asarray(o)
+            self.assertEqual((w.dtype, w.shape), (o.dtype, o.shape))
+            tolerance = 0 if w.dtype.kind != "f" else rtol or (3e-6 if w.dtype.itemsize == 4 else 1e-14)
+            np.testing.assert_allclose(o, w, rtol=tolerance, atol=tolerance)
+
+    def test_functions_of_floats(self):
+        for name, function in FUNCTIONS.items():
+            for args in ((X8, Y8), (X4, Y4), (X4, Y8), (X8.reshape(20, 25), Y8.reshape(20, 25).T.copy().T),
+                         (X8[::2], Y8[1::2]), (X8.reshape(500, 1), Y8[:3]), (X8, np.float64(1.5))):
+                with self.subTest(name, dtypes=[np.asarray(a).dtype for a in args]):
+                    self.same(function, *args)
+
+    def test_mixed_kinds_follow_numpy(self):
+        for function in (lambda x, y: x + y, lambda x, y: x * 2 + y, lambda x, y: x / 2, lambda x, y: x < y,
+                         lambda x, y: np.sqrt(abs(x)) + y, lambda x, y: np.where(x > y, x, y), lambda x, y: x * 2.5,
+                         lambda x, y: np.maximum(x, y), lambda x, y: 7 - x * 1000):
+            for x in (X4, X8, I4, I8):
+                for y in (X4, X8, I4, I8, B):
+                    with self.subTest(x=x.dtype, y=y.dtype):
+                        self.same(function, x, y)
+
+    def test_large_python_integers(self):
+        big = 3_000_000_000
+        self.same(lambda i: i + big, I4)
+        self.same(lambda i: i + big, I8)
+        self.same(lambda x: x + big, X8)
+        self.assertEqual(np.float32, trident.jit(lambda x: x + big)(X4).dtype)  # as NumPy 2; NumPy 1 says float64
+
+    def test_integers(self):
+        self.same(lambda i, j: (i & j) | (i ^ 5) & ~j, I4, I4[::-1])
+        self.same(lambda i, j: (i << 2) + (j >> 1), I8, I8[::-1])
+        self.same(lambda i, j: i % (abs(j) + 1) + i * j - abs(i), I8, I8[::-1])
+        self.same(lambda i: np.sign(i) + i**3, I4)
+
+    def test_remainders_of_floats(self):
+        x = np.repeat(CORNERS, CORNERS.size)
+        y = np.tile(CORNERS, CORNERS.size)
+        self.same(lambda x, y: np.fmod(x, y), x, y)
+        for a, b in ((X8, Y8), (X4, Y4)):
+            self.same(lambda x, y: x % y, a, b)
+            self.same(lambda x, y: np.floor(x * 10) % 3, a, b)
+            self.same(lambda x, y: (x * 8) // y, a, b)
+        finite = np.isfinite(x) & np.isfinite(y) & (y != 0)
+        self.same(lambda x, y: np.remainder(x, y), x[finite], y[finite])
+
+    def test_special_values(self):
+        x, y = np.repeat(CORNERS, CORNERS.size), np.tile(CORNERS, CORNERS.size)
+        for name in ("branches", "min max", "clip", "rounding", "comparisons", "logical", "tests", "sign abs"):
+            with self.subTest(name):
+                self.same(FUNCTIONS[name], x, y)
+
+    def test_reductions(self):
+        self.same(lambda x, y: np.sum(x * y), X8, Y8, rtol=1e-12)
+        self.same(lambda x, y: x.mean() + y.max() - np.min(x), X8, Y8, rtol=1e-12)
+        self.same(lambda x, y: (x + y, np.sum(x)), X8, Y8, rtol=1e-12)
+        self.same(lambda x: np.sum(x), I4)
+        self.same(lambda x: np.sum(x > 0), X8)
+        self.same(lambda x, y: np.dot(x, y), X8, Y8, rtol=1e-12)
+        spoilt = X8.copy()
+        spoilt[77] = np.nan
+        self.same(lambda x: np.max(x), spoilt)
+        self.same(lambda x: np.min(x), spoilt)
+
+    def test_scalars_and_keywords(self):
+        @trident.jit
+        def scaled(x, a=2.0, *, b=1):
+            return a * x + b
+
+        np.testing.assert_array_equal(2.0 * X8 + 1, scaled(X8))
+        np.testing.assert_array_equal(3.5 * X8 + 7, scaled(X8, a=3.5, b=7))
+        self.assertEqual(7.0, scaled(3.0))
+        self.assertEqual(2, len(scaled.kernels))
+        self.assertEqual("scaled", scaled.__name__)
+
+    def test_one_kernel_per_kinds(self):
+        calls = []
+
+        @trident.jit
+        def traced(x):
+            calls.append(1)
+            return x + 1
+
+        for x in (X8, X8[:10], X4, X4[:3], X8.reshape(5, 100)):
+            np.testing.assert_array_equal(x + 1, traced(x))
+        self.assertEqual(2, len(calls))
+
+
+class Untraceable(unittest.TestCase):
+    def refused(self, function, word):
+        with self.assertRaises(trident.TraceError) as caught:
+            trident.jit(function)(X8)
+        self.assertIn(word, str(caught.exception))
+
+    def test_refused_with_the_cure(self):
+        self.refused(lambda x: x if x > 0 else -x, "np.where")
+        self.refused(lambda x: x if 0 < x < 1 else -x, "np.where")
+        self.refused(lambda x: math.sin(x), "np.sin")
+        self.refused(lambda x: x[0], "indexing")
+        self.refused(lambda x: x * len(x), "len()")
+        self.refused(lambda x: sum(v for v in x), "iteration")
+        self.refused(lambda x: np.sort(x), "np.sort")
+        self.refused(lambda x: np.cumsum(x), "cannot be recorded")
+        self.refused(lambda x: np.sum(x, axis=0), "axis")
+        self.refused(lambda x: x + np.arange(500), "argument")
+        self.refused(lambda x: 1.0, "depend on its arguments")
+        self.refused(lambda x: np.heaviside(x, 1), "heaviside")
+        self.refused(lambda x: x.astype(complex), "astype")
+
+    def test_fallback_warns_and_is_right(self):
+        def absolute(x):
+            return np.array([v if v > 0 else -v for v in x])
+
+        compiled = trident.jit(absolute, fallback=True)
+        with self.assertWarns(RuntimeWarning):
+            np.testing.assert_array_equal(np.abs(X8), compiled(X8))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            np.testing.assert_array_equal(np.abs(Y8), compiled(Y8))
+
+    def test_dtypes_outside(self):
+        for x in (X8.astype(complex), I4.astype("i2"), np.array(["a"])):
+            with self.assertRaises((TypeError, NotImplementedError)):
+                trident.jit(lambda x: x + 1)(x)
+        with self.assertRaises(TypeError):
+            trident.jit(lambda *x: x)
+
+
+class Kernels(unittest.TestCase):
+    def test_several_outputs_scalars_and_reductions(self):
+        k = trident.Kernel("y = a*x*x; dy = diff(y, x); s = sum(y); (y, dy, s)", scalars=["a"], ranges={"x": (-2, 2)})
+        self.assertEqual((("x",), ("a",), ("y", "dy", "s")), (k.arrays, k.scalars, k.outputs))
+        y, dy, s = k(X8, a=3)
+        np.testing.assert_allclose(y, 3 * X8 * X8, rtol=1e-15)
+        np.testing.assert_allclose(dy, 6 * X8, rtol=1e-15)
+        self.assertAlmostEqual((3 * X8 * X8).sum(), s, places=9)
+
+    def test_types_and_broadcast(self):
+        k = trident.Kernel("f32(i) * x", types={"i": "i64"}, type="f32")
+        got = k(i=I8[:3].reshape(3, 1), x=X4[:5])
+        self.assertEqual((np.float32, (3, 5)), (got.dtype.type, got.shape))
+        np.testing.assert_array_equal(I8[:3].reshape(3, 1).astype("f4") * X4[:5], got)
+        with self.assertRaises(TypeError):
+            k(i=X8, x=X4)
+
+    def test_out(self):
+        k = trident.Kernel("x + 1")
+        out = np.empty(500)
+        self.assertIs(out, k(X8, out=out))
+        np.testing.assert_array_equal(X8 + 1, out)
+        for bad in (np.empty(499), np.empty(500, "f4"), np.empty(1000)[::2]):
+            with self.assertRaises(ValueError):
+                k(X8, out=bad)
+
+    def test_arguments(self):
+        k = trident.Kernel("a*x + y", scalars=["a"])
+        for args, kwargs in (((X8,), {"a": 1}), ((X8, Y8), {}), ((X8, Y8, X8), {"a": 1}), ((X8, Y8), {"a": 1, "z": 2}),
+                             ((X8, Y8), {"a": 1, "x": X8})):
+            with self.assertRaises(TypeError):
+                k(*args, **kwargs)
+        with self.assertRaises(ValueError):
+            k(X8, Y8, a=X8)
+
+    def test_syntax_errors_show_the_place(self):
+        with self.assertRaises(trident.TridentError) as caught:
+            trident.Kernel("x + * y")
+        self.assertIn("x + * y\n      ^", str(caught.exception))
+        with self.assertRaises(ValueError):
+            trident.Kernel("x", type="f16")
+
+    def test_info_and_wait(self):
+        with trident.Context("interp") as context:
+            k = trident.Kernel("(+ x 1)", context=context)
+            self.assertEqual(0, k.wait())
+            self.assertEqual({"tier": 0, "isa": "interpreter", "swaps": 0, "done": True, "baseline_ns": 0.0,
+                              "optimised_ns": 0.0}, k.info())
+            self.assertEqual(1, context.stats()["submitted"])
+            with self.assertRaises(trident.TridentError):
+                context.daemon_stats()
+        np.testing.assert_array_equal(X8 + 1, k(X8))  # outlives its context
+        with self.assertRaises(ValueError):
+            trident.Kernel("x", context=context)
+
+    def test_no_daemon_is_an_error_in_mode_daemon_only(self):
+        with self.assertRaises(trident.TridentError):
+            trident.Context("daemon", socket_path="/nonexistent/socket", connect_timeout_ms=50)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,19 @@
+"""Trident for Python: array expressions compiled to SIMD kernels behind your back.
+
+    import trident
+    trident.evaluate("2*a + 3*b")            # as numexpr.evaluate
+
+    @trident.jit                             # a plain NumPy function, recorded
+    def f(x): return np.sin(x) + x**2
+
+    k = trident.Kernel("y = sin(x); dy = diff(y, x); (y, dy)", ranges={"x": (0, 1)})
+
+The first answer comes from an interpreter in this process; faster code is swapped in while the program runs.
+"""
+from ._evaluate import evaluate, re_evaluate
+from ._jit import TraceError, jit
+from ._kernel import Context, Kernel, default_context
+from ._native import TridentError
+
+__version__ = "0.1.0"
+__all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "TridentError"]

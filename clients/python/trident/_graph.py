@@ -1,0 +1,291 @@
+"""Typed expression graphs, and their text for libtrident.
+
+Both ways into the library (the numexpr text of `evaluate` and the traced functions of `jit`) build this graph; it is
+written out as one statement a node with every conversion spelled out, so nothing is left to the type rules of the text
+form. Kinds are those of trident.h plus bool, which only exists inside an expression.
+
+The two ways differ in the kind where operands meet (`common`): numexpr keeps float32 next to integers, NumPy does not.
+"""
+import math
+
+import numpy as np
+
+BOOL, I32, I64, F32, F64 = "bool", "i32", "i64", "f32", "f64"
+RANK = {BOOL: 0, I32: 1, I64: 2, F32: 3, F64: 4}
+DTYPE = {BOOL: np.dtype(bool), I32: np.dtype(np.int32), I64: np.dtype(np.int64),
+         F32: np.dtype(np.float32), F64: np.dtype(np.float64)}
+FLOATS = (F32, F64)
+INTS = (I32, I64)
+
+
+class Node:
+    """One value. `op` is "input" (value: index), "const" (value: a Python number), "cast", or an op of the library."""
+    __slots__ = ("op", "kind", "args", "value")
+
+    def __init__(self, op, kind, args=(), value=None):
+        self.op, self.kind, self.args, self.value = op, kind, args, value
+
+    def is_const(self):
+        return self.op == "const"
+
+
+def numexpr_common(kinds):
+    """The kind that operands of these kinds meet in, by numexpr's rule: the greatest."""
+    return max(kinds, key=RANK.__getitem__)
+
+
+def numpy_common(kinds):
+    """By NumPy's rule: float32 with 32- or 64-bit integers gives float64."""
+    kind = numexpr_common(kinds)
+    return F64 if kind == F32 and any(k in INTS for k in kinds) else kind
+
+
+def kind_of_dtype(dtype):
+    """The kind that holds every value of `dtype`; uint64 is taken as i64 and left to the casting rule."""
+    if dtype.kind == "b":
+        return BOOL
+    if dtype.kind == "i":
+        return I32 if dtype.itemsize <= 4 else I64
+    if dtype.kind == "u":
+        return I32 if dtype.itemsize < 4 else I64
+    if dtype.kind == "f" and dtype.itemsize <= 8:
+        return F32 if dtype.itemsize <= 4 else F64
+    raise NotImplementedError(f"arrays of {dtype} are not supported (bool, integers and floats up to 64 bits are)")
+
+
+def const(value, kind=None):
+    """A constant of the kind that numexpr gives to a literal, or of `kind`."""
+    if kind is None:
+        if isinstance(value, (bool, np.bool_)):
+            kind = BOOL
+        elif isinstance(value, np.float32):
+            kind = F32
+        elif isinstance(value, np.int64):
+            kind = I64
+        elif isinstance(value, (int, np.integer)):
+            kind = I32 if -2**31 <= value < 2**31 else I64
+            if not -2**63 <= value < 2**63:
+                raise OverflowError(f"the integer {value} needs more than 64 bits")
+        elif isinstance(value, (float, np.floating)):
+            kind = F64
+        else:
+            raise NotImplementedError(f"constants of type {type(value).__name__} are not supported")
+    if kind == BOOL:
+        return Node("const", BOOL, value=bool(value))
+    if kind in INTS:
+        bits = 32 if kind == I32 else 64
+        wrapped = (int(value) + 2**(bits - 1)) % 2**bits - 2**(bits - 1)
+        return Node("const", kind, value=wrapped)
+    return Node("const", kind, value=float(np.float32(value)) if kind == F32 else float(value))
+
+
+def cast(node, kind):
+    """`node` as a value of `kind`: to bool is != 0, bool gives 0 or 1, to an integer truncates."""
+    if node.kind == kind:
+        return node
+    if node.is_const() and not (kind in INTS and node.kind in FLOATS):
+        return const(node.value, kind)
+    if kind == BOOL:
+        return Node("ne", BOOL, (node, const(0, node.kind)))
+    return Node("cast", kind, (node,))
+
+
+def _numeric(nodes, common):
+    kind = common([n.kind for n in nodes])
+    if kind == BOOL:
+        raise TypeError("numbers are needed here, not only booleans")
+    return [cast(n, kind) for n in nodes], kind
+
+
+def arithmetic(op, a, b, common):
+    (a, b), kind = _numeric((a, b), common)
+    return Node(op, kind, (a, b))
+
+
+def true_divide(a, b, common):
+    kind = common([a.kind, b.kind])
+    if kind not in FLOATS:
+        kind = F64
+    return Node("div", kind, (cast(a, kind), cast(b, kind)))
+
+
+def negative(a):
+    if a.kind == BOOL:
+        raise TypeError("booleans have no negative; write ~ for 'not'")
+    return const(-a.value, a.kind) if a.is_const() else Node("neg", a.kind, (a,))
+
+
+def function(op, args, common):
+    """A function of reals: integers and booleans enter as float64."""
+    kind = common([a.kind for a in args])
+    if kind not in FLOATS:
+        kind = F64
+    return Node(op, kind, tuple(cast(a, kind) for a in args))
+
+
+def compare(op, a, b, common):
+    kind = common([a.kind, b.kind])
+    if kind == BOOL:
+        kind = I32
+    return Node(op, BOOL, (cast(a, kind), cast(b, kind)))
+
+
+def bitwise(op, a, b, common):
+    kind = common([a.kind, b.kind])
+    if kind in FLOATS:
+        raise TypeError(f"'{op}' needs booleans or integers")
+    return Node(op, kind, (cast(a, kind), cast(b, kind)))
+
+
+def invert(a):
+    if a.kind in FLOATS:
+        raise TypeError("'~' needs a boolean or an integer")
+    return Node("not", a.kind, (a,))
+
+
+def shift(op, a, b, common):
+    (a, b), kind = _numeric((a, b), common)
+    if kind in FLOATS:
+        raise TypeError("shifts need integers")
+    return Node(op, kind, (a, b))
+
+
+def where(condition, a, b, common):
+    if condition.is_const():
+        return a if condition.value else b
+    kind = common([a.kind, b.kind])
+    if kind == BOOL:
+        chosen = Node("select", I32, (condition, cast(a, I32), cast(b, I32)))
+        return cast(chosen, BOOL)
+    return Node("select", kind, (condition, cast(a, kind), cast(b, kind)))
+
+
+def power(a, b, common):
+    """a ** b; a literal integer exponent becomes a product."""
+    if b.is_const() and b.kind in INTS + (BOOL,) and a.kind in INTS + FLOATS:
+        exponent = int(b.value)
+        kind = common([a.kind, b.kind])
+        if kind in INTS and exponent < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        if -1024 <= exponent <= 1024:
+            return Node("powi", kind, (cast(a, kind),), exponent)
+    if b.is_const() and b.kind in FLOATS:
+        kind = common([a.kind, b.kind])
+        if b.value == 0.5:
+            return Node("sqrt", kind, (cast(a, kind),))
+        if math.isfinite(b.value) and abs(b.value) <= 1024 and b.value == int(b.value):
+            return Node("powi", kind, (cast(a, kind),), int(b.value))
+    (a, b), kind = _numeric((a, b), common)
+    if kind in FLOATS:
+        return Node("pow", kind, (a, b))
+    return cast(Node("pow", F64, (cast(a, F64), cast(b, F64))), kind)
+
+
+def trunc_mod(a, b, common):
+    """The remainder with the sign of the dividend, as C's % and fmod; integers by zero give 0."""
+    (a, b), kind = _numeric((a, b), common)
+    if kind in FLOATS:
+        return Node("fmod", kind, (a, b))
+    zero = const(0, kind)
+    if kind == I32:  # exact: 32-bit integers and their remainder are exact in float64
+        rest = cast(Node("fmod", F64, (cast(a, F64), cast(b, F64))), I32)
+    else:
+        rest = _trunc_mod_i64(a, b)
+    return Node("select", kind, (Node("eq", BOOL, (b, zero)), zero, rest))
+
+
+def _trunc_mod_i64(a, b):
+    """Exact although the quotient is taken in float64: each step leaves a remainder of at most the error of the quotient
+    (2**11 times b, then b itself), wrapping arithmetic loses nothing, and the sign is settled at the end."""
+    zero = const(0, I64)
+    divisor = cast(b, F64)
+    rest = a
+    for _ in range(3):
+        quotient = cast(Node("trunc", F64, (Node("div", F64, (cast(rest, F64), divisor)),)), I64)
+        rest = Node("sub", I64, (rest, Node("mul", I64, (quotient, b))))
+    minus_b = Node("neg", I64, (b,))
+    whole = Node("or", BOOL, (Node("eq", BOOL, (rest, b)), Node("eq", BOOL, (rest, minus_b))))
+    rest = Node("select", I64, (whole, zero, rest))
+    negative_a = Node("lt", BOOL, (a, zero))
+    wrong = Node("and", BOOL, (Node("ne", BOOL, (rest, zero)),
+                               Node("xor", BOOL, (Node("lt", BOOL, (rest, zero)), negative_a))))
+    magnitude = Node("abs", I64, (b,))
+    step = Node("select", I64, (negative_a, Node("neg", I64, (magnitude,)), magnitude))
+    return Node("select", I64, (wrong, Node("add", I64, (rest, step)), rest))
+
+
+def floor_mod(a, b, common):
+    """The remainder with the sign of the divisor, as NumPy's and Python's %."""
+    rest = trunc_mod(a, b, common)
+    kind = rest.kind
+    zero = const(0, kind)
+    a, b = cast(a, kind), cast(b, kind)
+    lt = lambda x: Node("lt", BOOL, (x, zero))  # noqa: E731
+    wrong = Node("and", BOOL, (Node("ne", BOOL, (rest, zero)), Node("xor", BOOL, (lt(rest), lt(b)))))
+    fixed = Node("select", kind, (wrong, Node("add", kind, (rest, b)), rest))
+    if kind in INTS:
+        return fixed
+    signed_zero = Node("copysign", kind, (zero, b))
+    return Node("select", kind, (Node("eq", BOOL, (rest, zero)), signed_zero, fixed))
+
+
+def reduce(op, a, nan):
+    """sum, minof, maxof over all elements. `nan` says what a NaN does to min and max: "ignore" (numexpr) or "keep"."""
+    if a.kind == BOOL:
+        raise TypeError(f"{op} of booleans is not supported")
+    if op == "sum" or a.kind in INTS:
+        return Node(op, a.kind, (a,))
+    one, zero = const(1, a.kind), const(0, a.kind)
+    number = Node("eq", BOOL, (a, a))
+    neutral = const(math.inf if op == "minof" else -math.inf, a.kind)
+    extreme = Node(op, a.kind, (Node("select", a.kind, (number, a, neutral)),))
+    counted = (one, zero) if nan == "ignore" else (zero, one)
+    count = Node("sum", a.kind, (Node("select", a.kind, (number, *counted)),))
+    spoilt = Node("le" if nan == "ignore" else "gt", BOOL, (count, zero))
+    return Node("select", a.kind, (spoilt, const(math.nan, a.kind), extreme))
+
+
+def _literal(node):
+    value, kind = node.value, node.kind
+    if kind == BOOL:
+        return "(0i32 == 0i32)" if value else "(0i32 != 0i32)"
+    if kind in INTS:
+        if value >= 0:
+            return f"{value}{kind}"
+        return f"(-{-value - 1}{kind} - 1{kind})"  # the least integer has no positive counterpart
+    if math.isnan(value):
+        return f"{kind}(nan)"
+    if math.isinf(value):
+        return f"{kind}(inf)" if value > 0 else f"(-{kind}(inf))"
+    text = f"{abs(value)!r}{kind}"
+    return text if math.copysign(1, value) > 0 else f"(-{text})"
+
+
+def _operation(node, names):
+    args = [names[id(a)] for a in node.args]
+    if node.op == "cast":
+        return f"{node.kind}({args[0]})"
+    if node.op == "powi":
+        return f"({args[0]})^{node.value}" if node.value >= 0 else f"({args[0]})^(-{-node.value})"
+    return f"{node.op}({', '.join(args)})"
+
+
+def emit(outputs):
+    """The text of the graph under `outputs`; inputs are named x0, x1, ... by their index, outputs y0, y1, ..."""
+    statements, names, stack = [], {}, [(o, False) for o in reversed(outputs)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in names:
+            continue
+        if node.op == "input":
+            names[id(node)] = f"x{node.value}"
+        elif node.op == "const":
+            names[id(node)] = _literal(node)
+        elif ready:
+            names[id(node)] = f"t{len(statements)}"
+            statements.append(f"t{len(statements)} = {_operation(node, names)};")
+        else:
+            stack.append((node, True))
+            stack.extend((a, False) for a in node.args)
+    results = ", ".join(f"y{i} = {names[id(o)]}" for i, o in enumerate(outputs))
+    return "\n".join(statements) + f"\n({results})"

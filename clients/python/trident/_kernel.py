@@ -1,0 +1,234 @@
+"""Contexts and kernels: thin objects over the handles of trident.h."""
+import ctypes
+import json
+import threading
+
+import numpy as np
+
+from . import _native as native
+from ._native import lib
+
+_FLOAT_RANGE = (float("-inf"), float("inf"))
+
+
+class Context:
+    """A connection to the compiler: mode "auto" (daemon, else the embedded engine, else the interpreter), "daemon",
+    "embedded" or "interp". Kernels work at once and for ever, whatever happens to the daemon."""
+
+    def __init__(self, mode="auto", socket_path=None, connect_timeout_ms=0):
+        if mode not in native.MODES:
+            raise ValueError(f"mode must be one of {', '.join(native.MODES)}")
+        options = native.Options(ctypes.sizeof(native.Options), native.MODES[mode],
+                                 None if socket_path is None else str(socket_path).encode(), connect_timeout_ms, 0)
+        self._handle = None
+        handle = ctypes.c_void_p()
+        native.check(lib.trident_open(ctypes.byref(options), ctypes.byref(handle)))
+        self._handle = handle
+
+    def stats(self):
+        """This process's counters: submitted, baseline_received, optimised_received, connected, ..."""
+        stats = native.Stats(ctypes.sizeof(native.Stats))
+        native.check(lib.trident_get_stats(self._open(), ctypes.byref(stats)))
+        return {name: getattr(stats, name) for name, _ in native.Stats._fields_ if name != "struct_size"}
+
+    def daemon_stats(self, timeout_ms=2000):
+        """The daemon's own counters."""
+        buffer = ctypes.create_string_buffer(1 << 20)
+        native.check(lib.trident_daemon_stats(self._open(), buffer, len(buffer), timeout_ms))
+        return json.loads(buffer.value.decode())
+
+    def close(self):
+        """Ends the conversation with the daemon. Kernels that are still referred to keep working as they are."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            lib.trident_close(handle)
+
+    def _open(self):
+        if self._handle is None:
+            raise ValueError("the context is closed")
+        return self._handle
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_handle", None) is not None and lib is not None:
+            self.close()
+
+
+_default = None
+_default_lock = threading.Lock()
+
+
+def default_context():
+    """The context that everything uses unless told otherwise, opened on first need (environment TRIDENT_MODE,
+    TRIDENT_SOCKET)."""
+    global _default
+    if _default is None:
+        with _default_lock:
+            if _default is None:
+                _default = Context()
+    return _default
+
+
+class Kernel:
+    """A compiled expression in the library's own text (infix, S-expression or FPCore; several outputs, reductions, diff).
+
+    types and ranges map variable names to a type ("f32", "f64", "i32", "i64") and to a promised (lo, hi); names in
+    `scalars` are parameters, one value a call. Other variables are arrays of `type`, in order of first use.
+
+        k = trident.Kernel("a * sin(x) + y", scalars=["a"], ranges={"x": (0, 1)})
+        z = k(x, y, a=2.0)
+
+    A call takes the arrays by position (in the order of `arrays`) or by name, and the scalars by name; arrays are
+    broadcast against each other. It returns an array, or a number for a reduction, or a tuple when there are several
+    outputs.
+    """
+
+    def __init__(self, text, *, type="f64", types=None, scalars=(), ranges=None, policy="bounded", k=2.0, elements=0,
+                 syntax="auto", context=None):
+        self._handle = None
+        self.text = text
+        types, ranges = dict(types or {}), dict(ranges or {})
+        names = list(dict.fromkeys([*types, *ranges, *scalars]))
+        variables = (native.Variable * max(1, len(names)))()
+        for variable, name in zip(variables, names):
+            lo, hi = ranges.get(name, _FLOAT_RANGE)
+            variable.name = name.encode()
+            variable.type = _one_of(native.TYPES, types.get(name, type), "type")
+            variable.scalar = int(name in scalars)
+            variable.lo, variable.hi = float(lo), float(hi)
+        options = native.SubmitOptions(
+            ctypes.sizeof(native.SubmitOptions), _one_of(native.TYPES, type, "type"),
+            _one_of(native.POLICIES, policy, "policy"), _one_of(native.SYNTAXES, syntax, "syntax"), float(k),
+            ctypes.cast(variables, ctypes.POINTER(native.Variable)), len(names), elements)
+        self._context = context if context is not None else default_context()
+        handle = ctypes.c_void_p()
+        native.check(lib.trident_submit(self._context._open(), text.encode(), ctypes.byref(options),
+                                        ctypes.byref(handle)))
+        self._handle = handle
+        self._read_signature()
+
+    def _read_signature(self):
+        info = self._info()
+        named = lambda name, count: tuple(name(self._handle, i).decode() for i in range(count))  # noqa: E731
+        typed = lambda kind, count: tuple(  # noqa: E731
+            np.dtype(_DTYPES[native.TYPE_NAMES[kind(self._handle, i)]]) for i in range(count))
+        self.arrays = named(lib.trident_array_name, info.array_count)
+        self.scalars = named(lib.trident_scalar_name, info.scalar_count)
+        self.outputs = named(lib.trident_output_name, info.output_count)
+        self.array_dtypes = typed(lib.trident_array_type, info.array_count)
+        self.scalar_dtypes = typed(lib.trident_scalar_type, info.scalar_count)
+        self.output_dtypes = typed(lib.trident_output_type, info.output_count)
+        self.output_is_scalar = tuple(lib.trident_output_is_scalar(self._handle, i) == 1
+                                      for i in range(info.output_count))
+        self._in_type = ctypes.c_void_p * max(1, info.array_count)
+        self._out_type = ctypes.c_void_p * info.output_count
+        self._params_type = ctypes.c_uint64 * max(1, info.scalar_count)
+
+    def __call__(self, *arrays, out=None, **named):
+        if len(arrays) > len(self.arrays):
+            raise TypeError(f"{len(self.arrays)} arrays at most, here {len(arrays)}")
+        values = dict(zip(self.arrays, arrays))
+        for name in named:
+            if name in values or (name not in self.arrays and name not in self.scalars):
+                raise TypeError(f"unexpected or repeated argument '{name}'")
+        values.update(named)
+        missing = [n for n in self.arrays + self.scalars if n not in values]
+        if missing:
+            raise TypeError(f"missing: {', '.join(missing)}")
+        operands = [_as_dtype(values[n], d, n) for n, d in zip(self.arrays, self.array_dtypes)]
+        shape = np.broadcast_shapes(*[o.shape for o in operands])
+        operands = [np.ascontiguousarray(np.broadcast_to(o, shape)) for o in operands]
+        results = self._allocate(shape, out)
+        n = 1
+        for extent in shape:
+            n *= extent
+        self._run(n, [address(o) for o in operands], [address(r) for r in results],
+                  self.pack([values[n] for n in self.scalars]))
+        finished = tuple(r[()] if s and out is None else r for r, s in zip(results, self.output_is_scalar))
+        return finished[0] if len(finished) == 1 else finished
+
+    def _allocate(self, shape, out):
+        if out is None:
+            given = [None] * len(self.outputs)
+        else:
+            given = list(out) if isinstance(out, (tuple, list)) else [out]
+        if len(given) != len(self.outputs):
+            raise ValueError(f"{len(self.outputs)} outputs, {len(given)} given")
+        results = []
+        for array, dtype, scalar, name in zip(given, self.output_dtypes, self.output_is_scalar, self.outputs):
+            wanted = () if scalar else shape
+            if array is None:
+                array = np.empty(wanted, dtype)
+            elif array.shape != wanted or array.dtype != dtype or not array.flags.c_contiguous \
+                    or not array.flags.writeable:
+                raise ValueError(f"out for '{name}' must be a writable C-contiguous {dtype} array of shape {wanted}")
+            results.append(array)
+        return results
+
+    def pack(self, values):
+        """Scalar arguments as the library takes them: the bits of each in the low bytes of eight."""
+        params = self._params_type()
+        for i, (value, dtype) in enumerate(zip(values, self.scalar_dtypes)):
+            bits = _as_dtype(value, dtype, self.scalars[i])
+            if bits.ndim:
+                raise ValueError(f"'{self.scalars[i]}' is a scalar, here an array")
+            params[i] = int.from_bytes(bits.tobytes(), "little")
+        return params
+
+    def _run(self, n, inputs, outputs, params):
+        lib.trident_run(self._handle, n, self._in_type(*inputs), self._out_type(*outputs), params)
+
+    def wait(self, tier=2, timeout_ms=10_000):
+        """Waits until tier 1 (baseline) or 2 (optimised) is reached or nothing more will come; TimeoutError if neither.
+        Returns the tier reached."""
+        native.check(lib.trident_wait(self._handle, tier, timeout_ms))
+        return self._info().tier
+
+    def _info(self):
+        info = native.KernelInfo(ctypes.sizeof(native.KernelInfo))
+        native.check(lib.trident_info(self._handle, ctypes.byref(info)))
+        return info
+
+    def info(self):
+        """What runs now: tier, isa, swaps, done, and the daemon's timings in ns per call (0: unknown)."""
+        info = self._info()
+        return {"tier": info.tier, "isa": native.ISAS.get(info.isa, str(info.isa)), "swaps": info.swaps,
+                "done": bool(info.done), "baseline_ns": info.baseline_ns, "optimised_ns": info.optimised_ns}
+
+    def __del__(self):
+        handle = getattr(self, "_handle", None)
+        if handle is not None and lib is not None:
+            self._handle = None
+            lib.trident_close_kernel(handle)
+
+    def __repr__(self):
+        return f"<trident.Kernel {self.text!r} tier {self._info().tier}>"
+
+
+_DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
+
+
+def _one_of(table, name, what):
+    if name not in table:
+        raise ValueError(f"{what} must be one of {', '.join(table)}, here {name!r}")
+    return table[name]
+
+
+def _as_dtype(value, dtype, name):
+    array = np.asarray(value)
+    weak = array.ndim == 0 and not isinstance(value, (np.generic, np.ndarray))  # a Python number
+    if array.dtype != dtype and not weak and not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise TypeError(f"'{name}' is {array.dtype}, the kernel takes {dtype}")
+    if weak and array.dtype.kind == "f" and dtype.kind != "f":
+        raise TypeError(f"'{name}' is a float, the kernel takes {dtype}")
+    return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def address(array):
+    """Where the elements of a NumPy array start."""
+    return array.__array_interface__["data"][0]

@@ -1,0 +1,125 @@
+"""libtrident through ctypes: where it is found, its structs and prototypes, and errors as exceptions."""
+import ctypes
+import os
+
+POINTERS = ctypes.POINTER(ctypes.c_void_p)
+
+
+class TridentError(Exception):
+    """An error of the library; `status` is its trident_status."""
+
+    def __init__(self, message, status=None):
+        super().__init__(message)
+        self.status = status
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("mode", ctypes.c_uint32), ("socket_path", ctypes.c_char_p),
+                ("connect_timeout_ms", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+
+
+class Variable(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_uint32), ("scalar", ctypes.c_uint32),
+                ("lo", ctypes.c_double), ("hi", ctypes.c_double)]
+
+
+class SubmitOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("type", ctypes.c_uint32), ("policy", ctypes.c_uint32),
+                ("syntax", ctypes.c_uint32), ("k", ctypes.c_double), ("variables", ctypes.POINTER(Variable)),
+                ("variable_count", ctypes.c_uint32), ("elements_hint", ctypes.c_uint32)]
+
+
+class KernelInfo(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("tier", ctypes.c_uint32), ("array_count", ctypes.c_uint32),
+                ("scalar_count", ctypes.c_uint32), ("output_count", ctypes.c_uint32), ("swaps", ctypes.c_uint32),
+                ("done", ctypes.c_uint32), ("isa", ctypes.c_uint32), ("baseline_ns", ctypes.c_double),
+                ("optimised_ns", ctypes.c_double)]
+
+
+class Stats(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("connected", ctypes.c_uint32)] + [
+        (name, ctypes.c_uint64) for name in ("submitted", "baseline_received", "optimised_received", "no_gain",
+                                             "errors", "reconnects", "rejected_images")]
+
+
+ABI_VERSION = 1
+E_TIMEOUT = 6
+MODES = {"auto": 0, "daemon": 1, "embedded": 2, "interp": 3}
+TYPES = {"f32": 0, "f64": 1, "i32": 2, "i64": 3}
+TYPE_NAMES = {number: name for name, number in TYPES.items()}
+POLICIES = {"exact": 0, "bounded": 1, "fast": 2}
+SYNTAXES = {"auto": 0, "infix": 1, "sexpr": 2, "fpcore": 3}
+ISAS = {0: "interpreter", 1: "avx2", 2: "avx512", 3: "neon"}
+
+_HANDLE = ctypes.c_void_p
+_PROTOTYPES = {
+    "trident_open": (ctypes.c_int, [ctypes.POINTER(Options), ctypes.POINTER(_HANDLE)]),
+    "trident_close": (None, [_HANDLE]),
+    "trident_submit": (ctypes.c_int, [_HANDLE, ctypes.c_char_p, ctypes.POINTER(SubmitOptions),
+                                      ctypes.POINTER(_HANDLE)]),
+    "trident_close_kernel": (None, [_HANDLE]),
+    "trident_array_name": (ctypes.c_char_p, [_HANDLE, ctypes.c_uint32]),
+    "trident_scalar_name": (ctypes.c_char_p, [_HANDLE, ctypes.c_uint32]),
+    "trident_output_name": (ctypes.c_char_p, [_HANDLE, ctypes.c_uint32]),
+    "trident_array_type": (ctypes.c_int, [_HANDLE, ctypes.c_uint32]),
+    "trident_scalar_type": (ctypes.c_int, [_HANDLE, ctypes.c_uint32]),
+    "trident_output_type": (ctypes.c_int, [_HANDLE, ctypes.c_uint32]),
+    "trident_output_is_scalar": (ctypes.c_int, [_HANDLE, ctypes.c_uint32]),
+    "trident_run": (None, [_HANDLE, ctypes.c_uint64, POINTERS, POINTERS, ctypes.POINTER(ctypes.c_uint64)]),
+    "trident_wait": (ctypes.c_int, [_HANDLE, ctypes.c_uint32, ctypes.c_uint32]),
+    "trident_info": (ctypes.c_int, [_HANDLE, ctypes.POINTER(KernelInfo)]),
+    "trident_get_stats": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Stats)]),
+    "trident_daemon_stats": (ctypes.c_int, [_HANDLE, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32]),
+    "trident_last_error": (ctypes.c_char_p, []),
+    "trident_abi_version": (ctypes.c_uint32, []),
+}
+
+
+def _candidates():
+    """Paths to try, in order: TRIDENT_LIBRARY, beside the package, the build tree that the package lies in, the system."""
+    if os.environ.get("TRIDENT_LIBRARY"):
+        yield os.environ["TRIDENT_LIBRARY"]
+        return
+    here = os.path.dirname(os.path.abspath(__file__))
+    yield os.path.join(here, "libtrident.so.0")
+    root = os.path.dirname(os.path.dirname(os.path.dirname(here)))
+    yield os.path.join(root, "build", "lib", "libtrident.so.0")
+    yield "libtrident.so.0"
+
+
+def _load():
+    problems = []
+    for path in _candidates():
+        if os.sep in path and not os.path.exists(path):
+            problems.append(f"{path}: not there")
+            continue
+        try:
+            return ctypes.CDLL(path)
+        except OSError as error:
+            problems.append(str(error))
+    raise ImportError("libtrident.so.0 was not found; set TRIDENT_LIBRARY to its path\n  " + "\n  ".join(problems))
+
+
+def _bind():
+    loaded = _load()
+    for name, (result, arguments) in _PROTOTYPES.items():
+        bound = getattr(loaded, name)
+        bound.restype, bound.argtypes = result, arguments
+    if loaded.trident_abi_version() != ABI_VERSION:
+        raise ImportError(f"{loaded._name}: ABI version {loaded.trident_abi_version()}, wanted {ABI_VERSION}")
+    return loaded
+
+
+lib = _bind()
+
+
+def check(status):
+    """Raises the library's error of this thread unless `status` is TRIDENT_OK."""
+    if status == 0:
+        return
+    message = lib.trident_last_error().decode("utf-8", "replace")
+    if status == E_TIMEOUT:
+        raise TimeoutError(message)
+    if status == 5:
+        raise MemoryError(message)
+    raise TridentError(message, status)

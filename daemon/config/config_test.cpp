@@ -1,0 +1,90 @@
+// Oracle: files and flags written by hand, with the settings they should give.
+#include "daemon/config/config.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace trident::config {
+namespace {
+
+Result<std::variant<Settings, Answered>> load_flags(std::vector<const char*> flags) {
+  flags.insert(flags.begin(), "tridentd");
+  return load(static_cast<int>(flags.size()), flags.data());
+}
+
+TEST(Config, FileOverDefaultsAndFlagsOverFile) {
+  char pattern[] = "/tmp/trident-config-XXXXXX";
+  const std::string file = std::string(::mkdtemp(pattern)) + "/t.toml";
+  std::ofstream(file) << "workers = 3\nbudget_ms = 77\nlog_json = true\nlog_level = \"debug\"\n";
+  const auto loaded = load_flags({"--config", file.c_str(), "--budget-ms", "88", "--budget-ms", "99"});
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const auto& settings = std::get<Settings>(*loaded);
+  EXPECT_EQ(settings.workers, 3u);
+  EXPECT_EQ(settings.budget_ms, 99u);
+  EXPECT_TRUE(settings.log_json);
+  EXPECT_EQ(settings.log_level, "debug");
+  EXPECT_EQ(settings.connections_per_user, 64u);  // daemon.md 3.3
+  (void)!std::system(("rm -rf " + file.substr(0, file.rfind('/'))).c_str());
+}
+
+TEST(Config, ErrorsNameFileLineAndSetting) {
+  const auto message = [](const char* text) {
+    const auto settings = apply_file({}, text, "f.toml");
+    return settings.ok() ? std::string("accepted") : settings.error().message;
+  };
+  EXPECT_EQ(message("workers = 1\nworkesr = 2\n"), "f.toml:2: unknown setting 'workesr'");
+  EXPECT_EQ(message("\n\nworkers = \"two\"\n"), "f.toml:3: 'workers' has a value of the wrong kind");
+  EXPECT_EQ(message("workers = -1\n"), "f.toml:1: 'workers' has a value of the wrong kind");
+  EXPECT_EQ(message("workers = 1\nwhat is this").substr(0, 9), "f.toml:2:");
+  EXPECT_EQ(message("# nothing\n"), "accepted");
+}
+
+TEST(Config, RangesAndWordsAreChecked) {
+  EXPECT_EQ(load_flags({"--workers", "0"}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(load_flags({"--workers", "257"}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(load_flags({"--log-level", "loud"}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(load_flags({"--config", "/nonexistent.toml"}).error().code, ErrorCode::kNotFound);
+}
+
+TEST(Config, WrongFlagsAndHelpAreAnswered) {
+  ::testing::internal::CaptureStdout();
+  const auto help = load_flags({"--help"});
+  const std::string text = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(std::get<Answered>(*help).exit_status, 0);
+#define X(name, type, standard, min, max, meaning)                                \
+  {                                                                               \
+    std::string flag = "--" #name;                                                \
+    for (char& c : flag) c = c == '_' ? '-' : c;                                  \
+    EXPECT_NE(text.find(flag), std::string::npos) << flag << " is not in --help"; \
+  }
+#include "daemon/config/settings.def"
+#undef X
+  ::testing::internal::CaptureStderr();
+  EXPECT_NE(std::get<Answered>(*load_flags({"--no-such-flag"})).exit_status, 0);
+  EXPECT_FALSE(::testing::internal::GetCapturedStderr().empty());
+}
+
+TEST(Config, PathsFollowTheEnvironment) {
+  const auto with = [](const char* name, const char* value, auto call) {
+    ::setenv(name, value, 1);
+    const std::string result = call();
+    ::unsetenv(name);
+    return result;
+  };
+  for (const char* name : {"XDG_RUNTIME_DIR", "CACHE_DIRECTORY", "XDG_CACHE_HOME"}) ::unsetenv(name);
+  ::setenv("HOME", "/h", 1);
+  EXPECT_EQ(socket_path({}), "/run/trident/tridentd.sock");
+  EXPECT_EQ(with("XDG_RUNTIME_DIR", "/run/user/7", [] { return socket_path({}); }),
+            "/run/user/7/trident/tridentd.sock");
+  EXPECT_EQ(socket_path({.socket = "/s"}), "/s");
+  EXPECT_EQ(cache_path({}), "/h/.cache/trident/kernels.db");
+  EXPECT_EQ(with("XDG_CACHE_HOME", "/x", [] { return cache_path({}); }), "/x/trident/kernels.db");
+  EXPECT_EQ(with("CACHE_DIRECTORY", "/var/cache/t", [] { return cache_path({}); }), "/var/cache/t/kernels.db");
+  EXPECT_EQ(cache_path({.cache = "none"}), "");
+}
+
+}  // namespace
+}  // namespace trident::config

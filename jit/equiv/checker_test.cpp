@@ -1,0 +1,247 @@
+// The checker on kernels that are right, subtly wrong, and wrong in their code. The oracle is how each candidate was
+// made: from the same source (must pass), or from one changed on purpose (must be refused at a point where the two
+// really differ, which the test recomputes with libm or integer arithmetic).
+#include "jit/equiv/checker.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "jit/equiv/draw.h"
+#include "jit/kir/interpreter.h"
+
+namespace trident::equiv {
+namespace {
+
+using expr::Type;
+using expr::Variable;
+
+expr::Expr parsed(std::string_view text, Type type, std::vector<Variable> variables) {
+  auto e = expr::parse_infix(text, {.type = type, .variables = std::move(variables)});
+  if (!e.ok()) ADD_FAILURE() << e.error().message;
+  CHECK(e.ok());
+  return std::move(e).value();
+}
+
+kir::Kernel lowered(const expr::Expr& e) {
+  auto kernel = expr::lower(e, {.policy = {}, .simplify = false, .accuracy = kir::math::Accuracy::ulp1});
+  CHECK(kernel.ok());
+  return std::move(kernel).value();
+}
+
+// Runs a kernel as if it were machine code.
+Execute interpreting(const expr::Expr& source, const kir::Kernel& kernel) {
+  return [&](const Samples& samples, const std::vector<Call>& calls, bool) -> Result<Executed> {
+    return Executed{"", interpret_calls(source, kernel, samples, calls)};
+  };
+}
+
+Verdict verdict_of(const expr::Expr& source, const kir::Kernel& kernel, expr::Policy policy = {}) {
+  auto checker = Checker::make(source, policy, {.samples = {.points = 4096, .seed = 7}});
+  CHECK(checker.ok());
+  auto prepared = (*checker)->check_meaning(kernel);
+  CHECK(prepared.ok());
+  return prepared->meaning;
+}
+
+struct Pair {
+  const char* source;
+  const char* candidate;
+  bool same;  // as the policy bounded(2) says
+};
+
+std::vector<Variable> two(Type type, double lo, double hi) {
+  return {{"x", type, false, lo, hi}, {"y", type, false, lo, hi}};
+}
+
+TEST(Checker, TellsRewritingsFromMistakes) {
+  const Pair pairs[] = {
+      {"x * y + x", "x * (y + 1)", true},
+      {"x * y + x", "x * (y + 1.000001)", false},
+      {"(x + y) * (x - y)", "x * x - y * y", false},  // cancels where x is near y
+      {"x / y", "x * (1 / y)", true},
+      {"sqrt(x) * sqrt(y)", "sqrt(x * y)", true},
+      {"x - y", "y - x", false},
+      {"x < y ? x : y", "min(x, y)", true},
+      {"x < 2 ? x : y", "x <= 2 ? x : y", false},
+      {"max(x, y)", "x > y ? x : y", true},
+      {"floor(x)", "trunc(x)", true},  // the range is positive
+      {"floor(x)", "rint(x)", false},
+      {"abs(x - y)", "max(x - y, y - x)", true},
+  };
+  for (const Type type : {Type::f32, Type::f64}) {
+    for (const Pair& pair : pairs) {
+      const auto source = parsed(pair.source, type, two(type, 0.5, 4));
+      const auto candidate = lowered(parsed(pair.candidate, type, two(type, 0.5, 4)));
+      const Verdict v = verdict_of(source, candidate);
+      EXPECT_EQ(v.same(), pair.same) << pair.source << " -> " << pair.candidate << "\n" << print(v);
+      EXPECT_EQ(v.counterexample.has_value(), !pair.same);
+    }
+  }
+}
+
+TEST(Checker, UndeclaredRangesKeepSpecialValues) {
+  const Pair pairs[] = {
+      {"x * 0", "0", false},  // NaN and infinities
+      {"x - x", "0", false},    {"x / x", "1", false},
+      {"x + 0", "x", true},     {"min(x, y)", "x < y ? x : y", false},  // a NaN in x
+      {"x + y", "y + x", true}, {"(x + y) - x", "y", false},            // overflow, infinities
+  };
+  for (const Type type : {Type::f32, Type::f64}) {
+    const std::vector<Variable> anything = {{"x", type, false}, {"y", type, false}};
+    for (const Pair& pair : pairs) {
+      const auto source = parsed(pair.source, type, anything);
+      const Verdict v = verdict_of(source, lowered(parsed(pair.candidate, type, anything)));
+      EXPECT_EQ(v.same(), pair.same) << pair.source << " -> " << pair.candidate << "\n" << print(v);
+    }
+  }
+}
+
+TEST(Checker, FastLeavesNonFiniteInputsOut) {
+  const std::vector<Variable> anything = {{"x", Type::f64, false}};
+  const auto source = parsed("x - x", Type::f64, anything);
+  EXPECT_FALSE(verdict_of(source, lowered(parsed("x * 0", Type::f64, anything)), {expr::PolicyKind::exact, 0}).same());
+  EXPECT_TRUE(verdict_of(source, lowered(parsed("x * 0", Type::f64, anything)), {expr::PolicyKind::fast, 0}).same());
+}
+
+TEST(Checker, ExactMeansBits) {
+  const auto source = parsed("x * y + x", Type::f64, two(Type::f64, 0.5, 4));
+  const expr::Policy exact{expr::PolicyKind::exact, 0};
+  EXPECT_TRUE(verdict_of(source, lowered(source), exact).same());
+  const Verdict v = verdict_of(source, lowered(parsed("x * (y + 1)", Type::f64, two(Type::f64, 0.5, 4))), exact);
+  ASSERT_FALSE(v.same());
+  EXPECT_NE(print(v).find("bits differ"), std::string::npos) << print(v);
+}
+
+TEST(Checker, IntegersAreExactAndSmallRangesExhaustive) {
+  const std::vector<Variable> small = {{"x", Type::i32, false, 0, 99}, {"y", Type::i32, false, 0, 39}};
+  const auto source = parsed("(x * y) & 255", Type::f64, small);
+  const Verdict right = verdict_of(source, lowered(parsed("(y * x) & 255", Type::f64, small)));
+  EXPECT_EQ(right.kind, Verdict::Kind::exhaustive);
+  EXPECT_EQ(right.points, 4000u);
+  // Wrong at one point of 4,000.
+  const Verdict wrong =
+      verdict_of(source, lowered(parsed("(x * y) & 255 | (x == 77 && y == 23 ? 256 : 0)", Type::f64, small)));
+  ASSERT_FALSE(wrong.same());
+  EXPECT_EQ(wrong.counterexample->inputs[0].second, "77");
+  EXPECT_EQ(wrong.counterexample->inputs[1].second, "23");
+}
+
+TEST(Checker, ParametersAndReductions) {
+  const std::vector<Variable> variables = {{"x", Type::f64, false, -1, 1}, {"p", Type::f64, true, -2, 2}};
+  const auto source = parsed("(sum(x * p), x + p, maxof(x))", Type::f64, variables);
+  EXPECT_TRUE(verdict_of(source, lowered(parsed("(p * sum(x), x + p, maxof(x))", Type::f64, variables))).same());
+  EXPECT_FALSE(verdict_of(source, lowered(parsed("(sum(x), x + p, maxof(x))", Type::f64, variables))).same());
+  EXPECT_FALSE(verdict_of(source, lowered(parsed("(sum(x * p), x + p, minof(x))", Type::f64, variables))).same());
+  EXPECT_FALSE(verdict_of(source, lowered(parsed("(sum(x * p), x - p, maxof(x))", Type::f64, variables))).same());
+}
+
+TEST(Checker, CodeIsComparedBitForBitAndFailuresAreNamed) {
+  const auto source = parsed("x * y + x", Type::f32, two(Type::f32, 0.5, 4));
+  const kir::Kernel kernel = lowered(source);
+  auto checker = Checker::make(source, {}, {.samples = {.points = 2048, .seed = 1}});
+  ASSERT_TRUE(checker.ok());
+  auto prepared = (*checker)->check_meaning(kernel);
+  ASSERT_TRUE(prepared.ok());
+  ASSERT_TRUE(prepared->meaning.same()) << print(prepared->meaning);
+  auto right = (*checker)->check_code(*prepared, interpreting(source, kernel), Effort::full);
+  ASSERT_TRUE(right.ok());
+  EXPECT_TRUE(right->same()) << print(*right);
+
+  // The same value by another rounding: allowed by the policy, but not what the kernel says.
+  const kir::Kernel other = lowered(parsed("x * (y + 1)", Type::f32, two(Type::f32, 0.5, 4)));
+  auto rounded = (*checker)->check_code(*prepared, interpreting(source, other), Effort::brief);
+  ASSERT_TRUE(rounded.ok());
+  EXPECT_FALSE(rounded->same());
+
+  // Wrong only in a tail of 13 elements.
+  const Execute tail_fault = [&](const Samples& samples, const std::vector<Call>& calls, bool) -> Result<Executed> {
+    Executed done{"", interpret_calls(source, kernel, samples, calls)};
+    for (std::size_t c = 0; c < calls.size(); ++c)
+      if (calls[c].n == 13 && calls[c].in_place) done.outputs[c][0][12 * 4] ^= std::byte{1};
+    return done;
+  };
+  auto faulty = (*checker)->check_code(*prepared, tail_fault, Effort::brief);
+  ASSERT_TRUE(faulty.ok());
+  ASSERT_FALSE(faulty->same());
+  EXPECT_EQ(faulty->counterexample->elements, 13u);
+  EXPECT_EQ(faulty->counterexample->element, 12u);
+
+  const Execute crash = [](const Samples&, const std::vector<Call>&, bool) -> Result<Executed> {
+    return Executed{"crashed (SIGILL)", {}};
+  };
+  auto crashed = (*checker)->check_code(*prepared, crash, Effort::brief);
+  ASSERT_TRUE(crashed.ok());
+  EXPECT_NE(print(*crashed).find("crashed (SIGILL)"), std::string::npos);
+}
+
+TEST(Checker, CancelEndsIt) {
+  const auto source = parsed("x * y", Type::f32, two(Type::f32, 0.5, 4));
+  auto checker = Checker::make(source, {}, {.samples = {}, .cancelled = [] { return true; }});
+  ASSERT_FALSE(checker.ok());
+  EXPECT_EQ(checker.error().code, ErrorCode::kCancelled);
+}
+
+// --- sample sets -----------------------------------------------------------------------------------------------------
+
+TEST(Samples, StayInTheirRangesAndHitTheEnds) {
+  const auto e =
+      parsed("x * y + p", Type::f32,
+             {{"x", Type::f32, false, 0.1, 0.7}, {"y", Type::f32, false, -3, 1e20}, {"p", Type::f32, true, 1, 2}});
+  const auto sets = make_samples(e, {.points = 4096, .seed = 3});
+  ASSERT_EQ(sets.size(), 3u);
+  for (const Samples& s : sets) {
+    std::uint64_t covered = 0;
+    for (const Call& call : s.calls) {
+      EXPECT_EQ(call.first, covered);
+      covered += call.n;
+    }
+    EXPECT_EQ(covered, s.n);
+    for (std::size_t v = 0; v < 3; ++v) {
+      double least = INFINITY;
+      double most = -INFINITY;
+      for (std::uint64_t i = 0; i < s.n; ++i) {
+        float f = 0;
+        std::memcpy(&f, s.columns[v].data() + i * 4, 4);
+        ASSERT_GE(static_cast<double>(f), e.variables[v].lo) << s.name;
+        ASSERT_LE(static_cast<double>(f), e.variables[v].hi) << s.name;
+        least = std::min(least, static_cast<double>(f));
+        most = std::max(most, static_cast<double>(f));
+      }
+      if (s.name != "corners") continue;
+      EXPECT_LT(least - e.variables[v].lo, 1e-6);
+      EXPECT_GT(most / e.variables[v].hi, 1 - 1e-6);
+    }
+  }
+}
+
+TEST(Samples, CornersLieOnBothSidesOfAStep) {
+  const auto e = parsed("x + y < 1.5 ? x : y", Type::f64, two(Type::f64, 0, 1));
+  const auto sets = make_samples(e, {.points = 1024, .seed = 3});
+  const Samples& s = sets.back();
+  int just_below = 0;
+  int just_above = 0;
+  for (std::uint64_t i = 0; i < s.n; ++i) {
+    double x = 0;
+    double y = 0;
+    std::memcpy(&x, s.columns[0].data() + i * 8, 8);
+    std::memcpy(&y, s.columns[1].data() + i * 8, 8);
+    just_below += x + y < 1.5 && x + y > 1.5 - 1e-15 ? 1 : 0;
+    just_above += x + y >= 1.5 && x + y < 1.5 + 1e-15 ? 1 : 0;
+  }
+  EXPECT_GE(just_below, 1);
+  EXPECT_GE(just_above, 1);
+}
+
+TEST(Samples, SameSeedSamePoints) {
+  const auto e = parsed("x * y", Type::f64, two(Type::f64, 0, 1));
+  const auto a = make_samples(e, {.points = 1024, .seed = 3});
+  const auto b = make_samples(e, {.points = 1024, .seed = 3});
+  const auto c = make_samples(e, {.points = 1024, .seed = 4});
+  EXPECT_EQ(a[0].columns, b[0].columns);
+  EXPECT_NE(a[0].columns, c[0].columns);
+}
+
+}  // namespace
+}  // namespace trident::equiv

@@ -1,0 +1,150 @@
+// pow: 2^(y log2 |x|), with log2 in two parts so that y may multiply it without losing the result's last bits.
+//
+//   |x| = 2^k m, m in [sqrt(1/2), sqrt(2)); s = (m - 1) / (m + 1) with what the division rounded away;
+//   log2(m) = 2/ln(2) atanh(s) = 2/ln(2) (s + s^3/3 + ...): the cubic term is at most a hundredth of the first, so it
+//   needs few bits more than the type has. `reach`, a bound on |y log2 x| from the ranges, decides how many: below 24
+//   the sum of the series beyond s is one float, above it its first term is carried in two. Where reach is tiny, or the
+//   class coarse, log2 and exp2 as they are do.
+//
+// Signs, zeros, infinities and NaN cost about twenty ops more; a range of positive numbers saves them.
+#include <cmath>
+
+#include "jit/kir/math/coefficients/exp.h"
+#include "jit/kir/math/coefficients/pow.h"
+#include "jit/kir/math/functions.h"
+
+namespace trident::kir::math {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Reach up to which the plain series is accurate enough for 1 ulp and 4 ulp, and plain log2 and exp2 for 4 ulp.
+constexpr double kSeriesReachUlp1 = 24, kSeriesReachUlp4 = 190, kPlainReach = 3;
+
+/// An unevaluated sum, |low| at most about an ulp of high.
+struct Pair {
+  Value high, low;
+};
+
+/// Greatest |y log2 x| that can give a finite normal result or occur in the ranges.
+double reach_of(const Expansion& e, const Range& x, const Range& y) {
+  const double limit = e.by_type(150.0, 1080.0);
+  if (!bounded(y) || x.may_be_nan || !(x.lo > 0) || x.hi == kInfinity) return limit;
+  const double log = std::fmax(std::fabs(std::log2(x.lo)), std::fabs(std::log2(x.hi)));
+  return std::fmin(limit, log * magnitude(y) + 1e-9);
+}
+
+/// atanh(s) * 2 / ln(2) of s.high + s.low.
+Pair scaled_atanh(Expansion& e, Pair s, bool precise) {
+  const double* c = e.by_type(kTwoLog2eF32, kTwoLog2eF64);
+  const Value z = e.b.mul(s.high, s.high);
+  Value head = s.high, tail;
+  if (!precise) {
+    const Value w = e.single() ? e.horner_onto(z, kAtanhF32, e.k(0)) : e.horner_onto(z, kAtanhF64, e.k(0));
+    const Value rest = e.b.fma(s.high, w, s.low);
+    head = e.b.add(s.high, rest);
+    tail = e.b.add(e.b.sub(s.high, head), rest);
+  } else {
+    const double* third = e.by_type(kThirdF32, kThirdF64);
+    const Value z_low = e.b.fma(e.b.add(s.high, s.high), s.low, e.b.fms(s.high, s.high, z));
+    const Value w = e.b.mul(z, e.k(third[0]));
+    Value w_low = e.b.fma(z, e.k(third[1]), e.b.fms(z, e.k(third[0]), w));
+    w_low = e.b.fma(z_low, e.k(third[0]), w_low);
+    const Value series = e.single() ? e.horner(z, kAtanhTailF32) : e.horner(z, kAtanhTailF64);
+    w_low = e.b.fma(e.b.mul(z, z), series, w_low);
+    const Value p = e.b.mul(s.high, w);
+    const Value p_low = e.b.fma(s.high, w_low, e.b.fms(s.high, w, p));
+    head = e.b.add(s.high, p);
+    tail = e.b.add(e.b.add(e.b.sub(s.high, head), p), e.b.fma(s.low, e.b.fma(w, e.k(3), e.k(1)), p_low));
+  }
+  const Value high = e.b.mul(head, e.k(c[0]));
+  const Value low = e.b.fma(head, e.k(c[1]), e.b.fms(head, e.k(c[0]), high));
+  return {high, e.b.fma(tail, e.k(c[0]), low)};
+}
+
+/// log2 of a positive finite number; `normal` says that denormals do not occur.
+Pair log2_in_two(Expansion& e, Value a, bool normal, bool precise) {
+  Value shift;
+  if (!normal) {
+    const Value tiny = e.b.lt(a, e.k(e.least_normal()));
+    a = e.b.select(tiny, e.b.mul(a, e.k(e.by_type(0x1p24, 0x1p54))), a);
+    shift = e.b.select(tiny, e.k(e.by_type(24.0, 54.0)), e.k(0));
+  }
+  const std::int64_t unit = std::int64_t{1} << e.mantissa_bits();
+  const std::int64_t bits =
+      e.single() ? std::bit_cast<std::int32_t>(0x1.6a09e6p-1f) : std::bit_cast<std::int64_t>(0x1.6a09e667f3bcdp-1);
+  const Value exponent = e.b.op(Op::And, e.b.sub(e.b.as_int(a), e.ki(bits)), e.ki(-unit));
+  const Value m = e.b.as_float(e.b.sub(e.b.as_int(a), exponent));
+  Value k = e.b.mul(e.b.convert(Op::Convert, e.type, exponent), e.k(e.by_type(0x1p-23, 0x1p-52)));
+  if (shift.valid()) k = e.b.sub(k, shift);
+
+  const Value f = e.b.sub(m, e.k(1));
+  const Value d = e.b.add(m, e.k(1));
+  const Value d_low = e.b.sub(m, e.b.sub(d, e.k(1)));
+  const Value inverse = e.b.div(e.k(1), d, kNormal);
+  Pair s;
+  s.high = e.b.mul(f, inverse);
+  s.low = e.b.mul(e.b.fnma(s.high, d_low, e.b.fnma(s.high, d, f)), inverse);
+  const Pair log = scaled_atanh(e, s, precise);
+  const Value high = e.b.add(k, log.high);
+  return {high, e.b.add(e.b.add(e.b.sub(k, high), log.high), log.low)};
+}
+
+/// 2^(a.high + a.low).
+Value exp2_of_pair(Expansion& e, Pair a, double reach) {
+  static constexpr CoefficientSets kSets = {kExp2F32Ulp1, kExp2F32Ulp4, kExp2F64Ulp1, kExp2F64Ulp4, kExp2F32Rel3};
+  const bool normal = reach < e.by_type(125.9, 1021.9);
+  if (!normal) {
+    const Value limit = e.k(e.by_type(256.0, 2048.0));
+    a.low = e.b.select(e.b.lt(e.b.abs(a.high), limit), a.low, e.k(0));
+    a.high = e.b.max(e.b.neg(limit), e.b.min(limit, a.high));
+  }
+  const Value t = e.b.add(a.high, e.k(e.magic()));
+  const Value n = e.b.sub(t, e.k(e.magic()));
+  const Value r = e.b.add(e.b.sub(a.high, n), a.low);
+  const Value p = e.horner_onto(r, e.pick(kSets), e.k(1));
+  return normal ? e.raise_exponent(p, t) : e.b.op(Op::Scalef, p, n);
+}
+
+/// C99 F.10.4.4 around `result` = |x|^y, which already has the infinities and zeros of the magnitude.
+Value with_specials(Expansion& e, Value result, Value x, Value y) {
+  const Value integer = e.b.eq(e.b.rint(y), y);
+  const Value half = e.b.mul(y, e.k(0.5));
+  const Value odd = e.b.op(Op::And, integer, e.b.ne(e.b.rint(half), half));
+  const Value sign = e.b.select(odd, x, e.k(0));
+  result = e.flip_sign(result, e.sign_of(sign));
+  const Value negative = e.b.op(Op::And, e.b.lt(x, e.k(0)), e.b.lt(e.k(-kInfinity), x));
+  result = e.b.select(e.b.op(Op::AndNot, integer, negative), e.nan(), result);
+  const Value unordered = e.b.op(Op::Or, e.b.ne(x, x), e.b.ne(y, y));
+  result = e.b.select(unordered, e.nan(), result);
+  const Value minus_one = e.b.op(Op::And, e.b.eq(x, e.k(-1)), e.b.eq(e.b.abs(y), e.infinity()));
+  const Value one = e.b.op(Op::Or, e.b.op(Op::Or, e.b.eq(y, e.k(0)), e.b.eq(x, e.k(1))), minus_one);
+  return e.b.select(one, e.k(1), result);
+}
+
+}  // namespace
+
+Value emit_pow(Expansion& e, Value x, Value y, const Range& x_range, const Range& y_range) {
+  const bool positive = !x_range.may_be_nan && x_range.lo > 0 && x_range.hi < kInfinity;
+  const bool ordinary = positive && bounded(y_range);
+  const double reach = reach_of(e, x_range, y_range);
+  if (ordinary && !e.ulp1() && (e.rel3() ? reach < e.by_type(120.0, 1000.0) : reach <= kPlainReach)) {
+    Expansion inner(e.b, e.type, e.rel3() ? Accuracy::ulp4 : Accuracy::ulp1);
+    const Value exponent = e.b.mul(y, emit_log2(inner, x, x_range));
+    return emit_exp2(e, exponent, {-reach, reach, false});
+  }
+
+  const Value a = ordinary ? x : e.b.abs(x);
+  const bool normal = positive && x_range.lo >= e.least_normal();
+  Pair log = log2_in_two(e, a, normal, reach > (e.ulp1() ? kSeriesReachUlp1 : kSeriesReachUlp4));
+  if (!positive) {
+    log.high = e.b.select(e.b.eq(a, e.k(0)), e.k(-kInfinity), log.high);
+    log.high = e.b.select(e.b.eq(a, e.infinity()), e.infinity(), log.high);
+  }
+  const Value high = e.b.mul(y, log.high);
+  const Value low = e.b.fma(y, log.low, e.b.fms(y, log.high, high));
+  const Value result = exp2_of_pair(e, {high, low}, ordinary ? reach : kInfinity);
+  return ordinary ? result : with_specials(e, result, x, y);
+}
+
+}  // namespace trident::kir::math

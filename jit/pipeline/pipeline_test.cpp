@@ -1,0 +1,176 @@
+// The spine from end to end. Oracles: the kir interpreter for what kernels compute, image::validate for what comes out.
+#include "jit/pipeline/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "jit/equiv/checker.h"
+#include "jit/judge/guarded.h"
+#include "jit/pipeline/execution.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/cpu.h"
+
+namespace trident::pipeline {
+namespace {
+
+using expr::Type;
+
+std::vector<codegen::Isa> host_isas() {
+  std::vector<codegen::Isa> isas;
+  if (os::cpu_features().avx2_fma) isas.push_back(codegen::Isa::avx2);
+  if (os::cpu_features().avx512) isas.push_back(codegen::Isa::avx512);
+  return isas;
+}
+
+expr::Expr parsed(std::string_view text, Type type = Type::f64, std::vector<expr::Variable> variables = {}) {
+  auto e = expr::parse_infix(text, {.type = type, .variables = std::move(variables)});
+  if (!e.ok()) ADD_FAILURE() << e.error().message;
+  CHECK(e.ok());
+  return std::move(e).value();
+}
+
+std::vector<expr::Variable> ranged(Type type) {
+  return {{"x", type, false, 0.5, 4}, {"y", type, false, -3, 3}, {"p", type, true, 1, 2}};
+}
+
+constexpr std::string_view kText = "(x * y + p) / (x * x + 1) - sqrt(x + p) * (y - x) * (y + x)";
+
+// The code of `compiled` against the interpreter on its own kernel: points, tails and placements.
+void expect_right_code(const expr::Expr& source, const Compiled& compiled, codegen::Isa isa) {
+  ASSERT_TRUE(image::validate(compiled.image.bytes).ok());
+  auto fd = image::seal(compiled.image);
+  ASSERT_TRUE(fd.ok());
+  auto mapped = image::Mapped::map(*fd);
+  ASSERT_TRUE(mapped.ok());
+  auto checker = equiv::Checker::make(source, {}, {.samples = {.points = 2048, .seed = 9}});
+  ASSERT_TRUE(checker.ok());
+  auto prepared = (*checker)->check_meaning(compiled.kernel);
+  ASSERT_TRUE(prepared.ok());
+  const judge::Signature signature = judge::signature_of(compiled.kernel);
+  auto verdict = (*checker)->check_code(*prepared, execute_in_sandbox(source, signature, *mapped), equiv::Effort::full);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->same()) << codegen::name_of(isa) << "\n" << equiv::print(*verdict);
+}
+
+TEST(Baseline, CompilesToCodeThatDoesWhatTheSourceMeans) {
+  for (const codegen::Isa isa : host_isas()) {
+    for (const Type type : {Type::f32, Type::f64}) {
+      const auto e = parsed(kText, type, ranged(type));
+      auto compiled = compile_baseline(e, {.isa = isa});
+      ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+      EXPECT_EQ(compiled->image.header().tier, TRIDENT_TIER_BASELINE);
+      EXPECT_EQ(compiled->image.header().inputs, 2u);
+      EXPECT_EQ(compiled->image.header().params, 1u);
+      expect_right_code(e, *compiled, isa);
+    }
+  }
+}
+
+TEST(Key, NamesWhatMattersAndNothingElse) {
+  const Options options;
+  const auto key = [&](std::string_view text, const Options& o) { return key_of(parsed(text), o); };
+  std::set<image::Key> keys;
+  keys.insert(key("a + b * 2", options));
+  EXPECT_EQ(keys.count(key("u + v * 2", options)), 1u);  // names do not matter
+  EXPECT_TRUE(keys.insert(key("a + b * 3", options)).second);
+  EXPECT_TRUE(keys.insert(key("a - b * 2", options)).second);
+  EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::exact, 2}})).second);
+  EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::bounded, 3}})).second);
+  EXPECT_TRUE(keys.insert(key("a + b * 2", {.isa = codegen::Isa::avx512})).second);
+  EXPECT_TRUE(keys.insert(key_of(parsed("a + b * 2", Type::f32), options)).second);
+}
+
+TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
+  for (const codegen::Isa isa : host_isas()) {
+    const auto e = parsed(kText, Type::f32, ranged(Type::f32));
+    std::set<std::string> stages;
+    auto optimised = optimise(e, {.isa = isa}, [&](const Progress& p) { stages.insert(p.stage); });
+    ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+    ASSERT_TRUE(optimised->outcome == Outcome::published || optimised->outcome == Outcome::no_gain)
+        << optimised->detail;
+    EXPECT_GT(optimised->baseline_ns, 0);
+    EXPECT_GE(optimised->candidates.size(), 2u);
+    for (const auto& c : optimised->candidates) EXPECT_TRUE(c.same || c.form != "source") << c.verdict;
+    EXPECT_EQ(stages, (std::set<std::string>{"emit", "equiv"}));
+    if (optimised->outcome != Outcome::published) continue;
+    EXPECT_LT(optimised->winner_ns, optimised->baseline_ns);
+    EXPECT_EQ(optimised->winner.image.header().tier, TRIDENT_TIER_OPTIMISED);
+    expect_right_code(e, optimised->winner, isa);
+  }
+}
+
+TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
+  if (host_isas().empty()) GTEST_SKIP();
+  const auto e = parsed("x * x + diff(x * x, x)", Type::f64, {{"x", Type::f64, false, 0, 1}});
+  std::vector<std::string> seen;
+  Options options{.isa = host_isas()[0]};
+  options.dump = [&](std::string_view pass, std::string_view text) {
+    seen.emplace_back(pass);
+    EXPECT_FALSE(text.empty()) << pass;
+    if (pass != "derivatives") return;
+    EXPECT_EQ(text.find("diff"), std::string_view::npos) << text;
+  };
+  auto all = optimise(e, options);
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "emit", "equiv", "judge"}));
+  EXPECT_EQ(all->times.size(), 5u);
+
+  seen.clear();
+  options.stop_after = "emit";
+  auto stopped = optimise(e, options);
+  ASSERT_TRUE(stopped.ok());
+  EXPECT_EQ(stopped->outcome, Outcome::budget_spent);
+  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "emit"}));
+
+  options.stop_after.clear();
+  options.disabled = {"simplified", "accuracy4", "interleave", "schedule", "non_temporal"};
+  auto bare = optimise(e, options);
+  ASSERT_TRUE(bare.ok());
+  EXPECT_EQ(bare->candidates.size(), 1u);
+  EXPECT_EQ(bare->outcome, Outcome::no_gain);
+
+  options.disabled = {"equiv"};
+  EXPECT_EQ(optimise(e, options).error().code, ErrorCode::kInvalidArgument);
+  options.disabled.clear();
+  options.stop_after = "nonsense";
+  EXPECT_EQ(optimise(e, options).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(Optimise, BudgetAndCancelAreKept) {
+  if (host_isas().empty()) GTEST_SKIP();
+  const auto e = parsed(kText, Type::f64, ranged(Type::f64));
+  Options options{.isa = host_isas()[0]};
+  options.deadline_ns = os::monotonic_ns() + 1;
+  auto late = optimise(e, options);
+  ASSERT_TRUE(late.ok());
+  EXPECT_EQ(late->outcome, Outcome::budget_spent);
+
+  std::atomic<bool> cancelled{false};
+  options.deadline_ns = os::monotonic_ns() + 20'000'000'000;
+  options.cancelled = &cancelled;
+  const std::uint64_t start_ns = os::monotonic_ns();
+  auto cut = optimise(e, options, [&](const Progress& p) { cancelled = p.stage == "emit"; });
+  ASSERT_TRUE(cut.ok());
+  EXPECT_EQ(cut->outcome, Outcome::budget_spent);
+  EXPECT_LT(os::monotonic_ns() - start_ns, 5'000'000'000u);
+}
+
+TEST(Optimise, ReductionsIntegersAndSeveralOutputs) {
+  if (host_isas().empty()) GTEST_SKIP();
+  const codegen::Isa isa = host_isas().back();
+  const auto sums = parsed("(sum(x * y), x + y * p, maxof(x - y))", Type::f32, ranged(Type::f32));
+  auto optimised = optimise(sums, {.isa = isa});
+  ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+  EXPECT_TRUE(optimised->outcome == Outcome::published || optimised->outcome == Outcome::no_gain) << optimised->detail;
+
+  const std::vector<expr::Variable> ints = {{"i", Type::i32, false}, {"j", Type::i32, false}};
+  const auto bits = parsed("(i * j | (i << 3)) & (j >> 5)", Type::f64, ints);
+  auto integers = optimise(bits, {.policy = {expr::PolicyKind::exact, 2}, .isa = isa});
+  ASSERT_TRUE(integers.ok()) << integers.error().message;
+  EXPECT_TRUE(integers->outcome == Outcome::published || integers->outcome == Outcome::no_gain) << integers->detail;
+}
+
+}  // namespace
+}  // namespace trident::pipeline
