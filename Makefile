@@ -5,13 +5,14 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels bench-streaming bench-slot asan tsan fuzz format tidy install clean
+.PHONY: help packages configure build test demo asan tsan fuzz check-aarch64 format tidy install clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
 
+PACKAGES = $(shell sed 's/\#.*//' packages.txt)
 packages: ## install what packages.txt names and is not there yet
-	@missing=$$(for p in $$(sed 's/#.*//' packages.txt); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	@missing=$$(for p in $(PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
 	if [ -n "$$missing" ]; then \
 	  echo "installing:" $$missing; \
 	  $(ROOT) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(ROOT) apt-get install -y -qq --no-install-recommends $$missing; \
@@ -29,20 +30,6 @@ test: build ## the test-suite
 demo: build ## the main job: kernels through a private daemon, live table, HTML report
 	@$(BUILD)/bin/trident demo --report $(BUILD)/demo.html
 
-bench-kernels: build ## kernels against the pinned compilers, f32 and f64, with and without AVX-512; reports in build/reports
-	@mkdir -p $(BUILD)/reports; status=0; for type in f32 f64; do \
-	  $(BUILD)/bin/trident bench bench/corpus/kernels.tsv --type $$type --html $(BUILD)/reports/bench-$$type.html \
-	    --geomean-max 0.80 --transcendental-max 0.50 --roof-min 0.70 || status=1; \
-	  $(BUILD)/bin/trident bench bench/corpus/kernels.tsv --type $$type --isa avx2 --no-numexpr \
-	    --html $(BUILD)/reports/bench-$$type-avx2.html --geomean-max 0.85 || status=1; \
-	done; exit $$status
-
-bench-streaming: build ## 16M-element kernels against hand-written non-temporal copy and triad
-	@$(BUILD)/bench/bench_streaming
-
-bench-slot: build ## what a call through the slot costs
-	@$(BUILD)/bench/bench_slot_call
-
 asan: packages ## the test-suite under AddressSanitizer and UBSan, in build-asan/
 	@cmake --preset asan >/dev/null && ninja -C build-asan -j$(JOBS) && ctest --test-dir build-asan --output-on-failure -j$(JOBS)
 
@@ -55,6 +42,10 @@ fuzz: packages ## a million random and mutated texts and messages each, under Ad
 	@cd build-asan/tests && ./fuzz_text --runs 1000000 --lines $(CURDIR)/tests/fuzz/seeds/text.txt
 	@cd build-asan/tests && ./fuzz_message --runs 1000000
 	@cd build-asan/tests && ./fuzz_kir_text --runs 1000000 $(CURDIR)/tests/fuzz/seeds/kernel.kir
+
+check-aarch64: configure ## NEON code and the interpreter on NEON, under qemu-user
+	@$(MAKE) --no-print-directory packages PACKAGES="$$(sed -n 's/#.*check-aarch64.*//p' packages-optional.txt)"
+	@tests/aarch64/check $(BUILD)
 
 format: ## clang-format in place
 	@git ls-files '*.cpp' '*.h' '*.hpp' '*.c' | xargs clang-format -i

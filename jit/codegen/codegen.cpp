@@ -1,5 +1,6 @@
 #include "jit/codegen/codegen.h"
 
+#include "jit/codegen/a64_loop.h"
 #include "jit/codegen/x86_loop.h"
 #include "runtime/base/check.h"
 
@@ -18,7 +19,7 @@ Result<MachineCode> emit(const kir::Kernel& kernel, Isa isa, const Variant& vari
   switch (isa) {
     case Isa::avx2:
     case Isa::avx512: return emit_x86(kernel, isa, variant);
-    case Isa::neon: return make_error(ErrorCode::kUnsupported, "this build emits no NEON code");
+    case Isa::neon: return emit_a64(kernel, variant);
   }
   CHECK(false);
 }

@@ -13,6 +13,8 @@ enum : std::uint8_t {
   kRestore = 0xC0,
   kAdvanceLoc1 = 0x02,
   kAdvanceLoc4 = 0x04,
+  kOffsetExtended = 0x05,
+  kRestoreExtended = 0x06,
   kDefCfa = 0x0C,
 };
 constexpr std::uint8_t kPcRelativeSigned4 = 0x1B;
@@ -59,13 +61,23 @@ void UnwindWriter::def_cfa(std::uint32_t code_offset, std::uint8_t reg, std::uin
 
 void UnwindWriter::saved(std::uint32_t code_offset, std::uint8_t reg, std::uint32_t below) {
   advance(code_offset);
-  program_.push_back(static_cast<std::uint8_t>(kOffset | reg));
+  if (reg < 0x40) {
+    program_.push_back(static_cast<std::uint8_t>(kOffset | reg));
+  } else {
+    program_.push_back(kOffsetExtended);
+    append_uleb(program_, reg);
+  }
   append_uleb(program_, below / static_cast<std::uint32_t>(-host_.data_align));
 }
 
 void UnwindWriter::restored(std::uint32_t code_offset, std::uint8_t reg) {
   advance(code_offset);
-  program_.push_back(static_cast<std::uint8_t>(kRestore | reg));
+  if (reg < 0x40) {
+    program_.push_back(static_cast<std::uint8_t>(kRestore | reg));
+  } else {
+    program_.push_back(kRestoreExtended);
+    append_uleb(program_, reg);
+  }
 }
 
 std::vector<std::byte> UnwindWriter::finish(std::uint32_t code_size, std::uint32_t distance) const {

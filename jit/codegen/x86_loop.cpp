@@ -281,7 +281,7 @@ class KernelEmitter {
   const Variant& variant_;
   X86Target target_;
   Function function_;
-  X86Pool pool_;
+  ConstantPool pool_;
   X86Selector selector_;
   X86Emitter emitter_;
   UnwindWriter unwind_{UnwindHost{}};

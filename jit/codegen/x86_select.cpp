@@ -36,22 +36,8 @@ std::uint64_t neutral_bits(Op op, ir::Type type) {
 
 }  // namespace
 
-std::int32_t X86Pool::add_bytes(const std::uint8_t* data, std::uint32_t size, std::uint32_t align) {
-  for (std::size_t at = 0; at + size <= bytes.size() && at < 4096; at += align)
-    if (std::memcmp(&bytes[at], data, size) == 0) return static_cast<std::int32_t>(at);
-  bytes.resize((bytes.size() + align - 1) / align * align);
-  bytes.insert(bytes.end(), data, data + size);
-  return static_cast<std::int32_t>(bytes.size() - size);
-}
-
-std::int32_t X86Pool::add_repeated(std::uint64_t bits, std::uint32_t lane_bytes, std::uint32_t count) {
-  std::array<std::uint8_t, 64> buffer;
-  for (std::uint32_t i = 0; i < count; ++i) std::memcpy(&buffer[i * lane_bytes], &bits, lane_bytes);
-  return add_bytes(buffer.data(), count * lane_bytes, count * lane_bytes);
-}
-
 X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
-                         X86Pool& pool)
+                         ConstantPool& pool)
     : kernel_(kernel),
       target_(target),
       options_(options),

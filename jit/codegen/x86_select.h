@@ -25,7 +25,7 @@ class X86Selector {
     std::uint8_t newton = 0;  ///< eighths of divisions and square roots that avoid the divider
   };
   X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
-              X86Pool& pool);
+              ConstantPool& pool);
 
   /// The invariants that the body or the epilogue reads, and the starting values of reductions.
   Block select_invariants();
@@ -133,7 +133,7 @@ class X86Selector {
   const X86Target& target_;
   Options options_;
   Function& f_;
-  X86Pool& pool_;
+  ConstantPool& pool_;
 
   std::pmr::vector<std::uint16_t> body_uses_;  ///< readers in the body, saturating; array outputs and reductions count
   std::pmr::vector<std::uint8_t> live_;        ///< bit 0: needed; bit 1: read by the body; bit 2: by the epilogue

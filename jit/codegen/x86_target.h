@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "jit/codegen/codegen.h"
+#include "jit/codegen/constant_pool.h"
 #include "jit/codegen/mir.h"
 
 namespace trident::codegen {
@@ -41,17 +42,6 @@ enum class X86Pseudo : std::uint16_t {
   divide_if,  ///< def = use 0; if a lane fails the condition (last use), instead use 1 / use 2, or sqrt use 1 when
               ///< `imm`
   tail_mask,  ///< def = mask of the lanes of tail vector `copy`; lanes are `imm` bytes wide
-};
-
-/// Constants behind the code, shared when equal. Offsets are aligned to the size of the entry.
-class X86Pool {
- public:
-  explicit X86Pool(std::pmr::memory_resource* arena) : bytes(arena) {}
-  /// `count` times the low `lane_bytes` of `bits`.
-  std::int32_t add_repeated(std::uint64_t bits, std::uint32_t lane_bytes, std::uint32_t count);
-  std::int32_t add_bytes(const std::uint8_t* data, std::uint32_t size, std::uint32_t align);
-
-  std::pmr::vector<std::uint8_t> bytes;
 };
 
 }  // namespace trident::codegen

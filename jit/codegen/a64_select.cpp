@@ -1,0 +1,363 @@
+#include "jit/codegen/a64_select.h"
+
+#include <asmjit/arm/a64assembler.h>
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+
+namespace trident::codegen {
+
+using asmjit::a64::Inst;
+using kir::Op;
+using kir::Section;
+
+namespace {
+
+constexpr std::uint32_t kPartials = 16;  // of a reduction, see kir.h
+
+bool is_reduction(const kir::Inst& inst) {
+  return kir::info(inst.op).signature == kir::Signature::Reduce;
+}
+
+std::uint64_t start_bits(Op op, ir::Type type) {
+  const bool least = op == Op::MaxOf;
+  if (op == Op::Sum) return 0;
+  switch (type) {
+    case ir::Type::f32: return least ? 0xFF80'0000u : 0x7F80'0000u;
+    case ir::Type::f64: return least ? 0xFFF0'0000'0000'0000u : 0x7FF0'0000'0000'0000u;
+    case ir::Type::i32: return least ? 0x8000'0000u : 0x7FFF'FFFFu;
+    case ir::Type::i64: return least ? 0x8000'0000'0000'0000u : 0x7FFF'FFFF'FFFF'FFFFu;
+    case ir::Type::b32:
+    case ir::Type::b64: break;
+  }
+  CHECK(false);
+}
+
+std::vector<bool> live_values(const kir::Kernel& kernel) {
+  std::vector<bool> live(kernel.insts.size());
+  for (const kir::Output& output : kernel.outputs) live[output.value.index] = true;
+  for (std::size_t i = kernel.insts.size(); i-- > 0;) {
+    if (!live[i]) continue;
+    for (const kir::Value v : {kernel.insts[i].a, kernel.insts[i].b, kernel.insts[i].c})
+      if (v.valid()) live[v.index] = true;
+  }
+  return live;
+}
+
+}  // namespace
+
+A64Target A64Selector::make_target(const kir::Kernel& kernel) {
+  const std::vector<bool> live = live_values(kernel);
+  A64Target target;
+  bool reduces = false;
+  for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
+    if (!live[i]) continue;
+    if (ir::bytes_of(kernel.insts[i].type) == 8) target.lanes = 2;
+    reduces |= is_reduction(kernel.insts[i]);
+  }
+  if (reduces) target.unit = kPartials / target.lanes;
+  return target;
+}
+
+A64Selector::A64Selector(const kir::Kernel& kernel, const A64Target& target, Function& function, ConstantPool& pool)
+    : kernel_(kernel),
+      target_(target),
+      f_(function),
+      pool_(pool),
+      live_(function.arena),
+      globals_(kernel.insts.size(), VReg{}, function.arena),
+      values_(kernel.insts.size(), VReg{}, function.arena),
+      reductions_(function.arena),
+      partials_(function.arena),
+      parked_(function.arena),
+      constants_(function.arena) {
+  const std::vector<bool> live = live_values(kernel);
+  live_.assign(live.begin(), live.end());
+  for (const kir::Output& output : kernel.outputs) has_loop_ |= output.kind == kir::OutputKind::array;
+  for (std::uint32_t i = 0; i < kernel.insts.size(); ++i) {
+    const kir::Inst& inst = kernel.insts[i];
+    if (!live_[i] || !is_reduction(inst)) continue;
+    has_loop_ = true;
+    reductions_.push_back(kir::Value(i));
+    const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(inst.type));
+    for (std::uint32_t p = 0; p < target.unit; ++p)
+      partials_.push_back(f_.add({.global = true, .width = target.width_of(lane_bytes), .lane_bytes = lane_bytes}));
+    MemRef first;
+    for (std::uint32_t bytes = 0; bytes < kPartials * lane_bytes; bytes += 16) {
+      const MemRef slot = f_.add_slot(16, lane_bytes);
+      if (bytes == 0) first = slot;
+    }
+    parked_.push_back(first);
+  }
+}
+
+// --- building instructions -------------------------------------------------------------------------------------------
+
+void A64Selector::set_type(ir::Type type) {
+  lane_ = static_cast<std::uint8_t>(ir::bytes_of(type));
+  width_ = whole_registers_ ? 16 : target_.width_of(lane_);
+}
+
+MInst& A64Selector::push(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t form) {
+  MInst& inst = block_->insts.emplace_back();
+  inst.op = static_cast<std::uint16_t>(id);
+  inst.form = form;
+  inst.copy = static_cast<std::uint8_t>(copy_);
+  inst.def_width = inst.use_width = width_;
+  for (const VReg use : uses) inst.use[inst.uses++] = use;
+  inst.def = f_.add({.width = width_, .lane_bytes = lane_});
+  return inst;
+}
+
+VReg A64Selector::emit(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t latency, std::uint8_t form) {
+  MInst& inst = push(id, uses, form);
+  inst.latency = latency;
+  return inst.def;
+}
+
+VReg A64Selector::emit_imm(std::uint32_t id, std::initializer_list<VReg> uses, std::uint32_t imm, std::uint8_t form) {
+  MInst& inst = push(id, uses, form | a64_form::kImmediate);
+  inst.latency = 2;
+  inst.imm = static_cast<std::uint8_t>(imm);
+  return inst.def;
+}
+
+VReg A64Selector::emit_tied(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t latency,
+                            std::uint8_t form) {
+  MInst& inst = push(id, uses, form | a64_form::kTied);
+  inst.latency = latency;
+  inst.ties = 1;
+  return inst.def;
+}
+
+VReg A64Selector::load(const MemRef& from) {
+  MInst& inst = push(0, {}, a64_form::kMemory);
+  inst.mem = from;
+  inst.latency = 5;
+  inst.unit = Unit::load;
+  return inst.def;
+}
+
+void A64Selector::store(VReg value, const MemRef& to, bool one_lane) {
+  MInst& inst = push(0, {value}, one_lane ? a64_form::kMemory | a64_form::kOneLane : a64_form::kMemory);
+  f_.vregs.pop_back();  // a store has no result
+  inst.def = {};
+  inst.mem = to;
+  inst.use_width = f_[value].width;
+  inst.unit = Unit::store;
+}
+
+VReg A64Selector::constant(std::uint64_t bits) {
+  if (lane_ == 4) bits &= 0xFFFF'FFFFu;
+  for (const ConstantKey& key : constants_)
+    if (key.bits == bits && key.lane_bytes == lane_) return key.vreg;
+  VRegInfo info{.global = true, .zero = bits == 0, .foldable = false, .width = width_, .lane_bytes = lane_};
+  if (!info.zero)
+    info.home = {.place = Place::pool, .lane_bytes = lane_, .disp = pool_.add_repeated(bits, lane_, width_ / lane_)};
+  const VReg v = f_.add(info);
+  constants_.push_back({bits, lane_, v});
+  return v;
+}
+
+// --- values ----------------------------------------------------------------------------------------------------------
+
+bool A64Selector::is_alias(const kir::Inst& inst) const {
+  return inst.op == Op::Bitcast || (inst.op == Op::Convert && inst.type == kernel_.type_of(inst.a));
+}
+
+VReg A64Selector::reg(kir::Value v) {
+  const kir::Inst& inst = kernel_.at(v);
+  if (is_alias(inst)) return reg(inst.a);
+  if (inst.op == Op::Constant) {
+    const std::uint8_t width = width_, lane = lane_;
+    set_type(inst.type);
+    const VReg global = constant(inst.imm);
+    width_ = width, lane_ = lane;
+    return global;
+  }
+  if (inst.section == Section::invariant && (context_ != Context::invariant || inst.op == Op::Param))
+    return published(v);
+  if (inst.op == Op::Input) return input(v);
+  return values_[v.index];
+}
+
+VReg A64Selector::input(kir::Value v) {
+  VReg& value = values_[v.index];
+  if (value.valid()) return value;
+  const kir::Inst& inst = kernel_.at(v);
+  const std::uint8_t width = width_, lane = lane_;
+  set_type(inst.type);
+  const MemRef home{.place = Place::input,
+                    .lane_bytes = lane_,
+                    .index = static_cast<std::uint16_t>(inst.imm),
+                    .disp = static_cast<std::int32_t>(copy_ * width_)};
+  value = load(home);
+  if (context_ == Context::tail)
+    block_->insts.back().form |= a64_form::kOneLane;
+  else
+    f_[value].home = home;
+  width_ = width, lane_ = lane;
+  return value;
+}
+
+/// The global register of a parameter or of an invariant that another section reads.
+VReg A64Selector::published(kir::Value v) {
+  VReg& global = globals_[v.index];
+  if (global.valid()) return global;
+  const kir::Inst& inst = kernel_.at(v);
+  const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(inst.type));
+  VRegInfo info{.global = true, .foldable = false, .width = target_.width_of(lane_bytes), .lane_bytes = lane_bytes};
+  if (inst.op == Op::Param)
+    info.home = {.place = Place::param,
+                 .lane_bytes = lane_bytes,
+                 .broadcast = true,
+                 .index = static_cast<std::uint16_t>(inst.imm)};
+  return global = f_.add(info);
+}
+
+// --- sections --------------------------------------------------------------------------------------------------------
+
+void A64Selector::start_section(Block& block, Context context) {
+  block_ = &block;
+  context_ = context;
+  copy_ = 0;
+  std::fill(values_.begin(), values_.end(), VReg{});
+}
+
+void A64Selector::select_section(Section section) {
+  for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
+    const kir::Inst& inst = kernel_.insts[i];
+    if (!live_[i] || inst.section != section || is_reduction(inst) || is_alias(inst)) continue;
+    if (inst.op == Op::Constant || inst.op == Op::Param || inst.op == Op::Input) continue;
+    set_type(inst.type);
+    values_[i] = select(inst);
+  }
+}
+
+void A64Selector::body_copy() {
+  select_section(Section::body);
+  for (std::size_t r = 0; r < reductions_.size(); ++r) accumulate(r);
+  // All that is stored exists before the first store: an output may take the place of an input.
+  for (const kir::Output& output : kernel_.outputs)
+    if (output.kind == kir::OutputKind::array) reg(output.value);
+  for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
+    if (kernel_.outputs[o].kind != kir::OutputKind::array) continue;
+    set_type(kernel_.type_of(kernel_.outputs[o].value));
+    store(reg(kernel_.outputs[o].value),
+          {.place = Place::output,
+           .lane_bytes = lane_,
+           .index = static_cast<std::uint16_t>(o),
+           .disp = static_cast<std::int32_t>(copy_ * width_)},
+          context_ == Context::tail);
+  }
+}
+
+Block A64Selector::select_body(std::uint32_t copies) {
+  Block block(f_.arena);
+  start_section(block, Context::body);
+  for (copy_ = 0; copy_ < copies; ++copy_) {
+    std::fill(values_.begin(), values_.end(), VReg{});
+    body_copy();
+  }
+  return block;
+}
+
+Block A64Selector::select_tail() {
+  Block block(f_.arena);
+  start_section(block, Context::tail);
+  body_copy();
+  return block;
+}
+
+Block A64Selector::select_invariants() {
+  Block block(f_.arena);
+  start_section(block, Context::invariant);
+  select_section(Section::invariant);
+  for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
+    if (!globals_[i].valid() || kernel_.insts[i].op == Op::Param) continue;
+    set_type(kernel_.insts[i].type);
+    push(Inst::kIdMov_v, {values_[i]}, a64_form::kBytes).def = globals_[i];
+  }
+  for (std::size_t r = 0; r < reductions_.size(); ++r) {
+    const kir::Inst& inst = kernel_.at(reductions_[r]);
+    set_type(inst.type);
+    for (std::uint32_t p = 0; p < target_.unit; ++p)
+      push(Inst::kIdMov_v, {constant(start_bits(inst.op, inst.type))}, a64_form::kBytes).def = partial(r, p);
+  }
+  return block;
+}
+
+void A64Selector::accumulate(std::size_t r) {
+  const kir::Inst& inst = kernel_.at(reductions_[r]);
+  set_type(inst.type);
+  const VReg element = reg(inst.a);
+  if (context_ != Context::tail) {
+    const VReg sum = partial(r, copy_ % target_.unit);
+    const VReg next = step(inst.op, inst.type, sum, element);
+    if (block_->insts.back().ties == 0)
+      block_->insts.back().def = sum;
+    else
+      push(Inst::kIdMov_v, {next}, a64_form::kBytes).def = sum;
+    return;
+  }
+  const MemRef place{
+      .place = Place::output, .lane_bytes = lane_, .index = static_cast<std::uint16_t>(kernel_.outputs.size() + r)};
+  const VReg sum = load(place);
+  block_->insts.back().form |= a64_form::kOneLane;
+  store(step(inst.op, inst.type, sum, element), place, true);
+}
+
+Block A64Selector::select_parking() {
+  Block block(f_.arena);
+  start_section(block, Context::body);
+  for (std::size_t r = 0; r < reductions_.size(); ++r) {
+    set_type(kernel_.type_of(reductions_[r]));
+    for (std::uint32_t p = 0; p < target_.unit; ++p) {
+      MemRef place = parked_[r];
+      place.disp += static_cast<std::int32_t>(p * width_);
+      store(partial(r, p), place, false);
+    }
+  }
+  return block;
+}
+
+/// The pairwise tree of kir.h over whole registers, whatever the width of the body's vectors: partial j takes partial
+/// j + s for s = 8, 4, 2, 1.
+VReg A64Selector::combine(std::size_t r) {
+  const kir::Inst& inst = kernel_.at(reductions_[r]);
+  whole_registers_ = true;
+  set_type(inst.type);
+  std::array<VReg, 8> vectors;
+  std::uint32_t count = kPartials * lane_ / 16;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    MemRef place = parked_[r];
+    place.disp += static_cast<std::int32_t>(16 * i);
+    vectors[i] = load(place);
+  }
+  for (count /= 2; count != 0; count /= 2)
+    for (std::uint32_t i = 0; i < count; ++i) vectors[i] = step(inst.op, inst.type, vectors[i], vectors[i + count]);
+  for (std::uint32_t bytes = 8; bytes >= lane_; bytes /= 2) {
+    const VReg upper = emit_imm(Inst::kIdExt_v, {vectors[0], vectors[0]}, bytes, a64_form::kBytes);
+    vectors[0] = step(inst.op, inst.type, vectors[0], upper);
+  }
+  whole_registers_ = false;
+  set_type(inst.type);
+  return emit(static_cast<std::uint32_t>(A64Pseudo::first_lane), {vectors[0]}, 2, a64_form::kPseudo);
+}
+
+Block A64Selector::select_epilogue() {
+  Block block(f_.arena);
+  start_section(block, Context::epilogue);
+  for (std::size_t r = 0; r < reductions_.size(); ++r) values_[reductions_[r].index] = combine(r);
+  select_section(Section::epilogue);
+  for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
+    if (kernel_.outputs[o].kind != kir::OutputKind::scalar) continue;
+    set_type(kernel_.type_of(kernel_.outputs[o].value));
+    store(reg(kernel_.outputs[o].value),
+          {.place = Place::output, .lane_bytes = lane_, .index = static_cast<std::uint16_t>(o)}, true);
+  }
+  return block;
+}
+
+}  // namespace trident::codegen

@@ -1,0 +1,152 @@
+// Instruction selection for AArch64: kir sections become blocks of machine IR.
+//
+// Vectors are 128 bits wide; a kernel with any 8-byte value works on two elements per vector and keeps its 4-byte
+// values in the lower halves of registers. Invariants and the epilogue are computed in every lane alike, so nothing has
+// to be broadcast between sections. Masks are vectors of all ones and all zeros.
+//
+// The tail takes one element at a time: the same instructions, with loads and stores of one lane. (The other lanes
+// hold zeros from the load and whatever follows from them; no instruction traps.) Partial results of reductions live in
+// registers during the main loop and in the frame, lane by lane, from there on.
+//
+// The files: a64_select.cpp sections, values, loads, stores, reductions; a64_arith.cpp arithmetic, integers, masks;
+// a64_convert.cpp conversions, scalef, lookup.
+#pragma once
+
+#include <initializer_list>
+
+#include "jit/codegen/constant_pool.h"
+#include "jit/codegen/mir.h"
+#include "jit/kir/kir.h"
+
+namespace trident::codegen {
+
+struct A64Target {
+  std::uint32_t lanes = 4;  ///< elements per vector
+  std::uint32_t unit = 1;   ///< vectors that a loop step is a multiple of: 16 / lanes when there are reductions
+
+  [[nodiscard]] std::uint8_t width_of(std::uint32_t lane_bytes) const {
+    return static_cast<std::uint8_t>(lanes * lane_bytes);
+  }
+};
+
+/// MInst::form, bits. Operands are encoded as: def, uses in order, immediate; the arrangement of each follows from its
+/// virtual register's width and lane bytes.
+namespace a64_form {
+inline constexpr std::uint8_t kPlain = 0;
+inline constexpr std::uint8_t kTied = 1;      ///< use 0 is the register of def and not encoded again
+inline constexpr std::uint8_t kBytes = 2;     ///< all operands as bytes
+inline constexpr std::uint8_t kUseWords = 4;  ///< uses as 4-byte lanes
+inline constexpr std::uint8_t kImmediate = 8;
+inline constexpr std::uint8_t kMemory = 16;   ///< loads from or (without def) stores to `mem`
+inline constexpr std::uint8_t kOneLane = 32;  ///< with kMemory: lane 0 only
+inline constexpr std::uint8_t kPseudo = 64;   ///< op is an A64Pseudo
+}  // namespace a64_form
+
+enum class A64Pseudo : std::uint16_t {
+  count,       ///< def = n as type `imm` (ir::Type) in all lanes
+  first_lane,  ///< def = lane 0 of the use in all lanes
+  lookup,      ///< def = entries of the table at pool offset `mem.disp`; use: indices; imm: log2 of the entries
+};
+
+class A64Selector {
+ public:
+  A64Selector(const kir::Kernel& kernel, const A64Target& target, Function& function, ConstantPool& pool);
+
+  /// The invariants that the body or the epilogue reads, and the starting values of reductions.
+  Block select_invariants();
+  /// `copies` vectors of the body, one after the other in source order.
+  Block select_body(std::uint32_t copies);
+  /// One element of the body.
+  Block select_tail();
+  /// Moves the partial results to the frame.
+  Block select_parking();
+  /// Combines partial results, computes the epilogue, stores scalar outputs.
+  Block select_epilogue();
+
+  [[nodiscard]] bool has_loop() const { return has_loop_; }
+  /// Where the partial results of reduction number i stand from select_parking on; in the tail they are the output
+  /// array number kernel.outputs.size() + i.
+  [[nodiscard]] const std::pmr::vector<MemRef>& parked() const { return parked_; }
+  /// Bytes of one lane of reduction number i.
+  [[nodiscard]] std::uint32_t partial_lane_bytes(std::size_t i) const {
+    return ir::bytes_of(kernel_.type_of(reductions_[i]));
+  }
+  /// What a kernel needs: the widest value alive.
+  static A64Target make_target(const kir::Kernel& kernel);
+
+ private:
+  enum class Context : std::uint8_t { invariant, body, tail, epilogue };
+  struct ConstantKey {
+    std::uint64_t bits;
+    std::uint8_t lane_bytes;
+    VReg vreg;
+  };
+
+  // a64_select.cpp
+  void analyse();
+  [[nodiscard]] bool is_alias(const kir::Inst& inst) const;
+  void start_section(Block& block, Context context);
+  void select_section(kir::Section section);
+  VReg reg(kir::Value v);
+  VReg input(kir::Value v);
+  VReg published(kir::Value v);
+  void store(VReg value, const MemRef& to, bool one_lane);
+  void body_copy();
+  void accumulate(std::size_t reduction);
+  VReg combine(std::size_t reduction);
+  VReg partial(std::size_t reduction, std::uint32_t copy) const { return partials_[reduction * target_.unit + copy]; }
+
+  // Building instructions. Width and lane bytes are those of the type set last.
+  void set_type(ir::Type type);
+  MInst& push(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t form = 0);
+  VReg emit(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t latency = 2, std::uint8_t form = 0);
+  VReg emit_imm(std::uint32_t id, std::initializer_list<VReg> uses, std::uint32_t imm, std::uint8_t form = 0);
+  VReg emit_tied(std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t latency = 2, std::uint8_t form = 0);
+  VReg load(const MemRef& from);
+  VReg constant(std::uint64_t bits);  ///< in lanes of the current type
+
+  // a64_arith.cpp
+  VReg select(const kir::Inst& inst);
+  VReg select_float(const kir::Inst& inst);
+  VReg select_int(const kir::Inst& inst);
+  VReg select_logic(const kir::Inst& inst);
+  VReg select_compare(const kir::Inst& inst);
+  VReg compare(kir::Op op, ir::Type type, VReg a, VReg b);
+  VReg least(ir::Type type, VReg a, VReg b);
+  VReg greatest(ir::Type type, VReg a, VReg b);
+  VReg blend(VReg mask, VReg if_set, VReg if_clear);
+  VReg step(kir::Op reduction, ir::Type type, VReg a, VReg b);
+  VReg mul_i64(VReg a, VReg b);
+  VReg shift(const kir::Inst& inst);
+
+  // a64_convert.cpp
+  VReg select_convert(const kir::Inst& inst);
+  VReg convert_number(ir::Type from, ir::Type to, VReg a);
+  VReg float_to_int(ir::Type from, ir::Type to, VReg a, bool nearest);
+  VReg i64_to_f32(VReg a);
+  VReg scalef(ir::Type type, VReg a, VReg b);
+  VReg lookup(const kir::Inst& inst);
+
+  const kir::Kernel& kernel_;
+  const A64Target& target_;
+  Function& f_;
+  ConstantPool& pool_;
+
+  std::pmr::vector<bool> live_;
+  std::pmr::vector<VReg> globals_;  ///< parameters and published invariants, by kir value
+  std::pmr::vector<VReg> values_;   ///< of the section and copy being selected
+  std::pmr::vector<kir::Value> reductions_;
+  std::pmr::vector<VReg> partials_;
+  std::pmr::vector<MemRef> parked_;
+  std::pmr::vector<ConstantKey> constants_;
+  bool has_loop_ = false;
+  bool whole_registers_ = false;  ///< while partial results are combined
+
+  Block* block_ = nullptr;
+  Context context_ = Context::invariant;
+  std::uint32_t copy_ = 0;
+  std::uint8_t width_ = 16;
+  std::uint8_t lane_ = 4;
+};
+
+}  // namespace trident::codegen

@@ -1,0 +1,195 @@
+// run_cases FILE, built for AArch64 and run under qemu: runs every kernel and compares every lane of every output (any
+// NaN equals any NaN), the bytes around the arrays and the callee-saved registers.
+#include <cmath>
+#include <memory>
+
+#include "runtime/os/memfd.h"
+#include "tests/aarch64/case_file.h"
+
+// call_preserving(entry, n, in, out, params): calls entry(nullptr, n, in, out, params) with known values in x19-x28 and
+// d8-d15; 0 if they are still there.
+extern "C" std::uint64_t call_preserving(const void* entry, std::uint64_t n, const void* const* in, void* const* out,
+                                         const std::uint64_t* params);
+asm(R"(
+.text
+.global call_preserving
+.type call_preserving, %function
+call_preserving:
+  stp x29, x30, [sp, #-176]!
+  mov x29, sp
+  stp x19, x20, [sp, #16]
+  stp x21, x22, [sp, #32]
+  stp x23, x24, [sp, #48]
+  stp x25, x26, [sp, #64]
+  stp x27, x28, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  .irp r, 19,20,21,22,23,24,25,26,27,28
+  mov x\r, #(0x1100 + \r)
+  .endr
+  .irp r, 8,9,10,11,12,13,14,15
+  mov x9, #(0x2200 + \r)
+  fmov d\r, x9
+  .endr
+  mov x9, x0
+  mov x0, #0
+  blr x9
+  mov x0, #0
+  .irp r, 19,20,21,22,23,24,25,26,27,28
+  mov x9, #(0x1100 + \r)
+  eor x9, x9, x\r
+  orr x0, x0, x9
+  .endr
+  .irp r, 8,9,10,11,12,13,14,15
+  mov x9, #(0x2200 + \r)
+  fmov x10, d\r
+  eor x9, x9, x10
+  orr x0, x0, x9
+  .endr
+  mov x9, sp
+  eor x9, x9, x29
+  orr x0, x0, x9
+  mov sp, x29
+  ldp x19, x20, [sp, #16]
+  ldp x21, x22, [sp, #32]
+  ldp x23, x24, [sp, #48]
+  ldp x25, x26, [sp, #64]
+  ldp x27, x28, [sp, #80]
+  ldp d8, d9, [sp, #96]
+  ldp d10, d11, [sp, #112]
+  ldp d12, d13, [sp, #128]
+  ldp d14, d15, [sp, #144]
+  ldp x29, x30, [sp], #176
+  ret
+)");
+
+namespace trident::testing {
+namespace {
+
+constexpr std::byte kUntouched{0xA5};
+
+bool same_lane(ir::Type type, std::uint64_t a, std::uint64_t b) {
+  if (a == b) return true;
+  float fa = 0, fb = 0;
+  double da = 0, db = 0;
+  std::memcpy(&fa, &a, 4);
+  std::memcpy(&fb, &b, 4);
+  std::memcpy(&da, &a, 8);
+  std::memcpy(&db, &b, 8);
+  if (type == ir::Type::f32) return std::isnan(fa) && std::isnan(fb);
+  return type == ir::Type::f64 && std::isnan(da) && std::isnan(db);
+}
+
+/// An array that ends before, or begins after, a page that cannot be touched.
+class GuardedArray {
+ public:
+  GuardedArray(ir::Type type, std::uint64_t n, bool at_front)
+      : width_(bytes_of(type)), n_(n), mapping_(os::GuardedMapping::make(n * width_ + 64).value()) {
+    for (std::byte& b : mapping_.bytes()) b = kUntouched;
+    start_ = at_front ? 0 : mapping_.bytes().size() - n * width_;
+  }
+  std::byte* data() { return mapping_.bytes().data() + start_; }
+  void set(std::uint64_t i, std::uint64_t lane) { std::memcpy(data() + i * width_, &lane, width_); }
+  std::uint64_t get(std::uint64_t i) {
+    std::uint64_t lane = 0;
+    std::memcpy(&lane, data() + i * width_, width_);
+    return lane;
+  }
+  bool surroundings_untouched() {
+    const auto all = mapping_.bytes();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if ((i < start_ || i >= start_ + n_ * width_) && all[i] != kUntouched) return false;
+    return true;
+  }
+
+ private:
+  std::size_t width_;
+  std::uint64_t n_;
+  os::GuardedMapping mapping_;
+  std::size_t start_ = 0;
+};
+
+/// What is wrong with one run, or nothing.
+std::string run_once(const Case& c, const CaseRun& run, const void* entry) {
+  std::vector<std::unique_ptr<GuardedArray>> inputs, outputs;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  std::vector<bool> taken(c.input_types.size());
+  for (std::size_t i = 0; i < c.input_types.size(); ++i) {
+    inputs.push_back(std::make_unique<GuardedArray>(static_cast<ir::Type>(c.input_types[i]), run.n, run.at_front != 0));
+    for (std::uint64_t e = 0; e < run.n; ++e) inputs[i]->set(e, run.inputs[i][e]);
+    in.push_back(inputs[i]->data());
+  }
+  std::vector<GuardedArray*> results;
+  for (std::size_t o = 0; o < c.output_types.size(); ++o) {
+    const bool scalar = c.scalar_outputs[o] != 0;
+    GuardedArray* place = nullptr;
+    for (std::size_t i = 0; i < taken.size() && place == nullptr && !scalar && (run.in_place >> o % 64 & 1) != 0; ++i)
+      if (!taken[i] && c.input_types[i] == c.output_types[o]) {
+        taken[i] = true;
+        place = inputs[i].get();
+      }
+    if (place == nullptr) {
+      outputs.push_back(std::make_unique<GuardedArray>(static_cast<ir::Type>(c.output_types[o]), scalar ? 1 : run.n,
+                                                       run.at_front != 0));
+      place = outputs.back().get();
+    }
+    results.push_back(place);
+    out.push_back(place->data());
+  }
+  if (call_preserving(entry, run.n, in.data(), out.data(), c.params.data()) != 0)
+    return "a callee-saved register changed";
+  for (std::size_t o = 0; o < results.size(); ++o)
+    for (std::size_t e = 0; e < run.expected[o].size(); ++e)
+      if (!same_lane(static_cast<ir::Type>(c.output_types[o]), results[o]->get(e), run.expected[o][e])) {
+        char text[160];
+        std::snprintf(text, sizeof text, "output %zu element %zu: interpreter %016llx, native %016llx", o, e,
+                      static_cast<unsigned long long>(run.expected[o][e]),
+                      static_cast<unsigned long long>(results[o]->get(e)));
+        return text;
+      }
+  for (const auto* list : {&inputs, &outputs})
+    for (const auto& array : *list)
+      if (!array->surroundings_untouched()) return "bytes around an array were overwritten";
+  return {};
+}
+
+int run_file(const char* path) {
+  std::FILE* file = std::fopen(path, "rb");
+  if (file == nullptr) return 1;
+  CaseStream stream(file, false);
+  std::size_t cases = 0, runs = 0, failures = 0;
+  for (int c = std::fgetc(file); c != EOF && failures < 20; c = std::fgetc(file)) {
+    std::ungetc(c, file);
+    Case test;
+    stream.transfer(test);
+    if (!stream.good()) return 1;
+    const auto bytes = reinterpret_cast<const std::byte*>(test.code.data());
+    const auto fd = os::make_sealed_memfd("kernel", {bytes, test.code.size()}, std::byte{0});
+    if (!fd.ok()) return 1;
+    const auto code = os::map_executable(*fd, test.code.size());
+    if (!code.ok()) return 1;
+    ++cases;
+    for (const CaseRun& run : test.runs) {
+      const std::string fault = run_once(test, run, code->base());
+      ++runs;
+      if (fault.empty()) continue;
+      ++failures;
+      std::printf("FAILED %s, n = %llu%s: %s\n", test.what.c_str(), static_cast<unsigned long long>(run.n),
+                  run.in_place != 0 ? ", in place" : "", fault.c_str());
+      break;
+    }
+  }
+  std::fclose(file);
+  std::printf("%zu kernels, %zu runs, %zu failures\n", cases, runs, failures);
+  return failures == 0 && cases != 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace trident::testing
+
+int main(int argc, char** argv) {
+  return argc == 2 ? trident::testing::run_file(argv[1]) : 2;
+}
