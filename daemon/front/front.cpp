@@ -48,6 +48,7 @@ jobs::Limits job_limits(const config::Settings& s) {
   return {.baseline_queue_per_user = static_cast<std::uint32_t>(s.baseline_queue_per_user),
           .optimise_queue_per_user = static_cast<std::uint32_t>(s.optimise_queue_per_user),
           .flights = static_cast<std::uint32_t>(s.jobs),
+          .flight_bytes_per_user = s.job_bytes_per_user,
           .optimise_budget_ms = s.budget_ms};
 }
 

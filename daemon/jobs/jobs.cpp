@@ -84,7 +84,7 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   std::vector<std::byte> canonical = expr::canonical_bytes(work.expr);
   std::string id = flight_id(uid, key);
 
-  if (quarantined(id)) {
+  if (quarantined(id, worker::Lane::baseline)) {
     ++stats_.quarantined;
     return sink_(subscriber, Failed{make_error(ErrorCode::kUnsupported,
                                                "compiling this expression failed repeatedly; it is left alone for now"),
@@ -95,7 +95,9 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
     return subscribe(*at->second, subscriber);
   }
   if (const cache::Entry* entry = cache_.find_hot(uid, key, canonical)) return answer(subscriber, *entry);
-  if (flights_.size() >= limits_.flights || baseline_queue_.size_of(uid) >= limits_.baseline_queue_per_user) {
+  const std::uint64_t bytes = message.size() + canonical.size();
+  if (flights_.size() >= limits_.flights || baseline_queue_.size_of(uid) >= limits_.baseline_queue_per_user ||
+      flight_bytes_[uid] + bytes > limits_.flight_bytes_per_user) {
     ++stats_.busy;
     return sink_(subscriber, Failed{make_error(ErrorCode::kBusy, "too many jobs are waiting"), kBusyRetryMs});
   }
@@ -109,6 +111,7 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   flight.canonical = std::move(canonical);
   flight.message.assign(message.begin(), message.end());
   flight.submitted_ns = now;
+  flight_bytes_[uid] += bytes;
   flights_.emplace(std::move(id), std::move(owned));
   wait_for_baseline(flight, false);
   if (const cache::Entry* entry = cache_.find_stored(uid, key, flight.canonical)) {
@@ -171,6 +174,9 @@ void Jobs::remove(Flight& flight) {
   if (flight.place) (flight.state == State::baseline_waiting ? baseline_queue_ : optimise_queue_).erase(*flight.place);
   if (flight.ticket != 0) running_.erase(flight.ticket);
   for (const Subscriber& subscriber : flight.subscribers) waiting_.erase(subscriber);
+  const auto bytes = flight_bytes_.find(flight.uid);
+  bytes->second -= flight.message.size() + flight.canonical.size();
+  if (bytes->second == 0) flight_bytes_.erase(bytes);
   flights_.erase(std::string(flight.id));
 }
 
@@ -241,7 +247,8 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   flight.baseline = std::move(image);
   tell_all(flight, ImageReady{flight.baseline, 0, 0});
   if (flight.subscribers.empty()) return remove(flight);
-  if (draining_) return finish(flight, pipeline::Outcome::budget_spent);
+  if (draining_ || quarantined(flight.id, worker::Lane::optimise))
+    return finish(flight, pipeline::Outcome::budget_spent);
   wait_for_optimise(flight, false);
 }
 
@@ -279,10 +286,11 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
   running_.erase(at);
   flight.ticket = 0;
   const bool baseline = flight.state == State::baseline_running;
+  const worker::Lane lane = baseline ? worker::Lane::baseline : worker::Lane::optimise;
   bool retry = fate == Fate::unharmed;
   if (fate != Fate::unharmed) {
     ++stats_.lost;
-    retry = strike(flight.id) < kStrikesMax && fate == Fate::crashed;
+    retry = strike(flight.id, lane) < kStrikesMax && fate == Fate::crashed;
   }
   if (flight.subscribers.empty()) return remove(flight);
   if (retry) {
@@ -294,17 +302,17 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
                                        : make_error(ErrorCode::kInternal, "the compiler crashed on this expression"));
 }
 
-std::uint32_t Jobs::strike(const std::string& id) {
+std::uint32_t Jobs::strike(const std::string& id, worker::Lane lane) {
   if (strikes_.size() >= kStruckKeysMax && !strikes_.contains(id)) strikes_.erase(strikes_.begin());
   Strikes& strikes = strikes_[id];
   strikes.forgotten_at_ns = os::monotonic_ns() + kStrikesRememberedNs;
-  return ++strikes.count;
+  return ++strikes.of(lane);
 }
 
-bool Jobs::quarantined(const std::string& id) {
+bool Jobs::quarantined(const std::string& id, worker::Lane lane) {
   if (strikes_.empty()) return false;
   const auto at = strikes_.find(id);
-  if (at == strikes_.end() || at->second.count < kStrikesMax) return false;
+  if (at == strikes_.end() || at->second.of(lane) < kStrikesMax) return false;
   if (os::monotonic_ns() < at->second.forgotten_at_ns) return true;
   strikes_.erase(at);
   return false;

@@ -9,7 +9,8 @@
 // compilation. A flight whose subscribers have all gone leaves the queues, but is not torn out of a worker: its result
 // is cached.
 //
-// A key whose jobs kill or hang workers three times is refused for ten minutes.
+// A key that kills or hangs baseline workers three times is refused for ten minutes; one that does so to optimise
+// workers gets its baseline and no more.
 #pragma once
 
 #include <array>
@@ -64,6 +65,7 @@ struct Limits {
   std::uint32_t baseline_queue_per_user = 0;  ///< above it: Busy
   std::uint32_t optimise_queue_per_user = 0;  ///< above it: done after the baseline
   std::uint32_t flights = 0;                  ///< of all users together; above it: Busy
+  std::uint64_t flight_bytes_per_user = 0;    ///< of messages in the works; above it: Busy
   std::uint64_t optimise_budget_ms = 0;
 };
 
@@ -98,8 +100,9 @@ class Jobs {
   enum class State : std::uint8_t { baseline_waiting, baseline_running, optimise_waiting, optimising };
   struct Flight;
   struct Strikes {
-    std::uint32_t count = 0;
+    std::uint32_t baseline = 0, optimise = 0;
     std::uint64_t forgotten_at_ns = 0;
+    [[nodiscard]] std::uint32_t& of(worker::Lane lane) { return lane == worker::Lane::baseline ? baseline : optimise; }
   };
   struct SubscriberHash {
     std::size_t operator()(const Subscriber& s) const { return s.session * 0x9E3779B97F4A7C15u ^ s.job; }
@@ -121,8 +124,8 @@ class Jobs {
   void on_baseline(Flight& flight, cache::SharedImage image);
   void on_outcome(Flight& flight, const worker::ResponseHeader& header, os::Fd fd);
   void on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate);
-  std::uint32_t strike(const std::string& id);
-  [[nodiscard]] bool quarantined(const std::string& id);
+  std::uint32_t strike(const std::string& id, worker::Lane lane);
+  [[nodiscard]] bool quarantined(const std::string& id, worker::Lane lane);
 
   cache::Cache& cache_;
   Limits limits_;
@@ -134,6 +137,7 @@ class Jobs {
   std::unordered_map<worker::Ticket, Flight*> running_;
   std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
   FairQueue<Flight*> baseline_queue_, optimise_queue_;
+  std::unordered_map<std::uint32_t, std::uint64_t> flight_bytes_;  ///< by user
   std::unordered_map<std::string, Strikes> strikes_;
   worker::Pool pool_;
 };

@@ -114,6 +114,32 @@ TEST(Fault, AnExpressionThatKillsThreeWorkersIsRefused) {
   EXPECT_TRUE(submit_and_follow(daemon, "x + y").baseline);  // others are served
 }
 
+TEST(Fault, AnExpressionThatKillsOptimiseWorkersKeepsItsBaseline) {
+  PrivateDaemon daemon({"--budget-ms", "60000"});
+  RawClient client = RawClient::ready(daemon.socket());
+  RawClient observer = RawClient::ready(daemon.socket());
+  const auto lost = [&] { return nlohmann::json::parse(observer.stats())["jobs"]["lost"].get<int>(); };
+  int worker = daemon.workers("optimise").at(0);
+  ::kill(worker, SIGSTOP);
+  client.send(submit_message(kText));
+  ASSERT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+  for (int death = 1; death <= 3; ++death) {
+    ::kill(worker, SIGKILL);
+    ASSERT_TRUE(eventually([&] { return lost() == death; }));
+    if (death == 3) break;
+    const int dead = worker;
+    while (worker == dead)
+      if (const auto workers = daemon.workers("optimise"); !workers.empty()) worker = workers[0];
+    ::kill(worker, SIGSTOP);  // an optimise job takes far longer than this
+  }
+  const Story first = follow(client);
+  EXPECT_EQ(first.outcome, wire::Outcome::budget_spent);
+  const Story again = submit_and_follow(daemon, kText);
+  EXPECT_TRUE(again.baseline);
+  EXPECT_EQ(again.outcome, wire::Outcome::budget_spent);
+  EXPECT_EQ(lost(), 3);
+}
+
 TEST(Fault, AHungWorkerIsReplacedWhenItsTimeIsUp) {
   PrivateDaemon daemon({"--baseline-timeout-ms", "200"});
   const int worker = daemon.workers("baseline").at(0);

@@ -26,7 +26,9 @@ PrivateDaemon::~PrivateDaemon() {
 }
 
 void PrivateDaemon::start() {
-  std::vector<std::string> arguments = {"tridentd", "--socket", socket(), "--cache", cache(), "--log-level", "warning"};
+  std::vector<std::string> arguments = {"tridentd", "--socket",    socket(),  "--cache",
+                                        cache(),    "--log-level", "warning", "--baseline-timeout-ms",
+                                        "60000"};  // tests stop workers for a while
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   auto child = os::Child::spawn({.program = TRIDENTD_PATH, .arguments = arguments});
   CHECK(child.ok());

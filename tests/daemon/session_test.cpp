@@ -357,6 +357,29 @@ TEST(Session, AFullBaselineQueueSaysBusyAndWhenToRetry) {
   }
 }
 
+TEST(Session, MemoryForWaitingExpressionsIsBounded) {
+  PrivateDaemon daemon({"--job-bytes-per-user", "1048576"});
+  ::kill(daemon.workers("baseline").at(0), SIGSTOP);
+  RawClient client = RawClient::ready(daemon.socket());
+  std::string sum = "x";
+  for (int i = 2; i <= 1200; ++i) sum += " + x * " + std::to_string(i);
+  std::uint64_t taken = 0;
+  for (std::uint64_t job = 1; job <= 30; ++job) {
+    const Payload message = submit_message(sum + " + " + std::to_string(job), {.job = job});
+    ASSERT_GT(message.size(), 50'000u);
+    client.send(message);
+    const auto failure = client.next_result(300);
+    if (failure) {
+      ASSERT_EQ(failure->kind(), wire::Body::Failure);
+      EXPECT_EQ(code_of(*failure), ErrorCode::kBusy);
+      break;
+    }
+    taken = job;
+  }
+  EXPECT_GT(taken, 1u);
+  EXPECT_LT(taken, 20u);
+}
+
 TEST(Session, AFullOptimiseQueueEndsTheJobWithItsBaseline) {
   PrivateDaemon daemon({"--optimise-queue-per-user", "1"});
   ::kill(daemon.workers("optimise").at(0), SIGSTOP);
