@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo asan tsan fuzz check-aarch64 format tidy install clean
+.PHONY: help packages configure build test demo bench-kernels bench-streaming bench-slot asan tsan fuzz check-aarch64 format tidy install clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -29,6 +29,20 @@ test: build ## the test-suite
 
 demo: build ## the main job: kernels through a private daemon, live table, HTML report
 	@$(BUILD)/bin/trident demo --report $(BUILD)/demo.html
+
+bench-kernels: build ## kernels against the pinned compilers, f32 and f64, with and without AVX-512; reports in build/reports
+	@mkdir -p $(BUILD)/reports; status=0; for type in f32 f64; do \
+	  $(BUILD)/bin/trident bench bench/corpus/kernels.tsv --type $$type --html $(BUILD)/reports/bench-$$type.html \
+	    --geomean-max 0.80 --transcendental-max 0.50 --roof-min 0.70 || status=1; \
+	  $(BUILD)/bin/trident bench bench/corpus/kernels.tsv --type $$type --isa avx2 --no-numexpr \
+	    --html $(BUILD)/reports/bench-$$type-avx2.html --geomean-max 0.85 || status=1; \
+	done; exit $$status
+
+bench-streaming: build ## 16M-element kernels against hand-written non-temporal copy and triad
+	@$(BUILD)/bench/bench_streaming
+
+bench-slot: build ## what a call through the slot costs
+	@$(BUILD)/bench/bench_slot_call
 
 asan: packages ## the test-suite under AddressSanitizer and UBSan, in build-asan/
 	@cmake --preset asan >/dev/null && ninja -C build-asan -j$(JOBS) && ctest --test-dir build-asan --output-on-failure -j$(JOBS)

@@ -29,7 +29,7 @@ struct Options {
 };
 
 /// What optimise() takes when it is given no deadline.
-inline constexpr std::uint64_t kDefaultBudgetNs = 1'000'000'000;
+inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 
 /// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, code generator's build id.
 image::Key key_of(const expr::Expr& expr, const Options& options);

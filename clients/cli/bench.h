@@ -1,0 +1,104 @@
+// `trident bench`: every kernel of a corpus, compiled by Trident and by the pinned compilers, checked against the
+// reference, timed in turns, compared. Answers come first: a wrong one is reported as such and never timed into a
+// ratio.
+//
+//   corpus --> expr --> pipeline (baseline, optimised) --+
+//                   +-> C source --> compilers ----------+--> timing child --> errors against MPFR --> rows --> summary
+//                   +-> kir interpreter, numexpr --------+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "clients/cli/compilers.h"
+#include "clients/cli/corpus_reader.h"
+#include "clients/cli/loop_profile.h"
+#include "jit/codegen/codegen.h"
+#include "jit/expr/expr.h"
+
+namespace trident::cli {
+
+/// A ratio above this counts as lost and is listed with its reason.
+inline constexpr double kLostRatio = 1.15;
+/// The second size, small enough that every stream stays in the first-level cache: where compute is judged.
+inline constexpr std::uint64_t kSmallElements = 512;
+
+struct BenchOptions {
+  ir::Type type = ir::Type::f64;
+  std::uint64_t n = 4096;
+  expr::Policy policy;
+  codegen::Isa isa = codegen::Isa::avx2;
+  unsigned rounds = 101;
+  unsigned jobs = 2;  ///< compilers at a time
+  std::uint64_t seed = 1;
+  bool numexpr = true;
+  bool promise_ranges = true;  ///< false: inputs are sampled from the declared ranges, but nothing is promised of them
+};
+
+/// One contestant of one kernel.
+struct Entry {
+  std::string name;
+  bool pinned = false;
+  std::string missing;            ///< why it has no figures; empty when it has
+  double ns = 0, small_ns = 0;    ///< medians per call of n and of kSmallElements elements; 0: not measured
+  double error_ulp = 0;           ///< greatest over all outputs and points
+  std::vector<double> rounds_ns;  ///< per round, for ratios of neighbours
+  std::vector<double> small_rounds_ns;
+};
+
+struct KernelResult {
+  std::string name, group;
+  bool transcendental = false;
+  std::string failure;                ///< wrong answer or failed contestant, in a sentence; empty when all is well
+  std::vector<Entry> entries;         ///< ours first, in the same order for every kernel
+  std::size_t best = 0;               ///< index of the best pinned compiler
+  double ratio = 0, small_ratio = 0;  ///< ours / best compiler: median over rounds
+  double strict_error_ulp = 0;        ///< of the source evaluated op by op, each correctly rounded
+  double allowed_error_ulp = 0;       ///< what the policy allows
+  bool optimised = false;             ///< false: the judge found nothing better than the baseline
+  std::string variant;                ///< "4 vectors of 512 bits"
+  std::optional<LoopProfile> loop, best_loop;
+  double clock_ghz = 0;
+  double roof_share = 0, small_roof_share = 0;  ///< of the nearer roof, 1 = at it; 0: unknown
+  bool bandwidth_bound = false, small_bandwidth_bound = false;
+  std::string reason;  ///< of a ratio above kLostRatio
+  [[nodiscard]] const Entry& ours() const { return entries[0]; }
+};
+
+/// Figures over a set of kernels.
+struct Summary {
+  std::size_t count = 0, wins = 0;
+  double geomean = 0, median = 0, worst = 0;
+  double small_geomean = 0;
+  double roof_share_median = 0, small_roof_share_median = 0, small_roof_share_geomean = 0;
+};
+
+struct BenchResult {
+  BenchOptions options;
+  std::string cpu;
+  std::vector<Compiler> compilers;
+  std::string numexpr_version;  ///< empty when absent
+  std::vector<KernelResult> kernels;
+  Summary all, transcendental, algebraic;
+  [[nodiscard]] bool failed() const;
+};
+
+/// Runs the benchmark; progress on standard error. An Error means that it could not be held at all (a pinned compiler
+/// is missing, an expression does not parse).
+Result<BenchResult> run_bench(const std::vector<CorpusKernel>& kernels, const BenchOptions& options);
+
+/// True when `expr` has a transcendental function by the convention of bench/corpus.
+bool is_transcendental(const expr::Expr& expr);
+
+Summary summarise(const std::vector<const KernelResult*>& kernels);
+
+// --- reports -------------------------------------------------------------------------------------------------------
+
+std::string bench_text(const BenchResult& result);
+std::string bench_json(const BenchResult& result);
+std::string bench_html(const BenchResult& result);
+
+}  // namespace trident::cli

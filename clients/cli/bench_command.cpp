@@ -1,0 +1,134 @@
+// The command line of `trident bench` (bench.h does the work).
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <regex>
+
+#include "clients/cli/bench.h"
+#include "clients/cli/commands.h"
+#include "clients/cli/kernel_options.h"
+
+namespace trident::cli {
+namespace {
+
+struct BenchVerb {
+  KernelOptions kernel;
+  std::string input, filter, html;
+  bool json = false, quick = false, no_numexpr = false, no_ranges = false;
+  std::uint64_t n = 4096, seed = 1;
+  unsigned rounds = 101, jobs = 2;
+  double geomean_max = 0, transcendental_max = 0, roof_min = 0;
+};
+
+/// A file's kernels, or the expression itself as the only one.
+Result<std::vector<CorpusKernel>> kernels_of(const BenchVerb& verb) {
+  std::error_code code;
+  if (std::filesystem::exists(verb.input, code) && !std::filesystem::is_directory(verb.input, code))
+    return read_corpus(verb.input);
+  TRY(const ir::Type type, parse_float_type(verb.kernel.type));
+  CorpusKernel k;
+  k.name = verb.input.size() <= 24 ? verb.input : verb.input.substr(0, 21) + "...";
+  k.definition = verb.input;
+  k.place = "<expression>";
+  TRY(k.variables, declared_variables(verb.kernel, type));
+  return std::vector<CorpusKernel>{k};
+}
+
+Result<void> filter_kernels(const std::string& pattern, std::vector<CorpusKernel>& kernels) {
+  if (pattern.empty()) return {};
+  std::regex wanted;
+  try {
+    wanted = std::regex(pattern, std::regex::extended);
+  } catch (const std::regex_error& error) {
+    return make_error(ErrorCode::kInvalidArgument, "--kernels %s: %s", pattern.c_str(), error.what());
+  }
+  std::erase_if(kernels, [&](const CorpusKernel& k) { return !std::regex_search(k.name, wanted); });
+  if (kernels.empty())
+    return make_error(ErrorCode::kInvalidArgument, "--kernels %s: no kernel has such a name", pattern.c_str());
+  return {};
+}
+
+Result<BenchOptions> options_of(const BenchVerb& verb) {
+  BenchOptions o;
+  TRY(o.type, parse_float_type(verb.kernel.type));
+  TRY(o.policy, parse_policy(verb.kernel.policy));
+  TRY(o.isa, parse_isa(verb.kernel.isa));
+  o.n = verb.n;
+  o.rounds = verb.quick ? 15 : verb.rounds;
+  o.jobs = verb.jobs;
+  o.seed = verb.seed;
+  o.numexpr = !verb.no_numexpr;
+  o.promise_ranges = !verb.no_ranges;
+  return o;
+}
+
+/// The bars asked for on the command line, one line each; false when one is missed.
+bool bars_hold(const BenchVerb& verb, const BenchResult& r) {
+  bool hold = true;
+  const auto bar = [&](const char* what, double value, double bound, bool at_most) {
+    if (bound <= 0) return;
+    const bool ok = at_most ? value <= bound : value >= bound;
+    std::fprintf(stderr, "bar: %s %.3f, %s %.3f: %s\n", what, value, at_most ? "at most" : "at least", bound,
+                 ok ? "held" : "MISSED");
+    hold = hold && ok;
+  };
+  bar("geomean ratio", r.all.geomean, verb.geomean_max, true);
+  if (r.transcendental.count > 0)
+    bar("geomean ratio of transcendental kernels", r.transcendental.geomean, verb.transcendental_max, true);
+  bar("median share of the roof at 512 elements", r.all.small_roof_share_median, verb.roof_min, false);
+  return hold;
+}
+
+Result<int> bench(const BenchVerb& verb) {
+  TRY(std::vector<CorpusKernel> kernels, kernels_of(verb));
+  TRY_VOID(filter_kernels(verb.filter, kernels));
+  TRY(const BenchOptions options, options_of(verb));
+  TRY(const BenchResult result, run_bench(kernels, options));
+  std::fputs((verb.json ? bench_json(result) : bench_text(result)).c_str(), stdout);
+  std::fflush(stdout);
+  if (!verb.html.empty()) {
+    TRY_VOID(write_text(verb.html, bench_html(result)));
+    std::fprintf(stderr, "report: %s\n", verb.html.c_str());
+  }
+  for (const KernelResult& k : result.kernels)
+    if (!k.failure.empty()) std::fprintf(stderr, "trident: %s: %s\n", k.name.c_str(), k.failure.c_str());
+  const bool held = bars_hold(verb, result);
+  return result.failed() || !held ? kExitWrong : 0;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand(
+      "bench",
+      "Time kernels against the pinned compilers, g++ -O2, the interpreter and numexpr\n"
+      "Answers are checked against MPFR first. \"Best compiler\" is the fastest per kernel of g++-12 and clang-19,\n"
+      "-O3 -march=native -ffast-math, each with and without libmvec; ratio = our time / its time.");
+  auto state = std::make_shared<BenchVerb>();
+  verb->add_option("FILE|EXPR", state->input, "A corpus (.tsv, .sexp, rewrite.txt) or one expression")->required();
+  state->kernel.add_to(*verb);
+  verb->add_option("-n,--n", state->n, "Elements of a call")->check(CLI::Range(16, 1 << 26))->capture_default_str();
+  verb->add_option("--kernels", state->filter, "Only kernels whose name matches this regular expression");
+  verb->add_option("--rounds,--runs", state->rounds, "Interleaved rounds")
+      ->check(CLI::Range(15, 10001))
+      ->capture_default_str();
+  verb->add_flag("--quick", state->quick, "15 rounds");
+  verb->add_option("--seed", state->seed, "Of the sampled inputs and of the search")->capture_default_str();
+  verb->add_option("-j,--jobs", state->jobs, "Compilers at a time")->check(CLI::Range(1, 64))->capture_default_str();
+  verb->add_flag("--json", state->json, "Print a JSON object instead of the table");
+  verb->add_option("--html", state->html, "Write a report with charts to this file");
+  verb->add_flag("--no-numexpr", state->no_numexpr, "Leave numexpr out");
+  verb->add_flag("--no-ranges", state->no_ranges,
+                 "Draw the inputs from the declared ranges, but promise nothing about them");
+  verb->add_option("--geomean-max", state->geomean_max, "Exit 1 when the geomean ratio is above this");
+  verb->add_option("--transcendental-max", state->transcendental_max,
+                   "The same for kernels with transcendental functions");
+  verb->add_option("--roof-min", state->roof_min,
+                   "Exit 1 when the median share of the roof at 512 elements is below this");
+  verb->callback([state, &status] {
+    const auto code = bench(*state);
+    status = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace trident::cli

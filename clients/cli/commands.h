@@ -1,0 +1,34 @@
+// The verbs of the trident command. Each function adds one verb to the application; when the user calls it, it leaves
+// the exit status: 0 all is well, 1 something is wrong (a wrong answer, a failed check), 2 the command line or a text
+// is.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace trident::cli {
+
+inline constexpr int kExitWrong = 1;
+inline constexpr int kExitUsage = 2;
+
+void add_bench_command(CLI::App& app, int& status);
+void add_explain_command(CLI::App& app, int& status);
+void add_disasm_command(CLI::App& app, int& status);
+/// parse, print, check, dot: one stage each, on text.
+void add_text_commands(CLI::App& app, int& status);
+void add_completion_command(CLI::App& app, int& status);
+
+/// The whole command: parses the command line, runs the verb, returns the exit status.
+int run_command_line(int argc, char** argv);
+
+/// Prints "trident: message" on standard error and returns the status that fits the error's code.
+int report(const Error& error);
+/// Writes a file, or standard output for "-".
+Result<void> write_text(const std::string& path, const std::string& text);
+
+}  // namespace trident::cli

@@ -1,0 +1,122 @@
+// Shell completion, generated from the application's own verbs and options, so that it cannot go stale.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "clients/cli/commands.h"
+
+namespace trident::cli {
+namespace {
+
+struct Flag {
+  std::string name, description;  ///< "--type"
+  bool takes_value = false;
+};
+struct Verb {
+  std::string name, description;
+  std::vector<Flag> flags;
+};
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+std::vector<Verb> verbs_of(const CLI::App& app) {
+  std::vector<Verb> verbs;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    Verb v{verb->get_name(), first_line(verb->get_description()), {}};
+    for (const CLI::Option* option : verb->get_options()) {
+      for (const std::string& name : option->get_lnames())
+        v.flags.push_back({"--" + name, first_line(option->get_description()), option->get_items_expected_max() > 0});
+      for (const std::string& name : option->get_snames())
+        v.flags.push_back({"-" + name, first_line(option->get_description()), option->get_items_expected_max() > 0});
+    }
+    verbs.push_back(std::move(v));
+  }
+  return verbs;
+}
+
+/// `text` inside single quotes of a shell.
+std::string shell_quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  }
+  return out + "'";
+}
+
+std::string bash_script(const std::vector<Verb>& verbs) {
+  std::string names, cases;
+  for (const Verb& v : verbs) {
+    names += (names.empty() ? "" : " ") + v.name;
+    std::string flags;
+    for (const Flag& f : v.flags) flags += (flags.empty() ? "" : " ") + f.name;
+    cases += "    " + v.name + ") words=" + shell_quoted(flags) + " ;;\n";
+  }
+  return "# bash completion for trident\n_trident() {\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+         "  case $previous in\n    -t|--type) COMPREPLY=($(compgen -W 'f32 f64' -- \"$word\")); return ;;\n"
+         "    -p|--policy) COMPREPLY=($(compgen -W 'exact bounded fast' -- \"$word\")); return ;;\n"
+         "    --isa) COMPREPLY=($(compgen -W 'auto avx2 avx512' -- \"$word\")); return ;;\n"
+         "    --syntax) COMPREPLY=($(compgen -W 'auto infix sexpr fpcore' -- \"$word\")); return ;;\n  esac\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W " +
+         shell_quoted(names + " --help --version") + " -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n" +
+         cases +
+         "  esac\n  if [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n  else\n"
+         "    COMPREPLY=($(compgen -f -- \"$word\"))\n  fi\n}\ncomplete -o filenames -F _trident trident\n";
+}
+
+std::string zsh_script(const std::vector<Verb>& verbs) {
+  // A colon would end a word of _describe, a bracket the description of _arguments.
+  const auto plain = [](std::string s) {
+    for (char& c : s)
+      if (c == ':' || c == '[' || c == ']') c = ' ';
+    return s;
+  };
+  std::string names, cases;
+  for (const Verb& v : verbs) {
+    names += "    " + shell_quoted(v.name + ":" + plain(v.description)) + "\n";
+    cases += "    " + v.name + ") _arguments";
+    for (const Flag& f : v.flags)
+      cases += " " + shell_quoted(f.name + "[" + plain(f.description) + "]" + (f.takes_value ? ":value: " : ""));
+    cases += " '*:file:_files' ;;\n";
+  }
+  return "#compdef trident\n_trident() {\n  local -a verbs=(\n" + names +
+         "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  local verb=${words[2]}\n"
+         "  shift words\n  (( CURRENT-- ))\n  case $verb in\n" +
+         cases + "  esac\n}\n_trident \"$@\"\n";
+}
+
+std::string fish_script(const std::vector<Verb>& verbs) {
+  std::string out = "# fish completion for trident\n";
+  for (const Verb& v : verbs) {
+    out += "complete -c trident -n __fish_use_subcommand -f -a " + v.name + " -d " + shell_quoted(v.description) + "\n";
+    for (const Flag& f : v.flags) {
+      const bool is_long = f.name.starts_with("--");
+      out += "complete -c trident -n '__fish_seen_subcommand_from " + v.name + "' " + (is_long ? "-l " : "-s ") +
+             f.name.substr(is_long ? 2 : 1) + (f.takes_value ? " -r" : "") + " -d " + shell_quoted(f.description) +
+             "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_completion_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("completion", "Print the completion script of a shell: bash, zsh or fish");
+  auto shell = std::make_shared<std::string>();
+  verb->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  verb->callback([&app, &status, shell] {
+    const std::vector<Verb> verbs = verbs_of(app);
+    const std::string text = *shell == "bash"  ? bash_script(verbs)
+                             : *shell == "zsh" ? zsh_script(verbs)
+                                               : fish_script(verbs);
+    std::fputs(text.c_str(), stdout);
+    status = 0;
+  });
+}
+
+}  // namespace trident::cli

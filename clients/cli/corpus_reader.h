@@ -1,0 +1,37 @@
+// Reads files of benchmark kernels in three text formats, told apart by their contents:
+//
+//   kernels.tsv    name <TAB> x:lo:hi,y:lo:hi <TAB> infix definition          ('#' starts a comment line)
+//   kernels.sexp   (kernel name :slice s :origin "..." :vars ((x lo hi) ...) :body <S-expression>)   (';' comments)
+//   rewrite.txt    name | size | family | assumptions | S-expression          (';' comments)
+//
+// The files come from anywhere, so everything that is wrong with one is an error that shows the place.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/expr/expr.h"
+#include "runtime/base/result.h"
+
+namespace trident::cli {
+
+struct CorpusKernel {
+  std::string name;
+  std::string group;       ///< slice or family; empty when the format has none
+  std::string definition;  ///< infix or S-expression
+  /// Declared variables with their ranges; `type` is set by to_expr(). A variable that the file gives no range has
+  /// infinite ends.
+  std::vector<expr::Variable> variables;
+  std::string place;  ///< "file:line", for messages about the definition
+};
+
+/// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret.
+Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::string_view file);
+/// Reads a file. NotFound when it does not exist.
+Result<std::vector<CorpusKernel>> read_corpus(const std::string& path);
+
+/// The definition as an expression over variables of `type` (f32 or f64), derivatives eliminated.
+Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type);
+
+}  // namespace trident::cli

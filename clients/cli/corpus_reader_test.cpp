@@ -1,0 +1,129 @@
+// Oracles: reviewed texts, and the two forms of the shared corpus, which hold the same kernels and must agree.
+#include "clients/cli/corpus_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <regex>
+
+namespace trident::cli {
+namespace {
+
+TEST(CorpusReader, Tsv) {
+  const auto kernels = parse_corpus("# comment\n\nhyp\tx:-2:2,y:0.5:1e3\tsqrt(x*x + y*y)\r\nconst\t\t1+1\n", "a.tsv");
+  ASSERT_TRUE(kernels.ok()) << kernels.error().message;
+  ASSERT_EQ(kernels->size(), 2u);
+  const CorpusKernel& k = (*kernels)[0];
+  EXPECT_EQ(k.name, "hyp");
+  EXPECT_EQ(k.definition, "sqrt(x*x + y*y)");
+  EXPECT_EQ(k.place, "a.tsv:3");
+  ASSERT_EQ(k.variables.size(), 2u);
+  EXPECT_EQ(k.variables[1].name, "y");
+  EXPECT_EQ(k.variables[1].lo, 0.5);
+  EXPECT_EQ(k.variables[1].hi, 1000);
+  EXPECT_TRUE((*kernels)[1].variables.empty());
+}
+
+TEST(CorpusReader, Sexp) {
+  const auto kernels = parse_corpus(
+      ";; comment with ( bracket\n(kernel k1 :slice s :origin \"a ( \\\" b\" :vars ((x -1 +2) y)\n :body (+ x (sin "
+      "y)))\n"
+      "(kernel k2 :body 3 :vars ())",
+      "a.sexp");
+  ASSERT_TRUE(kernels.ok()) << kernels.error().message;
+  ASSERT_EQ(kernels->size(), 2u);
+  EXPECT_EQ((*kernels)[0].group, "s");
+  EXPECT_EQ((*kernels)[0].definition, "(+ x (sin y))");
+  ASSERT_EQ((*kernels)[0].variables.size(), 2u);
+  EXPECT_EQ((*kernels)[0].variables[0].hi, 2);
+  EXPECT_FALSE((*kernels)[0].variables[1].has_range());
+  EXPECT_EQ((*kernels)[1].definition, "3");
+}
+
+TEST(CorpusReader, Rewrite) {
+  const auto kernels =
+      parse_corpus("; head | er\nlog-mix | medium | explog | a>0,b!=0 | (log (mul a b)) ; 4 / 4\n", "r.txt");
+  ASSERT_TRUE(kernels.ok()) << kernels.error().message;
+  ASSERT_EQ(kernels->size(), 1u);
+  EXPECT_EQ((*kernels)[0].definition, "(log (mul a b))");
+  ASSERT_EQ((*kernels)[0].variables.size(), 1u);
+  EXPECT_GT((*kernels)[0].variables[0].lo, 0);
+}
+
+TEST(CorpusReader, ErrorsShowThePlace) {
+  const auto message = [](const char* text) {
+    const auto r = parse_corpus(text, "f");
+    return r.ok() ? std::string("accepted") : r.error().message;
+  };
+  EXPECT_NE(message("k\tx:1\tx\n").find("f:1:3: expected name:lo:hi, found 'x:1'"), std::string::npos)
+      << message("k\tx:1\tx\n");
+  EXPECT_NE(message("# c\nk\tx:2:1\tx\n").find("f:2:"), std::string::npos);
+  EXPECT_NE(message("k\tx:0:1,x:0:1\tx\n").find("declared twice"), std::string::npos);
+  EXPECT_NE(message("k\tx:0:1\n").find("three columns"), std::string::npos);
+  EXPECT_NE(message("(kernel k :vars ((x 0 one)) :body x)").find("'one' is not a number"), std::string::npos);
+  EXPECT_NE(message("(kernel k :vars ((x 0 1)) :body (sin x)").find("f:1:"), std::string::npos);
+  EXPECT_NE(message("(kernel k :vars ())").find("no :body"), std::string::npos);
+  EXPECT_NE(message("a | b | c\n").find("five columns"), std::string::npos);
+  EXPECT_NE(message("# nothing\n").find("no kernels"), std::string::npos);
+  EXPECT_EQ(read_corpus("/nonexistent").error().code, ErrorCode::kNotFound);
+}
+
+TEST(CorpusReader, SharedCorpusInBothForms) {
+  const auto tsv = read_corpus("bench/corpus/kernels.tsv"), sexp = read_corpus("bench/corpus/kernels.sexp");
+  ASSERT_TRUE(tsv.ok()) << tsv.error().message;
+  ASSERT_TRUE(sexp.ok()) << sexp.error().message;
+  ASSERT_EQ(tsv->size(), 22u);
+  ASSERT_EQ(sexp->size(), tsv->size());
+  std::size_t compared = 0;
+  for (std::size_t i = 0; i < tsv->size(); ++i) {
+    const CorpusKernel &a = (*tsv)[i], &b = (*sexp)[i];
+    EXPECT_EQ(a.name, b.name);
+    ASSERT_EQ(a.variables.size(), b.variables.size());
+    for (std::size_t v = 0; v < a.variables.size(); ++v) {
+      EXPECT_EQ(a.variables[v].name, b.variables[v].name);
+      EXPECT_EQ(a.variables[v].lo, b.variables[v].lo);
+      EXPECT_EQ(a.variables[v].hi, b.variables[v].hi);
+    }
+    const auto from_tsv = to_expr(a, ir::Type::f32), from_sexp = to_expr(b, ir::Type::f32);
+    ASSERT_TRUE(from_tsv.ok()) << from_tsv.error().message;
+    ASSERT_TRUE(from_sexp.ok()) << from_sexp.error().message;
+    // "(-0.5)" is a literal in the one form and (neg 0.5) in the other.
+    if (std::regex_search(a.definition, std::regex("\\(-[0-9]"))) continue;
+    EXPECT_EQ(expr::canonical_bytes(*from_tsv), expr::canonical_bytes(*from_sexp)) << a.name;
+    ++compared;
+  }
+  EXPECT_GE(compared, 15u);
+  const auto rewrite = read_corpus("bench/corpus/rewrite.txt");
+  ASSERT_TRUE(rewrite.ok()) << rewrite.error().message;
+  EXPECT_EQ(rewrite->size(), 28u);
+  for (const CorpusKernel& k : *rewrite) {
+    const auto e = to_expr(k, ir::Type::f64);
+    EXPECT_TRUE(e.ok()) << k.name << ": " << e.error().message;
+  }
+}
+
+// Broken files are an error or kernels, never a crash: the text with bytes replaced, removed and doubled.
+TEST(CorpusReader, MutatedTexts) {
+  std::mt19937 random(1);
+  const std::string seed =
+      "(kernel k :slice s :origin \"o\" :vars ((x -1 2) (y 0 1)) :body (+ x (sin y)))\nk\tx:0:1\tx+1\n";
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = seed;
+    for (unsigned m = 0; m < 1 + random() % 4; ++m) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0: text[at] = static_cast<char>(random() % 128); break;
+        case 1: text.erase(at, random() % 8); break;
+        default: text.insert(at, text.substr(random() % text.size(), random() % 16));
+      }
+      if (text.empty()) text = "(";
+    }
+    const auto kernels = parse_corpus(text, "m");
+    if (!kernels.ok()) {
+      EXPECT_FALSE(kernels.error().message.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trident::cli

@@ -1,0 +1,226 @@
+// `trident explain` shows every stage between an expression and its machine code; `trident disasm` shows the code of a
+// stored image or of an expression.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/kernel_options.h"
+#include "clients/cli/loop_profile.h"
+#include "clients/cli/progress_bar.h"
+#include "jit/image/image.h"
+#include "jit/pipeline/pipeline.h"
+
+namespace trident::cli {
+namespace {
+
+/// The stages in order, by the names that --stop-after takes and the letters that --dump takes.
+struct Stage {
+  const char* name;
+  char letter;
+  const char* description;
+};
+constexpr Stage kStages[] = {{"parse", 'i', "the expression, its variables and ranges"},
+                             {"dot", 'd', "the expression as a Graphviz graph"},
+                             {"lower", 'k', "kernel IR"},
+                             {"emit", 'm', "machine code"},
+                             {"cost", 'c', "what the main loop is made of, and what was measured"}};
+
+struct ExplainVerb {
+  KernelOptions kernel;
+  std::string input, tier = "optimised", stop_after = "cost";
+  std::vector<std::string> dump = {"i", "k", "m", "c"}, disabled;
+  std::uint64_t n = 4096, seed = 1;
+
+  [[nodiscard]] bool wants(char letter) const {
+    bool stopped = false;
+    for (const Stage& stage : kStages) {
+      if (stage.letter == letter) break;
+      stopped = stopped || stage.name == stop_after;
+    }
+    return !stopped && std::find(dump.begin(), dump.end(), std::string(1, letter)) != dump.end();
+  }
+  [[nodiscard]] Result<void> check() const {
+    const auto known = [](const auto& matches) { return std::any_of(std::begin(kStages), std::end(kStages), matches); };
+    for (const std::string& letter : dump)
+      if (!known([&](const Stage& s) { return letter == std::string(1, s.letter); }))
+        return make_error(ErrorCode::kInvalidArgument, "--dump %s: expected letters of i,d,k,m,c", letter.c_str());
+    if (!known([&](const Stage& s) { return stop_after == s.name; }))
+      return make_error(ErrorCode::kInvalidArgument, "--stop-after %s: expected parse, dot, lower, emit or cost",
+                        stop_after.c_str());
+    if (tier != "baseline" && tier != "optimised")
+      return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected baseline or optimised", tier.c_str());
+    return {};
+  }
+};
+
+std::string number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", v);
+  return text;
+}
+
+std::string expression_text(const expr::Expr& e) {
+  std::string out = "; expression: " + std::to_string(e.nodes.size()) + " nodes\n" + expr::print_infix(e) + "\n";
+  for (const expr::Variable& v : e.variables)
+    out += "; " + std::string(v.scalar ? "scalar " : "array ") + v.name + ": " + std::string(ir::name_of(v.type)) +
+           (v.has_range() ? " in [" + number(v.lo) + ", " + number(v.hi) + "]" : ", any value") + "\n";
+  return out + "\n";
+}
+
+std::string code_text(const codegen::MachineCode& code, const codegen::Variant& variant, codegen::Isa isa) {
+  std::string out = "; machine code: " + std::string(codegen::name_of(isa)) + ", " + std::to_string(code.code_size) +
+                    " bytes, " + std::to_string(code.bytes.size() - code.pool_offset) + " bytes of constants, frame " +
+                    std::to_string(code.frame_bytes) + " bytes\n; variant: " + std::to_string(variant.vectors) +
+                    " vectors per iteration, " + (variant.schedule ? "scheduled" : "source order") +
+                    (variant.non_temporal ? ", non-temporal stores" : "") + ", " + std::to_string(code.spills) +
+                    " spills\n";
+  const auto text = codegen::disassemble(code, isa);
+  return out + (text ? *text : "; " + text.error().message + "\n") + "\n";
+}
+
+std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, unsigned bytes_per_element) {
+  const auto text = codegen::disassemble(code, isa);
+  if (!text) return "; cost: " + text.error().message + "\n";
+  const auto p = profile_main_loop(*text);
+  if (!p) return "; cost: " + p.error().message + "\n";
+  std::string out = "; main loop: " + std::to_string(p->instructions) + " instructions, " +
+                    std::to_string(p->arithmetic) + " vector arithmetic (" + std::to_string(p->divisions) +
+                    " divisions or roots), " + std::to_string(p->loads) + " loads, " + std::to_string(p->stores) +
+                    " stores, " + std::to_string(p->spills) + " of them spills\n";
+  const double elements = p->elements(bytes_per_element);
+  if (elements > 0)
+    out += "; port roof: " + number(p->port_cycles()) + " cycles for " + number(elements) + " elements\n";
+  return out;
+}
+
+Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e, codegen::Isa isa, std::string& cost) {
+  pipeline::Options options;
+  TRY(options.policy, parse_policy(verb.kernel.policy));
+  options.isa = isa;
+  options.seed = verb.seed;
+  options.elements = verb.n;
+  options.disabled = verb.disabled;
+  if (verb.tier == "baseline") return pipeline::compile_baseline(e, options);
+  ProgressBar bar("optimising", 1);
+  TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
+        bar.update(p.total == 0 ? 0 : p.done * 1u / p.total, p.stage);
+      }));
+  switch (best.outcome) {
+    case pipeline::Outcome::published:
+      cost += "; measured: " + number(best.winner_ns) + " ns against " + number(best.baseline_ns) +
+              " ns of the baseline per call of " + std::to_string(verb.n) + " elements, sampled error " +
+              number(best.max_error_ulp) + " ulp\n";
+      return std::move(best.winner);
+    case pipeline::Outcome::no_gain: cost += "; no variant beat the baseline\n"; break;
+    case pipeline::Outcome::budget_spent: cost += "; the budget ran out: the baseline stands\n"; break;
+    case pipeline::Outcome::not_equivalent:
+      return make_error(ErrorCode::kNotEquivalent, "the baseline kernel differs from the reference: a bug in Trident");
+  }
+  return pipeline::compile_baseline(e, options);
+}
+
+Result<void> explain(const ExplainVerb& verb) {
+  TRY_VOID(verb.check());
+  TRY(const std::string text, text_of(verb.input));
+  TRY(const expr::Expr parsed, parse_expression(text, verb.kernel));
+  TRY(const expr::Expr e, expr::eliminate_derivatives(parsed));
+  if (verb.wants('i')) std::fputs(expression_text(e).c_str(), stdout);
+  if (verb.wants('d')) std::fputs((expr::print_dot(e) + "\n").c_str(), stdout);
+  if (!verb.wants('k') && !verb.wants('m') && !verb.wants('c')) return {};
+  TRY(const codegen::Isa isa, parse_isa(verb.kernel.isa));
+  std::string cost;
+  TRY(const pipeline::Compiled compiled, compile(verb, e, isa, cost));
+  if (verb.wants('k')) std::fputs(("; kernel IR\n" + kir::print(compiled.kernel) + "\n").c_str(), stdout);
+  if (verb.wants('m')) std::fputs(code_text(compiled.code, compiled.variant, isa).c_str(), stdout);
+  unsigned bytes_per_element = 0;
+  for (const kir::Output& o : compiled.kernel.outputs)
+    if (o.kind == kir::OutputKind::array) bytes_per_element += ir::bytes_of(compiled.kernel.type_of(o.value));
+  if (verb.wants('c')) std::fputs((cost_text(compiled.code, isa, bytes_per_element) + cost).c_str(), stdout);
+  return {};
+}
+
+/// The code of an image file: what the daemon's cache or a client's dump holds.
+Result<std::string> disassemble_image(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return make_error(ErrorCode::kNotFound, "%s: cannot be read", path.c_str());
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  image::ImageBytes image;
+  const auto bytes = std::as_bytes(std::span(text));
+  image.bytes.assign(bytes.begin(), bytes.end());
+  TRY_VOID(image::validate(image.bytes));
+  const trident_image_header& header = image.header();
+  codegen::MachineCode code;
+  code.bytes.assign(image.bytes.begin() + header.code_offset,
+                    image.bytes.begin() + header.code_offset + header.code_size);
+  code.code_size = code.pool_offset = header.code_size;
+  const codegen::Isa isa = header.isa == TRIDENT_ISA_AVX2     ? codegen::Isa::avx2
+                           : header.isa == TRIDENT_ISA_AVX512 ? codegen::Isa::avx512
+                                                              : codegen::Isa::neon;
+  TRY(const std::string listing, codegen::disassemble(code, isa));
+  return "; " + std::string(codegen::name_of(isa)) + ", tier " + std::to_string(header.tier) + ", " +
+         std::to_string(header.inputs) + " inputs, " + std::to_string(header.outputs) + " outputs, " +
+         std::to_string(header.code_size) + " bytes of code\n" + listing;
+}
+
+bool is_image(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::uint32_t magic = 0;
+  in.read(reinterpret_cast<char*>(&magic), sizeof magic);
+  return in.good() && magic == TRIDENT_IMAGE_MAGIC;
+}
+
+Result<void> disasm(const ExplainVerb& verb) {
+  if (is_image(verb.input)) {
+    TRY(const std::string text, disassemble_image(verb.input));
+    std::fputs(text.c_str(), stdout);
+    return {};
+  }
+  ExplainVerb only_code = verb;
+  only_code.dump = {"m"};
+  return explain(only_code);
+}
+
+void add_tier_options(CLI::App& verb, ExplainVerb& state) {
+  state.kernel.add_to(verb);
+  verb.add_option("--tier", state.tier, "baseline (as written, at once) or optimised (searched and measured)")
+      ->capture_default_str();
+  verb.add_option("-n,--n", state.n, "Elements of the calls that the search measures")->capture_default_str();
+  verb.add_option("--seed", state.seed, "Of the search")->capture_default_str();
+  verb.add_option("--disable", state.disabled, "Switch a pass off by name; may be repeated")->take_all();
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("explain", "Show each stage from an expression to its machine code");
+  auto state = std::make_shared<ExplainVerb>();
+  verb->add_option("EXPR|FILE", state->input, "An expression, a file with one, or - for standard input")->required();
+  add_tier_options(*verb, *state);
+  verb->add_option("--dump", state->dump,
+                   "Stages to print: i expression, d Graphviz, k kernel IR, m machine code, c cost")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--stop-after", state->stop_after, "Last stage: parse, dot, lower, emit or cost")
+      ->capture_default_str();
+  verb->callback([state, &status] {
+    const auto done = explain(*state);
+    status = done ? 0 : report(done.error());
+  });
+}
+
+void add_disasm_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("disasm", "Disassemble a kernel image, or the kernel of an expression");
+  auto state = std::make_shared<ExplainVerb>();
+  verb->add_option("FILE|EXPR", state->input, "An image file, an expression, or a file with one")->required();
+  add_tier_options(*verb, *state);
+  verb->callback([state, &status] {
+    const auto done = disasm(*state);
+    status = done ? 0 : report(done.error());
+  });
+}
+
+}  // namespace trident::cli

@@ -1,0 +1,153 @@
+#include "clients/cli/kernel_options.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "runtime/base/limits.h"
+#include "runtime/os/cpu.h"
+
+namespace trident::cli {
+namespace {
+
+Result<double> parse_bound(const std::string& text, const std::string& whole) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || end != text.c_str() + text.size() || std::isnan(value))
+    return make_error(ErrorCode::kInvalidArgument, "--range %s: '%s' is not a number", whole.c_str(), text.c_str());
+  return value;
+}
+
+Result<expr::Variable> parse_range(const std::string& text) {
+  const std::size_t first = text.find(':'), second = text.find(':', first + 1);
+  if (first == std::string::npos || first == 0 || second == std::string::npos)
+    return make_error(ErrorCode::kInvalidArgument, "--range %s: expected name:lo:hi", text.c_str());
+  expr::Variable v;
+  v.name = text.substr(0, first);
+  TRY(v.lo, parse_bound(text.substr(first + 1, second - first - 1), text));
+  TRY(v.hi, parse_bound(text.substr(second + 1), text));
+  if (v.lo > v.hi) return make_error(ErrorCode::kInvalidArgument, "--range %s: an empty range", text.c_str());
+  return v;
+}
+
+}  // namespace
+
+void KernelOptions::add_to(CLI::App& verb) {
+  verb.add_option("-t,--type", type, "Type of variables and literals that do not say: f32 or f64")
+      ->capture_default_str();
+  verb.add_option(
+          "-p,--policy", policy,
+          "What rewriting may do: exact (the bits of the source), bounded[:k] (at most k times the error of strict "
+          "evaluation), fast (finite inputs assumed)")
+      ->capture_default_str();
+  verb.add_option("--isa", isa, "Instruction set: auto, avx2, avx512")->capture_default_str();
+  verb.add_option("--syntax", syntax, "Syntax of EXPR: auto, infix, sexpr, fpcore")->capture_default_str();
+  verb.add_option("-r,--range", ranges, "A promise about a variable's values, name:lo:hi; may be repeated")->take_all();
+  verb.add_option("-s,--scalar", scalars, "A variable that is one value per call, not an array; may be repeated")
+      ->take_all();
+}
+
+Result<ir::Type> parse_float_type(const std::string& text) {
+  if (text == "f32") return ir::Type::f32;
+  if (text == "f64") return ir::Type::f64;
+  return make_error(ErrorCode::kInvalidArgument, "--type %s: expected f32 or f64", text.c_str());
+}
+
+Result<expr::Policy> parse_policy(const std::string& text) {
+  if (text == "exact") return expr::Policy{expr::PolicyKind::exact, 1};
+  if (text == "fast") return expr::Policy{expr::PolicyKind::fast, 2};
+  if (text == "bounded") return expr::Policy{expr::PolicyKind::bounded, 2};
+  if (text.starts_with("bounded:") || (text.starts_with("bounded(") && text.ends_with(")"))) {
+    const std::string k = text.ends_with(")") ? text.substr(8, text.size() - 9) : text.substr(8);
+    char* end = nullptr;
+    const double value = std::strtod(k.c_str(), &end);
+    if (!k.empty() && end == k.c_str() + k.size() && value >= 1 && value <= 1e6)
+      return expr::Policy{expr::PolicyKind::bounded, value};
+  }
+  return make_error(ErrorCode::kInvalidArgument,
+                    "--policy %s: expected exact, bounded, bounded:k with k from 1, or fast", text.c_str());
+}
+
+Result<codegen::Isa> parse_isa(const std::string& text) {
+  const os::CpuFeatures& cpu = os::cpu_features();
+  if (text == "auto") {
+    if (cpu.avx512) return codegen::Isa::avx512;
+    if (cpu.avx2_fma) return codegen::Isa::avx2;
+    if (cpu.neon) return codegen::Isa::neon;
+    return make_error(ErrorCode::kUnsupported, "this processor (%s) has neither AVX2 with FMA nor NEON",
+                      os::cpu_name().c_str());
+  }
+  if (text == "avx512" || text == "avx2") {
+    if (text == "avx2" ? cpu.avx2_fma : cpu.avx512) return text == "avx2" ? codegen::Isa::avx2 : codegen::Isa::avx512;
+    return make_error(ErrorCode::kUnsupported, "--isa %s: this processor (%s) lacks it", text.c_str(),
+                      os::cpu_name().c_str());
+  }
+  return make_error(ErrorCode::kInvalidArgument, "--isa %s: expected auto, avx2 or avx512", text.c_str());
+}
+
+std::string policy_name(const expr::Policy& policy) {
+  switch (policy.kind) {
+    case expr::PolicyKind::exact: return "exact";
+    case expr::PolicyKind::fast: return "fast";
+    case expr::PolicyKind::bounded: {
+      char text[48];
+      std::snprintf(text, sizeof text, "bounded(%g)", policy.k);
+      return text;
+    }
+  }
+  CHECK(false);
+}
+
+Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& options, ir::Type type) {
+  std::vector<expr::Variable> variables;
+  for (const std::string& text : options.ranges) {
+    TRY(expr::Variable v, parse_range(text));
+    variables.push_back(std::move(v));
+  }
+  for (const std::string& name : options.scalars) {
+    bool known = false;
+    for (expr::Variable& v : variables)
+      if (v.name == name) v.scalar = known = true;
+    if (known) continue;
+    expr::Variable v;
+    v.name = name;
+    v.scalar = true;
+    variables.push_back(std::move(v));
+  }
+  for (expr::Variable& v : variables) v.type = type;
+  return variables;
+}
+
+Result<expr::Expr> parse_expression(const std::string& text, const KernelOptions& options) {
+  expr::ParseOptions parse;
+  TRY(parse.type, parse_float_type(options.type));
+  TRY(parse.variables, declared_variables(options, parse.type));
+  if (options.syntax == "auto") return expr::parse(text, parse);
+  if (options.syntax == "infix") return expr::parse_infix(text, parse);
+  if (options.syntax == "sexpr") return expr::parse_sexpr(text, parse);
+  if (options.syntax == "fpcore") return expr::parse_fpcore(text, parse);
+  return make_error(ErrorCode::kInvalidArgument, "--syntax %s: expected auto, infix, sexpr or fpcore",
+                    options.syntax.c_str());
+}
+
+Result<std::string> text_of(const std::string& argument) {
+  std::string text;
+  if (argument == "-") {
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else {
+    std::error_code code;
+    if (!std::filesystem::is_regular_file(argument, code)) return argument;
+    std::ifstream in(argument, std::ios::binary);
+    if (!in) return make_error(ErrorCode::kNotFound, "%s: cannot be read", argument.c_str());
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  if (text.size() > limits::kTextBytesMax)
+    return make_error(ErrorCode::kLimitExceeded, "a text of more than %zu bytes", limits::kTextBytesMax);
+  return text;
+}
+
+}  // namespace trident::cli

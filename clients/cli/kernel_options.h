@@ -1,0 +1,41 @@
+// The options that every verb about kernels shares: type, policy, instruction set, syntax, declared ranges.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "clients/cli/corpus_reader.h"
+#include "jit/codegen/codegen.h"
+#include "jit/expr/expr.h"
+
+namespace CLI {
+class App;
+}
+
+namespace trident::cli {
+
+struct KernelOptions {
+  std::string type = "f64", policy = "bounded", isa = "auto", syntax = "auto";
+  std::vector<std::string> ranges, scalars;
+
+  /// Adds the options to a verb.
+  void add_to(CLI::App& verb);
+};
+
+/// "f32" or "f64".
+Result<ir::Type> parse_float_type(const std::string& text);
+/// "exact", "bounded", "bounded:3", "fast".
+Result<expr::Policy> parse_policy(const std::string& text);
+/// "auto" is the best that this processor has; Unsupported for one that it lacks.
+Result<codegen::Isa> parse_isa(const std::string& text);
+/// "exact", "bounded(2)", "fast".
+std::string policy_name(const expr::Policy& policy);
+
+/// The variables that --range and --scalar declare, in the order given.
+Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& options, ir::Type type);
+/// A text in the syntax of the options, derivatives still in it.
+Result<expr::Expr> parse_expression(const std::string& text, const KernelOptions& options);
+/// The text of a FILE|EXPR|- argument: standard input, a file's contents, or the argument itself.
+Result<std::string> text_of(const std::string& argument);
+
+}  // namespace trident::cli

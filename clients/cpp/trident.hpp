@@ -1,0 +1,279 @@
+// Trident for C++17 and later: RAII and types over trident.h; errors are exceptions of type trident::error.
+//
+//   trident::context ctx;
+//   trident::kernel k = ctx.compile("a * sin(x) + y", {trident::scalar("a")});
+//   std::vector<double> x = ..., y = ..., z(x.size());
+//   k(trident::out(z), x, y, 2.0);          // outputs first, then arrays, then scalars, each in its order
+//
+// A kernel is right from the first call and gets faster behind its back. Contexts and kernels move and do not copy; a
+// kernel may be called from any number of threads at once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "trident.h"
+
+namespace trident {
+
+/// What a function of the library refused, with its reason.
+class error : public std::runtime_error {
+ public:
+  error(trident_status status, const std::string& what) : std::runtime_error(what), status_(status) {}
+  [[nodiscard]] trident_status status() const noexcept { return status_; }
+
+ private:
+  trident_status status_;
+};
+
+namespace detail {
+
+inline void check(trident_status status) {
+  if (status != TRIDENT_OK) throw error(status, trident_last_error());
+}
+
+template <class T>
+constexpr trident_type type_of() {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<U, float>) {
+    return TRIDENT_F32;
+  } else if constexpr (std::is_same_v<U, double>) {
+    return TRIDENT_F64;
+  } else {
+    static_assert(std::is_integral_v<U> && (sizeof(U) == 4 || sizeof(U) == 8), "float, double, 32- or 64-bit integers");
+    return sizeof(U) == 4 ? TRIDENT_I32 : TRIDENT_I64;
+  }
+}
+
+/// A contiguous run of elements for the kernel to write.
+template <class T>
+struct output_range {
+  T* data;
+  std::size_t size;
+};
+
+template <class T>
+struct is_output : std::false_type {};
+template <class T>
+struct is_output<output_range<T>> : std::true_type {};
+
+}  // namespace detail
+
+/// Marks a container or an array (anything with std::data and std::size) as an output of a call.
+template <class Range>
+auto out(Range&& range) {
+  using T = std::remove_pointer_t<decltype(std::data(range))>;
+  static_assert(!std::is_const_v<T>, "an output must be writable");
+  return detail::output_range<T>{std::data(range), std::size(range)};
+}
+/// A single element as an output: the result of a reduction.
+template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+auto out(T& value) {
+  return detail::output_range<T>{&value, 1};
+}
+
+/// A declared variable. Undeclared names are arrays of the kernel's type.
+struct variable {
+  std::string name;
+  trident_type type = TRIDENT_F64;
+  bool is_scalar = false;
+  double lo = -std::numeric_limits<double>::infinity();  ///< a promise about every value
+  double hi = std::numeric_limits<double>::infinity();
+};
+template <class T = double>
+variable array(std::string name, double lo = -std::numeric_limits<double>::infinity(),
+               double hi = std::numeric_limits<double>::infinity()) {
+  return {std::move(name), detail::type_of<T>(), false, lo, hi};
+}
+template <class T = double>
+variable scalar(std::string name, double lo = -std::numeric_limits<double>::infinity(),
+                double hi = std::numeric_limits<double>::infinity()) {
+  return {std::move(name), detail::type_of<T>(), true, lo, hi};
+}
+
+struct compile_options {
+  trident_type type = TRIDENT_F64;  ///< of variables and literals that do not say: TRIDENT_F32 or TRIDENT_F64
+  trident_policy policy = TRIDENT_BOUNDED;
+  double k = 2;  ///< bounded(k)
+  trident_syntax syntax = TRIDENT_SYNTAX_AUTO;
+  std::uint32_t elements = 0;  ///< typical length of a call; 0: 4096
+};
+
+/// A compiled expression.
+class kernel {
+ public:
+  kernel() = default;
+  /// Takes over a handle of the C interface.
+  explicit kernel(trident_kernel* handle) noexcept : handle_(handle) {}
+  kernel(kernel&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  kernel& operator=(kernel&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  kernel(const kernel&) = delete;
+  kernel& operator=(const kernel&) = delete;
+  ~kernel() { trident_close_kernel(handle_); }
+
+  [[nodiscard]] trident_kernel* handle() const noexcept { return handle_; }
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+  /// Runs the kernel: outputs as out(...), arrays as containers, scalars as numbers, each group in its own order. The
+  /// lengths must agree, the types must be the kernel's; throws error (TRIDENT_E_INVALID) where they do not.
+  template <class... Args>
+  void operator()(const Args&... args) const {
+    constexpr std::size_t outputs = (std::size_t{0} + ... + (detail::is_output<Args>::value ? 1 : 0));
+    constexpr std::size_t scalars = (std::size_t{0} + ... + (std::is_arithmetic_v<Args> ? 1 : 0));
+    constexpr std::size_t arrays = sizeof...(Args) - outputs - scalars;
+    call<arrays, outputs, scalars> c{*this};
+    (c.add(args), ...);
+    c.run();
+  }
+
+  /// As trident_call: nothing is checked.
+  void run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const noexcept {
+    trident_call(handle_, n, in, out, params);
+  }
+
+  /// Waits until `tier` is reached or nothing more will come (true), or the time is over (false).
+  bool wait(std::uint32_t tier, std::uint32_t timeout_ms) const {
+    const trident_status status = trident_wait(handle_, tier, timeout_ms);
+    if (status == TRIDENT_E_TIMEOUT) return false;
+    detail::check(status);
+    return true;
+  }
+  [[nodiscard]] trident_kernel_info info() const {
+    trident_kernel_info info{};
+    info.struct_size = sizeof(info);
+    detail::check(trident_info(handle_, &info));
+    return info;
+  }
+
+ private:
+  template <std::size_t Arrays, std::size_t Outputs, std::size_t Scalars>
+  struct call {
+    const kernel& owner;
+    std::array<const void*, Arrays + 1> in{};
+    std::array<void*, Outputs + 1> out{};
+    std::array<std::uint64_t, Scalars + 1> params{};
+    std::uint32_t array_count = 0, output_count = 0, scalar_count = 0;
+    std::uint64_t n = 0;
+    bool has_n = false;
+
+    [[noreturn]] static void refuse(const std::string& why) { throw error(TRIDENT_E_INVALID, why); }
+    static void expect(int wanted, trident_type given, const char* what, std::uint32_t index) {
+      if (wanted < 0) refuse(std::string("too many ") + what + "s");
+      if (wanted != static_cast<int>(given))
+        refuse(std::string(what) + " " + std::to_string(index) + " has another type");
+    }
+    void length(std::uint64_t size) {
+      if (has_n && size != n) refuse("arrays of different lengths");
+      n = size;
+      has_n = true;
+    }
+    template <class T>
+    void add(const detail::output_range<T>& range) {
+      const std::uint32_t index = output_count++;
+      expect(trident_output_type(owner.handle_, index), detail::type_of<T>(), "output", index);
+      if (trident_output_is_scalar(owner.handle_, index) == 1) {
+        if (range.size != 1) refuse("output " + std::to_string(index) + " is a single element");
+      } else {
+        length(range.size);
+      }
+      out[index] = range.data;
+    }
+    template <class Arg>
+    void add(const Arg& arg) {
+      if constexpr (std::is_arithmetic_v<Arg>) {
+        const std::uint32_t index = scalar_count++;
+        expect(trident_scalar_type(owner.handle_, index), detail::type_of<Arg>(), "scalar", index);
+        std::memcpy(&params[index], &arg, sizeof(arg));
+      } else {
+        using T = std::remove_pointer_t<decltype(std::data(arg))>;
+        const std::uint32_t index = array_count++;
+        expect(trident_array_type(owner.handle_, index), detail::type_of<T>(), "array", index);
+        length(std::size(arg));
+        in[index] = std::data(arg);
+      }
+    }
+    void run() {
+      if (trident_array_type(owner.handle_, array_count) >= 0) refuse("an array is missing");
+      if (trident_output_type(owner.handle_, output_count) >= 0) refuse("an output is missing");
+      if (trident_scalar_type(owner.handle_, scalar_count) >= 0) refuse("a scalar is missing");
+      owner.run(n, in.data(), out.data(), params.data());
+    }
+  };
+
+  trident_kernel* handle_ = nullptr;
+};
+
+/// A connection to the compiler.
+class context {
+ public:
+  explicit context(trident_mode mode = TRIDENT_MODE_AUTO, const std::string& socket_path = {}) {
+    trident_options options{};
+    options.struct_size = sizeof(options);
+    options.mode = mode;
+    options.socket_path = socket_path.empty() ? nullptr : socket_path.c_str();
+    detail::check(trident_open(&options, &handle_));
+  }
+  context(context&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  context& operator=(context&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
+  ~context() { trident_close(handle_); }
+
+  [[nodiscard]] trident_ctx* handle() const noexcept { return handle_; }
+
+  /// Parses `text` and returns a kernel that may be called at once. Throws error with line and caret on a bad text.
+  [[nodiscard]] kernel compile(const std::string& text, const std::vector<variable>& variables = {},
+                               const compile_options& how = {}) const {
+    std::vector<trident_variable> plain;
+    plain.reserve(variables.size());
+    for (const variable& v : variables) {
+      plain.push_back({v.name.c_str(), static_cast<std::uint32_t>(v.type), v.is_scalar ? 1u : 0u, v.lo, v.hi});
+    }
+    trident_submit_options options{};
+    options.struct_size = sizeof(options);
+    options.type = how.type;
+    options.policy = how.policy;
+    options.syntax = how.syntax;
+    options.k = how.k;
+    options.variables = plain.data();
+    options.variable_count = static_cast<std::uint32_t>(plain.size());
+    options.elements_hint = how.elements;
+    trident_kernel* handle = nullptr;
+    detail::check(trident_submit(handle_, text.c_str(), &options, &handle));
+    return kernel(handle);
+  }
+
+  [[nodiscard]] trident_stats stats() const {
+    trident_stats stats{};
+    stats.struct_size = sizeof(stats);
+    detail::check(trident_get_stats(handle_, &stats));
+    return stats;
+  }
+  /// The daemon's own counters as JSON; throws error (TRIDENT_E_DAEMON) when none is connected.
+  [[nodiscard]] std::string daemon_stats(std::uint32_t timeout_ms = 2000) const {
+    std::string json(1u << 20, '\0');
+    detail::check(trident_daemon_stats(handle_, json.data(), json.size(), timeout_ms));
+    json.resize(std::strlen(json.c_str()));
+    return json;
+  }
+
+ private:
+  trident_ctx* handle_ = nullptr;
+};
+
+}  // namespace trident

@@ -1,0 +1,101 @@
+// The C++ wrapper: compiled as C++17 (see CMakeLists.txt) and run against the interpreter. Oracle: the same formula
+// here.
+#include "trident.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+namespace {
+
+trident_status status_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const trident::error& e) {
+    EXPECT_STRNE("", e.what());
+    return e.status();
+  }
+  return TRIDENT_OK;
+}
+
+TEST(Cpp, CallsWithOutputsArraysAndScalars) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const trident::kernel k =
+      ctx.compile("y = a * x + f64(i); s = sum(x); (y, s)", {trident::scalar("a"), trident::array<std::int32_t>("i")});
+  const std::vector<double> x = {1, 2, 3, 4};
+  const std::array<std::int32_t, 4> i = {10, 20, 30, 40};
+  std::vector<double> y(4);
+  double s = 0;
+  k(trident::out(y), trident::out(s), i, x, 0.5);  // i was declared, x comes after it
+  for (std::size_t n = 0; n < 4; ++n) EXPECT_EQ(0.5 * x[n] + i[n], y[n]);
+  EXPECT_EQ(10.0, s);
+}
+
+#if __cplusplus >= 202002L
+TEST(Cpp, TakesSpans) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const trident::kernel k = ctx.compile("x * 2", {}, {TRIDENT_F32});
+  std::vector<float> data = {1, 2, 3, 4, 5};
+  const std::span<const float> middle(data.data() + 1, 3);
+  float results[3];
+  k(trident::out(std::span<float>(results)), middle);
+  EXPECT_EQ(4.0f, results[0]);
+  EXPECT_EQ(8.0f, results[2]);
+}
+#endif
+
+TEST(Cpp, RefusesWhatDoesNotFit) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  const trident::kernel k = ctx.compile("a * x + y", {trident::scalar("a")});
+  const std::vector<double> x(4), y(4), shorter(3);
+  const std::vector<float> single(4);
+  std::vector<double> z(4), z3(3);
+  using trident::out;
+  EXPECT_EQ(TRIDENT_OK, status_of([&] { k(out(z), x, y, 1.0); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { k(out(z), x, shorter, 1.0); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { k(out(z3), x, y, 1.0); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { k(out(z), x, single, 1.0); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { k(out(z), x, y, 1.0f); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { k(out(z), x, y); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { k(out(z), x, 1.0); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { k(x, y, 1.0); }));
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { k(out(z), x, y, x, 1.0); }));
+  const trident::kernel total = ctx.compile("sum(x)");
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { total(out(z), x); }));
+}
+
+TEST(Cpp, ErrorsCarryStatusAndPlace) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  try {
+    const auto k = ctx.compile("x + * y");
+    FAIL();
+  } catch (const trident::error& e) {
+    EXPECT_EQ(TRIDENT_E_SYNTAX, e.status());
+    EXPECT_NE(std::string::npos, std::string(e.what()).find("x + * y\n      ^"));
+  }
+  EXPECT_EQ(TRIDENT_E_DAEMON, status_of([] { trident::context(TRIDENT_MODE_DAEMON, "/nonexistent/socket"); }));
+  EXPECT_EQ(TRIDENT_E_DAEMON, status_of([&] { static_cast<void>(ctx.daemon_stats()); }));
+}
+
+TEST(Cpp, HandlesMove) {
+  trident::context a(TRIDENT_MODE_INTERP);
+  trident::kernel k = a.compile("x + 1");
+  trident::context b = std::move(a);
+  trident::kernel l = std::move(k);
+  EXPECT_FALSE(k);
+  EXPECT_TRUE(l);
+  l = b.compile("x + 2");
+  double y = 0;
+  l(trident::out(y), std::array<double, 1>{1.0});  // an array kernel over one element
+  EXPECT_EQ(3.0, y);
+  EXPECT_TRUE(l.wait(2, 0));
+  EXPECT_EQ(1u, l.info().done);
+  EXPECT_EQ(2u, b.stats().submitted);
+}
+
+}  // namespace
