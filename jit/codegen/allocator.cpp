@@ -313,6 +313,16 @@ std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, c
   return peak;
 }
 
+namespace {
+
+void give_homes(Function& function) {
+  for (VRegInfo& info : function.vregs)
+    if (info.global && info.fixed == kNoReg && info.home.place == Place::none && !info.zero)
+      info.home = function.add_slot(info.width, info.lane_bytes);
+}
+
+}  // namespace
+
 RegSet assign_globals(Function& function, const Block& main, const RegSet& registers) {
   constexpr std::uint32_t kUpdateWeight = 1000, kUnfoldableWeight = 8, kFoldableWeight = 1;
   std::pmr::vector<std::uint32_t> weight(function.vregs.size(), 0, function.arena);
@@ -344,14 +354,26 @@ RegSet assign_globals(Function& function, const Block& main, const RegSet& regis
       --spare;
     }
   }
-  for (VRegInfo& info : function.vregs)
-    if (info.global && info.fixed == kNoReg && info.home.place == Place::none && !info.zero)
-      info.home = function.add_slot(info.width, info.lane_bytes);
+  give_homes(function);
+  return left;
+}
+
+RegSet assign_homeless_globals(Function& function, const RegSet& registers) {
+  RegSet left = registers;
+  for (VRegInfo& info : function.vregs) {
+    if (!info.global || info.home.place != Place::none || info.zero) continue;
+    const auto c = static_cast<std::size_t>(info.reg_class);
+    if (2 * std::popcount(left[c]) <= std::popcount(registers[c])) continue;
+    info.fixed = static_cast<std::uint8_t>(31 - std::countl_zero(left[c]));
+    left[c] &= ~(1u << info.fixed);
+  }
+  give_homes(function);
   return left;
 }
 
 AllocationCounts allocate(Function& function, const Block& block, const RegSet& available,
                           std::pmr::vector<Placed>& out) {
+  if (block.insts.empty()) return {};
   return Allocator(function, block, available, out).run();
 }
 

@@ -24,6 +24,10 @@ std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, c
 /// get a home in memory.
 RegSet assign_globals(Function& function, const Block& main, const RegSet& registers);
 
+/// As assign_globals, in one glance over the registers: what has no home in memory gets a register while more than half
+/// of them are left. For code that has to be made quickly.
+RegSet assign_homeless_globals(Function& function, const RegSet& registers);
+
 /// Appends `block` with registers out of `available` to `out`. Spills go to new places in the function's frame.
 AllocationCounts allocate(Function& function, const Block& block, const RegSet& available,
                           std::pmr::vector<Placed>& out);

@@ -1,6 +1,5 @@
 #include "jit/codegen/constant_pool.h"
 
-#include <array>
 #include <cstring>
 
 namespace trident::codegen {
@@ -14,9 +13,11 @@ std::int32_t ConstantPool::add_bytes(const std::uint8_t* data, std::uint32_t siz
 }
 
 std::int32_t ConstantPool::add_repeated(std::uint64_t bits, std::uint32_t lane_bytes, std::uint32_t count) {
-  std::array<std::uint8_t, 64> buffer;
-  for (std::uint32_t i = 0; i < count; ++i) std::memcpy(&buffer[i * lane_bytes], &bits, lane_bytes);
-  return add_bytes(buffer.data(), count * lane_bytes, count * lane_bytes);
+  const std::size_t size = std::size_t{count} * lane_bytes;
+  const std::size_t at = (bytes.size() + size - 1) / size * size;
+  bytes.resize(at + size);
+  for (std::size_t i = 0; i < size; i += lane_bytes) std::memcpy(&bytes[at + i], &bits, lane_bytes);
+  return static_cast<std::int32_t>(at);
 }
 
 }  // namespace trident::codegen

@@ -1,4 +1,4 @@
-// Constants behind the code, shared when equal.
+// Constants behind the code.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@ class ConstantPool {
   explicit ConstantPool(std::pmr::memory_resource* arena) : bytes(arena) {}
   /// `count` times the low `lane_bytes` of `bits`, aligned to its size. Returns the offset.
   std::int32_t add_repeated(std::uint64_t bits, std::uint32_t lane_bytes, std::uint32_t count);
+  /// Shared with equal bytes near the start of the pool.
   std::int32_t add_bytes(const std::uint8_t* data, std::uint32_t size, std::uint32_t align);
 
   std::pmr::vector<std::uint8_t> bytes;

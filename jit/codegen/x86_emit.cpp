@@ -1,5 +1,6 @@
 #include "jit/codegen/x86_emit.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -29,6 +30,7 @@ X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const
       f_(function),
       pool_uses_(function.arena),
       rare_cases_(function.arena),
+      accesses_(function.arena),
       pointers_(function.arena) {
   code_.init(asmjit::Environment(asmjit::Arch::kX64));
   code_.attach(&assembler_);
@@ -146,21 +148,24 @@ x86::Mem X86Emitter::memory(const MemRef& ref, std::uint8_t width) {
   return mem;
 }
 
-Operand X86Emitter::register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg) const {
+Operand X86Emitter::register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg) {
+  constexpr asmjit::OperandSignature kVectors[] = {
+      {x86::Xmm::kSignature}, {x86::Ymm::kSignature}, {x86::Zmm::kSignature}};
   if (reg_class == RegClass::mask) return x86::KReg(reg);
-  if (width == 64) return x86::Zmm(reg);
-  if (width == 32) return x86::Ymm(reg);
-  return x86::Xmm(reg);
+  return asmjit::BaseReg(kVectors[width >> 5], reg);
 }
 
-void X86Emitter::emit(std::uint32_t id, std::span<const Operand> operands, std::uint32_t immediate_bytes) {
-  static const Operand kNone;
-  const auto at = [&](std::size_t i) -> const Operand& { return i < operands.size() ? operands[i] : kNone; };
-  const std::array<asmjit::Operand_, 3> rest = {at(3), at(4), kNone};
-  const asmjit::Error error = assembler_._emit(id, at(0), at(1), at(2), rest.data());
-  if (error != asmjit::kErrorOk) failed_ = true;
+void X86Emitter::emit(std::uint32_t id, asmjit::Operand_* operands, std::size_t count, std::uint32_t immediate_bytes) {
+  for (std::size_t i = count; i < 6; ++i) operands[i].reset();
+  if (assembler_._emit(id, operands[0], operands[1], operands[2], operands + 3) != asmjit::kErrorOk) failed_ = true;
   if (pool_use_) note_pool_use(immediate_bytes);
   pool_use_ = false;
+}
+
+void X86Emitter::emit(std::uint32_t id, std::initializer_list<asmjit::Operand_> list) {
+  std::array<asmjit::Operand_, 6> operands;
+  std::copy(list.begin(), list.end(), operands.begin());
+  emit(id, operands.data(), list.size(), 0);
 }
 
 // --- instructions ----------------------------------------------------------------------------------------------------
@@ -176,71 +181,94 @@ void X86Emitter::block(const Block& block, std::span<const Placed> placed) {
   }
 }
 
+void X86Emitter::recorded_block(const Block& block, std::span<const Placed> placed) {
+  recorded_from_ = offset();
+  recording_ = true;
+  this->block(block, placed);
+  recording_ = false;
+  recorded_to_ = offset();
+}
+
+// An EVEX prefix is 62 P0 P1 P2, with the opmask in the low bits of P2 and the zeroing bit on top.
+void X86Emitter::masked_copy() {
+  const std::uint32_t size = recorded_to_ - recorded_from_, shift = offset() - recorded_from_;
+  std::pmr::vector<std::uint8_t> copy(size, f_.arena);
+  std::memcpy(copy.data(), assembler_.bufferData() + recorded_from_, size);
+  for (const MaskedAccess& access : accesses_) {
+    std::uint8_t* prefix = &copy[access.at - recorded_from_];
+    if (prefix[0] != 0x62) failed_ = true;
+    prefix[3] |= static_cast<std::uint8_t>((1 + access.copy) | (access.zeroing ? 0x80 : 0));
+  }
+  for (std::size_t i = 0, count = pool_uses_.size(); i < count; ++i)
+    if (const PoolUse use = pool_uses_[i]; use.field >= recorded_from_ && use.end <= recorded_to_)
+      pool_uses_.push_back({use.field + shift, use.end + shift});
+  if (assembler_.embed(copy.data(), size) != asmjit::kErrorOk) failed_ = true;
+}
+
 void X86Emitter::inst(const MInst& m, const Placed& p) {
   if ((m.form & x86_form::kPseudo) != 0) return pseudo(m, p);
-  std::array<Operand, kUsesMax> uses;
-  std::uint8_t count = m.uses;
-  for (std::uint8_t u = 0; u < m.uses; ++u) {
-    if (u != p.mem_use) {
-      uses[u] = register_operand(f_[m.use[u]].reg_class, m.use_width, p.use[u]);
-      continue;
-    }
-    x86::Mem mem = memory(p.mem, m.use_width);
-    if (p.mem.broadcast)
-      mem.setBroadcast(
-          static_cast<x86::Mem::Broadcast>(std::countr_zero(std::uint32_t{m.use_width} / p.mem.lane_bytes)));
-    uses[u] = mem;
-  }
-  const bool masked = (m.form & x86_form::kMasked) != 0;
-  if (masked) --count;
-
-  std::array<Operand, 6> operands;
+  std::array<asmjit::Operand_, 6> operands;
   std::size_t n = 0;
-  std::uint32_t id = m.op;
   const bool to_memory = (m.form & x86_form::kMemory) != 0 && !m.def.valid();
   if (to_memory) {
-    const bool one_lane = id == Inst::kIdVmovss || id == Inst::kIdVmovsd;
+    const bool one_lane = m.op == Inst::kIdVmovss || m.op == Inst::kIdVmovsd;
     x86::Mem mem = memory(m.mem, one_lane ? m.mem.lane_bytes : m.use_width);
     if (one_lane) mem.resetIndex();
     operands[n++] = mem;
   } else {
     operands[n++] = register_operand(f_[m.def].reg_class, m.def_width, p.def);
   }
-  if ((m.form & x86_form::kFused) != 0) {
-    // a * b + c: 132 is a = a * [c'] + b', 213 is a = b * a + [c], 231 is c = a * [b] + c.
-    std::size_t second = 1, third = 2;
-    if (p.def == p.use[2] && p.mem_use != 2) {
-      id += kTo231;
-      second = p.mem_use == 0 ? 1 : 0;
-      third = 1 - second;
-    } else {
-      const std::size_t own = p.mem_use != 0 && p.def == p.use[0] ? 0 : 1;
-      const std::size_t other = 1 - own;
-      if (p.mem_use == other) {
-        second = 2;
-        third = other;
-      } else {
-        id += kTo213;
-        second = other;
-        third = 2;
-      }
-    }
-    operands[n++] = uses[second];
-    operands[n++] = uses[third];
-  } else {
-    if (m.commutes && p.mem_use == 0) std::swap(uses[0], uses[1]);
-    for (std::size_t u = (m.form & x86_form::kTied) != 0 ? 1 : 0; u < count; ++u) operands[n++] = uses[u];
-    if ((m.form & x86_form::kMemory) != 0 && m.def.valid()) operands[n++] = memory(m.mem, m.def_width);
-  }
+  const bool masked = (m.form & x86_form::kMasked) != 0;
+  const std::uint8_t count = masked ? m.uses - 1 : m.uses;
   const bool has_immediate = (m.form & x86_form::kImmediate) != 0;
-  if (has_immediate) operands[n++] = imm(m.imm);
+  std::uint32_t id = m.op;
+  if ((m.form & x86_form::kFused) != 0) {
+    const FusedOrder order = order_fused(p);
+    id += order.id_step;
+    operands[n++] = use_operand(m, p, order.second);
+    operands[n++] = use_operand(m, p, order.third);
+  } else {
+    std::uint8_t u = (m.form & x86_form::kTied) != 0 ? 1 : 0;
+    if (m.commutes && p.mem_use == 0) {
+      operands[n++] = use_operand(m, p, 1);
+      operands[n++] = use_operand(m, p, 0);
+      u = 2;
+    }
+    for (; u < count; ++u) operands[n++] = use_operand(m, p, u);
+    if ((m.form & x86_form::kMemory) != 0 && m.def.valid()) operands[n++] = memory(m.mem, m.def_width);
+    if (has_immediate) operands[n++] = imm(m.imm);
+  }
   if (masked) {  // only now: the operands may have cost an instruction of their own
     assembler_.setExtraReg(x86::KReg(p.use[count]));
     if ((m.form & x86_form::kZeroing) != 0) assembler_.addInstOptions(asmjit::InstOptions::kX86_ZMask);
   }
+  if (recording_ && ((m.form & x86_form::kMemory) != 0 || f_[m.def].global)) {
+    accesses_.push_back({offset(), m.copy, m.unit == Unit::load});
+    assembler_.addInstOptions(asmjit::InstOptions::kX86_Evex);
+  }
   // A fourth register operand (vblendvps) is encoded as an immediate byte too.
   const bool register_byte = id == Inst::kIdVblendvps || id == Inst::kIdVblendvpd;
-  emit(id, {operands.data(), n}, has_immediate || register_byte ? 1 : 0);
+  emit(id, operands.data(), n, has_immediate || register_byte ? 1 : 0);
+}
+
+asmjit::Operand_ X86Emitter::use_operand(const MInst& m, const Placed& p, std::uint8_t u) {
+  if (u != p.mem_use) return register_operand(f_[m.use[u]].reg_class, m.use_width, p.use[u]);
+  x86::Mem mem = memory(p.mem, m.use_width);
+  if (p.mem.broadcast)
+    mem.setBroadcast(static_cast<x86::Mem::Broadcast>(std::countr_zero(std::uint32_t{m.use_width} / p.mem.lane_bytes)));
+  return mem;
+}
+
+/// a * b + c: 132 is a = a * [c'] + b', 213 is a = b * a + [c], 231 is c = a * [b] + c; the bracket may be memory.
+X86Emitter::FusedOrder X86Emitter::order_fused(const Placed& p) {
+  if (p.def == p.use[2] && p.mem_use != 2) {
+    const std::uint8_t second = p.mem_use == 0 ? 1 : 0;
+    return {kTo231, second, static_cast<std::uint8_t>(1 - second)};
+  }
+  const std::uint8_t own = p.mem_use != 0 && p.def == p.use[0] ? 0 : 1;
+  const auto other = static_cast<std::uint8_t>(1 - own);
+  if (p.mem_use == other) return {0, 2, other};
+  return {kTo213, other, 2};
 }
 
 void X86Emitter::pseudo(const MInst& m, const Placed& p) {
@@ -285,11 +313,9 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
         return;
       }
       emit(Inst::kIdVmovups,
-           std::array<Operand, 2>{
-               register_operand(RegClass::vector, m.def_width, p.def),
-               x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(std::uint32_t{m.imm})),
-                        static_cast<std::int32_t>(m.copy * target_.lanes * m.imm), m.def_width)},
-           0);
+           {register_operand(RegClass::vector, m.def_width, p.def),
+            x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(std::uint32_t{m.imm})),
+                     static_cast<std::int32_t>(m.copy * target_.lanes * m.imm), m.def_width)});
       return;
   }
   CHECK(false);
@@ -309,8 +335,7 @@ void X86Emitter::divide_if(const MInst& m, const Placed& p) {
       assembler_.cmp(x86::r11d, (1u << target_.lanes) - 1);
     }
   } else {
-    emit(Inst::kIdVmovmskps, std::array<Operand, 2>{x86::r11d, register_operand(RegClass::vector, m.use_width, mask)},
-         0);
+    emit(Inst::kIdVmovmskps, {x86::r11d, register_operand(RegClass::vector, m.use_width, mask)});
     assembler_.test(x86::r11d, x86::r11d);
   }
   const bool narrow = f_[m.def].lane_bytes == 4;
@@ -335,7 +360,9 @@ void X86Emitter::rare_cases() {
   assembler_.jmp(over);
   for (const RareCase& rare : rare_cases_) {
     assembler_.bind(rare.entry);
-    emit(rare.id, {rare.operands.data(), rare.count}, 0);
+    std::array<asmjit::Operand_, 6> operands;
+    std::copy_n(rare.operands.begin(), rare.count, operands.begin());
+    emit(rare.id, operands.data(), rare.count, 0);
     assembler_.jmp(rare.back);
   }
   assembler_.bind(over);
@@ -344,7 +371,7 @@ void X86Emitter::rare_cases() {
 
 void X86Emitter::load(const Placed& p) {
   if (p.reg_class == RegClass::mask) {
-    emit(Inst::kIdKmovw, std::array<Operand, 2>{x86::KReg(p.def), memory(p.mem, 2)}, 0);
+    emit(Inst::kIdKmovw, {x86::KReg(p.def), memory(p.mem, 2)});
     return;
   }
   if (p.zero) return zero(p.def);
@@ -352,28 +379,25 @@ void X86Emitter::load(const Placed& p) {
   std::uint32_t id = Inst::kIdVmovups;
   if (p.mem.broadcast)
     id = p.mem.lane_bytes == 4 ? Inst::kIdVbroadcastss : p.width == 16 ? Inst::kIdVmovddup : Inst::kIdVbroadcastsd;
-  emit(id, std::array<Operand, 2>{def, memory(p.mem, p.width)}, 0);
+  emit(id, {def, memory(p.mem, p.width)});
 }
 
 /// Zeroes all of a register: the upper bits go with the lower ones.
 void X86Emitter::zero(std::uint8_t reg) {
   const x86::Xmm def(reg);
-  emit(reg < 16 ? Inst::kIdVpxor : Inst::kIdVpxord, std::array<Operand, 3>{def, def, def}, 0);
+  emit(reg < 16 ? Inst::kIdVpxor : Inst::kIdVpxord, {def, def, def});
 }
 
 void X86Emitter::store(const Placed& p) {
   if (p.reg_class == RegClass::mask)
-    emit(Inst::kIdKmovw, std::array<Operand, 2>{memory(p.mem, 2), x86::KReg(p.use[0])}, 0);
+    emit(Inst::kIdKmovw, {memory(p.mem, 2), x86::KReg(p.use[0])});
   else
-    emit(Inst::kIdVmovups,
-         std::array<Operand, 2>{memory(p.mem, p.width), register_operand(RegClass::vector, p.width, p.use[0])}, 0);
+    emit(Inst::kIdVmovups, {memory(p.mem, p.width), register_operand(RegClass::vector, p.width, p.use[0])});
 }
 
 void X86Emitter::move(const Placed& p) {
   emit(p.reg_class == RegClass::mask ? Inst::kIdKmovw : Inst::kIdVmovaps,
-       std::array<Operand, 2>{register_operand(p.reg_class, p.width, p.def),
-                              register_operand(p.reg_class, p.width, p.use[0])},
-       0);
+       {register_operand(p.reg_class, p.width, p.def), register_operand(p.reg_class, p.width, p.use[0])});
 }
 
 void X86Emitter::load_globals() {

@@ -52,6 +52,10 @@ class X86Emitter {
   /// Constants and parameters that live in registers.
   void load_globals();
   void block(const Block& block, std::span<const Placed> placed);
+  /// As block() (AVX-512), and remembers which instructions touch arrays or partial results for masked_copy().
+  void recorded_block(const Block& block, std::span<const Placed> placed);
+  /// The bytes of the recorded block again, its array accesses and updates of partial results under opmask 1 + copy.
+  void masked_copy();
   /// What blocks branch to in rare cases; jumped over when reached from above.
   void rare_cases();
 
@@ -70,9 +74,17 @@ class X86Emitter {
   void store(const Placed& placed);
   void move(const Placed& placed);
   asmjit::x86::Mem memory(const MemRef& ref, std::uint8_t width);
-  asmjit::Operand register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg) const;
+  static asmjit::Operand register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg);
   void divide_if(const MInst& inst, const Placed& placed);
-  void emit(std::uint32_t id, std::span<const asmjit::Operand> operands, std::uint32_t immediate_bytes);
+  /// `operands` has room for six; `immediate_bytes` of the encoding follow a displacement.
+  void emit(std::uint32_t id, asmjit::Operand_* operands, std::size_t count, std::uint32_t immediate_bytes);
+  void emit(std::uint32_t id, std::initializer_list<asmjit::Operand_> operands);
+  asmjit::Operand_ use_operand(const MInst& inst, const Placed& placed, std::uint8_t use);
+  struct FusedOrder {
+    std::uint32_t id_step;
+    std::uint8_t second, third;
+  };
+  static FusedOrder order_fused(const Placed& placed);
 
   const kir::Kernel& kernel_;
   const X86Target& target_;
@@ -88,12 +100,20 @@ class X86Emitter {
     std::array<asmjit::Operand, 3> operands;
     std::uint8_t count;
   };
+  struct MaskedAccess {
+    std::uint32_t at;  ///< of the EVEX prefix
+    std::uint8_t copy;
+    bool zeroing;
+  };
   struct PoolUse {
     std::uint32_t field;  ///< offset of the disp32
     std::uint32_t end;    ///< of the instruction
   };
   std::pmr::vector<PoolUse> pool_uses_;
   std::pmr::vector<RareCase> rare_cases_;
+  std::pmr::vector<MaskedAccess> accesses_;
+  bool recording_ = false;
+  std::uint32_t recorded_from_ = 0, recorded_to_ = 0;
   std::pmr::vector<std::uint8_t> pointers_;  ///< inputs, then outputs
   std::array<std::uint8_t, 5> saved_{};
   std::size_t saved_count_ = 0;

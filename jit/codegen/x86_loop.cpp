@@ -80,6 +80,7 @@ class KernelEmitter {
         epilogue_(arena) {
     vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
     vectors_ = (vectors_ + target_.unit - 1) / target_.unit * target_.unit;
+    copies_tail_ = target_.avx512 && !variant.schedule && vectors_ == target_.unit;
   }
 
   Result<MachineCode> run() {
@@ -95,7 +96,7 @@ class KernelEmitter {
     if (selector_.has_loop()) {
       main_.block = selector_.select_body(vectors_, false);
       if (vectors_ > target_.unit) unit_.block = selector_.select_body(target_.unit, false);
-      tail_.block = selector_.select_body(target_.unit, true);
+      if (!copies_tail_) tail_.block = selector_.select_body(target_.unit, true);
     }
     epilogue_.block = selector_.select_epilogue();
     prologue_.block = selector_.select_invariants();
@@ -109,8 +110,10 @@ class KernelEmitter {
   }
 
   void allocate() {
-    const RegSet all = {target_.avx512 ? 0xFFFF'FFFFu : 0xFFFFu, target_.avx512 ? 0xFEu : 0u};
-    const RegSet locals = assign_globals(function_, main_.block, all);
+    RegSet all = {target_.avx512 ? 0xFFFF'FFFFu : 0xFFFFu, target_.avx512 ? 0xFEu : 0u};
+    if (copies_tail_) all[1] &= ~0u << (1 + target_.unit);  // the tail's masks
+    const RegSet locals =
+        variant_.schedule ? assign_globals(function_, main_.block, all) : assign_homeless_globals(function_, all);
     const auto place = [&](Stage& stage) {
       stage.placed.reserve(stage.block.insts.size() + stage.block.insts.size() / 4);
       return codegen::allocate(function_, stage.block, locals, stage.placed);
@@ -211,7 +214,10 @@ class KernelEmitter {
     }
     if (variant_.schedule) a.align(asmjit::AlignMode::kCode, kLoopAlign);
     a.bind(top);
-    emitter_.block(stage.block, stage.placed);
+    if (copies_tail_)
+      emitter_.recorded_block(stage.block, stage.placed);
+    else
+      emitter_.block(stage.block, stage.placed);
     a.add(x86::rax, step);
     a.cmp(x86::rax, x86::rdi);
     a.jle(top);
@@ -236,7 +242,15 @@ class KernelEmitter {
       emitter_.note_pool_use(0);
       a.neg(x86::rsi);
     }
-    emitter_.block(tail_.block, tail_.placed);
+    if (copies_tail_) {
+      for (std::uint32_t copy = 0; copy < target_.unit; ++copy) {
+        if (copy != 0) a.shr(x86::edi, target_.lanes);
+        a.kmovd(x86::KReg(1 + copy), x86::edi);
+      }
+      emitter_.masked_copy();
+    } else {
+      emitter_.block(tail_.block, tail_.placed);
+    }
     a.bind(done);
   }
 
@@ -287,6 +301,7 @@ class KernelEmitter {
   UnwindWriter unwind_{UnwindHost{}};
   Stage prologue_, main_, unit_, tail_, epilogue_;
   std::uint32_t vectors_ = 1;
+  bool copies_tail_ = false;  ///< the tail is the main loop's bytes with masks set, which saves making it
   MachineCode code_;
 };
 
