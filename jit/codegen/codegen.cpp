@@ -24,21 +24,4 @@ Result<MachineCode> emit(const kir::Kernel& kernel, Isa isa, const Variant& vari
   CHECK(false);
 }
 
-std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa) {
-  bool divides = false;
-  for (const kir::Inst& inst : kernel.insts)
-    divides |= inst.section == kir::Section::body && (inst.op == kir::Op::Div || inst.op == kir::Op::Sqrt);
-  std::vector<Variant> result;
-  const auto add = [&](int vectors, int newton) {
-    result.push_back({.vectors = static_cast<std::uint8_t>(vectors), .newton = static_cast<std::uint8_t>(newton)});
-  };
-  for (const int vectors : {2, 4, 1, 3, 8}) {
-    if (divides && isa != Isa::neon && vectors != 3 && vectors != 8) {
-      for (const int newton : {4, 6, 8}) add(vectors, newton);
-    }
-    add(vectors, 0);
-  }
-  return result;
-}
-
 }  // namespace trident::codegen

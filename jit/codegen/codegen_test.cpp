@@ -94,6 +94,36 @@ TEST(Codegen, AsManyArraysAsAllowed) {
   expect_same(kernel, {.vectors = 2}, {0, 5, 40}, 7);
 }
 
+// Long enough that the stores past the caches are taken, at every alignment of the outputs that matters: aligned, the
+// same number of elements away from it, different numbers (where the plain loop has to step in).
+TEST(Codegen, NonTemporalStores) {
+  enum Form { same_type, two_types, with_reduction };
+  for (const Form form : {same_type, two_types, with_reduction}) {
+    kir::Kernel kernel;
+    kir::Builder builder(kernel);
+    kernel.inputs = {{"x", ir::Type::f64}, {"y", ir::Type::f32}};
+    const kir::Value x = builder.input(0), y = builder.convert(kir::Op::Convert, ir::Type::f64, builder.input(1));
+    kir::Value v = builder.fma(x, y, x);
+    for (int o = 0; o < 4; ++o, v = builder.add(v, x)) {
+      const bool narrow = form == two_types && o == 2;
+      kernel.outputs.push_back(
+          {"o", narrow ? builder.convert(kir::Op::Convert, ir::Type::f32, v) : v, kir::OutputKind::array});
+    }
+    if (form == with_reduction)
+      kernel.outputs.push_back({"s", builder.reduce(kir::Op::Sum, x), kir::OutputKind::scalar});
+    const Variant variant{.vectors = 2, .non_temporal = true};
+    for (const Isa isa : runnable_isas()) {
+      auto native = map_native(kernel, isa, variant);
+      ASSERT_TRUE(native.ok());
+      for (const std::uint32_t misalign : {0u, 3u})
+        for (const bool at_front : {false, true}) {
+          const Arrangement arrangement{.n = (1u << 18) + 37u, .at_front = at_front, .misalign = misalign};
+          ASSERT_EQ(compare_with_interpreter(kernel, *native, arrangement), "") << explain(kernel, isa, variant);
+        }
+    }
+  }
+}
+
 // --- op by op --------------------------------------------------------------------------------------------------------
 
 constexpr ir::Type kNumeric[] = {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64};

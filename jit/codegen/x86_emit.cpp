@@ -209,19 +209,20 @@ void X86Emitter::inst(const MInst& m, const Placed& p) {
   if ((m.form & x86_form::kPseudo) != 0) return pseudo(m, p);
   std::array<asmjit::Operand_, 6> operands;
   std::size_t n = 0;
+  std::uint32_t id = m.op;
   const bool to_memory = (m.form & x86_form::kMemory) != 0 && !m.def.valid();
   if (to_memory) {
     const bool one_lane = m.op == Inst::kIdVmovss || m.op == Inst::kIdVmovsd;
     x86::Mem mem = memory(m.mem, one_lane ? m.mem.lane_bytes : m.use_width);
     if (one_lane) mem.resetIndex();
     operands[n++] = mem;
+    if (non_temporal_) id = f_[m.use[0]].lane_bytes == 4 ? Inst::kIdVmovntps : Inst::kIdVmovntpd;
   } else {
     operands[n++] = register_operand(f_[m.def].reg_class, m.def_width, p.def);
   }
   const bool masked = (m.form & x86_form::kMasked) != 0;
   const std::uint8_t count = masked ? m.uses - 1 : m.uses;
   const bool has_immediate = (m.form & x86_form::kImmediate) != 0;
-  std::uint32_t id = m.op;
   if ((m.form & x86_form::kFused) != 0) {
     const FusedOrder order = order_fused(p);
     id += order.id_step;

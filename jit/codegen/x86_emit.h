@@ -56,6 +56,8 @@ class X86Emitter {
   void recorded_block(const Block& block, std::span<const Placed> placed);
   /// The bytes of the recorded block again, its array accesses and updates of partial results under opmask 1 + copy.
   void masked_copy();
+  /// Whether array stores go past the caches.
+  void set_non_temporal(bool on) { non_temporal_ = on; }
   /// What blocks branch to in rare cases; jumped over when reached from above.
   void rare_cases();
 
@@ -92,6 +94,7 @@ class X86Emitter {
   asmjit::CodeHolder code_;
   asmjit::x86::Assembler assembler_;
   bool failed_ = false;
+  bool non_temporal_ = false;
   bool pool_use_ = false;  ///< the operands of the instruction at hand name the pool
 
   struct RareCase {

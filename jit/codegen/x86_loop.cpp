@@ -33,7 +33,8 @@ namespace x86 = asmjit::x86;
 
 constexpr std::uint32_t kPartials = 16;  // of a reduction, see kir.h
 constexpr std::uint32_t kLoopAlign = 64;
-constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
+constexpr std::uint32_t kStreamBytes = 4u << 20;  // written per call, from which stores past the caches can pay
+constexpr std::size_t kArenaBytes = 48 * 1024;    // on the stack: ordinary kernels need no more
 
 X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
   X86Target target;
@@ -80,7 +81,7 @@ class KernelEmitter {
         epilogue_(arena) {
     vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
     vectors_ = (vectors_ + target_.unit - 1) / target_.unit * target_.unit;
-    copies_tail_ = target_.avx512 && !variant.schedule && vectors_ == target_.unit;
+    copies_tail_ = target_.avx512 && !variant.schedule && !variant.non_temporal && vectors_ == target_.unit;
   }
 
   Result<MachineCode> run() {
@@ -228,12 +229,22 @@ class KernelEmitter {
     x86::Assembler& a = emitter_.assembler();
     a.xor_(x86::eax, x86::eax);
     const std::uint32_t step = vectors_ * target_.lanes, unit = target_.unit * target_.lanes;
+    const asmjit::Label streamed = a.newLabel();
+    if (variant_.non_temporal) streaming_loop(streamed);
     loop(main_, step, true);
     count_main_loop();
-    if (vectors_ > target_.unit) loop(unit_, unit, false);
+    a.bind(streamed);
+    if (vectors_ > target_.unit || variant_.non_temporal) loop(vectors_ > target_.unit ? unit_ : main_, unit, false);
     const asmjit::Label done = a.newLabel();
     a.sub(x86::rsi, x86::rax);  // elements left, fewer than a unit
     a.jz(done);
+    tail();
+    a.bind(done);
+  }
+
+  /// The `rsi` (1 .. unit - 1) elements from the index on, under masks.
+  void tail() {
+    x86::Assembler& a = emitter_.assembler();
     if (target_.avx512) {
       a.mov(x86::edi, -1);
       a.bzhi(x86::edi, x86::edi, x86::esi);
@@ -251,7 +262,62 @@ class KernelEmitter {
     } else {
       emitter_.block(tail_.block, tail_.placed);
     }
-    a.bind(done);
+  }
+
+  /// The main loop with stores past the caches, for calls that are long enough. Such stores must be aligned, so all
+  /// outputs have to stand the same number of elements before a boundary, and those go first, under masks; otherwise
+  /// the plain loop takes over. Ends at `done` with fewer than a step left. Reductions count elements from 0 by
+  /// sixteens, so with them the outputs have to be aligned from the start.
+  void streaming_loop(const asmjit::Label& done) {
+    x86::Assembler& a = emitter_.assembler();
+    const asmjit::Label plain = a.newLabel();
+    std::uint32_t bytes = 0;
+    for (const kir::Output& output : kernel_.outputs)
+      if (output.kind == kir::OutputKind::array) bytes += ir::bytes_of(kernel_.type_of(output.value));
+    if (bytes == 0) return;
+    a.cmp(x86::rsi, kStreamBytes / bytes);
+    a.jb(plain);
+    bool first = true;
+    for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
+      if (kernel_.outputs[o].kind != kir::OutputKind::array) continue;
+      const std::uint32_t lane_bytes = ir::bytes_of(kernel_.type_of(kernel_.outputs[o].value));
+      const x86::Gp elements = first ? x86::edi : x86::r11d;  // up to the boundary
+      const std::uint8_t pointer = emitter_.pointer_of(Place::output, o);
+      if (pointer == kNoReg)
+        a.mov(elements, x86::dword_ptr(x86::gpq(x86_gpr::kOutputs), static_cast<std::int32_t>(8 * o)));
+      else
+        a.mov(elements, x86::gpd(pointer));
+      a.neg(elements);
+      a.test(elements, lane_bytes - 1);
+      a.jnz(plain);
+      a.shr(elements, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)));
+      a.and_(elements, target_.lanes - 1);
+      if (first && target_.unit > 1) a.jnz(plain);
+      if (!first) {
+        a.cmp(elements, x86::edi);
+        a.jne(plain);
+      }
+      first = false;
+    }
+    if (target_.unit == 1) {
+      const asmjit::Label aligned = a.newLabel();
+      a.test(x86::edi, x86::edi);
+      a.jz(aligned);
+      a.mov(x86::qword_ptr(x86::rsp, -8), x86::rsi);  // below the stack pointer: nothing is called
+      a.mov(x86::qword_ptr(x86::rsp, -16), x86::rdi);
+      a.mov(x86::esi, x86::edi);
+      tail();
+      a.mov(x86::rax, x86::qword_ptr(x86::rsp, -16));
+      a.mov(x86::rsi, x86::qword_ptr(x86::rsp, -8));
+      a.bind(aligned);
+    }
+    emitter_.set_non_temporal(true);
+    loop(main_, vectors_ * target_.lanes, false);
+    emitter_.set_non_temporal(false);
+    a.sfence();
+    a.jmp(done);
+    a.bind(plain);
+    a.xor_(x86::eax, x86::eax);
   }
 
   void count_main_loop() {

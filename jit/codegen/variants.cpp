@@ -1,0 +1,80 @@
+// Which variants are worth measuring. A rough model of the execution units says how many of a kernel's divisions should
+// avoid the divider; how many vectors to interleave only measurement knows, so a few numbers are always offered.
+#include <algorithm>
+#include <array>
+
+#include "jit/codegen/codegen.h"
+
+namespace trident::codegen {
+
+namespace {
+
+constexpr std::uint32_t kNewtonAll = 8;
+constexpr double kStreamingWork = 24;  ///< vector instructions up to which a loop can be bound by memory
+
+/// Cycles of the two vector pipes and of the divider for one vector of the body.
+struct Work {
+  double pipes = 0;         ///< without divisions
+  double divider = 0;       ///< all divisions and roots in hardware
+  double newton_pipes = 0;  ///< all of them by Newton steps
+};
+
+Work estimate(const kir::Kernel& kernel, Isa isa) {
+  Work work;
+  for (const kir::Inst& inst : kernel.insts) {
+    if (inst.section != kir::Section::body || inst.op == kir::Op::Input || inst.op == kir::Op::Bitcast) continue;
+    const bool wide = inst.type == ir::Type::f64;
+    if (inst.op != kir::Op::Div && inst.op != kir::Op::Sqrt) {
+      work.pipes += 0.5;
+      continue;
+    }
+    const double guard = inst.flags == kir::kNormal ? 0 : inst.flags == kir::kBounded ? 1 : 3;
+    const bool root = inst.op == kir::Op::Sqrt;
+    const double cycles = root ? (wide ? 20 : 12) : (wide ? 16 : 10);
+    work.divider += isa == Isa::avx2 ? cycles / 2 : cycles;
+    work.newton_pipes += (root ? (wide ? 6.5 : 5) : (wide ? 6 : 5)) + guard;
+  }
+  return work;
+}
+
+/// The share of divisions, in eighths, that balances pipes and divider.
+std::uint32_t balanced_newton(const Work& work) {
+  std::uint32_t best = 0;
+  double least = 0;
+  for (std::uint32_t k = 0; k <= kNewtonAll; ++k) {
+    const double share = static_cast<double>(k) / kNewtonAll;
+    const double cycles = std::max(work.divider * (1 - share), work.pipes + work.newton_pipes * share);
+    if (k == 0 || cycles < least) best = k, least = cycles;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa) {
+  const Work work = estimate(kernel, isa);
+  const std::uint32_t newton = isa == Isa::neon || work.divider == 0 ? 0 : balanced_newton(work);
+  std::vector<Variant> result;
+  const auto add = [&](int vectors, std::uint32_t share, bool non_temporal = false) {
+    const Variant variant{.vectors = static_cast<std::uint8_t>(vectors),
+                          .non_temporal = non_temporal,
+                          .newton = static_cast<std::uint8_t>(std::min(share, kNewtonAll))};
+    if (std::find(result.begin(), result.end(), variant) == result.end()) result.push_back(variant);
+  };
+  for (const int vectors : {2, 4, 1, 8, 3}) add(vectors, newton);
+  if (newton != 0) {
+    for (const int vectors : {2, 4}) {
+      add(vectors, newton + 1);
+      add(vectors, newton - 1);
+      add(vectors, newton < 2 ? 0 : newton - 2);
+      add(vectors, 0);
+    }
+  }
+  const bool writes = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
+                                  [](const kir::Output& o) { return o.kind == kir::OutputKind::array; });
+  if (writes && isa != Isa::neon && 2 * (work.pipes + work.newton_pipes) <= kStreamingWork)
+    for (const int vectors : {4, 2}) add(vectors, newton, true);
+  return result;
+}
+
+}  // namespace trident::codegen
