@@ -44,6 +44,9 @@ bench-streaming: build ## 16M-element kernels against hand-written non-temporal 
 bench-slot: build ## what a call through the slot costs
 	@$(BUILD)/bench/bench_slot_call
 
+campaign-division: configure ## divisions and roots by Newton steps against the divider, some minutes
+	@ninja -C $(BUILD) -j$(JOBS) division_campaign && $(BUILD)/tests/division_campaign
+
 asan: packages ## the test-suite under AddressSanitizer and UBSan, in build-asan/
 	@cmake --preset asan >/dev/null && ninja -C build-asan -j$(JOBS) && ctest --test-dir build-asan --output-on-failure -j$(JOBS)
 

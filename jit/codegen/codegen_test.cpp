@@ -124,6 +124,46 @@ TEST(Codegen, NonTemporalStores) {
   }
 }
 
+// Significands near 1 and near 2 and with few bits, where quotients and roots lie close to midpoints; no lane sends its
+// vector to the divider but now and then a zero. The long form of this test is campaign/division_campaign.cpp.
+TEST(Codegen, NewtonFormsGiveTheBitsOfTheDivider) {
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
+    const int mantissa = type == ir::Type::f32 ? 23 : 52;
+    const std::uint64_t one = type == ir::Type::f32 ? 0x3F80'0000u : 0x3FF0'0000'0000'0000u;
+    for (const std::uint8_t flags : {kir::kNormal, kir::kBounded, std::uint8_t{0}}) {
+      kir::Kernel kernel;
+      kir::Builder builder(kernel);
+      kernel.inputs = {{"a", type}, {"b", type}};
+      const kir::Value a = builder.input(0), b = builder.input(1);
+      kernel.outputs = {{"q", builder.div(a, b, flags), kir::OutputKind::array},
+                        {"r", builder.sqrt(a, flags), kir::OutputKind::array},
+                        {"s", builder.div(b, b, flags), kir::OutputKind::array}};
+      testing::Random random(flags);
+      std::vector<std::vector<std::uint64_t>> inputs(2);
+      const auto lane = [&] {
+        const std::uint64_t ones = (std::uint64_t{1} << mantissa) - 1;
+        std::uint64_t significand = random.next() & ones;
+        const std::uint32_t kind = random.below(4), shift = random.below(static_cast<std::uint32_t>(mantissa));
+        if (kind == 0) significand = ones - (significand >> shift);
+        if (kind == 1) significand >>= shift;
+        if (kind == 2) significand &= ~std::uint64_t{0} << shift;
+        return (one + (std::uint64_t{random.below(6)} << mantissa)) | significand;
+      };
+      for (int i = 0; i < 60000; ++i) {
+        inputs[0].push_back(flags != kir::kNormal && random.one_in(300) ? 0 : lane());
+        inputs[1].push_back(lane());
+      }
+      for (const Isa isa : runnable_isas()) {
+        const Variant variant{.vectors = 2, .newton = 8};
+        auto native = map_native(kernel, isa, variant);
+        ASSERT_TRUE(native.ok());
+        ASSERT_EQ(testing::compare_on(kernel, *native, inputs, {}, {.n = inputs[0].size()}), "")
+            << "flags " << int{flags} << explain(kernel, isa, variant);
+      }
+    }
+  }
+}
+
 // --- op by op --------------------------------------------------------------------------------------------------------
 
 constexpr ir::Type kNumeric[] = {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64};

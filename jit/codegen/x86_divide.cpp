@@ -173,11 +173,16 @@ VReg X86Selector::newton_sqrt(const kir::Inst& inst) {
   }
   const VReg rest = fused(subtract, g, g, x);
   const VReg corrected = fused(add, rest, h, g);
-  if (inst.flags == kir::kNormal) return corrected;
+  if (inst.flags == kir::kNormal && target_.avx512) return corrected;
   VReg condition;
+  if (!target_.avx512) {
+    // The 12-bit estimate can fail for one significand: all ones, whose root lies closest of all to a midpoint.
+    const VReg not_ones = logic(Op::AndNot, x, constant(0x007F'FFFFu));
+    condition = emit(Inst::kIdVpcmpeqd, {constant(0), not_ones});
+  }
   if (inst.flags == kir::kBounded)
-    condition = require_bits({}, x, high_exponent(lane_));
-  else  // in [2^-63, 2^65), so neither negative nor NaN
+    condition = require_bits(condition, x, high_exponent(lane_));
+  else if (inst.flags == 0)  // in [2^-63, 2^65), so neither negative nor NaN
     condition = lane_ == 4 ? require_range({}, x, 0x2000'0000u, 0x4000'0000u)
                            : require_range({}, x, 0x2000'0000'0000'0000u, 0x4000'0000'0000'0000u);
   return guarded(corrected, {x}, condition, true);
