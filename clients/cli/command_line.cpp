@@ -13,9 +13,11 @@ constexpr const char* kDescription =
     "checked against a high-precision reference before they are used.";
 
 constexpr const char* kFooter = R"(EXAMPLES
+  trident run 'sin(x)*exp(-y)' -i x=0:3 -i y=1 -n 8       evaluate and print
   trident bench bench/corpus/kernels.tsv --type f32       compare with the pinned compilers
   trident bench 'sqrt(x*x + y*y)' -r x:-2:2 -r y:-2:2     the same for one expression
   trident explain 'tanh(a*x + b)' -r x:-1:1 --dump=k,m    kernel IR and machine code
+  trident doctor                                          is everything in place?
   trident completion bash > ~/.local/share/bash-completion/completions/trident
 
 EXIT STATUS
@@ -73,9 +75,12 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   int status = 0;
+  add_run_command(app, status);
   add_bench_command(app, status);
   add_explain_command(app, status);
   add_disasm_command(app, status);
+  add_doctor_command(app, status);
+  add_demo_command(app, status);
   add_text_commands(app, status);
   add_completion_command(app, status);
   try {  // CLI11 speaks through exceptions; they end here

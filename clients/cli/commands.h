@@ -16,9 +16,12 @@ namespace trident::cli {
 inline constexpr int kExitWrong = 1;
 inline constexpr int kExitUsage = 2;
 
+void add_run_command(CLI::App& app, int& status);
 void add_bench_command(CLI::App& app, int& status);
 void add_explain_command(CLI::App& app, int& status);
 void add_disasm_command(CLI::App& app, int& status);
+void add_doctor_command(CLI::App& app, int& status);
+void add_demo_command(CLI::App& app, int& status);
 /// parse, print, check, dot: one stage each, on text.
 void add_text_commands(CLI::App& app, int& status);
 void add_completion_command(CLI::App& app, int& status);

@@ -1,0 +1,378 @@
+#include "clients/cli/demo.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+
+#include "clients/c/trident.h"
+#include "clients/cli/answers.h"
+#include "clients/cli/timing.h"
+#include "runtime/os/clock.h"
+
+namespace trident::cli {
+namespace {
+
+constexpr std::uint32_t kDaemonStartTimeoutMs = 10'000;
+/// Calls of one kernel before the next one has its turn.
+constexpr std::uint64_t kTurnNs = 200'000;
+constexpr std::uint64_t kBatchCalls = 4;
+constexpr useconds_t kPauseUs = 20'000;
+constexpr std::uint64_t kShowNs = 100'000'000;
+/// How long a kernel is called at its last tier once the daemon is done, for a steady figure.
+constexpr std::uint64_t kFinalNs = 3'000'000;
+
+/// What the demo asks for.
+constexpr expr::Policy kPolicy{expr::PolicyKind::bounded, 2};
+
+/// When which tier came in, written by the library's thread.
+struct Swaps {
+  std::array<std::atomic<std::uint64_t>, kTiers> at_ns{};
+  std::atomic<std::uint64_t> done_ns{0};
+};
+
+/// One kernel under way.
+struct Live {
+  trident_kernel* kernel = nullptr;
+  trident_kernel* interpreted = nullptr;
+  std::unique_ptr<expr::Expr> expr;
+  std::unique_ptr<Workload> workload;
+  std::unique_ptr<AnswerChecker> checker;
+  Swaps swaps;
+  std::uint64_t submitted_ns = 0;
+  std::array<std::vector<std::byte>, kTiers> answer;  ///< the first answer of each tier, once it was found right
+};
+
+struct Client {
+  trident_ctx *ctx = nullptr, *interpreter = nullptr;
+  std::vector<std::unique_ptr<Live>> kernels;
+  Client() = default;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client() {
+    for (const auto& live : kernels)
+      for (trident_kernel* kernel : {live->kernel, live->interpreted})
+        if (kernel != nullptr) trident_close_kernel(kernel);
+    for (trident_ctx* open : {ctx, interpreter})
+      if (open != nullptr) trident_close(open);
+  }
+};
+
+trident_kernel_info info_of(const trident_kernel* kernel) {
+  trident_kernel_info info{};
+  info.struct_size = sizeof info;
+  (void)trident_info(kernel, &info);
+  return info;
+}
+
+void on_change(trident_kernel* kernel, void* user) {
+  auto& swaps = *static_cast<Swaps*>(user);
+  const std::uint64_t now = os::monotonic_ns();
+  const trident_kernel_info info = info_of(kernel);
+  std::uint64_t expected = 0;
+  if (info.tier < kTiers) swaps.at_ns[info.tier].compare_exchange_strong(expected, now);
+  expected = 0;
+  if (info.done != 0) swaps.done_ns.compare_exchange_strong(expected, now);
+}
+
+Result<void> open_client(Client& client, const std::string& socket) {
+  trident_options options{};
+  options.struct_size = sizeof options;
+  options.mode = TRIDENT_MODE_DAEMON;
+  options.socket_path = socket.c_str();
+  options.connect_timeout_ms = kDaemonStartTimeoutMs;
+  if (trident_open(&options, &client.ctx) != TRIDENT_OK)
+    return make_error(ErrorCode::kDisconnected, "the demo's daemon: %s", trident_last_error());
+  return {};
+}
+
+/// The submit options of a corpus kernel, with the storage that they point to.
+struct Submission {
+  std::vector<trident_variable> variables;
+  trident_submit_options options{};
+  Submission(const Live& live, const CorpusKernel& source, ir::Type type) {
+    const std::uint32_t wire_type = type == ir::Type::f32 ? TRIDENT_F32 : TRIDENT_F64;
+    for (const expr::Variable& v : source.variables) variables.push_back({v.name.c_str(), wire_type, 0, v.lo, v.hi});
+    options.struct_size = sizeof options;
+    options.type = wire_type;
+    options.policy = TRIDENT_BOUNDED;
+    options.variables = variables.data();
+    options.variable_count = static_cast<std::uint32_t>(variables.size());
+    options.elements_hint = static_cast<std::uint32_t>(live.workload->n());
+  }
+  Submission(const Submission&) = delete;
+  Submission& operator=(const Submission&) = delete;
+};
+
+Result<void> submit(Client& client, Live& live, const CorpusKernel& source, ir::Type type, DemoKernel& k) {
+  const Submission submission(live, source, type);
+  live.submitted_ns = os::monotonic_ns();
+  const trident_status status =
+      trident_submit(client.ctx, source.definition.c_str(), &submission.options, &live.kernel);
+  k.submit_ns = os::monotonic_ns() - live.submitted_ns;
+  if (status != TRIDENT_OK) return make_error(ErrorCode::kInvalidArgument, "%s", trident_last_error());
+  trident_on_change(live.kernel, on_change, &live.swaps);
+  on_change(live.kernel, &live.swaps);  // what came in before the callback was set
+  return {};
+}
+
+/// A handle that stays with the interpreter: the daemon may be quicker than a first call, and then the kernel's own
+/// handle never shows how the interpreter answers.
+Result<void> submit_interpreted(Client& client, Live& live, const CorpusKernel& source, ir::Type type) {
+  if (client.interpreter == nullptr) {
+    trident_options options{};
+    options.struct_size = sizeof options;
+    options.mode = TRIDENT_MODE_INTERP;
+    if (trident_open(&options, &client.interpreter) != TRIDENT_OK)
+      return make_error(ErrorCode::kInternal, "%s", trident_last_error());
+  }
+  const Submission submission(live, source, type);
+  if (trident_submit(client.interpreter, source.definition.c_str(), &submission.options, &live.interpreted) !=
+      TRIDENT_OK)
+    return make_error(ErrorCode::kInvalidArgument, "%s", trident_last_error());
+  return {};
+}
+
+class Pass {
+ public:
+  Pass(const std::vector<CorpusKernel>& sources, ir::Type type, const DemoOptions& options,
+       const std::function<void(const DemoPass&)>& show)
+      : sources_(sources), options_(options), show_(show) {
+    pass_.type = type;
+  }
+
+  Result<DemoPass> run() {
+    TRY(const std::unique_ptr<PrivateDaemon> daemon, PrivateDaemon::start(options_.daemon_program));
+    TRY_VOID(open_client(client_, daemon->socket()));
+    prepare();
+    measure_interpreter();
+    start_ns_ = os::monotonic_ns();
+    submit_all();
+    serve();
+    pass_.wall_ns = os::monotonic_ns() - start_ns_;
+    daemon->kill();
+    call_all_again();
+    show_(pass_);
+    return std::move(pass_);
+  }
+
+ private:
+  /// Inputs and references, before the clock runs.
+  void prepare() {
+    for (const CorpusKernel& source : sources_) {
+      auto live = std::make_unique<Live>();
+      DemoKernel k;
+      k.name = source.name;
+      if (auto e = to_expr(source, pass_.type); e.ok()) {
+        live->expr = std::make_unique<expr::Expr>(std::move(*e));
+        live->workload = std::make_unique<Workload>(*live->expr, live->expr->variables, options_.n, options_.seed);
+        auto checker = AnswerChecker::make(*live->expr, *live->workload);
+        if (checker.ok())
+          live->checker = std::move(*checker);
+        else
+          k.failure = checker.error().message;
+      } else {
+        k.failure = e.error().message;
+      }
+      if (live->checker) k.allowed_ulp = live->checker->allowed_ulp(kPolicy);
+      client_.kernels.push_back(std::move(live));
+      pass_.kernels.push_back(std::move(k));
+    }
+  }
+
+  void measure_interpreter() {
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      DemoKernel& k = pass_.kernels[i];
+      if (!k.failure.empty()) continue;
+      Live& live = *client_.kernels[i];
+      if (const auto made = submit_interpreted(client_, live, sources_[i], pass_.type); !made.ok())
+        k.failure = made.error().message;
+      else
+        call(live.interpreted, i, kFinalNs);
+    }
+  }
+
+  void submit_all() {
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      DemoKernel& k = pass_.kernels[i];
+      if (!k.failure.empty()) continue;
+      const auto submitted = submit(client_, *client_.kernels[i], sources_[i], pass_.type, k);
+      if (!submitted.ok())
+        k.failure = submitted.error().message;
+      else
+        call(client_.kernels[i]->kernel, i, 0);  // the first answer, at once
+    }
+  }
+
+  /// Calls all kernels in turn until the daemon has nothing more to say, or the time is over.
+  void serve() {
+    std::uint64_t shown_ns = 0;
+    const std::uint64_t deadline_ns = start_ns_ + std::uint64_t{options_.timeout_ms} * 1'000'000;
+    while (true) {
+      bool all_done = true;
+      for (std::size_t i = 0; i < pass_.kernels.size(); ++i) {
+        DemoKernel& k = pass_.kernels[i];
+        if (!k.failure.empty() || k.done) continue;
+        const bool done = info_of(client_.kernels[i]->kernel).done != 0;
+        call(client_.kernels[i]->kernel, i, done ? kFinalNs : kTurnNs);
+        note_times(i);
+        k.done = done;
+        all_done = all_done && done;
+      }
+      const std::uint64_t now = os::monotonic_ns();
+      if (now - shown_ns >= kShowNs) show_(pass_), shown_ns = now;
+      if (all_done) return;
+      if (now < deadline_ns) {
+        ::usleep(kPauseUs);  // a client that does other things too: the daemon measures on the same machine
+        continue;
+      }
+      for (DemoKernel& k : pass_.kernels)
+        if (!k.done && k.failure.empty()) k.failure = "the daemon did not finish in time";
+      return;
+    }
+  }
+
+  void call_all_again() {
+    pass_.right_without_daemon = true;
+    for (std::size_t i = 0; i < pass_.kernels.size(); ++i)
+      if (pass_.kernels[i].failure.empty()) call(client_.kernels[i]->kernel, i, 0);
+    for (const DemoKernel& k : pass_.kernels)
+      pass_.right_without_daemon = pass_.right_without_daemon && k.failure.empty();
+  }
+
+  /// Calls `kernel`, a handle of kernel `i`, for about `ns`, at least once, and checks the last answer of the batch.
+  void call(const trident_kernel* kernel, std::size_t i, std::uint64_t ns) {
+    Live& live = *client_.kernels[i];
+    DemoKernel& k = pass_.kernels[i];
+    const Workload& w = *live.workload;
+    std::uint32_t before = info_of(kernel).tier;
+    for (std::size_t o = 0; o < w.outputs().size(); ++o) std::memset(w.outputs()[o], 0xA5, w.output_bytes()[o]);
+    std::uint64_t calls = 0;
+    double best_ns = 0;
+    const std::uint64_t start = os::monotonic_ns();
+    std::uint64_t now = start;
+    do {  // short batches, of which the quickest counts: another process may have any of them interrupted
+      const std::uint64_t batch_start = now;
+      for (std::uint64_t c = 0; c < kBatchCalls; ++c)
+        trident_call(kernel, w.n(), w.inputs().data(), w.outputs().data(), w.params().data());
+      calls += kBatchCalls;
+      now = os::monotonic_ns();
+      const double mean_ns = static_cast<double>(now - batch_start) / kBatchCalls;
+      if (best_ns == 0 || mean_ns < best_ns) best_ns = mean_ns;
+    } while (now - start < ns);
+    const std::uint32_t after = info_of(kernel).tier;
+    if (before != after) {
+      // The swap came in the middle: one call more says which code the answer is from.
+      trident_call(kernel, w.n(), w.inputs().data(), w.outputs().data(), w.params().data());
+      before = info_of(kernel).tier;
+      calls = 1, best_ns = 0;
+      if (before != after) return;
+    }
+    k.tier = std::min<std::uint32_t>(after, kTiers - 1);
+    TierResult& tier = k.tiers[k.tier];
+    tier.calls += calls;
+    if (best_ns > 0 && (tier.best_batch_ns == 0 || best_ns < tier.best_batch_ns)) tier.best_batch_ns = best_ns;
+    check(live, k);
+  }
+
+  void check(Live& live, DemoKernel& k) {
+    const Workload& w = *live.workload;
+    std::vector<std::byte>& first = live.answer[k.tier];
+    std::vector<std::byte> all;
+    std::vector<std::vector<std::byte>> outputs;
+    for (std::size_t o = 0; o < w.outputs().size(); ++o) {
+      const auto* bytes = static_cast<const std::byte*>(w.outputs()[o]);
+      outputs.emplace_back(bytes, bytes + w.output_bytes()[o]);
+      all.insert(all.end(), bytes, bytes + w.output_bytes()[o]);
+    }
+    if (!first.empty()) {
+      if (all != first) k.failure = "an answer changed from one call to the next at tier " + std::to_string(k.tier);
+      return;
+    }
+    const Answer answer = live.checker->ours(outputs, kPolicy);
+    k.tiers[k.tier].max_ulp = answer.max_ulp;
+    if (!answer.wrong.empty()) {
+      k.failure = "wrong answer at tier " + std::to_string(k.tier) + ": " + answer.wrong;
+      return;
+    }
+    first = std::move(all);
+  }
+
+  void note_times(std::size_t i) {
+    const Live& live = *client_.kernels[i];
+    DemoKernel& k = pass_.kernels[i];
+    for (std::size_t t = 1; t < kTiers; ++t)
+      if (const std::uint64_t at = live.swaps.at_ns[t].load(); at > live.submitted_ns)
+        k.tiers[t].first_ns = at - live.submitted_ns;
+    if (const std::uint64_t at = live.swaps.done_ns.load(); at > live.submitted_ns) k.done_ns = at - live.submitted_ns;
+  }
+
+  const std::vector<CorpusKernel>& sources_;
+  const DemoOptions& options_;
+  const std::function<void(const DemoPass&)>& show_;
+  Client client_;
+  DemoPass pass_;
+  std::uint64_t start_ns_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PrivateDaemon>> PrivateDaemon::start(const std::string& program) {
+  std::unique_ptr<PrivateDaemon> daemon(new PrivateDaemon);
+  std::string folder = (std::filesystem::temp_directory_path() / "trident-demo-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) return make_error(ErrorCode::kOsError, "%s: cannot be made", folder.c_str());
+  daemon->folder_ = folder;
+  daemon->socket_ = folder + "/tridentd.sock";
+  os::Process::Options options;
+  options.merge_errors = true;
+  auto process = os::Process::spawn(
+      std::vector<std::string>{program, "--socket", daemon->socket_, "--cache", folder + "/kernels.db", "--log-level",
+                               "warning", "--budget-ms", "10000"},
+      options);
+  if (!process) return process.error();
+  daemon->process_ = std::make_unique<os::Process>(std::move(*process));
+  const std::uint64_t deadline_ns = os::monotonic_ns() + std::uint64_t{kDaemonStartTimeoutMs} * 1'000'000;
+  while (::access(daemon->socket_.c_str(), F_OK) != 0) {
+    const auto exit = daemon->process_->wait(5);
+    if (exit.ok()) {
+      const auto said = daemon->process_->read_all(1000);
+      return make_error(ErrorCode::kOsError, "%s: %s\n%s", program.c_str(), exit->describe().c_str(),
+                        said ? said->c_str() : "");
+    }
+    if (os::monotonic_ns() > deadline_ns)
+      return make_error(ErrorCode::kTimeout, "%s does not open its socket", program.c_str());
+  }
+  return daemon;
+}
+
+void PrivateDaemon::kill() {
+  if (process_ && process_->running()) {
+    process_->send_signal(SIGKILL);
+    (void)process_->wait(5000);
+  }
+}
+
+PrivateDaemon::~PrivateDaemon() {
+  if (process_ && process_->running()) {
+    process_->send_signal(SIGTERM);
+    (void)process_->wait(5000);
+  }
+  std::error_code code;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, code);
+}
+
+bool DemoPass::failed() const {
+  return !right_without_daemon ||
+         std::any_of(kernels.begin(), kernels.end(), [](const DemoKernel& k) { return !k.failure.empty(); });
+}
+
+Result<DemoPass> run_demo(const std::vector<CorpusKernel>& kernels, ir::Type type, const DemoOptions& options,
+                          const std::function<void(const DemoPass&)>& show) {
+  return Pass(kernels, type, options, show).run();
+}
+
+}  // namespace trident::cli

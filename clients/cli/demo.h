@@ -1,0 +1,79 @@
+// `trident demo`: a private daemon, a real client, the kernels of a corpus. Each kernel answers at once through the
+// interpreter, then through the daemon's baseline code, then through its optimised code, swapped in while calls go on.
+// Every answer of every call is checked: the first of each tier against MPFR, the others bit by bit against that one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "clients/cli/corpus_reader.h"
+#include "runtime/base/result.h"
+#include "runtime/os/process.h"
+
+namespace trident::cli {
+
+inline constexpr std::size_t kTiers = 3;  ///< interpreter, baseline, optimised: enum trident_tier
+
+struct DemoOptions {
+  std::uint64_t n = 4096;
+  std::uint64_t seed = 1;
+  std::uint32_t timeout_ms = 600'000;  ///< for all kernels of one type together
+  std::string daemon_program;          ///< path of tridentd
+};
+
+/// What one tier of one kernel did.
+struct TierResult {
+  std::uint64_t first_ns = 0;  ///< when its code came in, from the kernel's submission; 0 for the interpreter
+  std::uint64_t calls = 0;
+  double best_batch_ns = 0;  ///< least mean time of a call over a batch
+  double max_ulp = 0;
+  [[nodiscard]] bool seen() const { return calls > 0; }
+};
+
+struct DemoKernel {
+  std::string name;
+  std::array<TierResult, kTiers> tiers;
+  std::uint64_t submit_ns = 0;  ///< how long the submit call took
+  std::uint64_t done_ns = 0;    ///< when the daemon had nothing more to say, from submission
+  std::uint32_t tier = 0;       ///< now
+  bool done = false;
+  double allowed_ulp = 0;
+  std::string failure;  ///< a wrong answer or an error, in a sentence
+};
+
+/// A daemon of our own on a temporary socket with an empty cache; stopped and its files removed on destruction.
+class PrivateDaemon {
+ public:
+  static Result<std::unique_ptr<PrivateDaemon>> start(const std::string& program);
+  PrivateDaemon(const PrivateDaemon&) = delete;
+  PrivateDaemon& operator=(const PrivateDaemon&) = delete;
+  ~PrivateDaemon();
+  [[nodiscard]] const std::string& socket() const { return socket_; }
+  /// kill -9.
+  void kill();
+
+ private:
+  PrivateDaemon() = default;
+  std::string folder_, socket_;
+  std::unique_ptr<os::Process> process_;
+};
+
+struct DemoPass {
+  ir::Type type = ir::Type::f32;
+  std::vector<DemoKernel> kernels;
+  std::uint64_t wall_ns = 0;
+  bool right_without_daemon = false;  ///< after kill -9 of the daemon every kernel was called again, and was right
+  [[nodiscard]] bool failed() const;
+};
+
+/// Runs all kernels of one type through the daemon. `show` is called some times a second with the state so far.
+Result<DemoPass> run_demo(const std::vector<CorpusKernel>& kernels, ir::Type type, const DemoOptions& options,
+                          const std::function<void(const DemoPass&)>& show);
+
+std::string demo_html(const std::vector<DemoPass>& passes, const DemoOptions& options);
+
+}  // namespace trident::cli

@@ -1,0 +1,187 @@
+// `trident doctor`: is everything in place for kernels to be made, delivered and run here? Each check tries the thing
+// itself rather than guess from versions, and a failure comes with its mend.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "clients/c/trident.h"
+#include "clients/cli/commands.h"
+#include "clients/cli/compilers.h"
+#include "clients/cli/numexpr_peer.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/memfd.h"
+#include "runtime/os/process.h"
+#include "runtime/os/sandbox.h"
+
+namespace trident::cli {
+namespace {
+
+enum class Status { ok, warning, failure };
+
+struct Check {
+  std::string name;
+  Status status = Status::ok;
+  std::string detail, mend;
+};
+
+std::string first_line_of(const char* path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+Check check_cpu() {
+  const os::CpuFeatures& cpu = os::cpu_features();
+  Check c{"processor", Status::ok, os::cpu_name(), ""};
+  if (cpu.avx512)
+    c.detail += ": AVX-512 (F, VL, DQ, BW), AVX2, FMA";
+  else if (cpu.avx2_fma)
+    c.detail += ": AVX2 and FMA, no AVX-512";
+  else if (cpu.neon)
+    c.detail += ": Advanced SIMD (NEON)";
+  else
+    c = {"processor", Status::failure, c.detail + ": no AVX2 with FMA",
+         "kernels need AVX2 and FMA; in a virtual machine pass the host's CPU through (-cpu host)"};
+  return c;
+}
+
+constexpr int kAnswer = 42;
+/// endbr64; mov eax, 42; ret.
+constexpr std::array<unsigned char, 10> kTinyCode = {0xF3, 0x0F, 0x1E, 0xFA, 0xB8, kAnswer, 0x00, 0x00, 0x00, 0xC3};
+
+Check check_memfd() {
+  const auto fd = os::make_sealed_memfd("trident-doctor", std::as_bytes(std::span(kTinyCode)), std::byte{0xCC});
+  if (!fd)
+    return {"sealed memfd", Status::failure, fd.error().message,
+            "the kernel must allow memfd_create with sealing (Linux 3.17 or newer, not filtered by seccomp)"};
+  return {"sealed memfd", Status::ok, "memfd_create and all four seals work", ""};
+}
+
+Check check_execution() {
+#if defined(__x86_64__)
+  Check c{
+      "executable mapping", Status::failure, "",
+      "allow executable file mappings: SELinux boolean or label (file:execute on tmpfs), or the container's policy"};
+  const auto fd = os::make_sealed_memfd("trident-doctor", std::as_bytes(std::span(kTinyCode)), std::byte{0xCC});
+  if (!fd) return c.detail = "no memfd to map", c;
+  const auto mapping = os::map_executable(*fd, kTinyCode.size());
+  if (!mapping) return c.detail = mapping.error().message, c;
+  auto child = os::Process::fork_child([&](int) { return reinterpret_cast<int (*)()>(mapping->base())(); });
+  if (!child) return c.detail = child.error().message, c;
+  const auto exit = child->wait(5000);
+  if (!exit || exit->signal != 0 || exit->status != kAnswer)
+    return c.detail = "code in a sealed memfd does not run: " + (exit ? exit->describe() : exit.error().message), c;
+  return {"executable mapping", Status::ok, "code in a sealed memfd runs", ""};
+#else
+  return {"executable mapping", Status::warning, "not tried on this architecture", ""};
+#endif
+}
+
+Check check_noexec() {
+  const std::string level = first_line_of("/proc/sys/vm/memfd_noexec");
+  if (level.empty()) return {"vm.memfd_noexec", Status::ok, "not present in this kernel", ""};
+  return {"vm.memfd_noexec", Status::ok, level + " (kernels work with 0, 1 and 2)", ""};
+}
+
+Check check_sandbox() {
+  const auto end = os::run_sandboxed(
+      {}, [](void*) {}, nullptr);
+  if (!end)
+    return {"sandbox", Status::failure, end.error().message,
+            "untried kernels run in a seccomp sandbox: allow seccomp(2) and prctl(2) here"};
+  if (end->kind != os::SandboxEnd::Kind::finished)
+    return {"sandbox", Status::failure, "an empty child " + os::describe(*end), "please report this as a bug"};
+  return {"sandbox", Status::ok, "children for untried code can be made", ""};
+}
+
+Check check_daemon() {
+  trident_options options{};
+  options.struct_size = sizeof options;
+  options.mode = TRIDENT_MODE_DAEMON;
+  options.connect_timeout_ms = 1000;
+  trident_ctx* ctx = nullptr;
+  if (trident_open(&options, &ctx) != TRIDENT_OK)
+    return {"daemon", Status::failure, trident_last_error(),
+            "start it: systemctl --user enable --now tridentd.socket, or run tridentd; TRIDENT_SOCKET names another "
+            "socket"};
+  std::array<char, 4096> json{};
+  const trident_status status = trident_daemon_stats(ctx, json.data(), json.size(), 1000);
+  trident_close(ctx);
+  if (status != TRIDENT_OK)
+    return {"daemon", Status::failure, "connected, but it does not answer: " + std::string(trident_last_error()),
+            "restart it: systemctl --user restart tridentd"};
+  return {"daemon", Status::ok, "reachable and answering", ""};
+}
+
+Check check_perf() {
+  const std::string level = first_line_of("/proc/sys/kernel/perf_event_paranoid");
+  if (level.empty()) return {"perf", Status::warning, "this kernel has no perf events", ""};
+  if (std::atoi(level.c_str()) > 2 && ::geteuid() != 0)
+    return {"perf", Status::warning, "kernel.perf_event_paranoid is " + level,
+            "only for profiling kernels with perf: sysctl kernel.perf_event_paranoid=2"};
+  return {"perf", Status::ok, "perf events can be used", ""};
+}
+
+Check check_bench() {
+  if (const auto compilers = find_compilers(codegen::Isa::avx2); !compilers)
+    return {"benchmark compilers", Status::warning, compilers.error().message, "only for trident bench"};
+  return {"benchmark compilers", Status::ok, "g++-12 and clang-19 are installed", ""};
+}
+
+Check check_numexpr() {
+  const auto peer = NumexprPeer::start();
+  if (!peer) return {"numexpr", Status::warning, peer.error().message, "only a further contestant of trident bench"};
+  return {"numexpr", Status::ok, peer->version(), ""};
+}
+
+const char* name_of(Status s) {
+  switch (s) {
+    case Status::ok: return "ok";
+    case Status::warning: return "warning";
+    case Status::failure: return "failure";
+  }
+  CHECK(false);
+}
+
+std::string as_text(const std::vector<Check>& checks) {
+  const bool colour = os::terminal_columns(STDOUT_FILENO) > 0;
+  std::string out;
+  for (const Check& c : checks) {
+    const char* mark = c.status == Status::ok ? "ok  " : c.status == Status::warning ? "note" : "FAIL";
+    const char* ink = c.status == Status::ok ? "\033[32m" : c.status == Status::warning ? "\033[33m" : "\033[31m";
+    out += (colour ? ink : "") + std::string(mark) + (colour ? "\033[0m" : "") + "  " + c.name + ": " + c.detail + "\n";
+    if (!c.mend.empty()) out += "      " + c.mend + "\n";
+  }
+  return out;
+}
+
+std::string as_json(const std::vector<Check>& checks, bool ok) {
+  nlohmann::ordered_json root = {{"ok", ok}, {"checks", nlohmann::ordered_json::array()}};
+  for (const Check& c : checks)
+    root["checks"].push_back({{"name", c.name}, {"status", name_of(c.status)}, {"detail", c.detail}, {"mend", c.mend}});
+  return root.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("doctor", "Check processor, memory, permissions and daemon; exit 1 if one fails");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "Print a JSON object instead");
+  verb->callback([json, &status] {
+    // Those that fork come first: the client library starts a thread.
+    const std::vector<Check> checks = {check_cpu(),  check_memfd(), check_execution(), check_noexec(), check_sandbox(),
+                                       check_perf(), check_bench(), check_numexpr(),   check_daemon()};
+    bool ok = true;
+    for (const Check& c : checks) ok = ok && c.status != Status::failure;
+    std::fputs(*json ? as_json(checks, ok).c_str() : as_text(checks).c_str(), stdout);
+    status = ok ? 0 : kExitWrong;
+  });
+}
+
+}  // namespace trident::cli

@@ -1,0 +1,343 @@
+// `trident run`: evaluates an expression through the client library, as any program would, and prints the results.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "clients/c/trident.h"
+#include "clients/cli/commands.h"
+#include "clients/cli/kernel_options.h"
+#include "schemas/kernel_image.h"
+
+namespace trident::cli {
+namespace {
+
+struct RunVerb {
+  KernelOptions kernel;
+  std::string text, mode = "auto", tier = "any", csv;
+  std::vector<std::string> inputs;
+  std::uint64_t n = 0;
+  unsigned head = 8, timeout_ms = 10'000;
+};
+
+/// The values of one input as given: one value, a list, a range of evenly spaced values, or a file of numbers.
+struct InputValues {
+  std::string name;
+  std::vector<double> values;  ///< empty: lo..hi evenly spaced
+  double lo = 0, hi = 0;
+};
+
+Result<double> parse_value(const std::string& text, const std::string& whole) {
+  char* end = nullptr;
+  const double v = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0')
+    return make_error(ErrorCode::kInvalidArgument, "--input %s: '%s' is neither a number nor a readable file",
+                      whole.c_str(), text.c_str());
+  return v;
+}
+
+Result<std::vector<double>> read_numbers(const std::string& path) {
+  std::ifstream in(path);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == ',' || c == ';'; }, ' ');
+  std::istringstream words(text);
+  std::vector<double> values;
+  for (std::string word; words >> word;) {
+    TRY(const double v, parse_value(word, path));
+    values.push_back(v);
+  }
+  if (values.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: no numbers", path.c_str());
+  return values;
+}
+
+Result<InputValues> parse_input(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--input %s: expected name=value, name=v1,v2,..., name=lo:hi or name=file", text.c_str());
+  InputValues input;
+  input.name = text.substr(0, equals);
+  const std::string rest = text.substr(equals + 1);
+  if (std::ifstream(rest).good()) {
+    TRY(input.values, read_numbers(rest));
+    return input;
+  }
+  if (const std::size_t colon = rest.find(':'); colon != std::string::npos) {
+    TRY(input.lo, parse_value(rest.substr(0, colon), text));
+    TRY(input.hi, parse_value(rest.substr(colon + 1), text));
+    return input;
+  }
+  std::istringstream parts(rest);
+  for (std::string part; std::getline(parts, part, ',');) {
+    TRY(const double v, parse_value(part, text));
+    input.values.push_back(v);
+  }
+  if (input.values.empty()) return make_error(ErrorCode::kInvalidArgument, "--input %s: no value", text.c_str());
+  return input;
+}
+
+double value_at(const InputValues& input, std::uint64_t i, std::uint64_t n) {
+  if (!input.values.empty()) return input.values[input.values.size() == 1 ? 0 : static_cast<std::size_t>(i)];
+  return n < 2 ? input.lo : input.lo + (input.hi - input.lo) * static_cast<double>(i) / static_cast<double>(n - 1);
+}
+
+std::uint64_t bits_of(int type, double v) {
+  switch (type) {
+    case TRIDENT_F32: return std::bit_cast<std::uint32_t>(static_cast<float>(v));
+    case TRIDENT_F64: return std::bit_cast<std::uint64_t>(v);
+    default: return static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
+  }
+}
+
+std::size_t bytes_of(int type) {
+  return type == TRIDENT_F32 || type == TRIDENT_I32 ? 4 : 8;
+}
+
+double number_at(int type, const std::byte* p) {
+  const auto as = [&]<class T>(T value) {
+    std::memcpy(&value, p, sizeof value);
+    return static_cast<double>(value);
+  };
+  switch (type) {
+    case TRIDENT_F32: return as(float{});
+    case TRIDENT_F64: return as(double{});
+    case TRIDENT_I32: return as(std::int32_t{});
+    default: return as(std::int64_t{});
+  }
+}
+
+std::string number_text(int type, double v) {
+  char text[40];
+  std::snprintf(text, sizeof text, type == TRIDENT_F32 ? "%.9g" : "%.17g", v);
+  return text;
+}
+
+/// One output and what was computed for it.
+struct OutputValues {
+  std::string name;
+  int type = TRIDENT_F64;
+  bool scalar = false;
+  std::vector<std::byte> bytes;
+  [[nodiscard]] double at(std::uint64_t i) const {
+    return number_at(type, bytes.data() + static_cast<std::size_t>(i) * bytes_of(type));
+  }
+};
+
+/// Closes the kernel and the context whatever happens.
+struct Session {
+  trident_ctx* ctx = nullptr;
+  trident_kernel* kernel = nullptr;
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() {
+    if (kernel != nullptr) trident_close_kernel(kernel);
+    if (ctx != nullptr) trident_close(ctx);
+  }
+};
+
+Error client_error(trident_status status) {
+  const ErrorCode code = status == TRIDENT_E_SYNTAX    ? ErrorCode::kSyntaxError
+                         : status == TRIDENT_E_TYPE    ? ErrorCode::kTypeError
+                         : status == TRIDENT_E_INVALID ? ErrorCode::kInvalidArgument
+                         : status == TRIDENT_E_LIMIT   ? ErrorCode::kLimitExceeded
+                         : status == TRIDENT_E_TIMEOUT ? ErrorCode::kTimeout
+                                                       : ErrorCode::kDisconnected;
+  return make_error(code, "%s", trident_last_error());
+}
+
+Result<void> open_session(const RunVerb& verb, Session& session) {
+  const std::vector<std::pair<std::string, trident_mode>> modes = {{"auto", TRIDENT_MODE_AUTO},
+                                                                   {"daemon", TRIDENT_MODE_DAEMON},
+                                                                   {"embedded", TRIDENT_MODE_EMBEDDED},
+                                                                   {"interp", TRIDENT_MODE_INTERP}};
+  trident_options options{};
+  options.struct_size = sizeof options;
+  const auto mode = std::find_if(modes.begin(), modes.end(), [&](const auto& m) { return m.first == verb.mode; });
+  if (mode == modes.end())
+    return make_error(ErrorCode::kInvalidArgument, "--mode %s: expected auto, daemon, embedded or interp",
+                      verb.mode.c_str());
+  options.mode = mode->second;
+  if (const auto s = trident_open(&options, &session.ctx); s != TRIDENT_OK) return client_error(s);
+
+  TRY(const ir::Type type, parse_float_type(verb.kernel.type));
+  TRY(const expr::Policy policy, parse_policy(verb.kernel.policy));
+  TRY(const std::vector<expr::Variable> declared, declared_variables(verb.kernel, type));
+  std::vector<trident_variable> variables;
+  for (const expr::Variable& v : declared)
+    variables.push_back(
+        {v.name.c_str(), type == ir::Type::f32 ? TRIDENT_F32 : TRIDENT_F64, v.scalar ? 1u : 0u, v.lo, v.hi});
+  trident_submit_options submit{};
+  submit.struct_size = sizeof submit;
+  submit.type = type == ir::Type::f32 ? TRIDENT_F32 : TRIDENT_F64;
+  submit.policy = policy.kind == expr::PolicyKind::exact  ? TRIDENT_EXACT
+                  : policy.kind == expr::PolicyKind::fast ? TRIDENT_FAST
+                                                          : TRIDENT_BOUNDED;
+  submit.k = policy.k;
+  submit.syntax = verb.kernel.syntax == "infix"    ? TRIDENT_SYNTAX_INFIX
+                  : verb.kernel.syntax == "sexpr"  ? TRIDENT_SYNTAX_SEXPR
+                  : verb.kernel.syntax == "fpcore" ? TRIDENT_SYNTAX_FPCORE
+                                                   : TRIDENT_SYNTAX_AUTO;
+  submit.variables = variables.data();
+  submit.variable_count = static_cast<std::uint32_t>(variables.size());
+  if (const auto s = trident_submit(session.ctx, verb.text.c_str(), &submit, &session.kernel); s != TRIDENT_OK)
+    return client_error(s);
+  return {};
+}
+
+Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
+  if (verb.tier == "any") return {};
+  if (verb.tier != "baseline" && verb.tier != "optimised")
+    return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected any, baseline or optimised", verb.tier.c_str());
+  const std::uint32_t tier = verb.tier == "baseline" ? TRIDENT_TIER_BASELINE : TRIDENT_TIER_OPTIMISED;
+  if (const auto s = trident_wait(kernel, tier, verb.timeout_ms); s != TRIDENT_OK) return client_error(s);
+  return {};
+}
+
+const InputValues* find_input(const std::vector<InputValues>& inputs, const char* name) {
+  for (const InputValues& input : inputs)
+    if (input.name == name) return &input;
+  return nullptr;
+}
+
+Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* kernel, std::uint64_t& n) {
+  std::vector<InputValues> inputs;
+  n = verb.n;
+  for (const std::string& text : verb.inputs) {
+    TRY(InputValues input, parse_input(text));
+    if (trident_array_index(kernel, input.name.c_str()) < 0 && trident_scalar_index(kernel, input.name.c_str()) < 0)
+      return make_error(ErrorCode::kInvalidArgument, "--input %s: the expression has no variable '%s'", text.c_str(),
+                        input.name.c_str());
+    if (n == 0 && input.values.size() > 1) n = input.values.size();
+    inputs.push_back(std::move(input));
+  }
+  if (n == 0) n = 8;
+  for (const InputValues& input : inputs)
+    if (input.values.size() > 1 && input.values.size() < n)
+      return make_error(ErrorCode::kInvalidArgument, "--input %s: %zu values for %llu elements", input.name.c_str(),
+                        input.values.size(), static_cast<unsigned long long>(n));
+  std::vector<std::vector<std::byte>> arrays;
+  std::vector<const void*> in;
+  for (std::uint32_t a = 0; trident_array_name(kernel, a) != nullptr; ++a) {
+    const InputValues* input = find_input(inputs, trident_array_name(kernel, a));
+    if (input == nullptr)
+      return make_error(ErrorCode::kInvalidArgument, "variable '%s' has no value: give it with --input %s=...",
+                        trident_array_name(kernel, a), trident_array_name(kernel, a));
+    const int type = trident_array_type(kernel, a);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(n) * bytes_of(type));
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint64_t bits = bits_of(type, value_at(*input, i, n));
+      std::memcpy(bytes.data() + i * bytes_of(type), &bits, bytes_of(type));
+    }
+    arrays.push_back(std::move(bytes));
+  }
+  for (const auto& array : arrays) in.push_back(array.data());
+  std::vector<std::uint64_t> params;
+  for (std::uint32_t s = 0; trident_scalar_name(kernel, s) != nullptr; ++s) {
+    const InputValues* input = find_input(inputs, trident_scalar_name(kernel, s));
+    if (input == nullptr)
+      return make_error(ErrorCode::kInvalidArgument, "scalar '%s' has no value: give it with --input %s=...",
+                        trident_scalar_name(kernel, s), trident_scalar_name(kernel, s));
+    params.push_back(bits_of(trident_scalar_type(kernel, s), value_at(*input, 0, 1)));
+  }
+  trident_kernel_info info{};
+  info.struct_size = sizeof info;
+  (void)trident_info(kernel, &info);
+  std::vector<OutputValues> outputs(info.output_count);
+  std::vector<void*> out;
+  for (std::uint32_t k = 0; k < info.output_count; ++k) {
+    outputs[k].type = trident_output_type(kernel, k);
+    outputs[k].scalar = trident_output_is_scalar(kernel, k) == 1;
+    outputs[k].bytes.resize((outputs[k].scalar ? 1 : static_cast<std::size_t>(n)) * bytes_of(outputs[k].type));
+    out.push_back(outputs[k].bytes.data());
+  }
+  trident_call(kernel, n, in.data(), out.data(), params.data());
+  return outputs;
+}
+
+std::string as_csv(const std::vector<OutputValues>& outputs, std::uint64_t n) {
+  std::string text;
+  bool any_array = false;
+  for (const OutputValues& o : outputs) {
+    text += (text.empty() ? "" : ",") + o.name;
+    any_array = any_array || !o.scalar;
+  }
+  text += "\n";
+  for (std::uint64_t i = 0; i < (any_array ? n : 1); ++i)
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      text += number_text(outputs[k].type, outputs[k].at(outputs[k].scalar ? 0 : i)) +
+              (k + 1 < outputs.size() ? "," : "\n");
+  return text;
+}
+
+std::string as_summary(const std::vector<OutputValues>& outputs, std::uint64_t n, unsigned head) {
+  std::string text;
+  for (const OutputValues& o : outputs) {
+    text += o.name + " =";
+    const std::uint64_t shown = o.scalar ? 1 : std::min<std::uint64_t>(n, head);
+    double lo = std::numeric_limits<double>::infinity(), hi = -lo, sum = 0;
+    std::uint64_t nans = 0;
+    for (std::uint64_t i = 0; i < (o.scalar ? 1 : n); ++i) {
+      const double v = o.at(i);
+      if (i < shown) text += " " + number_text(o.type, v);
+      if (std::isnan(v))
+        ++nans;
+      else
+        lo = std::min(lo, v), hi = std::max(hi, v), sum += v;
+    }
+    if (shown < n && !o.scalar) text += " ...";
+    text += "\n";
+    if (o.scalar || n < 2) continue;
+    char line[160];
+    std::snprintf(line, sizeof line, "  %llu elements, min %.9g, max %.9g, mean %.9g",
+                  static_cast<unsigned long long>(n), lo, hi, sum / static_cast<double>(n - nans));
+    text += line + (nans > 0 ? ", " + std::to_string(nans) + " NaN" : "") + "\n";
+  }
+  return text;
+}
+
+int run(const RunVerb& verb) {
+  Session session;
+  if (const auto r = open_session(verb, session); !r) return report(r.error());
+  if (const auto r = wait_for_tier(verb, session.kernel); !r) return report(r.error());
+  std::uint64_t n = 0;
+  auto outputs = evaluate(verb, session.kernel, n);
+  if (!outputs) return report(outputs.error());
+  for (std::size_t k = 0; k < outputs->size(); ++k)
+    (*outputs)[k].name = outputs->size() == 1 ? "result" : "out" + std::to_string(k);
+  if (!verb.csv.empty()) {
+    const auto written = write_text(verb.csv, as_csv(*outputs, n));
+    return written.ok() ? 0 : report(written.error());
+  }
+  std::fputs(as_summary(*outputs, n, verb.head).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("run", "Evaluate an expression and print the results");
+  auto state = std::make_shared<RunVerb>();
+  verb->add_option("EXPR", state->text, "The expression")->required();
+  verb->add_option(
+          "-i,--input", state->inputs,
+          "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE of numbers; may be repeated")
+      ->take_all();
+  verb->add_option("-n,--n", state->n, "Elements (default: as many as the longest list given, else 8)");
+  state->kernel.add_to(*verb);
+  verb->add_option("--mode", state->mode, "auto, daemon, embedded or interp")->capture_default_str();
+  verb->add_option("--tier", state->tier, "Wait for a tier before the call: any, baseline or optimised")
+      ->capture_default_str();
+  verb->add_option("--timeout-ms", state->timeout_ms, "Longest wait for --tier")->capture_default_str();
+  verb->add_option("--csv", state->csv, "Write all values as CSV to a file, - for standard output");
+  verb->add_option("--head", state->head, "Values to print of each output")->capture_default_str();
+  verb->callback([state, &status] { status = run(*state); });
+}
+
+}  // namespace trident::cli
