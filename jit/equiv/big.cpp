@@ -64,7 +64,7 @@ int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_src
     case Op::Rint: return mpfr_rint(r, x, MPFR_RNDN) * 0;
     case Op::Trunc: return mpfr_trunc(r, x) * 0;
     case Op::Fmod: return mpfr_fmod(r, x, y, MPFR_RNDN);
-    case Op::Copysign: return mpfr_copysign(r, x, y, MPFR_RNDN);
+    case Op::Copysign: return mpfr_setsign(r, x, mpfr_signbit(y) != 0 && mpfr_nan_p(y) == 0, MPFR_RNDN);
     case Op::Sign: return sign_of(r, x);
     case Op::Cast: return mpfr_set(r, x, MPFR_RNDN);  // a change of precision is a rounding, which reals do not have
     case Op::Constant:

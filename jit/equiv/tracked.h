@@ -91,7 +91,7 @@ T apply_plain(expr::Op op, std::int64_t exponent, T a, T b, T c) {
     case Op::Rint: return std::nearbyint(a);
     case Op::Trunc: return std::trunc(a);
     case Op::Fmod: return std::fmod(a, b);
-    case Op::Copysign: return std::copysign(a, b);
+    case Op::Copysign: return std::isnan(b) ? std::fabs(a) : std::copysign(a, b);
     case Op::Sign: return sign_of(a);
     case Op::Cast: return a;
     case Op::Constant:

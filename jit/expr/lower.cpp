@@ -32,7 +32,11 @@ constexpr std::size_t kNodeInstsMax = 2048;
 class Lowering {
  public:
   Lowering(const Expr& expr, const LowerOptions& options)
-      : expr_(expr), options_(options), b_(kernel_), ranges_(expr, options.accuracy) {}
+      : expr_(expr),
+        options_(options),
+        b_(kernel_),
+        ranges_(expr, options),
+        plain_powers_(accurate_chains(expr, options)) {}
 
   /// `kinds` of the outputs follow from the expression as submitted: a total may have become a constant since.
   Result<kir::Kernel> run(const std::vector<kir::OutputKind>& kinds) {
@@ -66,7 +70,7 @@ class Lowering {
   // A comparison as a mask for lanes of `type`.
   Value mask(NodeId id, Type type) { return b_.convert(KOp::Convert, ir::mask_of(type), at(id)); }
 
-  const Fact& fact(NodeId id) { return ranges_.at(id); }
+  Fact fact(NodeId id) { return ranges_.at(id); }
 
   // What a math function may assume of its argument. Under the exact policy nothing: its bits must not depend on how
   // much was proven.
@@ -197,14 +201,23 @@ class Lowering {
     Value product;
     if (ir::is_int(n.type)) {
       product = binary_power(at(n.a), size);
-    } else if (chain_is_accurate(expr_, n) || (exact && size <= kPowerChainMax)) {
-      product = PowerChain<Value>(at(n.a)).power(size, [&](Value x, Value y) { return b_.mul(x, y); });
-    } else if (size <= kPowerChainMax && power_is_tame(n)) {
-      product = paired_power(at(n.a), size);
-    } else {
+    } else if (size > kPowerChainMax) {
       return large_power(n, static_cast<double>(exponent));
+    } else if (plain_powers_[values_.size()] || exact) {
+      product = plain_power(at(n.a), size);
+    } else {
+      product = paired_power(at(n.a), size);
+      // Where a product overflows its error is NaN, and the plain chain is right.
+      if (!power_is_tame(n)) {
+        const Value infinity = b_.constant(n.type, std::numeric_limits<double>::infinity());
+        product = b_.select(b_.lt(b_.abs(product), infinity), product, plain_power(at(n.a), size));
+      }
     }
     return exponent < 0 ? b_.div(one(n.type), product) : product;
+  }
+
+  Value plain_power(Value a, std::uint64_t n) {
+    return PowerChain<Value>(a).power(n, [&](Value x, Value y) { return b_.mul(x, y); });
   }
 
   // Integers have exponents of any size.
@@ -219,30 +232,31 @@ class Lowering {
 
   // All products below a^|n| are finite.
   bool power_is_tame(const Node& n) {
-    const Fact& a = fact(n.a);
+    const Fact a = fact(n.a);
     const double size = std::fabs(static_cast<double>(static_cast<std::int64_t>(n.imm)));
     const double most = std::pow(std::max(std::fabs(a.lo), std::fabs(a.hi)), size);
     return !a.may_be_nan && most < (n.type == Type::f32 ? 0x1p120 : 0x1p1000);
   }
 
-  // a^n with the error of each product carried along (high + low) up to the last bit of n, whose one or two products
-  // round plainly: about 2 ulp in all, where a plain chain for an exact a would err by up to n / 2.
+  // a^n with the error of each product carried along (high + low), and one rounding at the end.
   Value paired_power(Value a, std::uint64_t n) {
     Value high = a;
     Value low;
-    for (int bit = 62 - std::countl_zero(n); bit > 0; --bit) {
+    for (int bit = 62 - std::countl_zero(n); bit >= 0; --bit) {
+      const bool odd = (n >> bit & 1) != 0;
+      const Value twice = low.valid() ? b_.add(high, high) : Value{};
+      if (bit == 0 && !odd) return low.valid() ? b_.fma(high, high, b_.mul(twice, low)) : b_.mul(high, high);
       const Value square = b_.mul(high, high);
       const Value rest = b_.fms(high, high, square);
-      low = low.valid() ? b_.fma(b_.add(high, high), low, rest) : rest;
+      low = low.valid() ? b_.fma(twice, low, rest) : rest;
       high = square;
-      if ((n >> bit & 1) == 0) continue;
+      if (!odd) continue;
+      if (bit == 0) return b_.fma(high, a, b_.mul(low, a));
       const Value product = b_.mul(high, a);
       low = b_.fma(low, a, b_.fms(high, a, product));
       high = product;
     }
-    if (low.valid()) high = b_.add(high, low);
-    high = b_.mul(high, high);
-    return (n & 1) != 0 ? b_.mul(high, a) : high;
+    return high;
   }
 
   Value large_power(const Node& n, double exponent) {
@@ -255,7 +269,9 @@ class Lowering {
     const Type bits = ir::int_of(n.type);
     const Value sign = b_.constant_bits(bits, ir::bytes_of(bits) == 4 ? 0x8000'0000u : std::uint64_t{1} << 63);
     const Value size = b_.as_int(b_.abs(at(n.a)));
-    return b_.as_float(b_.op(KOp::Or, size, b_.op(KOp::And, b_.as_int(at(n.b)), sign)));
+    Value from = at(n.b);
+    if (fact(n.b).may_be_nan) from = b_.select(b_.eq(from, from), from, zero(n.type));
+    return b_.as_float(b_.op(KOp::Or, size, b_.op(KOp::And, b_.as_int(from), sign)));
   }
 
   Value sign(const Node& n) {
@@ -288,6 +304,7 @@ class Lowering {
   kir::Kernel kernel_;
   kir::Builder b_;
   Ranges ranges_;
+  std::vector<bool> plain_powers_;  // see accurate_chains
   std::vector<Value> values_;
   std::vector<std::uint32_t> place_;  // of a variable among the inputs or the parameters
 };

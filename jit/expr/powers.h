@@ -51,9 +51,10 @@ class PowerChain {
 /// Exponents beyond this are left to pow.
 inline constexpr std::int64_t kPowerChainMax = 64;
 
-/// Whether plain products give Powi node `n` an error that bounded(2) has room for. A chain for x^n errs by up to n / 2
-/// ulp: fine for small n, and fine where x is itself the rounded result of an operation, whose error x^n multiplies by
-/// n in the reference too.
-bool chain_is_accurate(const Expr& expr, const Node& n);
+/// Which Powi nodes a chain of plain products is accurate enough for, so that bounded(2) holds. The reference rounds a
+/// power once, a chain for x^n n - 1 times. That is fine where x is itself the rounded result of an operation, whose
+/// error the power multiplies by n in the reference too; for n <= 3; and for n <= 5 where no cancellation amplifies the
+/// error later.
+std::vector<bool> accurate_chains(const Expr& expr, const LowerOptions& options);
 
 }  // namespace trident::expr

@@ -500,14 +500,17 @@ Fact constant(const Node& n) {
   return {v, v, false, std::trunc(v) == v};
 }
 
-Fact variable(const Variable& v) {
+Fact variable(const Variable& v, bool finite) {
   if (ir::is_int(v.type)) {
     const Fact f = full(v.type);
     if (!v.has_range()) return f;
     return {std::max(f.lo, std::ceil(v.lo)), std::min(f.hi, std::floor(v.hi)), false, true};
   }
-  if (!v.has_range()) return any();
-  return interval(down(v.lo, v.type), up(v.hi, v.type), false);
+  if (!v.has_range() && !finite) return any();
+  Fact f = interval(down(v.lo, v.type), up(v.hi, v.type), false);
+  const double greatest = v.type == Type::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  if (finite) f.lo = std::max(f.lo, -greatest), f.hi = std::min(f.hi, greatest);
+  return f;
 }
 
 // 3/4 of the exponents of the type.
@@ -525,7 +528,7 @@ Fact Ranges::analyse(const Node& n) const {
   const auto fact = [&](NodeId id) { return id.valid() ? facts_[id.index] : any(); };
   const auto type = [&](NodeId id) { return expr_.nodes[id.index].type; };
   if (n.op == Op::Constant) return constant(n);
-  if (n.op == Op::Variable) return variable(expr_.variables[n.imm]);
+  if (n.op == Op::Variable) return variable(expr_.variables[n.imm], finite_inputs_);
   if (n.op == Op::Diff) return any();
   const Fact a = fact(n.a);
   const Fact b = fact(n.b);

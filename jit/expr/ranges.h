@@ -34,10 +34,12 @@ struct Fact {
 class Ranges {
  public:
   /// `expr` must have passed check() up to its last node and must outlive this.
-  explicit Ranges(const Expr& expr, kir::math::Accuracy accuracy = kir::math::Accuracy::ulp4)
-      : expr_(expr), accuracy_(accuracy) {}
+  explicit Ranges(const Expr& expr) : expr_(expr) {}
+  /// ... with functions as accurate as the options say, and finite inputs under the fast policy.
+  Ranges(const Expr& expr, const LowerOptions& options)
+      : expr_(expr), accuracy_(options.accuracy), finite_inputs_(options.policy.kind == PolicyKind::fast) {}
 
-  const Fact& at(NodeId id) {
+  Fact at(NodeId id) {
     while (facts_.size() <= id.index) facts_.push_back(analyse(expr_.nodes[facts_.size()]));
     return facts_[id.index];
   }
@@ -46,7 +48,8 @@ class Ranges {
   [[nodiscard]] Fact analyse(const Node& node) const;
 
   const Expr& expr_;
-  kir::math::Accuracy accuracy_;
+  kir::math::Accuracy accuracy_ = kir::math::Accuracy::ulp4;
+  bool finite_inputs_ = false;
   std::vector<Fact> facts_;
 };
 

@@ -8,10 +8,11 @@ namespace trident::expr {
 
 Simplifier::Simplifier(Expr& out, const LowerOptions& options)
     : b_(out),
-      ranges_(out, options.accuracy),
+      ranges_(out, options),
       real_(options.policy.kind != PolicyKind::exact),
       roomy_(real_ && (options.policy.kind == PolicyKind::fast || options.policy.k >= 2)),
-      fast_(options.policy.kind == PolicyKind::fast) {}
+      allowed_real_(real_),
+      allowed_roomy_(roomy_) {}
 
 Shape Simplifier::shape(NodeId id) {
   while (shapes_.size() <= id.index) {
@@ -24,15 +25,13 @@ Shape Simplifier::shape(NodeId id) {
 }
 
 bool Simplifier::tame(NodeId id) {
-  if (fast_) return true;
-  const Fact& f = fact(id);
+  const Fact f = fact(id);
   const double limit = type(id) == Type::f32 ? 0x1p80 : 0x1p700;
   return f.finite() && f.lo >= -limit && f.hi <= limit;
 }
 
 bool Simplifier::central(NodeId id) {
-  if (fast_) return true;
-  const Fact& f = fact(id);
+  const Fact f = fact(id);
   const double least = type(id) == Type::f32 ? 0x1p-80 : 0x1p-700;
   return tame(id) && (f.lo >= least || f.hi <= -least);
 }
@@ -82,7 +81,16 @@ NodeId Simplifier::integer(const Node& n) {
   return ordered(Op::Mul, n.a, n.b);
 }
 
-NodeId Simplifier::make(const Node& n) {
+NodeId Simplifier::make(const Node& n, bool keep_zero) {
+  real_ = allowed_real_ && !keep_zero;
+  roomy_ = allowed_roomy_ && !keep_zero;
+  const NodeId made = build(n);
+  real_ = allowed_real_;
+  roomy_ = allowed_roomy_;
+  return made;
+}
+
+NodeId Simplifier::build(const Node& n) {
   switch (n.op) {
     case Op::Add: return add(n.a, n.b);
     case Op::Sub: return sub(n.a, n.b);
@@ -102,6 +110,7 @@ NodeId Simplifier::make(const Node& n) {
     case Op::Round:
     case Op::Rint:
     case Op::Trunc: return integral(n.op, n.a);
+    case Op::Copysign: return copysign(n.a, n.b);
     case Op::Select: return select(n.a, n.b, n.c);
     case Op::And:
     case Op::Or:
@@ -135,7 +144,6 @@ NodeId Simplifier::make(const Node& n) {
     case Op::Erf:
     case Op::Erfc:
     case Op::Fmod:
-    case Op::Copysign:
     case Op::Sign:
     case Op::Lt:
     case Op::Le:

@@ -14,11 +14,12 @@ class Simplifier {
   /// Appends to `out`, which has its variables already.
   Simplifier(Expr& out, const LowerOptions& options);
 
-  /// The node that `node` (with operands of `out`) becomes.
-  NodeId make(const Node& node);
+  /// The node that `node` (with operands of `out`) becomes. With `keep_zero` the sign of a zero result matters: only
+  /// what is exact is done.
+  NodeId make(const Node& node, bool keep_zero = false);
 
   Builder& builder() { return b_; }
-  const Fact& fact(NodeId id) { return ranges_.at(id); }
+  Fact fact(NodeId id) { return ranges_.at(id); }
   Shape shape(NodeId id);
   /// Identities over the reals are allowed.
   [[nodiscard]] bool real() const { return real_; }
@@ -38,6 +39,7 @@ class Simplifier {
   NodeId powi(NodeId a, std::int64_t n);
 
  private:
+  NodeId build(const Node& node);
   /// a = core * factor.
   struct Scaled {
     NodeId core;
@@ -69,13 +71,15 @@ class Simplifier {
   NodeId through_select(Op op, NodeId a, NodeId b);
   NodeId logic(Op op, NodeId a, NodeId b);
   NodeId integral(Op op, NodeId a);
+  NodeId copysign(NodeId a, NodeId b);
 
   Builder b_;
   Ranges ranges_;
   std::vector<Shape> shapes_;
   bool real_;
   bool roomy_;
-  bool fast_;
+  const bool allowed_real_;
+  const bool allowed_roomy_;
   int depth_ = 0;
 };
 

@@ -15,6 +15,7 @@
 #include "jit/expr/constants.h"
 #include "jit/expr/powers.h"
 #include "jit/expr/simplifier.h"
+#include "jit/expr/zero_signs.h"
 
 namespace trident::expr {
 namespace {
@@ -49,21 +50,25 @@ Expr identities(const Expr& expr, const LowerOptions& options) {
   std::vector<std::optional<long double>> literals;
   if (simplifier.real()) literals = literal_values(expr);
   literals.resize(expr.nodes.size());
+  const std::vector<bool> signed_zeros = zero_signs_that_matter(expr, options);
   std::vector<NodeId> place(expr.nodes.size());
   for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
     const Node& n = expr.nodes[i];
-    place[i] = literals[i] ? simplifier.builder().constant(n.type, round_to(n.type, *literals[i]))
-                           : simplifier.make(moved(n, place));
+    const bool literal = literals[i] && !(signed_zeros[i] && *literals[i] == 0);
+    place[i] = literal ? simplifier.builder().constant(n.type, round_to(n.type, *literals[i]))
+                       : simplifier.make(moved(n, place), signed_zeros[i]);
   }
   move_outputs(expr, out, place);
   return out;
 }
 
 // Powers that a chain of products is accurate enough for, per base in rising order of exponents so that they share.
-Expr expand_powers(const Expr& expr) {
+Expr expand_powers(const Expr& expr, const LowerOptions& options) {
+  const std::vector<bool> accurate = accurate_chains(expr, options);
   std::map<std::uint32_t, std::vector<std::int64_t>> wanted;
-  for (const Node& n : expr.nodes) {
-    if (n.op != Op::Powi || !ir::is_float(n.type) || !chain_is_accurate(expr, n)) continue;
+  for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
+    const Node& n = expr.nodes[i];
+    if (!accurate[i] || !ir::is_float(n.type)) continue;
     wanted[n.a.index].push_back(std::abs(static_cast<std::int64_t>(n.imm)));
   }
   if (wanted.empty()) return expr;
@@ -75,7 +80,7 @@ Expr expand_powers(const Expr& expr) {
   const auto multiply = [&](NodeId a, NodeId b) { return builder.op(Op::Mul, std::min(a, b), std::max(a, b)); };
   for (std::uint32_t i = 0; i < expr.nodes.size(); ++i) {
     const Node& n = expr.nodes[i];
-    if (n.op != Op::Powi || !ir::is_float(n.type) || !chain_is_accurate(expr, n)) {
+    if (!accurate[i] || !ir::is_float(n.type)) {
       place[i] = builder.add(moved(n, place));
       continue;
     }
@@ -229,11 +234,31 @@ class Contraction {
   [[nodiscard]] bool is_product(NodeId id) const { return expr_.at(id).op == Op::Mul; }
   [[nodiscard]] bool own(NodeId id) const { return uses_[id.index] == 1; }
 
+  // Whether the value of `from` depends on `on`.
+  [[nodiscard]] bool depends(NodeId from, NodeId on) const {
+    std::vector<bool> needed(from.index + 1, false);
+    needed[from.index] = true;
+    for (std::uint32_t i = from.index + 1; i-- > 0 && i >= on.index;) {
+      if (!needed[i]) continue;
+      if (i == on.index) return true;
+      for (const NodeId operand : {expr_.nodes[i].a, expr_.nodes[i].b, expr_.nodes[i].c}) {
+        if (operand.valid()) needed[operand.index] = true;
+      }
+    }
+    return false;
+  }
+
+  // Whether `product` may lose its rounding in a sum with `other`. Not where `other` is made of the same product,
+  // rounded: x y - f(x y) may be nothing at all, and what the rounding leaves behind would be everything.
+  [[nodiscard]] bool fusible(NodeId product, NodeId other) const {
+    return is_product(product) && (own(product) || !depends(other, product));
+  }
+
   NodeId sum(const Node& n) {
     // Of two products the one that is needed elsewhere stays a product; a product used by sums only is fused into each.
     NodeId product;
-    if (is_product(n.a)) product = n.a;
-    if (is_product(n.b) && (!product.valid() || (own(n.b) && !own(n.a)))) product = n.b;
+    if (fusible(n.a, n.b)) product = n.a;
+    if (fusible(n.b, n.a) && (!product.valid() || (own(n.b) && !own(n.a)))) product = n.b;
     if (!product.valid()) return {};
     const Node& p = expr_.at(product);
     const NodeId other = product == n.a ? n.b : n.a;
@@ -265,7 +290,7 @@ Expr simplify(const Expr& expr, const LowerOptions& options) {
   if (options.policy.kind == PolicyKind::exact) return out;
   // A second round sees through what the first one cleared away above its operands.
   out = identities(out, options);
-  out = expand_powers(out);
+  out = expand_powers(out, options);
   out = join_quotients(out, options);
   if (options.policy.kind == PolicyKind::fast || options.policy.k >= 2) out = ReciprocalSharing(out, options).run();
   return Contraction(out).run();

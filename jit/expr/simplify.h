@@ -4,7 +4,7 @@
 //   exact    only what gives the same bits: signs moved through products, x * 1, x / 2^n, dead branches, sharing
 //   bounded  identities over the reals whose side conditions the ranges prove, each with an error that bounded(k) has
 //            room for; products and sums contract to fma
-//   fast     the same with every value assumed finite and far from overflow
+//   fast     the same with finite inputs, whether declared so or not
 #pragma once
 
 #include "jit/expr/expr.h"

@@ -40,7 +40,7 @@ NodeId Simplifier::scale(NodeId a, double c) {
   if (constant(a, v) && real_) return number(t, static_cast<long double>(v) * c);
   if (c == 1) return a;
   if (c == -1) return neg(a);
-  if (c == 0 && real_ && (fast_ || fact(a).finite())) return number(t, 0);
+  if (c == 0 && real_ && fact(a).finite()) return number(t, 0);
   const Node n = at(a);
   if (n.op == Op::Neg) return scale(n.a, -c);
   if (real_ && n.op == Op::Mul && constant(n.b, v)) {
@@ -113,7 +113,7 @@ NodeId Simplifier::sub(NodeId a, NodeId b) {
   if (!ir::is_float(t)) return integer({Op::Sub, t, a, b, {}, 0});
   double v = 0;
   if (constant(b, v)) return v == 0 && !std::signbit(v) ? a : add(a, b_.constant(t, -v));
-  if (a == b && (fast_ || fact(a).finite())) return b_.constant(t, 0);
+  if (a == b && fact(a).finite()) return b_.constant(t, 0);
   if (at(b).op == Op::Neg) return add(a, at(b).a);
   if (constant(a, v) && v == 0 && (real_ || fact(b).nonzero())) return neg(b);
   if (at(a).op == Op::Neg && real_) return neg(add(at(a).a, b));
@@ -130,7 +130,7 @@ NodeId Simplifier::mul_powers(NodeId a, NodeId b) {
   if (!real_ || base(a) != base(b) || (at(a).op != Op::Powi && at(b).op != Op::Powi)) return {};
   const std::int64_t n = exponent(a) + exponent(b);
   const bool same_sign = (exponent(a) > 0) == (exponent(b) > 0);
-  if (!same_sign && !fast_ && !fact(base(a)).nonzero()) return {};
+  if (!same_sign && !fact(base(a)).nonzero()) return {};
   return powi(base(a), n);
 }
 
@@ -143,7 +143,7 @@ NodeId Simplifier::mul(NodeId a, NodeId b) {
   if (at(a).op == Op::Neg && at(b).op == Op::Neg) return mul(at(a).a, at(b).a);
   if (at(a).op == Op::Neg) return neg(mul(at(a).a, b));
   if (at(b).op == Op::Neg) return neg(mul(a, at(b).a));
-  if (a == b && at(a).op == Op::Sqrt && real_ && (fast_ || fact(at(a).a).nonnegative())) return at(a).a;
+  if (a == b && at(a).op == Op::Sqrt && real_ && fact(at(a).a).nonnegative()) return at(a).a;
   if (a == b && at(a).op == Op::Abs) return mul(at(a).a, at(a).a);
   const Scaled x = scaled(a);
   const Scaled y = scaled(b);
@@ -186,10 +186,10 @@ NodeId Simplifier::div(NodeId a, NodeId b) {
     if (constant_a && real_ && vb != 0) return number(t, static_cast<long double>(va) / vb);
     return divide_by_constant(a, vb);
   }
-  const Fact& fb = fact(b);
-  const bool safe = fast_ || (fb.nonzero() && fb.finite());
+  const Fact fb = fact(b);
+  const bool safe = fb.nonzero() && fb.finite();
   if (a == b && safe && real_) return number(t, 1);
-  if (constant_a && va == 0 && real_ && (fast_ || (fb.nonzero() && !fb.may_be_nan))) return number(t, 0);
+  if (constant_a && va == 0 && real_ && fb.nonzero() && !fb.may_be_nan) return number(t, 0);
   if (const NodeId q = div_signs_and_factors(a, b); q.valid()) return q;
   if (real_) {
     if (const NodeId q = div_quotients(a, b); q.valid()) return q;
@@ -218,7 +218,7 @@ NodeId Simplifier::div_signs_and_factors(NodeId a, NodeId b) {
   if (x.factor == 1 && y.factor == 1) return {};
   const double factor = round_to(t, static_cast<long double>(x.factor) / y.factor);
   if (!usable_factor(t, x.factor) || !usable_factor(t, y.factor) || !usable_factor(t, factor)) return {};
-  if (!fast_ && !fact(y.core).nonzero()) return {};
+  if (!fact(y.core).nonzero()) return {};
   const NodeId core = div(x.core, y.core);
   return tame(core) ? scale(core, factor) : NodeId();
 }
@@ -227,7 +227,7 @@ NodeId Simplifier::div_quotients(NodeId a, NodeId b) {
   const Node na = at(a);
   const Node nb = at(b);
   double v = 0;
-  if (nb.op == Op::Div && (fast_ || fact(nb.b).nonzero())) {  // x / (y / z) = (x z) / y
+  if (nb.op == Op::Div && fact(nb.b).nonzero()) {  // x / (y / z) = (x z) / y
     const NodeId above = mul(a, nb.b);
     if (tame(above)) return div(above, nb.a);
   }

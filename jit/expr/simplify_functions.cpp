@@ -20,8 +20,7 @@ NodeId Simplifier::powi(NodeId a, std::int64_t n) {
     const std::int64_t inner = static_cast<std::int64_t>(at(a).imm);
     if (std::abs(inner) < 1024 && std::abs(n) < 1024) return powi(at(a).a, inner * n);
   }
-  if (real_ && at(a).op == Op::Sqrt && n % 2 == 0 && (fast_ || fact(at(a).a).nonnegative()))
-    return powi(at(a).a, n / 2);
+  if (real_ && at(a).op == Op::Sqrt && n % 2 == 0 && fact(at(a).a).nonnegative()) return powi(at(a).a, n / 2);
   if (n == -1) return div(b_.constant(t, 1), a);
   if (n == 2) return mul(a, a);
   return b_.powi(a, n);
@@ -33,7 +32,7 @@ NodeId Simplifier::abs(NodeId a) {
   if (constant(a, v)) return number(type(a), std::fabs(v));
   if (at(a).op == Op::Abs) return a;
   if (at(a).op == Op::Neg) return abs(at(a).a);
-  const Fact& f = fact(a);
+  const Fact f = fact(a);
   if (!f.may_be_nan && (f.lo > 0 || (real_ && f.lo >= 0))) return a;
   if (!f.may_be_nan && (f.hi < 0 || (real_ && f.hi <= 0))) return neg(a);
   return b_.op(Op::Abs, a);
@@ -41,8 +40,8 @@ NodeId Simplifier::abs(NodeId a) {
 
 NodeId Simplifier::extremum(Op op, NodeId a, NodeId b) {
   if (a == b) return a;
-  const Fact& x = fact(a);
-  const Fact& y = fact(b);
+  const Fact x = fact(a);
+  const Fact y = fact(b);
   if (!x.may_be_nan && !y.may_be_nan) {
     // Strictly apart, or equal at most in one value whose zeros may have different signs.
     const bool below = real_ ? x.hi <= y.lo : x.hi < y.lo;
@@ -70,16 +69,15 @@ NodeId Simplifier::pow_by_constant(NodeId a, double c) {
   const Type t = type(a);
   if (c == 1) return a;
   if (std::trunc(c) == c && std::fabs(c) <= 32) return powi(a, static_cast<std::int64_t>(c));
-  const Fact& f = fact(a);
-  const bool nonnegative = fast_ || (!f.may_be_nan && f.lo >= 0);
+  const Fact f = fact(a);
+  const bool nonnegative = !f.may_be_nan && f.lo >= 0;
   if (!nonnegative) return {};
-  const bool positive = fast_ || (f.lo > 0 && f.finite());
+  const bool positive = f.lo > 0 && f.finite();
+  // At most two roundings, where pow has one.
   if (c == 0.5) return sqrt(a);
   if (c == 0.25) return sqrt(sqrt(a));
   if (c == -0.5 && positive) return div(b_.constant(t, 1), sqrt(a));
-  // x^(n + 1/2) = x^n sqrt(x): two or three roundings.
-  if (c == 1.5 || c == 2.5) return mul(powi(a, static_cast<std::int64_t>(c)), sqrt(a));
-  if (c == -1.5 && positive && central(a)) return div(b_.constant(t, 1), mul(a, sqrt(a)));
+  if (c == 1.5) return mul(a, sqrt(a));
   return {};
 }
 
@@ -87,18 +85,18 @@ NodeId Simplifier::pow_by_constant(NodeId a, double c) {
 // when that is too many its error is computed and put in as a factor: 2^(t + e) = 2^t (1 + e ln 2).
 NodeId Simplifier::pow_of_constant(double base, NodeId y) {
   const Type t = type(y);
-  const Fact& f = fact(y);
+  const Fact f = fact(y);
   if (!(base > 0) || !std::isfinite(base) || base == 1) return {};
   const long double ln = std::log(static_cast<long double>(base));
   const long double log2 = std::log2(static_cast<long double>(base));
   const double most = std::max(std::fabs(f.lo), std::fabs(f.hi));
   const double unit = t == Type::f32 ? 0x1p-24 : 0x1p-53;  // of one rounding
-  // 2.718281828459045 is not e, but near enough (1 ulp of the result) where |y| is small; likewise in f32.
-  if (roomy_ && most * static_cast<double>(std::fabs(ln - 1)) <= 2 * unit) return b_.op(Op::Exp, y);
+  // 2.718281828459045 is not e, but near enough (half an ulp of the result or so) where |y| is small; likewise in f32.
+  if (roomy_ && most * static_cast<double>(std::fabs(ln - 1)) <= 1.25 * unit) return b_.op(Op::Exp, y);
   const double high = round_to(t, log2);
   if (base == 2) return b_.op(Op::Exp2, y);
   const double units = most * static_cast<double>(std::fabs(log2));  // |y log2 c|
-  if (units <= 1 && roomy_) return b_.op(Op::Exp2, scale(y, high));
+  if (units <= 0.25 && roomy_) return b_.op(Op::Exp2, scale(y, high));
   const NodeId product = b_.op(Op::Mul, y, b_.constant(t, high));
   const double limit = t == Type::f32 ? 120 : 1000;  // the correction must not meet infinities
   if (!(units <= limit) || !std::isfinite(units)) return {};
@@ -126,6 +124,13 @@ NodeId Simplifier::pow(NodeId a, NodeId b) {
 
 NodeId Simplifier::integral(Op op, NodeId a) {
   return fact(a).integral ? a : b_.op(op, a);
+}
+
+NodeId Simplifier::copysign(NodeId a, NodeId b) {
+  const Fact sign = fact(b);
+  if (!sign.may_be_nan && sign.lo > 0) return abs(a);
+  if (!sign.may_be_nan && sign.hi < 0) return neg(abs(a));
+  return b_.op(Op::Copysign, a, b);
 }
 
 NodeId Simplifier::select(NodeId c, NodeId a, NodeId b) {
@@ -163,9 +168,9 @@ NodeId Simplifier::through_select(Op op, NodeId a, NodeId b) {
   } else if (op == Op::Mul) {
     const auto trivial = [&](NodeId id) { return constant(id, v) && (v == 0 || v == 1 || v == -1); };
     const auto masks = [&](NodeId id) { return is_select(id) && trivial(at(id).b) && trivial(at(id).c); };
-    if (masks(a) && (fast_ || fact(b).finite()))
+    if (masks(a) && fact(b).finite())
       out = select(na.a, mul(na.b, b), mul(na.c, b));
-    else if (masks(b) && (fast_ || fact(a).finite()))
+    else if (masks(b) && fact(a).finite())
       out = select(nb.a, mul(a, nb.b), mul(a, nb.c));
   } else if (is_select(a) && is_select(b) && na.a == nb.a) {
     const auto zero = [&](NodeId id) { return constant(id, v) && v == 0; };

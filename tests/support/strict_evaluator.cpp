@@ -102,7 +102,7 @@ T float_op(const Node& n, T a, T b, T c) {
     case Op::Recip: return 1 / a;
     case Op::Sqrt: return std::sqrt(a);
     case Op::Powi: return power(a, static_cast<std::int64_t>(n.imm));
-    case Op::Copysign: return std::copysign(a, b);
+    case Op::Copysign: return std::isnan(b) ? std::fabs(a) : std::copysign(a, b);
     case Op::Sign: return a > 0 ? T{1} : a < 0 ? T{-1} : a;
     default: return static_cast<T>(function(n.op, static_cast<double>(a), static_cast<double>(b)));
   }
