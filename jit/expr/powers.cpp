@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "jit/expr/amplification.h"
 #include "jit/expr/builder.h"
-#include "jit/expr/ranges.h"
 
 namespace trident::expr {
 namespace {
@@ -27,34 +27,6 @@ bool rounds(const Expr& expr, const Node& n) {
          (n.op >= Op::Sin && n.op <= Op::Erfc);
 }
 
-// Operations that leave the relative error of an operand about as it is.
-bool keeps_relative_error(Ranges& ranges, const Node& n) {
-  if (n.op == Op::Add || n.op == Op::Sub) {
-    const Fact a = ranges.at(n.a);
-    const Fact b = ranges.at(n.b);
-    const bool minus = n.op == Op::Sub;
-    return (a.lo >= 0 && (minus ? b.hi <= 0 : b.lo >= 0)) || (a.hi <= 0 && (minus ? b.lo >= 0 : b.hi <= 0));
-  }
-  return n.op == Op::Mul || n.op == Op::Div || n.op == Op::Neg || n.op == Op::Abs || n.op == Op::Recip ||
-         n.op == Op::Sqrt || n.op == Op::Rsqrt || n.op == Op::Cbrt || n.op == Op::Min || n.op == Op::Max ||
-         n.op == Op::Select || n.op == Op::Cast || n.op == Op::Copysign || n.op == Op::Hypot || n.op == Op::Sum ||
-         n.op == Op::Mean || n.op == Op::Dot || n.op == Op::MinOf || n.op == Op::MaxOf;
-}
-
-// Nodes whose error some later operation amplifies.
-std::vector<bool> amplified(const Expr& expr, const LowerOptions& options) {
-  Ranges ranges(expr, options);
-  std::vector<bool> out(expr.nodes.size(), false);
-  for (std::size_t i = expr.nodes.size(); i-- > 0;) {
-    const Node& n = expr.nodes[i];
-    const bool passes = n.op != Op::Constant && n.op != Op::Variable && !out[i] && keeps_relative_error(ranges, n);
-    for (const NodeId operand : {n.a, n.b, n.c}) {
-      if (operand.valid() && !passes) out[operand.index] = true;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<bool> accurate_chains(const Expr& expr, const LowerOptions& options) {
@@ -67,7 +39,7 @@ std::vector<bool> accurate_chains(const Expr& expr, const LowerOptions& options)
     const bool simple =
         exponent <= kPlainAmplifiedMax || ir::is_int(n.type) ||
         (exponent <= kPowerChainMax && (options.policy.kind == PolicyKind::fast || rounds(expr, expr.at(n.a))));
-    if (!simple && exponent <= kPlainMax && worse.empty()) worse = amplified(expr, options);
+    if (!simple && exponent <= kPlainMax && worse.empty()) worse = amplified_errors(expr, options);
     accurate[i] = simple || (exponent <= kPlainMax && !worse[i]);
   }
   return accurate;

@@ -14,19 +14,21 @@ namespace trident::expr {
 template <class V>
 class PowerChain {
  public:
-  explicit PowerChain(V base) { made_.push_back({1, base}); }
+  explicit PowerChain(V base) { add(1, base); }
+  void add(std::uint64_t exponent, V value) { made_.push_back({exponent, value}); }
 
   template <class Multiply>
   V power(std::uint64_t n, const Multiply& multiply) {
     if (const V* found = find(n)) return *found;
-    // The most even split among what exists; else a third of a multiple of three, a half, or one less.
+    // The most even split among what exists; else a half, a third of a multiple of three, halves that differ by one
+    // when they are near at hand, or one less.
     std::uint64_t part = 0;
     for (const Made& m : made_) {
       if (m.exponent < n && find(n - m.exponent) && std::max(m.exponent, n - m.exponent) <= n - part) {
         part = std::min(m.exponent, n - m.exponent);
       }
     }
-    if (part == 0) part = n % 2 == 0 ? n / 2 : n % 3 == 0 ? n / 3 : 1;
+    if (part == 0) part = n % 2 == 0 ? n / 2 : n % 3 == 0 ? n / 3 : find(n / 2) && splits(n / 2 + 1) ? n / 2 : 1;
     const V small = power(part, multiply);
     const V large = power(n - part, multiply);
     const V made = multiply(small, large);
@@ -39,6 +41,10 @@ class PowerChain {
     std::uint64_t exponent;
     V value;
   };
+  bool splits(std::uint64_t n) const {
+    return std::any_of(made_.begin(), made_.end(),
+                       [&](const Made& m) { return m.exponent < n && find(n - m.exponent) != nullptr; });
+  }
   const V* find(std::uint64_t n) const {
     for (const Made& m : made_) {
       if (m.exponent == n) return &m.value;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <map>
 
+#include "jit/expr/amplification.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/constants.h"
 #include "jit/expr/powers.h"
@@ -62,14 +63,29 @@ Expr identities(const Expr& expr, const LowerOptions& options) {
   return out;
 }
 
+// x^2 and an x^3 that is rounded once: the first links of a chain, whose errors the later ones multiply.
+void seed(PowerChain<NodeId>& chain, Builder& builder, NodeId x, const std::vector<std::int64_t>& exponents) {
+  if (*std::max_element(exponents.begin(), exponents.end()) < 5) return;
+  const NodeId square = builder.op(Op::Mul, x, x);
+  const NodeId rest = builder.op(Op::Fma, x, x, builder.op(Op::Neg, square));
+  chain.add(2, square);
+  chain.add(3, builder.op(Op::Fma, square, x, builder.op(Op::Mul, rest, x)));
+}
+
 // Powers that a chain of products is accurate enough for, per base in rising order of exponents so that they share.
 Expr expand_powers(const Expr& expr, const LowerOptions& options) {
   const std::vector<bool> accurate = accurate_chains(expr, options);
+  const std::vector<bool> worse = amplified_errors(expr, options);
+  std::vector<bool> amplified(expr.nodes.size(), false);  // per base: whether one of its powers is
+  std::vector<bool> overflows(expr.nodes.size(), false);  // per base: whether one of its powers may
+  Ranges ranges(expr, options);
   std::map<std::uint32_t, std::vector<std::int64_t>> wanted;
   for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
     const Node& n = expr.nodes[i];
     if (!accurate[i] || !ir::is_float(n.type)) continue;
     wanted[n.a.index].push_back(std::abs(static_cast<std::int64_t>(n.imm)));
+    amplified[n.a.index] = amplified[n.a.index] || worse[i];
+    overflows[n.a.index] = overflows[n.a.index] || !ranges.at(NodeId(static_cast<std::uint32_t>(i))).finite();
   }
   if (wanted.empty()) return expr;
   Expr out;
@@ -86,6 +102,8 @@ Expr expand_powers(const Expr& expr, const LowerOptions& options) {
     }
     auto [chain, first] = chains.try_emplace(n.a.index, place[n.a.index]);
     if (first) {
+      if (amplified[n.a.index] && !overflows[n.a.index])
+        seed(chain->second, builder, place[n.a.index], wanted[n.a.index]);
       std::vector<std::int64_t>& exponents = wanted[n.a.index];
       std::sort(exponents.begin(), exponents.end());
       for (const std::int64_t e : exponents) chain->second.power(static_cast<std::uint64_t>(e), multiply);
@@ -156,7 +174,11 @@ Expr join_quotients(const Expr& expr, const LowerOptions& options) {
 class ReciprocalSharing {
  public:
   ReciprocalSharing(const Expr& expr, const LowerOptions& options)
-      : expr_(expr), simplifier_(out_, options), quotients_(expr.nodes.size(), 0) {
+      : expr_(expr),
+        simplifier_(out_, options),
+        quotients_(expr.nodes.size(), 0),
+        amplified_(amplified_errors(expr, options)),
+        signed_zeros_(zero_signs_that_matter(expr, options)) {
     out_.variables = expr.variables;
   }
 
@@ -165,8 +187,9 @@ class ReciprocalSharing {
       if (n.op == Op::Div) ++quotients_[n.b.index];
     }
     // A divisor that is a product of two others counts for them.
-    for (const Node& n : expr_.nodes) {
-      if (n.op != Op::Div || !factors(n.b)) continue;
+    for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
+      const Node& n = expr_.nodes[i];
+      if (n.op != Op::Div || amplified_[i] || !factors(n.b)) continue;
       ++quotients_[expr_.at(n.b).a.index];
       ++quotients_[expr_.at(n.b).b.index];
     }
@@ -175,7 +198,7 @@ class ReciprocalSharing {
     for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
       const Node& n = expr_.nodes[i];
       place_[i] = simplifier_.builder().add(moved(n, place_));
-      if (n.op == Op::Div) place_[i] = quotient(n, place_[i]);
+      if (n.op == Op::Div) place_[i] = quotient(i, n, place_[i]);
     }
     move_outputs(expr_, out_, place_);
     return std::move(out_);
@@ -195,11 +218,24 @@ class ReciprocalSharing {
     if (simplifier_.constant(x, one) && one == 1) return r;
     return simplifier_.constant(x, one) ? b.op(Op::Mul, r, x) : b.op(Op::Mul, x, r);
   }
-  NodeId quotient(const Node& n, NodeId plain) {
+  NodeId corrected(NodeId x, NodeId divisor) {
+    Builder& b = simplifier_.builder();
+    const NodeId r = b.op(Op::Div, b.constant(b.type_of(divisor), 1), divisor);
+    const NodeId q = b.op(Op::Mul, x, r);
+    const NodeId rest = b.op(Op::Fma, b.op(Op::Neg, q), divisor, x);
+    return b.op(Op::Fma, rest, r, q);
+  }
+  NodeId quotient(std::size_t i, const Node& n, NodeId plain) {
     const Node& d = expr_.at(n.b);
-    if (shared(n.b)) return times_reciprocal(place_[n.a.index], place_[n.b.index]);
-    if (d.op == Op::Mul && quotients_[n.b.index] == 1 && shared(d.a) && shared(d.b)) {
-      return times_reciprocal(times_reciprocal(place_[n.a.index], place_[d.a.index]), place_[d.b.index]);
+    const NodeId x = place_[n.a.index];
+    double v = 0;
+    if (shared(n.b)) {
+      const bool reciprocal = simplifier_.constant(x, v) && v == 1;
+      if (reciprocal || !amplified_[i]) return times_reciprocal(x, place_[n.b.index]);
+      return signed_zeros_[i] || !simplifier_.tame(x) ? plain : corrected(x, place_[n.b.index]);
+    }
+    if (!amplified_[i] && d.op == Op::Mul && quotients_[n.b.index] == 1 && shared(d.a) && shared(d.b)) {
+      return times_reciprocal(times_reciprocal(x, place_[d.a.index]), place_[d.b.index]);
     }
     return plain;
   }
@@ -208,6 +244,8 @@ class ReciprocalSharing {
   Expr out_;
   Simplifier simplifier_;
   std::vector<std::uint32_t> quotients_;
+  std::vector<bool> amplified_;
+  std::vector<bool> signed_zeros_;
   std::vector<NodeId> place_;
 };
 

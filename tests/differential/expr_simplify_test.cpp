@@ -55,7 +55,7 @@ TEST(ExprSimplify, CorpusStaysWithinItsPolicy) {
     for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
       const Result<expr::Expr> e = expr::parse(text, {.type = type, .variables = {}, .file = name});
       ASSERT_TRUE(e.ok()) << e.error().message;
-      const std::string what = difference(*e, {}, 4096);
+      const std::string what = difference(*e, {}, 16384);
       EXPECT_TRUE(what.empty()) << name << " " << ir::name_of(type) << ": " << what;
     }
   }
