@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels bench-streaming bench-slot asan tsan fuzz check-aarch64 format tidy install clean
+.PHONY: help packages configure build test demo bench-kernels bench-streaming bench-slot asan tsan fuzz check-aarch64 campaign-division format tidy install clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
