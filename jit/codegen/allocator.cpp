@@ -49,23 +49,69 @@ class Allocator {
     for (auto& owners : owner_) owners.fill(kNobody);
     for (std::uint32_t i = 0; i < insts_.size(); ++i)
       for (std::size_t u = 0; u < insts_[i].uses; ++u) state_[insts_[i].use[u].index].last_use = i;
-    for (std::uint32_t v = 0; v < state_.size(); ++v) state_[v].reg = f_.vregs[v].fixed;
+    for (std::uint32_t v = 0; v < state_.size(); ++v) {
+      const VRegInfo& info = f_.vregs[v];
+      state_[v].reg_class = static_cast<std::uint8_t>(info.reg_class);
+      state_[v].reg = info.fixed;
+      state_[v].fixed = info.fixed != kNoReg;
+    }
   }
 
   AllocationCounts run() {
-    for (index_ = 0; index_ < insts_.size(); ++index_) place(insts_[index_]);
+    for (index_ = 0; index_ < insts_.size(); ++index_)
+      if (!place_simply(insts_[index_])) place(insts_[index_]);
     return counts_;
   }
 
  private:
   struct State {
-    std::uint8_t reg = kNoReg;
     std::uint32_t last_use = 0;
+    std::uint8_t reg = kNoReg;
+    std::uint8_t reg_class = 0;
+    bool fixed = false;
   };
 
   static std::size_t class_of(const VRegInfo& info) { return static_cast<std::size_t>(info.reg_class); }
-  bool is_fixed(VReg v) const { return f_[v].fixed != kNoReg; }
+  bool is_fixed(VReg v) const { return state_[v.index].fixed; }
   bool dies(VReg v) const { return state_[v.index].last_use == index_ && !is_fixed(v); }
+
+  /// The usual case, without looking further: operands in registers but for one that folds, a register to be had for
+  /// the result, nothing spilled. False, with nothing done, in any other.
+  bool place_simply(const MInst& inst) {
+    if (!inst.def.valid() || inst.early_def || is_fixed(inst.def) || f_[inst.def].global) return false;
+    Placed placed;
+    placed.inst = index_;
+    std::uint8_t tie = kNoReg;
+    for (std::uint8_t u = 0; u < inst.uses; ++u) {
+      const State& state = state_[inst.use[u].index];
+      placed.use[u] = state.reg;
+      if (state.reg == kNoReg) {
+        const VRegInfo& info = f_[inst.use[u]];
+        if (placed.mem_use != kNoReg || (inst.folds >> u & 1) == 0 || !info.global || info.zero || !info.foldable)
+          return false;
+        placed.mem_use = u;
+        placed.mem = info.home;
+      } else if (tie == kNoReg && (inst.ties >> u & 1) != 0 && state.last_use == index_ && !state.fixed) {
+        tie = u;
+      }
+    }
+    State& def = state_[inst.def.index];
+    if (def.last_use <= index_) return false;
+    if (inst.ties != 0 ? tie == kNoReg : free_[def.reg_class] == 0) return false;
+    for (std::size_t u = 0; u < inst.uses; ++u) {
+      State& state = state_[inst.use[u].index];
+      if (state.last_use != index_ || state.fixed || state.reg == kNoReg) continue;
+      free_[state.reg_class] |= 1u << state.reg;
+      owner_[state.reg_class][state.reg] = kNobody;
+      state.reg = kNoReg;
+    }
+    placed.def = tie != kNoReg ? placed.use[tie] : static_cast<std::uint8_t>(std::countr_zero(free_[def.reg_class]));
+    def.reg = placed.def;
+    owner_[def.reg_class][def.reg] = inst.def.index;
+    free_[def.reg_class] &= ~(1u << def.reg);
+    out_.push_back(placed);
+    return true;
+  }
 
   void place(const MInst& inst) {
     Placed placed;

@@ -38,7 +38,7 @@ X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const
 
 // --- pointers --------------------------------------------------------------------------------------------------------
 
-void X86Emitter::assign_pointers(bool uses_param_memory, std::span<const std::uint8_t> live_inputs) {
+void X86Emitter::assign_pointers(bool uses_param_memory, std::uint64_t live_inputs) {
   constexpr std::array<std::uint8_t, 5> kCalleeSaved = {3, 12, 13, 14, 15};
   std::array<std::uint8_t, 8> pool{};
   std::size_t free = 0;
@@ -49,7 +49,7 @@ void X86Emitter::assign_pointers(bool uses_param_memory, std::span<const std::ui
   bool scalar_outputs = false;
   std::size_t wanted = 0, last_input = kernel_.inputs.size(), last_output = kernel_.outputs.size();
   for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
-    if (live_inputs[i] != 0) ++wanted, last_input = i;
+    if ((live_inputs >> i & 1) != 0) ++wanted, last_input = i;
   for (std::size_t o = 0; o < kernel_.outputs.size(); ++o) {
     if (kernel_.outputs[o].kind == kir::OutputKind::array)
       ++wanted, last_output = o;
@@ -75,7 +75,7 @@ void X86Emitter::assign_pointers(bool uses_param_memory, std::span<const std::ui
       pointers_[slot] = pool[taken++];
   };
   for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
-    if (live_inputs[i] != 0) assign(i, input_table && i == last_input, x86_gpr::kInputs);
+    if ((live_inputs >> i & 1) != 0) assign(i, input_table && i == last_input, x86_gpr::kInputs);
   for (std::size_t o = 0; o < kernel_.outputs.size(); ++o)
     if (kernel_.outputs[o].kind == kir::OutputKind::array)
       assign(kernel_.inputs.size() + o, output_table && o == last_output, x86_gpr::kOutputs);

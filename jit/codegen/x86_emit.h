@@ -43,7 +43,7 @@ class X86Emitter {
   [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(assembler_.offset()); }
 
   /// Distributes general registers to array pointers; `uses_param_memory` keeps the parameters' table.
-  void assign_pointers(bool uses_param_memory, std::span<const std::uint8_t> live_inputs);
+  void assign_pointers(bool uses_param_memory, std::uint64_t live_inputs);
   /// Callee-saved registers that assign_pointers took.
   [[nodiscard]] std::span<const std::uint8_t> saved_registers() const { return {saved_.data(), saved_count_}; }
   void load_pointers();

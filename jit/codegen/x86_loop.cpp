@@ -128,6 +128,7 @@ class KernelEmitter {
   }
 
   [[nodiscard]] bool uses_param_memory() const {
+    if (!selector_.reads_params() || !variant_.schedule) return selector_.reads_params();
     for (const Stage* stage : {&main_, &unit_, &tail_, &epilogue_, &prologue_})
       for (const Placed& placed : stage->placed)
         if (placed.mem.place == Place::param) return true;
@@ -135,15 +136,7 @@ class KernelEmitter {
   }
 
   void emit() {
-    std::pmr::vector<std::uint8_t> live_inputs(kernel_.inputs.size(), 0, function_.arena);
-    for (const Stage* stage : {&main_, &tail_}) {
-      for (const MInst& inst : stage->block.insts) {
-        if (inst.mem.place == Place::input) live_inputs[inst.mem.index] = 1;
-        for (std::size_t u = 0; u < inst.uses; ++u)
-          if (function_[inst.use[u]].memory_only) live_inputs[function_[inst.use[u]].home.index] = 1;
-      }
-    }
-    emitter_.assign_pointers(uses_param_memory(), live_inputs);
+    emitter_.assign_pointers(uses_param_memory(), selector_.live_inputs());
     enter();
     emitter_.load_globals();  // before the pointers, which may take the register of the parameters' table
     emitter_.load_pointers();

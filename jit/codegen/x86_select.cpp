@@ -54,6 +54,8 @@ X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, con
       own_constants_(function.arena),
       pending_(function.arena),
       reciprocals_(function.arena) {
+  f_.vregs.reserve(2 * kernel.insts.size() + 64);
+  pool_.bytes.reserve(512);
   analyse();
 }
 
@@ -71,7 +73,12 @@ void X86Selector::analyse() {
     read(inst.a, by_body);
     read(inst.b, by_body);
     read(inst.c, by_body);
-    if (inst.op == Op::Input) ++body_inputs_;
+    if (inst.op == Op::Input) {
+      ++body_inputs_;
+      live_inputs_ |= std::uint64_t{1} << inst.imm;
+    } else if (inst.op == Op::Param) {
+      reads_params_ = true;
+    }
   }
   next_settler_.assign(kernel_.outputs.size(), 0);
   const auto add_settler = [&](kir::Value v, std::size_t number) {

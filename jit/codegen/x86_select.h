@@ -35,6 +35,9 @@ class X86Selector {
   Block select_epilogue();
 
   [[nodiscard]] bool has_loop() const { return has_loop_; }
+  [[nodiscard]] bool reads_params() const { return reads_params_; }
+  /// One bit per input array that the kernel reads.
+  [[nodiscard]] std::uint64_t live_inputs() const { return live_inputs_; }
 
  private:
   enum class Context : std::uint8_t { invariant, body, epilogue };
@@ -147,7 +150,8 @@ class X86Selector {
   std::pmr::vector<std::uint32_t> pending_;  ///< outputs that wait for the last load of their copy
   std::uint32_t body_inputs_ = 0;            ///< input instructions of one copy
   std::uint32_t inputs_left_ = 0;
-  bool has_loop_ = false;
+  std::uint64_t live_inputs_ = 0;
+  bool has_loop_ = false, reads_params_ = false;
   static constexpr std::uint32_t kNewtonAll = 8;
   std::uint32_t newton_share_ = 0;
   std::pmr::vector<Reciprocal> reciprocals_;  ///< of this copy
