@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels bench-streaming bench-slot asan tsan fuzz check-aarch64 campaign-division format tidy install clean
+.PHONY: help packages configure build test demo bench-kernels bench-streaming bench-slot asan tsan fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -63,6 +63,11 @@ fuzz: packages ## a million random and mutated texts and messages each, under Ad
 check-aarch64: configure ## NEON code and the interpreter on NEON, under qemu-user
 	@$(MAKE) --no-print-directory packages PACKAGES="$$(sed -n 's/#.*check-aarch64.*//p' packages-optional.txt)"
 	@tests/aarch64/check $(BUILD)
+check-math: build ## the greatest errors of the math functions, sampled: minutes
+	@$(BUILD)/tests/math_campaign --stride 499 --points 200000
+
+check-math-full: build ## the same at every f32 and more points: hours; writes jit/kir/math/accuracy.md
+	@nice $(BUILD)/tests/math_campaign --table jit/kir/math/accuracy.md
 
 format: ## clang-format in place
 	@git ls-files '*.cpp' '*.h' '*.hpp' '*.c' | xargs clang-format -i

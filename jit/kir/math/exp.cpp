@@ -96,7 +96,9 @@ Expm1 expm1_parts(Expansion& e, Value x, double magnitude, int shift) {
   const Value u =
       a.negated_tail.valid() ? e.b.fms(w, a.r, e.b.fma(a.negated_tail, a.r, a.negated_tail)) : e.b.mul(w, a.r);
   out.head = e.b.fms(out.scale, a.r, rest);
-  const Value lost = e.b.fms(out.scale, a.r, e.b.add(out.head, rest));
+  Value lost = e.b.fms(out.scale, a.r, e.b.add(out.head, rest));
+  if (magnitude > e.by_type(16.0, 36.0))  // 1 - 2^n is inexact
+    lost = e.b.sub(lost, e.b.sub(e.k(std::ldexp(1.0, shift)), e.b.add(rest, out.scale)));
   out.tail = e.b.fma(out.scale, u, lost);
   return out;
 }
