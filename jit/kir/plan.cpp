@@ -75,24 +75,40 @@ class Planner {
     return place;
   }
 
-  Place new_constant(Type type, const std::uint64_t* entries, std::size_t entry_count, std::size_t repeat) {
-    const std::size_t width = ir::bytes_of(type);
-    const Place place{kConstantBase, static_cast<std::uint32_t>(plan_->constants.size() * sizeof(ScratchLine)), false};
-    const std::size_t bytes = std::max(kSplatBytes, entry_count * repeat * width);
+  /// `bytes` of the plan's constants, whole lines of them.
+  Place new_constant(std::size_t bytes) {
+    const std::size_t at = plan_->constants.size() * sizeof(ScratchLine);
     plan_->constants.resize(plan_->constants.size() + (bytes + sizeof(ScratchLine) - 1) / sizeof(ScratchLine));
+    return {kConstantBase, static_cast<std::uint32_t>(at), false};
+  }
+
+  Place new_constant_splat(Type type, std::uint64_t bits) {
+    const Place place = new_constant(kSplatBytes);
     std::byte* to = plan_->constants.data()->bytes + place.offset;
-    for (std::size_t r = 0; r < repeat; ++r)
-      for (std::size_t e = 0; e < entry_count; ++e, to += width) std::memcpy(to, &entries[e], width);
+    if (ir::bytes_of(type) == 4) bits |= bits << 32;
+    const std::size_t bytes = kBlockGranule * ir::bytes_of(type);
+    for (std::size_t at = 0; at < bytes; at += 8) std::memcpy(to + at, &bits, 8);
+    return place;
+  }
+
+  Place new_constant_table(const Table& table) {
+    const std::size_t width = ir::bytes_of(table.type);
+    const Place place = new_constant(table.entries.size() * width);
+    std::byte* to = plan_->constants.data()->bytes + place.offset;
+    for (std::size_t e = 0; e < table.entries.size(); ++e) std::memcpy(to + e * width, &table.entries[e], width);
     return place;
   }
 
   void place_splats() {
     places_.resize(count());
+    std::size_t constants = 0;
+    for (std::uint32_t i = 0; i < count(); ++i) constants += live_[i] != 0 && inst(i).op == Op::Constant ? 1 : 0;
+    plan_->constants.reserve(constants * (kSplatBytes / sizeof(ScratchLine)));
     for (std::uint32_t i = 0; i < count(); ++i) {
       const Inst& x = inst(i);
       if (!live_[i] || x.section == Section::body) continue;
       if (x.op == Op::Constant) {
-        places_[i] = new_constant(x.type, &x.imm, 1, kBlockGranule);
+        places_[i] = new_constant_splat(x.type, x.imm);
         continue;
       }
       places_[i] = new_splat();
@@ -100,8 +116,7 @@ class Planner {
         plan_->fills.push_back({x.type, x.op == Op::Count, static_cast<std::uint32_t>(x.imm), places_[i]});
       if (reduces(x)) plan_->reductions.push_back({x.op, x.type, places_[i]});
     }
-    for (const Table& table : kernel_.tables)
-      tables_.push_back(new_constant(table.type, table.entries.data(), table.entries.size(), 1));
+    for (const Table& table : kernel_.tables) tables_.push_back(new_constant_table(table));
   }
 
   void place_arrays() {
@@ -183,6 +198,7 @@ class Planner {
     };
     for (std::uint32_t i = 0; i < count(); ++i) {
       if (!is_body_step(i)) continue;
+      ++body_step_count_;
       const bool wants_slot = !direct_[i] && !reduces(inst(i));
       bool same_width = true;
       for_operands(i, [&](std::uint32_t x) { same_width &= ir::bytes_of(inst(x).type) == ir::bytes_of(inst(i).type); });
@@ -240,6 +256,7 @@ class Planner {
   }
 
   void emit_steps() {
+    plan_->body_steps.reserve(body_step_count_ + copied_outputs_.size());
     for (std::uint32_t i = 0; i < count(); ++i) {
       if (!live_[i] || info(inst(i).op).arity == 0) continue;
       if (is_body_step(i))
@@ -280,8 +297,8 @@ class Planner {
   const Level level_;
   std::shared_ptr<PlanState> plan_;
   std::vector<std::uint32_t> roots_;
-  std::vector<bool> live_;
-  std::vector<bool> direct_;  ///< written straight to an output array
+  std::vector<std::uint8_t> live_;
+  std::vector<std::uint8_t> direct_;  ///< written straight to an output array
   std::vector<Place> places_;
   std::vector<Place> tables_;
   std::vector<std::uint32_t> copied_outputs_;
@@ -290,6 +307,7 @@ class Planner {
   std::size_t tail_offset_ = 0;
   std::uint32_t last_input_use_ = 0;
   std::uint32_t slot_count_ = 0;
+  std::size_t body_step_count_ = 0;
   std::size_t slot_width_ = 4;
 };
 
