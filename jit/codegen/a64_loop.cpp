@@ -67,6 +67,8 @@ class KernelEmitter {
   Result<MachineCode> run() {
     select();
     allocate();
+    if (function_.frame_bytes > limits::kKernelFrameBytesMax)
+      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack", function_.frame_bytes);
     A64Emitter emitter(kernel_, selector_, function_, all_registers_);
     emitter_ = &emitter;
     emit();

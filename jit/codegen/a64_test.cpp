@@ -67,5 +67,23 @@ TEST(A64, TheSameKernelGivesTheSameBytes) {
   EXPECT_EQ(a->eh_frame, b->eh_frame);
 }
 
+TEST(A64, KernelsThatNeedTooMuchStackAreRefused) {
+  // Ten thousand values that are all used again at the end.
+  std::string text = "input x f64\n%0 = input f64 0\n";
+  const int kAlive = 10000;
+  const auto value = [](int i) { return "%" + std::to_string(i); };
+  for (int i = 1; i < kAlive; ++i) text += value(i) + " = mul f64 " + value(i - 1) + ", %0\n";
+  for (int i = 0; i < kAlive; ++i)
+    text += value(kAlive + i) + " = sub f64 " + value(i == 0 ? kAlive - 1 : kAlive + i - 1) + ", " +
+            value(kAlive - 1 - i) + "\n";
+  const auto kernel = kir::parse(text + "output y " + value(2 * kAlive - 1) + "\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  for (const Isa isa : {Isa::neon, Isa::avx2, Isa::avx512}) {
+    const auto code = emit(*kernel, isa, {.vectors = 1});
+    ASSERT_FALSE(code.ok());
+    EXPECT_EQ(code.error().code, ErrorCode::kLimitExceeded);
+  }
+}
+
 }  // namespace
 }  // namespace trident::codegen

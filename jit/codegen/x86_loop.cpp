@@ -88,6 +88,8 @@ class KernelEmitter {
     select();
     if (variant_.schedule) schedule_loops();
     allocate();
+    if (code_.frame_bytes > limits::kKernelFrameBytesMax)
+      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack", code_.frame_bytes);
     emit();
     return finish();
   }

@@ -24,6 +24,8 @@ inline constexpr std::uint32_t kKirInstsMax = 1u << 18;
 inline constexpr std::uint32_t kKirTablesMax = 1024;
 /// Bytes of machine code plus constants in one image.
 inline constexpr std::size_t kImageBytesMax = 1u << 20;
+/// Stack that one kernel may take: clients' threads may have small stacks.
+inline constexpr std::uint32_t kKernelFrameBytesMax = 128u << 10;
 /// Bytes of one wire frame.
 inline constexpr std::size_t kFrameBytesMax = 1u << 20;
 /// Length of one call in elements: byte offsets of 8-byte elements stay far below 2^63.
