@@ -112,6 +112,7 @@ Value Composer::use(std::string_view text, std::uint32_t hash, std::size_t offse
   if (text == "false" || text == "False" || text == "FALSE") return truth(false, offset);
   Variable variable;
   variable.type = default_type_;
+  first_use_ = offset;
   return declare(variable, text, offset);
 }
 
@@ -163,14 +164,14 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
 Value Composer::annotate(Value value, Type type, std::size_t offset) {
   if (failed_) return {};
   if (builder_.at(value.id).op == Op::Variable && builder_.type_of(value.id) == type) return value;
-  // Only the newest node can be a variable that nothing uses yet.
-  if (builder_.at(value.id).op != Op::Variable || value.id.index + 1 != builder_.size() ||
-      builder_.at(value.id).imm < declared_count_) {
+  // Only the use that has just made the variable may say its type: any other has seen it with the type it has.
+  if (builder_.at(value.id).op != Op::Variable || !(first_use_ == offset && value.id.index + 1 == builder_.size())) {
     return fail(offset, ErrorCode::kTypeError, "its type is %s already; a type stands at the first use of a variable",
                 ir::name_of(type_of(value)).data());
   }
   const std::uint64_t index = builder_.at(value.id).imm;
   Variable& variable = expr().variables[index];
+  first_use_ = kNoUse;
   variable.type = type;
   const Value typed = add({Op::Variable, type, {}, {}, {}, index}, offset);
   name(variable.name, hash_name(variable.name)).value = typed;

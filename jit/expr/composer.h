@@ -58,7 +58,7 @@ class Composer {
   void leave_scope(std::size_t mark);
   /// A declared variable; one that ParseOptions declared already may be repeated with the same type.
   Value declare(const Variable& variable, std::string_view name, std::size_t offset);
-  /// "x:f32": gives the variable `value` its type, as long as nothing was built from it.
+  /// "x:f32": gives the variable `value` its type, at the use that made it only.
   Value annotate(Value value, Type type, std::size_t offset);
 
   // --- values ---
@@ -127,6 +127,8 @@ class Composer {
   std::vector<std::uint16_t> name_slots_;  // open addressing over names_: index + 1
   std::vector<Shadowed> shadowed_;
   std::vector<std::uint32_t> retyped_[4];  // per numeric type: node -> node + 1
+  static constexpr std::size_t kNoUse = static_cast<std::size_t>(-1);
+  std::size_t first_use_ = kNoUse;  // where the newest undeclared variable was met
   bool failed_ = false;
   Error error_{};
 };

@@ -55,7 +55,8 @@ class Infix {
   }
   Value unexpected(const char* wanted) {
     if (token_.kind == K::end) {
-      return composer_.fail(token_.offset, ErrorCode::kSyntaxError, "the text ends where %s should stand", wanted);
+      return composer_.fail(lexer_.end_of_words(), ErrorCode::kSyntaxError, "the text ends where %s should stand",
+                            wanted);
     }
     if (token_.kind == K::bad) {
       return composer_.fail(token_.offset, ErrorCode::kSyntaxError, "%s", token_.problem);

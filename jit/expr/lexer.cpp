@@ -119,6 +119,12 @@ std::size_t read_number(std::string_view text, Number& number) {
   return read_decimal(text, number);
 }
 
+std::size_t Lexer::end_of_words() const {
+  std::size_t end = text_.size();
+  while (end > 0 && class_of(text_[end - 1]) == kSpace) --end;
+  return end;
+}
+
 Token Lexer::number(std::size_t at) {
   Token token;
   token.kind = Token::Kind::number;

@@ -67,6 +67,8 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
   Token next();
   [[nodiscard]] std::string_view text(const Token& token) const { return text_.substr(token.offset, token.size); }
+  /// Just after the last byte of the text that is not blank.
+  [[nodiscard]] std::size_t end_of_words() const;
 
  private:
   Token number(std::size_t at);

@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "jit/codegen/codegen.h"
+#include "jit/expr/expr.h"
+#include "jit/expr/simplify.h"
 #include "jit/kir/kir.h"
 
 namespace trident {
@@ -16,7 +18,38 @@ namespace {
 constexpr std::string_view kSeparator = "----\n";
 constexpr std::string_view kStage = "# stage: ";
 
+// Stages of expressions: "expr <stage> [f32|f64] [exact|bounded|fast]". The text starts after the line that names it.
+std::string run_expr_stage(std::istringstream words, const std::string& source) {
+  std::string stage;
+  words >> stage;
+  expr::ParseOptions parse{.type = ir::Type::f64, .variables = {}, .file = "golden"};
+  expr::LowerOptions options;
+  for (std::string word; words >> word;) {
+    if (word == "f32") parse.type = ir::Type::f32;
+    if (word == "exact") options.policy.kind = expr::PolicyKind::exact;
+    if (word == "fast") options.policy.kind = expr::PolicyKind::fast;
+  }
+  const std::string text = source.substr(source.find('\n') + 1);
+  const auto parsed = expr::parse(text, parse);
+  if (!parsed.ok()) return parsed.error().message + "\n";
+  if (const auto sound = expr::check(*parsed); !sound.ok()) return sound.error().message + "\n";
+  if (stage == "print") return expr::print_infix(*parsed) + "\n";
+  if (stage == "sexpr") return expr::print_sexpr(*parsed) + "\n";
+  if (stage == "dot") return expr::print_dot(*parsed);
+  if (stage == "lower") {
+    options.simplify = false;
+    const auto kernel = expr::lower(*parsed, options);
+    return kernel.ok() ? kir::print(*kernel) : kernel.error().message + "\n";
+  }
+  const auto plain = expr::eliminate_derivatives(*parsed);
+  if (!plain.ok()) return plain.error().message + "\n";
+  if (stage == "diff") return expr::print_infix(*plain) + "\n";
+  if (stage == "simplify") return expr::print_infix(expr::simplify(*plain, options)) + "\n";
+  return "unknown stage\n";
+}
+
 std::string run_stage(const std::string& stage, const std::string& source) {
+  if (stage.starts_with("expr ")) return run_expr_stage(std::istringstream(stage.substr(5)), source);
   const auto kernel = kir::parse(source);
   if (!kernel.ok()) return kernel.error().message + "\n";
   if (stage == "print") return kir::print(*kernel);
