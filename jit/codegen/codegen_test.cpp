@@ -164,6 +164,55 @@ TEST(Codegen, NewtonFormsGiveTheBitsOfTheDivider) {
   }
 }
 
+TEST(Codegen, DivisionByConstants) {
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
+    const bool narrow = type == ir::Type::f32;
+    const std::uint64_t one = narrow ? 0x3F80'0000u : 0x3FF0'0000'0000'0000u;
+    const std::uint64_t bit = narrow ? 0x0080'0000u : 0x0010'0000'0000'0000u, sign = narrow ? 0x8000'0000u : 1ull << 63;
+    testing::Random random(3);
+    std::vector<std::uint64_t> divisors = {one,
+                                           one + bit,
+                                           one - 7 * bit,
+                                           sign | (one + 2 * bit),
+                                           bit,
+                                           2 * bit,
+                                           one - 1,
+                                           one + bit - 1,
+                                           one + 2,
+                                           0,
+                                           sign,
+                                           1,
+                                           2 * one - bit,
+                                           2 * one - 2 * bit,
+                                           2 * one - 3 * bit};
+    for (int i = 0; i < 12; ++i) divisors.push_back(one + random.next() % bit);
+    for (const std::uint64_t divisor : divisors) {
+      for (const std::uint8_t flags : {std::uint8_t{0}, kir::kBounded}) {
+        if (flags != 0 && (divisor < one - 8 * bit || divisor > one + 8 * bit)) continue;
+        kir::Kernel kernel;
+        kir::Builder builder(kernel);
+        kernel.inputs = {{"a", type}};
+        kernel.outputs = {
+            {"q", builder.div(builder.input(0), builder.constant_bits(type, divisor), flags), kir::OutputKind::array}};
+        std::vector<std::vector<std::uint64_t>> inputs(1);
+        for (int i = 0; i < 2000; ++i) {
+          const bool odd = i % 100 == 0;
+          inputs[0].push_back(odd && flags == 0 ? testing::random_lane(random, type)
+                              : odd             ? random.next() % bit  // denormal
+                                                : one - 4 * bit + random.next() % (8 * bit));
+        }
+        for (const Isa isa : runnable_isas()) {
+          const Variant variant{.vectors = 2, .newton = 8};
+          auto native = map_native(kernel, isa, variant);
+          ASSERT_TRUE(native.ok());
+          ASSERT_EQ(testing::compare_on(kernel, *native, inputs, {}, {.n = inputs[0].size()}), "")
+              << explain(kernel, isa, variant);
+        }
+      }
+    }
+  }
+}
+
 // --- op by op --------------------------------------------------------------------------------------------------------
 
 constexpr ir::Type kNumeric[] = {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64};

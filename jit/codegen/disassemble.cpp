@@ -1,11 +1,34 @@
 #include <capstone/capstone.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
 #include "jit/codegen/codegen.h"
 
 namespace trident::codegen {
+
+namespace {
+
+/// Bytes of the VEX or EVEX instruction at `at`, or 0: prefix, opcode, ModRM, SIB, displacement, immediate.
+std::size_t vector_length(const std::uint8_t* at, std::size_t left) {
+  constexpr std::size_t kLongest = 12;
+  const std::size_t prefix = at[0] == 0x62 ? 4 : at[0] == 0xC4 ? 3 : at[0] == 0xC5 ? 2 : 0;
+  if (left < kLongest || prefix == 0) return 0;
+  const std::uint8_t map = prefix == 2 ? 1 : at[1] & 3, opcode = at[prefix], modrm = at[prefix + 1];
+  const std::uint8_t mode = modrm >> 6, base = modrm & 7;
+  std::size_t length = prefix + 2;
+  const bool has_sib = mode != 3 && base == 4;
+  const bool bare_disp = mode == 0 && (has_sib ? (at[length] & 7) == 5 : base == 5);
+  if (has_sib) ++length;
+  length += mode == 1 ? 1 : mode == 2 || bare_disp ? 4 : 0;
+  const bool immediate =
+      map == 3 ||
+      (map == 1 && ((opcode >= 0x70 && opcode <= 0x73) || opcode == 0xC2 || (opcode >= 0xC4 && opcode <= 0xC6)));
+  return length + (immediate ? 1 : 0);
+}
+
+}  // namespace
 
 Result<std::string> disassemble(const MachineCode& code, Isa isa) {
   csh handle = 0;
@@ -25,10 +48,15 @@ Result<std::string> disassemble(const MachineCode& code, Isa isa) {
       text += insn->mnemonic;
       text += ' ';
       text += insn->op_str;
-    } else {  // an encoding that Capstone lacks: show the byte and go on after it
-      std::snprintf(line, sizeof line, ".byte 0x%02x", *at);
-      text += line;
-      ++at, --left, ++address;
+    } else {  // an encoding that Capstone lacks: show the bytes and go on after it
+      const std::size_t length = std::max<std::size_t>(arm ? 0 : vector_length(at, left), arm ? 4 : 1);
+      text += ".byte";
+      for (std::size_t i = 0; i < length; ++i) {
+        std::snprintf(line, sizeof line, " 0x%02x", at[i]);
+        text += line;
+      }
+      if (length > 1 && !arm) text += "  (a vector instruction that this Capstone does not know)";
+      at += length, left -= length, address += length;
     }
     text += '\n';
   }

@@ -42,6 +42,12 @@ bool X86Selector::select_row(kir::Value v, const kir::Inst& inst) {
   if (id == Inst::kIdNone) return false;
   if ((inst.op == Op::Shl || inst.op == Op::Shr || inst.op == Op::Sar) && kernel_.at(inst.b).op == Op::Constant)
     return false;  // there is a form with an immediate
+  if (inst.op == Op::Div) {
+    if (const VReg factor = exact_reciprocal(inst); factor.valid()) {
+      values_[v.index] = emit(pick(Inst::kIdVmulps, Inst::kIdVmulpd), {reg(inst.a), factor}, 4, 2);
+      return true;
+    }
+  }
   if ((inst.op == Op::Div || inst.op == Op::Sqrt) && takes_newton_form(inst)) {
     values_[v.index] = inst.op == Op::Div ? newton_divide(inst) : newton_sqrt(inst);
     return true;

@@ -21,6 +21,7 @@
 #include <bit>
 
 #include "jit/codegen/x86_select.h"
+#include "jit/kir/interpreter.h"
 #include "runtime/base/check.h"
 
 namespace trident::codegen {
@@ -48,11 +49,30 @@ constexpr std::uint64_t high_exponent(std::uint8_t lane) {
 
 }  // namespace
 
+/// a / 2^k is a * 2^-k to the bit as long as 2^-k is normal. The factor, or invalid.
+VReg X86Selector::exact_reciprocal(const kir::Inst& inst) {
+  const kir::Inst& divisor = kernel_.at(inst.b);
+  if (divisor.op != Op::Constant) return {};
+  const int mantissa = lane_ == 4 ? 23 : 52;
+  const std::uint64_t exponent_mask = lane_ == 4 ? 0xFF : 0x7FF;
+  const std::uint64_t exponent = divisor.imm >> mantissa & exponent_mask;
+  const bool power_of_two = (divisor.imm & ((std::uint64_t{1} << mantissa) - 1)) == 0;
+  if (!power_of_two || exponent < 2 || exponent > exponent_mask - 3) return {};
+  const std::uint64_t sign = divisor.imm >> mantissa & ~exponent_mask;
+  return constant((sign | (exponent_mask - 1 - exponent)) << mantissa);
+}
+
 /// Whether the division or square root being selected avoids the divider: a fixed share of them, spread evenly, so that
 /// the divider and the multipliers both have work.
 bool X86Selector::takes_newton_form(const kir::Inst& inst) {
   if (options_.newton == 0 || context_ != Context::body || masked_) return false;
   if (!target_.avx512 && (inst.type == ir::Type::f64 || inst.flags == 0)) return false;  // no gain
+  if (inst.op == Op::Div && kernel_.at(inst.b).op == Op::Constant) {
+    // The rounded reciprocal is at hand, which makes the form cheap; it must not be one of those that need a guard.
+    const std::uint64_t divisor = kernel_.at(inst.b).imm;
+    const std::uint64_t rounded = kir::eval_lane(Op::Div, inst.type, inst.type, one_bits(lane_), divisor, 0);
+    return inst.flags != 0 && (rounded & high_significand(lane_)) != 0;
+  }
   for (const Reciprocal& known : reciprocals_)
     if (inst.op == Op::Div && known.divisor == inst.b) return true;  // three multiplications more
   newton_share_ += options_.newton;
@@ -104,6 +124,12 @@ VReg X86Selector::require_middle(VReg so_far, VReg value) {
 X86Selector::Reciprocal X86Selector::reciprocal(kir::Value b) {
   for (const Reciprocal& known : reciprocals_)
     if (known.divisor == b) return known;
+  const kir::Inst& inst = kernel_.at(b);
+  if (inst.op == Op::Constant) {
+    const std::uint64_t rounded = kir::eval_lane(Op::Div, inst.type, inst.type, one_bits(lane_), inst.imm, 0);
+    reciprocals_.push_back({b, constant(rounded), {}});  // needs no guard, see takes_newton_form
+    return reciprocals_.back();
+  }
   const VReg divisor = reg(b);
   const VReg one = constant(one_bits(lane_));
   const std::uint32_t add = pick(Inst::kIdVfmadd132ps, Inst::kIdVfmadd132pd);
@@ -123,6 +149,7 @@ X86Selector::Reciprocal X86Selector::reciprocal(kir::Value b) {
 
 /// `result`, but of the divider where a lane fails `condition`.
 VReg X86Selector::guarded(VReg result, std::initializer_list<VReg> operands, VReg condition, bool root) {
+  if (!condition.valid()) return result;
   MInst& guard = push(static_cast<std::uint32_t>(X86Pseudo::divide_if), {result});
   for (const VReg operand : operands) guard.use[guard.uses++] = operand;
   guard.use[guard.uses++] = condition;

@@ -93,6 +93,7 @@ class X86Selector {
     kir::Value divisor;
     VReg value, condition;
   };
+  VReg exact_reciprocal(const kir::Inst& inst);
   bool takes_newton_form(const kir::Inst& inst);
   VReg newton_divide(const kir::Inst& inst);
   VReg newton_sqrt(const kir::Inst& inst);
