@@ -342,7 +342,9 @@ bool Composer::unify(std::span<Value> operands, Op op, std::size_t offset) {
     if (is_bool(type)) type = default_type_;
     if (ir::is_int(type) && !v.integral) type = Type::f64;
   }
-  for (Value& v : operands) v = convert(v, type);
+  for (Value& v : operands) {
+    if (type_of(v) != type) v = convert(v, type);
+  }
   return !failed_;
 }
 

@@ -416,6 +416,13 @@ class Infix {
     CHECK(false);
   }
 
+  static constexpr std::size_t kKinds = static_cast<std::size_t>(K::not_equal) + 1;
+  static constexpr auto levels() {
+    std::array<std::uint8_t, kKinds> table{};
+    for (std::size_t k = 0; k < kKinds; ++k) table[k] = static_cast<std::uint8_t>(level_of(static_cast<K>(k)));
+    return table;
+  }
+
   static constexpr Op op_of(K kind) {
     switch (kind) {
       case K::or_or:
@@ -458,19 +465,21 @@ class Infix {
   }
 
   Value binary(int above) {
+    static constexpr auto kLevels = levels();
     Value left = unary();
     while (!composer_.failed()) {
-      const int level = level_of(token_.kind);
+      const int level = kLevels[static_cast<std::size_t>(token_.kind)];
       if (level <= above) break;
       if (level == kComparison) {
         left = comparison(left);
         continue;
       }
-      const Token op = token_;
+      const K kind = token_.kind;
+      const std::uint32_t at = token_.offset;
       advance();
       const Value right = binary(level);
-      left = op.kind == K::or_or || op.kind == K::and_and ? composer_.logical(op_of(op.kind), left, right, op.offset)
-                                                          : composer_.binary(op_of(op.kind), left, right, op.offset);
+      left = kind == K::or_or || kind == K::and_and ? composer_.logical(op_of(kind), left, right, at)
+                                                    : composer_.binary(op_of(kind), left, right, at);
     }
     return left;
   }
@@ -491,16 +500,17 @@ class Infix {
   }
 
   Value unary() {
-    const Token op = token_;
-    if (op.kind != K::minus && op.kind != K::plus && op.kind != K::bang && op.kind != K::tilde) return power();
+    const K kind = token_.kind;
+    if (kind != K::minus && kind != K::plus && kind != K::bang && kind != K::tilde) return power();
+    const std::uint32_t at = token_.offset;
     if (!enter()) return {};
     advance();
     Value value = unary();
     leave();
     if (composer_.failed()) return {};
-    if (op.kind == K::minus) value = composer_.negate(value, op.offset);
-    if (op.kind == K::bang) value = composer_.logical_not(value, op.offset);
-    if (op.kind == K::tilde) value = composer_.unary(Op::Not, value, op.offset);
+    if (kind == K::minus) value = composer_.negate(value, at);
+    if (kind == K::bang) value = composer_.logical_not(value, at);
+    if (kind == K::tilde) value = composer_.unary(Op::Not, value, at);
     return value;
   }
 
@@ -516,19 +526,21 @@ class Infix {
   }
 
   Value primary() {
-    const Token token = token_;
-    if (token.kind == K::number) {
-      advance();
-      if (!token.suffix) return composer_.number(token.number, token.offset);
-      return composer_.cast(*token.suffix, composer_.number(token.number, token.offset), token.offset);
-    }
-    if (token.kind == K::open) {
+    if (token_.kind == K::open) {
       advance();
       const Value value = expression();
       if (composer_.failed() || !expect(K::close, "')' or an operator")) return {};
       return value;
     }
-    if (token.kind != K::name) return unexpected("a number, a name or '('");
+    if (token_.kind == K::number) {
+      const std::uint32_t at = token_.offset;
+      const std::optional<Type> suffix = token_.suffix;
+      const Value value = composer_.number(token_.number, at);
+      advance();
+      return suffix ? composer_.cast(*suffix, value, at) : value;
+    }
+    if (token_.kind != K::name) return unexpected("a number, a name or '('");
+    const Token token = token_;
     advance();
     if (token_.kind == K::open) return call(token);
     const Value value = composer_.use(lexer_.text(token), token.hash, token.offset);
