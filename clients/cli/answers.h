@@ -21,15 +21,17 @@ struct Answer {
 
 class AnswerChecker {
  public:
-  /// The reference at all points of `workload`. `expr` must outlive the checker.
-  static Result<std::unique_ptr<AnswerChecker>> make(const expr::Expr& expr, const Workload& workload);
+  /// The reference at all points of `workload`, whose inputs were drawn from the ranges of `sampled`. `expr` must
+  /// outlive the checker.
+  static Result<std::unique_ptr<AnswerChecker>> make(const expr::Expr& expr, const std::vector<expr::Variable>& sampled,
+                                                     const Workload& workload);
 
   /// An answer of ours, which must satisfy `policy` (for exact: see compare_bits of jit/equiv; here its errors are held
   /// to bounded(1)). `outputs[k]`: the bytes of output k.
-  [[nodiscard]] Answer ours(const std::vector<std::vector<std::byte>>& outputs, const expr::Policy& policy);
+  Answer ours(const std::vector<std::vector<std::byte>>& outputs, const expr::Policy& policy);
   /// An answer of a -ffast-math compiler, which has promised little: wrong only when it is off by kWrongFactor times
   /// the strict evaluation's error and more, or not finite where the right answer is.
-  [[nodiscard]] Answer theirs(const std::vector<std::vector<std::byte>>& outputs);
+  Answer theirs(const std::vector<std::vector<std::byte>>& outputs);
   /// Whether two answers are the same bits, NaN equal to NaN.
   [[nodiscard]] Answer same_bits(const std::vector<std::vector<std::byte>>& wanted,
                                  const std::vector<std::vector<std::byte>>& got) const;
@@ -42,7 +44,10 @@ class AnswerChecker {
  private:
   explicit AnswerChecker(const expr::Expr& expr) : expr_(expr) {}
   Answer compare(const std::vector<std::vector<std::byte>>& outputs, const expr::Policy& policy);
+  bool widen();
   const expr::Expr& expr_;
+  std::vector<expr::Variable> sampled_;
+  bool wide_ = false;
   equiv::Samples samples_;
   std::optional<equiv::Reference> reference_;
   std::vector<double> strict_ulp_;  ///< per output

@@ -229,8 +229,9 @@ class Bench {
     k.optimised = (*ours)->optimised;
     k.variant = describe((*ours)->best.variant, options_.isa);
 
-    const Workload workload(c.expr, c.sampled, std::max(options_.n, kSmallElements), options_.seed);
-    auto checker = AnswerChecker::make(c.expr, workload);
+    const Workload workload(c.expr, c.sampled, std::max({options_.n, kSmallElements, options_.check_points}),
+                            options_.seed);
+    auto checker = AnswerChecker::make(c.expr, c.sampled, workload);
     if (!checker) return failed(std::move(k), checker.error().message);
     auto run = time(c, **ours, workload, k);
     if (!run) return failed(std::move(k), run.error().message);
@@ -281,8 +282,6 @@ class Bench {
   }
 
   void judge_answers(const TimingRun& run, AnswerChecker& checker, KernelResult& k) {
-    k.strict_error_ulp = checker.strict_ulp();
-    k.allowed_error_ulp = checker.allowed_ulp(options_.policy);
     const std::size_t small = options_.n == kSmallElements ? 0 : 1;
     for (std::size_t e = 0; e < k.entries.size(); ++e) {
       Entry& entry = k.entries[e];
@@ -308,6 +307,8 @@ class Bench {
       entry.rounds_ns = t.ns[0];
       if (small < t.ns.size()) entry.small_rounds_ns = t.ns[small];
     }
+    k.strict_error_ulp = checker.strict_ulp();
+    k.allowed_error_ulp = checker.allowed_ulp(options_.policy);
   }
 
   void compare(const Candidate& c, const Ours& ours, const TimingRun& run, KernelResult& k) {

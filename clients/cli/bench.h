@@ -31,6 +31,7 @@ struct BenchOptions {
   std::uint64_t n = 4096;
   expr::Policy policy;
   codegen::Isa isa = codegen::Isa::avx2;
+  std::uint64_t check_points = 0;  ///< answers are checked on at least this many points (0: on those that are timed)
   unsigned rounds = 101;
   unsigned jobs = 2;  ///< compilers at a time
   std::uint64_t seed = 1;

@@ -15,7 +15,7 @@ struct BenchVerb {
   KernelOptions kernel;
   std::string input, filter, html;
   bool json = false, quick = false, no_numexpr = false, no_ranges = false;
-  std::uint64_t n = 4096, seed = 1;
+  std::uint64_t n = 4096, seed = 1, points = 0;
   unsigned rounds = 101, jobs = 2;
   double geomean_max = 0, transcendental_max = 0, roof_min = 0;
 };
@@ -54,6 +54,7 @@ Result<BenchOptions> options_of(const BenchVerb& verb) {
   TRY(o.policy, parse_policy(verb.kernel.policy));
   TRY(o.isa, parse_isa(verb.kernel.isa));
   o.n = verb.n;
+  o.check_points = verb.points;
   o.rounds = verb.quick ? 15 : verb.rounds;
   o.jobs = verb.jobs;
   o.seed = verb.seed;
@@ -108,6 +109,9 @@ void add_bench_command(CLI::App& app, int& status) {
   verb->add_option("FILE|EXPR", state->input, "A corpus (.tsv, .sexp, rewrite.txt) or one expression")->required();
   state->kernel.add_to(*verb);
   verb->add_option("-n,--n", state->n, "Elements of a call")->check(CLI::Range(16, 1 << 26))->capture_default_str();
+  verb->add_option("--points", state->points,
+                   "Check answers on at least this many points (default: on those that are timed)")
+      ->check(CLI::Range(0, 1 << 24));
   verb->add_option("--kernels", state->filter, "Only kernels whose name matches this regular expression");
   verb->add_option("--rounds,--runs", state->rounds, "Interleaved rounds")
       ->check(CLI::Range(15, 10001))

@@ -170,7 +170,7 @@ class Pass {
       if (auto e = to_expr(source, pass_.type); e.ok()) {
         live->expr = std::make_unique<expr::Expr>(std::move(*e));
         live->workload = std::make_unique<Workload>(*live->expr, live->expr->variables, options_.n, options_.seed);
-        auto checker = AnswerChecker::make(*live->expr, *live->workload);
+        auto checker = AnswerChecker::make(*live->expr, live->expr->variables, *live->workload);
         if (checker.ok())
           live->checker = std::move(*checker);
         else
@@ -295,6 +295,7 @@ class Pass {
     }
     const Answer answer = live.checker->ours(outputs, kPolicy);
     k.tiers[k.tier].max_ulp = answer.max_ulp;
+    k.allowed_ulp = live.checker->allowed_ulp(kPolicy);
     if (!answer.wrong.empty()) {
       k.failure = "wrong answer at tier " + std::to_string(k.tier) + ": " + answer.wrong;
       return;
