@@ -137,7 +137,8 @@ TEST(Codegen, NewtonFormsGiveTheBitsOfTheDivider) {
       const kir::Value a = builder.input(0), b = builder.input(1);
       kernel.outputs = {{"q", builder.div(a, b, flags), kir::OutputKind::array},
                         {"r", builder.sqrt(a, flags), kir::OutputKind::array},
-                        {"s", builder.div(b, b, flags), kir::OutputKind::array}};
+                        {"s", builder.div(b, b, flags), kir::OutputKind::array},
+                        {"t", builder.div(builder.constant(type, 1), b, flags), kir::OutputKind::array}};
       testing::Random random(flags);
       std::vector<std::vector<std::uint64_t>> inputs(2);
       const auto lane = [&] {
@@ -154,11 +155,12 @@ TEST(Codegen, NewtonFormsGiveTheBitsOfTheDivider) {
         inputs[1].push_back(lane());
       }
       for (const Isa isa : runnable_isas()) {
-        const Variant variant{.vectors = 2, .newton = 8};
-        auto native = map_native(kernel, isa, variant);
-        ASSERT_TRUE(native.ok());
-        ASSERT_EQ(testing::compare_on(kernel, *native, inputs, {}, {.n = inputs[0].size()}), "")
-            << "flags " << int{flags} << explain(kernel, isa, variant);
+        for (const Variant& variant : {Variant{.vectors = 2, .newton = 8}, Variant{.vectors = 1}}) {
+          auto native = map_native(kernel, isa, variant);
+          ASSERT_TRUE(native.ok());
+          ASSERT_EQ(testing::compare_on(kernel, *native, inputs, {}, {.n = inputs[0].size()}), "")
+              << "flags " << int{flags} << explain(kernel, isa, variant);
+        }
       }
     }
   }

@@ -14,6 +14,8 @@
 // neighbourhood was; square roots have so few hard cases that all of them were (campaign/division_campaign.cpp). None
 // of it depends on the bits of the estimate, which differ between makers, only on its stated bound.
 //
+// Several quotients by one divisor share its reciprocal; it may then as well come from the divider, rounded.
+//
 // The remainder must not underflow: the flags of kir.h say what is proven of the operands, the guard tests the rest.
 // A vector with any doubtful lane takes a branch to code behind the loop that divides in hardware.
 #include <asmjit/x86.h>
@@ -65,16 +67,25 @@ VReg X86Selector::exact_reciprocal(const kir::Inst& inst) {
 /// Whether the division or square root being selected avoids the divider: a fixed share of them, spread evenly, so that
 /// the divider and the multipliers both have work.
 bool X86Selector::takes_newton_form(const kir::Inst& inst) {
-  if (options_.newton == 0 || context_ != Context::body || masked_) return false;
-  if (!target_.avx512 && (inst.type == ir::Type::f64 || inst.flags == 0)) return false;  // no gain
-  if (inst.op == Op::Div && kernel_.at(inst.b).op == Op::Constant) {
+  if (context_ != Context::body || masked_) return false;
+  const bool division = inst.op == Op::Div;
+  if (division && kernel_.at(inst.b).op == Op::Constant) {
+    if (options_.newton == 0) return false;
     // The rounded reciprocal is at hand, which makes the form cheap; it must not be one of those that need a guard.
     const std::uint64_t divisor = kernel_.at(inst.b).imm;
     const std::uint64_t rounded = kir::eval_lane(Op::Div, inst.type, inst.type, one_bits(lane_), divisor, 0);
     return inst.flags != 0 && (rounded & high_significand(lane_)) != 0;
   }
-  for (const Reciprocal& known : reciprocals_)
-    if (inst.op == Op::Div && known.divisor == inst.b) return true;  // three multiplications more
+  if (division && shares_divisor(inst)) return true;
+  return spends_newton_share(inst.type, inst.flags);
+}
+
+bool X86Selector::shares_divisor(const kir::Inst& inst) const {
+  return options_.share_divisors && inst.flags != 0 && quotients_[inst.b.index] > 1;
+}
+
+bool X86Selector::spends_newton_share(ir::Type type, std::uint8_t flags) {
+  if (!target_.avx512 && (type == ir::Type::f64 || flags == 0)) return false;  // no gain
   newton_share_ += options_.newton;
   if (newton_share_ < kNewtonAll) return false;
   newton_share_ -= kNewtonAll;
@@ -121,17 +132,28 @@ VReg X86Selector::require_middle(VReg so_far, VReg value) {
 }
 
 /// 1/b rounded, but for ties. That of a constant is exact but for the cases that the constant itself shows.
-X86Selector::Reciprocal X86Selector::reciprocal(kir::Value b) {
+X86Selector::Reciprocal X86Selector::reciprocal(const kir::Inst& quotient) {
+  const kir::Value b = quotient.b;
   for (const Reciprocal& known : reciprocals_)
     if (known.divisor == b) return known;
   const kir::Inst& inst = kernel_.at(b);
   if (inst.op == Op::Constant) {
     const std::uint64_t rounded = kir::eval_lane(Op::Div, inst.type, inst.type, one_bits(lane_), inst.imm, 0);
-    reciprocals_.push_back({b, constant(rounded), {}});  // needs no guard, see takes_newton_form
+    reciprocals_.push_back({b, constant(rounded), {}, true});  // needs no guard, see takes_newton_form
     return reciprocals_.back();
   }
   const VReg divisor = reg(b);
   const VReg one = constant(one_bits(lane_));
+  if (quotient.flags != 0 && shares_divisor(quotient) && !spends_newton_share(quotient.type, quotient.flags)) {
+    MInst& divide = push(pick(Inst::kIdVdivps, Inst::kIdVdivpd), {one, divisor});
+    divide.unit = Unit::divider;
+    divide.latency = 17;
+    divide.occupancy = static_cast<std::uint8_t>((lane_ == 4 ? 10 : 16) * width_ / 64);
+    const VReg y = divide.def;
+    const Reciprocal made{b, y, require_bits({}, y, high_significand(lane_)), true};
+    reciprocals_.push_back(made);
+    return made;
+  }
   const std::uint32_t add = pick(Inst::kIdVfmadd132ps, Inst::kIdVfmadd132pd);
   const std::uint32_t subtract = pick(Inst::kIdVfnmadd132ps, Inst::kIdVfnmadd132pd);
   const VReg estimate =
@@ -142,7 +164,7 @@ X86Selector::Reciprocal X86Selector::reciprocal(kir::Value b) {
   const VReg e2 = fused(add, e, e, e);
   VReg y = fused(add, estimate, e2, estimate);
   if (lane_ == 8) y = fused(add, y, fused(subtract, divisor, y, one), y);
-  const Reciprocal made{b, y, require_bits({}, y, high_significand(lane_))};
+  const Reciprocal made{b, y, require_bits({}, y, high_significand(lane_)), false};
   reciprocals_.push_back(made);
   return made;
 }
@@ -163,7 +185,9 @@ VReg X86Selector::guarded(VReg result, std::initializer_list<VReg> operands, VRe
 VReg X86Selector::newton_divide(const kir::Inst& inst) {
   const VReg a = reg(inst.a);
   set_type(inst.type);
-  const Reciprocal y = reciprocal(inst.b);
+  const Reciprocal y = reciprocal(inst);
+  const kir::Inst& dividend = kernel_.at(inst.a);
+  if (y.rounded && dividend.op == Op::Constant && dividend.imm == one_bits(lane_)) return y.value;
   const VReg b = reg(inst.b);
   const std::uint32_t add = pick(Inst::kIdVfmadd132ps, Inst::kIdVfmadd132pd);
   const std::uint32_t subtract = pick(Inst::kIdVfnmadd132ps, Inst::kIdVfnmadd132pd);

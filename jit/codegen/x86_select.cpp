@@ -46,6 +46,7 @@ X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, con
       body_uses_(kernel.insts.size(), 0, function.arena),
       live_(kernel.insts.size(), 0, function.arena),
       globals_(kernel.insts.size(), VReg{}, function.arena),
+      quotients_(function.arena),
       values_(kernel.insts.size(), VReg{}, function.arena),
       settlers_(kernel.insts.size(), 0, function.arena),
       next_settler_(function.arena),
@@ -78,6 +79,14 @@ void X86Selector::analyse() {
       live_inputs_ |= std::uint64_t{1} << inst.imm;
     } else if (inst.op == Op::Param) {
       reads_params_ = true;
+    }
+  }
+  if (options_.share_divisors) {
+    quotients_.assign(kernel_.insts.size(), 0);
+    for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
+      const kir::Inst& inst = kernel_.insts[i];
+      if (live_[i] == 0 || inst.section != Section::body || inst.op != Op::Div || inst.flags == 0) continue;
+      if (std::uint8_t& count = quotients_[inst.b.index]; count < 0xFF) ++count;
     }
   }
   next_settler_.assign(kernel_.outputs.size(), 0);

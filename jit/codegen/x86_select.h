@@ -21,8 +21,9 @@ namespace trident::codegen {
 class X86Selector {
  public:
   struct Options {
-    bool fold_loads = true;   ///< array elements that are used once become memory operands
-    std::uint8_t newton = 0;  ///< eighths of divisions and square roots that avoid the divider
+    bool fold_loads = true;      ///< array elements that are used once become memory operands
+    bool share_divisors = true;  ///< quotients by one divisor come from its reciprocal, divided out once
+    std::uint8_t newton = 0;     ///< eighths of divisions and square roots that avoid the divider
   };
   X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
               ConstantPool& pool);
@@ -92,12 +93,15 @@ class X86Selector {
   struct Reciprocal {
     kir::Value divisor;
     VReg value, condition;
+    bool rounded = false;  ///< it is the rounded reciprocal itself
   };
   VReg exact_reciprocal(const kir::Inst& inst);
   bool takes_newton_form(const kir::Inst& inst);
   VReg newton_divide(const kir::Inst& inst);
   VReg newton_sqrt(const kir::Inst& inst);
-  Reciprocal reciprocal(kir::Value b);
+  bool shares_divisor(const kir::Inst& inst) const;
+  bool spends_newton_share(ir::Type type, std::uint8_t flags);
+  Reciprocal reciprocal(const kir::Inst& quotient);
   VReg require_bits(VReg so_far, VReg value, std::uint64_t bits);
   VReg require_range(VReg so_far, VReg value, std::uint64_t low, std::uint64_t span);
   VReg require_middle(VReg so_far, VReg value);
@@ -142,6 +146,7 @@ class X86Selector {
   std::pmr::vector<std::uint16_t> body_uses_;  ///< readers in the body, saturating; array outputs and reductions count
   std::pmr::vector<std::uint8_t> live_;        ///< bit 0: needed; bit 1: read by the body; bit 2: by the epilogue
   std::pmr::vector<VReg> globals_;             ///< constants, parameters, published invariants, by kir value
+  std::pmr::vector<std::uint8_t> quotients_;   ///< divisions by a value in the body that may share its reciprocal
   std::pmr::vector<VReg> values_;              ///< of the section and copy being selected
   std::pmr::vector<std::uint16_t> settlers_;   ///< first output or reduction that takes a value, + 1
   std::pmr::vector<std::uint16_t> next_settler_;
