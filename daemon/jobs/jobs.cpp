@@ -132,7 +132,7 @@ void Jobs::answer(const Subscriber& subscriber, const cache::Entry& entry) {
   sink_(subscriber, Accepted{true});
   if (entry.image.fd) {
     const bool optimised = entry.image.tier == TRIDENT_TIER_OPTIMISED;
-    sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, optimised ? entry.winner_ns : 0});
+    sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, optimised ? entry.winner_ns : 0, true});
   }
   sink_(subscriber, Finished{static_cast<pipeline::Outcome>(entry.outcome)});
 }
@@ -262,7 +262,7 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::
   switch (outcome) {
     case pipeline::Outcome::published:
       entry.image = shared(header, std::move(fd), TRIDENT_TIER_OPTIMISED);
-      tell_all(flight, ImageReady{entry.image, header.baseline_ns, header.winner_ns});
+      tell_all(flight, ImageReady{entry.image, header.baseline_ns, header.winner_ns, true});
       break;
     case pipeline::Outcome::no_gain: entry.image = flight.baseline; break;
     case pipeline::Outcome::budget_spent: return finish(flight, outcome);

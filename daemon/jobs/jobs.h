@@ -43,6 +43,7 @@ struct Accepted {
 struct ImageReady {
   cache::SharedImage image;
   double baseline_ns = 0, optimised_ns = 0;
+  bool more = false;  ///< the job's next event follows at once: both may travel together
 };
 struct Progressed {
   std::uint8_t stage = 0;

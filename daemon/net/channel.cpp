@@ -174,8 +174,8 @@ void Channel::send(std::span<const std::byte> payload, SharedFd fd) {
   watch();
 }
 
-void Channel::send_later(std::span<const std::byte> payload) {
-  if (!failed_) enqueue(payload, 0, nullptr);
+void Channel::send_later(std::span<const std::byte> payload, SharedFd fd) {
+  if (!failed_) enqueue(payload, 0, std::move(fd));
 }
 
 void Channel::enqueue(std::span<const std::byte> payload, std::size_t already_sent, SharedFd fd) {

@@ -59,7 +59,7 @@ class Channel {
   /// Sends a frame, after anything queued before it. Never calls back: a failure shows at the next turn of the loop.
   void send(std::span<const std::byte> payload, SharedFd fd = nullptr);
   /// Queues a frame that travels with the next send() (one system call and one wake-up of the peer instead of two).
-  void send_later(std::span<const std::byte> payload);
+  void send_later(std::span<const std::byte> payload, SharedFd fd = nullptr);
   void flush();
 
   /// Reading stops and resumes: back-pressure through the socket.

@@ -50,17 +50,19 @@ void progress(net::Channel& channel, std::uint64_t job, std::uint8_t stage, std:
 }
 
 Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const cache::SharedImage& image,
-                          const KernelTimes& times, bool inline_image) {
+                          const KernelTimes& times, const KernelTravel& travel) {
   auto& builder = fresh_builder();
   flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> bytes;
-  if (inline_image) {
+  if (travel.inline_image) {
     TRY(const os::Mapping mapping, os::map_read_only(*image.fd, image.size));
     bytes = builder.CreateVector(static_cast<const std::uint8_t*>(mapping.base()), image.size);
   }
   const auto ready =
       wire::CreateKernelReady(builder, job, static_cast<wire::Tier>(image.tier), image.size, image.digest[0],
                               image.digest[1], bytes, times.baseline_ns, times.optimised_ns);
-  channel.send(finish(builder, wire::Body::KernelReady, ready), inline_image ? nullptr : image.fd);
+  const auto message = finish(builder, wire::Body::KernelReady, ready);
+  const net::SharedFd fd = travel.inline_image ? nullptr : image.fd;
+  travel.more ? channel.send_later(message, fd) : channel.send(message, fd);
   return {};
 }
 

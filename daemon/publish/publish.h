@@ -19,9 +19,13 @@ void progress(net::Channel& channel, std::uint64_t job, std::uint8_t stage, std:
 struct KernelTimes {
   double baseline_ns = 0, optimised_ns = 0;
 };
-/// Sends the image's descriptor, or its bytes when `inline_image`. Errors: OsError when the bytes cannot be read.
+struct KernelTravel {
+  bool inline_image = false;  ///< the bytes instead of the descriptor
+  bool more = false;          ///< travels with the job's next message
+};
+/// Errors: OsError when the bytes for an inline image cannot be read.
 Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const cache::SharedImage& image,
-                          const KernelTimes& times, bool inline_image);
+                          const KernelTimes& times, const KernelTravel& travel);
 void revoke(net::Channel& channel, std::uint64_t job, std::uint8_t tier);
 void done(net::Channel& channel, std::uint64_t job, std::uint8_t outcome);
 void failure(net::Channel& channel, std::uint64_t job, const Error& error, std::uint32_t retry_after_ms = 0);

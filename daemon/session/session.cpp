@@ -147,7 +147,7 @@ class Sessions::Session {
   void tell(std::uint64_t job, const jobs::ImageReady& event) {
     Job& state = jobs_[job];
     const auto sent = publish::kernel_ready(*channel_, job, event.image, {event.baseline_ns, event.optimised_ns},
-                                            state.inline_images);
+                                            {.inline_image = state.inline_images, .more = event.more});
     if (!sent.ok()) log::warning("a kernel was not sent: {}", sent.error().message);
     if (state.inline_images) return;
     const std::uint64_t bytes = os::round_to_pages(event.image.size);

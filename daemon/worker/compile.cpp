@@ -22,7 +22,7 @@ constexpr std::size_t kRequestBytesMax = sizeof(RequestHeader) + limits::kFrameB
 /// Progress is for people: more than this many lines a second are noise.
 constexpr std::uint64_t kProgressEveryNs = 50'000'000;
 /// A worker that needs more is out of control; the front counts it as a crash.
-constexpr std::uint64_t kAddressSpaceBytes = 8ull << 30;
+constexpr std::uint64_t kAddressSpaceBytes = 4ull << 30;
 
 /// The blocking end of the socketpair. Requests may stand in a queue in the socket: what a read brings beyond the
 /// first is kept for the next.
