@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels check-policy bench-streaming bench-slot asan tsan fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
+.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy bench-streaming bench-slot asan tsan fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -49,6 +49,10 @@ bench-slot: build ## what a call through the slot costs
 
 campaign-division: configure ## divisions and roots by Newton steps against the divider, some minutes
 	@ninja -C $(BUILD) -j$(JOBS) division_campaign && $(BUILD)/tests/division_campaign
+
+check-accuracy: configure ## every kernel of the corpus at a million points under bounded(2); minutes
+	@ninja -C $(BUILD) -j$(JOBS) check_accuracy
+	@$(BUILD)/tests/check_accuracy
 
 asan: packages ## the test-suite under AddressSanitizer and UBSan, in build-asan/
 	@cmake --preset asan >/dev/null && ninja -C build-asan -j$(JOBS) && ctest --test-dir build-asan --output-on-failure -j$(JOBS)

@@ -1,6 +1,7 @@
 #include "jit/equiv/checker.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "jit/equiv/evaluator.h"
@@ -9,6 +10,9 @@
 
 namespace trident::equiv {
 namespace {
+
+/// Of Demand::margin: half of what the policy allows.
+constexpr double kMarginAllowance = 0.5;
 
 /// Call lengths for tails: all below two of the widest vectors, then around the ends of unrolled iterations.
 std::vector<std::uint64_t> tail_lengths() {
@@ -52,6 +56,16 @@ Verdict differing(const Verdict& so_far, Counterexample e) {
   v.kind = Verdict::Kind::differs;
   v.counterexample = std::move(e);
   return v;
+}
+
+Counterexample too_risky(double risk) {
+  char why[160];
+  std::snprintf(why, sizeof why,
+                "less accurate than the source at %.0f %% of the worst points: other points may break the policy",
+                risk * 100);
+  Counterexample e;
+  e.why = why;
+  return e;
 }
 
 }  // namespace
@@ -127,7 +141,8 @@ Result<void> Checker::compute_references() {
   return {};
 }
 
-Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel) {
+Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Demand demand) {
+  const double allowance = demand == Demand::margin ? kMarginAllowance : 1;
   Prepared prepared;
   Verdict& verdict = prepared.meaning;
   verdict.seed = options_.samples.seed;
@@ -139,14 +154,21 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel) {
     prepared.full.push_back(interpret_calls(source_, kernel, samples, samples.calls));
     verdict.points += samples.n;
     std::optional<Counterexample> difference;
+    bool risky = false;
     if (policy_.kind == expr::PolicyKind::exact) {
       difference = compare_bits(source_, samples, samples.calls, exact_[s], prepared.full[s]);
     } else {
       std::vector<Errors> errors;
-      difference = compare_values(source_, samples, references_[s], prepared.full[s], policy_, strict_ulp_, errors);
+      difference =
+          compare_values(source_, samples, references_[s], prepared.full[s], policy_, strict_ulp_, errors, allowance);
       for (const Errors& e : errors)
-        if (samples.name != "corners") verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
+        if (samples.name != "corners") {
+          verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
+          verdict.risk = std::max(verdict.risk, e.risk);
+          risky = risky || is_risky(e);
+        }
     }
+    if (!difference && demand == Demand::margin && risky) difference = too_risky(verdict.risk);
     if (difference) {
       verdict = differing(verdict, std::move(*difference));
       return prepared;

@@ -36,6 +36,13 @@ using Execute =
 
 enum class Effort : std::uint8_t { full, brief };
 
+/// What a kernel's meaning is held to.
+enum class Demand : std::uint8_t {
+  policy,  ///< the policy at the points drawn: for the unrewritten kernel
+  margin,  ///< half of the policy's allowance (k = 2 becomes 1.5) and little risk (Errors in compare.h): for rewritten
+           ///< kernels, which must keep the policy at every set of points that anybody draws later
+};
+
 class Checker {
  public:
   /// `source` holds no Diff, has passed expr::check() and must outlive the checker. The reference is computed here.
@@ -51,7 +58,7 @@ class Checker {
   };
 
   /// Asks whether `kernel` (of the source's signature) means what the source means.
-  Result<Prepared> check_meaning(const kir::Kernel& kernel);
+  Result<Prepared> check_meaning(const kir::Kernel& kernel, Demand demand);
   /// Asks whether a candidate does what `prepared` (whose meaning is right) says. Keeps the meaning's figures.
   Result<Verdict> check_code(const Prepared& prepared, const Execute& execute, Effort effort);
 
@@ -74,8 +81,6 @@ class Checker {
   std::vector<double> strict_ulp_;
 };
 
-/// Whether the op is a math function (its reference costs far more than arithmetic).
-bool is_function(expr::Op op);
 /// Results of the interpreter on `calls`.
 Outputs interpret_calls(const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
                         const std::vector<Call>& calls);

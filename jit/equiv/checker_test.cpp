@@ -40,7 +40,7 @@ Execute interpreting(const expr::Expr& source, const kir::Kernel& kernel) {
 Verdict verdict_of(const expr::Expr& source, const kir::Kernel& kernel, expr::Policy policy = {}) {
   auto checker = Checker::make(source, policy, {.samples = {.points = 4096, .seed = 7}});
   CHECK(checker.ok());
-  auto prepared = (*checker)->check_meaning(kernel);
+  auto prepared = (*checker)->check_meaning(kernel, Demand::policy);
   CHECK(prepared.ok());
   return prepared->meaning;
 }
@@ -142,7 +142,7 @@ TEST(Checker, CodeIsComparedBitForBitAndFailuresAreNamed) {
   const kir::Kernel kernel = lowered(source);
   auto checker = Checker::make(source, {}, {.samples = {.points = 2048, .seed = 1}});
   ASSERT_TRUE(checker.ok());
-  auto prepared = (*checker)->check_meaning(kernel);
+  auto prepared = (*checker)->check_meaning(kernel, Demand::policy);
   ASSERT_TRUE(prepared.ok());
   ASSERT_TRUE(prepared->meaning.same()) << print(prepared->meaning);
   auto right = (*checker)->check_code(*prepared, interpreting(source, kernel), Effort::full);

@@ -113,6 +113,32 @@ class Meter {
   long double greatest_ = 0;
 };
 
+// Errors::risk and spread: see there.
+class WorstPoints {
+ public:
+  void add(double ours_ulp, double bound_ulp) {
+    points_.push_back({std::max(ours_ulp, bound_ulp), ours_ulp > bound_ulp});
+  }
+
+  void measure(Errors& errors) {
+    const std::size_t count = std::min(kWorstPoints, points_.size());
+    if (count == 0) return;
+    const auto end = points_.begin() + static_cast<std::ptrdiff_t>(count);
+    std::partial_sort(points_.begin(), end, points_.end(),
+                      [](const Point& a, const Point& b) { return a.error_ulp > b.error_ulp; });
+    const auto broken = std::count_if(points_.begin(), end, [](const Point& p) { return p.broken; });
+    errors.risk = static_cast<double>(broken) / static_cast<double>(count);
+    errors.spread = points_.front().error_ulp / points_[count - 1].error_ulp;
+  }
+
+ private:
+  struct Point {
+    double error_ulp;
+    bool broken;
+  };
+  std::vector<Point> points_;
+};
+
 // Where element `index` of an output (or call `index` of a per-call one) stands in the results.
 struct Place {
   std::size_t call = 0;
@@ -185,11 +211,13 @@ class Comparison {
     return std::nullopt;
   }
 
-  std::optional<Counterexample> floats(double strict_elsewhere_ulp, Errors& errors) {
+  std::optional<Counterexample> floats(double allowance, double strict_elsewhere_ulp, Errors& errors) {
     Meter meter(reference_, output_);
     errors.strict_ulp = meter.strict_ulp();
     const Bound bound = bound_of(policy_);
-    allowed_ulp_ = bound.k * std::max(errors.strict_ulp, strict_elsewhere_ulp) + bound.slack_ulp;
+    const double k = 1 + (bound.k - 1) * allowance;
+    allowed_ulp_ = k * std::max(errors.strict_ulp, strict_elsewhere_ulp) + bound.slack_ulp;
+    WorstPoints worst;
     for (std::size_t i = 0; i < places_.size(); ++i) {
       if (values().unsure[i] != 0 || outside_of_fast(i)) continue;
       const double got = load_float(values().type, lane(i));
@@ -203,6 +231,8 @@ class Comparison {
         }
         errors.ours_ulp = std::max(errors.ours_ulp, error);
         if (error > allowed_ulp_) return too_far(i, got, error);
+        if (std::isfinite(strict) && policy_.kind == PolicyKind::bounded)
+          worst.add(error, bound.k * meter.error_ulp(i, strict) + bound.slack_ulp);
         continue;
       }
       if (!class_agrees(i, got, strict, meter)) {
@@ -212,6 +242,7 @@ class Comparison {
         return e;
       }
     }
+    worst.measure(errors);
     return std::nullopt;
   }
 
@@ -286,12 +317,13 @@ std::string print_lane(Type type, const std::byte* bytes) {
 std::optional<Counterexample> compare_values(const expr::Expr& expr, const Samples& samples, Reference& reference,
                                              const Outputs& ours, const expr::Policy& policy,
                                              const std::vector<double>& strict_elsewhere_ulp,
-                                             std::vector<Errors>& errors) {
+                                             std::vector<Errors>& errors, double allowance) {
   errors.assign(expr.outputs.size(), {});
   for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
     Comparison comparison(expr, samples, reference, ours, policy, k);
     const bool is_float = ir::is_float(reference.outputs()[k].type);
-    auto difference = is_float ? comparison.floats(strict_elsewhere_ulp[k], errors[k]) : comparison.integers();
+    auto difference =
+        is_float ? comparison.floats(allowance, strict_elsewhere_ulp[k], errors[k]) : comparison.integers();
     if (difference) return difference;
   }
   return std::nullopt;

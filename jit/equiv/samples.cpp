@@ -300,6 +300,19 @@ class Sampler {
 
 }  // namespace
 
+std::uint64_t suggested_points(const Expr& expr) {
+  constexpr std::uint64_t kEvaluations = 4'000'000;  // of nodes
+  constexpr std::uint64_t kFunctionCost = 15;        // nodes that a math function counts for
+  constexpr std::uint64_t kPointsMin = 2048;
+  constexpr std::uint64_t kPointsMax = 16'384;
+  std::uint64_t cost = 1;
+  for (const auto& node : expr.nodes) {
+    const bool is_function = expr::info(node.op).types == expr::Types::F && units_of(node.op) > 1;
+    cost += is_function ? kFunctionCost : 1;
+  }
+  return std::clamp(kEvaluations / cost, kPointsMin, kPointsMax);
+}
+
 std::vector<Samples> make_samples(const Expr& expr, const SampleOptions& options) {
   return Sampler(expr, options).run();
 }

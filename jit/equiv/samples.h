@@ -39,6 +39,9 @@ struct SampleOptions {
   std::uint64_t seed = 1;
 };
 
+/// Points whose reference takes some tens of milliseconds: fewer for long expressions.
+std::uint64_t suggested_points(const expr::Expr& expr);
+
 /// `expr` has passed expr::check() and holds no Diff. Deterministic in all arguments.
 std::vector<Samples> make_samples(const expr::Expr& expr, const SampleOptions& options);
 

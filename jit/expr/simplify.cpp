@@ -334,4 +334,8 @@ Expr simplify(const Expr& expr, const LowerOptions& options) {
   return Contraction(out).run();
 }
 
+Expr contract(const Expr& expr) {
+  return Contraction(expr).run();
+}
+
 }  // namespace trident::expr

@@ -14,4 +14,8 @@ namespace trident::expr {
 /// `expr` has passed check() and has no Diff. Variables, and the number and names of outputs, stay.
 Expr simplify(const Expr& expr, const LowerOptions& options);
 
+/// The last of simplify()'s passes alone: products that a sum needs become part of it (fma), which as a rule makes
+/// results more accurate. Not for the exact policy.
+Expr contract(const Expr& expr);
+
 }  // namespace trident::expr

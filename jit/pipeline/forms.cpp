@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/expr/simplify.h"
 #include "runtime/base/limits.h"
 
 namespace trident::pipeline {
@@ -38,10 +39,16 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
   std::vector<Form> list;
   TRY(kir::Kernel plain, expr::lower(source, unrewritten(options.policy)));
   list.push_back({"source", std::move(plain)});
+  const bool rounding_may_change = options.policy.kind != expr::PolicyKind::exact;
+  if (passes.enabled("contracted") && rounding_may_change) {
+    expr::LowerOptions exactly = unrewritten({.kind = expr::PolicyKind::exact, .k = 0});
+    exactly.simplify = true;
+    add(list, "contracted", expr::lower(expr::contract(expr::simplify(source, exactly)), unrewritten(options.policy)));
+  }
   if (passes.enabled("simplified"))
     add(list, "simplified",
         expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp1}));
-  if (passes.enabled("accuracy4") && options.policy.kind != expr::PolicyKind::exact)
+  if (passes.enabled("accuracy4") && rounding_may_change)
     add(list, "accuracy4",
         expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp4}));
   return list;

@@ -24,7 +24,7 @@ bool has_derivatives(const expr::Expr& expr);
 /// How the baseline and the meaning of `exact` are lowered.
 expr::LowerOptions unrewritten(const expr::Policy& policy);
 
-/// The unrewritten form first; no two with the same instructions.
+/// The unrewritten form first, then from the most careful to the boldest; no two with the same instructions.
 Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options, const PassScope& passes);
 
 /// The kernel of every form, one after the other.

@@ -1,9 +1,9 @@
-// The optimising tier, as it reads aloud: see optimise() at the end. Candidates are forms (forms.h) times variants of
-// the code generator. Nothing runs in this process: equivalence checks and timing happen in sandboxed children.
+// The optimising tier, as it reads aloud: see run_passes() at the end. Candidates are forms (forms.h) times variants of
+// the code generator. Nothing runs in this process: candidates run in sandboxed children.
 //
-// Budget: forms and emission take a millisecond or two; checks may take kCheckShare of what is left then, the
-// tournament the rest up to kTournamentNs. When checks run out of time the candidates already checked go on; without
-// a checked baseline there is no answer (budget_spent).
+// Budget: the meaning of the forms and the code of the candidates are checked within kCheckShare of what is left then;
+// the tournament takes the rest up to kTournamentNs. When checks run out of time the candidates already checked go on;
+// without a checked baseline there is no answer (budget_spent).
 #include <algorithm>
 #include <cstring>
 
@@ -17,15 +17,14 @@
 namespace trident::pipeline {
 namespace {
 
+constexpr const char* kUnchecked = "not checked in time";
 constexpr double kCheckShare = 0.6;
 constexpr std::uint64_t kTournamentNs = 250'000'000;
-/// Points of each drawn set: as many as this many node evaluations allow (functions count for kFunctionCost nodes).
-constexpr std::uint64_t kEvaluationsMax = 4'000'000;
-constexpr std::uint64_t kFunctionCost = 15;
-constexpr std::uint64_t kPointsMin = 2048;
-constexpr std::uint64_t kPointsMax = 16'384;
 /// Memory for the arrays that kernels are timed on.
 constexpr std::uint64_t kWorkloadBytesMax = std::uint64_t{512} << 20;
+
+/// The unrewritten form's variants that are tried where a rewritten form means the same: it rarely wins then.
+constexpr std::size_t kSourceVariants = 4;
 
 struct Candidate {
   std::size_t form = 0;
@@ -46,12 +45,6 @@ std::string print_variant(const codegen::Variant& v) {
   return v.non_temporal ? text + ", streaming stores" : text;
 }
 
-std::uint64_t points_for(const expr::Expr& source) {
-  std::uint64_t cost = 1;
-  for (const auto& node : source.nodes) cost += equiv::is_function(node.op) ? kFunctionCost : 1;
-  return std::clamp(kEvaluationsMax / cost, kPointsMin, kPointsMax);
-}
-
 class Optimisation {
  public:
   Optimisation(const expr::Expr& expr, const Options& options, PassScope& passes)
@@ -69,19 +62,56 @@ class Optimisation {
 
   [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(source_, options_, passes_); }
 
-  // Every form in every variant, the baseline first. What cannot be emitted is one candidate less, the baseline aside.
+  // Which forms mean what the source means; false when the unrewritten one does not.
+  Result<bool> check_forms() {
+    check_end_ns_ =
+        os::monotonic_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kCheckShare);
+    equiv::CheckOptions check;
+    check.samples = {.points = equiv::suggested_points(source_), .seed = options_.seed};
+    check.cancelled = [this] { return out_of_time(); };
+    TRY(checker_, equiv::Checker::make(source_, options_.policy, check));
+    for (std::size_t f = 0; f < forms_.size(); ++f) {
+      const equiv::Demand demand = f == 0 ? equiv::Demand::policy : equiv::Demand::margin;
+      auto prepared = checker_->check_meaning(forms_[f].kernel, demand);
+      if (!prepared.ok() && (f == 0 || prepared.error().code != ErrorCode::kCancelled)) return prepared.error();
+      if (!prepared.ok()) break;  // the forms checked so far go on
+      prepared_.push_back(std::move(prepared).value());
+    }
+    return prepared_[0].meaning.same();
+  }
+
+  [[nodiscard]] std::string print_meanings(bool) const {
+    std::string text;
+    for (std::size_t f = 0; f < forms_.size(); ++f)
+      text += forms_[f].name + ": " + (f < prepared_.size() ? equiv::print(prepared_[f].meaning) : kUnchecked) + "\n";
+    return text;
+  }
+
+  // The baseline, then the forms' variants in turn from the most promising on, the boldest form first. What cannot be
+  // emitted is one candidate less, the baseline aside.
   Result<std::size_t> emit_candidates() {
     signature_ = judge::signature_of(forms_[0].kernel);
     key_ = key_of(submitted_, options_);
     TRY_VOID(emit(0, kBaselineVariant));
-    for (std::size_t f = 0; f < forms_.size(); ++f) {
-      for (const codegen::Variant& variant : codegen::variants(forms_[f].kernel, options_.isa)) {
-        if (passes_.spent()) break;
+    std::vector<std::size_t> sound;
+    std::vector<std::vector<codegen::Variant>> variants(forms_.size());
+    std::size_t ranks = 0;
+    for (std::size_t f = prepared_.size(); f-- > 0;) {
+      if (!prepared_[f].meaning.same()) continue;
+      variants[f] = codegen::variants(forms_[f].kernel, options_.isa);
+      if (f == 0 && !sound.empty()) variants[f].resize(std::min(variants[f].size(), kSourceVariants));
+      ranks = std::max(ranks, variants[f].size());
+      sound.push_back(f);
+    }
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      for (const std::size_t f : sound) {
+        if (rank >= variants[f].size() || passes_.spent()) continue;
+        const codegen::Variant& variant = variants[f][rank];
         if (!wanted(variant) || (f == 0 && variant == kBaselineVariant)) continue;
         const auto emitted = emit(f, variant);
         if (!emitted.ok() && emitted.error().code == ErrorCode::kOsError) return emitted.error();
       }
-      passes_.report("emit", f + 1, forms_.size());
+      passes_.report("emit", rank + 1, ranks);
     }
     return candidates_.size();
   }
@@ -95,27 +125,15 @@ class Optimisation {
     return text;
   }
 
-  // Leaves only candidates that do what the source means; false when the baseline does not.
+  // Which candidates do what their forms mean; false when the baseline does not.
   Result<bool> check_candidates() {
-    const std::uint64_t end_ns =
-        os::monotonic_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kCheckShare);
-    const auto out_of_time = [this, end_ns] { return passes_.spent() || os::monotonic_ns() >= end_ns; };
-    equiv::CheckOptions check;
-    check.samples = {.points = points_for(source_), .seed = options_.seed};
-    check.cancelled = out_of_time;
-    TRY(checker_, equiv::Checker::make(source_, options_.policy, check));
-    prepared_.resize(forms_.size());
     std::vector<bool> asked(forms_.size(), false);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       Candidate& c = candidates_[i];
-      const bool first_of_form = !asked[c.form];
-      const auto checked = check_one(c, first_of_form ? equiv::Effort::full : equiv::Effort::brief, first_of_form);
+      const auto checked = check_code(c, asked[c.form] ? equiv::Effort::brief : equiv::Effort::full);
       asked[c.form] = true;
-      if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
-      if (!checked.ok()) {
-        if (i == 0) return checked.error();
-        break;  // those checked so far go on to the judge
-      }
+      if (!checked.ok() && (i == 0 || checked.error().code != ErrorCode::kCancelled)) return checked.error();
+      if (!checked.ok()) break;  // those checked so far go on to the judge
       if (i == 0 && !c.verdict.same()) return false;
       passes_.report("equiv", i + 1, candidates_.size());
     }
@@ -125,7 +143,7 @@ class Optimisation {
   [[nodiscard]] std::string print_verdicts(bool) const {
     std::string text;
     for (const Candidate& c : candidates_)
-      text += name_of(c) + ": " + (c.checked ? equiv::print(c.verdict) : "not checked in time") + "\n";
+      text += name_of(c) + ": " + (c.checked ? equiv::print(c.verdict) : kUnchecked) + "\n";
     return text;
   }
 
@@ -141,7 +159,7 @@ class Optimisation {
       Candidate& winner = candidates_[entrants[verdict.winner]];
       verdict.winner = entrants[verdict.winner];
       if (!verdict.gain || winner.checked_fully) return verdict;
-      TRY_VOID(check_one(winner, equiv::Effort::full, false));
+      TRY_VOID(check_code(winner, equiv::Effort::full));
       if (winner.verdict.same()) return verdict;
     }
   }
@@ -170,12 +188,14 @@ class Optimisation {
                      std::move(winner.image)};
   }
 
-  void conclude_refused() {
+  void conclude_refused(const equiv::Verdict& verdict) {
     result.outcome = Outcome::not_equivalent;
-    result.max_error_ulp = candidates_[0].verdict.max_error_ulp;
-    result.detail = equiv::print(candidates_[0].verdict);
+    result.max_error_ulp = verdict.max_error_ulp;
+    result.detail = equiv::print(verdict);
     report_candidates();
   }
+  [[nodiscard]] const equiv::Verdict& meaning_of_source() const { return prepared_[0].meaning; }
+  [[nodiscard]] const equiv::Verdict& verdict_of_baseline() const { return candidates_[0].verdict; }
 
  private:
   [[nodiscard]] bool wanted(const codegen::Variant& v) const {
@@ -197,19 +217,14 @@ class Optimisation {
     return {};
   }
 
-  Result<void> check_one(Candidate& c, equiv::Effort effort, bool ask_meaning) {
-    if (ask_meaning) {
-      TRY(prepared_[c.form], checker_->check_meaning(forms_[c.form].kernel));
-    }
-    const equiv::Checker::Prepared& prepared = prepared_[c.form];
-    c.verdict = prepared.meaning;
-    if (prepared.meaning.same()) {
-      TRY(c.verdict, checker_->check_code(prepared, execute_in_sandbox(source_, signature_, c.mapped), effort));
-    }
+  Result<void> check_code(Candidate& c, equiv::Effort effort) {
+    TRY(c.verdict, checker_->check_code(prepared_[c.form], execute_in_sandbox(source_, signature_, c.mapped), effort));
     c.checked = true;
     c.checked_fully = effort == equiv::Effort::full;
     return {};
   }
+
+  [[nodiscard]] bool out_of_time() const { return passes_.spent() || os::monotonic_ns() >= check_end_ns_; }
 
   // Points of the uniform set, over and over, until the judge's call is filled.
   void fill_workload() {
@@ -242,9 +257,11 @@ class Optimisation {
   }
 
   void report_candidates() {
+    for (std::size_t f = 1; f < prepared_.size(); ++f)
+      if (!prepared_[f].meaning.same())
+        result.candidates.push_back({forms_[f].name, {}, equiv::print(prepared_[f].meaning), false, 0});
     for (const Candidate& c : candidates_)
-      result.candidates.push_back({forms_[c.form].name, c.variant,
-                                   c.checked ? equiv::print(c.verdict) : "not checked in time",
+      result.candidates.push_back({forms_[c.form].name, c.variant, c.checked ? equiv::print(c.verdict) : kUnchecked,
                                    c.checked && c.verdict.same(), c.ratio});
   }
 
@@ -257,7 +274,8 @@ class Optimisation {
   image::Key key_{};
   std::vector<Candidate> candidates_;
   std::unique_ptr<equiv::Checker> checker_;
-  std::vector<equiv::Checker::Prepared> prepared_;
+  std::vector<equiv::Checker::Prepared> prepared_;  ///< per form whose meaning was checked in time
+  std::uint64_t check_end_ns_ = 0;
   std::vector<std::vector<std::byte>> columns_;
   judge::Workload workload_;
 };
@@ -275,16 +293,25 @@ Result<void> run_passes(Optimisation& o, PassScope& passes) {
           "forms", [&] { return o.make_forms(); }, [](const auto& list) { return print(list); }));
   o.take_forms(std::move(forms));
 
-  // Every form has machine code in every variant worth measuring; the first is the baseline's.
+  // Forms that do not mean what the source means are gone. If the unrewritten one is among them, the baseline must be
+  // revoked.
+  TRY(const bool meant, passes.run(
+                            "meaning", [&] { return o.check_forms(); }, [&](bool b) { return o.print_meanings(b); }));
+  if (!meant) {
+    o.conclude_refused(o.meaning_of_source());
+    return {};
+  }
+
+  // Every form has machine code in its variants; the first is the baseline's.
   TRY_VOID(passes.run(
       "emit", [&] { return o.emit_candidates(); }, [&](std::size_t n) { return o.print_code(n); }));
 
-  // Candidates that do not do what the source means are gone. If the baseline is among them, it must be revoked.
+  // Candidates that do not do what their form means are gone. If the baseline is among them, it must be revoked.
   TRY(const bool sound,
       passes.run(
           "equiv", [&] { return o.check_candidates(); }, [&](bool b) { return o.print_verdicts(b); }));
   if (!sound) {
-    o.conclude_refused();
+    o.conclude_refused(o.verdict_of_baseline());
     return {};
   }
 

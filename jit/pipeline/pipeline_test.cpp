@@ -46,7 +46,7 @@ void expect_right_code(const expr::Expr& source, const Compiled& compiled, codeg
   ASSERT_TRUE(mapped.ok());
   auto checker = equiv::Checker::make(source, {}, {.samples = {.points = 2048, .seed = 9}});
   ASSERT_TRUE(checker.ok());
-  auto prepared = (*checker)->check_meaning(compiled.kernel);
+  auto prepared = (*checker)->check_meaning(compiled.kernel, equiv::Demand::policy);
   ASSERT_TRUE(prepared.ok());
   const judge::Signature signature = judge::signature_of(compiled.kernel);
   auto verdict = (*checker)->check_code(*prepared, execute_in_sandbox(source, signature, *mapped), equiv::Effort::full);
@@ -114,18 +114,18 @@ TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
   };
   auto all = optimise(e, options);
   ASSERT_TRUE(all.ok()) << all.error().message;
-  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "emit", "equiv", "judge"}));
-  EXPECT_EQ(all->times.size(), 5u);
+  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "emit", "equiv", "judge"}));
+  EXPECT_EQ(all->times.size(), 6u);
 
   seen.clear();
   options.stop_after = "emit";
   auto stopped = optimise(e, options);
   ASSERT_TRUE(stopped.ok());
   EXPECT_EQ(stopped->outcome, Outcome::budget_spent);
-  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "emit"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "emit"}));
 
   options.stop_after.clear();
-  options.disabled = {"simplified", "accuracy4", "interleave", "schedule", "non_temporal"};
+  options.disabled = {"contracted", "simplified", "accuracy4", "interleave", "schedule", "non_temporal"};
   auto bare = optimise(e, options);
   ASSERT_TRUE(bare.ok());
   EXPECT_EQ(bare->candidates.size(), 1u);

@@ -19,7 +19,7 @@ std::string difference(const expr::Expr& e, const expr::LowerOptions& options, s
   if (!checker.ok()) return checker.error().message;
   const Result<kir::Kernel> kernel = expr::lower(e, options);
   if (!kernel.ok()) return kernel.error().message;
-  const auto prepared = (*checker)->check_meaning(*kernel);
+  const auto prepared = (*checker)->check_meaning(*kernel, equiv::Demand::policy);
   if (!prepared.ok()) return prepared.error().message;
   if (prepared->meaning.same()) return "";
   return equiv::print(prepared->meaning) + "\n" + expr::print_infix(e) + "\nbecame\n" +

@@ -1,0 +1,175 @@
+// The accuracy campaign: `make check-accuracy`. Every kernel of a corpus, in f32 and f64, in every form that the
+// optimiser would publish, at a million points of its ranges, under the policy bounded(2); the machine code of every
+// instruction set of this machine must give the interpreter's bits at all of them. Prints a table; exits 1 on a
+// violation.
+//
+// A form is published when the optimiser's own, smaller check accepts it. So a form counts as a violation when that
+// check accepts it and the large one refuses it; the unrewritten form always counts.
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "clients/cli/corpus_reader.h"
+#include "jit/equiv/checker.h"
+#include "jit/pipeline/execution.h"
+#include "jit/pipeline/forms.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/cpu.h"
+
+namespace trident {
+namespace {
+
+struct Settings {
+  std::string corpus = "bench/corpus/kernels.tsv";
+  std::string only;
+  std::uint64_t points = 1'000'000;
+  std::uint64_t seed = 20240601;
+  unsigned threads = 2;
+  double k = 2;
+};
+
+struct Task {
+  const cli::CorpusKernel* kernel;
+  expr::Type type;
+};
+
+struct Row {
+  std::string text;
+  bool violated = false;
+};
+
+std::vector<codegen::Isa> host_isas() {
+  std::vector<codegen::Isa> isas;
+  if (os::cpu_features().avx2_fma) isas.push_back(codegen::Isa::avx2);
+  if (os::cpu_features().avx512) isas.push_back(codegen::Isa::avx512);
+  if (os::cpu_features().neon) isas.push_back(codegen::Isa::neon);
+  return isas;
+}
+
+// The code of `kernel` in the baseline's variant and the most promising one, on every instruction set, at every point.
+Result<equiv::Verdict> check_codes(const expr::Expr& source, const kir::Kernel& kernel, equiv::Checker& checker,
+                                   const equiv::Checker::Prepared& prepared) {
+  const judge::Signature signature = judge::signature_of(kernel);
+  equiv::Verdict verdict = prepared.meaning;
+  for (const codegen::Isa isa : host_isas()) {
+    for (const codegen::Variant& variant : {pipeline::kBaselineVariant, codegen::variants(kernel, isa).front()}) {
+      TRY(const codegen::MachineCode code, codegen::emit(kernel, isa, variant));
+      TRY(const os::Fd fd, image::seal(image::build(code, kernel, isa, TRIDENT_TIER_OPTIMISED, {})));
+      TRY(const image::Mapped mapped, image::Mapped::map(fd));
+      TRY(verdict,
+          checker.check_code(prepared, pipeline::execute_in_sandbox(source, signature, mapped), equiv::Effort::full));
+      if (!verdict.same()) return verdict;
+    }
+  }
+  return verdict;
+}
+
+std::string line(const Task& task, const std::string& form, const equiv::Verdict& verdict, const char* outcome) {
+  char text[200];
+  std::snprintf(text, sizeof text, "%-18s %-4s %-12s %9llu %12.2f %12.2f %6.3f  %s\n", task.kernel->name.c_str(),
+                std::string(ir::name_of(task.type)).c_str(), form.c_str(),
+                static_cast<unsigned long long>(verdict.points), verdict.strict_error_ulp, verdict.max_error_ulp,
+                verdict.risk, outcome);
+  return text;
+}
+
+Result<Row> check_forms(const Task& task, const Settings& settings) {
+  TRY(const expr::Expr source, cli::to_expr(*task.kernel, task.type));
+  pipeline::Options options;
+  options.policy = {expr::PolicyKind::bounded, settings.k};
+  const std::function<void(const pipeline::Progress&)> nobody;
+  const pipeline::PassScope passes(options, nobody);
+  TRY(const std::vector<pipeline::Form> forms, pipeline::forms(source, options, passes));
+
+  equiv::CheckOptions small;
+  small.samples = {.points = equiv::suggested_points(source), .seed = options.seed};
+  TRY(const auto small_checker, equiv::Checker::make(source, options.policy, small));
+  equiv::CheckOptions large;
+  large.samples = {.points = settings.points, .seed = settings.seed};
+  large.refined_max = settings.points;
+  TRY(const auto large_checker, equiv::Checker::make(source, options.policy, large));
+
+  Row row;
+  for (const pipeline::Form& form : forms) {
+    const bool unrewritten = form.name == "source";
+    const auto demand = unrewritten ? equiv::Demand::policy : equiv::Demand::margin;
+    TRY(const auto accepted, small_checker->check_meaning(form.kernel, demand));
+    const bool counts = accepted.meaning.same() || unrewritten;
+    if (!counts) {
+      row.text += line(task, form.name, accepted.meaning, "refused by the optimiser");
+      continue;
+    }
+    TRY(const auto prepared, large_checker->check_meaning(form.kernel, equiv::Demand::policy));
+    equiv::Verdict verdict = prepared.meaning;
+    if (verdict.same()) {
+      TRY(verdict, check_codes(source, form.kernel, *large_checker, prepared));
+    }
+    row.text += line(task, form.name, verdict, verdict.same() ? "ok" : "VIOLATION");
+    if (verdict.same()) continue;
+    row.violated = true;
+    row.text += equiv::print(verdict) + "\n";
+  }
+  return row;
+}
+
+int run(const Settings& settings) {
+  const auto corpus = cli::read_corpus(settings.corpus);
+  if (!corpus.ok()) {
+    std::fprintf(stderr, "%s\n", corpus.error().message.c_str());
+    return 2;
+  }
+  std::vector<Task> tasks;
+  for (const auto& kernel : *corpus)
+    for (const expr::Type type : {expr::Type::f32, expr::Type::f64})
+      if (settings.only.empty() || kernel.name.find(settings.only) != std::string::npos)
+        tasks.push_back({&kernel, type});
+  std::printf("policy bounded(%g), %llu points in each drawn set, seed %llu\n", settings.k,
+              static_cast<unsigned long long>(settings.points), static_cast<unsigned long long>(settings.seed));
+  std::printf("%-18s %-4s %-12s %9s %12s %12s %6s\n", "kernel", "type", "form", "points", "strict ulp", "ours ulp",
+              "risk");
+  std::atomic<std::size_t> next{0};
+  std::atomic<int> violations{0};
+  std::mutex printing;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < tasks.size(); i = next++) {
+      const auto row = check_forms(tasks[i], settings);
+      const std::lock_guard lock(printing);
+      if (!row.ok()) {
+        std::printf("%-18s %-4s %s\n", tasks[i].kernel->name.c_str(), std::string(ir::name_of(tasks[i].type)).c_str(),
+                    row.error().message.c_str());
+        ++violations;
+        continue;
+      }
+      std::fputs(row->text.c_str(), stdout);
+      std::fflush(stdout);
+      violations += row->violated ? 1 : 0;
+    }
+  };
+  const std::uint64_t start_ns = os::monotonic_ns();
+  std::vector<std::thread> threads;
+  for (unsigned t = 1; t < settings.threads; ++t) threads.emplace_back(work);
+  work();
+  for (auto& thread : threads) thread.join();
+  std::printf("%d violations in %zu kernels x types, %.0f s\n", violations.load(), tasks.size(),
+              static_cast<double>(os::monotonic_ns() - start_ns) * 1e-9);
+  return violations == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace trident
+
+int main(int argc, char** argv) {
+  trident::Settings settings;
+  CLI::App app("Checks the accuracy of every kernel of a corpus, in every form that would be published.");
+  app.add_option("--corpus", settings.corpus, "kernels.tsv, kernels.sexp or rewrite.txt")->capture_default_str();
+  app.add_option("--kernel", settings.only, "only kernels whose name contains this");
+  app.add_option("--points", settings.points, "points of each drawn set")->capture_default_str();
+  app.add_option("--seed", settings.seed, "of the points")->capture_default_str();
+  app.add_option("--threads", settings.threads, "kernels checked at once")->capture_default_str();
+  app.add_option("-k", settings.k, "of the policy bounded(k)")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  return trident::run(settings);
+}
