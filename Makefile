@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy bench-streaming bench-slot asan tsan fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
+.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy bench-streaming bench-slot bench-latency asan tsan soak fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -59,6 +59,13 @@ asan: packages ## the test-suite under AddressSanitizer and UBSan, in build-asan
 
 tsan: packages ## the test-suite under ThreadSanitizer, in build-tsan/
 	@cmake --preset tsan >/dev/null && ninja -C build-tsan -j$(JOBS) && ctest --test-dir build-tsan --output-on-failure -j$(JOBS)
+
+soak: packages ## 10,000 submissions from 8 clients while the daemon is killed 20 times, under AddressSanitizer and LeakSanitizer
+	@cmake --preset asan >/dev/null && ninja -C build-asan -j$(JOBS) client_soak tridentd
+	@build-asan/tests/client_soak --submissions 10000 --kills 20
+
+bench-latency: build ## submit call and first kernel, against a bare socket round trip
+	@$(BUILD)/bench/bench_submit_latency
 
 fuzz: packages ## a million random and mutated texts and messages each, under AddressSanitizer and UBSan
 	@cmake --preset asan >/dev/null
