@@ -31,6 +31,7 @@ Result<std::vector<CorpusKernel>> kernels_of(const BenchVerb& verb) {
   k.definition = verb.input;
   k.place = "<expression>";
   TRY(k.variables, declared_variables(verb.kernel, type));
+  TRY_VOID(to_expr(k, type));  // a mistake in the command line, not a failed kernel of a corpus
   return std::vector<CorpusKernel>{k};
 }
 

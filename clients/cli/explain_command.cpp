@@ -109,6 +109,14 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
         bar.update(p.total == 0 ? 0 : p.done * 1u / p.total, p.stage);
       }));
+  for (const pipeline::CandidateReport& c : best.candidates) {
+    char line[160];
+    std::snprintf(line, sizeof line, "; candidate %-12s %u vectors%s%s  %s\n", c.form.c_str(), c.variant.vectors,
+                  c.variant.schedule ? "" : ", source order", c.variant.non_temporal ? ", streaming" : "",
+                  c.ratio > 0 ? ("ratio " + number(c.ratio)).c_str() : "not timed");
+    cost += line;
+    if (!c.same) cost += ";   " + c.verdict + "\n";
+  }
   switch (best.outcome) {
     case pipeline::Outcome::published:
       cost += "; measured: " + number(best.winner_ns) + " ns against " + number(best.baseline_ns) +

@@ -20,6 +20,9 @@ namespace {
 constexpr const char* kUnchecked = "not checked in time";
 constexpr double kCheckShare = 0.6;
 constexpr std::uint64_t kTournamentNs = 250'000'000;
+/// Calls that stream through memory take tens of milliseconds each: their tournament may take this long per byte that a
+/// call moves, or no candidate would get a second round.
+constexpr std::uint64_t kTournamentNsPerByte = 100;
 /// Memory for the arrays that kernels are timed on.
 constexpr std::uint64_t kWorkloadBytesMax = std::uint64_t{512} << 20;
 
@@ -233,6 +236,7 @@ class Optimisation {
     for (const auto& variable : source_.variables) bytes += ir::bytes_of(variable.type);
     for (const auto& output : signature_.outputs) bytes += output.bytes;
     workload_.elements = std::min(options_.elements, kWorkloadBytesMax / bytes);
+    workload_bytes_ = workload_.elements * bytes;
     for (std::size_t v = 0; v < source_.variables.size(); ++v) {
       if (source_.variables[v].scalar) continue;
       auto& column =
@@ -251,7 +255,8 @@ class Optimisation {
     std::vector<const image::Mapped*> contestants;
     for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
     judge::TournamentRules rules;
-    rules.wall_ns = std::min(kTournamentNs, std::max<std::uint64_t>(passes_.left_ns(), 1));
+    rules.wall_ns = std::min(std::max(kTournamentNs, workload_bytes_ * kTournamentNsPerByte),
+                             std::max<std::uint64_t>(passes_.left_ns(), 1));
     rules.cancelled = [this] { return passes_.spent(); };
     return judge::hold_tournament(contestants, signature_, workload_, rules);
   }
@@ -278,6 +283,7 @@ class Optimisation {
   std::uint64_t check_end_ns_ = 0;
   std::vector<std::vector<std::byte>> columns_;
   judge::Workload workload_;
+  std::uint64_t workload_bytes_ = 0;  ///< that one timed call moves
 };
 
 // The spine.
