@@ -28,6 +28,12 @@ Error refused(const char* what, std::uint32_t index) {
   return make_error(ErrorCode::kRejectedMessage, "%s (number %u)", what, index);
 }
 
+/// The verifier of FlatBuffers 2.0 checks the place of a vector's length, not of its elements, which may need more.
+template <class T>
+bool is_aligned(const flatbuffers::Vector<const T*>* elements) {
+  return elements == nullptr || reinterpret_cast<std::uintptr_t>(elements->Data()) % alignof(T) == 0;
+}
+
 bool is_value_type(std::uint8_t type) {
   return type <= static_cast<std::uint8_t>(ir::Type::i64);
 }
@@ -74,6 +80,8 @@ Result<expr::Variable> read_variable(const wire::Variable& in, std::uint32_t ind
 Result<expr::Expr> read_expr(const wire::Submit& in) {
   if (in.nodes() == nullptr || in.outputs() == nullptr)
     return make_error(ErrorCode::kRejectedMessage, "a submission without nodes or outputs");
+  if (!is_aligned(in.nodes()) || !is_aligned(in.variables()))
+    return make_error(ErrorCode::kRejectedMessage, "nodes or variables are not aligned");
   const std::uint32_t variables = in.variables() != nullptr ? in.variables()->size() : 0;
   if (in.nodes()->size() > limits::kExprNodesMax || variables > limits::kInputsMax ||
       in.outputs()->size() > limits::kOutputsMax)
