@@ -21,7 +21,7 @@ bool same(const Node& x, const Node& y) {
   return x.op == y.op && x.type == y.type && x.a == y.a && x.b == y.b && x.c == y.c && x.imm == y.imm;
 }
 
-constexpr std::size_t kFirstSlots = 64;
+constexpr std::size_t kFirstSlots = 256;
 
 }  // namespace
 

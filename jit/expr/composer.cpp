@@ -322,6 +322,10 @@ Value Composer::settle(Value a) {
 
 bool Composer::unify(std::span<Value> operands, Op op, std::size_t offset) {
   if (failed_) return false;
+  if (operands.size() == 2 && operands[0].literal_depth == 0 && operands[1].literal_depth == 0) {  // nearly always
+    const Type type = type_of(operands[0]);
+    if (type == type_of(operands[1]) && !is_bool(type)) return true;
+  }
   bool settled = false;
   bool all_bool = true;
   Type type = Type::f64;  // literals stay open in it

@@ -35,12 +35,19 @@ struct OpInfo {
   Types types;
   std::string_view meaning;
 };
-const OpInfo& info(Op op);
 inline constexpr std::uint32_t kOpCount = 0
 #define X(...) +1
 #include "jit/expr/ops.def"
 #undef X
     ;
+inline constexpr std::array<OpInfo, kOpCount> kOpInfos = {{
+#define X(id, Name, text, arity, signature, types, meaning) {text, arity, Signature::signature, Types::types, meaning},
+#include "jit/expr/ops.def"
+#undef X
+}};
+constexpr const OpInfo& info(Op op) {
+  return kOpInfos[static_cast<std::size_t>(op)];
+}
 
 struct NodeTag;
 /// Node number `index`; operands always have a smaller index than their user, so the graph is a DAG by construction.

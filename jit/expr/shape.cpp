@@ -6,16 +6,20 @@ std::optional<Shape> shape_of(const Node& node, const std::vector<Shape>& earlie
                               const std::vector<Variable>& variables) {
   if (node.op == Op::Variable) return variables[node.imm].scalar ? Shape::uniform : Shape::element;
   if (node.op == Op::Diff) return earlier[node.a.index];
-  std::optional<Shape> shape = Shape::uniform;
-  for (const NodeId operand : {node.a, node.b, node.c}) {
-    if (operand.valid() && shape) shape = meet(*shape, earlier[operand.index]);
-  }
+  // Which shapes the operands have, a bit each: a parser asks this of every node.
+  const auto bit_of = [&](NodeId operand) {
+    return operand.valid() ? 1u << static_cast<unsigned>(earlier[operand.index]) : 0u;
+  };
+  constexpr unsigned kElement = 1u << static_cast<unsigned>(Shape::element);
+  constexpr unsigned kTotal = 1u << static_cast<unsigned>(Shape::total);
+  const unsigned met = bit_of(node.a) | bit_of(node.b) | bit_of(node.c);
+  if ((met & kElement) != 0 && (met & kTotal) != 0) return std::nullopt;
   const Signature signature = info(node.op).signature;
-  if (shape && (signature == Signature::Reduce || signature == Signature::Reduce2)) {
-    if (*shape == Shape::total) return std::nullopt;
+  if (signature == Signature::Reduce || signature == Signature::Reduce2) {
+    if ((met & kTotal) != 0) return std::nullopt;
     return Shape::total;
   }
-  return shape;
+  return (met & kTotal) != 0 ? Shape::total : (met & kElement) != 0 ? Shape::element : Shape::uniform;
 }
 
 std::vector<Shape> shapes_of(const Expr& expr) {
