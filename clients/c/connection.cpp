@@ -11,8 +11,6 @@ namespace {
 
 /// Bytes of one read; large enough for a hundred answers.
 constexpr std::size_t kReadBytes = 16 * 1024;
-/// Reads in a row before other work gets its turn, against a daemon that never stops sending.
-constexpr int kReadsMax = 64;
 /// Descriptors that wait for their frames; a well-behaved daemon has one in flight per frame.
 constexpr std::size_t kDescriptorsMax = 2 * os::kFdsPerMessageMax;
 
@@ -38,23 +36,19 @@ Result<void> Connection::flush() {
 }
 
 Result<void> Connection::receive(std::vector<Arrival>& arrivals) {
-  for (int i = 0; i < kReadsMax; ++i) {
-    TRY(const bool more, read_some());
-    if (!more) return {};
-    TRY_VOID(decode_frames(arrivals));
-    if (incoming_.empty()) descriptors_.clear();
-  }
+  TRY_VOID(read_some());
+  TRY_VOID(decode_frames(arrivals));
+  if (incoming_.empty()) descriptors_.clear();
   return {};
 }
 
-// True when there may be more to read.
-Result<bool> Connection::read_some() {
+Result<void> Connection::read_some() {
   os::ReceivedFds received;
   const os::Io io = os::receive(socket_, {chunk_.get(), kReadBytes}, received);
   for (std::size_t i = 0; i < received.count; ++i) descriptors_.push_back(std::move(received.fds[i]));
   switch (io.status) {
     case os::IoStatus::ok: break;
-    case os::IoStatus::would_block: return false;
+    case os::IoStatus::would_block: return {};
     case os::IoStatus::closed: return disconnected("closed the connection");
     case os::IoStatus::failed:
       lost_descriptors_ = true;  // in all likelihood: this process has no room for another descriptor
@@ -64,7 +58,7 @@ Result<bool> Connection::read_some() {
     return make_error(ErrorCode::kRejectedMessage, "the daemon sends descriptors without frames");
   }
   incoming_.insert(incoming_.end(), chunk_.get(), chunk_.get() + io.bytes);
-  return true;
+  return {};
 }
 
 Result<void> Connection::decode_frames(std::vector<Arrival>& arrivals) {

@@ -36,8 +36,8 @@ class Connection {
   /// Sends what the socket takes. Disconnected when the other side is gone.
   Result<void> flush();
 
-  /// Reads what is there and appends it to `arrivals`. Any error (Disconnected, RejectedMessage, OsError) ends the
-  /// connection; arrivals decoded before it are good.
+  /// Reads once and appends what is complete to `arrivals`; there may be more to read. Any error (Disconnected,
+  /// RejectedMessage) ends the connection; arrivals decoded before it are good.
   Result<void> receive(std::vector<Arrival>& arrivals);
 
   /// Bytes of a frame that is not complete yet.
@@ -46,7 +46,7 @@ class Connection {
   [[nodiscard]] bool lost_descriptors() const { return lost_descriptors_; }
 
  private:
-  Result<bool> read_some();
+  Result<void> read_some();
   Result<void> decode_frames(std::vector<Arrival>& arrivals);
 
   os::Fd socket_;

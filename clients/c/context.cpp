@@ -275,8 +275,7 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
     delivery.claim.outputs = counts.outputs;
     delivery.claim.params = counts.params;
   }
-  auto map =
-      delivery.inline_image ? map_image_bytes(delivery.bytes, claim) : map_image(std::move(delivery.file), claim);
+  auto map = delivery.inline_image ? map_image_bytes(delivery.bytes, claim) : map_image(delivery.file, claim);
   std::unique_lock lock(mutex);
   if (!map) {
     ++counters.rejected_images;

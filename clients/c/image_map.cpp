@@ -143,7 +143,7 @@ Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& 
   return validate_digest(image, h, claim);
 }
 
-Result<ImageMap> map_image(os::Fd fd, const ImageClaim& claim) {
+Result<ImageMap> map_image(const os::Fd& fd, const ImageClaim& claim) {
   TRY(const std::size_t size, os::sealed_size(fd));
   if (size < TRIDENT_IMAGE_HEADER_BYTES || size > os::round_to_pages(limits::kImageBytesMax) || size < claim.size) {
     return refused("size of the file");

@@ -53,8 +53,8 @@ std::uint8_t greatest_isa();
 /// Whether `bytes` begin with an image of the claim that this CPU can run. Public for the tests.
 Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& claim);
 
-/// RejectedImage: not what it claims to be. ExecDenied: this process may not map code. Closes `fd`.
-Result<ImageMap> map_image(os::Fd fd, const ImageClaim& claim);
+/// RejectedImage: not what it claims to be. ExecDenied: this process may not map code. `fd` may be closed afterwards.
+Result<ImageMap> map_image(const os::Fd& fd, const ImageClaim& claim);
 Result<ImageMap> map_image_bytes(std::span<const std::byte> bytes, const ImageClaim& claim);
 
 }  // namespace trident::client

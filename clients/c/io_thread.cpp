@@ -225,6 +225,11 @@ int IoThread::timeout_ms(std::uint64_t now) const {
 
 /// True when the socket has something to read.
 bool IoThread::sleep() {
+  if (woken_) {  // nobody writes to the eventfd while io_sleeping is false, so this swallows no later wake
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t n = ::read(context_.wake_fd(), &count, sizeof(count));
+    woken_ = false;
+  }
   int timeout = timeout_ms(os::monotonic_ns());
   {
     const std::lock_guard lock(context_.mutex);
@@ -249,10 +254,7 @@ bool IoThread::sleep() {
     polled[1] = {connection_->fd(), static_cast<short>(writing ? POLLIN | POLLOUT : POLLIN), 0};
   }
   ::poll(polled.data(), polled.size(), timeout);
-  if ((polled[0].revents & POLLIN) != 0) {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t n = ::read(context_.wake_fd(), &count, sizeof(count));
-  }
+  woken_ = (polled[0].revents & POLLIN) != 0;
   return (polled[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
 }
 

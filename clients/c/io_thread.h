@@ -65,6 +65,7 @@ class IoThread {
   std::uint64_t deadline_ns_ = 0;  // for the welcome, or for the rest of a frame; 0: none
 
   std::deque<std::uint64_t> waiting_;
+  bool woken_ = false;   // by the eventfd, which is still to be read
   bool rescan_ = false;              // waiting_ must be rebuilt from the kernels' states
   std::uint64_t hold_until_ns_ = 0;  // the daemon was busy
 

@@ -45,6 +45,11 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
 Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length)
     : trident_kernel{&interpret_entry}, context(owner), expr(std::move(expression)), policy(how), elements(length) {
   for (const expr::Variable& v : expr.variables) ++(v.scalar ? scalar_count : array_count);
+  const auto reduces = [](const expr::Node& node) {
+    const expr::Signature signature = expr::info(node.op).signature;
+    return signature == expr::Signature::Reduce || signature == expr::Signature::Reduce2;
+  };
+  if (std::none_of(expr.nodes.begin(), expr.nodes.end(), reduces)) return;
   const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
   for (std::size_t i = 0; i < expr.outputs.size(); ++i) {
     const bool scalar = expr::output_kind(shapes[expr.outputs[i].node.index]) == kir::OutputKind::scalar;
