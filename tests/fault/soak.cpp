@@ -82,9 +82,9 @@ struct Case {
   std::string text;
   std::vector<std::vector<std::byte>> arrays;
   std::vector<std::uint64_t> params;
-  std::vector<ir::Type> types;               // of the outputs
+  std::vector<ir::Type> types;  // of the outputs
   std::vector<std::vector<std::byte>> right;
-  double tolerance = 0;                       // relative; 0: to the bit
+  double tolerance = 0;  // relative; 0: to the bit
 
   [[nodiscard]] bool answers_right() const {
     std::vector<const void*> in;
@@ -106,8 +106,7 @@ struct Case {
  private:
   [[nodiscard]] bool agrees(std::size_t output, const std::byte* got, const std::byte* wanted) const {
     switch (types[output]) {
-      case ir::Type::f32:
-        return same_bits<float>(got, wanted);
+      case ir::Type::f32: return same_bits<float>(got, wanted);
       case ir::Type::f64: {
         if (tolerance == 0) return same_bits<double>(got, wanted);
         double g, w;
@@ -116,11 +115,9 @@ struct Case {
         return std::abs(g - w) <= tolerance * std::abs(w);
       }
       case ir::Type::i32:
-      case ir::Type::b32:
-        return std::memcmp(got, wanted, 4) == 0;
+      case ir::Type::b32: return std::memcmp(got, wanted, 4) == 0;
       case ir::Type::i64:
-      case ir::Type::b64:
-        return std::memcmp(got, wanted, 8) == 0;
+      case ir::Type::b64: return std::memcmp(got, wanted, 8) == 0;
     }
     return false;
   }
@@ -179,8 +176,9 @@ Case formula_case(std::uint64_t seed) {
   double k[4];
   for (double& value : k) value = 0.5 + random.unit();
   char text[256];
-  std::snprintf(text, sizeof(text), "x in [0.5, 2], y in [0.5, 2]; %.17g*x*y + %.17g/(x + %.17g) + sqrt(y) + %.17g*exp(x)",
-                k[0], k[1], k[2], k[3]);
+  std::snprintf(text, sizeof(text),
+                "x in [0.5, 2], y in [0.5, 2]; %.17g*x*y + %.17g/(x + %.17g) + sqrt(y) + %.17g*exp(x)", k[0], k[1],
+                k[2], k[3]);
   c.text = text;
   std::vector<double> x(kElements), y(kElements), z(kElements);
   for (std::size_t i = 0; i < kElements; ++i) {
@@ -220,13 +218,15 @@ class Client {
       if (turn >= plan_.submissions) break;
       submit(turn);
       if (open_.size() > kOpenKernels) close(random_.below(static_cast<std::uint32_t>(open_.size())));
-      for (int i = 0; i < 3 && !open_.empty(); ++i) call(open_[random_.below(static_cast<std::uint32_t>(open_.size()))]);
+      for (int i = 0; i < 3 && !open_.empty(); ++i)
+        call(open_[random_.below(static_cast<std::uint32_t>(open_.size()))]);
     }
   }
 
   /// After every client's finish(): the optimiser gets to the kernels that were kept.
   void finish_kept() {
-    for (const Case& c : kept_) expect_ok(trident_wait(c.kernel, kOptimised, 120'000), "trident_wait for the optimiser");
+    for (const Case& c : kept_)
+      expect_ok(trident_wait(c.kernel, kOptimised, 120'000), "trident_wait for the optimiser");
     for (const Case& c : kept_) call(c);
     count();
   }
@@ -340,7 +340,8 @@ int soak(const Plan& plan) {
       daemon.wait();
       tests::sleep_ms(random.below(200));
       daemon.restart();
-      std::printf("\r%3u of %u kills, %u of %u submissions ", kill, plan.kills, totals.submitted.load(), plan.submissions);
+      std::printf("\r%3u of %u kills, %u of %u submissions ", kill, plan.kills, totals.submitted.load(),
+                  plan.submissions);
       std::fflush(stdout);
     }
     for (std::thread& thread : threads) thread.join();
@@ -352,13 +353,14 @@ int soak(const Plan& plan) {
     ++totals.failed;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::printf("\n%u submissions from %u clients, %u kills, %.1f s: %llu calls (%.0f %% compiled), %llu baseline and %llu "
-              "optimised kernels, %llu without gain, %llu reconnects, %llu jobs refused by the daemon\n",
-              plan.submissions, plan.clients, plan.kills, took.count(), static_cast<unsigned long long>(totals.calls),
-              100.0 * static_cast<double>(totals.compiled_calls) / static_cast<double>(totals.calls),
-              static_cast<unsigned long long>(totals.baselines), static_cast<unsigned long long>(totals.optimised),
-              static_cast<unsigned long long>(totals.no_gain), static_cast<unsigned long long>(totals.reconnects),
-              static_cast<unsigned long long>(totals.errors));
+  std::printf(
+      "\n%u submissions from %u clients, %u kills, %.1f s: %llu calls (%.0f %% compiled), %llu baseline and %llu "
+      "optimised kernels, %llu without gain, %llu reconnects, %llu jobs refused by the daemon\n",
+      plan.submissions, plan.clients, plan.kills, took.count(), static_cast<unsigned long long>(totals.calls),
+      100.0 * static_cast<double>(totals.compiled_calls) / static_cast<double>(totals.calls),
+      static_cast<unsigned long long>(totals.baselines), static_cast<unsigned long long>(totals.optimised),
+      static_cast<unsigned long long>(totals.no_gain), static_cast<unsigned long long>(totals.reconnects),
+      static_cast<unsigned long long>(totals.errors));
   std::printf("%llu wrong answers, %llu client errors, %llu images refused\n",
               static_cast<unsigned long long>(totals.wrong), static_cast<unsigned long long>(totals.failed),
               static_cast<unsigned long long>(totals.refused));
@@ -370,4 +372,6 @@ int soak(const Plan& plan) {
 }  // namespace
 }  // namespace trident
 
-int main(int argc, char** argv) { return trident::soak(trident::read_plan(argc, argv)); }
+int main(int argc, char** argv) {
+  return trident::soak(trident::read_plan(argc, argv));
+}
