@@ -299,7 +299,8 @@ class Allocator {
   bool in_memory(VReg v) const {
     const VRegInfo& info = f_[v];
     if (info.zero) return true;
-    if (info.home.place == Place::input) return times_->next(v, index_) < times_->first_store(info.copy);
+    // All of its uses count, not just the next: that one may leave it in memory.
+    if (info.home.place == Place::input) return state_[v.index].last_use < times_->first_store(info.copy);
     return info.home.place != Place::none;
   }
 

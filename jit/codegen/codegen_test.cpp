@@ -47,7 +47,7 @@ TEST(Codegen, RandomKernels) {
   const Variant kVariants[] = {{.vectors = 1, .schedule = false}, {.vectors = 2},
                                {.vectors = 3, .newton = 4},       {.vectors = 4},
                                {.vectors = 1, .newton = 8},       {.vectors = 1, .vector_bits = 256},
-                               {.vectors = 8, .schedule = false}};
+                               {.vectors = 8, .schedule = false}, {.vectors = 1, .schedule = false, .newton = 8}};
   std::uint64_t seed = 1;
   for (; seed <= 240; ++seed)
     expect_same(random_kernel(seed), kVariants[seed % std::size(kVariants)], {0, 1, 7, 16, 17, 67}, seed);
@@ -60,6 +60,17 @@ TEST(Codegen, ManyValuesSpill) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const auto kernel = random_kernel(seed, {.ops = 600, .inputs_max = 8, .outputs_max = 30});
     expect_same(kernel, {.vectors = 2, .schedule = seed % 2 == 0}, {5, 64}, seed);
+  }
+}
+
+// Many vectors at once and outputs over inputs: array elements that lose their register may be read again, but not once
+// the store of their copy has gone over them.
+TEST(Codegen, CrowdedAndInPlace) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto kernel =
+        random_kernel(seed, {.ops = 60, .inputs_max = 6, .outputs_max = 6, .narrow_only = seed % 3 == 0});
+    const auto vectors = static_cast<std::uint8_t>(5 + seed % 4);
+    expect_same(kernel, {.vectors = vectors, .newton = static_cast<std::uint8_t>(seed % 9)}, {130}, seed);
   }
 }
 

@@ -83,7 +83,8 @@ class KernelEmitter {
         epilogue_(arena) {
     vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
     vectors_ = (vectors_ + target_.unit - 1) / target_.unit * target_.unit;
-    copies_tail_ = target_.avx512 && !variant.schedule && !variant.non_temporal && vectors_ == target_.unit;
+    copies_tail_ = target_.avx512 && !variant.schedule && !variant.non_temporal && variant.newton == 0 &&
+                   vectors_ == target_.unit;  // code behind the loop could not come back to the copy
   }
 
   Result<MachineCode> run() {
