@@ -58,7 +58,7 @@ class Checker {
   };
 
   /// Asks whether `kernel` (of the source's signature) means what the source means.
-  Result<Prepared> check_meaning(const kir::Kernel& kernel, Demand demand);
+  Result<Prepared> check_meaning(const kir::Kernel& kernel, Demand demand = Demand::policy);
   /// Asks whether a candidate does what `prepared` (whose meaning is right) says. Keeps the meaning's figures.
   Result<Verdict> check_code(const Prepared& prepared, const Execute& execute, Effort effort);
 

@@ -122,8 +122,8 @@ class Sampler {
     std::uint64_t at = 0;
     for (std::size_t i = 0; at < n; ++i) {
       // The first and last calls are long: tails are cut from them (checker.cpp).
-      const bool varied = has_reductions_ && i >= 1 && i <= std::size(kLengths);
-      const std::uint64_t length = std::min(varied ? kLengths[i - 1] : kCallElements, n - at);
+      const bool varied = has_reductions_ && i >= 1 && n - at > kCallElements;
+      const std::uint64_t length = std::min(varied ? kLengths[i % std::size(kLengths)] : kCallElements, n - at);
       calls.push_back({at, length, false});
       at += length;
     }

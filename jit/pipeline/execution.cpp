@@ -3,17 +3,14 @@
 namespace trident::pipeline {
 namespace {
 
-/// A candidate that has not answered by then hangs: the longest sets take milliseconds.
-constexpr std::uint64_t kWallNs = 2'000'000'000;
-
 judge::GuardedRun plan_run(const expr::Expr& source, const equiv::Samples& samples,
-                           const std::vector<equiv::Call>& calls, bool flush_start) {
+                           const std::vector<equiv::Call>& calls, bool flush_start, std::uint64_t wall_ns) {
   judge::GuardedRun run;
   run.elements = samples.n;
   for (std::size_t v = 0; v < source.variables.size(); ++v)
     if (!source.variables[v].scalar) run.inputs.emplace_back(samples.columns[v]);
   run.flush_start = flush_start;
-  run.wall_ns = kWallNs;
+  run.wall_ns = wall_ns;
   for (const equiv::Call& call : calls) {
     auto params = equiv::params_of(source, samples, call);
     if (run.params.empty() || run.params.back() != params) run.params.push_back(std::move(params));
@@ -35,11 +32,11 @@ std::string describe_failure(const judge::GuardedResults& results, const std::ve
 }  // namespace
 
 equiv::Execute execute_in_sandbox(const expr::Expr& source, const judge::Signature& signature,
-                                  const image::Mapped& image) {
-  return [&source, &signature, &image](const equiv::Samples& samples, const std::vector<equiv::Call>& calls,
-                                       bool flush_start) -> Result<equiv::Executed> {
+                                  const image::Mapped& image, std::uint64_t wall_ns) {
+  return [&source, &signature, &image, wall_ns](const equiv::Samples& samples, const std::vector<equiv::Call>& calls,
+                                                bool flush_start) -> Result<equiv::Executed> {
     TRY(judge::GuardedResults results,
-        judge::run_guarded(image, signature, plan_run(source, samples, calls, flush_start)));
+        judge::run_guarded(image, signature, plan_run(source, samples, calls, flush_start, wall_ns)));
     if (!results.sound()) return equiv::Executed{describe_failure(results, calls), {}};
     return equiv::Executed{"", std::move(results.outputs)};
   };
