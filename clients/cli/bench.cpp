@@ -124,33 +124,38 @@ std::optional<LoopProfile> profile_object(const std::string& object) {
   return profile ? std::optional(*profile) : std::nullopt;
 }
 
-/// Vector instructions that one vector of elements takes.
-double per_vector(const LoopProfile& p, unsigned output_bytes) {
-  const double vectors = p.elements(output_bytes) * output_bytes * 8 / std::max(1u, p.vector_bits);
-  return vectors > 0 ? p.arithmetic / vectors : 0;
+/// What one element of a loop takes, in words: "1.8 vector instructions of 512 bits an element".
+std::string loop_in_words(const LoopProfile& p, unsigned output_bytes) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%.2f instructions of %u bits and %.3f divisions or roots an element",
+                p.arithmetic / p.elements(output_bytes), p.vector_bits, p.divisions / p.elements(output_bytes));
+  return text;
 }
 
-/// Why the best compiler is ahead, as far as the two loops tell.
+/// Why the best compiler is ahead, as far as the two loops tell. Only loops whose work stands in them are compared: a
+/// call's instructions are not seen, and a scalar loop's do not compare with a vector loop's.
 std::string reason_of(const KernelResult& k, unsigned output_bytes) {
-  if (!k.loop || !k.best_loop || output_bytes == 0) return "no profile of the loops";
-  const LoopProfile &us = *k.loop, &them = *k.best_loop;
-  const double our_count = per_vector(us, output_bytes), their_count = per_vector(them, output_bytes);
-  char counts[128];
-  std::snprintf(counts, sizeof counts,
-                "%.1f against %.1f instructions a vector, %u against %u divisions or roots a loop", our_count,
-                their_count, us.divisions, them.divisions);
-  const double our_divisions = us.divisions / us.elements(output_bytes);
-  const double their_divisions = them.divisions / std::max(1.0, them.elements(output_bytes));
-  std::string why = "latency or scheduling";
-  if (our_divisions > 1.01 * their_divisions)
+  if (!k.loop || output_bytes == 0 || k.loop->elements(output_bytes) <= 0) return "no profile of our loop";
+  const LoopProfile& us = *k.loop;
+  if (!k.best_loop || k.best_loop->elements(output_bytes) <= 0 || !k.best_loop->comparable())
+    return k.best_loop && k.best_loop->calls > 0
+               ? "the compiler's loop calls vector functions: its work is not in sight"
+               : "the compiler's main loop is not one vector loop: nothing to compare";
+  const LoopProfile& them = *k.best_loop;
+  const double ours = us.elements(output_bytes), theirs = them.elements(output_bytes);
+  // Vectors of another width take as many instructions for more elements.
+  const double our_work = us.arithmetic / ours * us.vector_bits,
+               their_work = them.arithmetic / theirs * them.vector_bits;
+  std::string why = "as much to compute: latency or scheduling";
+  if (us.divisions / ours > 1.01 * them.divisions / theirs)
     why = "divisions or roots that the compiler estimates or has simplified away";
-  else if (our_count > 1.1 * their_count)
+  else if (our_work > 1.1 * their_work)
     why = "the compiler's algebra leaves less to compute";
   else if (us.spills > them.spills)
     why = std::to_string(us.spills) + " spills in our loop";
   else if (k.small_ratio > 0 && k.small_ratio < 1.05)
     why = "memory at this size, not compute";
-  return why + ": " + counts;
+  return why + ": ours " + loop_in_words(us, output_bytes) + ", theirs " + loop_in_words(them, output_bytes);
 }
 
 class Bench {
@@ -233,11 +238,12 @@ class Bench {
                             options_.seed);
     auto checker = AnswerChecker::make(c.expr, c.sampled, workload);
     if (!checker) return failed(std::move(k), checker.error().message);
+    k.loop = profile_ours(**ours, options_.isa);
     auto run = time(c, **ours, workload, k);
     if (!run) return failed(std::move(k), run.error().message);
     k.clock_ghz = run->clock_ghz;
     judge_answers(*run, **checker, k);
-    if (k.failure.empty()) compare(c, **ours, *run, k);
+    if (k.failure.empty()) compare(c, *run, k);
     return k;
   }
 
@@ -270,6 +276,8 @@ class Bench {
     timing.sizes = {options_.n};
     if (options_.n != kSmallElements) timing.sizes.push_back(kSmallElements);
     timing.rounds = options_.rounds;
+    if (k.loop) timing.rates_bits = k.loop->vector_bits >= 512 ? 512 : 256;
+    timing.rates_type = options_.type;
     return time_contestants(contestants, workload, timing);
   }
 
@@ -311,7 +319,7 @@ class Bench {
     k.allowed_error_ulp = checker.allowed_ulp(options_.policy);
   }
 
-  void compare(const Candidate& c, const Ours& ours, const TimingRun& run, KernelResult& k) {
+  void compare(const Candidate& c, const TimingRun& run, KernelResult& k) {
     k.best = 0;
     for (std::size_t e = 0; e < k.entries.size(); ++e)
       if (k.entries[e].pinned && k.entries[e].missing.empty() &&
@@ -328,7 +336,6 @@ class Bench {
           (small_best == 0 || k.entries[e].small_ns < k.entries[small_best].small_ns))
         small_best = e;
     k.small_ratio = median_ratio(k.ours().small_rounds_ns, k.entries[small_best].small_rounds_ns);
-    k.loop = profile_ours(ours, options_.isa);
     k.best_loop = profile_object(builds_[c.first_build + (k.best - 3)].object);
     roof(c.expr, run, k);
     if (k.ratio > kLostRatio) k.reason = reason_of(k, output_bytes(c.expr));
@@ -342,20 +349,32 @@ class Bench {
     return bytes;
   }
 
-  /// Shares of the nearer roof: the larger of port time and the measured copy, over our time.
+  /// Shares of the nearer roof: the larger of port time and the measured copy over our time, medians over rounds of
+  /// neighbours in time.
   void roof(const expr::Expr& e, const TimingRun& run, KernelResult& k) {
     const Timing& copy = run.contestants.back();
-    if (!k.loop || !copy.failure.empty() || run.clock_ghz <= 0) return;
+    if (!k.loop || !copy.failure.empty()) return;
     const double elements = k.loop->elements(output_bytes(e));
-    if (elements <= 0) return;
-    const auto share = [&](std::uint64_t n, double copy_ns, double ours_ns, bool& bandwidth) {
-      const double port_ns = k.loop->port_cycles() / elements * static_cast<double>(n) / run.clock_ghz;
-      bandwidth = copy_ns > port_ns;
-      return ours_ns > 0 ? std::max(port_ns, copy_ns) / ours_ns : 0;
-    };
     const std::size_t small = options_.n == kSmallElements ? 0 : 1;
-    k.roof_share = share(options_.n, copy.median_ns(0), k.ours().ns, k.bandwidth_bound);
-    k.small_roof_share = share(kSmallElements, copy.median_ns(small), k.ours().small_ns, k.small_bandwidth_bound);
+    if (elements <= 0 || run.rates[small].empty() || !run.rates[small][0].known()) return;
+    const auto loops_ns = [&](std::size_t size, std::uint64_t n,
+                              double (LoopProfile::*roof)(const MachineRates&) const) {
+      std::vector<double> ns;
+      for (const MachineRates& rates : run.rates[size])
+        ns.push_back(((*k.loop).*roof)(rates) / elements * static_cast<double>(n));
+      return ns;
+    };
+    const auto share = [&](std::size_t size, std::uint64_t n, const std::vector<double>& ours, bool& bandwidth) {
+      const double port = median_ratio(loops_ns(size, n, &LoopProfile::port_ns), ours);
+      const double copied = median_ratio(copy.ns[size], ours);
+      bandwidth = copied > port;
+      return std::max(port, copied);
+    };
+    k.roof_share = share(0, options_.n, k.ours().rounds_ns, k.bandwidth_bound);
+    k.small_roof_share = share(small, kSmallElements, k.ours().small_rounds_ns, k.small_bandwidth_bound);
+    k.small_limit_share =
+        std::max(k.small_roof_share,
+                 median_ratio(loops_ns(small, kSmallElements, &LoopProfile::divider_ns), k.ours().small_rounds_ns));
   }
 
   void summarise_all() {
@@ -413,12 +432,13 @@ bool is_transcendental(const expr::Expr& e) {
 
 Summary summarise(const std::vector<const KernelResult*>& kernels) {
   Summary s;
-  std::vector<double> ratios, small_ratios, shares, small_shares;
+  std::vector<double> ratios, small_ratios, shares, small_shares, limit_shares;
   for (const KernelResult* k : kernels) {
     ratios.push_back(k->ratio);
     if (k->small_ratio > 0) small_ratios.push_back(k->small_ratio);
     if (k->roof_share > 0) shares.push_back(k->roof_share);
     if (k->small_roof_share > 0) small_shares.push_back(k->small_roof_share);
+    if (k->small_limit_share > 0) limit_shares.push_back(k->small_limit_share);
     s.wins += k->ratio < 1 ? 1 : 0;
     s.worst = std::max(s.worst, k->ratio);
   }
@@ -429,6 +449,7 @@ Summary summarise(const std::vector<const KernelResult*>& kernels) {
   s.roof_share_median = median_or_zero(shares);
   s.small_roof_share_median = median_or_zero(small_shares);
   s.small_roof_share_geomean = geomean(small_shares);
+  s.small_limit_share_median = median_or_zero(limit_shares);
   return s;
 }
 

@@ -64,6 +64,7 @@ struct KernelResult {
   std::optional<LoopProfile> loop, best_loop;
   double clock_ghz = 0;
   double roof_share = 0, small_roof_share = 0;  ///< of the nearer roof, 1 = at it; 0: unknown
+  double small_limit_share = 0;                 ///< the same at the small size, with the divider's time as a third roof
   bool bandwidth_bound = false, small_bandwidth_bound = false;
   std::string reason;  ///< of a ratio above kLostRatio
   [[nodiscard]] const Entry& ours() const { return entries[0]; }
@@ -75,6 +76,7 @@ struct Summary {
   double geomean = 0, median = 0, worst = 0;
   double small_geomean = 0;
   double roof_share_median = 0, small_roof_share_median = 0, small_roof_share_geomean = 0;
+  double small_limit_share_median = 0;
 };
 
 struct BenchResult {

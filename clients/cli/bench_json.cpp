@@ -18,7 +18,9 @@ Json number(double v) {
 Json loop_json(const LoopProfile& p) {
   return {{"instructions", p.instructions},
           {"arithmetic", p.arithmetic},
+          {"multiplies", p.multiplies},
           {"divisions", p.divisions},
+          {"roots", p.roots},
           {"loads", p.loads},
           {"stores", p.stores},
           {"spills", p.spills},
@@ -52,6 +54,7 @@ Json kernel_json(const KernelResult& k) {
   row["clock_ghz"] = number(k.clock_ghz);
   row["roof_share"] = number(k.roof_share);
   row["roof_share_512"] = number(k.small_roof_share);
+  row["roof_share_512_with_divider"] = number(k.small_limit_share);
   row["roof"] = k.bandwidth_bound ? "bandwidth" : "port";
   row["roof_512"] = k.small_bandwidth_bound ? "bandwidth" : "port";
   if (k.loop) row["loop"] = loop_json(*k.loop);
@@ -71,7 +74,8 @@ Json summary_json(const Summary& s) {
           {"geomean_ratio_512", number(s.small_geomean)},
           {"median_roof_share", number(s.roof_share_median)},
           {"median_roof_share_512", number(s.small_roof_share_median)},
-          {"geomean_roof_share_512", number(s.small_roof_share_geomean)}};
+          {"geomean_roof_share_512", number(s.small_roof_share_geomean)},
+          {"median_roof_share_512_with_divider", number(s.small_limit_share_median)}};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "clients/cli/progress_bar.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/pipeline.h"
+#include "runtime/stats/robust.h"
 
 namespace trident::cli {
 namespace {
@@ -82,7 +83,15 @@ std::string code_text(const codegen::MachineCode& code, const codegen::Variant& 
   return out + (text ? *text : "; " + text.error().message + "\n") + "\n";
 }
 
-std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, unsigned bytes_per_element) {
+/// Nanoseconds that an iteration takes at least, by what the ports do now: the median of a few samples.
+double port_roof_ns(const LoopProfile& p, ir::Type type) {
+  constexpr int kSamples = 31;
+  std::vector<double> ns;
+  for (int i = 0; i < kSamples; ++i) ns.push_back(p.port_ns(sample_rates(p.vector_bits >= 512 ? 512 : 256, type)));
+  return stats::median(ns);
+}
+
+std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, ir::Type type, unsigned bytes_per_element) {
   const auto text = codegen::disassemble(code, isa);
   if (!text) return "; cost: " + text.error().message + "\n";
   const auto p = profile_main_loop(*text);
@@ -92,8 +101,9 @@ std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, unsign
                     " divisions or roots), " + std::to_string(p->loads) + " loads, " + std::to_string(p->stores) +
                     " stores, " + std::to_string(p->spills) + " of them spills\n";
   const double elements = p->elements(bytes_per_element);
-  if (elements > 0)
-    out += "; port roof: " + number(p->port_cycles()) + " cycles for " + number(elements) + " elements\n";
+  if (elements > 0 && sample_rates(256, type).known())
+    out += "; port roof: " + number(port_roof_ns(*p, type) / elements) + " ns an element, " + number(elements) +
+           " elements an iteration\n";
   return out;
 }
 
@@ -140,6 +150,7 @@ Result<void> explain(const ExplainVerb& verb) {
   if (verb.wants('d')) std::fputs((expr::print_dot(e) + "\n").c_str(), stdout);
   if (!verb.wants('k') && !verb.wants('m') && !verb.wants('c')) return {};
   TRY(const codegen::Isa isa, parse_isa(verb.kernel.isa));
+  TRY(const ir::Type type, parse_float_type(verb.kernel.type));
   std::string cost;
   TRY(const pipeline::Compiled compiled, compile(verb, e, isa, cost));
   if (verb.wants('k')) std::fputs(("; kernel IR\n" + kir::print(compiled.kernel) + "\n").c_str(), stdout);
@@ -147,7 +158,7 @@ Result<void> explain(const ExplainVerb& verb) {
   unsigned bytes_per_element = 0;
   for (const kir::Output& o : compiled.kernel.outputs)
     if (o.kind == kir::OutputKind::array) bytes_per_element += ir::bytes_of(compiled.kernel.type_of(o.value));
-  if (verb.wants('c')) std::fputs((cost_text(compiled.code, isa, bytes_per_element) + cost).c_str(), stdout);
+  if (verb.wants('c')) std::fputs((cost_text(compiled.code, isa, type, bytes_per_element) + cost).c_str(), stdout);
   return {};
 }
 

@@ -106,6 +106,8 @@ void count(const Instruction& i, LoopProfile& p) {
   const bool blend = move && memory == Memory::none && has(i.operands, "{k");
   if ((!move && !broadcast_load) || blend) ++p.arithmetic;
   if (any_of(i.mnemonic, {"vdiv", "vsqrt", "divp", "divs", "sqrtp", "sqrts"})) ++p.divisions;
+  if (any_of(i.mnemonic, {"vsqrt", "sqrtp", "sqrts"})) ++p.roots;
+  if (any_of(i.mnemonic, {"vmul", "vfm", "vfnm", "mulp", "muls"})) ++p.multiplies;
 }
 
 }  // namespace
@@ -115,8 +117,13 @@ double LoopProfile::elements(unsigned bytes_per_element) const {
   return bytes_per_element == 0 ? 0 : static_cast<double>(bytes) / bytes_per_element;
 }
 
-double LoopProfile::port_cycles() const {
-  return std::max({arithmetic / 2.0, loads / 2.0, static_cast<double>(stores)});
+double LoopProfile::port_ns(const MachineRates& rates) const {
+  return std::max(
+      {arithmetic * rates.vector_ns, multiplies * rates.multiply_ns, loads * rates.load_ns, stores * rates.store_ns});
+}
+
+double LoopProfile::divider_ns(const MachineRates& rates) const {
+  return (divisions - roots) * rates.divide_ns + roots * rates.root_ns;
 }
 
 Result<LoopProfile> profile_main_loop(std::string_view text) {

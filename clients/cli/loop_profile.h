@@ -1,14 +1,16 @@
 // What the main loop of a kernel is made of, read off its disassembly: the figures behind "share of the port roof" and
 // behind the reasons for a lost comparison. Works on Capstone's text of our code and on objdump's of a compiler's.
 //
-// The port roof of a loop on x86-64 with two vector pipes (expr.md): the larger of (vector arithmetic instructions /
-// 2), (loads / 2) and (stores / 1) cycles per iteration. Register moves are free (renamed away).
+// The port roof of a loop: the largest of (vector instructions, multiplications among them, loads, stores), each times
+// what one costs when nothing else limits (machine_rates.h). Register moves are free (renamed away). Divisions and
+// roots count as one vector instruction there, by the definition of the roof; divider_ns() says what they really take.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "clients/cli/machine_rates.h"
 #include "runtime/base/result.h"
 
 namespace trident::cli {
@@ -16,7 +18,9 @@ namespace trident::cli {
 struct LoopProfile {
   unsigned instructions = 0;
   unsigned arithmetic = 0;  ///< vector instructions that take a vector pipe, divisions and roots included
+  unsigned multiplies = 0;  ///< of those, multiplications and fused multiply-adds
   unsigned divisions = 0;   ///< of those, vdiv and vsqrt, which take it many times longer
+  unsigned roots = 0;       ///< of the divisions, vsqrt
   unsigned loads = 0, stores = 0;
   unsigned spills = 0;       ///< stores to the stack, counted among the stores too
   unsigned calls = 0;        ///< libmvec or libm
@@ -26,8 +30,13 @@ struct LoopProfile {
   /// Elements per iteration, given how many bytes an element stores over all array outputs (0: no array outputs, the
   /// loaded bytes decide).
   [[nodiscard]] double elements(unsigned bytes_per_element) const;
-  /// Least cycles per iteration by the definition above.
-  [[nodiscard]] double port_cycles() const;
+  /// Least nanoseconds per iteration by the definition above.
+  [[nodiscard]] double port_ns(const MachineRates& rates) const;
+  /// Nanoseconds per iteration that the divider is busy.
+  [[nodiscard]] double divider_ns(const MachineRates& rates) const;
+  /// The loop works on vectors, and what it computes stands in it rather than in functions it calls: its instructions
+  /// can be compared with another such loop's.
+  [[nodiscard]] bool comparable() const { return calls == 0 && vector_bits >= 128; }
   std::uint64_t loaded_bytes = 0;
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/os/cpu.h"
+
 namespace trident::cli {
 namespace {
 
@@ -31,7 +33,19 @@ TEST(LoopProfile, CapstoneText) {
   EXPECT_EQ(p->spills, 1u);
   EXPECT_EQ(p->vector_bits, 512u);
   EXPECT_EQ(p->elements(4), 16);
-  EXPECT_EQ(p->port_cycles(), 2);  // two stores
+  EXPECT_EQ(p->multiplies, 2u);
+  EXPECT_EQ(p->roots, 0u);
+  EXPECT_TRUE(p->comparable());
+  MachineRates rates{
+      .vector_ns = 0.5, .multiply_ns = 0.5, .load_ns = 0.5, .store_ns = 1, .divide_ns = 16, .root_ns = 24};
+  EXPECT_EQ(p->port_ns(rates), 2);  // two stores
+  rates.load_ns = 0.75;
+  EXPECT_EQ(p->port_ns(rates), 2.25);  // three loads
+  rates.multiply_ns = 1.25;
+  EXPECT_EQ(p->port_ns(rates), 2.5);  // two multiplications
+  rates.vector_ns = 1;
+  EXPECT_EQ(p->port_ns(rates), 3);  // three vector instructions
+  EXPECT_EQ(p->divider_ns(rates), 16);
 }
 
 TEST(LoopProfile, ObjdumpTextTakesTheMainLoopAndCountsCalls) {
@@ -50,6 +64,7 @@ TEST(LoopProfile, ObjdumpTextTakesTheMainLoopAndCountsCalls) {
       "    1178:\tjne    1160 <trident_contestant+0x40>\n");
   ASSERT_TRUE(p.ok());
   EXPECT_EQ(p->calls, 1u);
+  EXPECT_FALSE(p->comparable());
   EXPECT_EQ(p->vector_bits, 256u);
   EXPECT_EQ(p->elements(4), 8);
 }
@@ -62,6 +77,37 @@ TEST(LoopProfile, NestedLoopsAndNone) {
   EXPECT_EQ(inner->stored_bytes, 64u);
   EXPECT_EQ(profile_main_loop("0 ret\n").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(profile_main_loop("nonsense\n\n: :\n").error().code, ErrorCode::kNotFound);
+}
+
+TEST(LoopProfile, DividerTellsRootsFromDivisions) {
+  const auto p = profile_main_loop(
+      "0 vsqrtpd ymm0, ymmword ptr [rdi]\n8 vdivpd ymm0, ymm1, ymm0\n10 vmovupd ymmword ptr [rsi], ymm0\n18 jb 0x0\n");
+  ASSERT_TRUE(p.ok());
+  EXPECT_EQ(p->divisions, 2u);
+  EXPECT_EQ(p->roots, 1u);
+  EXPECT_EQ(p->divider_ns({.divide_ns = 3, .root_ns = 5}), 8);
+}
+
+TEST(MachineRates, AreWhatAnyProcessorCouldDo) {
+  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "no AVX2";
+  for (const unsigned bits : {256u, 512u}) {
+    if (bits == 512 && !os::cpu_features().avx512) continue;
+    for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
+      MachineRates least;
+      for (int i = 0; i < 50; ++i) {
+        const MachineRates r = sample_rates(bits, type);
+        ASSERT_TRUE(r.known());
+        if (i == 0 || r.vector_ns < least.vector_ns) least.vector_ns = r.vector_ns;
+        if (i == 0 || r.multiply_ns < least.multiply_ns) least.multiply_ns = r.multiply_ns;
+        if (i == 0 || r.root_ns < least.root_ns) least.root_ns = r.root_ns;
+      }
+      // From eight a cycle at 6 GHz to one in 100 cycles at 1 GHz; roots take the divider many times longer than a
+      // multiplication takes its port.
+      EXPECT_GT(least.vector_ns, 0.02);
+      EXPECT_LT(least.vector_ns, 100);
+      EXPECT_GT(least.root_ns, 2 * least.multiply_ns);
+    }
+  }
 }
 
 }  // namespace

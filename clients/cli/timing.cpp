@@ -25,6 +25,8 @@ constexpr std::uint32_t kChildTimeoutMs = 600'000;
 /// Where inputs without a range are drawn from.
 constexpr double kFallbackLo = -2, kFallbackHi = 2;
 constexpr std::uint64_t kCallsMax = 1u << 20;
+/// The machine's rates drift slowly, and sampling them warms the processor for whoever comes next.
+constexpr unsigned kRoundsPerRates = 5;
 
 /// splitmix64: small, seedable, the same everywhere.
 std::uint64_t next_random(std::uint64_t& state) {
@@ -71,24 +73,27 @@ struct SharedContestant {
 
 class Shared {
  public:
+  /// `times`: of one contestant, as many as there are samples of the machine's rates.
   static Result<Shared> make(std::size_t contestants, std::size_t times, std::size_t output_bytes) {
     Shared s;
     s.contestants_ = contestants, s.times_ = times, s.output_bytes_ = output_bytes;
     TRY(s.mapping_, os::map_shared(sizeof(SharedHeader) + contestants * (sizeof(SharedContestant) + times * 8) +
-                                   contestants * output_bytes + kAlignment));
+                                   times * sizeof(MachineRates) + contestants * output_bytes + kAlignment));
     return s;
   }
   [[nodiscard]] SharedHeader& header() { return *static_cast<SharedHeader*>(mapping_.base()); }
   [[nodiscard]] char* failure(std::size_t c) { return at<SharedContestant>(sizeof(SharedHeader))[c].failure; }
   [[nodiscard]] double* times(std::size_t c) { return at<double>(times_offset()) + c * times_; }
   [[nodiscard]] std::byte* outputs(std::size_t c) {
-    return at<std::byte>(times_offset() + contestants_ * times_ * 8) + c * output_bytes_;
+    return at<std::byte>(rates_offset() + times_ * sizeof(MachineRates)) + c * output_bytes_;
   }
+  [[nodiscard]] MachineRates* rates() { return at<MachineRates>(rates_offset()); }
 
  private:
   [[nodiscard]] std::size_t times_offset() const {
     return sizeof(SharedHeader) + contestants_ * sizeof(SharedContestant);
   }
+  [[nodiscard]] std::size_t rates_offset() const { return times_offset() + contestants_ * times_ * 8; }
   template <class T>
   [[nodiscard]] T* at(std::size_t offset) {
     return reinterpret_cast<T*>(static_cast<std::byte*>(mapping_.base()) + offset);
@@ -233,7 +238,11 @@ class TimingChild {
         if (!runs(c)) continue;
         shared_.header().running = static_cast<std::int32_t>(c);
         shared_.times(c)[s * options_.rounds + round] = batch(c, n, calls_[c]);
-        if (c == 0) clocks.push_back(measure_clock());
+        if (c != 0) continue;
+        clocks.push_back(measure_clock());
+        if (options_.rates_bits == 0) continue;
+        MachineRates& rates = shared_.rates()[s * options_.rounds + round];
+        rates = round % kRoundsPerRates == 0 ? sample_rates(options_.rates_bits, options_.rates_type) : (&rates)[-1];
       }
     }
     shared_.header().running = -1;
@@ -269,6 +278,8 @@ TimingRun collect(std::size_t count, const Workload& workload, const TimingOptio
     }
     run.contestants.push_back(std::move(t));
   }
+  for (std::size_t s = 0; s < options.sizes.size(); ++s)
+    run.rates.emplace_back(shared.rates() + s * options.rounds, shared.rates() + (s + 1) * options.rounds);
   return run;
 }
 

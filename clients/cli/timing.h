@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "clients/cli/machine_rates.h"
 #include "clients/cli/numexpr_peer.h"
 #include "jit/expr/expr.h"
 #include "jit/kir/interpreter.h"
@@ -62,6 +63,8 @@ struct TimingOptions {
   std::vector<std::uint64_t> sizes;  ///< elements per call; each at most the workload's n
   unsigned rounds = 101;
   double batch_ns = 20'000;
+  unsigned rates_bits = 0;  ///< vectors whose machine rates are sampled in every round: 256, 512 or 0 for none
+  ir::Type rates_type = ir::Type::f64;
 };
 
 /// What was observed of one contestant.
@@ -75,6 +78,7 @@ struct Timing {
 struct TimingRun {
   std::vector<Timing> contestants;
   double clock_ghz = 0;  ///< core clock, from a chain of dependent multiplications beside the timed batches
+  std::vector<std::vector<MachineRates>> rates;  ///< [size][round], sampled every few rounds, the last sample repeated
 };
 
 /// Runs all contestants. A contestant that crashes, sets FTZ/DAZ or cannot be loaded gets a failure, and the others are
