@@ -19,6 +19,7 @@ X4, Y4 = X8.astype("f4"), Y8.astype("f4")
 I4 = RANDOM.integers(-40, 40, 500).astype("i4")
 I8 = RANDOM.integers(-40, 40, 500)
 B = RANDOM.random(500) > 0.5
+GLOBAL_FACTOR = 2.0
 CORNERS = np.array([0.0, -0.0, 1.5, -1.5, 2.5, np.inf, -np.inf, np.nan, 5e-324, 1e308])
 
 FUNCTIONS = {
@@ -129,6 +130,67 @@ class AgainstThePlainFunction(unittest.TestCase):
         self.assertEqual(2, len(scaled.kernels))
         self.assertEqual("scaled", scaled.__name__)
 
+    def test_what_a_function_reads_from_outside_may_change(self):
+        class Settings:
+            factor = 2.0
+
+        c, listed, settings = 2.0, [1.0, 2.0], Settings()
+
+        @trident.jit
+        def around(x):
+            return c * x + listed[1] * settings.factor
+
+        def helper(x):
+            return GLOBAL_FACTOR * x
+
+        @trident.jit
+        def through_a_function(x):
+            return helper(x) + GLOBAL_FACTOR
+
+        def both():
+            np.testing.assert_array_equal(c * X8 + listed[1] * settings.factor, around(X8))
+            np.testing.assert_array_equal(GLOBAL_FACTOR * X8 + GLOBAL_FACTOR, through_a_function(X8))
+
+        global GLOBAL_FACTOR
+        GLOBAL_FACTOR = 2.0
+        both()
+        c = 3.0
+        both()
+        listed[1] = 7.0
+        both()
+        settings.factor = 0.5
+        both()
+        GLOBAL_FACTOR = 5
+        both()
+
+    def test_a_function_that_mentions_jit_functions_and_itself_is_compiled_once(self):
+        recordings = []
+
+        @trident.jit
+        def inner(x):
+            return 2 * x
+
+        @trident.jit
+        def outer(x):
+            recordings.append("outer")
+            return 2 * abs(x) + c if inner is not outer else x
+
+        c = 1.0
+        for _ in range(3):
+            np.testing.assert_array_equal(2 * np.abs(X8) + c, outer(X8))
+            np.testing.assert_array_equal(2 * X8, inner(X8))
+        self.assertEqual(["outer"], recordings)
+
+    def test_recordings_are_bounded(self):
+        c = 0
+
+        @trident.jit
+        def moving(x):
+            return x + c
+
+        for c in range(200):
+            np.testing.assert_array_equal(X8 + c, moving(X8))
+
     def test_one_kernel_per_kinds(self):
         calls = []
 
@@ -207,6 +269,22 @@ class Kernels(unittest.TestCase):
         for bad in (np.empty(499), np.empty(500, "f4"), np.empty(1000)[::2]):
             with self.assertRaises(ValueError):
                 k(X8, out=bad)
+
+    def test_out_that_shares_memory_with_an_argument(self):
+        k = trident.Kernel("x*2 + y")
+        for shift in (1, 3, -1, -5):
+            data, other = X8.copy(), Y8.copy()
+            source, target = (data[shift:], data[:-shift]) if shift > 0 else (data[:shift], data[-shift:])
+            wanted = source * 2 + other[:source.size]
+            k(source, other[:source.size], out=target)
+            np.testing.assert_array_equal(wanted, target)
+        data = X8.copy()
+        k(data, Y8, out=data)  # the same elements
+        np.testing.assert_array_equal(X8 * 2 + Y8, data)
+        two = trident.Kernel("(a=x+1, b=x*2)")
+        room = np.empty(600)
+        with self.assertRaises(ValueError):
+            two(X8, out=(room[:500], room[100:]))
 
     def test_arguments(self):
         k = trident.Kernel("a*x + y", scalars=["a"])

@@ -5,6 +5,9 @@ reductions sum, min, max, mean, dot. What cannot be recorded is refused with an 
 Python branch on a value (`if x > 0`), a conversion to a Python number (`math.sin(x)`, `float(x)`), indexing, a shape. A
 wrong answer by a half-recorded function is impossible, because the function never sees the data.
 
+What the function reads beside its arguments (variables around it, globals, attributes of those) becomes part of the
+recording, so it is part of what a recording is looked up by: a change leads to another one.
+
 Types follow NumPy 2: a Python number takes the type of the arrays that it meets (float32 * 2.5 is float32; an integer
 that int32 cannot hold makes int64), and float32 with int32 gives float64. NumPy 1 looks at the value of the number too
 and makes float32 - 100000 a float64 array.
@@ -347,6 +350,67 @@ class _Compiled:
         return tuple(results) if self.is_tuple else results[0]
 
 
+_SIMPLE = (bool, int, float, complex, str, bytes, type(None), np.generic)
+_STABLE_MODULES = ("numpy", "math", "trident")
+_DEPTH_MAX = 4
+_RECORDINGS_MAX = 64
+
+
+def _fingerprint(value, names, depth):
+    """What a recording may have taken from an object: hashable, equal for equal contents. `names`: attributes that the
+    function's code mentions."""
+    if isinstance(value, _SIMPLE):
+        return type(value), repr(value)  # repr tells 0.0 from -0.0, and a NaN equals itself
+    if depth == 0:
+        return type(value), id(value)
+    if (getattr(value, "__module__", None) or "").partition(".")[0] in _STABLE_MODULES and not hasattr(value, "kernels"):
+        return type(value), id(value)
+    if inspect.isfunction(value):
+        return _surroundings(inspect.unwrap(value), depth - 1)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return type(value), tuple(_fingerprint(v, names, depth - 1) for v in value)
+    if isinstance(value, dict):
+        return dict, tuple((repr(k), _fingerprint(v, names, depth - 1)) for k, v in value.items())
+    if inspect.ismodule(value):
+        if value.__name__.partition(".")[0] in _STABLE_MODULES:
+            return value.__name__
+        return value.__name__, tuple((n, _fingerprint(vars(value)[n], names, depth - 1))
+                                     for n in names if n in vars(value))
+    if isinstance(value, (type, np.ufunc, np.ndarray)) or callable(value) and not hasattr(value, "__dict__"):
+        return type(value), id(value)
+    missing = object()
+    parts = ((n, getattr(value, n, missing)) for n in names)
+    return type(value), id(value), tuple((n, _fingerprint(v, names, depth - 1)) for n, v in parts if v is not missing)
+
+
+@functools.lru_cache(maxsize=1024)
+def _code_names(code):
+    """Global names and attributes that a code object mentions, functions inside it included."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            names.update(_code_names(constant))
+    return tuple(sorted(names))
+
+
+def _surroundings(function, depth=_DEPTH_MAX):
+    """The values of what a function reads beside its arguments, functions that it calls included."""
+    code = function.__code__
+    names = _code_names(code)
+    found = [(None, code)]
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+        try:
+            value = cell.cell_contents
+        except ValueError:  # not set yet
+            continue
+        found.append((name, _fingerprint(value, names, depth)))
+    for name in names:
+        if name in function.__globals__:
+            found.append((name, _fingerprint(function.__globals__[name], names, depth)))
+    found.append((None, _fingerprint(function.__defaults__, names, depth)))
+    return tuple(found)
+
+
 def jit(function=None, *, fallback=False, context=None):
     """Compiles a plain Python function of NumPy arrays by recording it.
 
@@ -356,7 +420,9 @@ def jit(function=None, *, fallback=False, context=None):
 
     All parameters are arrays or numbers; keyword arguments and defaults work. A function that cannot be recorded raises
     TraceError at its first call; with fallback=True it warns once and runs as plain Python instead. The compiled
-    kernels are in the attribute `kernels` (argument kinds -> trident.Kernel).
+    kernels are in the attribute `kernels` (argument kinds -> trident.Kernel, the last one compiled for them). Numbers that
+    the function reads from outside may change between calls; one that changes at every call compiles at every call, so
+    make it an argument.
     """
     if function is None:
         return functools.partial(jit, fallback=fallback, context=context)
@@ -365,20 +431,30 @@ def jit(function=None, *, fallback=False, context=None):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise TypeError("a jit function has plain named parameters")
     compiled, lock = {}, threading.Lock()
+    logs = set()  # names of containers that the function itself writes to: a trace of its calls, no input
+
+    def around(kinds):
+        return kinds, tuple((n, f) for n, f in _surroundings(function) if n not in logs)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         names, values = list(bound.arguments), [np.asarray(v) for v in bound.arguments.values()]
-        key = tuple((v.dtype.str, v.ndim == 0) for v in values)
+        kinds = tuple((v.dtype.str, v.ndim == 0) for v in values)
+        key = around(kinds)
         entry = compiled.get(key)
         if entry is None:
             with lock:
                 entry = compiled.get(key) or _compile(names, values)
+                logs.update(n for (n, old), (_, new) in zip(key[1], around(kinds)[1])
+                            if old != new and old[0] in (list, dict, set))
+                key = around(kinds)
                 compiled[key] = entry
+                if len(compiled) > _RECORDINGS_MAX:  # a value around the function that keeps changing
+                    del compiled[next(iter(compiled))]
                 if isinstance(entry, _Compiled):
-                    wrapper.kernels[key] = entry.kernel
+                    wrapper.kernels[kinds] = entry.kernel
         return entry(values) if isinstance(entry, _Compiled) else function(*args, **kwargs)
 
     def _compile(names, values):

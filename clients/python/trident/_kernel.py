@@ -144,6 +144,8 @@ class Kernel:
         shape = np.broadcast_shapes(*[o.shape for o in operands])
         operands = [np.ascontiguousarray(np.broadcast_to(o, shape)) for o in operands]
         results = self._allocate(shape, out)
+        if out is not None:
+            operands = _apart(operands, results)
         n = 1
         for extent in shape:
             n *= extent
@@ -227,6 +229,20 @@ def _as_dtype(value, dtype, name):
     if weak and array.dtype.kind == "f" and dtype.kind != "f":
         raise TypeError(f"'{name}' is a float, the kernel takes {dtype}")
     return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _apart(operands, results):
+    """Operands that the kernel can read while it writes the results: one that shares memory with a result is copied,
+    unless it is the very same elements."""
+    for i, result in enumerate(results):
+        if any(np.may_share_memory(result, other) for other in results[:i]):
+            raise ValueError("two arrays of out share memory")
+
+    def collides(operand, result):
+        same = address(operand) == address(result) and operand.dtype == result.dtype and operand.size == result.size
+        return not same and np.may_share_memory(operand, result)
+
+    return [o.copy() if any(collides(o, r) for r in results) else o for o in operands]
 
 
 def address(array):
