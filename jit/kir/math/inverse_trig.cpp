@@ -39,6 +39,21 @@ Value correction(Expansion& e, Value t2, const CoefficientSets& sets) {
   return e.horner_onto(t2, e.pick(sets), e.k(0));
 }
 
+/// The same for atan, where |t| may be 1: ulp1 keeps what adding the leading coefficient rounds off.
+Value atan_correction(Expansion& e, Value t2) {
+  if (!e.ulp1()) return correction(e, t2, kAtan);
+  const auto c = e.pick(kAtan);
+  const Value q = e.horner(t2, c.subspan(1));
+  const Value p = e.b.fma(q, t2, e.k(c[0]));
+  const Value lost = e.b.fma(q, t2, e.b.sub(e.k(c[0]), p));
+  return e.b.fma(p, t2, e.b.mul(lost, t2));
+}
+
+/// What losing a little of t costs atan(t): lost / (1 + t^2), nearly.
+Value changed_by(Expansion& e, Value lost, Value t2) {
+  return e.b.fnma(lost, e.b.mul(t2, e.k(0.5)), lost);
+}
+
 Value with_sign_of(Expansion& e, Value magnitude, Value x) {
   return e.b.as_float(e.b.op(Op::Or, e.b.as_int(magnitude), e.sign_of(x)));
 }
@@ -56,12 +71,14 @@ Value emit_atan(Expansion& e, Value x, const Range& range) {
   const Value inverse = e.b.div(e.k(-1), divisor, kNormal);
   const Value t = e.b.select(folded, inverse, a);
   const Value base = e.b.select(folded, e.k(half_pi(e).head), e.k(0));
+  const Value t2 = e.b.mul(t, t);
   Value tail;
   if (e.ulp1()) {
     const Value residue = e.b.fnma(inverse, divisor, e.k(-1));  // -1 - inverse * divisor, exact
-    tail = e.b.select(folded, e.b.fnma(residue, inverse, e.k(half_pi(e).tail)), e.k(0));
+    const Value lost = changed_by(e, e.b.mul(residue, inverse), t2);
+    tail = e.b.select(folded, e.b.sub(e.k(half_pi(e).tail), lost), e.k(0));
   }
-  const Value result = add_to_base(e, base, t, tail, correction(e, e.b.mul(t, t), kAtan));
+  const Value result = add_to_base(e, base, t, tail, atan_correction(e, t2));
   return with_sign_of(e, result, x);
 }
 
@@ -92,8 +109,9 @@ Value emit_atan2(Expansion& e, Value y, Value x, const Range& y_range, const Ran
   };
   t = e.flip_sign(t, minus);
   Value tail;
-  if (e.ulp1()) tail = e.b.add(e.flip_sign(lost, minus), base_part(half_pi(e).tail));
-  const Value result = add_to_base(e, base_part(half_pi(e).head), t, tail, correction(e, e.b.mul(t, t), kAtan));
+  const Value t2 = e.b.mul(t, t);
+  if (e.ulp1()) tail = e.b.add(e.flip_sign(changed_by(e, lost, t2), minus), base_part(half_pi(e).tail));
+  const Value result = add_to_base(e, base_part(half_pi(e).head), t, tail, atan_correction(e, t2));
   return with_sign_of(e, result, y);
 }
 

@@ -6,9 +6,10 @@
 // k is taken from the bits of x, negated (so that the final sum of a zero k and a -0 is -0, which log1p needs), and
 // left scaled by 2^23 (2^52): the conversion to float then needs no shift. The constants that multiply it carry the
 // inverse. log1p takes k from 1 + x but f from x itself: f = x 2^-k - (1 - 2^-k).
-#include "jit/kir/math/coefficients/log.h"
+#include "jit/kir/math/log.h"
+
 #include "jit/kir/math/coefficients/constants.h"
-#include "jit/kir/math/functions.h"
+#include "jit/kir/math/coefficients/log.h"
 
 namespace trident::kir::math {
 
@@ -41,21 +42,22 @@ Value negated_exponent(Expansion& e, Value x, double least) {
   return e.b.op(Op::And, e.b.sub(e.ki(bits + unit - 1), e.b.as_int(x)), e.ki(-unit));
 }
 
-/// log_base(2^k (1 + f)), nk = -k as a float scaled by 2^mantissa_bits.
-Value combine(Expansion& e, const Base& base, Value f, Value nk) {
+/// log_base(2^k (1 + f)), nk = -k as a float scaled by 2^mantissa_bits. `small` is added where valid (ulp1).
+Value combine(Expansion& e, const Base& base, Value f, Value nk, Value small = {}) {
   const double unscale = -e.by_type(0x1p-23, 0x1p-52);
   const double* slope = e.by_type(base.slope_f32, base.slope_f64);
   const double* two = e.by_type(base.two_f32, base.two_f64);
   const auto add_exponent = [&](Value p) { return e.b.fma(nk, e.k(two == nullptr ? unscale : two[0] * unscale), p); };
   const Value s = e.b.mul(f, f);
   const Value p = e.horner(f, e.pick(base.sets));
-  if (!e.ulp1() || (slope == nullptr && e.single())) {  // ln(2) rounded to f32 is close enough by luck
+  if (!e.ulp1() ||
+      (slope == nullptr && e.single() && !small.valid())) {  // ln(2) rounded to f32 is close enough by luck
     const Value head = slope == nullptr ? f : e.b.mul(f, e.k(slope[0]));
     return add_exponent(e.b.fma(s, p, head));
   }
   // ulp1: the leading part of f * slope is rounded once, everything smaller is gathered beside it.
   const Value head = slope == nullptr ? f : e.b.mul(f, e.k(slope[0]));
-  Value tail;
+  Value tail = small;
   if (slope != nullptr) tail = e.b.fma(f, e.k(slope[1]), e.b.fms(f, e.k(slope[0]), head));
   if (two != nullptr) {
     const Value rest = e.k(two[1] * unscale);
@@ -106,15 +108,22 @@ Value emit_log10(Expansion& e, Value x, const Range& range) {
 }
 
 Value emit_log1p(Expansion& e, Value x, const Range& range) {
-  const Value argument = e.b.add(x, e.k(1));
   if (!range.may_be_nan && range.lo >= -0.25 && range.hi <= 0.5)
     return e.b.fma(e.b.mul(x, x), e.horner(x, e.pick(kNaturalOf1p.sets)), x);
+  return log1p_of_parts(e, {.head = x}, range);
+}
+
+Value log1p_of_parts(Expansion& e, const Log1pArgument& x, const Range& range) {
+  const Value argument = e.b.add(x.head, e.k(1));
   const Value exponent = negated_exponent(e, argument, 0.75);
   const Value quarter = e.b.as_float(e.b.op(Op::Add, e.b.as_int(e.k(4)), exponent));  // 4 * 2^-k: normal for every k
-  const Value scaled = e.b.as_float(e.b.op(Op::Add, e.b.as_int(x), exponent));        // k = 0 wherever x is denormal
+  const Value scaled = e.b.as_float(e.b.op(Op::Add, e.b.as_int(x.head), exponent));   // k = 0 wherever x is denormal
   const Value f = e.b.sub(scaled, e.b.fnma(quarter, e.k(0.25), e.k(1)));
-  const Value nk = e.b.convert(Op::Convert, e.type, exponent);
-  return with_specials(e, combine(e, kNaturalOf1p, f, nk), argument, 1 + range.lo, range.hi, range.may_be_nan);
+  Value nk = e.b.convert(Op::Convert, e.type, exponent);
+  if (x.doubled.valid()) nk = e.b.sub(nk, e.b.select(x.doubled, e.k(e.by_type(0x1p23, 0x1p52)), e.k(0)));
+  Value small;
+  if (x.tail.valid()) small = e.b.mul(e.b.mul(x.tail, e.b.mul(quarter, e.k(0.25))), e.horner(f, kSlope1p));
+  return with_specials(e, combine(e, kNaturalOf1p, f, nk, small), argument, 1 + range.lo, range.hi, range.may_be_nan);
 }
 
 }  // namespace trident::kir::math

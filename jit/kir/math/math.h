@@ -18,8 +18,8 @@ enum class Function : std::uint8_t {
 };
 
 /// Greatest error of the result against the true value of the function at the given (exact) argument. errors.def has
-/// the measured figure of each function; those above their class (the inverse hyperbolics, atan2, erfc) are composed of
-/// others.
+/// the figure that each function promises; the accuracy campaign of tests/accuracy measures them over all ranges, and
+/// the tests of this folder sample them.
 enum class Accuracy : std::uint8_t {
   ulp1,  ///< at most 1 ulp over the whole range, all special values right
   ulp4,  ///< at most 4 ulp over the whole range, all special values right

@@ -79,6 +79,24 @@ Value emit_cbrt(Expansion& e, Value x, const Range& range) {
   return e.b.as_float(e.b.op(Op::Or, e.b.as_int(result), e.sign_of(x)));
 }
 
+namespace {
+
+/// sqrt(u^2 + v^2), u >= v >= 0; ulp1 adds what the sum and the root rounded away. Infinite and NaN u pass.
+Value root_of_squares(Expansion& e, Value u, Value v, bool finite) {
+  const Value v2 = e.b.mul(v, v);
+  const Value sum = e.b.fma(u, u, v2);
+  const Value root = e.b.sqrt(sum);
+  if (!e.ulp1()) return root;
+  const Value u2 = e.b.mul(u, u);
+  const Value rest = e.b.add(e.b.fms(u, u, u2), e.b.fms(v, v, v2));
+  const Value lost = e.b.add(e.b.add(e.b.sub(u2, sum), v2), rest);
+  const Value residue = e.b.add(e.b.fnma(root, root, sum), lost);
+  const Value mended = e.b.fma(e.b.div(residue, e.b.max(root, e.k(e.least_normal()))), e.k(0.5), root);
+  return finite ? mended : e.b.select(e.b.lt(root, e.infinity()), mended, root);
+}
+
+}  // namespace
+
 Value emit_hypot(Expansion& e, Value x, Value y, const Range& x_range, const Range& y_range) {
   const Value ax = e.b.abs(x), ay = e.b.abs(y);
   const double least = e.by_type(0x1p-40, 0x1p-400), greatest = e.by_type(0x1p60, 0x1p500);
@@ -86,7 +104,8 @@ Value emit_hypot(Expansion& e, Value x, Value y, const Range& x_range, const Ran
   const bool finite = bounded(x_range) && bounded(y_range);
   if (finite && magnitude(x_range) <= greatest && magnitude(y_range) <= greatest &&
       (away_from_zero(x_range) || away_from_zero(y_range)))
-    return e.b.sqrt(e.b.fma(ax, ax, e.b.mul(ay, ay)));
+    return e.ulp1() ? root_of_squares(e, e.b.max(ax, ay), e.b.min(ax, ay), true)
+                    : e.b.sqrt(e.b.fma(ax, ax, e.b.mul(ay, ay)));
 
   const Value steep = e.b.lt(ax, ay);
   const Value big = e.b.select(steep, ay, ax), small = e.b.select(steep, ax, ay);
@@ -98,17 +117,7 @@ Value emit_hypot(Expansion& e, Value x, Value y, const Range& x_range, const Ran
   const Value exponent = e.b.max(e.b.min(bits, e.ki(top * unit)), e.ki(2 * unit));
   const Value scale = e.b.as_float(e.b.sub(e.ki(e.by_type<std::int64_t>(254, 2046) * unit), exponent));
   const Value u = e.b.mul(big, scale), v = e.b.mul(small, scale);
-  const Value v2 = e.b.mul(v, v);
-  const Value sum = e.b.fma(u, u, v2);
-  Value root = e.b.sqrt(sum);
-  if (e.ulp1()) {  // what the sum and the root rounded away
-    const Value u2 = e.b.mul(u, u);
-    const Value rest = e.b.add(e.b.fms(u, u, u2), e.b.fms(v, v, v2));
-    const Value lost = e.b.add(e.b.add(e.b.sub(u2, sum), v2), rest);
-    const Value residue = e.b.add(e.b.fnma(root, root, sum), lost);
-    const Value mended = e.b.fma(e.b.div(residue, e.b.max(root, e.k(e.least_normal()))), e.k(0.5), root);
-    root = e.b.select(e.b.lt(root, e.infinity()), mended, root);
-  }
+  const Value root = root_of_squares(e, u, v, false);
   Value result = e.b.mul(root, e.b.as_float(exponent));
   if (!finite) {
     const Value infinite = e.b.op(Op::Or, e.b.eq(ax, e.infinity()), e.b.eq(ay, e.infinity()));

@@ -20,28 +20,38 @@ inline constexpr double kErfF64Ulp1[] = {0x1.06eba8214db69p-3,   -0x1.812746b037
                                          -0x1.61c0ba0018c87p-23, 0x1.0e4cfe2071d0ep-26,  -0x1.e094c80960ab8p-30,
                                          0x1.216dabf46c512p-32,  -0x1.0960c7b9eea8ap-35};  // 2^-56.3
 
-// log(1 - erf(x)) on 1 <= x <= 4 (f32), 6 (f64).
-inline constexpr double kLogErfcF32[] = {0x1.4d87c8p-12, -0x1.215692p0,  -0x1.437fa4p-1,  -0x1.c2df8ep-4, 0x1.b0e0a2p-6,
-                                         -0x1.37f372p-8, 0x1.38ff2ep-11, -0x1.82a472p-15, 0x1.b80daap-20};  // 2^-29.4
+// log(1 - erf(1 + t)) on 1 <= 1 + t <= 4 (f32), 6 (f64).
+inline constexpr double kLogErfcF32[] = {-0x1.d97fcp0,   -0x1.51c9aap1,  -0x1.afac02p-1,  -0x1.548222p-5, 0x1.49dbd8p-7,
+                                         -0x1.0c4b28p-9, 0x1.4cee96p-12, -0x1.1003e6p-15, 0x1.abf49ep-20};  // 2^-25.1
 inline constexpr double kLogErfcF64[] = {
-    0x1.6c25d99eb59a3p-24,  -0x1.20dd8559aa091p0,   -0x1.45f254e7ce345p-1,  -0x1.a508045455512p-4,
-    0x1.3a213bb5f6e36p-6,   0x1.0ac6d5cff15cap-13,  -0x1.9d9bd9a369533p-10, 0x1.daa235b6a9591p-12,
-    0x1.b63e245cc84a4p-14,  -0x1.5ce9185c94e6cp-13, 0x1.909377b38fd75p-14,  -0x1.4127cc4cc3af1p-15,
-    0x1.9426413f07bc5p-17,  -0x1.9faac47171be3p-19, 0x1.62f28cb30f9a2p-21,  -0x1.f95a1a1a6e607p-24,
-    0x1.2ae650eb7d186p-26,  -0x1.22ef6101feff2p-29, 0x1.ca1883d064548p-33,  -0x1.1b8b220e5f276p-36,
-    0x1.067ea0d8d27f1p-40,  -0x1.469d34b3e7cdap-45, 0x1.73da37f0b7ba8p-51,  0x1.23420b8132464p-56,
-    -0x1.5bad52efbd1bep-60, 0x1.8d2e760b21a75p-66};  // 2^-58.9
+    -0x1.d97fbf27aa2a1p0,   -0x1.51c9b0006c241p1,   -0x1.afabc11a28c61p-1,  -0x1.5477f09ce2604p-5,
+    0x1.48c9d415dc06bp-7,   -0x1.033f6aa1c1a3cp-9,  0x1.f1b50956f91c9p-13,  0x1.b8b6546496a4fp-16,
+    -0x1.c7464a1ff1866p-16, 0x1.4111b99aac0b5p-17,  -0x1.0d39314df04ddp-19, 0x1.79f9c35ee8d62p-24,
+    0x1.2d76e577af827p-23,  -0x1.4e024d7e914d4p-24, 0x1.cc773f2bef092p-26,  -0x1.e656ff033f8a7p-28,
+    0x1.9dccb33c559bdp-30,  -0x1.1ebae3360a407p-32, 0x1.41795611666f4p-35,  -0x1.1df899769957cp-38,
+    0x1.85c603b194672p-42,  -0x1.7df2fbb453b23p-46, 0x1.d36a695e0ae64p-51,  -0x1.85324868e0fa3p-57,
+    -0x1.282b487920a4p-61,  0x1.5f2e0a3a34fbcp-66};  // 2^-57
 
-// (1 + 2 x) exp(x^2) erfc(x) as a polynomial of t = (x - k) / (x + k), k = 2 up to x = 10.1 (f32), 4 up to 27.3 (f64).
-inline constexpr double kErfcxF32[] = {0x1.46e80ep0,    -0x1.7bf5e8p-4,  -0x1.5407a6p-3, 0x1.4ff9e4p-3,
-                                       -0x1.bc2d58p-5,  -0x1.072134p-7,  0x1.1dca98p-7,  0x1.48a09p-10,
-                                       -0x1.7abb84p-10, -0x1.ad474ep-12, 0x1.875fd4p-13, 0x1.78239ap-14};  // 2^-27.2
+// erf(x) = x + x * P(x^2) on |x| <= 3/4, for erfc.
+inline constexpr double kErfNearF32[] = {0x1.06eba8p-3,  -0x1.81273ap-2, 0x1.ce2adcp-4,
+                                         -0x1.b7a96ap-6, 0x1.4f3036p-8,  -0x1.61e93cp-11};  // 2^-29.2
+inline constexpr double kErfNearF64[] = {0x1.06eba8214db69p-3,   -0x1.812746b037a1p-2,   0x1.ce2f21a044eebp-4,
+                                         -0x1.b82ce3136580ap-6,  0x1.565bcd3f21da5p-8,   -0x1.c02dc14c38f6fp-11,
+                                         0x1.f9a58640de357p-14,  -0x1.f51b36983b0afp-17, 0x1.bfd2bc6f52085p-20,
+                                         -0x1.b1cdce9a2517ep-23, 0x1.eda45afa6eeadp-25,  -0x1.ecd431247391fp-26,
+                                         0x1.0e350a14eea7ap-27};  // 2^-56.3
+
+// exp(x^2) erfc(x) (1 + 2 x) = 5/4 + P(t), t = (x - k) / (x + k), k = 2 on 3/4 <= x <= 10.1 (f32), k = 4 on 3/4 <= x
+// <= 27.3 (f64).
+inline constexpr double kErfcxF32[] = {0x1.ba0388p-6,   -0x1.7bf5e4p-4, -0x1.5407acp-3, 0x1.4ff938p-3,
+                                       -0x1.bc324p-5,   -0x1.065c72p-7, 0x1.1e6108p-7,  0x1.2066d4p-10,
+                                       -0x1.78cf78p-10, -0x1.e3f23p-15};  // 2^-29.1
 inline constexpr double kErfcxF64[] = {
-    0x1.3ba5916e9fd7fp0,    -0x1.1df1ad154a29bp-3,  0x1.f7f5df66fcb7bp-7,   0x1.16ecefcfa5f4ep-4,
-    -0x1.9ddb23c3e59c7p-4,  0x1.7fee004df8fbep-4,   -0x1.0fb06dfe86ed5p-4,  0x1.3079edf9a82edp-5,
-    -0x1.0962387a7e8dp-6,   0x1.49c671a9e6ff5p-8,   -0x1.8d4aa397ae1dbp-11, -0x1.a1de94d2ea9dp-13,
-    0x1.3be0fe8d2ac7ap-13,  -0x1.99680000497efp-16, -0x1.78ad4dfec8d1cp-17, 0x1.7f9eab19c7d63p-18,
-    0x1.44cbdc3c65671p-22,  -0x1.bf3f5012a542cp-21, 0x1.0b5cc0cbe8c38p-24,  0x1.e879006ca6e9ep-24,
-    -0x1.10a2a9378f117p-27, -0x1.c38dfccf92585p-27, -0x1.bda77d8d9d5c2p-30};  // 2^-54.4
+    -0x1.169ba4580a04fp-6, -0x1.1df1ad154a289p-3,  0x1.f7f5df66fdc65p-7,   0x1.16ecefcfa4d43p-4,
+    -0x1.9ddb23c3eb851p-4, 0x1.7fee004e23e3fp-4,   -0x1.0fb06dfe07852p-4,  0x1.3079edf3b6932p-5,
+    -0x1.09623892f25eap-6, 0x1.49c673821bab1p-8,   -0x1.8d4a8c917e8e9p-11, -0x1.a1dffbe4c1176p-13,
+    0x1.3bdf476b80c1p-13,  -0x1.993c70a9f6966p-16, -0x1.785a1b34909f5p-17, 0x1.7dec7460b3612p-18,
+    0x1.313a7706c2585p-22, -0x1.aa34702ea71b7p-21, 0x1.60bdb81c946c7p-24,  0x1.546e86c44a82bp-24,
+    -0x1.3eef3562404fep-26};  // 2^-57.1
 
 }  // namespace trident::kir::math

@@ -7,9 +7,9 @@ namespace trident::kir::math {
 inline constexpr double kAtanF32Rel3[] = {-0x1.4f7bbep-2, 0x1.4641a4p-3, -0x1.7cd536p-5};  // 2^-11.9
 inline constexpr double kAtanF32Ulp4[] = {-0x1.5552dcp-2, 0x1.991238p-3, -0x1.1f8fccp-3, 0x1.9847cep-4,
                                           -0x1.ed18dep-5, 0x1.951c26p-6, -0x1.3be3dp-8};  // 2^-23.1
-inline constexpr double kAtanF32Ulp1[] = {-0x1.55553ep-2, 0x1.9991eap-3,  -0x1.2420f6p-3,
-                                          0x1.c09282p-4,  -0x1.581f56p-4, 0x1.da82a6p-5,
-                                          -0x1.fe453ap-6, 0x1.6510fcp-7,  -0x1.d52598p-10};  // 2^-28.5
+inline constexpr double kAtanF32Ulp1[] = {-0x1.555552p-2, 0x1.99981cp-3, -0x1.24761ep-3, 0x1.c51134p-4,
+                                          -0x1.695258p-4, 0x1.1505b2p-4, -0x1.70718ap-5, 0x1.751176p-6,
+                                          -0x1.e65e16p-8, 0x1.292c46p-10};  // 2^-31.1
 inline constexpr double kAtanF64Ulp4[] = {
     -0x1.5555555554f91p-2, 0x1.999999992d65bp-3,   -0x1.2492490e2b7f5p-3, 0x1.c71c6d07e0fafp-4,  -0x1.745cc994778f6p-4,
     0x1.3b10668b3d862p-4,  -0x1.10f7f0d84453p-4,   0x1.e0c892b5a1ba3p-5,  -0x1.aa828b61df12cp-5, 0x1.76e6ebb21202dp-5,

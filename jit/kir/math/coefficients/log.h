@@ -90,4 +90,7 @@ inline constexpr double kLog1pF64Ulp1[] = {
     0x1.e2b5431f80d86p-5,  -0x1.d9da7e5fcbf71p-5, 0x1.d03c179699e25p-5,  -0x1.829b376c899dcp-5, 0x1.b2074a3117baap-6,
     -0x1.ccca912aed2a2p-8};  // 2^-59.3
 
+// 1 / (1 + f) there, to weigh what is small beside f.
+inline constexpr double kSlope1p[] = {0x1.02344ap0, -0x1.0db564p0, 0x1.884daap-1};  // 2^-6.6
+
 }  // namespace trident::kir::math
