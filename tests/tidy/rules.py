@@ -87,7 +87,7 @@ CONFINED = [
     (re.compile(r"^(sys/|linux/)"), ("runtime/os/", "clients/c/"), "system headers stay in runtime/os"),
     (re.compile(r"^(immintrin|x86intrin|arm_neon)\.h|^xsimd/"), ("runtime/simd/", "jit/kir/", "bench/", "runtime/os/"),
      "intrinsics stay in the vector code of runtime/simd and jit/kir"),
-    (re.compile(r"^mpfr\.h|^gmp"), ("jit/equiv/", "jit/kir/math/mpfr_oracle.h"), "MPFR is the reference, kept out of what it checks"),
+    (re.compile(r"^mpfr\.h|^gmp"), ("jit/equiv/",), "MPFR is the reference, kept out of what it checks"),
     (re.compile(r"^mimalloc"), ("daemon/",), "an allocator must never reach the client library"),
 ]
 
@@ -104,7 +104,14 @@ def rule_confined_includes(root, files):
     return complaints
 
 
-BANNED_STEMS = re.compile(r"(^|_)(utils?|helpers?|managers?|misc|common|v2|new|old|fast|optimized|legacy|ultra)$")
+# Words that say nothing, and adjectives of forks. (`runtime/base` is a place; a base of logarithms is called Base.)
+EMPTY_WORDS = "utils?|helpers?|managers?|handlers?|processors?|misc|common|impl|wrappers?|data|info"
+BANNED_STEMS = re.compile(rf"(^|_)({EMPTY_WORDS}|v2|new|old|fast|optimized|legacy|ultra)$|^base_")
+BANNED_TYPES = re.compile(r"(Utils?|Helpers?|Managers?|Handlers?|Processors?|Misc|Common|[a-z]Base|Impl|Wrappers?|Data|Info)$"
+                          r"|^(Misc|Common|Base)[A-Z]")
+OLDER_TYPES = {"OpInfo", "VRegInfo"}  # than the rule; no more of them
+TYPE_NAME = re.compile(r"^\s*(?:template\s*<[^;{]*>\s*)?(?:class|struct|enum class|enum struct|enum|union|using)\s+"
+                       r"(?:\[\[\w+\]\]\s+)?([A-Z]\w*)\b(?!::)", re.M)
 
 
 def rule_file_names(root, files):
@@ -114,6 +121,20 @@ def rule_file_names(root, files):
         for part in path.split("/"):
             if BANNED_STEMS.search(part.split(".")[0]):
                 complaints.append(f"{path}:1: the name says nothing or forks something: '{part}'")
+    return complaints
+
+
+def rule_type_names(root, files):
+    """The words that file names may not end in say as little in the name of a type."""
+    complaints = []
+    for path in files:
+        if not path.endswith(SOURCE) or path.split("/")[0] not in LAYERS + ("tests", "bench"):
+            continue
+        text = read(root, path)
+        for match in TYPE_NAME.finditer(text):
+            if BANNED_TYPES.search(match.group(1)) and match.group(1) not in OLDER_TYPES:
+                line = text.count("\n", 0, match.start(1)) + 1
+                complaints.append(f"{path}:{line}: the name says nothing: '{match.group(1)}'")
     return complaints
 
 
@@ -167,6 +188,22 @@ def rule_dead_headers(root, files):
     return [f"{path}:1: nothing includes it" for path in files
             if path.endswith((".h", ".hpp", ".def", ".inc")) and path not in included and path not in public
             and "/samples/" not in path]
+
+
+MODULE = re.compile(r"trident_module\(\s*([\w/]+)")
+
+
+def rule_dead_sources(root, files):
+    """A source that no module takes in, no build file names and no README of its folder explains is dead."""
+    builds = [f for f in files if f.endswith(("CMakeLists.txt", ".cmake", ".sh")) or os.path.basename(f) == "Makefile"]
+    texts = [read(root, f) for f in builds]
+    modules = {match.group(1) for text in texts for match in MODULE.finditer(text)}
+    named = {word for text in texts for word in re.findall(r"\w+", re.sub(r"#.*", "", text))}
+    explained = {os.path.join(os.path.dirname(f), name) for f in files if os.path.basename(f) == "README.md"
+                 for name in re.findall(r"[\w.]+", read(root, f))}
+    return [f"{path}:1: no build takes it in" for path in files
+            if path.endswith((".cpp", ".c")) and os.path.splitext(os.path.basename(path))[0] not in named
+            and path not in explained and (os.path.dirname(path) not in modules or os.path.basename(path) == "main.cpp")]
 
 
 PATH_SPAN = re.compile(r"`((?:runtime|jit|daemon|schemas|clients|tests|bench|systemd|cmake|\.ci)/[A-Za-z0-9_./-]*)`")

@@ -65,6 +65,21 @@ class EachRuleBites(unittest.TestCase):
     def test_file_names(self):
         self.assertEqual(2, len(self.complaints(rules.rule_file_names, {"jit/ir/string_utils.h": "", "jit/kir/kir_v2.cpp": ""})))
 
+        tree = {"jit/ir/node_data.h": "", "daemon/net/base_channel.h": "", "runtime/base/result.h": "", "jit/kir/database.h": ""}
+        self.assertEqual(2, len(self.complaints(rules.rule_file_names, tree)))
+
+    def test_type_names(self):
+        tree = {"jit/ir/a.h": "class NodeManager {\n};\n  struct NodeInfo;\nenum class BaseKind { a };\nusing Data = int;\n"
+                              "struct Database;\nstruct Base {\n};\n// class XHelper\nstruct DataFlow;\n"}
+        self.assertEqual([f"jit/ir/a.h:{line}: the name says nothing: '{name}'"
+                          for line, name in ((1, "NodeManager"), (3, "NodeInfo"), (4, "BaseKind"), (5, "Data"))],
+                         self.complaints(rules.rule_type_names, tree))
+
+    def test_dead_sources(self):
+        tree = {"jit/CMakeLists.txt": "trident_module(jit/ir DEPS runtime/base)\nadd_executable(x tool/main.cpp)\n",
+                "jit/ir/a.cpp": "", "jit/stray/b.cpp": "", "jit/tool/main.cpp": ""}
+        self.assertEqual(["jit/stray/b.cpp:1: no build takes it in"], self.complaints(rules.rule_dead_sources, tree))
+
     def test_unfinished(self):
         self.assertEqual(1, len(self.complaints(rules.rule_unfinished, {"jit/ir/a.cpp": "// TODO: later\n"})))
 
