@@ -94,12 +94,28 @@ Cache::Cache(const Options& options)
       host_(host_identity()),
       store_({.path = options.path, .bytes_max = options.bytes_max}),
       writes_(kWritesMax) {
+  tell_store_changes();
   const os::BlockedSignals blocked;  // signals belong to the loop's thread
   writer_ = std::thread([this] {
-    while (auto write = writes_.pop())
+    while (auto write = writes_.pop()) {
       if (const auto put = store_.put(write->key, write->value); !put.ok())
         log::warning("not cached: {}", put.error().message);
+      tell_store_changes();
+    }
   });
+}
+
+void Cache::tell_store_changes() {
+  if (options_.path.empty()) return;  // as configured
+  const store::Stats now = store_.stats();
+  if (now.set_aside != told_set_aside_)
+    log::warning("the cache {} was damaged or not ours, set aside as {}.corrupt: {}", options_.path, options_.path,
+                 now.set_aside_why);
+  if (now.mode != told_mode_ && now.mode == store::Mode::memory)
+    log::warning("the cache is kept in memory only: {}", now.reason);
+  if (now.mode != told_mode_ && now.mode == store::Mode::disk && told_mode_) log::info("the cache is on disk again");
+  told_set_aside_ = now.set_aside;
+  told_mode_ = now.mode;
 }
 
 Cache::~Cache() {

@@ -84,6 +84,8 @@ class Cache {
   [[nodiscard]] StoreKey store_key(std::uint32_t uid, const image::Key& key) const;
   const Entry* make_hot(std::string key, Entry entry);
   const Entry* same(const Entry& entry, std::span<const std::byte> canonical);
+  /// One log line for each time the file was set aside, given up or had back.
+  void tell_store_changes();
 
   Options options_;
   std::string host_;  ///< processor and build: part of every stored key
@@ -91,6 +93,8 @@ class Cache {
   std::list<HotEntry> recent_;  ///< most recently used first
   std::unordered_map<std::string, std::list<HotEntry>::iterator> hot_;
   Stats stats_;
+  std::uint64_t told_set_aside_ = 0;  ///< the writer's, once it runs
+  std::optional<store::Mode> told_mode_;
   sched::BoundedQueue<Write> writes_;
   std::thread writer_;
 };

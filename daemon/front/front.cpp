@@ -168,7 +168,7 @@ class Front {
 
 int run_front(const config::Settings& settings, int argc, const char* const* argv) {
   configure_log(settings);
-  os::ignore_sigpipe();
+  os::ignore_write_signals();
   os::raise_open_files_limit();
   if (settings.open_files != 0)
     if (const auto set = os::set_resource_limits({.open_files = settings.open_files}); !set.ok())

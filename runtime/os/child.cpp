@@ -1,6 +1,7 @@
 #include "runtime/os/child.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -95,6 +96,12 @@ std::string Child::wait() {
   if (reaped < 0) return "lost";
   if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
   return "exit " + std::to_string(WEXITSTATUS(status));
+}
+
+bool Child::ends_within(int timeout_ms) const {
+  if (pid_ <= 0) return true;
+  pollfd end{pidfd_.get(), POLLIN, 0};
+  return ::poll(&end, 1, timeout_ms) == 1;
 }
 
 }  // namespace trident::os

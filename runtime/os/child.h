@@ -36,6 +36,8 @@ class Child {
   void kill();
   /// Waits for the end and reaps. Says how it ended: "exit 3", "signal 9".
   std::string wait();
+  /// Whether it ends within `timeout_ms`; wait() then does not block.
+  [[nodiscard]] bool ends_within(int timeout_ms) const;
 
  private:
   int pid_ = -1;

@@ -50,6 +50,16 @@ TEST(Child, PidfdTellsTheEndAndKillIsReported) {
   EXPECT_EQ(child->wait(), "signal 9");
 }
 
+TEST(Child, EndsWithinItsTimeOrNot) {
+  auto quick = Child::spawn({.program = "/bin/true", .arguments = {"true"}});
+  ASSERT_TRUE(quick.ok());
+  EXPECT_TRUE(quick->ends_within(10'000));
+  EXPECT_EQ(quick->wait(), "exit 0");
+  auto slow = Child::spawn({.program = "/bin/sleep", .arguments = {"sleep", "60"}});
+  ASSERT_TRUE(slow.ok());
+  EXPECT_FALSE(slow->ends_within(20));
+}
+
 TEST(Child, NiceAndMissingProgram) {
   auto pair = socket_pair(Blocking::yes, Blocking::yes);
   auto child = Child::spawn(

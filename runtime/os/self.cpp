@@ -94,8 +94,9 @@ BlockedSignals::~BlockedSignals() {
   ::pthread_sigmask(SIG_SETMASK, reinterpret_cast<const sigset_t*>(previous_), nullptr);
 }
 
-void ignore_sigpipe() {
+void ignore_write_signals() {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
 }
 
 }  // namespace trident::os

@@ -38,7 +38,7 @@ class BlockedSignals {
   std::uint64_t previous_[16];  // room for a sigset_t
 };
 
-/// A write to a closed pipe or socket is an error value, not the end of the process.
-void ignore_sigpipe();
+/// A write to a closed pipe or socket, or past the limit on file sizes, is an error value, not the end of the process.
+void ignore_write_signals();
 
 }  // namespace trident::os

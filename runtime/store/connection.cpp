@@ -82,7 +82,9 @@ std::pair<std::unique_ptr<Store::Connection>, Verdict> Store::Connection::open(c
     verdict = connection->configure(role);
   }
   if (verdict == Verdict::ok) return {std::move(connection), verdict};
-  why = raw != nullptr ? sqlite3_errmsg(raw) : "out of memory";
+  why = raw == nullptr                      ? "out of memory"
+        : sqlite3_errcode(raw) == SQLITE_OK ? "a database of another program or version"
+                                            : sqlite3_errmsg(raw);
   return {nullptr, verdict};
 }
 
@@ -122,6 +124,7 @@ Verdict Store::Connection::configure(Role role) {
           std::pair{&oldest_, "SELECT key, length(value) FROM record ORDER BY used LIMIT ?1"},
           std::pair{&remove_, "DELETE FROM record WHERE key=?1"}})
       if (Verdict v = prepare(*statement, sql); failed(v)) return v;
+    if (Verdict v = prepare(version_, "PRAGMA data_version"); failed(v)) return v;
     if (Verdict v = read_totals(); failed(v)) return v;
   }
   return prepare(get_, "SELECT value, digest FROM record WHERE key=?1");
@@ -138,6 +141,16 @@ Verdict Store::Connection::read_totals() {
   use_ = sqlite3_column_int64(totals.get(), 2);
   // A mutated counter at the end of its range would end the order of use.
   return use_ < 0 || use_ > (std::int64_t{1} << 62) ? Verdict::corrupt : Verdict::ok;
+}
+
+Verdict Store::Connection::look_for_other_writers(bool& found) {
+  const Resetting reset(version_.get());
+  const int code = sqlite3_step(version_.get());
+  if (code != SQLITE_ROW) return verdict_of(code);
+  const std::int64_t version = sqlite3_column_int64(version_.get(), 0);
+  found = version != data_version_;
+  data_version_ = version;
+  return Verdict::ok;
 }
 
 Verdict Store::Connection::run(const char* sql) {
@@ -176,8 +189,12 @@ Verdict Store::Connection::put(const std::string& key, std::span<const std::byte
                                std::uint64_t bytes_max, std::uint64_t& evicted) {
   start_clock();
   if (Verdict v = run("BEGIN IMMEDIATE"); v != Verdict::ok) return v;
+  // Another daemon on the same file: what was counted here is no longer what is there.
+  bool others = false;
+  Verdict v = look_for_other_writers(others);
+  if (v == Verdict::ok && others) v = read_totals();
   const Totals before = totals_;
-  Verdict v = put_in_transaction(key, value, digest, touched, bytes_max, evicted);
+  if (v == Verdict::ok) v = put_in_transaction(key, value, digest, touched, bytes_max, evicted);
   if (v == Verdict::ok) v = run("COMMIT");
   if (v != Verdict::ok) {
     run("ROLLBACK");

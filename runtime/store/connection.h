@@ -55,6 +55,8 @@ class Store::Connection {
 
   Verdict configure(Role role);
   Verdict read_totals();
+  /// Whether another process has written to the file since the last look.
+  Verdict look_for_other_writers(bool& found);
   Verdict run(const char* sql);
   Verdict prepare(Statement& statement, const char* sql);
   Verdict step_to_end(sqlite3_stmt* statement);
@@ -66,8 +68,9 @@ class Store::Connection {
   static int too_long(void* self);
 
   std::unique_ptr<sqlite3, CloseDb> db_;
-  Statement get_, size_, put_, touch_, oldest_, remove_;
+  Statement get_, size_, put_, touch_, oldest_, remove_, version_;
   Totals totals_;
+  std::int64_t data_version_ = 0;
   std::int64_t use_ = 0;  ///< grows with each use; orders eviction
   std::uint64_t give_up_at_ns_ = 0;
 };

@@ -63,6 +63,7 @@ void Store::set_file_aside(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
     ++stats_.set_aside;
+    stats_.set_aside_why = why;
     stats_.reason = why;
   }
   open_disk();

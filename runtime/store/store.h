@@ -45,7 +45,8 @@ enum class Mode : std::uint8_t { disk, memory };
 
 struct Stats {
   Mode mode = Mode::memory;
-  std::string reason;  ///< why the mode is memory
+  std::string reason;         ///< why the mode is memory
+  std::string set_aside_why;  ///< of the last file that was set aside
   std::uint64_t records = 0, bytes = 0;
   std::uint64_t hits = 0, misses = 0, puts = 0;
   std::uint64_t rejected = 0;  ///< records that failed their digest

@@ -206,6 +206,32 @@ TEST_F(StoreTest, AFullDiskTurnsToMemoryAndRecovers) {
   EXPECT_EQ(text_of(*store.get(as_bytes("early"))), "on disk");
 }
 
+TEST_F(StoreTest, TwoStoresOnOneFileShareItAndItsLimit) {
+  constexpr std::uint64_t kBytesMax = 60'000;
+  std::mt19937_64 random(17);
+  {
+    Store one({.path = path_, .bytes_max = kBytesMax}), other({.path = path_, .bytes_max = kBytesMax});
+    for (int i = 0; i < 600; ++i) {
+      Store& store = random() % 2 == 0 ? one : other;
+      const std::string key = "key" + std::to_string(i);
+      ASSERT_TRUE(store.put(as_bytes(key), as_bytes(std::string(random() % 4000, 'z') + key)).ok());
+      for (Store* each : {&one, &other}) {
+        const auto got = each->get(as_bytes(key));
+        ASSERT_TRUE(got.has_value()) << i;
+        EXPECT_EQ(text_of(*got).substr(got->size() - key.size()), key);
+      }
+    }
+    for (const Store* each : {&one, &other}) {
+      EXPECT_EQ(each->stats().set_aside, 0u);
+      EXPECT_EQ(each->stats().write_failures, 0u);
+      EXPECT_EQ(each->stats().mode, Mode::disk);
+    }
+  }
+  const Store after({.path = path_});
+  EXPECT_LE(after.stats().bytes, kBytesMax);
+  EXPECT_GT(after.stats().bytes, kBytesMax * 3 / 4);
+}
+
 TEST_F(StoreTest, AKilledWriterLosesNothingItCommitted) {
   int pipe_ends[2];
   ASSERT_EQ(::pipe(pipe_ends), 0);
