@@ -25,6 +25,13 @@ constexpr int kOptimiseNice = 10;
 constexpr std::uint64_t kHealthyAgeNs = 1'000'000'000;
 constexpr std::uint64_t kRestartPauseMinMs = 20, kRestartPauseMaxMs = 5000;
 
+/// What idle workers get for ending by themselves when the front does; busy ones are killed after it.
+#ifdef __SANITIZE_ADDRESS__  // the search for leaks comes last
+constexpr std::uint64_t kFarewellMs = 10'000;
+#else
+constexpr std::uint64_t kFarewellMs = 100;
+#endif
+
 std::string_view name_of(Lane lane) {
   return lane == Lane::baseline ? "baseline" : "optimise";
 }
@@ -39,6 +46,20 @@ class Pool::Worker {
   [[nodiscard]] bool alive() const { return channel_ != nullptr; }
   [[nodiscard]] bool has_room() const {
     return alive() && running_.size() < (lane_ == Lane::baseline ? kBaselineDepth : kOptimiseDepth);
+  }
+
+  /// Nothing more will come: an idle worker reads the end of its socket and ends.
+  void hang_up() {
+    timeout_.stop();
+    restart_.stop();
+    exit_ = {};
+    channel_.reset();
+  }
+  void say_farewell(std::uint64_t until_ns) {
+    const std::uint64_t now = os::monotonic_ns();
+    if (!child_.ends_within(until_ns > now ? static_cast<int>((until_ns - now) / 1'000'000) : 0)) return;
+    if (const std::string how = child_.wait(); how != "exit 0" && how != "reaped already")
+      log::warning("a {} worker ended with {}", name_of(lane_), how);
   }
 
   void request(const RequestHeader& header, std::span<const std::byte> message) {
@@ -188,6 +209,9 @@ Pool::Pool(net::Loop& loop, const PoolOptions& options, PoolEvents events)
 
 Pool::~Pool() {
   stopping_ = true;
+  for (const auto& worker : workers_) worker->hang_up();
+  const std::uint64_t until_ns = os::monotonic_ns() + kFarewellMs * 1'000'000;
+  for (const auto& worker : workers_) worker->say_farewell(until_ns);
 }
 
 void Pool::stop() {
