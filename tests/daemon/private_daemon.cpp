@@ -87,6 +87,17 @@ double cpu_seconds(int pid) {
   return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+std::uint64_t context_switches(int pid) {
+  std::uint64_t switches = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string word; status >> word;)
+      if (std::uint64_t count = 0; word.find("ctxt_switches:") != std::string::npos && status >> count)
+        switches += count;
+  }
+  return switches;
+}
+
 void sleep_ms(unsigned ms) {
   ::usleep(ms * 1000);
 }

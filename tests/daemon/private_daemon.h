@@ -1,6 +1,7 @@
 // A daemon of the test's own: a temporary directory with its socket and cache, and the process, killed at the end.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ class PrivateDaemon {
 bool is_running(int pid);
 /// Processor time that a process has used, in seconds.
 double cpu_seconds(int pid);
+/// How often its threads have been switched from, of their own will or not.
+std::uint64_t context_switches(int pid);
 /// Whether `condition` holds within `seconds`.
 template <class Condition>
 bool eventually(Condition condition, double seconds = 10);
