@@ -69,9 +69,10 @@ bench-latency: build ## submit call and first kernel, against a bare socket roun
 
 fuzz: packages ## a million random and mutated texts and messages each, under AddressSanitizer and UBSan
 	@cmake --preset asan >/dev/null
-	@targets=$$(sed -nE 's/^ *trident_fuzz\(([a-z_]+) .*/fuzz_\1/p' tests/fuzz/CMakeLists.txt); ninja -C build-asan -j$(JOBS) $$targets
+	@targets=$$(sed -nE 's/^ *trident_fuzz\(([a-z_]+) .*/fuzz_\1/p' tests/fuzz/CMakeLists.txt); ninja -C build-asan -j$(JOBS) $$targets session_campaign
 	@cd build-asan/tests && ./fuzz_text --runs 1000000 --lines $(CURDIR)/tests/fuzz/seeds/text.txt
 	@cd build-asan/tests && ./fuzz_message --runs 1000000
+	@build-asan/tests/session_campaign --messages 1000000
 	@cd build-asan/tests && ./fuzz_kir_text --runs 1000000 $(CURDIR)/tests/fuzz/seeds/kernel.kir
 
 check-aarch64: configure ## NEON code and the interpreter on NEON, under qemu-user

@@ -3,9 +3,11 @@
 //
 //   target [--runs N] [--seed S] [--seconds T] [--max-bytes B] [SEED_FILE...]
 //
-// Each seed file is one seed input, or with --lines one seed per line. An input that takes longer than ten seconds, or
-// that ends the process, is left in crash-<target>.bin in the working directory; run `target --replay FILE` to see it
-// again.
+// Each seed file is one seed input, or with --lines one seed per line. Targets whose inputs are text get two kinds of
+// mutants: of bytes, and of the words and groups that the seeds are made of (tokens.h). An input that takes more than
+// ten seconds of processor time (not of the clock: a busy machine is no hang), or that ends the process, is left in
+// crash-<target>.bin in the working directory; run `target --replay FILE` to see it again. The last line says how many
+// inputs the target took for valid, and what the slowest one cost.
 
 #include <algorithm>
 #include <csignal>
@@ -21,26 +23,23 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/time.h>
 #include <unistd.h>
+
+#include "tests/fuzz/tokens.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 /// Tokens that a target's inputs are made of; nullptr ends the list.
 extern "C" const char* const fuzz_dictionary[];
+/// Whether inputs are text, and how many the target has taken for valid so far.
+extern "C" const bool fuzz_is_text;
+extern "C" std::uint64_t fuzz_accepted;
 
 namespace {
 
-constexpr unsigned kHangSeconds = 10;
+using trident::fuzz::Random;
 
-struct Random {
-  std::uint64_t state;
-  std::uint64_t next() {  // splitmix64
-    std::uint64_t z = (state += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  std::size_t below(std::size_t bound) { return bound == 0 ? 0 : static_cast<std::size_t>(next() % bound); }
-};
+constexpr unsigned kHangSeconds = 10;
 
 const std::uint8_t* g_current_data = nullptr;
 std::size_t g_current_size = 0;
@@ -58,10 +57,22 @@ void save_current(int signal) {
   ::raise(signal);
 }
 
+double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double g_slowest_seconds = 0;
+
 void run_one(const std::vector<std::uint8_t>& input) {
   g_current_data = input.data();
   g_current_size = input.size();
+  const itimerval limit{{0, 0}, {kHangSeconds, 0}};
+  ::setitimer(ITIMER_PROF, &limit, nullptr);
+  const double start = processor_seconds();
   LLVMFuzzerTestOneInput(input.data(), input.size());
+  g_slowest_seconds = std::max(g_slowest_seconds, processor_seconds() - start);
 }
 
 std::vector<std::uint8_t> read_file(const char* path) {
@@ -140,6 +151,23 @@ void mutate(std::vector<std::uint8_t>& input, const std::vector<std::vector<std:
   }
 }
 
+std::vector<std::uint8_t> make_input(const std::vector<std::vector<std::uint8_t>>& seeds, std::size_t tokens,
+                                     const trident::fuzz::TokenPool& pool, Random& random) {
+  if (!pool.empty() && random.below(2) == 0) {
+    const std::string text = pool.mutant(random);
+    return {text.begin(), text.end()};
+  }
+  std::vector<std::uint8_t> input;
+  if (!seeds.empty() && random.below(16) != 0) {
+    input = seeds[random.below(seeds.size())];
+    for (std::size_t rounds = std::size_t{1} << random.below(6); rounds > 0; --rounds)
+      mutate(input, seeds, tokens, random);
+  } else {
+    for (std::size_t size = random.below(256); size > 0; --size) mutate(input, seeds, tokens, random);
+  }
+  return input;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -180,31 +208,34 @@ int main(int argc, char** argv) {
       }
     }
   }
-  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGALRM}) std::signal(signal, save_current);
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGPROF}) std::signal(signal, save_current);
 
   std::size_t tokens = 0;
-  while (fuzz_dictionary[tokens] != nullptr) ++tokens;
-  for (const auto& each : seeds) run_one(each);
+  trident::fuzz::TokenPool pool;
+  for (; fuzz_dictionary[tokens] != nullptr; ++tokens)
+    if (fuzz_is_text) pool.add_words(fuzz_dictionary[tokens]);
+  for (const auto& each : seeds) {
+    run_one(each);
+    if (fuzz_is_text) pool.add_seed({reinterpret_cast<const char*>(each.data()), each.size()});
+  }
+  const std::uint64_t accepted_seeds = std::exchange(fuzz_accepted, 0);
 
   Random random{seed * 0x2545F4914F6CDD1Du + 1};
   const std::time_t start = std::time(nullptr);
   std::uint64_t done = 0;
   for (; done < runs; ++done) {
     if (seconds > 0 && done % 256 == 0 && std::time(nullptr) - start >= seconds) break;
-    std::vector<std::uint8_t> input;
-    if (!seeds.empty() && random.below(16) != 0) {
-      input = seeds[random.below(seeds.size())];
-      for (std::size_t rounds = std::size_t{1} << random.below(6); rounds > 0; --rounds)
-        mutate(input, seeds, tokens, random);
-    } else {
-      for (std::size_t size = random.below(256); size > 0; --size) mutate(input, seeds, tokens, random);
-    }
+    std::vector<std::uint8_t> input = make_input(seeds, tokens, pool, random);
     if (input.size() > max_bytes) input.resize(max_bytes);
-    ::alarm(kHangSeconds);
     run_one(input);
   }
-  ::alarm(0);
-  std::printf("fuzz: %llu inputs from %zu seeds, seed %llu: no crash, no hang\n", static_cast<unsigned long long>(done),
-              seeds.size(), static_cast<unsigned long long>(seed));
+  std::printf(
+      "fuzz: %llu inputs from %zu seeds (%llu valid), seed %llu, in %ld s: %llu valid (%.1f %%), the slowest took %.0f "
+      "ms: no crash, no hang, no wrong answer\n",
+      static_cast<unsigned long long>(done), seeds.size(), static_cast<unsigned long long>(accepted_seeds),
+      static_cast<unsigned long long>(seed), static_cast<long>(std::time(nullptr) - start),
+      static_cast<unsigned long long>(fuzz_accepted),
+      100.0 * static_cast<double>(fuzz_accepted) / static_cast<double>(std::max<std::uint64_t>(done, 1)),
+      1e3 * g_slowest_seconds);
   return 0;
 }

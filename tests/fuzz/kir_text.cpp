@@ -7,6 +7,10 @@
 #include "jit/kir/kir.h"
 #include "runtime/base/check.h"
 
+extern "C" {
+extern const bool fuzz_is_text = true;
+std::uint64_t fuzz_accepted = 0;
+}
 extern "C" const char* const fuzz_dictionary[] = {
 #define X(id, Name, text, arity, signature, types, meaning) text " ",
 #include "jit/kir/ops.def"
@@ -26,5 +30,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Result<kir::Kernel> again = kir::parse(text);
   CHECK(again.ok());
   CHECK(kir::print(*again) == text);
+  ++fuzz_accepted;
   return 0;
 }

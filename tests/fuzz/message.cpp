@@ -1,6 +1,7 @@
-// Fuzz target: wire messages. An input is either raw bytes for the daemon's reader, or a recipe: which valid submission
-// to start from, and patches to its bytes, so that mutation gets past the FlatBuffers verifier. Whatever the reader
-// lets through must be well-formed, lower to kir that checks, and compile for both instruction sets.
+// Fuzz target: wire messages for the daemon's reader. An input is raw bytes, or a recipe that gets past the FlatBuffers
+// verifier: which valid submission to start from, and patches to its bytes or to the fields of its nodes. Whatever the
+// reader lets through must be well-formed, lower to kir that checks, compile for every instruction set, and there give
+// the interpreter's bits (value_oracle.h). session_campaign.cpp sends messages to a whole daemon.
 
 #include <cstdint>
 #include <cstring>
@@ -8,10 +9,14 @@
 #include <vector>
 
 #include "daemon/ingest/ingest.h"
-#include "jit/codegen/codegen.h"
 #include "runtime/base/check.h"
 #include "schemas/control_generated.h"
+#include "tests/fuzz/value_oracle.h"
 
+extern "C" {
+extern const bool fuzz_is_text = false;
+std::uint64_t fuzz_accepted = 0;
+}
 extern "C" const char* const fuzz_dictionary[] = {"TRDW", "\1\2\3\4", "\xff\xff\xff\xff", nullptr};
 
 namespace {
@@ -52,8 +57,8 @@ Message submission(const expr::Expr& expr) {
   return aligned(builder.GetBufferPointer(), builder.GetSize());
 }
 
-std::vector<Message> valid_submissions() {
-  std::vector<Message> messages;
+std::vector<expr::Expr> valid_expressions() {
+  std::vector<expr::Expr> expressions;
   for (const char* text :
        {"x", "x*x + 1", "sin(x)^2 + cos(x)*exp(-y)", "x < y ? sqrt(abs(x)) : log(y)", "sqrt(sum(x*x)) + mean(y)",
         "pow(x, y) - tanh(z)", "f32(x) + 1", "(i:i64 << 3) ^^ (j:i64 & 255)", "min(x, max(y, floor(z)))",
@@ -62,43 +67,76 @@ std::vector<Message> valid_submissions() {
     CHECK(parsed.ok());
     const Result<expr::Expr> plain = expr::eliminate_derivatives(*parsed);
     CHECK(plain.ok());
-    messages.push_back(submission(*plain));
+    expressions.push_back(*plain);
   }
-  return messages;
+  return expressions;
+}
+
+/// The first op from `from` on (cyclically) that takes and gives what `like` does.
+expr::Op similar_op(expr::Op like, std::uint8_t from) {
+  for (std::uint32_t i = 0; i < expr::kOpCount; ++i) {
+    const auto op = static_cast<expr::Op>((from + i) % expr::kOpCount);
+    if (expr::info(op).arity == expr::info(like).arity && expr::info(op).signature == expr::info(like).signature)
+      return op;
+  }
+  return like;
+}
+
+/// Up to three patches of three bytes: a node, one of its fields, a value. Most are plausible, some are not.
+Message with_patched_nodes(expr::Expr e, std::span<const std::uint8_t> patches) {
+  const std::size_t count = patches.empty() ? 0 : 1 + patches[0] % 3;
+  for (std::size_t i = 0; i < count && 3 * i + 3 < patches.size(); ++i) {
+    const std::uint8_t field = patches[3 * i + 2], value = patches[3 * i + 3];
+    const std::size_t index = patches[3 * i + 1] % e.nodes.size();
+    expr::Node& node = e.nodes[index];
+    const auto below = static_cast<std::uint32_t>(value % (index + 1));
+    switch (field % 8) {
+      case 0: node.op = static_cast<expr::Op>(value % (expr::kOpCount + 1)); break;
+      case 1: node.type = static_cast<expr::Type>(value % 7); break;
+      case 2: node.a.index = below; break;
+      case 3: node.b.index = below; break;
+      case 4: node.c.index = below; break;
+      case 5: node.imm = value < 128 ? value : std::uint64_t{value} << (value % 64); break;
+      default: node.op = similar_op(node.op, value);
+    }
+  }
+  return submission(e);
 }
 
 void compile(const expr::Expr& expr) {
   CHECK(expr::check(expr).ok());
-  expr::LowerOptions options;
-  options.simplify = false;
-  const Result<kir::Kernel> kernel = expr::lower(expr, options);
+  const Result<kir::Kernel> kernel =
+      expr::lower(expr, {.policy = {expr::PolicyKind::exact}, .simplify = false});  // as the baseline tier does
   if (!kernel.ok()) return;
   CHECK(kir::check(*kernel).ok());
-  for (const codegen::Isa isa : {codegen::Isa::avx2, codegen::Isa::avx512}) {
-    const Result<codegen::MachineCode> code = codegen::emit(*kernel, isa, {.schedule = false});
-    CHECK(code.ok() || !code.error().message.empty());
-  }
+  fuzz::check_code(expr, *kernel, fuzz_accepted);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::vector<Message> kValid = valid_submissions();
+  static const std::vector<expr::Expr> kValid = valid_expressions();
   if (size == 0) return 0;
+  const expr::Expr& start = kValid[data[0] / 8 % kValid.size()];
   Message message;
-  if (data[0] % 4 == 0) {
-    message = aligned(data + 1, size - 1);
-  } else {
-    message = kValid[data[0] / 4 % kValid.size()];
-    for (std::size_t i = 1; i + 2 < size && i < 64; i += 3) {
-      const std::size_t at = (data[i] | std::size_t{data[i + 1]} << 8) % message.size;
-      message.bytes()[at] = std::byte{data[i + 2]};
-    }
-    if (size % 16 == 0) message.size -= data[size - 1] % message.size;
+  switch (data[0] % 8) {
+    case 0: message = aligned(data + 1, size - 1); break;
+    case 1:
+    case 2:
+      message = submission(start);
+      for (std::size_t i = 1; i + 2 < size && i < 64; i += 3) {
+        const std::size_t at = (data[i] | std::size_t{data[i + 1]} << 8) % message.size;
+        message.bytes()[at] = std::byte{data[i + 2]};
+      }
+      if (size % 16 == 0) message.size -= data[size - 1] % message.size;
+      break;
+    default: message = with_patched_nodes(start, {data + 1, size - 1});
   }
   const Result<ingest::Request> request = ingest::read(message.bytes());
   if (!request.ok()) return 0;
-  if (const auto* submit = std::get_if<ingest::Submit>(&*request); submit != nullptr && submit->work.ok())
+  if (const auto* submit = std::get_if<ingest::Submit>(&*request); submit != nullptr && submit->work.ok()) {
+    ++fuzz_accepted;
     compile(submit->work->expr);
+  }
   return 0;
 }

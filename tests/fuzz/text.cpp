@@ -1,5 +1,7 @@
 // Fuzz target: bytes as expression text in every syntax and both float types. Whatever parses must check, survive being
-// printed and parsed again in both printable forms, lower under every policy to kir that checks, and run.
+// printed and parsed again in both printable forms, lower under every policy to kir that checks, run even on values
+// outside the declared ranges, and give the right value (value_oracle.h): the compiled baseline the interpreter's bits,
+// and for one in kMeaningEvery the interpreter what MPFR says under the policy.
 
 #include <array>
 #include <cmath>
@@ -12,7 +14,12 @@
 #include "jit/kir/interpreter.h"
 #include "runtime/base/check.h"
 #include "runtime/base/limits.h"
+#include "tests/fuzz/value_oracle.h"
 
+extern "C" {
+extern const bool fuzz_is_text = true;
+std::uint64_t fuzz_accepted = 0;
+}
 extern "C" const char* const fuzz_dictionary[] = {
 #define X(id, Name, text, arity, signature, types, meaning) text, text "(", "(" text " ",
 #include "jit/expr/ops.def"
@@ -67,8 +74,9 @@ namespace {
 using namespace trident;
 
 constexpr std::uint64_t kElements = 5;
+constexpr std::uint64_t kMeaningEvery = 64;
 
-/// Runs `kernel` over a few corner values; the sanitizers are the oracle here.
+/// Runs `kernel` over a few corner values, promised or not; the sanitizers are the oracle here.
 void run(const kir::Kernel& kernel) {
   constexpr std::array<double, kElements> kValues = {0.0, -1.5, 1e30, 0.5, 3.0};
   std::vector<std::array<std::uint64_t, kElements>> arrays(kernel.inputs.size());
@@ -94,6 +102,15 @@ void run(const kir::Kernel& kernel) {
   kir::interpret(kernel, kElements, in.data(), out.data(), params.data());
 }
 
+/// The kernel that a client gets first.
+void check_values(const expr::Expr& plain, std::uint64_t seed) {
+  const Result<kir::Kernel> kernel = expr::lower(plain, {.policy = {expr::PolicyKind::exact}, .simplify = false});
+  if (!kernel.ok()) return;
+  fuzz::check_code(plain, *kernel, seed);
+  static std::uint64_t meanings = 0;
+  if (fuzz::has_real_meaning(plain) && meanings++ % kMeaningEvery == 0) fuzz::check_meaning(plain, *kernel, seed);
+}
+
 void check_expression(const expr::Expr& parsed, expr::Type type) {
   CHECK(expr::check(parsed).ok());
   const std::vector<std::byte> canonical = expr::canonical_bytes(parsed);
@@ -117,6 +134,7 @@ void check_expression(const expr::Expr& parsed, expr::Type type) {
     CHECK(kir::check(*kernel).ok());
     run(*kernel);
   }
+  check_values(*plain, canonical.size() * 0x9E3779B97F4A7C15u + fuzz_accepted);
 }
 
 }  // namespace
@@ -124,16 +142,19 @@ void check_expression(const expr::Expr& parsed, expr::Type type) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  bool accepted = false;
   for (const expr::Type type : {expr::Type::f32, expr::Type::f64}) {
     expr::ParseOptions options;
     options.type = type;
     for (const auto parser : {expr::parse_infix, expr::parse_sexpr, expr::parse_fpcore}) {
       const Result<expr::Expr> parsed = parser(text, options);
+      accepted = accepted || parsed.ok();
       if (parsed.ok())
         check_expression(*parsed, type);
       else
         CHECK(!parsed.error().message.empty());
     }
   }
+  if (accepted) ++fuzz_accepted;
   return 0;
 }

@@ -1,0 +1,30 @@
+// What a fuzz target holds accepted input to, beyond "no crash": the right value.
+//
+//   code     the baseline machine code of every instruction set of this machine gives the interpreter's bits
+//   meaning  the interpreter keeps the policy bounded(2) against MPFR and a plain evaluation over libm
+//
+// Both on the kernel that clients get first, the unrewritten one. Rewritten ones go out only after their own check.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "jit/expr/expr.h"
+#include "jit/image/image.h"
+
+namespace trident::fuzz {
+
+/// How machine code differs from the interpreter on inputs that keep the declared ranges; empty when it does not.
+std::string difference_from_interpreter(const expr::Expr& expr, const kir::Kernel& kernel, const image::Mapped& native,
+                                        std::uint64_t seed);
+
+/// For the baseline variant on every instruction set of this machine. Ends the process with the expression and the
+/// values on a difference.
+void check_code(const expr::Expr& expr, const kir::Kernel& kernel, std::uint64_t seed);
+
+/// False when the expression has ops that have no value over the reals to compare with (integers, steps, reductions).
+bool has_real_meaning(const expr::Expr& expr);
+/// For expressions that have: some hundred points. Milliseconds, so for a sample of the accepted inputs.
+void check_meaning(const expr::Expr& expr, const kir::Kernel& kernel, std::uint64_t seed);
+
+}  // namespace trident::fuzz
