@@ -58,6 +58,30 @@ Verdict differing(const Verdict& so_far, Counterexample e) {
   return v;
 }
 
+// The same numbers, zeros of any sign and NaN of any kind.
+template <class T>
+bool same_lanes(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  for (std::size_t at = 0; at < a.size(); at += sizeof(T)) {
+    T x, y;
+    std::memcpy(&x, &a[at], sizeof x);
+    std::memcpy(&y, &b[at], sizeof y);
+    if (!(x == y) && !(x != x && y != y)) return false;
+  }
+  return true;
+}
+
+bool same_values(const expr::Expr& source, const Outputs& a, const Outputs& b) {
+  for (std::size_t c = 0; c < a.size(); ++c)
+    for (std::size_t k = 0; k < a[c].size(); ++k) {
+      if (a[c][k] == b[c][k]) continue;
+      const expr::Type type = source.at(source.outputs[k].node).type;
+      if (type == expr::Type::f32 && same_lanes<float>(a[c][k], b[c][k])) continue;
+      if (type == expr::Type::f64 && same_lanes<double>(a[c][k], b[c][k])) continue;
+      return false;
+    }
+  return true;
+}
+
 Counterexample too_risky(double risk) {
   char why[160];
   std::snprintf(why, sizeof why,
@@ -141,8 +165,8 @@ Result<void> Checker::compute_references() {
   return {};
 }
 
-Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Demand demand) {
-  const double allowance = demand == Demand::margin ? kMarginAllowance : 1;
+Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Demand demand,
+                                                 const Prepared* unrewritten) {
   Prepared prepared;
   Verdict& verdict = prepared.meaning;
   verdict.seed = options_.samples.seed;
@@ -155,6 +179,9 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Dema
     verdict.points += samples.n;
     std::optional<Counterexample> difference;
     bool risky = false;
+    const bool needs_margin = demand == Demand::margin &&
+                              !(unrewritten != nullptr && same_values(source_, unrewritten->full[s], prepared.full[s]));
+    const double allowance = needs_margin ? kMarginAllowance : 1;
     if (policy_.kind == expr::PolicyKind::exact) {
       difference = compare_bits(source_, samples, samples.calls, exact_[s], prepared.full[s]);
     } else {
@@ -168,7 +195,7 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Dema
           risky = risky || is_risky(e);
         }
     }
-    if (!difference && demand == Demand::margin && risky) difference = too_risky(verdict.risk);
+    if (!difference && needs_margin && risky) difference = too_risky(verdict.risk);
     if (difference) {
       verdict = differing(verdict, std::move(*difference));
       return prepared;

@@ -57,8 +57,10 @@ class Checker {
     std::vector<Outputs> tails;                 ///< per placement
   };
 
-  /// Asks whether `kernel` (of the source's signature) means what the source means.
-  Result<Prepared> check_meaning(const kir::Kernel& kernel, Demand demand = Demand::policy);
+  /// Asks whether `kernel` (of the source's signature) means what the source means. One that gives the values of
+  /// `unrewritten` wherever they were drawn is held to no more than that was.
+  Result<Prepared> check_meaning(const kir::Kernel& kernel, Demand demand = Demand::policy,
+                                 const Prepared* unrewritten = nullptr);
   /// Asks whether a candidate does what `prepared` (whose meaning is right) says. Keeps the meaning's figures.
   Result<Verdict> check_code(const Prepared& prepared, const Execute& execute, Effort effort);
 

@@ -126,4 +126,9 @@ std::vector<std::optional<long double>> literal_values(const Expr& expr) {
   return values;
 }
 
+bool is_power_of_two(double x) {
+  int exponent = 0;
+  return x != 0 && std::isfinite(x) && std::fabs(std::frexp(x, &exponent)) == 0.5;
+}
+
 }  // namespace trident::expr

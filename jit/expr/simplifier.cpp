@@ -6,11 +6,13 @@
 
 namespace trident::expr {
 
-Simplifier::Simplifier(Expr& out, const LowerOptions& options)
+Simplifier::Simplifier(Expr& out, const LowerOptions& options, bool keep_roundings)
     : b_(out),
       ranges_(out, options),
-      real_(options.policy.kind != PolicyKind::exact),
+      unsigned_zeros_(options.policy.kind != PolicyKind::exact),
+      real_(unsigned_zeros_ && !keep_roundings),
       roomy_(real_ && (options.policy.kind == PolicyKind::fast || options.policy.k >= 2)),
+      allowed_unsigned_zeros_(unsigned_zeros_),
       allowed_real_(real_),
       allowed_roomy_(roomy_) {}
 
@@ -45,7 +47,7 @@ bool Simplifier::constant(NodeId id, double& value) const {
 
 NodeId Simplifier::number(Type t, long double value) {
   const double v = round_to(t, value);
-  return b_.constant(t, real_ && v == 0 ? 0.0 : v);
+  return b_.constant(t, unsigned_zeros_ && v == 0 ? 0.0 : v);
 }
 
 // Wrapping integer arithmetic: identities without conditions.
@@ -82,9 +84,11 @@ NodeId Simplifier::integer(const Node& n) {
 }
 
 NodeId Simplifier::make(const Node& n, bool keep_zero) {
+  unsigned_zeros_ = allowed_unsigned_zeros_ && !keep_zero;
   real_ = allowed_real_ && !keep_zero;
   roomy_ = allowed_roomy_ && !keep_zero;
   const NodeId made = build(n);
+  unsigned_zeros_ = allowed_unsigned_zeros_;
   real_ = allowed_real_;
   roomy_ = allowed_roomy_;
   return made;

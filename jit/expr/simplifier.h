@@ -11,8 +11,8 @@ namespace trident::expr {
 
 class Simplifier {
  public:
-  /// Appends to `out`, which has its variables already.
-  Simplifier(Expr& out, const LowerOptions& options);
+  /// Appends to `out`, which has its variables already. With `keep_roundings` no rounding comes, goes or moves.
+  Simplifier(Expr& out, const LowerOptions& options, bool keep_roundings = false);
 
   /// The node that `node` (with operands of `out`) becomes. With `keep_zero` the sign of a zero result matters: only
   /// what is exact is done.
@@ -23,6 +23,8 @@ class Simplifier {
   Shape shape(NodeId id);
   /// Identities over the reals are allowed.
   [[nodiscard]] bool real() const { return real_; }
+  /// The sign of a zero may change.
+  [[nodiscard]] bool unsigned_zeros() const { return unsigned_zeros_; }
   /// ... and so is an error of one more rounding, as a product with a reciprocal has it.
   [[nodiscard]] bool roomy() const { return roomy_; }
   /// `id` is finite and so far from overflow that moving a factor past it cannot overflow.
@@ -56,6 +58,7 @@ class Simplifier {
   NodeId sum_of_scaled(NodeId a, NodeId b, bool subtract);
   NodeId ordered(Op op, NodeId a, NodeId b);
   NodeId scale(NodeId a, double factor);
+  NodeId scaled_product(NodeId a, NodeId b);
   NodeId mul_powers(NodeId a, NodeId b);
   NodeId div_signs_and_factors(NodeId a, NodeId b);
   NodeId div_quotients(NodeId a, NodeId b);
@@ -76,8 +79,10 @@ class Simplifier {
   Builder b_;
   Ranges ranges_;
   std::vector<Shape> shapes_;
+  bool unsigned_zeros_;
   bool real_;
   bool roomy_;
+  const bool allowed_unsigned_zeros_;
   const bool allowed_real_;
   const bool allowed_roomy_;
   int depth_ = 0;

@@ -4,7 +4,7 @@
 //   strength      integer powers as shared products, chains of quotients as one, several quotients by one divisor
 //   through
 //                 its reciprocal
-//   contraction   products that only a sum needs become part of it (fma)
+//   contraction   products that only a sum needs become part of it (fma); exact ones whoever else needs them
 #include "jit/expr/simplify.h"
 
 #include <algorithm>
@@ -44,10 +44,10 @@ std::vector<std::uint32_t> use_counts(const Expr& expr) {
   return uses;
 }
 
-Expr identities(const Expr& expr, const LowerOptions& options) {
+Expr identities(const Expr& expr, const LowerOptions& options, bool keep_roundings = false) {
   Expr out;
   out.variables = expr.variables;
-  Simplifier simplifier(out, options);
+  Simplifier simplifier(out, options, keep_roundings);
   std::vector<std::optional<long double>> literals;
   if (simplifier.real()) literals = literal_values(expr);
   literals.resize(expr.nodes.size());
@@ -251,7 +251,9 @@ class ReciprocalSharing {
 
 class Contraction {
  public:
-  explicit Contraction(const Expr& expr) : expr_(expr), builder_(out_), uses_(use_counts(expr)) {
+  enum class Which : std::uint8_t { all, exact };
+  Contraction(const Expr& expr, const LowerOptions& options, Which which)
+      : expr_(expr), ranges_(expr, options), which_(which), builder_(out_), uses_(use_counts(expr)) {
     out_.variables = expr.variables;
   }
 
@@ -261,7 +263,7 @@ class Contraction {
       const Node& n = expr_.nodes[i];
       NodeId fused;
       if ((n.op == Op::Add || n.op == Op::Sub) && ir::is_float(n.type)) fused = sum(n);
-      if (n.op == Op::Neg && ir::is_float(n.type)) fused = negated(n);
+      if (n.op == Op::Neg && ir::is_float(n.type) && which_ == Which::all) fused = negated(n);
       place_[i] = fused.valid() ? fused : builder_.add(moved(n, place_));
     }
     move_outputs(expr_, out_, place_);
@@ -288,8 +290,17 @@ class Contraction {
 
   // Whether `product` may lose its rounding in a sum with `other`. Not where `other` is made of the same product,
   // rounded: x y - f(x y) may be nothing at all, and what the rounding leaves behind would be everything.
-  [[nodiscard]] bool fusible(NodeId product, NodeId other) const {
+  [[nodiscard]] bool fusible(NodeId product, NodeId other) {
+    if (which_ == Which::exact) return is_exact(product);
     return is_product(product) && (own(product) || !depends(other, product));
+  }
+
+  // A product with a power of two that does not overflow has no rounding to lose.
+  [[nodiscard]] bool is_exact(NodeId product) {
+    const Node& p = expr_.at(product);
+    if (p.op != Op::Mul || !ranges_.at(product).finite()) return false;
+    const Node& factor = expr_.at(p.b);
+    return factor.op == Op::Constant && is_power_of_two(value_of(factor.type, factor.imm));
   }
 
   NodeId sum(const Node& n) {
@@ -315,6 +326,8 @@ class Contraction {
   }
 
   const Expr& expr_;
+  Ranges ranges_;
+  Which which_;
   Expr out_;
   Builder builder_;
   std::vector<std::uint32_t> uses_;
@@ -331,11 +344,16 @@ Expr simplify(const Expr& expr, const LowerOptions& options) {
   out = expand_powers(out, options);
   out = join_quotients(out, options);
   if (options.policy.kind == PolicyKind::fast || options.policy.k >= 2) out = ReciprocalSharing(out, options).run();
-  return Contraction(out).run();
+  return Contraction(out, options, Contraction::Which::all).run();
+}
+
+Expr drop_idle_operations(const Expr& expr, const LowerOptions& options) {
+  const Expr once = identities(expr, options, true);
+  return Contraction(identities(once, options, true), options, Contraction::Which::exact).run();
 }
 
 Expr contract(const Expr& expr) {
-  return Contraction(expr).run();
+  return Contraction(expr, {}, Contraction::Which::all).run();
 }
 
 }  // namespace trident::expr

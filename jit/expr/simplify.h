@@ -14,6 +14,12 @@ namespace trident::expr {
 /// `expr` has passed check() and has no Diff. Variables, and the number and names of outputs, stay.
 Expr simplify(const Expr& expr, const LowerOptions& options);
 
+/// Drops operations that change nothing, for policies other than exact: every operation that remains computes a value
+/// that it computed before, but for powers of two, which move through products into sums without a rounding (numbers
+/// below the normal ones aside), and signs of zeros that no output shows. What the ranges prove, as 0 * x = 0,
+/// included.
+Expr drop_idle_operations(const Expr& expr, const LowerOptions& options);
+
 /// The last of simplify()'s passes alone: products that a sum needs become part of it (fma), which as a rule makes
 /// results more accurate. Not for the exact policy.
 Expr contract(const Expr& expr);

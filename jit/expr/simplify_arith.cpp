@@ -5,15 +5,6 @@
 #include "jit/expr/simplifier.h"
 
 namespace trident::expr {
-namespace {
-
-bool is_power_of_two(double x) {
-  int exponent = 0;
-  return x != 0 && std::isfinite(x) && std::fabs(std::frexp(x, &exponent)) == 0.5;
-}
-
-}  // namespace
-
 NodeId Simplifier::ordered(Op op, NodeId a, NodeId b) {
   double v = 0;
   if (constant(a, v) || (b < a && !constant(b, v))) std::swap(a, b);
@@ -40,10 +31,13 @@ NodeId Simplifier::scale(NodeId a, double c) {
   if (constant(a, v) && real_) return number(t, static_cast<long double>(v) * c);
   if (c == 1) return a;
   if (c == -1) return neg(a);
-  if (c == 0 && real_ && fact(a).finite()) return number(t, 0);
+  if (c == 0 && unsigned_zeros_ && fact(a).finite()) return number(t, 0);
   const Node n = at(a);
   if (n.op == Op::Neg) return scale(n.a, -c);
-  if (real_ && n.op == Op::Mul && constant(n.b, v)) {
+  const auto exact = [&](double x, double y) {
+    return unsigned_zeros_ && (is_power_of_two(x) || is_power_of_two(y)) && tame(a);
+  };
+  if (n.op == Op::Mul && constant(n.b, v) && (real_ || exact(v, c))) {
     const double both = round_to(t, static_cast<long double>(v) * c);
     if (usable_factor(t, both)) return scale(n.a, both);
   }
@@ -63,7 +57,7 @@ NodeId Simplifier::neg(NodeId a) {
   if (n.op == Op::Neg) return n.a;
   if (n.op == Op::Mul && constant(n.b, v)) return scale(n.a, -v);
   if (n.op == Op::Div && constant(n.a, v)) return b_.op(Op::Div, number(type(a), -v), n.b);
-  if (n.op == Op::Sub && real_) return sub(n.b, n.a);
+  if (n.op == Op::Sub && unsigned_zeros_) return sub(n.b, n.a);
   if (n.op == Op::Select && constant(n.b, v) && constant(n.c, v)) return select(n.a, neg(n.b), neg(n.c));
   return b_.op(Op::Neg, a);
 }
@@ -87,7 +81,7 @@ NodeId Simplifier::add(NodeId a, NodeId b) {
   if (constant(a, va)) std::swap(a, b);
   if (constant(b, vb)) {
     if (constant(a, va) && real_) return number(t, static_cast<long double>(va) + vb);
-    const bool nothing = vb == 0 && (real_ || std::signbit(vb) || fact(a).nonzero());
+    const bool nothing = vb == 0 && (unsigned_zeros_ || std::signbit(vb) || fact(a).nonzero());
     if (nothing) return a;
     const Node n = at(a);
     // (x + c) + d rounds once when c + d is exact; an inexact one could show where x cancels it.
@@ -102,7 +96,7 @@ NodeId Simplifier::add(NodeId a, NodeId b) {
   }
   if (at(b).op == Op::Neg) return sub(a, at(b).a);
   if (at(a).op == Op::Neg) return sub(b, at(a).a);
-  if (a == b && real_) return scale(a, 2);
+  if (a == b && unsigned_zeros_) return scale(a, 2);
   if (const NodeId s = sum_of_scaled(a, b, false); s.valid()) return s;
   if (const NodeId s = through_select(Op::Add, a, b); s.valid()) return s;
   return ordered(Op::Add, a, b);
@@ -115,8 +109,8 @@ NodeId Simplifier::sub(NodeId a, NodeId b) {
   if (constant(b, v)) return v == 0 && !std::signbit(v) ? a : add(a, b_.constant(t, -v));
   if (a == b && fact(a).finite()) return b_.constant(t, 0);
   if (at(b).op == Op::Neg) return add(a, at(b).a);
-  if (constant(a, v) && v == 0 && (real_ || fact(b).nonzero())) return neg(b);
-  if (at(a).op == Op::Neg && real_) return neg(add(at(a).a, b));
+  if (constant(a, v) && v == 0 && (unsigned_zeros_ || fact(b).nonzero())) return neg(b);
+  if (at(a).op == Op::Neg && unsigned_zeros_) return neg(add(at(a).a, b));
   if (at(b).op == Op::Mul && constant(at(b).b, v) && v < 0) return add(a, scale(at(b).a, -v));
   if (const NodeId s = sum_of_scaled(a, b, true); s.valid()) return s;
   if (const NodeId s = through_select(Op::Sub, a, b); s.valid()) return s;
@@ -134,6 +128,23 @@ NodeId Simplifier::mul_powers(NodeId a, NodeId b) {
   return powi(base(a), n);
 }
 
+// (c x) (d y) = (c d) (x y). Powers of two take no part in any rounding.
+NodeId Simplifier::scaled_product(NodeId a, NodeId b) {
+  if (!unsigned_zeros_) return {};
+  const Type t = type(a);
+  const auto factor_of = [&](NodeId id) {
+    const Scaled s = scaled(id);
+    return real_ || is_power_of_two(s.factor) ? s : Scaled{id, 1};
+  };
+  const Scaled x = factor_of(a);
+  const Scaled y = factor_of(b);
+  const double factor = round_to(t, static_cast<long double>(x.factor) * y.factor);
+  if (x.factor == 1 && y.factor == 1) return {};
+  if (!usable_factor(t, factor) || !usable_factor(t, x.factor) || !usable_factor(t, y.factor)) return {};
+  const NodeId core = mul(x.core, y.core);
+  return tame(core) ? scale(core, factor) : NodeId();
+}
+
 NodeId Simplifier::mul(NodeId a, NodeId b) {
   const Type t = type(a);
   if (!ir::is_float(t)) return integer({Op::Mul, t, a, b, {}, 0});
@@ -145,14 +156,7 @@ NodeId Simplifier::mul(NodeId a, NodeId b) {
   if (at(b).op == Op::Neg) return neg(mul(a, at(b).a));
   if (a == b && at(a).op == Op::Sqrt && real_ && fact(at(a).a).nonnegative()) return at(a).a;
   if (a == b && at(a).op == Op::Abs) return mul(at(a).a, at(a).a);
-  const Scaled x = scaled(a);
-  const Scaled y = scaled(b);
-  const double factor = round_to(t, static_cast<long double>(x.factor) * y.factor);
-  if (real_ && (x.factor != 1 || y.factor != 1) && usable_factor(t, factor) && usable_factor(t, x.factor) &&
-      usable_factor(t, y.factor)) {
-    const NodeId core = mul(x.core, y.core);
-    if (tame(core)) return scale(core, factor);
-  }
+  if (const NodeId p = scaled_product(a, b); p.valid()) return p;
   if (const NodeId p = mul_powers(a, b); p.valid()) return p;
   // (x * u) * w with parameters u and w: u * w is computed once per call.
   if (shape(a) == Shape::uniform) std::swap(a, b);
@@ -188,8 +192,8 @@ NodeId Simplifier::div(NodeId a, NodeId b) {
   }
   const Fact fb = fact(b);
   const bool safe = fb.nonzero() && fb.finite();
-  if (a == b && safe && real_) return number(t, 1);
-  if (constant_a && va == 0 && real_ && fb.nonzero() && !fb.may_be_nan) return number(t, 0);
+  if (a == b && safe && unsigned_zeros_) return number(t, 1);
+  if (constant_a && va == 0 && unsigned_zeros_ && fb.nonzero() && !fb.may_be_nan) return number(t, 0);
   if (const NodeId q = div_signs_and_factors(a, b); q.valid()) return q;
   if (real_) {
     if (const NodeId q = div_quotients(a, b); q.valid()) return q;

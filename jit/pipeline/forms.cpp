@@ -40,10 +40,11 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
   TRY(kir::Kernel plain, expr::lower(source, unrewritten(options.policy)));
   list.push_back({"source", std::move(plain)});
   const bool rounding_may_change = options.policy.kind != expr::PolicyKind::exact;
-  if (passes.enabled("contracted") && rounding_may_change) {
-    expr::LowerOptions exactly = unrewritten({.kind = expr::PolicyKind::exact, .k = 0});
-    exactly.simplify = true;
-    add(list, "contracted", expr::lower(expr::contract(expr::simplify(source, exactly)), unrewritten(options.policy)));
+  if (rounding_may_change) {
+    const expr::Expr identities = expr::drop_idle_operations(source, unrewritten(options.policy));
+    if (passes.enabled("identities")) add(list, "identities", expr::lower(identities, unrewritten(options.policy)));
+    if (passes.enabled("contracted"))
+      add(list, "contracted", expr::lower(expr::contract(identities), unrewritten(options.policy)));
   }
   if (passes.enabled("simplified"))
     add(list, "simplified",

@@ -125,7 +125,7 @@ TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
   EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "emit"}));
 
   options.stop_after.clear();
-  options.disabled = {"contracted", "simplified", "accuracy4", "interleave", "schedule", "non_temporal"};
+  options.disabled = {"identities", "contracted", "simplified", "accuracy4", "interleave", "schedule", "non_temporal"};
   auto bare = optimise(e, options);
   ASSERT_TRUE(bare.ok());
   EXPECT_EQ(bare->candidates.size(), 1u);

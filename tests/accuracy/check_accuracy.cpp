@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -93,10 +94,12 @@ Result<Row> check_forms(const Task& task, const Settings& settings) {
   TRY(const auto large_checker, equiv::Checker::make(source, options.policy, large));
 
   Row row;
+  std::optional<equiv::Checker::Prepared> source_meaning;
   for (const pipeline::Form& form : forms) {
     const bool unrewritten = form.name == "source";
     const auto demand = unrewritten ? equiv::Demand::policy : equiv::Demand::margin;
-    TRY(const auto accepted, small_checker->check_meaning(form.kernel, demand));
+    TRY(auto accepted, small_checker->check_meaning(form.kernel, demand, unrewritten ? nullptr : &*source_meaning));
+    if (unrewritten) source_meaning = accepted;
     const bool counts = accepted.meaning.same() || unrewritten;
     if (!counts) {
       row.text += line(task, form.name, accepted.meaning, "refused by the optimiser");
