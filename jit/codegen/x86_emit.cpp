@@ -189,20 +189,59 @@ void X86Emitter::recorded_block(const Block& block, std::span<const Placed> plac
   recorded_to_ = offset();
 }
 
-// An EVEX prefix is 62 P0 P1 P2, with the opmask in the low bits of P2 and the zeroing bit on top.
 void X86Emitter::masked_copy() {
-  const std::uint32_t size = recorded_to_ - recorded_from_, shift = offset() - recorded_from_;
-  std::pmr::vector<std::uint8_t> copy(size, f_.arena);
-  std::memcpy(copy.data(), assembler_.bufferData() + recorded_from_, size);
+  if (target_.avx512)
+    masked_copy_avx512();
+  else
+    masked_copy_avx2();
+}
+
+// An EVEX prefix is 62 P0 P1 P2, with the opmask in the low bits of P2 and the zeroing bit on top.
+void X86Emitter::masked_copy_avx512() {
+  const std::uint32_t start = offset();
+  copy_code(recorded_from_, recorded_to_);
   for (const MaskedAccess& access : accesses_) {
-    std::uint8_t* prefix = &copy[access.at - recorded_from_];
+    std::uint8_t* prefix = assembler_.bufferData() + start + (access.at - recorded_from_);
     if (prefix[0] != 0x62) failed_ = true;
-    prefix[3] |= static_cast<std::uint8_t>((1 + access.copy) | (access.zeroing ? 0x80 : 0));
+    prefix[3] |= static_cast<std::uint8_t>((1 + access.copy) | (access.load ? 0x80 : 0));
   }
-  for (std::size_t i = 0, count = pool_uses_.size(); i < count; ++i)
-    if (const PoolUse use = pool_uses_[i]; use.field >= recorded_from_ && use.end <= recorded_to_)
-      pool_uses_.push_back({use.field + shift, use.end + shift});
-  if (assembler_.embed(copy.data(), size) != asmjit::kErrorOk) failed_ = true;
+}
+
+// Masked moves are other instructions: what lies between them is copied.
+void X86Emitter::masked_copy_avx2() {
+  std::uint32_t copied = recorded_from_;
+  for (const MaskedAccess& access : accesses_) {
+    copy_code(copied, access.at);
+    copied = access.end;
+    const Operand mask = register_operand(RegClass::vector, access.width, tail_mask_register(access.mem.lane_bytes));
+    const Operand reg = register_operand(RegClass::vector, access.width, access.reg);
+    const x86::Mem mem = memory(access.mem, access.width);
+    const std::uint32_t id = access.mem.lane_bytes == 4 ? Inst::kIdVmaskmovps : Inst::kIdVmaskmovpd;
+    if (access.load)
+      emit(id, {reg, mask, mem});
+    else
+      emit(id, {mem, mask, reg});
+  }
+  copy_code(copied, recorded_to_);
+}
+
+void X86Emitter::load_tail_mask(std::uint32_t lane_bytes) {
+  const std::uint8_t width = target_.width_of(lane_bytes);
+  emit(Inst::kIdVmovups,
+       {register_operand(RegClass::vector, width, tail_mask_register(lane_bytes)),
+        x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)), 0, width)});
+}
+
+/// Bytes of this code again, which hold no branches.
+void X86Emitter::copy_code(std::uint32_t from, std::uint32_t to) {
+  const std::uint32_t shift = offset() - from;
+  std::pmr::vector<std::uint8_t> bytes(assembler_.bufferData() + from, assembler_.bufferData() + to, f_.arena);
+  const auto first =
+      std::partition_point(pool_uses_.begin(), pool_uses_.end(), [&](const PoolUse& use) { return use.field < from; });
+  const std::size_t known = pool_uses_.size();
+  for (auto i = static_cast<std::size_t>(first - pool_uses_.begin()); i < known && pool_uses_[i].end <= to; ++i)
+    pool_uses_.push_back({pool_uses_[i].field + shift, pool_uses_[i].end + shift});
+  if (assembler_.embed(bytes.data(), bytes.size()) != asmjit::kErrorOk) failed_ = true;
 }
 
 void X86Emitter::inst(const MInst& m, const Placed& p) {
@@ -243,13 +282,21 @@ void X86Emitter::inst(const MInst& m, const Placed& p) {
     assembler_.setExtraReg(x86::KReg(p.use[count]));
     if ((m.form & x86_form::kZeroing) != 0) assembler_.addInstOptions(asmjit::InstOptions::kX86_ZMask);
   }
-  if (recording_ && ((m.form & x86_form::kMemory) != 0 || f_[m.def].global)) {
-    accesses_.push_back({offset(), m.copy, m.unit == Unit::load});
-    assembler_.addInstOptions(asmjit::InstOptions::kX86_Evex);
+  const bool recorded = recording_ && ((m.form & x86_form::kMemory) != 0 || f_[m.def].global);
+  if (recorded) {
+    accesses_.push_back({.at = offset(),
+                         .end = 0,
+                         .copy = m.copy,
+                         .load = m.unit == Unit::load,
+                         .reg = to_memory ? p.use[0] : p.def,
+                         .width = to_memory ? m.use_width : m.def_width,
+                         .mem = m.mem});
+    if (target_.avx512) assembler_.addInstOptions(asmjit::InstOptions::kX86_Evex);
   }
   // A fourth register operand (vblendvps) is encoded as an immediate byte too.
   const bool register_byte = id == Inst::kIdVblendvps || id == Inst::kIdVblendvpd;
   emit(id, operands.data(), n, has_immediate || register_byte ? 1 : 0);
+  if (recorded) accesses_.back().end = offset();
 }
 
 asmjit::Operand_ X86Emitter::use_operand(const MInst& m, const Placed& p, std::uint8_t u) {

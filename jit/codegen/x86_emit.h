@@ -52,10 +52,15 @@ class X86Emitter {
   /// Constants and parameters that live in registers.
   void load_globals();
   void block(const Block& block, std::span<const Placed> placed);
-  /// As block() (AVX-512), and remembers which instructions touch arrays or partial results for masked_copy().
+  /// As block(), and remembers which instructions touch arrays or partial results for masked_copy(). Nothing in it may
+  /// branch, and only instructions of its own may access arrays: nothing folded, nothing read again.
   void recorded_block(const Block& block, std::span<const Placed> placed);
-  /// The bytes of the recorded block again, its array accesses and updates of partial results under opmask 1 + copy.
+  /// The bytes of the recorded block again, its array accesses and updates of partial results under masks: opmask
+  /// 1 + copy with AVX-512, tail_mask_register() with AVX2 (no partial results there).
   void masked_copy();
+  /// Of what is left, into its register (AVX2; see X86Pseudo::tail_mask for where it comes from).
+  void load_tail_mask(std::uint32_t lane_bytes);
+  static constexpr std::uint8_t tail_mask_register(std::uint32_t lane_bytes) { return lane_bytes == 4 ? 15 : 14; }
   /// Whether array stores go past the caches.
   void set_non_temporal(bool on) { non_temporal_ = on; }
   /// What blocks branch to in rare cases; jumped over when reached from above.
@@ -87,6 +92,9 @@ class X86Emitter {
     std::uint8_t second, third;
   };
   static FusedOrder order_fused(const Placed& placed);
+  void masked_copy_avx512();
+  void masked_copy_avx2();
+  void copy_code(std::uint32_t from, std::uint32_t to);
 
   const kir::Kernel& kernel_;
   const X86Target& target_;
@@ -104,9 +112,11 @@ class X86Emitter {
     std::uint8_t count;
   };
   struct MaskedAccess {
-    std::uint32_t at;  ///< of the EVEX prefix
+    std::uint32_t at, end;  ///< of the instruction
     std::uint8_t copy;
-    bool zeroing;
+    bool load;
+    std::uint8_t reg, width;  ///< loaded or stored
+    MemRef mem;
   };
   struct PoolUse {
     std::uint32_t field;  ///< offset of the disp32

@@ -83,8 +83,10 @@ class KernelEmitter {
         epilogue_(arena) {
     vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
     vectors_ = (vectors_ + target_.unit - 1) / target_.unit * target_.unit;
-    copies_tail_ = target_.avx512 && !variant.schedule && !variant.non_temporal && variant.newton == 0 &&
-                   vectors_ == target_.unit;  // code behind the loop could not come back to the copy
+    // Code behind the loop could not come back to the copy. Partial results in registers cannot be masked with AVX2.
+    copies_tail_ = (target_.avx512 || target_.unit == 1) && !variant.schedule && !variant.non_temporal &&
+                   variant.newton == 0 && vectors_ == target_.unit;
+    if (copies_tail_ && !target_.avx512) find_tail_lanes();
   }
 
   Result<MachineCode> run() {
@@ -117,7 +119,9 @@ class KernelEmitter {
 
   void allocate() {
     RegSet all = {target_.avx512 ? 0xFFFF'FFFFu : 0xFFFFu, target_.avx512 ? 0xFEu : 0u};
-    if (copies_tail_) all[1] &= ~0u << (1 + target_.unit);  // the tail's masks
+    if (copies_tail_ && target_.avx512) all[1] &= ~0u << (1 + target_.unit);  // the tail's masks
+    for (const std::uint32_t lane_bytes : {4u, 8u})
+      if ((tail_lanes_ & lane_bytes) != 0) all[0] &= ~(1u << X86Emitter::tail_mask_register(lane_bytes));
     const RegSet locals =
         variant_.schedule ? assign_globals(function_, main_.block, all) : assign_homeless_globals(function_, all);
     const auto place = [&](Stage& stage) {
@@ -130,6 +134,13 @@ class KernelEmitter {
     place(tail_);
     place(epilogue_);
     code_.frame_bytes = (function_.frame_bytes + 63) / 64 * 64;
+  }
+
+  void find_tail_lanes() {
+    for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
+      if ((selector_.live_inputs() >> i & 1) != 0) tail_lanes_ |= ir::bytes_of(kernel_.inputs[i].type);
+    for (const kir::Output& output : kernel_.outputs)
+      if (output.kind == kir::OutputKind::array) tail_lanes_ |= ir::bytes_of(kernel_.type_of(output.value));
   }
 
   [[nodiscard]] bool uses_param_memory() const {
@@ -251,7 +262,11 @@ class KernelEmitter {
       emitter_.note_pool_use(0);
       a.neg(x86::rsi);
     }
-    if (copies_tail_) {
+    if (copies_tail_ && !target_.avx512) {
+      for (const std::uint32_t lane_bytes : {4u, 8u})
+        if ((tail_lanes_ & lane_bytes) != 0) emitter_.load_tail_mask(lane_bytes);
+      emitter_.masked_copy();
+    } else if (copies_tail_) {
       for (std::uint32_t copy = 0; copy < target_.unit; ++copy) {
         if (copy != 0) a.shr(x86::edi, target_.lanes);
         a.kmovd(x86::KReg(1 + copy), x86::edi);
@@ -365,7 +380,8 @@ class KernelEmitter {
   UnwindWriter unwind_{UnwindHost{}};
   Stage prologue_, main_, unit_, tail_, epilogue_;
   std::uint32_t vectors_ = 1;
-  bool copies_tail_ = false;  ///< the tail is the main loop's bytes with masks set, which saves making it
+  bool copies_tail_ = false;      ///< the tail is the main loop's bytes with masks set, which saves making it
+  std::uint32_t tail_lanes_ = 0;  ///< then, with AVX2: bytes of the lanes that are loaded or stored, added up
   MachineCode code_;
 };
 

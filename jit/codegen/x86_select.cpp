@@ -221,8 +221,10 @@ VReg X86Selector::input(kir::Value v, bool memory_only) {
   MInst load;
   if (!masked_) {
     load = push(pick(Inst::kIdVmovups, Inst::kIdVmovupd), {});
-    f_[load.def].home = home;
-    f_[load.def].copy = static_cast<std::uint8_t>(copy_);
+    if (options_.fold_loads) {
+      f_[load.def].home = home;
+      f_[load.def].copy = static_cast<std::uint8_t>(copy_);
+    }
   } else {
     const VReg mask = tail_mask(lane_);
     load =

@@ -21,7 +21,7 @@ namespace trident::codegen {
 class X86Selector {
  public:
   struct Options {
-    bool fold_loads = true;      ///< array elements that are used once become memory operands
+    bool fold_loads = true;      ///< array elements may be memory operands and read again; false: one load each
     bool share_divisors = true;  ///< quotients by one divisor come from its reciprocal, divided out once
     std::uint8_t newton = 0;     ///< eighths of divisions and square roots that avoid the divider
   };
