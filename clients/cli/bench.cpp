@@ -7,6 +7,7 @@
 
 #include "clients/cli/answers.h"
 #include "clients/cli/c_source.h"
+#include "clients/cli/interrupt.h"
 #include "clients/cli/numexpr_peer.h"
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/timing.h"
@@ -182,19 +183,21 @@ class Bench {
     TRY(result_.compilers, find_compilers(options_.isa));
     TRY_VOID(build());
     if (options_.numexpr) {
-      if (auto peer = NumexprPeer::start(); peer.ok()) {
-        numexpr_.emplace(std::move(*peer));
-        result_.numexpr_version = numexpr_->version();
-      } else {
-        numexpr_missing_ = peer.error().message;
-      }
+      auto peer = NumexprPeer::start();
+      if (!peer)
+        return make_error(ErrorCode::kNotFound, "%s\nThe benchmark is defined against it; --no-numexpr leaves it out.",
+                          peer.error().message.c_str());
+      numexpr_.emplace(std::move(*peer));
+      result_.numexpr_version = numexpr_->version();
     }
     {
       ProgressBar bar("measuring", candidates_.size());
       for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        TRY_VOID(check_interrupted());
         bar.update(i, candidates_[i].source->name);
         result_.kernels.push_back(measure(candidates_[i]));
       }
+      TRY_VOID(check_interrupted());
     }
     summarise_all();
     return std::move(result_);
@@ -284,7 +287,6 @@ class Bench {
   /// Empty when numexpr takes part, else why not.
   std::string load_numexpr(const expr::Expr& e, const Workload& workload) {
     if (!options_.numexpr) return "left out";
-    if (!numexpr_) return numexpr_missing_;
     const auto loaded = numexpr_->load(e, workload.n(), workload.inputs());
     return loaded ? "" : loaded.error().message;
   }
@@ -395,7 +397,6 @@ class Bench {
   std::vector<Build> builds_;
   Compiler copy_compiler_;
   std::optional<NumexprPeer> numexpr_;
-  std::string numexpr_missing_;
 };
 
 double geomean(const std::vector<double>& values) {

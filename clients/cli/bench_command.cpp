@@ -25,6 +25,12 @@ Result<std::vector<CorpusKernel>> kernels_of(const BenchVerb& verb) {
   std::error_code code;
   if (std::filesystem::exists(verb.input, code) && !std::filesystem::is_directory(verb.input, code))
     return read_corpus(verb.input);
+  if (std::filesystem::is_directory(verb.input, code))
+    return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a corpus file or an expression",
+                      verb.input.c_str());
+  for (const char* ending : {".tsv", ".sexp", ".txt"})
+    if (verb.input.ends_with(ending))
+      return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file", verb.input.c_str());
   TRY(const ir::Type type, parse_float_type(verb.kernel.type));
   CorpusKernel k;
   k.name = verb.input.size() <= 24 ? verb.input : verb.input.substr(0, 21) + "...";
@@ -101,11 +107,8 @@ Result<int> bench(const BenchVerb& verb) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, int& status) {
-  CLI::App* verb = app.add_subcommand(
-      "bench",
-      "Time kernels against the pinned compilers, g++ -O2, the interpreter and numexpr\n"
-      "Answers are checked against MPFR first. \"Best compiler\" is the fastest per kernel of g++-12 and clang-19,\n"
-      "-O3 -march=native -ffast-math, each with and without libmvec; ratio = our time / its time.");
+  CLI::App* verb =
+      app.add_subcommand("bench", "Time kernels against the pinned compilers, the interpreter and numexpr");
   auto state = std::make_shared<BenchVerb>();
   verb->add_option("FILE|EXPR", state->input, "A corpus (.tsv, .sexp, rewrite.txt) or one expression")->required();
   state->kernel.add_to(*verb);

@@ -33,21 +33,25 @@ std::string ratio_section(const std::vector<const KernelResult*>& kernels) {
       "Time against the best compiler, per kernel",
       "Bars to the left of 1 are kernels on which Trident is faster than the fastest of the four pinned "
       "compilers; median of the ratio over interleaved rounds.",
-      html::ratio_chart(rows));
+      html::ratio_chart(rows, "our time / best compiler's time, logarithmic; \xE2\x86\x90 further left is faster"));
 }
 
 std::string dots_section(const BenchResult& r, const std::vector<const KernelResult*>& kernels) {
   std::vector<html::Series> series;
   for (std::size_t e = 0; e < r.kernels[0].entries.size(); ++e)
-    series.push_back({r.kernels[0].entries[e].name, static_cast<unsigned>(e % 10)});
+    series.push_back({e == 0   ? "Trident"
+                      : e == 1 ? "Trident, baseline tier"
+                               : r.kernels[0].entries[e].name,
+                      static_cast<unsigned>(e % 10)});
   std::vector<html::DotRow> rows;
   for (const KernelResult* k : kernels) {
-    html::DotRow row{k->name, {}};
+    html::DotRow row{k->name, {}, ""};
     for (const Entry& e : k->entries)
       row.values.push_back(e.missing.empty() ? e.ns / static_cast<double>(r.options.n) : 0);
     rows.push_back(std::move(row));
   }
-  return html::section("Nanoseconds per element, all contestants", "Logarithmic; further left is faster.",
+  return html::section("Nanoseconds per element, all contestants",
+                       "One row per kernel, in the order of the chart above; point at a dot for its figure.",
                        html::dot_chart(series, rows, "ns per element"));
 }
 
@@ -60,14 +64,17 @@ std::string roof_section(const std::vector<const KernelResult*>& kernels) {
       hint += ": " + std::to_string(k->loop->arithmetic) + " vector instructions, " + std::to_string(k->loop->loads) +
               " loads, " + std::to_string(k->loop->stores) + " stores, " + std::to_string(k->loop->divisions) +
               " divisions or roots per iteration";
-    rows.push_back({k->name, k->small_roof_share, hint});
+    rows.push_back({k->name, k->small_roof_share, k->small_limit_share, hint});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
   return html::section(
       "Share of the machine's limit at 512 elements",
-      "Limit: the larger of the port roof (vector instructions / 2, loads / 2, stores / 1 per cycle at "
-      "the clock measured in the run) and a measured copy of the same shape. The mark is the bar.",
-      html::share_chart(rows, 0.70));
+      "Limit: the larger of the port roof (vector instructions, multiplications, loads and stores of the main loop, "
+      "each "
+      "at the rate measured in the same rounds) and a measured copy of the same shape. Paler: with the time that the "
+      "divider is busy with divisions and roots, which the roof's definition leaves out. The dashed line is the goal.",
+      html::share_chart({{"of the port or bandwidth roof", 0}, {"of the divider, where that is nearer", 4}}, rows, 0.70,
+                        "share of the limit; 100% is as fast as this code can go on this machine"));
 }
 
 std::string table_section(const BenchResult& r) {
@@ -125,7 +132,14 @@ std::string bench_html(const BenchResult& r) {
                                std::to_string(r.options.rounds) +
                                " interleaved rounds.\nRatio: our time over that of the best "
                                "pinned compiler; answers were checked against MPFR first.";
-  std::string body = html::tiles(tiles);
+  std::string body;
+  if (!kernels.empty()) {
+    body = html::lead("Trident runs these kernels " + html::times_faster(r.all.geomean) +
+                      " than the best compiler of each (geometric mean), from " +
+                      html::times_faster(kernels.front()->ratio) + " (" + kernels.front()->name + ") to " +
+                      html::times_faster(kernels.back()->ratio) + " (" + kernels.back()->name + ").");
+  }
+  body += html::tiles(tiles);
   if (!kernels.empty()) body += ratio_section(kernels) + dots_section(r, kernels) + roof_section(kernels);
   if (!r.kernels.empty()) body += table_section(r);
   return html::page("Trident benchmark: " + std::string(ir::name_of(r.options.type)), subtitle,

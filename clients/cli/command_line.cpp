@@ -1,8 +1,16 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/manual.h"
 
 namespace trident::cli {
 namespace {
@@ -12,22 +20,43 @@ constexpr const char* kDescription =
     "and\n"
     "checked against a high-precision reference before they are used.";
 
-constexpr const char* kFooter = R"(EXAMPLES
-  trident run 'sin(x)*exp(-y)' -i x=0:3 -i y=1 -n 8       evaluate and print
-  trident bench bench/corpus/kernels.tsv --type f32       compare with the pinned compilers
-  trident bench 'sqrt(x*x + y*y)' -r x:-2:2 -r y:-2:2     the same for one expression
-  trident explain 'tanh(a*x + b)' -r x:-1:1 --dump=k,m    kernel IR and machine code
-  trident doctor                                          is everything in place?
-  trident completion bash > ~/.local/share/bash-completion/completions/trident
+/// Standard streams that are closed would be reopened as somebody's socket or file: something that fails takes their
+/// place.
+void occupy_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) == -1) (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
 
-EXIT STATUS
-  0 success; 1 a wrong answer, a failed contestant or a failed check; 2 a mistake in the command line or a text
+/// The verb meant by a word that is none: the one that differs in the fewest letters, at most two.
+std::string nearest_verb(const CLI::App& app, const std::string& word) {
+  std::string nearest;
+  std::size_t least = 3;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string& name = verb->get_name();
+    std::vector<std::size_t> row(name.size() + 1);
+    for (std::size_t j = 0; j <= name.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= word.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i);
+      for (std::size_t j = 1; j <= name.size(); ++j) {
+        const std::size_t replaced = diagonal + (word[i - 1] == name[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      }
+    }
+    if (row[name.size()] < least) least = row[name.size()], nearest = name;
+  }
+  return nearest;
+}
 
-ENVIRONMENT
-  TRIDENT_SOCKET    the daemon's socket, before $XDG_RUNTIME_DIR/trident/tridentd.sock and /run/trident/tridentd.sock
-  XDG_CACHE_HOME    where compiled benchmark objects are kept (trident/bench); default ~/.cache
-
-`trident VERB --help` describes a verb.)";
+/// A first word that is no verb deserves better than "a subcommand is required".
+bool unknown_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return false;
+  if (!app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == argv[1]; }).empty()) return false;
+  const std::string nearest = nearest_verb(app, argv[1]);
+  std::fprintf(stderr, "trident: there is no verb '%s'%s\n`trident --help` lists all.\n", argv[1],
+               nearest.empty() ? "" : (": did you mean '" + nearest + "'?").c_str());
+  return true;
+}
 
 }  // namespace
 
@@ -39,12 +68,12 @@ int report(const Error& error) {
     case ErrorCode::kTypeError:
     case ErrorCode::kUnsupported:
     case ErrorCode::kLimitExceeded: return kExitUsage;
+    case ErrorCode::kCancelled: return kExitInterrupted;
     case ErrorCode::kInternal:
     case ErrorCode::kOutOfMemory:
     case ErrorCode::kOsError:
     case ErrorCode::kNotFound:
     case ErrorCode::kTimeout:
-    case ErrorCode::kCancelled:
     case ErrorCode::kDisconnected:
     case ErrorCode::kRejectedMessage:
     case ErrorCode::kRejectedImage:
@@ -69,11 +98,10 @@ Result<void> write_text(const std::string& path, const std::string& text) {
 }
 
 int run_command_line(int argc, char** argv) {
+  occupy_standard_streams();
   CLI::App app(kDescription, "trident");
-  app.footer(kFooter);
   app.set_version_flag("-V,--version", "trident " TRIDENT_VERSION);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
   int status = 0;
   add_run_command(app, status);
   add_bench_command(app, status);
@@ -83,11 +111,17 @@ int run_command_line(int argc, char** argv) {
   add_demo_command(app, status);
   add_text_commands(app, status);
   add_completion_command(app, status);
+  add_manual(app);
+  if (unknown_verb(app, argc, argv)) return kExitUsage;
   try {  // CLI11 speaks through exceptions; they end here
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error, std::cout, std::cerr);
     return code == 0 ? 0 : kExitUsage;
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "trident: standard output cannot be written: %s\n", std::strerror(errno));
+    return status != 0 ? status : kExitWrong;
   }
   return status;
 }

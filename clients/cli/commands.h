@@ -15,6 +15,7 @@ namespace trident::cli {
 
 inline constexpr int kExitWrong = 1;
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitInterrupted = 130;
 
 void add_run_command(CLI::App& app, int& status);
 void add_bench_command(CLI::App& app, int& status);

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "clients/cli/c_source.h"
+#include "clients/cli/interrupt.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/process.h"
 
@@ -159,13 +160,14 @@ Result<std::vector<Compiler>> find_compilers(codegen::Isa isa) {
 }
 
 Result<void> build_all(std::vector<Build>& builds, unsigned jobs, const std::function<void(std::size_t)>& progress) {
+  note_interrupts();
   TRY(const fs::path folder, cache_folder());
   const std::string processor = processor_identity();
   std::atomic<std::size_t> next = 0;
   std::size_t done = 0;
   std::mutex mutex;
   const auto work = [&] {
-    for (std::size_t i = next++; i < builds.size(); i = next++) {
+    for (std::size_t i = next++; i < builds.size() && check_interrupted().ok(); i = next++) {
       if (const auto result = build_one(builds[i], folder, processor); !result)
         builds[i].error = result.error().message;
       const std::lock_guard lock(mutex);
@@ -176,7 +178,7 @@ Result<void> build_all(std::vector<Build>& builds, unsigned jobs, const std::fun
   for (unsigned j = 0; j < std::max(1u, jobs); ++j) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   bound_cache(folder);
-  return {};
+  return check_interrupted();
 }
 
 }  // namespace trident::cli

@@ -11,6 +11,7 @@
 
 #include "clients/c/trident.h"
 #include "clients/cli/answers.h"
+#include "clients/cli/interrupt.h"
 #include "clients/cli/timing.h"
 #include "runtime/os/clock.h"
 
@@ -146,13 +147,14 @@ class Pass {
   }
 
   Result<DemoPass> run() {
+    note_interrupts();
     TRY(const std::unique_ptr<PrivateDaemon> daemon, PrivateDaemon::start(options_.daemon_program));
     TRY_VOID(open_client(client_, daemon->socket()));
     prepare();
-    measure_interpreter();
+    TRY_VOID(measure_interpreter());
     start_ns_ = os::monotonic_ns();
     submit_all();
-    serve();
+    TRY_VOID(serve());
     pass_.wall_ns = os::monotonic_ns() - start_ns_;
     daemon->kill();
     call_all_again();
@@ -184,8 +186,9 @@ class Pass {
     }
   }
 
-  void measure_interpreter() {
+  Result<void> measure_interpreter() {
     for (std::size_t i = 0; i < sources_.size(); ++i) {
+      TRY_VOID(check_interrupted());
       DemoKernel& k = pass_.kernels[i];
       if (!k.failure.empty()) continue;
       Live& live = *client_.kernels[i];
@@ -194,6 +197,7 @@ class Pass {
       else
         call(live.interpreted, i, kFinalNs);
     }
+    return {};
   }
 
   void submit_all() {
@@ -209,10 +213,11 @@ class Pass {
   }
 
   /// Calls all kernels in turn until the daemon has nothing more to say, or the time is over.
-  void serve() {
+  Result<void> serve() {
     std::uint64_t shown_ns = 0;
     const std::uint64_t deadline_ns = start_ns_ + std::uint64_t{options_.timeout_ms} * 1'000'000;
     while (true) {
+      TRY_VOID(check_interrupted());
       bool all_done = true;
       for (std::size_t i = 0; i < pass_.kernels.size(); ++i) {
         DemoKernel& k = pass_.kernels[i];
@@ -225,14 +230,14 @@ class Pass {
       }
       const std::uint64_t now = os::monotonic_ns();
       if (now - shown_ns >= kShowNs) show_(pass_), shown_ns = now;
-      if (all_done) return;
+      if (all_done) return {};
       if (now < deadline_ns) {
         ::usleep(kPauseUs);  // a client that does other things too: the daemon measures on the same machine
         continue;
       }
       for (DemoKernel& k : pass_.kernels)
         if (!k.done && k.failure.empty()) k.failure = "the daemon did not finish in time";
-      return;
+      return {};
     }
   }
 

@@ -33,6 +33,10 @@ std::string element_time(const DemoKernel& k, std::size_t tier, std::uint64_t n)
   return ns > 0 ? figure(ns / static_cast<double>(n)) : "-";
 }
 
+std::string seconds(double s) {
+  return s < 1e-3 ? figure(s * 1e6, "%.0f us") : s < 1 ? figure(s * 1e3, "%.3g ms") : figure(s, "%.3g s");
+}
+
 std::string milliseconds(std::uint64_t ns) {
   return ns == 0 ? "-" : figure(static_cast<double>(ns) * 1e-6, ns < 10'000'000 ? "%.2f" : "%.0f");
 }
@@ -47,6 +51,15 @@ double worst_ulp(const DemoKernel& k) {
   double worst = 0;
   for (const TierResult& t : k.tiers) worst = std::max(worst, t.max_ulp);
   return worst;
+}
+
+std::string arrival(const TierResult& tier) {
+  return tier.first_ns == 0 ? "-" : seconds(static_cast<double>(tier.first_ns) * 1e-9);
+}
+
+/// The greatest error of any tier as a share of what the policy allows.
+std::string share_of_error(const DemoKernel& k) {
+  return k.allowed_ulp > 0 ? figure(100 * worst_ulp(k) / k.allowed_ulp, "%.0f%%") : "-";
 }
 
 std::string state_of(const DemoKernel& k) {
@@ -64,7 +77,7 @@ std::size_t done_count(const DemoPass& pass) {
 /// Draws the table in place on a terminal; on anything else prints a line when a kernel is finished.
 class Display {
  public:
-  Display(std::uint64_t n) : n_(n), terminal_(os::terminal_columns(STDOUT_FILENO) > 0) {}
+  Display(std::uint64_t n) : n_(n), terminal_(os::terminal_size(STDOUT_FILENO).columns > 0) {}
 
   void show(const DemoPass& pass) {
     reported_.resize(pass.kernels.size(), false);
@@ -77,13 +90,23 @@ class Display {
       std::fflush(stdout);
       return;
     }
-    if (lines_ > 0) std::printf("\033[%zuA", lines_);
-    const unsigned columns = os::terminal_columns(STDOUT_FILENO);
+    if (finished_) return;  // the whole table stands there, perhaps scrolled
+    finished_ = done_count(pass) == pass.kernels.size();
+    const os::TerminalSize size = os::terminal_size(STDOUT_FILENO);
+    // A resized terminal has wrapped or unwrapped what stands there: start on a clean screen.
+    if (lines_ > 0 && size != size_)
+      std::fputs("\033[2J\033[H", stdout);
+    else if (lines_ > 0)
+      std::printf("\033[%zuA", lines_);
+    size_ = size;
+    const unsigned columns = size.columns;
     std::string text = heading() + "\n";
-    for (const DemoKernel& k : pass.kernels) text += row(k) + "\n";
+    const auto [first, last] = window(pass, size.rows);
+    for (std::size_t i = first; i < last; ++i) text += row(pass.kernels[i]) + "\n";
     const std::size_t cells = 30, full = pass.kernels.empty() ? 0 : done_count(pass) * cells / pass.kernels.size();
     text += "[" + std::string(full, '#') + std::string(cells - full, '-') + "] " + std::to_string(done_count(pass)) +
-            "/" + std::to_string(pass.kernels.size()) + " kernels done\n";
+            "/" + std::to_string(pass.kernels.size()) + " kernels done" +
+            (last - first < pass.kernels.size() ? " (" + std::to_string(last - first) + " of them shown)" : "") + "\n";
     lines_ = 0;
     std::size_t start = 0;
     for (std::size_t end = text.find('\n'); end != std::string::npos; start = end + 1, end = text.find('\n', start)) {
@@ -96,31 +119,44 @@ class Display {
   }
 
   void begin(const char* type) {
-    std::printf("\n%s, %llu elements a call, ns per element\n", type, static_cast<unsigned long long>(n_));
+    std::printf("\n%s, %llu elements a call, ns per element; error: of what bounded(2) allows\n", type,
+                static_cast<unsigned long long>(n_));
     lines_ = 0;
+    finished_ = false;
     reported_.clear();
     if (!terminal_) std::printf("%s\n", heading().c_str());
   }
 
  private:
+  /// The kernels that fit on a screen of `rows`: those around the first that is not done.
+  [[nodiscard]] static std::pair<std::size_t, std::size_t> window(const DemoPass& pass, unsigned rows) {
+    constexpr unsigned kOtherLines = 3;  // heading, bar, cursor
+    const std::size_t all = pass.kernels.size(), room = rows > kOtherLines + 1 ? rows - kOtherLines : 1;
+    if (all <= room || done_count(pass) == all) return {0, all};
+    std::size_t now = 0;
+    while (now < all && (pass.kernels[now].done || !pass.kernels[now].failure.empty())) ++now;
+    const std::size_t first = std::min(now - std::min(now, room / 2), all - room);
+    return {first, first + room};
+  }
   [[nodiscard]] static std::string heading() {
     char line[160];
-    std::snprintf(line, sizeof line, "%-18s %11s %9s %9s %8s %12s %13s %8s  %s", "kernel", "interpreter", "baseline",
-                  "optimised", "speed-up", "baseline ms", "optimised ms", "max ulp", "now");
+    std::snprintf(line, sizeof line, "%-18s %11s %9s %9s %8s %11s %12s %9s  %s", "kernel", "interpreter", "baseline",
+                  "optimised", "speed-up", "baseline at", "optimised at", "error", "now");
     return line;
   }
   [[nodiscard]] std::string row(const DemoKernel& k) const {
     const double slow = k.tiers[0].best_batch_ns, quick = best_tier_ns(k);
     char line[240];
-    std::snprintf(line, sizeof line, "%-18.18s %11s %9s %9s %8s %12s %13s %8s  ", k.name.c_str(),
+    std::snprintf(line, sizeof line, "%-18.18s %11s %9s %9s %8s %11s %12s %9s  ", k.name.c_str(),
                   element_time(k, 0, n_).c_str(), element_time(k, 1, n_).c_str(), element_time(k, 2, n_).c_str(),
                   slow > 0 && quick > 0 ? (figure(slow / quick, "%.1f") + "x").c_str() : "-",
-                  milliseconds(k.tiers[1].first_ns).c_str(), milliseconds(k.tiers[2].first_ns).c_str(),
-                  figure(worst_ulp(k), "%.2f").c_str());
+                  arrival(k.tiers[1]).c_str(), arrival(k.tiers[2]).c_str(), share_of_error(k).c_str());
     return line + state_of(k);
   }
   std::uint64_t n_;
   bool terminal_;
+  os::TerminalSize size_;
+  bool finished_ = false;
   std::size_t lines_ = 0;
   std::vector<bool> reported_;
 };
@@ -147,26 +183,30 @@ std::string time_lines(const DemoPass& pass) {
     html::BandRow row{k.name, {}, k.failure.empty() ? "" : "FAILED"};
     double from = 0;
     for (std::size_t t = 0; t < kTiers; ++t) {
-      double to = static_cast<double>(end) * 1e-6;
+      double to = static_cast<double>(end) * 1e-9;
       for (std::size_t later = t + 1; later < kTiers; ++later)
-        if (k.tiers[later].first_ns > 0) to = std::min(to, static_cast<double>(k.tiers[later].first_ns) * 1e-6);
+        if (k.tiers[later].first_ns > 0) to = std::min(to, static_cast<double>(k.tiers[later].first_ns) * 1e-9);
       if (t > 0 && k.tiers[t].first_ns == 0) continue;
       row.spans.push_back({from, to, series[t].colour,
-                           series[t].name + ": from " + figure(from, "%.3g") + " to " + figure(to, "%.3g") + " ms, " +
+                           k.name + ", " + series[t].name + ": from " + seconds(from) + " to " + seconds(to) + ", " +
                                std::to_string(k.tiers[t].calls) + " calls"});
       from = to;
     }
-    if (k.tiers[2].first_ns > 0) row.note = "optimised at " + milliseconds(k.tiers[2].first_ns) + " ms";
+    if (k.tiers[2].first_ns > 0)
+      row.note = "optimised: " + seconds(static_cast<double>(k.tiers[2].first_ns) * 1e-9);
+    else if (row.note.empty())
+      row.note = "baseline kept";
     rows.push_back(std::move(row));
   }
-  return html::band_chart(series, rows, "ms");
+  return html::band_chart(series, rows, "time since the kernel was submitted, logarithmic");
 }
 
 std::string throughput(const DemoPass& pass, std::uint64_t n) {
   const std::vector<html::Series> series = {{"optimised", 0}, {"baseline", 1}, {"interpreter", 2}};
   std::vector<html::DotRow> rows;
   for (const DemoKernel& k : pass.kernels) {
-    html::DotRow row{k.name, {}};
+    const double slow = k.tiers[0].best_batch_ns, quick = best_tier_ns(k);
+    html::DotRow row{k.name, {}, slow > 0 && quick > 0 ? figure(slow / quick, "%.1f") + "\xC3\x97 faster" : ""};
     for (std::size_t t = kTiers; t-- > 0;) row.values.push_back(k.tiers[t].best_batch_ns / static_cast<double>(n));
     rows.push_back(std::move(row));
   }
@@ -255,20 +295,28 @@ std::string demo_html(const std::vector<DemoPass>& passes, const DemoOptions& op
       for (const TierResult& t : k.tiers) calls += t.calls;
     tiles.push_back({figure(geomean_speedup(pass), "%.1fx"), type + ": speed-up over the interpreter", true});
     body += html::section(type + ": which code answered when",
-                          "Time from each kernel's submission; the client called all kernels in turn the whole time.",
+                          "The client called all kernels in turn the whole time; each answered at every moment, and "
+                          "switched to better code while calls went on. The daemon works on one kernel after another.",
                           time_lines(pass));
-    body += html::section(type + ": time per element at each tier", "Logarithmic; further left is faster.",
+    body += html::section(type + ": time per element at each tier",
+                          "On the right: the last tier against the interpreter, which answers when there is no daemon.",
                           throughput(pass, options.n));
-    body += html::section(type + ": all figures", "Best batch of each tier; click a heading to sort.",
+    body += html::section(type + ": all figures",
+                          "Nanoseconds per element, best batch of each tier; click a heading to sort.",
                           figures_table(pass, options.n));
   }
   tiles.insert(tiles.begin(), {right ? "all right" : "WRONG", "answers against MPFR, every tier", right});
   tiles.push_back({std::to_string(calls), "calls", true});
+  const std::string lead =
+      right
+          ? "Every answer was right: the first of each tier against MPFR, all later ones bit by bit against that one, "
+            "and again after the daemon was killed."
+          : "Something went wrong: see the states in the tables below.";
   return html::page("Trident demo",
                     os::cpu_name() +
                         ". Kernels of a corpus, submitted to a private daemon by a real client: answered by the "
                         "interpreter at once, by baseline code next, by optimised code swapped in while calls go on.",
-                    html::tiles(tiles) + body);
+                    html::lead(lead) + html::tiles(tiles) + body);
 }
 
 void add_demo_command(CLI::App& app, int& status) {

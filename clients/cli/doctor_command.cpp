@@ -149,7 +149,7 @@ const char* name_of(Status s) {
 }
 
 std::string as_text(const std::vector<Check>& checks) {
-  const bool colour = os::terminal_columns(STDOUT_FILENO) > 0;
+  const bool colour = os::terminal_size(STDOUT_FILENO).columns > 0;
   std::string out;
   for (const Check& c : checks) {
     const char* mark = c.status == Status::ok ? "ok  " : c.status == Status::warning ? "note" : "FAIL";

@@ -28,7 +28,7 @@ std::string time_left(std::uint64_t elapsed_ns, std::size_t done, std::size_t to
 ProgressBar::ProgressBar(std::string label, std::size_t total)
     : label_(std::move(label)),
       total_(total),
-      columns_(os::terminal_columns(STDERR_FILENO)),
+      columns_(os::terminal_size(STDERR_FILENO).columns),
       start_ns_(os::monotonic_ns()) {
   update(0);
 }

@@ -310,7 +310,7 @@ int run(const RunVerb& verb) {
   auto outputs = evaluate(verb, session.kernel, n);
   if (!outputs) return report(outputs.error());
   for (std::size_t k = 0; k < outputs->size(); ++k)
-    (*outputs)[k].name = outputs->size() == 1 ? "result" : "out" + std::to_string(k);
+    (*outputs)[k].name = trident_output_name(session.kernel, static_cast<std::uint32_t>(k));
   if (!verb.csv.empty()) {
     const auto written = write_text(verb.csv, as_csv(*outputs, n));
     return written.ok() ? 0 : report(written.error());

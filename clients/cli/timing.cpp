@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "clients/cli/c_source.h"
+#include "clients/cli/interrupt.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/memfd.h"
@@ -142,6 +143,7 @@ class TimingChild {
         calls_(contestants.size()) {}
 
   int run() {
+    restore_interrupts();
     ::signal(SIGPIPE, SIG_IGN);  // numexpr's process may be gone: an error value then
     (void)os::pin_to_current_cpu();
     for (std::size_t c = 0; c < contestants_.size(); ++c)

@@ -228,11 +228,11 @@ Result<void> read_fully(int fd, std::byte* buffer, std::size_t size, std::uint32
   return {};
 }
 
-unsigned terminal_columns(int fd) {
-  if (::isatty(fd) == 0) return 0;
+TerminalSize terminal_size(int fd) {
+  if (::isatty(fd) == 0) return {};
   winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {80, 24};
+  return {size.ws_col, size.ws_row};
 }
 
 Result<SharedObject> SharedObject::open(const std::string& path) {

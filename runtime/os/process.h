@@ -77,8 +77,13 @@ Result<void> write_fully(int fd, std::span<const std::byte> bytes);
 /// Reads exactly `size` bytes. Disconnected at an early end, Timeout after `timeout_ms` without a byte.
 Result<void> read_fully(int fd, std::byte* buffer, std::size_t size, std::uint32_t timeout_ms);
 
-/// Columns of the terminal behind `fd`, 0 when it is none.
-unsigned terminal_columns(int fd);
+/// Both 0 when it is no terminal.
+struct TerminalSize {
+  unsigned columns = 0, rows = 0;
+  bool operator==(const TerminalSize&) const = default;
+};
+/// Size of the terminal behind `fd` now.
+TerminalSize terminal_size(int fd);
 
 /// A shared object, open until destruction.
 class SharedObject {

@@ -1,0 +1,157 @@
+#include "clients/cli/manual.h"
+
+#include <CLI/CLI.hpp>
+
+namespace trident::cli {
+namespace {
+
+constexpr const char* kTrident = R"(EXAMPLES
+  trident run 'sin(x)*exp(-y)' -i x=0:3 -i y=1 -n 8       evaluate and print
+  trident bench bench/corpus/kernels.tsv --type f32       compare with the pinned compilers
+  trident bench 'sqrt(x*x + y*y)' -r x:-2:2 -r y:-2:2     the same for one expression
+  trident explain 'tanh(a*x + b)' -r x:-1:1 --dump=k,m    kernel IR and machine code
+  trident doctor                                          is everything in place?
+
+EXIT STATUS
+  0 success; 1 a wrong answer, a failed contestant or a failed check; 2 a mistake in the command line or a text;
+  130 interrupted
+
+ENVIRONMENT
+  TRIDENT_SOCKET    the daemon's socket, before $XDG_RUNTIME_DIR/trident/tridentd.sock and /run/trident/tridentd.sock
+  XDG_CACHE_HOME    where compiled benchmark objects are kept (trident/bench); default ~/.cache
+
+`trident VERB --help` describes a verb.)";
+
+constexpr const char* kRun = R"(DETAILS
+  The expression goes through the client library, as from any program: it is answered by the interpreter at once and
+  by the daemon's code when that is there. --tier waits for it, --mode says who may answer. Inputs that are not lists
+  or files are the same value everywhere or evenly spaced. Files hold numbers separated by blanks, commas or lines.
+
+EXAMPLES
+  trident run '2*a + 3*b' -i a=1,2,3 -i b=10,20,30
+  trident run 'sum(x*x)' -i x=samples.txt
+  trident run 'let t = sin(x); t*t, 1 - t*t' -i x=0:3.14 -n 5 --csv -
+  trident run 'diff(tanh(x), x)' -i x=0:1 --tier optimised --mode embedded)";
+
+constexpr const char* kBench = R"(DETAILS
+  Contestants are our optimised and baseline kernels, our interpreter, g++-12 and clang-19 with -O3 -march=native
+  -ffast-math, each with and without libmvec, g++-12 -O2, and numexpr. "Best compiler" is the fastest of the first four
+  compilers, per kernel; ratio = our time / its time. Answers are checked against MPFR before anything is compared, and
+  all contestants take turns within each round. A missing compiler or a wrong answer of ours fails the benchmark.
+  A FILE is a corpus: kernels.tsv (name, variables with ranges, infix), kernels.sexp or rewrite.txt of bench/corpus.
+  --json prints an object with "kernels", rows of "name", "ns" per contestant, "best_compiler", "ratio" and
+  "max_error_ulp" among others, and "summary". Compiled objects are cached: the second run takes seconds.
+
+EXAMPLES
+  trident bench bench/corpus/kernels.tsv --type f32 --html report.html
+  trident bench bench/corpus/kernels.tsv --isa avx2 --kernels '^d0' --quick
+  trident bench 'exp(-x*x)/(1 + y)' -r x:-2:2 -r y:0:1 --json)";
+
+constexpr const char* kExplain = R"(DETAILS
+  Prints the expression with its ranges, the kernel IR, the machine code with its main loop, and what was tried:
+  every candidate form and variant, the ratio of its time to the baseline's, and why it was left out.
+
+EXAMPLES
+  trident explain 'sin(x)^2 + cos(x)^2' -r x:-3:3
+  trident explain 'tanh(a*x + b)' -r x:-1:1 -s a -s b --tier baseline --dump=k,m
+  trident explain 'sqrt(x*x + y*y)' --dump=d --stop-after=dot | dot -Tsvg > graph.svg)";
+
+constexpr const char* kDisasm = R"(EXAMPLES
+  trident disasm 'x*x + 1' --type f32 --isa avx2
+  trident disasm kernel.image)";
+
+constexpr const char* kDoctor = R"(DETAILS
+  Each check tries the thing itself: makes and seals a memfd, runs code in it, starts a sandboxed child, asks the
+  daemon. A failure comes with its mend. Exit status 1 when one fails; a warning is none.)";
+
+constexpr const char* kDemo = R"(DETAILS
+  Starts a daemon of its own on a temporary socket, submits every kernel through the client library and calls all of
+  them in turn: the interpreter answers first, then baseline code, then optimised code, swapped in while calls go on.
+  The first answer of each tier is checked against MPFR and every later one bit by bit against it. At the end the
+  daemon is killed, and all kernels must still answer right. A live table on a terminal, lines elsewhere.
+
+EXAMPLES
+  trident demo --report demo.html
+  trident demo --type f32 --corpus mykernels.tsv -n 65536)";
+
+constexpr const char* kCompletion = R"(EXAMPLES
+  trident completion bash > ~/.local/share/bash-completion/completions/trident
+  trident completion zsh > ~/.zfunc/_trident
+  trident completion fish > ~/.config/fish/completions/trident.fish)";
+
+constexpr const char* kText = R"(EXAMPLES
+  trident print 'diff(exp(-x*x), x)' --derivatives
+  trident print '(+ (* x x) 1)' --to infix
+  trident check - < kernels.txt
+  trident dot 'let t = x*y; t + 1/t' | dot -Tsvg > graph.svg)";
+
+constexpr std::size_t kNameColumns = 30, kColumns = 110;
+
+/// Breaks `text` at blanks, so that no line is longer than the column of descriptions.
+std::string wrapped(const std::string& text) {
+  std::string out, line;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    const std::string word = text.substr(start, end - start);
+    if (!line.empty() && line.size() + 1 + word.size() > kColumns - kNameColumns) {
+      out += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+    start = end + 1;
+  }
+  return out + line;
+}
+
+class Formatter : public CLI::Formatter {
+ public:
+  Formatter() {
+    column_width(kNameColumns);
+    label("TEXT", "TEXT");
+  }
+  /// " N=4096" rather than " UINT:INT in [16 - 67108864]=4096"; the bounds stand in the message when they are missed.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_positional() || option->get_expected_max() == 0) return "";
+    const std::string type = option->get_type_name();
+    std::string out = type.starts_with("UINT") || type.starts_with("INT") ? " N"
+                      : type.starts_with("FLOAT")                         ? " X"
+                                                                          : " TEXT";
+    if (!option->get_default_str().empty()) out += "=" + option->get_default_str();
+    return out;
+  }
+  std::string make_option_desc(const CLI::Option* option) const override { return wrapped(option->get_description()); }
+};
+
+}  // namespace
+
+const char* manual_of(std::string_view verb) {
+  struct Page {
+    std::string_view verb;
+    const char* text;
+  };
+  constexpr Page kPages[] = {{"run", kRun},       {"bench", kBench}, {"explain", kExplain},      {"disasm", kDisasm},
+                             {"doctor", kDoctor}, {"demo", kDemo},   {"parse", kText},           {"print", kText},
+                             {"check", kText},    {"dot", kText},    {"completion", kCompletion}};
+  for (const Page& page : kPages)
+    if (page.verb == verb) return page.text;
+  return "";
+}
+
+void add_manual(CLI::App& app) {
+  const auto formatter = std::make_shared<Formatter>();
+  const auto message = [](const CLI::App*, const CLI::Error& error) {
+    return "trident: " + std::string(error.what()) +
+           "\n`trident --help` and `trident VERB --help` say what can stand there.\n";
+  };
+  app.footer(kTrident);
+  app.formatter(formatter);
+  app.failure_message(message);
+  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    verb->footer(manual_of(verb->get_name()));
+    verb->formatter(formatter);
+    verb->failure_message(message);
+  }
+}
+
+}  // namespace trident::cli

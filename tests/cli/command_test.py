@@ -1,0 +1,270 @@
+"""The trident command from outside: command_test.py TRIDENT TRIDENTD."""
+import json
+import math
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TRIDENT, TRIDENTD = sys.argv[1:3]
+TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
+SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
+PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
+VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "completion")
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.environment = dict(os.environ, XDG_CACHE_HOME=self.at("cache"), TMPDIR=self.at("tmp"),
+                                TRIDENT_SOCKET=self.at("nobody.sock"))
+        os.mkdir(self.at("tmp"))
+
+    def at(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, text):
+        with open(self.at(name), "w", encoding="utf-8") as handle:
+            handle.write(text)
+        return self.at(name)
+
+    def trident(self, *arguments, status=0, **options):
+        done = subprocess.run([TRIDENT, *arguments], capture_output=True, text=True, timeout=250,
+                              env=options.pop("env", self.environment), check=False, **options)
+        self.assertEqual(status, done.returncode, done.stdout[-2000:] + done.stderr[-2000:])
+        return done
+
+    # --- help ---------------------------------------------------------------------------------------------------------
+
+    def test_help_of_every_verb_fits_a_screen_and_shows_examples(self):
+        overview = self.trident("--help").stdout
+        for verb in VERBS:
+            self.assertRegex(overview, rf"(?m)^  {verb} +[A-Z]")
+            page = self.trident(verb, "--help").stdout
+            self.assertIn("Usage: trident " + verb, page)
+            self.assertRegex(page, "EXAMPLES|DETAILS")
+            self.assertLessEqual(max(len(line) for line in page.splitlines()), 120, page)
+
+    def test_examples_of_run_print_and_explain_work(self):
+        samples = self.write("samples.txt", "1 2\n3,4\n")
+        for verb in ("run", "print"):
+            for line in re.findall(r"(?m)^  (trident .*)$", self.trident(verb, "--help").stdout):
+                if "- <" in line or "| dot" in line or "--mode embedded" in line:
+                    continue
+                command = line.replace("trident", TRIDENT, 1).replace("samples.txt", samples)
+                done = subprocess.run(command, shell=True, env=self.environment, capture_output=True, text=True, timeout=60,
+                                      check=False)
+                self.assertEqual(0, done.returncode, line + done.stderr)
+
+    def test_unknown_verbs_and_options(self):
+        self.assertIn("did you mean 'bench'", self.trident("bnech", status=2).stderr)
+        self.assertIn("--help", self.trident(status=2).stderr)
+        self.assertIn("--nonsense", self.trident("run", "x", "--nonsense", status=2).stderr)
+
+    # --- run ----------------------------------------------------------------------------------------------------------
+
+    def test_run_computes(self):
+        rows = self.trident("run", "exp(x) + y*s", "-i", "x=0:1", "-i", "y=1,2,3,4,5", "-i", "s=10", "-s", "s",
+                            "--csv", "-").stdout.splitlines()
+        self.assertEqual(6, len(rows))
+        for i, row in enumerate(rows[1:]):
+            self.assertAlmostEqual(math.exp(i / 4) + (i + 1) * 10, float(row), delta=1e-13 * abs(float(row)))
+
+    def test_run_reads_and_writes_files(self):
+        numbers = self.write("numbers.txt", "1, 2\n3;4 5\n")
+        self.trident("run", "x*x", "-i", "x=" + numbers, "--csv", self.at("out.csv"))
+        with open(self.at("out.csv"), encoding="utf-8") as handle:
+            self.assertEqual([1, 4, 9, 16, 25], [float(v) for v in handle.read().split()[1:]])
+
+    def test_run_says_where_a_text_is_wrong(self):
+        self.assertRegex(self.trident("run", "sin(x", status=2).stderr, r"1:6: .*\n  sin\(x\n +\^")
+        self.assertIn("--input x=", self.trident("run", "x+1", status=2).stderr)
+        self.assertIn("'two'", self.trident("run", "x", "-i", "x=1,two", status=2).stderr)
+        self.assertIn("no variable 'z'", self.trident("run", "x", "-i", "z=1", status=2).stderr)
+        self.assertIn("f16", self.trident("run", "x", "-i", "x=1", "--type", "f16", status=2).stderr)
+        self.assertIn("sse", self.trident("explain", "x", "--isa", "sse", status=2).stderr)
+        self.assertIn("bounded:0", self.trident("explain", "x", "--policy", "bounded:0", status=2).stderr)
+
+    def test_output_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([TRIDENT, "run", "x", "-i", "x=1"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  env=self.environment, check=False)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("standard output", done.stderr)
+        closed = subprocess.run(["/bin/sh", "-c", f"exec {TRIDENT} run x -i x=1 >&-"], stderr=subprocess.PIPE, text=True,
+                                env=self.environment, check=False)
+        self.assertEqual(1, closed.returncode)
+        self.assertIn("standard output", closed.stderr)
+
+    # --- bench --------------------------------------------------------------------------------------------------------
+
+    def check_rows(self, report, names):
+        self.assertEqual(names, [row["name"] for row in report["kernels"]])
+        for row in report["kernels"]:
+            self.assertIn(row["best_compiler"], PINNED)
+            times = row["ns"]
+            for contestant in PINNED | {"ours", "baseline", "interpreter", "g++-12 -O2"}:
+                self.assertGreater(times[contestant], 0)
+            self.assertEqual(row["best_compiler"], min(PINNED, key=lambda name: times[name]))
+            # The ratio is a median over rounds, the times are medians of each: near, on any machine.
+            self.assertLess(abs(math.log(row["ratio"] * times[row["best_compiler"]] / times["ours"])), math.log(4))
+            self.assertGreaterEqual(row["max_error_ulp"], 0)
+            self.assertLessEqual(row["max_error_ulp"], row["allowed_error_ulp"])
+        self.assertEqual(len(names), report["summary"]["all"]["kernels"])
+        self.assertFalse(report["summary"]["failed"])
+
+    def test_bench_reads_both_formats_and_reports(self):
+        page = self.at("report.html")
+        tsv = self.trident("bench", self.write("k.tsv", TSV), "--type", "f32", "--n", "1024", "--quick", "--json", "--html",
+                           page)
+        report = json.loads(tsv.stdout)
+        self.check_rows(report, ["sum2", "wave"])
+        self.assertEqual(("f32", 1024, "bounded(2)"), (report["type"], report["n"], report["policy"]))
+        self.assertNotIn("\r", tsv.stderr)  # no progress bar in a pipe
+        with open(page, encoding="utf-8") as handle:
+            html = handle.read()
+        self.assertEqual(3, html.count("<svg"))
+        self.assertNotRegex(html, r"https?://|<link|<img|src=")
+        for name in ("sum2", "wave"):
+            self.assertIn(name, html)
+        sexp = self.trident("bench", self.write("k.sexp", SEXP), "--isa", "avx2", "--policy", "exact", "--quick", "--json",
+                            "--no-numexpr")
+        report = json.loads(sexp.stdout)
+        self.check_rows(report, ["half"])
+        self.assertEqual(("avx2", "f64", "exact"), (report["isa"], report["type"], report["policy"]))
+        for compiler in report["compilers"]:
+            self.assertEqual(compiler["pinned"], "-mno-avx512f" in compiler["flags"])
+
+    def test_bench_of_an_expression_prints_a_table(self):
+        table = self.trident("bench", "x*x + 1", "-r", "x:0:1", "--quick").stdout
+        self.assertRegex(table, r"(?m)^kernel +ours +baseline +interpreter .*ratio")
+        self.assertRegex(table, r"(?m)^all +1 kernels +geomean")
+
+    def test_bench_draws_its_bar_on_a_terminal_only(self):
+        master, slave = pty.openpty()
+        done = subprocess.Popen([TRIDENT, "bench", "x+1", "--quick", "--json"], stdout=subprocess.DEVNULL, stderr=slave,
+                                env=self.environment)
+        os.close(slave)
+        seen = b""
+        while True:
+            try:
+                part = os.read(master, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+        self.assertEqual(0, done.wait(timeout=120))
+        os.close(master)
+        self.assertIn(b"measuring [", seen)
+
+    def test_bench_without_a_contestant_fails(self):
+        os.mkdir(self.at("bin"))
+        for program in ("g++-12", "as", "ld", "objdump"):
+            if shutil.which(program):
+                os.symlink(shutil.which(program), self.at("bin/" + program))
+        poor = dict(self.environment, PATH=self.at("bin"))
+        self.assertRegex(self.trident("bench", "x+1", "--quick", status=1, env=poor).stderr,
+                         "clang-19 is missing.*apt-get install clang-19")
+
+    def test_bench_of_what_cannot_be_read(self):
+        self.assertIn("no such file", self.trident("bench", self.at("none.tsv"), status=2).stderr)
+        self.assertIn("is a folder", self.trident("bench", self.folder.name, status=2).stderr)
+        self.assertIn("no kernels", self.trident("bench", self.write("empty.tsv", "# nothing\n"), status=2).stderr)
+        bad = self.write("bad.tsv", "good\tx:0:1\tx\nbad\tx:0\tx\n")
+        self.assertRegex(self.trident("bench", bad, status=2).stderr, r"bad\.tsv:2:\d+: .*\n.*\n +.*\^")
+        self.assertIn("no kernel has such a name",
+                      self.trident("bench", self.write("k.tsv", TSV), "--kernels", "nobody", status=2).stderr)
+
+    def test_bench_with_a_kernel_that_does_not_parse_fails_and_names_it(self):
+        done = self.trident("bench", self.write("k.tsv", TSV + "broken\tx:0:1\tx +* 2\n"), "--kernels", "sum2|broken",
+                            "--quick", "--json", status=1)
+        rows = {row["name"]: row for row in json.loads(done.stdout)["kernels"]}
+        self.assertIn("k.tsv:4:", rows["broken"]["failure"])
+        self.assertNotIn("failure", rows["sum2"])
+
+    def test_bench_report_that_cannot_be_written(self):
+        done = self.trident("bench", "x+1", "--quick", "--html", self.at("none/report.html"), status=1)
+        self.assertIn("none/report.html: cannot be written", done.stderr)
+
+    # --- explain, disasm, doctor, completion --------------------------------------------------------------------------
+
+    def test_explain_and_disasm(self):
+        text = self.trident("explain", "sin(x)*x", "-r", "x:-3:3", "--tier", "baseline").stdout
+        for part in ("sin", "; kernel IR", "; machine code: ", "; main loop: ", "endbr64", "ret"):
+            self.assertIn(part, text)
+        self.assertIn("vmul", self.trident("disasm", "x*x", "--tier", "baseline", "--isa", "avx2").stdout)
+        self.assertIn("expected letters", self.trident("explain", "x", "--dump=q", status=2).stderr)
+
+    def test_doctor_tells_a_missing_daemon_and_its_mend(self):
+        report = json.loads(self.trident("doctor", "--json", status=1).stdout)
+        checks = {check["name"]: check for check in report["checks"]}
+        self.assertIn("tridentd", checks["daemon"]["mend"])
+        self.assertIn("processor", checks)
+
+    def test_completion_scripts_name_every_verb(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.trident("completion", shell).stdout
+            for verb in VERBS:
+                self.assertRegex(script, rf"\b{verb}\b")
+            if shutil.which(shell):
+                subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+    # --- demo ---------------------------------------------------------------------------------------------------------
+
+    def test_demo_of_a_small_corpus(self):
+        page = self.at("demo.html")
+        done = self.trident("demo", "--corpus", self.write("k.tsv", TSV), "--type", "f32", "-n", "512", "--report", page,
+                            "--daemon", TRIDENTD)
+        self.assertIn("every answer right", done.stdout)
+        self.assertIn("still answer right", done.stdout)
+        self.assertNotIn("\033", done.stdout)
+        with open(page, encoding="utf-8") as handle:
+            html = handle.read()
+        self.assertEqual(2, html.count("<svg"))
+        self.assertIn("all right", html)
+        self.assertEqual([], os.listdir(self.at("tmp")))
+
+    def test_an_interrupt_leaves_nothing_behind(self):
+        for arguments in (("demo", "--daemon", TRIDENTD, "--corpus", self.write("k.tsv", TSV)),
+                          ("bench", self.at("k.tsv"), "--rounds", "3001")):
+            child = subprocess.Popen([TRIDENT, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                     env=self.environment, start_new_session=True)
+            time.sleep(1)
+            child.send_signal(signal.SIGINT)
+            _, errors = child.communicate(timeout=120)
+            self.assertEqual(130, child.returncode, errors)
+            self.assertIn("interrupted", errors)
+            self.assertEqual([], os.listdir(self.at("tmp")))
+            left = [name for _, _, names in os.walk(self.at("cache")) for name in names if not name.endswith(".so")]
+            self.assertEqual([], left)
+            self.assertEqual([], self.processes_after(child.pid))
+
+    def processes_after(self, session, patience_s=10):
+        """What still runs of a session, once those that are ending have had time to."""
+        for _ in range(patience_s * 10):
+            listed = [pid for pid in os.listdir("/proc") if pid.isdigit() and self.session_of(pid) == session]
+            if not listed:
+                break
+            time.sleep(0.1)
+        return listed
+
+    @staticmethod
+    def session_of(pid):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as handle:
+                state, _, _, session = handle.read().rpartition(")")[2].split()[:4]
+        except OSError:
+            return None
+        return int(session) if state != "Z" else None
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
