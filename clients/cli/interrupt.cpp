@@ -11,7 +11,7 @@ void set_action(void (*handler)(int), int flags) {
   struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = flags;
-  for (const int number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
 }
 
 }  // namespace

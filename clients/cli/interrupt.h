@@ -5,7 +5,7 @@
 
 namespace trident::cli {
 
-/// From now on SIGINT and SIGTERM are noted instead of ending the process; a second one ends it at once.
+/// From now on SIGINT, SIGTERM and SIGHUP are noted instead of ending the process; a second one ends it at once.
 void note_interrupts();
 
 /// Cancelled when an interrupt was noted: a verb's loops ask from time to time, and leave by the way of errors.
