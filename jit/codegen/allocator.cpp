@@ -79,8 +79,12 @@ class Allocator {
   /// the result, nothing spilled. False, with nothing done, in any other.
   bool place_simply(const MInst& inst) {
     if (!inst.def.valid() || inst.early_def || is_fixed(inst.def) || f_[inst.def].global) return false;
-    Placed placed;
+    Placed& placed = out_.emplace_back();
     placed.inst = index_;
+    const auto refuse = [this] {
+      out_.pop_back();
+      return false;
+    };
     std::uint8_t tie = kNoReg;
     for (std::uint8_t u = 0; u < inst.uses; ++u) {
       const State& state = state_[inst.use[u].index];
@@ -88,7 +92,7 @@ class Allocator {
       if (state.reg == kNoReg) {
         const VRegInfo& info = f_[inst.use[u]];
         if (placed.mem_use != kNoReg || (inst.folds >> u & 1) == 0 || !info.global || info.zero || !info.foldable)
-          return false;
+          return refuse();
         placed.mem_use = u;
         placed.mem = info.home;
       } else if (tie == kNoReg && (inst.ties >> u & 1) != 0 && state.last_use == index_ && !state.fixed) {
@@ -96,8 +100,8 @@ class Allocator {
       }
     }
     State& def = state_[inst.def.index];
-    if (def.last_use <= index_) return false;
-    if (inst.ties != 0 ? tie == kNoReg : free_[def.reg_class] == 0) return false;
+    if (def.last_use <= index_) return refuse();
+    if (inst.ties != 0 ? tie == kNoReg : free_[def.reg_class] == 0) return refuse();
     for (std::size_t u = 0; u < inst.uses; ++u) {
       State& state = state_[inst.use[u].index];
       if (state.last_use != index_ || state.fixed || state.reg == kNoReg) continue;
@@ -109,7 +113,6 @@ class Allocator {
     def.reg = placed.def;
     owner_[def.reg_class][def.reg] = inst.def.index;
     free_[def.reg_class] &= ~(1u << def.reg);
-    out_.push_back(placed);
     return true;
   }
 

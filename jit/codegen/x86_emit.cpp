@@ -34,6 +34,8 @@ X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const
       pointers_(function.arena) {
   code_.init(asmjit::Environment(asmjit::Arch::kX64));
   code_.attach(&assembler_);
+  pool_uses_.reserve(64);
+  accesses_.reserve(8);
 }
 
 // --- pointers --------------------------------------------------------------------------------------------------------
@@ -235,13 +237,15 @@ void X86Emitter::load_tail_mask(std::uint32_t lane_bytes) {
 /// Bytes of this code again, which hold no branches.
 void X86Emitter::copy_code(std::uint32_t from, std::uint32_t to) {
   const std::uint32_t shift = offset() - from;
-  std::pmr::vector<std::uint8_t> bytes(assembler_.bufferData() + from, assembler_.bufferData() + to, f_.arena);
+  const std::uint32_t size = to - from;
+  void* const bytes = f_.arena->allocate(size, 1);  // the assembler may move its buffer
+  std::memcpy(bytes, assembler_.bufferData() + from, size);
   const auto first =
       std::partition_point(pool_uses_.begin(), pool_uses_.end(), [&](const PoolUse& use) { return use.field < from; });
   const std::size_t known = pool_uses_.size();
   for (auto i = static_cast<std::size_t>(first - pool_uses_.begin()); i < known && pool_uses_[i].end <= to; ++i)
     pool_uses_.push_back({pool_uses_[i].field + shift, pool_uses_[i].end + shift});
-  if (assembler_.embed(bytes.data(), bytes.size()) != asmjit::kErrorOk) failed_ = true;
+  if (assembler_.embed(bytes, size) != asmjit::kErrorOk) failed_ = true;
 }
 
 void X86Emitter::inst(const MInst& m, const Placed& p) {

@@ -61,7 +61,10 @@ X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, con
 }
 
 void X86Selector::analyse() {
-  for (const kir::Output& output : kernel_.outputs) live_[output.value.index] |= kNeeded;
+  for (const kir::Output& output : kernel_.outputs) {
+    live_[output.value.index] |= kNeeded;
+    has_scalar_outputs_ |= output.kind == kir::OutputKind::scalar;
+  }
   const auto read = [&](kir::Value operand, bool by_body) {
     if (!operand.valid()) return;
     live_[operand.index] |= by_body ? kNeeded | kReadByBody : kNeeded;
@@ -70,6 +73,8 @@ void X86Selector::analyse() {
   for (std::size_t i = kernel_.insts.size(); i-- > 0;) {
     const kir::Inst& inst = kernel_.insts[i];
     if ((live_[i] & kNeeded) == 0) continue;
+    has_epilogue_ |= inst.section == Section::epilogue;
+    has_invariants_ |= inst.section == Section::invariant && inst.op != Op::Constant && inst.op != Op::Param;
     const bool by_body = inst.section == Section::body || is_reduction(inst);
     read(inst.a, by_body);
     read(inst.b, by_body);
@@ -384,6 +389,7 @@ Block X86Selector::select_invariants() {
   Block block(f_.arena);
   block_ = &block;
   context_ = Context::invariant;
+  if (!has_invariants_ && reductions_.empty()) return block;
   std::fill(values_.begin(), values_.end(), VReg{});
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
     const kir::Inst& inst = kernel_.insts[i];
@@ -486,6 +492,7 @@ Block X86Selector::select_epilogue() {
   Block block(f_.arena);
   block_ = &block;
   context_ = Context::epilogue;
+  if (!has_epilogue_ && !has_scalar_outputs_) return block;
   std::fill(values_.begin(), values_.end(), VReg{});
   for (const Reduction& reduction : reductions_) values_[reduction.value.index] = combine(reduction);
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {

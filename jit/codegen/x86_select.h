@@ -158,6 +158,7 @@ class X86Selector {
   std::uint32_t inputs_left_ = 0;
   std::uint64_t live_inputs_ = 0;
   bool has_loop_ = false, reads_params_ = false;
+  bool has_invariants_ = false, has_epilogue_ = false, has_scalar_outputs_ = false;  ///< something to compute there
   static constexpr std::uint32_t kNewtonAll = 8;
   std::uint32_t newton_share_ = 0;
   std::pmr::vector<Reciprocal> reciprocals_;  ///< of this copy
