@@ -6,6 +6,8 @@
 // else at --points arguments. Walking over the floats goes block by block: the reference is computed once and every
 // variant whose range holds the block is compared with it. The exit status says whether a measured error exceeds what
 // stated_error_ulp() promises; --table writes the figures as Markdown.
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -18,9 +20,10 @@
 #include <thread>
 
 #include "jit/kir/interpreter.h"
+#include "tests/accuracy/measure.h"
+#include "tests/accuracy/reference.h"
 #include "tests/support/argument_sampler.h"
 #include "tests/support/mpfr_oracle.h"
-#include "tests/accuracy/reference.h"
 
 namespace trident::accuracy {
 namespace {
@@ -99,29 +102,13 @@ double threshold(const Variant& v) {
   return v.worst - (v.type == Type::f32 ? 1e-6 : 4e-3);
 }
 
-/// |got - reference| in ulp, or relative; 0 where both are NaN or the same infinity, infinite where one alone is.
-#if defined(__x86_64__)
-__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3", "no-trapping-math")))
-#endif
-void measure(const float* got, const double* reference, bool relative, double* errors, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const double r = reference[i], g = got[i], size = r < 0 ? -r : r;
-    const std::uint64_t exponent = __builtin_bit_cast(std::uint64_t, size) & 0x7FF0'0000'0000'0000u;
-    const std::uint64_t floor = std::uint64_t{1023 - 126} << 52;
-    const double ulp = __builtin_bit_cast(double, (exponent < floor ? floor : exponent) - (std::uint64_t{23} << 52));
-    const double difference = g - r < 0 ? r - g : g - r;
-    const double error = difference / (relative ? size : ulp);
-    const bool same = (r != r && g != g) || (size >= 0x1p128 && g == (r < 0 ? -kInf : kInf));
-    errors[i] = size < 0x1p128 ? (g == g ? error : kInf) : same ? 0 : kInf;
-  }
-}
-
 void compare_f32(Variant& v, Oracle& oracle, const float* x, const float* y, const float* got, const double* reference,
                  std::size_t count) {
   double errors[kBlock];
-  measure(got, reference, v.accuracy == Accuracy::rel3, errors, count);
   v.count += count;
   double limit = threshold(v);
+  const auto measure = v.accuracy == Accuracy::rel3 ? measure_relative : measure_ulp;
+  if (!measure(got, reference, limit, errors, count)) return;
   for (std::size_t i = 0; i < count; ++i)
     if (!(errors[i] < limit) && errors[i] != 0) {
       if (is_exempt(v, reference[i], std::fabs(got[i] - reference[i]))) continue;
@@ -165,8 +152,7 @@ void walk_floats(std::vector<Variant*>& variants, std::int64_t stride) {
       const auto from = static_cast<std::size_t>(begin - x.begin());
       const auto size = static_cast<std::size_t>(end - begin);
       if (size == 0) continue;
-      if (!have_reference)
-        for (std::size_t i = 0; i < count; ++i) reference[i] = reference_f32(v->c.f, x[i], 0);
+      if (!have_reference) reference_f32(v->c.f, x.data(), reference.data(), count);
       have_reference = true;
       const void* in[] = {&x[from]};
       void* outputs[] = {out.data()};
@@ -216,18 +202,16 @@ double stated(const Variant& v) {
   return v.accuracy == Accuracy::rel3 ? 1e-3 : stated_error_ulp(v.c.f, v.type, v.accuracy);
 }
 
-/// One line per variant; whether all keep their promise.
-bool report(const std::vector<Variant>& variants) {
-  bool kept = true;
-  for (const Variant& v : variants) {
-    const bool good = v.worst <= stated(v);
-    kept = kept && good;
-    std::printf("%-6s %s %s [%g, %g]%s  max %.4g (stated %.4g) at %a, %a  %llu points%s\n", name_of(v.c.f).data(),
-                ir::name_of(v.type).data(), name_of(v.accuracy).data(), v.c.x.lo, v.c.x.hi,
-                v.c.x.may_be_nan ? " nan" : "", v.worst, stated(v), v.worst_x, v.worst_y,
-                static_cast<unsigned long long>(v.count), good ? "" : "  EXCEEDED");
-  }
-  return kept;
+/// One line per variant, as soon as it is settled.
+void report(std::span<Variant* const> variants) {
+  static std::mutex lock;
+  const std::lock_guard guard(lock);
+  for (const Variant* v : variants)
+    std::printf("%-6s %s %s [%g, %g]%s  max %.4g (stated %.4g) at %a, %a  %llu points%s\n", name_of(v->c.f).data(),
+                ir::name_of(v->type).data(), name_of(v->accuracy).data(), v->c.x.lo, v->c.x.hi,
+                v->c.x.may_be_nan ? " nan" : "", v->worst, stated(*v), v->worst_x, v->worst_y,
+                static_cast<unsigned long long>(v->count), v->worst <= stated(*v) ? "" : "  EXCEEDED");
+  std::fflush(stdout);
 }
 
 void write_table(const std::vector<Variant>& variants, const std::string& path) {
@@ -260,18 +244,26 @@ int run(const Settings& settings) {
           variants.push_back(make_variant(c, type, accuracy));
 
   std::map<Function, std::vector<Variant*>> walks;
-  std::vector<std::function<void()>> jobs;
+  std::vector<std::function<void()>> jobs, samples;
   for (Variant& v : variants) {
     if (v.type == Type::f32 && arity_of(v.c.f) == 1)
       walks[v.c.f].push_back(&v);
     else
-      jobs.emplace_back([&v, &settings] { sample(v, settings.points); });
+      samples.emplace_back([&v, &settings] {
+        sample(v, settings.points);
+        report(std::array{&v});
+      });
   }
-  for (auto& [f, list] : walks) jobs.emplace_back([&list = list, &settings] { walk_floats(list, settings.stride); });
+  for (auto& [f, list] : walks)
+    jobs.emplace_back([&list = list, &settings] {
+      walk_floats(list, settings.stride);
+      report(list);
+    });
+  jobs.insert(jobs.end(), samples.begin(), samples.end());
   run_all(std::move(jobs), settings.threads);
 
   if (!settings.table.empty()) write_table(variants, settings.table);
-  return report(variants) ? 0 : 1;
+  return std::ranges::all_of(variants, [](const Variant& v) { return v.worst <= stated(v); }) ? 0 : 1;
 }
 
 }  // namespace

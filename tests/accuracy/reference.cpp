@@ -48,6 +48,21 @@ double reference_f32(kir::math::Function f, double x, double y) {
   return evaluate<double>(f, x, y);
 }
 
+void reference_f32(kir::math::Function f, const float* x, double* out, std::size_t count) {
+#if defined(__x86_64__)
+  static const bool has_lanes = __builtin_cpu_supports("avx512f");
+  if (has_lanes && vector_reference_f32(f, x, out, count)) {
+    static thread_local std::size_t turn = 0;
+    const std::size_t i = turn++ % count;
+    const double exact = reference_f32(f, x[i], 0);
+    const bool near = std::fabs(out[i] - exact) <= 0x1p-44 * std::fabs(exact) + 0x1p-1000;
+    CHECK(near || out[i] == exact || (std::isnan(out[i]) && std::isnan(exact)));
+    return;
+  }
+#endif
+  for (std::size_t i = 0; i < count; ++i) out[i] = reference_f32(f, x[i], 0);
+}
+
 long double reference_f64(kir::math::Function f, long double x, long double y) {
   return evaluate<long double>(f, x, y);
 }

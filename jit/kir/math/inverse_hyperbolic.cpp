@@ -23,7 +23,7 @@ Value with_sign_of(Expansion& e, Value magnitude, Value x) {
 Value join(Expansion& e, Value a, Value small, Value tail, const Range& range) {
   const double infinity = std::numeric_limits<double>::infinity();
   if (bounded(range) && magnitude(range) <= large(e))
-    return log1p_of_parts(e, {.head = small, .tail = tail}, {-0.5, 4 * large(e), false});
+    return log1p_of_parts(e, {.head = small, .tail = tail, .doubled = {}}, {-0.5, 4 * large(e), false});
   const Value beyond = e.b.lt(e.k(large(e)), a);
   const Value argument = e.b.select(beyond, e.b.sub(a, e.k(1)), small);
   if (tail.valid()) tail = e.b.select(beyond, e.k(0), tail);
@@ -99,8 +99,8 @@ Value emit_atanh(Expansion& e, Value x, const Range& range) {
   const Value inverse = e.b.div(e.k(1), divisor, kNormal);
   const Value ratio = e.b.mul(dividend, inverse);
   const Value residue = e.b.fnma(ratio, divisor_tail, e.b.fnma(ratio, divisor, dividend));
-  const Value log =
-      log1p_of_parts(e, {.head = ratio, .tail = e.b.mul(residue, inverse)}, {0, e.by_type(0x1p26, 0x1p55), false});
+  const Value log = log1p_of_parts(e, {.head = ratio, .tail = e.b.mul(residue, inverse), .doubled = {}},
+                                   {0, e.by_type(0x1p26, 0x1p55), false});
   Value result = e.b.mul(log, e.k(0.5));
   if (!inside) {
     const Value pole = e.b.select(e.b.eq(a, e.k(1)), e.infinity(), e.nan());

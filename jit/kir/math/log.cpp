@@ -110,7 +110,7 @@ Value emit_log10(Expansion& e, Value x, const Range& range) {
 Value emit_log1p(Expansion& e, Value x, const Range& range) {
   if (!range.may_be_nan && range.lo >= -0.25 && range.hi <= 0.5)
     return e.b.fma(e.b.mul(x, x), e.horner(x, e.pick(kNaturalOf1p.sets)), x);
-  return log1p_of_parts(e, {.head = x}, range);
+  return log1p_of_parts(e, {.head = x, .tail = {}, .doubled = {}}, range);
 }
 
 Value log1p_of_parts(Expansion& e, const Log1pArgument& x, const Range& range) {

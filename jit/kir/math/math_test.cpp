@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,26 @@ TEST(Math, StaysWithinItsStatedErrorOnEveryRange) {
       for (const Accuracy accuracy : {Accuracy::ulp1, Accuracy::ulp4, Accuracy::rel3}) {
         const Range ranges[] = {c.x, c.y};
         expect_accurate(c.f, type, accuracy, std::span(ranges, arity_of(c.f)), 600);
+      }
+}
+
+TEST(Math, SineAndCosineNeverExceedOne) {
+  std::mt19937_64 random(5);
+  for (const Type type : {Type::f32, Type::f64})
+    for (const Accuracy accuracy : {Accuracy::ulp1, Accuracy::ulp4})
+      for (const Function f : {Function::Sin, Function::Cos}) {
+        // Where the true value rounds to 1: around the extrema, within the root of half an ulp.
+        std::vector<Point> points(100000);
+        for (Point& p : points) {
+          const double extremum = (static_cast<double>(random() % 9) - 4 + (f == Function::Sin ? 0.5 : 0)) * M_PI;
+          const double width = type == Type::f32 ? 0x1p-11 : 0x1p-25;
+          p = {extremum + width * (static_cast<double>(random() >> 11) * 0x1p-52 - 1), 0};
+        }
+        const Range range{-16, 16, false};
+        double greatest = 0;
+        for (const double got : run(kernel_of(f, type, accuracy, std::span(&range, 1)), type, points))
+          greatest = std::max(greatest, std::fabs(got));
+        EXPECT_LE(greatest, 1) << math::name_of(f) << ' ' << ir::name_of(type) << ' ' << name_of(accuracy);
       }
 }
 

@@ -6,9 +6,9 @@ namespace trident::kir::math {
 // sin(r) = r + r^3 * P(r^2) on |r| <= pi/2 (a little more for the inexact quotient).
 inline constexpr double kSinPiF32Rel3[] = {-0x1.54369cp-3, 0x1.f566e6p-8};  // 2^-12.8
 inline constexpr double kSinPiF32[] = {-0x1.55555p-3, 0x1.110f14p-7, -0x1.9f6e38p-13, 0x1.5d253ep-19};
-inline constexpr double kSinPiF64[] = {-0x1.5555555555555p-3,  0x1.11111111110c7p-7,   -0x1.a01a01a014bd9p-13,
+inline constexpr double kSinPiF64[] = {-0x1.5555555555555p-3,  0x1.11111111110c9p-7,   -0x1.a01a01a014b7fp-13,
                                        0x1.71de3a5292fa4p-19,  -0x1.ae6454cce4c28p-26, 0x1.6123cad1395d5p-33,
-                                       -0x1.ae42d9402b0d8p-41, 0x1.881cfad41577cp-49};
+                                       -0x1.ae42d9402b0d8p-41, 0x1.881b00734fdf2p-49};
 
 // sin(r) and cos(r) = 1 + r^2 * P(r^2) on |r| <= pi/4.
 inline constexpr double kSinF32Rel3[] = {-0x1.4c8fd8p-3};                                  // 2^-10.8
