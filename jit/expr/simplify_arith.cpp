@@ -124,7 +124,8 @@ NodeId Simplifier::mul_powers(NodeId a, NodeId b) {
   if (!real_ || base(a) != base(b) || (at(a).op != Op::Powi && at(b).op != Op::Powi)) return {};
   const std::int64_t n = exponent(a) + exponent(b);
   const bool same_sign = (exponent(a) > 0) == (exponent(b) > 0);
-  if (!same_sign && !fact(base(a)).nonzero()) return {};
+  // Powers that meet their inverses: 0, infinity and NaN have none.
+  if (!same_sign && !(fact(base(a)).nonzero() && fact(base(a)).finite())) return {};
   return powi(base(a), n);
 }
 

@@ -20,7 +20,9 @@ NodeId Simplifier::powi(NodeId a, std::int64_t n) {
     const std::int64_t inner = static_cast<std::int64_t>(at(a).imm);
     if (std::abs(inner) < 1024 && std::abs(n) < 1024) return powi(at(a).a, inner * n);
   }
-  if (real_ && at(a).op == Op::Sqrt && n % 2 == 0 && fact(at(a).a).nonnegative()) return powi(at(a).a, n / 2);
+  // sqrt(x)^-2 is +inf at both zeros, 1 / x is not.
+  if (real_ && at(a).op == Op::Sqrt && n % 2 == 0 && (n > 0 ? fact(at(a).a).nonnegative() : fact(at(a).a).positive()))
+    return powi(at(a).a, n / 2);
   if (n == -1) return div(b_.constant(t, 1), a);
   if (n == 2) return mul(a, a);
   return b_.powi(a, n);
