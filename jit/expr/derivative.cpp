@@ -5,11 +5,12 @@
 // inner ones first, so that second derivatives are derivatives of the expression that an inner one became. Factors of
 // zero and one never become nodes.
 //
-// Conventions where no derivative exists. abs: sign(a), so 0 at 0. min and max: at a tie the first operand's. select:
-// the chosen branch's, the condition counts as constant. floor, ceil, round, rint, trunc, sign and everything of
-// integer or truth value: 0. fmod(a, b): as if the quotient's integer part were constant. copysign(a, b): the sign of b
-// counts as constant. pow(a, b): b * pow(a, b - 1) and log(a) * pow(a, b), the latter NaN at a = 0. sum, mean and dot
-// have derivatives with respect to parameters only: with respect to an array they would be arrays again.
+// Conventions where no derivative exists. abs: sign(a), so 0 at 0. min and max: at a tie the first operand's, and as
+// in the value a NaN operand leaves the other alone. select: the chosen branch's, the condition counts as constant.
+// floor, ceil, round, rint, trunc, sign and everything of integer or truth value: 0. fmod(a, b): as if the quotient's
+// integer part were constant. copysign(a, b): the sign of b counts as constant. pow(a, b): b * pow(a, b - 1) and log(a)
+// * pow(a, b), the latter NaN at a = 0. sum, mean and dot have derivatives with respect to parameters only: with
+// respect to an array they would be arrays again.
 #include <numbers>
 #include <optional>
 
@@ -162,8 +163,11 @@ class Differentiator {
     const NodeId zero = constant(type, 0);
     return b_.op(Op::Select, condition, yes.valid() ? yes : zero, no.valid() ? no : zero);
   }
-  // Whether the result of min or max is its first operand.
-  NodeId first_wins(const Node& n) { return b_.op(n.op == Op::Min ? Op::Le : Op::Ge, n.a, n.b); }
+  // Whether the result of min or max is its first operand: it comes first, or the second is NaN.
+  NodeId first_wins(const Node& n) {
+    const NodeId first = b_.op(n.op == Op::Min ? Op::Le : Op::Ge, n.a, n.b);
+    return b_.op(Op::Or, first, b_.op(Op::Ne, n.b, n.b));
+  }
 
   // The tangent of `node` from those of its operands.
   Result<NodeId> push(NodeId id, const Node& node, const std::vector<NodeId>& tangent, NodeId x) {
@@ -274,20 +278,27 @@ class Differentiator {
       case Op::Acos: return {minus_over(op(Op::Sqrt, one_minus_square())), {}, {}};
       case Op::Atan: return {over(op(Op::Add, c(1), square(a))), {}, {}};
       case Op::Atan2: {
-        const NodeId norm = op(Op::Add, square(a), square(b));
-        return {times(op(Op::Div, b, norm)), minus_times(op(Op::Div, a, norm)), {}};
+        // b / (a^2 + b^2), whose squares would leave the type's range long before the quotient does.
+        const NodeId radius = op(Op::Hypot, a, b);
+        return {times(op(Op::Div, op(Op::Div, b, radius), radius)),
+                minus_times(op(Op::Div, op(Op::Div, a, radius), radius)),
+                {}};
       }
       case Op::Sinh: return {times(op(Op::Cosh, a)), {}, {}};
       case Op::Cosh: return {times(op(Op::Sinh, a)), {}, {}};
       case Op::Tanh: return {times(op(Op::Sub, c(1), square(y))), {}, {}};
-      case Op::Asinh: return {over(op(Op::Sqrt, op(Op::Add, square(a), c(1)))), {}, {}};
-      case Op::Acosh: return {over(op(Op::Sqrt, op(Op::Mul, op(Op::Sub, a, c(1)), op(Op::Add, a, c(1))))), {}, {}};
+      case Op::Asinh: return {over(op(Op::Hypot, a, c(1))), {}, {}};
+      case Op::Acosh: {
+        const NodeId below = op(Op::Sqrt, op(Op::Sub, a, c(1)));
+        return {over(op(Op::Mul, below, op(Op::Sqrt, op(Op::Add, a, c(1))))), {}, {}};
+      }
       case Op::Atanh: return {over(one_minus_square()), {}, {}};
       case Op::Erf:
         return {times(op(Op::Mul, c(2 * std::numbers::inv_sqrtpi), op(Op::Exp, op(Op::Neg, square(a))))), {}, {}};
       case Op::Erfc:
         return {times(op(Op::Mul, c(-2 * std::numbers::inv_sqrtpi), op(Op::Exp, op(Op::Neg, square(a))))), {}, {}};
-      case Op::Fmod: return {one(), minus_times(op(Op::Trunc, op(Op::Div, a, b))), {}};
+      // The quotient's integer part from the exact remainder: a / b may be rounded up to the next integer.
+      case Op::Fmod: return {one(), minus_times(op(Op::Rint, op(Op::Div, op(Op::Sub, a, y), b))), {}};
       case Op::Copysign: return {times(op(Op::Mul, op(Op::Sign, a), op(Op::Copysign, c(1), b))), {}, {}};
       case Op::Floor:
       case Op::Ceil:

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
+#include "jit/kir/interpreter.h"
 #include "tests/support/mpfr_evaluator.h"
 #include "tests/support/random_expr.h"
 
@@ -104,6 +106,121 @@ TEST(ExprDerivative, ReductionsByParameters) {
   const Result<expr::Expr> bad = expr::eliminate_derivatives(parsed("diff(sum(x*x), x)"));
   ASSERT_FALSE(bad.ok());
   EXPECT_NE(bad.error().message.find("with respect to the array 'x'"), std::string::npos);
+}
+
+// Derivatives as computed in the type, where difference quotients say nothing: values worked out by hand. `Big` and
+// `Tiny` are numbers whose squares leave the type's range.
+enum class At : std::uint8_t { plain, big, tiny };
+struct Special {
+  const char* text;
+  double x, y;    // times Big or Tiny
+  double dx, dy;  // ... and divided by it
+  At at = At::plain;
+  bool backwards = true;  // not where an adjoint of 0 meets a partial derivative of NaN
+};
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr Special kSpecials[] = {
+    // 1 / 0.1 is rounded up to 10, but 0.1 as a float goes only nine times into 1.
+    {"fmod(x, y)", 1, 0.1, 1, -9},
+    {"fmod(x, y)", -1, 0.1, 1, 9},
+    {"fmod(x, y)", 1, -0.1, 1, 9},
+    {"fmod(x, y)", 7.5, 2, 1, -3},
+    {"fmod(x, y)", 6, 2, 1, -3},
+    {"fmod(x, y)", 1, kInf, 1, 0},
+    {"fmod(x, y)", 5e-324, 1e-40, 1, 0},
+    {"fmod(x, y)", kNan, 1, 1, kNan},
+    // The value is the other operand where one is NaN, and so is the derivative.
+    {"min(x, y)", 2, kNan, 1, 0},
+    {"min(x, y)", kNan, 2, 0, 1},
+    {"max(x, y)", 2, kNan, 1, 0},
+    {"max(x, y)", kNan, 2, 0, 1},
+    {"min(x * x, y)", kNan, 2, 0, 1, At::plain, false},
+    {"max(x, y * y)", 3, kNan, 1, 0, At::plain, false},
+    {"min(x, y)", 1, 1, 1, 0},
+    {"max(x, y)", 1, 1, 1, 0},
+    {"min(x, y)", -0.0, 0.0, 1, 0},
+    {"max(x, y)", 0.0, -0.0, 1, 0},
+    {"min(x, y)", kInf, 1, 0, 1},
+    {"max(x, y)", -kInf, 1, 0, 1},
+    {"atan2(x, y)", 1, 1, 0.5, -0.5, At::big},
+    {"atan2(x, y)", 3, 4, 0.16, -0.12, At::big},
+    {"atan2(x, y)", 3, -4, -0.16, -0.12, At::big},
+    {"atan2(x, y)", 1, 1, 0.5, -0.5, At::tiny},
+    {"atan2(x, y)", -3, 4, 0.16, 0.12, At::tiny},
+    {"atan2(x, y)", 0, 2, 0.5, 0},
+    {"atan2(x, y)", 2, 0, 0, -0.5},
+    {"asinh(x) + y * 0", 1, 1, 1, 0, At::big},
+    {"acosh(x) + y * 0", 2, 1, 0.5, 0, At::big},
+    {"asinh(x) - asinh(y)", 0, 0, 1, -1},
+    {"log(x) - log2(y) * 0", 4, 1, 0.25, 0, At::tiny},
+    {"x / y", 1, 1, 1, -1, At::tiny},
+    {"x / y", 1, 1, 1, -1, At::big},
+    {"hypot(x, y)", 3e30, 4e30, 0.6, 0.8},
+    {"hypot(x, y)", 3e-30, -4e-30, 0.6, -0.8},
+    {"abs(x) + abs(y)", 0, -0.0, 0, 0},
+    {"abs(x) + abs(y)", -kInf, 3, -1, 1},
+    {"copysign(x, y)", 2, -0.0, -1, 0},
+    {"copysign(x, y)", -2, -3, 1, 0},
+    {"sqrt(x) + sqrt(y)", 0, 4, kInf, 0.25},
+    {"sqrt(x) + sqrt(y)", -1, kInf, kNan, 0},
+    {"pow(x, 3) + pow(y, 1)", 0, 0, 0, 1},
+    {"pow(x, y)", 2, 0, 0, 0.69314718055994531},
+    {"pow(x, y)", 0, 2, 0, kNan},  // as derivative.cpp says
+    {"x^2 * y^3", 0, 0, 0, 0},
+    {"exp(x) + exp(y)", -1e4, 0, 0, 1},
+    {"tanh(x) + erf(y)", 1e30, -1e30, 0, 0},
+    {"x < y ? 2 * x : 3 * x", kNan, 1, 3, 0},
+    {"x < y ? 2 * x : 3 * x", 1, 1, 3, 0},
+    {"floor(x) + rint(y)", 2, 0.5, 0, 0},
+    {"x * y", kInf, 0, 0, kInf},
+};
+
+template <class T>
+void check_special(const Special& s, const expr::LowerOptions& options, bool reverse) {
+  constexpr ir::Type type = sizeof(T) == 4 ? ir::Type::f32 : ir::Type::f64;
+  const double unit = s.at == At::plain ? 1
+                      : s.at == At::big ? (sizeof(T) == 4 ? 0x1p80 : 0x1p700)
+                                        : (sizeof(T) == 4 ? 0x1p-80 : 0x1p-700);
+  const std::string text =
+      reverse ? std::string("grad(") + s.text + ")" : std::string("v = ") + s.text + "; (diff(v, x), diff(v * 1, y))";
+  const Result<expr::Expr> source =
+      expr::parse(text, {.type = type, .variables = {{"x", type, false}, {"y", type, false}}, .file = s.text});
+  ASSERT_TRUE(source.ok()) << source.error().message;
+  const Result<expr::Expr> d = expr::eliminate_derivatives(*source);
+  ASSERT_TRUE(d.ok()) << d.error().message;
+  const Result<kir::Kernel> kernel = expr::lower(*d, options);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const T x = static_cast<T>(s.x * unit);
+  const T y = static_cast<T>(s.y * unit);
+  T got[2] = {};
+  const void* in[] = {&x, &y};
+  void* out[] = {&got[0], &got[1]};
+  kir::interpret(*kernel, 1, in, out, nullptr);
+  for (int k = 0; k < 2; ++k) {
+    const double want = (k == 0 ? s.dx : s.dy) / unit;
+    const bool same = std::isnan(want)   ? std::isnan(got[k])
+                      : std::isinf(want) ? static_cast<double>(got[k]) == want
+                                         : std::fabs(static_cast<double>(got[k]) - want) <=
+                                               (sizeof(T) == 4 ? 1e-6 : 1e-14) * std::fabs(want);
+    EXPECT_TRUE(same) << s.text << " by " << (k == 0 ? "x" : "y") << " at " << x << ", " << y << " in "
+                      << ir::name_of(type) << (reverse ? " backwards" : "") << ": " << got[k] << " instead of " << want;
+  }
+}
+
+TEST(ExprDerivative, ValuesAtSpecialPoints) {
+  const expr::LowerOptions kOptions[] = {{.policy = {.kind = expr::PolicyKind::exact}, .simplify = false},
+                                         {.policy = {.kind = expr::PolicyKind::exact}},
+                                         {}};
+  for (const Special& s : kSpecials) {
+    for (const expr::LowerOptions& options : kOptions) {
+      for (const bool reverse : {false, true}) {
+        if (reverse && !s.backwards) continue;
+        check_special<double>(s, options, reverse);
+        check_special<float>(s, options, reverse);
+      }
+    }
+  }
 }
 
 TEST(ExprDerivative, NothingRemainsOfRandomDiffs) {
