@@ -115,8 +115,7 @@ class Evaluator {
     bool any = false;
   };
 
-  // --- steps
-  // -----------------------------------------------------------------------------------------------------------
+  // --- steps ---
 
   // How far the correct value may be from a step and rounding still decide the side.
   static long double tolerance(Type type, double strict, const N& correct) {
@@ -206,8 +205,7 @@ class Evaluator {
            op == Op::Fmod || op == Op::Copysign || op == Op::Sign;
   }
 
-  // --- nodes
-  // -----------------------------------------------------------------------------------------------------------
+  // --- nodes ---
 
   [[nodiscard]] std::uint8_t any_unsure(const expr::Node& node, std::size_t i) const {
     std::uint8_t unsure = 0;
@@ -355,8 +353,7 @@ class Evaluator {
     }
   }
 
-  // --- reductions (the order of jit/kir/kir.h for strict values)
-  // ------------------------------------------------------
+  // --- reductions (the order of jit/kir/kir.h for strict values) ---
 
   void start_reductions() {
     reductions_.clear();
@@ -400,8 +397,9 @@ class Evaluator {
     double& s = reduction.s[partial];
     if (node.op == Op::MinOf || node.op == Op::MaxOf) {
       const bool least = node.op == Op::MinOf;
-      s = (least ? s < a.s[i] : s > a.s[i]) ? s : a.s[i];
-      if (std::isnan(a.s[i]) || std::isnan(approximate(a.c[i]))) reduction.unsure = true;  // kir says: by order
+      if (!std::isnan(a.s[i])) s = (least ? s < a.s[i] : s > a.s[i]) ? s : a.s[i];
+      // NaN is left out: by both evaluations or not at all.
+      if (std::isnan(a.s[i]) != std::isnan(approximate(a.c[i]))) reduction.unsure = true;
       const N& c = a.c[i];
       if (least ? less(c, reduction.extreme) : less(reduction.extreme, c)) reduction.extreme = c;
     } else if (node.op == Op::Dot) {

@@ -152,8 +152,8 @@ class Lowering {
       case Op::Select: return b_.select(mask(n.a, n.type), at(n.b), at(n.c));
       case Op::Cast: return cast(n);
       case Op::Sum: return b_.reduce(KOp::Sum, at(n.a));
-      case Op::MinOf: return b_.reduce(KOp::MinOf, at(n.a));
-      case Op::MaxOf: return b_.reduce(KOp::MaxOf, at(n.a));
+      case Op::MinOf: return b_.reduce(KOp::MinOf, numbers_of(n.a, KOp::Min));
+      case Op::MaxOf: return b_.reduce(KOp::MaxOf, numbers_of(n.a, KOp::Max));
       case Op::Mean: return b_.div(b_.reduce(KOp::Sum, at(n.a)), b_.count(n.type));
       case Op::Dot: return b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b)));
       case Op::Diff: break;  // eliminated before
@@ -170,6 +170,15 @@ class Lowering {
     // Which of two zeros wins depends on the order, so it stays under the exact policy.
     if (!fact(n.a).may_be_nan && options_.policy.kind != PolicyKind::exact) return b_.op(op, b, a);
     return b_.select(b_.ne(b, b), a, b_.op(op, a, b));
+  }
+
+  // The elements of a minimum (maximum) over all of them, where NaN becomes the infinity that it starts from: kir's min
+  // and max give their second operand when either is NaN. One operation, and none where NaN cannot occur.
+  Value numbers_of(NodeId id, KOp op) {
+    const Type type = expr_.at(id).type;
+    if (ir::is_int(type) || !fact(id).may_be_nan) return at(id);
+    const double infinity = std::numeric_limits<double>::infinity();
+    return b_.op(op, at(id), b_.constant(type, op == KOp::Min ? infinity : -infinity));
   }
 
   // -(x y) is one operation: -(x y) - 0 has its bits, signs of zeros included.

@@ -385,8 +385,8 @@ Fact cast(Type to, Type from, const Fact& a) {
 }
 
 Fact reduction(const Node& n, const Fact& a, const Fact& b) {
-  if (n.op == Op::MinOf) return {a.lo, ir::is_int(n.type) ? full(n.type).hi : kInf, a.may_be_nan, false};
-  if (n.op == Op::MaxOf) return {ir::is_int(n.type) ? full(n.type).lo : -kInf, a.hi, a.may_be_nan, false};
+  if (n.op == Op::MinOf) return {a.lo, ir::is_int(n.type) ? full(n.type).hi : kInf, false, false};
+  if (n.op == Op::MaxOf) return {ir::is_int(n.type) ? full(n.type).lo : -kInf, a.hi, false, false};
   if (ir::is_int(n.type)) return full(n.type);
   // Rounded sums of many terms: only the sign is sure.
   if (n.op == Op::Sum && !a.may_be_nan && a.lo >= 0) return interval(0, kInf, false);
