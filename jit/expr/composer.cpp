@@ -235,10 +235,18 @@ Value Composer::number(const Number& number, std::size_t offset) {
   if (failed_) return {};
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
   Value value;
-  if (number.integral && (number.integer > kExact || number.integer < -kExact)) {  // f64 may not hold it
+  // f64 may not hold it.
+  if (number.integral && (number.wraps || number.integer > kExact || number.integer < -kExact)) {
     value = add({Op::Constant, Type::i64, {}, {}, {}, static_cast<std::uint64_t>(number.integer)}, offset);
     value.literal_depth = 1;
     value.bare = true;
+    if (!failed_ && number.integer < 0) {
+      if (wraps_.try_emplace(value.id.index, number.wraps).first->second != number.wraps) {
+        return fail(offset, ErrorCode::kTypeError,
+                    "%lld is written both in decimal and as a hexadecimal number above it",
+                    static_cast<long long>(number.integer));
+      }
+    }
   } else {
     value = literal(number.value, offset);
   }
@@ -260,7 +268,17 @@ Value Composer::truth(bool value, std::size_t offset) {
 }
 
 double Composer::number_of(Value a) const {
-  return value_of(builder_.at(a.id).type, builder_.at(a.id).imm);
+  return literal_value(a.id);
+}
+
+double Composer::literal_value(NodeId id) const {
+  const Node& n = builder_.at(id);
+  return wraps(id) ? static_cast<double>(n.imm) : value_of(n.type, n.imm);
+}
+
+bool Composer::wraps(NodeId id) const {
+  const auto found = wraps_.find(id.index);
+  return found != wraps_.end() && found->second;
 }
 
 // The node like `id`, a tree of literals, in another type. Depth is bounded by Value::literal_depth.
@@ -274,7 +292,7 @@ NodeId Composer::retype(NodeId id, Type type) {
       node.imm = bits_of_int(type, node.type == Type::i64 ? int_of_bits(Type::i64, node.imm)
                                                           : static_cast<std::int64_t>(value_of(node.type, node.imm)));
     } else {
-      node.imm = bits_of(type, value_of(node.type, node.imm));
+      node.imm = bits_of(type, literal_value(id));
     }
   } else {
     if (node.op != Op::Select) node.a = retype(node.a, type);
@@ -368,7 +386,7 @@ bool Composer::to_float(std::span<Value> operands, Op op, std::size_t offset) {
   return !failed_;
 }
 
-bool Composer::to_integer(std::span<Value> operands, Op op, std::size_t offset) {
+bool Composer::to_integer(std::span<Value> operands, Op op) {
   if (failed_) return false;
   bool settled = false;
   Type type = Type::i64;
@@ -383,7 +401,6 @@ bool Composer::to_integer(std::span<Value> operands, Op op, std::size_t offset) 
     type = settled ? promote(type, t) : t;
     settled = true;
   }
-  (void)offset;
   for (Value& v : operands) v = convert(v, type);
   return !failed_;
 }
@@ -397,7 +414,7 @@ bool Composer::bits_operands(std::span<Value> operands, Op op, std::size_t offse
          info(op).text.data());
     return false;
   }
-  return to_integer(operands, op, offset);
+  return to_integer(operands, op);
 }
 
 // --- operators -----------------------------------------------------------------------------------------------------
@@ -415,7 +432,7 @@ Value Composer::unary(Op op, Value a, std::size_t offset) {
 
 Value Composer::negate(Value a, std::size_t offset) {
   if (failed_) return {};
-  if (!a.bare) return unary(Op::Neg, a, offset);
+  if (!a.bare || wraps(a.id)) return unary(Op::Neg, a, offset);
   Number n;
   n.value = -number_of(a);
   n.integral = a.integral || n.value == -0x1p63;
@@ -438,7 +455,7 @@ Value Composer::binary(Op op, Value a, Value b, std::size_t offset) {
   bool fits = false;
   switch (row.types) {
     case Types::F: fits = to_float(v, op, offset); break;
-    case Types::I: fits = to_integer(v, op, offset); break;
+    case Types::I: fits = to_integer(v, op); break;
     case Types::B: fits = bits_operands(v, op, offset); break;
     case Types::N:
     case Types::A: fits = unify(v, op, offset); break;

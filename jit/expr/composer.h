@@ -11,6 +11,7 @@
 
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "jit/expr/builder.h"
@@ -35,6 +36,7 @@ struct Number {
   double value = 0;
   std::int64_t integer = 0;  ///< when `integral`: the exact value
   bool integral = false;     ///< written without point or exponent, and fits i64
+  bool wraps = false;        ///< hexadecimal from 2^63 on: `integer` has its bits, `value` what it is as a float
 };
 
 class Composer {
@@ -109,7 +111,7 @@ class Composer {
   Value build(Op op, Value a, Value b, Value c, std::size_t offset);
   bool unify(std::span<Value> operands, Op op, std::size_t offset);
   bool to_float(std::span<Value> operands, Op op, std::size_t offset);
-  bool to_integer(std::span<Value> operands, Op op, std::size_t offset);
+  bool to_integer(std::span<Value> operands, Op op);
   bool bits_operands(std::span<Value> operands, Op op, std::size_t offset);
   Value convert(Value a, Type type);
   NodeId retype(NodeId id, Type type);
@@ -117,6 +119,9 @@ class Composer {
   Value form(Form form, std::span<const Value> arguments, std::size_t offset);
   Value remainder(Value x, Value y, std::size_t offset);
   Value literal(double value, std::size_t offset);
+  /// What the constant `id` was written as.
+  [[nodiscard]] double literal_value(NodeId id) const;
+  [[nodiscard]] bool wraps(NodeId id) const;
 
   Builder builder_;
   const ir::SourceText& source_;
@@ -126,7 +131,8 @@ class Composer {
   std::vector<Name> names_;
   std::vector<std::uint16_t> name_slots_;  // open addressing over names_: index + 1
   std::vector<Shadowed> shadowed_;
-  std::vector<std::uint32_t> retyped_[4];  // per numeric type: node -> node + 1
+  std::vector<std::uint32_t> retyped_[4];          // per numeric type: node -> node + 1
+  std::unordered_map<std::uint32_t, bool> wraps_;  // i64 constants below -2^53: whether written in hexadecimal
   static constexpr std::size_t kNoUse = static_cast<std::size_t>(-1);
   std::size_t first_use_ = kNoUse;  // where the newest undeclared variable was met
   bool failed_ = false;

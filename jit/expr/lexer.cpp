@@ -30,7 +30,8 @@ bool whole(std::string_view digits, int base, Number& number) {
   if (error != std::errc{} || end != digits.data() + digits.size()) return false;
   if (base == 10 && value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
   number.integer = static_cast<std::int64_t>(value);
-  number.value = static_cast<double>(number.integer);
+  number.value = static_cast<double>(value);
+  number.wraps = number.integer < 0;
   number.integral = true;
   return true;
 }

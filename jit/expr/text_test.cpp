@@ -61,6 +61,16 @@ TEST(Infix, LiteralsTakeTheTypeOfWhatTheyMeet) {
   EXPECT_TRUE(same("i:i64 + 9007199254740993", "i:i64 + 9007199254740993i64"));
   EXPECT_TRUE(same("i:i32 + 0.5", "f64(i:i32) + 0.5"));
   EXPECT_TRUE(same("i:i32 & 0xFF", "i:i32 & 255i32"));
+  // From 2^63 on: the bits among integers, the number among floats.
+  EXPECT_TRUE(same("i:i64 & 0xFFFFFFFFFFFFFFFF", "i:i64 & -1"));
+  EXPECT_TRUE(same("x * 0xFFFFFFFFFFFFFFFF", "x * 18446744073709551616.0"));
+  EXPECT_TRUE(same("x * 0x8000000000000000", "x * 9223372036854775808.0"));
+  EXPECT_TRUE(same("x:f32 + 0x9000000000000000", "x:f32 + 10376293541461622784.0"));
+  EXPECT_TRUE(same("x * 0x7FFFFFFFFFFFFFFF", "x * 9223372036854775807"));
+  EXPECT_TRUE(same("(* x 0x8000000000000000)", "x * 9223372036854775808.0"));
+  EXPECT_TRUE(same("(* x -0x9000000000000000)", "x * -10376293541461622784.0"));
+  EXPECT_NE(error_of("i:i32 & 0xFFFFFFFFFFFFFFFF").find("does not fit i32"), std::string::npos);
+  EXPECT_NE(error_of("x * 0x9000000000000000 + x * -8070450532247928832").find("written both"), std::string::npos);
   const Expr f32 = parsed("x + 0.1", {.type = Type::f32, .variables = {}});
   EXPECT_EQ(f32.nodes.back().type, Type::f32);
   // 0.1 must not go through f32 on its way to an f64 variable.
