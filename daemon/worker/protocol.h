@@ -2,8 +2,8 @@
 // tail. Same program on both ends, so the layout has no versions. The front still treats a worker as code that
 // untrusted input may have broken: sizes and enums are checked, a worker that errs is killed.
 //
-//   front -> worker   RequestHeader, then the client's Submit message as it came (the worker reads it with ingest
-//   again) worker -> front   ResponseHeader, then a text (failed); a sealed memfd attached (image)
+//   front -> worker   RequestHeader, then the client's Submit message as it came: the worker runs ingest again
+//   worker -> front   ResponseHeader, then a text (failed); a sealed memfd attached (image)
 #pragma once
 
 #include <cstddef>

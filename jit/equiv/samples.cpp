@@ -80,8 +80,7 @@ class Sampler {
     return p;
   }
 
-  // --- everything
-  // ------------------------------------------------------------------------------------------------------
+  // --- everything ---
 
   [[nodiscard]] std::uint64_t combinations() const {
     std::uint64_t total = 1;
@@ -111,8 +110,7 @@ class Sampler {
     return s;
   }
 
-  // --- drawn sets
-  // ------------------------------------------------------------------------------------------------------
+  // --- drawn sets ---
 
   // Calls of many lengths where reductions make the length matter; equal ones where only parameters change.
   [[nodiscard]] std::vector<Call> split(std::uint64_t n) const {
@@ -159,8 +157,7 @@ class Sampler {
     }
   }
 
-  // --- corners
-  // ---------------------------------------------------------------------------------------------------------
+  // --- corners ---
 
   Samples corners(const Samples& uniform) {
     std::vector<std::vector<Bits>> values;
@@ -217,8 +214,7 @@ class Sampler {
     return s;
   }
 
-  // --- steps
-  // -----------------------------------------------------------------------------------------------------------
+  // --- steps ---
 
   [[nodiscard]] bool is_decision(const expr::Node& node) const {
     const bool rounds = node.op == Op::Floor || node.op == Op::Ceil || node.op == Op::Round || node.op == Op::Rint ||

@@ -85,7 +85,7 @@ struct Expr {
   [[nodiscard]] const Node& at(NodeId id) const { return nodes[id.index]; }
 };
 
-// --- text ----------------------------------------------------------------------------------------------------------
+// --- text ---
 
 struct ParseOptions {
   Type type = Type::f64;             ///< of variables and literals that do not say (f32 or f64)
@@ -105,7 +105,7 @@ std::string print_infix(const Expr& expr);
 std::string print_sexpr(const Expr& expr);
 std::string print_dot(const Expr& expr);
 
-// --- meaning -------------------------------------------------------------------------------------------------------
+// --- meaning ---
 
 /// Why `expr` is not well-formed (types, operand order, limits), or nothing.
 Result<void> check(const Expr& expr);

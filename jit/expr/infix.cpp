@@ -237,7 +237,8 @@ class Infix {
     const Token first = token_;
     std::uint32_t count = 0;
     do {
-      output(count++);
+      output();
+      ++count;
     } while (!composer_.failed() && accept(K::comma));
     if (tuple && !composer_.failed()) expect(K::close, "',' or ')'");
     while (accept(K::semicolon)) {
@@ -266,7 +267,7 @@ class Infix {
     return list && t.kind == K::end;
   }
 
-  void output(std::uint32_t index) {
+  void output() {
     std::string_view name;
     const Token start = token_;
     const Token after = peek();
@@ -283,7 +284,6 @@ class Infix {
       return;
     }
     const Value value = expression();
-    (void)index;
     if (composer_.failed()) return;
     if (name.size() > limits::kNameBytesMax) {
       composer_.fail(start.offset, ErrorCode::kLimitExceeded, "a name has at most %zu bytes", limits::kNameBytesMax);

@@ -1,8 +1,7 @@
 // The passes of simplify(), each a rebuild of the expression in order:
 //
 //   identities    bottom-up through the constructors of Simplifier; literal subexpressions rounded once
-//   strength      integer powers as shared products, chains of quotients as one, several quotients by one divisor
-//   through
+//   strength      integer powers as shared products, chains of quotients as one, quotients by one divisor through
 //                 its reciprocal
 //   contraction   products that only a sum needs become part of it (fma); exact ones whoever else needs them
 #include "jit/expr/simplify.h"

@@ -53,8 +53,7 @@ void store(const V<T>& v, void* array, std::size_t i) {
   v.store_unaligned(static_cast<T*>(array) + i);
 }
 
-// --- loops over blocks
-// ------------------------------------------------------------------------------------------------
+// --- loops over blocks ---
 
 template <class T, class F>
 void map1(BlockArgs x, F f) {
@@ -122,8 +121,7 @@ void reduce(BlockArgs x, F f) {
   }
 }
 
-// --- ops on vectors
-// ---------------------------------------------------------------------------------------------------
+// --- ops on vectors ---
 
 template <class T>
 V<T> least(const V<T>& a, const V<T>& b) {
@@ -224,8 +222,7 @@ T truncated(From value) {
   return fits ? whole : kLeast;
 }
 
-// --- the tables
-// -------------------------------------------------------------------------------------------------------
+// --- the tables ---
 
 template <class T>
 BlockFn float_fn(Op op) {

@@ -1,10 +1,9 @@
 // erf and erfc.
 //
 //   erf   |x| <= 1: x + x P(x^2); beyond: 1 - exp(Q(|x| - 1)), Q = log(erfc), whose error shrinks with erfc itself
-//   erfc  |x| <= 3/4: 1 - x - x P(x^2); beyond: exp(-x^2) * erfcx(|x|) with erfcx(a) = F((a - k) / (a + k)) / (1 + 2
-//   a),
-//         2 - that for negative x. x^2 and every factor are carried in two parts, so that the tail keeps its relative
-//         accuracy down to the least number.
+//   erfc  |x| <= 3/4: 1 - x - x P(x^2); beyond: exp(-x^2) * erfcx(|x|) with erfcx(a) = F((a - k) / (a + k)) /
+//         (1 + 2 a), 2 - that for negative x. x^2 and every factor are carried in two parts, so that the tail keeps
+//         its relative accuracy down to the least number.
 #include "jit/kir/math/coefficients/erf.h"
 
 #include "jit/kir/math/coefficients/exp.h"

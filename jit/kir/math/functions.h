@@ -31,7 +31,7 @@ Value emit_cbrt(Expansion& e, Value x, const Range& range);
 Value emit_hypot(Expansion& e, Value x, Value y, const Range& x_range, const Range& y_range);
 Value emit_erf(Expansion& e, Value x, const Range& range);
 Value emit_erfc(Expansion& e, Value x, const Range& range);
-Value emit_round(Expansion& e, Value x, const Range& range);
+Value emit_round(Expansion& e, Value x);
 Value emit_fmod(Expansion& e, Value x, Value y, const Range& x_range, const Range& y_range);
 
 }  // namespace trident::kir::math

@@ -62,7 +62,7 @@ Value emit(Builder& builder, Function f, std::span<const Value> args, std::span<
     case Function::Erf: return emit_erf(e, args[0], ranges[0]);
     case Function::Erfc: return emit_erfc(e, args[0], ranges[0]);
     case Function::Fmod: return emit_fmod(e, args[0], args[1], ranges[0], ranges[1]);
-    case Function::Round: return emit_round(e, args[0], ranges[0]);
+    case Function::Round: return emit_round(e, args[0]);
     case Function::Rsqrt: return emit_rsqrt(e, args[0], ranges[0]);
   }
   CHECK(false);

@@ -13,8 +13,7 @@
 
 namespace trident::kir::math {
 
-Value emit_round(Expansion& e, Value x, const Range& range) {
-  (void)range;
+Value emit_round(Expansion& e, Value x) {
   const Value below_half = e.k(e.by_type(0x1.fffffep-2, 0x1.fffffffffffffp-2));
   const Value nudge = e.b.as_float(e.b.op(Op::Or, e.b.as_int(below_half), e.sign_of(x)));
   return e.b.op(Op::Trunc, e.b.add(x, nudge));

@@ -3,9 +3,8 @@
 // Two ways to reduce:
 //   modulo pi/2  n = round(x 2/pi), r in [-pi/4, pi/4]: sin and cos of r, one of them selected by the parity of n. The
 //                reduction and both polynomials are shared between sin and cos of one argument by hash-consing.
-//   modulo pi    (sin or cos alone, classes above 1 ulp) n = round(x / pi), r in [-pi/2, pi/2]: one polynomial, no
-//   select; the
-//                longer polynomial loses some tenths of an ulp near pi/2.
+//   modulo pi    (sin or cos alone, classes above 1 ulp) n = round(x / pi), r in [-pi/2, pi/2]: one polynomial,
+//                no select; the longer polynomial loses some tenths of an ulp near pi/2.
 //
 // The period is taken off in parts, each with one fma: x - n c1 is exact (n c1 agrees with x in its leading bits), the
 // second part leaves n 2^-49 (2^-107), enough for the few n where no float lies close to a multiple of the period; the
