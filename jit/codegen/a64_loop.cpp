@@ -137,9 +137,22 @@ class KernelEmitter {
       }
     }
     if (frame_bytes_ != 0) {
-      emitter_->add(a64_gpr::kStack, a64_gpr::kStack, -std::int64_t{frame_bytes_});
-      unwind_.def_cfa(emitter_->offset(), kDwarfStack, saved_bytes_ + frame_bytes_);
+      make_frame();
     }
+  }
+
+  // Lowers the stack pointer, touching every page on the way: see make_frame() in x86_loop.cpp.
+  void make_frame() {
+    std::uint32_t made = 0;
+    while (frame_bytes_ - made >= limits::kStackPageBytes) {
+      emitter_->add(a64_gpr::kStack, a64_gpr::kStack, -std::int64_t{limits::kStackPageBytes});
+      made += limits::kStackPageBytes;
+      unwind_.def_cfa(emitter_->offset(), kDwarfStack, saved_bytes_ + made);
+      emitter_->assembler().str(a64::xzr, a64::ptr(a64::sp));
+    }
+    if (made == frame_bytes_) return;
+    emitter_->add(a64_gpr::kStack, a64_gpr::kStack, -std::int64_t{frame_bytes_ - made});
+    unwind_.def_cfa(emitter_->offset(), kDwarfStack, saved_bytes_ + frame_bytes_);
   }
 
   void leave() {

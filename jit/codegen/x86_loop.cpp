@@ -185,9 +185,23 @@ class KernelEmitter {
       unwind_.saved(emitter_.offset(), x86_gpr::dwarf(reg), below);
     }
     if (code_.frame_bytes != 0) {
-      a.sub(x86::rsp, code_.frame_bytes);
-      a.and_(x86::rsp, -64);
+      make_frame(code_.frame_bytes);
     }
+  }
+
+  // Lowers the stack pointer. Past one page every page is touched on the way, so that a stack that is too small faults
+  // on its guard page and not in what lies beyond.
+  void make_frame(std::uint32_t bytes) {
+    x86::Assembler& a = emitter_.assembler();
+    constexpr std::uint32_t kAlign = 64;
+    while (bytes + kAlign > limits::kStackPageBytes) {
+      const std::uint32_t step = std::min(bytes, limits::kStackPageBytes);
+      a.sub(x86::rsp, step);
+      a.or_(x86::dword_ptr(x86::rsp), 0);
+      bytes -= step;
+    }
+    if (bytes != 0) a.sub(x86::rsp, bytes);
+    a.and_(x86::rsp, -std::int32_t{kAlign});
   }
 
   void leave() {

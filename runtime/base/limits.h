@@ -26,6 +26,8 @@ inline constexpr std::uint32_t kKirTablesMax = 1024;
 inline constexpr std::size_t kImageBytesMax = 1u << 20;
 /// Stack that one kernel may take: clients' threads may have small stacks.
 inline constexpr std::uint32_t kKernelFrameBytesMax = 128u << 10;
+/// The smallest page that may guard a stack: larger frames touch every one of them.
+inline constexpr std::uint32_t kStackPageBytes = 4096;
 /// Bytes of one wire frame.
 inline constexpr std::size_t kFrameBytesMax = 1u << 20;
 /// Length of one call in elements: byte offsets of 8-byte elements stay far below 2^63.
