@@ -1,9 +1,19 @@
 // Fuzz target: bytes as kir text. Whatever parses and checks must print to text that parses to the same kernel, and
-// run.
+// run: the interpreter at every level of this machine gives the bits that eval_lane gives one instruction and one
+// element at a time. Kernels that break what ops.def asks of operands at run time (Lookup, Scalef, the flags of
+// divisions), or that look at the bits of a NaN, have no one result and are not run.
 
+#include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
 #include <string_view>
+#include <vector>
 
+#include "jit/kir/interpreter.h"
 #include "jit/kir/kir.h"
 #include "runtime/base/check.h"
 
@@ -18,8 +28,174 @@ extern "C" const char* const fuzz_dictionary[] = {
     "%0", "%1", "%2",     "%4294967295",        " = ",  "f32", "f64", "i32", "i64", "b32", "b64",
     ", ", "\n", "kernel", "0x7ff8000000000000", nullptr};
 
+namespace {
+
+using namespace trident;
+using kir::Inst;
+using kir::Op;
+using kir::Section;
+using kir::Type;
+using kir::Value;
+
+constexpr std::size_t kElements = 19;        // more than the 16 partial results of a reduction
+constexpr std::size_t kInstsMax = 1u << 12;  // of what is run: the model takes its time
+
+double number_of(Type type, std::uint64_t bits) {
+  return type == Type::f32 ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                           : std::bit_cast<double>(bits);
+}
+bool is_nan(Type type, std::uint64_t bits) {
+  return ir::is_float(type) && std::isnan(number_of(type, bits));
+}
+std::uint64_t low_bits(Type type, std::uint64_t bits) {
+  return ir::bytes_of(type) == 4 ? bits & 0xFFFF'FFFFu : bits;
+}
+
+/// Lanes from a fixed sequence: numbers of every size, zeros, small integers, infinities and NaN.
+std::uint64_t lane_of(Type type, std::uint64_t index) {
+  constexpr double kNumbers[] = {0.0, -1.5, 1e30, 0.5, 3.0, -0.0, 1e-40, -7.0, 2.0, 1e300, -1e-310, 0.75};
+  const std::uint64_t mixed = (index + 1) * 0x9E37'79B9'7F4A'7C15u;
+  if (ir::is_int(type)) return low_bits(type, index % 3 == 0 ? mixed : index % 3 == 1 ? index : -index);
+  double x = kNumbers[mixed % std::size(kNumbers)];
+  if (mixed >> 60 == 0) x = std::numeric_limits<double>::infinity();
+  if (mixed >> 60 == 1) x = std::numeric_limits<double>::quiet_NaN();
+  if (type == Type::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(x));
+  return std::bit_cast<std::uint64_t>(x);
+}
+
+/// The kernel's meaning, an element at a time.
+class Model {
+ public:
+  explicit Model(const kir::Kernel& kernel)
+      : kernel_(kernel), values_(kernel.insts.size()), partial_(kernel.insts.size()) {}
+
+  /// The bits of every output, or nothing where a precondition does not hold.
+  std::optional<std::vector<std::vector<std::uint64_t>>> run() {
+    std::vector<std::vector<std::uint64_t>> out(kernel_.outputs.size());
+    if (!section(Section::invariant, 0)) return std::nullopt;
+    for (std::size_t i = 0; i < kernel_.insts.size(); ++i) partial_[i].fill(start_of(kernel_.insts[i]));
+    for (std::size_t e = 0; e < kElements; ++e) {
+      if (!section(Section::body, e)) return std::nullopt;
+      for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
+        if (is_reduction(kernel_.insts[i])) step(i, partial_[i][e % 16], values_[kernel_.insts[i].a.index]);
+      }
+      for (std::size_t o = 0; o < out.size(); ++o) {
+        if (kernel_.outputs[o].kind == kir::OutputKind::array)
+          out[o].push_back(values_[kernel_.outputs[o].value.index]);
+      }
+    }
+    for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
+      if (!is_reduction(kernel_.insts[i])) continue;
+      for (std::size_t half = 8; half > 0; half /= 2) {
+        for (std::size_t j = 0; j < half; ++j) step(i, partial_[i][j], partial_[i][j + half]);
+      }
+      values_[i] = partial_[i][0];
+    }
+    if (!section(Section::epilogue, 0)) return std::nullopt;
+    for (std::size_t o = 0; o < out.size(); ++o) {
+      if (kernel_.outputs[o].kind == kir::OutputKind::scalar) out[o].push_back(values_[kernel_.outputs[o].value.index]);
+    }
+    return out;
+  }
+
+ private:
+  static bool is_reduction(const Inst& x) { return kir::info(x.op).signature == kir::Signature::Reduce; }
+
+  static std::uint64_t start_of(const Inst& x) {
+    if (!is_reduction(x) || x.op == Op::Sum) return 0;
+    const bool least = x.op == Op::MinOf;
+    if (x.type == Type::f32) return least ? 0x7F80'0000u : 0xFF80'0000u;
+    if (x.type == Type::f64) return least ? 0x7FF0'0000'0000'0000u : 0xFFF0'0000'0000'0000u;
+    const std::uint64_t greatest = x.type == Type::i32 ? 0x7FFF'FFFFu : 0x7FFF'FFFF'FFFF'FFFFu;
+    return least ? greatest : greatest + 1;
+  }
+
+  void step(std::size_t i, std::uint64_t& partial, std::uint64_t value) const {
+    const Inst& x = kernel_.insts[i];
+    const Op op = x.op == Op::Sum ? Op::Add : x.op == Op::MinOf ? Op::Min : Op::Max;
+    partial = kir::eval_lane(op, x.type, x.type, partial, value, 0);
+  }
+
+  // Whether the result of `x` on these operands is said.
+  [[nodiscard]] bool defined(const Inst& x, std::uint64_t a, std::uint64_t b) const {
+    if (x.flags != 0) return false;
+    if (x.op == Op::Lookup) return a < kernel_.tables[x.imm].entries.size();
+    if (x.op == Op::Bitcast) return !is_nan(kernel_.type_of(x.a), a);
+    if (x.op != Op::Scalef) return true;
+    const double size = std::fabs(number_of(x.type, a));
+    const double by = number_of(x.type, b);
+    const bool whole = std::isnan(by) || std::isinf(by) || std::trunc(by) == by;
+    const bool in_range = std::isnan(size) || (size >= 0x1p-4 && size < 0x1p4) || (size == 0 && !(by == HUGE_VAL));
+    return whole && in_range;
+  }
+
+  bool section(Section section, std::size_t element) {
+    for (std::size_t i = 0; i < kernel_.insts.size(); ++i) {
+      const Inst& x = kernel_.insts[i];
+      if (x.section != section || is_reduction(x)) continue;
+      const auto operand = [&](Value v) { return v.valid() ? values_[v.index] : 0; };
+      if (!defined(x, operand(x.a), operand(x.b))) return false;
+      values_[i] = value_of(x, element, operand(x.a), operand(x.b), operand(x.c));
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::uint64_t value_of(const Inst& x, std::size_t element, std::uint64_t a, std::uint64_t b,
+                                       std::uint64_t c) const {
+    if (x.op == Op::Constant) return x.imm;
+    if (x.op == Op::Input) return lane_of(x.type, 100 * x.imm + element);
+    if (x.op == Op::Param) return lane_of(x.type, 1000 + x.imm);
+    if (x.op == Op::Count) return kir::eval_lane(Op::Convert, x.type, Type::i64, kElements, 0, 0);
+    if (x.op == Op::Lookup) return kernel_.tables[x.imm].entries[a];
+    return kir::eval_lane(x.op, x.type, kernel_.type_of(x.op == Op::Select ? x.b : x.a), a, b, c);
+  }
+
+  const kir::Kernel& kernel_;
+  std::vector<std::uint64_t> values_;
+  std::vector<std::array<std::uint64_t, 16>> partial_;
+};
+
+void compare(const kir::Kernel& kernel, kir::Level level, const std::vector<std::vector<std::uint64_t>>& wanted) {
+  std::vector<std::vector<std::byte>> inputs(kernel.inputs.size());
+  std::vector<std::vector<std::byte>> outputs(kernel.outputs.size(), std::vector<std::byte>(8 * kElements));
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  std::vector<std::uint64_t> params;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::size_t bytes = ir::bytes_of(kernel.inputs[i].type);
+    inputs[i].resize(bytes * kElements);
+    for (std::size_t e = 0; e < kElements; ++e) {
+      const std::uint64_t bits = lane_of(kernel.inputs[i].type, 100 * i + e);
+      std::memcpy(inputs[i].data() + bytes * e, &bits, bytes);
+    }
+    in.push_back(inputs[i].data());
+  }
+  for (std::size_t i = 0; i < kernel.params.size(); ++i) params.push_back(lane_of(kernel.params[i].type, 1000 + i));
+  for (auto& each : outputs) out.push_back(each.data());
+  kir::Plan::prepare(kernel, level).run(kElements, in.data(), out.data(), params.data());
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const Type type = kernel.type_of(kernel.outputs[o].value);
+    for (std::size_t e = 0; e < wanted[o].size(); ++e) {
+      std::uint64_t got = 0;
+      std::memcpy(&got, outputs[o].data() + ir::bytes_of(type) * e, ir::bytes_of(type));
+      const bool both_nan = is_nan(type, got) && is_nan(type, wanted[o][e]);
+      CHECK(got == low_bits(type, wanted[o][e]) || both_nan);
+    }
+  }
+}
+
+void run(const kir::Kernel& kernel) {
+  if (kernel.insts.size() > kInstsMax) return;
+  const auto wanted = Model(kernel).run();
+  if (!wanted) return;
+  for (const kir::Level level : {kir::Level::portable, kir::Level::avx2, kir::Level::avx512}) {
+    if (kir::is_available(level)) compare(kernel, level, *wanted);
+  }
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace trident;
   const Result<kir::Kernel> kernel = kir::parse(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!kernel.ok()) {
     CHECK(!kernel.error().message.empty());
@@ -30,6 +206,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Result<kir::Kernel> again = kir::parse(text);
   CHECK(again.ok());
   CHECK(kir::print(*again) == text);
+  run(*kernel);
   ++fuzz_accepted;
   return 0;
 }

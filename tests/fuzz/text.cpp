@@ -1,15 +1,19 @@
 // Fuzz target: bytes as expression text in every syntax and both float types. Whatever parses must check, survive being
 // printed and parsed again in both printable forms, lower under every policy to kir that checks, run even on values
 // outside the declared ranges, and give the right value (value_oracle.h): the compiled baseline the interpreter's bits,
-// and for one in kMeaningEvery the interpreter what MPFR says under the policy.
+// and for one in kMeaningEvery the interpreter what MPFR says under the policy. Under the exact policy simplification
+// must not change a bit (NaN aside).
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "jit/expr/builder.h"
 #include "jit/expr/expr.h"
 #include "jit/kir/interpreter.h"
 #include "runtime/base/check.h"
@@ -76,8 +80,10 @@ using namespace trident;
 constexpr std::uint64_t kElements = 5;
 constexpr std::uint64_t kMeaningEvery = 64;
 
-/// Runs `kernel` over a few corner values, promised or not; the sanitizers are the oracle here.
-void run(const kir::Kernel& kernel) {
+using Results = std::vector<std::array<std::uint64_t, kElements>>;
+
+/// The outputs of `kernel` over a few corner values, promised or not.
+Results run(const kir::Kernel& kernel) {
   constexpr std::array<double, kElements> kValues = {0.0, -1.5, 1e30, 0.5, 3.0};
   std::vector<std::array<std::uint64_t, kElements>> arrays(kernel.inputs.size());
   std::vector<const void*> in;
@@ -96,10 +102,36 @@ void run(const kir::Kernel& kernel) {
     in.push_back(arrays[i].data());
   }
   const std::vector<std::uint64_t> params(kernel.params.size() + 1, 0x3FF8000000000000u);
-  std::vector<std::array<std::uint64_t, kElements>> results(kernel.outputs.size());
+  Results results(kernel.outputs.size());
   std::vector<void*> out;
   for (auto& each : results) out.push_back(each.data());
   kir::interpret(kernel, kElements, in.data(), out.data(), params.data());
+  return results;
+}
+
+bool is_nan(expr::Type type, std::uint64_t bits) {
+  return ir::is_float(type) && std::isnan(expr::value_of(type, bits));
+}
+
+void check_same_bits(const expr::Expr& expr, const Results& a, const Results& b) {
+  CHECK(a.size() == b.size());
+  for (std::size_t o = 0; o < a.size(); ++o) {
+    const expr::Type type = expr.at(expr.outputs[o].node).type;
+    const std::size_t bytes = ir::bytes_of(type);
+    for (std::size_t i = 0; i < kElements; ++i) {
+      std::uint64_t x = 0;
+      std::uint64_t y = 0;
+      std::memcpy(&x, reinterpret_cast<const char*>(a[o].data()) + bytes * i, bytes);
+      std::memcpy(&y, reinterpret_cast<const char*>(b[o].data()) + bytes * i, bytes);
+      CHECK(x == y || (is_nan(type, x) && is_nan(type, y)));
+    }
+  }
+}
+
+/// For inputs outside of a declared range nothing is promised.
+bool any_ranged(const expr::Expr& expr) {
+  return std::any_of(expr.variables.begin(), expr.variables.end(),
+                     [](const expr::Variable& v) { return v.has_range(); });
 }
 
 /// The kernel that a client gets first.
@@ -125,15 +157,20 @@ void check_expression(const expr::Expr& parsed, expr::Type type) {
   const Result<expr::Expr> plain = expr::eliminate_derivatives(parsed);
   if (!plain.ok()) return;  // too large, or no derivative exists: an error with a reason
   CHECK(expr::check(*plain).ok());
-  for (const expr::PolicyKind kind : {expr::PolicyKind::exact, expr::PolicyKind::bounded, expr::PolicyKind::fast}) {
+  const auto results_of = [&](expr::PolicyKind kind, bool simplify) -> std::optional<Results> {
     expr::LowerOptions options;
     options.policy.kind = kind;
-    options.simplify = kind != expr::PolicyKind::exact;
+    options.simplify = simplify;
     const Result<kir::Kernel> kernel = expr::lower(*plain, options);
-    if (!kernel.ok()) continue;
+    if (!kernel.ok()) return std::nullopt;
     CHECK(kir::check(*kernel).ok());
-    run(*kernel);
-  }
+    return run(*kernel);
+  };
+  const auto source = results_of(expr::PolicyKind::exact, false);
+  const auto simplified = results_of(expr::PolicyKind::exact, true);
+  if (source && simplified && !any_ranged(*plain)) check_same_bits(*plain, *source, *simplified);
+  results_of(expr::PolicyKind::bounded, true);
+  results_of(expr::PolicyKind::fast, true);
   check_values(*plain, canonical.size() * 0x9E3779B97F4A7C15u + fuzz_accepted);
 }
 
