@@ -25,11 +25,11 @@ bool same_kernel(const kir::Kernel& a, const kir::Kernel& b) {
          std::equal(a.tables.begin(), a.tables.end(), b.tables.begin(), b.tables.end(), same_table);
 }
 
-void add(std::vector<Form>& forms, const char* name, Result<kir::Kernel> kernel) {
+void add(std::vector<Form>& forms, const char* name, Result<kir::Kernel> kernel, bool keeps_roundings = false) {
   if (!kernel.ok()) return;  // a form that cannot be lowered is one candidate less
   for (const Form& form : forms)
     if (same_kernel(form.kernel, *kernel)) return;
-  forms.push_back({name, std::move(kernel).value()});
+  forms.push_back({name, std::move(kernel).value(), keeps_roundings});
 }
 
 }  // namespace
@@ -38,11 +38,12 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
   using kir::math::Accuracy;
   std::vector<Form> list;
   TRY(kir::Kernel plain, expr::lower(source, unrewritten(options.policy)));
-  list.push_back({"source", std::move(plain)});
+  list.push_back({"source", std::move(plain), true});
   const bool rounding_may_change = options.policy.kind != expr::PolicyKind::exact;
   if (rounding_may_change) {
     const expr::Expr identities = expr::drop_idle_operations(source, unrewritten(options.policy));
-    if (passes.enabled("identities")) add(list, "identities", expr::lower(identities, unrewritten(options.policy)));
+    if (passes.enabled("identities"))
+      add(list, "identities", expr::lower(identities, unrewritten(options.policy)), true);
     if (passes.enabled("contracted"))
       add(list, "contracted", expr::lower(expr::contract(identities), unrewritten(options.policy)));
   }

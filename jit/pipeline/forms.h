@@ -13,6 +13,7 @@ namespace trident::pipeline {
 struct Form {
   std::string name;
   kir::Kernel kernel;
+  bool keeps_roundings = false;  ///< as the source, which it is no slower than
 };
 
 /// One vector at a time, in source order: the variant of the baseline tier.

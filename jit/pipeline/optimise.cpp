@@ -26,7 +26,8 @@ constexpr std::uint64_t kTournamentNsPerByte = 100;
 /// Memory for the arrays that kernels are timed on.
 constexpr std::uint64_t kWorkloadBytesMax = std::uint64_t{512} << 20;
 
-/// The unrewritten form's variants that are tried where a rewritten form means the same: it rarely wins then.
+/// Variants that are tried of a form with the source's roundings where a bolder one means the same: it rarely wins
+/// then.
 constexpr std::size_t kSourceVariants = 4;
 
 struct Candidate {
@@ -102,7 +103,9 @@ class Optimisation {
     for (std::size_t f = prepared_.size(); f-- > 0;) {
       if (!prepared_[f].meaning.same()) continue;
       variants[f] = codegen::variants(forms_[f].kernel, options_.isa);
-      if (f == 0 && !sound.empty()) variants[f].resize(std::min(variants[f].size(), kSourceVariants));
+      const bool replaced = f == 0 && !sound.empty() && forms_[sound.back()].keeps_roundings;
+      const std::size_t variants_max = replaced ? 0 : kSourceVariants;
+      if (forms_[f].keeps_roundings && !sound.empty()) variants[f].resize(std::min(variants[f].size(), variants_max));
       ranks = std::max(ranks, variants[f].size());
       sound.push_back(f);
     }
