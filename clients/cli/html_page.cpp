@@ -132,7 +132,7 @@ std::string legend(const std::vector<Series>& series) {
 }
 
 std::string label_of(std::size_t i, const std::string& label) {
-  std::string shortened = label.size() > 24 ? label.substr(0, 23) + "\xE2\x80\xA6" : label;
+  std::string shortened = label.size() > 21 ? label.substr(0, 20) + "\xE2\x80\xA6" : label;
   return text_at(kLabelWidth - 10, row_y(i) + 15, "end", shortened);
 }
 

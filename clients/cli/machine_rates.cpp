@@ -43,41 +43,46 @@ double ns_per_instruction(unsigned turns, unsigned per_turn, F&& loop) {
 #define TRIDENT_ROOT(NAME, R, D) " " NAME " %%" R "15, %%" R D "\n"
 #define TRIDENT_LOAD(P, R, AT, D) " vmovu" P " " AT "(%1), %%" R D "\n"
 #define TRIDENT_STORE(P, R, AT) " vmovu" P " %%" R "15, " AT "(%1)\n"
-#define TRIDENT_OPS(NAME, R)                                                                               \
-  TRIDENT_OP(NAME, R, "0")                                                                                 \
-  TRIDENT_OP(NAME, R, "1")                                                                                 \
-  TRIDENT_OP(NAME, R, "2")                                                                                 \
-  TRIDENT_OP(NAME, R, "3") TRIDENT_OP(NAME, R, "4") TRIDENT_OP(NAME, R, "5") TRIDENT_OP(NAME, R, "6")      \
-      TRIDENT_OP(NAME, R, "7") TRIDENT_OP(NAME, R, "8") TRIDENT_OP(NAME, R, "9") TRIDENT_OP(NAME, R, "10") \
-          TRIDENT_OP(NAME, R, "11")
-#define TRIDENT_MIX(MUL, ADD, R)                                                                       \
-  TRIDENT_OP(MUL, R, "0")                                                                              \
-  TRIDENT_OP(MUL, R, "1")                                                                              \
-  TRIDENT_OP(ADD, R, "2")                                                                              \
-  TRIDENT_OP(MUL, R, "3") TRIDENT_OP(MUL, R, "4") TRIDENT_OP(ADD, R, "5") TRIDENT_OP(MUL, R, "6")      \
-      TRIDENT_OP(MUL, R, "7") TRIDENT_OP(ADD, R, "8") TRIDENT_OP(MUL, R, "9") TRIDENT_OP(MUL, R, "10") \
-          TRIDENT_OP(ADD, R, "11")
-#define TRIDENT_ROOTS(NAME, R)                                                                                     \
-  TRIDENT_ROOT(NAME, R, "0")                                                                                       \
-  TRIDENT_ROOT(NAME, R, "1")                                                                                       \
-  TRIDENT_ROOT(NAME, R, "2")                                                                                       \
-  TRIDENT_ROOT(NAME, R, "3") TRIDENT_ROOT(NAME, R, "4") TRIDENT_ROOT(NAME, R, "5") TRIDENT_ROOT(NAME, R, "6")      \
-      TRIDENT_ROOT(NAME, R, "7") TRIDENT_ROOT(NAME, R, "8") TRIDENT_ROOT(NAME, R, "9") TRIDENT_ROOT(NAME, R, "10") \
-          TRIDENT_ROOT(NAME, R, "11")
+// It would move these macros on every run.
+// clang-format off
+#define TRIDENT_OPS(NAME, R)                                                                          \
+  TRIDENT_OP(NAME, R, "0")                                                                            \
+  TRIDENT_OP(NAME, R, "1")                                                                            \
+  TRIDENT_OP(NAME, R, "2")                                                                            \
+  TRIDENT_OP(NAME, R, "3")                                                                            \
+  TRIDENT_OP(NAME, R, "4") TRIDENT_OP(NAME, R, "5") TRIDENT_OP(NAME, R, "6") TRIDENT_OP(NAME, R, "7") \
+      TRIDENT_OP(NAME, R, "8") TRIDENT_OP(NAME, R, "9") TRIDENT_OP(NAME, R, "10") TRIDENT_OP(NAME, R, "11")
+#define TRIDENT_MIX(MUL, ADD, R)                                                                  \
+  TRIDENT_OP(MUL, R, "0")                                                                         \
+  TRIDENT_OP(MUL, R, "1")                                                                         \
+  TRIDENT_OP(ADD, R, "2")                                                                         \
+  TRIDENT_OP(MUL, R, "3")                                                                         \
+  TRIDENT_OP(MUL, R, "4") TRIDENT_OP(ADD, R, "5") TRIDENT_OP(MUL, R, "6") TRIDENT_OP(MUL, R, "7") \
+      TRIDENT_OP(ADD, R, "8") TRIDENT_OP(MUL, R, "9") TRIDENT_OP(MUL, R, "10") TRIDENT_OP(ADD, R, "11")
+#define TRIDENT_ROOTS(NAME, R)                                                                                \
+  TRIDENT_ROOT(NAME, R, "0")                                                                                  \
+  TRIDENT_ROOT(NAME, R, "1")                                                                                  \
+  TRIDENT_ROOT(NAME, R, "2")                                                                                  \
+  TRIDENT_ROOT(NAME, R, "3")                                                                                  \
+  TRIDENT_ROOT(NAME, R, "4") TRIDENT_ROOT(NAME, R, "5") TRIDENT_ROOT(NAME, R, "6") TRIDENT_ROOT(NAME, R, "7") \
+      TRIDENT_ROOT(NAME, R, "8") TRIDENT_ROOT(NAME, R, "9") TRIDENT_ROOT(NAME, R, "10") TRIDENT_ROOT(NAME, R, "11")
 #define TRIDENT_LOADS(P, R, STEP)                                                                              \
   TRIDENT_LOAD(P, R, "0*" STEP, "0")                                                                           \
   TRIDENT_LOAD(P, R, "1*" STEP, "1")                                                                           \
   TRIDENT_LOAD(P, R, "2*" STEP, "2")                                                                           \
-  TRIDENT_LOAD(P, R, "3*" STEP, "3") TRIDENT_LOAD(P, R, "4*" STEP, "4") TRIDENT_LOAD(P, R, "5*" STEP, "5")     \
-      TRIDENT_LOAD(P, R, "6*" STEP, "6") TRIDENT_LOAD(P, R, "7*" STEP, "7") TRIDENT_LOAD(P, R, "8*" STEP, "8") \
-          TRIDENT_LOAD(P, R, "9*" STEP, "9") TRIDENT_LOAD(P, R, "10*" STEP, "10") TRIDENT_LOAD(P, R, "11*" STEP, "11")
+  TRIDENT_LOAD(P, R, "3*" STEP, "3")                                                                           \
+  TRIDENT_LOAD(P, R, "4*" STEP, "4") TRIDENT_LOAD(P, R, "5*" STEP, "5") TRIDENT_LOAD(P, R, "6*" STEP, "6")     \
+      TRIDENT_LOAD(P, R, "7*" STEP, "7") TRIDENT_LOAD(P, R, "8*" STEP, "8") TRIDENT_LOAD(P, R, "9*" STEP, "9") \
+          TRIDENT_LOAD(P, R, "10*" STEP, "10") TRIDENT_LOAD(P, R, "11*" STEP, "11")
 #define TRIDENT_STORES(P, R, STEP)                                                                 \
   TRIDENT_STORE(P, R, "0*" STEP)                                                                   \
   TRIDENT_STORE(P, R, "1*" STEP)                                                                   \
   TRIDENT_STORE(P, R, "2*" STEP)                                                                   \
-  TRIDENT_STORE(P, R, "3*" STEP) TRIDENT_STORE(P, R, "4*" STEP) TRIDENT_STORE(P, R, "5*" STEP)     \
-      TRIDENT_STORE(P, R, "6*" STEP) TRIDENT_STORE(P, R, "7*" STEP) TRIDENT_STORE(P, R, "8*" STEP) \
-          TRIDENT_STORE(P, R, "9*" STEP) TRIDENT_STORE(P, R, "10*" STEP) TRIDENT_STORE(P, R, "11*" STEP)
+  TRIDENT_STORE(P, R, "3*" STEP)                                                                   \
+  TRIDENT_STORE(P, R, "4*" STEP) TRIDENT_STORE(P, R, "5*" STEP) TRIDENT_STORE(P, R, "6*" STEP)     \
+      TRIDENT_STORE(P, R, "7*" STEP) TRIDENT_STORE(P, R, "8*" STEP) TRIDENT_STORE(P, R, "9*" STEP) \
+          TRIDENT_STORE(P, R, "10*" STEP) TRIDENT_STORE(P, R, "11*" STEP)
+// clang-format on
 
 constexpr unsigned kTurns = 100, kDividerTurns = 8;
 /// A processor that has not run dense vector code for a while issues it at a fraction of its rate for some tens of
