@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define TRIDENT_ENGINE_ABI_VERSION 1u
+#define TRIDENT_ENGINE_ABI_VERSION 2u
 
 /* As in schemas/control.fbs: ops of jit/expr/ops.def, types of jit/ir/type.h, operands 0xFFFFFFFF where absent. */
 typedef struct trident_engine_node {
@@ -38,7 +38,8 @@ typedef struct trident_engine_job {
   const uint32_t* outputs;
   uint32_t node_count, variable_count, output_count;
   uint32_t reserved;
-  const int* cancel; /* becomes non-zero when the answer is no longer wanted; read between steps */
+  const void*
+      cancel; /* a std::atomic<bool> of the caller's: true when the answer is no longer wanted; read between steps */
 } trident_engine_job;
 
 typedef enum trident_engine_outcome {

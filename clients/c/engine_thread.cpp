@@ -59,7 +59,7 @@ struct FlatExpr {
   std::vector<std::uint32_t> outputs;
 };
 
-trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const int* cancel) {
+trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const std::atomic<bool>* cancel) {
   trident_engine_job job{};
   job.struct_size = sizeof(job);
   job.policy = static_cast<std::uint32_t>(kernel.policy.kind);
@@ -105,7 +105,7 @@ void EngineThread::add(std::uint64_t job) {
 }
 
 void EngineThread::join() {
-  __atomic_store_n(&cancel_, 1, __ATOMIC_RELAXED);
+  cancel_.store(true, std::memory_order_relaxed);
   pthread_join(thread_, nullptr);
 }
 

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -37,8 +38,8 @@ class EngineThread {
   Context& context_;
   trident_engine_compile_fn compile_ = nullptr;
   pthread_t thread_{};
-  int cancel_ = 0;                // atomic; read by the engine
-  std::condition_variable work_;  // with the context's mutex
+  std::atomic<bool> cancel_ = false;  // read by the engine
+  std::condition_variable work_;      // with the context's mutex
   std::deque<std::uint64_t> baseline_, optimise_;
 };
 

@@ -68,6 +68,7 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
   }
   options.elements = job.elements;
   options.deadline_ns = trident::os::monotonic_ns() + kOptimiseNs;
+  options.cancelled = static_cast<const std::atomic<bool>*>(job.cancel);
   return options;
 }
 
@@ -121,7 +122,6 @@ void trident_engine_compile(const trident_engine_job* job, uint32_t tier, triden
   result->outcome = TRIDENT_ENGINE_ERROR;
   result->fd = -1;
   if (job->struct_size < sizeof(*job) || result->struct_size < sizeof(*result)) return;
-  if (job->cancel != nullptr && __atomic_load_n(job->cancel, __ATOMIC_RELAXED) != 0) return;
   try {
     const Result<void> done = compile(*job, tier, *result);
     if (!done) set_message(*result, done.error().message);

@@ -1,0 +1,130 @@
+// Kernels made in the client's own process by libtrident-engine.so: submitted, swapped twice, right each time, and
+// given up at once when the context closes in the middle of a search. Oracle: the formulas, in long double.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "clients/c/trident.h"
+#include "schemas/kernel_image.h"
+
+namespace {
+
+constexpr std::uint32_t kPatienceMs = 60'000;
+constexpr std::size_t kElements = 1003;  // with a tail at every vector length
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+trident_ctx* open_context(trident_mode mode, const char* socket = nullptr) {
+  ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
+  trident_options options{};
+  options.struct_size = sizeof(options);
+  options.mode = static_cast<std::uint32_t>(mode);
+  options.socket_path = socket;
+  trident_ctx* ctx = nullptr;
+  EXPECT_EQ(TRIDENT_OK, trident_open(&options, &ctx)) << trident_last_error();
+  return ctx;
+}
+
+trident_kernel* submit(trident_ctx* ctx, const char* text) {
+  trident_kernel* kernel = nullptr;
+  EXPECT_EQ(TRIDENT_OK, trident_submit(ctx, text, nullptr, &kernel)) << trident_last_error();
+  return kernel;
+}
+
+trident_kernel_info info_of(const trident_kernel* kernel) {
+  trident_kernel_info info{};
+  info.struct_size = sizeof(info);
+  EXPECT_EQ(TRIDENT_OK, trident_info(kernel, &info));
+  return info;
+}
+
+// "param a; y = a * exp(-x) + sqrt(x); s = sum(x); (y, s)" on numbers whose sum is exact.
+constexpr const char* kText = "param a; y = a * exp(-x) + sqrt(x); s = sum(x); (y, s)";
+
+void expect_right(const trident_kernel* kernel, const char* when) {
+  const double a = 2.5;
+  std::vector<double> x(kElements), y(kElements, -1);
+  double sum = -1, wanted_sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) wanted_sum += x[i] = 0.25 * static_cast<double>(i % 40);
+  const void* in[] = {x.data()};
+  void* out[] = {y.data(), &sum};
+  std::uint64_t params[1];
+  std::memcpy(params, &a, sizeof(a));
+  trident_call(kernel, x.size(), in, out, params);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const long double wanted =
+        a * std::exp(-static_cast<long double>(x[i])) + std::sqrt(static_cast<long double>(x[i]));
+    ASSERT_LE(std::abs(static_cast<double>(y[i] - wanted)), 4 * 0x1p-52 * static_cast<double>(std::abs(wanted)))
+        << when << ", element " << i;
+  }
+  ASSERT_EQ(wanted_sum, sum) << when;
+}
+
+TEST(Embedded, InterpretsThenCompilesThenOptimises) {
+  trident_ctx* ctx = open_context(TRIDENT_MODE_EMBEDDED);
+  ASSERT_NE(nullptr, ctx);
+  trident_kernel* kernel = submit(ctx, kText);
+  ASSERT_NE(nullptr, kernel);
+  expect_right(kernel, "at once");
+  ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_BASELINE, kPatienceMs)) << trident_last_error();
+  EXPECT_GE(info_of(kernel).tier, static_cast<unsigned>(TRIDENT_TIER_BASELINE));
+  EXPECT_NE(0u, info_of(kernel).isa);
+  expect_right(kernel, "compiled");
+  ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_OPTIMISED, kPatienceMs)) << trident_last_error();
+  EXPECT_EQ(1u, info_of(kernel).done);
+  expect_right(kernel, "optimised");
+  trident_stats stats{};
+  stats.struct_size = sizeof(stats);
+  ASSERT_EQ(TRIDENT_OK, trident_get_stats(ctx, &stats));
+  EXPECT_EQ(1u, stats.baseline_received);
+  EXPECT_EQ(1u, stats.optimised_received + stats.no_gain);
+  EXPECT_EQ(0u, stats.errors + stats.rejected_images);
+  trident_close_kernel(kernel);
+  trident_close(ctx);
+}
+
+TEST(Embedded, TakesOverWhereNoDaemonIs) {
+  trident_ctx* ctx = open_context(TRIDENT_MODE_AUTO, "/nonexistent/tridentd.sock");
+  ASSERT_NE(nullptr, ctx);
+  trident_kernel* kernel = submit(ctx, kText);
+  ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_BASELINE, kPatienceMs)) << trident_last_error();
+  EXPECT_GE(info_of(kernel).tier, static_cast<unsigned>(TRIDENT_TIER_BASELINE));
+  expect_right(kernel, "compiled");
+  trident_close_kernel(kernel);
+  trident_close(ctx);
+}
+
+TEST(Embedded, ClosingDoesNotWaitForASearch) {
+  trident_ctx* ctx = open_context(TRIDENT_MODE_EMBEDDED);
+  ASSERT_NE(nullptr, ctx);
+  // A queue of searches that take seconds in sum, so that one is under way whenever we close.
+  std::vector<trident_kernel*> kernels = {submit(ctx, kText)};
+  for (int i = 1; i <= 40; ++i) {
+    const std::string text = "sin(x * " + std::to_string(i) + ") * exp(cos(y)) + log(x * x + " + std::to_string(i) +
+                             ") * atan2(x, y) + tanh(x) * erf(y) + cbrt(x)^" + std::to_string(i % 5 + 2);
+    kernels.push_back(submit(ctx, text.c_str()));
+  }
+  for (trident_kernel* kernel : kernels) {
+    ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_BASELINE, kPatienceMs)) << trident_last_error();
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ASSERT_EQ(0u, info_of(kernels.back()).done) << "the searches were over before the test began";
+  const Clock::time_point begin = Clock::now();
+  trident_close(ctx);
+  EXPECT_LT(seconds_since(begin), 1.5);
+  expect_right(kernels.front(), "after its context was closed");
+  for (trident_kernel* kernel : kernels) trident_close_kernel(kernel);
+}
+
+}  // namespace
