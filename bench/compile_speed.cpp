@@ -24,6 +24,7 @@ Result<kir::Kernel> lowered() {
   TRY(const expr::Expr e, expr::parse(kText, parse));
   expr::LowerOptions lower;
   lower.simplify = false;
+  lower.checked = true;
   return expr::lower(e, lower);
 }
 

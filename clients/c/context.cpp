@@ -247,19 +247,23 @@ void Context::unpin(Kernel* kernel) {
   release();
 }
 
-/// Needs the lock and a pinned kernel; unlocks while the callback runs.
-void Context::run_callback(Kernel& kernel, std::unique_lock<std::mutex>& lock) {
-  changed.notify_all();
-  changed.wait(lock, [&] { return !kernel.in_callback; });
-  if (kernel.changed == nullptr || kernel.closing) return;
-  kernel.in_callback = true;
-  kernel.callback_thread = pthread_self();
-  const auto callback = kernel.changed;
-  void* const user = kernel.changed_user;
+/// Tells of a change. Needs the lock and a pinned kernel, and gives the lock up: whoever is woken finds it free.
+void Context::tell_change(Kernel& kernel, std::unique_lock<std::mutex>& lock) {
+  if (kernel.in_callback) {
+    changed.notify_all();
+    changed.wait(lock, [&] { return !kernel.in_callback; });
+  }
+  if (kernel.changed != nullptr && !kernel.closing) {
+    kernel.in_callback = true;
+    kernel.callback_thread = pthread_self();
+    const auto callback = kernel.changed;
+    void* const user = kernel.changed_user;
+    lock.unlock();
+    callback(&kernel, user);
+    lock.lock();
+    kernel.in_callback = false;
+  }
   lock.unlock();
-  callback(&kernel, user);
-  lock.lock();
-  kernel.in_callback = false;
   changed.notify_all();
 }
 
@@ -286,7 +290,7 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
   if (delivery.baseline_ns > 0) kernel->baseline_ns = delivery.baseline_ns;
   if (delivery.optimised_ns > 0) kernel->optimised_ns = delivery.optimised_ns;
   ++(claim.tier == TRIDENT_TIER_OPTIMISED ? counters.optimised_received : counters.baseline_received);
-  run_callback(*kernel, lock);
+  tell_change(*kernel, lock);
   return {};
 }
 
@@ -295,7 +299,7 @@ void Context::revoke(std::uint64_t job, std::uint8_t tier) {
   if (!kernel) return;
   std::unique_lock lock(mutex);
   kernel->revoke(tier);
-  run_callback(*kernel, lock);
+  tell_change(*kernel, lock);
 }
 
 void Context::finish(std::uint64_t job, End end) {
@@ -306,7 +310,7 @@ void Context::finish(std::uint64_t job, End end) {
   kernel->state = JobState::finished;
   if (end == End::no_gain) ++counters.no_gain;
   if (end == End::failed) ++counters.errors;
-  run_callback(*kernel, lock);
+  tell_change(*kernel, lock);
 }
 
 void Context::finish_all() {

@@ -138,7 +138,7 @@ class Context {
   void unpin(Kernel* kernel);
   [[nodiscard]] bool can_compile() const;
   bool ensure_threads();
-  void run_callback(Kernel& kernel, std::unique_lock<std::mutex>& lock);
+  void tell_change(Kernel& kernel, std::unique_lock<std::mutex>& lock);
 
   Settings settings_;
   std::uint64_t references_ = 1;  // trident_open's, and one per kernel

@@ -80,8 +80,8 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   options.isa = isa_of(isa);
   options.seed = kSeed;
   options.elements = work.elements;
-  const image::Key key = pipeline::key_of(work.expr, options);
   std::vector<std::byte> canonical = expr::canonical_bytes(work.expr);
+  const image::Key key = pipeline::key_of(canonical, options);
   std::string id = flight_id(uid, key);
 
   if (quarantined(id, worker::Lane::baseline)) {
@@ -187,10 +187,14 @@ void Jobs::wait_for_baseline(Flight& flight, bool in_front) {
       in_front ? baseline_queue_.push_front(flight.uid, &flight) : baseline_queue_.push_back(flight.uid, &flight);
 }
 
+/// Whether a flight that has its baseline may run in the optimise lane now or stand in its queue.
+bool Jobs::room_to_optimise(const Flight& flight) const {
+  return (pool_.has_room(worker::Lane::optimise) && optimise_queue_.size() == 0) ||
+         optimise_queue_.size_of(flight.uid) < limits_.optimise_queue_per_user;
+}
+
 void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
   if (pool_.has_room(worker::Lane::optimise) && optimise_queue_.size() == 0) return run(flight, worker::Lane::optimise);
-  if (!in_front && optimise_queue_.size_of(flight.uid) >= limits_.optimise_queue_per_user)
-    return finish(flight, pipeline::Outcome::budget_spent);
   flight.state = State::optimise_waiting;
   flight.place =
       in_front ? optimise_queue_.push_front(flight.uid, &flight) : optimise_queue_.push_back(flight.uid, &flight);
@@ -206,6 +210,7 @@ void Jobs::run(Flight& flight, worker::Lane lane) {
   header.lane = lane;
   header.isa = flight.isa;
   header.seed = kSeed;
+  header.key = flight.key;
   header.budget_ns = lane == worker::Lane::optimise ? limits_.optimise_budget_ms * 1'000'000 : 0;
   pool_.request(header, flight.message);
 }
@@ -245,10 +250,10 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   const std::uint64_t us = (os::monotonic_ns() - flight.submitted_ns) / 1000;
   ++stats_.baseline_us_log2[std::min<std::size_t>(std::bit_width(us), stats_.baseline_us_log2.size() - 1)];
   flight.baseline = std::move(image);
-  tell_all(flight, ImageReady{flight.baseline, 0, 0});
+  const bool ends = draining_ || quarantined(flight.id, worker::Lane::optimise) || !room_to_optimise(flight);
+  tell_all(flight, ImageReady{flight.baseline, 0, 0, ends});
   if (flight.subscribers.empty()) return remove(flight);
-  if (draining_ || quarantined(flight.id, worker::Lane::optimise))
-    return finish(flight, pipeline::Outcome::budget_spent);
+  if (ends) return finish(flight, pipeline::Outcome::budget_spent);
   wait_for_optimise(flight, false);
 }
 

@@ -117,6 +117,7 @@ class Jobs {
   void remove(Flight& flight);
 
   void wait_for_baseline(Flight& flight, bool in_front);
+  [[nodiscard]] bool room_to_optimise(const Flight& flight) const;
   void wait_for_optimise(Flight& flight, bool in_front);
   void run(Flight& flight, worker::Lane lane);
   void serve(worker::Lane lane);

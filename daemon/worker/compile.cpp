@@ -77,6 +77,7 @@ class Front {
       begin_ = 0;
     }
     if (end_ == buffer_.size()) buffer_.resize(buffer_.size() * 2);
+    os::wait_readable(socket_);
     os::ReceivedFds none;
     const os::Io io = os::receive(socket_, std::span(buffer_).subspan(end_), none);
     end_ += io.bytes;
@@ -175,6 +176,8 @@ bool serve(Front& front, std::span<const std::byte> request) {
   options.isa = isa_of(header.isa);
   options.seed = header.seed;
   options.elements = work.elements;
+  options.key = header.key;
+  options.checked = true;  // by ingest
   if (header.budget_ns != 0) options.deadline_ns = os::monotonic_ns() + header.budget_ns;
   return header.lane == Lane::baseline ? serve_baseline(front, header.ticket, work, options)
                                        : serve_optimise(front, header.ticket, work, options);

@@ -12,6 +12,8 @@
 #include <span>
 #include <string_view>
 
+#include "jit/image/image.h"
+
 namespace trident::worker {
 
 enum class Lane : std::uint8_t {
@@ -26,8 +28,9 @@ struct RequestHeader {
   std::uint8_t reserved[6] = {};
   std::uint64_t seed = 0;
   std::uint64_t budget_ns = 0;  ///< of an optimise job; 0: none
+  image::Key key{};             ///< pipeline::key_of() of the job, which the front has made
 };
-static_assert(sizeof(RequestHeader) == 32);
+static_assert(sizeof(RequestHeader) == 32 + sizeof(image::Key));
 
 enum class Kind : std::uint8_t {
   baseline_image,  ///< ends a baseline request; an image is attached

@@ -2,6 +2,7 @@
 // finishes them. Names do not count; types, ranges and constants do. Versioned, because cache keys hash it.
 #include <bit>
 #include <cstddef>
+#include <cstring>
 
 #include "jit/expr/builder.h"
 #include "jit/expr/expr.h"
@@ -11,26 +12,40 @@ namespace {
 
 constexpr std::uint8_t kFormat = 1;
 
+// Little-endian fields into bytes whose greatest number is known before.
 class Writer {
  public:
-  void u8(std::uint8_t v) { bytes_.push_back(static_cast<std::byte>(v)); }
-  void u32(std::uint32_t v) {
-    for (int i = 0; i < 4; ++i) u8(static_cast<std::uint8_t>(v >> (8 * i)));
+  explicit Writer(std::size_t bytes_max) : bytes_(bytes_max) {}
+  void u8(std::uint8_t v) { bytes_[size_++] = static_cast<std::byte>(v); }
+  void u32(std::uint32_t v) { put(v); }
+  void u64(std::uint64_t v) { put(v); }
+  std::vector<std::byte> take() {
+    bytes_.resize(size_);
+    return std::move(bytes_);
   }
-  void u64(std::uint64_t v) {
-    u32(static_cast<std::uint32_t>(v));
-    u32(static_cast<std::uint32_t>(v >> 32));
-  }
-  std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
+  template <class T>
+  void put(T v) {
+    static_assert(std::endian::native == std::endian::little);
+    CHECK(bytes_.size() - size_ >= sizeof v);
+    std::memcpy(bytes_.data() + size_, &v, sizeof v);
+    size_ += sizeof v;
+  }
+
   std::vector<std::byte> bytes_;
+  std::size_t size_ = 0;
 };
+
+constexpr std::size_t kVariableBytes = 1 + 1 + 8 + 8;
+constexpr std::size_t kNodeBytesMax = 1 + 1 + 3 * 4 + 8;
 
 // Order of completion of a depth-first walk, without recursion: an expression may be as deep as it has nodes.
 std::vector<std::uint32_t> finishing_order(const Expr& expr, std::vector<std::uint32_t>& number) {
   std::vector<std::uint32_t> order;
   std::vector<std::uint32_t> stack;
+  order.reserve(expr.nodes.size());
+  stack.reserve(expr.nodes.size());
   constexpr std::uint32_t kUnseen = 0xFFFF'FFFFu;
   number.assign(expr.nodes.size(), kUnseen);
   for (const Output& output : expr.outputs) {
@@ -63,6 +78,7 @@ std::vector<std::byte> canonical_bytes(const Expr& expr) {
   const std::vector<std::uint32_t> order = finishing_order(expr, number);
   // Equal nodes that the caller kept apart become one; a node keeps its place after its operands.
   Expr shared;
+  shared.nodes.reserve(order.size());
   Builder builder(shared);
   for (const std::uint32_t index : order) {
     Node node = expr.nodes[index];
@@ -71,7 +87,8 @@ std::vector<std::byte> canonical_bytes(const Expr& expr) {
     }
     number[index] = (node.op == Op::Constant ? builder.constant_bits(node.type, node.imm) : builder.add(node)).index;
   }
-  Writer out;
+  Writer out(1 + 3 * sizeof(std::uint32_t) + expr.variables.size() * kVariableBytes +
+             shared.nodes.size() * kNodeBytesMax + expr.outputs.size() * sizeof(std::uint32_t));
   out.u8(kFormat);
   out.u32(static_cast<std::uint32_t>(expr.variables.size()));
   for (const Variable& v : expr.variables) {

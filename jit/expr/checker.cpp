@@ -1,5 +1,6 @@
 // check(): every rule that the passes of this folder rely on, in one pass over the nodes. An Expr may come from the
 // wire, so nothing is assumed but that the vectors are vectors.
+#include <algorithm>
 #include <cmath>
 
 #include "jit/expr/expr.h"
@@ -44,7 +45,11 @@ class Checker {
     if (expr_.nodes.size() > limits::kExprNodesMax) {
       return make_error(ErrorCode::kLimitExceeded, "more than %u operations in one expression", limits::kExprNodesMax);
     }
-    shapes_.reserve(expr_.nodes.size());
+    const auto reduces = [](const Node& n) {
+      return static_cast<std::uint32_t>(n.op) < kOpCount && makes_total(n.op);
+    };
+    has_reductions_ = std::any_of(expr_.nodes.begin(), expr_.nodes.end(), reduces);
+    if (has_reductions_) shapes_.reserve(expr_.nodes.size());
     for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) TRY_VOID(node(i));
     return outputs();
   }
@@ -85,6 +90,7 @@ class Checker {
     }
     TRY_VOID(types(i, n));
     TRY_VOID(immediate(i, n));
+    if (!has_reductions_) return {};
     const std::optional<Shape> shape = shape_of(n, shapes_, expr_.variables);
     if (!shape) {
       return fault(i,
@@ -170,6 +176,7 @@ class Checker {
   static constexpr std::int64_t kPowiMax = std::int64_t{1} << 31;
 
   const Expr& expr_;
+  bool has_reductions_ = false;  // without one all shapes meet
   std::vector<Shape> shapes_;
 };
 

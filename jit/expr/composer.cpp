@@ -49,7 +49,6 @@ Composer::Composer(Expr& expr, const ParseOptions& options, const ir::SourceText
     : builder_(expr), source_(source), default_type_(options.type), name_slots_(kFirstNameSlots, 0) {
   const std::size_t guess = std::min<std::size_t>(source.text().size() / 3 + 8, 256);
   expr.nodes.reserve(guess);
-  shapes_.reserve(guess);
   names_.reserve(16);
   for (const Variable& v : options.variables) declare(v, v.name, 0);
   declared_count_ = static_cast<std::uint32_t>(expr.variables.size());
@@ -183,18 +182,16 @@ Value Composer::annotate(Value value, Type type, std::size_t offset) {
 Value Composer::add(const Node& node, std::size_t offset) {
   if (failed_) return {};
   const NodeId id = builder_.add(node);
-  if (id.index == shapes_.size()) {
-    const std::optional<Shape> shape = shape_of(node, shapes_, expr().variables);
-    if (!shape) {
-      const bool reduces =
-          info(node.op).signature == Signature::Reduce || info(node.op).signature == Signature::Reduce2;
+  if (id.index + 1 == builder_.size()) {
+    if (!has_reductions_ && makes_total(node.op)) has_reductions_ = true;
+    if (has_reductions_ && !update_shapes()) {
       return fail(offset, ErrorCode::kTypeError, "%s",
-                  reduces ? "a reduction of the result of another reduction would need a second pass over the arrays: "
-                            "send it as a kernel of its own"
-                          : "the result of a reduction meets an array here, which would need a second pass over the "
-                            "arrays: send the reduction as a kernel of its own and pass its result as a parameter");
+                  makes_total(node.op)
+                      ? "a reduction of the result of another reduction would need a second pass over the arrays: "
+                        "send it as a kernel of its own"
+                      : "the result of a reduction meets an array here, which would need a second pass over the "
+                        "arrays: send the reduction as a kernel of its own and pass its result as a parameter");
     }
-    shapes_.push_back(*shape);
     if (builder_.size() > limits::kExprNodesMax) {
       return fail(offset, ErrorCode::kLimitExceeded, "more than %u operations in one expression",
                   limits::kExprNodesMax);
@@ -204,6 +201,17 @@ Value Composer::add(const Node& node, std::size_t offset) {
   value.id = id;
   value.offset = static_cast<std::uint32_t>(offset);
   return value;
+}
+
+// The shapes of nodes that have none yet. False: the newest node's operands cannot meet.
+bool Composer::update_shapes() {
+  while (shapes_.size() < builder_.size()) {
+    const Node& node = builder_.at(NodeId(static_cast<std::uint32_t>(shapes_.size())));
+    const std::optional<Shape> shape = shape_of(node, shapes_, expr().variables);
+    if (!shape) return false;
+    shapes_.push_back(*shape);
+  }
+  return true;
 }
 
 // A node of operands that have their final types. A tree of literals stays open to another type.

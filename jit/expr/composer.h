@@ -108,6 +108,7 @@ class Composer {
 
   Name& name(std::string_view text, std::uint32_t hash);
   Value add(const Node& node, std::size_t offset);
+  bool update_shapes();
   Value build(Op op, Value a, Value b, Value c, std::size_t offset);
   bool unify(std::span<Value> operands, Op op, std::size_t offset);
   bool to_float(std::span<Value> operands, Op op, std::size_t offset);
@@ -127,7 +128,8 @@ class Composer {
   const ir::SourceText& source_;
   Type default_type_;
   std::uint32_t declared_count_ = 0;  // variables that ParseOptions declared
-  std::vector<Shape> shapes_;         // of every node
+  bool has_reductions_ = false;       // shapes matter only with reductions, and are
+  std::vector<Shape> shapes_;         // followed from the first one on: of every node
   std::vector<Name> names_;
   std::vector<std::uint16_t> name_slots_;  // open addressing over names_: index + 1
   std::vector<Shadowed> shadowed_;

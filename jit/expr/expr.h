@@ -127,6 +127,7 @@ struct LowerOptions {
   Policy policy;
   bool simplify = true;  ///< identities that the policy allows; the baseline tier and the interpreter switch it off
   kir::math::Accuracy accuracy = kir::math::Accuracy::ulp1;
+  bool checked = false;  ///< the expression has passed check(), or comes from a parser: lower() does not ask again
 };
 /// To kir. Inputs are the array variables in order, params the scalar ones in order, outputs as in `expr`.
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options);

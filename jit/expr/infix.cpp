@@ -59,7 +59,7 @@ class Infix {
                             wanted);
     }
     if (token_.kind == K::bad) {
-      return composer_.fail(token_.offset, ErrorCode::kSyntaxError, "%s", token_.problem);
+      return composer_.fail(token_.offset, ErrorCode::kSyntaxError, "%s", lexer_.problem());
     }
     const std::string_view found = lexer_.text(token_).substr(0, 40);
     return composer_.fail(token_.offset, ErrorCode::kSyntaxError, "expected %s, found '%.*s'", wanted,
@@ -535,7 +535,7 @@ class Infix {
     if (token_.kind == K::number) {
       const std::uint32_t at = token_.offset;
       const std::optional<Type> suffix = token_.suffix;
-      const Value value = composer_.number(token_.number, at);
+      const Value value = composer_.number(lexer_.number(), at);
       advance();
       return suffix ? composer_.cast(*suffix, value, at) : value;
     }

@@ -126,11 +126,11 @@ std::size_t Lexer::end_of_words() const {
   return end;
 }
 
-Token Lexer::number(std::size_t at) {
+Token Lexer::read_number_token(std::size_t at) {
   Token token;
   token.kind = Token::Kind::number;
   token.offset = static_cast<std::uint32_t>(at);
-  const std::size_t size = read_number(text_.substr(at), token.number);
+  const std::size_t size = read_number(text_.substr(at), number_);
   at_ = at + size;
   if (size > 0) {
     std::size_t end = at_;
@@ -139,14 +139,14 @@ Token Lexer::number(std::size_t at) {
       token.suffix = type_named(text_.substr(at_, end - at_));
       if (!token.suffix || *token.suffix == Type::b32) {
         token.kind = Token::Kind::bad;
-        token.problem = "a name runs into a number; write '*' for a product";
+        problem_ = "a name runs into a number; write '*' for a product";
         token.offset = static_cast<std::uint32_t>(at_);
       }
       at_ = end;
     }
   } else {
     token.kind = Token::Kind::bad;
-    token.problem = "not a number";
+    problem_ = "not a number";
     at_ = at + 1;
   }
   token.size = static_cast<std::uint32_t>(at_ - token.offset);
@@ -180,7 +180,7 @@ Token Lexer::next() {
     return token;
   }
   const char d = at_ + 1 < size ? text_[at_ + 1] : '\0';
-  if (class_of(c) == kDigit || (c == '.' && class_of(d) == kDigit)) return number(at_);
+  if (class_of(c) == kDigit || (c == '.' && class_of(d) == kDigit)) return read_number_token(at_);
   const char e = at_ + 2 < size ? text_[at_ + 2] : '\0';
   std::uint32_t length = 1;
   const auto two = [&](K kind) {
@@ -218,7 +218,7 @@ Token Lexer::next() {
       break;
     default:
       token.kind = K::bad;
-      token.problem = "this character means nothing here";
+      problem_ = "this character means nothing here";
       break;
   }
   token.size = length;

@@ -50,10 +50,8 @@ struct Token {
   Kind kind = Kind::end;
   std::uint32_t offset = 0;
   std::uint32_t size = 0;
-  std::uint32_t hash = 0;         ///< name: its hash_name
-  Number number;                  ///< number
-  std::optional<Type> suffix;     ///< number: "1.5f32" has its type settled
-  const char* problem = nullptr;  ///< bad: what is wrong
+  std::uint32_t hash = 0;      ///< name: its hash_name
+  std::optional<Type> suffix;  ///< number: "1.5f32" has its type settled
 };
 
 /// f32, f64, i32, i64, and bool (b32) by their names and NumPy's and FPCore's.
@@ -66,15 +64,21 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
   Token next();
+  /// The value of the last token, when that is a number. (Not in the token: most are none, and all are copied.)
+  [[nodiscard]] const Number& number() const { return number_; }
+  /// What is wrong with the last token, when that is bad.
+  [[nodiscard]] const char* problem() const { return problem_; }
   [[nodiscard]] std::string_view text(const Token& token) const { return text_.substr(token.offset, token.size); }
   /// Just after the last byte of the text that is not blank.
   [[nodiscard]] std::size_t end_of_words() const;
 
  private:
-  Token number(std::size_t at);
+  Token read_number_token(std::size_t at);
 
   std::string_view text_;
   std::size_t at_ = 0;
+  Number number_;
+  const char* problem_ = nullptr;
 };
 
 }  // namespace trident::expr

@@ -318,13 +318,19 @@ class Lowering {
   std::vector<std::uint32_t> place_;  // of a variable among the inputs or the parameters
 };
 
+std::vector<kir::OutputKind> output_kinds(const Expr& expr) {
+  std::vector<kir::OutputKind> kinds(expr.outputs.size(), kir::OutputKind::array);
+  if (!has_reductions(expr)) return kinds;
+  const std::vector<Shape> shapes = shapes_of(expr);
+  for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = output_kind(shapes[expr.outputs[i].node.index]);
+  return kinds;
+}
+
 }  // namespace
 
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options) {
-  TRY_VOID(check(expr));
-  const std::vector<Shape> shapes = shapes_of(expr);
-  std::vector<kir::OutputKind> kinds;
-  for (const Output& o : expr.outputs) kinds.push_back(output_kind(shapes[o.node.index]));
+  if (!options.checked) TRY_VOID(check(expr));
+  const std::vector<kir::OutputKind> kinds = output_kinds(expr);
   // Each step leaves the expression as it is when it has nothing to do.
   const Expr* current = &expr;
   Expr plain;

@@ -1,5 +1,7 @@
 #include "jit/expr/shape.h"
 
+#include <algorithm>
+
 namespace trident::expr {
 
 std::optional<Shape> shape_of(const Node& node, const std::vector<Shape>& earlier,
@@ -14,12 +16,15 @@ std::optional<Shape> shape_of(const Node& node, const std::vector<Shape>& earlie
   constexpr unsigned kTotal = 1u << static_cast<unsigned>(Shape::total);
   const unsigned met = bit_of(node.a) | bit_of(node.b) | bit_of(node.c);
   if ((met & kElement) != 0 && (met & kTotal) != 0) return std::nullopt;
-  const Signature signature = info(node.op).signature;
-  if (signature == Signature::Reduce || signature == Signature::Reduce2) {
+  if (makes_total(node.op)) {
     if ((met & kTotal) != 0) return std::nullopt;
     return Shape::total;
   }
   return (met & kTotal) != 0 ? Shape::total : (met & kElement) != 0 ? Shape::element : Shape::uniform;
+}
+
+bool has_reductions(const Expr& expr) {
+  return std::any_of(expr.nodes.begin(), expr.nodes.end(), [](const Node& node) { return makes_total(node.op); });
 }
 
 std::vector<Shape> shapes_of(const Expr& expr) {

@@ -21,9 +21,12 @@ std::uint64_t hash_of(Op op, Type type, std::uint8_t flags, Value a, Value b, Va
 }
 
 /// Ops whose operands a and b may be exchanged without changing a bit (NaN payloads aside).
-bool commutes(Op op) {
-  return op == Op::Add || op == Op::Mul || op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Eq ||
-         op == Op::Ne;
+constexpr bool commutes(Op op) {
+  static_assert(kOpCount <= 64);
+  constexpr auto bit = [](Op o) { return std::uint64_t{1} << static_cast<unsigned>(o); };
+  constexpr std::uint64_t kCommuting =
+      bit(Op::Add) | bit(Op::Mul) | bit(Op::And) | bit(Op::Or) | bit(Op::Xor) | bit(Op::Eq) | bit(Op::Ne);
+  return (kCommuting >> static_cast<unsigned>(op) & 1) != 0;
 }
 
 }  // namespace

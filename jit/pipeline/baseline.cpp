@@ -20,12 +20,14 @@ Result<Compiled> compile_baseline(const expr::Expr& expr, const Options& options
     TRY(const expr::Expr source, expr::eliminate_derivatives(expr));
     TRY(compiled.kernel, expr::lower(source, unrewritten(options.policy)));
   } else {
-    TRY(compiled.kernel, expr::lower(expr, unrewritten(options.policy)));
+    expr::LowerOptions lower = unrewritten(options.policy);
+    lower.checked = options.checked;
+    TRY(compiled.kernel, expr::lower(expr, lower));
   }
   compiled.variant = kBaselineVariant;
   TRY(compiled.code, codegen::emit(compiled.kernel, options.isa, compiled.variant));
-  compiled.image =
-      image::build(compiled.code, compiled.kernel, options.isa, TRIDENT_TIER_BASELINE, key_of(expr, options));
+  compiled.image = image::build(compiled.code, compiled.kernel, options.isa, TRIDENT_TIER_BASELINE,
+                                options.key ? *options.key : key_of(expr, options));
   TRY_VOID(check_size(compiled.image));
   return compiled;
 }

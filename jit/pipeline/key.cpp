@@ -52,11 +52,15 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 }  // namespace
 
 image::Key key_of(const expr::Expr& expr, const Options& options) {
+  return key_of(expr::canonical_bytes(expr), options);
+}
+
+image::Key key_of(std::span<const std::byte> canonical, const Options& options) {
   thread_local Sha256 sha;
   sha.start();
   sha.add(bytes_of(kDomain));
   sha.add(bytes_of(os::build_id()));
-  sha.add(expr::canonical_bytes(expr));
+  sha.add(canonical);
   struct {
     std::uint8_t isa, policy;
     std::uint8_t zero[6] = {};

@@ -95,7 +95,7 @@ class Optimisation {
   // emitted is one candidate less, the baseline aside.
   Result<std::size_t> emit_candidates() {
     signature_ = judge::signature_of(forms_[0].kernel);
-    key_ = key_of(submitted_, options_);
+    key_ = options_.key ? *options_.key : key_of(submitted_, options_);
     TRY_VOID(emit(0, kBaselineVariant));
     std::vector<std::size_t> sound;
     std::vector<std::vector<codegen::Variant>> variants(forms_.size());

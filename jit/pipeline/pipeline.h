@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,8 @@ struct Options {
   std::uint64_t deadline_ns = 0;        ///< monotonic; 0: kDefaultBudgetNs from the start of optimise()
   std::uint64_t elements = 4096;        ///< the call length that the judge times
   std::vector<std::string> disabled{};  ///< passes and candidates switched off by name (passes.def), for bisecting
+  bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not ask again
+  std::optional<image::Key> key{};  ///< key_of() under these options, from who has made it already
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
   std::string stop_after{};                      ///< the pass after which to stop; empty: none
   /// Told the text of every pass's result, by the pass's name; costs nothing when empty.
@@ -33,6 +37,8 @@ inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 
 /// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, code generator's build id.
 image::Key key_of(const expr::Expr& expr, const Options& options);
+/// The same from expr::canonical_bytes() of the expression.
+image::Key key_of(std::span<const std::byte> canonical, const Options& options);
 
 struct Compiled {
   kir::Kernel kernel;

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #ifndef MFD_NOEXEC_SEAL  // Linux 6.3; Debian 12's headers are older
 #define MFD_NOEXEC_SEAL 0x0008U
@@ -23,13 +25,20 @@ Error os_error(const char* what) {
   return make_error(ErrorCode::kOsError, "%s: %s", what, std::strerror(errno));
 }
 
-Result<void> write_all(const Fd& fd, std::span<const std::byte> bytes, std::size_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+/// `bytes` and then `padding`, from the start of the file; one system call in all likelihood.
+Result<void> write_all(const Fd& fd, std::span<const std::byte> bytes, std::span<const std::byte> padding) {
+  std::size_t offset = 0;
+  while (!bytes.empty() || !padding.empty()) {
+    const std::array<iovec, 2> pieces = {{{const_cast<std::byte*>(bytes.data()), bytes.size()},
+                                          {const_cast<std::byte*>(padding.data()), padding.size()}}};
+    const ssize_t n = ::pwritev(fd.get(), pieces.data(), pieces.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return os_error("pwrite to memfd");
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::size_t>(n);
+    if (n <= 0) return os_error("pwritev to memfd");
+    const auto written = static_cast<std::size_t>(n);
+    const std::size_t first = std::min(written, bytes.size());
+    bytes = bytes.subspan(first);
+    padding = padding.subspan(written - first);
+    offset += written;
   }
   return {};
 }
@@ -75,16 +84,10 @@ Result<Fd> make_sealed_memfd(const char* name, std::span<const std::byte> bytes,
   if (raw < 0 && errno == EINVAL) raw = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (raw < 0) return os_error("memfd_create");
   Fd fd(raw);
+  // No ftruncate: writing makes the file as long as it is to be.
   const std::size_t size = round_to_pages(std::max<std::size_t>(bytes.size(), 1));
-  if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0) return os_error("ftruncate of a memfd");
-  TRY_VOID(write_all(fd, bytes, 0));
-  std::array<std::byte, 4096> pad;
-  pad.fill(padding);
-  for (std::size_t at = bytes.size(); at < size;) {
-    const std::size_t n = std::min(size - at, pad.size());
-    TRY_VOID(write_all(fd, std::span(pad).first(n), at));
-    at += n;
-  }
+  const std::vector<std::byte> rest(size - bytes.size(), padding);
+  TRY_VOID(write_all(fd, bytes, rest));
   if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return os_error("sealing a memfd");
   return fd;
 }

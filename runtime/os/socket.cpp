@@ -1,6 +1,7 @@
 #include "runtime/os/socket.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -139,6 +140,12 @@ Io receive(const Fd& socket, std::span<std::byte> into, ReceivedFds& fds) {
     if (!take_fds(message, fds)) return {IoStatus::failed, 0};
     if (n == 0) return {IoStatus::closed, 0};
     return {IoStatus::ok, static_cast<std::size_t>(n)};
+  }
+}
+
+void wait_readable(const Fd& socket) {
+  pollfd polled{socket.get(), POLLIN, 0};
+  while (::poll(&polled, 1, -1) < 0 && errno == EINTR) {
   }
 }
 

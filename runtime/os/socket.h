@@ -45,6 +45,10 @@ Io send_bytes(const Fd& socket, std::span<const std::byte> bytes, int fd = -1);
 /// Receives up to `into.size()` bytes; appends descriptors to `fds`. A blocking socket waits for at least one byte.
 Io receive(const Fd& socket, std::span<std::byte> into, ReceivedFds& fds);
 
+/// Waits until a byte or the end can be received. A reader asleep here, other than in receive(), is not woken by the
+/// other side's reading.
+void wait_readable(const Fd& socket);
+
 enum class Blocking : bool { no, yes };
 
 /// A connected pair.
