@@ -2,9 +2,9 @@
 //
 //   |x| = 2^k m, m in [sqrt(1/2), sqrt(2)); s = (m - 1) / (m + 1) with what the division rounded away;
 //   log2(m) = 2/ln(2) atanh(s) = 2/ln(2) (s + s^3/3 + ...): the cubic term is at most a hundredth of the first, so it
-//   needs few bits more than the type has. `reach`, a bound on |y log2 x| from the ranges, decides how many: below 24
-//   the sum of the series beyond s is one float, above it its first term is carried in two. Where reach is tiny, or the
-//   class coarse, log2 and exp2 as they are do.
+//   needs few bits more than the type has. `reach`, a bound on |y log2 x| from the ranges, decides how many: below 4
+//   (ulp1; ulp4: 36) the sum of the series beyond s is one float, above it its first term is carried in two. Where
+//   reach is tiny, or the class coarse, log2 and exp2 as they are do.
 //
 // Signs, zeros, infinities and NaN cost about twenty ops more; a range of positive numbers saves them.
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Reach up to which the plain series is accurate enough for 1 ulp and 4 ulp, and plain log2 and exp2 for 4 ulp.
-constexpr double kSeriesReachUlp1 = 24, kSeriesReachUlp4 = 190, kPlainReach = 3;
+constexpr double kSeriesReachUlp1 = 4, kSeriesReachUlp4 = 36, kPlainReach = 3;
 
 /// An unevaluated sum, |low| at most about an ulp of high.
 struct Pair {
@@ -47,15 +47,19 @@ Pair scaled_atanh(Expansion& e, Pair s, bool precise) {
   } else {
     const double* third = e.by_type(kThirdF32, kThirdF64);
     const Value z_low = e.b.fma(e.b.add(s.high, s.high), s.low, e.b.fms(s.high, s.high, z));
-    const Value w = e.b.mul(z, e.k(third[0]));
+    Value w = e.b.mul(z, e.k(third[0]));
     Value w_low = e.b.fma(z, e.k(third[1]), e.b.fms(z, e.k(third[0]), w));
     w_low = e.b.fma(z_low, e.k(third[0]), w_low);
     const Value series = e.single() ? e.horner(z, kAtanhTailF32) : e.horner(z, kAtanhTailF64);
+    // The rest of the series is up to 1e-4: brought into w, so that the low parts stay about an ulp.
     w_low = e.b.fma(e.b.mul(z, z), series, w_low);
-    const Value p = e.b.mul(s.high, w);
+    const Value w_first = w;
+    w = e.b.add(w_first, w_low);
+    w_low = e.b.add(e.b.sub(w_first, w), w_low);
+    const Value p = e.b.mul(s.high, w);  // w is that of s.high + s.low already (through z_low)
     const Value p_low = e.b.fma(s.high, w_low, e.b.fms(s.high, w, p));
     head = e.b.add(s.high, p);
-    tail = e.b.add(e.b.add(e.b.sub(s.high, head), p), e.b.fma(s.low, e.b.fma(w, e.k(3), e.k(1)), p_low));
+    tail = e.b.add(e.b.add(e.b.sub(s.high, head), p), e.b.fma(s.low, e.b.add(w, e.k(1)), p_low));
   }
   const Value high = e.b.mul(head, e.k(c[0]));
   const Value low = e.b.fma(head, e.k(c[1]), e.b.fms(head, e.k(c[0]), high));
@@ -87,7 +91,8 @@ Pair log2_in_two(Expansion& e, Value a, bool normal, bool precise) {
   s.low = e.b.mul(e.b.fnma(s.high, d_low, e.b.fnma(s.high, d, f)), inverse);
   const Pair log = scaled_atanh(e, s, precise);
   const Value high = e.b.add(k, log.high);
-  return {high, e.b.add(e.b.add(e.b.sub(k, high), log.high), log.low)};
+  const Value low = e.b.add(e.b.add(e.b.sub(k, high), log.high), log.low);
+  return {high, low};
 }
 
 /// 2^(a.high + a.low).
