@@ -126,8 +126,8 @@ Result<expr::Expr> parse_text(std::string_view text, const trident_submit_option
 
 Result<expr::Policy> policy_of(const trident_submit_options& options) {
   if (options.policy > TRIDENT_FAST) return invalid("unknown policy");
-  if (!std::isfinite(options.k) || (options.k != 0 && options.k < 1)) {
-    return invalid("trident_submit_options.k is neither 0 nor at least 1");
+  if (options.k != 0 && !(options.k >= trident::limits::kPolicyKMin && options.k <= trident::limits::kPolicyKMax)) {
+    return invalid("trident_submit_options.k is neither 0 nor from 1 to 1e6");
   }
   return expr::Policy{static_cast<expr::PolicyKind>(options.policy), options.k == 0 ? 2.0 : options.k};
 }
@@ -146,7 +146,8 @@ Result<void> submit(trident_ctx* ctx, const char* text, const trident_submit_opt
   if (std::any_of(parsed.nodes.begin(), parsed.nodes.end(), is_diff)) {
     TRY(parsed, expr::eliminate_derivatives(parsed));
   }
-  const std::uint32_t elements = options.elements_hint == 0 ? 4096 : options.elements_hint;
+  const std::uint32_t elements =
+      options.elements_hint == 0 ? 4096 : std::min(options.elements_hint, trident::limits::kElementsHintMax);
   auto fresh = std::make_unique<Kernel>(*ctx, std::move(parsed), policy, elements);
   if (fresh->expr.nodes.size() > kLazyNodesMax) {
     TRY([[maybe_unused]] const auto lowered, fresh->lower());

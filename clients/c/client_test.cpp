@@ -47,6 +47,22 @@ class ClientTest : public ::testing::Test {
   std::vector<trident_kernel*> kernels_;
 };
 
+// What the daemon would refuse must not leave here: the kernel would stay interpreted without a word.
+TEST_F(ClientTest, LimitsOfTheDaemonAreTheClients) {
+  trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+  options.elements_hint = 3'000'000'000;
+  const trident_kernel* kernel = submit("x+1", &options);
+  ASSERT_NE(nullptr, kernel);
+  EXPECT_EQ(1u << 24, trident::client::Kernel::of(kernel)->elements);
+  options.k = 1e6;
+  EXPECT_NE(nullptr, submit("x+1", &options));
+  for (const double k : {1.1e6, 0.5, -1.0, std::nan(""), HUGE_VAL}) {
+    options.k = k;
+    EXPECT_EQ(TRIDENT_E_INVALID, refused("x+1", &options)) << k;
+    EXPECT_NE(nullptr, std::strstr(trident_last_error(), "1e6")) << trident_last_error();
+  }
+}
+
 TEST_F(ClientTest, ComputesWithArraysScalarsAndReductions) {
   const trident_kernel* k = submit("param a; y = a * u - v / 4; s = sum(u); (y, s)");
   ASSERT_NE(nullptr, k);

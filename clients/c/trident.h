@@ -78,10 +78,10 @@ typedef struct trident_submit_options {
   uint32_t type;             /* of variables and literals that do not say: TRIDENT_F32 or TRIDENT_F64 (set it: 0 is F32) */
   uint32_t policy;           /* enum trident_policy */
   uint32_t syntax;           /* enum trident_syntax */
-  double k;                  /* bounded(k); 0 means 2 */
+  double k;                  /* bounded(k), 1 to 1e6; 0 means 2 */
   const trident_variable *variables; /* declared variables in order; others appear in order of first use */
   uint32_t variable_count;
-  uint32_t elements_hint;    /* typical n of a call, for the judge; 0: 4096 */
+  uint32_t elements_hint;    /* typical n of a call, for the judge; 0: 4096; above 2^24: 2^24 */
 } trident_submit_options;
 
 /* What a null pointer to options means: doubles, bounded(2). */

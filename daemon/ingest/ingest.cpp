@@ -11,10 +11,6 @@ namespace {
 
 constexpr flatbuffers::uoffset_t kVerifierDepthMax = 8;
 constexpr flatbuffers::uoffset_t kVerifierTablesMax = 32;
-/// bounded(k): below 1 nothing could pass, above this the bound says nothing.
-constexpr double kPolicyKMin = 1, kPolicyKMax = 1e6;
-/// The judge times calls of this length; more would only take longer.
-constexpr std::uint32_t kElementsMax = 1u << 24;
 constexpr std::uint32_t kAbsent = Id<expr::NodeTag>::kNoIndex;
 
 // The wire's structs and enums are the table's: a change of one must be a change of both.
@@ -113,10 +109,11 @@ Result<Work> read_work(const wire::Submit& in) {
   const auto policy = static_cast<std::uint8_t>(in.policy());
   if (policy > static_cast<std::uint8_t>(expr::PolicyKind::fast))
     return make_error(ErrorCode::kRejectedMessage, "unknown policy %u", unsigned{policy});
-  if (!(in.k() >= kPolicyKMin && in.k() <= kPolicyKMax))
-    return make_error(ErrorCode::kRejectedMessage, "k of the policy is outside %g..%g", kPolicyKMin, kPolicyKMax);
-  if (in.elements() == 0 || in.elements() > kElementsMax)
-    return make_error(ErrorCode::kRejectedMessage, "elements outside 1..%u", kElementsMax);
+  if (!(in.k() >= limits::kPolicyKMin && in.k() <= limits::kPolicyKMax))
+    return make_error(ErrorCode::kRejectedMessage, "k of the policy is outside %g..%g", limits::kPolicyKMin,
+                      limits::kPolicyKMax);
+  if (in.elements() == 0 || in.elements() > limits::kElementsHintMax)
+    return make_error(ErrorCode::kRejectedMessage, "elements outside 1..%u", limits::kElementsHintMax);
   Work work;
   TRY(work.expr, read_expr(in));
   work.policy.kind = static_cast<expr::PolicyKind>(policy);

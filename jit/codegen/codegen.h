@@ -24,6 +24,9 @@ struct Variant {
   friend bool operator==(const Variant&, const Variant&) = default;
 };
 
+/// Bytes written per call from which non_temporal code streams: shorter calls take its plain loop.
+inline constexpr std::uint32_t kStreamBytes = 4u << 20;
+
 /// Code and constants with no relocations: entry at byte 0 of `code`; `pool_offset` is a multiple of 64.
 struct MachineCode {
   std::vector<std::byte> bytes;  ///< code, padding, pool

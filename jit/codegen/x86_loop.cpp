@@ -33,8 +33,7 @@ namespace x86 = asmjit::x86;
 
 constexpr std::uint32_t kPartials = 16;  // of a reduction, see kir.h
 constexpr std::uint32_t kLoopAlign = 64;
-constexpr std::uint32_t kStreamBytes = 4u << 20;  // written per call, from which stores past the caches can pay
-constexpr std::size_t kArenaBytes = 48 * 1024;    // on the stack: ordinary kernels need no more
+constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
 
 X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
   X86Target target;
@@ -302,6 +301,10 @@ class KernelEmitter {
     for (const kir::Output& output : kernel_.outputs)
       if (output.kind == kir::OutputKind::array) bytes += ir::bytes_of(kernel_.type_of(output.value));
     if (bytes == 0) return;
+    const bool reduces = std::any_of(kernel_.insts.begin(), kernel_.insts.end(), [](const kir::Inst& inst) {
+      return kir::info(inst.op).signature == kir::Signature::Reduce;
+    });
+    const bool peels = target_.unit == 1 && !reduces;  // elements up to the boundary may go first
     a.cmp(x86::rsi, kStreamBytes / bytes);
     a.jb(plain);
     bool first = true;
@@ -319,14 +322,14 @@ class KernelEmitter {
       a.jnz(plain);
       a.shr(elements, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)));
       a.and_(elements, target_.lanes - 1);
-      if (first && target_.unit > 1) a.jnz(plain);
+      if (first && !peels) a.jnz(plain);
       if (!first) {
         a.cmp(elements, x86::edi);
         a.jne(plain);
       }
       first = false;
     }
-    if (target_.unit == 1) {
+    if (peels) {
       const asmjit::Label aligned = a.newLabel();
       a.test(x86::edi, x86::edi);
       a.jz(aligned);

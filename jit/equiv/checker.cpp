@@ -208,6 +208,65 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Dema
   return prepared;
 }
 
+namespace {
+
+/// Elements beyond the length asked for: room for every misalignment, and for tails of two unrolled iterations.
+constexpr std::uint64_t kLongSlack = 320;
+
+// Long calls in an array of `n` elements: flush with its end or start, shifted off the alignment, with tails of several
+// lengths, in place.
+std::vector<Call> long_calls(std::uint64_t n, std::uint64_t elements, bool flush_start) {
+  const auto placed = [&](std::uint64_t length, std::uint64_t shift, bool in_place) {
+    return Call{flush_start ? shift : n - length - shift, length, in_place};
+  };
+  return {placed(elements, 0, false), placed(elements + 257, 0, false), placed(elements + 64, 1, true),
+          placed(elements + 131, 7, false)};
+}
+
+bool depends_on_length(const expr::Expr& source, const kir::Kernel& kernel) {
+  return std::any_of(source.nodes.begin(), source.nodes.end(), [](const auto& n) { return is_reduction(n.op); }) ||
+         std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
+                     [](const auto& output) { return output.kind == kir::OutputKind::scalar; });
+}
+
+// What the interpreter says on `calls`: element by element there is no need to ask it again where calls overlap.
+Outputs interpret_long(const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
+                       const std::vector<Call>& calls) {
+  if (depends_on_length(source, kernel)) return interpret_calls(source, kernel, samples, calls);
+  const CallOutputs whole = std::move(interpret_calls(source, kernel, samples, {{0, samples.n, false}}).front());
+  Outputs results;
+  for (const Call& call : calls) {
+    CallOutputs& outputs = results.emplace_back();
+    for (const auto& bytes : whole) {
+      const std::size_t each = bytes.size() / static_cast<std::size_t>(samples.n);
+      const auto* first = bytes.data() + static_cast<std::size_t>(call.first) * each;
+      outputs.emplace_back(first, first + static_cast<std::size_t>(call.n) * each);
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
+Result<Verdict> Checker::check_long_calls(const Prepared& prepared, const kir::Kernel& kernel, const Execute& execute,
+                                          std::uint64_t elements) {
+  const Samples samples = make_long(source_, sets_[0], elements + kLongSlack);
+  for (const bool flush_start : {false, true}) {
+    TRY_VOID(go_on());
+    const std::vector<Call> calls = long_calls(samples.n, elements, flush_start);
+    TRY(const Executed executed, execute(samples, calls, flush_start));
+    std::optional<Counterexample> difference;
+    if (executed.failure.empty()) {
+      const Outputs wanted = interpret_long(source_, kernel, samples, calls);
+      difference = compare_bits(source_, samples, calls, wanted, executed.outputs);
+    } else {
+      difference.emplace().why = executed.failure;
+    }
+    if (difference) return differing(prepared.meaning, std::move(*difference));
+  }
+  return prepared.meaning;
+}
+
 Result<Verdict> Checker::check_code(const Prepared& prepared, const Execute& execute, Effort effort) {
   const auto compare = [&](const Samples& samples, const std::vector<Call>& calls, bool flush_start,
                            const Outputs& wanted) -> Result<std::optional<Counterexample>> {

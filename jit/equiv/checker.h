@@ -64,6 +64,11 @@ class Checker {
   /// Asks whether a candidate does what `prepared` (whose meaning is right) says. Keeps the meaning's figures.
   Result<Verdict> check_code(const Prepared& prepared, const Execute& execute, Effort effort);
 
+  /// Asks the same of calls of about `elements` elements and a little more, aligned and not, in place, between guard
+  /// pages: for a candidate whose code does something else from that length on, which check_code() never sees.
+  Result<Verdict> check_long_calls(const Prepared& prepared, const kir::Kernel& kernel, const Execute& execute,
+                                   std::uint64_t elements);
+
   [[nodiscard]] const std::vector<Samples>& sets() const { return sets_; }
   /// The greatest strict error over all sets, per output.
   [[nodiscard]] const std::vector<double>& strict_ulp() const { return strict_ulp_; }

@@ -98,6 +98,46 @@ TEST(Checker, UndeclaredRangesKeepSpecialValues) {
   }
 }
 
+// Code that errs only in long calls: every way in which one can go wrong is found, sound code is not refused.
+TEST(Checker, LongCallsAreComparedBitForBit) {
+  constexpr std::uint64_t kLong = 100'000;
+  for (const char* text : {"x * y + 1", "(x * y, x - y)", "(sum(x * y), x * y)"}) {
+    const auto source = parsed(text, Type::f32, two(Type::f32, 0.5, 4));
+    const auto kernel = lowered(source);
+    auto checker = Checker::make(source, {}, {.samples = {.points = 2048, .seed = 7}});
+    ASSERT_TRUE(checker.ok());
+    auto prepared = (*checker)->check_meaning(kernel, Demand::policy);
+    ASSERT_TRUE(prepared.ok());
+    enum class Fault { none, first, last, misaligned, in_place, at_start, crash };
+    for (const Fault fault :
+         {Fault::none, Fault::first, Fault::last, Fault::misaligned, Fault::in_place, Fault::at_start, Fault::crash}) {
+      const Execute spoiling = [&](const Samples& samples, const std::vector<Call>& calls,
+                                   bool flush_start) -> Result<Executed> {
+        Executed executed{"", interpret_calls(source, kernel, samples, calls)};
+        for (std::size_t c = 0; c < calls.size(); ++c) {
+          const Call& call = calls[c];
+          if (call.n < kLong || fault == Fault::none) continue;
+          auto& output = executed.outputs[c].back();
+          const bool hit =
+              fault == Fault::first || fault == Fault::last || (fault == Fault::in_place && call.in_place) ||
+              (fault == Fault::misaligned && call.first % 8 != 0) || (fault == Fault::at_start && flush_start);
+          if (hit) (fault == Fault::last ? output.back() : output.front()) ^= std::byte{1};
+          if (fault == Fault::crash) executed.failure = "crashed";
+        }
+        return executed;
+      };
+      // The ordinary check sees nothing of it.
+      auto ordinary = (*checker)->check_code(*prepared, spoiling, Effort::full);
+      ASSERT_TRUE(ordinary.ok());
+      EXPECT_TRUE(ordinary->same());
+      auto verdict = (*checker)->check_long_calls(*prepared, kernel, spoiling, kLong);
+      ASSERT_TRUE(verdict.ok());
+      EXPECT_EQ(verdict->same(), fault == Fault::none) << text << " " << static_cast<int>(fault) << "\n"
+                                                       << print(*verdict);
+    }
+  }
+}
+
 TEST(Checker, FastLeavesNonFiniteInputsOut) {
   const std::vector<Variable> anything = {{"x", Type::f64, false}};
   const auto source = parsed("x - x", Type::f64, anything);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "jit/equiv/draw.h"
 #include "jit/equiv/evaluator.h"
@@ -307,6 +308,21 @@ std::uint64_t suggested_points(const Expr& expr) {
     cost += is_function ? kFunctionCost : 1;
   }
   return std::clamp(kEvaluations / cost, kPointsMin, kPointsMax);
+}
+
+Samples make_long(const Expr& expr, const Samples& set, std::uint64_t elements) {
+  Samples s;
+  s.name = "long";
+  s.n = (elements + 63) / 64 * 64;
+  for (std::size_t v = 0; v < expr.variables.size(); ++v) {
+    const std::size_t bytes = ir::bytes_of(expr.variables[v].type);
+    auto& column = s.columns.emplace_back(static_cast<std::size_t>(s.n) * bytes);
+    const std::span<const std::byte> from(set.columns[v].data(),
+                                          expr.variables[v].scalar ? bytes : set.columns[v].size());
+    for (std::size_t at = 0; at < column.size(); at += from.size())
+      std::memcpy(column.data() + at, from.data(), std::min(from.size(), column.size() - at));
+  }
+  return s;
 }
 
 std::vector<Samples> make_samples(const Expr& expr, const SampleOptions& options) {

@@ -45,4 +45,8 @@ std::uint64_t suggested_points(const expr::Expr& expr);
 /// `expr` has passed expr::check() and holds no Diff. Deterministic in all arguments.
 std::vector<Samples> make_samples(const expr::Expr& expr, const SampleOptions& options);
 
+/// The elements of `set` over and over, at least `elements` of them in a whole number of 64s: for code that does other
+/// things in long calls than in short ones. No calls; scalar variables have their value of the set's first element.
+Samples make_long(const expr::Expr& expr, const Samples& set, std::uint64_t elements);
+
 }  // namespace trident::equiv

@@ -223,6 +223,28 @@ TEST(Tournament, TheFastestWinsWhateverItsPlace) {
   EXPECT_EQ(verdict->ends[3].kind, Kind::crashed);
 }
 
+TEST(Tournament, AnIncumbentThatFaultsOrHangsIsNotNoGain) {
+  Bench bench;
+  const auto good_one = MAPPED(good);
+  const auto crashing = MAPPED(crashes_later);
+  const auto hanging = MAPPED(hangs_later);
+  for (const image::Mapped* incumbent : {&crashing, &hanging}) {
+    // With and without heats before the final.
+    const image::Mapped* many[] = {incumbent, &good_one, &good_one, &good_one, &good_one};
+    for (const std::size_t count : {1, 2, 5}) {
+      auto verdict = hold_tournament(std::span(many).first(count), kSignature, bench.workload, {.wall_ns = 50'000'000});
+      ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+      EXPECT_FALSE(verdict->incumbent_ran());
+      EXPECT_FALSE(verdict->gain);
+      EXPECT_EQ(verdict->ends[0].kind, incumbent == &crashing ? Kind::crashed : Kind::timed_out);
+    }
+  }
+  const image::Mapped* alone[] = {&good_one};
+  auto verdict = hold_tournament(alone, kSignature, bench.workload, {.wall_ns = 50'000'000});
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_TRUE(verdict->incumbent_ran());
+}
+
 TEST(Tournament, SlowerCandidatesAndCopiesAreNoGain) {
   Bench bench;
   const auto incumbent = MAPPED(good);

@@ -40,6 +40,7 @@ class Tournament {
     std::uint64_t batch_ns = rules_.batch_ns;
     while (field_.size() > kFinalists && !over()) {
       TRY_VOID(heat(kHeatRounds, batch_ns));
+      if (!verdict_.incumbent_ran()) return std::move(verdict_);
       rank();
       field_.resize(std::min(field_.size(), std::max(kFinalists, (field_.size() + 1) / 2)));
       batch_ns *= 2;
@@ -83,6 +84,7 @@ class Tournament {
     for (int look = 0; look < kFinalLooks; ++look) {
       if (look > 0 && over()) break;
       TRY_VOID(heat(kFinalRounds, batch_ns));
+      if (!verdict_.incumbent_ran()) return {};
       ns[0].insert(ns[0].end(), samples_[0].begin(), samples_[0].end());
       bool decided = true;
       for (std::size_t i = 0; i < finalists.size(); ++i) {

@@ -15,7 +15,7 @@ namespace trident::judge {
 struct TournamentRules {
   std::uint64_t wall_ns = 150'000'000;  ///< for all heats together
   std::uint64_t batch_ns = 10'000;
-  double margin = 0.01;             ///< the least gain worth a swap
+  double margin = 0.01;               ///< the least gain worth a swap
   std::function<bool()> cancelled{};  ///< asked between heats
 };
 
@@ -27,6 +27,9 @@ struct Verdict {
   double noise = 0;                        ///< median absolute deviation of those ratios
   std::vector<double> ratios;              ///< per contestant, from its last heat; infinity when it crashed or hung
   std::vector<os::SandboxEnd> ends;        ///< per contestant
+  /// False when the incumbent crashed or hung: the tournament ended there, nothing else in this verdict means anything,
+  /// and a kernel like that must not stay where it is.
+  [[nodiscard]] bool incumbent_ran() const { return ends[0].kind == os::SandboxEnd::Kind::finished; }
 };
 
 /// contestants[0] is the incumbent. At least one contestant; all have passed equivalence.

@@ -153,7 +153,7 @@ class Optimisation {
     return text;
   }
 
-  // The measured winner, checked at every point before it may be one.
+  // The measured winner, checked at every point (and, when it streams, in calls that do) before it may be one.
   Result<judge::Verdict> judge_candidates() {
     fill_workload();
     for (;;) {
@@ -161,6 +161,14 @@ class Optimisation {
       for (std::size_t i = 0; i < candidates_.size(); ++i)
         if (candidates_[i].checked && candidates_[i].verdict.same()) entrants.push_back(i);
       TRY(judge::Verdict verdict, hold_tournament(entrants));
+      if (!verdict.incumbent_ran()) {
+        equiv::Counterexample e;
+        e.why = "the baseline " + os::describe(verdict.ends[0]) + " while it was timed";
+        e.elements = workload_.elements;
+        candidates_[0].verdict.kind = equiv::Verdict::Kind::differs;
+        candidates_[0].verdict.counterexample = std::move(e);
+        return verdict;
+      }
       for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
       Candidate& winner = candidates_[entrants[verdict.winner]];
       verdict.winner = entrants[verdict.winner];
@@ -182,6 +190,7 @@ class Optimisation {
   }
 
   void conclude(const judge::Verdict& verdict) {
+    if (!verdict.incumbent_ran()) return conclude_refused(verdict_of_baseline());
     result.baseline_ns = verdict.incumbent_ns;
     result.winner_ns = verdict.winner_ns;
     Candidate& winner = candidates_[verdict.winner];
@@ -227,7 +236,18 @@ class Optimisation {
     TRY(c.verdict, checker_->check_code(prepared_[c.form], execute_in_sandbox(source_, signature_, c.mapped), effort));
     c.checked = true;
     c.checked_fully = effort == equiv::Effort::full;
+    if (!c.checked_fully || !c.verdict.same() || !c.variant.non_temporal) return {};
+    // The checker's own calls are shorter than those that stream.
+    TRY(c.verdict, checker_->check_long_calls(prepared_[c.form], forms_[c.form].kernel,
+                                              execute_in_sandbox(source_, signature_, c.mapped), streaming_elements()));
     return {};
+  }
+
+  // Elements of the shortest call in which non-temporal code streams.
+  [[nodiscard]] std::uint64_t streaming_elements() const {
+    std::uint64_t bytes = 0;
+    for (const auto& output : signature_.outputs) bytes += output.scalar ? 0 : output.bytes;
+    return (codegen::kStreamBytes + bytes - 1) / std::max<std::uint64_t>(bytes, 1);
   }
 
   [[nodiscard]] bool out_of_time() const { return passes_.spent() || os::monotonic_ns() >= check_end_ns_; }

@@ -35,7 +35,8 @@ struct Options {
 /// What optimise() takes when it is given no deadline.
 inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 
-/// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, code generator's build id.
+/// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, how much
+/// memory a call of Options::elements moves (four classes), code generator's build id.
 image::Key key_of(const expr::Expr& expr, const Options& options);
 /// The same from expr::canonical_bytes() of the expression.
 image::Key key_of(std::span<const std::byte> canonical, const Options& options);

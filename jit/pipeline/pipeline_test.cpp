@@ -68,6 +68,54 @@ TEST(Baseline, CompilesToCodeThatDoesWhatTheSourceMeans) {
   }
 }
 
+// Real streaming code past its threshold, all instruction sets; and the same code with one store left out.
+TEST(Streaming, LongCallsDoWhatShortOnesDo) {
+  for (const codegen::Isa isa : host_isas()) {
+    for (const Type type : {Type::f32, Type::f64}) {
+      for (const char* text : {"x * y + p", "(sum(x), x - y)"}) {
+        const auto e = parsed(text, type, ranged(type));
+        auto kernel = expr::lower(e, {.policy = {}, .simplify = false, .accuracy = kir::math::Accuracy::ulp1});
+        ASSERT_TRUE(kernel.ok());
+        auto checker = equiv::Checker::make(e, {}, {.samples = {.points = 2048, .seed = 9}});
+        ASSERT_TRUE(checker.ok());
+        auto prepared = (*checker)->check_meaning(*kernel, equiv::Demand::policy);
+        ASSERT_TRUE(prepared.ok());
+        auto code = codegen::emit(*kernel, isa, {.vectors = 2, .non_temporal = true});
+        ASSERT_TRUE(code.ok());
+        const judge::Signature signature = judge::signature_of(*kernel);
+        const std::uint64_t elements = codegen::kStreamBytes / ir::bytes_of(type);
+        const auto verdict_of = [&](const codegen::MachineCode& machine_code) {
+          auto image = image::build(machine_code, *kernel, isa, TRIDENT_TIER_OPTIMISED, {});
+          auto fd = image::seal(image);
+          CHECK(fd.ok());
+          auto mapped = image::Mapped::map(*fd);
+          CHECK(mapped.ok());
+          auto verdict =
+              (*checker)->check_long_calls(*prepared, *kernel, execute_in_sandbox(e, signature, *mapped), elements);
+          CHECK(verdict.ok());
+          return *verdict;
+        };
+        EXPECT_TRUE(verdict_of(*code).same())
+            << text << " " << codegen::name_of(isa) << equiv::print(verdict_of(*code));
+        // vmovntps/pd [mem], reg is ... 2B /r; as 28 /r it is the load of the same place.
+        auto disassembly = codegen::disassemble(*code, isa);
+        ASSERT_TRUE(disassembly.ok());
+        std::size_t stores = 0;
+        for (std::size_t i = 4; i + 1 < code->code_size; ++i) {
+          const auto at = [&](std::size_t k) { return std::to_integer<unsigned>(code->bytes[k]); };
+          const bool vex = at(i - 2) == 0xC5 || at(i - 3) == 0xC4, evex = at(i - 4) == 0x62;
+          if (at(i) != 0x2B || !(vex || evex)) continue;
+          codegen::MachineCode broken = *code;
+          broken.bytes[i] = std::byte{0x28};
+          EXPECT_FALSE(verdict_of(broken).same()) << text << " " << codegen::name_of(isa) << " at " << i;
+          ++stores;
+        }
+        EXPECT_GE(stores, 2u) << *disassembly;
+      }
+    }
+  }
+}
+
 TEST(Key, NamesWhatMattersAndNothingElse) {
   const Options options;
   const auto key = [&](std::string_view text, const Options& o) { return key_of(parsed(text), o); };
@@ -77,6 +125,11 @@ TEST(Key, NamesWhatMattersAndNothingElse) {
   EXPECT_TRUE(keys.insert(key("a + b * 3", options)).second);
   EXPECT_TRUE(keys.insert(key("a - b * 2", options)).second);
   EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::exact, 2}})).second);
+  // Call lengths: by how far away the arrays lie, not one by one.
+  for (const std::uint64_t elements : {1u << 10, 1u << 18, 1u << 24})
+    EXPECT_TRUE(keys.insert(key("a + b * 2", {.elements = elements})).second) << elements;
+  EXPECT_EQ(key("a + b * 2", {.elements = 1u << 24}), key("a + b * 2", {.elements = 1u << 23}));
+  EXPECT_EQ(key("a + b * 2", {.elements = 1000}), key("a + b * 2", {.elements = 1}));
   EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::bounded, 3}})).second);
   EXPECT_TRUE(keys.insert(key("a + b * 2", {.isa = codegen::Isa::avx512})).second);
   EXPECT_TRUE(keys.insert(key_of(parsed("a + b * 2", Type::f32), options)).second);
