@@ -14,6 +14,7 @@
 #include "clients/c/trident.h"
 #include "jit/expr/expr.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/submission_limits.h"
 
 struct trident_ctx final : trident::client::Context {
   using Context::Context;

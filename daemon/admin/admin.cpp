@@ -34,9 +34,12 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                   {"not_equivalent", jobs.not_equivalent},
                   {"lost", jobs.lost},
                   {"retried", jobs.retried},
+                  {"checked_alone", jobs.checked_alone},
+                  {"revoked", jobs.revoked},
                   {"flights", jobs.flights},
                   {"baseline_waiting", jobs.baseline_waiting},
                   {"optimise_waiting", jobs.optimise_waiting},
+                  {"check_waiting", jobs.check_waiting},
                   {"baseline_us_log2", jobs.baseline_us_log2}};
   json["workers"] = {{"alive", workers_alive},
                      {"started", workers.started},

@@ -77,7 +77,7 @@ class Front {
         jobs_(loop_,
               {.optimise_workers = static_cast<std::uint32_t>(settings.workers),
                .baseline_timeout_ms = settings.baseline_timeout_ms,
-               .optimise_timeout_ms = settings.budget_ms + settings.optimise_grace_ms},
+               .optimise_grace_ms = settings.optimise_grace_ms},
               job_limits(settings), cache_,
               [this](const auto& subscriber, const auto& event) { sessions_.on_event(subscriber, event); }),
         sessions_(loop_, session_limits(settings), [this] { return stats_json(); }),

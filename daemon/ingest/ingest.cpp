@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/base/limits.h"
+#include "runtime/base/submission_limits.h"
 #include "schemas/control_generated.h"
 
 namespace trident::ingest {

@@ -16,6 +16,9 @@ constexpr std::uint64_t kStrikesRememberedNs = 600'000'000'000;
 constexpr std::size_t kStruckKeysMax = 4096;
 constexpr std::uint32_t kBusyRetryMs = 50;
 constexpr std::uint64_t kSeed = 1;
+/// Times that a check alone is tried, and the first try's time; each has twice that of the one before.
+constexpr std::uint32_t kChecksMax = 3;
+constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
 
 std::string flight_id(std::uint32_t uid, const image::Key& key) {
   std::string id(sizeof(uid) + key.size(), '\0');
@@ -56,6 +59,7 @@ struct Jobs::Flight {
   worker::Ticket ticket = 0;                       ///< while running or optimising
   std::optional<FairQueue<Flight*>::Place> place;  ///< while waiting
   cache::SharedImage baseline;
+  std::uint32_t checks = 0;  ///< begun
   std::vector<Subscriber> subscribers;
 };
 
@@ -81,7 +85,7 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   options.seed = kSeed;
   options.elements = work.elements;
   std::vector<std::byte> canonical = expr::canonical_bytes(work.expr);
-  const image::Key key = pipeline::key_of(canonical, options);
+  const image::Key key = pipeline::key_of(work.expr, canonical, options);
   std::string id = flight_id(uid, key);
 
   if (quarantined(id, worker::Lane::baseline)) {
@@ -171,13 +175,18 @@ void Jobs::fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms
 }
 
 void Jobs::remove(Flight& flight) {
-  if (flight.place) (flight.state == State::baseline_waiting ? baseline_queue_ : optimise_queue_).erase(*flight.place);
+  if (flight.place) queue_of(flight).erase(*flight.place);
   if (flight.ticket != 0) running_.erase(flight.ticket);
   for (const Subscriber& subscriber : flight.subscribers) waiting_.erase(subscriber);
   const auto bytes = flight_bytes_.find(flight.uid);
   bytes->second -= flight.message.size() + flight.canonical.size();
   if (bytes->second == 0) flight_bytes_.erase(bytes);
   flights_.erase(std::string(flight.id));
+}
+
+FairQueue<Jobs::Flight*>& Jobs::queue_of(const Flight& flight) {
+  if (flight.state == State::baseline_waiting) return baseline_queue_;
+  return flight.state == State::check_waiting ? check_queue_ : optimise_queue_;
 }
 
 void Jobs::wait_for_baseline(Flight& flight, bool in_front) {
@@ -187,22 +196,43 @@ void Jobs::wait_for_baseline(Flight& flight, bool in_front) {
       in_front ? baseline_queue_.push_front(flight.uid, &flight) : baseline_queue_.push_back(flight.uid, &flight);
 }
 
-/// Whether a flight that has its baseline may run in the optimise lane now or stand in its queue.
-bool Jobs::room_to_optimise(const Flight& flight) const {
-  return (pool_.has_room(worker::Lane::optimise) && optimise_queue_.size() == 0) ||
-         optimise_queue_.size_of(flight.uid) < limits_.optimise_queue_per_user;
-}
-
 void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
   if (pool_.has_room(worker::Lane::optimise) && optimise_queue_.size() == 0) return run(flight, worker::Lane::optimise);
+  if (!in_front && optimise_queue_.size_of(flight.uid) >= limits_.optimise_queue_per_user)
+    return wait_for_check(flight);
   flight.state = State::optimise_waiting;
   flight.place =
       in_front ? optimise_queue_.push_front(flight.uid, &flight) : optimise_queue_.push_back(flight.uid, &flight);
 }
 
+/// Checks go before optimisations, and there is always room for one: at most as many wait as there are flights.
+void Jobs::wait_for_check(Flight& flight) {
+  flight.state = State::check_waiting;
+  if (pool_.has_room(worker::Lane::optimise) && check_queue_.size() == 0) return run(flight, worker::Lane::optimise);
+  flight.place = check_queue_.push_back(flight.uid, &flight);
+}
+
+/// A check gave no answer. Again, behind the others; in the end the baseline goes, as nobody can say that it is right.
+void Jobs::check_failed(Flight& flight) {
+  if (flight.checks < kChecksMax) {
+    ++stats_.retried;
+    return wait_for_check(flight);
+  }
+  log::error("a baseline kernel could not be checked and is revoked");
+  for (std::uint32_t i = 0; i < kStrikesMax; ++i) strike(flight.id, worker::Lane::baseline);  // not sent out again
+  revoke(flight);
+  finish(flight, pipeline::Outcome::not_equivalent);
+}
+
+void Jobs::revoke(Flight& flight) {
+  ++stats_.revoked;
+  tell_all(flight, Revoked{});
+}
+
 void Jobs::run(Flight& flight, worker::Lane lane) {
+  const bool check = flight.state == State::check_waiting;
   flight.place.reset();
-  flight.state = lane == worker::Lane::baseline ? State::baseline_running : State::optimising;
+  flight.state = lane == worker::Lane::baseline ? State::baseline_running : check ? State::checking : State::optimising;
   flight.ticket = next_ticket_++;
   running_[flight.ticket] = &flight;
   worker::RequestHeader header;
@@ -212,14 +242,20 @@ void Jobs::run(Flight& flight, worker::Lane lane) {
   header.seed = kSeed;
   header.key = flight.key;
   header.budget_ns = lane == worker::Lane::optimise ? limits_.optimise_budget_ms * 1'000'000 : 0;
+  if (check) {
+    header.check_only = 1;
+    header.budget_ns = kCheckBudgetNs << flight.checks++;
+  }
   pool_.request(header, flight.message);
 }
 
 void Jobs::serve(worker::Lane lane) {
-  auto& queue = lane == worker::Lane::baseline ? baseline_queue_ : optimise_queue_;
-  while (queue.size() > 0 && pool_.has_room(lane)) {
-    Flight* const flight = *queue.pop();
-    run(*flight, lane);
+  while (pool_.has_room(lane)) {
+    auto& queue = lane == worker::Lane::baseline ? baseline_queue_
+                  : check_queue_.size() > 0      ? check_queue_
+                                                 : optimise_queue_;
+    if (queue.size() == 0) return;
+    run(**queue.pop(), lane);
   }
 }
 
@@ -241,8 +277,9 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   const Error error{static_cast<ErrorCode>(std::min(header.code, static_cast<std::uint8_t>(ErrorCode::kBusy))),
                     std::string(tail)};
   if (lane == worker::Lane::baseline) return fail(flight, error);
-  log::warning("an optimise job failed: {}: {}", name_of(error.code), error.message);
-  finish(flight, pipeline::Outcome::budget_spent);
+  const bool check = flight.state == State::checking;
+  log::warning("{} job failed: {}: {}", check ? "a check" : "an optimise", name_of(error.code), error.message);
+  check ? check_failed(flight) : wait_for_check(flight);
 }
 
 void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
@@ -250,16 +287,22 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   const std::uint64_t us = (os::monotonic_ns() - flight.submitted_ns) / 1000;
   ++stats_.baseline_us_log2[std::min<std::size_t>(std::bit_width(us), stats_.baseline_us_log2.size() - 1)];
   flight.baseline = std::move(image);
-  const bool ends = draining_ || quarantined(flight.id, worker::Lane::optimise) || !room_to_optimise(flight);
-  tell_all(flight, ImageReady{flight.baseline, 0, 0, ends});
+  tell_all(flight, ImageReady{flight.baseline, 0, 0});
   if (flight.subscribers.empty()) return remove(flight);
-  if (ends) return finish(flight, pipeline::Outcome::budget_spent);
+  if (draining_) return remove(flight);
+  if (quarantined(flight.id, worker::Lane::optimise)) return wait_for_check(flight);
   wait_for_optimise(flight, false);
 }
 
 void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::Fd fd) {
-  strikes_.erase(flight.id);
   const auto outcome = static_cast<pipeline::Outcome>(header.code);
+  const bool check = flight.state == State::checking;
+  if (!check) strikes_.erase(flight.id);
+  if (outcome == pipeline::Outcome::budget_spent || (check && outcome == pipeline::Outcome::no_gain)) {
+    if (header.baseline_checked == 0) return check ? check_failed(flight) : wait_for_check(flight);
+    stats_.checked_alone += check ? 1 : 0;
+    return finish(flight, pipeline::Outcome::budget_spent);
+  }
   cache::Entry entry;
   entry.outcome = header.code;
   entry.baseline_ns = header.baseline_ns;
@@ -270,10 +313,10 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::
       tell_all(flight, ImageReady{entry.image, header.baseline_ns, header.winner_ns, true});
       break;
     case pipeline::Outcome::no_gain: entry.image = flight.baseline; break;
-    case pipeline::Outcome::budget_spent: return finish(flight, outcome);
+    case pipeline::Outcome::budget_spent: break;  // above
     case pipeline::Outcome::not_equivalent:
       log::error("a baseline kernel differs from its reference and is revoked");
-      tell_all(flight, Revoked{});
+      revoke(flight);
       break;
   }
   entry.canonical = flight.canonical;
@@ -291,6 +334,7 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
   running_.erase(at);
   flight.ticket = 0;
   const bool baseline = flight.state == State::baseline_running;
+  const bool check = flight.state == State::checking;
   const worker::Lane lane = baseline ? worker::Lane::baseline : worker::Lane::optimise;
   bool retry = fate == Fate::unharmed;
   if (fate != Fate::unharmed) {
@@ -298,11 +342,12 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
     retry = strike(flight.id, lane) < kStrikesMax && fate == Fate::crashed;
   }
   if (flight.subscribers.empty()) return remove(flight);
+  if (check) return check_failed(flight);
   if (retry) {
     ++stats_.retried;
     return baseline ? wait_for_baseline(flight, true) : wait_for_optimise(flight, true);
   }
-  if (!baseline) return finish(flight, pipeline::Outcome::budget_spent);
+  if (!baseline) return wait_for_check(flight);
   fail(flight, fate == Fate::timed_out ? make_error(ErrorCode::kTimeout, "compiling took too long")
                                        : make_error(ErrorCode::kInternal, "the compiler crashed on this expression"));
 }
@@ -327,9 +372,8 @@ void Jobs::drain() {
   draining_ = true;
   std::vector<Flight*> past_baseline;
   for (const auto& [id, flight] : flights_)
-    if (flight->state == State::optimise_waiting || flight->state == State::optimising)
-      past_baseline.push_back(flight.get());
-  for (Flight* flight : past_baseline) finish(*flight, pipeline::Outcome::budget_spent);
+    if (flight->baseline.fd) past_baseline.push_back(flight.get());
+  for (Flight* flight : past_baseline) remove(*flight);
 }
 
 Stats Jobs::stats() const {
@@ -337,6 +381,7 @@ Stats Jobs::stats() const {
   copy.flights = flights_.size();
   copy.baseline_waiting = baseline_queue_.size();
   copy.optimise_waiting = optimise_queue_.size();
+  copy.check_waiting = check_queue_.size();
   return copy;
 }
 

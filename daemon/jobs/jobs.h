@@ -2,12 +2,16 @@
 //
 //              hot cache hit ------------------------------> answered
 //   submit --> flight: baseline waiting -> baseline running -> optimise waiting -> optimising -> answered, cached
-//                  \-- stored cache hit: answered               \-- queue full: done (budget_spent)
+//                  \-- stored cache hit: answered               \-- queue full: check waiting -> checking -> done
 //
 // A flight is one (user, key) in the works; equal submissions of a user share it. The stored cache is asked after the
 // baseline worker was given the job: a new expression does not wait for the disk, a known one costs a spare
 // compilation. A flight whose subscribers have all gone leaves the queues, but is not torn out of a worker: its result
 // is cached.
+//
+// A baseline goes out before it is checked; the optimise job checks it first. Where there is no such job, or it was
+// lost or cut short before that, a check alone follows, which no limit drops: no flight ends with a baseline that
+// nobody has looked at. One whose check gives no answer three times is revoked like one that is wrong.
 //
 // A key that kills or hangs baseline workers three times is refused for ten minutes; one that does so to optimise
 // workers gets its baseline and no more.
@@ -73,8 +77,8 @@ struct Limits {
 struct Stats {
   std::uint64_t submitted = 0, shared = 0, busy = 0, cancelled = 0, quarantined = 0, failed = 0;
   std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
-  std::uint64_t lost = 0, retried = 0;
-  std::size_t flights = 0, baseline_waiting = 0, optimise_waiting = 0;
+  std::uint64_t lost = 0, retried = 0, checked_alone = 0, revoked = 0;
+  std::size_t flights = 0, baseline_waiting = 0, optimise_waiting = 0, check_waiting = 0;
   /// Submission to baseline image: [i] counts those below 2^i microseconds (and not below 2^(i-1)).
   std::array<std::uint64_t, 24> baseline_us_log2{};
 };
@@ -91,14 +95,21 @@ class Jobs {
   void cancel(const Subscriber& subscriber);
 
   void set_limits(const Limits& limits) { limits_ = limits; }
-  /// Ends every optimise job after its baseline, for a daemon that is about to end. True when nothing is left.
+  /// Drops what has its baseline, without a last message: the clients send it to the next daemon.
   void drain();
   [[nodiscard]] bool idle() const { return flights_.empty(); }
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] const worker::Pool& pool() const { return pool_; }
 
  private:
-  enum class State : std::uint8_t { baseline_waiting, baseline_running, optimise_waiting, optimising };
+  enum class State : std::uint8_t {
+    baseline_waiting,
+    baseline_running,
+    optimise_waiting,
+    optimising,
+    check_waiting,
+    checking
+  };
   struct Flight;
   struct Strikes {
     std::uint32_t baseline = 0, optimise = 0;
@@ -117,8 +128,11 @@ class Jobs {
   void remove(Flight& flight);
 
   void wait_for_baseline(Flight& flight, bool in_front);
-  [[nodiscard]] bool room_to_optimise(const Flight& flight) const;
   void wait_for_optimise(Flight& flight, bool in_front);
+  void wait_for_check(Flight& flight);
+  void check_failed(Flight& flight);
+  void revoke(Flight& flight);
+  [[nodiscard]] FairQueue<Flight*>& queue_of(const Flight& flight);
   void run(Flight& flight, worker::Lane lane);
   void serve(worker::Lane lane);
 
@@ -138,7 +152,7 @@ class Jobs {
   std::unordered_map<std::string, std::unique_ptr<Flight>> flights_;  ///< by user and key
   std::unordered_map<worker::Ticket, Flight*> running_;
   std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
-  FairQueue<Flight*> baseline_queue_, optimise_queue_;
+  FairQueue<Flight*> baseline_queue_, optimise_queue_, check_queue_;
   std::unordered_map<std::uint32_t, std::uint64_t> flight_bytes_;  ///< by user
   std::unordered_map<std::string, Strikes> strikes_;
   worker::Pool pool_;

@@ -153,6 +153,7 @@ bool serve_optimise(Front& front, std::uint64_t ticket, const ingest::Work& work
   response.ticket = ticket;
   response.kind = Kind::outcome;
   response.code = static_cast<std::uint8_t>(optimised->outcome);
+  response.baseline_checked = optimised->baseline_checked ? 1 : 0;
   response.baseline_ns = optimised->baseline_ns;
   response.winner_ns = optimised->winner_ns;
   if (optimised->outcome != pipeline::Outcome::published) return front.send(response, {}, -1);
@@ -178,6 +179,7 @@ bool serve(Front& front, std::span<const std::byte> request) {
   options.elements = work.elements;
   options.key = header.key;
   options.checked = true;  // by ingest
+  options.check_only = header.check_only != 0;
   if (header.budget_ns != 0) options.deadline_ns = os::monotonic_ns() + header.budget_ns;
   return header.lane == Lane::baseline ? serve_baseline(front, header.ticket, work, options)
                                        : serve_optimise(front, header.ticket, work, options);

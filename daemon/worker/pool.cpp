@@ -67,6 +67,7 @@ class Pool::Worker {
     std::memcpy(message_.data(), &header, sizeof(header));
     std::memcpy(message_.data() + sizeof(header), message.data(), message.size());
     running_.push_back(header.ticket);
+    if (lane_ == Lane::optimise) timeout_ms_ = header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
     if (running_.size() == 1) start_timeout();
     channel_->send(message_);
   }
@@ -103,8 +104,7 @@ class Pool::Worker {
   }
 
   void start_timeout() {
-    const std::uint64_t ms =
-        lane_ == Lane::baseline ? pool_.options_.baseline_timeout_ms : pool_.options_.optimise_timeout_ms;
+    const std::uint64_t ms = lane_ == Lane::baseline ? pool_.options_.baseline_timeout_ms : timeout_ms_;
     if (ms != 0) timeout_.start(ms, [this] { end(Fate::timed_out); });
   }
 
@@ -197,6 +197,7 @@ class Pool::Worker {
   net::Timer timeout_, restart_;
   std::deque<Ticket> running_;  ///< the first is being worked on
   std::vector<std::byte> message_;
+  std::uint64_t timeout_ms_ = 0;  ///< of the optimise request under way (kOptimiseDepth is 1)
   std::uint64_t started_ns_ = 0, pause_ms_ = kRestartPauseMinMs;
 };
 

@@ -27,7 +27,7 @@ using Ticket = std::uint64_t;
 struct PoolOptions {
   std::uint32_t optimise_workers = 1;
   std::uint64_t baseline_timeout_ms = 1000;  ///< for one compilation
-  std::uint64_t optimise_timeout_ms = 0;     ///< budget and grace together
+  std::uint64_t optimise_grace_ms = 0;       ///< what an optimise job may take beyond its request's budget
 };
 
 struct PoolEvents {

@@ -24,8 +24,9 @@ enum class Lane : std::uint8_t {
 struct RequestHeader {
   std::uint64_t ticket = 0;
   Lane lane = Lane::baseline;
-  std::uint8_t isa = 0;  ///< enum trident_isa
-  std::uint8_t reserved[6] = {};
+  std::uint8_t isa = 0;         ///< enum trident_isa
+  std::uint8_t check_only = 0;  ///< optimise lane: pipeline::Options::check_only
+  std::uint8_t reserved[5] = {};
   std::uint64_t seed = 0;
   std::uint64_t budget_ns = 0;  ///< of an optimise job; 0: none
   image::Key key{};             ///< pipeline::key_of() of the job, which the front has made
@@ -42,8 +43,9 @@ enum class Kind : std::uint8_t {
 struct ResponseHeader {
   std::uint64_t ticket = 0;
   Kind kind = Kind::failed;
-  std::uint8_t code = 0;  ///< outcome: pipeline::Outcome; progress: wire::Stage; failed: ErrorCode
-  std::uint8_t reserved[2] = {};
+  std::uint8_t code = 0;              ///< outcome: pipeline::Outcome; progress: wire::Stage; failed: ErrorCode
+  std::uint8_t baseline_checked = 0;  ///< outcome: the baseline was found right
+  std::uint8_t reserved[1] = {};
   std::uint32_t size = 0;  ///< bytes of the image
   std::uint64_t digest[2] = {};
   std::uint32_t done = 0, total = 0;

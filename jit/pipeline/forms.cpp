@@ -39,6 +39,7 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
   std::vector<Form> list;
   TRY(kir::Kernel plain, expr::lower(source, unrewritten(options.policy)));
   list.push_back({"source", std::move(plain), true});
+  if (options.check_only) return list;
   const bool rounding_may_change = options.policy.kind != expr::PolicyKind::exact;
   if (rounding_may_change) {
     const expr::Expr identities = expr::drop_idle_operations(source, unrewritten(options.policy));

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "jit/pipeline/pipeline.h"
-#include "runtime/base/limits.h"
+#include "runtime/base/submission_limits.h"
 #include "runtime/os/self.h"
 
 namespace trident::pipeline {
@@ -69,10 +69,10 @@ Regime regime_of(const expr::Expr& expr, std::uint64_t elements) {
 }  // namespace
 
 image::Key key_of(const expr::Expr& expr, const Options& options) {
-  return key_of(expr::canonical_bytes(expr), options);
+  return key_of(expr, expr::canonical_bytes(expr), options);
 }
 
-image::Key key_of(std::span<const std::byte> canonical, const Options& options) {
+image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Options& options) {
   thread_local Sha256 sha;
   sha.start();
   sha.add(bytes_of(kDomain));

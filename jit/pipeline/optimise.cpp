@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kUnchecked = "not checked in time";
 constexpr double kCheckShare = 0.6;
+constexpr std::uint64_t kCheckOnlyPoints = 2048;
 constexpr std::uint64_t kTournamentNs = 250'000'000;
 /// Calls that stream through memory take tens of milliseconds each: their tournament may take this long per byte that a
 /// call moves, or no candidate would get a second round.
@@ -66,12 +67,14 @@ class Optimisation {
 
   [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(source_, options_, passes_); }
 
-  // Which forms mean what the source means; false when the unrewritten one does not.
+  // Which forms mean what the source means; false when the unrewritten one does not, or the baseline is not its code.
   Result<bool> check_forms() {
     check_end_ns_ =
         os::monotonic_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kCheckShare);
     equiv::CheckOptions check;
-    check.samples = {.points = equiv::suggested_points(source_), .seed = options_.seed};
+    const std::uint64_t points = equiv::suggested_points(source_);
+    check.samples = {.points = options_.check_only ? std::min(points, kCheckOnlyPoints) : points,
+                     .seed = options_.seed};
     check.cancelled = [this] { return out_of_time(); };
     TRY(checker_, equiv::Checker::make(source_, options_.policy, check));
     for (std::size_t f = 0; f < forms_.size(); ++f) {
@@ -80,8 +83,15 @@ class Optimisation {
       if (!prepared.ok() && (f == 0 || prepared.error().code != ErrorCode::kCancelled)) return prepared.error();
       if (!prepared.ok()) break;  // the forms checked so far go on
       prepared_.push_back(std::move(prepared).value());
+      if (f > 0) continue;
+      // The baseline is at work already: its code comes before every other question.
+      if (!prepared_[0].meaning.same()) return false;
+      TRY_VOID(check_baseline());
+      if (!candidates_[0].verdict.same()) return false;
+      result.baseline_checked = true;
+      if (options_.check_only) break;
     }
-    return prepared_[0].meaning.same();
+    return true;
   }
 
   [[nodiscard]] std::string print_meanings(bool) const {
@@ -91,12 +101,9 @@ class Optimisation {
     return text;
   }
 
-  // The baseline, then the forms' variants in turn from the most promising on, the boldest form first. What cannot be
+  // After the baseline, the forms' variants in turn from the most promising on, the boldest form first. What cannot be
   // emitted is one candidate less, the baseline aside.
   Result<std::size_t> emit_candidates() {
-    signature_ = judge::signature_of(forms_[0].kernel);
-    key_ = options_.key ? *options_.key : key_of(submitted_, options_);
-    TRY_VOID(emit(0, kBaselineVariant));
     std::vector<std::size_t> sound;
     std::vector<std::vector<codegen::Variant>> variants(forms_.size());
     std::size_t ranks = 0;
@@ -131,22 +138,24 @@ class Optimisation {
     return text;
   }
 
-  // Which candidates do what their forms mean; false when the baseline does not.
-  Result<bool> check_candidates() {
+  // Which candidates do what their forms mean: their number.
+  Result<std::size_t> check_candidates() {
     std::vector<bool> asked(forms_.size(), false);
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    asked[0] = true;  // by the baseline
+    std::size_t sound = 1;
+    for (std::size_t i = 1; i < candidates_.size(); ++i) {
       Candidate& c = candidates_[i];
       const auto checked = check_code(c, asked[c.form] ? equiv::Effort::brief : equiv::Effort::full);
       asked[c.form] = true;
-      if (!checked.ok() && (i == 0 || checked.error().code != ErrorCode::kCancelled)) return checked.error();
+      if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
       if (!checked.ok()) break;  // those checked so far go on to the judge
-      if (i == 0 && !c.verdict.same()) return false;
+      sound += c.verdict.same() ? 1 : 0;
       passes_.report("equiv", i + 1, candidates_.size());
     }
-    return true;
+    return sound;
   }
 
-  [[nodiscard]] std::string print_verdicts(bool) const {
+  [[nodiscard]] std::string print_verdicts(std::size_t) const {
     std::string text;
     for (const Candidate& c : candidates_)
       text += name_of(c) + ": " + (c.checked ? equiv::print(c.verdict) : kUnchecked) + "\n";
@@ -209,8 +218,9 @@ class Optimisation {
     result.detail = equiv::print(verdict);
     report_candidates();
   }
-  [[nodiscard]] const equiv::Verdict& meaning_of_source() const { return prepared_[0].meaning; }
-  [[nodiscard]] const equiv::Verdict& verdict_of_baseline() const { return candidates_[0].verdict; }
+  [[nodiscard]] const equiv::Verdict& verdict_of_baseline() const {
+    return prepared_[0].meaning.same() ? candidates_[0].verdict : prepared_[0].meaning;
+  }
 
  private:
   [[nodiscard]] bool wanted(const codegen::Variant& v) const {
@@ -230,6 +240,13 @@ class Optimisation {
     TRY(image::Mapped mapped, image::Mapped::map(fd));
     candidates_.push_back({form, variant, std::move(code), std::move(image), std::move(mapped), {}, false, false, 0});
     return {};
+  }
+
+  Result<void> check_baseline() {
+    signature_ = judge::signature_of(forms_[0].kernel);
+    key_ = options_.key ? *options_.key : key_of(submitted_, options_);
+    TRY_VOID(emit(0, kBaselineVariant));
+    return check_code(candidates_[0], equiv::Effort::full);
   }
 
   Result<void> check_code(Candidate& c, equiv::Effort effort) {
@@ -310,7 +327,7 @@ class Optimisation {
 };
 
 // The spine.
-Result<void> run_passes(Optimisation& o, PassScope& passes) {
+Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& options) {
   // No derivative is left: every node has a value of its own.
   TRY(expr::Expr source, passes.run(
                              "derivatives", [&] { return o.remove_derivatives(); }, expr::print_sexpr));
@@ -322,27 +339,22 @@ Result<void> run_passes(Optimisation& o, PassScope& passes) {
           "forms", [&] { return o.make_forms(); }, [](const auto& list) { return print(list); }));
   o.take_forms(std::move(forms));
 
-  // Forms that do not mean what the source means are gone. If the unrewritten one is among them, the baseline must be
-  // revoked.
+  // The baseline is right, or must be revoked. Forms that do not mean what the source means are gone.
   TRY(const bool meant, passes.run(
                             "meaning", [&] { return o.check_forms(); }, [&](bool b) { return o.print_meanings(b); }));
   if (!meant) {
-    o.conclude_refused(o.meaning_of_source());
-    return {};
-  }
-
-  // Every form has machine code in its variants; the first is the baseline's.
-  TRY_VOID(passes.run(
-      "emit", [&] { return o.emit_candidates(); }, [&](std::size_t n) { return o.print_code(n); }));
-
-  // Candidates that do not do what their form means are gone. If the baseline is among them, it must be revoked.
-  TRY(const bool sound,
-      passes.run(
-          "equiv", [&] { return o.check_candidates(); }, [&](bool b) { return o.print_verdicts(b); }));
-  if (!sound) {
     o.conclude_refused(o.verdict_of_baseline());
     return {};
   }
+  if (options.check_only) return {};
+
+  // Every form has machine code in its variants.
+  TRY_VOID(passes.run(
+      "emit", [&] { return o.emit_candidates(); }, [&](std::size_t n) { return o.print_code(n); }));
+
+  // Candidates that do not do what their form means are gone.
+  TRY_VOID(passes.run(
+      "equiv", [&] { return o.check_candidates(); }, [&](std::size_t n) { return o.print_verdicts(n); }));
 
   // The fastest of the rest is known, and whether it beats the baseline by more than the noise.
   TRY(const judge::Verdict verdict,
@@ -370,7 +382,7 @@ Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
   TRY_VOID(expr::check(expr));
   PassScope passes(options, progress);
   Optimisation o(expr, options, passes);
-  const auto done = run_passes(o, passes);
+  const auto done = run_passes(o, passes, options);
   if (!done.ok() && done.error().code != ErrorCode::kCancelled) return done.error();
   if (!done.ok()) {
     o.result.outcome = Outcome::budget_spent;

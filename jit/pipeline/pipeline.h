@@ -27,6 +27,8 @@ struct Options {
   bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not ask again
   std::optional<image::Key> key{};  ///< key_of() under these options, from who has made it already
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
+  /// Only the question whether the baseline is right: no other form, no other variant, fewer points, no judge.
+  bool check_only = false;
   std::string stop_after{};                      ///< the pass after which to stop; empty: none
   /// Told the text of every pass's result, by the pass's name; costs nothing when empty.
   std::function<void(std::string_view pass, std::string_view text)> dump{};
@@ -39,7 +41,7 @@ inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 /// memory a call of Options::elements moves (four classes), code generator's build id.
 image::Key key_of(const expr::Expr& expr, const Options& options);
 /// The same from expr::canonical_bytes() of the expression.
-image::Key key_of(std::span<const std::byte> canonical, const Options& options);
+image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Options& options);
 
 struct Compiled {
   kir::Kernel kernel;
@@ -76,6 +78,7 @@ struct PassTime {
 
 struct Optimised {
   Outcome outcome = Outcome::no_gain;
+  bool baseline_checked = false;          ///< the baseline was found right, whatever became of the others
   Compiled winner;                        ///< meaningful when published
   double baseline_ns = 0, winner_ns = 0;  ///< per call of Options::elements
   double max_error_ulp = 0;               ///< sampled, of the winner (of the baseline when there is none)
@@ -85,8 +88,9 @@ struct Optimised {
 };
 
 /// Optimising tier: candidates (variants and rewritten forms) are emitted, checked for equivalence, timed in a
-/// sandboxed child against the baseline; the best measured one wins. The baseline itself is also checked: when it
-/// differs from the reference the outcome is not_equivalent and the caller must revoke it.
+/// sandboxed child against the baseline; the best measured one wins. The baseline itself is checked before anything
+/// else: when it differs from the reference, or dies while it is timed, the outcome is not_equivalent and the caller
+/// must revoke it. Without baseline_checked nobody knows yet: ask again (Options::check_only is the cheap question).
 /// Errors: what the front end or the emitter refuses (Unsupported, LimitExceeded, TypeError), OsError.
 Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
                            const std::function<void(const Progress&)>& progress = {});

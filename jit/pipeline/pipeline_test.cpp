@@ -116,6 +116,24 @@ TEST(Streaming, LongCallsDoWhatShortOnesDo) {
   }
 }
 
+TEST(CheckOnly, AnswersForTheBaselineAlone) {
+  for (const codegen::Isa isa : host_isas()) {
+    auto checked = optimise(parsed(kText, Type::f32, ranged(Type::f32)), {.isa = isa, .check_only = true});
+    ASSERT_TRUE(checked.ok()) << checked.error().message;
+    EXPECT_EQ(checked->outcome, Outcome::no_gain);
+    EXPECT_TRUE(checked->baseline_checked);
+    auto late = optimise(parsed(kText), {.isa = isa, .deadline_ns = 1, .check_only = true});
+    ASSERT_TRUE(late.ok());
+    EXPECT_EQ(late->outcome, Outcome::budget_spent);
+    EXPECT_FALSE(late->baseline_checked);
+    // The whole job asks this first.
+    Options options{.isa = isa, .stop_after = "meaning"};
+    auto stopped = optimise(parsed(kText), options);
+    ASSERT_TRUE(stopped.ok());
+    EXPECT_TRUE(stopped->baseline_checked);
+  }
+}
+
 TEST(Key, NamesWhatMattersAndNothingElse) {
   const Options options;
   const auto key = [&](std::string_view text, const Options& o) { return key_of(parsed(text), o); };

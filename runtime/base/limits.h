@@ -30,10 +30,6 @@ inline constexpr std::uint32_t kKernelFrameBytesMax = 128u << 10;
 inline constexpr std::uint32_t kStackPageBytes = 4096;
 /// Bytes of one wire frame.
 inline constexpr std::size_t kFrameBytesMax = 1u << 20;
-/// Of a submission's typical call length: the judge times calls of at most this length, more would only take longer.
-inline constexpr std::uint32_t kElementsHintMax = 1u << 24;
-/// The policy bounded(k): below 1 nothing could pass, above this the bound says nothing.
-inline constexpr double kPolicyKMin = 1, kPolicyKMax = 1e6;
 /// Length of one call in elements: byte offsets of 8-byte elements stay far below 2^63.
 inline constexpr std::uint64_t kCallElementsMax = std::uint64_t{1} << 48;
 

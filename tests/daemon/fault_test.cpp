@@ -21,7 +21,7 @@ constexpr const char* kText = "x*y + 3*x";
 
 /// Everything for one job up to its last message.
 struct Story {
-  bool cached = false, baseline = false, optimised = false;
+  bool cached = false, baseline = false, optimised = false, revoked = false;
   std::optional<wire::Outcome> outcome;
   std::optional<ErrorCode> failure;
 };
@@ -32,6 +32,7 @@ Story follow(RawClient& client) {
     if (const auto* accepted = message.body_as_Accepted()) story.cached = accepted->cached();
     if (const auto* ready = message.body_as_KernelReady())
       (ready->tier() == wire::Tier::baseline ? story.baseline : story.optimised) = true;
+    if (message.body_as_Revoke() != nullptr) story.revoked = true;
     if (const auto* failure = message.body_as_Failure()) story.failure = static_cast<ErrorCode>(failure->code());
     if (const auto* done = message.body_as_Done()) story.outcome = done->outcome();
     if (story.failure || story.outcome) break;
@@ -138,6 +139,68 @@ TEST(Fault, AnExpressionThatKillsOptimiseWorkersKeepsItsBaseline) {
   EXPECT_TRUE(again.baseline);
   EXPECT_EQ(again.outcome, wire::Outcome::budget_spent);
   EXPECT_EQ(lost(), 3);
+}
+
+// Every optimise worker dies: three times with the optimise job, three times with the check that follows it. A check
+// takes milliseconds: when one ends before its worker is stopped, another expression is tried.
+TEST(Fault, ABaselineThatCannotBeCheckedIsRevoked) {
+  PrivateDaemon daemon({"--budget-ms", "60000"});
+  RawClient observer = RawClient::ready(daemon.socket());
+  const auto lost = [&] { return nlohmann::json::parse(observer.stats())["jobs"]["lost"].get<int>(); };
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const std::string text = "x*y + " + std::to_string(attempt);
+    RawClient client = RawClient::ready(daemon.socket());
+    const int before = lost();
+    int worker = 0;
+    while (worker == 0)
+      if (const auto workers = daemon.workers("optimise"); !workers.empty()) worker = workers[0];
+    ::kill(worker, SIGSTOP);
+    client.send(submit_message(text));
+    ASSERT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+    for (int death = 1; death <= 6; ++death) {
+      const int dead = worker;
+      ::kill(worker, SIGKILL);
+      if (death == 6) break;
+      while (worker == dead)
+        if (const auto workers = daemon.workers("optimise"); !workers.empty()) worker = workers[0];
+      ::kill(worker, SIGSTOP);
+      if (!eventually([&] { return lost() >= before + death; }, 0.3)) break;  // it had answered
+    }
+    ::kill(worker, SIGCONT);
+    const Story story = follow(client);
+    ASSERT_TRUE(story.outcome.has_value());
+    if (!story.revoked) continue;
+    EXPECT_EQ(story.outcome, wire::Outcome::not_equivalent);
+    EXPECT_EQ(submit_and_follow(daemon, text).failure, ErrorCode::kUnsupported);  // not sent out again for a while
+    EXPECT_TRUE(submit_and_follow(daemon, "x - y").baseline);
+    return;
+  }
+  FAIL() << "no check could be interrupted";
+}
+
+TEST(Fault, WithoutAPlaceInTheQueueTheBaselineIsCheckedAllTheSame) {
+  PrivateDaemon daemon({"--optimise-queue-per-user", "0", "--budget-ms", "500"});
+  RawClient client = RawClient::ready(daemon.socket());
+  for (std::uint64_t job = 1; job <= 10; ++job)
+    client.send(submit_message("x*y + " + std::to_string(job), {.job = job}));
+  for (int ends = 0; ends < 10; ++ends) ASSERT_TRUE(follow(client).outcome.has_value());
+  const auto stats = nlohmann::json::parse(client.stats());
+  EXPECT_GT(stats["jobs"]["checked_alone"], 0);
+  EXPECT_EQ(stats["jobs"]["revoked"], 0);
+}
+
+TEST(Fault, TerminationDoesNotEndWhatTheNextDaemonCanFinish) {
+  PrivateDaemon daemon({"--budget-ms", "60000"});
+  ::kill(daemon.workers("optimise").at(0), SIGSTOP);
+  RawClient client = RawClient::ready(daemon.socket());
+  for (std::uint64_t job = 1; job <= 3; ++job) {
+    client.send(submit_message("x*y + " + std::to_string(job), {.job = job}));
+    ASSERT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+  }
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait(), "exit 0");
+  // A Done would tell the client to ask nobody else.
+  while (const auto incoming = client.next()) EXPECT_NE(incoming->kind(), wire::Body::Done);
 }
 
 TEST(Fault, AHungWorkerIsReplacedWhenItsTimeIsUp) {

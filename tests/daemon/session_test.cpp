@@ -380,19 +380,28 @@ TEST(Session, MemoryForWaitingExpressionsIsBounded) {
   EXPECT_LT(taken, 20u);
 }
 
-TEST(Session, AFullOptimiseQueueEndsTheJobWithItsBaseline) {
-  PrivateDaemon daemon({"--optimise-queue-per-user", "1"});
-  ::kill(daemon.workers("optimise").at(0), SIGSTOP);
+TEST(Session, AFullOptimiseQueueEndsTheJobWithItsBaselineOnceThatIsChecked) {
+  PrivateDaemon daemon({"--optimise-queue-per-user", "1", "--budget-ms", "60000"});
+  const int worker = daemon.workers("optimise").at(0);
+  ::kill(worker, SIGSTOP);
   RawClient client = RawClient::ready(daemon.socket());
   for (std::uint64_t i = 1; i <= 3; ++i) {
     client.send(submit_message("x + " + std::to_string(i), {.job = i}));
     ASSERT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
   }
-  const auto done = client.next_result();
-  ASSERT_TRUE(done.has_value());
-  ASSERT_EQ(done->kind(), wire::Body::Done);
-  EXPECT_EQ(done->message().body_as_Done()->job(), 3u);
-  EXPECT_EQ(done->message().body_as_Done()->outcome(), wire::Outcome::budget_spent);
+  // One is in the worker, one in the queue; the third waits to be checked, as nobody has looked at its baseline.
+  RawClient observer = RawClient::ready(daemon.socket());
+  EXPECT_TRUE(eventually([&] { return nlohmann::json::parse(observer.stats())["jobs"]["check_waiting"] == 1; }));
+  ::kill(worker, SIGCONT);
+  std::optional<wire::Outcome> third;
+  while (!third) {
+    const auto incoming = client.next_result();
+    ASSERT_TRUE(incoming.has_value());
+    const auto* done = incoming->message().body_as_Done();
+    if (done != nullptr && done->job() == 3) third = done->outcome();
+  }
+  EXPECT_EQ(third, wire::Outcome::budget_spent);
+  EXPECT_EQ(nlohmann::json::parse(observer.stats())["jobs"]["checked_alone"], 1);
 }
 
 }  // namespace
