@@ -109,7 +109,7 @@ Check check_daemon() {
     return {"daemon", Status::failure, trident_last_error(),
             "start it: systemctl --user enable --now tridentd.socket, or run tridentd; TRIDENT_SOCKET names another "
             "socket"};
-  std::array<char, 4096> json{};
+  std::array<char, 65536> json{};
   const trident_status status = trident_daemon_stats(ctx, json.data(), json.size(), 1000);
   trident_close(ctx);
   if (status != TRIDENT_OK)

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "jit/pipeline/pipeline.h"
 #include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/cpu.h"
@@ -49,6 +50,18 @@ std::optional<store::Bytes> read_image(const SharedImage& image) {
   return store::Bytes(bytes.begin(), bytes.end());
 }
 
+/// Only answers that end a search are kept: the winner, the baseline that nothing beats, or that there is none.
+bool is_answer(const RecordHeader& header) {
+  const bool carries = header.image_bytes != 0;
+  switch (static_cast<pipeline::Outcome>(header.outcome)) {
+    case pipeline::Outcome::published: return carries && header.tier == TRIDENT_TIER_OPTIMISED;
+    case pipeline::Outcome::no_gain: return carries && header.tier == TRIDENT_TIER_BASELINE;
+    case pipeline::Outcome::not_equivalent: return !carries;
+    case pipeline::Outcome::budget_spent: return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 store::Bytes encode_entry(const Entry& entry, std::span<const std::byte> image) {
@@ -73,6 +86,7 @@ Result<DecodedEntry> decode_entry(std::span<const std::byte> bytes) {
   if (header.magic != kRecordMagic ||
       bytes.size() != sizeof(header) + std::uint64_t{header.canonical_bytes} + header.image_bytes)
     return make_error(ErrorCode::kRejectedRecord, "a record of another layout");
+  if (!is_answer(header)) return make_error(ErrorCode::kRejectedRecord, "an unknown outcome or tier");
   DecodedEntry decoded;
   Entry& entry = decoded.entry;
   entry.outcome = header.outcome;
@@ -84,6 +98,9 @@ Result<DecodedEntry> decode_entry(std::span<const std::byte> bytes) {
   const auto image = bytes.subspan(sizeof(header) + header.canonical_bytes);
   if (!image.empty()) {
     TRY_VOID(image::validate(image));
+    trident_image_header head;
+    std::memcpy(&head, image.data(), sizeof(head));
+    if (head.tier != header.tier) return make_error(ErrorCode::kRejectedRecord, "an image of another tier");
     decoded.image.bytes.assign(image.begin(), image.end());
   }
   return decoded;

@@ -137,6 +137,25 @@ TEST_F(CacheTest, HotEntriesAreBoundedAndTheLeastRecentlyUsedGo) {
   EXPECT_NE(stored, nullptr);
 }
 
+TEST_F(CacheTest, RecordsSayOnlyWhatAnAnswerCanSay) {
+  const image::Key key = key_of(9);
+  const image::ImageBytes optimised = image_for(key);
+  Entry entry = entry_for(key, "canonical");
+  const auto decodes = [&](int outcome, int tier, bool carries) {
+    entry.outcome = static_cast<std::uint8_t>(outcome);
+    entry.image.tier = static_cast<std::uint8_t>(tier);
+    return decode_entry(encode_entry(entry, carries ? std::span<const std::byte>(optimised.bytes)
+                                                    : std::span<const std::byte>()))
+        .ok();
+  };
+  for (int outcome = 0; outcome < 256; ++outcome)
+    for (int tier = 0; tier < 256; ++tier) {
+      // The image is an optimised one, so only its own tier fits.
+      ASSERT_EQ(decodes(outcome, tier, true), outcome == 0 && tier == 2) << outcome << " " << tier;
+      ASSERT_EQ(decodes(outcome, tier, false), outcome == 3) << outcome << " " << tier;
+    }
+}
+
 TEST_F(CacheTest, MutatedRecordsDecodeToAnErrorOrToAnImageThatValidates) {
   const image::Key key = key_of(9);
   const store::Bytes good = encode_entry(entry_for(key, "canonical"), image_for(key).bytes);
