@@ -306,6 +306,10 @@ trident_status trident_info(const trident_kernel* handle, trident_kernel_info* i
       now.isa = kernel.current == nullptr ? 0 : kernel.current->header().isa;
       now.baseline_ns = kernel.baseline_ns;
       now.optimised_ns = kernel.optimised_ns;
+      now.stage = kernel.stage;
+      now.stage_done = kernel.stage_done;
+      now.stage_total = kernel.stage_total;
+      now.best_ratio = kernel.best_ratio;
     }
     return narrowed(now, info);
   });

@@ -294,6 +294,19 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
   return {};
 }
 
+/// For trident_info(); what comes late or makes no sense is dropped.
+void Context::note_progress(const wire::Progress& progress) {
+  if (progress.stage > TRIDENT_STAGE_JUDGE - 1 || progress.done > progress.total) return;
+  if (!(progress.best_ratio >= 0 && progress.best_ratio <= 1)) return;
+  const std::lock_guard lock(mutex);
+  Kernel* kernel = jobs.find(progress.job);
+  if (kernel == nullptr || kernel->state != JobState::sent) return;
+  kernel->stage = static_cast<std::uint32_t>(progress.stage) + 1;
+  kernel->stage_done = progress.done;
+  kernel->stage_total = progress.total;
+  kernel->best_ratio = progress.best_ratio;
+}
+
 void Context::revoke(std::uint64_t job, std::uint8_t tier) {
   const Pin kernel = pin(job);
   if (!kernel) return;

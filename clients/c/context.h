@@ -25,6 +25,7 @@
 #include "clients/c/job_table.h"
 #include "clients/c/kernel.h"
 #include "clients/c/trident.h"
+#include "clients/c/wire.h"
 #include "runtime/base/result.h"
 
 namespace trident::client {
@@ -95,6 +96,7 @@ class Context {
   Pin pin(std::uint64_t job);
   /// Maps, validates and publishes; counts a refusal. RejectedImage and ExecDenied as map_image().
   Result<void> deliver(std::uint64_t job, Delivery delivery);
+  void note_progress(const wire::Progress& progress);
   void revoke(std::uint64_t job, std::uint8_t tier);
   enum class End : std::uint8_t { gain, no_gain, failed };
   void finish(std::uint64_t job, End end);

@@ -44,7 +44,7 @@ class IoThread {
 
   void on(const wire::Unknown&, os::Fd) {}
   void on(const wire::Accepted&, os::Fd) {}
-  void on(const wire::Progress&, os::Fd) {}
+  void on(const wire::Progress& progress, os::Fd) { context_.note_progress(progress); }
   void on(const wire::Welcome& welcome, os::Fd);
   void on(wire::KernelReady& ready, os::Fd image);
   void on(const wire::Revoke& revoke, os::Fd);
@@ -65,7 +65,7 @@ class IoThread {
   std::uint64_t deadline_ns_ = 0;  // for the welcome, or for the rest of a frame; 0: none
 
   std::deque<std::uint64_t> waiting_;
-  bool woken_ = false;   // by the eventfd, which is still to be read
+  bool woken_ = false;               // by the eventfd, which is still to be read
   bool rescan_ = false;              // waiting_ must be rebuilt from the kernels' states
   std::uint64_t hold_until_ns_ = 0;  // the daemon was busy
 

@@ -70,6 +70,8 @@ struct Kernel : trident_kernel {
   std::uint8_t tier = TRIDENT_TIER_INTERPRETER;
   std::uint32_t swaps = 0;
   double baseline_ns = 0, optimised_ns = 0;
+  std::uint32_t stage = TRIDENT_STAGE_NONE, stage_done = 0, stage_total = 0;  ///< the last progress heard of
+  double best_ratio = 0;
   void (*changed)(trident_kernel*, void*) = nullptr;
   void* changed_user = nullptr;
   std::array<ImageMap, kMapsMax> maps;   ///< every image that has been the entry, in order

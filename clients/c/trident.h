@@ -78,7 +78,8 @@ typedef struct trident_submit_options {
   uint32_t type;             /* of variables and literals that do not say: TRIDENT_F32 or TRIDENT_F64 (set it: 0 is F32) */
   uint32_t policy;           /* enum trident_policy */
   uint32_t syntax;           /* enum trident_syntax */
-  double k;                  /* bounded(k), 1 to 1e6; 0 means 2 */
+  double k;                  /* bounded(k), 1 to 1e6; 0 means 2. From about 17000 on, f32 kernels may use
+                              * functions of three digits */
   const trident_variable *variables; /* declared variables in order; others appear in order of first use */
   uint32_t variable_count;
   uint32_t elements_hint;    /* typical n of a call, for the judge; 0: 4096; above 2^24: 2^24 */
@@ -88,6 +89,10 @@ typedef struct trident_submit_options {
 #define TRIDENT_SUBMIT_OPTIONS_INIT \
   { sizeof(trident_submit_options), TRIDENT_F64, TRIDENT_BOUNDED, TRIDENT_SYNTAX_AUTO, 0, NULL, 0, 0 }
 
+typedef enum trident_stage {
+  TRIDENT_STAGE_NONE = 0, TRIDENT_STAGE_LOWER = 1, TRIDENT_STAGE_EMIT = 2, TRIDENT_STAGE_EQUIV = 3, TRIDENT_STAGE_JUDGE = 4
+} trident_stage;
+
 typedef struct trident_kernel_info {
   uint32_t struct_size;
   uint32_t tier;             /* enum trident_tier of schemas/kernel_image.h: 0 interpreter, 1 baseline, 2 optimised */
@@ -96,6 +101,11 @@ typedef struct trident_kernel_info {
   uint32_t done;             /* 1: the daemon will send nothing more for this kernel */
   uint32_t isa;              /* enum trident_isa (schemas/kernel_image.h) of the current entry, 0: the interpreter */
   double baseline_ns, optimised_ns; /* as measured by the daemon per call of elements_hint elements; 0: unknown */
+  /* What the daemon last said of its work; since 0.1.1 (an older library leaves these as they were). */
+  uint32_t stage;            /* enum trident_stage */
+  uint32_t stage_done, stage_total;
+  uint32_t reserved;
+  double best_ratio;         /* of the best candidate so far to the baseline, 1 until one is faster; 0: unknown */
 } trident_kernel_info;
 
 typedef struct trident_stats {

@@ -112,7 +112,11 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
   switch (message.body_type()) {
     case fbs::Body::Welcome: return Incoming(Welcome{message.body_as_Welcome()->version()});
     case fbs::Body::Accepted: return Incoming(Accepted{message.body_as_Accepted()->job()});
-    case fbs::Body::Progress: return Incoming(Progress{message.body_as_Progress()->job()});
+    case fbs::Body::Progress: {
+      const auto& progress = *message.body_as_Progress();
+      return Incoming(Progress{progress.job(), static_cast<std::uint8_t>(progress.stage()), progress.done(),
+                               progress.total(), progress.best_ratio()});
+    }
     case fbs::Body::KernelReady: return Incoming(ready_of(*message.body_as_KernelReady()));
     case fbs::Body::Revoke: {
       const auto& revoke = *message.body_as_Revoke();

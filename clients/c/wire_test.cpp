@@ -30,7 +30,7 @@ std::vector<std::vector<std::byte>> good_messages() {
   std::vector<std::vector<std::byte>> list;
   append(list, fbs::Body::Welcome, [](auto& b) { return fbs::CreateWelcomeDirect(b, 1, 2, 3, "build"); });
   append(list, fbs::Body::Accepted, [](auto& b) { return fbs::CreateAccepted(b, 7, true); });
-  append(list, fbs::Body::Progress, [](auto& b) { return fbs::CreateProgress(b, 7); });
+  append(list, fbs::Body::Progress, [](auto& b) { return fbs::CreateProgress(b, 7, fbs::Stage::judge, 3, 9, 0.25); });
   append(list, fbs::Body::KernelReady, [](auto& b) {
     const std::vector<std::uint8_t> image(100, 7);
     return fbs::CreateKernelReadyDirect(b, 7, fbs::Tier::optimised, 100, 1, 2, &image, 3.5, 2.5);
@@ -47,7 +47,12 @@ TEST(Wire, DecodesWhatADaemonSends) {
   const auto decoded = [&](std::size_t i) { return wire::decode(list[i]).value(); };
   EXPECT_EQ(1, std::get<wire::Welcome>(decoded(0)).version);
   EXPECT_EQ(7u, std::get<wire::Accepted>(decoded(1)).job);
-  EXPECT_EQ(7u, std::get<wire::Progress>(decoded(2)).job);
+  const auto progress = std::get<wire::Progress>(decoded(2));
+  EXPECT_EQ(7u, progress.job);
+  EXPECT_EQ(3, progress.stage);
+  EXPECT_EQ(3u, progress.done);
+  EXPECT_EQ(9u, progress.total);
+  EXPECT_EQ(0.25, progress.best_ratio);
   const auto ready = std::get<wire::KernelReady>(decoded(3));
   EXPECT_EQ(7u, ready.job);
   EXPECT_EQ(2, ready.tier);

@@ -134,14 +134,17 @@ bool serve_baseline(Front& front, std::uint64_t ticket, const ingest::Work& work
 
 bool serve_optimise(Front& front, std::uint64_t ticket, const ingest::Work& work, const pipeline::Options& options) {
   std::uint64_t next_progress_ns = 0;
+  std::uint8_t last_stage = UINT8_MAX;
   const auto on_progress = [&](const pipeline::Progress& progress) {
     const std::uint64_t now = os::monotonic_ns();
-    if (now < next_progress_ns) return;
+    const std::uint8_t stage = stage_number(progress.stage);
+    if (now < next_progress_ns && stage == last_stage) return;  // the first of each stage is always told
+    last_stage = stage;
     next_progress_ns = now + kProgressEveryNs;
     ResponseHeader response;
     response.ticket = ticket;
     response.kind = Kind::progress;
-    response.code = stage_number(progress.stage);
+    response.code = stage;
     response.done = progress.done;
     response.total = progress.total;
     response.best_ratio = progress.best_ratio;

@@ -245,6 +245,27 @@ TEST(Tournament, AnIncumbentThatFaultsOrHangsIsNotNoGain) {
   EXPECT_TRUE(verdict->incumbent_ran());
 }
 
+TEST(Tournament, TellsHowFarItIsAndTheBestRatioSoFar) {
+  Bench bench;
+  const auto incumbent = MAPPED(slower);
+  const auto best = MAPPED(good);
+  const image::Mapped* contestants[] = {&incumbent, &incumbent, &best, &incumbent, &incumbent};
+  std::vector<double> ratios;
+  std::size_t last = 0;
+  TournamentRules rules{.wall_ns = 2'000'000'000};
+  rules.progress = [&](std::size_t done, std::size_t total, double ratio) {
+    EXPECT_EQ(done, last + 1);
+    EXPECT_LE(done, total);
+    last = done;
+    ratios.push_back(ratio);
+  };
+  auto verdict = hold_tournament(contestants, kSignature, bench.workload, rules);
+  ASSERT_TRUE(verdict.ok());
+  ASSERT_GE(ratios.size(), 2u);
+  for (const double ratio : ratios) EXPECT_TRUE(ratio > 0 && ratio <= 1) << ratio;
+  EXPECT_LT(ratios.back(), 0.9);
+}
+
 TEST(Tournament, SlowerCandidatesAndCopiesAreNoGain) {
   Bench bench;
   const auto incumbent = MAPPED(good);

@@ -68,7 +68,16 @@ class Tournament {
         verdict_.ratios[field_[i]] = std::numeric_limits<double>::infinity();
     }
     samples_ = std::move(timings.ns);
+    tell_progress();
     return {};
+  }
+
+  void tell_progress() {
+    ++heats_;
+    if (!rules_.progress) return;
+    std::size_t total = kFinalLooks;
+    for (std::size_t n = contestants_.size() - 1; n > kFinalists; n = std::max(kFinalists, (n + 1) / 2)) ++total;
+    rules_.progress(heats_, std::max(heats_, total), *std::min_element(verdict_.ratios.begin(), verdict_.ratios.end()));
   }
 
   void rank() {
@@ -123,6 +132,7 @@ class Tournament {
   const Workload& workload_;
   const TournamentRules& rules_;
   std::uint64_t end_ns_ = 0;
+  std::size_t heats_ = 0;
   std::vector<std::size_t> field_;  ///< contestants still in, the incumbent aside
   std::vector<std::vector<double>> samples_;
   Verdict verdict_;

@@ -17,6 +17,8 @@ struct TournamentRules {
   std::uint64_t batch_ns = 10'000;
   double margin = 0.01;               ///< the least gain worth a swap
   std::function<bool()> cancelled{};  ///< asked between heats
+  /// Told after each heat: heats held, the most there may be, and the best ratio to the incumbent so far (at most 1).
+  std::function<void(std::size_t done, std::size_t total, double best_ratio)> progress{};
 };
 
 struct Verdict {

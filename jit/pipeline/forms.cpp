@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/equiv/compare.h"
 #include "jit/expr/simplify.h"
 #include "runtime/base/limits.h"
 
@@ -32,6 +33,16 @@ void add(std::vector<Form>& forms, const char* name, Result<kir::Kernel> kernel,
   forms.push_back({name, std::move(kernel).value(), keeps_roundings});
 }
 
+/// Whether functions with a relative error of 1e-3 can be within the policy: what it allows beside a strict error of
+/// half an ulp is at least that much, counted in the least ulps that 1e-3 can be. In f64 no k that a submission may
+/// have is.
+bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
+  if (policy.kind != expr::PolicyKind::bounded) return false;
+  const bool single = std::none_of(source.nodes.begin(), source.nodes.end(),
+                                   [](const expr::Node& node) { return node.type == ir::Type::f64; });
+  return policy.k * 0.5 + equiv::kBoundedSlackUlp >= 1e-3 * (single ? 0x1p23 : 0x1p52);
+}
+
 }  // namespace
 
 Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options, const PassScope& passes) {
@@ -54,6 +65,8 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
   if (passes.enabled("accuracy4") && rounding_may_change)
     add(list, "accuracy4",
         expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp4}));
+  if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy))
+    add(list, "rel3", expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::rel3}));
   return list;
 }
 

@@ -83,6 +83,7 @@ class Optimisation {
       if (!prepared.ok() && (f == 0 || prepared.error().code != ErrorCode::kCancelled)) return prepared.error();
       if (!prepared.ok()) break;  // the forms checked so far go on
       prepared_.push_back(std::move(prepared).value());
+      passes_.report("lower", f + 1, forms_.size());
       if (f > 0) continue;
       // The baseline is at work already: its code comes before every other question.
       if (!prepared_[0].meaning.same()) return false;
@@ -298,6 +299,9 @@ class Optimisation {
     rules.wall_ns = std::min(std::max(kTournamentNs, workload_bytes_ * kTournamentNsPerByte),
                              std::max<std::uint64_t>(passes_.left_ns(), 1));
     rules.cancelled = [this] { return passes_.spent(); };
+    rules.progress = [this](std::size_t done, std::size_t total, double best) {
+      passes_.report("judge", done, total, best);
+    };
     return judge::hold_tournament(contestants, signature_, workload_, rules);
   }
 

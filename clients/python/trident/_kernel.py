@@ -197,10 +197,13 @@ class Kernel:
         return info
 
     def info(self):
-        """What runs now: tier, isa, swaps, done, and the daemon's timings in ns per call (0: unknown)."""
+        """What runs now: tier, isa, swaps, done, the daemon's timings in ns per call (0: unknown), and how far it is with
+        its work: the stage, and the best candidate's time over the baseline's."""
         info = self._info()
         return {"tier": info.tier, "isa": native.ISAS.get(info.isa, str(info.isa)), "swaps": info.swaps,
-                "done": bool(info.done), "baseline_ns": info.baseline_ns, "optimised_ns": info.optimised_ns}
+                "done": bool(info.done), "baseline_ns": info.baseline_ns, "optimised_ns": info.optimised_ns,
+                "progress": {"stage": native.STAGES.get(info.stage, str(info.stage)), "done": info.stage_done,
+                             "total": info.stage_total, "best_ratio": info.best_ratio}}
 
     def __del__(self):
         handle = getattr(self, "_handle", None)

@@ -33,7 +33,8 @@ class KernelInfo(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint32), ("tier", ctypes.c_uint32), ("array_count", ctypes.c_uint32),
                 ("scalar_count", ctypes.c_uint32), ("output_count", ctypes.c_uint32), ("swaps", ctypes.c_uint32),
                 ("done", ctypes.c_uint32), ("isa", ctypes.c_uint32), ("baseline_ns", ctypes.c_double),
-                ("optimised_ns", ctypes.c_double)]
+                ("optimised_ns", ctypes.c_double), ("stage", ctypes.c_uint32), ("stage_done", ctypes.c_uint32),
+                ("stage_total", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("best_ratio", ctypes.c_double)]
 
 
 class Stats(ctypes.Structure):
@@ -50,6 +51,7 @@ TYPE_NAMES = {number: name for name, number in TYPES.items()}
 POLICIES = {"exact": 0, "bounded": 1, "fast": 2}
 SYNTAXES = {"auto": 0, "infix": 1, "sexpr": 2, "fpcore": 3}
 ISAS = {0: "interpreter", 1: "avx2", 2: "avx512", 3: "neon"}
+STAGES = {0: "none", 1: "lower", 2: "emit", 3: "equiv", 4: "judge"}
 
 _HANDLE = ctypes.c_void_p
 _PROTOTYPES = {
