@@ -38,10 +38,11 @@ enum class Effort : std::uint8_t { full, brief };
 
 /// What a kernel's meaning is held to.
 enum class Demand : std::uint8_t {
-  policy,  ///< the policy at the points drawn: for the unrewritten kernel
-  margin,  ///< half of the policy's allowance (k = 2 becomes 1.5) and little risk (Errors in compare.h): for rewritten
-           ///< kernels, which must keep the policy at every set of points that anybody draws later
+  policy,   ///< the policy at the points drawn: for the unrewritten kernel
+  any_set,  ///< also at every set of points that anybody draws later, but for kRiskMax: for rewritten kernels
 };
+/// Demand::any_set: how probable it may be that a set of a million points breaks the policy.
+inline constexpr double kRiskMax = 0.001;
 
 class Checker {
  public:
@@ -78,6 +79,10 @@ class Checker {
       : source_(source), policy_(policy), options_(options) {}
   Result<void> compute_references();
   [[nodiscard]] Result<void> go_on() const;
+  std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, double allowance, Verdict& verdict,
+                                          std::vector<Errors>& errors);
+  Result<std::optional<Counterexample>> judge_tails(const kir::Kernel& kernel,
+                                                    const std::vector<std::vector<Errors>>& errors, Verdict& verdict);
 
   const expr::Expr& source_;
   expr::Policy policy_;

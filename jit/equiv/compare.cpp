@@ -1,13 +1,13 @@
 #include "jit/equiv/compare.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 
 #include "jit/equiv/evaluator.h"
+#include "jit/equiv/meter.h"
 
 namespace trident::equiv {
 namespace {
@@ -16,8 +16,6 @@ using expr::PolicyKind;
 using expr::Type;
 
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
-/// A correct value known to better than this many ulp is good enough to measure errors with.
-constexpr long double kTrustedUlp = 0.125L;
 
 struct Bound {
   double k = 2;
@@ -32,10 +30,6 @@ Bound bound_of(const expr::Policy& policy) {
   CHECK(false);
 }
 
-long double greatest_of(Type type) {
-  return type == Type::f32 ? static_cast<long double>(FLT_MAX) : DBL_MAX;
-}
-
 // The correct value as the type would hold it: overflow becomes infinity.
 double rounded(Type type, long double correct) {
   return type == Type::f32 ? static_cast<double>(static_cast<float>(correct)) : static_cast<double>(correct);
@@ -46,98 +40,6 @@ bool same_class(double a, double b) {
   if (std::isinf(a) || std::isinf(b)) return a == b;
   return true;
 }
-
-// One float output of one set, measured.
-class Meter {
- public:
-  Meter(Reference& reference, std::size_t output) : reference_(reference), output_(output) {
-    for (std::size_t i = 0; i < values().correct.size(); ++i) {
-      const long double magnitude = std::fabs(values().correct[i]);
-      if (usable(i) && magnitude <= greatest_of(values().type)) greatest_ = std::max(greatest_, magnitude);
-    }
-  }
-
-  // Refines what the quick path could not tell, or gives it up.
-  void settle(std::size_t refined_max) {
-    std::vector<std::size_t> open;
-    for (std::size_t i = 0; i < values().correct.size(); ++i)
-      if (usable(i) && !trusted(i)) open.push_back(i);
-    const std::size_t stride = open.size() / (refined_max + 1) + 1;
-    for (std::size_t j = 0; j < open.size(); ++j) {
-      if (j % stride == 0) {
-        reference_.refine(output_, open[j]);
-      } else {
-        reference_.give_up(output_, open[j]);
-      }
-    }
-  }
-
-  [[nodiscard]] const OutputValues& values() const { return reference_.outputs()[output_]; }
-
-  // Whether the point can be measured: a finite correct value, and no step decided by rounding.
-  [[nodiscard]] bool usable(std::size_t i) const {
-    return values().unsure[i] == 0 && std::isfinite(values().correct[i]);
-  }
-
-  [[nodiscard]] long double unit(std::size_t i) const {
-    const OutputValues& v = values();
-    long double magnitude = std::max(std::fabs(v.correct[i]), kFloorShare * greatest_);
-    if (v.per_call) magnitude = std::max(magnitude, v.magnitude[i]);
-    return ulp_at(v.type, std::min(magnitude, greatest_of(v.type)));
-  }
-
-  [[nodiscard]] double error_ulp(std::size_t i, double value) const {
-    return static_cast<double>(std::fabs(static_cast<long double>(value) - values().correct[i]) / unit(i));
-  }
-
-  // The greatest error of the strict evaluation, from refined values where it matters.
-  double strict_ulp() {
-    for (;;) {
-      double worst = 0;
-      std::size_t at = 0;
-      for (std::size_t i = 0; i < values().strict.size(); ++i) {
-        if (!usable(i) || !std::isfinite(values().strict[i])) continue;
-        const double error = error_ulp(i, values().strict[i]);
-        if (error > worst) worst = error, at = i;
-      }
-      if (worst == 0 || values().error[at] == 0) return worst;
-      reference_.refine(output_, at);
-    }
-  }
-
- private:
-  [[nodiscard]] bool trusted(std::size_t i) const { return values().error[i] <= kTrustedUlp * unit(i); }
-
-  Reference& reference_;
-  std::size_t output_;
-  long double greatest_ = 0;
-};
-
-// Errors::risk and spread: see there.
-class WorstPoints {
- public:
-  void add(double ours_ulp, double bound_ulp) {
-    points_.push_back({std::max(ours_ulp, bound_ulp), ours_ulp > bound_ulp});
-  }
-
-  void measure(Errors& errors) {
-    const std::size_t count = std::min(kWorstPoints, points_.size());
-    if (count == 0) return;
-    const auto end = points_.begin() + static_cast<std::ptrdiff_t>(count);
-    std::partial_sort(points_.begin(), end, points_.end(),
-                      [](const Point& a, const Point& b) { return a.error_ulp > b.error_ulp; });
-    const auto broken = std::count_if(points_.begin(), end, [](const Point& p) { return p.broken; });
-    errors.risk = static_cast<double>(broken) / static_cast<double>(count);
-    errors.spread = points_.front().error_ulp / points_[count - 1].error_ulp;
-  }
-
- private:
-  struct Point {
-    double error_ulp;
-    bool broken;
-  };
-  std::vector<Point> points_;
-};
 
 // Where element `index` of an output (or call `index` of a per-call one) stands in the results.
 struct Place {
@@ -211,13 +113,14 @@ class Comparison {
     return std::nullopt;
   }
 
-  std::optional<Counterexample> floats(double allowance, double strict_elsewhere_ulp, Errors& errors) {
+  std::optional<Counterexample> floats(double per_call_allowance, double strict_elsewhere_ulp, Errors& errors) {
     Meter meter(reference_, output_);
+    errors.greatest = meter.greatest();
+    errors.points.assign(places_.size(), {});
     errors.strict_ulp = meter.strict_ulp();
     const Bound bound = bound_of(policy_);
-    const double k = 1 + (bound.k - 1) * allowance;
+    const double k = 1 + (bound.k - 1) * (values().per_call ? per_call_allowance : 1);
     allowed_ulp_ = k * std::max(errors.strict_ulp, strict_elsewhere_ulp) + bound.slack_ulp;
-    WorstPoints worst;
     for (std::size_t i = 0; i < places_.size(); ++i) {
       if (values().unsure[i] != 0 || outside_of_fast(i)) continue;
       const double got = load_float(values().type, lane(i));
@@ -231,8 +134,7 @@ class Comparison {
         }
         errors.ours_ulp = std::max(errors.ours_ulp, error);
         if (error > allowed_ulp_) return too_far(i, got, error);
-        if (std::isfinite(strict) && policy_.kind == PolicyKind::bounded)
-          worst.add(error, bound.k * meter.error_ulp(i, strict) + bound.slack_ulp);
+        if (std::isfinite(strict)) errors.points[i] = {error, meter.error_ulp(i, strict)};
         continue;
       }
       if (!class_agrees(i, got, strict, meter)) {
@@ -242,7 +144,6 @@ class Comparison {
         return e;
       }
     }
-    worst.measure(errors);
     return std::nullopt;
   }
 
@@ -270,12 +171,12 @@ class Comparison {
     if (std::isinf(due) && same_class(got, due)) return true;
     // At the edge of overflow a value within the bound may be on the other side.
     const long double reach =
-        static_cast<long double>(allowed_ulp_) * ulp_at(values().type, greatest_of(values().type));
+        static_cast<long double>(allowed_ulp_) * ulp_at(values().type, greatest_finite(values().type));
     if (std::isinf(got))
-      return std::copysign(kInfinity, correct) == got && std::fabs(correct) >= greatest_of(values().type) - reach;
+      return std::copysign(kInfinity, correct) == got && std::fabs(correct) >= greatest_finite(values().type) - reach;
     if (!std::isfinite(got)) return false;
     if (std::isinf(due))
-      return std::signbit(got) == std::signbit(due) && std::fabs(got) >= greatest_of(values().type) - reach;
+      return std::signbit(got) == std::signbit(due) && std::fabs(got) >= greatest_finite(values().type) - reach;
     return meter.error_ulp(i, got) <= allowed_ulp_;
   }
 
@@ -317,13 +218,13 @@ std::string print_lane(Type type, const std::byte* bytes) {
 std::optional<Counterexample> compare_values(const expr::Expr& expr, const Samples& samples, Reference& reference,
                                              const Outputs& ours, const expr::Policy& policy,
                                              const std::vector<double>& strict_elsewhere_ulp,
-                                             std::vector<Errors>& errors, double allowance) {
+                                             std::vector<Errors>& errors, double per_call_allowance) {
   errors.assign(expr.outputs.size(), {});
   for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
     Comparison comparison(expr, samples, reference, ours, policy, k);
     const bool is_float = ir::is_float(reference.outputs()[k].type);
     auto difference =
-        is_float ? comparison.floats(allowance, strict_elsewhere_ulp[k], errors[k]) : comparison.integers();
+        is_float ? comparison.floats(per_call_allowance, strict_elsewhere_ulp[k], errors[k]) : comparison.integers();
     if (difference) return difference;
   }
   return std::nullopt;

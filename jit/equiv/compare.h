@@ -15,6 +15,7 @@
 
 #include "jit/equiv/reference.h"
 #include "jit/equiv/samples.h"
+#include "jit/equiv/tail.h"
 #include "jit/equiv/verdict.h"
 
 namespace trident::equiv {
@@ -22,8 +23,6 @@ namespace trident::equiv {
 inline constexpr double kBoundedSlackUlp = 2;
 inline constexpr double kFastFactor = 16;
 inline constexpr double kFastSlackUlp = 64;
-/// Values far below the greatest of their set are measured on this share of it.
-inline constexpr long double kFloorShare = 1e-6L;
 
 /// Results of the calls of a sample set: [call][output], n elements of the output's type (one for scalar outputs).
 using CallOutputs = std::vector<std::vector<std::byte>>;
@@ -31,33 +30,19 @@ using Outputs = std::vector<CallOutputs>;
 
 /// Errors in one output over one set.
 struct Errors {
-  double ours_ulp = 0;    ///< the greatest
-  double strict_ulp = 0;  ///< the greatest
-  /// The policy compares two maxima over whatever points are drawn. Where errors are unbounded for all practical
-  /// purposes (near zeros and poles of the output), both maxima come from a few points, others in every set, and a fair
-  /// comparison of them is a matter of luck. This measures the luck: of the kWorstPoints points with the greatest
-  /// errors on either side, the share at which ours breaks the bound that the strict error at that very point would
-  /// set.
-  double risk = 0;
-  double spread = 1;  ///< how many times greater the first of these errors is than the last
+  double ours_ulp = 0;              ///< the greatest
+  double strict_ulp = 0;            ///< the greatest
+  long double greatest = 0;         ///< of the correct values
+  std::vector<PointErrors> points;  ///< one by one, as tail.h wants them
 };
-inline constexpr std::size_t kWorstPoints = 64;
-/// Whether another, larger set of points is likely to find a violation. Where errors are spread wide, `risk` is about
-/// the chance of it; where they are close together, the maxima are settled and it takes more.
-inline bool is_risky(const Errors& errors) {
-  constexpr double kWide = 4;
-  return errors.risk > (errors.spread > kWide ? 1.0 : 3.0) / kWorstPoints;
-}
 
-/// Judges one set. `allowance` scales what bounded(k) allows beyond the strict error itself: k becomes
-/// 1 + (k - 1) * allowance; the risk is measured against k. `strict_elsewhere_ulp` holds, per output, the greatest
-/// strict error seen in other sets of the same expression: the bound is made of the greatest of all. Fills `errors` per
-/// output.
+/// Judges one set. `per_call_allowance` scales what bounded(k) allows beyond the strict error itself in outputs that
+/// depend on a reduction: k becomes 1 + (k - 1) * per_call_allowance. `strict_elsewhere_ulp` holds, per output, a
+/// strict error seen in other sets of the same expression that counts here too, or 0. Fills `errors` per output.
 std::optional<Counterexample> compare_values(const expr::Expr& expr, const Samples& samples, Reference& reference,
                                              const Outputs& ours, const expr::Policy& policy,
                                              const std::vector<double>& strict_elsewhere_ulp,
-                                             std::vector<Errors>& errors, double allowance = 1);
-
+                                             std::vector<Errors>& errors, double per_call_allowance = 1);
 /// The greatest strict error per output, by the same measure. Makes the reference ready for compare_values: points
 /// whose quick value is not good enough are refined, at most `refined_max` evenly chosen ones per output; the others
 /// become unsure.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/base/check.h"
+
 namespace trident::equiv {
 namespace {
 
@@ -60,6 +62,36 @@ Bits fit(const Variable& v, double x) {
   const Bits moved =
       bits_of(v.type, static_cast<double>(std::nextafter(static_cast<float>(value_of(v.type, bits)), inwards)));
   return allowed(v, moved) ? moved : bits;
+}
+
+// The least and greatest magnitude that is drawn by its exponent; {0, 0} where there is only zero.
+Ends spread_ends(const Variable& v) {
+  // Undeclared: magnitudes that products and squares survive. The corners go further.
+  const double far = v.type == Type::f32 ? 0x1p30 : 0x1p200;
+  const double lo = std::isfinite(v.lo) ? v.lo : -far;
+  const double hi = std::isfinite(v.hi) ? v.hi : far;
+  const double nearest = lo > 0 ? lo : hi < 0 ? -hi : 0;
+  const double farthest = std::max(std::fabs(lo), std::fabs(hi));
+  return {std::max(nearest, farthest * (v.type == Type::f32 ? 0x1p-40 : 0x1p-120)), farthest};
+}
+
+Bits uniform_at(const Variable& v, double place) {
+  const Ends ends = uniform_ends(v);
+  // Halved, so that the width of the greatest range does not overflow.
+  const double x = 2 * ((ends.hi / 2 - ends.lo / 2) * place) + ends.lo;
+  return fit(v, std::clamp(x, ends.lo, ends.hi));
+}
+
+Bits spread_at(const Variable& v, double place, bool negative) {
+  const Ends ends = spread_ends(v);
+  if (ends.hi == 0) return bits_of(v.type, 0);
+  const double far = std::numeric_limits<double>::infinity();
+  const double lo = std::isfinite(v.lo) ? v.lo : -far;
+  const double hi = std::isfinite(v.hi) ? v.hi : far;
+  const double exponent = std::log2(ends.lo) + (std::log2(ends.hi) - std::log2(ends.lo)) * place;
+  double x = std::clamp(std::exp2(exponent), ends.lo, ends.hi);
+  if (x > hi || (negative && -x >= lo)) x = -x;
+  return fit(v, std::clamp(x, lo, hi));
 }
 
 Bits draw_mask(Type type, Random& random) {
@@ -139,27 +171,34 @@ bool allowed(const Variable& v, Bits bits) {
 Bits draw_uniform(const Variable& v, Random& random) {
   if (ir::is_mask(v.type)) return draw_mask(v.type, random);
   if (ir::is_int(v.type)) return draw_integer(v, random, false);
-  const Ends ends = uniform_ends(v);
-  // Halved, so that the width of the greatest range does not overflow.
-  const double x = 2 * ((ends.hi / 2 - ends.lo / 2) * random.unit()) + ends.lo;
-  return fit(v, std::clamp(x, ends.lo, ends.hi));
+  return uniform_at(v, random.unit());
 }
 
 Bits draw_spread(const Variable& v, Random& random) {
   if (ir::is_mask(v.type)) return draw_mask(v.type, random);
   if (ir::is_int(v.type)) return draw_integer(v, random, true);
-  // Undeclared: magnitudes that products and squares survive. The corners go further.
-  const double far = v.type == Type::f32 ? 0x1p30 : 0x1p200;
-  const double lo = std::isfinite(v.lo) ? v.lo : -far;
-  const double hi = std::isfinite(v.hi) ? v.hi : far;
-  const double nearest = lo > 0 ? lo : hi < 0 ? -hi : 0;
-  const double farthest = std::max(std::fabs(lo), std::fabs(hi));
-  if (farthest == 0) return bits_of(v.type, 0);
-  const double least = std::max(nearest, farthest * (v.type == Type::f32 ? 0x1p-40 : 0x1p-120));
-  const double exponent = std::log2(least) + (std::log2(farthest) - std::log2(least)) * random.unit();
-  double x = std::clamp(std::exp2(exponent), least, farthest);
-  if (x > hi || (random.next() % 2 == 0 && -x >= lo)) x = -x;
-  return fit(v, std::clamp(x, lo, hi));
+  const double place = random.unit();
+  return spread_at(v, place, random.next() % 2 == 0);
+}
+
+Bits value_at(const Variable& v, Way way, const Coordinate& at) {
+  if (!ir::is_float(v.type)) {
+    Random random(at.raw);
+    return way == Way::uniform ? draw_uniform(v, random) : draw_spread(v, random);
+  }
+  return way == Way::uniform ? uniform_at(v, at.place) : spread_at(v, at.place, at.negative);
+}
+
+Coordinate place_of(const Variable& v, Way way, Bits bits) {
+  CHECK(ir::is_float(v.type));
+  const double x = value_of(v.type, bits);
+  const bool by_exponent = way == Way::spread;
+  const Ends ends = by_exponent ? spread_ends(v) : uniform_ends(v);
+  const double place = by_exponent ? std::log2(std::fabs(x)) : x / 2;
+  const double lo = by_exponent ? std::log2(ends.lo) : ends.lo / 2;
+  const double hi = by_exponent ? std::log2(ends.hi) : ends.hi / 2;
+  const double share = (place - lo) / (hi - lo);
+  return {share > 0 && share <= 1 ? share : 0, std::signbit(x), 0};  // 0 also for a range of one value
 }
 
 Bits next_up(const Variable& v, Bits bits) {

@@ -36,6 +36,18 @@ bool allowed(const expr::Variable& variable, Bits bits);
 Bits draw_uniform(const expr::Variable& variable, Random& random);
 /// Uniform in the exponent, both signs, inside the range.
 Bits draw_spread(const expr::Variable& variable, Random& random);
+/// How a set's points are drawn.
+enum class Way : std::uint8_t { uniform, spread };
+/// One variable's value as a place in what `way` draws from: floats by `place` in [0, 1], uniform when the value is
+/// drawn, and a sign; others by the state of a generator.
+struct Coordinate {
+  double place = 0;
+  bool negative = false;
+  std::uint64_t raw = 0;
+};
+Bits value_at(const expr::Variable& variable, Way way, const Coordinate& at);
+/// The place of a float that was drawn in this way (rounding aside).
+Coordinate place_of(const expr::Variable& variable, Way way, Bits bits);
 /// The next value upwards in the type, if the range allows it.
 Bits next_up(const expr::Variable& variable, Bits bits);
 /// Special values inside the range; `constants` of the source and their neighbours among them.

@@ -142,7 +142,7 @@ class Sampler {
     for (std::uint64_t i = 0; i < n; ++i)
       for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, draw(expr_.variables[v], random_));
     if (with_runs && variables() > 0)
-      for (std::uint64_t start = 0; start + kRunLength <= n / 8; start += kRunLength) make_run(s, start);
+      for (; s.runs + kRunLength <= n / 8; s.runs += kRunLength) make_run(s, s.runs);
     s.calls = split(n);
     for (const Call& call : s.calls) hold_scalars(s, call);
     return s;

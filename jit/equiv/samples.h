@@ -31,6 +31,7 @@ struct Samples {
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type
   std::vector<Call> calls;                      ///< in order and without overlap, together [0, n)
+  std::uint64_t runs = 0;  ///< elements [0, runs) are runs of neighbouring values, the others drawn one by one
   bool exhaustive = false;
 };
 

@@ -31,7 +31,7 @@ struct Verdict {
   std::uint64_t seed = 0;
   double max_error_ulp = 0;     ///< of the candidate, greatest over all float outputs
   double strict_error_ulp = 0;  ///< of the strict evaluation at the same points
-  double risk = 0;              ///< see Errors in compare.h
+  double risk = 0;              ///< estimated, that another set of points breaks the policy (tail.h)
   std::optional<Counterexample> counterexample;
 
   [[nodiscard]] bool same() const { return kind != Kind::differs; }
