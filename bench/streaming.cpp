@@ -74,7 +74,7 @@ Result<image::Mapped> optimised_kernel(const char* text, std::string& variant) {
   pipeline::Options options;
   options.isa = host_isa();
   options.elements = kElements;
-  options.deadline_ns = os::monotonic_ns() + kBudgetNs;
+  options.budget_ns = kBudgetNs;
   TRY(pipeline::Optimised optimised, pipeline::optimise(e, options));
   pipeline::Compiled best;
   if (optimised.outcome == pipeline::Outcome::published) {

@@ -26,7 +26,7 @@ namespace image = trident::image;
 namespace ir = trident::ir;
 namespace pipeline = trident::pipeline;
 
-/// Time that the search for a better kernel may take in a host process.
+/// CPU time that the search for a better kernel may take in a host process.
 constexpr std::uint64_t kOptimiseNs = 5'000'000'000;
 
 Result<expr::Expr> expr_of(const trident_engine_job& job) {
@@ -67,7 +67,7 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
     default: return make_error(ErrorCode::kInvalidArgument, "unknown instruction set");
   }
   options.elements = job.elements;
-  options.deadline_ns = trident::os::monotonic_ns() + kOptimiseNs;
+  options.budget_ns = kOptimiseNs;
   options.cancelled = static_cast<const std::atomic<bool>*>(job.cancel);
   return options;
 }

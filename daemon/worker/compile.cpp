@@ -183,7 +183,7 @@ bool serve(Front& front, std::span<const std::byte> request) {
   options.key = header.key;
   options.checked = true;  // by ingest
   options.check_only = header.check_only != 0;
-  if (header.budget_ns != 0) options.deadline_ns = os::monotonic_ns() + header.budget_ns;
+  options.budget_ns = header.budget_ns;
   return header.lane == Lane::baseline ? serve_baseline(front, header.ticket, work, options)
                                        : serve_optimise(front, header.ticket, work, options);
 }

@@ -67,7 +67,8 @@ class Pool::Worker {
     std::memcpy(message_.data(), &header, sizeof(header));
     std::memcpy(message_.data() + sizeof(header), message.data(), message.size());
     running_.push_back(header.ticket);
-    if (lane_ == Lane::optimise) timeout_ms_ = header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
+    if (lane_ == Lane::optimise)
+      timeout_ms_ = kWallPerBudget * header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
     if (running_.size() == 1) start_timeout();
     channel_->send(message_);
   }

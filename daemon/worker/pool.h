@@ -18,16 +18,20 @@
 
 #include "daemon/net/channel.h"
 #include "daemon/worker/protocol.h"
+#include "jit/pipeline/pipeline.h"
 #include "runtime/os/child.h"
 
 namespace trident::worker {
 
 using Ticket = std::uint64_t;
 
+/// How much longer than its budget of CPU time an optimise job may take by the clock.
+inline constexpr std::uint64_t kWallPerBudget = pipeline::kWallPerBudget;
+
 struct PoolOptions {
   std::uint32_t optimise_workers = 1;
   std::uint64_t baseline_timeout_ms = 1000;  ///< for one compilation
-  std::uint64_t optimise_grace_ms = 0;       ///< what an optimise job may take beyond its request's budget
+  std::uint64_t optimise_grace_ms = 0;       ///< by the clock, beyond kWallPerBudget times its request's budget
 };
 
 struct PoolEvents {

@@ -28,7 +28,7 @@ struct RequestHeader {
   std::uint8_t check_only = 0;  ///< optimise lane: pipeline::Options::check_only
   std::uint8_t reserved[5] = {};
   std::uint64_t seed = 0;
-  std::uint64_t budget_ns = 0;  ///< of an optimise job; 0: none
+  std::uint64_t budget_ns = 0;  ///< CPU time of an optimise job; 0: pipeline's default
   image::Key key{};             ///< pipeline::key_of() of the job, which the front has made
 };
 static_assert(sizeof(RequestHeader) == 32 + sizeof(image::Key));

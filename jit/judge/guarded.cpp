@@ -7,6 +7,8 @@ namespace trident::judge {
 namespace {
 
 constexpr std::byte kCanary{0xA5};
+/// How much longer than its CPU time a child may take by the clock, on a machine that has others to run.
+constexpr std::uint64_t kWallPerCpu = 20;
 /// Canary bytes on each side of an output, clipped to its mapping: more than any vector or unrolled iteration stores.
 constexpr std::size_t kCanaryBytes = 4096;
 
@@ -110,7 +112,9 @@ class Arena {
   Result<GuardedResults> run(trident_entry entry) {
     auto* progress = static_cast<Progress*>(log_.base());
     ChildContext context{entry, calls_.data(), calls_.size(), outputs_.data(), outputs_.size(), progress};
-    const os::SandboxLimits limits{.wall_ns = run_.wall_ns};
+    const os::SandboxLimits limits{.cpu_ns = run_.cpu_ns,
+                                   .wall_ns = run_.cpu_ns * kWallPerCpu,
+                                   .cpu_seconds = static_cast<std::uint32_t>(run_.cpu_ns / 1'000'000'000u) + 2};
     TRY(const os::SandboxEnd end, os::run_sandboxed(limits, child_body, &context, read_only_));
     GuardedResults results;
     results.end = end;

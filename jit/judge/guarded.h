@@ -43,7 +43,7 @@ struct GuardedRun {
   std::vector<std::vector<std::uint64_t>> params;  ///< one row per setting of the scalar parameters; at least one row
   std::vector<GuardedCall> calls;
   bool flush_start = false;  ///< arrays start where their mapping starts, instead of ending at its end
-  std::uint64_t wall_ns = 10'000'000'000;
+  std::uint64_t cpu_ns = 10'000'000'000;
 };
 
 struct GuardedResults {

@@ -90,7 +90,7 @@ struct Plan {
         run.calls.push_back({n, n, 1, in_place});
       }
     run.calls.push_back({0, 1000, 1, false});
-    run.wall_ns = 300'000'000;
+    run.cpu_ns = 300'000'000;
   }
 };
 
@@ -197,7 +197,7 @@ TEST(Timing, CrashingAndHangingContestantsAreTakenOut) {
   const auto d = MAPPED(slow);
   const image::Mapped* contestants[] = {&a, &b, &c, &d};
   auto timings =
-      time_rounds(contestants, kSignature, bench.workload, {.rounds = 5, .batch_ns = 2000, .wall_ns = 30'000'000});
+      time_rounds(contestants, kSignature, bench.workload, {.rounds = 5, .batch_ns = 2000, .cpu_ns = 30'000'000});
   ASSERT_TRUE(timings.ok()) << timings.error().message;
   EXPECT_EQ(timings->ends[1].kind, Kind::crashed);
   EXPECT_EQ(timings->ends[2].kind, Kind::timed_out);
@@ -214,7 +214,7 @@ TEST(Tournament, TheFastestWinsWhateverItsPlace) {
   const auto best = MAPPED(good);
   const auto broken = MAPPED(crashes_later);
   const image::Mapped* contestants[] = {&incumbent, &middle, &incumbent, &broken, &best, &middle};
-  auto verdict = hold_tournament(contestants, kSignature, bench.workload, {.wall_ns = 2'000'000'000});
+  auto verdict = hold_tournament(contestants, kSignature, bench.workload, {.cpu_ns = 2'000'000'000});
   ASSERT_TRUE(verdict.ok()) << verdict.error().message;
   EXPECT_TRUE(verdict->gain);
   EXPECT_EQ(verdict->winner, 4u);
@@ -272,7 +272,7 @@ TEST(Tournament, SlowerCandidatesAndCopiesAreNoGain) {
   const auto copy = MAPPED(good);
   const auto worse = MAPPED(slow);
   const image::Mapped* contestants[] = {&incumbent, &copy, &worse, &copy};
-  auto verdict = hold_tournament(contestants, kSignature, bench.workload, {.wall_ns = 300'000'000, .margin = 0.2});
+  auto verdict = hold_tournament(contestants, kSignature, bench.workload, {.cpu_ns = 300'000'000, .margin = 0.2});
   ASSERT_TRUE(verdict.ok());
   EXPECT_FALSE(verdict->gain);
   EXPECT_EQ(verdict->winner, 0u);
@@ -285,7 +285,7 @@ TEST(Tournament, KeepsItsTimeAndObeysCancel) {
   const image::Mapped* contestants[] = {&a, &a, &a, &a, &a};
   const std::uint64_t start = os::monotonic_ns();
   auto verdict = hold_tournament(contestants, kSignature, bench.workload,
-                                 {.wall_ns = 3'000'000'000, .cancelled = [] { return true; }});
+                                 {.cpu_ns = 3'000'000'000, .cancelled = [] { return true; }});
   ASSERT_TRUE(verdict.ok());
   EXPECT_LT(os::monotonic_ns() - start, 1'000'000'000u);
 }

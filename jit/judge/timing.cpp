@@ -11,6 +11,8 @@ namespace trident::judge {
 namespace {
 
 constexpr std::uint32_t kNobody = UINT32_MAX;
+/// How much longer than its CPU time the child may take by the clock, on a machine that has others to run.
+constexpr std::uint64_t kWallPerCpu = 20;
 constexpr std::uint64_t kRepeatsMax = 1'000'000;
 
 // Shared with the child; samples[round * contestants + contestant] in ticks per call follow it.
@@ -31,7 +33,7 @@ struct ChildContext {
   const std::uint64_t* params = nullptr;
   std::uint32_t rounds = 0;
   std::uint64_t batch_ticks = 0;
-  std::uint64_t end_ticks = 0;
+  std::uint64_t cpu_ns = 0;
   Board* board = nullptr;
 };
 
@@ -52,7 +54,7 @@ void child_body(void* opaque) {
     c.repeats[i] = std::clamp<std::uint64_t>(c.batch_ticks / one, 1, kRepeatsMax);
     timed_calls(c, entry, c.repeats[i]);
   }
-  for (std::uint32_t round = 0; round < c.rounds && os::cycle_counter() < c.end_ticks; ++round) {
+  for (std::uint32_t round = 0; round < c.rounds && os::thread_cpu_ns() < c.cpu_ns; ++round) {
     for (std::uint32_t turn = 0; turn < c.alive_count; ++turn) {
       const std::uint32_t i = round % 2 == 0 ? turn : c.alive_count - 1 - turn;
       c.board->running = c.alive[i];
@@ -127,20 +129,15 @@ Result<Timings> time_rounds(std::span<const image::Mapped* const> contestants, c
     board->running = kNobody;
     board->rounds_done = 0;
     const auto ticks = [&](std::uint64_t ns) { return static_cast<std::uint64_t>(static_cast<double>(ns) / tick_ns); };
-    ChildContext context{entries.data(),
-                         alive.data(),
-                         static_cast<std::uint32_t>(alive.size()),
-                         repeats.data(),
-                         workload.elements,
-                         buffers.in(),
-                         buffers.out(),
-                         workload.params.data(),
-                         rules.rounds,
-                         ticks(rules.batch_ns),
-                         os::cycle_counter() + ticks(rules.wall_ns),
-                         board};
+    ChildContext context{entries.data(),        alive.data(),           static_cast<std::uint32_t>(alive.size()),
+                         repeats.data(),        workload.elements,      buffers.in(),
+                         buffers.out(),         workload.params.data(), rules.rounds,
+                         ticks(rules.batch_ns), rules.cpu_ns,           board};
     // The child stops by itself between rounds; only one that hangs in a call meets the sandbox's limit.
-    const os::SandboxLimits limits{.wall_ns = rules.wall_ns * 2 + 100'000'000};
+    const std::uint64_t cpu_ns = rules.cpu_ns * 2 + 100'000'000;
+    const os::SandboxLimits limits{.cpu_ns = cpu_ns,
+                                   .wall_ns = cpu_ns * kWallPerCpu,
+                                   .cpu_seconds = static_cast<std::uint32_t>(cpu_ns / 1'000'000'000u) + 2};
     TRY(const os::SandboxEnd end, os::run_sandboxed(limits, child_body, &context));
     if (end.kind == os::SandboxEnd::Kind::finished) break;
     const std::uint32_t guilty = board->running;

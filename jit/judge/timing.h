@@ -22,8 +22,8 @@ struct Workload {
 
 struct TimingRules {
   std::uint32_t rounds = 9;
-  std::uint64_t batch_ns = 10'000;      ///< calls are repeated until a batch takes about that long
-  std::uint64_t wall_ns = 200'000'000;  ///< fewer rounds are made when this runs out
+  std::uint64_t batch_ns = 10'000;     ///< calls are repeated until a batch takes about that long
+  std::uint64_t cpu_ns = 200'000'000;  ///< CPU time; fewer rounds are made when this runs out
 };
 
 struct Timings {

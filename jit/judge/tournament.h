@@ -13,7 +13,7 @@
 namespace trident::judge {
 
 struct TournamentRules {
-  std::uint64_t wall_ns = 150'000'000;  ///< for all heats together
+  std::uint64_t cpu_ns = 150'000'000;  ///< CPU time for all heats together
   std::uint64_t batch_ns = 10'000;
   double margin = 0.01;               ///< the least gain worth a swap
   std::function<bool()> cancelled{};  ///< asked between heats

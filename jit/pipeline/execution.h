@@ -7,11 +7,11 @@
 
 namespace trident::pipeline {
 
-/// A candidate that has not answered by then hangs: the longest sets take milliseconds.
+/// A candidate that has not answered after this much CPU time hangs: the longest sets take milliseconds.
 inline constexpr std::uint64_t kExecutionNs = 2'000'000'000;
 
 /// Runs `image`, a kernel with the variables of `source`, in a sandboxed child. All three must outlive the result.
 equiv::Execute execute_in_sandbox(const expr::Expr& source, const judge::Signature& signature,
-                                  const image::Mapped& image, std::uint64_t wall_ns = kExecutionNs);
+                                  const image::Mapped& image, std::uint64_t cpu_ns = kExecutionNs);
 
 }  // namespace trident::pipeline

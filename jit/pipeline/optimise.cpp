@@ -12,7 +12,7 @@
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/pass_scope.h"
-#include "runtime/os/clock.h"
+#include "runtime/os/sandbox.h"
 
 namespace trident::pipeline {
 namespace {
@@ -70,7 +70,7 @@ class Optimisation {
   // Which forms mean what the source means; false when the unrewritten one does not, or the baseline is not its code.
   Result<bool> check_forms() {
     check_end_ns_ =
-        os::monotonic_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kCheckShare);
+        os::thread_work_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kCheckShare);
     equiv::CheckOptions check;
     const std::uint64_t points = equiv::suggested_points(source_);
     check.samples = {.points = options_.check_only ? std::min(points, kCheckOnlyPoints) : points,
@@ -268,7 +268,7 @@ class Optimisation {
     return (codegen::kStreamBytes + bytes - 1) / std::max<std::uint64_t>(bytes, 1);
   }
 
-  [[nodiscard]] bool out_of_time() const { return passes_.spent() || os::monotonic_ns() >= check_end_ns_; }
+  [[nodiscard]] bool out_of_time() const { return passes_.spent() || os::thread_work_ns() >= check_end_ns_; }
 
   // Points of the uniform set, over and over, until the judge's call is filled.
   void fill_workload() {
@@ -296,8 +296,8 @@ class Optimisation {
     std::vector<const image::Mapped*> contestants;
     for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
     judge::TournamentRules rules;
-    rules.wall_ns = std::min(std::max(kTournamentNs, workload_bytes_ * kTournamentNsPerByte),
-                             std::max<std::uint64_t>(passes_.left_ns(), 1));
+    rules.cpu_ns = std::min(std::max(kTournamentNs, workload_bytes_ * kTournamentNsPerByte),
+                            std::max<std::uint64_t>(passes_.left_ns(), 1));
     rules.cancelled = [this] { return passes_.spent(); };
     rules.progress = [this](std::size_t done, std::size_t total, double best) {
       passes_.report("judge", done, total, best);
@@ -324,7 +324,7 @@ class Optimisation {
   std::vector<Candidate> candidates_;
   std::unique_ptr<equiv::Checker> checker_;
   std::vector<equiv::Checker::Prepared> prepared_;  ///< per form whose meaning was checked in time
-  std::uint64_t check_end_ns_ = 0;
+  std::uint64_t check_end_ns_ = 0;                  ///< of os::thread_work_ns()
   std::vector<std::vector<std::byte>> columns_;
   judge::Workload workload_;
   std::uint64_t workload_bytes_ = 0;  ///< that one timed call moves

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/os/clock.h"
+#include "runtime/os/sandbox.h"
 
 namespace trident::pipeline {
 namespace {
@@ -23,6 +24,10 @@ bool has_row(std::string_view name, Kind kind) {
                      [&](const Row& row) { return row.name == name && row.kind == kind; });
 }
 
+std::uint64_t budget_of(const Options& options) {
+  return options.budget_ns != 0 ? options.budget_ns : kDefaultBudgetNs;
+}
+
 }  // namespace
 
 Result<void> check_names(const Options& options) {
@@ -38,7 +43,8 @@ Result<void> check_names(const Options& options) {
 PassScope::PassScope(const Options& options, const std::function<void(const Progress&)>& progress)
     : options_(options),
       progress_(progress),
-      deadline_ns_(options.deadline_ns != 0 ? options.deadline_ns : os::monotonic_ns() + kDefaultBudgetNs) {}
+      work_end_ns_(os::thread_work_ns() + budget_of(options)),
+      wall_end_ns_(os::monotonic_ns() + kWallPerBudget * budget_of(options)) {}
 
 bool PassScope::enabled(std::string_view candidate) const {
   return std::find(options_.disabled.begin(), options_.disabled.end(), candidate) == options_.disabled.end();
@@ -50,8 +56,8 @@ void PassScope::report(std::string_view stage, std::size_t done, std::size_t tot
 }
 
 std::uint64_t PassScope::left_ns() const {
-  const std::uint64_t now_ns = os::monotonic_ns();
-  return now_ns < deadline_ns_ ? deadline_ns_ - now_ns : 0;
+  const std::uint64_t used_ns = os::thread_work_ns();
+  return used_ns < work_end_ns_ && os::monotonic_ns() < wall_end_ns_ ? work_end_ns_ - used_ns : 0;
 }
 
 bool PassScope::spent() const {

@@ -28,8 +28,9 @@ class PassScope {
   /// Whether a candidate of passes.def is tried.
   [[nodiscard]] bool enabled(std::string_view candidate) const;
   void report(std::string_view stage, std::size_t done, std::size_t total, double best_ratio = 1) const;
-  /// The deadline has passed or the owner has cancelled.
+  /// The budget is used up or the owner has cancelled.
   [[nodiscard]] bool spent() const;
+  /// CPU time.
   [[nodiscard]] std::uint64_t left_ns() const;
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] std::vector<PassTime> take_times() { return std::move(times_); }
@@ -40,7 +41,8 @@ class PassScope {
 
   const Options& options_;
   const std::function<void(const Progress&)>& progress_;
-  std::uint64_t deadline_ns_;
+  std::uint64_t work_end_ns_;  ///< of os::thread_work_ns()
+  std::uint64_t wall_end_ns_;
   std::uint64_t entered_ns_ = 0;
   bool stopped_ = false;
   std::vector<PassTime> times_;

@@ -13,11 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 
 #include "runtime/os/clock.h"
 
@@ -133,18 +135,40 @@ pid_t fork_quietly(const ChildPlan& plan, int* pidfd) {
   return static_cast<pid_t>(pid);
 }
 
-// True when the child has ended before `deadline_ns`.
-bool wait_until(const Fd& pidfd, std::uint64_t deadline_ns) {
+/// A child is looked at that often at least while it runs, to see how much CPU time it has used.
+constexpr std::uint64_t kLookNs = 100'000'000;
+/// And not more often than that, when it is nearly at its limit.
+constexpr std::uint64_t kShortestLookNs = 1'000'000;
+
+thread_local std::uint64_t t_children_cpu_ns = 0;
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec t{};
+  if (::clock_gettime(clock, &t) != 0) return 0;
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+// True when the child has ended within its limits.
+bool wait_within(const SandboxLimits& limits, pid_t pid, const Fd& pidfd) {
+  clockid_t cpu_clock{};
+  const bool has_clock = ::clock_getcpuclockid(pid, &cpu_clock) == 0;
+  const std::uint64_t end_ns = monotonic_ns() + limits.wall_ns;
   for (;;) {
     const std::uint64_t now_ns = monotonic_ns();
-    if (now_ns >= deadline_ns) return false;
-    const std::uint64_t left_ns = deadline_ns - now_ns;
+    const std::uint64_t used_ns = has_clock ? clock_ns(cpu_clock) : 0;
+    if (now_ns >= end_ns || used_ns >= limits.cpu_ns) return false;
+    // No sooner can the limit be met: one thread.
+    std::uint64_t left_ns = std::min({end_ns - now_ns, std::max(limits.cpu_ns - used_ns, kShortestLookNs), kLookNs});
     const timespec left{static_cast<time_t>(left_ns / 1'000'000'000u), static_cast<long>(left_ns % 1'000'000'000u)};
     pollfd p{pidfd.get(), POLLIN, 0};
     const int ready = ::ppoll(&p, 1, &left, nullptr);
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return false;
   }
+}
+
+std::uint64_t in_ns(const timeval& t) {
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_usec) * 1'000u;
 }
 
 }  // namespace
@@ -156,17 +180,23 @@ Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void*
   const pid_t pid = fork_quietly(plan, &raw_pidfd);
   if (pid < 0) return make_error(ErrorCode::kOsError, "cannot fork a sandboxed child: %s", std::strerror(errno));
   const Fd pidfd(raw_pidfd);
-  const bool in_time = wait_until(pidfd, monotonic_ns() + limits.wall_ns);
+  const bool in_time = wait_within(limits, pid, pidfd);
   if (!in_time) ::kill(pid, SIGKILL);  // not reaped yet, so the number cannot have been taken by another process
   int status = 0;
-  while (::waitpid(pid, &status, __WALL) < 0)
-    if (errno != EINTR) return make_error(ErrorCode::kOsError, "waitpid: %s", std::strerror(errno));
+  rusage used{};
+  while (::wait4(pid, &status, __WALL, &used) < 0)
+    if (errno != EINTR) return make_error(ErrorCode::kOsError, "wait4: %s", std::strerror(errno));
+  t_children_cpu_ns += in_ns(used.ru_utime) + in_ns(used.ru_stime);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return SandboxEnd{SandboxEnd::Kind::finished, 0};
   if (WIFEXITED(status)) return make_error(ErrorCode::kOsError, "the sandbox of a child could not be built");
   const int signal = WTERMSIG(status);
   const bool killed = signal == SIGKILL || signal == SIGXCPU;
   if (!in_time || killed) return SandboxEnd{SandboxEnd::Kind::timed_out, signal};
   return SandboxEnd{SandboxEnd::Kind::crashed, signal};
+}
+
+std::uint64_t thread_work_ns() {
+  return thread_cpu_ns() + t_children_cpu_ns;
 }
 
 std::string describe(const SandboxEnd& end) {

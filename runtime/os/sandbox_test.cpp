@@ -22,8 +22,9 @@ namespace {
 
 using Kind = SandboxEnd::Kind;
 
-SandboxEnd run(void (*body)(void*), void* context = nullptr, std::uint64_t wall_ns = 2'000'000'000) {
-  auto end = run_sandboxed({.wall_ns = wall_ns}, body, context);
+SandboxEnd run(void (*body)(void*), void* context = nullptr, std::uint64_t cpu_ns = 2'000'000'000,
+               std::uint64_t wall_ns = 60'000'000'000) {
+  auto end = run_sandboxed({.cpu_ns = cpu_ns, .wall_ns = wall_ns}, body, context);
   EXPECT_TRUE(end.ok()) << end.error().message;
   return end.ok() ? *end : SandboxEnd{};
 }
@@ -83,6 +84,28 @@ TEST(Sandbox, EndlessLoopTimesOut) {
       nullptr, 50'000'000);
   EXPECT_EQ(end.kind, Kind::timed_out);
   EXPECT_GE(monotonic_ns() - start, 50'000'000u);
+}
+
+// The clock is the limit of a child that uses none of its CPU time.
+TEST(Sandbox, AChildThatNeverRunsTimesOutByTheClock) {
+  const std::uint64_t start = monotonic_ns();
+  const SandboxEnd end = run(
+      [](void*) {
+        for (;;) asm volatile("");
+      },
+      nullptr, 3'000'000'000, 20'000'000);
+  EXPECT_EQ(end.kind, Kind::timed_out);
+  EXPECT_GE(monotonic_ns() - start, 20'000'000u);
+}
+
+TEST(Sandbox, WorkOfChildrenCountsForTheThreadThatWaits) {
+  const std::uint64_t before = thread_work_ns();
+  EXPECT_EQ(run([](void*) {
+              while (thread_cpu_ns() < 60'000'000) asm volatile("");
+            }).kind,
+            Kind::finished);
+  // The kernel may account in ticks of up to 10 ms.
+  EXPECT_GE(thread_work_ns() - before, 45'000'000u);
 }
 
 TEST(Sandbox, EverySystemCallButTheClockAndExitKills) {

@@ -1,6 +1,7 @@
 // Oracle: a count of what went in against what came out.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -61,6 +62,18 @@ TEST(Budget, PastDeadlineIsSeenWithinOneLook) {
   std::uint64_t granted = 0;
   while (budget.spend()) ++granted;
   EXPECT_LT(granted, Budget::kStepsPerLook);
+}
+
+// The oracle is the thread's own clock.
+TEST(Budget, CpuTimeCountsAndSleepDoesNot) {
+  Budget budget({.cpu_ns = 30'000'000});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(budget.spent());
+  const std::uint64_t start_ns = os::thread_cpu_ns();
+  while (!budget.spent()) {
+    ASSERT_LT(os::thread_cpu_ns() - start_ns, 1'000'000'000u);
+  }
+  EXPECT_GE(os::thread_cpu_ns() - start_ns, 20'000'000u);
 }
 
 TEST(Budget, CancelIsSeen) {
