@@ -93,16 +93,6 @@ bool same_values(const expr::Expr& source, const Outputs& a, const Outputs& b) {
   return true;
 }
 
-Counterexample too_risky(double risk) {
-  char why[160];
-  std::snprintf(why, sizeof why,
-                "less accurate than the source at %.0f %% of the worst points: other points may break the policy",
-                risk * 100);
-  Counterexample e;
-  e.why = why;
-  return e;
-}
-
 }  // namespace
 
 bool is_function(expr::Op op) {
