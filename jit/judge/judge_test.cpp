@@ -232,7 +232,7 @@ TEST(Tournament, AnIncumbentThatFaultsOrHangsIsNotNoGain) {
     // With and without heats before the final.
     const image::Mapped* many[] = {incumbent, &good_one, &good_one, &good_one, &good_one};
     for (const std::size_t count : {1, 2, 5}) {
-      auto verdict = hold_tournament(std::span(many).first(count), kSignature, bench.workload, {.wall_ns = 50'000'000});
+      auto verdict = hold_tournament(std::span(many).first(count), kSignature, bench.workload, {.cpu_ns = 50'000'000});
       ASSERT_TRUE(verdict.ok()) << verdict.error().message;
       EXPECT_FALSE(verdict->incumbent_ran());
       EXPECT_FALSE(verdict->gain);
@@ -240,7 +240,7 @@ TEST(Tournament, AnIncumbentThatFaultsOrHangsIsNotNoGain) {
     }
   }
   const image::Mapped* alone[] = {&good_one};
-  auto verdict = hold_tournament(alone, kSignature, bench.workload, {.wall_ns = 50'000'000});
+  auto verdict = hold_tournament(alone, kSignature, bench.workload, {.cpu_ns = 50'000'000});
   ASSERT_TRUE(verdict.ok());
   EXPECT_TRUE(verdict->incumbent_ran());
 }
@@ -252,7 +252,7 @@ TEST(Tournament, TellsHowFarItIsAndTheBestRatioSoFar) {
   const image::Mapped* contestants[] = {&incumbent, &incumbent, &best, &incumbent, &incumbent};
   std::vector<double> ratios;
   std::size_t last = 0;
-  TournamentRules rules{.wall_ns = 2'000'000'000};
+  TournamentRules rules{.cpu_ns = 2'000'000'000};
   rules.progress = [&](std::size_t done, std::size_t total, double ratio) {
     EXPECT_EQ(done, last + 1);
     EXPECT_LE(done, total);
