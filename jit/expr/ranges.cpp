@@ -524,16 +524,11 @@ bool central(Type type, double lo, double hi) {
 
 }  // namespace
 
-Fact Ranges::analyse(const Node& n) const {
-  const auto fact = [&](NodeId id) { return id.valid() ? facts_[id.index] : any(); };
-  const auto type = [&](NodeId id) { return expr_.nodes[id.index].type; };
+Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fact& c, kir::math::Accuracy accuracy) {
   if (n.op == Op::Constant) return constant(n);
-  if (n.op == Op::Variable) return variable(expr_.variables[n.imm], finite_inputs_);
-  if (n.op == Op::Diff) return any();
-  const Fact a = fact(n.a);
-  const Fact b = fact(n.b);
-  if (n.op == Op::Cast) return cast(n.type, type(n.a), a);
-  if (n.op == Op::Select) return a.always() ? b : a.never() ? fact(n.c) : hull(b, fact(n.c));
+  if (n.op == Op::Variable || n.op == Op::Diff) return any();
+  if (n.op == Op::Cast) return cast(n.type, operand, a);
+  if (n.op == Op::Select) return a.always() ? b : a.never() ? c : hull(b, c);
   const Signature signature = info(n.op).signature;
   if (signature == Signature::Reduce || signature == Signature::Reduce2) return reduction(n, a, b);
   const bool same = n.a == n.b;
@@ -543,8 +538,15 @@ Fact Ranges::analyse(const Node& n) const {
   if (n.op == Op::Ne) return logic(Op::Not, equal(a, b, same), {});
   if (n.type == Type::b32) return logic(n.op, a, b);
   if (ir::is_int(n.type)) return n.op == Op::Powi ? int_power(n, a) : int_op(n, a, b);
-  const Slack slack(n.type, accuracy_);
-  return n.type == Type::f32 ? float_op<float>(n, a, b, fact(n.c), slack) : float_op<double>(n, a, b, fact(n.c), slack);
+  const Slack slack(n.type, accuracy);
+  return n.type == Type::f32 ? float_op<float>(n, a, b, c, slack) : float_op<double>(n, a, b, c, slack);
+}
+
+Fact Ranges::analyse(const Node& n) const {
+  if (n.op == Op::Variable) return variable(expr_.variables[n.imm], finite_inputs_);
+  const auto fact = [&](NodeId id) { return id.valid() ? facts_[id.index] : any(); };
+  const Type operand = n.a.valid() ? expr_.nodes[n.a.index].type : n.type;
+  return fact_of(n, operand, fact(n.a), fact(n.b), fact(n.c), accuracy_);
 }
 
 bool division_is_normal(Type type, const Fact& a, const Fact& b) {

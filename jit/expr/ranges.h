@@ -30,6 +30,10 @@ struct Fact {
   [[nodiscard]] kir::math::Range range() const { return {lo, hi, may_be_nan}; }
 };
 
+/// The fact of one node that is no variable, from those of its operands, the first of which has type `operand`. The
+/// operand numbers of `node` only say which operands are the same value.
+Fact fact_of(const Node& node, Type operand, const Fact& a, const Fact& b, const Fact& c, kir::math::Accuracy accuracy);
+
 /// Facts of the nodes of an expression that may still grow: at() catches up with nodes appended meanwhile.
 class Ranges {
  public:

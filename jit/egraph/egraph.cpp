@@ -1,0 +1,322 @@
+#include "jit/egraph/egraph.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "runtime/base/check.h"
+
+namespace trident::egraph {
+namespace {
+
+constexpr std::uint64_t mix(std::uint64_t h) {
+  h ^= h >> 32;
+  h *= 0x9E37'79B9'7F4A'7C15u;
+  return h ^ (h >> 29);
+}
+
+// Two ways of computing one constant may differ in the last bits; more than that is a contradiction.
+bool nearly_equal(double a, double b) {
+  return a == b || std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)) + 1e-12;
+}
+
+// Whether users should learn of a change: when it answers a question that it did not answer before. A mere narrowing is
+// kept but not passed on; on a cycle it would go round for a long time.
+bool newsworthy(const Facts& before, const Facts& after) {
+  const auto side = [](double x) { return (x > 0) - (x < 0) + 2 * ((x > 1) - (x < -1)) + 8 * (std::fabs(x) > 1e300); };
+  return side(before.lo) != side(after.lo) || side(before.hi) != side(after.hi) || before.variables != after.variables ||
+         before.may_be_nan != after.may_be_nan || before.integral != after.integral ||
+         before.nonzero != after.nonzero || before.constant != after.constant;
+}
+
+}  // namespace
+
+EGraph::EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Limits& limits)
+    : ops_(ops), semantics_(semantics), limits_(limits), table_(64, kNone) {
+  CHECK(ops.size() <= 256);
+}
+
+void EGraph::canonicalise(ENode& node) const {
+  const OpRow& row = ops_[node.op];
+  for (std::uint8_t i = 0; i < row.children; ++i) node.child[i] = find(node.child[i]);
+  if (row.commutes && node.child[0] > node.child[1]) std::swap(node.child[0], node.child[1]);
+}
+
+std::uint64_t EGraph::hash(const ENode& node) const {
+  const std::uint64_t head = (std::uint64_t{node.child[0]} << 32) | (std::uint64_t{node.op} << 8) | node.sort;
+  const std::uint64_t tail = (std::uint64_t{node.child[1]} << 32) | node.child[2];
+  return mix(mix(head) + tail);
+}
+
+bool EGraph::same(const ENode& a, const ENode& b) const {
+  return a.op == b.op && a.sort == b.sort && a.child == b.child;
+}
+
+std::uint32_t EGraph::slot_of(const ENode& node) const {
+  const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
+  auto slot = static_cast<std::uint32_t>(hash(node)) & mask;
+  while (table_[slot] != kNone && !same(nodes_[table_[slot]], node)) slot = (slot + 1) & mask;
+  return slot;
+}
+
+void EGraph::grow_table() {
+  std::vector<std::uint32_t> old(table_.size() * 2, kNone);
+  old.swap(table_);
+  for (const std::uint32_t n : old) {
+    if (n != kNone) table_[slot_of(nodes_[n])] = n;
+  }
+}
+
+void EGraph::insert(NodeIndex n) {
+  if ((table_used_ + 1) * 4 > table_.size() * 3) grow_table();
+  table_[slot_of(nodes_[n])] = n;
+  nodes_[n].flags |= kInTable;
+  ++table_used_;
+}
+
+void EGraph::erase(NodeIndex n) {
+  const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
+  std::uint32_t hole = slot_of(nodes_[n]);
+  CHECK(table_[hole] == n);
+  table_[hole] = kNone;
+  nodes_[n].flags &= static_cast<std::uint16_t>(~kInTable);
+  --table_used_;
+  // Entries behind the hole that probed past it move up (backward shift deletion).
+  for (std::uint32_t slot = (hole + 1) & mask; table_[slot] != kNone; slot = (slot + 1) & mask) {
+    const auto home = static_cast<std::uint32_t>(hash(nodes_[table_[slot]])) & mask;
+    if (((slot - home) & mask) >= ((slot - hole) & mask)) {
+      table_[hole] = table_[slot];
+      table_[slot] = kNone;
+      hole = slot;
+    }
+  }
+}
+
+void EGraph::touch(ClassId id) {
+  if (touched_flag_[id]) return;
+  touched_flag_[id] = 1;
+  touched_.push_back(id);
+}
+
+std::vector<ClassId> EGraph::take_touched() {
+  std::vector<ClassId> taken;
+  for (const ClassId id : touched_) {
+    touched_flag_[id] = 0;
+    taken.push_back(find(id));
+  }
+  touched_.clear();
+  std::sort(taken.begin(), taken.end());
+  taken.erase(std::unique(taken.begin(), taken.end()), taken.end());
+  return taken;
+}
+
+Facts EGraph::facts_of(const ENode& node) const {
+  static constexpr Facts kEmpty;
+  std::array<const Facts*, 3> children{&kEmpty, &kEmpty, &kEmpty};
+  for (std::uint8_t i = 0; i < ops_[node.op].children; ++i) children[i] = &facts_[find(node.child[i])];
+  return semantics_.facts(semantics_.context, node, children);
+}
+
+ClassId EGraph::lookup(ENode node) const {
+  canonicalise(node);
+  const std::uint32_t n = table_[slot_of(node)];
+  return n == kNone ? kNone : find(n);
+}
+
+ClassId EGraph::add(ENode node) {
+  canonicalise(node);
+  node.flags = 0;
+  if (const std::uint32_t n = table_[slot_of(node)]; n != kNone) return find(n);
+  if (full()) return kNone;
+  const auto id = static_cast<NodeIndex>(nodes_.size());
+  nodes_.push_back(node);
+  parent_.push_back(id);
+  first_.push_back(id);
+  next_.push_back(id);
+  first_edge_.push_back(kNone);
+  op_bits_.push_back(std::uint64_t{1} << (node.op % 64));
+  touched_flag_.push_back(0);
+  next_edge_.insert(next_edge_.end(), 3, kNone);
+  for (std::uint8_t i = 0; i < ops_[node.op].children; ++i) {
+    const std::uint32_t edge = 3 * id + i;
+    std::uint32_t& first = first_edge_[node.child[i]];
+    if (first == kNone) {
+      first = next_edge_[edge] = edge;
+    } else {
+      next_edge_[edge] = next_edge_[first];
+      next_edge_[first] = edge;
+    }
+  }
+  facts_.push_back(facts_of(node));
+  insert(id);
+  ++live_;
+  touch(id);
+  if (facts_[id].constant && ops_[node.op].children > 0) new_constants_.push_back(id);
+  return id;
+}
+
+ClassId EGraph::add_sorted(ENode node) {
+  std::array<std::uint8_t, 3> sorts{};
+  for (std::uint8_t i = 0; i < ops_[node.op].children; ++i) sorts[i] = nodes_[find(node.child[i])].sort;
+  node.sort = semantics_.sort(semantics_.context, node, sorts);
+  return add(node);
+}
+
+bool EGraph::meet(ClassId id, const Facts& other) {
+  Facts& mine = facts_[id];
+  const Facts before = mine;
+  if (mine.constant && other.constant) {
+    if (!nearly_equal(mine.lo, other.lo)) contradiction_ = true;
+  } else if (other.constant) {
+    if (other.lo < mine.lo || other.lo > mine.hi) {
+      if (!nearly_equal(other.lo, mine.lo) && !nearly_equal(other.lo, mine.hi)) contradiction_ = true;
+    }
+    mine.lo = mine.hi = other.lo;
+    mine.constant = true;
+  } else if (mine.constant) {
+    if ((mine.lo < other.lo || mine.lo > other.hi) && !nearly_equal(mine.lo, other.lo) && !nearly_equal(mine.lo, other.hi))
+      contradiction_ = true;
+  } else {
+    mine.lo = std::max(mine.lo, other.lo);
+    mine.hi = std::min(mine.hi, other.hi);
+    if (mine.lo > mine.hi) {
+      if (!nearly_equal(mine.lo, mine.hi)) contradiction_ = true;
+      mine.lo = mine.hi = before.lo;
+    }
+  }
+  mine.variables &= other.variables;
+  mine.may_be_nan = mine.may_be_nan && other.may_be_nan;
+  mine.integral = mine.integral || other.integral;
+  mine.nonzero = mine.nonzero || other.nonzero;
+  if (mine.constant && !before.constant) new_constants_.push_back(id);
+  return newsworthy(before, mine);
+}
+
+bool EGraph::merge(ClassId a, ClassId b) {
+  a = find(a), b = find(b);
+  if (a == b) return false;
+  CHECK(nodes_[a].sort == nodes_[b].sort);
+  if (b < a) std::swap(a, b);
+  ++merges_;
+  // The users of b leave the table under their old names; rebuild() puts them back under the new one.
+  if (first_edge_[b] != kNone) {
+    std::uint32_t e = first_edge_[b];
+    do {
+      const NodeIndex n = e / 3;
+      if (nodes_[n].flags & kInTable) {
+        erase(n);
+        stale_nodes_.push_back(n);
+      }
+      e = next_edge_[e];
+    } while (e != first_edge_[b]);
+  }
+  parent_[b] = a;
+  const auto splice = [](std::vector<std::uint32_t>& first, std::vector<std::uint32_t>& next, ClassId to, ClassId from) {
+    if (first[from] == kNone) return;
+    if (first[to] == kNone)
+      first[to] = first[from];
+    else
+      std::swap(next[first[to]], next[first[from]]);
+    first[from] = kNone;
+  };
+  splice(first_, next_, a, b);
+  splice(first_edge_, next_edge_, a, b);
+  op_bits_[a] |= op_bits_[b];
+  // What b knew and a did not is news to the users of a; what a knew, to those that came from b.
+  const Facts news = facts_[b];
+  const bool changed = meet(a, news);
+  if (meet(b, facts_[a]) || changed) stale_facts_.push_back(a);
+  touch(a);
+  return true;
+}
+
+void EGraph::unlink(NodeIndex n) {
+  if (nodes_[n].flags & kPruned) return;
+  const ClassId id = find(n);
+  NodeIndex before = n;
+  while (next_[before] != n) before = next_[before];
+  CHECK(before != n);  // the node that it duplicates is in the class too
+  next_[before] = next_[n];
+  if (first_[id] == n) first_[id] = before;
+}
+
+void EGraph::repair_node(NodeIndex n) {
+  ENode& node = nodes_[n];
+  if (node.flags & (kInTable | kDead)) return;
+  canonicalise(node);
+  const std::uint32_t found = table_[slot_of(node)];
+  if (found == kNone) {
+    insert(n);
+    touch(find(n));
+    return;
+  }
+  merge(found, n);
+  node.flags |= kDead;
+  --live_;
+  unlink(n);
+}
+
+void EGraph::note_constant(ClassId id) {
+  id = find(id);
+  const ENode leaf = semantics_.constant(semantics_.context, nodes_[id].sort, facts_[id].lo);
+  const ClassId constant = add(leaf);
+  if (constant != kNone) merge(constant, id);
+}
+
+// A constant needs no other form: its other members leave the ring. They stay in the table, so that what is equal to them
+// is known to be constant too.
+void EGraph::prune(ClassId id) {
+  NodeIndex leaf = kNone;
+  each_node(id, [&](NodeIndex n) {
+    if (ops_[nodes_[n].op].children == 0) leaf = n;
+  });
+  if (leaf == kNone) return;
+  for (NodeIndex n = next_[leaf]; n != leaf;) {
+    const NodeIndex after = next_[n];
+    nodes_[n].flags |= kPruned;
+    next_[n] = n;
+    n = after;
+  }
+  next_[leaf] = leaf;
+  first_[id] = leaf;
+  op_bits_[id] = std::uint64_t{1} << (nodes_[leaf].op % 64);
+}
+
+void EGraph::rebuild() {
+  // Intervals on a cycle may shrink for ever; facts that are not passed on are still true.
+  std::uint64_t lessons = 64 + 8ull * nodes_.size();
+  while (!stale_nodes_.empty() || !stale_facts_.empty() || !new_constants_.empty()) {
+    if (contradiction_) break;
+    if (!stale_nodes_.empty()) {
+      const NodeIndex n = stale_nodes_.back();
+      stale_nodes_.pop_back();
+      repair_node(n);
+    } else if (!stale_facts_.empty()) {
+      const ClassId id = find(stale_facts_.back());
+      stale_facts_.pop_back();
+      if (lessons == 0) continue;
+      --lessons;
+      touch(id);
+      each_user(id, [&](NodeIndex n) {
+        const ClassId user = find(n);
+        if (meet(user, facts_of(nodes_[n]))) stale_facts_.push_back(user);
+      });
+    } else {
+      const ClassId id = new_constants_.back();
+      new_constants_.pop_back();
+      note_constant(id);
+    }
+  }
+  for (const ClassId touched : touched_) {
+    const ClassId id = find(touched);
+    if (facts_[id].constant && next_[first_[id]] != first_[id]) prune(id);
+  }
+}
+
+std::size_t EGraph::bytes() const {
+  const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
+  return of(nodes_) + of(parent_) + of(first_) + of(next_) + of(first_edge_) + of(next_edge_) + of(op_bits_) + of(facts_) +
+         of(touched_flag_) + of(table_) + of(stale_nodes_) + of(stale_facts_) + of(new_constants_) + of(touched_);
+}
+
+}  // namespace trident::egraph

@@ -1,0 +1,182 @@
+// E-graph: a set of terms that shares equal parts and keeps many ways of saying the same at once. A node is an op over
+// classes; a class is a set of nodes known to be equal. Knows no expressions: the ops come as a table, what may be known
+// of a value (Facts) and how constants look come as functions (Semantics).
+//
+// After egg (Willsey et al., POPL 2021): hash-consing, union-find, congruence restored in rebuild(), analyses. Unlike egg,
+// nodes of commutative ops are stored once and matched both ways round; classes know which ops they hold; and rebuild()
+// notes which classes were touched, so that matching looks at those alone.
+//
+// A node and the class that it founded have the same number. All memory is flat arrays indexed by it (bytes() counts
+// them); members of a class, and edges to the users of a class, are rings, which splice in constant time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace trident::egraph {
+
+using ClassId = std::uint32_t;  ///< any member's number; find() gives the canonical one
+using NodeIndex = std::uint32_t;
+inline constexpr std::uint32_t kNone = 0xFFFF'FFFFu;
+
+/// One op. Words of a node's `child` beyond `children` are payload (a constant's bits, a variable's index).
+struct OpRow {
+  std::string_view text;
+  std::uint8_t children = 0;
+  bool commutes = false;  ///< in its first two children
+};
+
+struct ENode {
+  std::uint8_t op = 0;
+  std::uint8_t sort = 0;  ///< the value's type; merged classes have one sort
+  std::uint16_t flags = 0;
+  std::array<std::uint32_t, 3> child{};
+};
+static_assert(sizeof(ENode) == 16);
+
+/// What is known of the value of a class: every value lies in [lo, hi].
+struct Facts {
+  double lo = -std::numeric_limits<double>::infinity();
+  double hi = std::numeric_limits<double>::infinity();
+  std::uint32_t variables = 0;  ///< bit v: may depend on variable v; the last bit stands for all from 31 on
+  bool may_be_nan = true;
+  bool integral = false;
+  bool nonzero = false;  ///< known otherwise than from the interval
+  bool constant = false;  ///< the value is `lo`, exactly; a constant node has been or will be added
+
+  [[nodiscard]] bool finite() const {
+    return !may_be_nan && lo > -std::numeric_limits<double>::infinity() && hi < std::numeric_limits<double>::infinity();
+  }
+  [[nodiscard]] bool is_nonzero() const { return nonzero || lo > 0 || hi < 0; }
+};
+
+struct Semantics {
+  const void* context = nullptr;
+  /// Facts of a node from those of its children (unused ones point to empty Facts).
+  Facts (*facts)(const void* context, const ENode& node, const std::array<const Facts*, 3>& children) = nullptr;
+  /// The leaf that stands for `value` in a sort.
+  ENode (*constant)(const void* context, std::uint8_t sort, double value) = nullptr;
+  /// The sort of a node from those of its children.
+  std::uint8_t (*sort)(const void* context, const ENode& node, const std::array<std::uint8_t, 3>& children) = nullptr;
+};
+
+struct Limits {
+  std::uint32_t nodes_max = 100'000;  ///< live or not: what was ever added
+};
+
+class EGraph {
+  enum Flag : std::uint16_t { kInTable = 1, kDead = 2, kPruned = 4 };
+
+ public:
+  /// `ops` and what `semantics` points to must outlive the graph. At most 256 ops.
+  EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Limits& limits);
+
+  /// The class of `node` (whose children may be any members of their classes); founds one if there is none. kNone when
+  /// the graph is full.
+  ClassId add(ENode node);
+  ClassId add_constant(std::uint8_t sort, double value) { return add(semantics_.constant(semantics_.context, sort, value)); }
+  /// ... of a node whose sort follows from its children's.
+  ClassId add_sorted(ENode node);
+  /// The class of `node` if the graph has it, else kNone.
+  [[nodiscard]] ClassId lookup(ENode node) const;
+  /// Says that two classes are equal. False if they were known to be. Congruence waits for rebuild().
+  bool merge(ClassId a, ClassId b);
+  /// Restores congruence and facts. Matching and extraction need it.
+  void rebuild();
+
+  [[nodiscard]] ClassId find(ClassId id) const {
+    while (parent_[id] != id) {
+      parent_[id] = parent_[parent_[id]];
+      id = parent_[id];
+    }
+    return id;
+  }
+  [[nodiscard]] const ENode& node(NodeIndex index) const { return nodes_[index]; }
+  [[nodiscard]] const OpRow& row(std::uint8_t op) const { return ops_[op]; }
+  [[nodiscard]] std::span<const OpRow> ops() const { return ops_; }
+  /// `id` must be canonical here and below.
+  [[nodiscard]] const Facts& facts(ClassId id) const { return facts_[id]; }
+  [[nodiscard]] std::uint8_t sort(ClassId id) const { return nodes_[id].sort; }
+  /// A superset of the ops in the class: bit op mod 64.
+  [[nodiscard]] bool may_hold(ClassId id, std::uint8_t op) const { return (op_bits_[id] >> (op % 64)) & 1; }
+
+  /// Calls visit(NodeIndex) for the members of a class.
+  template <class Visit>
+  void each_node(ClassId id, const Visit& visit) const {
+    NodeIndex n = first_[id];
+    if (n == kNone) return;
+    do {
+      visit(n);
+      n = next_[n];
+    } while (n != first_[id]);
+  }
+  /// Calls visit(NodeIndex) for the nodes that use a class; a node that uses it twice is visited twice.
+  template <class Visit>
+  void each_user(ClassId id, const Visit& visit) const {
+    const std::uint32_t first = first_edge_[id];
+    if (first == kNone) return;
+    std::uint32_t e = first;
+    do {
+      if (!(nodes_[e / 3].flags & (kDead | kPruned))) visit(e / 3);
+      e = next_edge_[e];
+    } while (e != first);
+  }
+
+  /// Classes that got a member, lost their name or learnt a fact since the last call, canonical, each once.
+  std::vector<ClassId> take_touched();
+
+  [[nodiscard]] bool full() const { return nodes_.size() >= limits_.nodes_max; }
+  /// Nodes ever added, which is what the limit counts; and those that are not duplicates of another.
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  [[nodiscard]] std::uint32_t live() const { return live_; }
+  [[nodiscard]] std::uint64_t merges() const { return merges_; }
+  /// Two different constants, or values that cannot meet, were said to be equal: a rule is wrong. Nothing that the graph
+  /// holds may be believed.
+  [[nodiscard]] bool contradiction() const { return contradiction_; }
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  void canonicalise(ENode& node) const;
+  [[nodiscard]] std::uint64_t hash(const ENode& node) const;
+  [[nodiscard]] bool same(const ENode& a, const ENode& b) const;
+  [[nodiscard]] std::uint32_t slot_of(const ENode& node) const;
+  void insert(NodeIndex n);
+  void erase(NodeIndex n);
+  void grow_table();
+  void touch(ClassId id);
+  [[nodiscard]] Facts facts_of(const ENode& node) const;
+  bool meet(ClassId id, const Facts& facts);
+  void repair_node(NodeIndex n);
+  void unlink(NodeIndex n);
+  void note_constant(ClassId id);
+  void prune(ClassId id);
+
+  std::span<const OpRow> ops_;
+  Semantics semantics_;
+  Limits limits_;
+
+  std::vector<ENode> nodes_;
+  mutable std::vector<ClassId> parent_;  ///< union-find
+  std::vector<NodeIndex> first_;         ///< per class: a member
+  std::vector<NodeIndex> next_;          ///< ring of members
+  std::vector<std::uint32_t> first_edge_;
+  std::vector<std::uint32_t> next_edge_;  ///< edge 3 * node + position
+  std::vector<std::uint64_t> op_bits_;
+  std::vector<Facts> facts_;
+  std::vector<std::uint8_t> touched_flag_;
+  std::vector<std::uint32_t> table_;  ///< open addressing, linear probing: node or kNone
+
+  std::vector<NodeIndex> stale_nodes_;    ///< a child was renamed
+  std::vector<ClassId> stale_facts_;      ///< users must learn
+  std::vector<ClassId> new_constants_;
+  std::vector<ClassId> touched_;
+  std::uint32_t live_ = 0, table_used_ = 0;
+  std::uint64_t merges_ = 0;
+  bool contradiction_ = false;
+};
+
+}  // namespace trident::egraph

@@ -1,0 +1,203 @@
+#include "jit/egraph/matcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/check.h"
+
+namespace trident::egraph {
+namespace {
+
+constexpr std::size_t kRegistersMax = 3 * kPatternTermsMax;
+
+}  // namespace
+
+Matcher::Matcher(std::span<const Rule> rules, std::span<const OpRow> ops, const std::vector<bool>& enabled)
+    : rules_(rules), ops_(ops), roots_(ops.size(), kNone), registers_(rules.size()), variables_(rules.size()) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (enabled.empty() || enabled[i]) compile(static_cast<RuleIndex>(i), rules[i]);
+  }
+}
+
+// Breadth first from the root, so that rules that look alike near the root share their first steps. Facts and constants
+// are asked for as soon as their class is bound.
+void Matcher::compile(RuleIndex index, const Rule& rule) {
+  const Pattern& pattern = rule.left;
+  const std::uint8_t depth = pattern.depth();
+  depth_max_ = std::max(depth_max_, depth);
+  std::vector<Step> line;
+  std::array<std::uint8_t, kPatternTermsMax> place{};  // register of each term
+  std::vector<std::uint8_t> bound(rule.variables.size(), 0xFF);
+  std::vector<bool> asked(rule.conditions.size(), false);
+  std::uint8_t next = 1;
+
+  const auto ask = [&] {
+    for (std::size_t i = 0; i < rule.conditions.size(); ++i) {
+      const Condition& c = rule.conditions[i];
+      const std::uint8_t first = bound[c.variable[0]], second = bound[c.variable[1]];
+      if (asked[i] || first == 0xFF || second == 0xFF) continue;
+      asked[i] = true;
+      line.push_back({.code = Code::condition, .a = first, .b = second, .op = static_cast<std::uint8_t>(c.kind)});
+    }
+  };
+  const auto visit = [&](std::uint8_t term) {
+    const PatternTerm& t = pattern.terms[term];
+    if (t.kind == PatternTerm::Kind::number) {
+      line.push_back({.code = Code::number, .a = place[term], .number = t.number});
+    } else if (t.kind == PatternTerm::Kind::variable) {
+      std::uint8_t& where = bound[t.variable];
+      if (where == 0xFF)
+        where = place[term];
+      else
+        line.push_back({.code = Code::same, .a = where, .b = place[term]});
+    }
+  };
+
+  std::vector<std::uint8_t> queue{static_cast<std::uint8_t>(pattern.terms.size() - 1)};
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const PatternTerm& t = pattern.terms[queue[i]];
+    if (t.kind != PatternTerm::Kind::node) continue;
+    CHECK(next + 3u < kRegistersMax);
+    line.push_back({.code = Code::bind, .has_payload = t.has_payload, .a = place[queue[i]], .b = next, .op = t.op,
+                    .number = t.number});
+    for (std::uint8_t c = 0; c < ops_[t.op].children; ++c) {
+      place[t.child[c]] = next++;
+      queue.push_back(t.child[c]);
+    }
+    for (std::uint8_t c = 0; c < ops_[t.op].children; ++c) visit(t.child[c]);
+    ask();
+  }
+  line.push_back({.code = Code::report, .rule = index});
+  steps_unshared_ += line.size();
+  std::copy(bound.begin(), bound.end(), registers_[index].begin());
+  variables_[index] = static_cast<std::uint8_t>(bound.size());
+
+  insert(pattern.root().op, std::move(line), depth);
+}
+
+void Matcher::insert(std::uint8_t op, std::vector<Step> line, std::uint8_t depth) {
+  std::uint32_t above = kNone;
+  for (const Step& step : line) {
+    std::uint32_t at = above == kNone ? roots_[op] : steps_[above].below, last = kNone;
+    while (at != kNone && !steps_[at].same_as(step)) last = std::exchange(at, steps_[at].beside);
+    if (at == kNone) {
+      at = static_cast<std::uint32_t>(steps_.size());
+      steps_.push_back(step);
+      if (last != kNone)
+        steps_[last].beside = at;
+      else if (above != kNone)
+        steps_[above].below = at;
+      else
+        roots_[op] = at;
+    }
+    steps_[at].depth = std::max(steps_[at].depth, depth);
+    above = at;
+  }
+}
+
+struct Matcher::Run {
+  const Matcher& matcher;
+  const EGraph& graph;
+  Matches& out;
+  std::uint8_t distance;
+  NodeIndex root_node = kNone;
+  std::array<ClassId, kRegistersMax> registers{};
+
+  void all(std::uint32_t at) {
+    for (; at != kNone; at = matcher.steps_[at].beside) {
+      const Step& step = matcher.steps_[at];
+      if (step.depth > distance) one(step);
+    }
+  }
+
+  void one(const Step& step) {
+    switch (step.code) {
+      case Code::bind: bind(step); break;
+      case Code::same:
+        if (registers[step.a] == registers[step.b]) all(step.below);
+        break;
+      case Code::number: {
+        const Facts& facts = graph.facts(registers[step.a]);
+        if (facts.constant && facts.lo == step.number) all(step.below);
+        break;
+      }
+      case Code::condition:
+        if (holds(static_cast<ConditionKind>(step.op), graph.facts(registers[step.a]), graph.facts(registers[step.b])))
+          all(step.below);
+        break;
+      case Code::report: report(step.rule); break;
+    }
+  }
+
+  void bind(const Step& step) {
+    const ClassId id = registers[step.a];
+    if (!graph.may_hold(id, step.op)) return;
+    const OpRow& row = graph.row(step.op);
+    graph.each_node(id, [&](NodeIndex n) {
+      const ENode& node = graph.node(n);
+      if (node.op != step.op) return;
+      if (step.has_payload && static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(step.number))
+        return;
+      if (step.a == 0) root_node = n;
+      for (std::uint8_t i = 0; i < row.children; ++i) registers[step.b + i] = node.child[i];
+      all(step.below);
+      if (!row.commutes || node.child[0] == node.child[1]) return;
+      registers[step.b] = node.child[1];
+      registers[step.b + 1] = node.child[0];
+      if (row.children == 3) registers[step.b + 2] = node.child[2];
+      all(step.below);
+    });
+  }
+
+  void report(RuleIndex rule) {
+    const auto begin = static_cast<std::uint32_t>(out.classes.size());
+    for (std::uint8_t v = 0; v < matcher.variables_[rule]; ++v)
+      out.classes.push_back(registers[matcher.registers_[rule][v]]);
+    out.list.push_back({registers[0], root_node, begin, rule});
+  }
+};
+
+void Matcher::match(const EGraph& graph, ClassId root, std::uint8_t distance, Matches& out) const {
+  Run run{.matcher = *this, .graph = graph, .out = out, .distance = distance};
+  run.registers[0] = root;
+  std::uint64_t seen[4] = {};
+  // One program per op that the class holds.
+  graph.each_node(root, [&](NodeIndex n) {
+    const std::uint8_t op = graph.node(n).op;
+    if ((seen[op / 64] >> (op % 64)) & 1) return;
+    seen[op / 64] |= std::uint64_t{1} << (op % 64);
+    run.all(roots_[op]);
+  });
+}
+
+ClassId instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort) {
+  std::array<ClassId, kPatternTermsMax> made{};
+  for (std::size_t i = 0; i < pattern.terms.size(); ++i) {
+    const PatternTerm& t = pattern.terms[i];
+    switch (t.kind) {
+      case PatternTerm::Kind::variable: made[i] = graph.find(variables[t.variable]); break;
+      case PatternTerm::Kind::number: made[i] = kNone; break;  // its user knows the sort
+      case PatternTerm::Kind::node: {
+        const std::uint8_t children = graph.row(t.op).children;
+        std::uint8_t numbers = sort;
+        for (std::uint8_t c = 0; c < children; ++c) {
+          if (made[t.child[c]] != kNone) numbers = graph.sort(made[t.child[c]]);
+        }
+        ENode node{.op = t.op};
+        for (std::uint8_t c = 0; c < children; ++c) {
+          const std::uint8_t from = t.child[c];
+          node.child[c] = made[from] != kNone ? made[from] : graph.add_constant(numbers, pattern.terms[from].number);
+          if (node.child[c] == kNone) return kNone;
+        }
+        if (t.has_payload) node.child[children] = static_cast<std::uint32_t>(static_cast<std::int32_t>(t.number));
+        made[i] = graph.add_sorted(node);
+        if (made[i] == kNone) return kNone;
+        break;
+      }
+    }
+  }
+  return pattern.root().kind == PatternTerm::Kind::number ? graph.add_constant(sort, pattern.root().number)
+                                                          : made[pattern.terms.size() - 1];
+}
+
+}  // namespace trident::egraph

@@ -1,0 +1,89 @@
+// Patterns: terms with variables, and rewrite rules made of two of them and conditions.
+//
+//   (add (mul ?a ?b) (mul ?a ?c))     ops by their names in the op table; ?name is a variable; numbers are constants
+//   (powi ?a 3)                       a number after the children of an op is its payload
+//   if nonzero(?a), pos(?b)           conditions are facts that the graph must have proven
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/egraph/egraph.h"
+#include "runtime/base/result.h"
+
+namespace trident::egraph {
+
+/// Distinct variables of one rule, and terms of one side.
+inline constexpr std::size_t kRuleVariablesMax = 12;
+inline constexpr std::size_t kPatternTermsMax = 64;
+
+struct PatternTerm {
+  enum class Kind : std::uint8_t { variable, number, node };
+  Kind kind = Kind::variable;
+  std::uint8_t op = 0;
+  std::uint8_t variable = 0;               ///< number of the variable in its rule
+  bool has_payload = false;
+  std::array<std::uint8_t, 3> child{};     ///< terms, which precede this one
+  double number = 0;                       ///< of a constant, or the payload
+};
+
+/// Terms in postfix order; the last is the root.
+struct Pattern {
+  std::vector<PatternTerm> terms;
+  [[nodiscard]] const PatternTerm& root() const { return terms.back(); }
+  /// Ops on the longest way from the root to a leaf; 0 for a variable or a number.
+  [[nodiscard]] std::uint8_t depth() const;
+};
+
+/// What a rule may ask of its variables. X(Name, "text", arguments)
+#define TRIDENT_EGRAPH_CONDITIONS(X)                                                            \
+  X(nonzero, "nonzero", 1)   /* the value is never zero */                                      \
+  X(positive, "pos", 1)      /* ... always greater than zero */                                 \
+  X(nonnegative, "nonneg", 1)                                                                   \
+  X(negative, "negative", 1)                                                                    \
+  X(nonpositive, "nonpos", 1)                                                                   \
+  X(finite, "finite", 1)     /* neither infinite nor NaN */                                     \
+  X(number, "notnan", 1)     /* never NaN */                                                    \
+  X(integral, "integer", 1)                                                                     \
+  X(constant, "const", 1)                                                                       \
+  X(integer_two_up, "intge2", 1) /* a constant integer, 2 or more */                            \
+  X(within_one, "within1", 1)    /* always in [-1, 1] */                                        \
+  X(at_least_one, "ge1", 1)                                                                     \
+  X(within_half_pi, "halfpi", 1) /* always in [-pi/2, pi/2] */                                  \
+  X(symbolic, "sym", 1)          /* depends on a variable */                                    \
+  X(independent, "indep", 2)     /* the first does not depend on any variable of the second */ \
+  X(le, "le", 2)                 /* the first is never above the second */
+
+enum class ConditionKind : std::uint8_t {
+#define X(name, text, arguments) name,
+  TRIDENT_EGRAPH_CONDITIONS(X)
+#undef X
+};
+
+struct Condition {
+  ConditionKind kind = ConditionKind::nonzero;
+  std::array<std::uint8_t, 2> variable{};
+};
+bool holds(ConditionKind kind, const Facts& first, const Facts& second);
+std::string_view name_of(ConditionKind kind);
+
+struct Rule {
+  std::string name;
+  Pattern left, right;
+  std::vector<Condition> conditions;
+  std::vector<std::string> variables;  ///< names by number
+};
+
+/// "name: LHS => RHS [if cond, cond]". Everything after ";" is a comment. Errors name the column: unknown op or
+/// condition, wrong number of children, a variable of the right side that the left does not bind.
+Result<Rule> parse_rule(std::string_view text, std::span<const OpRow> ops);
+
+/// One side alone; `variables` grows by new names unless `closed`.
+Result<Pattern> parse_pattern(std::string_view text, std::span<const OpRow> ops, std::vector<std::string>& variables,
+                              bool closed);
+std::string print(const Pattern& pattern, std::span<const OpRow> ops, std::span<const std::string> variables);
+
+}  // namespace trident::egraph

@@ -1,0 +1,354 @@
+#include "jit/egraph/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+namespace trident::egraph {
+namespace {
+
+// A pulse ends at this many nodes: most of what a larger graph finds, a smaller one finds in a fraction of the time.
+constexpr std::uint32_t kPulseNodes = 1'000;
+// Pulses without progress before the search looks elsewhere, and before it gives up.
+constexpr int kPatience = 2;
+constexpr int kPatienceAll = 12;
+constexpr std::uint64_t kMatchesPerLook = 64;
+
+std::uint64_t now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+struct SplitMix {
+  std::uint64_t state;
+  std::uint64_t operator()() {
+    std::uint64_t z = (state += 0x9E37'79B9'7F4A'7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
+    return z ^ (z >> 31);
+  }
+  double unit() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
+};
+
+// Numbers seen since the last clear(), which is cheap. Open addressing; zero stands for an empty place.
+class SeenSet {
+ public:
+  SeenSet() : slots_(1u << 12, 0) {}
+  void clear() {
+    if (used_ > 0) std::fill(slots_.begin(), slots_.end(), 0);
+    used_ = 0;
+  }
+  /// False if it was there.
+  bool insert(std::uint64_t key) {
+    key |= 1;
+    if (used_ * 2 >= slots_.size()) grow();
+    std::size_t at = place(key);
+    if (slots_[at] == key) return false;
+    slots_[at] = key;
+    ++used_;
+    return true;
+  }
+
+ private:
+  [[nodiscard]] std::size_t place(std::uint64_t key) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = (key >> 20) & mask;
+    while (slots_[at] != 0 && slots_[at] != key) at = (at + 1) & mask;
+    return at;
+  }
+  void grow() {
+    std::vector<std::uint64_t> old(slots_.size() * 2, 0);
+    old.swap(slots_);
+    for (const std::uint64_t key : old) {
+      if (key != 0) slots_[place(key)] = key;
+    }
+  }
+  std::vector<std::uint64_t> slots_;
+  std::size_t used_ = 0;
+};
+
+class Search {
+ public:
+  Search(const SearchSpace& space, const SearchOptions& options)
+      : space_(space), options_(options), random_{options.seed}, begin_(now_ns()) {
+    gains_.reserve(space.matcher->rules().size());
+    for (const Rule& rule : space.matcher->rules()) gains_.push_back(cost(rule.left) - cost(rule.right));
+  }
+
+  SearchResult run(const Term& initial) {
+    incumbents_.push_back(initial);
+    best_cost_ = cost(initial);
+    if (options_.strategy == Strategy::saturate)
+      pulse(initial, options_.budget.nodes);
+    else
+      pulses(initial);
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  double cost(const Pattern& pattern) const {
+    double sum = 0;
+    for (const PatternTerm& t : pattern.terms) {
+      if (t.kind == PatternTerm::Kind::node) sum += std::min(space_.costs.of({.op = t.op}), 1000.0);
+    }
+    return sum;
+  }
+  double cost(const Term& term) const {
+    return options_.objective == Objective::dag ? dag_cost(term, space_.costs)
+                                                : tree_cost(term, space_.ops, space_.costs);
+  }
+
+  void pulses(const Term& initial) {
+    Term from = initial;
+    double from_cost = best_cost_;
+    int without_progress = 0, without_record = 0;
+    const std::uint32_t most = std::min(options_.budget.nodes, 4 * kPulseNodes);
+    while (!over() && without_record < kPatienceAll) {
+      std::uint32_t nodes = std::min(options_.budget.nodes, kPulseNodes);
+      if (without_progress > 0 && without_record % 2 == 1) nodes = most;
+      noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
+      const Stop how = pulse(from, nodes);
+      ++result_.stats.graphs;
+      if (how == Stop::contradiction) break;
+      if (found_.roots.empty()) break;
+      const double found_cost = cost(found_);
+      if (found_cost < from_cost) {
+        without_progress = 0;
+      } else {
+        ++without_progress;
+      }
+      if (record_) {
+        without_record = 0;
+      } else {
+        ++without_record;
+        if (how == Stop::saturated && without_record > kPatience && options_.strategy == Strategy::pulse) break;
+      }
+      from = without_progress > kPatience ? incumbents_.front() : found_;
+      from_cost = cost(from);
+      if (without_progress > kPatience) without_progress = 0;
+    }
+  }
+
+  // One graph, from `from` to at most `nodes` nodes; leaves what it found in found_ and record_.
+  Stop pulse(const Term& from, std::uint32_t nodes) {
+    EGraph graph(space_.ops, space_.semantics, {.nodes_max = nodes});
+    found_ = {};
+    record_ = false;
+    const std::vector<ClassId> classes = add_all(graph, from);
+    if (classes.empty()) return stop_ = Stop::nodes;
+    std::vector<ClassId> roots;
+    for (const std::uint32_t r : from.roots) roots.push_back(classes[r]);
+    graph.rebuild();
+    for (const Tactic& tactic : space_.tactics) {
+      tactic(graph, from, classes);
+      graph.rebuild();
+      if (over()) break;
+    }
+    seen_.clear();
+    Stop how = Stop::saturated;
+    while (true) {
+      if (graph.contradiction()) how = Stop::contradiction;
+      else if (over()) how = stop_;
+      else if (graph.full()) how = Stop::nodes;
+      else if (!round(graph)) how = graph.full() ? Stop::nodes : stop_now_ ? stop_ : Stop::saturated;
+      else continue;
+      break;
+    }
+    stop_ = how;
+    graph.rebuild();
+    result_.stats.nodes += graph.size();
+    result_.stats.bytes_max = std::max(result_.stats.bytes_max, graph.bytes());
+    if (graph.contradiction()) return stop_ = Stop::contradiction;
+    take(graph, roots);
+    return how;
+  }
+
+  void take(const EGraph& graph, std::vector<ClassId> roots) {
+    const std::uint64_t t0 = now_ns();
+    Extractor extractor(graph, space_.costs);
+    std::vector<Term> terms;
+    if (options_.objective == Objective::tree)
+      terms.push_back(extractor.tree(roots));
+    else if (options_.keep > 1)
+      terms = extractor.diverse(roots, options_.keep);
+    else
+      terms.push_back(extractor.dag(roots));
+    result_.stats.extract_ns += now_ns() - t0;
+    for (Term& term : terms) {
+      if (term.roots.empty()) continue;
+      const double c = cost(term);
+      if (found_.roots.empty()) found_ = term;
+      if (c < best_cost_) {
+        best_cost_ = c;
+        record_ = true;
+        incumbents_.insert(incumbents_.begin(), std::move(term));
+      } else if (options_.keep > 1) {
+        incumbents_.push_back(std::move(term));
+      }
+    }
+  }
+
+  // Matches what is new, applies some of it. False when nothing new was found or the budget ended.
+  bool round(EGraph& graph) {
+    const std::uint64_t t0 = now_ns();
+    collect(graph);
+    const std::uint64_t t1 = now_ns();
+    result_.stats.match_ns += t1 - t0;
+    order(graph);
+    const std::uint64_t merges = graph.merges();
+    const std::uint32_t size = graph.size();
+    std::uint64_t count = 0;
+    stop_now_ = false;
+    const auto& rules = space_.matcher->rules();
+    for (const std::uint32_t i : order_) {
+      if (++count % kMatchesPerLook == 0 && over()) {
+        stop_now_ = true;
+        break;
+      }
+      const Match& m = matches_.list[i];
+      const Rule& rule = rules[m.rule];
+      const std::span<const ClassId> variables(&matches_.classes[m.variables], rule.variables.size());
+      const ClassId made = instantiate(graph, rule.right, variables, graph.sort(graph.find(m.root)));
+      if (made == kNone) break;
+      ++result_.stats.applications;
+      graph.merge(m.root, made);
+      if (result_.stats.applications >= options_.budget.applications) {
+        stop_ = Stop::applications;
+        stop_now_ = true;
+        break;
+      }
+    }
+    graph.rebuild();
+    result_.stats.apply_ns += now_ns() - t1;
+    return !stop_now_ && (graph.merges() != merges || graph.size() != size);
+  }
+
+  void collect(EGraph& graph) {
+    matches_.clear();
+    std::vector<ClassId> level = graph.take_touched();
+    std::vector<std::uint8_t> reached(graph.size(), 0);
+    for (const ClassId id : level) reached[id] = 1;
+    std::uint64_t count = 0;
+    for (std::uint8_t distance = 0; distance < space_.matcher->depth_max() && !level.empty(); ++distance) {
+      std::vector<ClassId> above;
+      for (const ClassId id : level) {
+        space_.matcher->match(graph, id, distance, matches_);
+        if (++count % 16 == 0 && over()) return;
+        graph.each_user(id, [&](NodeIndex user) {
+          const ClassId c = graph.find(user);
+          if (!reached[c]) reached[c] = 1, above.push_back(c);
+        });
+      }
+      level.swap(above);
+    }
+    result_.stats.matches += matches_.list.size();
+  }
+
+  void order(const EGraph& graph) {
+    order_.clear();
+    keys_.clear();
+    const auto& rules = space_.matcher->rules();
+    for (std::uint32_t i = 0; i < matches_.list.size(); ++i) {
+      const Match& m = matches_.list[i];
+      // What was applied before is there already.
+      std::uint64_t key = m.rule * 0x9E37'79B9'7F4A'7C15u + graph.find(m.root);
+      for (std::size_t v = 0; v < rules[m.rule].variables.size(); ++v)
+        key = (key ^ matches_.classes[m.variables + v]) * 0xD6E8'FEB8'6659'FD93u, key ^= key >> 32;
+      if (!seen_.insert(key)) continue;
+      order_.push_back(i);
+    }
+    if (options_.strategy == Strategy::saturate || options_.strategy == Strategy::pulse) return;
+    keys_.resize(matches_.list.size());
+    for (const std::uint32_t i : order_) {
+      const double gain = gains_[matches_.list[i].rule];
+      switch (options_.strategy) {
+        case Strategy::best_first: keys_[i] = -gain + noise_ * 20 * random_.unit(); break;
+        case Strategy::hostile: keys_[i] = gain; break;
+        case Strategy::random: keys_[i] = random_.unit(); break;
+        case Strategy::saturate:
+        case Strategy::pulse: break;
+      }
+    }
+    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return keys_[a] < keys_[b]; });
+  }
+
+  bool over() {
+    if (options_.budget.cancelled != nullptr && options_.budget.cancelled->load(std::memory_order_relaxed)) {
+      stop_ = Stop::cancelled;
+      return true;
+    }
+    if (result_.stats.applications >= options_.budget.applications) {
+      stop_ = Stop::applications;
+      return true;
+    }
+    if (options_.budget.graph_nodes != 0 && result_.stats.nodes >= options_.budget.graph_nodes) {
+      stop_ = Stop::nodes;
+      return true;
+    }
+    if (options_.budget.nanoseconds != 0 && now_ns() - begin_ >= options_.budget.nanoseconds) {
+      stop_ = Stop::time;
+      return true;
+    }
+    return false;
+  }
+
+  void finish() {
+    if (stop_ == Stop::contradiction) incumbents_.assign(1, incumbents_.back());
+    std::stable_sort(incumbents_.begin(), incumbents_.end(),
+                     [&](const Term& a, const Term& b) { return cost(a) < cost(b); });
+    if (incumbents_.size() > options_.keep) incumbents_.resize(std::max<std::size_t>(options_.keep, 1));
+    result_.terms = std::move(incumbents_);
+    result_.stats.stop = stop_;
+    result_.stats.nanoseconds = now_ns() - begin_;
+  }
+
+  const SearchSpace& space_;
+  const SearchOptions& options_;
+  SplitMix random_;
+  std::uint64_t begin_;
+  std::vector<double> gains_;  // per rule: cost of the left side's ops less the right side's
+  Matches matches_;
+  std::vector<std::uint32_t> order_;
+  std::vector<double> keys_;
+  SeenSet seen_;
+  std::vector<Term> incumbents_;
+  double best_cost_ = 0, noise_ = 0;
+  Term found_;
+  bool record_ = false, stop_now_ = false;
+  Stop stop_ = Stop::saturated;
+  SearchResult result_;
+};
+
+}  // namespace
+
+std::string_view name_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::saturate: return "saturate";
+    case Strategy::pulse: return "pulse";
+    case Strategy::best_first: return "best_first";
+    case Strategy::random: return "random";
+    case Strategy::hostile: return "hostile";
+  }
+  return "";
+}
+
+std::string_view name_of(Stop stop) {
+  switch (stop) {
+    case Stop::saturated: return "saturated";
+    case Stop::nodes: return "nodes";
+    case Stop::bytes: return "bytes";
+    case Stop::time: return "time";
+    case Stop::applications: return "applications";
+    case Stop::cancelled: return "cancelled";
+    case Stop::contradiction: return "contradiction";
+  }
+  return "";
+}
+
+SearchResult search(const SearchSpace& space, const Term& initial, const SearchOptions& options) {
+  return Search(space, options).run(initial);
+}
+
+}  // namespace trident::egraph

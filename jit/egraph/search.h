@@ -1,0 +1,73 @@
+// Looking for a cheaper term: rounds of matching, applying and rebuilding, under hard budgets.
+//
+//   saturate    every match of every round is applied until nothing changes (egg's way)
+//   pulse       saturate to a small graph, extract, start again from what was found
+//   best_first  as pulse, but the matches that promise most are applied first, and the pulses differ in what they promise
+//   random      matches in random order            } for tests: whatever a guide does,
+//   hostile     matches that promise least first   } results stay right and budgets hold
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "jit/egraph/egraph.h"
+#include "jit/egraph/extract.h"
+#include "jit/egraph/matcher.h"
+#include "jit/egraph/term.h"
+
+namespace trident::egraph {
+
+enum class Strategy : std::uint8_t { saturate, pulse, best_first, random, hostile };
+enum class Stop : std::uint8_t { saturated, nodes, bytes, time, applications, cancelled, contradiction };
+enum class Objective : std::uint8_t { dag, tree };
+std::string_view name_of(Strategy strategy);
+std::string_view name_of(Stop stop);
+
+struct SearchBudget {
+  std::uint32_t nodes = 5'000;                ///< of one graph; pulses start new ones
+  std::uint64_t nanoseconds = 10'000'000;     ///< from the call; 0: none, for runs that must repeat exactly
+  std::uint64_t applications = 1'000'000;     ///< of rules, over all graphs
+  std::uint64_t graph_nodes = 0;              ///< over all graphs; 0: none
+  std::size_t bytes = std::size_t{256} << 20;
+  const std::atomic<bool>* cancelled = nullptr;
+};
+
+/// A transformation that is more than a pattern: looks at the graph and merges what it can show to be equal.
+/// `incumbent` has the class of every node of the term that the graph was begun with.
+using Tactic = std::function<void(EGraph& graph, const Term& term, std::span<const ClassId> incumbent)>;
+
+struct SearchSpace {
+  std::span<const OpRow> ops;
+  Semantics semantics;
+  const Matcher* matcher = nullptr;
+  CostModel costs;
+  std::vector<Tactic> tactics;
+};
+
+struct SearchOptions {
+  Strategy strategy = Strategy::best_first;
+  Objective objective = Objective::dag;
+  SearchBudget budget;
+  std::uint64_t seed = 1;
+  std::size_t keep = 1;  ///< how many different terms to return
+};
+
+struct SearchStats {
+  std::uint64_t nodes = 0, applications = 0, matches = 0, graphs = 0, nanoseconds = 0;
+  std::uint64_t match_ns = 0, apply_ns = 0, extract_ns = 0;
+  std::size_t bytes_max = 0;
+  Stop stop = Stop::saturated;
+};
+
+struct SearchResult {
+  std::vector<Term> terms;  ///< the best first; never dearer than the initial one, which is among them when nothing is
+  SearchStats stats;
+};
+
+SearchResult search(const SearchSpace& space, const Term& initial, const SearchOptions& options);
+
+}  // namespace trident::egraph

@@ -1,0 +1,41 @@
+#include "jit/egraph/term.h"
+
+namespace trident::egraph {
+
+double dag_cost(const Term& term, const CostModel& costs) {
+  double sum = 0;
+  for (const ENode& n : term.nodes) sum += costs.of(n);
+  return sum;
+}
+
+double tree_cost(const Term& term, std::span<const OpRow> ops, const CostModel& costs) {
+  std::vector<double> below(term.nodes.size());
+  for (std::size_t i = 0; i < term.nodes.size(); ++i) {
+    below[i] = costs.of(term.nodes[i]);
+    for (std::uint8_t c = 0; c < ops[term.nodes[i].op].children; ++c) below[i] += below[term.nodes[i].child[c]];
+  }
+  double sum = 0;
+  for (const std::uint32_t root : term.roots) sum += below[root];
+  return sum;
+}
+
+std::vector<ClassId> add_all(EGraph& graph, const Term& term) {
+  std::vector<ClassId> classes(term.nodes.size());
+  for (std::size_t i = 0; i < term.nodes.size(); ++i) {
+    ENode node = term.nodes[i];
+    for (std::uint8_t c = 0; c < graph.row(node.op).children; ++c) node.child[c] = classes[node.child[c]];
+    classes[i] = graph.add(node);
+    if (classes[i] == kNone) return {};
+  }
+  return classes;
+}
+
+std::vector<ClassId> add(EGraph& graph, const Term& term) {
+  const std::vector<ClassId> classes = add_all(graph, term);
+  if (classes.empty()) return {};
+  std::vector<ClassId> roots;
+  for (const std::uint32_t root : term.roots) roots.push_back(classes[root]);
+  return roots;
+}
+
+}  // namespace trident::egraph

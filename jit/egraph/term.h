@@ -1,0 +1,36 @@
+// A term as a DAG of nodes, outside any graph: what goes into a search and what comes out of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/egraph/egraph.h"
+
+namespace trident::egraph {
+
+/// Children of a node are indices of earlier nodes; no two nodes are equal.
+struct Term {
+  std::vector<ENode> nodes;
+  std::vector<std::uint32_t> roots;
+};
+
+/// What one node costs. Must not be negative; infinite means that it must not be chosen.
+struct CostModel {
+  const void* context = nullptr;
+  double (*cost)(const void* context, const ENode& node) = nullptr;
+  [[nodiscard]] double of(const ENode& node) const { return cost(context, node); }
+};
+
+/// Every node once.
+double dag_cost(const Term& term, const CostModel& costs);
+/// Every node as often as the written-out term has it; may be huge.
+double tree_cost(const Term& term, std::span<const OpRow> ops, const CostModel& costs);
+
+/// Adds the term; the classes of its roots, or an empty list when the graph is full.
+std::vector<ClassId> add(EGraph& graph, const Term& term);
+/// The class of every node of the term; empty when the graph is full.
+std::vector<ClassId> add_all(EGraph& graph, const Term& term);
+
+}  // namespace trident::egraph

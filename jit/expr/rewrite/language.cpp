@@ -1,0 +1,216 @@
+#include "jit/expr/rewrite/language.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "jit/expr/builder.h"
+#include "jit/expr/ranges.h"
+
+namespace trident::expr::rewrite {
+namespace {
+
+using egraph::ENode;
+using egraph::Facts;
+using egraph::OpRow;
+
+constexpr bool commutes(Op op) {
+  return op == Op::Add || op == Op::Mul || op == Op::Min || op == Op::Max || op == Op::Fma || op == Op::Hypot ||
+         op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Eq || op == Op::Ne || op == Op::Dot;
+}
+
+constexpr auto kRows = [] {
+  std::array<OpRow, kOpCount> rows;
+  for (std::size_t i = 0; i < kOpCount; ++i)
+    rows[i] = {kOpInfos[i].text, kOpInfos[i].arity, commutes(static_cast<Op>(i))};
+  return rows;
+}();
+
+constexpr std::uint32_t variable_bit(std::uint32_t index) {
+  return 1u << std::min(index, 31u);
+}
+
+// Functions that are folded when their operand is a constant, in double.
+struct Fold {
+  Op op;
+  double (*f)(double);
+};
+constexpr Fold kFolds[] = {
+    {Op::Abs, std::fabs},   {Op::Sqrt, std::sqrt},   {Op::Cbrt, std::cbrt},   {Op::Exp, std::exp},
+    {Op::Exp2, std::exp2},  {Op::Expm1, std::expm1}, {Op::Log, std::log},     {Op::Log2, std::log2},
+    {Op::Log10, std::log10}, {Op::Log1p, std::log1p}, {Op::Sin, std::sin},    {Op::Cos, std::cos},
+    {Op::Tan, std::tan},    {Op::Asin, std::asin},   {Op::Acos, std::acos},   {Op::Atan, std::atan},
+    {Op::Sinh, std::sinh},  {Op::Cosh, std::cosh},   {Op::Tanh, std::tanh},   {Op::Asinh, std::asinh},
+    {Op::Acosh, std::acosh}, {Op::Atanh, std::atanh}, {Op::Erf, std::erf},    {Op::Erfc, std::erfc},
+};
+
+// The value of an op on constants; NaN where it is not to be folded.
+double folded(const Node& n, double a, double b, double c) {
+  for (const Fold& fold : kFolds) {
+    if (fold.op == n.op) return fold.f(a);
+  }
+  if (n.op == Op::Add) return a + b;
+  if (n.op == Op::Sub) return a - b;
+  if (n.op == Op::Mul) return a * b;
+  if (n.op == Op::Div) return a / b;
+  if (n.op == Op::Neg) return -a;
+  if (n.op == Op::Min) return std::fmin(a, b);
+  if (n.op == Op::Max) return std::fmax(a, b);
+  if (n.op == Op::Fma) return std::fma(a, b, c);
+  if (n.op == Op::Recip) return 1 / a;
+  if (n.op == Op::Rsqrt) return 1 / std::sqrt(a);
+  if (n.op == Op::Hypot) return std::hypot(a, b);
+  if (n.op == Op::Atan2) return std::atan2(a, b);
+  if (n.op == Op::Pow) return std::pow(a, b);
+  if (n.op == Op::Powi) return std::pow(a, static_cast<double>(static_cast<std::int64_t>(n.imm)));
+  return std::nan("");
+}
+
+Fact to_fact(const Facts& f) {
+  return {f.lo, f.hi, f.may_be_nan, f.integral};
+}
+
+// Zero only where the (first) operand is, and never zero.
+constexpr Op kZeroWithOperand[] = {Op::Div,  Op::Neg,   Op::Abs,  Op::Sqrt, Op::Cbrt,  Op::Powi,  Op::Sinh,
+                                   Op::Tanh, Op::Asinh, Op::Atan, Op::Asin, Op::Atanh, Op::Expm1, Op::Erf};
+constexpr Op kNeverZero[] = {Op::Recip, Op::Rsqrt, Op::Exp, Op::Exp2, Op::Cosh};
+
+// Nonzero beyond what the interval says.
+bool nonzero(Op op, const Facts& a, const Facts& b, bool same) {
+  if (std::find(std::begin(kNeverZero), std::end(kNeverZero), op) != std::end(kNeverZero)) return true;
+  if (std::find(std::begin(kZeroWithOperand), std::end(kZeroWithOperand), op) != std::end(kZeroWithOperand))
+    return a.is_nonzero();
+  if (op == Op::Mul) return a.is_nonzero() && b.is_nonzero();
+  if (op == Op::Hypot) return a.is_nonzero() || b.is_nonzero();
+  return op == Op::Add && same && a.is_nonzero();
+}
+
+}  // namespace
+
+std::span<const OpRow> op_rows() {
+  return kRows;
+}
+
+Node node_of(const ENode& e) {
+  Node n;
+  n.op = static_cast<Op>(e.op);
+  n.type = static_cast<Type>(e.sort);
+  const std::uint8_t arity = kRows[e.op].children;
+  if (arity > 0) n.a = NodeId(e.child[0]);
+  if (arity > 1) n.b = NodeId(e.child[1]);
+  if (arity > 2) n.c = NodeId(e.child[2]);
+  if (n.op == Op::Constant) n.imm = (std::uint64_t{e.child[1]} << 32) | e.child[0];
+  if (n.op == Op::Variable) n.imm = e.child[0];
+  if (n.op == Op::Powi) n.imm = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(e.child[1])});
+  return n;
+}
+
+ENode enode_of(const Node& n) {
+  ENode e;
+  e.op = static_cast<std::uint8_t>(n.op);
+  e.sort = static_cast<std::uint8_t>(n.type);
+  const std::array<NodeId, 3> operands{n.a, n.b, n.c};
+  for (std::uint8_t i = 0; i < kRows[e.op].children; ++i) e.child[i] = operands[i].index;
+  if (n.op == Op::Constant) e.child = {static_cast<std::uint32_t>(n.imm), static_cast<std::uint32_t>(n.imm >> 32), 0};
+  if (n.op == Op::Variable) e.child[0] = static_cast<std::uint32_t>(n.imm);
+  if (n.op == Op::Powi) e.child[1] = static_cast<std::uint32_t>(n.imm);
+  return e;
+}
+
+Language::Language(std::span<const Variable> variables) {
+  for (std::uint32_t i = 0; i < variables.size(); ++i) {
+    const Variable& v = variables[i];
+    Expr one;
+    one.variables = {v};
+    one.nodes.resize(1);
+    one.nodes[0].op = Op::Variable;
+    one.nodes[0].type = v.type;
+    const Fact fact = Ranges(one).at(NodeId(0));
+    Facts facts{.lo = fact.lo, .hi = fact.hi, .variables = variable_bit(i)};
+    facts.may_be_nan = fact.may_be_nan;
+    facts.integral = fact.integral;
+    facts_.push_back(facts);
+  }
+}
+
+egraph::Semantics Language::semantics() const {
+  return {.context = this, .facts = &facts, .constant = &constant, .sort = &sort};
+}
+
+Facts Language::facts(const void* self, const ENode& e, const std::array<const Facts*, 3>& children) {
+  const Node n = node_of(e);
+  if (n.op == Op::Variable) return static_cast<const Language*>(self)->facts_[n.imm];
+  const Facts &a = *children[0], &b = *children[1], &c = *children[2];
+  Facts made;
+  const Type operand = n.op == Op::Cast ? Type::f64 : n.type;
+  const bool over_reals = ir::is_float(n.type);
+  if (n.op != Op::Cast) {
+    Node wide = n;
+    if (over_reals && n.op != Op::Constant) wide.type = Type::f64;
+    const Fact fact = fact_of(wide, operand, to_fact(a), to_fact(b), to_fact(c), kir::math::Accuracy::ulp4);
+    made.lo = fact.lo, made.hi = fact.hi;
+    made.may_be_nan = fact.may_be_nan;
+    made.integral = fact.integral;
+  }
+  made.variables = a.variables | b.variables | c.variables;
+  if (n.op == Op::Constant) {
+    made.constant = made.lo == made.hi && std::isfinite(made.lo);
+  } else if (over_reals) {
+    made.nonzero = nonzero(n.op, a, b, n.a == n.b);
+    const std::uint8_t arity = kRows[e.op].children;
+    if (a.constant && (arity < 2 || b.constant) && (arity < 3 || c.constant)) {
+      const double value = folded(n, a.lo, b.lo, c.lo);
+      if (std::isfinite(value)) {
+        made.lo = made.hi = value;
+        made.constant = true;
+        made.may_be_nan = false;
+        made.variables = 0;
+      }
+    }
+  }
+  return made;
+}
+
+ENode Language::constant(const void*, std::uint8_t sort, double value) {
+  Node n;
+  n.op = Op::Constant;
+  n.type = static_cast<Type>(sort);
+  n.imm = bits_of(n.type, value);
+  return enode_of(n);
+}
+
+std::uint8_t Language::sort(const void*, const ENode& node, const std::array<std::uint8_t, 3>& children) {
+  const Op op = static_cast<Op>(node.op);
+  switch (info(op).signature) {
+    case Signature::Compare: return static_cast<std::uint8_t>(Type::b32);
+    case Signature::Select: return children[1];
+    case Signature::Leaf:
+    case Signature::Same:
+    case Signature::Convert:  // a cast keeps the sort that its maker gave it: rules do not make casts
+    case Signature::Reduce:
+    case Signature::Reduce2:
+    case Signature::Diff: break;
+  }
+  return children[0];
+}
+
+Result<egraph::Term> to_term(const Expr& expr) {
+  egraph::Term term;
+  for (const Node& n : expr.nodes) {
+    if (n.op == Op::Powi && static_cast<std::int64_t>(n.imm) != static_cast<std::int32_t>(n.imm))
+      return make_error(ErrorCode::kUnsupported, "an integer power beyond 32 bits");
+    term.nodes.push_back(enode_of(n));
+  }
+  for (const Output& o : expr.outputs) term.roots.push_back(o.node.index);
+  return term;
+}
+
+Expr to_expr(const egraph::Term& term, const Expr& like) {
+  Expr expr;
+  expr.variables = like.variables;
+  for (const ENode& e : term.nodes) expr.nodes.push_back(node_of(e));
+  for (std::size_t i = 0; i < term.roots.size(); ++i)
+    expr.outputs.push_back({like.outputs[i].name, NodeId(term.roots[i])});
+  return expr;
+}
+
+}  // namespace trident::expr::rewrite

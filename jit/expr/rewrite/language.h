@@ -1,0 +1,49 @@
+// Expressions as a language of the e-graph: its op table, what is known of values, and the way in and out.
+//
+// Facts here are about values over the reals (as computed in f64, ends rounded to nearest): they decide which identities
+// hold. Whether a form keeps the policy's bound in the kernel's own type is jit/equiv's question.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/egraph/egraph.h"
+#include "jit/egraph/term.h"
+#include "jit/expr/expr.h"
+#include "runtime/base/result.h"
+
+namespace trident::expr::rewrite {
+
+/// One row per expr::Op, in its order.
+std::span<const egraph::OpRow> op_rows();
+
+class Language {
+ public:
+  /// Copies what it needs to know of the variables. `numbers`: constants may be folded over the reals.
+  explicit Language(std::span<const Variable> variables);
+
+  /// Valid while this lives and stays where it is.
+  [[nodiscard]] egraph::Semantics semantics() const;
+  /// Replaces what is known of a variable.
+  void know(std::size_t variable, const egraph::Facts& facts) { facts_[variable] = facts; }
+
+ private:
+  static egraph::Facts facts(const void* self, const egraph::ENode& node,
+                             const std::array<const egraph::Facts*, 3>& children);
+  static egraph::ENode constant(const void* self, std::uint8_t sort, double value);
+  static std::uint8_t sort(const void* self, const egraph::ENode& node, const std::array<std::uint8_t, 3>& children);
+
+  std::vector<egraph::Facts> facts_;  ///< per variable
+};
+
+/// The outputs of an expression as a term. Unsupported: an integer power beyond 32 bits.
+Result<egraph::Term> to_term(const Expr& expr);
+/// ... and back, with variables and output names of `like`.
+Expr to_expr(const egraph::Term& term, const Expr& like);
+
+/// A node of a term as one of an expression; operands keep their numbers.
+Node node_of(const egraph::ENode& node);
+egraph::ENode enode_of(const Node& node);
+
+}  // namespace trident::expr::rewrite

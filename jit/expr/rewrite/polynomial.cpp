@@ -1,0 +1,203 @@
+#include "jit/expr/rewrite/polynomial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace trident::expr::rewrite {
+namespace {
+
+// What remains of a sum whose parts cancel but for rounding.
+constexpr double kCancelled = 1e-13;
+
+std::int32_t degree_of(const Monomial& m) {
+  std::int32_t sum = 0;
+  for (const Power& p : m) sum += std::abs(p.exponent);
+  return sum;
+}
+
+// Lexicographic order, a monomial order: products keep it, so that leading terms multiply to leading terms.
+bool less(const Monomial& a, const Monomial& b) {
+  for (std::size_t i = 0;; ++i) {
+    if (i == a.size() || i == b.size()) {
+      if (i < a.size()) return a[i].exponent < 0;
+      return i < b.size() && b[i].exponent > 0;
+    }
+    if (a[i].atom != b[i].atom) return a[i].atom < b[i].atom ? a[i].exponent < 0 : b[i].exponent > 0;
+    if (a[i].exponent != b[i].exponent) return a[i].exponent < b[i].exponent;
+  }
+}
+
+}  // namespace
+
+Polynomial Polynomial::constant(double value) {
+  Polynomial p;
+  if (value != 0) p.terms_.push_back({{}, value});
+  return p;
+}
+
+Polynomial Polynomial::atom(std::uint32_t atom, std::int32_t exponent) {
+  Polynomial p;
+  p.terms_.push_back({{{atom, exponent}}, 1});
+  return p;
+}
+
+Polynomial Polynomial::from(std::vector<PolynomialTerm> terms) {
+  std::sort(terms.begin(), terms.end(),
+            [](const PolynomialTerm& a, const PolynomialTerm& b) { return less(a.monomial, b.monomial); });
+  Polynomial p;
+  for (std::size_t i = 0; i < terms.size();) {
+    double value = 0, magnitude = 0;
+    std::size_t j = i;
+    for (; j < terms.size() && terms[j].monomial == terms[i].monomial; ++j) {
+      value += terms[j].coefficient;
+      magnitude = std::max(magnitude, std::fabs(terms[j].coefficient));
+    }
+    if (std::fabs(value) > kCancelled * magnitude) p.terms_.push_back({std::move(terms[i].monomial), value});
+    i = j;
+  }
+  return p;
+}
+
+bool Polynomial::is_atom() const {
+  return terms_.size() == 1 && terms_[0].coefficient == 1 && terms_[0].monomial.size() == 1 &&
+         terms_[0].monomial[0].exponent == 1;
+}
+
+std::int32_t Polynomial::degree() const {
+  std::int32_t most = 0;
+  for (const PolynomialTerm& t : terms_) most = std::max(most, degree_of(t.monomial));
+  return most;
+}
+
+Polynomial Polynomial::scaled(double factor) const {
+  if (factor == 0) return {};
+  Polynomial p = *this;
+  for (PolynomialTerm& t : p.terms_) t.coefficient *= factor;
+  return p;
+}
+
+bool operator==(const Polynomial& a, const Polynomial& b) {
+  return std::equal(a.terms_.begin(), a.terms_.end(), b.terms_.begin(), b.terms_.end(),
+                    [](const PolynomialTerm& x, const PolynomialTerm& y) {
+                      return x.coefficient == y.coefficient && x.monomial == y.monomial;
+                    });
+}
+
+bool operator<(const Polynomial& a, const Polynomial& b) {
+  return std::lexicographical_compare(a.terms_.begin(), a.terms_.end(), b.terms_.begin(), b.terms_.end(),
+                                      [](const PolynomialTerm& x, const PolynomialTerm& y) {
+                                        return x.monomial != y.monomial ? x.monomial < y.monomial
+                                                                        : x.coefficient < y.coefficient;
+                                      });
+}
+
+std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, double factor_of_b) {
+  std::vector<PolynomialTerm> terms = a.terms();
+  for (const PolynomialTerm& t : b.terms()) terms.push_back({t.monomial, t.coefficient * factor_of_b});
+  Polynomial p = Polynomial::from(std::move(terms));
+  if (p.terms().size() > kPolynomialTermsMax) return std::nullopt;
+  return p;
+}
+
+Monomial product(const Monomial& a, const Monomial& b) {
+  Monomial m;
+  m.reserve(a.size() + b.size());
+  std::size_t i = 0, j = 0;
+  while (i < a.size() || j < b.size()) {
+    if (j == b.size() || (i < a.size() && a[i].atom < b[j].atom)) {
+      m.push_back(a[i++]);
+    } else if (i == a.size() || b[j].atom < a[i].atom) {
+      m.push_back(b[j++]);
+    } else {
+      const std::int32_t exponent = a[i].exponent + b[j].exponent;
+      if (exponent != 0) m.push_back({a[i].atom, exponent});
+      ++i, ++j;
+    }
+  }
+  return m;
+}
+
+std::optional<Monomial> quotient(const Monomial& a, const Monomial& b) {
+  Monomial inverse = b;
+  for (Power& p : inverse) p.exponent = -p.exponent;
+  Monomial m = product(a, inverse);
+  for (const Power& p : b) {
+    const auto in = [&](const Monomial& where) {
+      const auto at = std::find_if(where.begin(), where.end(), [&](const Power& q) { return q.atom == p.atom; });
+      return at == where.end() ? 0 : at->exponent;
+    };
+    if (std::int64_t{in(a)} * p.exponent <= 0 || std::int64_t{in(m)} * p.exponent < 0) return std::nullopt;
+  }
+  return m;
+}
+
+std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
+  // Before like terms meet there are this many; far more than the limit is not worth a try.
+  if (a.terms().size() * b.terms().size() > 16 * kPolynomialTermsMax) return std::nullopt;
+  std::vector<PolynomialTerm> terms;
+  terms.reserve(a.terms().size() * b.terms().size());
+  for (const PolynomialTerm& x : a.terms()) {
+    for (const PolynomialTerm& y : b.terms()) {
+      terms.push_back({product(x.monomial, y.monomial), x.coefficient * y.coefficient});
+      if (degree_of(terms.back().monomial) > kPolynomialDegreeMax) return std::nullopt;
+    }
+  }
+  Polynomial p = Polynomial::from(std::move(terms));
+  if (p.terms().size() > kPolynomialTermsMax) return std::nullopt;
+  return p;
+}
+
+std::optional<Polynomial> power(const Polynomial& a, std::int32_t exponent) {
+  if (exponent < 0) {
+    if (a.terms().size() != 1) return std::nullopt;
+    PolynomialTerm t = a.terms()[0];
+    for (Power& p : t.monomial) p.exponent = -p.exponent;
+    t.coefficient = 1 / t.coefficient;
+    return power(Polynomial::from({std::move(t)}), -exponent);
+  }
+  std::optional<Polynomial> result = Polynomial::constant(1);
+  for (std::int32_t i = 0; i < exponent && result; ++i) result = product(*result, a);
+  return result;
+}
+
+// Leading terms first: q's leading term is the root of p's; each further term is what the leading term of the rest of
+// p - q^n asks for, rest / (n * lead^(n-1)).
+std::optional<Polynomial> root(const Polynomial& p, std::int32_t n) {
+  if (p.terms().size() < 2) return std::nullopt;
+  const auto lead = [](const Polynomial& of) { return of.terms().back(); };
+  const PolynomialTerm top = lead(p);
+  PolynomialTerm first;
+  for (const Power& x : top.monomial) {
+    if (x.exponent % n != 0) return std::nullopt;
+    first.monomial.push_back({x.atom, x.exponent / n});
+  }
+  if (top.coefficient < 0 && n % 2 == 0) return std::nullopt;
+  first.coefficient = std::copysign(std::round(std::pow(std::fabs(top.coefficient), 1.0 / n) * 1e9) / 1e9, top.coefficient);
+  if (std::fabs(std::pow(first.coefficient, n) - top.coefficient) > 1e-9 * std::fabs(top.coefficient)) return std::nullopt;
+  Polynomial q = Polynomial::from({first});
+  const std::optional<Polynomial> slope = power(q, n - 1);
+  for (int round = 0; round < 8; ++round) {
+    const std::optional<Polynomial> whole = power(q, n);
+    if (!whole) return std::nullopt;
+    const std::optional<Polynomial> rest = sum(p, *whole, -1);
+    if (!rest) return std::nullopt;
+    if (rest->zero()) return q;
+    const PolynomialTerm next = lead(*rest);
+    // Division of monomials, where exponents of slope must not exceed those of next.
+    Monomial m = next.monomial;
+    for (const Power& s : slope->terms()[0].monomial) {
+      const auto at = std::find_if(m.begin(), m.end(), [&](const Power& x) { return x.atom == s.atom; });
+      if (at == m.end() || at->exponent < s.exponent) return std::nullopt;
+      at->exponent -= s.exponent;
+      if (at->exponent == 0) m.erase(at);
+    }
+    const std::optional<Polynomial> more =
+        sum(q, Polynomial::from({{m, next.coefficient / (n * slope->terms()[0].coefficient)}}));
+    if (!more || more->terms().size() <= q.terms().size()) return std::nullopt;
+    q = *more;
+  }
+  return std::nullopt;
+}
+
+}  // namespace trident::expr::rewrite
