@@ -24,9 +24,9 @@ bool nearly_equal(double a, double b) {
 // kept but not passed on; on a cycle it would go round for a long time.
 bool newsworthy(const Facts& before, const Facts& after) {
   const auto side = [](double x) { return (x > 0) - (x < 0) + 2 * ((x > 1) - (x < -1)) + 8 * (std::fabs(x) > 1e300); };
-  return side(before.lo) != side(after.lo) || side(before.hi) != side(after.hi) || before.variables != after.variables ||
-         before.may_be_nan != after.may_be_nan || before.integral != after.integral ||
-         before.nonzero != after.nonzero || before.constant != after.constant;
+  return side(before.lo) != side(after.lo) || side(before.hi) != side(after.hi) ||
+         before.variables != after.variables || before.may_be_nan != after.may_be_nan ||
+         before.integral != after.integral || before.nonzero != after.nonzero || before.constant != after.constant;
 }
 
 }  // namespace
@@ -174,7 +174,8 @@ bool EGraph::meet(ClassId id, const Facts& other) {
     mine.lo = mine.hi = other.lo;
     mine.constant = true;
   } else if (mine.constant) {
-    if ((mine.lo < other.lo || mine.lo > other.hi) && !nearly_equal(mine.lo, other.lo) && !nearly_equal(mine.lo, other.hi))
+    if ((mine.lo < other.lo || mine.lo > other.hi) && !nearly_equal(mine.lo, other.lo) &&
+        !nearly_equal(mine.lo, other.hi))
       contradiction_ = true;
   } else {
     mine.lo = std::max(mine.lo, other.lo);
@@ -211,7 +212,8 @@ bool EGraph::merge(ClassId a, ClassId b) {
     } while (e != first_edge_[b]);
   }
   parent_[b] = a;
-  const auto splice = [](std::vector<std::uint32_t>& first, std::vector<std::uint32_t>& next, ClassId to, ClassId from) {
+  const auto splice = [](std::vector<std::uint32_t>& first, std::vector<std::uint32_t>& next, ClassId to,
+                         ClassId from) {
     if (first[from] == kNone) return;
     if (first[to] == kNone)
       first[to] = first[from];
@@ -263,8 +265,8 @@ void EGraph::note_constant(ClassId id) {
   if (constant != kNone) merge(constant, id);
 }
 
-// A constant needs no other form: its other members leave the ring. They stay in the table, so that what is equal to them
-// is known to be constant too.
+// A constant needs no other form: its other members leave the ring. They stay in the table, so that what is equal to
+// them is known to be constant too.
 void EGraph::prune(ClassId id) {
   NodeIndex leaf = kNone;
   each_node(id, [&](NodeIndex n) {
@@ -315,8 +317,9 @@ void EGraph::rebuild() {
 
 std::size_t EGraph::bytes() const {
   const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
-  return of(nodes_) + of(parent_) + of(first_) + of(next_) + of(first_edge_) + of(next_edge_) + of(op_bits_) + of(facts_) +
-         of(touched_flag_) + of(table_) + of(stale_nodes_) + of(stale_facts_) + of(new_constants_) + of(touched_);
+  return of(nodes_) + of(parent_) + of(first_) + of(next_) + of(first_edge_) + of(next_edge_) + of(op_bits_) +
+         of(facts_) + of(touched_flag_) + of(table_) + of(stale_nodes_) + of(stale_facts_) + of(new_constants_) +
+         of(touched_);
 }
 
 }  // namespace trident::egraph

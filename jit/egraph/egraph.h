@@ -1,10 +1,10 @@
 // E-graph: a set of terms that shares equal parts and keeps many ways of saying the same at once. A node is an op over
-// classes; a class is a set of nodes known to be equal. Knows no expressions: the ops come as a table, what may be known
-// of a value (Facts) and how constants look come as functions (Semantics).
+// classes; a class is a set of nodes known to be equal. Knows no expressions: the ops come as a table, what may be
+// known of a value (Facts) and how constants look come as functions (Semantics).
 //
-// After egg (Willsey et al., POPL 2021): hash-consing, union-find, congruence restored in rebuild(), analyses. Unlike egg,
-// nodes of commutative ops are stored once and matched both ways round; classes know which ops they hold; and rebuild()
-// notes which classes were touched, so that matching looks at those alone.
+// After egg (Willsey et al., POPL 2021): hash-consing, union-find, congruence restored in rebuild(), analyses. Unlike
+// egg, nodes of commutative ops are stored once and matched both ways round; classes know which ops they hold; and
+// rebuild() notes which classes were touched, so that matching looks at those alone.
 //
 // A node and the class that it founded have the same number. All memory is flat arrays indexed by it (bytes() counts
 // them); members of a class, and edges to the users of a class, are rings, which splice in constant time.
@@ -45,7 +45,7 @@ struct Facts {
   std::uint32_t variables = 0;  ///< bit v: may depend on variable v; the last bit stands for all from 31 on
   bool may_be_nan = true;
   bool integral = false;
-  bool nonzero = false;  ///< known otherwise than from the interval
+  bool nonzero = false;   ///< known otherwise than from the interval
   bool constant = false;  ///< the value is `lo`, exactly; a constant node has been or will be added
 
   [[nodiscard]] bool finite() const {
@@ -78,7 +78,9 @@ class EGraph {
   /// The class of `node` (whose children may be any members of their classes); founds one if there is none. kNone when
   /// the graph is full.
   ClassId add(ENode node);
-  ClassId add_constant(std::uint8_t sort, double value) { return add(semantics_.constant(semantics_.context, sort, value)); }
+  ClassId add_constant(std::uint8_t sort, double value) {
+    return add(semantics_.constant(semantics_.context, sort, value));
+  }
   /// ... of a node whose sort follows from its children's.
   ClassId add_sorted(ENode node);
   /// The class of `node` if the graph has it, else kNone.
@@ -134,8 +136,8 @@ class EGraph {
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] std::uint32_t live() const { return live_; }
   [[nodiscard]] std::uint64_t merges() const { return merges_; }
-  /// Two different constants, or values that cannot meet, were said to be equal: a rule is wrong. Nothing that the graph
-  /// holds may be believed.
+  /// Two different constants, or values that cannot meet, were said to be equal: a rule is wrong. Nothing that the
+  /// graph holds may be believed.
   [[nodiscard]] bool contradiction() const { return contradiction_; }
   [[nodiscard]] std::size_t bytes() const;
 
@@ -170,8 +172,8 @@ class EGraph {
   std::vector<std::uint8_t> touched_flag_;
   std::vector<std::uint32_t> table_;  ///< open addressing, linear probing: node or kNone
 
-  std::vector<NodeIndex> stale_nodes_;    ///< a child was renamed
-  std::vector<ClassId> stale_facts_;      ///< users must learn
+  std::vector<NodeIndex> stale_nodes_;  ///< a child was renamed
+  std::vector<ClassId> stale_facts_;    ///< users must learn
   std::vector<ClassId> new_constants_;
   std::vector<ClassId> touched_;
   std::uint32_t live_ = 0, table_used_ = 0;

@@ -203,9 +203,10 @@ std::vector<Term> Extractor::diverse(std::span<const ClassId> roots, std::size_t
     cost_below(roots, &used);
     for (const ClassId id : used) node_cost_[choice_[id]] += kRepeatShare * true_costs[choice_[id]] + 0.25;
     const auto equal = [&](const Term& t) {
-      return t.roots == term.roots &&
-             std::equal(t.nodes.begin(), t.nodes.end(), term.nodes.begin(), term.nodes.end(),
-                        [](const ENode& a, const ENode& b) { return a.op == b.op && a.sort == b.sort && a.child == b.child; });
+      return t.roots == term.roots && std::equal(t.nodes.begin(), t.nodes.end(), term.nodes.begin(), term.nodes.end(),
+                                                 [](const ENode& a, const ENode& b) {
+                                                   return a.op == b.op && a.sort == b.sort && a.child == b.child;
+                                                 });
     };
     if (std::none_of(found.begin(), found.end(), equal)) found.push_back(std::move(term));
   }

@@ -1,6 +1,7 @@
-// The best term that a graph holds. By tree cost that is exact (every class has one best node). By DAG cost, where shared
-// parts count once, it is NP-hard: a greedy pass in which every class carries the set of classes that its best term needs
-// (after the greedy DAG extractors of the extraction gym), then local improvement of the choice under the true cost.
+// The best term that a graph holds. By tree cost that is exact (every class has one best node). By DAG cost, where
+// shared parts count once, it is NP-hard: a greedy pass in which every class carries the set of classes that its best
+// term needs (after the greedy DAG extractors of the extraction gym), then local improvement of the choice under the
+// true cost.
 #pragma once
 
 #include <span>
@@ -20,7 +21,8 @@ class Extractor {
   Term tree(std::span<const ClassId> roots);
   /// Small DAG cost, never above that of tree().
   Term dag(std::span<const ClassId> roots);
-  /// Up to `count` different terms, the best first: each next one is extracted with what earlier ones chose made dearer.
+  /// Up to `count` different terms, the best first: each next one is extracted with what earlier ones chose made
+  /// dearer.
   std::vector<Term> diverse(std::span<const ClassId> roots, std::size_t count);
 
  private:
@@ -34,10 +36,10 @@ class Extractor {
 
   const EGraph& graph_;
   CostModel costs_;
-  std::vector<double> node_cost_;            // per node
-  std::vector<NodeIndex> choice_;            // per class
-  std::vector<double> total_;                // per class
-  std::vector<std::uint32_t> mark_;          // per class: visit stamps; even: on the way, odd: done
+  std::vector<double> node_cost_;    // per node
+  std::vector<NodeIndex> choice_;    // per class
+  std::vector<double> total_;        // per class
+  std::vector<std::uint32_t> mark_;  // per class: visit stamps; even: on the way, odd: done
   std::uint32_t stamp_ = 0;
 };
 

@@ -58,7 +58,11 @@ void Matcher::compile(RuleIndex index, const Rule& rule) {
     const PatternTerm& t = pattern.terms[queue[i]];
     if (t.kind != PatternTerm::Kind::node) continue;
     CHECK(next + 3u < kRegistersMax);
-    line.push_back({.code = Code::bind, .has_payload = t.has_payload, .a = place[queue[i]], .b = next, .op = t.op,
+    line.push_back({.code = Code::bind,
+                    .has_payload = t.has_payload,
+                    .a = place[queue[i]],
+                    .b = next,
+                    .op = t.op,
                     .number = t.number});
     for (std::uint8_t c = 0; c < ops_[t.op].children; ++c) {
       place[t.child[c]] = next++;
@@ -136,7 +140,8 @@ struct Matcher::Run {
     graph.each_node(id, [&](NodeIndex n) {
       const ENode& node = graph.node(n);
       if (node.op != step.op) return;
-      if (step.has_payload && static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(step.number))
+      if (step.has_payload &&
+          static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(step.number))
         return;
       if (step.a == 0) root_node = n;
       for (std::uint8_t i = 0; i < row.children; ++i) registers[step.b + i] = node.child[i];

@@ -59,7 +59,8 @@ class Matcher {
     double number = 0;
     std::uint32_t below = kNone, beside = kNone;
     [[nodiscard]] bool same_as(const Step& o) const {
-      return code == o.code && has_payload == o.has_payload && a == o.a && b == o.b && op == o.op && rule == o.rule && number == o.number;
+      return code == o.code && has_payload == o.has_payload && a == o.a && b == o.b && op == o.op && rule == o.rule &&
+             number == o.number;
     }
   };
   struct Run;
@@ -70,9 +71,9 @@ class Matcher {
   std::span<const Rule> rules_;
   std::span<const OpRow> ops_;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> roots_;                       ///< per op: the first step
+  std::vector<std::uint32_t> roots_;                                    ///< per op: the first step
   std::vector<std::array<std::uint8_t, kRuleVariablesMax>> registers_;  ///< per rule: of its variables
-  std::vector<std::uint8_t> variables_;                    ///< per rule: how many
+  std::vector<std::uint8_t> variables_;                                 ///< per rule: how many
   std::size_t steps_unshared_ = 0;
   std::uint8_t depth_max_ = 0;
 };

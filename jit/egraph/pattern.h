@@ -24,10 +24,10 @@ struct PatternTerm {
   enum class Kind : std::uint8_t { variable, number, node };
   Kind kind = Kind::variable;
   std::uint8_t op = 0;
-  std::uint8_t variable = 0;               ///< number of the variable in its rule
+  std::uint8_t variable = 0;  ///< number of the variable in its rule
   bool has_payload = false;
-  std::array<std::uint8_t, 3> child{};     ///< terms, which precede this one
-  double number = 0;                       ///< of a constant, or the payload
+  std::array<std::uint8_t, 3> child{};  ///< terms, which precede this one
+  double number = 0;                    ///< of a constant, or the payload
 };
 
 /// Terms in postfix order; the last is the root.
@@ -39,21 +39,21 @@ struct Pattern {
 };
 
 /// What a rule may ask of its variables. X(Name, "text", arguments)
-#define TRIDENT_EGRAPH_CONDITIONS(X)                                                            \
-  X(nonzero, "nonzero", 1)   /* the value is never zero */                                      \
-  X(positive, "pos", 1)      /* ... always greater than zero */                                 \
-  X(nonnegative, "nonneg", 1)                                                                   \
-  X(negative, "negative", 1)                                                                    \
-  X(nonpositive, "nonpos", 1)                                                                   \
-  X(finite, "finite", 1)     /* neither infinite nor NaN */                                     \
-  X(number, "notnan", 1)     /* never NaN */                                                    \
-  X(integral, "integer", 1)                                                                     \
-  X(constant, "const", 1)                                                                       \
-  X(integer_two_up, "intge2", 1) /* a constant integer, 2 or more */                            \
-  X(within_one, "within1", 1)    /* always in [-1, 1] */                                        \
-  X(at_least_one, "ge1", 1)                                                                     \
-  X(within_half_pi, "halfpi", 1) /* always in [-pi/2, pi/2] */                                  \
-  X(symbolic, "sym", 1)          /* depends on a variable */                                    \
+#define TRIDENT_EGRAPH_CONDITIONS(X)                                                           \
+  X(nonzero, "nonzero", 1) /* the value is never zero */                                       \
+  X(positive, "pos", 1)    /* ... always greater than zero */                                  \
+  X(nonnegative, "nonneg", 1)                                                                  \
+  X(negative, "negative", 1)                                                                   \
+  X(nonpositive, "nonpos", 1)                                                                  \
+  X(finite, "finite", 1) /* neither infinite nor NaN */                                        \
+  X(number, "notnan", 1) /* never NaN */                                                       \
+  X(integral, "integer", 1)                                                                    \
+  X(constant, "const", 1)                                                                      \
+  X(integer_two_up, "intge2", 1) /* a constant integer, 2 or more */                           \
+  X(within_one, "within1", 1)    /* always in [-1, 1] */                                       \
+  X(at_least_one, "ge1", 1)                                                                    \
+  X(within_half_pi, "halfpi", 1) /* always in [-pi/2, pi/2] */                                 \
+  X(symbolic, "sym", 1)          /* depends on a variable */                                   \
   X(independent, "indep", 2)     /* the first does not depend on any variable of the second */ \
   X(le, "le", 2)                 /* the first is never above the second */
 

@@ -149,11 +149,16 @@ class Search {
     seen_.clear();
     Stop how = Stop::saturated;
     while (true) {
-      if (graph.contradiction()) how = Stop::contradiction;
-      else if (over()) how = stop_;
-      else if (graph.full()) how = Stop::nodes;
-      else if (!round(graph)) how = graph.full() ? Stop::nodes : stop_now_ ? stop_ : Stop::saturated;
-      else continue;
+      if (graph.contradiction())
+        how = Stop::contradiction;
+      else if (over())
+        how = stop_;
+      else if (graph.full())
+        how = Stop::nodes;
+      else if (!round(graph))
+        how = graph.full() ? Stop::nodes : stop_now_ ? stop_ : Stop::saturated;
+      else
+        continue;
       break;
     }
     stop_ = how;
@@ -271,7 +276,8 @@ class Search {
         case Strategy::pulse: break;
       }
     }
-    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return keys_[a] < keys_[b]; });
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return keys_[a] < keys_[b]; });
   }
 
   bool over() {

@@ -2,9 +2,9 @@
 //
 //   saturate    every match of every round is applied until nothing changes (egg's way)
 //   pulse       saturate to a small graph, extract, start again from what was found
-//   best_first  as pulse, but the matches that promise most are applied first, and the pulses differ in what they promise
-//   random      matches in random order            } for tests: whatever a guide does,
-//   hostile     matches that promise least first   } results stay right and budgets hold
+//   best_first  as pulse, but the matches that promise most are applied first, and the pulses differ in what they
+//   promise random      matches in random order            } for tests: whatever a guide does, hostile     matches that
+//   promise least first   } results stay right and budgets hold
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,10 @@ std::string_view name_of(Strategy strategy);
 std::string_view name_of(Stop stop);
 
 struct SearchBudget {
-  std::uint32_t nodes = 5'000;                ///< of one graph; pulses start new ones
-  std::uint64_t nanoseconds = 10'000'000;     ///< from the call; 0: none, for runs that must repeat exactly
-  std::uint64_t applications = 1'000'000;     ///< of rules, over all graphs
-  std::uint64_t graph_nodes = 0;              ///< over all graphs; 0: none
+  std::uint32_t nodes = 5'000;             ///< of one graph; pulses start new ones
+  std::uint64_t nanoseconds = 10'000'000;  ///< from the call; 0: none, for runs that must repeat exactly
+  std::uint64_t applications = 1'000'000;  ///< of rules, over all graphs
+  std::uint64_t graph_nodes = 0;           ///< over all graphs; 0: none
   std::size_t bytes = std::size_t{256} << 20;
   const std::atomic<bool>* cancelled = nullptr;
 };

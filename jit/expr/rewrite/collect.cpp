@@ -19,7 +19,7 @@ using egraph::Facts;
 using egraph::kNone;
 using egraph::NodeIndex;
 
-constexpr std::int32_t kPowerMax = 16;      // exponents that are multiplied out
+constexpr std::int32_t kPowerMax = 16;  // exponents that are multiplied out
 constexpr std::size_t kFormsPerRegion = 6;
 
 std::uint8_t code(Op op) {
@@ -101,7 +101,8 @@ class Writer {
     for (const PolynomialTerm& t : p.terms()) {
       Monomial both;
       for (const Power& s : shared) {
-        const auto at = std::find_if(t.monomial.begin(), t.monomial.end(), [&](const Power& q) { return q.atom == s.atom; });
+        const auto at =
+            std::find_if(t.monomial.begin(), t.monomial.end(), [&](const Power& q) { return q.atom == s.atom; });
         const std::int32_t other = at == t.monomial.end() ? 0 : at->exponent;
         // Denominators are shared by whoever has the most of them; numerators by all.
         const std::int32_t least = std::min(s.exponent, other);
@@ -133,7 +134,8 @@ class Writer {
     bool negative = true;
     for (const PolynomialTerm& t : p.terms()) {
       const double ratio = std::fabs(t.coefficient) / least;
-      if (ratio != std::round(ratio) || ratio > 1e6) return p.terms().back().coefficient < 0 && all_negative(p) ? -1 : 1;
+      if (ratio != std::round(ratio) || ratio > 1e6)
+        return p.terms().back().coefficient < 0 && all_negative(p) ? -1 : 1;
       negative = negative && t.coefficient < 0;
     }
     return negative ? -least : least;
@@ -240,7 +242,8 @@ class Writer {
     for (Power& x : inverse) x.exponent = -x.exponent;
     Monomial m = rewrite::product(a, inverse);
     for (const Power& x : m) {
-      const bool was = std::any_of(a.begin(), a.end(), [&](const Power& y) { return y.atom == x.atom && y.exponent < 0; });
+      const bool was =
+          std::any_of(a.begin(), a.end(), [&](const Power& y) { return y.atom == x.atom && y.exponent < 0; });
       if (x.exponent < 0 && !was) return std::nullopt;
     }
     return m;
@@ -350,16 +353,23 @@ class Collect {
     const Node n = node_of(node);
     std::optional<Polynomial> p;
     // An if chain: most ops are atoms.
-    if (n.op == Op::Add) p = sum(operand(0), operand(1));
-    else if (n.op == Op::Sub) p = sum(operand(0), operand(1), -1);
-    else if (n.op == Op::Neg) p = operand(0).scaled(-1);
-    else if (n.op == Op::Mul) p = multiplied(operand(0), operand(1));
+    if (n.op == Op::Add)
+      p = sum(operand(0), operand(1));
+    else if (n.op == Op::Sub)
+      p = sum(operand(0), operand(1), -1);
+    else if (n.op == Op::Neg)
+      p = operand(0).scaled(-1);
+    else if (n.op == Op::Mul)
+      p = multiplied(operand(0), operand(1));
     else if (n.op == Op::Fma) {
       p = multiplied(operand(0), operand(1));
       if (p) p = sum(*p, operand(2));
-    } else if (n.op == Op::Div) p = divided(operand(0), operand(1), node.child[1]);
-    else if (n.op == Op::Recip) p = divided(Polynomial::constant(1), operand(0), node.child[0]);
-    else if (n.op == Op::Powi) p = powered(operand(0), static_cast<std::int64_t>(n.imm), node.child[0]);
+    } else if (n.op == Op::Div)
+      p = divided(operand(0), operand(1), node.child[1]);
+    else if (n.op == Op::Recip)
+      p = divided(Polynomial::constant(1), operand(0), node.child[0]);
+    else if (n.op == Op::Powi)
+      p = powered(operand(0), static_cast<std::int64_t>(n.imm), node.child[0]);
     else if (n.op == Op::Pow && operand(1).is_constant()) {
       const double e = operand(1).constant_value();
       if (e == std::round(e) && std::fabs(e) <= kPowerMax)

@@ -35,12 +35,12 @@ struct Fold {
   double (*f)(double);
 };
 constexpr Fold kFolds[] = {
-    {Op::Abs, std::fabs},   {Op::Sqrt, std::sqrt},   {Op::Cbrt, std::cbrt},   {Op::Exp, std::exp},
-    {Op::Exp2, std::exp2},  {Op::Expm1, std::expm1}, {Op::Log, std::log},     {Op::Log2, std::log2},
-    {Op::Log10, std::log10}, {Op::Log1p, std::log1p}, {Op::Sin, std::sin},    {Op::Cos, std::cos},
-    {Op::Tan, std::tan},    {Op::Asin, std::asin},   {Op::Acos, std::acos},   {Op::Atan, std::atan},
-    {Op::Sinh, std::sinh},  {Op::Cosh, std::cosh},   {Op::Tanh, std::tanh},   {Op::Asinh, std::asinh},
-    {Op::Acosh, std::acosh}, {Op::Atanh, std::atanh}, {Op::Erf, std::erf},    {Op::Erfc, std::erfc},
+    {Op::Abs, std::fabs},    {Op::Sqrt, std::sqrt},   {Op::Cbrt, std::cbrt}, {Op::Exp, std::exp},
+    {Op::Exp2, std::exp2},   {Op::Expm1, std::expm1}, {Op::Log, std::log},   {Op::Log2, std::log2},
+    {Op::Log10, std::log10}, {Op::Log1p, std::log1p}, {Op::Sin, std::sin},   {Op::Cos, std::cos},
+    {Op::Tan, std::tan},     {Op::Asin, std::asin},   {Op::Acos, std::acos}, {Op::Atan, std::atan},
+    {Op::Sinh, std::sinh},   {Op::Cosh, std::cosh},   {Op::Tanh, std::tanh}, {Op::Asinh, std::asinh},
+    {Op::Acosh, std::acosh}, {Op::Atanh, std::atanh}, {Op::Erf, std::erf},   {Op::Erfc, std::erfc},
 };
 
 // The value of an op on constants; NaN where it is not to be folded.

@@ -1,7 +1,7 @@
 // Expressions as a language of the e-graph: its op table, what is known of values, and the way in and out.
 //
-// Facts here are about values over the reals (as computed in f64, ends rounded to nearest): they decide which identities
-// hold. Whether a form keeps the policy's bound in the kernel's own type is jit/equiv's question.
+// Facts here are about values over the reals (as computed in f64, ends rounded to nearest): they decide which
+// identities hold. Whether a form keeps the policy's bound in the kernel's own type is jit/equiv's question.
 #pragma once
 
 #include <span>

@@ -173,8 +173,10 @@ std::optional<Polynomial> root(const Polynomial& p, std::int32_t n) {
     first.monomial.push_back({x.atom, x.exponent / n});
   }
   if (top.coefficient < 0 && n % 2 == 0) return std::nullopt;
-  first.coefficient = std::copysign(std::round(std::pow(std::fabs(top.coefficient), 1.0 / n) * 1e9) / 1e9, top.coefficient);
-  if (std::fabs(std::pow(first.coefficient, n) - top.coefficient) > 1e-9 * std::fabs(top.coefficient)) return std::nullopt;
+  first.coefficient =
+      std::copysign(std::round(std::pow(std::fabs(top.coefficient), 1.0 / n) * 1e9) / 1e9, top.coefficient);
+  if (std::fabs(std::pow(first.coefficient, n) - top.coefficient) > 1e-9 * std::fabs(top.coefficient))
+    return std::nullopt;
   Polynomial q = Polynomial::from({first});
   const std::optional<Polynomial> slope = power(q, n - 1);
   for (int round = 0; round < 8; ++round) {

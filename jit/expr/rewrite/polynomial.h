@@ -1,6 +1,6 @@
-// Polynomials over opaque values ("atoms", numbered by the caller) with double coefficients and integer exponents, which
-// may be negative where the caller allows it. Small and bounded: an operation whose result would exceed the limits says
-// so instead of growing.
+// Polynomials over opaque values ("atoms", numbered by the caller) with double coefficients and integer exponents,
+// which may be negative where the caller allows it. Small and bounded: an operation whose result would exceed the
+// limits says so instead of growing.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,9 @@ class Polynomial {
 
   [[nodiscard]] const std::vector<PolynomialTerm>& terms() const { return terms_; }
   [[nodiscard]] bool zero() const { return terms_.empty(); }
-  [[nodiscard]] bool is_constant() const { return terms_.empty() || (terms_.size() == 1 && terms_[0].monomial.empty()); }
+  [[nodiscard]] bool is_constant() const {
+    return terms_.empty() || (terms_.size() == 1 && terms_[0].monomial.empty());
+  }
   [[nodiscard]] double constant_value() const { return terms_.empty() ? 0 : terms_[0].coefficient; }
   /// Exactly one atom, to the first power, with coefficient 1.
   [[nodiscard]] bool is_atom() const;

@@ -1,0 +1,462 @@
+// Oracles: a congruence closure that compares all pairs until nothing changes; an enumeration of all ways to place a
+// pattern; exhaustive choice of nodes for the cost of extracted terms; numbers for what rewriting says is equal.
+#include "jit/egraph/egraph.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+
+#include "jit/egraph/extract.h"
+#include "jit/egraph/matcher.h"
+#include "jit/egraph/search.h"
+#include "jit/egraph/toy_language.h"
+
+namespace trident::egraph {
+namespace {
+
+using toy::kAdd, toy::kFma, toy::kMul, toy::kNeg, toy::kSub;
+
+// All terms ever added, and which are equal: merged ones, and those whose op and operands are, to a fixed point.
+class NaiveCongruence {
+ public:
+  std::uint32_t add(ENode node) {
+    nodes_.push_back(node);
+    group_.push_back(static_cast<std::uint32_t>(group_.size()));
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+  }
+  void merge(std::uint32_t a, std::uint32_t b) { join(a, b); }
+  void close() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+        for (std::uint32_t j = 0; j < i; ++j) {
+          if (group_[i] != group_[j] && congruent(nodes_[i], nodes_[j])) join(i, j), changed = true;
+        }
+      }
+    }
+  }
+  bool equal(std::uint32_t a, std::uint32_t b) const { return group_[a] == group_[b]; }
+
+ private:
+  bool congruent(const ENode& a, const ENode& b) const {
+    if (a.op != b.op) return false;
+    const OpRow& row = toy::kOps[a.op];
+    if (row.children == 0) return a.child == b.child;
+    const auto same = [&](int i, int j) { return group_[a.child[i]] == group_[b.child[j]]; };
+    if (row.children == 3 && !same(2, 2)) return false;
+    if (row.children == 1) return same(0, 0);
+    return (same(0, 0) && same(1, 1)) || (row.commutes && same(0, 1) && same(1, 0));
+  }
+  void join(std::uint32_t a, std::uint32_t b) {
+    const std::uint32_t from = group_[a], to = group_[b];
+    for (std::uint32_t& g : group_) {
+      if (g == from) g = to;
+    }
+  }
+  std::vector<ENode> nodes_;
+  std::vector<std::uint32_t> group_;
+};
+
+TEST(EGraph, EqualitiesAreThoseOfNaiveCongruence) {
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+    std::mt19937 random(seed);
+    EGraph graph(toy::kOps, toy::plain(), {});
+    NaiveCongruence naive;
+    std::vector<ClassId> classes;
+    const auto pick = [&] { return static_cast<std::uint32_t>(random() % classes.size()); };
+    for (int i = 0; i < 4; ++i) classes.push_back(graph.add(toy::leaf(i))), naive.add(toy::leaf(i));
+    for (int step = 0; step < 60; ++step) {
+      if (random() % 4 != 0) {
+        const auto op = static_cast<toy::Op>(kAdd + random() % 5);
+        const std::uint32_t a = pick(), b = pick(), c = pick();
+        const std::uint8_t arity = toy::kOps[op].children;
+        naive.add(toy::node(op, a, b, c));
+        classes.push_back(graph.add(toy::node(op, classes[a], arity > 1 ? classes[b] : 0, arity > 2 ? classes[c] : 0)));
+      } else {
+        const std::uint32_t a = pick(), b = pick();
+        naive.merge(a, b);
+        graph.merge(classes[a], classes[b]);
+      }
+      if (random() % 8 == 0) graph.rebuild();
+    }
+    graph.rebuild();
+    naive.close();
+    for (std::uint32_t i = 0; i < classes.size(); ++i) {
+      for (std::uint32_t j = 0; j < i; ++j) {
+        ASSERT_EQ(graph.find(classes[i]) == graph.find(classes[j]), naive.equal(i, j)) << "seed " << seed;
+      }
+    }
+    // The canonical nodes: no two alike, every one found where it says it is.
+    std::set<std::tuple<int, std::uint32_t, std::uint32_t, std::uint32_t>> seen;
+    std::uint32_t members = 0;
+    for (ClassId id = 0; id < graph.size(); ++id) {
+      if (graph.find(id) != id) continue;
+      graph.each_node(id, [&](NodeIndex n) {
+        const ENode& e = graph.node(n);
+        EXPECT_TRUE(seen.insert({e.op, e.child[0], e.child[1], e.child[2]}).second);
+        EXPECT_EQ(graph.find(n), id);
+        EXPECT_EQ(graph.lookup(e), id);
+        EXPECT_TRUE(graph.may_hold(id, e.op));
+        ++members;
+      });
+    }
+    EXPECT_EQ(members, graph.live());
+  }
+}
+
+TEST(EGraph, ConstantsFoldAndPrune) {
+  EGraph graph(toy::kOps, toy::semantics(), {});
+  const ClassId x = graph.add(toy::leaf(0)), two = graph.add(toy::number(2));
+  const ClassId sum = graph.add(toy::node(kAdd, x, two)), product = graph.add(toy::node(kMul, sum, sum));
+  graph.merge(x, graph.add(toy::number(3)));
+  graph.rebuild();
+  EXPECT_EQ(graph.find(product), graph.find(graph.add(toy::number(25))));
+  int members = 0;
+  graph.each_node(graph.find(product), [&](NodeIndex) { ++members; });
+  EXPECT_EQ(members, 1);
+  EXPECT_FALSE(graph.contradiction());
+  graph.merge(x, two);
+  graph.rebuild();
+  EXPECT_TRUE(graph.contradiction());
+}
+
+TEST(EGraph, StopsAtItsLimit) {
+  EGraph graph(toy::kOps, toy::plain(), {.nodes_max = 50});
+  ClassId last = graph.add(toy::leaf(0));
+  for (int i = 0; i < 100 && last != kNone; ++i) last = graph.add(toy::node(kNeg, last));
+  EXPECT_EQ(last, kNone);
+  EXPECT_EQ(graph.size(), 50u);
+  EXPECT_EQ(graph.add(toy::leaf(0)), 0u);  // what is there is still found
+}
+
+// --- matching -----------------------------------------------------------------------------------------------------
+
+// Every way to place `term` of the pattern at class `id`, by trying all nodes of the graph.
+void place(const EGraph& graph, const Pattern& pattern, std::uint8_t term, ClassId id, std::vector<ClassId> bound,
+           const std::function<void(std::vector<ClassId>)>& then) {
+  const PatternTerm& t = pattern.terms[term];
+  if (t.kind == PatternTerm::Kind::number) {
+    if (graph.facts(id).constant && graph.facts(id).lo == t.number) then(bound);
+    return;
+  }
+  if (t.kind == PatternTerm::Kind::variable) {
+    if (bound[t.variable] != kNone && bound[t.variable] != id) return;
+    bound[t.variable] = id;
+    then(bound);
+    return;
+  }
+  const std::uint8_t arity = graph.row(t.op).children;
+  graph.each_node(id, [&](NodeIndex n) {
+    const ENode node = graph.node(n);
+    if (node.op != t.op) return;
+    for (const bool swapped : {false, true}) {
+      if (swapped && !graph.row(t.op).commutes) break;
+      const ClassId first = node.child[swapped ? 1 : 0], second = node.child[swapped ? 0 : 1];
+      place(graph, pattern, t.child[0], first, bound, [&](std::vector<ClassId> b1) {
+        if (arity == 1) return then(b1);
+        place(graph, pattern, t.child[1], second, b1, [&](std::vector<ClassId> b2) {
+          if (arity == 2) return then(b2);
+          place(graph, pattern, t.child[2], node.child[2], b2, then);
+        });
+      });
+    }
+  });
+}
+
+const char* const kRules[] = {
+    "add-zero: (add ?a 0) => ?a",
+    "factor: (add (mul ?a ?b) (mul ?a ?c)) => (mul ?a (add ?b ?c))",
+    "distribute: (mul ?a (add ?b ?c)) => (add (mul ?a ?b) (mul ?a ?c))",
+    "assoc: (add ?a (add ?b ?c)) => (add (add ?a ?b) ?c)",
+    "sub-self: (sub ?a ?a) => 0",
+    "sub-add: (sub (add ?a ?b) ?b) => ?a",
+    "neg-neg: (neg (neg ?a)) => ?a",
+    "fma: (add (mul ?a ?b) ?c) => (fma ?a ?b ?c)",
+    "fma-deep: (fma ?a ?b (fma ?a ?c ?e)) => (fma ?a (add ?b ?c) ?e)",
+    "square: (mul (add ?a ?b) (add ?a ?b)) => (add (mul ?a ?a) (add (mul 2 (mul ?a ?b)) (mul ?b ?b)))",
+    "sub-neg: (sub ?a ?b) => (add ?a (neg ?b))",
+    "indep: (mul ?a ?b) => (mul ?b ?a) if indep(?a, ?b), sym(?a)",
+};
+
+std::vector<Rule> rules() {
+  std::vector<Rule> parsed;
+  for (const char* text : kRules) {
+    Result<Rule> rule = parse_rule(text, toy::kOps);
+    EXPECT_TRUE(rule.ok()) << text;
+    if (rule.ok()) parsed.push_back(std::move(rule).value());
+  }
+  return parsed;
+}
+
+ClassId random_graph(EGraph& graph, std::mt19937& random, int size) {
+  std::vector<ClassId> classes;
+  for (int i = 0; i < 3; ++i) classes.push_back(graph.add(toy::leaf(i)));
+  for (int i = 0; i < 3; ++i) classes.push_back(graph.add(toy::number(i)));
+  for (int i = 0; i < size; ++i) {
+    const auto op = static_cast<toy::Op>(kAdd + random() % 5);
+    const auto pick = [&] { return classes[random() % classes.size()]; };
+    const std::uint8_t arity = toy::kOps[op].children;
+    classes.push_back(graph.add(toy::node(op, pick(), arity > 1 ? pick() : 0, arity > 2 ? pick() : 0)));
+  }
+  return classes.back();
+}
+
+TEST(Matcher, FindsWhatEnumerationFinds) {
+  const std::vector<Rule> all = rules();
+  const Matcher matcher(all, toy::kOps);
+  EXPECT_LT(matcher.steps(), matcher.steps_unshared());
+  std::size_t found = 0;
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    std::mt19937 random(seed);
+    EGraph graph(toy::kOps, toy::semantics(), {});
+    random_graph(graph, random, 30);
+    // Merging makes classes of several members; leaves alone, so that constants stay consistent.
+    for (int i = 0; i < 3; ++i) {
+      const auto a = static_cast<ClassId>(random() % graph.size()), b = static_cast<ClassId>(random() % graph.size());
+      if (!graph.facts(graph.find(a)).constant && !graph.facts(graph.find(b)).constant)
+        graph.merge(a, b), graph.rebuild();
+    }
+    std::set<std::pair<std::size_t, std::vector<ClassId>>> expected, actual;
+    for (ClassId id = 0; id < graph.size(); ++id) {
+      if (graph.find(id) != id) continue;
+      for (std::size_t r = 0; r < all.size(); ++r) {
+        const Pattern& left = all[r].left;
+        place(graph, left, static_cast<std::uint8_t>(left.terms.size() - 1), id,
+              std::vector<ClassId>(all[r].variables.size(), kNone), [&](std::vector<ClassId> bound) {
+                for (const Condition& c : all[r].conditions) {
+                  const Facts &first = graph.facts(bound[c.variable[0]]), &second = graph.facts(bound[c.variable[1]]);
+                  if (c.kind == ConditionKind::independent && (first.variables & second.variables) != 0) return;
+                  if (c.kind == ConditionKind::symbolic && first.variables == 0) return;
+                }
+                bound.push_back(id);
+                expected.insert({r, bound});
+              });
+      }
+      Matches matches;
+      matcher.match(graph, id, 0, matches);
+      for (const Match& m : matches.list) {
+        std::vector<ClassId> bound(
+            matches.classes.begin() + m.variables,
+            matches.classes.begin() + m.variables + static_cast<long>(all[m.rule].variables.size()));
+        bound.push_back(m.root);
+        EXPECT_EQ(graph.find(m.node), m.root);
+        actual.insert({m.rule, bound});
+      }
+    }
+    ASSERT_EQ(expected, actual) << "seed " << seed;
+    found += actual.size();
+  }
+  EXPECT_GT(found, 1000u);
+}
+
+// --- extraction ---------------------------------------------------------------------------------------------------
+
+double toy_cost(const void*, const ENode& n) {
+  constexpr double kCosts[] = {0, 0, 4, 4, 5, 1, 6};
+  return kCosts[n.op];
+}
+constexpr CostModel kCosts{nullptr, &toy_cost};
+
+// The least DAG cost by trying every choice of nodes; nothing when there are too many.
+double exhaustive_dag(const EGraph& graph, ClassId root) {
+  std::map<ClassId, NodeIndex> choice;
+  double best = 1e30;
+  std::uint64_t tries = 0;
+  const std::function<void(std::vector<ClassId>, double)> go = [&](std::vector<ClassId> open, double cost) {
+    if (cost >= best || ++tries > 200'000) return;
+    while (!open.empty() && choice.contains(open.back())) open.pop_back();
+    if (open.empty()) {
+      // Acyclic?
+      std::map<ClassId, int> state;
+      const std::function<bool(ClassId)> acyclic = [&](ClassId id) {
+        if (state[id] == 2) return true;
+        if (state[id] == 1) return false;
+        state[id] = 1;
+        const ENode& n = graph.node(choice.at(id));
+        for (int c = 0; c < graph.row(n.op).children; ++c) {
+          if (!acyclic(graph.find(n.child[c]))) return false;
+        }
+        state[id] = 2;
+        return true;
+      };
+      if (acyclic(root)) best = cost;
+      return;
+    }
+    const ClassId id = open.back();
+    open.pop_back();
+    graph.each_node(id, [&](NodeIndex n) {
+      choice[id] = n;
+      std::vector<ClassId> more = open;
+      for (int c = 0; c < graph.row(graph.node(n).op).children; ++c) more.push_back(graph.find(graph.node(n).child[c]));
+      go(more, cost + toy_cost(nullptr, graph.node(n)));
+      choice.erase(id);
+    });
+  };
+  go({root}, 0);
+  return tries > 200'000 ? -1 : best;
+}
+
+TEST(Extractor, DagCostIsNearTheExhaustiveOptimum) {
+  const std::vector<Rule> all = rules();
+  const Matcher matcher(all, toy::kOps);
+  int compared = 0, optimal = 0;
+  for (std::uint32_t seed = 1; seed <= 80; ++seed) {
+    std::mt19937 random(seed);
+    EGraph graph(toy::kOps, toy::semantics(), {.nodes_max = 200});
+    const ClassId root = random_graph(graph, random, 9);
+    graph.rebuild();
+    for (int round = 0; round < 2; ++round) {
+      Matches matches;
+      for (ClassId id = 0; id < graph.size(); ++id) {
+        if (graph.find(id) == id) matcher.match(graph, id, 0, matches);
+      }
+      for (const Match& m : matches.list) {
+        const ClassId made =
+            instantiate(graph, all[m.rule].right, {&matches.classes[m.variables], all[m.rule].variables.size()}, 0);
+        if (made != kNone) graph.merge(m.root, made);
+      }
+      graph.rebuild();
+    }
+    ASSERT_FALSE(graph.contradiction());
+    const ClassId top = graph.find(root);
+    Extractor extractor(graph, kCosts);
+    const Term tree = extractor.tree({{top}}), dag = extractor.dag({{top}});
+    ASSERT_EQ(tree.roots.size(), 1u);
+    EXPECT_LE(dag_cost(dag, kCosts), dag_cost(tree, kCosts));
+    EXPECT_LE(tree_cost(tree, toy::kOps, kCosts), tree_cost(dag, toy::kOps, kCosts));
+    // What was extracted is in the class.
+    EXPECT_EQ(graph.find(add(graph, dag)[0]), top);
+    const double optimum = exhaustive_dag(graph, top);
+    if (optimum < 0) continue;
+    ++compared;
+    EXPECT_GE(dag_cost(dag, kCosts), optimum);
+    EXPECT_LE(dag_cost(dag, kCosts), 1.25 * optimum + 1);
+    optimal += dag_cost(dag, kCosts) == optimum;
+  }
+  EXPECT_GT(compared, 30);
+  EXPECT_GT(optimal, compared * 9 / 10);
+}
+
+TEST(Extractor, DiverseTermsDifferAndMeanTheSame) {
+  EGraph graph(toy::kOps, toy::semantics(), {});
+  const ClassId a = graph.add(toy::leaf(0)), b = graph.add(toy::leaf(1));
+  const ClassId one = graph.add(toy::node(kAdd, a, b)), two = graph.add(toy::node(kMul, a, b));
+  const ClassId three = graph.add(toy::node(kSub, a, b));
+  graph.merge(one, two);
+  graph.merge(two, three);
+  graph.rebuild();
+  Extractor extractor(graph, kCosts);
+  const std::vector<Term> terms = extractor.diverse({{graph.find(one)}}, 3);
+  ASSERT_EQ(terms.size(), 3u);
+  EXPECT_LE(dag_cost(terms[0], kCosts), dag_cost(terms[1], kCosts));
+  std::set<int> ops;
+  for (const Term& t : terms) ops.insert(t.nodes[t.roots[0]].op);
+  EXPECT_EQ(ops, (std::set<int>{kAdd, kMul, kSub}));
+}
+
+// --- search -------------------------------------------------------------------------------------------------------
+
+double value(const Term& term, const std::array<double, 3>& leaves) {
+  std::vector<double> values;
+  for (const ENode& n : term.nodes) {
+    const auto at = [&](int i) { return values[n.child[static_cast<std::size_t>(i)]]; };
+    switch (n.op) {
+      case toy::kNumber: values.push_back(static_cast<std::int32_t>(n.child[0])); break;
+      case toy::kLeaf: values.push_back(leaves[n.child[0]]); break;
+      case toy::kAdd: values.push_back(at(0) + at(1)); break;
+      case toy::kSub: values.push_back(at(0) - at(1)); break;
+      case toy::kMul: values.push_back(at(0) * at(1)); break;
+      case toy::kNeg: values.push_back(-at(0)); break;
+      default: values.push_back(at(0) * at(1) + at(2)); break;
+    }
+  }
+  return values[term.roots[0]];
+}
+
+Term random_term(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  EGraph graph(toy::kOps, toy::semantics(), {});
+  const ClassId root = random_graph(graph, random, 14);
+  Extractor extractor(graph, kCosts);
+  return extractor.tree({{graph.find(root)}});
+}
+
+TEST(Search, EveryStrategyKeepsValueAndBudget) {
+  const std::vector<Rule> all = rules();
+  const Matcher matcher(all, toy::kOps);
+  const SearchSpace space{toy::kOps, toy::semantics(), &matcher, kCosts, {}};
+  int cheaper = 0;
+  for (const Strategy strategy :
+       {Strategy::saturate, Strategy::pulse, Strategy::best_first, Strategy::random, Strategy::hostile}) {
+    for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+      const Term initial = random_term(seed);
+      SearchOptions options;
+      options.strategy = strategy;
+      options.seed = seed;
+      options.keep = 3;
+      options.budget = {.nodes = 300, .nanoseconds = 0, .applications = 4000, .graph_nodes = 3000};
+      const SearchResult result = search(space, initial, options);
+      ASSERT_FALSE(result.terms.empty());
+      EXPECT_LE(dag_cost(result.terms[0], kCosts), dag_cost(initial, kCosts));
+      cheaper += dag_cost(result.terms[0], kCosts) < dag_cost(initial, kCosts);
+      EXPECT_LE(result.stats.applications, 4000u);
+      EXPECT_LE(result.stats.nodes, 3300u);
+      const std::array<double, 3> leaves{3, -5, 7};
+      for (const Term& t : result.terms)
+        EXPECT_EQ(value(t, leaves), value(initial, leaves)) << name_of(strategy) << seed;
+      const SearchResult again = search(space, initial, options);
+      ASSERT_EQ(again.terms[0].nodes.size(), result.terms[0].nodes.size());
+      EXPECT_EQ(dag_cost(again.terms[0], kCosts), dag_cost(result.terms[0], kCosts));
+      EXPECT_EQ(again.stats.applications, result.stats.applications);
+    }
+  }
+  EXPECT_GT(cheaper, 100);
+}
+
+TEST(Search, UnsoundRulesAreNoticedByConstants) {
+  std::vector<Rule> all;
+  for (const char* text : {"zero: (sub ?a ?b) => 0", "one: (sub ?a ?b) => 1"}) {
+    Result<Rule> wrong = parse_rule(text, toy::kOps);
+    ASSERT_TRUE(wrong.ok());
+    all.push_back(std::move(wrong).value());
+  }
+  const Matcher matcher(all, toy::kOps);
+  Term initial;
+  initial.nodes = {toy::leaf(0), toy::leaf(1), toy::node(kSub, 0, 1), toy::node(kAdd, 2, 0)};
+  initial.roots = {3};
+  const SearchResult result = search({toy::kOps, toy::semantics(), &matcher, kCosts, {}}, initial, {});
+  EXPECT_EQ(result.stats.stop, Stop::contradiction);
+  EXPECT_EQ(result.terms.size(), 1u);
+  EXPECT_EQ(dag_cost(result.terms[0], kCosts), dag_cost(initial, kCosts));
+}
+
+// --- text ---------------------------------------------------------------------------------------------------------
+
+TEST(Pattern, PrintsWhatItParsed) {
+  for (const Rule& rule : rules()) {
+    std::vector<std::string> variables;
+    const std::string text = print(rule.left, toy::kOps, rule.variables);
+    const Result<Pattern> again = parse_pattern(text, toy::kOps, variables, false);
+    ASSERT_TRUE(again.ok()) << text;
+    EXPECT_EQ(print(*again, toy::kOps, variables), text);
+  }
+}
+
+TEST(Pattern, ErrorsNameTheColumnAndTheFault) {
+  const auto message = [](const char* text) {
+    const Result<Rule> rule = parse_rule(text, toy::kOps);
+    return rule.ok() ? std::string("no error") : rule.error().message;
+  };
+  EXPECT_EQ(message("x: (plus ?a ?b) => ?a"), "column 9: there is no op \"plus\"");
+  EXPECT_EQ(message("x: (add ?a) => ?a"), "column 12: \"add\" takes 2 operands");
+  EXPECT_EQ(message("x: (add ?a ?b) => ?c"), "column 21: ?c is not on the left side");
+  EXPECT_EQ(message("x: ?a => (add ?a 0)"), "column 6: the left side must be an operation");
+  EXPECT_EQ(message("x: (neg ?a) => ?a if odd(?a)"), "column 25: there is no condition \"odd\"");
+  EXPECT_EQ(message("x (neg ?a) => ?a"), "column 3: expected \"name:\"");
+}
+
+}  // namespace
+}  // namespace trident::egraph
