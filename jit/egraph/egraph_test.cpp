@@ -236,7 +236,8 @@ TEST(Matcher, FindsWhatEnumerationFinds) {
               });
       }
       Matches matches;
-      matcher.match(graph, id, 0, matches);
+      std::uint64_t steps = 10'000'000;
+      matcher.match(graph, id, 0, matches, steps);
       for (const Match& m : matches.list) {
         std::vector<ClassId> bound(
             matches.classes.begin() + m.variables,
@@ -310,8 +311,9 @@ TEST(Extractor, DagCostIsNearTheExhaustiveOptimum) {
     graph.rebuild();
     for (int round = 0; round < 2; ++round) {
       Matches matches;
+      std::uint64_t steps = 10'000'000;
       for (ClassId id = 0; id < graph.size(); ++id) {
-        if (graph.find(id) == id) matcher.match(graph, id, 0, matches);
+        if (graph.find(id) == id) matcher.match(graph, id, 0, matches, steps);
       }
       for (const Match& m : matches.list) {
         const ClassId made =

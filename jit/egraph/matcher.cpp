@@ -103,6 +103,7 @@ struct Matcher::Run {
   const Matcher& matcher;
   const EGraph& graph;
   Matches& out;
+  std::uint64_t& steps;
   std::uint8_t distance;
   NodeIndex root_node = kNone;
   std::array<ClassId, kRegistersMax> registers{};
@@ -110,7 +111,10 @@ struct Matcher::Run {
   void all(std::uint32_t at) {
     for (; at != kNone; at = matcher.steps_[at].beside) {
       const Step& step = matcher.steps_[at];
-      if (step.depth > distance) one(step);
+      if (step.depth <= distance) continue;
+      if (steps == 0) return;
+      --steps;
+      one(step);
     }
   }
 
@@ -162,8 +166,9 @@ struct Matcher::Run {
   }
 };
 
-void Matcher::match(const EGraph& graph, ClassId root, std::uint8_t distance, Matches& out) const {
-  Run run{.matcher = *this, .graph = graph, .out = out, .distance = distance};
+bool Matcher::match(const EGraph& graph, ClassId root, std::uint8_t distance, Matches& out,
+                    std::uint64_t& steps) const {
+  Run run{.matcher = *this, .graph = graph, .out = out, .steps = steps, .distance = distance};
   run.registers[0] = root;
   std::uint64_t seen[4] = {};
   // One program per op that the class holds.
@@ -173,6 +178,7 @@ void Matcher::match(const EGraph& graph, ClassId root, std::uint8_t distance, Ma
     seen[op / 64] |= std::uint64_t{1} << (op % 64);
     run.all(roots_[op]);
   });
+  return steps > 0;
 }
 
 ClassId instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort) {

@@ -38,7 +38,8 @@ class Matcher {
   /// Appends what matches at class `root` (canonical; the graph rebuilt). A match of which no class within `distance`
   /// edges below the root could be new is left out: 0 looks for all, 1 only for rules that look below the root's
   /// children, and so on.
-  void match(const EGraph& graph, ClassId root, std::uint8_t distance, Matches& out) const;
+  /// Every step of the program is taken from `steps`; false when they are used up, with what was found until then.
+  bool match(const EGraph& graph, ClassId root, std::uint8_t distance, Matches& out, std::uint64_t& steps) const;
 
   /// Of the deepest left side: what is further than this above a touched class cannot match anew.
   [[nodiscard]] std::uint8_t depth_max() const { return depth_max_; }

@@ -13,6 +13,9 @@ constexpr std::uint32_t kPulseNodes = 1'000;
 constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
 constexpr std::uint64_t kMatchesPerLook = 64;
+// Steps of the matching program in one round, and between two looks at the clock.
+constexpr std::uint64_t kStepsPerRound = 400'000;
+constexpr std::uint64_t kStepsPerLook = 10'000;
 
 std::uint64_t now_ns() {
   timespec t{};
@@ -235,12 +238,18 @@ class Search {
     std::vector<ClassId> level = graph.take_touched();
     std::vector<std::uint8_t> reached(graph.size(), 0);
     for (const ClassId id : level) reached[id] = 1;
-    std::uint64_t count = 0;
+    std::uint64_t steps = kStepsPerRound;
+    std::uint64_t taken = 0;
     for (std::uint8_t distance = 0; distance < space_.matcher->depth_max() && !level.empty(); ++distance) {
       std::vector<ClassId> above;
       for (const ClassId id : level) {
-        space_.matcher->match(graph, id, distance, matches_);
-        if (++count % 16 == 0 && over()) return;
+        const std::uint64_t before = steps;
+        if (!space_.matcher->match(graph, id, distance, matches_, steps)) return;
+        taken += before - steps;
+        if (taken > kStepsPerLook) {
+          taken = 0;
+          if (over()) return;
+        }
         graph.each_user(id, [&](NodeIndex user) {
           const ClassId c = graph.find(user);
           if (!reached[c]) reached[c] = 1, above.push_back(c);
