@@ -9,6 +9,8 @@ namespace {
 
 // A pulse ends at this many nodes: most of what a larger graph finds, a smaller one finds in a fraction of the time.
 constexpr std::uint32_t kPulseNodes = 1'000;
+// ... or this often the term that it starts from.
+constexpr std::size_t kPulseRoom = 4;
 // Pulses without progress before the search looks elsewhere, and before it gives up.
 constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
@@ -109,8 +111,9 @@ class Search {
     int without_progress = 0, without_record = 0;
     const std::uint32_t most = std::min(options_.budget.nodes, 4 * kPulseNodes);
     while (!over() && without_record < kPatienceAll) {
-      std::uint32_t nodes = std::min(options_.budget.nodes, kPulseNodes);
-      if (without_progress > 0 && without_record % 2 == 1) nodes = most;
+      const auto room = static_cast<std::uint32_t>(kPulseRoom * from.nodes.size());
+      std::uint32_t nodes = std::min(options_.budget.nodes, std::max(kPulseNodes, room));
+      if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
       noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
       const Stop how = pulse(from, nodes);
       ++result_.stats.graphs;
@@ -260,12 +263,19 @@ class Search {
     result_.stats.matches += matches_.list.size();
   }
 
+  bool right_sorts(const EGraph& graph, const Match& m) const {
+    const auto right = [&](ClassId id) { return (space_.sorts >> graph.sort(graph.find(id))) & 1; };
+    const auto* first = matches_.classes.data() + m.variables;
+    return right(m.root) && std::all_of(first, first + space_.matcher->rules()[m.rule].variables.size(), right);
+  }
+
   void order(const EGraph& graph) {
     order_.clear();
     keys_.clear();
     const auto& rules = space_.matcher->rules();
     for (std::uint32_t i = 0; i < matches_.list.size(); ++i) {
       const Match& m = matches_.list[i];
+      if (!right_sorts(graph, m)) continue;
       // What was applied before is there already.
       std::uint64_t key = m.rule * 0x9E37'79B9'7F4A'7C15u + graph.find(m.root);
       for (std::size_t v = 0; v < rules[m.rule].variables.size(); ++v)

@@ -46,6 +46,8 @@ struct SearchSpace {
   const Matcher* matcher = nullptr;
   CostModel costs;
   std::vector<Tactic> tactics;
+  std::uint64_t sorts =
+      ~std::uint64_t{0};  ///< bit s: rules may match where the root and all variables have such a sort
 };
 
 struct SearchOptions {

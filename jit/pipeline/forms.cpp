@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/equiv/compare.h"
+#include "jit/expr/rewrite/rewrite.h"
 #include "jit/expr/simplify.h"
 #include "runtime/base/limits.h"
 
@@ -67,6 +68,14 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
         expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp4}));
   if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy))
     add(list, "rel3", expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::rel3}));
+  if (passes.enabled("search") && rounding_may_change) {
+    expr::rewrite::RewriteOptions rewriting;
+    rewriting.policy = options.policy;
+    rewriting.seed = options.seed;
+    const auto found = expr::rewrite::rewrite(source, rewriting);
+    for (const expr::Expr& form : found.ok() ? found->forms : std::vector<expr::Expr>())
+      add(list, "search", expr::lower(form, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp4}));
+  }
   return list;
 }
 

@@ -118,20 +118,6 @@ Monomial product(const Monomial& a, const Monomial& b) {
   return m;
 }
 
-std::optional<Monomial> quotient(const Monomial& a, const Monomial& b) {
-  Monomial inverse = b;
-  for (Power& p : inverse) p.exponent = -p.exponent;
-  Monomial m = product(a, inverse);
-  for (const Power& p : b) {
-    const auto in = [&](const Monomial& where) {
-      const auto at = std::find_if(where.begin(), where.end(), [&](const Power& q) { return q.atom == p.atom; });
-      return at == where.end() ? 0 : at->exponent;
-    };
-    if (std::int64_t{in(a)} * p.exponent <= 0 || std::int64_t{in(m)} * p.exponent < 0) return std::nullopt;
-  }
-  return m;
-}
-
 std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
   // Before like terms meet there are this many; far more than the limit is not worth a try.
   if (a.terms().size() * b.terms().size() > 16 * kPolynomialTermsMax) return std::nullopt;

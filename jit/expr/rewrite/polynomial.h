@@ -58,9 +58,6 @@ std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b);
 std::optional<Polynomial> power(const Polynomial& a, std::int32_t exponent);
 
 Monomial product(const Monomial& a, const Monomial& b);
-/// b's exponents taken from a's; nothing when one would change its sign.
-std::optional<Monomial> quotient(const Monomial& a, const Monomial& b);
-
 /// q with q^n == p, if there is one with few terms; p must have no negative exponents.
 std::optional<Polynomial> root(const Polynomial& p, std::int32_t n);
 

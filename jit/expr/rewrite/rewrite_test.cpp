@@ -1,0 +1,163 @@
+// Oracle: MPFR. Every form that the search offers has the source's value over the reals.
+#include "jit/expr/rewrite/rewrite.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "jit/expr/rewrite/polynomial.h"
+#include "tests/support/mpfr_evaluator.h"
+
+namespace trident::expr::rewrite {
+namespace {
+
+const char* const kTexts[] = {
+    "(x+y)*(x-y)",
+    "a*b + a*c",
+    "sin(x)*sin(x) + cos(x)*cos(x) + x",
+    "1/sqrt(x*x + y*y)",
+    "(exp(x) - exp(-x))/2",
+    "1 + 2*x + 3*x*x + 4*x*x*x + 5*x*x*x*x",
+    "x*x + 2*x*y + y*y + z",
+    "((x-a)/(b-a))*((x-a)/(b-a))*(3 - 2*((x-a)/(b-a)))",
+    "a + (1-a)*(1-c)^5",
+    "x^5 + 5*x^4*y + 10*x^3*y^2 + 10*x^2*y^3 + 5*x*y^4 + y^5",
+    "exp(x)/(exp(x)-1)",
+    "1/(1+exp(-x))*(1 - 1/(1+exp(-x)))",
+    "(cos(a)*x - sin(a)*y)*(cos(a)*x - sin(a)*y) + (sin(a)*x + cos(a)*y)*(sin(a)*x + cos(a)*y)",
+    "max(x, y) + min(x, y)*z",
+    "a*e*i + b*f*g + c*d*h - c*e*g - b*d*i - a*f*h",
+    "sqrt(abs(x))*sqrt(abs(x))",
+    "x/y + z/y",
+    "tanh(x)*tanh(x) + 1/(cosh(x)*cosh(x))",
+    "log(exp(x)*exp(y))",
+    "(x < y ? x : y) + abs(-z)",
+    "s = sin(x); c = cos(x); (s*c*2, c*c - s*s)",
+};
+
+void expect_same_value(const Expr& source, const Expr& form, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  int compared = 0;
+  for (int i = 0; i < 60; ++i) {
+    std::vector<double> at;
+    for (std::size_t v = 0; v < source.variables.size(); ++v) {
+      const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+      const double magnitude = std::exp(std::log(0.01) + unit * std::log(1000.0));
+      at.push_back(random() % 2 == 0 ? magnitude : -magnitude);
+    }
+    const auto expected = testing::evaluate_real(source, at, 300), actual = testing::evaluate_real(form, at, 300);
+    ASSERT_EQ(expected.size(), actual.size());
+    for (std::size_t o = 0; o < expected.size(); ++o) {
+      if (!std::isfinite(expected[o])) continue;
+      ++compared;
+      // Constants are folded in double.
+      ASSERT_LE(std::fabs(expected[o] - actual[o]), 1e-12L * (1 + std::fabs(expected[o])))
+          << print_infix(source) << "  became  " << print_infix(form);
+    }
+  }
+  EXPECT_GT(compared, 10) << print_infix(source);
+}
+
+TEST(Rewrite, FormsMeanTheSameOverTheReals) {
+  int forms = 0;
+  for (const char* text : kTexts) {
+    const Result<Expr> source = parse_infix(text);
+    ASSERT_TRUE(source.ok()) << text;
+    for (const egraph::Strategy strategy : {egraph::Strategy::best_first, egraph::Strategy::hostile}) {
+      RewriteOptions options;
+      options.strategy = strategy;
+      options.budget.graph_nodes = 4'000;
+      const Result<Rewritten> found = rewrite(*source, options);
+      ASSERT_TRUE(found.ok());
+      EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << text;
+      for (const Expr& form : found->forms) {
+        ASSERT_TRUE(check(form).ok());
+        ASSERT_NO_FATAL_FAILURE(expect_same_value(*source, form, 7));
+        ++forms;
+      }
+    }
+  }
+  EXPECT_GT(forms, 30);
+}
+
+TEST(Rewrite, SameSeedSameForms) {
+  const Expr source = parse_infix(kTexts[7]).value();
+  const Rewritten first = rewrite(source, {}).value(), second = rewrite(source, {}).value();
+  ASSERT_EQ(first.forms.size(), second.forms.size());
+  for (std::size_t i = 0; i < first.forms.size(); ++i)
+    EXPECT_EQ(canonical_bytes(first.forms[i]), canonical_bytes(second.forms[i]));
+  EXPECT_EQ(first.stats.nodes, second.stats.nodes);
+}
+
+TEST(Rewrite, IntegersAreLeftAlone) {
+  ParseOptions options;
+  for (const char* name : {"a", "b"}) options.variables.push_back({.name = name, .type = Type::i32});
+  // Over the reals a + b - b is a; here abs(-a), min(-a, -b) and the like wrap.
+  for (const char* text : {"abs(-a)", "min(-a, -b)", "max(a + b, a - b) - max(a, b)", "(a - b) - (a + b)"}) {
+    const Result<Expr> source = parse_infix(text, options);
+    ASSERT_TRUE(source.ok()) << text;
+    const Result<Rewritten> found = rewrite(*source, {});
+    ASSERT_TRUE(found.ok());
+    EXPECT_TRUE(found->forms.empty()) << text;
+  }
+}
+
+TEST(Rewrite, ExactPolicyKeepsOrderAndRounding) {
+  const Expr source = parse_infix("(x + y) + z - -w").value();
+  RewriteOptions options;
+  options.policy.kind = PolicyKind::exact;
+  const Rewritten found = rewrite(source, options).value();
+  for (const Expr& form : found.forms) {
+    // Only signs may move: the two sums keep their operands.
+    EXPECT_EQ(print_infix(form).find("fma"), std::string::npos) << print_infix(form);
+    expect_same_value(source, form, 3);
+  }
+}
+
+TEST(Polynomial, RootsOfPowers) {
+  const Polynomial x = Polynomial::atom(1), y = Polynomial::atom(2);
+  const Polynomial base = *sum(*sum(x, y, 3), Polynomial::constant(2), -1);
+  for (int n = 2; n <= 5; ++n) {
+    const auto power_n = power(base, n);
+    ASSERT_TRUE(power_n.has_value());
+    const auto found = root(*power_n, n);
+    ASSERT_TRUE(found.has_value()) << n;
+    EXPECT_TRUE(*power(*found, n) == *power_n);
+    EXPECT_FALSE(root(*sum(*power_n, x), n).has_value());
+  }
+}
+
+TEST(Polynomial, ArithmeticAgreesWithNumbers) {
+  std::mt19937 random(5);
+  const double values[] = {3, -2, 5};
+  const auto value = [&](const Polynomial& p) {
+    double total = 0;
+    for (const PolynomialTerm& t : p.terms()) {
+      double product = t.coefficient;
+      for (const Power& f : t.monomial) product *= std::pow(values[f.atom], f.exponent);
+      total += product;
+    }
+    return total;
+  };
+  for (int i = 0; i < 200; ++i) {
+    const auto any = [&] {
+      std::vector<PolynomialTerm> terms;
+      for (int t = 0; t < 4; ++t) {
+        Monomial m;
+        for (std::uint32_t atom = 0; atom < 3; ++atom) {
+          if (const int e = static_cast<int>(random() % 3); e > 0) m.push_back({atom, e});
+        }
+        terms.push_back({m, static_cast<double>(random() % 9) - 4});
+      }
+      std::erase_if(terms, [](const PolynomialTerm& t) { return t.coefficient == 0; });
+      return Polynomial::from(terms);
+    };
+    const Polynomial a = any(), b = any();
+    EXPECT_EQ(value(*sum(a, b, -2)), value(a) - 2 * value(b));
+    EXPECT_EQ(value(*product(a, b)), value(a) * value(b));
+  }
+}
+
+}  // namespace
+}  // namespace trident::expr::rewrite
