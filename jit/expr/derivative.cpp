@@ -59,6 +59,7 @@ struct Partials {
 class Differentiator {
  public:
   explicit Differentiator(Builder& builder) : b_(builder) {}
+  // Nodes travel by value here: the builder's vector moves while new ones are appended.
 
   /// The derivative of `e` with respect to `x`, forwards.
   Result<NodeId> forward(NodeId e, NodeId x) {
@@ -117,7 +118,7 @@ class Differentiator {
       if (x.index <= e.index) depends[x.index] = true;
     }
     for (std::uint32_t i = 0; i <= e.index; ++i) {
-      const Node& n = b_.at(NodeId(i));
+      const Node n = b_.at(NodeId(i));
       if (!ir::is_float(n.type)) continue;
       for (const NodeId operand : {n.a, n.b, n.c}) {
         if (operand.valid() && depends[operand.index]) depends[i] = true;
@@ -127,7 +128,7 @@ class Differentiator {
     reached[e.index] = true;
     for (std::uint32_t i = e.index + 1; i-- > 0;) {
       if (!reached[i]) continue;
-      const Node& n = b_.at(NodeId(i));
+      const Node n = b_.at(NodeId(i));
       for (const NodeId operand : {n.a, n.b, n.c}) {
         if (operand.valid()) reached[operand.index] = true;
       }
@@ -139,7 +140,7 @@ class Differentiator {
   // --- arithmetic on tangents: an invalid id is zero ---
   NodeId constant(Type type, double v) { return b_.constant(type, v); }
   bool is_one(NodeId id) const {
-    const Node& n = b_.at(id);
+    const Node n = b_.at(id);
     return n.op == Op::Constant && value_of(n.type, n.imm) == 1;
   }
   NodeId cast(Type type, NodeId t) { return t.valid() ? b_.cast(type, t) : t; }
@@ -164,13 +165,13 @@ class Differentiator {
     return b_.op(Op::Select, condition, yes.valid() ? yes : zero, no.valid() ? no : zero);
   }
   // Whether the result of min or max is its first operand: it comes first, or the second is NaN.
-  NodeId first_wins(const Node& n) {
+  NodeId first_wins(Node n) {
     const NodeId first = b_.op(n.op == Op::Min ? Op::Le : Op::Ge, n.a, n.b);
     return b_.op(Op::Or, first, b_.op(Op::Ne, n.b, n.b));
   }
 
   // The tangent of `node` from those of its operands.
-  Result<NodeId> push(NodeId id, const Node& node, const std::vector<NodeId>& tangent, NodeId x) {
+  Result<NodeId> push(NodeId id, Node node, const std::vector<NodeId>& tangent, NodeId x) {
     const auto of = [&](NodeId operand) { return operand.valid() ? tangent[operand.index] : NodeId(); };
     if (node.op == Op::Select) return choose(node.a, of(node.b), of(node.c), node.type);
     if (node.op == Op::Min || node.op == Op::Max) return choose(first_wins(node), of(node.a), of(node.b), node.type);
@@ -189,7 +190,7 @@ class Differentiator {
     return total;
   }
 
-  Result<NodeId> reduction(const Node& node, NodeId ta, NodeId tb, NodeId x) {
+  Result<NodeId> reduction(Node node, NodeId ta, NodeId tb, NodeId x) {
     const Variable& variable = b_.expr().variables[b_.at(x).imm];
     if (!variable.scalar) {
       return make_error(ErrorCode::kUnsupported,
@@ -206,7 +207,7 @@ class Differentiator {
   }
 
   // Adds the adjoint of `node`, times its partials, to those of its operands.
-  void pull(NodeId id, const Node& node, const std::vector<bool>& depends, std::vector<NodeId>& adjoint) {
+  void pull(NodeId id, Node node, const std::vector<bool>& depends, std::vector<NodeId>& adjoint) {
     const NodeId t = adjoint[id.index];
     const auto give = [&](NodeId operand, NodeId share, bool negative) {
       if (!operand.valid() || !depends[operand.index] || !share.valid()) return;
@@ -240,7 +241,7 @@ class Differentiator {
   }
 
   // --- the table ---
-  Partials partials_of(NodeId y, const Node& n) {
+  Partials partials_of(NodeId y, Node n) {
     const Type t = n.type;
     const NodeId a = n.a;
     const NodeId b = n.b;
@@ -335,8 +336,8 @@ class Differentiator {
     CHECK(false);
   }
 
-  Partials power(NodeId y, const Node& n) {
-    const Node& exponent = b_.at(n.b);
+  Partials power(NodeId y, Node n) {
+    const Node exponent = b_.at(n.b);
     const bool constant_exponent = exponent.op == Op::Constant;
     const double e = constant_exponent ? value_of(n.type, exponent.imm) : 0;
     const NodeId less = constant_exponent ? constant(n.type, e - 1) : b_.op(Op::Sub, n.b, constant(n.type, 1));
@@ -345,7 +346,7 @@ class Differentiator {
     return {base, times(b_.op(Op::Mul, y, b_.op(Op::Log, n.a))), {}};
   }
 
-  Partials integer_power(const Node& n) {
+  Partials integer_power(Node n) {
     const auto e = static_cast<std::int64_t>(n.imm);
     if (e == 0) return {};
     if (e == 1) return {one(), {}, {}};
