@@ -82,6 +82,8 @@ TEST(Embedded, InterpretsThenCompilesThenOptimises) {
   EXPECT_NE(0u, info_of(kernel).isa);
   expect_right(kernel, "compiled");
   ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, TRIDENT_TIER_OPTIMISED, kPatienceMs)) << trident_last_error();
+  // The job's end follows its last image.
+  for (int i = 0; i < 5000 && info_of(kernel).done == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(1u, info_of(kernel).done);
   expect_right(kernel, "optimised");
   trident_stats stats{};

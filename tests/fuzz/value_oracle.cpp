@@ -183,6 +183,12 @@ bool keeps_policy(const Errors& errors) {
   return errors.ours <= 16 * errors.strict + 64;
 }
 
+/// Whether correctly rounded steps leave no digit right at some point, as cos(1e9 x) does: on which side of a domain's
+/// edge a value falls is then luck too.
+bool no_digits(ir::Type type, const Errors& errors) {
+  return errors.strict > (type == ir::Type::f32 ? 0x1p20L : 0x1p49L);
+}
+
 /// The outputs at `n` points, by the three evaluations.
 std::vector<std::vector<Point>> evaluate(const expr::Expr& expr, const kir::Kernel& kernel, const Lanes& lanes,
                                          std::size_t n) {
@@ -276,7 +282,7 @@ void check_meaning(const expr::Expr& expr, const kir::Kernel& kernel, std::uint6
       const Errors errors = errors_of(type, points[k]);
       for (std::size_t i = 0; i < n; ++i) {
         const Point& p = points[k][i];
-        if (std::isfinite(p.strict) && std::isfinite(p.ours)) continue;
+        if ((std::isfinite(p.strict) && std::isfinite(p.ours)) || no_digits(type, errors)) continue;
         if (!class_is_right(type, p.ours, p.strict, p.real)) wrong(expr, describe(expr, k, lanes, i, p, errors));
       }
       if (keeps_policy(errors)) continue;
