@@ -21,7 +21,7 @@ enum class Function : std::uint8_t {
 /// the figure that each function promises; the accuracy campaign of tests/accuracy measures them over all ranges, and
 /// the tests of this folder sample them.
 enum class Accuracy : std::uint8_t {
-  ulp1,  ///< at most 1 ulp over the whole range, all special values right
+  ulp1,  ///< at most 1 ulp over the whole range (errors.def names four exceptions), all special values right
   ulp4,  ///< at most 4 ulp over the whole range, all special values right
   rel3,  ///< relative error at most 1e-3 (absolute below 1e-3 near zeros away from the origin); finite arguments
 };
