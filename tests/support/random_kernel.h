@@ -9,26 +9,9 @@
 #include <vector>
 
 #include "jit/kir/kir.h"
+#include "tests/support/random.h"
 
 namespace trident::testing {
-
-/// A small, fast generator (splitmix64) that gives the same numbers everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    state_ += 0x9E37'79B9'7F4A'7C15u;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
-    return z ^ (z >> 31);
-  }
-  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>((next() >> 32) * bound >> 32); }
-  bool one_in(std::uint32_t n) { return below(n) == 0; }
-
- private:
-  std::uint64_t state_;
-};
 
 struct RandomKernelOptions {
   std::uint32_t ops = 30;
