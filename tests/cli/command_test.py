@@ -233,7 +233,9 @@ class Command(unittest.TestCase):
         self.assertEqual([], os.listdir(self.at("tmp")))
 
     def test_an_interrupt_leaves_nothing_behind(self):
-        for arguments in (("demo", "--daemon", TRIDENTD, "--corpus", self.write("k.tsv", TSV)),
+        # Long enough that neither verb is done before it is interrupted.
+        many = "".join(f"k{i}\tx:1:2\tsin({i} + x)*x\n" for i in range(60))
+        for arguments in (("demo", "--daemon", TRIDENTD, "--corpus", self.write("k.tsv", many)),
                           ("bench", self.at("k.tsv"), "--rounds", "3001")):
             child = subprocess.Popen([TRIDENT, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                      env=self.environment, start_new_session=True)
