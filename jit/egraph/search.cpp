@@ -159,6 +159,8 @@ class Search {
         how = Stop::contradiction;
       else if (over())
         how = stop_;
+      else if (graph.bytes() > options_.budget.bytes)
+        how = Stop::bytes;
       else if (graph.full())
         how = Stop::nodes;
       else if (!round(graph))

@@ -215,7 +215,7 @@ TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
 }
 
 TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
-  if (host_isas().empty()) GTEST_SKIP();
+  if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const auto e = parsed("x * x + diff(x * x, x)", Type::f64, {{"x", Type::f64, false, 0, 1}});
   std::vector<std::string> seen;
   Options options{.isa = host_isas()[0]};
@@ -252,7 +252,7 @@ TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
 }
 
 TEST(Optimise, BudgetAndCancelAreKept) {
-  if (host_isas().empty()) GTEST_SKIP();
+  if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const auto e = parsed(kText, Type::f64, ranged(Type::f64));
   Options options{.isa = host_isas()[0]};
   options.budget_ns = 1;
@@ -273,7 +273,7 @@ TEST(Optimise, BudgetAndCancelAreKept) {
 // A baseline is out before it is checked: one that its check refuses is withdrawn. Huge and undeclared arguments of
 // trigonometric functions once did that.
 TEST(Optimise, BaselinesWithHugeArgumentsAreNotRevoked) {
-  if (host_isas().empty()) GTEST_SKIP();
+  if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   for (const char* text : {"sin(x) * y + 0.25", "exp(-x * x) * cos(3 * x) + sqrt(x * x + 1) + y"}) {
     for (const Type type : {Type::f32, Type::f64}) {
       const double huge = type == Type::f32 ? 1e30 : 1e200;
@@ -294,7 +294,7 @@ TEST(Optimise, BaselinesWithHugeArgumentsAreNotRevoked) {
 }
 
 TEST(Optimise, ReductionsIntegersAndSeveralOutputs) {
-  if (host_isas().empty()) GTEST_SKIP();
+  if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const codegen::Isa isa = host_isas().back();
   const auto sums = parsed("(sum(x * y), x + y * p, maxof(x - y))", Type::f32, ranged(Type::f32));
   auto optimised = optimise(sums, {.isa = isa});

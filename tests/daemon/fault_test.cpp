@@ -234,7 +234,8 @@ TEST(Fault, TheCacheSurvivesRestartsAndKills) {
   PrivateDaemon daemon;
   const Story first = submit_and_follow(daemon, kText);
   ASSERT_TRUE(first.outcome.has_value());
-  if (*first.outcome == wire::Outcome::budget_spent) GTEST_SKIP() << "nothing to cache on this machine";
+  if (*first.outcome == wire::Outcome::budget_spent)
+    GTEST_SKIP() << "the optimise budget ran out before a verdict, so there is nothing to cache";
   const Story hot = submit_and_follow(daemon, kText);
   EXPECT_TRUE(hot.cached);
   EXPECT_EQ(hot.outcome, first.outcome);

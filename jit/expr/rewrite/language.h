@@ -20,7 +20,7 @@ std::span<const egraph::OpRow> op_rows();
 
 class Language {
  public:
-  /// Copies what it needs to know of the variables. `numbers`: constants may be folded over the reals.
+  /// Copies what it needs to know of the variables. Constants are folded over the reals.
   explicit Language(std::span<const Variable> variables);
 
   /// Valid while this lives and stays where it is.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "jit/expr/builder.h"
 #include "jit/expr/rewrite/builtin_rule_texts.h"
 #include "jit/expr/rewrite/language.h"
 
@@ -44,13 +43,6 @@ Error at_line(std::string_view file, std::uint32_t line, const Error& error) {
 }
 
 }  // namespace
-
-std::string_view name_of(Ieee tag) {
-  return kIeeeNames[static_cast<std::size_t>(tag)];
-}
-std::string_view name_of(Real tag) {
-  return kRealNames[static_cast<std::size_t>(tag)];
-}
 
 Result<RuleSet> parse_rules(std::string_view text, std::string_view file) {
   RuleSet set;
@@ -104,29 +96,6 @@ std::vector<bool> allowed(const RuleSet& set, const Policy& policy) {
                                                            : true);
   }
   return enabled;
-}
-
-Expr expr_of(const egraph::Pattern& pattern, std::span<const std::string> variables, Type type) {
-  using Kind = egraph::PatternTerm::Kind;
-  Expr expr;
-  for (const std::string& name : variables) expr.variables.push_back({.name = name, .type = type});
-  Builder builder(expr);
-  std::vector<NodeId> made;
-  for (const egraph::PatternTerm& t : pattern.terms) {
-    const auto operand = [&](std::size_t i) {
-      return i < info(static_cast<Op>(t.op)).arity ? made[t.child[i]] : NodeId{};
-    };
-    if (t.kind == Kind::variable)
-      made.push_back(builder.variable(t.variable));
-    else if (t.kind == Kind::number)
-      made.push_back(builder.constant(type, t.number));
-    else if (t.has_payload)
-      made.push_back(builder.powi(operand(0), static_cast<std::int64_t>(t.number)));
-    else
-      made.push_back(builder.op(static_cast<Op>(t.op), operand(0), operand(1), operand(2)));
-  }
-  expr.outputs.push_back({"value", made.back()});
-  return expr;
 }
 
 }  // namespace trident::expr::rewrite

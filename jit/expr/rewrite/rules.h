@@ -16,8 +16,6 @@ namespace trident::expr::rewrite {
 /// What changes in floating point, and where the identity holds over the reals (jit/expr/rules/README.md).
 enum class Ieee : std::uint8_t { exact, zero, nan, round, domain };
 enum class Real : std::uint8_t { ok, guard, partial };
-std::string_view name_of(Ieee tag);
-std::string_view name_of(Real tag);
 
 struct RuleSet {
   std::vector<egraph::Rule> rules;
@@ -40,8 +38,5 @@ const RuleSet& builtin_rules();
 /// Which rules a policy lets fire: exact only those that keep every bit, bounded all but those that hold only
 /// partially, fast all.
 std::vector<bool> allowed(const RuleSet& set, const Policy& policy);
-
-/// A pattern as an expression over one variable per pattern variable, all of `type`.
-Expr expr_of(const egraph::Pattern& pattern, std::span<const std::string> variables, Type type);
 
 }  // namespace trident::expr::rewrite
