@@ -34,6 +34,8 @@ const char* const kTexts[] = {
     "log(exp(x)*exp(y))",
     "(x < y ? x : y) + abs(-z)",
     "s = sin(x); c = cos(x); (s*c*2, c*c - s*s)",
+    "a*c + a*d + b*c + b*d",
+    "a*a*c + a*a*d + 3*b*b*c + 3*b*b*d + e*c + e*d",
 };
 
 void expect_same_value(const Expr& source, const Expr& form, std::uint64_t seed) {
