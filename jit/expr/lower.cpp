@@ -211,7 +211,7 @@ class Lowering {
     if (ir::is_int(n.type)) {
       product = binary_power(at(n.a), size);
     } else if (size > kPowerChainMax) {
-      return large_power(n, static_cast<double>(exponent));
+      return large_power(n, exponent);
     } else if (plain_powers_[values_.size()] || exact) {
       product = plain_power(at(n.a), size);
     } else {
@@ -222,7 +222,21 @@ class Lowering {
         product = b_.select(b_.lt(b_.abs(product), infinity), product, plain_power(at(n.a), size));
       }
     }
-    return exponent < 0 ? b_.div(one(n.type), product) : product;
+    return exponent < 0 ? inverse_power(n, size, product) : product;
+  }
+
+  // 1 / a^size, where `product` is a^size. Where that overflows, or is denormal and has lost bits, the inverse may
+  // still be a number of the type: there the inverse of one half of the power is divided by the other half.
+  Value inverse_power(const Node& n, std::uint64_t size, Value product) {
+    const Value inverse = b_.div(one(n.type), product);
+    if (size == 1 || ir::is_int(n.type) || inverse_is_tame(n)) return inverse;
+    PowerChain<Value> chain(at(n.a));
+    const auto part = [&](std::uint64_t m) { return chain.power(m, [&](Value x, Value y) { return b_.mul(x, y); }); };
+    const Value halves = b_.div(b_.div(one(n.type), part(size / 2)), part(size - size / 2));
+    const Value magnitude = b_.abs(product);
+    const Value finite = b_.lt(magnitude, b_.constant(n.type, std::numeric_limits<double>::infinity()));
+    const Value normal = b_.le(b_.constant(n.type, n.type == Type::f32 ? 0x1p-126 : 0x1p-1022), magnitude);
+    return b_.select(finite, b_.select(normal, inverse, halves), halves);
   }
 
   Value plain_power(Value a, std::uint64_t n) {
@@ -247,6 +261,14 @@ class Lowering {
     return !a.may_be_nan && most < (n.type == Type::f32 ? 0x1p120 : 0x1p1000);
   }
 
+  // a^|n| neither overflows nor underflows.
+  bool inverse_is_tame(const Node& n) {
+    const Fact a = fact(n.a);
+    const double size = std::fabs(static_cast<double>(static_cast<std::int64_t>(n.imm)));
+    const double nearest = a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0;
+    return power_is_tame(n) && std::pow(nearest, size) > (n.type == Type::f32 ? 0x1p-120 : 0x1p-1000);
+  }
+
   // a^n with the error of each product carried along (high + low), and one rounding at the end.
   Value paired_power(Value a, std::uint64_t n) {
     Value high = a;
@@ -268,9 +290,22 @@ class Lowering {
     return high;
   }
 
-  Value large_power(const Node& n, double exponent) {
-    const std::array<Value, 2> args = {at(n.a), b_.constant(n.type, exponent)};
-    const std::array<Range, 2> ranges = {range(n.a), Range{exponent, exponent, false}};
+  // By the function pow. An f32 does not hold every exponent: what it cannot hold, an odd one's last bit first of all,
+  // becomes a factor of its own, on the same side of one.
+  Value large_power(const Node& n, std::int64_t exponent) {
+    constexpr std::int64_t kLowBits = 0xFF;
+    static_assert((std::int64_t{1} << 31) / (kLowBits + 1) <= 1 << 24);  // the largest exponent there is: checker.cpp
+    if (n.type == Type::f64 || static_cast<double>(static_cast<float>(exponent)) == static_cast<double>(exponent))
+      return power_by_function(n, exponent);
+    const std::int64_t low = std::abs(exponent) & kLowBits;
+    const std::int64_t sign = exponent < 0 ? -1 : 1;
+    return b_.mul(power_by_function(n, exponent - sign * low), power_by_function(n, sign * low));
+  }
+
+  Value power_by_function(const Node& n, std::int64_t exponent) {
+    const auto whole = static_cast<double>(exponent);
+    const std::array<Value, 2> args = {at(n.a), b_.constant(n.type, whole)};
+    const std::array<Range, 2> ranges = {range(n.a), Range{whole, whole, false}};
     return kir::math::emit(b_, Function::Pow, args, ranges, options_.accuracy);
   }
 
