@@ -60,8 +60,7 @@ std::int64_t int_of_bits(Type type, std::uint64_t bits) {
 Builder::Builder(Expr& expr) : expr_(expr) {
   std::size_t slots = kFirstSlots;
   while (slots < 4 * expr.nodes.size()) slots *= 2;
-  slots_.assign(slots / 2, 0);
-  grow();
+  rehash(slots);
 }
 
 NodeId Builder::variable(std::uint32_t index) {
@@ -100,12 +99,12 @@ NodeId Builder::add(const Node& node) {
   const NodeId id(size());
   expr_.nodes.push_back(node);
   slots_[slot] = id.index + 1;
-  if (2 * expr_.nodes.size() > slots_.size()) grow();
+  if (2 * expr_.nodes.size() > slots_.size()) rehash(2 * slots_.size());
   return id;
 }
 
-void Builder::grow() {
-  slots_.assign(slots_.size() * 2, 0);
+void Builder::rehash(std::size_t slots) {
+  slots_.assign(slots, 0);
   const std::size_t mask = slots_.size() - 1;
   for (std::uint32_t i = 0; i < size(); ++i) {
     std::size_t slot = hash_of(expr_.nodes[i]) & mask;

@@ -41,7 +41,7 @@ class Builder {
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(expr_.nodes.size()); }
 
  private:
-  void grow();
+  void rehash(std::size_t slots);
 
   Expr& expr_;
   std::vector<std::uint32_t>

@@ -50,6 +50,8 @@ Composer::Composer(Expr& expr, const ParseOptions& options, const ir::SourceText
   const std::size_t guess = std::min<std::size_t>(source.text().size() / 3 + 8, 256);
   expr.nodes.reserve(guess);
   names_.reserve(16);
+  shadowed_.reserve(8);
+  expr.variables.reserve(options.variables.size() + 4);
   for (const Variable& v : options.variables) declare(v, v.name, 0);
   declared_count_ = static_cast<std::uint32_t>(expr.variables.size());
 }
@@ -310,7 +312,7 @@ NodeId Composer::retype(NodeId id, Type type) {
   node.type = type;
   const Value made = add(node, 0);
   if (failed_) return id;
-  if (memo.size() <= id.index) memo.resize(id.index + 1, 0);
+  if (memo.size() <= id.index) memo.resize(builder_.size() + builder_.size() / 2, 0);
   memo[id.index] = made.id.index + 1;
   return made.id;
 }

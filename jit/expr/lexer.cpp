@@ -19,6 +19,17 @@ constexpr auto kClass = [] {
   return table;
 }();
 
+// The tokens of characters that no longer token begins with; Kind::end for all others.
+constexpr auto kAlone = [] {
+  using K = Token::Kind;
+  std::array<K, 256> table{};
+  table.fill(K::end);
+  table['('] = K::open, table[')'] = K::close, table['['] = K::open_square, table[']'] = K::close_square;
+  table[','] = K::comma, table[';'] = K::semicolon, table[':'] = K::colon, table['?'] = K::question;
+  table['+'] = K::plus, table['-'] = K::minus, table['/'] = K::slash, table['%'] = K::percent, table['~'] = K::tilde;
+  return table;
+}();
+
 constexpr Class class_of(char c) {
   return kClass[static_cast<std::uint8_t>(c)];
 }
@@ -156,11 +167,9 @@ Token Lexer::read_number_token(std::size_t at) {
 Token Lexer::next() {
   using K = Token::Kind;
   const std::size_t size = text_.size();
-  while (at_ < size && (class_of(text_[at_]) == kSpace || text_[at_] == '#')) {
+  for (; at_ < size && (class_of(text_[at_]) == kSpace || text_[at_] == '#'); ++at_) {
     if (text_[at_] == '#') {
-      while (at_ < size && text_[at_] != '\n') ++at_;
-    } else {
-      ++at_;
+      while (at_ + 1 < size && text_[at_ + 1] != '\n') ++at_;
     }
   }
   Token token;
@@ -179,6 +188,12 @@ Token Lexer::next() {
     at_ = end;
     return token;
   }
+  if (const K alone = kAlone[static_cast<std::uint8_t>(c)]; alone != K::end) {
+    token.kind = alone;
+    token.size = 1;
+    ++at_;
+    return token;
+  }
   const char d = at_ + 1 < size ? text_[at_ + 1] : '\0';
   if (class_of(c) == kDigit || (c == '.' && class_of(d) == kDigit)) return read_number_token(at_);
   const char e = at_ + 2 < size ? text_[at_ + 2] : '\0';
@@ -188,19 +203,6 @@ Token Lexer::next() {
     return kind;
   };
   switch (c) {
-    case '(': token.kind = K::open; break;
-    case ')': token.kind = K::close; break;
-    case '[': token.kind = K::open_square; break;
-    case ']': token.kind = K::close_square; break;
-    case ',': token.kind = K::comma; break;
-    case ';': token.kind = K::semicolon; break;
-    case ':': token.kind = K::colon; break;
-    case '?': token.kind = K::question; break;
-    case '+': token.kind = K::plus; break;
-    case '-': token.kind = K::minus; break;
-    case '/': token.kind = K::slash; break;
-    case '%': token.kind = K::percent; break;
-    case '~': token.kind = K::tilde; break;
     case '*': token.kind = d == '*' ? two(K::power) : K::star; break;
     case '^': token.kind = d == '^' ? two(K::hat_hat) : K::power; break;
     case '&': token.kind = d == '&' ? two(K::and_and) : K::ampersand; break;

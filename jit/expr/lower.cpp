@@ -58,6 +58,7 @@ class Lowering {
 
  private:
   void declare() {
+    place_.reserve(expr_.variables.size());
     for (const Variable& v : expr_.variables) {
       std::vector<kir::Input>& list = v.scalar ? kernel_.params : kernel_.inputs;
       place_.push_back(static_cast<std::uint32_t>(list.size()));

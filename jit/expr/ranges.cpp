@@ -542,8 +542,17 @@ Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fa
   return n.type == Type::f32 ? float_op<float>(n, a, b, c, slack) : float_op<double>(n, a, b, c, slack);
 }
 
+// Most values where no range was declared, without the arithmetic: a sum or product of a value of which nothing is
+// known is another one, unless both operands are that value.
+bool Ranges::is_unknown(const Node& n) const {
+  if ((n.op != Op::Add && n.op != Op::Sub && n.op != Op::Mul) || !ir::is_float(n.type) || n.a == n.b) return false;
+  const auto unknown = [](const Fact& f) { return f.lo == -kInf && f.hi == kInf && f.may_be_nan && !f.integral; };
+  return unknown(facts_[n.a.index]) || unknown(facts_[n.b.index]);
+}
+
 Fact Ranges::analyse(const Node& n) const {
   if (n.op == Op::Variable) return variable(expr_.variables[n.imm], finite_inputs_);
+  if (is_unknown(n)) return any();
   const auto fact = [&](NodeId id) { return id.valid() ? facts_[id.index] : any(); };
   const Type operand = n.a.valid() ? expr_.nodes[n.a.index].type : n.type;
   return fact_of(n, operand, fact(n.a), fact(n.b), fact(n.c), accuracy_);

@@ -44,12 +44,14 @@ class Ranges {
       : expr_(expr), accuracy_(options.accuracy), finite_inputs_(options.policy.kind == PolicyKind::fast) {}
 
   Fact at(NodeId id) {
+    if (facts_.capacity() == 0) facts_.reserve(expr_.nodes.size());
     while (facts_.size() <= id.index) facts_.push_back(analyse(expr_.nodes[facts_.size()]));
     return facts_[id.index];
   }
 
  private:
   [[nodiscard]] Fact analyse(const Node& node) const;
+  [[nodiscard]] bool is_unknown(const Node& node) const;
 
   const Expr& expr_;
   kir::math::Accuracy accuracy_ = kir::math::Accuracy::ulp4;
