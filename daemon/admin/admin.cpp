@@ -20,6 +20,8 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                       {"frame_timeouts", sessions.frame_timeouts},
                       {"overflows", sessions.overflows},
                       {"image_bytes", sessions.image_bytes},
+                      {"image_files", sessions.image_files},
+                      {"loose_images", sessions.loose_images},
                       {"over_image_bytes", sessions.over_image_bytes}};
   json["jobs"] = {{"submitted", jobs.submitted},
                   {"shared", jobs.shared},
@@ -48,6 +50,7 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                      {"protocol_errors", workers.protocol_errors}};
   const store::Stats& store = cache.store;
   json["cache"] = {{"hot", cache.hot},
+                   {"hot_bytes", cache.hot_bytes},
                    {"hot_hits", cache.hot_hits},
                    {"stored_hits", cache.stored_hits},
                    {"misses", cache.misses},

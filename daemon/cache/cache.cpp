@@ -1,6 +1,7 @@
 #include "daemon/cache/cache.h"
 
 #include <cstring>
+#include <iterator>
 
 #include "jit/pipeline/pipeline.h"
 #include "runtime/base/limits.h"
@@ -42,9 +43,14 @@ std::string host_identity() {
          "/" + std::to_string(os::cache_bytes(1)) + "/" + std::to_string(os::cache_bytes(2)) + "/" + os::build_id();
 }
 
+/// Memory that an image takes.
+std::uint64_t bytes_of(const SharedImage& image) {
+  return image.file ? os::round_to_pages(image.size) : 0;
+}
+
 /// The bytes of a sealed image.
 std::optional<store::Bytes> read_image(const SharedImage& image) {
-  const auto mapping = os::map_read_only(*image.fd, image.size);
+  const auto mapping = os::map_read_only(image.file->fd(), image.size);
   if (!mapping.ok()) return std::nullopt;
   const auto bytes = mapping->bytes().first(image.size);
   return store::Bytes(bytes.begin(), bytes.end());
@@ -73,7 +79,9 @@ store::Bytes encode_entry(const Entry& entry, std::span<const std::byte> image) 
   header.baseline_ns = entry.baseline_ns;
   header.winner_ns = entry.winner_ns;
   const auto head = std::as_bytes(std::span(&header, 1));
-  store::Bytes bytes(head.begin(), head.end());
+  store::Bytes bytes;
+  bytes.reserve(head.size() + entry.canonical.size() + image.size());
+  bytes.assign(head.begin(), head.end());
   bytes.insert(bytes.end(), entry.canonical.begin(), entry.canonical.end());
   bytes.insert(bytes.end(), image.begin(), image.end());
   return bytes;
@@ -104,6 +112,26 @@ Result<DecodedEntry> decode_entry(std::span<const std::byte> bytes) {
     decoded.image.bytes.assign(image.begin(), image.end());
   }
   return decoded;
+}
+
+Result<void> ImageFile::renew() {
+  // A client that has a description which can write is not seen beside another one.
+  opaque_ = opaque_ || os::other_holders(*fd_) == os::Holders::unknown;
+  TRY(os::Fd fresh, os::reopen_read_only(*fd_));
+  fd_ = std::make_shared<const os::Fd>(std::move(fresh));
+  given_ = false;
+  return {};
+}
+
+Result<std::shared_ptr<const os::Fd>> ImageFile::give_away() {
+  if (given_) TRY_VOID(renew());
+  given_ = true;
+  return fd_;
+}
+
+os::Holders ImageFile::clients() {
+  if (given_ && !renew().ok()) return os::Holders::unknown;
+  return opaque_ ? os::Holders::unknown : os::other_holders(*fd_);
 }
 
 Cache::Cache(const Options& options)
@@ -180,14 +208,16 @@ const Entry* Cache::find_stored(std::uint32_t uid, const image::Key& key, std::s
   Entry& entry = decoded->entry;
   if (same(entry, canonical) == nullptr) return nullptr;
   if (!decoded->image.bytes.empty()) {
-    auto fd = image::seal(decoded->image);
+    auto unwritten = image::unwritten_file();
+    if (!unwritten.ok()) return nullptr;
+    auto fd = image::seal(decoded->image, std::move(*unwritten));
     if (!fd.ok()) return nullptr;
     const trident_image_header& header = decoded->image.header();
     if (std::memcmp(header.key, key.data(), key.size()) != 0) {
       ++stats_.refused_images;
       return nullptr;
     }
-    entry.image.fd = std::make_shared<const os::Fd>(std::move(*fd));
+    entry.image.file = std::make_shared<ImageFile>(std::move(*fd));
     entry.image.size = header.total_size;
     entry.image.digest[0] = header.digest[0];
     entry.image.digest[1] = header.digest[1];
@@ -198,22 +228,25 @@ const Entry* Cache::find_stored(std::uint32_t uid, const image::Key& key, std::s
 }
 
 const Entry* Cache::make_hot(std::string key, Entry entry) {
-  if (const auto at = hot_.find(key); at != hot_.end()) {
-    recent_.erase(at->second);
-    hot_.erase(at);
-  }
+  if (const auto at = hot_.find(key); at != hot_.end()) cool(at->second);
+  hot_bytes_ += bytes_of(entry.image);
   recent_.push_front({key, std::move(entry)});
   hot_[std::move(key)] = recent_.begin();
-  while (recent_.size() > std::max<std::size_t>(options_.hot_entries_max, 1)) {
-    hot_.erase(recent_.back().key);
-    recent_.pop_back();
-  }
+  const std::size_t entries_max = std::max<std::size_t>(options_.hot_entries_max, 1);
+  while (recent_.size() > 1 && (recent_.size() > entries_max || hot_bytes_ > options_.hot_bytes_max))
+    cool(std::prev(recent_.end()));
   return &recent_.front().entry;
+}
+
+void Cache::cool(std::list<HotEntry>::iterator at) {
+  hot_bytes_ -= bytes_of(at->entry.image);
+  hot_.erase(at->key);
+  recent_.erase(at);
 }
 
 void Cache::insert(std::uint32_t uid, const image::Key& key, Entry entry) {
   std::optional<store::Bytes> image = store::Bytes();
-  if (entry.image.fd) image = read_image(entry.image);
+  if (entry.image.file) image = read_image(entry.image);
   if (image && !writes_.try_push({store_key(uid, key), encode_entry(entry, *image)})) ++stats_.not_stored;
   make_hot(hot_key(uid, key), std::move(entry));
 }
@@ -221,6 +254,7 @@ void Cache::insert(std::uint32_t uid, const image::Key& key, Entry entry) {
 Stats Cache::stats() const {
   Stats copy = stats_;
   copy.hot = hot_.size();
+  copy.hot_bytes = hot_bytes_;
   copy.store = store_.stats();
   return copy;
 }

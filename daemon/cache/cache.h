@@ -22,14 +22,33 @@
 
 #include "jit/image/image.h"
 #include "runtime/os/fd.h"
+#include "runtime/os/memfd.h"
 #include "runtime/sched/bounded_queue.h"
 #include "runtime/store/store.h"
 
 namespace trident::cache {
 
+/// The file of a sealed image. Each client gets a description of its own, so that the system can say whether any client
+/// still has the file open or mapped: its pages count against the daemon until then.
+class ImageFile {
+ public:
+  explicit ImageFile(os::Fd fd) : fd_(std::make_shared<const os::Fd>(std::move(fd))) {}
+  [[nodiscard]] const os::Fd& fd() const { return *fd_; }
+  /// What one client is to be sent. Errors: OsError when the process has no descriptor left for the next one.
+  Result<std::shared_ptr<const os::Fd>> give_away();
+  /// Whether a client has it, or it is under way to one.
+  os::Holders clients();
+
+ private:
+  Result<void> renew();
+  std::shared_ptr<const os::Fd> fd_;
+  bool given_ = false;   ///< somebody else has the description of fd_
+  bool opaque_ = false;  ///< some client has a description of which the system tells nothing
+};
+
 /// A sealed image that may be sent to several clients.
 struct SharedImage {
-  std::shared_ptr<const os::Fd> fd;
+  std::shared_ptr<ImageFile> file;
   std::uint32_t size = 0;
   std::uint64_t digest[2] = {};
   std::uint8_t tier = 0;  ///< enum trident_tier
@@ -47,11 +66,13 @@ struct Options {
   std::string path;  ///< empty: nothing is stored
   std::uint64_t bytes_max = 0;
   std::uint32_t hot_entries_max = 0;  ///< each holds a descriptor
+  std::uint64_t hot_bytes_max = 0;    ///< of the images of hot entries
 };
 
 struct Stats {
   std::uint64_t hot_hits = 0, stored_hits = 0, misses = 0, collisions = 0, refused_images = 0, not_stored = 0;
   std::size_t hot = 0;
+  std::uint64_t hot_bytes = 0;
   store::Stats store;
 };
 
@@ -83,6 +104,7 @@ class Cache {
   };
   [[nodiscard]] StoreKey store_key(std::uint32_t uid, const image::Key& key) const;
   const Entry* make_hot(std::string key, Entry entry);
+  void cool(std::list<HotEntry>::iterator at);
   const Entry* same(const Entry& entry, std::span<const std::byte> canonical);
   /// One log line for each time the file was set aside, given up or had back.
   void tell_store_changes();
@@ -92,6 +114,7 @@ class Cache {
   store::Store store_;
   std::list<HotEntry> recent_;  ///< most recently used first
   std::unordered_map<std::string, std::list<HotEntry>::iterator> hot_;
+  std::uint64_t hot_bytes_ = 0;
   Stats stats_;
   std::uint64_t told_set_aside_ = 0;  ///< the writer's, once it runs
   std::optional<store::Mode> told_mode_;

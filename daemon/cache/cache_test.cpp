@@ -42,7 +42,7 @@ Entry entry_for(const image::Key& key, const std::string& canonical) {
   EXPECT_TRUE(fd.ok());
   Entry entry;
   entry.outcome = 0;
-  entry.image.fd = std::make_shared<const os::Fd>(std::move(*fd));
+  entry.image.file = std::make_shared<ImageFile>(std::move(*fd));
   entry.image.size = static_cast<std::uint32_t>(image.bytes.size());
   entry.image.digest[0] = image.header().digest[0];
   entry.image.digest[1] = image.header().digest[1];
@@ -61,7 +61,7 @@ class CacheTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
   [[nodiscard]] Options options(std::uint32_t hot = 100) const {
-    return {.path = directory_ + "/c.db", .bytes_max = 1 << 20, .hot_entries_max = hot};
+    return {.path = directory_ + "/c.db", .bytes_max = 1 << 20, .hot_entries_max = hot, .hot_bytes_max = 1 << 20};
   }
   std::string directory_;
 };
@@ -83,8 +83,8 @@ TEST_F(CacheTest, AnEntryIsHotAtOnceAndStoredForTheNextProcess) {
   ASSERT_NE(stored, nullptr);
   EXPECT_EQ(stored->winner_ns, 7);
   EXPECT_EQ(stored->baseline_ns, 10);
-  ASSERT_TRUE(stored->image.fd != nullptr);
-  const auto mapping = os::map_read_only(*stored->image.fd, stored->image.size);
+  ASSERT_TRUE(stored->image.file != nullptr);
+  const auto mapping = os::map_read_only(stored->image.file->fd(), stored->image.size);
   ASSERT_TRUE(mapping.ok());
   const image::ImageBytes image = image_for(key);
   EXPECT_EQ(std::memcmp(mapping->base(), image.bytes.data(), image.bytes.size()), 0);
@@ -119,7 +119,7 @@ TEST_F(CacheTest, AnOutcomeWithoutAnImageIsRemembered) {
   const Entry* stored = cache.find_stored(1, key, bytes_of("wrong baseline"));
   ASSERT_NE(stored, nullptr);
   EXPECT_EQ(stored->outcome, 3);
-  EXPECT_EQ(stored->image.fd, nullptr);
+  EXPECT_EQ(stored->image.file, nullptr);
 }
 
 TEST_F(CacheTest, HotEntriesAreBoundedAndTheLeastRecentlyUsedGo) {
@@ -135,6 +135,49 @@ TEST_F(CacheTest, HotEntriesAreBoundedAndTheLeastRecentlyUsedGo) {
   for (int i = 0; i < 1000 && stored == nullptr; ++i, ::usleep(1000))
     stored = cache.find_stored(1, key_of(1), bytes_of("e"));
   EXPECT_NE(stored, nullptr);
+}
+
+TEST_F(CacheTest, HotEntriesAreBoundedInBytes) {
+  Options few = options();
+  few.hot_bytes_max = 3 * os::page_bytes();
+  Cache cache(few);
+  for (int i = 0; i < 10; ++i) {
+    cache.insert(1, key_of(i), entry_for(key_of(i), "e"));
+    EXPECT_LE(cache.stats().hot_bytes, few.hot_bytes_max);
+    EXPECT_NE(cache.find_hot(1, key_of(i), bytes_of("e")), nullptr);
+  }
+  EXPECT_EQ(cache.stats().hot, 3u);
+  cache.insert(1, key_of(9), entry_for(key_of(9), "e"));  // again: counted once
+  EXPECT_EQ(cache.stats().hot_bytes, 3 * os::page_bytes());
+}
+
+TEST(ImageFile, TellsWhetherAnyClientHasIt) {
+  auto unwritten = image::unwritten_file();
+  ASSERT_TRUE(unwritten.ok());
+  auto fd = image::seal(image_for(key_of(1)), std::move(*unwritten));
+  ASSERT_TRUE(fd.ok());
+  ImageFile file(std::move(*fd));
+  EXPECT_EQ(file.clients(), os::Holders::none);
+  auto first = file.give_away(), second = file.give_away();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(file.clients(), os::Holders::some);
+  first->reset();
+  EXPECT_EQ(file.clients(), os::Holders::some);
+  auto mapped = os::map_read_only(**second, 100);
+  second->reset();
+  EXPECT_EQ(file.clients(), os::Holders::some);
+  *mapped = os::Mapping();
+  EXPECT_EQ(file.clients(), os::Holders::none);
+  auto third = file.give_away();
+  EXPECT_EQ(file.clients(), os::Holders::some);
+
+  auto writable = image::seal(image_for(key_of(1)));
+  ImageFile opaque(std::move(*writable));
+  for (int i = 0; i < 2; ++i) {
+    auto given = opaque.give_away();
+    ASSERT_TRUE(given.ok());
+    EXPECT_EQ(opaque.clients(), os::Holders::unknown);
+  }
 }
 
 TEST_F(CacheTest, RecordsSayOnlyWhatAnAnswerCanSay) {

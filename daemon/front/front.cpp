@@ -40,7 +40,10 @@ session::Limits session_limits(const config::Settings& s) {
           .frame_timeout_ms = s.frame_timeout_ms,
           .frame_bytes_max = limits::kFrameBytesMax,
           .write_queue_bytes_max = s.write_queue_bytes,
-          .image_bytes_per_user = s.image_bytes_per_user,
+          .images = {.bytes_per_user = s.image_bytes_per_user,
+                     .bytes = s.image_bytes,
+                     .files_per_user = os::raise_open_files_limit() / 4,
+                     .files = os::raise_open_files_limit() / 2},
           .jobs_per_connection = static_cast<std::uint32_t>(s.jobs_per_connection)};
 }
 
@@ -49,6 +52,7 @@ jobs::Limits job_limits(const config::Settings& s) {
           .optimise_queue_per_user = static_cast<std::uint32_t>(s.optimise_queue_per_user),
           .flights = static_cast<std::uint32_t>(s.jobs),
           .flight_bytes_per_user = s.job_bytes_per_user,
+          .flight_bytes = s.job_bytes,
           .optimise_budget_ms = s.budget_ms};
 }
 
@@ -73,7 +77,8 @@ class Front {
         started_ns_(os::monotonic_ns()),
         cache_({.path = prepared_cache_path(settings),
                 .bytes_max = settings.cache_bytes,
-                .hot_entries_max = static_cast<std::uint32_t>(settings.cache_hot)}),
+                .hot_entries_max = static_cast<std::uint32_t>(settings.cache_hot),
+                .hot_bytes_max = settings.cache_hot_bytes}),
         jobs_(loop_,
               {.optimise_workers = static_cast<std::uint32_t>(settings.workers),
                .baseline_timeout_ms = settings.baseline_timeout_ms,

@@ -6,6 +6,7 @@
 
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/memfd.h"
 
 namespace trident::jobs {
 namespace {
@@ -19,6 +20,10 @@ constexpr std::uint64_t kSeed = 1;
 /// Times that a check alone is tried, and the first try's time; each has twice that of the one before.
 constexpr std::uint32_t kChecksMax = 3;
 constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
+
+Error too_many_jobs() {
+  return make_error(ErrorCode::kBusy, "too many jobs are waiting");
+}
 
 std::string flight_id(std::uint32_t uid, const image::Key& key) {
   std::string id(sizeof(uid) + key.size(), '\0');
@@ -37,7 +42,7 @@ codegen::Isa isa_of(std::uint8_t number) {
 
 cache::SharedImage shared(const worker::ResponseHeader& header, os::Fd fd, trident_tier tier) {
   cache::SharedImage image;
-  image.fd = std::make_shared<const os::Fd>(std::move(fd));
+  image.file = std::make_shared<cache::ImageFile>(std::move(fd));
   image.size = header.size;
   image.digest[0] = header.digest[0];
   image.digest[1] = header.digest[1];
@@ -54,6 +59,7 @@ struct Jobs::Flight {
   image::Key key{};
   std::vector<std::byte> canonical;
   std::vector<std::byte> message;
+  std::uint64_t bytes = 0;  ///< charged to the user: the above, and the baseline's image
   std::uint64_t submitted_ns = 0;
   State state = State::baseline_waiting;
   worker::Ticket ticket = 0;                       ///< while running or optimising
@@ -101,9 +107,9 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   if (const cache::Entry* entry = cache_.find_hot(uid, key, canonical)) return answer(subscriber, *entry);
   const std::uint64_t bytes = message.size() + canonical.size();
   if (flights_.size() >= limits_.flights || baseline_queue_.size_of(uid) >= limits_.baseline_queue_per_user ||
-      flight_bytes_[uid] + bytes > limits_.flight_bytes_per_user) {
+      !has_room(uid, bytes)) {
     ++stats_.busy;
-    return sink_(subscriber, Failed{make_error(ErrorCode::kBusy, "too many jobs are waiting"), kBusyRetryMs});
+    return sink_(subscriber, Failed{too_many_jobs(), kBusyRetryMs});
   }
 
   auto owned = std::make_unique<Flight>();
@@ -115,7 +121,7 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   flight.canonical = std::move(canonical);
   flight.message.assign(message.begin(), message.end());
   flight.submitted_ns = now;
-  flight_bytes_[uid] += bytes;
+  charge(flight, bytes);
   flights_.emplace(std::move(id), std::move(owned));
   wait_for_baseline(flight, false);
   if (const cache::Entry* entry = cache_.find_stored(uid, key, flight.canonical)) {
@@ -129,12 +135,12 @@ void Jobs::subscribe(Flight& flight, const Subscriber& subscriber) {
   flight.subscribers.push_back(subscriber);
   waiting_[subscriber] = &flight;
   sink_(subscriber, Accepted{});
-  if (flight.baseline.fd) sink_(subscriber, ImageReady{flight.baseline, 0, 0});
+  if (flight.baseline.file) sink_(subscriber, ImageReady{flight.baseline, 0, 0});
 }
 
 void Jobs::answer(const Subscriber& subscriber, const cache::Entry& entry) {
   sink_(subscriber, Accepted{true});
-  if (entry.image.fd) {
+  if (entry.image.file) {
     const bool optimised = entry.image.tier == TRIDENT_TIER_OPTIMISED;
     sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, optimised ? entry.winner_ns : 0, true});
   }
@@ -179,9 +185,22 @@ void Jobs::remove(Flight& flight) {
   if (flight.ticket != 0) running_.erase(flight.ticket);
   for (const Subscriber& subscriber : flight.subscribers) waiting_.erase(subscriber);
   const auto bytes = flight_bytes_.find(flight.uid);
-  bytes->second -= flight.message.size() + flight.canonical.size();
+  bytes->second -= flight.bytes;
+  all_bytes_ -= flight.bytes;
   if (bytes->second == 0) flight_bytes_.erase(bytes);
   flights_.erase(std::string(flight.id));
+}
+
+bool Jobs::has_room(std::uint32_t uid, std::uint64_t bytes) const {
+  const auto at = flight_bytes_.find(uid);
+  return (at == flight_bytes_.end() ? 0 : at->second) + bytes <= limits_.flight_bytes_per_user &&
+         all_bytes_ + bytes <= limits_.flight_bytes;
+}
+
+void Jobs::charge(Flight& flight, std::uint64_t bytes) {
+  flight.bytes += bytes;
+  flight_bytes_[flight.uid] += bytes;
+  all_bytes_ += bytes;
 }
 
 FairQueue<Jobs::Flight*>& Jobs::queue_of(const Flight& flight) {
@@ -255,7 +274,15 @@ void Jobs::serve(worker::Lane lane) {
                   : check_queue_.size() > 0      ? check_queue_
                                                  : optimise_queue_;
     if (queue.size() == 0) return;
-    run(**queue.pop(), lane);
+    Flight& flight = **queue.pop();
+    flight.place.reset();
+    // The images of those before it may have taken the user's share: whoever asked asks again, and loses nothing.
+    if (lane == worker::Lane::baseline && !has_room(flight.uid, 0)) {
+      ++stats_.busy;
+      fail(flight, too_many_jobs(), kBusyRetryMs);
+      continue;
+    }
+    run(flight, lane);
   }
 }
 
@@ -287,6 +314,7 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   const std::uint64_t us = (os::monotonic_ns() - flight.submitted_ns) / 1000;
   ++stats_.baseline_us_log2[std::min<std::size_t>(std::bit_width(us), stats_.baseline_us_log2.size() - 1)];
   flight.baseline = std::move(image);
+  charge(flight, os::round_to_pages(flight.baseline.size));
   tell_all(flight, ImageReady{flight.baseline, 0, 0});
   if (flight.subscribers.empty()) return remove(flight);
   if (draining_) return remove(flight);
@@ -372,7 +400,7 @@ void Jobs::drain() {
   draining_ = true;
   std::vector<Flight*> past_baseline;
   for (const auto& [id, flight] : flights_)
-    if (flight->baseline.fd) past_baseline.push_back(flight.get());
+    if (flight->baseline.file) past_baseline.push_back(flight.get());
   for (Flight* flight : past_baseline) remove(*flight);
 }
 

@@ -70,7 +70,8 @@ struct Limits {
   std::uint32_t baseline_queue_per_user = 0;  ///< above it: Busy
   std::uint32_t optimise_queue_per_user = 0;  ///< above it: done after the baseline
   std::uint32_t flights = 0;                  ///< of all users together; above it: Busy
-  std::uint64_t flight_bytes_per_user = 0;    ///< of messages in the works; above it: Busy
+  std::uint64_t flight_bytes_per_user = 0;    ///< of messages and baseline images in the works; above it: Busy
+  std::uint64_t flight_bytes = 0;             ///< of all users together; above it: Busy
   std::uint64_t optimise_budget_ms = 0;
 };
 
@@ -126,6 +127,8 @@ class Jobs {
   void finish(Flight& flight, pipeline::Outcome outcome);
   void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
   void remove(Flight& flight);
+  [[nodiscard]] bool has_room(std::uint32_t uid, std::uint64_t bytes) const;
+  void charge(Flight& flight, std::uint64_t bytes);
 
   void wait_for_baseline(Flight& flight, bool in_front);
   void wait_for_optimise(Flight& flight, bool in_front);
@@ -154,6 +157,7 @@ class Jobs {
   std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
   FairQueue<Flight*> baseline_queue_, optimise_queue_, check_queue_;
   std::unordered_map<std::uint32_t, std::uint64_t> flight_bytes_;  ///< by user
+  std::uint64_t all_bytes_ = 0;
   std::unordered_map<std::string, Strikes> strikes_;
   worker::Pool pool_;
 };

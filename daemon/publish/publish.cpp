@@ -1,6 +1,7 @@
 #include "daemon/publish/publish.h"
 
 #include "jit/pipeline/pipeline.h"
+#include "runtime/base/limits.h"
 #include "runtime/os/memfd.h"
 #include "schemas/control_generated.h"
 
@@ -13,6 +14,9 @@ static_assert(static_cast<int>(wire::Outcome::published) == static_cast<int>(pip
 static_assert(static_cast<int>(wire::Outcome::no_gain) == static_cast<int>(pipeline::Outcome::no_gain));
 static_assert(static_cast<int>(wire::Outcome::budget_spent) == static_cast<int>(pipeline::Outcome::budget_spent));
 static_assert(static_cast<int>(wire::Outcome::not_equivalent) == static_cast<int>(pipeline::Outcome::not_equivalent));
+
+/// The rest of a frame is for the message around the image.
+constexpr std::size_t kInlineBytesMax = limits::kFrameBytesMax - 1024;
 
 /// One builder for all messages: its memory is reused.
 flatbuffers::FlatBufferBuilder& fresh_builder() {
@@ -53,15 +57,18 @@ Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const cache:
                           const KernelTimes& times, const KernelTravel& travel) {
   auto& builder = fresh_builder();
   flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> bytes;
+  net::SharedFd fd;
   if (travel.inline_image) {
-    TRY(const os::Mapping mapping, os::map_read_only(*image.fd, image.size));
+    if (image.size > kInlineBytesMax) return make_error(ErrorCode::kLimitExceeded, "an image too large for a message");
+    TRY(const os::Mapping mapping, os::map_read_only(image.file->fd(), image.size));
     bytes = builder.CreateVector(static_cast<const std::uint8_t*>(mapping.base()), image.size);
+  } else {
+    TRY(fd, image.file->give_away());
   }
   const auto ready =
       wire::CreateKernelReady(builder, job, static_cast<wire::Tier>(image.tier), image.size, image.digest[0],
                               image.digest[1], bytes, times.baseline_ns, times.optimised_ns);
   const auto message = finish(builder, wire::Body::KernelReady, ready);
-  const net::SharedFd fd = travel.inline_image ? nullptr : image.fd;
   travel.more ? channel.send_later(message, fd) : channel.send(message, fd);
   return {};
 }

@@ -23,7 +23,8 @@ struct KernelTravel {
   bool inline_image = false;  ///< the bytes instead of the descriptor
   bool more = false;          ///< travels with the job's next message
 };
-/// Errors: OsError when the bytes for an inline image cannot be read.
+/// Errors: OsError when the image cannot be read or the process has no descriptor left, LimitExceeded when the image is
+/// too large to travel inline.
 Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const cache::SharedImage& image,
                           const KernelTimes& times, const KernelTravel& travel);
 void revoke(net::Channel& channel, std::uint64_t job, std::uint8_t tier);

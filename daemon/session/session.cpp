@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint32_t kConnectionRetryMs = 1000;
 constexpr std::uint32_t kQuotaRetryMs = 1000;
+constexpr std::uint64_t kSweepPauseMinMs = 20, kSweepPauseMaxMs = 20'000;
+constexpr std::size_t kImagesPerSweep = 256;
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
 /// The instruction set for a client's kernels: what it has, if this processor has it too. 0: none.
@@ -37,9 +39,11 @@ class Sessions::Session {
   ~Session() {
     for (const auto& [job, state] : jobs_)
       if (!state.done) all_.jobs_->cancel({id_, job});
+    for (auto& [number, job] : jobs_) release(job);
     const auto user = all_.users_.find(uid_);
-    user->second.image_bytes -= image_bytes_;
-    if (--user->second.connections == 0) all_.users_.erase(user);
+    if (--user->second.connections != 0) return;
+    all_.users_.erase(user);
+    all_.ledger_.user_gone(uid_);
   }
 
   Result<void> open(os::Fd socket) {
@@ -68,7 +72,7 @@ class Sessions::Session {
   struct Job {
     bool done = false;
     bool inline_images = false;
-    std::uint64_t image_bytes = 0;  ///< charged to the user until the client cancels or goes
+    std::vector<std::shared_ptr<cache::ImageFile>> images;  ///< sent by descriptor
   };
 
   void on_frame(std::span<const std::byte> frame) {
@@ -117,13 +121,11 @@ class Sessions::Session {
     if (!submit.work.ok()) return fail(submit.work.error(), 0);
     if (jobs_.size() >= all_.limits_.jobs_per_connection)
       return fail(make_error(ErrorCode::kBusy, "too many kernels are open on this connection"), kQuotaRetryMs);
-    const bool over = all_.users_[uid_].image_bytes >= all_.limits_.image_bytes_per_user;
-    if (over) ++all_.stats_.over_image_bytes;
-    if (over && !takes_inline_ && !submit.inline_images)
-      return fail(make_error(ErrorCode::kBusy, "this user's kernels hold too much of the daemon's memory"),
-                  kQuotaRetryMs);
-    // A client that takes images inline pays for their memory itself.
-    jobs_[submit.job].inline_images = submit.inline_images || over;
+    if (!takes_inline_ && !submit.inline_images && all_.ledger_.full(uid_)) {
+      ++all_.stats_.over_image_bytes;
+      return fail(too_much_memory(), kQuotaRetryMs);
+    }
+    jobs_[submit.job].inline_images = submit.inline_images;
     all_.jobs_->submit({id_, submit.job}, uid_, isa_, *submit.work, frame);
   }
 
@@ -137,23 +139,47 @@ class Sessions::Session {
   }
 
   void release(Job& job) {
-    image_bytes_ -= job.image_bytes;
-    all_.users_[uid_].image_bytes -= job.image_bytes;
-    job.image_bytes = 0;
+    if (job.images.empty()) return;
+    for (const auto& image : job.images) all_.ledger_.release(image);
+    job.images.clear();
+    all_.sweep_images_soon();
+  }
+
+  [[nodiscard]] Error too_much_memory() const {
+    return make_error(ErrorCode::kBusy,
+                      "kernels that are open or still mapped hold %llu of %llu bytes that this user may take of the "
+                      "daemon's memory (%llu bytes of all users): close some, or take images inline",
+                      static_cast<unsigned long long>(all_.ledger_.bytes_of(uid_)),
+                      static_cast<unsigned long long>(all_.limits_.images.bytes_per_user),
+                      static_cast<unsigned long long>(all_.ledger_.bytes()));
   }
 
   void tell(std::uint64_t job, const jobs::Accepted& event) { publish::accepted(*channel_, job, event.cached); }
 
   void tell(std::uint64_t job, const jobs::ImageReady& event) {
-    Job& state = jobs_[job];
+    const auto at = jobs_.find(job);
+    if (at == jobs_.end()) return;
+    Job& state = at->second;
+    bool inline_image = state.inline_images;
+    if (!inline_image && !all_.ledger_.claim(uid_, event.image)) {
+      ++all_.stats_.over_image_bytes;
+      if (!takes_inline_) return give_up(job, too_much_memory(), kQuotaRetryMs);
+      inline_image = true;  // the client pays for the memory itself
+    } else if (!inline_image) {
+      state.images.push_back(event.image.file);
+    }
     const auto sent = publish::kernel_ready(*channel_, job, event.image, {event.baseline_ns, event.optimised_ns},
-                                            {.inline_image = state.inline_images, .more = event.more});
-    if (!sent.ok()) log::warning("a kernel was not sent: {}", sent.error().message);
-    if (state.inline_images) return;
-    const std::uint64_t bytes = os::round_to_pages(event.image.size);
-    state.image_bytes += bytes;
-    image_bytes_ += bytes;
-    all_.users_[uid_].image_bytes += bytes;
+                                            {.inline_image = inline_image, .more = event.more});
+    if (!sent.ok()) give_up(job, sent.error(), kQuotaRetryMs);
+  }
+
+  /// The job ends for this client; others may still wait for it.
+  void give_up(std::uint64_t job, const Error& error, std::uint32_t retry_after_ms) {
+    all_.jobs_->cancel({id_, job});
+    const auto at = jobs_.find(job);
+    release(at->second);
+    jobs_.erase(at);
+    publish::failure(*channel_, job, error, retry_after_ms);
   }
 
   void tell(std::uint64_t job, const jobs::Progressed& event) {
@@ -163,7 +189,9 @@ class Sessions::Session {
   void tell(std::uint64_t job, const jobs::Revoked&) { publish::revoke(*channel_, job, TRIDENT_TIER_BASELINE); }
 
   void tell(std::uint64_t job, const jobs::Finished& event) {
-    jobs_[job].done = true;
+    const auto at = jobs_.find(job);
+    if (at == jobs_.end()) return;  // given up
+    at->second.done = true;
     publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome));
   }
 
@@ -199,12 +227,11 @@ class Sessions::Session {
   net::Timer hello_;
   bool ready_ = false, takes_inline_ = false;
   std::uint8_t isa_ = 0;
-  std::uint64_t image_bytes_ = 0;
   std::unordered_map<std::uint64_t, Job> jobs_;
 };
 
 Sessions::Sessions(net::Loop& loop, const Limits& limits, std::function<std::string()> stats_json)
-    : loop_(loop), limits_(limits), stats_json_(std::move(stats_json)) {}
+    : loop_(loop), limits_(limits), stats_json_(std::move(stats_json)), ledger_(limits.images), sweep_(loop) {}
 
 Sessions::~Sessions() = default;
 
@@ -241,6 +268,26 @@ void Sessions::remove(std::uint64_t id) {
   sessions_.erase(at);
 }
 
+void Sessions::set_limits(const Limits& limits) {
+  limits_ = limits;
+  ledger_.set_limits(limits.images);
+}
+
+/// A client unmaps an image about when it says so, or soon after its end.
+void Sessions::sweep_images_soon() {
+  const bool waiting = sweep_.running() && sweep_pause_ms_ == kSweepPauseMinMs;
+  sweep_pause_ms_ = kSweepPauseMinMs;
+  if (!waiting) sweep_.start(sweep_pause_ms_, [this] { sweep_images(); });
+}
+
+/// Asks more and more rarely, and then no more until somebody closes a kernel or needs room: an idle daemon sleeps.
+void Sessions::sweep_images() {
+  const std::size_t dropped = ledger_.sweep(kImagesPerSweep);
+  if (dropped == 0) sweep_pause_ms_ *= 2;
+  if (ledger_.loose() == 0 || sweep_pause_ms_ > kSweepPauseMaxMs) return;
+  sweep_.start(sweep_pause_ms_, [this] { sweep_images(); });
+}
+
 void Sessions::on_event(const jobs::Subscriber& subscriber, const jobs::Event& event) {
   if (const auto at = sessions_.find(subscriber.session); at != sessions_.end())
     at->second->on_event(subscriber.job, event);
@@ -250,7 +297,9 @@ Stats Sessions::stats() const {
   Stats copy = stats_;
   copy.connections = sessions_.size();
   copy.users = users_.size();
-  for (const auto& [uid, user] : users_) copy.image_bytes += user.image_bytes;
+  copy.image_bytes = ledger_.bytes();
+  copy.image_files = ledger_.files();
+  copy.loose_images = ledger_.loose();
   return copy;
 }
 

@@ -13,6 +13,7 @@
 #include "daemon/ingest/ingest.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/net/channel.h"
+#include "daemon/session/image_ledger.h"
 #include "runtime/os/socket.h"
 
 namespace trident::session {
@@ -21,8 +22,8 @@ struct Limits {
   std::uint32_t connections = 0, connections_per_user = 0;
   std::uint64_t hello_timeout_ms = 0, frame_timeout_ms = 0;
   std::size_t frame_bytes_max = 0, write_queue_bytes_max = 0;
-  /// Sealed images that a user's open jobs hold. Their pages count against the daemon as long as a client maps them.
-  std::uint64_t image_bytes_per_user = 0;
+  /// Sealed images that clients hold: a client gets what goes beyond inline, or Busy where it does not take that.
+  ImageLedger::Limits images;
   /// Jobs of one connection whose kernels have not been closed.
   std::uint32_t jobs_per_connection = 0;
 };
@@ -31,7 +32,8 @@ struct Stats {
   std::uint64_t accepted = 0, refused = 0, malformed = 0, hello_timeouts = 0, frame_timeouts = 0, overflows = 0;
   std::uint64_t over_image_bytes = 0;
   std::size_t connections = 0, users = 0;
-  std::uint64_t image_bytes = 0;
+  std::uint64_t image_bytes = 0;                  ///< of images that clients hold
+  std::size_t image_files = 0, loose_images = 0;  ///< their number; of those, how many no open job refers to
 };
 
 class Sessions {
@@ -49,7 +51,7 @@ class Sessions {
   /// An event of a job, for the session that asked for it.
   void on_event(const jobs::Subscriber& subscriber, const jobs::Event& event);
 
-  void set_limits(const Limits& limits) { limits_ = limits; }
+  void set_limits(const Limits& limits);
   [[nodiscard]] Stats stats() const;
   /// Bytes that clients have not read yet.
   [[nodiscard]] bool all_written() const;
@@ -58,9 +60,10 @@ class Sessions {
   class Session;
   struct User {
     std::uint32_t connections = 0;
-    std::uint64_t image_bytes = 0;
   };
 
+  void sweep_images();
+  void sweep_images_soon();
   void refuse(os::Fd socket, const Error& error, std::uint32_t retry_after_ms);
   void remove(std::uint64_t id);
 
@@ -70,6 +73,9 @@ class Sessions {
   jobs::Jobs* jobs_ = nullptr;
   Stats stats_;
   std::uint64_t next_id_ = 1;
+  ImageLedger ledger_;
+  net::Timer sweep_;
+  std::uint64_t sweep_pause_ms_ = 0;
   std::unordered_map<std::uint32_t, User> users_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Session>> sessions_;
 };

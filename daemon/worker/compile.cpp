@@ -1,6 +1,7 @@
 #include "daemon/worker/compile.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,19 @@ class Front {
     }
   }
 
+  /// Seals an image into a file that was made while nobody waited.
+  Result<os::Fd> seal(const image::ImageBytes& image) {
+    prepare();
+    if (!file_) return image::seal(image);
+    os::UnwrittenMemfd file = std::move(*file_);
+    file_.reset();
+    return image::seal(image, std::move(file));
+  }
+  void prepare() {
+    if (file_) return;
+    if (auto file = image::unwritten_file(); file.ok()) file_ = std::move(*file);
+  }
+
   bool send(const ResponseHeader& header, std::string_view tail, int fd) {
     const auto length = static_cast<std::uint32_t>(sizeof(header) + tail.size());
     std::vector<std::byte> rest;
@@ -88,6 +102,7 @@ class Front {
   std::vector<std::byte> buffer_ = std::vector<std::byte>(64 * 1024);
   std::size_t begin_ = 0, end_ = 0, taken_ = 0;
   std::vector<std::uint64_t> aligned_;
+  std::optional<os::UnwrittenMemfd> file_;
 };
 
 codegen::Isa isa_of(std::uint8_t number) {
@@ -123,7 +138,7 @@ void describe_image(ResponseHeader& response, const image::ImageBytes& image) {
 bool serve_baseline(Front& front, std::uint64_t ticket, const ingest::Work& work, const pipeline::Options& options) {
   const auto compiled = pipeline::compile_baseline(work.expr, options);
   if (!compiled.ok()) return send_failure(front, ticket, compiled.error());
-  const auto sealed = image::seal(compiled->image);
+  const auto sealed = front.seal(compiled->image);
   if (!sealed.ok()) return send_failure(front, ticket, sealed.error());
   ResponseHeader response;
   response.ticket = ticket;
@@ -160,7 +175,7 @@ bool serve_optimise(Front& front, std::uint64_t ticket, const ingest::Work& work
   response.baseline_ns = optimised->baseline_ns;
   response.winner_ns = optimised->winner_ns;
   if (optimised->outcome != pipeline::Outcome::published) return front.send(response, {}, -1);
-  const auto sealed = image::seal(optimised->winner.image);
+  const auto sealed = front.seal(optimised->winner.image);
   if (!sealed.ok()) return send_failure(front, ticket, sealed.error());
   describe_image(response, optimised->winner.image);
   return front.send(response, {}, sealed->get());
@@ -211,6 +226,7 @@ int run_worker(const char* lane) {
   if (std::string_view(lane) == "baseline") warm_up();
   Front front{os::Fd(os::kInheritedFd)};
   while (true) {
+    front.prepare();
     const auto request = front.next();
     if (request.empty() || !serve(front, request)) return 0;
   }

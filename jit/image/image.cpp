@@ -21,6 +21,8 @@ constexpr std::byte kTrapX86{0xCC};   // int3
 constexpr std::byte kTrapArm{0x00};   // udf #0 is all zeros
 constexpr std::uint32_t kAlign = 64;  // of code and pool: a cache line, and the widest aligned load
 
+constexpr const char* kFileName = "trident-kernel";  // in /proc/PID/maps
+
 std::byte trap_byte(std::uint8_t isa) {
   return isa == TRIDENT_ISA_NEON ? kTrapArm : kTrapX86;
 }
@@ -148,7 +150,16 @@ Result<void> validate(std::span<const std::byte> bytes) {
 
 Result<os::Fd> seal(const ImageBytes& image) {
   TRY_VOID(validate(image.bytes));
-  return os::make_sealed_memfd("trident-kernel", image.bytes, trap_byte(image.header().isa));
+  return os::make_sealed_memfd(kFileName, image.bytes, trap_byte(image.header().isa));
+}
+
+Result<os::Fd> seal(const ImageBytes& image, os::UnwrittenMemfd file) {
+  TRY_VOID(validate(image.bytes));
+  return std::move(file).seal(image.bytes, trap_byte(image.header().isa));
+}
+
+Result<os::UnwrittenMemfd> unwritten_file() {
+  return os::UnwrittenMemfd::make(kFileName);
 }
 
 Result<Mapped> Mapped::map(const os::Fd& fd) {

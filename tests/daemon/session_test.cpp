@@ -106,6 +106,70 @@ TEST(Session, InlineImagesComeAsBytesThatValidate) {
   EXPECT_TRUE(valid.ok()) << valid.error().message;
 }
 
+// A client that closes its kernels and keeps their memory, asking for more and more.
+TEST(Session, MemoryThatAClientKeepsIsChargedUntilItLetsGo) {
+  constexpr std::uint64_t kLimit = 128 * 1024;
+  PrivateDaemon daemon({"--image-bytes-per-user", std::to_string(kLimit), "--cache", "none", "--cache-hot", "1"});
+  RawClient observer = RawClient::ready(daemon.socket());
+  const auto held_bytes = [&] {
+    return nlohmann::json::parse(observer.stats())["sessions"]["image_bytes"].get<std::uint64_t>();
+  };
+  std::vector<os::Mapping> kept;
+  std::uint64_t kept_bytes = 0, job = 0;
+  // The baseline of another expression, mapped and closed; on a connection of its own every other time.
+  const auto take_one = [&](RawClient& client) -> std::optional<std::string> {
+    ++job;
+    client.send(submit_message("x*y + " + std::to_string(job), {.job = job}));
+    while (true) {
+      auto answer = client.next_result();
+      if (!answer) return "no answer";
+      if (const auto* failure = answer->message().body_as_Failure()) {
+        if (failure->job() != job) continue;
+        EXPECT_EQ(code_of(*answer), ErrorCode::kBusy);
+        EXPECT_GT(failure->retry_after_ms(), 0u);
+        return failure->message()->str();
+      }
+      const auto* ready = answer->message().body_as_KernelReady();
+      if (ready == nullptr || ready->job() != job) continue;
+      const auto size = os::sealed_size(answer->fd);
+      EXPECT_TRUE(size.ok());
+      kept.push_back(std::move(*os::map_executable(answer->fd, *size)));
+      kept_bytes += *size;
+      client.send(cancel_message(job));
+      return std::nullopt;
+    }
+  };
+  std::optional<std::string> refused;
+  RawClient client = RawClient::ready(daemon.socket());
+  for (int i = 0; i < 1000 && !refused; ++i) {
+    if (i % 2 == 1) client = RawClient::ready(daemon.socket());
+    refused = take_one(client);
+  }
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_NE(refused->find("memory"), std::string::npos) << *refused;
+  EXPECT_LE(kept_bytes, kLimit);
+  EXPECT_GE(kept_bytes, kLimit / 2);
+  EXPECT_LE(held_bytes(), kLimit);
+  EXPECT_GE(held_bytes(), kept_bytes);
+  sleep_ms(300);  // the daemon has asked again, and the memory is still held
+  EXPECT_GE(held_bytes(), kept_bytes);
+  EXPECT_TRUE(take_one(client).has_value());
+  // A client that takes images inline goes on.
+  RawClient other = RawClient::ready(daemon.socket(), static_cast<std::uint64_t>(wire::Feature::inline_images));
+  other.send(submit_message("x - y"));
+  const auto ready = other.next_result();
+  ASSERT_TRUE(ready.has_value());
+  ASSERT_NE(ready->message().body_as_KernelReady(), nullptr);
+  EXPECT_NE(ready->message().body_as_KernelReady()->image(), nullptr);
+  // Unmapped without a word: room at once for who asks, and all of it when the client's last connection ends.
+  kept.clear();
+  EXPECT_TRUE(eventually([&] { return !take_one(client).has_value(); }));
+  kept.clear();
+  client.close();
+  other.close();
+  EXPECT_TRUE(eventually([&] { return held_bytes() == 0; }));
+}
+
 TEST(Session, VersionsThatDoNotMeetAreRefused) {
   PrivateDaemon daemon;
   RawClient client(daemon.socket());
