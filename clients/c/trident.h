@@ -51,6 +51,12 @@ typedef enum trident_mode {
 } trident_mode;
 
 typedef enum trident_type { TRIDENT_F32 = 0, TRIDENT_F64 = 1, TRIDENT_I32 = 2, TRIDENT_I64 = 3 } trident_type;
+/* How far a result may be from the correct one, at every point of the declared ranges.
+ *   EXACT    the bits of the interpreter, which rounds once per operation; nothing is rewritten
+ *   BOUNDED  (k) an error of at most k times the greatest error of evaluating the text operation by operation, each
+ *            correctly rounded, plus 2 ulp; errors in ulp of max(|correct|, a millionth of the greatest |correct|)
+ *   FAST     as BOUNDED with 16 times plus 64 ulp, as long as all inputs and that evaluation's result are finite; where
+ *            one is infinite or NaN the result is anything */
 typedef enum trident_policy { TRIDENT_EXACT = 0, TRIDENT_BOUNDED = 1, TRIDENT_FAST = 2 } trident_policy;
 typedef enum trident_syntax {
   TRIDENT_SYNTAX_AUTO = 0, TRIDENT_SYNTAX_INFIX = 1, TRIDENT_SYNTAX_SEXPR = 2, TRIDENT_SYNTAX_FPCORE = 3

@@ -89,6 +89,11 @@ Answer AnswerChecker::compare(const std::vector<std::vector<std::byte>>& outputs
   Answer answer;
   for (const equiv::Errors& e : errors) answer.max_ulp = std::max(answer.max_ulp, e.ours_ulp);
   if (example) answer.wrong = describe(*example);
+  for (std::size_t k = 0; k < errors.size() && answer.wrong.empty(); ++k) {
+    const equiv::Tally& tally = errors[k].tally;
+    if (tally.open > 0 && tally.decided * 2 < tally.all())
+      answer.wrong = "no judgement: " + equiv::inconclusive(expr_.outputs[k].name, tally).why;
+  }
   return answer;
 }
 

@@ -42,7 +42,8 @@ void KernelOptions::add_to(CLI::App& verb) {
   verb.add_option(
           "-p,--policy", policy,
           "What rewriting may do: exact (the bits of the source), bounded[:k] (at most k times the error of strict "
-          "evaluation), fast (finite inputs assumed)")
+          "evaluation), fast (16 times that plus 64 ulp, "
+          "where all inputs and that result are finite; anything elsewhere)")
       ->capture_default_str();
   verb.add_option("--isa", isa, "Instruction set: auto, avx2, avx512")->capture_default_str();
   verb.add_option("--syntax", syntax, "Syntax of EXPR: auto, infix, sexpr, fpcore")->capture_default_str();

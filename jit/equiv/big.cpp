@@ -96,8 +96,12 @@ int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_src
 }  // namespace
 
 void apply(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c, Big& result) {
-  const bool exact_operands = a.exact && b.exact && c.exact;
-  result.exact = compute(op, exponent, a.raw(), b.raw(), c.raw(), result.raw()) == 0 && exact_operands;
+  const bool rounded = compute(op, exponent, a.raw(), b.raw(), c.raw(), result.raw()) != 0;
+  result.error_log2 = propagate_error(op, exponent, a, b, c, result.raw());
+  // An overflow of MPFR's own range (2^62 bits of exponent) is as good as an infinity, an underflow as a zero.
+  if (!rounded || mpfr_regular_p(result.raw()) == 0) return;
+  result.error_log2 = sum_of_bounds(
+      result.error_log2, mpfr_get_exp(result.raw()) - static_cast<std::int64_t>(mpfr_get_prec(result.raw())));
 }
 
 }  // namespace trident::equiv

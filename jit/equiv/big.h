@@ -1,5 +1,7 @@
-// Real numbers at 200 bits (MPFR): what "the correct value" of an expression means. Slow and simple; everything quicker
-// in this folder is allowed only where it provably agrees with this.
+// Real numbers in MPFR, as many bits as it takes: what "the correct value" of an expression means. Every number carries
+// a bound of its own error, so that a value is used only where it is known: cancellation that eats all 200 bits is
+// seen, and WideBig asks again with more. Slow and simple; everything quicker in this folder is allowed only where it
+// provably agrees with this.
 #pragma once
 
 #include <mpfr.h>
@@ -15,24 +17,32 @@ inline constexpr mpfr_prec_t kBigBits = 200;
 
 class Big {
  public:
+  /// Bounds of errors are powers of two: |true value - value| < 2^error_log2, or one of these.
+  static constexpr std::int64_t kExact = INT64_MIN;
+  static constexpr std::int64_t kUnknown = INT64_MAX;
+
   Big() { mpfr_init2(x_, kBigBits); }
   explicit Big(double v) : Big() { mpfr_set_d(x_, v, MPFR_RNDN); }
   explicit Big(long double v) : Big() { mpfr_set_ld(x_, v, MPFR_RNDN); }
-  Big(const Big& other) : Big() { *this = other; }
+  Big(const Big& other) : error_log2(other.error_log2) {
+    mpfr_init2(x_, mpfr_get_prec(other.x_));
+    mpfr_set(x_, other.x_, MPFR_RNDN);
+  }
   Big(Big&& other) noexcept : Big() { *this = std::move(other); }
+  /// Keeps its own precision.
   Big& operator=(const Big& other) {
     mpfr_set(x_, other.x_, MPFR_RNDN);
-    exact = other.exact;
+    error_log2 = other.error_log2;
     return *this;
   }
   Big& operator=(Big&& other) noexcept {
     mpfr_swap(x_, other.x_);
-    exact = other.exact;
+    error_log2 = other.error_log2;
     return *this;
   }
   ~Big() { mpfr_clear(x_); }
 
-  bool exact = true;  ///< no rounding has happened on the way to this value
+  std::int64_t error_log2 = kExact;
 
   [[nodiscard]] mpfr_ptr raw() { return x_; }
   [[nodiscard]] mpfr_srcptr raw() const { return x_; }
@@ -43,8 +53,23 @@ class Big {
   mpfr_t x_;
 };
 
-/// One op of expr over the reals, IEEE rules at infinities, NaN and signed zeros. Floats only: comparisons, reductions
-/// and integer ops are handled where decisions are (reference.cpp). `exponent` is Powi's.
+/// A Big that starts with kBits bits: those of one evaluation all have the same.
+template <mpfr_prec_t kBits>
+class WideBig : public Big {
+ public:
+  WideBig() { mpfr_set_prec(raw(), kBits); }
+};
+
+/// One op of expr over the reals, IEEE rules at infinities, NaN and signed zeros, rounded to the precision of `result`.
+/// Floats only: comparisons, reductions and integer ops are handled where decisions are (evaluator.h), as are steps:
+/// the bound of a step's result holds if the operand is sure to lie on one side of it. `exponent` is Powi's.
 void apply(expr::Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c, Big& result);
+
+/// log2 of a bound of what the operands' errors become through the op, kExact or kUnknown; `result` is the computed
+/// value. A factor of two or four too great here and there: there are bits to spare.
+std::int64_t propagate_error(expr::Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c,
+                             mpfr_srcptr result);
+/// log2 of the sum of two bounds.
+std::int64_t sum_of_bounds(std::int64_t x, std::int64_t y);
 
 }  // namespace trident::equiv

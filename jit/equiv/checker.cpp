@@ -134,7 +134,10 @@ Outputs interpret_calls(const expr::Expr& source, const kir::Kernel& kernel, con
 Result<std::unique_ptr<Checker>> Checker::make(const expr::Expr& source, const expr::Policy& policy,
                                                const CheckOptions& options) {
   std::unique_ptr<Checker> checker(new Checker(source, policy, options));
-  checker->sets_ = make_samples(source, options.samples);
+  SampleOptions sampling = options.samples;
+  sampling.cancelled = options.cancelled;
+  checker->sets_ = make_samples(source, sampling);
+  TRY_VOID(checker->go_on());
   TRY_VOID(checker->compute_references());
   return checker;
 }
@@ -156,8 +159,9 @@ Result<void> Checker::compute_references() {
   }
   for (const Samples& samples : sets_) {
     TRY_VOID(go_on());
-    TRY(Reference reference, Reference::make(source_, samples));
+    TRY(Reference reference, Reference::make(source_, samples, options_.cancelled));
     const std::vector<double> errors = strict_errors(source_, reference, options_.refined_max);
+    TRY_VOID(go_on());
     // Corners overflow and cancel at will: their errors say nothing about ordinary points.
     if (samples.name != "corners")
       for (std::size_t k = 0; k < errors.size(); ++k) strict_ulp_[k] = std::max(strict_ulp_[k], errors[k]);
@@ -167,17 +171,43 @@ Result<void> Checker::compute_references() {
 }
 
 std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs& ours, double allowance,
-                                                 Verdict& verdict, std::vector<Errors>& errors) {
+                                                 const Outputs* fallback, Verdict& verdict,
+                                                 std::vector<Errors>& errors) {
   const Samples& samples = sets_[set];
-  if (policy_.kind == expr::PolicyKind::exact) return compare_bits(source_, samples, samples.calls, exact_[set], ours);
+  if (policy_.kind == expr::PolicyKind::exact) {
+    verdict.points += samples.n;
+    return compare_bits(source_, samples, samples.calls, exact_[set], ours);
+  }
   // Each drawn set is judged by its own strict errors; corners, which are drawn from nothing, by those of all.
   const bool corners = samples.name == "corners";
   const std::vector<double> none(strict_ulp_.size(), 0);
   auto difference = compare_values(source_, samples, references_[set], ours, policy_, corners ? strict_ulp_ : none,
-                                   errors, allowance);
+                                   errors, allowance, fallback);
   for (const Errors& e : errors)
     if (!corners) verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
+  if (!difference) difference = count(samples.n, fallback != nullptr, errors, verdict);
   return difference;
+}
+
+// Counts what was decided in a set of `n` points, by the output of which least was. What would take another's place is
+// refused where too much was not; the unrewritten kernel is not, for what a client has without it is the interpreter,
+// of the same instructions.
+std::optional<Counterexample> Checker::count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,
+                                             Verdict& verdict) const {
+  double decided = 1, undecided = 0;
+  for (std::size_t k = 0; k < errors.size(); ++k) {
+    const Tally& tally = errors[k].tally;
+    const auto all = static_cast<double>(std::max<std::uint64_t>(tally.all(), 1));
+    decided = std::min(decided, static_cast<double>(tally.decided) / all);
+    undecided = std::max(undecided, static_cast<double>(tally.undecided + tally.left_out) / all);
+    if (replaces && tally.inconclusive())
+      return inconclusive(source_.outputs.size() > 1 ? source_.outputs[k].name : "", tally);
+  }
+  verdict.points += static_cast<std::uint64_t>(decided * static_cast<double>(n));
+  const auto open = static_cast<std::uint64_t>(undecided * static_cast<double>(n));
+  verdict.undecided += open;
+  if (open != 0 && verdict.kind == Verdict::Kind::exhaustive) verdict.kind = Verdict::Kind::sampled;
+  return std::nullopt;
 }
 
 Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& kernel,
@@ -227,8 +257,9 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Dema
   std::optional<Counterexample> difference;
   for (std::size_t s = 0; s < sets_.size() && !difference; ++s) {
     TRY_VOID(go_on());
-    verdict.points += sets_[s].n;
-    difference = judge_set(s, prepared.full[s], any_set ? kPerCallAllowance : 1, verdict, errors[s]);
+    const Outputs* fallback = unrewritten != nullptr ? &unrewritten->full[s] : nullptr;
+    difference = judge_set(s, prepared.full[s], any_set ? kPerCallAllowance : 1, fallback, verdict, errors[s]);
+    TRY_VOID(go_on());
   }
   if (!difference && any_set) {
     TRY(difference, judge_tails(kernel, errors, verdict));

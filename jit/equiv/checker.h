@@ -18,10 +18,11 @@ namespace trident::equiv {
 
 struct CheckOptions {
   SampleOptions samples;
-  /// Points per set and output whose quick reference may be replaced by MPFR's (tens of microseconds each); where more
-  /// would be needed, the others are left out of the measurement of errors.
+  /// MPFR evaluations per set and output that may replace the quick reference (tens of microseconds each); where more
+  /// would be needed, the other points are left out, and not counted as checked.
   std::size_t refined_max = 512;
-  std::function<bool()> cancelled{};  ///< asked between sets; a check cut short ends as Error Cancelled
+  /// Asked every few dozen points and before each MPFR evaluation; a check cut short ends as Error Cancelled.
+  std::function<bool()> cancelled{};
 };
 
 /// What running a candidate gave.
@@ -59,7 +60,8 @@ class Checker {
   };
 
   /// Asks whether `kernel` (of the source's signature) means what the source means. One that gives the values of
-  /// `unrewritten` wherever they were drawn is held to no more than that was.
+  /// `unrewritten` wherever they were drawn is held to no more than that was; one that gives others where the reference
+  /// cannot decide is refused when there are too many such points (kOpenShareMax).
   Result<Prepared> check_meaning(const kir::Kernel& kernel, Demand demand = Demand::policy,
                                  const Prepared* unrewritten = nullptr);
   /// Asks whether a candidate does what `prepared` (whose meaning is right) says. Keeps the meaning's figures.
@@ -79,8 +81,10 @@ class Checker {
       : source_(source), policy_(policy), options_(options) {}
   Result<void> compute_references();
   [[nodiscard]] Result<void> go_on() const;
-  std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, double allowance, Verdict& verdict,
-                                          std::vector<Errors>& errors);
+  std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, double allowance,
+                                          const Outputs* fallback, Verdict& verdict, std::vector<Errors>& errors);
+  std::optional<Counterexample> count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,
+                                      Verdict& verdict) const;
   Result<std::optional<Counterexample>> judge_tails(const kir::Kernel& kernel,
                                                     const std::vector<std::vector<Errors>>& errors, Verdict& verdict);
 

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <ctime>
 
 #include "jit/equiv/draw.h"
 #include "jit/kir/interpreter.h"
@@ -136,6 +137,59 @@ TEST(Checker, LongCallsAreComparedBitForBit) {
                                                        << print(*verdict);
     }
   }
+}
+
+// Conversions of computed values that are all within a rounding or two of an integer: the reference cannot say what is
+// right, so that a candidate passes with the values of the unrewritten kernel only, and nothing counts as checked.
+TEST(Checker, WhatCannotBeDecidedIsNoEvidence) {
+  const std::vector<Variable> range = {{"x", Type::f32, false, 500, 1000}};
+  const auto source = parsed("f32(i32(x * 4099.7))", Type::f32, range);
+  const auto unrewritten_kernel = lowered(source);
+  auto checker = Checker::make(source, {}, {.samples = {.points = 4096, .seed = 7}});
+  ASSERT_TRUE(checker.ok());
+  auto unrewritten = (*checker)->check_meaning(unrewritten_kernel, Demand::policy);
+  ASSERT_TRUE(unrewritten.ok());
+  EXPECT_TRUE(unrewritten->meaning.same());
+  EXPECT_LT(unrewritten->meaning.points, 500u);
+  EXPECT_GT(unrewritten->meaning.undecided, 4000u);
+  const auto judged = [&](const char* text) {
+    auto prepared = (*checker)->check_meaning(lowered(parsed(text, Type::f32, range)), Demand::any_set, &*unrewritten);
+    CHECK(prepared.ok());
+    return prepared->meaning;
+  };
+  EXPECT_TRUE(judged("f32(i32(4099.7 * x))").same());
+  const Verdict wrong = judged("f32(i32(x * 4100))");
+  EXPECT_FALSE(wrong.same());
+  EXPECT_NE(print(wrong).find("undecided at"), std::string::npos) << print(wrong);
+}
+
+// However hard an expression is, the checker asks often whether to go on.
+TEST(Checker, AsksForCancellationWithinMilliseconds) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr std::clock_t kGapMaxMs = 1000;
+#else
+  constexpr std::clock_t kGapMaxMs = 50;  // of processor time
+#endif
+  // Cancels everywhere, so that all is refined, and has a step per term.
+  std::string text = "0";
+  for (int i = 0; i < 8; ++i)
+    text += " + (exp(sin(x + " + std::to_string(i) + ")) - exp(sin(x + " + std::to_string(i) +
+            ")) * (1 + y * 1e-13)) * floor(pow(x, y) * 10)";
+  const auto source = parsed(text, Type::f64, two(Type::f64, 0.5, 4));
+  const auto kernel = lowered(source);
+  std::clock_t asked = std::clock();
+  std::clock_t gap = 0;
+  const auto ask = [&] {
+    const std::clock_t now = std::clock();
+    gap = std::max(gap, now - asked);
+    asked = now;
+    return false;
+  };
+  auto checker = Checker::make(source, {}, {.samples = {.points = 1024, .seed = 7}, .cancelled = ask});
+  ASSERT_TRUE(checker.ok());
+  ASSERT_TRUE((*checker)->check_meaning(kernel, Demand::any_set).ok());
+  ask();
+  EXPECT_LT(gap, kGapMaxMs * CLOCKS_PER_SEC / 1000);
 }
 
 TEST(Checker, FastLeavesNonFiniteInputsOut) {

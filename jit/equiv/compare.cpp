@@ -90,21 +90,37 @@ bool inputs_finite(const expr::Expr& expr, const Samples& samples, std::uint64_t
 class Comparison {
  public:
   Comparison(const expr::Expr& expr, const Samples& samples, Reference& reference, const Outputs& ours,
-             const expr::Policy& policy, std::size_t output)
+             const expr::Policy& policy, std::size_t output, const Outputs* fallback)
       : expr_(expr),
         samples_(samples),
         reference_(reference),
         ours_(ours),
         policy_(policy),
+        fallback_(fallback),
         output_(output),
         places_(places_of(samples, values().per_call)) {}
 
+  // After integers() or floats().
+  [[nodiscard]] Tally tally() const {
+    Tally t;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const std::uint8_t doubt = values().unsure[i];
+      if (ir::is_float(values().type) && outside_of_fast(i)) continue;
+      t.decided += doubt == kDecided ? 1 : 0;
+      t.left_out += doubt == kLeftOut ? 1 : 0;
+      if (doubt == kDecided || doubt == kLeftOut) continue;
+      ++t.undecided;
+      if (!as_fallback(i)) ++t.open;
+    }
+    return t;
+  }
+
   std::optional<Counterexample> integers() {
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (values().unsure[i] != 0) continue;
+      if (values().unsure[i] != kDecided) continue;
       const std::int64_t got = load_integer(values().type, lane(i));
       if (got != values().integer[i]) reference_.refine(output_, i);
-      if (got == values().integer[i] || values().unsure[i] != 0) continue;
+      if (got == values().integer[i] || values().unsure[i] != kDecided) continue;
       auto e = example(i, "integers differ");
       e.got = std::to_string(got);
       e.wanted = std::to_string(values().integer[i]);
@@ -122,13 +138,13 @@ class Comparison {
     const double k = 1 + (bound.k - 1) * (values().per_call ? per_call_allowance : 1);
     allowed_ulp_ = k * std::max(errors.strict_ulp, strict_elsewhere_ulp) + bound.slack_ulp;
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (values().unsure[i] != 0 || outside_of_fast(i)) continue;
+      if (values().unsure[i] != kDecided || outside_of_fast(i)) continue;
       const double got = load_float(values().type, lane(i));
       const double strict = values().strict[i];
       if (std::isfinite(got) && meter.usable(i)) {
         double error = meter.error_ulp(i, got);
         if (error > allowed_ulp_ && values().error[i] != 0) {
-          reference_.refine(output_, i);
+          meter.refine(i);
           if (!meter.usable(i)) continue;
           error = meter.error_ulp(i, got);
         }
@@ -149,11 +165,24 @@ class Comparison {
 
  private:
   [[nodiscard]] const OutputValues& values() const { return reference_.outputs()[output_]; }
-  [[nodiscard]] const std::byte* lane(std::size_t i) const {
-    const auto& column = ours_[places_[i].call][output_];
+  [[nodiscard]] const std::byte* lane(std::size_t i) const { return lane_of(ours_, i); }
+  [[nodiscard]] const std::byte* lane_of(const Outputs& outputs, std::size_t i) const {
+    const auto& column = outputs[places_[i].call][output_];
     const std::size_t at = static_cast<std::size_t>(places_[i].element) * ir::bytes_of(values().type);
     CHECK(at < column.size());
     return column.data() + at;
+  }
+  // Whether ours has the fallback's value, without one that of the strict evaluation (zeros of any sign).
+  [[nodiscard]] bool as_fallback(std::size_t i) const {
+    const Type type = values().type;
+    if (!ir::is_float(type)) {
+      // The strict value is not kept of integers: the correct one is the best guess at it.
+      return load_integer(type, lane(i)) ==
+             (fallback_ != nullptr ? load_integer(type, lane_of(*fallback_, i)) : values().integer[i]);
+    }
+    const double got = load_float(type, lane(i));
+    const double due = fallback_ != nullptr ? load_float(type, lane_of(*fallback_, i)) : values().strict[i];
+    return got == due || (std::isnan(got) && std::isnan(due));
   }
   [[nodiscard]] bool outside_of_fast(std::size_t i) const {
     return policy_.kind == PolicyKind::fast &&
@@ -164,7 +193,7 @@ class Comparison {
   bool class_agrees(std::size_t i, double got, double strict, const Meter& meter) {
     if (!std::isfinite(strict) && same_class(got, strict)) return true;
     if (values().error[i] != 0) reference_.refine(output_, i);
-    if (values().unsure[i] != 0) return true;
+    if (values().unsure[i] != kDecided) return true;
     const long double correct = values().correct[i];
     if (std::isnan(correct)) return std::isnan(got);
     const double due = rounded(values().type, correct);
@@ -198,6 +227,7 @@ class Comparison {
   Reference& reference_;
   const Outputs& ours_;
   const expr::Policy& policy_;
+  const Outputs* fallback_;
   std::size_t output_;
   std::vector<Place> places_;
   double allowed_ulp_ = 0;
@@ -218,25 +248,39 @@ std::string print_lane(Type type, const std::byte* bytes) {
 std::optional<Counterexample> compare_values(const expr::Expr& expr, const Samples& samples, Reference& reference,
                                              const Outputs& ours, const expr::Policy& policy,
                                              const std::vector<double>& strict_elsewhere_ulp,
-                                             std::vector<Errors>& errors, double per_call_allowance) {
+                                             std::vector<Errors>& errors, double per_call_allowance,
+                                             const Outputs* fallback) {
   errors.assign(expr.outputs.size(), {});
   for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
-    Comparison comparison(expr, samples, reference, ours, policy, k);
+    Comparison comparison(expr, samples, reference, ours, policy, k, fallback);
     const bool is_float = ir::is_float(reference.outputs()[k].type);
     auto difference =
         is_float ? comparison.floats(per_call_allowance, strict_elsewhere_ulp[k], errors[k]) : comparison.integers();
     if (difference) return difference;
+    errors[k].tally = comparison.tally();
   }
   return std::nullopt;
+}
+
+bool Tally::inconclusive() const {
+  return static_cast<double>(open) > kOpenShareMax * static_cast<double>(decided + undecided);
+}
+
+Counterexample inconclusive(const std::string& output, const Tally& tally) {
+  char why[160];
+  std::snprintf(why, sizeof why, "undecided at %llu of %llu points, with values of its own at %llu",
+                static_cast<unsigned long long>(tally.undecided), static_cast<unsigned long long>(tally.all()),
+                static_cast<unsigned long long>(tally.open));
+  Counterexample e;
+  e.why = why + (output.empty() ? std::string() : ", output " + output);
+  return e;
 }
 
 std::vector<double> strict_errors(const expr::Expr& expr, Reference& reference, std::size_t refined_max) {
   std::vector<double> errors(expr.outputs.size(), 0);
   for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
-    if (!ir::is_float(reference.outputs()[k].type)) continue;
-    Meter meter(reference, k);
-    meter.settle(refined_max);
-    errors[k] = meter.strict_ulp();
+    settle(reference, k, refined_max);
+    if (ir::is_float(reference.outputs()[k].type)) errors[k] = Meter(reference, k).strict_ulp();
   }
   return errors;
 }
@@ -269,10 +313,14 @@ std::optional<Counterexample> compare_bits(const expr::Expr& expr, const Samples
 std::string print(const Verdict& verdict) {
   char text[256];
   if (verdict.same()) {
+    char undecided[64] = "";
+    if (verdict.undecided != 0)
+      std::snprintf(undecided, sizeof undecided, ", %llu more undecided",
+                    static_cast<unsigned long long>(verdict.undecided));
     std::snprintf(
-        text, sizeof text, "same at %s%llu points (seed %llu), error at most %.2f ulp (strict evaluation: %.2f)",
+        text, sizeof text, "same at %s%llu points (seed %llu%s), error at most %.2f ulp (strict evaluation: %.2f)",
         verdict.kind == Verdict::Kind::exhaustive ? "all " : "", static_cast<unsigned long long>(verdict.points),
-        static_cast<unsigned long long>(verdict.seed), verdict.max_error_ulp, verdict.strict_error_ulp);
+        static_cast<unsigned long long>(verdict.seed), undecided, verdict.max_error_ulp, verdict.strict_error_ulp);
     return text;
   }
   std::string s = "differs: ";

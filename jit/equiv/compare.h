@@ -6,9 +6,10 @@
 //   fast        as bounded with kFastFactor and kFastSlack, at points where inputs and the strict result are finite
 //
 // Integers and bools agree exactly under every policy. Where the strict result is not finite, or ours is not, it must
-// be of the strict result's class (NaN, +inf, -inf) or what the correct value rounds to. Points that reference.h calls
-// unsure count for neither side. Errors of reductions count on the scale of the sums of absolute values that they are
-// made of: that is the documented tolerance of sums whose terms cancel.
+// be of the strict result's class (NaN, +inf, -inf) or what the correct value rounds to. Points that reference.h cannot
+// decide count for neither side, and not as checked; they are counted, and a set that has too many of them on which the
+// candidate says something of its own is no evidence (`Tally`). Errors of reductions count on the scale of the sums of
+// absolute values that they are made of: that is the documented tolerance of sums whose terms cancel.
 #pragma once
 
 #include <functional>
@@ -28,8 +29,21 @@ inline constexpr double kFastSlackUlp = 64;
 using CallOutputs = std::vector<std::vector<std::byte>>;
 using Outputs = std::vector<CallOutputs>;
 
+/// What became of the points of one output over one set. `open` ones are undecided, and the candidate differs there
+/// from the strict evaluation, or from the fallback that it is compared with.
+struct Tally {
+  std::uint64_t decided = 0, undecided = 0, open = 0;
+  std::uint64_t left_out = 0;  ///< for cost
+  [[nodiscard]] std::uint64_t all() const { return decided + undecided + left_out; }
+  /// Whether the judgement says too little of the candidate to pass it.
+  [[nodiscard]] bool inconclusive() const;
+};
+/// The share of the points looked at that may be open.
+inline constexpr double kOpenShareMax = 0.05;
+
 /// Errors in one output over one set.
 struct Errors {
+  Tally tally;
   double ours_ulp = 0;              ///< the greatest
   double strict_ulp = 0;            ///< the greatest
   long double greatest = 0;         ///< of the correct values
@@ -38,14 +52,18 @@ struct Errors {
 
 /// Judges one set. `per_call_allowance` scales what bounded(k) allows beyond the strict error itself in outputs that
 /// depend on a reduction: k becomes 1 + (k - 1) * per_call_allowance. `strict_elsewhere_ulp` holds, per output, a
-/// strict error seen in other sets of the same expression that counts here too, or 0. Fills `errors` per output.
+/// strict error seen in other sets of the same expression that counts here too, or 0. Fills `errors` per output; a set
+/// that is inconclusive is the caller's to refuse. `fallback`, when there is one: results in whose place `ours` would
+/// come, so that where they are the same nothing is open.
 std::optional<Counterexample> compare_values(const expr::Expr& expr, const Samples& samples, Reference& reference,
                                              const Outputs& ours, const expr::Policy& policy,
                                              const std::vector<double>& strict_elsewhere_ulp,
-                                             std::vector<Errors>& errors, double per_call_allowance = 1);
+                                             std::vector<Errors>& errors, double per_call_allowance = 1,
+                                             const Outputs* fallback = nullptr);
+/// Refuses a set that says too little: "of N points M cannot be decided".
+Counterexample inconclusive(const std::string& output, const Tally& tally);
 /// The greatest strict error per output, by the same measure. Makes the reference ready for compare_values: points
-/// whose quick value is not good enough are refined, at most `refined_max` evenly chosen ones per output; the others
-/// become unsure.
+/// whose quick value is not good enough are settled (meter.h), by at most `refined_max` MPFR evaluations per output.
 std::vector<double> strict_errors(const expr::Expr& expr, Reference& reference, std::size_t refined_max);
 
 /// The first difference between two sets of results in bits, NaN equal to NaN. `calls` are the calls that gave them.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "jit/equiv/integers.h"
@@ -25,6 +27,18 @@ inline const std::byte* element_of(const Samples& samples, const expr::Expr& exp
   return samples.columns[variable].data() + index * ir::bytes_of(expr.variables[variable].type);
 }
 
+/// Whether to end early: once `cancelled` has said so, for ever.
+class Stop {
+ public:
+  explicit Stop(std::function<bool()> cancelled) : cancelled_(std::move(cancelled)) {}
+  bool ask() { return stopped_ = stopped_ || (cancelled_ && cancelled_()); }
+  [[nodiscard]] bool stopped() const { return stopped_; }
+
+ private:
+  std::function<bool()> cancelled_;
+  bool stopped_ = false;
+};
+
 template <class N>
 class Evaluator {
  public:
@@ -36,8 +50,14 @@ class Evaluator {
     std::vector<std::uint8_t> unsure;
   };
 
-  Evaluator(const expr::Expr& expr, const Samples& samples, std::size_t block)
-      : expr_(expr), samples_(samples), shapes_(expr::shapes_of(expr)), block_(block), lanes_(expr.nodes.size()) {
+  /// `stop` is asked every few dozen nodes; what is evaluated after it has stopped means nothing.
+  Evaluator(const expr::Expr& expr, const Samples& samples, std::size_t block, Stop* stop = nullptr)
+      : expr_(expr),
+        samples_(samples),
+        shapes_(expr::shapes_of(expr)),
+        block_(block),
+        stop_(stop),
+        lanes_(expr.nodes.size()) {
     for (std::size_t i = 0; i < expr.nodes.size(); ++i) {
       const std::size_t width = shapes_[i] == expr::Shape::total ? 1 : block;
       if (ir::is_float(expr.nodes[i].type)) {
@@ -53,12 +73,12 @@ class Evaluator {
 
   /// Computes the nodes that do not depend on a reduction at points [first, first + count), count <= block.
   void run_elements(std::uint64_t first, std::size_t count) {
-    for (std::size_t i = 0; i < expr_.nodes.size(); ++i)
+    for (std::size_t i = 0; i < expr_.nodes.size() && go_on(i); ++i)
       if (shapes_[i] != expr::Shape::total) evaluate(i, first, count);
   }
 
-  /// One whole call; `each_block(first, count)` is told of every block of elements. Afterwards the
-  /// nodes that depend on reductions hold their values in lane 0.
+  /// One whole call; `each_block(first, count)` is told of every block of elements, and ends the call by returning
+  /// false. Afterwards the nodes that depend on reductions hold their values in lane 0.
   template <class EachBlock>
   void run_call(const Call& call, EachBlock each_block) {
     start_reductions();
@@ -67,6 +87,7 @@ class Evaluator {
       run_elements(call.first + at, count);
       feed_reductions(at, count);
       each_block(call.first + at, count);
+      if (stop_ != nullptr && stop_->stopped()) return;
       at += count;
     }
     // What follows the reductions may use elements that do not vary (parameters, constants): lane 0 holds them.
@@ -97,11 +118,29 @@ class Evaluator {
     return total;
   }
 
+  /// Whether every value in lane 0 is known far better than its type can tell: where a step is undecided nevertheless,
+  /// it is rounding that decides it.
+  [[nodiscard]] bool precise() const {
+    constexpr long double kKnownUlp = 0.001L;
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      const Type type = expr_.nodes[i].type;
+      if (!ir::is_float(type)) continue;
+      const N& c = lanes_[i].c[0];
+      if (!(error_of(c) <= kKnownUlp * ulp_at(type, approximate(c)))) return false;
+    }
+    return true;
+  }
+
   [[nodiscard]] const Lanes& lanes(expr::NodeId id) const { return lanes_[id.index]; }
 
  private:
   using Op = expr::Op;
   using Type = expr::Type;
+
+  [[nodiscard]] bool go_on(std::size_t node) const {
+    constexpr std::size_t kNodesBetween = 32;
+    return stop_ == nullptr || node % kNodesBetween != 0 || !stop_->ask();
+  }
 
   struct Reduction {
     std::uint32_t node = 0;
@@ -169,8 +208,9 @@ class Evaluator {
       return;
     }
     apply_to(node.op, 0, a.c[i], a.c[i], a.c[i], r.c[i]);
-    // Where the type holds integers only, steps are as small as its rounding: an error moves through.
-    if (ulp_at(node.type, c) >= 0.5L && error_of(a.c[i]) > 0) widen(r.c[i], error_of(a.c[i]) + 1);
+    // Where the type holds integers only, steps are as small as its rounding: an error that reaches one moves through.
+    const long double error = error_of(a.c[i]);
+    if (error > 0 && !(std::fabs(c - step) > error)) widen(r.c[i], error + 1);
   }
 
   void step_lane(const expr::Node& node, Lanes& r, std::size_t i) {
@@ -452,7 +492,7 @@ class Evaluator {
   }
 
   void run_totals() {
-    for (std::size_t i = 0; i < expr_.nodes.size(); ++i)
+    for (std::size_t i = 0; i < expr_.nodes.size() && go_on(i); ++i)
       if (shapes_[i] == expr::Shape::total) evaluate(i, 0, 1);
   }
 
@@ -460,6 +500,7 @@ class Evaluator {
   const Samples& samples_;
   std::vector<expr::Shape> shapes_;
   std::size_t block_;
+  Stop* stop_;
   std::vector<Lanes> lanes_;
   std::vector<Reduction> reductions_;
   N product_;

@@ -20,23 +20,30 @@ Meter::Meter(Reference& reference, std::size_t output) : Meter(reference, output
 Meter::Meter(Reference& reference, std::size_t output, long double greatest)
     : reference_(reference), output_(output), greatest_(greatest) {}
 
-long double Meter::unit(std::size_t i) const {
-  const OutputValues& v = values();
-  long double magnitude = std::max(std::fabs(v.correct[i]), kFloorShare * greatest_);
-  if (v.per_call) magnitude = std::max(magnitude, v.magnitude[i]);
-  return ulp_at(v.type, std::min(magnitude, greatest_finite(v.type)));
+long double Meter::scale(std::size_t i) const {
+  const long double floor = kFloorShare * greatest_;
+  return values().per_call ? std::max(floor, values().magnitude[i]) : floor;
 }
 
-void Meter::settle(std::size_t refined_max) {
+long double Meter::unit(std::size_t i) const {
+  const long double magnitude = std::max(std::fabs(values().correct[i]), scale(i));
+  return ulp_at(values().type, std::min(magnitude, greatest_finite(values().type)));
+}
+
+void settle(Reference& reference, std::size_t output, std::size_t refined_max) {
+  const OutputValues& values = reference.outputs()[output];
+  const bool is_float = ir::is_float(values.type);
+  Meter meter(reference, output);
   std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < values().correct.size(); ++i)
-    if (usable(i) && !trusted(i)) open.push_back(i);
+  for (std::size_t i = 0; i < values.unsure.size(); ++i)
+    if (values.unsure[i] != kDecided || (is_float && meter.usable(i) && !meter.trusted(i))) open.push_back(i);
   const std::size_t stride = open.size() / (refined_max + 1) + 1;
-  for (std::size_t j = 0; j < open.size(); ++j) {
-    if (j % stride == 0) {
-      refine(open[j]);
-    } else {
-      reference_.give_up(output_, open[j]);
+  const std::size_t start = reference.refined();
+  for (std::size_t j = 0; j < open.size() && !reference.stopped(); ++j) {
+    if (j % stride == 0 && reference.refined() - start < refined_max) {
+      meter.refine(open[j]);
+    } else if (values.unsure[open[j]] == kDecided) {
+      reference.leave_out(output, open[j]);
     }
   }
 }
@@ -50,7 +57,7 @@ double Meter::strict_ulp() {
       const double error = error_ulp(i, values().strict[i]);
       if (error > worst) worst = error, at = i;
     }
-    if (worst == 0 || values().error[at] == 0) return worst;
+    if (worst == 0 || values().error[at] == 0 || reference_.stopped()) return worst;
     refine(at);
   }
 }

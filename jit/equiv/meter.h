@@ -28,6 +28,8 @@ class Meter {
     return values().unsure[i] == 0 && std::isfinite(values().correct[i]);
   }
   [[nodiscard]] long double unit(std::size_t i) const;
+  /// The least magnitude that errors at the point are measured on.
+  [[nodiscard]] long double scale(std::size_t i) const;
   [[nodiscard]] double error_ulp(std::size_t i, double value) const {
     return static_cast<double>(std::fabs(static_cast<long double>(value) - values().correct[i]) / unit(i));
   }
@@ -35,10 +37,7 @@ class Meter {
   [[nodiscard]] bool trusted(std::size_t i, double error_ulp = 0) const {
     return values().error[i] <= std::max(kTrustedUlp, 0.01L * static_cast<long double>(error_ulp)) * unit(i);
   }
-  void refine(std::size_t i) { reference_.refine(output_, i); }
-
-  /// Refines what the quick path could not tell, at most `refined_max` evenly chosen points; gives the others up.
-  void settle(std::size_t refined_max);
+  void refine(std::size_t i) { reference_.refine(output_, i, scale(i)); }
   /// The greatest error of the strict evaluation, from refined values where it matters.
   double strict_ulp();
 
@@ -47,5 +46,10 @@ class Meter {
   std::size_t output_;
   long double greatest_ = 0;
 };
+
+/// Refines what the quick path could not tell of an output of any type, as long as MPFR takes less than `refined_max`
+/// evaluations, at evenly chosen points. Of the others those with a value that is not good enough are left out, those
+/// on which a step is open stay so.
+void settle(Reference& reference, std::size_t output, std::size_t refined_max);
 
 }  // namespace trident::equiv

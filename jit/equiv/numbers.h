@@ -1,7 +1,8 @@
 // One vocabulary over the three kinds of number that an expression is evaluated in: Tracked<double>,
-// Tracked<long double> and Big. evaluator.h is written against it.
+// Tracked<long double> and WideBig. evaluator.h is written against it.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -57,21 +58,28 @@ void apply_to(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tra
 inline long double approximate(const Big& n) {
   return n.to_long_double();
 }
-inline long double error_of(const Big&) {
-  return 0;
+inline long double error_of(const Big& n) {
+  if (n.error_log2 == Big::kExact) return 0;
+  // A bound below all that the carrier holds is still no zero.
+  constexpr std::int64_t kExponentMax = std::numeric_limits<long double>::max_exponent;
+  const auto exponent = std::min(n.error_log2, kExponentMax);
+  return exponent < 1 - kExponentMax ? std::numeric_limits<long double>::denorm_min()
+                                     : std::ldexp(1.0L, static_cast<int>(exponent));
 }
 inline bool is_exactly(const Big& n, double value) {
-  return n.exact && !n.is_nan() && mpfr_cmp_d(n.raw(), value) == 0;
+  return n.error_log2 == Big::kExact && !n.is_nan() && mpfr_cmp_d(n.raw(), value) == 0;
 }
 inline void set_exact(Big& n, double value) {
   mpfr_set_d(n.raw(), value, MPFR_RNDN);
-  n.exact = true;
+  n.error_log2 = Big::kExact;
 }
 inline void set_int(Big& n, std::int64_t value) {
   mpfr_set_si(n.raw(), static_cast<long>(value), MPFR_RNDN);
-  n.exact = true;
+  n.error_log2 = Big::kExact;
 }
-inline void widen(Big&, long double) {}
+inline void widen(Big& n, long double error) {
+  n.error_log2 = sum_of_bounds(n.error_log2, std::isfinite(error) ? std::ilogb(error) + 1 : Big::kUnknown);
+}
 inline bool less(const Big& a, const Big& b) {
   return mpfr_less_p(a.raw(), b.raw()) != 0;
 }
@@ -84,9 +92,35 @@ inline void apply_to(expr::Op op, std::int64_t exponent, const Big& a, const Big
 
 // --- sums ------------------------------------------------------------------------------------------------------------
 
-/// A sum of many numbers without the error of adding them one by one.
+/// A sum of many numbers, with a bound of its error. N is a WideBig here.
 template <class N>
-class Accumulator;
+class Accumulator {
+ public:
+  Accumulator() { mpfr_set_zero(sum_.raw(), 1); }
+  void add(const N& x) {
+    const bool rounded = mpfr_add(sum_.raw(), sum_.raw(), x.raw(), MPFR_RNDN) != 0;
+    error_log2_ = std::max(error_log2_, x.error_log2);
+    if (rounded && mpfr_regular_p(sum_.raw()) != 0)
+      error_log2_ = std::max<std::int64_t>(error_log2_, mpfr_get_exp(sum_.raw()) - mpfr_get_prec(sum_.raw()));
+    absolute_ += std::fabs(x.to_long_double());
+    ++count_;
+  }
+  [[nodiscard]] N value() const {
+    N v = sum_;
+    v.error_log2 = error_log2_;
+    if (v.error_log2 == Big::kExact || v.error_log2 == Big::kUnknown) return v;
+    for (std::uint64_t terms = 2 * count_; terms > 0; terms /= 2) ++v.error_log2;  // two errors a term at most
+    return v;
+  }
+  /// Sum of absolute values.
+  [[nodiscard]] long double absolute() const { return absolute_; }
+
+ private:
+  N sum_;
+  std::int64_t error_log2_ = Big::kExact;
+  long double absolute_ = 0;
+  std::uint64_t count_ = 0;
+};
 
 /// Two-sum compensation: the rounding of every addition is kept in `low_`.
 template <class T>
@@ -113,23 +147,6 @@ class Accumulator<Tracked<T>> {
  private:
   T high_ = 0, low_ = 0, error_ = 0, absolute_ = 0;
   std::uint64_t count_ = 0;
-};
-
-template <>
-class Accumulator<Big> {
- public:
-  Accumulator() { mpfr_set_zero(sum_.raw(), 1); }
-  void add(const Big& x) {
-    const int rounded = mpfr_add(sum_.raw(), sum_.raw(), x.raw(), MPFR_RNDN);
-    sum_.exact = sum_.exact && x.exact && rounded == 0;
-    absolute_ += std::fabs(x.to_long_double());
-  }
-  [[nodiscard]] Big value() const { return sum_; }
-  [[nodiscard]] long double absolute() const { return absolute_; }
-
- private:
-  Big sum_;
-  long double absolute_ = 0;
 };
 
 }  // namespace trident::equiv

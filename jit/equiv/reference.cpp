@@ -44,11 +44,12 @@ class Collector {
 };
 
 template <class N>
-void evaluate_all(const expr::Expr& expr, const Samples& samples, std::vector<OutputValues>& outputs) {
-  Evaluator<N> evaluator(expr, samples, kBlock);
+void evaluate_all(const expr::Expr& expr, const Samples& samples, std::vector<OutputValues>& outputs, Stop& stop) {
+  Evaluator<N> evaluator(expr, samples, kBlock, &stop);
   Collector<N> collector(expr, outputs);
   for (const Call& call : samples.calls) {
     evaluator.run_call(call, [&](std::uint64_t, std::size_t count) { collector.take(evaluator, false, count); });
+    if (stop.stopped()) return;
     collector.take(evaluator, true, 1);
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (outputs[k].per_call && ir::is_float(outputs[k].type))
@@ -65,22 +66,77 @@ long double ulp_at(Type type, long double magnitude) {
   return std::ldexp(1.0L, std::max(std::ilogb(magnitude), least) - bits + 1);
 }
 
-// The slow evaluator, made when first needed.
-struct Reference::Slow {
-  std::unique_ptr<Evaluator<Big>> evaluator;
+namespace {
+
+// One point at a precision: what came of it.
+struct Answer {
+  std::uint8_t unsure = 0;
+  std::int64_t integer = 0;
+  long double value = 0, error = 0;
+  bool precise = true;  ///< no operand was too vague for the decisions on the way
 };
 
-Reference::Reference() = default;
+template <mpfr_prec_t kBits>
+class Precision {
+ public:
+  Answer answer(const expr::Expr& expr, const Samples& samples, const OutputValues& out, std::size_t output,
+                std::size_t index, Stop& stop) {
+    if (!evaluator_) evaluator_ = std::make_unique<Evaluator<WideBig<kBits>>>(expr, samples, std::size_t{1}, &stop);
+    if (out.per_call) {
+      evaluator_->run_call(samples.calls[index], [](std::uint64_t, std::size_t) {});
+    } else {
+      evaluator_->run_elements(index, 1);
+    }
+    const auto& lanes = evaluator_->lanes(expr.outputs[output].node);
+    Answer a;
+    a.unsure = lanes.unsure[0];
+    if (a.unsure != 0) a.precise = evaluator_->precise();
+    if (!ir::is_float(out.type)) {
+      a.integer = lanes.ci[0];
+      return a;
+    }
+    a.value = approximate(lanes.c[0]);
+    a.error = error_of(lanes.c[0]);
+    return a;
+  }
+
+ private:
+  std::unique_ptr<Evaluator<WideBig<kBits>>> evaluator_;
+};
+
+}  // namespace
+
+// The slow evaluators, made when first needed.
+struct Reference::Slow {
+  static constexpr std::size_t kLevels = 3;
+  static constexpr std::size_t kCost[kLevels] = {1, 4, 32};
+  Precision<kBigBits> first;
+  Precision<800> second;
+  Precision<3200> third;  // holds every sum and difference of two doubles
+
+  Answer answer(std::size_t level, const expr::Expr& expr, const Samples& samples, const OutputValues& out,
+                std::size_t output, std::size_t index, Stop& stop) {
+    if (level == 0) return first.answer(expr, samples, out, output, index, stop);
+    if (level == 1) return second.answer(expr, samples, out, output, index, stop);
+    return third.answer(expr, samples, out, output, index, stop);
+  }
+};
+
+Reference::Reference(std::function<bool()> cancelled) : stop_(std::make_unique<Stop>(std::move(cancelled))) {}
 Reference::Reference(Reference&&) noexcept = default;
 Reference& Reference::operator=(Reference&&) noexcept = default;
 Reference::~Reference() = default;
 
-Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples) {
+bool Reference::stopped() const {
+  return stop_->stopped();
+}
+
+Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples, std::function<bool()> cancelled) {
   for (const auto& node : expr.nodes)
     if (node.op == Op::Diff)
       return make_error(ErrorCode::kUnsupported, "the reference wants expressions without derivatives");
   const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
-  Reference reference;
+  Reference reference(std::move(cancelled));
   reference.expr_ = &expr;
   reference.samples_ = &samples;
   bool wide = false;
@@ -91,33 +147,41 @@ Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples
     values.per_call = shapes[output.node.index] == expr::Shape::total;
     reference.outputs_.push_back(std::move(values));
   }
+  Stop& stop = *reference.stop_;
   if (wide) {
-    evaluate_all<Tracked<long double>>(expr, samples, reference.outputs_);
+    evaluate_all<Tracked<long double>>(expr, samples, reference.outputs_, stop);
   } else {
-    evaluate_all<Tracked<double>>(expr, samples, reference.outputs_);
+    evaluate_all<Tracked<double>>(expr, samples, reference.outputs_, stop);
   }
+  if (reference.stopped()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
   reference.slow_ = std::make_unique<Slow>();
   return reference;
 }
 
-void Reference::refine(std::size_t output, std::size_t index) {
-  ++refined_;
+void Reference::refine(std::size_t output, std::size_t index, long double scale) {
+  constexpr long double kKnownUlp = 0.01L;
   OutputValues& out = outputs_[output];
-  if (!slow_->evaluator) slow_->evaluator = std::make_unique<Evaluator<Big>>(*expr_, *samples_, std::size_t{1});
-  Evaluator<Big>& evaluator = *slow_->evaluator;
-  if (out.per_call) {
-    evaluator.run_call(samples_->calls[index], [](std::uint64_t, std::size_t) {});
-  } else {
-    evaluator.run_elements(index, 1);
+  for (std::size_t level = 0; level < Slow::kLevels; ++level) {
+    if (stop_->ask()) return;
+    refined_ += Slow::kCost[level];
+    const Answer a = slow_->answer(level, *expr_, *samples_, out, output, index, *stop_);
+    if (stopped()) return;
+    out.unsure[index] = a.unsure != 0 ? kRoundingDecides : kDecided;
+    if (!ir::is_float(out.type)) {
+      out.integer[index] = a.integer;
+      if (a.unsure == 0) return;
+    } else {
+      out.correct[index] = a.value;
+      out.error[index] = 0;
+      const long double magnitude = std::isfinite(a.value) ? std::max(std::fabs(a.value), scale) : scale;
+      if (a.error <= kKnownUlp * ulp_at(out.type, magnitude)) {
+        if (a.unsure == 0) return;
+      } else if (a.unsure == 0) {
+        out.unsure[index] = kBeyondPrecision;
+      }
+    }
+    if (a.unsure != 0 && a.precise) return;  // more bits would say the same
   }
-  const auto& lanes = evaluator.lanes(expr_->outputs[output].node);
-  out.unsure[index] = lanes.unsure[0];
-  if (!ir::is_float(out.type)) {
-    out.integer[index] = lanes.ci[0];
-    return;
-  }
-  out.correct[index] = approximate(lanes.c[0]);
-  out.error[index] = 0;
 }
 
 }  // namespace trident::equiv

@@ -1,15 +1,16 @@
 // What an expression means at given points, twice over:
 //
-//   correct   the value over the reals, from the inputs as they are (MPFR at 200 bits, or a quick path with an error
-//             bound: tracked.h)
+//   correct   the value over the reals, from the inputs as they are (a quick path with an error bound, tracked.h, or
+//             MPFR with one, big.h: with 200 bits, and where these do not settle the value with 800 and 3,200)
 //   strict    the source evaluated op by op, each op correctly rounded in its type; reductions in the order of kir.h
 //
 // Steps (floor, comparisons, the edge of a domain) on computed operands are the one place where a good implementation
 // may rightly answer something else: where the true operand is so near the step that rounding decides. Such points are
-// `unsure`. A step on exact operands is never unsure.
+// not decided (`Doubt`), nor are those whose value 3,200 bits leave open. A step on exact operands is always decided.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,14 @@
 #include "runtime/base/result.h"
 
 namespace trident::equiv {
+
+/// Why a point cannot be judged: the values of OutputValues::unsure.
+enum Doubt : std::uint8_t {
+  kDecided = 0,
+  kRoundingDecides = 1,  ///< of a step, as far as known: refine() tells for certain
+  kBeyondPrecision = 2,  ///< at the greatest precision the value is not known
+  kLeftOut = 3,          ///< it would have to be refined, and there are too many such points: a smaller sample
+};
 
 /// One output at every point (per_call false) or call (per_call true). Floats fill `strict` and `correct`, integers and
 /// bools `integer`.
@@ -30,33 +39,40 @@ struct OutputValues {
   std::vector<long double>
       magnitude;  ///< per_call only: how much the output changes per relative change of sums of |x|
   std::vector<std::int64_t> integer;
-  std::vector<std::uint8_t> unsure;
+  std::vector<std::uint8_t> unsure;  ///< a Doubt each
 };
+
+class Stop;
 
 class Reference {
  public:
   /// Unsupported for an expression with Diff nodes. `expr` has passed expr::check(); it and `samples` must outlive the
-  /// reference.
-  static Result<Reference> make(const expr::Expr& expr, const Samples& samples);
+  /// reference. `cancelled` is asked every few dozen operations; once it says so, make() ends
+  /// as Error Cancelled, and refine() does nothing any more.
+  static Result<Reference> make(const expr::Expr& expr, const Samples& samples, std::function<bool()> cancelled = {});
 
   [[nodiscard]] const std::vector<OutputValues>& outputs() const { return outputs_; }
-  /// Replaces the quick value of one output at one index by MPFR's.
-  void refine(std::size_t output, std::size_t index);
-  /// Says of one output at one index that its correct value is not known.
-  void give_up(std::size_t output, std::size_t index) { outputs_[output].unsure[index] = 1; }
-  /// Points refined so far.
+  /// Replaces the quick value of one output at one index by MPFR's, known to a hundredth of an ulp of
+  /// max(|value|, scale) or else given up as kBeyondPrecision.
+  void refine(std::size_t output, std::size_t index, long double scale = 0);
+  /// Says of one output at one index that its correct value is not looked for.
+  void leave_out(std::size_t output, std::size_t index) { outputs_[output].unsure[index] = kLeftOut; }
+  /// MPFR evaluations so far, those at higher precision counted for what they cost.
   [[nodiscard]] std::size_t refined() const { return refined_; }
+  /// Whether `cancelled` has said so: what follows means nothing.
+  [[nodiscard]] bool stopped() const;
 
   Reference(Reference&&) noexcept;
   Reference& operator=(Reference&&) noexcept;
   ~Reference();
 
  private:
-  Reference();
+  explicit Reference(std::function<bool()> cancelled);
   const expr::Expr* expr_ = nullptr;
   const Samples* samples_ = nullptr;
   std::vector<OutputValues> outputs_;
   std::size_t refined_ = 0;
+  std::unique_ptr<Stop> stop_;
   struct Slow;
   std::unique_ptr<Slow> slow_;
 };

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "jit/equiv/big.h"
+#include "jit/equiv/meter.h"
 #include "jit/equiv/rounded.h"
 #include "jit/equiv/tracked.h"
 
@@ -133,6 +134,56 @@ TEST(Tracked, BoundsHoldInLongDouble) {
   check_bounds<long double>(700);
 }
 
+// Operands that are off by up to their bound, in MPFR with few bits, against the same with many.
+TEST(Big, BoundsHold) {
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  using Short = WideBig<80>;
+  using Long = WideBig<1200>;
+  int known = 0;
+  int all = 0;
+  const auto operand = [&](double v, Long& truth) {
+    Short x;
+    mpfr_set_d(x.raw(), v, MPFR_RNDN);
+    mpfr_set(truth.raw(), x.raw(), MPFR_RNDN);
+    if (mpfr_regular_p(x.raw()) == 0 || random() % 4 == 0) return x;
+    x.error_log2 = mpfr_get_exp(x.raw()) - 1 - static_cast<std::int64_t>(random() % 70);
+    mpfr_t shift;
+    mpfr_init2(shift, 1200);
+    mpfr_set_d(shift, unit(random), MPFR_RNDN);
+    mpfr_mul_2si(shift, shift, static_cast<long>(x.error_log2), MPFR_RNDN);
+    mpfr_add(truth.raw(), truth.raw(), shift, MPFR_RNDN);
+    mpfr_clear(shift);
+    return x;
+  };
+  for (const Function& f : kFunctions) {
+    if (f.op == Op::Fmod) continue;  // a step
+    const auto as = arguments(f.lo, f.hi, Type::f64, random, 400);
+    const auto bs = arguments(f.lo2, f.hi2, Type::f64, random, 400);
+    for (std::size_t i = 0; i < as.size(); ++i) {
+      Long ta, tb, tc, truth;
+      const Short a = operand(as[i], ta);
+      const Short b = operand(bs[(i * 7) % bs.size()], tb);
+      const Short c = operand(bs[(i * 11) % bs.size()], tc);
+      const auto exponent = static_cast<std::int64_t>(i % 9) - 3;
+      Short r;
+      apply(f.op, exponent, a, b, c, r);
+      apply(f.op, exponent, ta, tb, tc, truth);
+      ++all;
+      if (r.error_log2 == Big::kUnknown || mpfr_number_p(r.raw()) == 0) continue;
+      ++known;
+      ASSERT_FALSE(truth.is_nan()) << expr::info(f.op).text << " of " << as[i];
+      mpfr_sub(truth.raw(), truth.raw(), r.raw(), MPFR_RNDN);
+      if (mpfr_zero_p(truth.raw())) continue;
+      ASSERT_NE(r.error_log2, Big::kExact) << expr::info(f.op).text << " of " << as[i];
+      ASSERT_LE(mpfr_get_exp(truth.raw()), r.error_log2)
+          << expr::info(f.op).text << " of " << as[i] << " 2^" << a.error_log2 << ", " << b.to_long_double() << " 2^"
+          << b.error_log2 << " (" << exponent << ")";
+    }
+  }
+  EXPECT_GT(known, all / 2);
+}
+
 // --- whole expressions -----------------------------------------------------------------------------------------------
 
 expr::Expr parsed(std::string_view text, Type type, std::vector<expr::Variable> variables = {}) {
@@ -167,6 +218,52 @@ TEST(Reference, CancellationIsRefinedExactly) {
   reference->refine(0, 0);
   EXPECT_EQ(reference->outputs()[0].correct[0], 1e-30);
   EXPECT_EQ(reference->outputs()[0].correct[2], 0.25L);
+}
+
+TEST(Reference, MoreBitsAreTakenUntilAValueIsKnown) {
+  // 1e300 + 1 takes a thousand bits: with 200 the difference is 0.
+  const auto e = parsed("(x + y) - x, floor((x + y) - x), (x + y) - x > 0.5 ? 3 : 4", Type::f64);
+  const auto s = samples_of<double>({{1e300, 1e300, 1e-300}, {1, 1e-300, 1.5}});
+  auto reference = Reference::make(e, s);
+  ASSERT_TRUE(reference.ok());
+  const double wanted[3][3] = {{1, 1e-300, 1.5}, {1, 0, 1}, {3, 4, 3}};
+  for (std::size_t k = 0; k < 3; ++k) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      reference->refine(k, i);
+      const OutputValues& out = reference->outputs()[k];
+      // Rounding in the type takes the sum across the steps below 1, and across the one at 0.5.
+      EXPECT_EQ(out.unsure[i], (k == 1 && i < 2) || (k == 2 && i == 0) ? kRoundingDecides : kDecided) << k << " " << i;
+      if (out.unsure[i] == kDecided) EXPECT_EQ(static_cast<double>(out.correct[i]), wanted[k][i]) << k << " " << i;
+    }
+  }
+}
+
+TEST(Reference, WhatNoPrecisionTellsIsGivenUp) {
+  // Nothing, times e^3000: 3,200 bits cannot tell it from something.
+  const auto e = parsed("(sin(x)*sin(x) + cos(x)*cos(x) - 1) * exp(10000 * x)", Type::f64);
+  const auto s = samples_of<double>({{0.3, 1e-3}});
+  auto reference = Reference::make(e, s);
+  ASSERT_TRUE(reference.ok());
+  reference->refine(0, 0);
+  EXPECT_EQ(reference->outputs()[0].unsure[0], kBeyondPrecision);
+  reference->refine(0, 1);
+  EXPECT_EQ(reference->outputs()[0].unsure[1], kDecided);
+  EXPECT_LT(std::fabs(reference->outputs()[0].correct[1]), 1e-320L);
+}
+
+TEST(Reference, ACancelledOneStops) {
+  const auto e = parsed("sin(x) - x", Type::f64);
+  const auto s = samples_of<double>({std::vector<double>(1000, 1e-9)});
+  int asked = 0;
+  EXPECT_EQ(Reference::make(e, s, [&] { return ++asked == 3; }).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(asked, 3);
+  asked = 0;
+  auto reference = Reference::make(e, s, [&] { return ++asked == 100; });
+  ASSERT_TRUE(reference.ok());
+  EXPECT_FALSE(reference->stopped());
+  settle(*reference, 0, 1000);
+  EXPECT_TRUE(reference->stopped());
+  EXPECT_EQ(asked, 100);
 }
 
 TEST(Reference, QuickValuesLieWithinTheirBoundsOfTheSlowOnes) {

@@ -234,7 +234,9 @@ class Sampler {
     std::vector<Point> found;
     if (decisions.empty()) return found;
     SideProbe probe(*this);
-    for (std::size_t pair = 0; pair < std::min(kStepPairsMax, decisions.size() * kStepPairsPerNode); ++pair) {
+    const auto go_on = [&] { return !options_.cancelled || !options_.cancelled(); };
+    for (std::size_t pair = 0; pair < std::min(kStepPairsMax, decisions.size() * kStepPairsPerNode) && go_on();
+         ++pair) {
       Point low = point(uniform, random_.below(uniform.n));
       Point high = point(uniform, random_.below(uniform.n));
       const std::uint32_t node = decisions[pair % decisions.size()];

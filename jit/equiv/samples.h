@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Samples {
 struct SampleOptions {
   std::uint64_t points = 16'384;  ///< about that many in each of uniform and spread
   std::uint64_t seed = 1;
+  std::function<bool()> cancelled{};  ///< asked now and then; once it says so, what is returned is not complete
 };
 
 /// Points whose reference takes some tens of milliseconds: fewer for long expressions.

@@ -162,7 +162,7 @@ class Climb {
     }
     for (std::uint64_t i = 0; i < (has_scalars_ ? samples.n : 1); ++i)
       samples.calls.push_back({i, has_scalars_ ? 1 : samples.n, false});
-    TRY(Reference reference, Reference::make(q_.source, samples));
+    TRY(Reference reference, Reference::make(q_.source, samples, q_.cancelled));
     const Outputs ours = interpret_calls(q_.source, q_.kernel, samples, samples.calls);
     Meter meter(reference, q_.output, q_.greatest);
     const std::size_t bytes = ir::bytes_of(meter.values().type);
@@ -171,6 +171,7 @@ class Climb {
       const double got = load_float(meter.values().type, lanes.data() + (has_scalars_ ? 0 : i * bytes));
       places[i].errors = errors_at(meter, i, got);
     }
+    if (reference.stopped()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
     return {};
   }
 

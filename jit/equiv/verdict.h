@@ -27,7 +27,8 @@ struct Verdict {
     differs,     ///< see counterexample
   };
   Kind kind = Kind::sampled;
-  std::uint64_t points = 0;
+  std::uint64_t points = 0;     ///< at which the reference decides
+  std::uint64_t undecided = 0;  ///< points at which it does not (compare.h)
   std::uint64_t seed = 0;
   double max_error_ulp = 0;     ///< of the candidate, greatest over all float outputs
   double strict_error_ulp = 0;  ///< of the strict evaluation at the same points

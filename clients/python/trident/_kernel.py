@@ -80,6 +80,10 @@ class Kernel:
     types and ranges map variable names to a type ("f32", "f64", "i32", "i64") and to a promised (lo, hi); names in
     `scalars` are parameters, one value a call. Other variables are arrays of `type`, in order of first use.
 
+    policy says how far results may be from the correct ones: "exact" (the bits of the interpreter), "bounded" (at most k
+    times the greatest error of evaluating the text operation by operation, plus 2 ulp) or "fast" (16 times that plus
+    64 ulp where all inputs and that result are finite, anything elsewhere).
+
         k = trident.Kernel("a * sin(x) + y", scalars=["a"], ranges={"x": (0, 1)})
         z = k(x, y, a=2.0)
 
