@@ -14,7 +14,6 @@
 #include <dirent.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -22,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -220,12 +220,27 @@ class Client {
     }
   }
 
-  /// After every client's finish(): the optimiser gets to the kernels that were kept.
-  void finish_kept() {
-    for (const Case& c : kept_)
-      expect_ok(trident_wait(c.kernel, kOptimised, 120'000), "trident_wait for the optimiser");
+  /// After every client's finish(): the optimiser gets to the kernels that were kept. `answered` counts its answers to
+  /// all clients: on a busy machine they may take long, but two minutes without any mean that it hangs.
+  void finish_kept(const std::function<std::uint64_t()>& answered) {
+    for (const Case& c : kept_) {
+      std::uint64_t before = 0;
+      trident_status status = TRIDENT_E_TIMEOUT;
+      do {
+        before = answered();
+        status = trident_wait(c.kernel, kOptimised, 120'000);
+      } while (status == TRIDENT_E_TIMEOUT && answered() != before);
+      expect_ok(status, "trident_wait for the optimiser");
+    }
     for (const Case& c : kept_) call(c);
     count();
+  }
+
+  /// Answers of the optimiser so far, kernels and "no gain".
+  [[nodiscard]] std::uint64_t optimiser_answers() const {
+    trident_stats stats{};
+    stats.struct_size = sizeof(stats);
+    return trident_get_stats(ctx_, &stats) == TRIDENT_OK ? stats.optimised_received + stats.no_gain : 0;
   }
 
   /// A daemon is there for good now: wait for it, and compare what is open once more.
@@ -344,7 +359,12 @@ int soak(const Plan& plan) {
     }
     for (std::thread& thread : threads) thread.join();
     for (auto& client : clients) client->finish();
-    for (auto& client : clients) client->finish_kept();
+    const auto answered = [&clients] {
+      std::uint64_t sum = 0;
+      for (const auto& client : clients) sum += client->optimiser_answers();
+      return sum;
+    };
+    for (auto& client : clients) client->finish_kept(answered);
   }
   if (open_descriptors() != descriptors) {
     std::fprintf(stderr, "FAILED: %zu descriptors before, %zu after\n", descriptors, open_descriptors());
