@@ -231,13 +231,32 @@ class Sessions::Session {
 };
 
 Sessions::Sessions(net::Loop& loop, const Limits& limits, std::function<std::string()> stats_json)
-    : loop_(loop), limits_(limits), stats_json_(std::move(stats_json)), ledger_(limits.images), sweep_(loop) {}
+    : loop_(loop),
+      limits_(limits),
+      stats_json_(std::move(stats_json)),
+      own_uid_(os::effective_uid()),
+      overflow_uid_(os::overflow_uid()),
+      ledger_(limits.images),
+      sweep_(loop) {}
+
+Result<void> admit(const os::Peer& peer, std::uint32_t own_uid, std::uint32_t overflow_uid) {
+  if (peer.uid != overflow_uid || peer.uid == own_uid) return {};
+  return make_error(
+      ErrorCode::kUnsupported,
+      "user %u stands for every user that this daemon's user namespace does not map, so it is not served: "
+      "run a daemon inside the namespace, or without one (PrivateUsers=no)",
+      peer.uid);
+}
 
 Sessions::~Sessions() = default;
 
 void Sessions::add(os::Fd socket) {
   const auto peer = os::peer_of(socket);
   if (!peer.ok()) return;
+  if (const auto admitted = admit(*peer, own_uid_, overflow_uid_); !admitted.ok()) {
+    log::debug("a connection was refused: {}", admitted.error().message);
+    return refuse(std::move(socket), admitted.error(), 0);
+  }
   const auto user = users_.find(peer->uid);
   if (sessions_.size() >= limits_.connections ||
       (user != users_.end() && user->second.connections >= limits_.connections_per_user))

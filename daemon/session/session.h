@@ -36,6 +36,12 @@ struct Stats {
   std::size_t image_files = 0, loose_images = 0;  ///< their number; of those, how many no open job refers to
 };
 
+/// Whether a connection from `peer` is served. Limits, jobs and cache go by user, so whoever cannot be told from others
+/// is refused: the overflow uid stands for all users that this daemon's user namespace does not map (and for "nobody").
+/// A daemon that itself runs under that uid serves it. The pid may be 0 (a process of a namespace that this one does
+/// not see): it is used for nothing, and the uid is as good as any.
+Result<void> admit(const os::Peer& peer, std::uint32_t own_uid, std::uint32_t overflow_uid);
+
 class Sessions {
  public:
   /// `stats_json` answers StatsRequest.
@@ -72,6 +78,7 @@ class Sessions {
   std::function<std::string()> stats_json_;
   jobs::Jobs* jobs_ = nullptr;
   Stats stats_;
+  std::uint32_t own_uid_, overflow_uid_;
   std::uint64_t next_id_ = 1;
   ImageLedger ledger_;
   net::Timer sweep_;

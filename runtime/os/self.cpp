@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 namespace trident::os {
 namespace {
@@ -67,6 +69,17 @@ Result<void> set_resource_limits(const ResourceLimits& limits) {
     return os_error("setrlimit RLIMIT_CORE");
   if (limits.open_files != 0 && !set(RLIMIT_NOFILE, limits.open_files)) return os_error("setrlimit RLIMIT_NOFILE");
   return {};
+}
+
+std::uint32_t effective_uid() {
+  return ::geteuid();
+}
+
+std::uint32_t overflow_uid() {
+  constexpr std::uint32_t kUsual = 65534;
+  std::ifstream file("/proc/sys/kernel/overflowuid");
+  std::uint32_t uid = kUsual;
+  return file >> uid ? uid : kUsual;
 }
 
 std::uint64_t raise_open_files_limit() {

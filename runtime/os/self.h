@@ -19,6 +19,11 @@ struct ResourceLimits {
 };
 Result<void> set_resource_limits(const ResourceLimits& limits);
 
+/// The effective user of this process.
+std::uint32_t effective_uid();
+/// The number that stands for every user whom this process's user namespace does not map.
+std::uint32_t overflow_uid();
+
 /// Raises the soft limit of open files to the hard one; returns what is now allowed.
 std::uint64_t raise_open_files_limit();
 

@@ -1,6 +1,8 @@
 // What a client gets for what it says, sound or not. Oracle: schemas/control.fbs and naive C++ for results.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 
 #include "jit/image/image.h"
 #include "runtime/os/memfd.h"
+#include "runtime/os/self.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/daemon/raw_client.h"
 
@@ -168,6 +171,31 @@ TEST(Session, MemoryThatAClientKeepsIsChargedUntilItLetsGo) {
   client.close();
   other.close();
   EXPECT_TRUE(eventually([&] { return held_bytes() == 0; }));
+}
+
+TEST(Session, AUserWhoStandsForManyIsRefusedWithAReason) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to connect as another user";
+  PrivateDaemon daemon;
+  ASSERT_EQ(::chmod(daemon.directory().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod((daemon.directory() + "/run").c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(daemon.socket().c_str(), 0666), 0);
+  const auto connect_as = [&](uid_t uid) {
+    EXPECT_EQ(::seteuid(uid), 0);
+    RawClient client(daemon.socket());
+    EXPECT_EQ(::seteuid(0), 0);
+    return client;
+  };
+  RawClient nobody = connect_as(os::overflow_uid());
+  const auto failure = nobody.next();
+  ASSERT_TRUE(failure.has_value());
+  ASSERT_EQ(failure->kind(), wire::Body::Failure);
+  EXPECT_EQ(failure->message().body_as_Failure()->job(), 0u);
+  EXPECT_EQ(code_of(*failure), ErrorCode::kUnsupported);
+  EXPECT_NE(failure->message().body_as_Failure()->message()->str().find("user namespace"), std::string::npos);
+  EXPECT_TRUE(nobody.closed_by_daemon());
+  RawClient somebody = connect_as(1000);
+  somebody.send(hello_message());
+  EXPECT_EQ(somebody.next()->kind(), wire::Body::Welcome);
 }
 
 TEST(Session, VersionsThatDoNotMeetAreRefused) {

@@ -1,0 +1,28 @@
+// Oracle: the table of peers below, from the documentation of SO_PEERCRED.
+#include "daemon/session/session.h"
+
+#include <gtest/gtest.h>
+
+namespace trident::session {
+namespace {
+
+TEST(Admission, GoesByUserAndRefusesTheOneThatStandsForMany) {
+  constexpr std::uint32_t kDaemon = 990, kOverflow = 65534;
+  EXPECT_TRUE(admit({.uid = 1000, .gid = 1000, .pid = 42}, kDaemon, kOverflow).ok());
+  EXPECT_TRUE(admit({.uid = 0, .gid = 0, .pid = 42}, kDaemon, kOverflow).ok());
+  EXPECT_TRUE(admit({.uid = kDaemon, .gid = 1, .pid = 42}, kDaemon, kOverflow).ok());
+  EXPECT_TRUE(admit({.uid = 1000, .gid = 1000, .pid = 0}, kDaemon, kOverflow).ok());  // another pid namespace
+  EXPECT_TRUE(admit({.uid = 1000, .gid = kOverflow, .pid = 7}, kDaemon, kOverflow).ok());
+  const auto nobody = admit({.uid = kOverflow, .gid = kOverflow, .pid = 42}, kDaemon, kOverflow);
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_EQ(nobody.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(nobody.error().message.find("65534"), std::string::npos);
+  EXPECT_FALSE(admit({.uid = kOverflow, .gid = 1000, .pid = 0}, kDaemon, kOverflow).ok());
+  // A system whose overflow uid is another one; and a daemon that is "nobody" itself.
+  EXPECT_TRUE(admit({.uid = kOverflow, .gid = 0, .pid = 42}, kDaemon, 64000).ok());
+  EXPECT_FALSE(admit({.uid = 64000, .gid = 0, .pid = 42}, kDaemon, 64000).ok());
+  EXPECT_TRUE(admit({.uid = kOverflow, .gid = 0, .pid = 42}, kOverflow, kOverflow).ok());
+}
+
+}  // namespace
+}  // namespace trident::session
