@@ -111,11 +111,23 @@ class Front {
  private:
   /// Only under a service manager that asked for it: an idle daemon otherwise has no timer at all.
   void start_watchdog() {
-    const std::uint64_t interval_ms = os::watchdog_interval_ns() / kNsPerMs;
+    watchdog_interval_ns_ = os::watchdog_interval_ns();
+    const std::uint64_t interval_ms = watchdog_interval_ns_ / kNsPerMs;
     if (interval_ms == 0) return;
     const std::uint64_t every = std::max<std::uint64_t>(interval_ms / 3, 1);
     watchdog_.start(
-        every, [] { os::notify_service_manager("WATCHDOG=1"); }, every);
+        every, [this] { ping(); }, every);
+  }
+
+  /// That this runs shows that the loop turns; that is no use without workers. Being started anew may mend it.
+  void ping() {
+    std::string trouble = jobs_.pool().trouble(watchdog_interval_ns_);
+    if (trouble != told_trouble_) {
+      if (!trouble.empty()) log::error("the watchdog is not told that all is well: {}", trouble);
+      os::notify_service_manager("STATUS=" + (trouble.empty() ? "serving" : trouble));
+      told_trouble_ = trouble;
+    }
+    if (trouble.empty()) os::notify_service_manager("WATCHDOG=1");
   }
 
   std::string stats_json() const {
@@ -166,6 +178,8 @@ class Front {
   jobs::Jobs jobs_;
   session::Sessions sessions_;
   net::Timer watchdog_, drain_;
+  std::uint64_t watchdog_interval_ns_ = 0;
+  std::string told_trouble_;
   std::unique_ptr<net::Listener> listener_;
 };
 

@@ -48,6 +48,17 @@ class Pool::Worker {
     return alive() && running_.size() < (lane_ == Lane::baseline ? kBaselineDepth : kOptimiseDepth);
   }
 
+  /// Pool::trouble() of this worker.
+  [[nodiscard]] std::string trouble(std::uint64_t patience_ns) const {
+    const std::uint64_t now = os::monotonic_ns();
+    const bool well = alive() && now - started_ns_ >= kHealthyAgeNs;
+    if (ill_since_ns_ != 0 && !well && now - ill_since_ns_ > patience_ns)
+      return "no " + std::string(name_of(lane_)) + " worker can be kept alive";
+    if (due_ns_ != 0 && now > due_ns_ + patience_ns)
+      return "a " + std::string(name_of(lane_)) + " worker is overdue and was not replaced";
+    return {};
+  }
+
   /// Nothing more will come: an idle worker reads the end of its socket and ends.
   void hang_up() {
     timeout_.stop();
@@ -79,6 +90,7 @@ class Pool::Worker {
   void start() {
     if (auto started = try_start(); !started.ok()) {
       log::error("cannot start a {} worker: {}", name_of(lane_), started.error().message);
+      fall_ill();
       restart_later();
     }
   }
@@ -106,7 +118,9 @@ class Pool::Worker {
 
   void start_timeout() {
     const std::uint64_t ms = lane_ == Lane::baseline ? pool_.options_.baseline_timeout_ms : timeout_ms_;
-    if (ms != 0) timeout_.start(ms, [this] { end(Fate::timed_out); });
+    if (ms == 0) return;
+    due_ns_ = os::monotonic_ns() + ms * 1'000'000;
+    timeout_.start(ms, [this] { end(Fate::timed_out); });
   }
 
   void on_frame(std::span<const std::byte> frame) {
@@ -116,10 +130,11 @@ class Pool::Worker {
     if (running_.empty() || running_.front() != header.ticket) return fail_protocol("a response to nothing");
     auto fd = sound_image(header);
     if (!fd.ok()) return fail_protocol(fd.error().message);
+    ill_since_ns_ = 0;
     const bool ends = header.kind != Kind::progress;
     if (ends) {
       running_.pop_front();
-      timeout_.stop();
+      stop_timeout();
       if (!running_.empty()) start_timeout();
     }
     const auto tail = frame.subspan(sizeof(header));
@@ -160,7 +175,7 @@ class Pool::Worker {
   /// The worker is dead or is made so; its requests are reported and another is started.
   void end(Fate fate) {
     exit_ = {};
-    timeout_.stop();
+    stop_timeout();
     channel_.reset();
     child_.kill();
     const std::string how = child_.wait();
@@ -169,8 +184,11 @@ class Pool::Worker {
     log::warning("a {} worker ended ({}{}); {} requests were in it", name_of(lane_), how,
                  fate == Fate::timed_out ? ", out of time" : "", running_.size());
     const std::deque<Ticket> lost = std::exchange(running_, {});
+    const bool young = os::monotonic_ns() - started_ns_ < kHealthyAgeNs;
+    if (!young) ill_since_ns_ = 0;
+    if (lost.empty()) fall_ill();
     // Restarted first: what on_lost sends again finds the lane occupied, not gone.
-    if (os::monotonic_ns() - started_ns_ < kHealthyAgeNs)
+    if (young)
       restart_later();
     else {
       pause_ms_ = kRestartPauseMinMs;
@@ -178,6 +196,16 @@ class Pool::Worker {
     }
     for (std::size_t i = 0; i < lost.size(); ++i) pool_.events_.on_lost(lost[i], i == 0 ? fate : Fate::unharmed);
     if (has_room()) pool_.events_.on_free(lane_);
+  }
+
+  void stop_timeout() {
+    due_ns_ = 0;
+    timeout_.stop();
+  }
+
+  /// It could not be started, or died of nothing: until it answers or lives long enough.
+  void fall_ill() {
+    if (ill_since_ns_ == 0) ill_since_ns_ = os::monotonic_ns();
   }
 
   void restart_later() {
@@ -200,6 +228,8 @@ class Pool::Worker {
   std::vector<std::byte> message_;
   std::uint64_t timeout_ms_ = 0;  ///< of the optimise request under way (kOptimiseDepth is 1)
   std::uint64_t started_ns_ = 0, pause_ms_ = kRestartPauseMinMs;
+  std::uint64_t ill_since_ns_ = 0;  ///< 0: well
+  std::uint64_t due_ns_ = 0;        ///< when the timeout ends the request under way; 0: none
 };
 
 Pool::Pool(net::Loop& loop, const PoolOptions& options, PoolEvents events)
@@ -216,10 +246,6 @@ Pool::~Pool() {
   for (const auto& worker : workers_) worker->say_farewell(until_ns);
 }
 
-void Pool::stop() {
-  stopping_ = true;
-}
-
 Pool::Worker* Pool::find_room(Lane lane) const {
   for (const auto& worker : workers_)
     if (worker->lane() == lane && worker->has_room()) return worker.get();
@@ -234,6 +260,13 @@ void Pool::request(const RequestHeader& header, std::span<const std::byte> messa
   Worker* const worker = find_room(header.lane);
   CHECK(worker != nullptr);
   worker->request(header, message);
+}
+
+std::string Pool::trouble(std::uint64_t patience_ns) const {
+  patience_ns = std::max(patience_ns, 2 * kHealthyAgeNs);  // what was just replaced has to show that it lives
+  for (const auto& worker : workers_)
+    if (std::string why = worker->trouble(patience_ns); !why.empty()) return why;
+  return {};
 }
 
 std::size_t Pool::alive() const {

@@ -60,8 +60,9 @@ class Pool {
   /// Sends a request to a worker with room (there must be one).
   void request(const RequestHeader& header, std::span<const std::byte> message);
 
-  /// No more workers are started.
-  void stop();
+  /// Why the pool gets nowhere: a worker that has been missing or overdue for longer than `patience_ns`; empty when all
+  /// is well. Workers that die of a request, or take too long over it, are replaced in time and are no reason.
+  [[nodiscard]] std::string trouble(std::uint64_t patience_ns) const;
   [[nodiscard]] const PoolStats& stats() const { return stats_; }
   [[nodiscard]] std::size_t alive() const;
 

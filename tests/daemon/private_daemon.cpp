@@ -51,10 +51,14 @@ void PrivateDaemon::signal(int number) const {
 }
 
 std::vector<int> PrivateDaemon::workers(const std::string& lane, std::size_t count) const {
+  return workers_of(child_.pid(), lane, count);
+}
+
+std::vector<int> workers_of(int daemon, const std::string& lane, std::size_t count) {
   std::vector<int> found;
   eventually([&] {
     found.clear();
-    const std::string pid = std::to_string(child_.pid());
+    const std::string pid = std::to_string(daemon);
     std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
     for (int child; children >> child;) {
       std::ifstream command("/proc/" + std::to_string(child) + "/cmdline");

@@ -40,6 +40,8 @@ class PrivateDaemon {
   os::Child child_;
 };
 
+/// PrivateDaemon::workers() of any daemon.
+std::vector<int> workers_of(int daemon, const std::string& lane, std::size_t count = 1);
 /// Whether a process runs (a zombie that nobody has reaped yet does not).
 bool is_running(int pid);
 /// Processor time that a process has used, in seconds.

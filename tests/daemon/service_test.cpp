@@ -66,6 +66,40 @@ TEST(Service, ReportsReadyWatchdogReloadAndStop) {
   EXPECT_EQ(daemon.wait(), "exit 0");
 }
 
+// The loop turns all the while: the daemon answers, yet it could not compile anything.
+TEST(Service, WithoutWorkersTheWatchdogIsNotToldThatAllIsWell) {
+  NotifySocket manager;
+  char pattern[] = "/dev/shm/trident-watchdog-XXXXXX";
+  const std::filesystem::path directory = ::mkdtemp(pattern);
+  const std::string program = directory / "tridentd", socket = directory / "tridentd.sock";
+  std::filesystem::copy_file(TRIDENTD_PATH, program);
+  ::setenv("WATCHDOG_USEC", "600000", 1);
+  auto daemon = os::Child::spawn(
+      {.program = program, .arguments = {"tridentd", "--socket", socket, "--cache", "none", "--log-level", "error"}});
+  ::unsetenv("WATCHDOG_USEC");
+  ASSERT_TRUE(daemon.ok());
+  EXPECT_TRUE(manager.hears("READY=1"));
+  EXPECT_TRUE(manager.hears("WATCHDOG=1"));
+  // A worker that dies now and then is replaced, and no reason for alarm.
+  ::kill(workers_of(daemon->pid(), "baseline").at(0), SIGKILL);
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(manager.hears("WATCHDOG=1", 600)) << i;
+  // Not even root may execute what nobody may execute.
+  std::filesystem::permissions(program, std::filesystem::perms::owner_read);
+  ::kill(workers_of(daemon->pid(), "baseline").at(0), SIGKILL);
+  EXPECT_TRUE(manager.hears("STATUS=no baseline worker can be kept alive"));
+  EXPECT_FALSE(RawClient::ready(socket).stats().empty());
+  EXPECT_FALSE(manager.hears("WATCHDOG=1", 1200));
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  EXPECT_TRUE(manager.hears("STATUS=serving"));
+  EXPECT_TRUE(manager.hears("WATCHDOG=1"));
+  RawClient client = RawClient::ready(socket);
+  client.send(submit_message("x + y"));
+  EXPECT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+  daemon->kill();
+  daemon->wait();
+  std::filesystem::remove_all(directory);
+}
+
 TEST(Service, IsActivatedByTheFirstConnection) {
   char pattern[] = "/dev/shm/trident-activate-XXXXXX";
   const std::string directory = ::mkdtemp(pattern);
