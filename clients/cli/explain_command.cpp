@@ -176,9 +176,7 @@ Result<std::string> disassemble_image(const std::string& path) {
   code.bytes.assign(image.bytes.begin() + header.code_offset,
                     image.bytes.begin() + header.code_offset + header.code_size);
   code.code_size = code.pool_offset = header.code_size;
-  const codegen::Isa isa = header.isa == TRIDENT_ISA_AVX2     ? codegen::Isa::avx2
-                           : header.isa == TRIDENT_ISA_AVX512 ? codegen::Isa::avx512
-                                                              : codegen::Isa::neon;
+  TRY(const codegen::Isa isa, image::isa_of(header.isa));
   TRY(const std::string listing, codegen::disassemble(code, isa));
   return "; " + std::string(codegen::name_of(isa)) + ", tier " + std::to_string(header.tier) + ", " +
          std::to_string(header.inputs) + " inputs, " + std::to_string(header.outputs) + " outputs, " +

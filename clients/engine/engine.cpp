@@ -60,12 +60,8 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
     return make_error(ErrorCode::kInvalidArgument, "unknown policy");
   }
   options.policy = {static_cast<expr::PolicyKind>(job.policy), job.k};
-  switch (job.isa) {
-    case TRIDENT_ISA_AVX2: options.isa = codegen::Isa::avx2; break;
-    case TRIDENT_ISA_AVX512: options.isa = codegen::Isa::avx512; break;
-    case TRIDENT_ISA_NEON: options.isa = codegen::Isa::neon; break;
-    default: return make_error(ErrorCode::kInvalidArgument, "unknown instruction set");
-  }
+  if (job.isa > UINT8_MAX) return make_error(ErrorCode::kInvalidArgument, "unknown instruction set");
+  TRY(options.isa, image::isa_of(static_cast<std::uint8_t>(job.isa)));
   options.elements = job.elements;
   options.budget_ns = kOptimiseNs;
   options.cancelled = static_cast<const std::atomic<bool>*>(job.cancel);

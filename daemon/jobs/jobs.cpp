@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "jit/image/image.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/memfd.h"
@@ -30,14 +31,6 @@ std::string flight_id(std::uint32_t uid, const image::Key& key) {
   std::memcpy(id.data(), &uid, sizeof(uid));
   std::memcpy(id.data() + sizeof(uid), key.data(), key.size());
   return id;
-}
-
-codegen::Isa isa_of(std::uint8_t number) {
-  switch (number) {
-    case TRIDENT_ISA_AVX512: return codegen::Isa::avx512;
-    case TRIDENT_ISA_NEON: return codegen::Isa::neon;
-    default: return codegen::Isa::avx2;
-  }
 }
 
 cache::SharedImage shared(const worker::ResponseHeader& header, os::Fd fd, trident_tier tier) {
@@ -86,8 +79,10 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   const std::uint64_t now = os::monotonic_ns();
   ++stats_.submitted;
   pipeline::Options options;
+  const auto known_isa = image::isa_of(isa);
+  if (!known_isa.ok()) return sink_(subscriber, Failed{known_isa.error()});
   options.policy = work.policy;
-  options.isa = isa_of(isa);
+  options.isa = *known_isa;
   options.seed = kSeed;
   options.elements = work.elements;
   std::vector<std::byte> canonical = expr::canonical_bytes(work.expr);

@@ -105,14 +105,6 @@ class Front {
   std::optional<os::UnwrittenMemfd> file_;
 };
 
-codegen::Isa isa_of(std::uint8_t number) {
-  switch (number) {
-    case TRIDENT_ISA_AVX512: return codegen::Isa::avx512;
-    case TRIDENT_ISA_NEON: return codegen::Isa::neon;
-    default: return codegen::Isa::avx2;
-  }
-}
-
 std::uint8_t stage_number(std::string_view stage) {
   constexpr std::string_view kStages[] = {"lower", "emit", "equiv", "judge"};  // wire::Stage
   for (std::uint8_t i = 0; i < std::size(kStages); ++i)
@@ -190,9 +182,11 @@ bool serve(Front& front, std::span<const std::byte> request) {
   if (submit == nullptr || !submit->work.ok())
     return send_failure(front, header.ticket, make_error(ErrorCode::kInternal, "the front passed on a bad message"));
   const ingest::Work& work = *submit->work;
+  const auto isa = image::isa_of(header.isa);
+  if (!isa.ok()) return send_failure(front, header.ticket, isa.error());
   pipeline::Options options;
   options.policy = work.policy;
-  options.isa = isa_of(header.isa);
+  options.isa = *isa;
   options.seed = header.seed;
   options.elements = work.elements;
   options.key = header.key;

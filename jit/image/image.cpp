@@ -27,14 +27,13 @@ std::byte trap_byte(std::uint8_t isa) {
   return isa == TRIDENT_ISA_NEON ? kTrapArm : kTrapX86;
 }
 
-std::uint8_t isa_number(codegen::Isa isa) {
-  switch (isa) {
-    case codegen::Isa::avx2: return TRIDENT_ISA_AVX2;
-    case codegen::Isa::avx512: return TRIDENT_ISA_AVX512;
-    case codegen::Isa::neon: return TRIDENT_ISA_NEON;
-  }
-  CHECK(false);
-}
+struct IsaNumber {
+  codegen::Isa isa;
+  std::uint8_t number;
+};
+constexpr IsaNumber kIsaNumbers[] = {{codegen::Isa::avx2, TRIDENT_ISA_AVX2},
+                                     {codegen::Isa::avx512, TRIDENT_ISA_AVX512},
+                                     {codegen::Isa::neon, TRIDENT_ISA_NEON}};
 
 std::size_t align_up(std::size_t n) {
   return (n + kAlign - 1) / kAlign * kAlign;
@@ -73,6 +72,18 @@ bool starts_with_landing_pad(std::span<const std::byte> code, std::uint8_t isa) 
 }
 
 }  // namespace
+
+std::uint8_t isa_number(codegen::Isa isa) {
+  for (const IsaNumber& row : kIsaNumbers)
+    if (row.isa == isa) return row.number;
+  CHECK(false);
+}
+
+Result<codegen::Isa> isa_of(std::uint8_t number) {
+  for (const IsaNumber& row : kIsaNumbers)
+    if (row.number == number) return row.isa;
+  return make_error(ErrorCode::kUnsupported, "no instruction set has the number %u", number);
+}
 
 const trident_image_header& ImageBytes::header() const {
   CHECK(bytes.size() >= sizeof(trident_image_header));
@@ -131,7 +142,7 @@ Result<void> validate(std::span<const std::byte> bytes) {
   std::memcpy(&h, bytes.data(), sizeof h);
   if (h.magic != TRIDENT_IMAGE_MAGIC) return refused("magic number");
   if (h.version != TRIDENT_IMAGE_VERSION) return refused("version");
-  if (h.isa < TRIDENT_ISA_AVX2 || h.isa > TRIDENT_ISA_NEON) return refused("instruction set");
+  if (!isa_of(h.isa).ok()) return refused("instruction set");
   if (h.tier != TRIDENT_TIER_BASELINE && h.tier != TRIDENT_TIER_OPTIMISED) return refused("tier");
   if (h.total_size != bytes.size()) return refused("total size");
   TRY_VOID(validate_layout(h));

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,11 @@
 namespace trident::image {
 
 using Key = std::array<std::uint8_t, 32>;
+
+/// Instruction sets by their number in images and messages (enum trident_isa).
+std::uint8_t isa_number(codegen::Isa isa);
+/// Errors: Unsupported for any other number.
+Result<codegen::Isa> isa_of(std::uint8_t number);
 
 /// The bytes of an image (header first), ready to be sealed or stored.
 struct ImageBytes {

@@ -148,5 +148,21 @@ TEST(Image, WithoutPoolOrUnwindIsValidToo) {
   EXPECT_TRUE(validate(image.bytes).ok());
 }
 
+TEST(Image, InstructionSetsHaveTheNumbersOfTheSchemaAndNoOthers) {
+  EXPECT_EQ(isa_number(codegen::Isa::avx2), TRIDENT_ISA_AVX2);
+  EXPECT_EQ(isa_number(codegen::Isa::avx512), TRIDENT_ISA_AVX512);
+  EXPECT_EQ(isa_number(codegen::Isa::neon), TRIDENT_ISA_NEON);
+  for (unsigned number = 0; number < 256; ++number) {
+    const auto isa = isa_of(static_cast<std::uint8_t>(number));
+    if (number >= TRIDENT_ISA_AVX2 && number <= TRIDENT_ISA_NEON) {
+      ASSERT_TRUE(isa.ok()) << number;
+      EXPECT_EQ(isa_number(*isa), number);
+    } else {
+      ASSERT_FALSE(isa.ok()) << number;
+      EXPECT_EQ(isa.error().code, ErrorCode::kUnsupported);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trident::image
