@@ -87,12 +87,12 @@ void Channel::on_ready(int events) {
     flush();
     if (failed_) return close(*failed_);
   }
-  if ((events & Poller::kReadable) != 0 && reading_) read();
+  if ((events & Poller::kReadable) != 0) read();
 }
 
 void Channel::read() {
   bool destroyed = false;
-  for (int turn = 0; turn < kReadsPerTurn && reading_; ++turn) {
+  for (int turn = 0; turn < kReadsPerTurn; ++turn) {
     os::ReceivedFds fds;
     const std::size_t offset = partial_.empty() ? kPrefixBytes : 0;
     const auto into = std::span(scratch.bytes).subspan(offset);
@@ -232,24 +232,11 @@ bool Channel::write_queue() {
   return !blocked_;
 }
 
-void Channel::pause_reading() {
-  reading_ = false;
-  watch();
-}
-
-void Channel::resume_reading() {
-  reading_ = true;
-  watch();
-}
-
 void Channel::watch() {
-  const int events = (reading_ ? Poller::kReadable : 0) | (blocked_ ? Poller::kWritable : 0);
+  const int events = Poller::kReadable | (blocked_ ? Poller::kWritable : 0);
   if (events == watched_) return;
   watched_ = events;
-  if (events == 0)
-    poller_.stop();
-  else
-    poller_.watch(events);
+  poller_.watch(events);
 }
 
 /// The owner is in the middle of something when it sends: it hears of a failure from the loop, not from under send().
@@ -267,7 +254,6 @@ void Channel::fail_later(CloseReason reason) {
 void Channel::close(CloseReason reason) {
   poller_.stop();
   if (frame_timer_) frame_timer_->stop();
-  reading_ = false;
   failed_ = reason;
   const OnClose on_close = std::move(on_close_);
   on_close_ = nullptr;

@@ -62,10 +62,6 @@ class Channel {
   void send_later(std::span<const std::byte> payload, SharedFd fd = nullptr);
   void flush();
 
-  /// Reading stops and resumes: back-pressure through the socket.
-  void pause_reading();
-  void resume_reading();
-
   /// The oldest descriptor received and not taken yet.
   std::optional<os::Fd> take_fd();
   [[nodiscard]] std::size_t queued_bytes() const { return queued_bytes_; }
@@ -101,7 +97,6 @@ class Channel {
   std::deque<os::Fd> fds_;
   std::deque<Outgoing> queue_;
   std::size_t queued_bytes_ = 0;
-  bool reading_ = true;
   bool blocked_ = false;  ///< the socket takes no more for now
   int watched_ = 0;
   std::optional<CloseReason> failed_;

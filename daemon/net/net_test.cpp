@@ -197,17 +197,6 @@ TEST_F(ChannelTest, MayBeDestroyedInsideItsOwnFrame) {
   EXPECT_EQ(frames_.size(), 1u);
 }
 
-TEST_F(ChannelTest, PausedReadingLeavesBytesInTheSocket) {
-  open(kLimits);
-  channel_->pause_reading();
-  os::send_bytes(peer_, framed(Bytes(8)));
-  turn_for(5);
-  EXPECT_TRUE(frames_.empty());
-  channel_->resume_reading();
-  turn_for(2);
-  EXPECT_EQ(frames_.size(), 1u);
-}
-
 TEST_F(ChannelTest, PeerClosingIsReportedAfterItsLastFrame) {
   open(kLimits);
   os::send_bytes(peer_, framed(Bytes(8)));

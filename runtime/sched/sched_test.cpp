@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "runtime/sched/bounded_queue.h"
-#include "runtime/sched/budget.h"
 
 namespace trident::sched {
 namespace {
@@ -47,42 +46,6 @@ TEST(BoundedQueue, LosesNothingBetweenThreads) {
   consumer.join();
   EXPECT_EQ(taken, kItems);
   EXPECT_EQ(sum, kItems * (kItems - 1) / 2);
-}
-
-TEST(Budget, StepsAreExactAndSpentStaysSpent) {
-  Budget budget({.steps_max = 1000});
-  std::uint64_t granted = 0;
-  for (int i = 0; i < 5000; ++i) granted += budget.spend() ? 1 : 0;
-  EXPECT_EQ(granted, 1000u);
-  EXPECT_TRUE(budget.spent());
-}
-
-TEST(Budget, PastDeadlineIsSeenWithinOneLook) {
-  Budget budget({.deadline_ns = 1});
-  std::uint64_t granted = 0;
-  while (budget.spend()) ++granted;
-  EXPECT_LT(granted, Budget::kStepsPerLook);
-}
-
-// The oracle is the thread's own clock.
-TEST(Budget, CpuTimeCountsAndSleepDoesNot) {
-  Budget budget({.cpu_ns = 30'000'000});
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_FALSE(budget.spent());
-  const std::uint64_t start_ns = os::thread_cpu_ns();
-  while (!budget.spent()) {
-    ASSERT_LT(os::thread_cpu_ns() - start_ns, 1'000'000'000u);
-  }
-  EXPECT_GE(os::thread_cpu_ns() - start_ns, 20'000'000u);
-}
-
-TEST(Budget, CancelIsSeen) {
-  std::atomic<bool> cancelled = false;
-  Budget budget({}, &cancelled);
-  EXPECT_TRUE(budget.spend(10 * Budget::kStepsPerLook));
-  cancelled = true;
-  EXPECT_TRUE(budget.spent());
-  EXPECT_FALSE(budget.spend());
 }
 
 }  // namespace
