@@ -27,6 +27,14 @@ void make_room(std::vector<T>& list) {
   if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(16, 2 * list.size()));
 }
 
+template <class T>
+bool can_reserve(std::vector<T>& list, std::size_t count) try {
+  list.reserve(count);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
 }  // namespace
 
 Pin::~Pin() {
@@ -166,6 +174,7 @@ void Context::remove(Kernel* kernel) {
   jobs.erase(kernel->job);
   kernel->closing = true;
   const bool pinned = kernel->pins != 0;
+  if (pinned) kernel->next_closing = std::exchange(closing, kernel);
   const bool daemon_works = kernel->state == JobState::sent;
   if (connected && kernel->sends != 0) {
     try {
@@ -243,6 +252,9 @@ void Context::unpin(Kernel* kernel) {
   {
     const std::lock_guard lock(mutex);
     if (--kernel->pins != 0 || !kernel->closing) return;
+    Kernel** link = &closing;
+    while (*link != kernel) link = &(*link)->next_closing;
+    *link = kernel->next_closing;
   }
   delete kernel;
   release();
@@ -328,11 +340,27 @@ void Context::finish(std::uint64_t job, End end) {
 }
 
 void Context::finish_all() {
-  const std::lock_guard lock(mutex);
-  exec_denied_ = true;
-  jobs.for_each([](Kernel& kernel) { kernel.state = JobState::finished; });
-  fresh.clear();
-  changed.notify_all();
+  std::vector<Pin> ended;
+  {
+    const std::lock_guard lock(mutex);
+    exec_denied_ = true;
+    std::size_t count = 0;
+    jobs.for_each([&](const Kernel& kernel) { count += kernel.state == JobState::finished ? 0 : 1; });
+    const bool room = can_reserve(ended, count);  // without memory the states still end, and who waits is woken
+    jobs.for_each([&](Kernel& kernel) {
+      if (kernel.state == JobState::finished) return;
+      kernel.state = JobState::finished;
+      if (!room) return;
+      ++kernel.pins;
+      ended.emplace_back(&kernel);
+    });
+    fresh.clear();
+    changed.notify_all();
+  }
+  for (const Pin& kernel : ended) {
+    std::unique_lock lock(mutex);
+    tell_change(*kernel, lock);
+  }
 }
 
 }  // namespace trident::client

@@ -108,6 +108,7 @@ class Context {
   std::condition_variable changed;  ///< tiers, finished jobs, connection state, answered stats
   // Guarded by the mutex:
   JobTable jobs;
+  Kernel* closing = nullptr;           ///< those that were closed while pinned, linked by next_closing
   std::vector<std::uint64_t> fresh;    ///< waiting jobs that no thread has taken yet
   std::vector<std::uint64_t> dropped;  ///< closed kernels' jobs that the daemon should forget
   std::vector<StatsRequest*> stats_requests;
@@ -144,6 +145,9 @@ class Context {
   [[nodiscard]] bool can_compile() const;
   bool ensure_threads();
   void tell_change(Kernel& kernel, std::unique_lock<std::mutex>& lock);
+  void forget(void* object) noexcept;
+  void forget_locked_plan(Kernel& kernel);
+  void free_closed_kernels();
 
   Settings settings_;
   std::uint64_t references_ = 1;  // trident_open's, and one per kernel

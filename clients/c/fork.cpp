@@ -56,15 +56,25 @@ void unregister_for_fork(Context* context) {
   std::erase(registry().contexts, context);
 }
 
+/// A plan with a lock may be locked by a thread that is not here: another is made at the next call.
+void Context::forget_locked_plan(Kernel& kernel) {
+  const kir::Plan* plan = kernel.plan.load(std::memory_order_acquire);
+  if (plan == nullptr || !plan->takes_turns()) return;
+  forget(const_cast<kir::Plan*>(plan));
+  kernel.plan.store(nullptr, std::memory_order_release);
+}
+
+/// The memory of what belongs to threads that are not here may be in any state: out of sight, but reachable, so that no
+/// tool calls it a leak.
+void Context::forget(void* object) noexcept {
+  try {
+    if (object != nullptr) forgotten_.push_back(object);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 void Context::after_fork_in_child() {
   new (&changed) std::condition_variable;  // waiters of the parent are not here; destroying it would wait for them
-  // Their memory may be in any state: out of sight, but reachable, so that no tool calls it a leak.
-  const auto forget = [&](void* object) noexcept {
-    try {
-      if (object != nullptr) forgotten_.push_back(object);
-    } catch (const std::bad_alloc&) {
-    }
-  };
   forget(io_.release());
   forget(engine_.release());
   if (socket_fd >= 0) ::close(socket_fd);
@@ -78,12 +88,7 @@ void Context::after_fork_in_child() {
   jobs.for_each([&](Kernel& kernel) {
     kernel.pins = 0;
     kernel.in_callback = false;
-    // A plan with a lock may be locked by a thread that is not here: make another at the next call.
-    const kir::Plan* plan = kernel.plan.load(std::memory_order_acquire);
-    if (plan != nullptr && plan->takes_turns()) {
-      forget(const_cast<kir::Plan*>(plan));
-      kernel.plan.store(nullptr, std::memory_order_release);
-    }
+    forget_locked_plan(kernel);
     if (kernel.state == JobState::finished) return;
     kernel.state = JobState::waiting;
     try {
@@ -92,7 +97,25 @@ void Context::after_fork_in_child() {
       kernel.state = JobState::finished;  // it stays with the entry that it has
     }
   });
+  free_closed_kernels();
   mutex.unlock();
+}
+
+/// Those that the parent's threads had pinned: nobody is here to unpin them. (The context outlives them: whoever pinned
+/// them ran in a thread that trident_close waits for.)
+void Context::free_closed_kernels() {
+  for (Kernel** link = &closing; *link != nullptr;) {
+    Kernel* const kernel = *link;
+    // Closed in its own callback, from which this fork was made: that may use it until it ends the process.
+    if (kernel->in_callback && pthread_equal(kernel->callback_thread, pthread_self())) {
+      link = &kernel->next_closing;
+      continue;
+    }
+    *link = kernel->next_closing;
+    forget_locked_plan(*kernel);
+    delete kernel;
+    --references_;
+  }
 }
 
 }  // namespace trident::client

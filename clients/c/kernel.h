@@ -62,7 +62,8 @@ struct Kernel : trident_kernel {
   // ---- guarded by the context's mutex ----
   std::uint64_t job = 0;
   JobState state = JobState::waiting;
-  bool closing = false;      ///< closed by its owner while pinned: whoever unpins it frees it
+  bool closing = false;  ///< closed by its owner while pinned: whoever unpins it frees it
+  Kernel* next_closing = nullptr;
   std::uint32_t pins = 0;    ///< threads of the library that use it without the mutex
   bool in_callback = false;  ///< `changed` is running, in
   pthread_t callback_thread{};

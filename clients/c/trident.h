@@ -122,7 +122,8 @@ typedef struct trident_stats {
 
 /* NULL options: mode AUTO. Never waits for a daemon except in mode DAEMON. */
 TRIDENT_API trident_status trident_open(const trident_options *options, trident_ctx **ctx);
-/* Waits for the library's own threads; not from a callback. Kernels that are still open keep working as they are. */
+/* Waits for the library's own threads; not from a callback. Kernels that are still open keep working as they are. No callback
+ * runs after this returns, nor for the end that closing is to unfinished kernels. */
 TRIDENT_API void trident_close(trident_ctx *ctx);
 
 /* Parses and checks `text` (not kept) and returns a callable kernel; everything slow happens behind it. */
@@ -164,8 +165,10 @@ TRIDENT_API void trident_run(const trident_kernel *kernel, uint64_t n, const voi
  * the interpreter and waits for nobody; without it a process that is out of memory at the very first call gets NaN (the
  * least integer) in every element. Not from a callback. */
 TRIDENT_API trident_status trident_wait(trident_kernel *kernel, uint32_t tier, uint32_t timeout_ms);
-/* Called from a thread of the library at each later swap and at the end; NULL switches off. When this returns, the callback
- * set before does not run any more. The callback may close the kernel; it must not wait. */
+/* Called from a thread of the library at each later swap and at the end (trident_kernel_info.done; also where this process turns
+ * out to be unable to run code), unless that has been reached before; NULL switches off. When this returns, the callback set
+ * before does not run any more. The callback may close the kernel; it must not wait, and a child that it forks must not return
+ * from it. */
 TRIDENT_API void trident_on_change(trident_kernel *kernel, void (*callback)(trident_kernel *, void *), void *user);
 
 TRIDENT_API trident_status trident_info(const trident_kernel *kernel, trident_kernel_info *info);
