@@ -242,19 +242,36 @@ Result<std::vector<CorpusKernel>> parse_sexp(const Source& source) {
 
 // --- rewrite.txt ---------------------------------------------------------------------------------------------------
 
-/// "x!=0,a>0": a positive variable gets [least normal f32, inf); other assumptions have no form as a range.
-Result<std::vector<expr::Variable>> parse_assumptions(const Source& source, std::string_view column) {
-  std::vector<expr::Variable> variables;
-  for (std::string_view part : split(column, ',')) {
-    part = trim(part);
-    if (!part.ends_with(">0")) continue;
-    expr::Variable v;
-    v.name = trim(part.substr(0, part.size() - 2));
-    v.lo = 0x1p-126;
-    if (!is_name(v.name)) return source.error(part.data(), "'" + v.name + "' is not a variable's name");
-    TRY_VOID(add_variable(source, part.data(), std::move(v), variables));
+/// One of "x!=0", "x>0", "x>=c", "x<c", "x<=c". A variable above zero is at least the least normal f32.
+Result<void> parse_assumption(const Source& source, std::string_view part, CorpusKernel& kernel) {
+  const std::size_t at = part.find_first_of("<>!");
+  const std::string name(trim(part.substr(0, std::min(at, part.size()))));
+  if (at == std::string_view::npos || !is_name(name))
+    return source.error(part.data(), "expected an assumption such as x>0 or x!=0, found '" + std::string(part) + "'");
+  const bool equal = at + 1 < part.size() && part[at + 1] == '=';
+  TRY(const double bound, parse_number(source, trim(part.substr(at + (equal ? 2 : 1)))));
+  if (part[at] == '!') {
+    if (!equal || bound != 0) return source.error(part.data(), "only 'x!=0' can be assumed of what a variable is not");
+    kernel.nonzero.push_back(name);
+    return {};
   }
-  return variables;
+  const auto known = std::find_if(kernel.variables.begin(), kernel.variables.end(),
+                                  [&](const expr::Variable& v) { return v.name == name; });
+  expr::Variable fresh;
+  fresh.name = name;
+  expr::Variable& v = known != kernel.variables.end() ? *known : kernel.variables.emplace_back(fresh);
+  if (part[at] == '>')
+    v.lo = std::max(v.lo, bound == 0 && !equal ? 0x1p-126 : bound);
+  else
+    v.hi = std::min(v.hi, bound == 0 && !equal ? -0x1p-126 : bound);
+  if (v.lo > v.hi) return source.error(part.data(), "the assumptions leave no value for '" + name + "'");
+  return {};
+}
+
+Result<void> parse_assumptions(const Source& source, std::string_view column, CorpusKernel& kernel) {
+  if (trim(column).empty()) return {};
+  for (const std::string_view part : split(column, ',')) TRY_VOID(parse_assumption(source, trim(part), kernel));
+  return {};
 }
 
 Result<std::vector<CorpusKernel>> parse_rewrite(const Source& source) {
@@ -268,7 +285,7 @@ Result<std::vector<CorpusKernel>> parse_rewrite(const Source& source) {
     CorpusKernel k;
     k.name = trim(columns[0]);
     k.group = trim(columns[2]);
-    TRY(k.variables, parse_assumptions(source, columns[3]));
+    TRY_VOID(parse_assumptions(source, columns[3], k));
     k.definition = trim(columns[4]);
     k.place = source.place(line.data());
     if (k.name.empty() || k.definition.empty()) return source.error(line.data(), "an empty name or expression");
@@ -305,13 +322,17 @@ Result<std::vector<CorpusKernel>> read_corpus(const std::string& path) {
   return parse_corpus(text, path);
 }
 
-Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type) {
+Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type) {
   expr::ParseOptions options;
   options.type = type;
   options.file = kernel.place;
   options.variables = kernel.variables;
   for (expr::Variable& v : options.variables) v.type = type;
-  TRY(const expr::Expr parsed, expr::parse(kernel.definition, options));
+  return expr::parse(kernel.definition, options);
+}
+
+Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type) {
+  TRY(const expr::Expr parsed, parse_definition(kernel, type));
   return expr::eliminate_derivatives(parsed);
 }
 

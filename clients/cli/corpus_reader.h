@@ -23,7 +23,8 @@ struct CorpusKernel {
   /// Declared variables with their ranges; `type` is set by to_expr(). A variable that the file gives no range has
   /// infinite ends.
   std::vector<expr::Variable> variables;
-  std::string place;  ///< "file:line", for messages about the definition
+  std::vector<std::string> nonzero;  ///< variables that a rewrite.txt assumes not to be zero
+  std::string place;                 ///< "file:line", for messages about the definition
 };
 
 /// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret.
@@ -31,7 +32,9 @@ Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::strin
 /// Reads a file. NotFound when it does not exist.
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path);
 
-/// The definition as an expression over variables of `type` (f32 or f64), derivatives eliminated.
+/// The definition as an expression over variables of `type` (f32 or f64), derivatives still in it.
+Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type);
+/// ... derivatives eliminated.
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type);
 
 }  // namespace trident::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "jit/expr/builder.h"
 #include "jit/expr/ranges.h"
@@ -116,7 +117,7 @@ ENode enode_of(const Node& n) {
   return e;
 }
 
-Language::Language(std::span<const Variable> variables) {
+Language::Language(std::span<const Variable> variables, bool finite) {
   for (std::uint32_t i = 0; i < variables.size(); ++i) {
     const Variable& v = variables[i];
     Expr one;
@@ -128,6 +129,12 @@ Language::Language(std::span<const Variable> variables) {
     Facts facts{.lo = fact.lo, .hi = fact.hi, .variables = variable_bit(i)};
     facts.may_be_nan = fact.may_be_nan;
     facts.integral = fact.integral;
+    if (finite && ir::is_float(v.type)) {
+      const double greatest =
+          v.type == Type::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+      facts.lo = std::max(facts.lo, -greatest), facts.hi = std::min(facts.hi, greatest);
+      facts.may_be_nan = false;
+    }
     facts_.push_back(facts);
   }
 }

@@ -21,12 +21,12 @@ std::span<const egraph::OpRow> op_rows();
 class Language {
  public:
   /// Copies what it needs to know of the variables. Constants are folded over the reals.
-  explicit Language(std::span<const Variable> variables);
+  /// `finite`: no variable is infinite or NaN.
+  explicit Language(std::span<const Variable> variables, bool finite = false);
 
   /// Valid while this lives and stays where it is.
   [[nodiscard]] egraph::Semantics semantics() const;
-  /// Replaces what is known of a variable.
-  void know(std::size_t variable, const egraph::Facts& facts) { facts_[variable] = facts; }
+  void promise_nonzero(std::size_t variable) { facts_[variable].nonzero = true; }
 
  private:
   static egraph::Facts facts(const void* self, const egraph::ENode& node,

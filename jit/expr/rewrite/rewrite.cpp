@@ -1,8 +1,5 @@
 #include "jit/expr/rewrite/rewrite.h"
 
-#include <array>
-
-#include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/rewrite/collect.h"
 #include "jit/expr/rewrite/language.h"
@@ -10,97 +7,36 @@
 namespace trident::expr::rewrite {
 namespace {
 
-// Instructions that keep a pipe busy for longer than an fma does, in its units: Intel and AMD cores with 512-bit
-// vectors.
-double weight(const kir::Inst& inst) {
-  const bool wide = inst.type == Type::f64;
-  if (inst.section != kir::Section::body) return 0;
-  if (inst.op == kir::Op::Input) return 0;
-  if (inst.op == kir::Op::Div) return wide ? 14 : 8;
-  if (inst.op == kir::Op::Sqrt) return wide ? 20 : 12;
-  if (inst.op == kir::Op::Scalef || inst.op == kir::Op::Lookup || inst.op == kir::Op::Convert) return 2;
-  if (inst.op == kir::Op::Neg || inst.op == kir::Op::Abs || inst.op == kir::Op::Not) return 0.5;
-  return 1;
-}
-
-constexpr double kUnknown = 30;
-constexpr double kDerivative = 1e6;
-
-// One op on variables of a tame range, lowered.
-double lowered_cost(Op op, Type type) {
-  Expr e;
-  for (int i = 0; i < info(op).arity; ++i) {
-    Variable v;
-    v.name = std::string(1, static_cast<char>('a' + i));
-    v.type = type;
-    v.lo = 0.25, v.hi = 4;
-    if (i == 0 && (op == Op::Asin || op == Op::Acos || op == Op::Atanh)) v.hi = 0.75;
-    if (i == 0 && op == Op::Acosh) v.lo = 1.5;
-    e.variables.push_back(v);
+std::vector<bool> enabled_rules(const RuleSet& set, const RewriteOptions& options) {
+  std::vector<bool> enabled = allowed(set, options.policy);
+  std::size_t left = options.rules_max;
+  for (std::size_t i = 0; i < enabled.size(); ++i) {
+    if (!enabled[i]) continue;
+    if (left == 0)
+      enabled[i] = false;
+    else
+      --left;
   }
-  Builder b(e);
-  std::array<NodeId, 3> operands{};
-  for (std::uint32_t i = 0; i < info(op).arity; ++i) operands[i] = b.variable(i);
-  const bool selects = info(op).signature == Signature::Select;
-  if (selects) operands[0] = b.op(Op::Lt, operands[0], operands[1]);
-  e.outputs.push_back({"y", op == Op::Powi ? b.powi(operands[0], 7) : b.op(op, operands[0], operands[1], operands[2])});
-  if (!check(e).ok()) return kUnknown;
-  LowerOptions options;
-  options.simplify = false;
-  options.accuracy = kir::math::Accuracy::ulp4;
-  const Result<kir::Kernel> kernel = lower(e, options);
-  if (!kernel.ok()) return kUnknown;
-  double sum = selects ? -1 : 0;
-  for (const kir::Inst& inst : kernel->insts) sum += weight(inst);
-  return sum;
-}
-
-struct Table {
-  std::array<std::array<double, kOpCount>, 2> cost{};
-  Table() {
-    for (std::size_t i = 0; i < kOpCount; ++i) {
-      const Op op = static_cast<Op>(i);
-      for (const Type type : {Type::f32, Type::f64}) {
-        double& c = cost[type == Type::f64][i];
-        const Signature s = info(op).signature;
-        if (s == Signature::Leaf)
-          c = 0;
-        else if (op == Op::Diff)
-          c = kDerivative;
-        else if (s == Signature::Convert || s == Signature::Reduce || s == Signature::Reduce2 ||
-                 s == Signature::Compare || info(op).types == Types::B || info(op).types == Types::I)
-          c = s == Signature::Reduce2 ? 2 : 1;
-        else
-          c = lowered_cost(op, type);
-      }
-    }
-  }
-};
-
-double op_cost(const void*, const egraph::ENode& node) {
-  static const Table kTable;
-  return kTable.cost[static_cast<Type>(node.sort) == Type::f64][node.op];
+  return enabled;
 }
 
 }  // namespace
 
-egraph::CostModel default_costs() {
-  return {nullptr, &op_cost};
-}
-
 Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   TRY(const egraph::Term term, to_term(source));
   const RuleSet& set = builtin_rules();
-  const egraph::Matcher matcher(set.rules, op_rows(), allowed(set, options.policy));
-  const Language language(source.variables);
+  const egraph::Matcher matcher(set.rules, op_rows(), enabled_rules(set, options));
+  Language language(source.variables, options.policy.kind == PolicyKind::fast);
+  for (const std::uint32_t variable : options.nonzero) language.promise_nonzero(variable);
   // The rules are about reals: integers wrap.
   const auto bit = [](Type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
   egraph::SearchSpace space{
-      op_rows(), language.semantics(), &matcher, default_costs(), {}, bit(Type::f32) | bit(Type::f64) | bit(Type::b32)};
+      op_rows(), language.semantics(), &matcher, options.costs, {}, bit(Type::f32) | bit(Type::f64) | bit(Type::b32)};
   if (options.policy.kind != PolicyKind::exact) space.tactics.push_back(collect_tactic());
   egraph::SearchOptions search;
   search.strategy = options.strategy;
   search.budget = options.budget;
+  search.objective = options.objective;
   search.seed = options.seed;
   search.keep = options.keep;
   egraph::SearchResult found = egraph::search(space, term, search);

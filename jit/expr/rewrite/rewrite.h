@@ -3,10 +3,12 @@
 // is fastest for jit/judge.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "jit/egraph/search.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/rewrite/costs.h"
 #include "jit/expr/rewrite/rules.h"
 #include "runtime/base/result.h"
 
@@ -20,8 +22,12 @@ struct RewriteOptions {
   Policy policy{};
   egraph::Strategy strategy = egraph::Strategy::best_first;
   egraph::SearchBudget budget = kSearchBudget;
+  egraph::Objective objective = egraph::Objective::dag;
+  egraph::CostModel costs = default_costs();
   std::uint64_t seed = 1;
   std::size_t keep = 3;
+  std::size_t rules_max = std::numeric_limits<std::size_t>::max();  ///< only so many of the rules that may fire
+  std::vector<std::uint32_t> nonzero;                               ///< variables that are promised not to be zero
 };
 
 struct Rewritten {
@@ -29,10 +35,8 @@ struct Rewritten {
   egraph::SearchStats stats;
 };
 
-/// `source` has passed check() and has no Diff. Errors: what to_term() refuses.
+/// `source` has passed check(). Its Diff nodes are differentiated by the rules; one that they could not get rid of
+/// stays, and makes its form dear. Errors: what to_term() refuses.
 Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options);
-
-/// What an op costs on average on this kind of machine: the instructions that it lowers to, in units of one fma.
-egraph::CostModel default_costs();
 
 }  // namespace trident::expr::rewrite

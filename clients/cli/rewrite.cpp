@@ -1,0 +1,186 @@
+#include "clients/cli/rewrite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "clients/cli/progress_bar.h"
+#include "clients/cli/textbook.h"
+#include "jit/equiv/reference.h"
+#include "jit/kir/interpreter.h"
+
+namespace trident::cli {
+namespace {
+
+namespace rw = expr::rewrite;
+
+// Of the points, so many are compared with the source over the reals, which is slow.
+constexpr std::uint64_t kPrecisePoints = 4'000;
+constexpr double kLeast = 0.01, kGreatest = 10;  // magnitudes of the points' coordinates
+constexpr std::uint64_t kPointSeed = 20'240'601;
+
+// Log-uniform in magnitude, of either sign where the case's assumptions allow.
+equiv::Samples draw_points(const expr::Expr& e, std::uint64_t n) {
+  std::mt19937_64 random(kPointSeed);
+  std::uniform_real_distribution<double> unit(0, 1);
+  equiv::Samples samples;
+  samples.name = "points";
+  samples.n = n;
+  samples.calls = {{0, n, false}};
+  for (const expr::Variable& v : e.variables) {
+    std::vector<std::byte> column(n * sizeof(double));
+    for (std::uint64_t i = 0; i < n; ++i) {
+      double x = kLeast * std::pow(kGreatest / kLeast, unit(random));
+      const bool may_be_positive = v.hi > 0, may_be_negative = v.lo < 0;
+      if (may_be_negative && (!may_be_positive || unit(random) < 0.5)) x = -x;
+      x = std::clamp(x, v.lo, v.hi);
+      std::memcpy(column.data() + i * sizeof x, &x, sizeof x);
+    }
+    samples.columns.push_back(std::move(column));
+  }
+  return samples;
+}
+
+/// Values of all outputs at all points, by the interpreter in f64.
+Result<std::vector<std::vector<double>>> evaluate(const expr::Expr& e, const equiv::Samples& samples) {
+  expr::LowerOptions options;
+  options.simplify = false;
+  TRY(const kir::Kernel kernel, expr::lower(e, options));
+  std::vector<const void*> in;
+  for (const auto& column : samples.columns) in.push_back(column.data());
+  std::vector<std::vector<double>> values(e.outputs.size(), std::vector<double>(samples.n));
+  std::vector<void*> out;
+  for (auto& v : values) out.push_back(v.data());
+  kir::interpret(kernel, samples.n, in.data(), out.data(), nullptr);
+  return values;
+}
+
+std::string point_text(const expr::Expr& e, const equiv::Samples& samples, std::uint64_t i) {
+  std::string text;
+  for (std::size_t v = 0; v < e.variables.size(); ++v) {
+    double x = 0;
+    std::memcpy(&x, samples.columns[v].data() + i * sizeof x, sizeof x);
+    char value[64];
+    std::snprintf(value, sizeof value, "%s%s = %.17g", text.empty() ? "" : ", ", e.variables[v].name.c_str(), x);
+    text += value;
+  }
+  return text;
+}
+
+/// Fills in what the comparison of `result` with `source` (no derivatives in either) gives.
+Result<void> compare(const expr::Expr& source, const expr::Expr& result, std::uint64_t points, RewriteCase& c) {
+  const equiv::Samples samples = draw_points(source, points);
+  TRY(const auto wanted, evaluate(source, samples));
+  TRY(const auto got, evaluate(result, samples));
+  for (std::size_t o = 0; o < wanted.size(); ++o) {
+    for (std::uint64_t i = 0; i < points; ++i) {
+      const double x = wanted[o][i], y = got[o][i];
+      if (!std::isfinite(x) || !std::isfinite(y)) continue;
+      ++c.compared;
+      const double off = std::fabs(x - y);
+      if (off <= kWrongDifference || off <= kWrongShare * std::fabs(x) || !c.wrong.empty()) continue;
+      char values[96];
+      std::snprintf(values, sizeof values, "%.17g instead of %.17g at ", y, x);
+      c.wrong = values + point_text(source, samples, i);
+    }
+  }
+  equiv::Samples few = draw_points(source, std::min(points, kPrecisePoints));
+  TRY(const equiv::Reference reference, equiv::Reference::make(source, few));
+  TRY(const auto near, evaluate(result, few));
+  for (std::size_t o = 0; o < near.size(); ++o) {
+    const equiv::OutputValues& right = reference.outputs()[o];
+    for (std::uint64_t i = 0; i < few.n && !right.per_call; ++i) {
+      const long double correct = right.correct[i];
+      if (!std::isfinite(correct) || !std::isfinite(near[o][i]) || right.unsure[i] != 0) continue;
+      const long double off = std::fabs(correct - static_cast<long double>(near[o][i]));
+      const long double ulps = off / equiv::ulp_at(ir::Type::f64, std::fabs(correct));
+      c.max_error_ulp = std::max(c.max_error_ulp, static_cast<double>(ulps));
+    }
+  }
+  return {};
+}
+
+/// One line, declarations left out.
+std::string infix_line(const expr::Expr& e) {
+  std::string text = expr::print_infix(e), line;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view part(text.data() + from, end - from);
+    from = end + 1;
+    const std::size_t name = part.find_first_of(":= ");
+    if (name != std::string_view::npos && part[name] == ':') continue;
+    if (!line.empty()) line += ' ';
+    line += part;
+  }
+  return line;
+}
+
+bool has_derivative(const expr::Expr& e) {
+  return std::any_of(e.nodes.begin(), e.nodes.end(), [](const expr::Node& n) { return n.op == expr::Op::Diff; });
+}
+
+Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& settings, RewriteCase& c) {
+  TRY(const expr::Expr source, parse_definition(kernel, ir::Type::f64));
+  TRY(const expr::Expr plain, expr::eliminate_derivatives(source));
+  rw::RewriteOptions options = settings.search;
+  options.keep = 1;
+  for (std::uint32_t v = 0; v < source.variables.size(); ++v) {
+    const auto& promised = kernel.nonzero;
+    if (std::find(promised.begin(), promised.end(), source.variables[v].name) != promised.end())
+      options.nonzero.push_back(v);
+  }
+  TRY(const rw::Rewritten found, rw::rewrite(source, options));
+  const expr::Expr& result = found.forms.empty() ? source : found.forms.front();
+  c.stats = found.stats;
+  c.result = infix_line(result);
+  c.derivative_left = has_derivative(result);
+  TRY(c.after, rw::cost_of(result, options.costs));
+  if (has_derivative(source)) {
+    TRY(const expr::Expr textbook, textbook_derivatives(source));
+    TRY(c.before, rw::cost_of(textbook, options.costs));
+  } else {
+    TRY(c.before, rw::cost_of(source, options.costs));
+  }
+  if (c.derivative_left) return {};
+  return compare(plain, result, settings.points, c);
+}
+
+}  // namespace
+
+double cost_ratio(const RewriteCase& c, double rw::TermCost::*cost) {
+  constexpr double kOffset = 4;
+  return c.derivative_left ? 1 : (c.after.*cost + kOffset) / (c.before.*cost + kOffset);
+}
+
+bool RewriteReport::failed() const {
+  return std::any_of(cases.begin(), cases.end(),
+                     [](const RewriteCase& c) { return !c.failure.empty() || !c.wrong.empty(); });
+}
+
+RewriteReport rewrite_cases(const std::vector<CorpusKernel>& cases, const RewriteSettings& settings) {
+  RewriteReport report;
+  ProgressBar bar("rewriting", cases.size());
+  double tree = 0, dag = 0;
+  std::size_t good = 0;
+  for (const CorpusKernel& kernel : cases) {
+    bar.update(report.cases.size(), kernel.name);
+    RewriteCase& c = report.cases.emplace_back();
+    c.name = kernel.name;
+    c.group = kernel.group;
+    if (const auto done = rewrite_case(kernel, settings, c); !done.ok()) {
+      c.failure = done.error().message;
+      continue;
+    }
+    tree += std::log(cost_ratio(c, &rw::TermCost::tree));
+    dag += std::log(cost_ratio(c, &rw::TermCost::dag));
+    ++good;
+  }
+  if (good > 0) {
+    report.tree_geomean = std::exp(tree / static_cast<double>(good));
+    report.dag_geomean = std::exp(dag / static_cast<double>(good));
+  }
+  return report;
+}
+
+}  // namespace trident::cli

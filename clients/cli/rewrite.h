@@ -1,0 +1,49 @@
+// What the search makes of the cases of a rewrite.txt: costs before and after, the work it took, and whether the result
+// still has the value of the source (`trident rewrite`).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "clients/cli/corpus_reader.h"
+#include "jit/expr/rewrite/rewrite.h"
+
+namespace trident::cli {
+
+/// A result is wrong where it is off by more than this share of the source's value and by more than this at all.
+inline constexpr double kWrongShare = 1e-6, kWrongDifference = 1e-9;
+
+struct RewriteSettings {
+  expr::rewrite::RewriteOptions search;
+  std::uint64_t points = 100'000;  ///< at which a result is compared with its source
+};
+
+struct RewriteCase {
+  std::string name, group;
+  expr::rewrite::TermCost before, after;  ///< before: of a derivative, that of the textbook's form
+  egraph::SearchStats stats;
+  std::string result;  ///< infix; the source's own text when nothing cheaper was found
+  bool derivative_left = false;
+  std::uint64_t compared = 0;  ///< points at which both sides are finite
+  double max_error_ulp = 0;    ///< of the result in f64 against the source over the reals, at some thousand points
+  std::string wrong;           ///< the first point at which the result differs; empty when there is none
+  std::string failure;         ///< why there are no figures; empty when there are
+};
+
+/// (after + 4) / (before + 4), so that results of cost zero have a ratio; 1 when a derivative is left.
+double cost_ratio(const RewriteCase& c, double expr::rewrite::TermCost::*cost);
+
+struct RewriteReport {
+  std::vector<RewriteCase> cases;
+  double tree_geomean = 1, dag_geomean = 1;  ///< over the cases without a failure
+  bool failed() const;
+};
+
+/// Rewrites every case, one after the other, in this thread. A progress bar on a terminal.
+RewriteReport rewrite_cases(const std::vector<CorpusKernel>& cases, const RewriteSettings& settings);
+
+std::string rewrite_text(const RewriteReport& report);
+std::string rewrite_json(const RewriteReport& report);
+
+}  // namespace trident::cli

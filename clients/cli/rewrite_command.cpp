@@ -1,0 +1,118 @@
+// The command line of `trident rewrite` (rewrite.h does the work).
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/kernel_options.h"
+#include "clients/cli/rewrite.h"
+
+namespace trident::cli {
+namespace {
+
+struct RewriteVerb {
+  std::string input, strategy = "best_first", rules = "all", cost = "host", objective = "dag", policy = "fast";
+  std::uint32_t nodes = 5'000;
+  double ms = 10, dag_max = 0, tree_max = 0;
+  std::uint64_t points = 100'000, seed = 1;
+  bool json = false;
+};
+
+template <class T>
+struct Choice {
+  const char* text;
+  T value;
+};
+
+template <class T, std::size_t N>
+Result<T> choose(const char* option, const std::string& given, const Choice<T> (&choices)[N]) {
+  std::string known;
+  for (const Choice<T>& c : choices) {
+    if (given == c.text) return c.value;
+    known += (known.empty() ? "" : ", ") + std::string(c.text);
+  }
+  return make_error(ErrorCode::kInvalidArgument, "%s %s: expected one of %s", option, given.c_str(), known.c_str());
+}
+
+Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
+  using egraph::Objective, egraph::Strategy;
+  RewriteSettings s;
+  constexpr Choice<Strategy> kStrategies[] = {{"saturate", Strategy::saturate},
+                                              {"pulse", Strategy::pulse},
+                                              {"best_first", Strategy::best_first},
+                                              {"random", Strategy::random},
+                                              {"hostile", Strategy::hostile}};
+  constexpr Choice<Objective> kObjectives[] = {{"dag", Objective::dag}, {"tree", Objective::tree}};
+  const Choice<egraph::CostModel> costs[] = {{"host", expr::rewrite::default_costs()},
+                                             {"reference", expr::rewrite::reference_costs()}};
+  TRY(s.search.strategy, choose("--strategy", verb.strategy, kStrategies));
+  TRY(s.search.objective, choose("--objective", verb.objective, kObjectives));
+  TRY(s.search.costs, choose("--cost", verb.cost, costs));
+  TRY(s.search.policy, parse_policy(verb.policy));
+  if (verb.rules != "all") {
+    const auto [end, code] =
+        std::from_chars(verb.rules.data(), verb.rules.data() + verb.rules.size(), s.search.rules_max);
+    if (code != std::errc() || end != verb.rules.data() + verb.rules.size())
+      return make_error(ErrorCode::kInvalidArgument, "--rules %s: expected a number or all", verb.rules.c_str());
+  }
+  s.search.budget = {.nodes = verb.nodes,
+                     .nanoseconds = static_cast<std::uint64_t>(verb.ms * 1e6),
+                     .applications = std::uint64_t{1} << 40};
+  s.search.seed = verb.seed;
+  s.points = verb.points;
+  return s;
+}
+
+Result<int> rewrite(const RewriteVerb& verb) {
+  TRY(const RewriteSettings settings, settings_of(verb));
+  TRY(const std::vector<CorpusKernel> cases, read_corpus(verb.input));
+  const RewriteReport report = rewrite_cases(cases, settings);
+  std::fputs((verb.json ? rewrite_json(report) : rewrite_text(report)).c_str(), stdout);
+  std::fflush(stdout);
+  bool held = true;
+  const auto bar = [&](const char* what, double value, double most) {
+    if (most <= 0) return;
+    std::fprintf(stderr, "bar: geomean %s ratio %.3f, at most %.3f: %s\n", what, value, most,
+                 value <= most ? "held" : "MISSED");
+    held = held && value <= most;
+  };
+  bar("dag", report.dag_geomean, verb.dag_max);
+  bar("tree", report.tree_geomean, verb.tree_max);
+  return report.failed() || !held ? kExitWrong : 0;
+}
+
+}  // namespace
+
+void add_rewrite_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("rewrite", "Search for cheaper forms of the expressions in a file");
+  auto state = std::make_shared<RewriteVerb>();
+  verb->add_option("FILE", state->input, "Cases as in bench/corpus/rewrite.txt; kernels.tsv and .sexp too")->required();
+  verb->add_option("--strategy", state->strategy, "saturate, pulse, best_first, random or hostile")
+      ->capture_default_str();
+  verb->add_option("--rules", state->rules, "So many of the built-in rules, or all")->capture_default_str();
+  verb->add_option("--nodes", state->nodes, "E-nodes of one graph")
+      ->check(CLI::Range(16, 10'000'000))
+      ->capture_default_str();
+  verb->add_option("--ms", state->ms, "CPU time for each case, in milliseconds; 0: no limit")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  verb->add_option("--cost", state->cost, "What ops cost: host, or reference for published figures")
+      ->capture_default_str();
+  verb->add_option("--objective", state->objective, "dag: shared parts count once; tree: as often as they are used")
+      ->capture_default_str();
+  verb->add_option("-p,--policy", state->policy, "Which rules may fire: exact, bounded[:k] or fast (finite inputs)")
+      ->capture_default_str();
+  verb->add_option("--points", state->points, "Points at which each result is compared with its source")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  verb->add_option("--seed", state->seed, "Of the search")->capture_default_str();
+  verb->add_option("--dag-max", state->dag_max, "Exit 1 when the geomean of the DAG ratios is above this");
+  verb->add_option("--tree-max", state->tree_max, "The same for the tree ratios");
+  verb->add_flag("--json", state->json, "Print a JSON object instead of the table");
+  verb->callback([state, &status] {
+    const auto code = rewrite(*state);
+    status = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace trident::cli
