@@ -93,15 +93,22 @@ void EGraph::erase(NodeIndex n) {
 }
 
 void EGraph::touch(ClassId id) {
-  if (touched_flag_[id]) return;
-  touched_flag_[id] = 1;
+  if (marks_[id] & kTouched) return;
+  marks_[id] |= kTouched;
   touched_.push_back(id);
+}
+
+// The users of a class are to learn what is known of it now.
+void EGraph::teach(ClassId id) {
+  if (marks_[id] & kTeaching) return;
+  marks_[id] |= kTeaching;
+  stale_facts_.push_back(id);
 }
 
 std::vector<ClassId> EGraph::take_touched() {
   std::vector<ClassId> taken;
   for (const ClassId id : touched_) {
-    touched_flag_[id] = 0;
+    marks_[id] &= static_cast<std::uint8_t>(~kTouched);
     taken.push_back(find(id));
   }
   touched_.clear();
@@ -135,7 +142,7 @@ ClassId EGraph::add(ENode node) {
   next_.push_back(id);
   first_edge_.push_back(kNone);
   op_bits_.push_back(std::uint64_t{1} << (node.op % 64));
-  touched_flag_.push_back(0);
+  marks_.push_back(0);
   next_edge_.insert(next_edge_.end(), 3, kNone);
   for (std::uint8_t i = 0; i < ops_[node.op].children; ++i) {
     const std::uint32_t edge = 3 * id + i;
@@ -227,7 +234,7 @@ bool EGraph::merge(ClassId a, ClassId b) {
   // What b knew and a did not is news to the users of a; what a knew, to those that came from b.
   const Facts news = facts_[b];
   const bool changed = meet(a, news);
-  if (meet(b, facts_[a]) || changed) stale_facts_.push_back(a);
+  if (meet(b, facts_[a]) || changed) teach(a);
   touch(a);
   return true;
 }
@@ -294,14 +301,15 @@ void EGraph::rebuild() {
       stale_nodes_.pop_back();
       repair_node(n);
     } else if (!stale_facts_.empty()) {
-      const ClassId id = find(stale_facts_.back());
-      stale_facts_.pop_back();
+      const ClassId id = find(stale_facts_.front());
+      marks_[stale_facts_.front()] &= static_cast<std::uint8_t>(~kTeaching);
+      stale_facts_.pop_front();
       if (lessons == 0) continue;
       --lessons;
       touch(id);
       each_user(id, [&](NodeIndex n) {
         const ClassId user = find(n);
-        if (meet(user, facts_of(nodes_[n]))) stale_facts_.push_back(user);
+        if (meet(user, facts_of(nodes_[n]))) teach(user);
       });
     } else {
       const ClassId id = new_constants_.back();
@@ -318,8 +326,8 @@ void EGraph::rebuild() {
 std::size_t EGraph::bytes() const {
   const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
   return of(nodes_) + of(parent_) + of(first_) + of(next_) + of(first_edge_) + of(next_edge_) + of(op_bits_) +
-         of(facts_) + of(touched_flag_) + of(table_) + of(stale_nodes_) + of(stale_facts_) + of(new_constants_) +
-         of(touched_);
+         of(facts_) + of(marks_) + of(table_) + of(stale_nodes_) + of(new_constants_) + of(touched_) +
+         stale_facts_.size() * sizeof(ClassId);
 }
 
 }  // namespace trident::egraph

@@ -10,8 +10,10 @@
 // them); members of a class, and edges to the users of a class, are rings, which splice in constant time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -70,6 +72,7 @@ struct Limits {
 
 class EGraph {
   enum Flag : std::uint16_t { kInTable = 1, kDead = 2, kPruned = 4 };
+  enum Mark : std::uint8_t { kTouched = 1, kTeaching = 2 };
 
  public:
   /// `ops` and what `semantics` points to must outlive the graph. At most 256 ops.
@@ -132,6 +135,8 @@ class EGraph {
   std::vector<ClassId> take_touched();
 
   [[nodiscard]] bool full() const { return nodes_.size() >= limits_.nodes_max; }
+  /// Nodes that may still be added.
+  [[nodiscard]] std::uint32_t room() const { return limits_.nodes_max - std::min(size(), limits_.nodes_max); }
   /// Nodes ever added, which is what the limit counts; and those that are not duplicates of another.
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] std::uint32_t live() const { return live_; }
@@ -150,6 +155,7 @@ class EGraph {
   void erase(NodeIndex n);
   void grow_table();
   void touch(ClassId id);
+  void teach(ClassId id);
   [[nodiscard]] Facts facts_of(const ENode& node) const;
   bool meet(ClassId id, const Facts& facts);
   void repair_node(NodeIndex n);
@@ -169,11 +175,11 @@ class EGraph {
   std::vector<std::uint32_t> next_edge_;  ///< edge 3 * node + position
   std::vector<std::uint64_t> op_bits_;
   std::vector<Facts> facts_;
-  std::vector<std::uint8_t> touched_flag_;
+  std::vector<std::uint8_t> marks_;   ///< per class: which of the lists below it is in
   std::vector<std::uint32_t> table_;  ///< open addressing, linear probing: node or kNone
 
   std::vector<NodeIndex> stale_nodes_;  ///< a child was renamed
-  std::vector<ClassId> stale_facts_;    ///< users must learn
+  std::deque<ClassId> stale_facts_;     ///< users must learn
   std::vector<ClassId> new_constants_;
   std::vector<ClassId> touched_;
   std::uint32_t live_ = 0, table_used_ = 0;

@@ -13,11 +13,14 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr int kImprovementRounds = 4;
 // What choosing a node again costs in diverse(), as a share of its cost.
 constexpr double kRepeatShare = 0.6;
+// Steps between two questions whether it is late.
+constexpr std::uint64_t kStepsPerLook = 256;
+constexpr std::uint64_t kTrialsPerLook = 16;
 
 }  // namespace
 
-Extractor::Extractor(const EGraph& graph, const CostModel& costs)
-    : graph_(graph), costs_(costs), node_cost_(graph.size()), mark_(graph.size(), 0) {
+Extractor::Extractor(const EGraph& graph, const CostModel& costs, std::function<bool()> late)
+    : graph_(graph), costs_(costs), late_(std::move(late)), node_cost_(graph.size()), mark_(graph.size(), 0) {
   for (NodeIndex n = 0; n < graph.size(); ++n) node_cost_[n] = costs.of(graph.node(n));
 }
 
@@ -43,8 +46,8 @@ void Extractor::choose_by_tree() {
   }
 }
 
-void Extractor::choose_by_dag() {
-  choose_by_tree();
+// After choose_by_tree(). False when it got late: the choice is unfinished then.
+bool Extractor::choose_by_dag() {
   // Dense numbers for the classes that have a term.
   std::vector<std::uint32_t> number(graph_.size(), kNone);
   std::vector<ClassId> classes;
@@ -69,6 +72,7 @@ void Extractor::choose_by_dag() {
     const NodeIndex n = work.front();
     work.pop_front();
     waiting[n] = false;
+    if (steps % kStepsPerLook == 0 && late()) return false;
     const ClassId id = graph_.find(n);
     const std::uint32_t self = number[id];
     if (self == kNone) continue;
@@ -111,6 +115,7 @@ void Extractor::choose_by_dag() {
       if (!waiting[user]) work.push_back(user), waiting[user] = true;
     });
   }
+  return true;
 }
 
 bool Extractor::visit(ClassId id, double& sum, std::vector<ClassId>* used) {
@@ -140,12 +145,15 @@ double Extractor::cost_below(std::span<const ClassId> roots, std::vector<ClassId
 void Extractor::improve(std::span<const ClassId> roots) {
   std::vector<ClassId> used;
   double best = cost_below(roots, &used);
+  std::uint64_t trials = 0;
+  bool stop = false;
   for (int round = 0; round < kImprovementRounds; ++round) {
     bool better = false;
     for (const ClassId id : std::vector<ClassId>(used)) {
       graph_.each_node(id, [&](NodeIndex n) {
         const NodeIndex before = choice_[id];
-        if (n == before || node_cost_[n] >= best) return;
+        if (n == before || node_cost_[n] >= best || stop) return;
+        if (++trials % kTrialsPerLook == 0 && late()) stop = true;
         choice_[id] = n;
         const double cost = cost_below(roots, nullptr);
         if (cost < best) {
@@ -156,7 +164,7 @@ void Extractor::improve(std::span<const ClassId> roots) {
         }
       });
     }
-    if (!better) break;
+    if (!better || stop) break;
     used.clear();
     best = cost_below(roots, &used);
   }
@@ -187,9 +195,9 @@ Term Extractor::dag(std::span<const ClassId> roots) {
   choose_by_tree();
   const double by_tree = cost_below(roots, nullptr);
   const std::vector<NodeIndex> tree_choice = choice_;
-  choose_by_dag();
-  if (!(cost_below(roots, nullptr) <= by_tree)) choice_ = tree_choice;
-  improve(roots);
+  const bool in_time = !late() && choose_by_dag();
+  if (!in_time || !(cost_below(roots, nullptr) <= by_tree)) choice_ = tree_choice;
+  if (in_time) improve(roots);
   return build(roots);
 }
 

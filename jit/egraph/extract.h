@@ -4,6 +4,7 @@
 // true cost.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -14,8 +15,9 @@ namespace trident::egraph {
 
 class Extractor {
  public:
-  /// The graph must be rebuilt and stay as it is meanwhile.
-  Extractor(const EGraph& graph, const CostModel& costs);
+  /// The graph must be rebuilt and stay as it is meanwhile. `late` (may be empty) is asked now and then: once it says
+  /// so, what was found by then is taken.
+  Extractor(const EGraph& graph, const CostModel& costs, std::function<bool()> late = {});
 
   /// Least tree cost. Empty when a root has no finite term, or one that is infinitely dear.
   Term tree(std::span<const ClassId> roots);
@@ -27,15 +29,18 @@ class Extractor {
 
  private:
   void choose_by_tree();
-  void choose_by_dag();
+  bool choose_by_dag();
   void improve(std::span<const ClassId> roots);
   /// Cost of the DAG below the roots under the present choice; infinite when it has a cycle.
   double cost_below(std::span<const ClassId> roots, std::vector<ClassId>* used);
   bool visit(ClassId id, double& sum, std::vector<ClassId>* used);
   Term build(std::span<const ClassId> roots);
 
+  bool late() { return late_ && late_(); }
+
   const EGraph& graph_;
   CostModel costs_;
+  std::function<bool()> late_;
   std::vector<double> node_cost_;    // per node
   std::vector<NodeIndex> choice_;    // per class
   std::vector<double> total_;        // per class

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <numeric>
 
 namespace trident::egraph {
 namespace {
@@ -16,8 +17,14 @@ constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
 constexpr std::uint64_t kMatchesPerLook = 64;
 // Steps of the matching program in one round, and between two looks at the clock.
+constexpr std::size_t kMatchesPerRoom = 16;  // that are looked for, per node that the graph has room for
 constexpr std::uint64_t kStepsPerRound = 400'000;
-constexpr std::uint64_t kStepsPerLook = 10'000;
+constexpr std::uint64_t kStepsPerLook = 2'500;
+// Keys by which matches are ordered: gains of a rule beyond the range are as good as at its end.
+constexpr std::uint16_t kKeys = 4096;
+constexpr double kKeyRange = 200;
+// What extraction takes for each node of a graph, before it was measured.
+constexpr std::uint64_t kExtractNs = 200;
 
 std::uint64_t now_ns() {
   timespec t{};
@@ -110,7 +117,7 @@ class Search {
     double from_cost = best_cost_;
     int without_progress = 0, without_record = 0;
     const std::uint32_t most = std::min(options_.budget.nodes, 4 * kPulseNodes);
-    while (!over() && without_record < kPatienceAll) {
+    while (!over(0) && without_record < kPatienceAll) {
       const auto room = static_cast<std::uint32_t>(kPulseRoom * from.nodes.size());
       std::uint32_t nodes = std::min(options_.budget.nodes, std::max(kPulseNodes, room));
       if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
@@ -150,14 +157,14 @@ class Search {
     for (const Tactic& tactic : space_.tactics) {
       tactic(graph, from, classes);
       graph.rebuild();
-      if (over()) break;
+      if (over(graph.size())) break;
     }
     seen_.clear();
     Stop how = Stop::saturated;
     while (true) {
       if (graph.contradiction())
         how = Stop::contradiction;
-      else if (over())
+      else if (over(graph.size()))
         how = stop_;
       else if (graph.bytes() > options_.budget.bytes)
         how = Stop::bytes;
@@ -180,7 +187,7 @@ class Search {
 
   void take(const EGraph& graph, std::vector<ClassId> roots) {
     const std::uint64_t t0 = now_ns();
-    Extractor extractor(graph, space_.costs);
+    Extractor extractor(graph, space_.costs, [this] { return over(0); });
     std::vector<Term> terms;
     if (options_.objective == Objective::tree)
       terms.push_back(extractor.tree(roots));
@@ -188,7 +195,9 @@ class Search {
       terms = extractor.diverse(roots, options_.keep);
     else
       terms.push_back(extractor.dag(roots));
-    result_.stats.extract_ns += now_ns() - t0;
+    const std::uint64_t taken = now_ns() - t0;
+    result_.stats.extract_ns += taken;
+    ns_per_node_ = std::max(taken / graph.size(), ns_per_node_ / 2);
     for (Term& term : terms) {
       if (term.roots.empty()) continue;
       const double c = cost(term);
@@ -209,18 +218,19 @@ class Search {
     collect(graph);
     const std::uint64_t t1 = now_ns();
     result_.stats.match_ns += t1 - t0;
-    order(graph);
+    order();
     const std::uint64_t merges = graph.merges();
     const std::uint32_t size = graph.size();
     std::uint64_t count = 0;
     stop_now_ = false;
     const auto& rules = space_.matcher->rules();
     for (const std::uint32_t i : order_) {
-      if (++count % kMatchesPerLook == 0 && over()) {
+      if (++count % kMatchesPerLook == 0 && over(graph.size())) {
         stop_now_ = true;
         break;
       }
       const Match& m = matches_.list[i];
+      if (!is_fresh(graph, m)) continue;
       const Rule& rule = rules[m.rule];
       const std::span<const ClassId> variables(&matches_.classes[m.variables], rule.variables.size());
       const ClassId made = instantiate(graph, rule.right, variables, graph.sort(graph.find(m.root)));
@@ -244,16 +254,17 @@ class Search {
     std::vector<std::uint8_t> reached(graph.size(), 0);
     for (const ClassId id : level) reached[id] = 1;
     std::uint64_t steps = kStepsPerRound;
+    const std::size_t enough = kMatchesPerRoom * (graph.room() + kMatchesPerRoom);
     std::uint64_t taken = 0;
     for (std::uint8_t distance = 0; distance < space_.matcher->depth_max() && !level.empty(); ++distance) {
       std::vector<ClassId> above;
       for (const ClassId id : level) {
         const std::uint64_t before = steps;
-        if (!space_.matcher->match(graph, id, distance, matches_, steps)) return;
+        if (!space_.matcher->match(graph, id, distance, matches_, steps) || matches_.list.size() >= enough) return;
         taken += before - steps;
         if (taken > kStepsPerLook) {
           taken = 0;
-          if (over()) return;
+          if (over(graph.size())) return;
         }
         graph.each_user(id, [&](NodeIndex user) {
           const ClassId c = graph.find(user);
@@ -271,37 +282,49 @@ class Search {
     return right(m.root) && std::all_of(first, first + space_.matcher->rules()[m.rule].variables.size(), right);
   }
 
-  void order(const EGraph& graph) {
-    order_.clear();
-    keys_.clear();
-    const auto& rules = space_.matcher->rules();
-    for (std::uint32_t i = 0; i < matches_.list.size(); ++i) {
-      const Match& m = matches_.list[i];
-      if (!right_sorts(graph, m)) continue;
-      // What was applied before is there already.
-      std::uint64_t key = m.rule * 0x9E37'79B9'7F4A'7C15u + graph.find(m.root);
-      for (std::size_t v = 0; v < rules[m.rule].variables.size(); ++v)
-        key = (key ^ matches_.classes[m.variables + v]) * 0xD6E8'FEB8'6659'FD93u, key ^= key >> 32;
-      if (!seen_.insert(key)) continue;
-      order_.push_back(i);
-    }
-    if (options_.strategy == Strategy::saturate || options_.strategy == Strategy::pulse) return;
-    keys_.resize(matches_.list.size());
-    for (const std::uint32_t i : order_) {
-      const double gain = gains_[matches_.list[i].rule];
-      switch (options_.strategy) {
-        case Strategy::best_first: keys_[i] = -gain + noise_ * 20 * random_.unit(); break;
-        case Strategy::hostile: keys_[i] = gain; break;
-        case Strategy::random: keys_[i] = random_.unit(); break;
-        case Strategy::saturate:
-        case Strategy::pulse: break;
-      }
-    }
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return keys_[a] < keys_[b]; });
+  // Whether the match is to be applied: not if that was done before, when its result is there already.
+  bool is_fresh(const EGraph& graph, const Match& m) {
+    if (!right_sorts(graph, m)) return false;
+    std::uint64_t key = m.rule * 0x9E37'79B9'7F4A'7C15u + graph.find(m.root);
+    for (std::size_t v = 0; v < space_.matcher->rules()[m.rule].variables.size(); ++v)
+      key = (key ^ matches_.classes[m.variables + v]) * 0xD6E8'FEB8'6659'FD93u, key ^= key >> 32;
+    return seen_.insert(key);
   }
 
-  bool over() {
+  // The order in which matches are applied: as found, or by what they promise.
+  void order() {
+    const std::size_t count = matches_.list.size();
+    order_.resize(count);
+    if (options_.strategy == Strategy::saturate || options_.strategy == Strategy::pulse) {
+      std::iota(order_.begin(), order_.end(), 0u);
+      return;
+    }
+    keys_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) keys_[i] = key_of(matches_.list[i]);
+    // A counting sort, which is stable.
+    place_.assign(kKeys + 1, 0);
+    for (const std::uint16_t key : keys_) ++place_[key + 1u];
+    std::partial_sum(place_.begin(), place_.end(), place_.begin());
+    for (std::uint32_t i = 0; i < count; ++i) order_[place_[keys_[i]]++] = i;
+  }
+
+  // Small keys come first.
+  std::uint16_t key_of(const Match& m) {
+    const double gain = gains_[m.rule];
+    double key = 0;
+    switch (options_.strategy) {
+      case Strategy::best_first: key = -gain + noise_ * 20 * random_.unit(); break;
+      case Strategy::hostile: key = gain; break;
+      case Strategy::random: key = kKeyRange * (2 * random_.unit() - 1); break;
+      case Strategy::saturate:
+      case Strategy::pulse: break;
+    }
+    const double share = std::clamp(key / kKeyRange, -1.0, 1.0) * 0.5 + 0.5;
+    return static_cast<std::uint16_t>(share * (kKeys - 1));
+  }
+
+  // `nodes`: of the graph that is still to be extracted from.
+  bool over(std::uint32_t nodes) {
     if (options_.budget.cancelled != nullptr && options_.budget.cancelled->load(std::memory_order_relaxed)) {
       stop_ = Stop::cancelled;
       return true;
@@ -314,7 +337,7 @@ class Search {
       stop_ = Stop::nodes;
       return true;
     }
-    if (options_.budget.nanoseconds != 0 && now_ns() - begin_ >= options_.budget.nanoseconds) {
+    if (options_.budget.nanoseconds != 0 && now_ns() - begin_ + ns_per_node_ * nodes >= options_.budget.nanoseconds) {
       stop_ = Stop::time;
       return true;
     }
@@ -335,10 +358,12 @@ class Search {
   const SearchOptions& options_;
   SplitMix random_;
   std::uint64_t begin_;
-  std::vector<double> gains_;  // per rule: cost of the left side's ops less the right side's
+  std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as it was seen to take
+  std::vector<double> gains_;               // per rule: cost of the left side's ops less the right side's
   Matches matches_;
   std::vector<std::uint32_t> order_;
-  std::vector<double> keys_;
+  std::vector<std::uint16_t> keys_;
+  std::vector<std::uint32_t> place_;  // scratch of order()
   SeenSet seen_;
   std::vector<Term> incumbents_;
   double best_cost_ = 0, noise_ = 0;
