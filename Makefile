@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy bench-streaming bench-slot bench-latency asan tsan soak fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
+.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-latency asan tsan soak fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -53,6 +53,10 @@ campaign-division: configure ## divisions and roots by Newton steps against the 
 check-accuracy: configure ## every kernel of the corpus at a million points under bounded(2); minutes
 	@ninja -C $(BUILD) -j$(JOBS) check_accuracy
 	@$(BUILD)/tests/check_accuracy
+
+check-heldout: configure ## the same for expressions that nothing was tuned on, FPBench's and random ones; 15 minutes
+	@ninja -C $(BUILD) -j$(JOBS) check_accuracy
+	@nice -n 19 $(BUILD)/tests/check_accuracy --corpus bench/corpus/fpbench/*.fpcore --random 300 --seed 4071 --seconds 840
 
 asan: packages ## the test-suite under AddressSanitizer and UBSan, in build-asan/
 	@cmake --preset asan >/dev/null && ninja -C build-asan -j$(JOBS) && ctest --test-dir build-asan --output-on-failure -j$(JOBS)

@@ -1,4 +1,5 @@
-// The accuracy campaign: `make check-accuracy`. Every kernel of a corpus, in f32 and f64, in every form that the
+// The accuracy campaign: `make check-accuracy`, and on inputs that nothing was tuned on `make check-heldout`. Every
+// kernel of a corpus, and random expressions, in f32 and f64, in every form that the
 // optimiser would publish, at a million points of its ranges, under the policy bounded(2); the machine code of every
 // instruction set of this machine must give the interpreter's bits at all of them. Prints a table; exits 1 on a
 // violation.
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -20,12 +22,15 @@
 #include "jit/pipeline/forms.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
+#include "tests/support/random_expr.h"
 
 namespace trident {
 namespace {
 
 struct Settings {
-  std::string corpus = "bench/corpus/kernels.tsv";
+  std::vector<std::string> corpora = {"bench/corpus/kernels.tsv"};
+  std::uint64_t random = 0;   ///< expressions of the fuzz generator beside the corpora
+  std::uint64_t seconds = 0;  ///< no kernel is begun later than that; 0: all are
   std::string only;
   std::uint64_t points = 1'000'000;
   std::uint64_t seed = 20240601;
@@ -37,11 +42,23 @@ struct Task {
   std::string name;
   expr::Type type;
   const cli::CorpusKernel* kernel = nullptr;  ///< of a corpus, or
-  std::string fpcore{};                       ///< one core of an FPCore file
+  std::string fpcore{};                       ///< one core of an FPCore file, or
+  std::uint64_t seed = 0;                     ///< of a random expression
 };
+
+// Ranges for all variables: without them most of what is drawn overflows, and there is little to measure.
+expr::Expr random_source(const Task& task) {
+  testing::RandomExprOptions options;
+  options.f32 = task.type == expr::Type::f32;
+  options.f64 = task.type == expr::Type::f64;
+  options.ranged = 1;
+  options.nodes_max = 16;
+  return testing::random_expr(task.seed, options);
+}
 
 Result<expr::Expr> source_of(const Task& task) {
   if (task.kernel != nullptr) return cli::to_expr(*task.kernel, task.type);
+  if (task.fpcore.empty()) return random_source(task);
   return expr::parse_fpcore(task.fpcore, {.type = task.type});
 }
 
@@ -60,7 +77,8 @@ Result<std::vector<Task>> read_fpcores(const std::string& path) {
       if (!quoted) depth += c == '(' ? 1 : c == ')' ? -1 : 0;
       form += c;
       if (depth != 0 || c != ')' || quoted) continue;
-      const std::string name = path.substr(path.find_last_of('/') + 1, 8) + std::to_string(tasks.size() / 2);
+      const std::string file_name = path.substr(path.find_last_of('/') + 1);
+      const std::string name = file_name.substr(0, file_name.find('.')) + " " + std::to_string(tasks.size() / 2);
       for (const expr::Type type : {expr::Type::f32, expr::Type::f64}) tasks.push_back({name, type, nullptr, form});
       form.clear();
     }
@@ -121,7 +139,7 @@ Result<Row> check_forms(const Task& task, const Settings& settings) {
   TRY(const auto small_checker, equiv::Checker::make(source, options.policy, small));
   equiv::CheckOptions large;
   large.samples = {.points = settings.points, .seed = settings.seed};
-  large.refined_max = settings.points;
+  large.refined_max = settings.points / 16;
   TRY(const auto large_checker, equiv::Checker::make(source, options.policy, large));
 
   Row row;
@@ -150,20 +168,31 @@ Result<Row> check_forms(const Task& task, const Settings& settings) {
 }
 
 struct Tasks {
-  std::vector<cli::CorpusKernel> kernels;  ///< that `tasks` point to
+  std::list<std::vector<cli::CorpusKernel>> kernels;  ///< that `tasks` point to
   std::vector<Task> tasks;
 };
 Result<Tasks> read_tasks(const Settings& settings) {
   Tasks result;
-  if (settings.corpus.ends_with(".fpcore")) {
-    TRY(result.tasks, read_fpcores(settings.corpus));
-  } else {
-    TRY(result.kernels, cli::read_corpus(settings.corpus));
-    for (const auto& kernel : result.kernels)
-      for (const expr::Type type : {expr::Type::f32, expr::Type::f64})
-        result.tasks.push_back({kernel.name, type, &kernel});
+  constexpr expr::Type kTypes[] = {expr::Type::f32, expr::Type::f64};
+  for (const std::string& corpus : settings.corpora) {
+    if (corpus.ends_with(".fpcore")) {
+      TRY(const std::vector<Task> cores, read_fpcores(corpus));
+      result.tasks.insert(result.tasks.end(), cores.begin(), cores.end());
+      continue;
+    }
+    TRY(auto kernels, cli::read_corpus(corpus));
+    auto& kept = result.kernels.emplace_back(std::move(kernels));
+    for (const auto& kernel : kept)
+      for (const expr::Type type : kTypes) result.tasks.push_back({kernel.name, type, &kernel});
   }
+  for (std::uint64_t i = 0; i < settings.random; ++i)
+    for (const expr::Type type : kTypes)
+      result.tasks.push_back({"random " + std::to_string(settings.seed + i), type, nullptr, {}, settings.seed + i});
   std::erase_if(result.tasks, [&](const Task& t) { return t.name.find(settings.only) == std::string::npos; });
+  // In a run that may be cut short each kind has its share.
+  testing::Random random(settings.seed);
+  for (std::size_t i = result.tasks.size(); settings.seconds != 0 && i > 1; --i)
+    std::swap(result.tasks[i - 1], result.tasks[random.below(static_cast<std::uint32_t>(i))]);
   return result;
 }
 
@@ -179,13 +208,17 @@ int run(const Settings& settings) {
   std::printf("%-18s %-4s %-12s %9s %12s %12s %6s\n", "kernel", "type", "form", "points", "strict ulp", "ours ulp",
               "risk");
   std::atomic<std::size_t> next{0};
-  std::atomic<int> violations{0}, skipped{0};
+  std::atomic<int> violations{0}, skipped{0}, judged{0};
   std::mutex printing;
+  const std::uint64_t start_ns = os::monotonic_ns();
+  const auto in_time = [&] {
+    return settings.seconds == 0 || os::monotonic_ns() - start_ns < settings.seconds * 1'000'000'000;
+  };
   const auto work = [&] {
-    for (std::size_t i = next++; i < tasks.size(); i = next++) {
+    for (std::size_t i = next++; i < tasks.size() && in_time(); i = next++) {
       const auto row = check_forms(tasks[i], settings);
       const std::lock_guard lock(printing);
-      if (!row.ok() && row.error().code != ErrorCode::kOsError && tasks[i].kernel == nullptr) {
+      if (!row.ok() && row.error().code != ErrorCode::kOsError && !tasks[i].fpcore.empty()) {
         ++skipped;  // loops, tensors and the like: not ours
         continue;
       }
@@ -195,18 +228,19 @@ int run(const Settings& settings) {
         ++violations;
         continue;
       }
+      ++judged;
       std::fputs(row->text.c_str(), stdout);
       std::fflush(stdout);
       violations += row->violated ? 1 : 0;
     }
   };
-  const std::uint64_t start_ns = os::monotonic_ns();
   std::vector<std::thread> threads;
   for (unsigned t = 1; t < settings.threads; ++t) threads.emplace_back(work);
   work();
   for (auto& thread : threads) thread.join();
-  std::printf("%d violations in %zu kernels x types, %.0f s\n", violations.load(),
-              tasks.size() - static_cast<std::size_t>(skipped.load()),
+  const auto left = static_cast<int>(tasks.size()) - judged - skipped;
+  std::printf("%d violations in %d kernels x types, %d cores skipped that are no expressions, %d not reached, %.0f s\n",
+              violations.load(), judged.load(), skipped.load(), left,
               static_cast<double>(os::monotonic_ns() - start_ns) * 1e-9);
   return violations == 0 ? 0 : 1;
 }
@@ -217,8 +251,10 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   trident::Settings settings;
   CLI::App app("Checks the accuracy of every kernel of a corpus, in every form that would be published.");
-  app.add_option("--corpus", settings.corpus, "kernels.tsv, kernels.sexp, rewrite.txt or an FPCore file")
+  app.add_option("--corpus", settings.corpora, "files like kernels.tsv, kernels.sexp, rewrite.txt, or of FPCore")
       ->capture_default_str();
+  app.add_option("--random", settings.random, "as many random expressions, their seeds from --seed on");
+  app.add_option("--seconds", settings.seconds, "begin no kernel later than this; 0: all")->capture_default_str();
   app.add_option("--kernel", settings.only, "only kernels whose name contains this");
   app.add_option("--points", settings.points, "points of each drawn set")->capture_default_str();
   app.add_option("--seed", settings.seed, "of the points")->capture_default_str();
