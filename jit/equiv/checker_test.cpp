@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <set>
 
 #include "jit/equiv/draw.h"
 #include "jit/kir/interpreter.h"
@@ -326,6 +328,35 @@ TEST(Samples, CornersLieOnBothSidesOfAStep) {
   }
   EXPECT_GE(just_below, 1);
   EXPECT_GE(just_above, 1);
+}
+
+TEST(Samples, CornersHoldEveryCombinationOfEnds) {
+  // More corners a variable than could be combined: the float nearest to 0.7 lies below it, outside.
+  std::vector<Variable> ranged;
+  std::string sum = "0";
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    ranged.push_back({name, Type::f32, false, 0.7, 3});
+    sum += std::string(" + ") + name;
+  }
+  const auto count = [](const expr::Expr& e, const std::vector<float>& wanted) {
+    const Samples s = make_samples(e, {.points = 1024, .seed = 3}).back();
+    std::set<std::vector<std::uint32_t>> found;
+    for (std::uint64_t i = 0; i < s.n; ++i) {
+      std::vector<std::uint32_t> point;
+      for (const auto& column : s.columns) {
+        float x = 0;
+        std::memcpy(&x, column.data() + i * 4, 4);
+        for (const float w : wanted)
+          if (std::bit_cast<std::uint32_t>(w) == std::bit_cast<std::uint32_t>(x) || (std::isnan(w) && std::isnan(x)))
+            point.push_back(std::bit_cast<std::uint32_t>(w));
+      }
+      if (point.size() == s.columns.size()) found.insert(point);
+    }
+    return found.size();
+  };
+  EXPECT_EQ(count(parsed(sum, Type::f32, ranged), {std::nextafter(0.7F, 1.0F), 3}), 64u);
+  const std::vector<Variable> free = {{"a", Type::f32, false}, {"b", Type::f32, false}, {"c", Type::f32, false}};
+  EXPECT_EQ(count(parsed("a + b + c", Type::f32, free), {0.0F, -0.0F, INFINITY, -INFINITY, NAN}), 125u);
 }
 
 TEST(Samples, SameSeedSamePoints) {

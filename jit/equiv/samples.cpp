@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <span>
 
 #include "jit/equiv/draw.h"
@@ -168,25 +169,55 @@ class Sampler {
       grid = grid > kCornersMax ? grid : grid * values.back().size();
     }
     std::vector<Point> points = step_points(uniform);
+    add_extremes(points);
     if (grid <= kCornersMax) {
-      for (std::size_t i = 0; i < grid; ++i) {
-        Point p;
-        std::size_t rest = i;
-        for (const auto& corner : values) {
-          p.push_back(corner[rest % corner.size()]);
-          rest /= corner.size();
-        }
-        points.push_back(std::move(p));
-      }
+      for (std::size_t i = 0; i < grid; ++i) points.push_back(combination(values, i));
     } else {
       mix_corners(values, uniform, points);
     }
     return packed(points);
   }
 
+  // Every combination of what ranges end with, zeros, infinities and NaN; where these are too many, of the ends.
+  void add_extremes(std::vector<Point>& points) const {
+    constexpr std::size_t kCombinationsMax = 1024;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    for (const bool ends_only : {false, true}) {
+      std::vector<std::vector<Bits>> values;
+      std::size_t combinations = 1;
+      for (const auto& variable : expr_.variables) {
+        std::vector<Bits>& list = values.emplace_back();
+        const auto add = [&](Bits bits) {
+          if (allowed(variable, bits) && std::find(list.begin(), list.end(), bits) == list.end()) list.push_back(bits);
+        };
+        for (const double end : {0.0, 1.0}) {
+          const double x = end == 0 ? variable.lo : variable.hi;
+          const bool inside = ir::is_float(variable.type) && std::isfinite(x);  // an end may lie between two values
+          add(inside ? value_at(variable, Way::uniform, {end, false, 0}) : bits_of(variable.type, x));
+        }
+        if (list.empty() || !ends_only)
+          for (const double x : {0.0, -0.0, -kInfinity, kInfinity, std::numeric_limits<double>::quiet_NaN()})
+            add(bits_of(variable.type, x));
+        combinations = combinations > kCombinationsMax ? combinations : combinations * list.size();
+      }
+      if (combinations > kCombinationsMax || combinations == 0) continue;
+      for (std::size_t i = 0; i < combinations; ++i) points.push_back(combination(values, i));
+      return;
+    }
+  }
+
+  static Point combination(const std::vector<std::vector<Bits>>& values, std::size_t index) {
+    Point p;
+    for (const auto& list : values) {
+      p.push_back(list[index % list.size()]);
+      index /= list.size();
+    }
+    return p;
+  }
+
   // Every corner of every variable among ordinary values of the others, then corners of all variables at random.
   void mix_corners(const std::vector<std::vector<Bits>>& values, const Samples& uniform, std::vector<Point>& points) {
-    for (std::size_t v = 0; v < variables() && points.size() < kCornersMax / 2; ++v) {
+    for (std::size_t v = 0; v < variables() && points.size() < kCornersMax * 3 / 4; ++v) {
       for (const Bits corner : values[v]) {
         points.push_back(point(uniform, random_.below(uniform.n)));
         points.back()[v] = corner;

@@ -141,13 +141,16 @@ class Arena {
 
   // The input that output `o` replaces in an in-place call, or none: the k-th output of an element size takes the k-th
   // input of that size.
-  std::size_t partner_of(std::size_t o) const {
+  // The input that output o takes the place of; as many as there are when none is left for it. `rotation` changes who
+  // takes whose place: any output may be any input's array.
+  std::size_t partner_of(std::size_t o, std::size_t rotation) const {
     std::size_t rank = 0;
     for (std::size_t i = 0; i < o; ++i)
       rank += !signature_.outputs[i].scalar && signature_.outputs[i].bytes == signature_.outputs[o].bytes ? 1 : 0;
+    std::vector<std::size_t> fitting;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (signature_.input_bytes[i] == signature_.outputs[o].bytes && rank-- == 0) return i;
-    return inputs_.size();
+      if (signature_.input_bytes[i] == signature_.outputs[o].bytes) fitting.push_back(i);
+    return rank < fitting.size() ? fitting[(rank + rotation) % fitting.size()] : inputs_.size();
   }
 
   void lay_out_calls() {
@@ -177,7 +180,7 @@ class Arena {
         child.out_bytes[o] = output_bytes(output, call.n);
         child.log[o] = log;
         log += child.out_bytes[o];
-        const std::size_t partner = call.in_place && !output.scalar ? partner_of(o) : ins;
+        const std::size_t partner = call.in_place && !output.scalar ? partner_of(o, c / 2) : ins;
         if (partner == ins) continue;
         child.copy[o] = static_cast<const std::byte*>(child.in[partner]);
         child.in[partner] = place;

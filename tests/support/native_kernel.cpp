@@ -101,11 +101,13 @@ std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
     const Type type = kernel.type_of(output.value);
     const bool array = output.kind == kir::OutputKind::array;
     void* place = nullptr;
-    for (std::size_t i = 0; i < kernel.inputs.size() && arrangement.in_place && array && place == nullptr; ++i)
-      if (kernel.inputs[i].type == type && !taken[i]) {
-        taken[i] = true;
-        place = const_cast<void*>(in[i]);
-      }
+    const std::size_t inputs = kernel.inputs.size();
+    for (std::size_t j = 0; j < inputs && arrangement.in_place && array && place == nullptr; ++j) {
+      const std::size_t i = (j + arrangement.seed) % inputs;  // any output may be any input's array
+      if (kernel.inputs[i].type != type || taken[i]) continue;
+      taken[i] = true;
+      place = const_cast<void*>(in[i]);
+    }
     out.push_back(place != nullptr ? place : make_array(type, array ? n : 1).data());
     interpreter_out.push_back(expected.emplace_back((array ? n : 1) * ir::bytes_of(type)).data());
   }
