@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <utility>
 #include <vector>
 
 namespace trident::equiv {
@@ -49,17 +50,25 @@ void settle(Reference& reference, std::size_t output, std::size_t refined_max) {
 }
 
 double Meter::strict_ulp() {
-  for (;;) {
-    double worst = 0;
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < values().strict.size(); ++i) {
-      if (!usable(i) || !std::isfinite(values().strict[i])) continue;
-      const double error = error_ulp(i, values().strict[i]);
-      if (error > worst) worst = error, at = i;
-    }
-    if (worst == 0 || values().error[at] == 0 || reference_.stopped()) return worst;
+  constexpr long double kKnownShare = 0.001L;
+  using Candidate = std::pair<double, std::size_t>;  // error, point
+  std::vector<Candidate> heap;
+  for (std::size_t i = 0; i < values().strict.size(); ++i)
+    if (usable(i) && std::isfinite(values().strict[i])) heap.emplace_back(error_ulp(i, values().strict[i]), i);
+  std::make_heap(heap.begin(), heap.end());
+  // The greatest error, as long as it is that of a value known well enough.
+  while (!heap.empty()) {
+    const auto [worst, at] = heap.front();
+    const bool known = worst == 0 || values().error[at] <= kKnownShare * static_cast<long double>(worst) * unit(at);
+    if (known || reference_.stopped()) return worst;
+    std::pop_heap(heap.begin(), heap.end());
+    heap.pop_back();
     refine(at);
+    if (!usable(at)) continue;
+    heap.emplace_back(error_ulp(at, values().strict[at]), at);
+    std::push_heap(heap.begin(), heap.end());
   }
+  return 0;
 }
 
 }  // namespace trident::equiv
