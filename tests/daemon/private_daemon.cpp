@@ -71,6 +71,13 @@ std::vector<int> workers_of(int daemon, const std::string& lane, std::size_t cou
   return found;
 }
 
+std::string text_with_certain_gain(unsigned number) {
+  constexpr int kIdleOperations = 150;
+  std::string text = "x";
+  for (int i = 0; i < kIdleOperations; ++i) text += "*1";
+  return text + " + y*" + std::to_string(number + 2);
+}
+
 bool is_running(int pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string text;

@@ -42,6 +42,10 @@ class PrivateDaemon {
 
 /// PrivateDaemon::workers() of any daemon.
 std::vector<int> workers_of(int daemon, const std::string& lane, std::size_t count = 1);
+/// An expression of x and y for which a better kernel than the baseline is certain, on however busy a machine: a
+/// baseline is compiled as written, and every policy lets the optimiser leave out the many operations that change
+/// nothing.
+std::string text_with_certain_gain(unsigned number);
 /// Whether a process runs (a zombie that nobody has reaped yet does not).
 bool is_running(int pid);
 /// Processor time that a process has used, in seconds.

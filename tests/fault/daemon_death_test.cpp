@@ -126,19 +126,14 @@ std::vector<Step> steps() {
 
 class DaemonDeath : public ::testing::TestWithParam<Step> {
  protected:
-  PrivateDaemon daemon_{{"--budget-ms", "1000"}};
+  PrivateDaemon daemon_{{"--budget-ms", "3000"}};
   std::string socket_ = daemon_.directory() + "/relay/relay.sock";
 
-  /// Submits and waits until the relay has acted at the step. False: this machine's judge published nothing.
-  bool reach_step(Client& client, const Relay& relay) {
-    // Whether an optimised kernel is published is the judge's decision, and a busy machine makes it hard: some tries.
-    constexpr int kTries = 6;
-    for (int i = 0; i < kTries && !relay.has_acted(); ++i) {
-      const trident_kernel* kernel = client.submit(kText + std::string(" + x*") + std::to_string(i));
-      EXPECT_TRUE(client.call_until([&] { return relay.has_acted() || Client::info(kernel).done != 0; }));
-      client.call_until([&] { return relay.has_acted(); }, 200);
-    }
-    return relay.has_acted();
+  /// Submits and waits until the relay has acted at the step.
+  static bool reach_step(Client& client, const Relay& relay) {
+    const trident_kernel* kernel = client.submit(tests::text_with_certain_gain(0));
+    EXPECT_TRUE(client.call_until([&] { return relay.has_acted() || Client::info(kernel).done != 0; }));
+    return relay.has_acted() || client.call_until([&] { return relay.has_acted(); }, 1000);
   }
   /// A new submission gets its kernel from the daemon.
   void expect_served(Client& client, const char* text) {
@@ -155,8 +150,7 @@ TEST_P(DaemonDeath, AKilledDaemonCostsNothingAndTheNextIsFound) {
     return Relay::Then::hang_up;
   });
   Client client(socket_);
-  if (!reach_step(client, relay))
-    GTEST_SKIP() << "no candidate measured better in six tries, so this step of the protocol was not reached";
+  ASSERT_TRUE(reach_step(client, relay));
   EXPECT_EQ(daemon_.wait(), "signal 9");
   client.call_for_ms(50);
   daemon_.restart();
@@ -173,8 +167,7 @@ TEST_P(DaemonDeath, AStandingDaemonIsWaitedForWithoutWaiting) {
     return Relay::Then::go_on;
   });
   Client client(socket_);
-  if (!reach_step(client, relay))
-    GTEST_SKIP() << "no candidate measured better in six tries, so this step of the protocol was not reached";
+  ASSERT_TRUE(reach_step(client, relay));
   const std::uint64_t before = os::monotonic_ns();
   client.submit("x*y + 7*x");  // does not hang
   EXPECT_LT(os::monotonic_ns() - before, 2'000'000'000u);
@@ -190,8 +183,7 @@ TEST_P(DaemonDeath, KilledWorkersCostATryAtMost) {
     return Relay::Then::go_on;
   });
   Client client(socket_);
-  if (!reach_step(client, relay))
-    GTEST_SKIP() << "no candidate measured better in six tries, so this step of the protocol was not reached";
+  ASSERT_TRUE(reach_step(client, relay));
   client.call_for_ms(20);
   expect_served(client, "x*y - 5*x");
   EXPECT_EQ(client.stats().reconnects, 0u);

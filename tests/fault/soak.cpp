@@ -13,6 +13,7 @@
 // 0. Leaks are LeakSanitizer's to find: here at the end of main, in the last daemon and its workers when they end.
 #include <dirent.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <bit>
@@ -330,6 +331,17 @@ Plan read_plan(int argc, char** argv) {
   return plan;
 }
 
+/// A bar, on a terminal only.
+void show_progress(const Plan& plan, std::uint32_t kills, std::uint32_t submitted) {
+  constexpr std::uint64_t kCells = 30;
+  static const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  if (!terminal) return;
+  const std::uint64_t full = std::min(kCells, kCells * submitted / std::max(plan.submissions, 1u));
+  std::printf("\r[%s%s] %u of %u submissions, %u of %u kills ", std::string(full, '#').c_str(),
+              std::string(kCells - full, '-').c_str(), submitted, plan.submissions, kills, plan.kills);
+  std::fflush(stdout);
+}
+
 int soak(const Plan& plan) {
   ::setenv("TRIDENT_ENGINE", "/nonexistent/libtrident-engine.so", 1);  // daemon or interpreter, nothing else
   const auto begin = std::chrono::steady_clock::now();
@@ -348,16 +360,18 @@ int soak(const Plan& plan) {
     Random random(plan.seed);
     for (std::uint32_t kill = 1; kill <= plan.kills; ++kill) {
       const std::uint64_t due = std::uint64_t{plan.submissions} * kill / (plan.kills + 1);
-      while (totals.submitted < due) tests::sleep_ms(2);
+      for (unsigned waits = 0; totals.submitted < due; ++waits) {
+        if (waits % 50 == 0) show_progress(plan, kill - 1, totals.submitted);
+        tests::sleep_ms(2);
+      }
       daemon.signal(SIGKILL);
       daemon.wait();
       tests::sleep_ms(random.below(200));
       daemon.restart();
-      std::printf("\r%3u of %u kills, %u of %u submissions ", kill, plan.kills, totals.submitted.load(),
-                  plan.submissions);
-      std::fflush(stdout);
+      show_progress(plan, kill, totals.submitted);
     }
     for (std::thread& thread : threads) thread.join();
+    show_progress(plan, plan.kills, totals.submitted);
     for (auto& client : clients) client->finish();
     const auto answered = [&clients] {
       std::uint64_t sum = 0;
@@ -378,9 +392,10 @@ int soak(const Plan& plan) {
   if (!reports.none()) ++totals.failed;
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::printf(
-      "\n%u submissions from %u clients, %u kills, %.1f s: %llu calls (%.0f %% compiled), %llu baseline and %llu "
+      "%s%u submissions from %u clients, %u kills, %.1f s: %llu calls (%.0f %% compiled), %llu baseline and %llu "
       "optimised kernels, %llu without gain, %llu reconnects, %llu jobs refused by the daemon\n",
-      plan.submissions, plan.clients, plan.kills, took.count(), static_cast<unsigned long long>(totals.calls),
+      ::isatty(STDOUT_FILENO) == 1 ? "\n" : "", plan.submissions, plan.clients, plan.kills, took.count(),
+      static_cast<unsigned long long>(totals.calls),
       100.0 * static_cast<double>(totals.compiled_calls) / static_cast<double>(totals.calls),
       static_cast<unsigned long long>(totals.baselines), static_cast<unsigned long long>(totals.optimised),
       static_cast<unsigned long long>(totals.no_gain), static_cast<unsigned long long>(totals.reconnects),
