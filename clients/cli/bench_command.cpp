@@ -17,14 +17,19 @@ struct BenchVerb {
   bool json = false, quick = false, no_numexpr = false, no_ranges = false;
   std::uint64_t n = 4096, seed = 1, points = 0;
   unsigned rounds = 101, jobs = 2;
+  bool text_options = false;  ///< the command line says something about the text of an expression
   double geomean_max = 0, transcendental_max = 0, roof_min = 0;
 };
 
 /// A file's kernels, or the expression itself as the only one.
 Result<std::vector<CorpusKernel>> kernels_of(const BenchVerb& verb) {
   std::error_code code;
-  if (std::filesystem::exists(verb.input, code) && !std::filesystem::is_directory(verb.input, code))
+  if (std::filesystem::exists(verb.input, code) && !std::filesystem::is_directory(verb.input, code)) {
+    if (verb.text_options)
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--syntax, --range and --scalar are about an expression: a corpus says these things itself");
     return read_corpus(verb.input);
+  }
   if (std::filesystem::is_directory(verb.input, code))
     return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a corpus file or an expression",
                       verb.input.c_str());
@@ -36,6 +41,7 @@ Result<std::vector<CorpusKernel>> kernels_of(const BenchVerb& verb) {
   k.name = verb.input.size() <= 24 ? verb.input : verb.input.substr(0, 21) + "...";
   k.definition = verb.input;
   k.place = "<expression>";
+  k.syntax = verb.kernel.syntax;
   TRY(k.variables, declared_variables(verb.kernel, type));
   TRY_VOID(to_expr(k, type));  // a mistake in the command line, not a failed kernel of a corpus
   return std::vector<CorpusKernel>{k};
@@ -111,16 +117,17 @@ void add_bench_command(CLI::App& app, int& status) {
       app.add_subcommand("bench", "Time kernels against the pinned compilers, the interpreter and numexpr");
   auto state = std::make_shared<BenchVerb>();
   verb->add_option("FILE|EXPR", state->input, "A corpus (.tsv, .sexp, rewrite.txt) or one expression")->required();
-  state->kernel.add_to(*verb);
+  state->kernel.add_text_options(*verb);
+  state->kernel.add_code_options(*verb);
   verb->add_option("-n,--n", state->n, "Elements of a call")->check(CLI::Range(16, 1 << 26))->capture_default_str();
   verb->add_option("--points", state->points,
                    "Check answers on at least this many points (default: on those that are timed)")
       ->check(CLI::Range(0, 1 << 24));
   verb->add_option("--kernels", state->filter, "Only kernels whose name matches this regular expression");
-  verb->add_option("--rounds,--runs", state->rounds, "Interleaved rounds")
-      ->check(CLI::Range(15, 10001))
-      ->capture_default_str();
-  verb->add_flag("--quick", state->quick, "15 rounds");
+  auto* const rounds = verb->add_option("--rounds,--runs", state->rounds, "Interleaved rounds")
+                           ->check(CLI::Range(15, 10001))
+                           ->capture_default_str();
+  verb->add_flag("--quick", state->quick, "15 rounds")->excludes(rounds);
   verb->add_option("--seed", state->seed, "Of the sampled inputs and of the search")->capture_default_str();
   verb->add_option("-j,--jobs", state->jobs, "Compilers at a time")->check(CLI::Range(1, 64))->capture_default_str();
   verb->add_flag("--json", state->json, "Print a JSON object instead of the table");
@@ -133,7 +140,9 @@ void add_bench_command(CLI::App& app, int& status) {
                    "The same for kernels with transcendental functions");
   verb->add_option("--roof-min", state->roof_min,
                    "Exit 1 when the median share of the roof at 512 elements is below this");
-  verb->callback([state, &status] {
+  verb->callback([state, verb, &status] {
+    for (const char* name : {"--syntax", "--range", "--scalar"})
+      state->text_options = state->text_options || verb->count(name) > 0;
     const auto code = bench(*state);
     status = code ? *code : report(code.error());
   });

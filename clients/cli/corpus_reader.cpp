@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "clients/cli/kernel_options.h"
 #include "jit/ir/text.h"
 #include "runtime/base/limits.h"
 
@@ -328,7 +329,7 @@ Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type) {
   options.file = kernel.place;
   options.variables = kernel.variables;
   for (expr::Variable& v : options.variables) v.type = type;
-  return expr::parse(kernel.definition, options);
+  return parse_in_syntax(kernel.definition, kernel.syntax, options);
 }
 
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type) {

@@ -18,13 +18,14 @@ namespace trident::cli {
 
 struct CorpusKernel {
   std::string name;
-  std::string group;       ///< slice or family; empty when the format has none
-  std::string definition;  ///< infix or S-expression
+  std::string group;  ///< slice or family; empty when the format has none
+  std::string definition;
   /// Declared variables with their ranges; `type` is set by to_expr(). A variable that the file gives no range has
   /// infinite ends.
   std::vector<expr::Variable> variables;
   std::vector<std::string> nonzero;  ///< variables that a rewrite.txt assumes not to be zero
   std::string place;                 ///< "file:line", for messages about the definition
+  std::string syntax = "auto";       ///< of the definition: auto, infix, sexpr, fpcore
 };
 
 /// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret.

@@ -12,6 +12,7 @@
 #include "clients/c/trident.h"
 #include "clients/cli/answers.h"
 #include "clients/cli/interrupt.h"
+#include "clients/cli/progress_bar.h"
 #include "clients/cli/timing.h"
 #include "runtime/os/clock.h"
 
@@ -222,7 +223,9 @@ class Pass {
       for (std::size_t i = 0; i < pass_.kernels.size(); ++i) {
         DemoKernel& k = pass_.kernels[i];
         if (!k.failure.empty() || k.done) continue;
-        const bool done = info_of(client_.kernels[i]->kernel).done != 0;
+        const trident_kernel_info info = info_of(client_.kernels[i]->kernel);
+        const bool done = info.done != 0;
+        k.stage = stage_of(info);
         call(client_.kernels[i]->kernel, i, done ? kFinalNs : kTurnNs);
         note_times(i);
         k.done = done;
@@ -239,6 +242,15 @@ class Pass {
         if (!k.done && k.failure.empty()) k.failure = "the daemon did not finish in time";
       return {};
     }
+  }
+
+  /// "judge 3/12, best 0.62 of the baseline's time"; empty while nothing was heard.
+  static std::string stage_of(const trident_kernel_info& info) {
+    static const char* const kStages[] = {"", "lower", "emit", "equiv", "judge"};
+    if (info.stage == TRIDENT_STAGE_NONE || info.stage > TRIDENT_STAGE_JUDGE) return "";
+    return stage_text(std::string(kStages[info.stage]) + " " + std::to_string(info.stage_done) + "/" +
+                          std::to_string(info.stage_total),
+                      info.best_ratio);
   }
 
   void call_all_again() {

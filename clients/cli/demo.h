@@ -41,6 +41,7 @@ struct DemoKernel {
   std::uint64_t done_ns = 0;    ///< when the daemon had nothing more to say, from submission
   std::uint32_t tier = 0;       ///< now
   bool done = false;
+  std::string stage;  ///< what the daemon does with it now
   double allowed_ulp = 0;
   std::string failure;  ///< a wrong answer or an error, in a sentence
 };

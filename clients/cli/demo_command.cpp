@@ -65,7 +65,8 @@ std::string share_of_error(const DemoKernel& k) {
 std::string state_of(const DemoKernel& k) {
   if (!k.failure.empty()) return "FAILED: " + k.failure;
   static const char* const kNames[] = {"interpreter", "baseline", "optimised"};
-  return std::string(kNames[k.tier]) + (k.done ? k.tier == 2 ? ", done" : ", done (baseline kept)" : " ...");
+  if (k.done) return std::string(kNames[k.tier]) + (k.tier == 2 ? ", done" : ", done (baseline kept)");
+  return std::string(kNames[k.tier]) + (k.stage.empty() ? " ..." : ", " + k.stage);
 }
 
 std::size_t done_count(const DemoPass& pass) {

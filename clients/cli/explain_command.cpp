@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/kernel_options.h"
@@ -30,11 +31,29 @@ constexpr Stage kStages[] = {{"parse", 'i', "the expression, its variables and r
                              {"emit", 'm', "machine code"},
                              {"cost", 'c', "what the main loop is made of, and what was measured"}};
 
+/// What --disable takes: the rows of passes.def that may be switched off.
+constexpr const char* kCandidates[] = {
+#define TRIDENT_pass(name)
+#define TRIDENT_candidate(name) #name,
+#define X(name, kind, what) TRIDENT_##kind(name)
+#include "jit/pipeline/passes.def"
+#undef X
+#undef TRIDENT_candidate
+#undef TRIDENT_pass
+};
+
+std::string names_of_candidates() {
+  std::string names;
+  for (const char* name : kCandidates) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
 struct ExplainVerb {
   KernelOptions kernel;
   std::string input, tier = "optimised", stop_after = "cost";
   std::vector<std::string> dump = {"i", "k", "m", "c"}, disabled;
   std::uint64_t n = 4096, seed = 1;
+  bool has_options = false;  ///< the command line has more than the input
 
   [[nodiscard]] bool wants(char letter) const {
     bool stopped = false;
@@ -54,6 +73,10 @@ struct ExplainVerb {
                         stop_after.c_str());
     if (tier != "baseline" && tier != "optimised")
       return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected baseline or optimised", tier.c_str());
+    for (const std::string& name : disabled)
+      if (std::find(std::begin(kCandidates), std::end(kCandidates), name) == std::end(kCandidates))
+        return make_error(ErrorCode::kInvalidArgument, "--disable %s: expected one of %s", name.c_str(),
+                          names_of_candidates().c_str());
     return {};
   }
 };
@@ -115,10 +138,11 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   options.elements = verb.n;
   options.disabled = verb.disabled;
   if (verb.tier == "baseline") return pipeline::compile_baseline(e, options);
-  ProgressBar bar("optimising", 1);
+  std::optional<ProgressBar> bar(std::in_place, "optimising", 0);
   TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
-        bar.update(p.total == 0 ? 0 : p.done * 1u / p.total, p.stage);
+        bar->update(p.done, p.total, stage_text(p.stage, p.best_ratio));
       }));
+  bar.reset();
   for (const pipeline::CandidateReport& c : best.candidates) {
     char line[160];
     std::snprintf(line, sizeof line, "; candidate %-12s %u vectors%s%s  %s\n", c.form.c_str(), c.variant.vectors,
@@ -192,6 +216,9 @@ bool is_image(const std::string& path) {
 
 Result<void> disasm(const ExplainVerb& verb) {
   if (is_image(verb.input)) {
+    if (verb.has_options)
+      return make_error(ErrorCode::kInvalidArgument, "%s is an image: the options are about expressions",
+                        verb.input.c_str());
     TRY(const std::string text, disassemble_image(verb.input));
     std::fputs(text.c_str(), stdout);
     return {};
@@ -202,12 +229,15 @@ Result<void> disasm(const ExplainVerb& verb) {
 }
 
 void add_tier_options(CLI::App& verb, ExplainVerb& state) {
-  state.kernel.add_to(verb);
+  state.kernel.add_text_options(verb);
+  state.kernel.add_code_options(verb);
   verb.add_option("--tier", state.tier, "baseline (as written, at once) or optimised (searched and measured)")
       ->capture_default_str();
   verb.add_option("-n,--n", state.n, "Elements of the calls that the search measures")->capture_default_str();
   verb.add_option("--seed", state.seed, "Of the search")->capture_default_str();
-  verb.add_option("--disable", state.disabled, "Switch a pass off by name; may be repeated")->take_all();
+  verb.add_option("--disable", state.disabled,
+                  "Leave out what the search would try; may be repeated: " + names_of_candidates())
+      ->take_all();
 }
 
 }  // namespace
@@ -234,7 +264,9 @@ void add_disasm_command(CLI::App& app, int& status) {
   auto state = std::make_shared<ExplainVerb>();
   verb->add_option("FILE|EXPR", state->input, "An image file, an expression, or a file with one")->required();
   add_tier_options(*verb, *state);
-  verb->callback([state, &status] {
+  verb->callback([state, verb, &status] {
+    for (const CLI::Option* option : verb->get_options())
+      state->has_options = state->has_options || (option->count() > 0 && !option->get_positional());
     const auto done = disasm(*state);
     status = done ? 0 : report(done.error());
   });

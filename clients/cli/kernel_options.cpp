@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 
 #include "runtime/base/limits.h"
 #include "runtime/os/cpu.h"
@@ -36,20 +37,26 @@ Result<expr::Variable> parse_range(const std::string& text) {
 
 }  // namespace
 
-void KernelOptions::add_to(CLI::App& verb) {
+void KernelOptions::add_text_options(CLI::App& verb) {
   verb.add_option("-t,--type", type, "Type of variables and literals that do not say: f32 or f64")
       ->capture_default_str();
-  verb.add_option(
-          "-p,--policy", policy,
-          "What rewriting may do: exact (the bits of the source), bounded[:k] (at most k times the error of strict "
-          "evaluation), fast (16 times that plus 64 ulp, "
-          "where all inputs and that result are finite; anything elsewhere)")
+  verb.add_option("--syntax", syntax, "Syntax of EXPR: auto, infix, sexpr (S-expression) or fpcore")
       ->capture_default_str();
-  verb.add_option("--isa", isa, "Instruction set: auto, avx2, avx512")->capture_default_str();
-  verb.add_option("--syntax", syntax, "Syntax of EXPR: auto, infix, sexpr, fpcore")->capture_default_str();
   verb.add_option("-r,--range", ranges, "A promise about a variable's values, name:lo:hi; may be repeated")->take_all();
   verb.add_option("-s,--scalar", scalars, "A variable that is one value per call, not an array; may be repeated")
       ->take_all();
+}
+
+void KernelOptions::add_code_options(CLI::App& verb) {
+  verb.add_option(
+          "-p,--policy", policy,
+          "What rewriting may do: exact (the bits of the source); bounded, bounded:K or bounded(K): at most K times "
+          "the error of strict evaluation, K from 1 to 1e6, 2 where it is not given (from about 17000 on f32 kernels "
+          "may use functions of three digits); fast: 16 times that plus 64 ulp, where all inputs and that result are "
+          "finite; anything elsewhere")
+      ->capture_default_str();
+  verb.add_option("--isa", isa, "Greatest instruction set: auto (what this processor has), avx2, avx512 or neon")
+      ->capture_default_str();
 }
 
 Result<ir::Type> parse_float_type(const std::string& text) {
@@ -70,7 +77,7 @@ Result<expr::Policy> parse_policy(const std::string& text) {
       return expr::Policy{expr::PolicyKind::bounded, value};
   }
   return make_error(ErrorCode::kInvalidArgument,
-                    "--policy %s: expected exact, bounded, bounded:k with k from 1, or fast", text.c_str());
+                    "--policy %s: expected exact, bounded, bounded:k with k from 1 to 1e6, or fast", text.c_str());
 }
 
 Result<codegen::Isa> parse_isa(const std::string& text) {
@@ -82,12 +89,16 @@ Result<codegen::Isa> parse_isa(const std::string& text) {
     return make_error(ErrorCode::kUnsupported, "this processor (%s) has neither AVX2 with FMA nor NEON",
                       os::cpu_name().c_str());
   }
-  if (text == "avx512" || text == "avx2") {
-    if (text == "avx2" ? cpu.avx2_fma : cpu.avx512) return text == "avx2" ? codegen::Isa::avx2 : codegen::Isa::avx512;
-    return make_error(ErrorCode::kUnsupported, "--isa %s: this processor (%s) lacks it", text.c_str(),
-                      os::cpu_name().c_str());
-  }
-  return make_error(ErrorCode::kInvalidArgument, "--isa %s: expected auto, avx2 or avx512", text.c_str());
+  const auto known = [&](const char* name, bool here, codegen::Isa isa) -> std::optional<Result<codegen::Isa>> {
+    if (text != name) return std::nullopt;
+    if (here) return isa;
+    return Result<codegen::Isa>(
+        make_error(ErrorCode::kUnsupported, "--isa %s: this processor (%s) lacks it", name, os::cpu_name().c_str()));
+  };
+  if (auto isa = known("avx2", cpu.avx2_fma, codegen::Isa::avx2)) return *isa;
+  if (auto isa = known("avx512", cpu.avx512, codegen::Isa::avx512)) return *isa;
+  if (auto isa = known("neon", cpu.neon, codegen::Isa::neon)) return *isa;
+  return make_error(ErrorCode::kInvalidArgument, "--isa %s: expected auto, avx2, avx512 or neon", text.c_str());
 }
 
 std::string policy_name(const expr::Policy& policy) {
@@ -123,16 +134,20 @@ Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& opti
   return variables;
 }
 
+Result<expr::Expr> parse_in_syntax(const std::string& text, const std::string& syntax,
+                                   const expr::ParseOptions& options) {
+  if (syntax == "auto") return expr::parse(text, options);
+  if (syntax == "infix") return expr::parse_infix(text, options);
+  if (syntax == "sexpr") return expr::parse_sexpr(text, options);
+  if (syntax == "fpcore") return expr::parse_fpcore(text, options);
+  return make_error(ErrorCode::kInvalidArgument, "--syntax %s: expected auto, infix, sexpr or fpcore", syntax.c_str());
+}
+
 Result<expr::Expr> parse_expression(const std::string& text, const KernelOptions& options) {
   expr::ParseOptions parse;
   TRY(parse.type, parse_float_type(options.type));
   TRY(parse.variables, declared_variables(options, parse.type));
-  if (options.syntax == "auto") return expr::parse(text, parse);
-  if (options.syntax == "infix") return expr::parse_infix(text, parse);
-  if (options.syntax == "sexpr") return expr::parse_sexpr(text, parse);
-  if (options.syntax == "fpcore") return expr::parse_fpcore(text, parse);
-  return make_error(ErrorCode::kInvalidArgument, "--syntax %s: expected auto, infix, sexpr or fpcore",
-                    options.syntax.c_str());
+  return parse_in_syntax(text, options.syntax, parse);
 }
 
 Result<std::string> text_of(const std::string& argument) {

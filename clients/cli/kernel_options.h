@@ -1,4 +1,5 @@
-// The options that every verb about kernels shares: type, policy, instruction set, syntax, declared ranges.
+// The options that verbs share: those about a text (type, syntax, declared variables) and those about the kernel that
+// is made of it (policy, instruction set). A verb has only those that change what it does.
 #pragma once
 
 #include <string>
@@ -18,8 +19,10 @@ struct KernelOptions {
   std::string type = "f64", policy = "bounded", isa = "auto", syntax = "auto";
   std::vector<std::string> ranges, scalars;
 
-  /// Adds the options to a verb.
-  void add_to(CLI::App& verb);
+  /// --type, --syntax, --range, --scalar.
+  void add_text_options(CLI::App& verb);
+  /// --policy, --isa.
+  void add_code_options(CLI::App& verb);
 };
 
 /// "f32" or "f64".
@@ -33,6 +36,9 @@ std::string policy_name(const expr::Policy& policy);
 
 /// The variables that --range and --scalar declare, in the order given.
 Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& options, ir::Type type);
+/// A text in a syntax by name: auto, infix, sexpr, fpcore.
+Result<expr::Expr> parse_in_syntax(const std::string& text, const std::string& syntax,
+                                   const expr::ParseOptions& options);
 /// A text in the syntax of the options, derivatives still in it.
 Result<expr::Expr> parse_expression(const std::string& text, const KernelOptions& options);
 /// The text of a FILE|EXPR|- argument: standard input, a file's contents, or the argument itself.

@@ -24,8 +24,9 @@ ENVIRONMENT
 
 constexpr const char* kRun = R"(DETAILS
   The expression goes through the client library, as from any program: it is answered by the interpreter at once and
-  by the daemon's code when that is there. --tier waits for it, --mode says who may answer. Inputs that are not lists
-  or files are the same value everywhere or evenly spaced. Files hold numbers separated by blanks, commas or lines.
+  by the daemon's code when that is there. --tier waits for it, with a bar on a terminal; --mode says who may answer.
+  Inputs that are not lists or files are the same value everywhere or evenly spaced. Files hold numbers separated by
+  blanks, commas or lines. The last line says whose code answered.
 
 EXAMPLES
   trident run '2*a + 3*b' -i a=1,2,3 -i b=10,20,30
@@ -49,7 +50,10 @@ EXAMPLES
 
 constexpr const char* kExplain = R"(DETAILS
   Prints the expression with its ranges, the kernel IR, the machine code with its main loop, and what was tried:
-  every candidate form and variant, the ratio of its time to the baseline's, and why it was left out.
+  every candidate form and variant, the ratio of its time to the baseline's, and why it was left out. Forms, and what
+  --disable leaves out: identities (without operations that change nothing), contracted (products fused into sums),
+  simplified (under the policy's identities), accuracy4 (functions within 4 ulp), rel3 (functions to three digits, where
+  the policy leaves that much room), search (rewritten by rules); variants: interleave, schedule, non_temporal.
 
 EXAMPLES
   trident explain 'sin(x)^2 + cos(x)^2' -r x:-3:3

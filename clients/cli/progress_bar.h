@@ -16,6 +16,10 @@ class ProgressBar {
   /// Clears the line.
   ~ProgressBar();
   void update(std::size_t done, const std::string& what = "");
+  /// The same where each stage has a total of its own.
+  void update(std::size_t done, std::size_t total, const std::string& what);
+  /// Whether anything is drawn at all.
+  [[nodiscard]] bool shown() const { return columns_ != 0; }
 
  private:
   std::string label_;
@@ -24,5 +28,8 @@ class ProgressBar {
   std::uint64_t start_ns_, drawn_ns_ = 0;
   bool drawn_ = false;
 };
+
+/// "judge, best 0.62 of the baseline's time"; the ratio once something is faster (0 and 1 say nothing).
+std::string stage_text(const std::string& stage, double best_ratio);
 
 }  // namespace trident::cli

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -12,6 +13,8 @@
 #include "clients/c/trident.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/kernel_options.h"
+#include "clients/cli/progress_bar.h"
+#include "jit/image/image.h"
 #include "schemas/kernel_image.h"
 
 namespace trident::cli {
@@ -152,7 +155,26 @@ Error client_error(trident_status status) {
   return make_error(code, "%s", trident_last_error());
 }
 
+Result<trident_syntax> syntax_of(const std::string& name) {
+  if (name == "auto") return TRIDENT_SYNTAX_AUTO;
+  if (name == "infix") return TRIDENT_SYNTAX_INFIX;
+  if (name == "sexpr") return TRIDENT_SYNTAX_SEXPR;
+  if (name == "fpcore") return TRIDENT_SYNTAX_FPCORE;
+  return make_error(ErrorCode::kInvalidArgument, "--syntax %s: expected auto, infix, sexpr or fpcore", name.c_str());
+}
+
+/// The client library takes its greatest instruction set from the environment, as for any program.
+Result<void> limit_isa(const std::string& isa) {
+  if (isa == "auto") return {};
+  TRY([[maybe_unused]] const codegen::Isa here, parse_isa(isa));
+  ::setenv("TRIDENT_ISA", isa.c_str(), 1);
+  return {};
+}
+
 Result<void> open_session(const RunVerb& verb, Session& session) {
+  if (verb.tier != "any" && verb.tier != "baseline" && verb.tier != "optimised")
+    return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected any, baseline or optimised", verb.tier.c_str());
+  TRY_VOID(limit_isa(verb.kernel.isa));
   const std::vector<std::pair<std::string, trident_mode>> modes = {{"auto", TRIDENT_MODE_AUTO},
                                                                    {"daemon", TRIDENT_MODE_DAEMON},
                                                                    {"embedded", TRIDENT_MODE_EMBEDDED},
@@ -180,10 +202,8 @@ Result<void> open_session(const RunVerb& verb, Session& session) {
                   : policy.kind == expr::PolicyKind::fast ? TRIDENT_FAST
                                                           : TRIDENT_BOUNDED;
   submit.k = policy.k;
-  submit.syntax = verb.kernel.syntax == "infix"    ? TRIDENT_SYNTAX_INFIX
-                  : verb.kernel.syntax == "sexpr"  ? TRIDENT_SYNTAX_SEXPR
-                  : verb.kernel.syntax == "fpcore" ? TRIDENT_SYNTAX_FPCORE
-                                                   : TRIDENT_SYNTAX_AUTO;
+  TRY(submit.syntax, syntax_of(verb.kernel.syntax));
+  submit.elements_hint = static_cast<std::uint32_t>(std::min<std::uint64_t>(verb.n, UINT32_MAX));
   submit.variables = variables.data();
   submit.variable_count = static_cast<std::uint32_t>(variables.size());
   if (const auto s = trident_submit(session.ctx, verb.text.c_str(), &submit, &session.kernel); s != TRIDENT_OK)
@@ -191,13 +211,47 @@ Result<void> open_session(const RunVerb& verb, Session& session) {
   return {};
 }
 
+trident_kernel_info info_of(const trident_kernel* kernel) {
+  trident_kernel_info info{};
+  info.struct_size = sizeof info;
+  (void)trident_info(kernel, &info);
+  return info;
+}
+
+/// Waits for --tier, with a bar that shows what the daemon does meanwhile.
 Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
   if (verb.tier == "any") return {};
-  if (verb.tier != "baseline" && verb.tier != "optimised")
-    return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected any, baseline or optimised", verb.tier.c_str());
+  static const char* const kStages[] = {"waiting", "lower", "emit", "equiv", "judge"};
+  constexpr std::uint32_t kLookMs = 50;
   const std::uint32_t tier = verb.tier == "baseline" ? TRIDENT_TIER_BASELINE : TRIDENT_TIER_OPTIMISED;
-  if (const auto s = trident_wait(kernel, tier, verb.timeout_ms); s != TRIDENT_OK) return client_error(s);
-  return {};
+  ProgressBar bar(verb.tier, 0);
+  for (std::uint32_t waited_ms = 0;;) {
+    const std::uint32_t part_ms = bar.shown() ? std::min(kLookMs, verb.timeout_ms - waited_ms) : verb.timeout_ms;
+    const trident_status status = trident_wait(kernel, tier, part_ms);
+    if (status == TRIDENT_OK) return {};
+    waited_ms += part_ms;
+    if (status != TRIDENT_E_TIMEOUT) return client_error(status);
+    if (waited_ms >= verb.timeout_ms)
+      return make_error(ErrorCode::kTimeout, "tier %s was not reached in %u ms", verb.tier.c_str(), verb.timeout_ms);
+    const trident_kernel_info info = info_of(kernel);
+    bar.update(info.stage_done, info.stage_total,
+               stage_text(kStages[std::min<std::uint32_t>(info.stage, TRIDENT_STAGE_JUDGE)], info.best_ratio));
+  }
+}
+
+/// Which code answers now.
+std::string answered_by(const trident_kernel* kernel) {
+  const trident_kernel_info info = info_of(kernel);
+  if (info.tier == TRIDENT_TIER_INTERPRETER) return "answered by the interpreter\n";
+  const auto isa = image::isa_of(static_cast<std::uint8_t>(info.isa));
+  std::string text = std::string("answered by ") + (info.tier == TRIDENT_TIER_BASELINE ? "baseline " : "optimised ") +
+                     (isa.ok() ? std::string(codegen::name_of(*isa)) : "unknown") + " code";
+  if (info.tier == TRIDENT_TIER_OPTIMISED && info.optimised_ns > 0 && info.baseline_ns > 0) {
+    char ratio[48];
+    std::snprintf(ratio, sizeof ratio, ", %.2f of the baseline's time", info.optimised_ns / info.baseline_ns);
+    text += ratio;
+  }
+  return text + "\n";
 }
 
 const InputValues* find_input(const std::vector<InputValues>& inputs, const char* name) {
@@ -246,12 +300,9 @@ Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* 
                         trident_scalar_name(kernel, s), trident_scalar_name(kernel, s));
     params.push_back(bits_of(trident_scalar_type(kernel, s), value_at(*input, 0, 1)));
   }
-  trident_kernel_info info{};
-  info.struct_size = sizeof info;
-  (void)trident_info(kernel, &info);
-  std::vector<OutputValues> outputs(info.output_count);
+  std::vector<OutputValues> outputs(info_of(kernel).output_count);
   std::vector<void*> out;
-  for (std::uint32_t k = 0; k < info.output_count; ++k) {
+  for (std::uint32_t k = 0; k < outputs.size(); ++k) {
     outputs[k].type = trident_output_type(kernel, k);
     outputs[k].scalar = trident_output_is_scalar(kernel, k) == 1;
     outputs[k].bytes.resize((outputs[k].scalar ? 1 : static_cast<std::size_t>(n)) * bytes_of(outputs[k].type));
@@ -315,7 +366,7 @@ int run(const RunVerb& verb) {
     const auto written = write_text(verb.csv, as_csv(*outputs, n));
     return written.ok() ? 0 : report(written.error());
   }
-  std::fputs(as_summary(*outputs, n, verb.head).c_str(), stdout);
+  std::fputs((as_summary(*outputs, n, verb.head) + answered_by(session.kernel)).c_str(), stdout);
   return 0;
 }
 
@@ -330,13 +381,17 @@ void add_run_command(CLI::App& app, int& status) {
           "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE of numbers; may be repeated")
       ->take_all();
   verb->add_option("-n,--n", state->n, "Elements (default: as many as the longest list given, else 8)");
-  state->kernel.add_to(*verb);
+  state->kernel.add_text_options(*verb);
+  state->kernel.add_code_options(*verb);
   verb->add_option("--mode", state->mode, "auto, daemon, embedded or interp")->capture_default_str();
-  verb->add_option("--tier", state->tier, "Wait for a tier before the call: any, baseline or optimised")
-      ->capture_default_str();
-  verb->add_option("--timeout-ms", state->timeout_ms, "Longest wait for --tier")->capture_default_str();
-  verb->add_option("--csv", state->csv, "Write all values as CSV to a file, - for standard output");
-  verb->add_option("--head", state->head, "Values to print of each output")->capture_default_str();
+  auto* const tier =
+      verb->add_option("--tier", state->tier, "Wait for a tier before the call: any, baseline or optimised")
+          ->capture_default_str();
+  auto* const timeout =
+      verb->add_option("--timeout-ms", state->timeout_ms, "Longest wait for --tier")->capture_default_str();
+  timeout->needs(tier);
+  auto* const csv = verb->add_option("--csv", state->csv, "Write all values as CSV to a file, - for standard output");
+  verb->add_option("--head", state->head, "Values to print of each output")->capture_default_str()->excludes(csv);
   verb->callback([state, &status] { status = run(*state); });
 }
 

@@ -92,6 +92,144 @@ class Command(unittest.TestCase):
         self.assertIn("sse", self.trident("explain", "x", "--isa", "sse", status=2).stderr)
         self.assertIn("bounded:0", self.trident("explain", "x", "--policy", "bounded:0", status=2).stderr)
 
+    # --- every option has an effect, and no verb has one that has none ------------------------------------------------
+
+    def options_of(self, verb):
+        return set(re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+)", self.trident(verb, "--help").stdout)) - {"--help"}
+
+    def test_verbs_have_the_options_that_they_heed(self):
+        text = {"--type", "--syntax", "--range", "--scalar"}
+        code = {"--policy", "--isa"}
+        search = {"--tier", "--n", "--seed", "--disable"}
+        self.assertEqual(text | {"--derivatives"}, self.options_of("parse"))
+        self.assertEqual(text | {"--derivatives"}, self.options_of("check"))
+        self.assertEqual(text | {"--derivatives"}, self.options_of("dot"))
+        self.assertEqual(text | {"--derivatives", "--to"}, self.options_of("print"))
+        self.assertEqual(text | code | search, self.options_of("disasm"))
+        self.assertEqual(text | code | search | {"--dump", "--stop-after"}, self.options_of("explain"))
+        self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head"},
+                         self.options_of("run"))
+        self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
+                                        "--html", "--no-numexpr", "--no-ranges", "--geomean-max", "--transcendental-max",
+                                        "--roof-min"}, self.options_of("bench") - {"--runs"})
+        self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon"}, self.options_of("demo"))
+        self.assertEqual({"--json"}, self.options_of("doctor"))
+
+    def test_options_about_a_text(self):
+        infix, sexpr, fpcore = "x - y*2", "(- x (* y 2))", "(FPCore (x y) (- x (* y 2)))"
+        outputs = set()
+        for syntax, text in (("infix", infix), ("sexpr", sexpr), ("fpcore", fpcore)):
+            run = self.trident("run", text, "--syntax", syntax, "-i", "x=1:2", "-i", "y=3", "--csv", "-").stdout
+            outputs.add(run.split("\n", 1)[1])
+            self.assertEqual(run, self.trident("run", text, "-i", "x=1:2", "-i", "y=3", "--csv", "-").stdout)
+            for verb in ("parse", "check", "print", "dot"):
+                self.trident(verb, text, "--syntax", syntax)
+            self.trident("explain", text, "--syntax", syntax, "--tier", "baseline")
+        self.assertEqual(1, len(outputs))
+        for verb in ("run", "explain", "disasm", "bench", "parse", "check", "print", "dot"):
+            done = self.trident(verb, sexpr, "--syntax", "infix", *(["-i", "x=1", "-i", "y=1"] if verb == "run" else []),
+                                status=2)
+            self.assertIn("^", done.stderr, verb)
+            self.assertIn("expected auto, infix, sexpr or fpcore",
+                          self.trident(verb, infix, "--syntax", "latex", status=2).stderr, verb)
+        self.assertIn("f32", self.trident("parse", "x", "-t", "f32").stdout)
+        self.assertIn("scalar a", self.trident("parse", "a*x", "-s", "a").stdout)
+        self.assertIn("in [1, 2]", self.trident("parse", "x", "-r", "x:1:2").stdout)
+        self.assertNotIn("diff", self.trident("print", "diff(x*x, x)", "--derivatives").stdout)
+        self.assertTrue(self.trident("print", "x*x + 1", "--to", "sexpr").stdout.startswith("("))
+        for numbers, kind in (("1.25", "f32"), ("0.1", "f64")):
+            self.assertEqual(numbers == "1.25", "0.1" not in
+                             self.trident("run", "x", "-i", "x=" + numbers, "-t", kind, "--csv", "-").stdout)
+        self.assertIn("0.100000001", self.trident("run", "x", "-i", "x=0.1", "-t", "f32", "--csv", "-").stdout)
+
+    def test_options_about_the_code(self):
+        def explain(*options):
+            return self.trident("explain", "exp(x)*y + x*y", "--tier", "baseline", *options).stdout
+        self.assertIn("; machine code: avx2", explain("--isa", "avx2"))
+        for wrong in ("bounded:0", "bounded:1e7", "bounded()", "precise"):
+            self.assertIn("bounded:k with k from 1 to 1e6", self.trident("explain", "x", "-p", wrong, status=2).stderr)
+        self.assertNotIn("zmm", explain("--isa", "avx2"))
+        help_text = " ".join(self.trident("explain", "--help").stdout.split())
+        for name in ("identities", "contracted", "simplified", "accuracy4", "rel3", "search", "interleave", "schedule",
+                     "non_temporal"):
+            self.assertIn(name, help_text)
+        self.assertIn("expected one of identities", self.trident("explain", "x", "--disable", "nothing", status=2).stderr)
+
+        def forms(*options):
+            text = self.trident("explain", "exp(x)*1*1 + y", "-t", "f32", "--dump=c", *options).stdout
+            return set(re.findall(r"(?m)^; candidate (\w+)", text))
+        self.assertNotIn("accuracy4", forms("--policy", "exact"))
+        self.assertNotIn("rel3", forms("--policy", "bounded"))
+        for policy in ("bounded:20000", "bounded(20000)"):
+            self.assertIn("rel3", forms("--policy", policy))
+        self.assertNotIn("rel3", forms("--policy", "bounded:20000", "--disable", "rel3"))
+        self.assertNotIn("machine code", explain("--stop-after", "lower"))
+        self.assertIn("kernel IR", explain("--stop-after", "lower"))
+        corpus = self.write("k.tsv", TSV)
+        for option in (("--syntax", "infix"), ("-r", "x:0:1"), ("-s", "x")):
+            self.assertIn("a corpus says these things itself", self.trident("bench", corpus, *option, status=2).stderr)
+        self.assertIn("--quick", self.trident("bench", "x", "--quick", "--rounds", "21", status=2).stderr)
+
+    def start_daemon(self):
+        daemon = subprocess.Popen([TRIDENTD, "--socket", self.environment["TRIDENT_SOCKET"], "--cache", "none", "--log-level",
+                                   "error"], env=self.environment)
+        self.addCleanup(lambda: (daemon.kill(), daemon.wait()))
+        for _ in range(1000):
+            if os.path.exists(self.environment["TRIDENT_SOCKET"]):
+                break
+            time.sleep(0.01)
+
+    def test_options_of_run(self):
+        self.start_daemon()
+        text = ["run", "x" + "*1" * 150 + " + 2", "-i", "x=1:3", "-p", "exact", "-t", "f32"]
+        self.assertIn("answered by the interpreter", self.trident(*text, "--mode", "interp").stdout)
+        optimised = self.trident(*text, "--tier", "optimised", "--mode", "daemon", "--timeout-ms", "60000").stdout
+        self.assertRegex(optimised, r"answered by optimised \w+ code, 0\.\d\d of the baseline's time")
+        self.assertIn("8 elements", optimised)
+        narrow = self.trident(*text, "--tier", "baseline", "--isa", "avx2", "-n", "5", "--head", "2").stdout
+        self.assertRegex(narrow, r"answered by (baseline|optimised) avx2 code")
+        self.assertIn("5 elements", narrow)
+        self.assertIn("= 3 3.5 ...", narrow)
+        for option, value, message in (("--tier", "best", "any, baseline or optimised"), ("--mode", "cloud", "embedded"),
+                                       ("--isa", "sse", "avx2, avx512 or neon")):
+            self.assertIn(message, self.trident(*text, option, value, status=2).stderr)
+        self.assertIn("--tier", self.trident(*text, "--timeout-ms", "5", status=2).stderr)
+        self.assertIn("--csv", self.trident(*text, "--csv", "-", "--head", "3", status=2).stderr)
+        self.assertIn("was not reached in 1 ms",
+                      self.trident("run", "x + 77", "-i", "x=1", "--tier", "optimised", "--timeout-ms", "1",
+                                   status=1).stderr)
+
+    def on_a_terminal(self, *arguments, stream="stderr"):
+        """What a command draws on a terminal."""
+        master, slave = pty.openpty()
+        subprocess.run(["stty", "rows", "40", "cols", "150"], stdin=slave, check=True)
+        done = subprocess.Popen([TRIDENT, *arguments], env=self.environment, **{"stdout": subprocess.DEVNULL,
+                                                                               "stderr": subprocess.DEVNULL, stream: slave})
+        os.close(slave)
+        seen = b""
+        while True:
+            try:
+                part = os.read(master, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+        self.assertEqual(0, done.wait(timeout=120))
+        os.close(master)
+        return seen.decode()
+
+    def test_run_and_demo_draw_progress_on_a_terminal_only(self):
+        self.start_daemon()
+        command = ["run", "sin(x)" + "*1" * 150, "-i", "x=1", "--tier", "optimised", "--timeout-ms", "60000"]
+        drawn = self.on_a_terminal(*command)
+        self.assertRegex(drawn, r"optimised \[[#-]{24}\] \d+/\d+.*(lower|emit|equiv|judge)")
+        self.assertEqual("", self.trident(*command[:2], "-i", "x=2", *command[4:]).stderr)
+        drawn = self.on_a_terminal("demo", "--corpus", self.write("k.tsv", TSV), "--type", "f32", "-n", "512", "--daemon",
+                                   TRIDENTD, stream="stdout")
+        self.assertRegex(drawn, r"\[#+-*\] \d/2 kernels done")
+        self.assertRegex(drawn, r"(baseline|interpreter), (lower|emit|equiv|judge) \d+/\d+")
+
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([TRIDENT, "run", "x", "-i", "x=1"], stdout=full, stderr=subprocess.PIPE, text=True,
