@@ -204,7 +204,8 @@ TEST(Fault, TerminationDoesNotEndWhatTheNextDaemonCanFinish) {
 }
 
 TEST(Fault, AHungWorkerIsReplacedWhenItsTimeIsUp) {
-  PrivateDaemon daemon({"--baseline-timeout-ms", "200"});
+  // Long enough for the next worker to start and answer in time on a busy machine.
+  PrivateDaemon daemon({"--baseline-timeout-ms", "1500"});
   const int worker = daemon.workers("baseline").at(0);
   ::kill(worker, SIGSTOP);
   const Story story = submit_and_follow(daemon, kText);
