@@ -130,57 +130,6 @@ class AgainstThePlainFunction(unittest.TestCase):
         self.assertEqual(2, len(scaled.kernels))
         self.assertEqual("scaled", scaled.__name__)
 
-    def test_what_a_function_reads_from_outside_may_change(self):
-        class Settings:
-            factor = 2.0
-
-        c, listed, settings = 2.0, [1.0, 2.0], Settings()
-
-        @trident.jit
-        def around(x):
-            return c * x + listed[1] * settings.factor
-
-        def helper(x):
-            return GLOBAL_FACTOR * x
-
-        @trident.jit
-        def through_a_function(x):
-            return helper(x) + GLOBAL_FACTOR
-
-        def both():
-            np.testing.assert_array_equal(c * X8 + listed[1] * settings.factor, around(X8))
-            np.testing.assert_array_equal(GLOBAL_FACTOR * X8 + GLOBAL_FACTOR, through_a_function(X8))
-
-        global GLOBAL_FACTOR
-        GLOBAL_FACTOR = 2.0
-        both()
-        c = 3.0
-        both()
-        listed[1] = 7.0
-        both()
-        settings.factor = 0.5
-        both()
-        GLOBAL_FACTOR = 5
-        both()
-
-    def test_a_function_that_mentions_jit_functions_and_itself_is_compiled_once(self):
-        recordings = []
-
-        @trident.jit
-        def inner(x):
-            return 2 * x
-
-        @trident.jit
-        def outer(x):
-            recordings.append("outer")
-            return 2 * abs(x) + c if inner is not outer else x
-
-        c = 1.0
-        for _ in range(3):
-            np.testing.assert_array_equal(2 * np.abs(X8) + c, outer(X8))
-            np.testing.assert_array_equal(2 * X8, inner(X8))
-        self.assertEqual(["outer"], recordings)
-
     def test_recordings_are_bounded(self):
         c = 0
 
@@ -192,16 +141,17 @@ class AgainstThePlainFunction(unittest.TestCase):
             np.testing.assert_array_equal(X8 + c, moving(X8))
 
     def test_one_kernel_per_kinds(self):
-        calls = []
+        calls, context = [], trident.Context("interp")
 
-        @trident.jit
         def traced(x):
             calls.append(1)
             return x + 1
 
+        compiled = trident.jit(traced, context=context)
         for x in (X8, X8[:10], X4, X4[:3], X8.reshape(5, 100)):
-            np.testing.assert_array_equal(x + 1, traced(x))
-        self.assertEqual(2, len(calls))
+            np.testing.assert_array_equal(x + 1, compiled(x))
+        self.assertEqual(5, len(calls))  # an effect outside happens at every call, as in plain Python
+        self.assertEqual(2, context.stats()["submitted"])
 
 
 class Untraceable(unittest.TestCase):
@@ -224,6 +174,77 @@ class Untraceable(unittest.TestCase):
         self.refused(lambda x: 1.0, "depend on its arguments")
         self.refused(lambda x: np.heaviside(x, 1), "heaviside")
         self.refused(lambda x: x.astype(complex), "astype")
+
+    def test_every_refusal_is_a_trace_error_and_falls_back(self):
+        """The oracle of the fallback is the plain function."""
+        def softmax(x):
+            return np.exp(x) / np.sum(np.exp(x))
+
+        def catching(x):
+            try:
+                return np.sqrt(x) if x.shape else x
+            except TypeError:
+                return x * 0
+
+        class Masked(np.ndarray):
+            pass
+
+        def keyword(x, kind="a"):
+            return x + 1 if kind == "a" else x
+
+        def optional(x, w=None):
+            return x if w is None else x * w
+
+        def in_place(x):
+            y = x * 1
+            y += 2
+            return y
+
+        cases = [
+            (softmax, X8), (catching, abs(X8)), (keyword, X8), (optional, X8), (in_place, X8),
+            (lambda x: x * x.shape[0], X8), (lambda x: x.T, X8), (lambda x: x.size + x, X8), (lambda x: x.std(), X8),
+            (lambda x: x.round(), X8), (lambda x: round(x[0]), X8), (lambda x: x @ x, X8), (lambda x: x + 1j, X8),
+            (lambda x: x + 1, X8.astype(complex)), (lambda x: x + 1, X8.astype("f2")), (lambda x: x + 1, I4.astype("i2")),
+            (lambda b: b // ~(b & ~b), B), (lambda b: np.sqrt(b), B), (lambda b: b**2, B), (lambda x: x + 1, X8.view(Masked)),
+            (lambda x: x * 2 if isinstance(x, np.ndarray) else x, X8), (lambda x: np.sum(x, keepdims=True), X8),
+            (lambda x: {"a": x}["a"] + np.arange(500), X8), (lambda x: float(f"{x[0]}") + x, X8), (lambda x: x.copy(), X8),
+            (lambda x: np.dot(x, x), X8.reshape(20, 25)[:, :20]), (lambda x: np.stack([x, x]), X8), (lambda x: 1.0, X8),
+            (lambda x: np.divmod(x, 2)[0], X8), (lambda x: (x, {}), X8), (lambda x: x[x > 0], X8), (lambda x: x * 2, [1, 2]),
+            (lambda x: np.add(x, 1, where=x > 0, out=np.zeros(500)), X8), (lambda x: x.astype(int, copy=False) + 1.5, X8),
+            (lambda *x: x[0] + 1, X8), (lambda x: np.add.accumulate(x), X8), (lambda x: x.sum(axis=0), X8),
+            (lambda i: i + 2**70 if i.dtype == "i8" else i, X8.astype("i8")) if np.__version__ < "2" else (softmax, X8),
+            (lambda x: np.frompyfunc(lambda v: v + 1, 1, 1)(x).astype(float), X8), (lambda x: x.sum() * x, X8),
+        ]
+        refused = 0
+        for i, (function, x) in enumerate(cases):
+            with self.subTest(i):
+                try:
+                    trident.jit(function)(x)
+                except trident.TraceError as error:
+                    refused += 1
+                    self.assertNotRegex(str(error), r"\bt\d+ = |Tracer|NoneType")
+                    self.assertRegex(str(error), r"[Uu]se|[Ww]rite|[Pp]ass|convert|can be|can\b|returns? |divide|Ask|sees")
+                wanted = function(x)
+                compiled = trident.jit(function, fallback=True)
+                with self.assertWarns(RuntimeWarning):
+                    first = compiled(x)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    second = compiled(x)
+                for got in (first, second):
+                    pairs = zip(wanted, got) if isinstance(wanted, tuple) else [(wanted, got)]
+                    for w, o in pairs:
+                        np.testing.assert_array_equal(w, o)
+                        self.assertEqual(np.asarray(w).dtype, np.asarray(o).dtype)
+        self.assertEqual(len(cases), refused)
+
+    def test_errors_of_the_function_are_its_own(self):
+        def wrong(x):
+            raise KeyError("mine")
+
+        for fallback in (False, True):
+            with self.assertRaises(KeyError):
+                trident.jit(wrong, fallback=fallback)(X8)
 
     def test_fallback_warns_and_is_right(self):
         def absolute(x):

@@ -11,9 +11,10 @@
 The first answer comes from an interpreter in this process; faster code is swapped in while the program runs.
 """
 from ._evaluate import evaluate, re_evaluate
-from ._jit import TraceError, jit
+from ._jit import jit
 from ._kernel import Context, Kernel, default_context
 from ._native import TridentError
+from ._tracer import TraceError
 
 __version__ = "0.1.0"
 __all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "TridentError"]

@@ -232,19 +232,13 @@ class _Program:
 def as_kernel(roots):
     """The graph in terms of what a kernel takes and gives: booleans enter and leave as 32-bit integers."""
     done = {}
-    stack = [(root, False) for root in roots]
-    while stack:
-        n, ready = stack.pop()
-        if id(n) in done:
-            continue
-        if n.op == "input":
-            plain = g.Node("input", g.I32, value=n.value) if n.kind == g.BOOL else n
-            done[id(n)] = g.cast(plain, g.BOOL) if n.kind == g.BOOL else n
-        elif ready or not n.args:
-            done[id(n)] = g.Node(n.op, n.kind, tuple(done[id(a)] for a in n.args), n.value)
+    for n in g.in_order(roots):
+        if n.op == "input" and n.kind == g.BOOL:
+            done[id(n)] = g.cast(g.Node("input", g.I32, value=n.value), g.BOOL)
+        elif not n.args:
+            done[id(n)] = n
         else:
-            stack.append((n, True))
-            stack.extend((a, False) for a in n.args)
+            done[id(n)] = g.Node(n.op, n.kind, tuple(done[id(a)] for a in n.args), n.value)
     plain = [done[id(root)] for root in roots]
     return [g.cast(root, g.I32) if root.kind == g.BOOL else root for root in plain]
 

@@ -18,12 +18,20 @@ FLOATS = (F32, F64)
 INTS = (I32, I64)
 
 
+REDUCTIONS = ("sum", "minof", "maxof", "mean", "dot")
+
+
 class Node:
-    """One value. `op` is "input" (value: index), "const" (value: a Python number), "cast", or an op of the library."""
-    __slots__ = ("op", "kind", "args", "value")
+    """One value. `op` is "input" (value: index), "const" (value: a Python number), "cast", or an op of the library.
+    `mask` has a bit for each array input that an element of this value is made of: 0 for what is one number for all."""
+    __slots__ = ("op", "kind", "args", "value", "mask")
 
     def __init__(self, op, kind, args=(), value=None):
         self.op, self.kind, self.args, self.value = op, kind, args, value
+        self.mask = 1 << value if op == "input" else 0
+        if op not in REDUCTIONS:
+            for a in args:
+                self.mask |= a.mask
 
     def is_const(self):
         return self.op == "const"
@@ -270,22 +278,31 @@ def _operation(node, names):
     return f"{node.op}({', '.join(args)})"
 
 
-def emit(outputs):
-    """The text of the graph under `outputs`; inputs are named x0, x1, ... by their index, outputs y0, y1, ..."""
-    statements, names, stack = [], {}, [(o, False) for o in reversed(outputs)]
+def in_order(roots):
+    """Every node under `roots` once, each after those that it is made of."""
+    done, stack = set(), [(root, False) for root in reversed(roots)]
     while stack:
         node, ready = stack.pop()
-        if id(node) in names:
+        if id(node) in done:
             continue
+        if ready or not node.args:
+            done.add(id(node))
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((a, False) for a in node.args)
+
+
+def emit(outputs):
+    """The text of the graph under `outputs`; inputs are named x0, x1, ... by their index, outputs y0, y1, ..."""
+    statements, names = [], {}
+    for node in in_order(outputs):
         if node.op == "input":
             names[id(node)] = f"x{node.value}"
         elif node.op == "const":
             names[id(node)] = _literal(node)
-        elif ready:
+        else:
             names[id(node)] = f"t{len(statements)}"
             statements.append(f"t{len(statements)} = {_operation(node, names)};")
-        else:
-            stack.append((node, True))
-            stack.extend((a, False) for a in node.args)
     results = ", ".join(f"y{i} = {names[id(o)]}" for i, o in enumerate(outputs))
     return "\n".join(statements) + f"\n({results})"

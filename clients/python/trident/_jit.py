@@ -1,414 +1,276 @@
-"""@trident.jit: a plain Python function of NumPy arrays, traced once per combination of argument kinds.
+"""@trident.jit: a plain Python function of NumPy arrays, recorded by running it with stand-ins for its arguments.
 
-The function is called with stand-ins that record what happens to them: operators, NumPy's ufuncs, where, clip and the
-reductions sum, min, max, mean, dot. What cannot be recorded is refused with an error that says what to write instead: a
-Python branch on a value (`if x > 0`), a conversion to a Python number (`math.sin(x)`, `float(x)`), indexing, a shape. A
-wrong answer by a half-recorded function is impossible, because the function never sees the data.
+The stand-ins (_tracer.py) record what happens to them; the function never sees the data. What it reads beside its
+arguments does become part of the recording: variables around it, attributes, elements of lists, what other functions
+return, a counter's next number. So the function is recorded anew at every call, with all the effects that a call of the
+plain function has, and only the kernel is looked up, by the text of what was recorded.
 
-What the function reads beside its arguments (variables around it, globals, attributes of those) becomes part of the
-recording, so it is part of what a recording is looked up by: a change leads to another one.
+Recording costs some ten microseconds for each operation. It is left out only where the function's
+code proves that nothing can have changed: its instructions touch nothing but its own variables, constants, NumPy's
+ufuncs and numbers around it, and each of those is still the same object (_proof.py).
 
-Types follow NumPy 2: a Python number takes the type of the arrays that it meets (float32 * 2.5 is float32; an integer
-that int32 cannot hold makes int64), and float32 with int32 gives float64. NumPy 1 looks at the value of the number too
-and makes float32 - 100000 a float64 array.
+Functions whose shapes do not fit in one kernel (np.exp(x) / np.sum(np.exp(x))) are refused like everything else that
+cannot be recorded.
 """
+import collections
 import functools
 import inspect
 import math
 import threading
+import types
 import warnings
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from . import _graph as g
 from ._evaluate import as_kernel
 from ._kernel import Kernel, address
-
-COMMON = g.numpy_common
-
-
-class TraceError(TypeError):
-    """The function does something that cannot be recorded; the text says what to write instead."""
-
-
-_UNARY_FLOAT = {name: op for op, names in {
-    "sqrt": ["sqrt"], "cbrt": ["cbrt"], "exp": ["exp"], "exp2": ["exp2"], "expm1": ["expm1"], "log": ["log"],
-    "log2": ["log2"], "log10": ["log10"], "log1p": ["log1p"], "sin": ["sin"], "cos": ["cos"], "tan": ["tan"],
-    "asin": ["arcsin"], "acos": ["arccos"], "atan": ["arctan"], "sinh": ["sinh"], "cosh": ["cosh"],
-    "tanh": ["tanh"], "asinh": ["arcsinh"], "acosh": ["arccosh"], "atanh": ["arctanh"], "floor": ["floor"],
-    "ceil": ["ceil"], "trunc": ["trunc"], "rint": ["rint"],
-}.items() for name in names}
-_BINARY_FLOAT = {"arctan2": "atan2", "hypot": "hypot", "copysign": "copysign"}
-_ARITHMETIC = {"add": "add", "subtract": "sub", "multiply": "mul"}
-_COMPARE = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
-            "not_equal": "ne"}
-_BITWISE = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
-_LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
-_SHIFT = {"left_shift": "shl", "right_shift": "sar"}
-_ROUNDING = ("floor", "ceil", "trunc", "rint")
-
-
-class Tracer(NDArrayOperatorsMixin):
-    """Stands for an array (or a scalar argument) while a function is recorded."""
-    __slots__ = ("node",)
-
-    def __init__(self, node):
-        self.node = node
-
-    @property
-    def dtype(self):
-        return g.DTYPE[self.node.kind]
-
-    def astype(self, dtype):
-        return Tracer(_convert(self.node, np.dtype(dtype)))
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        if method == "reduce" and ufunc.__name__ in _UFUNC_REDUCE:
-            return _UFUNC_REDUCE[ufunc.__name__](*inputs, **kwargs)
-        if method != "__call__":
-            raise TraceError(f"np.{ufunc.__name__}.{method} cannot be recorded")
-        if any(v is not None for k, v in kwargs.items() if k not in ("casting", "order", "subok")):
-            raise TraceError(f"np.{ufunc.__name__}: the arguments {', '.join(kwargs)} cannot be recorded")
-        return Tracer(_ufunc(ufunc.__name__, _operands(inputs)))
-
-    def __array_function__(self, func, types, args, kwargs):
-        del types
-        if func not in _FUNCTIONS:
-            raise TraceError(f"np.{func.__name__} cannot be recorded; write it with ufuncs, np.where and reductions")
-        return _FUNCTIONS[func](*args, **kwargs)
-
-    def _refuse(self, what, instead):
-        raise TraceError(f"{what} cannot be recorded: the function is compiled for all elements at once. {instead}")
-
-    def __bool__(self):
-        self._refuse("a Python branch on an array's value ('if', 'while', 'and', 'or', 'not', a chained comparison)",
-                     "Use np.where(condition, a, b), and & | ~ instead of and, or, not.")
-
-    def __float__(self):
-        self._refuse("a conversion to a Python number (math.sin(x), float(x))", "Use np.sin(x) and the like.")
-
-    __int__ = __complex__ = __index__ = __float__
-
-    def __getitem__(self, key):
-        self._refuse("indexing", "A compiled function sees one element of each array at a time.")
-
-    def __len__(self):
-        self._refuse("len() or the shape of an array", "Pass it in as an argument.")
-
-    def __iter__(self):
-        self._refuse("iteration over an array", "Write the formula for one element.")
-
-    def __array__(self, dtype=None):
-        self._refuse("a conversion to an array", "Use NumPy's ufuncs, np.where and reductions.")
-
-    def sum(self, axis=None):
-        return _sum(self, axis)
-
-    def min(self, axis=None):
-        return _extreme("minof", self, axis)
-
-    def max(self, axis=None):
-        return _extreme("maxof", self, axis)
-
-    def mean(self, axis=None):
-        return _mean(self, axis)
-
-    def clip(self, lo=None, hi=None):
-        return _clip(self, lo, hi)
-
-
-def _operands(values):
-    """Graph nodes; Python numbers take the kind of the arrays that they meet, as in NumPy."""
-    nodes = [v.node if isinstance(v, Tracer) else None for v in values]
-    kinds = [n.kind for n in nodes if n is not None]
-    for i, value in enumerate(values):
-        if nodes[i] is None:
-            nodes[i] = _constant(value, kinds)
-    return nodes
-
-
-def _constant(value, kinds):
-    if isinstance(value, (np.ndarray, list, tuple)):
-        raise TraceError("an array that is not an argument cannot be recorded: pass it in as one")
-    greatest = g.numexpr_common(kinds) if kinds else None
-    if isinstance(value, (bool, np.bool_)):
-        return g.const(bool(value))
-    if isinstance(value, (int, np.integer)):
-        if greatest in g.INTS + g.FLOATS and (greatest != g.I32 or -2**31 <= value < 2**31):
-            return g.const(value, greatest)
-        return g.const(int(value), g.I64)
-    if isinstance(value, (float, np.floating)):
-        return g.const(float(value), greatest if greatest in g.FLOATS else g.F64)
-    raise TraceError(f"a value of type {type(value).__name__} cannot be recorded")
-
-
-def _as_bool(node):
-    return g.cast(node, g.BOOL)
-
-
-def _ufunc(name, a):
-    if name in _UNARY_FLOAT:
-        return a[0] if name in _ROUNDING and a[0].kind in g.INTS and name != "rint" \
-            else g.function(_UNARY_FLOAT[name], a, COMMON)
-    if name in _BINARY_FLOAT:
-        return g.function(_BINARY_FLOAT[name], a, COMMON)
-    if name in _ARITHMETIC:
-        return g.arithmetic(_ARITHMETIC[name], *a, COMMON)
-    if name in _COMPARE:
-        return g.compare(_COMPARE[name], *a, COMMON)
-    if name in _BITWISE:
-        return g.bitwise(_BITWISE[name], *a, COMMON)
-    if name in _LOGICAL:
-        return g.bitwise(_LOGICAL[name], _as_bool(a[0]), _as_bool(a[1]), COMMON)
-    if name in _SHIFT:
-        return g.shift(_SHIFT[name], *a, COMMON)
-    if name not in _OTHERS:
-        raise TraceError(f"np.{name} cannot be recorded")
-    return _OTHERS[name](*a)
-
-
-def _extremum(op, keep_nan):
-    """np.minimum and np.maximum keep a NaN, np.fmin and np.fmax drop it (which is what the op itself does)."""
-    def build(a, b):
-        node = g.arithmetic(op, a, b, COMMON)
-        if node.kind not in g.FLOATS or not keep_nan:
-            return node
-        a, b = node.args
-        unordered = g.bitwise("or", g.compare("ne", a, a, COMMON), g.compare("ne", b, b, COMMON), COMMON)
-        return g.where(unordered, g.arithmetic("add", a, b, COMMON), node, COMMON)
-    return build
-
-
-def _float_test(when_integer, build):
-    def test(a):
-        if a.kind not in g.FLOATS:
-            return g.compare("eq" if when_integer else "ne", a, a, COMMON)
-        return build(a)
-    return test
-
-
-def _is_finite(a):
-    return g.compare("lt", _absolute(a), g.const(math.inf, a.kind), COMMON)
-
-
-def _absolute(a):
-    return a if a.kind == g.BOOL else g.Node("abs", a.kind, (a,))
-
-
-def _floor_divide(a, b):
-    kind = COMMON([a.kind, b.kind])
-    if kind not in g.FLOATS:
-        raise TraceError("integer division cannot be recorded; use np.floor(a / b)")
-    a, b = g.cast(a, kind), g.cast(b, kind)
-    # (a - a mod b) / b is an integer up to rounding; rint makes it one. By zero: as a / b.
-    exact = g.Node("rint", kind, (g.Node("div", kind, (g.Node("sub", kind, (a, g.floor_mod(a, b, COMMON))), b)),))
-    quotient = g.Node("div", kind, (a, b))
-    return g.where(g.compare("eq", b, g.const(0, kind), COMMON), quotient, exact, COMMON)
-
-
-_OTHERS = {
-    "true_divide": lambda a, b: g.true_divide(a, b, COMMON),
-    "divide": lambda a, b: g.true_divide(a, b, COMMON),
-    "floor_divide": _floor_divide,
-    "remainder": lambda a, b: g.floor_mod(a, b, COMMON),
-    "fmod": lambda a, b: g.trunc_mod(a, b, COMMON),
-    "power": lambda a, b: g.power(a, b, COMMON),
-    "float_power": lambda a, b: g.power(g.cast(a, g.F64), g.cast(b, g.F64), COMMON),
-    "square": lambda a: g.arithmetic("mul", a, a, COMMON),
-    "reciprocal": lambda a: g.true_divide(g.const(1, a.kind), a, COMMON) if a.kind in g.FLOATS else _no_integers(),
-    "negative": g.negative,
-    "positive": lambda a: a,
-    "absolute": _absolute,
-    "fabs": lambda a: g.function("abs", [a], COMMON),
-    "sign": lambda a: g.Node("sign", a.kind, (a,)),
-    "minimum": _extremum("min", True), "maximum": _extremum("max", True),
-    "fmin": _extremum("min", False), "fmax": _extremum("max", False),
-    "logical_not": lambda a: g.invert(_as_bool(a)),
-    "invert": g.invert,
-    "isnan": _float_test(False, lambda a: g.compare("ne", a, a, COMMON)),
-    "isfinite": _float_test(True, _is_finite),
-    "isinf": _float_test(False, lambda a: g.compare("eq", _absolute(a), g.const(math.inf, a.kind), COMMON)),
-    "deg2rad": lambda a: _scaled(a, math.pi / 180), "radians": lambda a: _scaled(a, math.pi / 180),
-    "rad2deg": lambda a: _scaled(a, 180 / math.pi), "degrees": lambda a: _scaled(a, 180 / math.pi),
-}
-
-
-def _no_integers():
-    raise TraceError("np.reciprocal of integers cannot be recorded")
-
-
-def _scaled(a, factor):
-    kind = a.kind if a.kind in g.FLOATS else g.F64
-    return g.arithmetic("mul", g.cast(a, kind), g.const(factor, kind), COMMON)
-
-
-def _convert(node, dtype):
-    kinds = {g.DTYPE[k]: k for k in g.DTYPE}
-    if dtype not in kinds:
-        raise TraceError(f"astype({dtype}) cannot be recorded; bool, int32, int64, float32 and float64 can")
-    return g.cast(node, kinds[dtype])
-
-
-def _where(condition, a=None, b=None):
-    if a is None or b is None:
-        raise TraceError("np.where(condition) without values cannot be recorded")
-    chosen = _operands([a, b])
-    test = _operands([condition])[0]
-    if not isinstance(a, Tracer) and not isinstance(b, Tracer):  # two Python numbers: as NumPy makes arrays of them
-        chosen = [g.const(v, {"b": g.BOOL, "i": g.I64, "f": g.F64}[np.asarray(v).dtype.kind]) for v in (a, b)]
-    return Tracer(g.where(_as_bool(test), *chosen, COMMON))
-
-
-def _clip(a, a_min=None, a_max=None, out=None, **kwargs):
-    if out is not None or kwargs:
-        raise TraceError("np.clip: only the limits can be recorded")
-    if a_min is not None:
-        a = np.maximum(a, a_min)
-    return a if a_max is None else np.minimum(a, a_max)
-
-
-def _all_elements(axis, out=None, **kwargs):
-    if axis is not None or out is not None or any(v is not None and v is not np._NoValue for v in kwargs.values()):
-        raise TraceError("only reductions over all elements can be recorded (no axis, no out)")
-
-
-def _sum(a, axis=None, dtype=None, out=None, **kwargs):
-    _all_elements(axis, out, **kwargs)
-    node = a.node if dtype is None else _convert(a.node, np.dtype(dtype))
-    if node.kind in (g.BOOL, g.I32):
-        node = g.cast(g.cast(node, g.I32), g.I64)
-    return Tracer(g.reduce("sum", node, nan="keep"))
-
-
-def _extreme(op, a, axis=None, out=None, **kwargs):
-    _all_elements(axis, out, **kwargs)
-    return Tracer(g.reduce(op, a.node, nan="keep"))
-
-
-def _mean(a, axis=None, dtype=None, out=None, **kwargs):
-    _all_elements(axis, out, **kwargs)
-    node = a.node if dtype is None else _convert(a.node, np.dtype(dtype))
-    kind = node.kind if node.kind in g.FLOATS else g.F64
-    return Tracer(g.Node("mean", kind, (g.cast(node, kind),)))
-
-
-def _dot(a, b, out=None):
-    if out is not None:
-        raise TraceError("np.dot: out cannot be recorded")
-    x, y = _operands([a, b])
-    kind = COMMON([x.kind, y.kind])
-    return Tracer(g.Node("dot", kind, (g.cast(x, kind), g.cast(y, kind))))
-
-
-_UFUNC_REDUCE = {"add": lambda a, axis=0, **kw: _sum(a, axis, **kw),
-                 "minimum": lambda a, axis=0, **kw: _extreme("minof", a, axis, **kw),
-                 "maximum": lambda a, axis=0, **kw: _extreme("maxof", a, axis, **kw)}
-
-_FUNCTIONS = {
-    np.where: _where, np.clip: _clip, np.sum: _sum, np.mean: _mean, np.dot: _dot, np.vdot: _dot,
-    np.amin: functools.partial(_extreme, "minof"), np.amax: functools.partial(_extreme, "maxof"),
-}
+from ._native import TridentError
+from ._proof import Proof
+from ._tracer import Trace, TraceError, Tracer
+
+_RECORDINGS_MAX = 64
+_ATTEMPTS_MAX = 4  # of a proof, which costs more than a recording; a function that it fails for is recorded every time
+_KIND = {d.newbyteorder(order): kind for kind, d in g.DTYPE.items() for order in "<>"}
+
+
+class _Recording:
+    """What one run of the function did: the outputs, and what must hold for the shapes and values of a call."""
+
+    def __init__(self, function, bound, values):
+        trace = Trace()
+        self.inputs = []
+        stand_ins = inspect.BoundArguments(bound.signature, collections.OrderedDict())
+        for i, (name, value) in enumerate(zip(bound.arguments, values)):
+            node = g.Node("input", _KIND[value.dtype], value=i)
+            if value.ndim == 0:
+                node.mask = 0
+            self.inputs.append(node)
+            stand_ins.arguments[name] = Tracer(node, trace)
+        try:
+            returned = function(*stand_ins.args, **stand_ins.kwargs)
+        except Exception:
+            if trace.refusal is not None:
+                raise trace.refusal from None
+            raise
+        finally:
+            trace.alive = False
+        if trace.refusal is not None:  # the function caught it
+            raise trace.refusal
+        self.is_tuple = type(returned) in (tuple, list)
+        results = list(returned) if self.is_tuple else [returned]
+        if not results or not all(type(r) is Tracer and r._trace is trace for r in results):
+            raise TraceError("a jit function returns arrays that depend on its arguments (one, or a tuple of them)")
+        self.is_list = type(returned) is list
+        self.nodes = [r._node for r in results]
+        self.is_bool = [n.kind == g.BOOL for n in self.nodes]
+        self.guards = [n if not n.mask else g.Node("minof", n.kind, (n,)) for n in trace.not_negative]
+        self.products, self.extremes = trace.products, trace.extremes
+        self.used, self.reduced = self._survey()
+        self.text = g.emit(as_kernel(self.nodes + self.guards))
+
+    def _survey(self):
+        """The inputs that the outputs are made of, and the masks of what is reduced."""
+        used, reduced, numbers = set(), set(), {}
+        for node in g.in_order(self.nodes + self.guards):
+            if node.op == "input":
+                used.add(node.value)
+            numbers[id(node)] = node.op in g.REDUCTIONS or any(numbers[id(a)] for a in node.args)
+            if node.op in g.REDUCTIONS:
+                reduced.add(functools.reduce(lambda m, a: m | a.mask, node.args, 0))
+            if (node.mask or node.op in g.REDUCTIONS) and any(numbers[id(a)] and not a.mask for a in node.args):
+                raise TraceError("a reduction's result and the elements of an array in one formula cannot be recorded: "
+                                 "return the reduction (np.sum, np.max, ...) from one jit function and pass it to "
+                                 "another one as an argument")
+        self.numbers = [numbers[id(n)] and not n.mask for n in self.nodes]
+        return sorted(used), reduced
 
 
 class _Compiled:
-    """A function's kernel for one combination of argument kinds."""
+    """The kernel of a recording for one combination of argument kinds."""
 
-    def __init__(self, function, names, values, context):
-        inputs = {n: g.Node("input", g.kind_of_dtype(v.dtype), value=i)
-                  for i, (n, v) in enumerate(zip(names, values))}
-        for name, value in zip(names, values):
-            if value.dtype.newbyteorder("=") not in [g.DTYPE[k] for k in g.DTYPE]:
-                raise TypeError(f"'{name}' is {value.dtype}; jit takes bool, int32, int64, float32 and float64")
-        returned = function(**{n: Tracer(node) for n, node in inputs.items()})
-        self.is_tuple = isinstance(returned, (tuple, list))
-        results = list(returned) if self.is_tuple else [returned]
-        if not results or not all(isinstance(r, Tracer) for r in results):
+    def __init__(self, recording, values, context):
+        self.recording = recording
+        used = [(i, values[i]) for i in recording.used]
+        numbers = [i for i, v in used if v.ndim == 0]
+        if len(numbers) == len(used):  # then they are arrays of one element
+            numbers = []
+        self.dtypes = {i: g.DTYPE[g.I32 if recording.inputs[i].kind == g.BOOL else recording.inputs[i].kind]
+                       for i, _ in used}
+        name_of = {dtype: kind for kind, dtype in g.DTYPE.items()}
+        if not used:
             raise TraceError("a jit function returns arrays that depend on its arguments (one, or a tuple of them)")
-        nodes = [r.node for r in results]
-        self.is_bool = [n.kind == g.BOOL for n in nodes]
-        self.dtypes = [g.DTYPE[g.I32 if i.kind == g.BOOL else i.kind] for i in inputs.values()]
-        self.is_scalar = [v.ndim == 0 for v in values]
-        if all(self.is_scalar):
-            self.is_scalar = [False] * len(values)
-        kind_of = {dtype: kind for kind, dtype in g.DTYPE.items()}
-        self.kernel = Kernel(g.emit(as_kernel(nodes)), syntax="infix", context=context,
-                             types={f"x{i}": kind_of[d] for i, d in enumerate(self.dtypes)},
-                             scalars=[f"x{i}" for i, s in enumerate(self.is_scalar) if s],
-                             elements=min(max(v.size for v in values), 1 << 24))
+        try:
+            self.kernel = Kernel(recording.text, syntax="infix", context=context,
+                                 types={f"x{i}": name_of[d] for i, d in self.dtypes.items()},
+                                 scalars=[f"x{i}" for i in numbers],
+                                 elements=min(max(v.size for _, v in used), 1 << 24))
+        except TridentError as error:
+            raise TraceError(f"the function is more than one kernel can hold ({error}); divide it into several") from error
+        self.arrays = [int(name[1:]) for name in self.kernel.arrays]
+        self.numbers = [int(name[1:]) for name in self.kernel.scalars]
 
     def __call__(self, values):
-        arrays = [np.require(v, d, ["A"]) for v, d, s in zip(values, self.dtypes, self.is_scalar) if not s]
-        shape = np.broadcast_shapes(*[a.shape for a in arrays])
+        shape, shapes = self._shapes(values)
+        arrays = [np.require(values[i], self.dtypes[i], ["A"]) for i in self.arrays]
         arrays = [np.ascontiguousarray(np.broadcast_to(a, shape)) for a in arrays]
-        params = self.kernel.pack([v for v, s in zip(values, self.is_scalar) if s])
+        params = self.kernel.pack([values[i] for i in self.numbers])
         results = self.kernel._allocate(shape, None)
-        n = math.prod(shape)
-        self.kernel._run(n, [address(a) for a in arrays], [address(r) for r in results], params)
-        results = [r != 0 if b else r for r, b in zip(results, self.is_bool)]
+        self.kernel._run(math.prod(shape), [address(a) for a in arrays], [address(r) for r in results], params)
+        count = len(self.recording.nodes)
+        if any((guard < 0).any() for guard in results[count:]):
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        results = [_cut(r, s) for r, s in zip(results[:count], shapes)]
+        results = [r != 0 if b else r for r, b in zip(results, self.recording.is_bool)]
         results = [r[()] if r.ndim == 0 else r for r in results]
-        return tuple(results) if self.is_tuple else results[0]
+        if not self.recording.is_tuple:
+            return results[0]
+        return results if self.recording.is_list else tuple(results)
+
+    def _shapes(self, values):
+        """The shape of one sweep over all elements, and those of the outputs; refuses arguments whose shapes do not fit
+        in one sweep, and raises NumPy's ValueError for those that do not fit each other."""
+        recording, all_arrays = self.recording, [values[i].shape for i in self.arrays]
+        shape = all_arrays[0]
+        same = all(s == shape for s in all_arrays)
+
+        def of(mask):
+            if same:
+                return shape if mask else ()
+            return np.broadcast_shapes(*[values[i].shape for i in self.arrays if mask >> i & 1])
+
+        for vectors_only, a, b in recording.products:
+            if of(a.mask) != of(b.mask) or vectors_only and len(of(a.mask)) != 1:
+                raise TraceError("np.dot can be recorded for two vectors of one length; write np.sum(x * y) or use NumPy")
+        if not same:
+            for mask in {*recording.reduced, *(n.mask for n in recording.nodes)}:
+                of(mask)
+            try:
+                shape = np.broadcast_shapes(*all_arrays)
+            except ValueError as error:
+                raise TraceError("arguments whose shapes do not fit each other cannot be compiled together: put what is "
+                                 "made of each into a jit function of its own") from error
+        if not all(shape == of(mask) for mask in recording.reduced):
+            raise TraceError("a reduction over some of the arguments, while others have another shape, cannot be "
+                             "compiled: put it into a jit function of its own")
+        if recording.extremes and math.prod(shape) == 0:
+            raise ValueError("zero-size array to reduction operation which has no identity")
+        shapes = [() if number else of(node.mask) for node, number in zip(recording.nodes, recording.numbers)]
+        if 0 in shape and any(0 not in s and not number for s, number in zip(shapes, recording.numbers)):
+            raise TraceError("an empty array beside others that are not cannot be compiled: use two functions")
+        return shape, shapes
 
 
-_SIMPLE = (bool, int, float, complex, str, bytes, type(None), np.generic)
-_STABLE_MODULES = ("numpy", "math", "trident")
-_DEPTH_MAX = 4
-_RECORDINGS_MAX = 64
+def _cut(result, shape):
+    """The part of a result that NumPy would return: without the axes along which it was only repeated."""
+    if result.shape == shape:
+        return result
+    extra = result.ndim - len(shape)
+    return result[(0,) * extra + tuple(slice(0, 1) if s == 1 else slice(None) for s in shape)].copy()
 
 
-def _fingerprint(value, names, depth):
-    """What a recording may have taken from an object: hashable, equal for equal contents. `names`: attributes that the
-    function's code mentions."""
-    if isinstance(value, _SIMPLE):
-        return type(value), repr(value)  # repr tells 0.0 from -0.0, and a NaN equals itself
-    if depth == 0:
-        return type(value), id(value)
-    if (getattr(value, "__module__", None) or "").partition(".")[0] in _STABLE_MODULES and not hasattr(value, "kernels"):
-        return type(value), id(value)
-    if inspect.isfunction(value):
-        return _surroundings(inspect.unwrap(value), depth - 1)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return type(value), tuple(_fingerprint(v, names, depth - 1) for v in value)
-    if isinstance(value, dict):
-        return dict, tuple((repr(k), _fingerprint(v, names, depth - 1)) for k, v in value.items())
-    if inspect.ismodule(value):
-        if value.__name__.partition(".")[0] in _STABLE_MODULES:
-            return value.__name__
-        return value.__name__, tuple((n, _fingerprint(vars(value)[n], names, depth - 1))
-                                     for n in names if n in vars(value))
-    if isinstance(value, (type, np.ufunc, np.ndarray)) or callable(value) and not hasattr(value, "__dict__"):
-        return type(value), id(value)
-    missing = object()
-    parts = ((n, getattr(value, n, missing)) for n in names)
-    return type(value), id(value), tuple((n, _fingerprint(v, names, depth - 1)) for n, v in parts if v is not missing)
+class _Function:
+    """A jit function: the plain one, and what has been compiled for it."""
 
+    def __init__(self, function, fallback, context):
+        self.function, self.fallback, self.context = function, fallback, context
+        self.name = getattr(function, "__name__", repr(function))
+        self.lock = threading.Lock()
+        self.kernels = {}
+        self.compiled = collections.OrderedDict()  # (argument kinds, text of the recording) -> _Compiled
+        self.proof, self.proven = None, {}         # argument kinds -> _Compiled while the proof holds
+        self.attempts = 0
+        self.plain = set()                         # argument kinds that run as plain Python
+        self.signature, self.defaults = None, None
+        self._bind_signature()
+        for parameter in self.signature.parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) and not fallback:
+                raise TraceError("a jit function has named parameters: write f(x, y) instead of f(*args, **kwargs)")
 
-@functools.lru_cache(maxsize=1024)
-def _code_names(code):
-    """Global names and attributes that a code object mentions, functions inside it included."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if inspect.iscode(constant):
-            names.update(_code_names(constant))
-    return tuple(sorted(names))
-
-
-def _surroundings(function, depth=_DEPTH_MAX):
-    """The values of what a function reads beside its arguments, functions that it calls included."""
-    code = function.__code__
-    names = _code_names(code)
-    found = [(None, code)]
-    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+    def _bind_signature(self):
+        function = self.function
+        if type(function) is types.FunctionType:  # whose defaults may be set at any time
+            defaults = (function.__defaults__, dict(function.__kwdefaults__ or {}))
+            if self.signature is not None and _same(defaults, self.defaults):
+                return self.signature
+            self.defaults = defaults
         try:
-            value = cell.cell_contents
-        except ValueError:  # not set yet
-            continue
-        found.append((name, _fingerprint(value, names, depth)))
-    for name in names:
-        if name in function.__globals__:
-            found.append((name, _fingerprint(function.__globals__[name], names, depth)))
-    found.append((None, _fingerprint(function.__defaults__, names, depth)))
-    return tuple(found)
+            self.signature = inspect.signature(function)
+        except ValueError as error:
+            raise TraceError(f"{self.name} does not say what its parameters are; wrap it: lambda x: f(x)") from error
+        return self.signature
+
+    def __call__(self, args, kwargs):
+        if any(type(v) is Tracer for v in (*args, *kwargs.values())):  # called by another function that is recorded
+            return self.function(*args, **kwargs)
+        bound = self._bind_signature().bind(*args, **kwargs)
+        bound.apply_defaults()
+        kinds = None
+        try:
+            values = [_argument(n, v) for n, v in bound.arguments.items()]
+            kinds = tuple((v.dtype.str, v.ndim == 0) for v in values)
+            if kinds in self.plain:
+                return self.function(*args, **kwargs)
+            return self._find(kinds, bound, values)(values)
+        except Exception as error:
+            if not self.fallback:
+                raise
+            result = self.function(*args, **kwargs)  # raises what the plain function raises
+            self._warn(kinds, error)
+            return result
+
+    def _warn(self, kinds, error):
+        if kinds not in self.plain:
+            self.plain.add(kinds)
+            warnings.warn(f"{self.name} runs as plain Python: {error}", RuntimeWarning, stacklevel=4)
+
+    def _find(self, kinds, bound, values):
+        proof = self.proof
+        if proof is not None and proof.holds():
+            entry = self.proven.get((proof, kinds))
+            if entry is not None:
+                return entry
+        else:
+            proof = None
+            if self.attempts < _ATTEMPTS_MAX:
+                self.attempts += 1
+                proof = Proof.of(self.function)
+        recording = _Recording(self.function, bound, values)
+        entry = self._compile(kinds, recording, values)
+        if proof is not None and proof.holds():
+            with self.lock:
+                if self.proof is not proof:
+                    self.proof, self.proven = proof, {}
+                self.proven[(proof, kinds)] = entry
+        return entry
+
+    def _compile(self, kinds, recording, values):
+        key = (kinds, recording.text)
+        with self.lock:
+            entry = self.compiled.get(key)
+            if entry is None:
+                entry = self.compiled[key] = _Compiled(recording, values, self.context)
+                if len(self.compiled) > _RECORDINGS_MAX:  # a value around the function that keeps changing
+                    self.compiled.popitem(last=False)
+            self.compiled.move_to_end(key)
+            self.kernels[kinds] = entry.kernel
+            return entry
+
+
+def _same(a, b):
+    return a[0] is b[0] and a[1].keys() == b[1].keys() and all(a[1][k] is b[1][k] for k in a[1])
+
+
+def _argument(name, value):
+    if not (type(value) in (np.ndarray, np.memmap) or isinstance(value, (bool, int, float, np.generic))):
+        what = "None" if value is None else f"of type {type(value).__name__}"
+        raise TraceError(f"the argument '{name}' is {what}, and a jit function takes arrays and numbers: convert it with "
+                         "np.asarray, or bind it with functools.partial or in a closure")
+    array = np.asarray(value)
+    if array.dtype not in _KIND:
+        raise TraceError(f"the argument '{name}' is {array.dtype}; bool, int32, int64, float32 and float64 can be "
+                         "compiled: convert it with astype")
+    return array
 
 
 def jit(function=None, *, fallback=False, context=None):
@@ -418,53 +280,23 @@ def jit(function=None, *, fallback=False, context=None):
         def f(x, y):
             return np.sin(x)**2 + np.where(y > 0, y, -y)
 
-    All parameters are arrays or numbers; keyword arguments and defaults work. A function that cannot be recorded raises
-    TraceError at its first call; with fallback=True it warns once and runs as plain Python instead. The compiled
-    kernels are in the attribute `kernels` (argument kinds -> trident.Kernel, the last one compiled for them). Numbers that
-    the function reads from outside may change between calls; one that changes at every call compiles at every call, so
-    make it an argument.
+    All parameters are arrays or numbers; keyword arguments and defaults work. The function runs at every call, with
+    stand-ins for the arrays, so what it reads from outside and does outside is as up to date as in plain Python; a
+    function of its arguments, NumPy's ufuncs and constants alone is recorded once. Numbers from outside become constants
+    of the kernel: one that changes at every call compiles at every call, so make it an argument.
+
+    A function that cannot be recorded raises TraceError, which says what to write instead; with fallback=True it warns
+    once and runs as plain Python for arguments of these kinds (effects outside before the refusal happen twice then).
+    Not seen by the recording: questions about the identity of an argument (type(x), id(x), x is y). The compiled kernels
+    are in the attribute `kernels` (argument kinds -> trident.Kernel, the last one compiled for them).
     """
     if function is None:
         return functools.partial(jit, fallback=fallback, context=context)
-    signature = inspect.signature(function)
-    for parameter in signature.parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise TypeError("a jit function has plain named parameters")
-    compiled, lock = {}, threading.Lock()
-    logs = set()  # names of containers that the function itself writes to: a trace of its calls, no input
-
-    def around(kinds):
-        return kinds, tuple((n, f) for n, f in _surroundings(function) if n not in logs)
+    state = _Function(function, fallback, context)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        names, values = list(bound.arguments), [np.asarray(v) for v in bound.arguments.values()]
-        kinds = tuple((v.dtype.str, v.ndim == 0) for v in values)
-        key = around(kinds)
-        entry = compiled.get(key)
-        if entry is None:
-            with lock:
-                entry = compiled.get(key) or _compile(names, values)
-                logs.update(n for (n, old), (_, new) in zip(key[1], around(kinds)[1])
-                            if old != new and old[0] in (list, dict, set))
-                key = around(kinds)
-                compiled[key] = entry
-                if len(compiled) > _RECORDINGS_MAX:  # a value around the function that keeps changing
-                    del compiled[next(iter(compiled))]
-                if isinstance(entry, _Compiled):
-                    wrapper.kernels[kinds] = entry.kernel
-        return entry(values) if isinstance(entry, _Compiled) else function(*args, **kwargs)
+        return state(args, kwargs)
 
-    def _compile(names, values):
-        try:
-            return _Compiled(function, names, values, context)
-        except TraceError as error:
-            if not fallback:
-                raise
-            warnings.warn(f"{function.__name__} runs as plain Python: {error}", RuntimeWarning, stacklevel=4)
-            return function
-
-    wrapper.kernels = {}
+    wrapper.kernels = state.kernels
     return wrapper
