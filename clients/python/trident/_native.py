@@ -2,6 +2,11 @@
 import ctypes
 import os
 
+try:
+    from . import _place
+except ImportError:  # in the source tree
+    _place = None
+
 POINTERS = ctypes.POINTER(ctypes.c_void_p)
 
 
@@ -78,12 +83,15 @@ _PROTOTYPES = {
 
 
 def _candidates():
-    """Paths to try, in order: TRIDENT_LIBRARY, beside the package, the build tree that the package lies in, the system."""
+    """Paths to try, in order: TRIDENT_LIBRARY, beside the package, where it was installed with the package (below the
+    same prefix, wherever that is now), the build tree that the package lies in, the system's folders."""
     if os.environ.get("TRIDENT_LIBRARY"):
         yield os.environ["TRIDENT_LIBRARY"]
         return
     here = os.path.dirname(os.path.abspath(__file__))
     yield os.path.join(here, "libtrident.so.0")
+    if _place is not None:
+        yield os.path.join(os.path.realpath(here), _place.LIBRARIES, "libtrident.so.0")
     root = os.path.dirname(os.path.dirname(os.path.dirname(here)))
     yield os.path.join(root, "build", "lib", "libtrident.so.0")
     yield "libtrident.so.0"
