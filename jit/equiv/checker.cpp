@@ -222,7 +222,7 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
                                          .kernel = kernel,
                                          .output = k,
                                          .start = sets_[s],
-                                         .way = sets_[s].name == "spread" ? Way::spread : Way::uniform,
+                                         .way = sets_[s].way,
                                          .errors = errors[s][k].points,
                                          .greatest = errors[s][k].greatest,
                                          .k = policy_.k,

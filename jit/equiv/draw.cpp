@@ -15,6 +15,8 @@ using expr::Type;
 using expr::Variable;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// A range that comes nearer to zero than this has small values.
+constexpr double kSmall = 0x1p-6;
 /// Half of the width of what is drawn uniformly where no range is declared.
 constexpr double kModerate = 8;
 
@@ -64,15 +66,23 @@ Bits fit(const Variable& v, double x) {
   return allowed(v, moved) ? moved : bits;
 }
 
-// The least and greatest magnitude that is drawn by its exponent; {0, 0} where there is only zero.
-Ends spread_ends(const Variable& v) {
+// The least and greatest magnitude in the range.
+Ends magnitudes(const Variable& v) {
   // Undeclared: magnitudes that products and squares survive. The corners go further.
   const double far = v.type == Type::f32 ? 0x1p30 : 0x1p200;
-  const double lo = std::isfinite(v.lo) ? v.lo : -far;
-  const double hi = std::isfinite(v.hi) ? v.hi : far;
+  const double lo = std::isfinite(v.lo) ? v.lo : std::min(-far, v.hi);
+  const double hi = std::isfinite(v.hi) ? v.hi : std::max(far, v.lo);
   const double nearest = lo > 0 ? lo : hi < 0 ? -hi : 0;
-  const double farthest = std::max(std::fabs(lo), std::fabs(hi));
-  return {std::max(nearest, farthest * (v.type == Type::f32 ? 0x1p-40 : 0x1p-120)), farthest};
+  return {nearest, std::max(std::fabs(lo), std::fabs(hi))};
+}
+
+// The least and greatest magnitude that is drawn by its exponent; {0, 0} where there is only zero.
+Ends exponent_ends(const Variable& v, Way way) {
+  const bool narrow = v.type == Type::f32;
+  const Ends all = magnitudes(v);
+  if (way == Way::small) return {std::max(all.lo, narrow ? 0x1p-36 : 0x1p-72), std::min(all.hi, 1.0)};
+  const double least = std::min(all.hi * (narrow ? 0x1p-40 : 0x1p-120), all.hi > 1 ? 1.0 : all.hi);
+  return {std::max(all.lo, least), all.hi};
 }
 
 Bits uniform_at(const Variable& v, double place) {
@@ -82,8 +92,8 @@ Bits uniform_at(const Variable& v, double place) {
   return fit(v, std::clamp(x, ends.lo, ends.hi));
 }
 
-Bits spread_at(const Variable& v, double place, bool negative) {
-  const Ends ends = spread_ends(v);
+Bits exponent_at(const Variable& v, Way way, double place, bool negative) {
+  const Ends ends = exponent_ends(v, way);
   if (ends.hi == 0) return bits_of(v.type, 0);
   const double far = std::numeric_limits<double>::infinity();
   const double lo = std::isfinite(v.lo) ? v.lo : -far;
@@ -92,6 +102,11 @@ Bits spread_at(const Variable& v, double place, bool negative) {
   double x = std::clamp(std::exp2(exponent), ends.lo, ends.hi);
   if (x > hi || (negative && -x >= lo)) x = -x;
   return fit(v, std::clamp(x, lo, hi));
+}
+
+// Small values of a variable that has none are drawn uniformly.
+bool by_exponent(const Variable& v, Way way) {
+  return way == Way::spread || (way == Way::small && has_small(v));
 }
 
 Bits draw_mask(Type type, Random& random) {
@@ -168,35 +183,34 @@ bool allowed(const Variable& v, Bits bits) {
   return v.lo <= x && x <= v.hi;
 }
 
-Bits draw_uniform(const Variable& v, Random& random) {
-  if (ir::is_mask(v.type)) return draw_mask(v.type, random);
-  if (ir::is_int(v.type)) return draw_integer(v, random, false);
-  return uniform_at(v, random.unit());
+bool has_small(const Variable& v) {
+  return ir::is_float(v.type) && magnitudes(v).lo < kSmall && magnitudes(v).hi > 0;
 }
 
-Bits draw_spread(const Variable& v, Random& random) {
+Bits draw(const Variable& v, Way way, Random& random) {
   if (ir::is_mask(v.type)) return draw_mask(v.type, random);
-  if (ir::is_int(v.type)) return draw_integer(v, random, true);
+  if (ir::is_int(v.type)) return draw_integer(v, random, way != Way::uniform);
   const double place = random.unit();
-  return spread_at(v, place, random.next() % 2 == 0);
+  if (!by_exponent(v, way)) return uniform_at(v, place);
+  return exponent_at(v, way, place, random.next() % 2 == 0);
 }
 
 Bits value_at(const Variable& v, Way way, const Coordinate& at) {
   if (!ir::is_float(v.type)) {
     Random random(at.raw);
-    return way == Way::uniform ? draw_uniform(v, random) : draw_spread(v, random);
+    return draw(v, way, random);
   }
-  return way == Way::uniform ? uniform_at(v, at.place) : spread_at(v, at.place, at.negative);
+  return by_exponent(v, way) ? exponent_at(v, way, at.place, at.negative) : uniform_at(v, at.place);
 }
 
 Coordinate place_of(const Variable& v, Way way, Bits bits) {
   CHECK(ir::is_float(v.type));
   const double x = value_of(v.type, bits);
-  const bool by_exponent = way == Way::spread;
-  const Ends ends = by_exponent ? spread_ends(v) : uniform_ends(v);
-  const double place = by_exponent ? std::log2(std::fabs(x)) : x / 2;
-  const double lo = by_exponent ? std::log2(ends.lo) : ends.lo / 2;
-  const double hi = by_exponent ? std::log2(ends.hi) : ends.hi / 2;
+  const bool exponent = by_exponent(v, way);
+  const Ends ends = exponent ? exponent_ends(v, way) : uniform_ends(v);
+  const double place = exponent ? std::log2(std::fabs(x)) : x / 2;
+  const double lo = exponent ? std::log2(ends.lo) : ends.lo / 2;
+  const double hi = exponent ? std::log2(ends.hi) : ends.hi / 2;
   const double share = (place - lo) / (hi - lo);
   return {share > 0 && share <= 1 ? share : 0, std::signbit(x), 0};  // 0 also for a range of one value
 }

@@ -32,12 +32,15 @@ double value_of(expr::Type type, Bits bits);  ///< nearest double
 /// Whether the declared range allows the value: NaN and infinities only where it does.
 bool allowed(const expr::Variable& variable, Bits bits);
 
-/// Uniform in the declared range; in [-8, 8], or 16 wide from its one end, where it is not bounded.
-Bits draw_uniform(const expr::Variable& variable, Random& random);
-/// Uniform in the exponent, both signs, inside the range.
-Bits draw_spread(const expr::Variable& variable, Random& random);
 /// How a set's points are drawn.
-enum class Way : std::uint8_t { uniform, spread };
+///
+///   uniform   uniform in the declared range; in [-8, 8], or 16 wide from its one end, where it is not bounded
+///   spread    uniform in the exponent, both signs, inside the range, large magnitudes
+///   small     the same for magnitudes from tiny to 1; uniform where the range has none of them
+enum class Way : std::uint8_t { uniform, spread, small };
+Bits draw(const expr::Variable& variable, Way way, Random& random);
+/// Whether a float's range comes near to zero.
+bool has_small(const expr::Variable& variable);
 /// One variable's value as a place in what `way` draws from: floats by `place` in [0, 1], uniform when the value is
 /// drawn, and a sign; others by the state of a generator.
 struct Coordinate {

@@ -46,15 +46,15 @@ class Sampler {
       sets.push_back(everything());
       return sets;
     }
-    sets.push_back(drawn("uniform", draw_uniform, true));
-    sets.push_back(drawn("spread", draw_spread, false));
+    sets.push_back(drawn("uniform", Way::uniform, options_.points));
+    sets.push_back(drawn("spread", Way::spread, options_.points));
+    if (std::any_of(expr_.variables.begin(), expr_.variables.end(), has_small))
+      sets.push_back(drawn("small", Way::small, options_.points / 2));
     sets.push_back(corners(sets[0]));
     return sets;
   }
 
  private:
-  using Draw = Bits (*)(const expr::Variable&, Random&);
-
   [[nodiscard]] std::size_t variables() const { return expr_.variables.size(); }
 
   Samples empty(const char* name, std::uint64_t n) const {
@@ -136,13 +136,14 @@ class Sampler {
         for (std::uint64_t i = 1; i < call.n; ++i) put(s, call.first + i, v, get(s, call.first, v));
   }
 
-  Samples drawn(const char* name, Draw draw, bool with_runs) {
+  Samples drawn(const char* name, Way way, std::uint64_t points) {
     // A multiple of 64 elements: arrays that end where a page ends then also start aligned.
-    const std::uint64_t n = std::max<std::uint64_t>(options_.points / 64, 1) * 64;
+    const std::uint64_t n = std::max<std::uint64_t>(points / 64, 1) * 64;
     Samples s = empty(name, n);
+    s.way = way;
     for (std::uint64_t i = 0; i < n; ++i)
-      for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, draw(expr_.variables[v], random_));
-    if (with_runs && variables() > 0)
+      for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, draw(expr_.variables[v], way, random_));
+    if (way == Way::uniform && variables() > 0)
       for (; s.runs + kRunLength <= n / 8; s.runs += kRunLength) make_run(s, s.runs);
     s.calls = split(n);
     for (const Call& call : s.calls) hold_scalars(s, call);

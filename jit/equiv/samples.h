@@ -2,7 +2,9 @@
 // different character come in different sets:
 //
 //   uniform   uniform in the declared ranges (moderate values where none is declared), with runs of neighbouring values
-//   spread    uniform in the exponent: magnitudes from tiny to huge within the ranges
+//   spread    uniform in the exponent, large magnitudes within the ranges
+//   small     the same for magnitudes from tiny to 1, where a range comes near to zero: errors count in ulp of at least
+//             1e-6 of a set's greatest value, so that large values in a set hide what happens near zero
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
 //             both sides of its steps, and infinities and NaN where no range forbids them
 //
@@ -15,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/equiv/draw.h"
 #include "jit/expr/expr.h"
 
 namespace trident::equiv {
@@ -28,7 +31,8 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string name;  ///< "uniform", "spread", "corners", "all": for messages
+  std::string name;        ///< "uniform", "spread", "small", "corners", "all": for messages
+  Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type
   std::vector<Call> calls;                      ///< in order and without overlap, together [0, n)
@@ -37,7 +41,7 @@ struct Samples {
 };
 
 struct SampleOptions {
-  std::uint64_t points = 16'384;  ///< about that many in each of uniform and spread
+  std::uint64_t points = 16'384;  ///< about that many in each of uniform and spread, half in small
   std::uint64_t seed = 1;
   std::function<bool()> cancelled{};  ///< asked now and then; once it says so, what is returned is not complete
 };
