@@ -132,7 +132,10 @@ EngineThread* Context::engine() {
   }
   auto engine = EngineThread::start(*this);
   const std::lock_guard lock(mutex);
-  if (engine) engine_ = std::move(engine).value();
+  if (engine)
+    engine_ = std::move(engine).value();
+  else
+    engine_failure = engine.error().message;
   return engine_.get();
 }
 
@@ -204,7 +207,10 @@ Result<void> Context::wait(Kernel& kernel, std::uint32_t tier, std::uint32_t tim
   }
   const auto reached = [&] { return kernel.tier >= tier || kernel.state == JobState::finished; };
   if (changed.wait_until(lock, after(timeout_ms), reached)) return {};
-  return make_error(ErrorCode::kTimeout, "tier %u was not reached in %u ms", tier, timeout_ms);
+  const bool alone = !connected && !last_failure.empty();
+  return make_error(ErrorCode::kTimeout, "tier %u was not reached in %u ms%s%s%s%s", tier, timeout_ms,
+                    alone ? "; no daemon: " : "", alone ? last_failure.c_str() : "",
+                    engine_failure.empty() ? "" : "; no engine: ", engine_failure.c_str());
 }
 
 void Context::set_callback(Kernel& kernel, void (*callback)(trident_kernel*, void*), void* user) {

@@ -120,7 +120,8 @@ class Context {
   bool connected = false;       ///< welcomed
   int socket_fd = -1;           ///< the I/O thread's socket, for a forked child to close
   std::uint64_t failed_attempts = 0;
-  std::string last_failure;  ///< why the last attempt to connect failed
+  std::string last_failure;    ///< why the last attempt to connect failed
+  std::string engine_failure;  ///< why there is no engine, once it was needed
   trident_stats counters{};
 
   [[nodiscard]] const Settings& settings() const { return settings_; }

@@ -1,45 +1,20 @@
 #include "clients/c/engine_thread.h"
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
-#include <string>
 #include <vector>
+
+#include "clients/c/engine_library.h"
 
 namespace trident::client {
 namespace {
 
 constexpr int kNice = 10;
 constexpr std::size_t kStackBytes = 8u << 20;
-
-// The engine stands beside the library (or the program) that contains this function.
-std::string engine_path() {
-  if (const char* path = ::secure_getenv("TRIDENT_ENGINE"); path != nullptr && *path != '\0') return path;
-  Dl_info self{};
-  if (::dladdr(reinterpret_cast<const void*>(&trident_abi_version), &self) == 0 || self.dli_fname == nullptr) return {};
-  const std::string file = self.dli_fname;
-  const std::size_t slash = file.rfind('/');
-  return slash == std::string::npos ? std::string() : file.substr(0, slash + 1) + "libtrident-engine.so";
-}
-
-Result<trident_engine_compile_fn> load_engine() {
-  const std::string path = engine_path();
-  if (path.empty()) return make_error(ErrorCode::kUnsupported, "libtrident-engine.so: no folder to look in");
-  // Never unloaded: its code may be on the stack of a thread that a fork left behind.
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (library == nullptr) return make_error(ErrorCode::kUnsupported, "%s", ::dlerror());
-  const auto version = reinterpret_cast<trident_engine_version_fn>(::dlsym(library, "trident_engine_version"));
-  const auto compile = reinterpret_cast<trident_engine_compile_fn>(::dlsym(library, "trident_engine_compile"));
-  if (version == nullptr || compile == nullptr || version() != TRIDENT_ENGINE_ABI_VERSION) {
-    return make_error(ErrorCode::kUnsupported, "%s: not an engine of this version", path.c_str());
-  }
-  return compile;
-}
 
 // An expression in the engine's plain structs; borrows nothing.
 struct FlatExpr {

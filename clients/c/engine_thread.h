@@ -18,8 +18,7 @@ namespace trident::client {
 
 class EngineThread {
  public:
-  /// Loads the engine (TRIDENT_ENGINE, else beside this library) and starts the thread. Unsupported when there is none
-  /// or when its version does not fit.
+  /// Loads the engine and starts the thread. Errors of load_engine(), OsError.
   static Result<std::unique_ptr<EngineThread>> start(Context& context);
 
   /// Takes a waiting job. Needs the context's mutex.

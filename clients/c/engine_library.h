@@ -1,0 +1,19 @@
+// Where libtrident-engine.so lies. Programs, libraries and engine are installed together but may be moved together, so
+// the way starts at the file that holds this code: the shared library, or the program that it is linked into.
+#pragma once
+
+#include "clients/c/engine_abi.h"
+#include "runtime/base/result.h"
+
+namespace trident::client {
+
+/// The engine's entry. What TRIDENT_ENGINE names; else libtrident-engine.so beside the file that holds this code or in
+/// the library folder next to it (symbolic links followed and not), in the folder that it was installed to, or wherever
+/// the dynamic linker finds it. Unsupported, with the places that were looked at, when there is none or its version
+/// does not fit.
+Result<trident_engine_compile_fn> load_engine();
+
+/// The folder that libraries are installed to: engine_folder.cpp.
+extern const char* const kEngineFolder;
+
+}  // namespace trident::client
