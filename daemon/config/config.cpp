@@ -16,6 +16,8 @@ namespace {
 
 constexpr const char* kSystemSocket = "/run/trident/tridentd.sock";
 constexpr std::size_t kFileBytesMax = 1 << 20;
+/// As for every other mistake in flags or file: CLI11 has a number for each kind.
+constexpr int kExitUsage = 2;
 
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
@@ -113,7 +115,7 @@ std::string printed(flag value) {
 std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& flags) {
   CLI::App app("Trident's daemon: compiles expressions for clients on this machine and hands back ever faster kernels.",
                "tridentd");
-  app.set_version_flag("--version", "tridentd " TRIDENT_VERSION " (build " + os::build_id() + ")");
+  app.set_version_flag("-V,--version", "tridentd " TRIDENT_VERSION " (build " + os::build_id() + ")");
   app.add_option("--config", flags.config, "configuration file (TOML, same names with underscores)")->type_name("FILE");
   const Settings standard;
 #define X(name, type, unused, min, max, meaning) \
@@ -123,7 +125,7 @@ std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& fl
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return Answered{app.exit(error)};
+    return Answered{app.exit(error) == 0 ? 0 : kExitUsage};
   }
   return std::nullopt;
 }

@@ -63,7 +63,7 @@ TEST(Config, WrongFlagsAndHelpAreAnswered) {
 #include "daemon/config/settings.def"
 #undef X
   ::testing::internal::CaptureStderr();
-  EXPECT_NE(std::get<Answered>(*load_flags({"--no-such-flag"})).exit_status, 0);
+  EXPECT_EQ(std::get<Answered>(*load_flags({"--no-such-flag"})).exit_status, 2);
   EXPECT_FALSE(::testing::internal::GetCapturedStderr().empty());
 }
 
