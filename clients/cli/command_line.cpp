@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <utility>
+#include <vector>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/manual.h"
@@ -56,6 +57,41 @@ bool unknown_verb(const CLI::App& app, int argc, char** argv) {
   std::fprintf(stderr, "trident: there is no verb '%s'%s\n`trident --help` lists all.\n", argv[1],
                nearest.empty() ? "" : (": did you mean '" + nearest + "'?").c_str());
   return true;
+}
+
+bool is_option_of(const CLI::App& verb, const std::string& word) {
+  if (word.starts_with("--")) return true;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& letter : option->get_snames())
+      if (word[1] == letter[0]) return true;
+  return false;
+}
+
+/// -x^2 is an expression unless the verb has an option -x, and everything after "--" is none; CLI11 takes each word
+/// that begins with a dash for options. A blank in front hides those from it, and their place is before options that
+/// take any number of values. take_blanks_off() is the other half.
+std::vector<std::string> hide_expressions(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  const auto verbs =
+      app.get_subcommands([&](const CLI::App* verb) { return argc > 1 && verb->get_name() == words[1]; });
+  if (verbs.empty()) return words;
+  const auto hide = [](std::string& word) {
+    if (word.starts_with('-') && word.size() > 1) word.insert(0, 1, ' ');
+  };
+  const auto end = std::find(words.begin() + 2, words.end(), "--");
+  for (auto word = words.begin() + 2; word != end; ++word)
+    if (word->starts_with('-') && word->size() > 1 && !is_option_of(*verbs[0], *word)) hide(*word);
+  if (end == words.end()) return words;
+  std::for_each(end + 1, words.end(), hide);
+  const auto positionals = words.erase(end);
+  std::rotate(words.begin() + 2, positionals, words.end());
+  return words;
+}
+
+void take_blanks_off(CLI::App& app) {
+  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    for (CLI::Option* option : verb->get_options([](const CLI::Option* o) { return o->get_positional(); }))
+      option->transform([](std::string word) { return word.starts_with(" -") ? word.substr(1) : word; });
 }
 
 }  // namespace
@@ -113,9 +149,13 @@ int run_command_line(int argc, char** argv) {
   add_text_commands(app, status);
   add_completion_command(app, status);
   add_manual(app);
+  take_blanks_off(app);
   if (unknown_verb(app, argc, argv)) return kExitUsage;
+  const std::vector<std::string> words = hide_expressions(app, argc, argv);
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) pointers.push_back(word.c_str());
   try {  // CLI11 speaks through exceptions; they end here
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(pointers.size()), pointers.data());
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error, std::cout, std::cerr);
     return code == 0 ? 0 : kExitUsage;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "clients/c/engine_library.h"
 #include "clients/c/trident.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/compilers.h"
@@ -118,6 +119,15 @@ Check check_daemon() {
   return {"daemon", Status::ok, "reachable and answering", ""};
 }
 
+Check check_engine() {
+  if (const auto engine = client::load_engine(); !engine)
+    return {
+        "engine", Status::warning, engine.error().message,
+        "only where no daemon answers: programs then stay with the interpreter. `make install` puts the engine beside "
+        "libtrident"};
+  return {"engine", Status::ok, "libtrident-engine.so can be loaded", ""};
+}
+
 Check check_perf() {
   const std::string level = first_line_of("/proc/sys/kernel/perf_event_paranoid");
   if (level.empty()) return {"perf", Status::warning, "this kernel has no perf events", ""};
@@ -176,7 +186,7 @@ void add_doctor_command(CLI::App& app, int& status) {
   verb->callback([json, &status] {
     // Those that fork come first: the client library starts a thread.
     const std::vector<Check> checks = {check_cpu(),  check_memfd(), check_execution(), check_noexec(), check_sandbox(),
-                                       check_perf(), check_bench(), check_numexpr(),   check_daemon()};
+                                       check_perf(), check_bench(), check_numexpr(),   check_engine(), check_daemon()};
     bool ok = true;
     for (const Check& c : checks) ok = ok && c.status != Status::failure;
     std::fputs(*json ? as_json(checks, ok).c_str() : as_text(checks).c_str(), stdout);

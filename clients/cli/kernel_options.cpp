@@ -42,9 +42,14 @@ void KernelOptions::add_text_options(CLI::App& verb) {
       ->capture_default_str();
   verb.add_option("--syntax", syntax, "Syntax of EXPR: auto, infix, sexpr (S-expression) or fpcore")
       ->capture_default_str();
-  verb.add_option("-r,--range", ranges, "A promise about a variable's values, name:lo:hi; may be repeated")->take_all();
+  verb.add_option("-r,--range", ranges, "A promise about a variable's values, name:lo:hi; may be repeated")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
   verb.add_option("-s,--scalar", scalars, "A variable that is one value per call, not an array; may be repeated")
-      ->take_all();
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
 }
 
 void KernelOptions::add_code_options(CLI::App& verb) {

@@ -27,8 +27,11 @@ constexpr const char* kRun = R"(DETAILS
   by the daemon's code when that is there. --tier waits for it, with a bar on a terminal; --mode says who may answer.
   Inputs that are not lists or files are the same value everywhere or evenly spaced. Files hold numbers separated by
   blanks, commas or lines. The last line says whose code answered.
+  What is assumed for a variable without an input is said on standard error. An expression may begin with a minus sign;
+  where an option has its first letter (-n*2), put -- before it.
 
 EXAMPLES
+  trident run 'sum(x*x)' --n 1000
   trident run '2*a + 3*b' -i a=1,2,3 -i b=10,20,30
   trident run 'sum(x*x)' -i x=samples.txt
   trident run 'let t = sin(x); t*t, 1 - t*t' -i x=0:3.14 -n 5 --csv -

@@ -6,19 +6,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <sstream>
+#include <string>
+#include <string_view>
 
+#include "clients/c/engine_library.h"
 #include "clients/c/trident.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/progress_bar.h"
+#include "clients/cli/run_inputs.h"
 #include "jit/image/image.h"
 #include "schemas/kernel_image.h"
 
 namespace trident::cli {
 namespace {
+
+constexpr std::uint32_t kLookForDaemonMs = 200;
 
 struct RunVerb {
   KernelOptions kernel;
@@ -27,68 +30,6 @@ struct RunVerb {
   std::uint64_t n = 0;
   unsigned head = 8, timeout_ms = 10'000;
 };
-
-/// The values of one input as given: one value, a list, a range of evenly spaced values, or a file of numbers.
-struct InputValues {
-  std::string name;
-  std::vector<double> values;  ///< empty: lo..hi evenly spaced
-  double lo = 0, hi = 0;
-};
-
-Result<double> parse_value(const std::string& text, const std::string& whole) {
-  char* end = nullptr;
-  const double v = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0')
-    return make_error(ErrorCode::kInvalidArgument, "--input %s: '%s' is neither a number nor a readable file",
-                      whole.c_str(), text.c_str());
-  return v;
-}
-
-Result<std::vector<double>> read_numbers(const std::string& path) {
-  std::ifstream in(path);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == ',' || c == ';'; }, ' ');
-  std::istringstream words(text);
-  std::vector<double> values;
-  for (std::string word; words >> word;) {
-    TRY(const double v, parse_value(word, path));
-    values.push_back(v);
-  }
-  if (values.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: no numbers", path.c_str());
-  return values;
-}
-
-Result<InputValues> parse_input(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    return make_error(ErrorCode::kInvalidArgument,
-                      "--input %s: expected name=value, name=v1,v2,..., name=lo:hi or name=file", text.c_str());
-  InputValues input;
-  input.name = text.substr(0, equals);
-  const std::string rest = text.substr(equals + 1);
-  if (std::ifstream(rest).good()) {
-    TRY(input.values, read_numbers(rest));
-    return input;
-  }
-  if (const std::size_t colon = rest.find(':'); colon != std::string::npos) {
-    TRY(input.lo, parse_value(rest.substr(0, colon), text));
-    TRY(input.hi, parse_value(rest.substr(colon + 1), text));
-    return input;
-  }
-  std::istringstream parts(rest);
-  for (std::string part; std::getline(parts, part, ',');) {
-    TRY(const double v, parse_value(part, text));
-    input.values.push_back(v);
-  }
-  if (input.values.empty()) return make_error(ErrorCode::kInvalidArgument, "--input %s: no value", text.c_str());
-  return input;
-}
-
-double value_at(const InputValues& input, std::uint64_t i, std::uint64_t n) {
-  if (!input.values.empty()) return input.values[input.values.size() == 1 ? 0 : static_cast<std::size_t>(i)];
-  return n < 2 ? input.lo : input.lo + (input.hi - input.lo) * static_cast<double>(i) / static_cast<double>(n - 1);
-}
 
 std::uint64_t bits_of(int type, double v) {
   switch (type) {
@@ -231,8 +172,12 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
     if (status == TRIDENT_OK) return {};
     waited_ms += part_ms;
     if (status != TRIDENT_E_TIMEOUT) return client_error(status);
-    if (waited_ms >= verb.timeout_ms)
-      return make_error(ErrorCode::kTimeout, "tier %s was not reached in %u ms", verb.tier.c_str(), verb.timeout_ms);
+    if (waited_ms >= verb.timeout_ms) {
+      const std::string_view error = trident_last_error();  // "...; no daemon: ...; no engine: ..."
+      const std::string why(error.substr(std::min(error.find(';'), error.size())));
+      return make_error(ErrorCode::kTimeout, "tier %s was not reached in %u ms%s", verb.tier.c_str(), verb.timeout_ms,
+                        why.c_str());
+    }
     const trident_kernel_info info = info_of(kernel);
     bar.update(info.stage_done, info.stage_total,
                stage_text(kStages[std::min<std::uint32_t>(info.stage, TRIDENT_STAGE_JUDGE)], info.best_ratio));
@@ -254,13 +199,8 @@ std::string answered_by(const trident_kernel* kernel) {
   return text + "\n";
 }
 
-const InputValues* find_input(const std::vector<InputValues>& inputs, const char* name) {
-  for (const InputValues& input : inputs)
-    if (input.name == name) return &input;
-  return nullptr;
-}
-
-Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* kernel, std::uint64_t& n) {
+/// The --inputs, checked against the kernel's variables; n becomes the longest list's length where --n does not say.
+Result<std::vector<InputValues>> given_inputs(const RunVerb& verb, const trident_kernel* kernel, std::uint64_t& n) {
   std::vector<InputValues> inputs;
   n = verb.n;
   for (const std::string& text : verb.inputs) {
@@ -276,30 +216,50 @@ Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* 
     if (input.values.size() > 1 && input.values.size() < n)
       return make_error(ErrorCode::kInvalidArgument, "--input %s: %zu values for %llu elements", input.name.c_str(),
                         input.values.size(), static_cast<unsigned long long>(n));
+  return inputs;
+}
+
+/// Variables that no --input names get values all the same, and standard error says which: the line can be copied.
+void assume_the_rest(const expr::Expr& parsed, std::uint64_t n, std::vector<InputValues>& inputs) {
+  std::string assumed;
+  for (const expr::Variable& variable : parsed.variables) {
+    const auto named = [&](const InputValues& input) { return input.name == variable.name; };
+    if (std::any_of(inputs.begin(), inputs.end(), named)) continue;
+    AssumedInput input = assumed_input(variable, n);
+    assumed += " --input " + input.option;
+    inputs.push_back(std::move(input.values));
+  }
+  if (!assumed.empty()) std::fprintf(stderr, "trident: assuming%s\n", assumed.c_str());
+}
+
+/// Given or assumed: every variable has values.
+const InputValues& input_of(const std::vector<InputValues>& inputs, const char* name) {
+  const auto at = std::find_if(inputs.begin(), inputs.end(), [&](const InputValues& i) { return i.name == name; });
+  CHECK(at != inputs.end());
+  return *at;
+}
+
+Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* kernel, std::uint64_t& n) {
+  TRY(std::vector<InputValues> inputs, given_inputs(verb, kernel, n));
+  TRY(const expr::Expr parsed, parse_expression(verb.text, verb.kernel));
+  assume_the_rest(parsed, n, inputs);
   std::vector<std::vector<std::byte>> arrays;
   std::vector<const void*> in;
   for (std::uint32_t a = 0; trident_array_name(kernel, a) != nullptr; ++a) {
-    const InputValues* input = find_input(inputs, trident_array_name(kernel, a));
-    if (input == nullptr)
-      return make_error(ErrorCode::kInvalidArgument, "variable '%s' has no value: give it with --input %s=...",
-                        trident_array_name(kernel, a), trident_array_name(kernel, a));
+    const InputValues& input = input_of(inputs, trident_array_name(kernel, a));
     const int type = trident_array_type(kernel, a);
     std::vector<std::byte> bytes(static_cast<std::size_t>(n) * bytes_of(type));
     for (std::uint64_t i = 0; i < n; ++i) {
-      const std::uint64_t bits = bits_of(type, value_at(*input, i, n));
+      const std::uint64_t bits = bits_of(type, value_at(input, i, n));
       std::memcpy(bytes.data() + i * bytes_of(type), &bits, bytes_of(type));
     }
     arrays.push_back(std::move(bytes));
   }
   for (const auto& array : arrays) in.push_back(array.data());
   std::vector<std::uint64_t> params;
-  for (std::uint32_t s = 0; trident_scalar_name(kernel, s) != nullptr; ++s) {
-    const InputValues* input = find_input(inputs, trident_scalar_name(kernel, s));
-    if (input == nullptr)
-      return make_error(ErrorCode::kInvalidArgument, "scalar '%s' has no value: give it with --input %s=...",
-                        trident_scalar_name(kernel, s), trident_scalar_name(kernel, s));
-    params.push_back(bits_of(trident_scalar_type(kernel, s), value_at(*input, 0, 1)));
-  }
+  for (std::uint32_t s = 0; trident_scalar_name(kernel, s) != nullptr; ++s)
+    params.push_back(
+        bits_of(trident_scalar_type(kernel, s), value_at(input_of(inputs, trident_scalar_name(kernel, s)), 0, 1)));
   std::vector<OutputValues> outputs(info_of(kernel).output_count);
   std::vector<void*> out;
   for (std::uint32_t k = 0; k < outputs.size(); ++k) {
@@ -353,6 +313,23 @@ std::string as_summary(const std::vector<OutputValues>& outputs, std::uint64_t n
   return text;
 }
 
+/// Mode auto answers in any case; where only the interpreter can, that is said.
+void note_interpreter(const RunVerb& verb, const Session& session) {
+  const char* mode = std::getenv("TRIDENT_MODE");
+  if (verb.mode != "auto" || (mode != nullptr && *mode != '\0' && std::strcmp(mode, "auto") != 0)) return;
+  if (info_of(session.kernel).tier != TRIDENT_TIER_INTERPRETER) return;
+  const auto engine = client::load_engine();
+  if (engine.ok()) return;
+  trident_options options{};
+  options.struct_size = sizeof options;
+  options.mode = TRIDENT_MODE_DAEMON;
+  options.connect_timeout_ms = kLookForDaemonMs;
+  trident_ctx* daemon = nullptr;
+  if (trident_open(&options, &daemon) == TRIDENT_OK) return trident_close(daemon);
+  std::fprintf(stderr, "trident: interpreted: %s; no engine: %s\n", trident_last_error(),
+               engine.error().message.c_str());
+}
+
 int run(const RunVerb& verb) {
   Session session;
   if (const auto r = open_session(verb, session); !r) return report(r.error());
@@ -362,6 +339,7 @@ int run(const RunVerb& verb) {
   if (!outputs) return report(outputs.error());
   for (std::size_t k = 0; k < outputs->size(); ++k)
     (*outputs)[k].name = trident_output_name(session.kernel, static_cast<std::uint32_t>(k));
+  note_interpreter(verb, session);
   if (!verb.csv.empty()) {
     const auto written = write_text(verb.csv, as_csv(*outputs, n));
     return written.ok() ? 0 : report(written.error());
@@ -378,8 +356,11 @@ void add_run_command(CLI::App& app, int& status) {
   verb->add_option("EXPR", state->text, "The expression")->required();
   verb->add_option(
           "-i,--input", state->inputs,
-          "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE of numbers; may be repeated")
-      ->take_all();
+          "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE of numbers; may be repeated. "
+          "Without it: evenly spaced over its declared range, else 0:1 (a scalar: the middle, else 1)")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
   verb->add_option("-n,--n", state->n, "Elements (default: as many as the longest list given, else 8)");
   state->kernel.add_text_options(*verb);
   state->kernel.add_code_options(*verb);

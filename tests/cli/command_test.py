@@ -13,6 +13,7 @@ import time
 import unittest
 
 TRIDENT, TRIDENTD = sys.argv[1:3]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
 SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
 PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
@@ -56,7 +57,7 @@ class Command(unittest.TestCase):
         samples = self.write("samples.txt", "1 2\n3,4\n")
         for verb in ("run", "print"):
             for line in re.findall(r"(?m)^  (trident .*)$", self.trident(verb, "--help").stdout):
-                if "- <" in line or "| dot" in line or "--mode embedded" in line:
+                if "- <" in line or "| dot" in line:
                     continue
                 command = line.replace("trident", TRIDENT, 1).replace("samples.txt", samples)
                 done = subprocess.run(command, shell=True, env=self.environment, capture_output=True, text=True, timeout=60,
@@ -85,7 +86,6 @@ class Command(unittest.TestCase):
 
     def test_run_says_where_a_text_is_wrong(self):
         self.assertRegex(self.trident("run", "sin(x", status=2).stderr, r"1:6: .*\n  sin\(x\n +\^")
-        self.assertIn("--input x=", self.trident("run", "x+1", status=2).stderr)
         self.assertIn("'two'", self.trident("run", "x", "-i", "x=1,two", status=2).stderr)
         self.assertIn("no variable 'z'", self.trident("run", "x", "-i", "z=1", status=2).stderr)
         self.assertIn("f16", self.trident("run", "x", "-i", "x=1", "--type", "f16", status=2).stderr)
@@ -229,6 +229,71 @@ class Command(unittest.TestCase):
                                    TRIDENTD, stream="stdout")
         self.assertRegex(drawn, r"\[#+-*\] \d/2 kernels done")
         self.assertRegex(drawn, r"(baseline|interpreter), (lower|emit|equiv|judge) \d+/\d+")
+
+    def test_readme_commands_work(self):
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as handle:
+            commands = re.findall(r"trident run '[^']*'[^\n]*?(?= {3,}|\n)", handle.read())
+        self.assertTrue(commands)
+        for command in commands:
+            done = subprocess.run(command.replace("trident", TRIDENT, 1), shell=True, env=self.environment,
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(0, done.returncode, command + done.stderr)
+
+    def test_run_assumes_what_is_not_given_and_says_so(self):
+        done = self.trident("run", "sum(x*x)", "--n", "1000")
+        self.assertIn("assuming --input x=0:1\n", done.stderr)
+        wanted = math.fsum((i / 999) ** 2 for i in range(1000))
+        self.assertAlmostEqual(wanted, float(done.stdout.split()[2]), delta=1e-9)
+        done = self.trident("run", "a*x + y", "-r", "x:-3:3", "-r", "a:2:4", "-s", "a", "-i", "y=10", "-n", "3", "--csv", "-")
+        self.assertIn("assuming --input x=-3:3 --input a=3\n", done.stderr)
+        self.assertEqual([1, 10, 19], [float(v) for v in done.stdout.split()[1:]])
+        done = self.trident("run", "s*x + z", "-s", "s", "-r", "x:5:inf", "-r", "z:-inf:-1", "-n", "2", "--csv", "-")
+        self.assertIn("assuming --input x=5:6 --input s=1 --input z=-2:-1\n", self.sorted_like(done.stderr, "x", "s", "z"))
+        self.assertEqual([3, 5], [float(v) for v in done.stdout.split()[1:]])
+        done = self.trident("run", "param u in [4, 8]; k:i32 * 2", "-n", "4", "--csv", "-")
+        self.assertEqual([0, 2, 4, 6], [float(v) for v in done.stdout.split()[1:]])
+        wide = self.trident("run", "x", "-r", "x:-1.7e308:1.7e308", "-n", "3", "--csv", "-").stdout.split()[1:]
+        self.assertEqual([-1.7e308, 0, 1.7e308], [float(v) for v in wide])
+        given = self.trident("run", "x+1", "-i", "x=1")
+        self.assertNotIn("assuming", given.stderr)
+
+    @staticmethod
+    def sorted_like(line, *names):
+        """The "assuming" line with its inputs in the order of the names: which comes first is the parser's affair."""
+        inputs = {part.split("=")[0]: part for part in re.findall(r"--input (\S+)", line)}
+        return "assuming " + " ".join("--input " + inputs[name] for name in names) + "\n"
+
+    def test_expressions_may_begin_with_a_minus_sign(self):
+        for words in (("-x^2", "-i", "x=2"), ("-i", "x=2", "-x^2"), ("-i", "x=2", "--", "-x^2"), ("--", "-x^2")):
+            done = self.trident("run", *words, "-n", "1") if "--" not in words else self.trident("run", "-n", "1", *words)
+            self.assertRegex(done.stdout, r"^out = (-4|-?0)\n")
+        self.assertRegex(self.trident("run", "-(1.5)", "-n", "1").stdout, "^out = -1.5\n")
+        self.assertRegex(self.trident("run", "-i", "n=3", "--n", "1", "--", "-n").stdout, "^out = -3\n")
+        self.assertRegex(self.trident("run", "-n", "1", "--", "--2").stdout, "^out = 2\n")
+        self.assertIn("neg", self.trident("parse", "-r", "x:0:1", "--", "-x").stdout)
+        self.assertIn("-q", self.trident("run", "x", "-q", status=2).stderr)
+        self.assertIn("1:4:", self.trident("run", "-x+", status=2).stderr)  # what hides it does not shift the caret
+
+    def test_run_says_when_only_the_interpreter_can_answer(self):
+        alone = dict(self.environment, TRIDENT_ENGINE=self.at("no-engine.so"))
+        self.assertRegex(self.trident("run", "x", "-i", "x=1", env=alone).stderr,
+                         "interpreted: no daemon.*; no engine: .*no-engine.so")
+        late = self.trident("run", "x", "-i", "x=1", "--tier", "baseline", "--timeout-ms", "500", env=alone, status=1)
+        self.assertRegex(late.stderr, "not reached in 500 ms; no daemon: .*; no engine: .*no-engine.so")
+        self.assertEqual("", self.trident("run", "x", "-i", "x=1").stderr)  # with an engine that could
+        self.assertEqual("", self.trident("run", "x", "-i", "x=1", "--mode", "interp", env=alone).stderr)
+        checks = {c["name"]: c for c in json.loads(self.trident("doctor", "--json", env=alone, status=1).stdout)["checks"]}
+        self.assertEqual("warning", checks["engine"]["status"])
+        self.assertIn("no-engine.so", checks["engine"]["detail"])
+
+    def test_tridentd_answers_flags_as_trident_does(self):
+        for flag in ("-V", "--version"):
+            done = subprocess.run([TRIDENTD, flag], capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual((0, "tridentd"), (done.returncode, done.stdout.split()[0]))
+        for words in (["--foo"], ["--workers", "none"], ["--workers", "0"], ["--config", self.at("none.toml")]):
+            done = subprocess.run([TRIDENTD, *words], capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual(2, done.returncode, words)
+            self.assertNotEqual("", done.stderr)
 
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
@@ -407,4 +472,4 @@ class Command(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
