@@ -1,5 +1,7 @@
 #include "jit/equiv/reference.h"
 
+#include <mpfr.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -125,7 +127,12 @@ struct Reference::Slow {
 Reference::Reference(std::function<bool()> cancelled) : stop_(std::make_unique<Stop>(std::move(cancelled))) {}
 Reference::Reference(Reference&&) noexcept = default;
 Reference& Reference::operator=(Reference&&) noexcept = default;
-Reference::~Reference() = default;
+// MPFR keeps constants and spare integers for every thread, and they leak when a thread ends without this, as a
+// client's engine thread does.
+Reference::~Reference() {
+  slow_.reset();
+  mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);
+}
 
 bool Reference::stopped() const {
   return stop_->stopped();
