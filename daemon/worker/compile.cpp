@@ -212,7 +212,7 @@ void warm_up() {
 int run_worker(const char* lane) {
   log::configure({.form = log::detect_form(), .tag = std::string("tridentd ") + lane});
   os::ResourceLimits limits{.core_bytes_max = 0};
-#ifndef __SANITIZE_ADDRESS__  // whose shadow memory takes terabytes of address space
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadows take terabytes of address space
   limits.address_space_bytes = kAddressSpaceBytes;
 #endif
   if (const auto set = os::set_resource_limits(limits); !set.ok()) log::warning("{}", set.error().message);

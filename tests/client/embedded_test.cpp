@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +24,11 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Of all threads of this process.
+double cpu_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 trident_ctx* open_context(trident_mode mode, const char* socket = nullptr) {
@@ -122,9 +128,12 @@ TEST(Embedded, ClosingDoesNotWaitForASearch) {
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   ASSERT_EQ(0u, info_of(kernels.back()).done) << "the searches were over before the test began";
+  // On a busy machine the engine's thread, which is nice, may come to its end late, but not after much more work.
   const Clock::time_point begin = Clock::now();
+  const double cpu_begin = cpu_seconds();
   trident_close(ctx);
-  EXPECT_LT(seconds_since(begin), 1.5);
+  EXPECT_LT(cpu_seconds() - cpu_begin, 1.5);
+  EXPECT_LT(seconds_since(begin), 60);
   expect_right(kernels.front(), "after its context was closed");
   for (trident_kernel* kernel : kernels) trident_close_kernel(kernel);
 }
