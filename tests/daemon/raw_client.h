@@ -40,6 +40,9 @@ struct Incoming {
   [[nodiscard]] wire::Body kind() const { return message().body_type(); }
 };
 
+/// For an answer that will come, on a busy machine and under a sanitizer.
+inline constexpr int kPatienceMs = 60'000;
+
 class RawClient {
  public:
   explicit RawClient(const std::string& socket_path);
@@ -50,9 +53,9 @@ class RawClient {
   /// False when the daemon has closed.
   bool send_bytes(std::span<const std::byte> bytes, int fd = -1);
   /// The next message; nothing when the daemon has closed or `timeout_ms` has passed.
-  std::optional<Incoming> next(int timeout_ms = 20'000);
+  std::optional<Incoming> next(int timeout_ms = kPatienceMs);
   /// The next message that is no Accepted and no Progress.
-  std::optional<Incoming> next_result(int timeout_ms = 20'000);
+  std::optional<Incoming> next_result(int timeout_ms = kPatienceMs);
   /// Whether the daemon has closed the connection (waits for it); drops messages that come before.
   bool closed_by_daemon(int timeout_ms = 20'000);
   /// The daemon's statistics as JSON text.

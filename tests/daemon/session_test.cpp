@@ -381,7 +381,10 @@ TEST(Session, ImageMemoryOfAUserIsBoundedAndReturnedByCancel) {
   PrivateDaemon daemon({"--image-bytes-per-user", "4096"});
   RawClient client = RawClient::ready(daemon.socket());
   client.send(submit_message(kText, {.job = 1}));
-  while (client.next_result()->kind() != wire::Body::Done) {
+  for (bool done = false; !done;) {
+    const auto result = client.next_result();
+    ASSERT_TRUE(result.has_value());
+    done = result->kind() == wire::Body::Done;
   }
   client.send(submit_message("x+1", {.job = 2}));
   const auto failure = client.next_result();
