@@ -4,8 +4,10 @@ import concurrent.futures
 import multiprocessing
 import os
 import random
+import subprocess
 import sys
 import unittest
+import unittest.mock
 import warnings
 
 os.environ.setdefault("TRIDENT_MODE", "interp")
@@ -236,22 +238,156 @@ class AgainstNumexpr(unittest.TestCase):
         np.testing.assert_array_equal([6.0], trident.re_evaluate({"a": np.array([2.0])}))
 
 
+class NumexprsRules(unittest.TestCase):
+    """Every operation and function on every combination of kinds, literals and odd operands: numexpr's type, values and
+    exceptions, whoever evaluates."""
+
+    OPERANDS = {**{k: v[:40] for k, v in OPERANDS.items() if np.ndim(v)}, "z": OPERANDS["f8"][:40] * 1j + 1, "s8": 0.75,
+                "w": np.array([b"ab", b"cd"] * 20), "st": b"ab", "zz": 2j, "i0": np.arange(-20, 20, dtype="i4")}
+
+    def same(self, text, **kwargs):
+        def run(module):
+            try:
+                return module.evaluate(text, local_dict=dict(self.OPERANDS), global_dict={}, **kwargs)
+            except Exception as error:
+                return error
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted, got = run(numexpr), run(trident)
+        if isinstance(wanted, Exception):
+            self.assertIs(type(wanted), type(got), (text, wanted, got))
+            return
+        self.assertNotIsInstance(got, Exception, text)
+        self.assertEqual((wanted.dtype, wanted.shape), (got.dtype, got.shape), text)
+        if wanted.dtype.kind in "fc":
+            rtol = 4e-6 if wanted.dtype in (np.float32, np.complex64) else 4e-13
+            np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol, err_msg=text)
+        else:
+            np.testing.assert_array_equal(got, wanted, err_msg=text)
+
+    def test_functions_of_every_kind(self):
+        for name in """sqrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh log log1p log10 exp expm1
+                abs ceil floor copy ones_like real imag conj""".split():
+            for operand in ("b", "i4", "i8", "f4", "f8", "z", "2", "-2", "0.25", "True", "(b & c)", "(f4 > 0)", "w"):
+                # numexpr has no result for these: it fails inside, with an error or without
+                if operand in ("2", "-2", "0.25", "True") and name in ("copy", "ones_like", "real", "imag", "conj"):
+                    continue
+                with self.subTest(name, operand=operand):
+                    self.same(f"{name}({operand})")
+        for name in ("arctan2", "fmod", "complex", "contains"):
+            for a in ("b", "i4", "f4", "f8", "3", "w"):
+                for b in ("c", "j4", "j8", "g4", "g8", "2.5"):
+                    with self.subTest(name, operands=(a, b)):
+                        self.same(f"{name}({a}, {b})")
+
+    def test_operators_on_every_kind(self):
+        # Beyond numexpr: bit operations on integers, exclusive or of booleans, an array of integers as an exponent.
+        beyond = [(op, a, b) for op in "&|^" for a in ("b", "i4", "i8", "1", "True") for b in ("c", "j4", "j8", "2")]
+        beyond += [("**", a, b) for a in ("b", "i4", "i8", "1", "True") for b in ("j4", "j8", "c")]
+        beyond += [("**", "f4", "c")]
+        for op in ("+", "-", "*", "/", "%", "**", "&", "|", "^", "<<", ">>", "<", "<=", "==", "!="):
+            for a in ("b", "i4", "i8", "f4", "f8", "1", "2.5", "True", "z"):
+                for b in ("c", "j4", "j8", "g4", "g8", "2", "0.5", "zz"):
+                    if (op, a, b) not in beyond:
+                        with self.subTest(op, operands=(a, b)):
+                            self.same(f"{a} {op} {b}")
+        for text in ("-b", "~b", "+b", "-i4", "~f4", "-f8", "~f8", "-z", "b**2", "b**1", "b**0", "b**2.0", "b**0.5", "i0**2",
+                     "2**i0", "1**i0", "(-1)**i0", "7**i0", "i4**-1", "f4**51", "f4**-0.5", "f8**-3", "i4**0.5", "i4**1.5"):
+            with self.subTest(text):
+                self.same(text)
+
+    def test_where(self):
+        for condition in ("b", "True", "False", "1", "0", "i4", "f4 > 0", "2.5"):
+            for a in ("b", "i4", "f4", "1", "2.5", "True", "z", "w"):
+                for b in ("c", "i8", "g8", "2", "False"):
+                    if all(x in ("1", "2", "2.5", "True", "False", "0") for x in (condition, a, b)):
+                        continue
+                    with self.subTest(condition, operands=(a, b)):
+                        self.same(f"where({condition}, {a}, {b})")
+
+    def test_what_only_numexpr_has(self):
+        for text in ("z * 2 + 1j", "z.real", "z.imag", "f8.real", "f4.imag", "i4.imag", "abs(z)", "sqrt(z)", "sum(z)",
+                     "prod(z)", "w == b'ab'", "w == 'cd'", "contains(w, b'a')", "w < st", "f8 + 1j", "2 + 3j", "zz * f4",
+                     "10**40 + f8", "where(f8 > 0, z, 1)", "z == z", "real(z) + imag(z)"):
+            with self.subTest(text):
+                self.same(text)
+        for kwargs in ({"truediv": True}, {"truediv": False}, {"optimization": "none"}, {"optimization": "moderate"},
+                       {"optimization": "aggressive"}, {"optimization": "wild"}):
+            for text in ("i4 / j4", "f4**0.5", "f8 / 3", "i4**3"):
+                with self.subTest(text, **kwargs):
+                    self.same(text, **kwargs)
+        z, out = np.arange(4) + 1j, np.empty(4, complex)
+        self.assertIs(out, trident.evaluate("z * 2", out=out))
+        np.testing.assert_array_equal(z * 2, out)
+        z = z - 5
+        self.assertIs(out, trident.re_evaluate())
+        np.testing.assert_array_equal(z * 2, out)
+
+    def test_literals(self):
+        for text in ("sin(1) + cos(1)", "sqrt(2) * 2", "abs(-2) + i4", "sqrt(True) * f4", "floor(2.5) + abs(2)", "2**10 - 1",
+                     "where(1 < 2, 3, 4) + i4", "2 ** sin(1) + f8", "fmod(7, 3) * j4", "(-(-2)**2)**2 * i8", "2**(1 + 1)",
+                     "where(True, f4, f8) + where(0, f8, 1)", "1 << 3", "-(2 - 3.5)", "abs(True)", "where(True, i4, 0)"):
+            with self.subTest(text):
+                self.same(text)
+
+    def test_exceptions(self):
+        for text in """f8 and i4;not b;f8 < i4 < 2;f8 +;foo(f8);sin(f8, f8);sin();f8[0];f8.foo;f8.sum();where(f8, f8, f8);
+                where(b, f8);sum(f8) * 2;sum(sum(f8));sum(f8, axis=-1);sum(f8, foo=1);f8 + None;None;'x';...;sin;sin + 1;
+                f8 @ f8;f8 in f8;[f8];{};f8 if b else f8;f8 := 1;sin(x=f8);sin(*f8);f8 // 2;i4 // 2;w + w;w + 1;round(f8);
+                sum(b);max(b);min(z);b + c;b - c;-b;f8 & 1;f8 << 1;z < z;z % 2;none + 1;1 / 0;5 % 0;f8 is None;
+                2**99999 * f8""".replace("\n", "").split(";"):
+            with self.subTest(text.strip()):
+                self.same(text.strip())
+
+    def test_long_texts(self):
+        """As deep as Python reads them; the oracle is NumPy where numexpr gives up."""
+        x = np.arange(3.0)
+        for n in (201, 250, 400, 900, 2500):
+            with self.subTest(n):
+                np.testing.assert_array_equal(x * n, trident.evaluate("+".join(["x"] * n)))
+        for text in ("-" * 1500 + "x", "(" * 90 + "x" + "+1)" * 90, "sqrt(" * 90 + "x" + ")" * 90, "*".join(["(x/4)"] * 900)):
+            with np.errstate(all="ignore"):
+                np.testing.assert_allclose(trident.evaluate(text), eval(text, {"x": x, "sqrt": np.sqrt}), rtol=1e-12)
+
+
 class Errors(unittest.TestCase):
+    def test_without_numexpr_the_error_names_it(self):
+        program = """import sys; sys.modules["numexpr"] = None
+import numpy as np, trident
+z, w, b, a = np.ones(2, complex), np.array([b"a"]), np.array([True]), np.ones(2)
+for text, kind in (("z + 1", NotImplementedError), ("w == b'a'", NotImplementedError), ("a.imag + 1j", NotImplementedError),
+                   ("b + b", NotImplementedError), ("a & a", NotImplementedError), ("contains(w, b'a')", NotImplementedError),
+                   ("10**40 + a", OverflowError)):
+    try:
+        trident.evaluate(text)
+    except kind as error:
+        assert "numexpr" in str(error) and type(error) is kind, (text, error)
+    else:
+        raise AssertionError(text)
+assert trident.evaluate("a * 2 + a.real + imag(a)").tolist() == [3.0, 3.0]
+"""
+        path = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": path})
+
+    def test_numexpr_sees_no_text_that_python_code_could_hide_in(self):
+        a = np.ones(3)
+        for text in ("a.__class__", "(lambda: 1)()", "a.__init__.__globals__", "[c for c in ().__class__.__base__]", "f'{a}'",
+                     "a.real.__class__ + 1j", "(a := 1j)", "a.value.append(1) + 1j", "__builtins__['x'] + 1j",
+                     "9**9**9**9 + 1j * a", "((9**999)**999)**999 * a", "(1 << 9**9) * a", "a ** 9**9**9",
+                     "2**(9**9) * a", "abs(9**999)**abs(999**999) * a", "'a' * 10**12 == a"):
+            with self.subTest(text), self.assertRaises(
+                    (TypeError, AttributeError, OverflowError, SyntaxError, KeyError, NotImplementedError)):
+                with unittest.mock.patch.object(numexpr, "evaluate", side_effect=AssertionError(text)):
+                    trident.evaluate(text)
+
     def test_refused(self):
         a, b = np.ones(3), np.array([True, False, True])
         x = np.ones(4)
-        cases = {
-            "a and b": TypeError, "a < b < 2": TypeError, "not b": TypeError, "a +": SyntaxError, "foo(a)": TypeError,
-            "sin(a, a)": TypeError, "a[0]": TypeError, "a.real": TypeError, "~a": TypeError, "a & b": TypeError,
-            "-b": TypeError, "b + b": TypeError, "sum(a) * 2": RuntimeError, "sum(sum(a))": RuntimeError,
-            "sum(b)": NotImplementedError, "where(a, a, a)": NotImplementedError, "a + 1j": NotImplementedError,
-            "a + 'x'": NotImplementedError, "a + x": ValueError, "(lambda: 1)()": TypeError, "sum(a, axis=-1)": ValueError,
-            "__import__('os')": (TypeError, NotImplementedError), "a ** a[0]": TypeError, "2**99999 * a": OverflowError, "a << 1": TypeError,
-            "'%s' % a": (TypeError, NotImplementedError), "sum(a, axis=3)": ValueError, "10**40 + a": OverflowError,
-        }
-        for text, error in cases.items():
-            with self.subTest(text), self.assertRaises(error):
-                trident.evaluate(text)
+        with self.assertRaises(ValueError):
+            trident.evaluate("a + x")
+        with self.assertRaises(ValueError):
+            trident.evaluate("sum(a, axis=3)")
         i = np.arange(3)
         with self.assertRaises(ValueError):
             trident.evaluate("i ** -1")
@@ -259,13 +395,11 @@ class Errors(unittest.TestCase):
             trident.evaluate(5)
         with self.assertRaises(ValueError):
             trident.evaluate("a", foo=1)
-        with self.assertRaises(NotImplementedError):
-            trident.evaluate("z", {"z": np.ones(3, complex)})
 
     def test_deep_texts_end_in_an_error(self):
         x = np.ones(3)
         np.testing.assert_array_equal(x * 151, trident.evaluate("+".join(["x"] * 151)))
-        for text in ("(" * 5000 + "x" + ")" * 5000, "+".join(["x"] * 5000), "-" * 5000 + "x"):
+        for text in ("(" * 5000 + "x" + ")" * 5000, "+".join(["x"] * 50000), "-" * 50000 + "x"):
             with self.assertRaises((ValueError, SyntaxError, RecursionError, MemoryError)):
                 trident.evaluate(text)
 

@@ -5,6 +5,9 @@ that lie in memory as the kernel wants them are passed as they are; everything e
 byte order, overlap with `out`) goes through numpy.nditer, which copies in blocks that stay in the cache, so no operand
 is ever copied as a whole for an element-wise result. Reductions run over one contiguous sweep, because their order of
 summation is part of their meaning.
+
+What the kernels have no types for (complex numbers, strings) or the language no operation is handed to numexpr itself
+where that is installed, so results and errors are numexpr's; otherwise the error names it.
 """
 import collections
 import sys
@@ -15,6 +18,7 @@ import numpy as np
 from . import _graph as g
 from . import _text
 from ._kernel import Kernel, address
+from ._native import TridentError
 
 _CACHE_MAX = 256
 _BLOCK = 16384  # elements of one block where operands must be copied
@@ -57,12 +61,14 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     comparisons; where, sqrt, sin, cos, tan, arcsin, arccos, arctan, arctan2, sinh, cosh, tanh, arcsinh, arccosh, arctanh,
     exp, expm1, log, log10, log1p, abs, floor, ceil, fmod, copy, ones_like, and at the root sum, prod, min, max with an
     optional axis. Types follow numexpr: int32, int64, float32 (kept when it meets integers), float64, bool; a Python
-    float is float64. Not supported, and refused: complex numbers, strings, datetimes.
+    float is float64. The whole of an expression with anything else in it (complex numbers, strings, an operation that
+    these types do not have, optimization and truediv) is evaluated by numexpr, if it is installed, on its own terms;
+    if not, the error says so.
     """
     tree, names = _find_tree(ex)
-    _check_options(kwargs)
+    options = _check_options(kwargs)
     arguments = _arguments(names, local_dict, global_dict, sys._getframe(1) if names else None)
-    program = _find_program(ex, tree, names, arguments)
+    program = _find_program(ex, tree, names, arguments, options)
     _last.call = (program, names, out, order, casting)
     return program.run(arguments, out, order, casting)
 
@@ -85,11 +91,12 @@ def _find_tree(ex):
 
 
 def _check_options(kwargs):
-    for name, value in kwargs.items():
+    """The options that change what an expression means."""
+    for name in kwargs:
         if name not in ("optimization", "truediv", "sanitize"):
             raise ValueError(f"Unknown keyword argument '{name}'")
-        if name == "truediv" and value is False:
-            raise NotImplementedError("truediv=False: integers have no division here")
+    usual = {"optimization": ("aggressive",), "truediv": ("auto", True)}
+    return tuple((n, kwargs[n]) for n in usual if n in kwargs and kwargs[n] not in usual[n])
 
 
 def _arguments(names, local_dict, global_dict, frame):
@@ -100,34 +107,64 @@ def _arguments(names, local_dict, global_dict, frame):
     return [np.asarray(local_dict[n] if n in local_dict else global_dict[n]) for n in names]
 
 
-def _find_program(ex, tree, names, arguments):
+def _find_program(ex, tree, names, arguments, options):
     signature = tuple((a.dtype.char, a.dtype.byteorder, a.ndim == 0) for a in arguments)
-    return _programs.find((ex, signature), lambda: _Program(tree, names, arguments))
+    return _programs.find((ex, signature, options), lambda: _make_program(ex, tree, names, arguments, options))
+
+
+def _make_program(ex, tree, names, arguments, options):
+    try:
+        if options:
+            raise NotImplementedError(f"{options[0][0]}={options[0][1]!r} is not supported")
+        return _Program(tree, names, arguments)
+    except (TypeError, ValueError, NotImplementedError, OverflowError, RuntimeError, ArithmeticError, TridentError) as error:
+        if not _text.is_harmless(tree):
+            raise
+        try:
+            import numexpr
+        except ImportError:
+            raise type(error)(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not installed)") \
+                from None
+        return _Numexpr(numexpr, ex, names, options)
+
+
+class _Numexpr:
+    """An expression that numexpr itself evaluates."""
+
+    def __init__(self, numexpr, ex, names, options):
+        self.numexpr, self.ex, self.names, self.options = numexpr, ex, names, dict(options)
+
+    def run(self, arguments, out, order, casting):
+        return self.numexpr.evaluate(self.ex, local_dict=dict(zip(self.names, arguments)), global_dict={}, out=out,
+                                     order=order, casting=casting, **self.options)
 
 
 class _Program:
     """One expression for one combination of operand kinds."""
 
     def __init__(self, tree, names, arguments):
-        kinds = {n: g.kind_of_dtype(a.dtype) for n, a in zip(names, arguments)}
-        self.dtypes = [g.DTYPE[g.I32 if k == g.BOOL else k] for k in kinds.values()]  # as the kernel takes them
-        all_scalars = all(a.ndim == 0 for a in arguments)  # then they are arrays of one element
-        self.is_scalar = [a.ndim == 0 and not all_scalars for a in arguments]
-        root = _text.build(tree, kinds)
-        self.kernel = None
+        root = _text.build(tree, {n: g.kind_of_dtype(a.dtype) for n, a in zip(names, arguments)})
         self.reduction = root if isinstance(root, _text.Reduction) else None
         node = self.reduction.operand if self.reduction else root
+        # where(True, x, y) does without y; what is left are this program's arguments.
+        inputs = sorted((n for n in g.in_order([node]) if n.op == "input"), key=lambda n: n.value)
+        self.used = [n.value for n in inputs]
+        arguments = [arguments[i] for i in self.used]
+        self.dtypes = [g.DTYPE[g.I32 if n.kind == g.BOOL else n.kind] for n in inputs]  # as the kernel takes them
+        all_scalars = all(a.ndim == 0 for a in arguments)  # then they are arrays of one element
+        self.is_scalar = [a.ndim == 0 and not all_scalars for a in arguments]
+        self.kernel = None
         self.fused = self.reduction is not None and self.reduction.axis is None and self.reduction.op in _REDUCE_OP
         if self.fused:
             node = g.reduce(_REDUCE_OP[self.reduction.op], node, nan="ignore")
         self.result_dtype = g.DTYPE[node.kind]
         self.is_bool = node.kind == g.BOOL
         self.literal = None
-        if not names:
+        if not inputs:
             self.literal = np.array((root.operand if self.reduction else root).value, self.result_dtype)
             return
-        types = {f"x{i}": _KIND_OF[d] for i, d in enumerate(self.dtypes)}
-        scalars = [f"x{i}" for i, s in enumerate(self.is_scalar) if s]
+        types = {f"x{i}": _KIND_OF[d] for i, d in zip(self.used, self.dtypes)}
+        scalars = [f"x{i}" for i, s in zip(self.used, self.is_scalar) if s]
         size = max((a.size for a in arguments), default=0)
         self.kernel = Kernel(g.emit(as_kernel([node])), types=types, scalars=scalars, syntax="infix",
                              elements=min(size, 1 << 24))
@@ -136,6 +173,7 @@ class _Program:
     def run(self, arguments, out, order, casting):
         if self.literal is not None:
             return self.literal.copy() if out is None else _store(out, self.literal, casting)
+        arguments = [arguments[i] for i in self.used]
         scalars = [a for a, s in zip(arguments, self.is_scalar) if s]
         params = self._params(scalars, casting) if scalars else None
         arrays = [a for a, s in zip(arguments, self.is_scalar) if not s]

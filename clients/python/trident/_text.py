@@ -1,7 +1,8 @@
 """numexpr's expression language: Python's grammar, numexpr's functions and type rules, walked as a syntax tree (nothing of
-the text is ever executed). Literals stay Python numbers, with Python's arithmetic, until they meet a variable.
+the text is ever executed here). Literals stay Python numbers, with Python's arithmetic, until they meet a variable.
 """
 import ast
+import math
 import operator
 
 import numpy as np
@@ -34,7 +35,11 @@ _COMPARE = {
 }
 _NO_BOOLEANS = ("You can't use Python's standard boolean operators in expressions. You should use their bitwise "
                 "counterparts instead: '&' instead of 'and', '|' instead of 'or', and '~' instead of 'not'.")
-_DEPTH_MAX = 200
+_RESERVED = {*_FUNCTIONS, *_REDUCTIONS, "where", "copy", "ones_like", "real", "imag", "complex", "conj", "contains"} - {
+    "log2", "exp2", "cbrt", "hypot", "trunc", "rint"}
+_CONSTANT_BITS_MAX = 1 << 16
+_HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Compare, ast.cmpop,
+             ast.BoolOp, ast.boolop, ast.Call, ast.keyword, ast.Attribute)
 
 
 class Reduction:
@@ -51,7 +56,48 @@ def parse(text):
     tree = ast.parse(text.strip(), "<expr>", "eval").body
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
+    for name in names & _RESERVED:
+        raise TypeError(f"unsupported expression: '{name}' is a function, here a variable")
+    _check_growth(tree)
     return tree, sorted(names)
+
+
+def _check_growth(tree):
+    """Constants are computed as Python does, so what would fill the memory is refused before: an upper bound of the bits
+    of everything that is made of literals only, from the leaves up; floats (None here) do not grow."""
+    bits = {}
+    for n in reversed(list(ast.walk(tree))):
+        parts = _Walker.operands(n)
+        if isinstance(n, ast.Constant):
+            bits[id(n)] = n.value.bit_length() if isinstance(n.value, int) else \
+                math.inf if isinstance(n.value, (str, bytes)) else None
+        elif parts and all(id(p) in bits for p in parts):
+            bits[id(n)] = bound = _grown(n, [bits[id(p)] for p in parts])
+            growing = isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Pow, ast.LShift, ast.Mult, ast.Mod))
+            if growing and bound is not None and bound > _CONSTANT_BITS_MAX:
+                raise OverflowError("a constant is too large")
+
+
+def _grown(tree, parts):
+    if math.inf in parts:
+        return math.inf
+    if None in parts:
+        return None
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, (ast.Pow, ast.LShift, ast.Mult)):
+        a, b = parts
+        if isinstance(tree.op, ast.Mult):
+            return a + b
+        if b > 20:
+            return math.inf
+        return a * 2**b if isinstance(tree.op, ast.Pow) else a + 2**b
+    return max(parts) + 1
+
+
+def is_harmless(tree):
+    """Whether another evaluator may see the text: numexpr runs it as Python code, so nothing may stand there that
+    reaches for more than numbers, names, operators, functions by name, .real and .imag."""
+    return all(isinstance(n, _HARMLESS) and not (isinstance(n, ast.Attribute) and n.attr not in ("real", "imag"))
+               and not (isinstance(n, ast.Call) and not isinstance(n.func, ast.Name)) for n in ast.walk(tree))
 
 
 def build(tree, kinds):
@@ -61,7 +107,7 @@ def build(tree, kinds):
     reduction = walker.reduction(tree)
     if reduction is not None:
         return reduction
-    return _node(walker.visit(tree, 0))
+    return _node(walker.visit(tree))
 
 
 def _node(value):
@@ -71,12 +117,24 @@ def _node(value):
 def _exponent(a, b):
     """numexpr writes small whole and half powers as products and roots in the type of the base: float32 ** 0.5 stays
     float32, int32 ** 2.0 stays int32."""
+    if a.kind == g.BOOL and b.is_const() and abs(b.value) <= 50 and 2 * b.value == int(2 * b.value):
+        raise NotImplementedError("powers of booleans are not supported")
     if b.is_const() and b.kind in g.FLOATS and abs(b.value) <= 50 and 2 * b.value == int(2 * b.value):
         if a.kind in g.FLOATS:
             return g.const(b.value, a.kind)
         if a.kind in g.INTS and b.value == int(b.value) and b.value >= 0:
             return g.const(int(b.value))
     return b
+
+
+def _power(a, b):
+    node = g.power(a, b, COMMON)
+    if node.kind not in g.INTS or b.is_const():
+        return node
+    # numexpr's integers: 1 / a as integers for negative exponents, the rest through pow of float64
+    a, zero = g.cast(a, node.kind), g.const(0, node.kind)
+    one = g.compare("eq", g.Node("abs", node.kind, (a,)), g.const(1, node.kind), COMMON)
+    return g.where(g.compare("lt", g.cast(b, node.kind), zero, COMMON), g.where(one, a, zero, COMMON), node, COMMON)
 
 
 class _Walker:
@@ -92,70 +150,109 @@ class _Walker:
         for keyword in tree.keywords:
             if keyword.arg != "axis":
                 raise TypeError(f"{name}() got an unexpected keyword argument '{keyword.arg}'")
-            axis = self.visit(keyword.value, 0)
+            axis = self.visit(keyword.value)
         if len(arguments) == 2:
-            axis = self.visit(arguments.pop(), 0)
+            axis = self.visit(arguments.pop())
         if len(arguments) != 1:
             raise TypeError(f"{name}() takes an expression and an axis")
         if axis is not None and (isinstance(axis, g.Node) or not isinstance(axis, int)):
             raise ValueError("axis must be None or an integer")
         if axis is not None and axis < 0:
             raise ValueError("negative axis are not supported")
-        operand = _node(self.visit(arguments[0], 0))
+        operand = _node(self.visit(arguments[0]))
         if operand.kind == g.BOOL:
             raise NotImplementedError(f"{name} of booleans is not supported")
         return Reduction(name, operand, axis)
 
-    def visit(self, tree, depth):
-        if depth > _DEPTH_MAX:
-            raise ValueError("the expression is nested too deeply")
-        method = getattr(self, "visit_" + type(tree).__name__, None)
-        if method is None:
-            raise TypeError(f"'{ast.unparse(tree)}' is not supported in expressions")
-        return method(tree, depth + 1)
+    def visit(self, tree):
+        """The value of `tree`: a Node, or a Python number for what is made of literals only. With a stack of its own, so
+        a sum of thousands of terms is no deeper than one of two."""
+        values, stack = [], [(tree, False)]
+        while stack:
+            node, ready = stack.pop()
+            parts = self.parts(node)
+            if parts and not ready:
+                stack.append((node, True))
+                stack.extend((part, False) for part in reversed(parts))
+                continue
+            first = len(values) - len(parts)
+            values[first:] = [getattr(self, "visit_" + type(node).__name__)(node, *values[first:])]
+        return values[0]
 
-    def visit_Constant(self, tree, depth):
-        del depth
-        if tree.value is None or isinstance(tree.value, (bool, int, float)):
+    @staticmethod
+    def operands(tree):
+        if isinstance(tree, ast.UnaryOp):
+            return [tree.operand]
+        if isinstance(tree, ast.BinOp):
+            return [tree.left, tree.right]
+        if isinstance(tree, ast.Compare):
+            return [tree.left, *tree.comparators]
+        return tree.args if isinstance(tree, ast.Call) else [tree.value] if isinstance(tree, ast.Attribute) else []
+
+    @staticmethod
+    def parts(tree):
+        """The expressions inside `tree`; what is no expression of the language is refused here."""
+        if isinstance(tree, (ast.Constant, ast.Name)):
+            return []
+        operands = _Walker.operands(tree)
+        if isinstance(tree, ast.UnaryOp) and not isinstance(tree.op, ast.Not):
+            return operands
+        if isinstance(tree, ast.BoolOp) or isinstance(tree, ast.UnaryOp) or \
+                isinstance(tree, ast.Compare) and len(tree.ops) != 1:
+            raise TypeError(_NO_BOOLEANS)
+        if isinstance(tree, ast.BinOp) and type(tree.op) in _BINARY or \
+                isinstance(tree, ast.Compare) and type(tree.ops[0]) in _COMPARE:
+            return operands
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
+            if tree.func.id in _REDUCTIONS:
+                raise RuntimeError("invalid program: reduction operations must occur last")
+            if tree.keywords or any(isinstance(a, ast.Starred) for a in tree.args):
+                raise TypeError(f"{tree.func.id}() takes plain arguments only")
+            return operands
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
+            raise AttributeError(f"expressions have no attribute '{tree.func.attr}'")
+        if isinstance(tree, ast.Attribute):
+            if tree.attr not in ("real", "imag"):
+                raise AttributeError(f"expressions have no attribute '{tree.attr}'")
+            return operands
+        raise TypeError(f"'{ast.unparse(tree)}' is not supported in expressions")
+
+    @staticmethod
+    def visit_Constant(tree):
+        if isinstance(tree.value, (bool, int, float)) or tree.value is None:
             return tree.value
         raise NotImplementedError(f"constants of type {type(tree.value).__name__} are not supported")
 
-    def visit_Name(self, tree, depth):
-        del depth
+    def visit_Name(self, tree):
         return self.inputs[tree.id]
 
-    def visit_UnaryOp(self, tree, depth):
-        if isinstance(tree.op, ast.Not):
-            raise TypeError(_NO_BOOLEANS)
-        a = self.visit(tree.operand, depth)
+    @staticmethod
+    def visit_Attribute(tree, a):
+        return _Walker.call(tree.attr, [a])
+
+    @staticmethod
+    def visit_UnaryOp(tree, a):
         if isinstance(tree.op, ast.UAdd):
             return a
         if not isinstance(a, g.Node):
             return -a if isinstance(tree.op, ast.USub) else ~a
-        return g.negative(a) if isinstance(tree.op, ast.USub) else g.invert(a)
+        return _built(g.negative if isinstance(tree.op, ast.USub) else g.invert, a)
 
-    def visit_BoolOp(self, tree, depth):
-        raise TypeError(_NO_BOOLEANS)
-
-    def visit_BinOp(self, tree, depth):
-        if type(tree.op) not in _BINARY:
-            raise TypeError(f"'{ast.unparse(tree)}': the operator is not supported in expressions")
+    @staticmethod
+    def visit_BinOp(tree, a, b):
         name, on_literals = _BINARY[type(tree.op)]
-        a, b = self.visit(tree.left, depth), self.visit(tree.right, depth)
         if not isinstance(a, g.Node) and not isinstance(b, g.Node):
-            if isinstance(tree.op, (ast.Pow, ast.LShift)) and isinstance(b, int) and abs(b) > 1024:
-                raise OverflowError("a constant is too large")
             return on_literals(a, b)
         if name is None:
             raise TypeError("unsupported operand type(s) for //: write floor(a / b)")
-        return self.binary(name, _node(a), _node(b))
+        return _built(_Walker.binary, name, _node(a), _node(b))
 
     @staticmethod
     def binary(name, a, b):
         if name == "div":
             return g.true_divide(a, b, COMMON)
         if name == "pow":
-            return g.power(a, _exponent(a, b), COMMON)
+            return _power(a, _exponent(a, b))
         if name == "mod":
             kind = COMMON([a.kind, b.kind])
             if kind not in g.FLOATS:
@@ -168,50 +265,70 @@ class _Walker:
             return g.shift(name, a, b, COMMON)
         return g.arithmetic(name, a, b, COMMON)
 
-    def visit_Compare(self, tree, depth):
-        if len(tree.ops) != 1:
-            raise TypeError(_NO_BOOLEANS)
-        if type(tree.ops[0]) not in _COMPARE:
-            raise TypeError(f"'{ast.unparse(tree)}': the operator is not supported in expressions")
+    @staticmethod
+    def visit_Compare(tree, a, b):
         name, on_literals = _COMPARE[type(tree.ops[0])]
-        a, b = self.visit(tree.left, depth), self.visit(tree.comparators[0], depth)
         if not isinstance(a, g.Node) and not isinstance(b, g.Node):
             return on_literals(a, b)
-        return g.compare(name, _node(a), _node(b), COMMON)
+        return _built(g.compare, name, _node(a), _node(b), COMMON)
 
-    def visit_Call(self, tree, depth):
-        if not isinstance(tree.func, ast.Name):
-            raise TypeError(f"'{ast.unparse(tree.func)}' is not a function")
-        name = tree.func.id
-        if name in _REDUCTIONS:
-            raise RuntimeError("invalid program: reduction operations must occur last")
-        if tree.keywords or any(isinstance(a, ast.Starred) for a in tree.args):
-            raise TypeError(f"{name}() takes plain arguments only")
-        args = [_node(self.visit(a, depth)) for a in tree.args]
-        return self.call(name, args)
+    @staticmethod
+    def visit_Call(tree, *args):
+        return _built(_Walker.call, tree.func.id, args)
 
     @staticmethod
     def call(name, args):
         def expect(count):
             if len(args) != count:
-                raise TypeError(f"{name}() takes {count} argument{'s' if count > 1 else ''}, here {len(args)}")
+                raise NotImplementedError(f"{name}() takes {count} argument{'s' if count > 1 else ''}, here {len(args)}")
 
+        literal = not any(isinstance(a, g.Node) for a in args)
         if name == "where":
             expect(3)
+            if not isinstance(args[0], g.Node):
+                return args[1] if args[0] else args[2]
             if args[0].kind != g.BOOL:
                 raise NotImplementedError("where() needs a boolean condition")
-            return g.where(*args, COMMON)
-        if name == "real":
+            return g.where(args[0], _node(args[1]), _node(args[2]), COMMON)
+        if name in ("real", "imag", "copy", "ones_like"):
             expect(1)
-            return g.cast(args[0], g.F64)
-        if name in ("copy", "ones_like"):
-            expect(1)
-            kind = args[0].kind if args[0].kind in g.FLOATS else g.F64
-            return g.cast(args[0], kind) if name == "copy" else g.const(1, kind)
+            if literal:
+                raise NotImplementedError(f"{name}() of a number is not supported")
+            return _Walker.part(name, args[0])
+        if name in ("complex", "conj", "contains"):
+            raise NotImplementedError(f"{name}() is not supported")
         if name not in _FUNCTIONS:
             raise TypeError(f"'{name}' is not a function that expressions know")
         expect(2 if name in _TWO_ARGUMENTS else 1)
-        if all(a.is_const() for a in args):
+        if literal:
             with np.errstate(all="ignore"):
-                return float(getattr(np, name)(*[a.value for a in args]))
+                value = getattr(np, name)(*args)
+            return np.float32(value) if value.dtype == np.float16 else value
+        args = [_node(a) for a in args]
+        if COMMON([a.kind for a in args]) == g.BOOL:  # numexpr: not less than float32
+            args = [g.cast(a, g.F32) for a in args]
         return g.function(_FUNCTIONS[name], args, COMMON)
+
+    @staticmethod
+    def part(name, a):
+        if name == "real":
+            return g.cast(a, g.F64)
+        if name == "imag":
+            return _filled(a, 0.0, g.F64)
+        if name == "ones_like" and a.kind == g.BOOL:
+            raise NotImplementedError("ones_like() of booleans is not supported")
+        kind = a.kind if a.kind in g.FLOATS or a.kind == g.BOOL else g.F64
+        return g.cast(a, kind) if name == "copy" else _filled(a, 1, kind)
+
+
+def _filled(a, value, kind):
+    """The same constant for each element of `a`."""
+    return g.where(g.compare("eq", a, a, COMMON), g.const(value, kind), g.const(value, kind), COMMON)
+
+
+def _built(build, *args):
+    """numexpr has a NotImplementedError for an operation that these types do not have."""
+    try:
+        return build(*args)
+    except TypeError as error:
+        raise NotImplementedError(str(error)) from error
