@@ -133,6 +133,14 @@ std::string loop_in_words(const LoopProfile& p, unsigned output_bytes) {
   return text;
 }
 
+/// The functions that a loop calls, in words: "_ZGVeN16v_tanhf twice".
+std::string calls_in_words(const LoopProfile& p) {
+  std::string text;
+  for (const auto& [name, times] : p.called)
+    text += (text.empty() ? "" : ", ") + name + (times == 1 ? " once" : " " + std::to_string(times) + " times");
+  return text.empty() ? "functions" : text;
+}
+
 /// Why the best compiler is ahead, as far as the two loops tell. Only loops whose work stands in them are compared: a
 /// call's instructions are not seen, and a scalar loop's do not compare with a vector loop's.
 std::string reason_of(const KernelResult& k, unsigned output_bytes) {
@@ -140,7 +148,7 @@ std::string reason_of(const KernelResult& k, unsigned output_bytes) {
   const LoopProfile& us = *k.loop;
   if (!k.best_loop || k.best_loop->elements(output_bytes) <= 0 || !k.best_loop->comparable())
     return k.best_loop && k.best_loop->calls > 0
-               ? "the compiler's loop calls vector functions: its work is not in sight"
+               ? "the compiler's library does better: a turn of its loop calls " + calls_in_words(*k.best_loop)
                : "the compiler's main loop is not one vector loop: nothing to compare";
   const LoopProfile& them = *k.best_loop;
   const double ours = us.elements(output_bytes), theirs = them.elements(output_bytes);

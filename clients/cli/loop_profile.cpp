@@ -82,7 +82,12 @@ unsigned scalar_bytes(std::string_view mnemonic) {
 
 void count(const Instruction& i, LoopProfile& p) {
   ++p.instructions;
-  if (i.mnemonic == "call") ++p.calls;
+  if (i.mnemonic == "call") {
+    ++p.calls;
+    const std::size_t begin = i.operands.find('<'), end = i.operands.find_first_of("@>+");
+    if (begin != std::string_view::npos && end != std::string_view::npos && begin < end)
+      ++p.called[std::string(i.operands.substr(begin + 1, end - begin - 1))];
+  }
   const unsigned bits = width_of(i);
   const bool mask_op = i.mnemonic.size() > 1 && i.mnemonic[0] == 'k' && !i.mnemonic.starts_with("kmov");
   if (bits == 0 && !mask_op) return;

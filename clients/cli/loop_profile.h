@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -22,8 +23,9 @@ struct LoopProfile {
   unsigned divisions = 0;   ///< of those, vdiv and vsqrt, which take it many times longer
   unsigned roots = 0;       ///< of the divisions, vsqrt
   unsigned loads = 0, stores = 0;
-  unsigned spills = 0;       ///< stores to the stack, counted among the stores too
-  unsigned calls = 0;        ///< libmvec or libm
+  unsigned spills = 0;                     ///< stores to the stack, counted among the stores too
+  unsigned calls = 0;                      ///< libmvec or libm
+  std::map<std::string, unsigned> called;  ///< how often each function, where the disassembly names it
   unsigned vector_bits = 0;  ///< widest register used by an array store (or by any instruction when nothing is stored)
   std::uint64_t stored_bytes = 0;  ///< per iteration, spills left out
 

@@ -64,6 +64,7 @@ TEST(LoopProfile, ObjdumpTextTakesTheMainLoopAndCountsCalls) {
       "    1178:\tjne    1160 <trident_contestant+0x40>\n");
   ASSERT_TRUE(p.ok());
   EXPECT_EQ(p->calls, 1u);
+  EXPECT_EQ(p->called, (std::map<std::string, unsigned>{{"_ZGVdN8v_sinf", 1}}));
   EXPECT_FALSE(p->comparable());
   EXPECT_EQ(p->vector_bits, 256u);
   EXPECT_EQ(p->elements(4), 8);
