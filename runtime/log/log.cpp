@@ -71,10 +71,7 @@ std::string utc(std::int64_t unix_ms) {
 class LineFormatter : public spdlog::formatter {
  public:
   LineFormatter(Form form, std::string tag) : form_(form), tag_(std::move(tag)) {}
-  // UBSan looks at an object's type through a pipe and takes every type for wrong when there is no descriptor left,
-  // which is when the daemon has something to say.
-  __attribute__((no_sanitize("vptr"))) void format(const spdlog::details::log_msg& message,
-                                                   spdlog::memory_buf_t& out) override {
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(message.time.time_since_epoch()).count();
     const std::string line = format_line(form_, tag_, from_spdlog(message.level), ms,
                                          std::string_view(message.payload.data(), message.payload.size()));
