@@ -99,6 +99,27 @@ class AgainstNumpy(unittest.TestCase):
                         compiled += self.either(lambda x: operator(x, c), x, name=(name, kind, c))
         self.assertGreater(compiled, 900)
 
+    def test_numbers_as_arguments(self):
+        """A Python number has the same part in the types of results as an argument as it has in the function's text."""
+        compiled = 0
+        functions = {
+            "+": lambda x, c: x + c, "-": lambda x, c: c - x, "*": lambda x, c: x * c, "/": lambda x, c: x / c,
+            "//": lambda x, c: c // x, "%": lambda x, c: x % c, "<": lambda x, c: x < c, "minimum": lambda x, c: np.minimum(x, c),
+            "where": lambda x, c: np.where(x > 1, x, c), "&": lambda x, c: x & c, "two": lambda x, c: x * (c * 2 + 1),
+            "clip": lambda x, c: np.clip(x, None, c), "only": lambda x, c: np.where(x > 0, c, 1), "neg": lambda x, c: x + -c,
+            "quotient": lambda x, c: x + c / 3, "twice": lambda x, c: x * (c + c + True), "sum": lambda x, c: np.sum(x) * c,
+        }
+        for name, function in functions.items():
+            for kind, x in CORNERS.items():
+                for c in (1, 2, -7, 0.5, 2.5, -1.25, True, 2**31 - 1, 3_000_000_000):
+                    if kind == "f4" and abs(c) > 60_000:  # NumPy 1: float64
+                        continue
+                    if name == "sum" and kind in ("i8", "f4", "f8"):  # wraps; NaN; a scalar's type in NumPy 1
+                        continue
+                    with self.subTest(name, kind=kind, c=c):
+                        compiled += self.either(function, x, c, name=(name, kind, c))
+        self.assertGreater(compiled, 400)
+
     def test_powers(self):
         """Integer powers wrap as NumPy's do, and a negative exponent is its ValueError."""
         exponents = np.array([0, 1, 2, 3, 5, 31, 32, 33, 34, 62, 63, 64, 1000, 2**31 - 1])

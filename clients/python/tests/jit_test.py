@@ -238,6 +238,12 @@ class Untraceable(unittest.TestCase):
                         self.assertEqual(np.asarray(w).dtype, np.asarray(o).dtype)
         self.assertEqual(len(cases), refused)
 
+    def test_a_function_without_a_signature(self):
+        with self.assertRaises(trident.TraceError):
+            trident.jit(np.minimum)
+        with self.assertWarns(RuntimeWarning):
+            np.testing.assert_array_equal(np.minimum(X8, Y8), trident.jit(np.minimum, fallback=True)(X8, Y8))
+
     def test_errors_of_the_function_are_its_own(self):
         def wrong(x):
             raise KeyError("mine")

@@ -31,13 +31,14 @@ from ._tracer import Trace, TraceError, Tracer
 
 _RECORDINGS_MAX = 64
 _ATTEMPTS_MAX = 4  # of a proof, which costs more than a recording; a function that it fails for is recorded every time
+_NUMPY_2 = not np.__version__.startswith("1.")
 _KIND = {d.newbyteorder(order): kind for kind, d in g.DTYPE.items() for order in "<>"}
 
 
 class _Recording:
     """What one run of the function did: the outputs, and what must hold for the shapes and values of a call."""
 
-    def __init__(self, function, bound, values):
+    def __init__(self, function, bound, values, weak):
         trace = Trace()
         self.inputs = []
         stand_ins = inspect.BoundArguments(bound.signature, collections.OrderedDict())
@@ -46,7 +47,7 @@ class _Recording:
             if value.ndim == 0:
                 node.mask = 0
             self.inputs.append(node)
-            stand_ins.arguments[name] = Tracer(node, trace)
+            stand_ins.arguments[name] = Tracer(node, trace, weak[i])
         try:
             returned = function(*stand_ins.args, **stand_ins.kwargs)
         except Exception:
@@ -182,9 +183,10 @@ class _Function:
         self.attempts = 0
         self.plain = set()                         # argument kinds that run as plain Python
         self.signature, self.defaults = None, None
-        self._bind_signature()
-        for parameter in self.signature.parameters.values():
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) and not fallback:
+        if fallback:
+            return
+        for parameter in self._bind_signature().parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 raise TraceError("a jit function has named parameters: write f(x, y) instead of f(*args, **kwargs)")
 
     def _bind_signature(self):
@@ -197,21 +199,23 @@ class _Function:
         try:
             self.signature = inspect.signature(function)
         except ValueError as error:
-            raise TraceError(f"{self.name} does not say what its parameters are; wrap it: lambda x: f(x)") from error
+            raise TraceError(f"{self.name} does not say what its parameters are: write lambda x: f(x)") from error
         return self.signature
 
     def __call__(self, args, kwargs):
         if any(type(v) is Tracer for v in (*args, *kwargs.values())):  # called by another function that is recorded
             return self.function(*args, **kwargs)
-        bound = self._bind_signature().bind(*args, **kwargs)
-        bound.apply_defaults()
         kinds = None
         try:
+            bound = self._bind_signature().bind(*args, **kwargs)
+            bound.apply_defaults()
             values = [_argument(n, v) for n, v in bound.arguments.items()]
-            kinds = tuple((v.dtype.str, v.ndim == 0) for v in values)
+            arrays = _NUMPY_2 or any(v.ndim for v in values)
+            weak = [_weakness(v) if arrays else None for v in bound.arguments.values()]
+            kinds = tuple((v.dtype.str, v.ndim == 0, w) for v, w in zip(values, weak))
             if kinds in self.plain:
                 return self.function(*args, **kwargs)
-            return self._find(kinds, bound, values)(values)
+            return self._find(kinds, bound, values, weak)(values)
         except Exception as error:
             if not self.fallback:
                 raise
@@ -224,7 +228,7 @@ class _Function:
             self.plain.add(kinds)
             warnings.warn(f"{self.name} runs as plain Python: {error}", RuntimeWarning, stacklevel=4)
 
-    def _find(self, kinds, bound, values):
+    def _find(self, kinds, bound, values, weak):
         proof = self.proof
         if proof is not None and proof.holds():
             entry = self.proven.get((proof, kinds))
@@ -235,7 +239,7 @@ class _Function:
             if self.attempts < _ATTEMPTS_MAX:
                 self.attempts += 1
                 proof = Proof.of(self.function)
-        recording = _Recording(self.function, bound, values)
+        recording = _Recording(self.function, bound, values, weak)
         entry = self._compile(kinds, recording, values)
         if proof is not None and proof.holds():
             with self.lock:
@@ -271,6 +275,13 @@ def _argument(name, value):
         raise TraceError(f"the argument '{name}' is {array.dtype}; bool, int32, int64, float32 and float64 can be "
                          "compiled: convert it with astype")
     return array
+
+
+def _weakness(value):
+    """Python numbers take the type of the arrays that they meet; NumPy 1 does so beside arrays only."""
+    if type(value) not in (int, float, bool):
+        return None
+    return "large" if type(value) is int and not -2**31 <= value < 2**31 else "small"
 
 
 def jit(function=None, *, fallback=False, context=None):

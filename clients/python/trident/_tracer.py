@@ -6,9 +6,10 @@ trace as spoilt, so a function that catches the error (`except TypeError`) does 
 and a stand-in ends with its trace, so one that a function keeps for its next call is refused there. What no stand-in can
 see is a question about the object instead of its value: type(x), id(x), x is y.
 
-Types follow NumPy 2: a Python number takes the type of the arrays that it meets (float32 * 2.5 is float32; an integer
-that int32 cannot hold makes int64), and float32 with int32 gives float64. NumPy 1 looks at the value of the number too
-and makes float32 - 100000 a float64 array. Results of types that kernels do not have (int8 and float16, which NumPy
+Types follow NumPy 2: a Python number, in the text or as an argument, takes the type of the arrays that it meets
+(float32 * 2.5 is float32; an integer that int32 cannot hold makes int64), a scalar that a ufunc has computed keeps its own,
+and float32 with int32 gives float64. NumPy 1 looks at the value of every scalar and makes float32 - 100000 a float64
+array. Results of types that kernels do not have (int8 and float16, which NumPy
 makes of booleans) are refused.
 """
 import functools
@@ -85,11 +86,12 @@ def _recorded(build):
 
 class Tracer(NDArrayOperatorsMixin):
     """Stands for an array (or a scalar argument) while a function is recorded."""
-    __slots__ = ("_node", "_trace")
+    __slots__ = ("_node", "_trace", "_weak")
 
-    def __init__(self, node, trace):
+    def __init__(self, node, trace, weak=None):
         object.__setattr__(self, "_node", node)
         object.__setattr__(self, "_trace", trace)
+        object.__setattr__(self, "_weak", weak)  # for a Python number: "small", "large" (no int32) or "computed"
 
     @property
     def dtype(self):
@@ -133,6 +135,13 @@ class Tracer(NDArrayOperatorsMixin):
         unknown = [k for k, v in kwargs.items() if v is not None and k not in ("casting", "order", "subok", "out")]
         if unknown or kwargs.get("casting", "same_kind") != "same_kind":
             trace.refuse(f"np.{name}: the arguments {', '.join(kwargs)} cannot be recorded; use np.where and astype")
+        if name in _OF_NUMBERS and all(v._weak if type(v) is Tracer else type(v) in (int, float, bool) for v in inputs):
+            # Python's own arithmetic, where True + True is 2
+            inputs = [Tracer(g.cast(v._node, g.I64), v._trace, v._weak) if type(v) is Tracer and v._node.kind == g.BOOL
+                      else int(v) if type(v) is bool else v for v in inputs]
+            result = _ufunc(trace, name, inputs)
+            object.__setattr__(result, "_weak", "computed")
+            return result
         return _ufunc(trace, name, inputs)
 
     def __array_function__(self, func, types, args, kwargs):
@@ -185,11 +194,33 @@ def _operands(trace, values):
         if type(value) is Tracer and value._trace is not trace:
             trace.refuse("arrays of two calls meet: a value that a function keeps or reads from another function's call "
                          "must be passed in as an argument")
-    kinds = [n.kind for n in nodes if n is not None]
+    kinds = [n.kind for n, v in zip(nodes, values) if n is not None and not v._weak]
+    if kinds:
+        nodes = [_weaker(n, v._weak, g.numexpr_common(kinds)) if n is not None and v._weak else n
+                 for n, v in zip(nodes, values)]
+    else:
+        kinds = [n.kind for n in nodes if n is not None]
     for i, value in enumerate(values):
         if nodes[i] is None:
             nodes[i] = _constant(value, kinds)
     return nodes
+
+
+# Operators that make a Python number of Python numbers.
+_OF_NUMBERS = ("add", "subtract", "multiply", "true_divide", "divide", "floor_divide", "remainder", "power", "negative",
+               "positive", "absolute")
+
+
+def _weaker(node, weak, greatest):
+    """A Python number that is an argument, in the type of the arrays that it meets, as _constant has it."""
+    if greatest in g.FLOATS and node.kind != g.BOOL:
+        return g.cast(node, greatest)
+    if greatest == g.I32 and node.kind == g.I64:
+        if weak == "computed":
+            raise TraceError("an int32 array and an integer computed from arguments cannot be recorded: compute it outside "
+                             "and pass it in, or convert the array: x.astype(np.int64)")
+        return node if weak == "large" else g.cast(node, g.I32)
+    return node
 
 
 def _constant(value, kinds):
