@@ -287,29 +287,32 @@ double Composer::literal_value(NodeId id) const {
 }
 
 bool Composer::wraps(NodeId id) const {
+  if (wraps_.empty()) return false;
   const auto found = wraps_.find(id.index);
   return found != wraps_.end() && found->second;
 }
 
 // The node like `id`, a tree of literals, in another type. Depth is bounded by Value::literal_depth.
 NodeId Composer::retype(NodeId id, Type type) {
-  if (builder_.type_of(id) == type) return id;
+  Node node = builder_.at(id);
+  if (node.type == type) return id;
+  node.type = type;
+  if (node.op == Op::Constant) {
+    if (!ir::is_int(type)) {
+      node.imm = bits_of(type, literal_value(id));
+    } else if (builder_.type_of(id) == Type::i64) {
+      node.imm = bits_of_int(type, int_of_bits(Type::i64, node.imm));
+    } else {
+      node.imm = bits_of_int(type, static_cast<std::int64_t>(value_of(builder_.type_of(id), node.imm)));
+    }
+    const Value made = add(node, 0);
+    return failed_ ? id : made.id;
+  }
   std::vector<std::uint32_t>& memo = retyped_[static_cast<std::size_t>(type)];
   if (id.index < memo.size() && memo[id.index] != 0) return NodeId(memo[id.index] - 1);
-  Node node = builder_.at(id);
-  if (node.op == Op::Constant) {
-    if (ir::is_int(type)) {
-      node.imm = bits_of_int(type, node.type == Type::i64 ? int_of_bits(Type::i64, node.imm)
-                                                          : static_cast<std::int64_t>(value_of(node.type, node.imm)));
-    } else {
-      node.imm = bits_of(type, literal_value(id));
-    }
-  } else {
-    if (node.op != Op::Select) node.a = retype(node.a, type);
-    if (node.b.valid()) node.b = retype(node.b, type);
-    if (node.c.valid()) node.c = retype(node.c, type);
-  }
-  node.type = type;
+  if (node.op != Op::Select) node.a = retype(node.a, type);
+  if (node.b.valid()) node.b = retype(node.b, type);
+  if (node.c.valid()) node.c = retype(node.c, type);
   const Value made = add(node, 0);
   if (failed_) return id;
   if (memo.size() <= id.index) memo.resize(builder_.size() + builder_.size() / 2, 0);
