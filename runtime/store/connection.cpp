@@ -188,7 +188,10 @@ Verdict Store::Connection::put(const std::string& key, std::span<const std::byte
                                std::span<const std::uint8_t> digest, const std::vector<std::string>& touched,
                                std::uint64_t bytes_max, std::uint64_t& evicted) {
   start_clock();
-  if (Verdict v = run("BEGIN IMMEDIATE"); v != Verdict::ok) return v;
+  if (Verdict v = run("BEGIN IMMEDIATE"); v != Verdict::ok) {
+    failure_ = sqlite3_errmsg(db_.get());
+    return v;
+  }
   // Another daemon on the same file: what was counted here is no longer what is there.
   bool others = false;
   Verdict v = look_for_other_writers(others);
@@ -197,7 +200,9 @@ Verdict Store::Connection::put(const std::string& key, std::span<const std::byte
   if (v == Verdict::ok) v = put_in_transaction(key, value, digest, touched, bytes_max, evicted);
   if (v == Verdict::ok) v = run("COMMIT");
   if (v != Verdict::ok) {
-    run("ROLLBACK");
+    failure_ = sqlite3_errmsg(db_.get());  // before the rollback has one of its own
+    // A full disk ends the transaction by itself.
+    if (sqlite3_get_autocommit(db_.get()) == 0) run("ROLLBACK");
     totals_ = before;
   }
   return v;

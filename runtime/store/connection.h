@@ -42,7 +42,8 @@ class Store::Connection {
   Verdict put(const std::string& key, std::span<const std::byte> value, std::span<const std::uint8_t> digest,
               const std::vector<std::string>& touched, std::uint64_t bytes_max, std::uint64_t& evicted);
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  [[nodiscard]] std::string message() const { return sqlite3_errmsg(db_.get()); }
+  /// Why the last put() failed.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:
   struct CloseDb {
@@ -73,6 +74,7 @@ class Store::Connection {
   std::int64_t data_version_ = 0;
   std::int64_t use_ = 0;  ///< grows with each use; orders eviction
   std::uint64_t give_up_at_ns_ = 0;
+  std::string failure_;
 };
 
 }  // namespace trident::store

@@ -161,7 +161,7 @@ bool Store::put_on_disk(const std::string& key, std::span<const std::byte> value
     const std::lock_guard lock(mutex_);
     ++stats_.write_failures;
   }
-  const std::string why = writer_->message();
+  const std::string why = writer_->failure();
   if (verdict == Verdict::corrupt && resets_in_a_row_ < kResetsInARowMax) {
     set_file_aside(why);
     return writer_ && put_on_disk(key, value);
