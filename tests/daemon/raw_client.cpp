@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "jit/expr/expr.h"
@@ -66,9 +67,9 @@ Payload stats_message(std::uint64_t request) {
 
 Payload framed(std::span<const std::byte> payload) {
   const auto length = static_cast<std::uint32_t>(payload.size());
-  const auto prefix = std::as_bytes(std::span(&length, 1));
-  Payload bytes(prefix.begin(), prefix.end());
-  bytes.insert(bytes.end(), payload.begin(), payload.end());
+  Payload bytes(sizeof(length) + payload.size());
+  std::memcpy(bytes.data(), &length, sizeof(length));
+  std::copy(payload.begin(), payload.end(), bytes.begin() + sizeof(length));
   return bytes;
 }
 
