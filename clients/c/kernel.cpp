@@ -16,6 +16,7 @@ namespace {
 void fill_unanswered(const Kernel& kernel, std::uint64_t n, void* const* out) {
   for (std::size_t i = 0; i < kernel.expr.outputs.size(); ++i) {
     const std::uint64_t count = (kernel.scalar_outputs >> i & 1) != 0 ? 1 : n;
+    if (count == 0) continue;
     const auto fill = [&](auto value) { std::fill_n(static_cast<decltype(value)*>(out[i]), count, value); };
     switch (kernel.expr.at(kernel.expr.outputs[i].node).type) {
       case ir::Type::f32: fill(std::numeric_limits<float>::quiet_NaN()); break;

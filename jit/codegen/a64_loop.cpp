@@ -116,6 +116,12 @@ class KernelEmitter {
   void enter() {
     a64::Assembler& a = emitter_->assembler();
     a.embedUInt32(kBtiC);
+    if (!kernel_.has_scalar_output()) {  // nothing to do for no elements: the tables may be null
+      const asmjit::Label some = a.newLabel();
+      a.cbnz(a64::x1, some);
+      a.ret(a64::x30);
+      a.bind(some);
+    }
     const std::span<const Placed> placed[] = {prologue_.placed, main_.placed, parking_.placed, tail_.placed,
                                               epilogue_.placed};
     saved_vectors_ = emitter_->saved_vectors(placed);

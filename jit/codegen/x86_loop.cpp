@@ -165,6 +165,13 @@ class KernelEmitter {
   void enter() {
     x86::Assembler& a = emitter_.assembler();
     a.emit(x86::Inst::kIdEndbr64);
+    if (!kernel_.has_scalar_output()) {  // nothing to do for no elements: the tables may be null
+      const asmjit::Label some = a.newLabel();
+      a.test(x86::rsi, x86::rsi);
+      a.jnz(some);
+      a.ret();
+      a.bind(some);
+    }
     std::uint32_t below = 8;
     const auto push = [&](std::uint8_t reg) {
       a.push(x86::gpq(reg));

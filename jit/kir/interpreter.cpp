@@ -152,6 +152,7 @@ class Run {
 bool Plan::takes_turns() const { return !state_->large_scratch.empty(); }
 
 void Plan::run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const {
+  if (n == 0 && state_->scalar_stores.empty()) return;
   if (state_->scratch_bytes <= kStackScratchBytes) {
     ScratchLine scratch[kStackScratchBytes / sizeof(ScratchLine)];
     Run(*state_, scratch->bytes, n, in, out).run(params);

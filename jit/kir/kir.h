@@ -111,6 +111,12 @@ struct Kernel {
 
   [[nodiscard]] const Inst& at(Value v) const { return insts[v.index]; }
   [[nodiscard]] Type type_of(Value v) const { return insts[v.index].type; }
+  /// One that is written even by a call of no elements.
+  [[nodiscard]] bool has_scalar_output() const {
+    for (const Output& output : outputs)
+      if (output.kind == OutputKind::scalar) return true;
+    return false;
+  }
 };
 
 /// The section that an instruction belongs to by its op and its operands' sections: leaves but Input are invariant,

@@ -102,6 +102,28 @@ TEST(Embedded, InterpretsThenCompilesThenOptimises) {
   trident_close(ctx);
 }
 
+TEST(Embedded, NoElementsNeedNoTablesWhereAllOutputsAreArrays) {
+  trident_ctx* ctx = open_context(TRIDENT_MODE_EMBEDDED);
+  ASSERT_NE(nullptr, ctx);
+  // One with scalars and a frame, one that only fills, one with a reduction.
+  trident_kernel* maps = submit(ctx, "param a; (x * a + sin(y), exp(x) / y, a + 1)");
+  trident_kernel* fills = submit(ctx, "(2.5, x)");
+  trident_kernel* sums = submit(ctx, "param a; (sum(x * a), x)");
+  for (const std::uint32_t tier : {TRIDENT_TIER_INTERPRETER, TRIDENT_TIER_BASELINE, TRIDENT_TIER_OPTIMISED}) {
+    for (trident_kernel* kernel : {maps, fills, sums})
+      ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, tier, kPatienceMs)) << trident_last_error();
+    for (const trident_kernel* kernel : {maps, fills}) trident_call(kernel, 0, nullptr, nullptr, nullptr);
+    double sum = -1;
+    const void* in[] = {nullptr};
+    void* out[] = {&sum, nullptr};
+    const std::uint64_t params[] = {0};
+    trident_call(sums, 0, in, out, params);
+    EXPECT_EQ(0, sum) << tier;
+  }
+  for (trident_kernel* kernel : {maps, fills, sums}) trident_close_kernel(kernel);
+  trident_close(ctx);
+}
+
 TEST(Embedded, TakesOverWhereNoDaemonIs) {
   trident_ctx* ctx = open_context(TRIDENT_MODE_AUTO, "/nonexistent/tridentd.sock");
   ASSERT_NE(nullptr, ctx);
