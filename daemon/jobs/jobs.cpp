@@ -18,6 +18,8 @@ constexpr std::uint64_t kStrikesRememberedNs = 600'000'000'000;
 constexpr std::size_t kStruckKeysMax = 4096;
 constexpr std::uint32_t kBusyRetryMs = 50;
 constexpr std::uint64_t kSeed = 1;
+/// wire::Stage of the first progress that follows the check of the baseline.
+constexpr std::uint8_t kStageEmit = 1;
 /// Times that a check alone is tried, and the first try's time; each has twice that of the one before.
 constexpr std::uint32_t kChecksMax = 3;
 constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
@@ -46,6 +48,9 @@ cache::SharedImage shared(const worker::ResponseHeader& header, os::Fd fd, tride
 }  // namespace
 
 struct Jobs::Flight {
+  /// For the log: the expression, shortened, with user and key.
+  [[nodiscard]] std::string describe() const;
+
   std::string id;
   std::uint32_t uid = 0;
   std::uint8_t isa = 0;
@@ -58,9 +63,27 @@ struct Jobs::Flight {
   worker::Ticket ticket = 0;                       ///< while running or optimising
   std::optional<FairQueue<Flight*>::Place> place;  ///< while waiting
   cache::SharedImage baseline;
-  std::uint32_t checks = 0;  ///< begun
+  std::uint32_t checks = 0;       ///< begun
+  bool baseline_checked = false;  ///< an optimise worker has come past the check
   std::vector<Subscriber> subscribers;
 };
+
+std::string Jobs::Flight::describe() const {
+  constexpr std::size_t kTextBytesMax = 160;
+  std::string text = "?";
+  if (const auto read = ingest::read(message); read.ok())
+    if (const auto* submit = std::get_if<ingest::Submit>(&*read); submit != nullptr && submit->work.ok())
+      text = expr::print_infix(submit->work->expr);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  if (text.size() > kTextBytesMax) text = text.substr(0, kTextBytesMax) + "...";
+  std::string hex;
+  for (std::size_t i = 0; i < std::min<std::size_t>(key.size(), 8); ++i) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    const auto byte = static_cast<std::uint8_t>(key[i]);
+    hex += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return "job " + hex + " of user " + std::to_string(uid) + ": " + text;
+}
 
 Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink)
     : cache_(cache),
@@ -226,13 +249,19 @@ void Jobs::wait_for_check(Flight& flight) {
   flight.place = check_queue_.push_back(flight.uid, &flight);
 }
 
+/// An optimise job ended without an answer: the baseline stays, checked already or now.
+void Jobs::keep_baseline(Flight& flight) {
+  if (flight.baseline_checked) return finish(flight, pipeline::Outcome::budget_spent);
+  wait_for_check(flight);
+}
+
 /// A check gave no answer. Again, behind the others; in the end the baseline goes, as nobody can say that it is right.
 void Jobs::check_failed(Flight& flight) {
   if (flight.checks < kChecksMax) {
     ++stats_.retried;
     return wait_for_check(flight);
   }
-  log::error("a baseline kernel could not be checked and is revoked");
+  log::error("a baseline kernel could not be checked and is revoked: {}", flight.describe());
   for (std::uint32_t i = 0; i < kStrikesMax; ++i) strike(flight.id, worker::Lane::baseline);  // not sent out again
   revoke(flight);
   finish(flight, pipeline::Outcome::not_equivalent);
@@ -286,8 +315,11 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   if (at == running_.end()) return;
   Flight& flight = *at->second;
   const worker::Lane lane = flight.state == State::baseline_running ? worker::Lane::baseline : worker::Lane::optimise;
-  if (header.kind == worker::Kind::progress)
+  if (header.kind == worker::Kind::progress) {
+    // Nothing is emitted before the baseline was found right (jit/pipeline/optimise.cpp, run_passes).
+    if (lane == worker::Lane::optimise && header.code >= kStageEmit) flight.baseline_checked = true;
     return tell_all(flight, Progressed{header.code, header.done, header.total, header.best_ratio});
+  }
   running_.erase(at);
   flight.ticket = 0;
   switch (header.kind) {
@@ -301,7 +333,7 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   if (lane == worker::Lane::baseline) return fail(flight, error);
   const bool check = flight.state == State::checking;
   log::warning("{} job failed: {}: {}", check ? "a check" : "an optimise", name_of(error.code), error.message);
-  check ? check_failed(flight) : wait_for_check(flight);
+  check ? check_failed(flight) : keep_baseline(flight);
 }
 
 void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
@@ -338,7 +370,7 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::
     case pipeline::Outcome::no_gain: entry.image = flight.baseline; break;
     case pipeline::Outcome::budget_spent: break;  // above
     case pipeline::Outcome::not_equivalent:
-      log::error("a baseline kernel differs from its reference and is revoked");
+      log::error("a baseline kernel differs from its reference and is revoked: {}", flight.describe());
       revoke(flight);
       break;
   }
@@ -370,7 +402,7 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
     ++stats_.retried;
     return baseline ? wait_for_baseline(flight, true) : wait_for_optimise(flight, true);
   }
-  if (!baseline) return wait_for_check(flight);
+  if (!baseline) return keep_baseline(flight);
   fail(flight, fate == Fate::timed_out ? make_error(ErrorCode::kTimeout, "compiling took too long")
                                        : make_error(ErrorCode::kInternal, "the compiler crashed on this expression"));
 }

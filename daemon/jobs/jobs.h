@@ -133,6 +133,7 @@ class Jobs {
   void wait_for_baseline(Flight& flight, bool in_front);
   void wait_for_optimise(Flight& flight, bool in_front);
   void wait_for_check(Flight& flight);
+  void keep_baseline(Flight& flight);
   void check_failed(Flight& flight);
   void revoke(Flight& flight);
   [[nodiscard]] FairQueue<Flight*>& queue_of(const Flight& flight);

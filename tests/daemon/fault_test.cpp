@@ -144,6 +144,7 @@ TEST(Fault, AnExpressionThatKillsOptimiseWorkersKeepsItsBaseline) {
 // Every optimise worker dies: three times with the optimise job, three times with the check that follows it. A check
 // takes milliseconds: when one ends before its worker is stopped, another expression is tried.
 TEST(Fault, ABaselineThatCannotBeCheckedIsRevoked) {
+  ::testing::internal::CaptureStderr();  // the daemon's too
   PrivateDaemon daemon({"--budget-ms", "60000"});
   RawClient observer = RawClient::ready(daemon.socket());
   const auto lost = [&] { return nlohmann::json::parse(observer.stats())["jobs"]["lost"].get<int>(); };
@@ -173,6 +174,9 @@ TEST(Fault, ABaselineThatCannotBeCheckedIsRevoked) {
     EXPECT_EQ(story.outcome, wire::Outcome::not_equivalent);
     EXPECT_EQ(submit_and_follow(daemon, text).failure, ErrorCode::kUnsupported);  // not sent out again for a while
     EXPECT_TRUE(submit_and_follow(daemon, "x - y").baseline);
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(log.find("is revoked: job "), std::string::npos) << log;
+    EXPECT_NE(log.find("v0 * v1 + " + std::to_string(attempt)), std::string::npos) << log;
     return;
   }
   FAIL() << "no check could be interrupted";
@@ -221,6 +225,35 @@ TEST(Fault, AHungOptimiseWorkerCostsTheOptimisedKernelOnly) {
   EXPECT_TRUE(story.baseline);
   EXPECT_FALSE(story.optimised);
   EXPECT_EQ(story.outcome, wire::Outcome::budget_spent);
+}
+
+// Progress past the check of the baseline is enough for it to stay: no second check, which could fail in its turn.
+TEST(Fault, AWorkerThatHangsAfterTheCheckLeavesTheBaselineChecked) {
+  PrivateDaemon daemon({"--budget-ms", "200", "--optimise-grace-ms", "100"});
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    RawClient client = RawClient::ready(daemon.socket());
+    const int worker = daemon.workers("optimise").at(0);
+    client.send(submit_message("x*y + " + std::to_string(attempt)));
+    std::optional<Incoming> incoming;
+    while ((incoming = client.next()) && incoming->kind() != wire::Body::Done)
+      if (incoming->kind() == wire::Body::Progress &&
+          incoming->message().body_as_Progress()->stage() >= wire::Stage::emit)
+        break;
+    ASSERT_TRUE(incoming.has_value());
+    if (incoming->kind() == wire::Body::Done) continue;  // it came to no such stage in its time
+    ::kill(worker, SIGSTOP);
+    const Story story = follow(client);
+    const auto stats = nlohmann::json::parse(client.stats());
+    if (stats["jobs"]["lost"] == 0) {  // it was done before it was stopped
+      ::kill(worker, SIGCONT);
+      continue;
+    }
+    EXPECT_EQ(story.outcome, wire::Outcome::budget_spent);
+    EXPECT_FALSE(story.revoked);
+    EXPECT_EQ(stats["jobs"]["checked_alone"], 0);
+    return;
+  }
+  FAIL() << "no worker could be stopped in time";
 }
 
 TEST(Fault, WorkersDieWithTheirDaemon) {
