@@ -80,6 +80,19 @@ def rule_layers(root, files):
     return complaints
 
 
+def rule_reserved_layers(root, files):
+    """A row of a module that is not there says so, and no other does."""
+    complaints = []
+    for number, line in enumerate(read(root, "tests/tidy/layers.txt").splitlines(), 1):
+        row, _, remark = line.partition("#")
+        module = row.partition(":")[0].strip()
+        exists = any(f.startswith(module + "/") or os.path.splitext(f)[0] == module for f in files)
+        if module and exists == (remark.strip() == "reserved"):
+            what = "has files: no longer reserved" if exists else "has no files: mark the row '# reserved' or remove it"
+            complaints.append(f"tests/tidy/layers.txt:{number}: {module} {what}")
+    return complaints
+
+
 CONFINED = [
     # pattern of the include, folders that may have it, why
     (re.compile(r"^asmjit/"), ("jit/codegen/", "jit/image/"), "asmjit stays in jit/codegen"),

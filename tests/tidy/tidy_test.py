@@ -58,6 +58,13 @@ class EachRuleBites(unittest.TestCase):
         tree = {"tests/tidy/layers.txt": "runtime/base:\n", "jit/stray/a.cpp": ""}
         self.assertEqual(1, len(self.complaints(rules.rule_layers, tree)))
 
+    def test_layers_reserved(self):
+        tree = {"tests/tidy/layers.txt": "# rows\nruntime/base:\njit/kir: runtime/base\njit/tir:  # reserved\nruntime/os:  # reserved\n",
+                "runtime/base/a.h": "", "runtime/os/b.h": ""}
+        self.assertEqual(["tests/tidy/layers.txt:3: jit/kir has no files: mark the row '# reserved' or remove it",
+                          "tests/tidy/layers.txt:5: runtime/os has files: no longer reserved"],
+                         self.complaints(rules.rule_reserved_layers, tree))
+
     def test_confined_includes(self):
         tree = {"jit/expr/a.cpp": "#include <asmjit/asmjit.h>\n#include <sys/mman.h>\n#include <immintrin.h>\n"}
         self.assertEqual(3, len(self.complaints(rules.rule_confined_includes, tree)))
