@@ -3,8 +3,9 @@
 //   text        = { statement ";" } outputs [";"]
 //   statement   = ["let"] name "=" expr | [ "param" ] declaration { "," [ "param" ] declaration }
 //   declaration = name [":" type] ["in" "[" number "," number "]"]
-//   outputs     = output { "," output } | "(" output { "," output } ")"     (none: the last local)
-//   output      = [name "="] ( expr | "grad" "(" expr [";" name { "," name }] ")" )
+//   outputs     = plain { "," output } | "(" output { "," output } ")"     (none: the last local)
+//   output      = [name "="] plain          without brackets the first has no name: "a = y" there is a statement
+//   plain       = expr | "grad" "(" expr [";" name { "," name }] ")"
 //   expr        = "let" name "=" expr { "," name "=" expr } "in" expr | binary ["?" expr ":" expr]
 //   power       = postfix [("^" | "**") unary]           binds tighter than a sign before it, to the right
 //   postfix     = number[type] | name[":" type] | function "(" expr { "," expr } ")" | "(" expr ")"
