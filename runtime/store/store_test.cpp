@@ -197,7 +197,8 @@ TEST_F(StoreTest, AFullDiskTurnsToMemoryAndRecovers) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
   ASSERT_TRUE(store.put(as_bytes("late"), as_bytes(std::string(20'000, 'z'))).ok());
   EXPECT_EQ(store.stats().mode, Mode::memory);
-  EXPECT_NE(store.stats().reason.find("disk"), std::string::npos) << store.stats().reason;  // "disk I/O error", "... is full"
+  EXPECT_NE(store.stats().reason.find("disk"), std::string::npos)
+      << store.stats().reason;  // "disk I/O error", "... is full"
   EXPECT_EQ(store.get(as_bytes("late"))->size(), 20'000u);
   EXPECT_EQ(text_of(*store.get(as_bytes("early"))), "on disk");
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
