@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "clients/c/kernel.h"
 #include "clients/c/trident.h"
 #include "jit/expr/builder.h"
+#include "runtime/os/socket.h"
 
 namespace {
 
@@ -245,6 +248,67 @@ TEST_F(ClientTest, ChildOfForkComputes) {
   EXPECT_EQ(0, status);
   trident_close_kernel(k);
   trident_close(ctx);
+}
+
+/// What the sockets among this process's descriptors are called ("socket:[12345]").
+std::set<std::string> open_sockets() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    char name[64] = "";
+    if (::readlink(entry.path().c_str(), name, sizeof name - 1) > 0 && std::strncmp(name, "socket:", 7) == 0)
+      names.insert(name);
+  }
+  return names;
+}
+
+// The connection is the parent's conversation: a copy in the child would keep it open after the parent's end, and two
+// could talk on it.
+TEST_F(ClientTest, ChildOfForkHoldsNoCopyOfTheConnection) {
+  char folder[] = "/tmp/trident-fork-XXXXXX";
+  ASSERT_NE(nullptr, ::mkdtemp(folder));
+  const std::string path = std::string(folder) + "/s";
+  {
+    const auto listener = trident::os::UnixListener::bind(path, 0600, 4);
+    ASSERT_TRUE(listener.ok()) << listener.error().message;
+    const auto accept = [&] {
+      for (int i = 0; i < 60'000; ++i) {
+        auto accepted = trident::os::accept_unix(listener->fd());
+        if (accepted.status == trident::os::AcceptStatus::ok) return std::move(accepted.socket);
+        ::usleep(1000);
+      }
+      return trident::os::Fd();
+    };
+    trident_options options{};
+    options.struct_size = sizeof(options);
+    options.socket_path = path.c_str();
+    trident_ctx* ctx = nullptr;
+    ASSERT_EQ(TRIDENT_OK, trident_open(&options, &ctx));
+    trident_kernel* k = nullptr;
+    ASSERT_EQ(TRIDENT_OK, trident_submit(ctx, "x + 1", nullptr, &k));
+    const trident::os::Fd ours = accept();
+    ASSERT_TRUE(ours.valid());
+    // Its hello: from here on the context holds the connection and waits for an answer, which does not come.
+    trident::os::wait_readable(ours);
+    std::set<std::string> of_the_client = open_sockets();
+    for (const int fd : {listener->fd().get(), ours.get()}) {
+      char name[64] = "";
+      ASSERT_GT(::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), name, sizeof name - 1), 0);
+      of_the_client.erase(name);
+    }
+    ASSERT_FALSE(of_the_client.empty());
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (const std::string& name : open_sockets())
+        if (of_the_client.contains(name)) ::_exit(1);
+      ::_exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(child, ::waitpid(child, &status, 0));
+    EXPECT_EQ(0, status) << "the child holds the parent's connection";
+    trident_close_kernel(k);
+    trident_close(ctx);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(ClientTest, ScalarOutputsAgreeWithTheLoweredKernel) {

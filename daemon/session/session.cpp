@@ -5,7 +5,6 @@
 
 #include "daemon/publish/publish.h"
 #include "runtime/log/log.h"
-#include "runtime/os/cpu.h"
 #include "runtime/os/memfd.h"
 #include "runtime/os/self.h"
 #include "schemas/control_generated.h"
@@ -19,16 +18,14 @@ constexpr std::uint64_t kSweepPauseMinMs = 20, kSweepPauseMaxMs = 20'000;
 constexpr std::size_t kImagesPerSweep = 256;
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
-/// The instruction set for a client's kernels: what it has, if this processor has it too. 0: none.
-std::uint8_t common_isa(std::uint8_t clients) {
-  const os::CpuFeatures& cpu = os::cpu_features();
+}  // namespace
+
+std::uint8_t common_isa(std::uint8_t clients, const os::CpuFeatures& cpu) {
   if (clients == TRIDENT_ISA_AVX512 && cpu.avx512) return TRIDENT_ISA_AVX512;
   if ((clients == TRIDENT_ISA_AVX512 || clients == TRIDENT_ISA_AVX2) && cpu.avx2_fma) return TRIDENT_ISA_AVX2;
   if (clients == TRIDENT_ISA_NEON && cpu.neon) return TRIDENT_ISA_NEON;
   return 0;
 }
-
-}  // namespace
 
 class Sessions::Session {
  public:
@@ -101,7 +98,7 @@ class Sessions::Session {
     if (hello.version_min > kVersion || hello.version_max < kVersion)
       return close_with(make_error(ErrorCode::kUnsupported, "protocol %u to %u; this daemon speaks %u",
                                    hello.version_min, hello.version_max, kVersion));
-    isa_ = common_isa(hello.isa);
+    isa_ = common_isa(hello.isa, os::cpu_features());
     if (isa_ == 0)
       return close_with(
           make_error(ErrorCode::kUnsupported, "no instruction set in common (the client has %u)", hello.isa));

@@ -14,6 +14,7 @@
 #include "daemon/jobs/jobs.h"
 #include "daemon/net/channel.h"
 #include "daemon/session/image_ledger.h"
+#include "runtime/os/cpu.h"
 #include "runtime/os/socket.h"
 
 namespace trident::session {
@@ -41,6 +42,9 @@ struct Stats {
 /// A daemon that itself runs under that uid serves it. The pid may be 0 (a process of a namespace that this one does
 /// not see): it is used for nothing, and the uid is as good as any.
 Result<void> admit(const os::Peer& peer, std::uint32_t own_uid, std::uint32_t overflow_uid);
+
+/// The instruction set for a client's kernels: the greatest that both the client and this processor have. 0: none.
+std::uint8_t common_isa(std::uint8_t clients, const os::CpuFeatures& cpu);
 
 class Sessions {
  public:

@@ -1,4 +1,4 @@
-// Oracle: the table of peers below, from the documentation of SO_PEERCRED.
+// Oracles: the table of peers below, from the documentation of SO_PEERCRED; the table of processors.
 #include "daemon/session/session.h"
 
 #include <gtest/gtest.h>
@@ -22,6 +22,32 @@ TEST(Admission, GoesByUserAndRefusesTheOneThatStandsForMany) {
   EXPECT_TRUE(admit({.uid = kOverflow, .gid = 0, .pid = 42}, kDaemon, 64000).ok());
   EXPECT_FALSE(admit({.uid = 64000, .gid = 0, .pid = 42}, kDaemon, 64000).ok());
   EXPECT_TRUE(admit({.uid = kOverflow, .gid = 0, .pid = 42}, kOverflow, kOverflow).ok());
+}
+
+TEST(CommonIsa, IsTheGreatestThatBothHave) {
+  const os::CpuFeatures none{}, avx2{.avx2_fma = true}, avx512{.avx2_fma = true, .avx512 = true}, arm{.neon = true};
+  struct Row {
+    std::uint8_t clients;
+    os::CpuFeatures cpu;
+    int common;
+  };
+  const Row rows[] = {{TRIDENT_ISA_AVX2, avx512, TRIDENT_ISA_AVX2},
+                      {TRIDENT_ISA_AVX2, avx2, TRIDENT_ISA_AVX2},
+                      {TRIDENT_ISA_AVX512, avx512, TRIDENT_ISA_AVX512},
+                      {TRIDENT_ISA_AVX512, avx2, TRIDENT_ISA_AVX2},
+                      {TRIDENT_ISA_NEON, arm, TRIDENT_ISA_NEON},
+                      {TRIDENT_ISA_NEON, avx512, 0},
+                      {TRIDENT_ISA_AVX512, arm, 0},
+                      {TRIDENT_ISA_AVX2, arm, 0},
+                      {TRIDENT_ISA_AVX2, none, 0},
+                      {TRIDENT_ISA_AVX512, none, 0},
+                      {0, avx512, 0},
+                      {0, arm, 0},
+                      {4, avx512, 0},
+                      {255, arm, 0}};
+  for (const Row& row : rows)
+    EXPECT_EQ(row.common, common_isa(row.clients, row.cpu))
+        << int{row.clients} << " " << row.cpu.avx2_fma << row.cpu.avx512 << row.cpu.neon;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,6 +99,41 @@ TEST_F(StoreTest, TheLeastRecentlyUsedGoFirst) {
   EXPECT_TRUE(store.get(as_bytes("key4")).has_value());
   EXPECT_EQ(store.stats().bytes, 10'000u);
   EXPECT_EQ(store.stats().evicted, 3u);
+}
+
+// A record whose digest differs in any byte, or is too short, is none.
+TEST_F(StoreTest, EveryByteOfTheDigestCounts) {
+  const std::string value = "forty-two";
+  ASSERT_TRUE(Store({.path = path_}).put(as_bytes("k"), as_bytes(value)).ok());
+  const Digest digest = sha256({as_bytes("k"), as_bytes(value)});
+  const auto answer_with = [&](const std::vector<std::uint8_t>& stored) {
+    sqlite3* db = nullptr;
+    EXPECT_EQ(SQLITE_OK, sqlite3_open(path_.c_str(), &db));
+    sqlite3_stmt* update = nullptr;
+    EXPECT_EQ(SQLITE_OK, sqlite3_prepare_v2(db, "UPDATE record SET digest=?1", -1, &update, nullptr));
+    sqlite3_bind_blob(update, 1, stored.data(), static_cast<int>(stored.size()), SQLITE_STATIC);
+    EXPECT_EQ(SQLITE_DONE, sqlite3_step(update));
+    EXPECT_EQ(1, sqlite3_changes(db));
+    sqlite3_finalize(update);
+    sqlite3_close(db);
+    Store store({.path = path_});
+    const auto got = store.get(as_bytes("k"));
+    EXPECT_EQ(got.has_value() ? 0u : 1u, store.stats().rejected);
+    return got.has_value() ? text_of(*got) : "rejected";
+  };
+  const std::vector<std::uint8_t> right(digest.begin(), digest.end());
+  EXPECT_EQ(value, answer_with(right));
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    std::vector<std::uint8_t> wrong = right;
+    wrong[i] ^= 1;
+    EXPECT_EQ("rejected", answer_with(wrong)) << i;
+  }
+  EXPECT_EQ("rejected", answer_with({right.begin(), right.end() - 1}));
+  EXPECT_EQ("rejected", answer_with({right[0]}));
+  std::vector<std::uint8_t> longer = right;
+  longer.push_back(0);
+  EXPECT_EQ("rejected", answer_with(longer));
+  EXPECT_EQ(value, answer_with(right));
 }
 
 TEST_F(StoreTest, TooLargeIsRefused) {

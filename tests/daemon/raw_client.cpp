@@ -28,9 +28,10 @@ Payload finish(flatbuffers::FlatBufferBuilder& builder, wire::Body kind, flatbuf
 
 }  // namespace
 
-Payload hello_message(std::uint16_t version_min, std::uint16_t version_max, std::uint64_t features) {
+Payload hello_message(std::uint16_t version_min, std::uint16_t version_max, std::uint64_t features, std::uint8_t isa) {
   flatbuffers::FlatBufferBuilder builder;
-  return finish(builder, wire::Body::Hello, wire::CreateHello(builder, version_min, version_max, best_isa(), features));
+  return finish(builder, wire::Body::Hello,
+                wire::CreateHello(builder, version_min, version_max, isa != 0 ? isa : best_isa(), features));
 }
 
 Payload submit_message(const std::string& text, const SubmitTerms& terms) {

@@ -24,7 +24,9 @@ struct SubmitTerms {
 
 /// Payloads of frames (without the length).
 using Payload = std::vector<std::byte>;
-Payload hello_message(std::uint16_t version_min = 1, std::uint16_t version_max = 1, std::uint64_t features = 0);
+/// `isa`: a trident_isa; 0: the greatest of this processor.
+Payload hello_message(std::uint16_t version_min = 1, std::uint16_t version_max = 1, std::uint64_t features = 0,
+                      std::uint8_t isa = 0);
 /// `text` in any syntax of jit/expr, of type f64.
 Payload submit_message(const std::string& text, const SubmitTerms& terms = {});
 Payload cancel_message(std::uint64_t job);

@@ -9,8 +9,10 @@
 #include <random>
 
 #include "jit/image/image.h"
+#include "runtime/os/cpu.h"
 #include "runtime/os/memfd.h"
 #include "runtime/os/self.h"
+#include "schemas/kernel_image.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/daemon/raw_client.h"
 
@@ -55,6 +57,37 @@ TEST(Session, HelloIsWelcomedWithVersionIsaAndBuild) {
   EXPECT_EQ(body->version(), 1);
   EXPECT_GE(body->isa(), TRIDENT_ISA_AVX2);
   EXPECT_EQ(body->build()->size(), 40u);
+}
+
+// A client may have less than the daemon's processor: its kernels are for what it has.
+TEST(Session, AClientWithAvx2GetsKernelsForAvx2) {
+  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "no AVX2 here";
+  PrivateDaemon daemon;
+  RawClient client(daemon.socket());
+  client.send(hello_message(1, 1, 0, TRIDENT_ISA_AVX2));
+  const auto welcome = client.next();
+  ASSERT_TRUE(welcome.has_value());
+  ASSERT_EQ(welcome->kind(), wire::Body::Welcome);
+  EXPECT_EQ(welcome->message().body_as_Welcome()->isa(), TRIDENT_ISA_AVX2);
+  client.send(submit_message(kText, kExact));
+  const auto baseline = client.next_result();
+  ASSERT_TRUE(baseline.has_value());
+  ASSERT_EQ(baseline->kind(), wire::Body::KernelReady);
+  trident_image_header header{};
+  ASSERT_EQ(static_cast<ssize_t>(sizeof header), ::pread(baseline->fd.get(), &header, sizeof header, 0));
+  EXPECT_EQ(header.magic, TRIDENT_IMAGE_MAGIC);
+  EXPECT_EQ(header.isa, TRIDENT_ISA_AVX2);
+}
+
+TEST(Session, AClientWithoutAnInstructionSetInCommonIsTold) {
+  PrivateDaemon daemon;
+  RawClient client(daemon.socket());
+  client.send(hello_message(1, 1, 0, os::cpu_features().neon ? TRIDENT_ISA_AVX2 : TRIDENT_ISA_NEON));
+  const auto answer = client.next();
+  ASSERT_TRUE(answer.has_value());
+  ASSERT_EQ(answer->kind(), wire::Body::Failure);
+  EXPECT_EQ(answer->message().body_as_Failure()->job(), 0u);
+  EXPECT_TRUE(client.closed_by_daemon());
 }
 
 TEST(Session, SubmissionGivesBaselineThenAnOutcome) {

@@ -1,0 +1,125 @@
+// The policies as arithmetic. Oracle: the definitions of expr.md, on products whose exact value lies half way between
+// two doubles, so that every error is known without a reference: the strict one is 0.5 ulp, and a candidate that is `m`
+// doubles beyond it is off by m + 0.5.
+#include "jit/equiv/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace trident::equiv {
+namespace {
+
+using expr::PolicyKind;
+
+constexpr double kOdd = 134'217'727;  // 2^27 - 1: its square has 54 bits, the last of them one
+
+std::vector<std::byte> column(const std::vector<double>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+struct Judged {
+  bool passes = false;
+  Errors errors;
+};
+
+/// `candidate` for x * y at the points.
+Judged judge(const std::vector<double>& x, const std::vector<double>& y, const std::vector<double>& candidate,
+             const expr::Policy& policy, double strict_elsewhere_ulp = 0) {
+  const auto e = expr::parse_infix("x * y");
+  EXPECT_TRUE(e.ok());
+  Samples samples;
+  samples.n = x.size();
+  samples.columns = {column(x), column(y)};
+  samples.calls = {{0, samples.n, false}};
+  auto reference = Reference::make(*e, samples);
+  EXPECT_TRUE(reference.ok());
+  (void)strict_errors(*e, *reference, 1000);
+  std::vector<Errors> errors;
+  const auto difference =
+      compare_values(*e, samples, *reference, {{column(candidate)}}, policy, {strict_elsewhere_ulp}, errors);
+  return {!difference.has_value(), errors[0]};
+}
+
+/// The product of kOdd with itself, rounded away from the exact value by `doubles` more than half an ulp.
+double off_by(int doubles) {
+  const double product = kOdd * kOdd;
+  // The tie is rounded to even: on which side the exact value lies follows from the last bit that was lost.
+  const bool rounded_up = std::fma(kOdd, kOdd, -product) < 0;
+  double value = product;
+  for (int i = 0; i < doubles; ++i) value = std::nextafter(value, rounded_up ? HUGE_VAL : 0);
+  return value;
+}
+
+TEST(Policy, BoundedAllowsKTimesTheStrictErrorAndTwo) {
+  ASSERT_EQ(0.5, std::fabs(std::fma(kOdd, kOdd, -kOdd * kOdd)) / 2);  // neighbours are 2 apart there
+  struct Row {
+    double k;
+    int most;  // doubles: k * 0.5 + 2 - 0.5
+  };
+  for (const Row row : {Row{1, 2}, Row{3, 3}, Row{5, 4}, Row{2, 2}, Row{4, 3}}) {
+    const expr::Policy policy{PolicyKind::bounded, row.k};
+    for (int doubles = 0; doubles <= 7; ++doubles) {
+      const Judged judged = judge({kOdd}, {kOdd}, {off_by(doubles)}, policy);
+      EXPECT_EQ(doubles <= row.most, judged.passes) << "k " << row.k << ", " << doubles + 0.5 << " ulp";
+      EXPECT_DOUBLE_EQ(0.5, judged.errors.strict_ulp);
+      EXPECT_DOUBLE_EQ(doubles + 0.5, judged.errors.ours_ulp);
+    }
+  }
+}
+
+// Where the strict evaluation is exact nothing but the slack is left.
+TEST(Policy, BoundedAllowsTwoUlpWhereTheStrictValueIsExact) {
+  for (const double k : {1.0, 2.0, 1000.0}) {
+    double candidate = 3;
+    for (int ulps = 0; ulps <= 5; ++ulps, candidate = std::nextafter(candidate, 4))
+      EXPECT_EQ(ulps <= 2, judge({1}, {3}, {candidate}, {PolicyKind::bounded, k}).passes) << k << ", " << ulps;
+  }
+}
+
+TEST(Policy, FastAllowsSixteenTimesTheStrictErrorAndSixtyFour) {
+  const expr::Policy policy{PolicyKind::fast, 2};
+  EXPECT_TRUE(judge({kOdd}, {kOdd}, {off_by(71)}, policy).passes);   // 71.5 of 72
+  EXPECT_FALSE(judge({kOdd}, {kOdd}, {off_by(72)}, policy).passes);  // 72.5
+}
+
+TEST(Policy, AStrictErrorOfAnotherSetCounts) {
+  const expr::Policy policy{PolicyKind::bounded, 2};
+  EXPECT_FALSE(judge({kOdd}, {kOdd}, {off_by(4)}, policy).passes);
+  EXPECT_TRUE(judge({kOdd}, {kOdd}, {off_by(4)}, policy, 1.25).passes);   // 2 * 1.25 + 2 = 4.5
+  EXPECT_FALSE(judge({kOdd}, {kOdd}, {off_by(5)}, policy, 1.25).passes);  // 5.5
+}
+
+// Errors count in ulp of at least a millionth of the set's greatest value.
+TEST(Policy, SmallValuesAreMeasuredOnTheScaleOfTheSet) {
+  const expr::Policy policy{PolicyKind::bounded, 2};
+  const double ulp_of_scale = std::ldexp(1, -52);  // of 1e-6 * 1.5e6 = 1.5
+  for (int ulps = 0; ulps <= 4; ++ulps) {
+    const double small = 1e-9 + ulps * ulp_of_scale;
+    EXPECT_EQ(ulps <= 2, judge({1.5e6, 1e-9}, {1, 1}, {1.5e6, small}, policy).passes) << ulps;
+    EXPECT_EQ(ulps == 0, judge({1, 1e-9}, {1, 1}, {1, small}, policy).passes) << ulps;  // 1e-6 of 1
+  }
+}
+
+TEST(Policy, OtherClassesOfValuesAreRefused) {
+  const double inf = HUGE_VAL, nan = std::nan("");
+  for (const PolicyKind kind : {PolicyKind::bounded, PolicyKind::fast}) {
+    const expr::Policy policy{kind, 2};
+    EXPECT_FALSE(judge({1}, {3}, {inf}, policy).passes);
+    EXPECT_FALSE(judge({1}, {3}, {nan}, policy).passes);
+    EXPECT_FALSE(judge({1}, {3}, {-3}, policy).passes);
+  }
+  const expr::Policy bounded{PolicyKind::bounded, 2};
+  EXPECT_TRUE(judge({1e300}, {1e300}, {inf}, bounded).passes);
+  EXPECT_FALSE(judge({1e300}, {1e300}, {-inf}, bounded).passes);
+  EXPECT_FALSE(judge({1e300}, {1e300}, {nan}, bounded).passes);
+  EXPECT_FALSE(judge({1e300}, {1e300}, {1e308}, bounded).passes);
+  EXPECT_TRUE(judge({inf}, {0}, {nan}, bounded).passes);
+  EXPECT_FALSE(judge({inf}, {0}, {0}, bounded).passes);
+  EXPECT_TRUE(judge({1e300}, {1e300}, {0}, {PolicyKind::fast, 2}).passes);  // left out
+}
+
+}  // namespace
+}  // namespace trident::equiv
