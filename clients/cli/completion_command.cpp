@@ -59,6 +59,10 @@ std::string bash_script(const std::vector<Verb>& verbs) {
          "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
          "  case $previous in\n    -t|--type) COMPREPLY=($(compgen -W 'f32 f64' -- \"$word\")); return ;;\n"
          "    -p|--policy) COMPREPLY=($(compgen -W 'exact bounded fast' -- \"$word\")); return ;;\n"
+         "    --strategy) COMPREPLY=($(compgen -W 'saturate pulse best_first random hostile' -- \"$word\")); return "
+         ";;\n"
+         "    --cost) COMPREPLY=($(compgen -W 'host reference' -- \"$word\")); return ;;\n"
+         "    --objective) COMPREPLY=($(compgen -W 'dag tree' -- \"$word\")); return ;;\n"
          "    --isa) COMPREPLY=($(compgen -W 'auto avx2 avx512 neon' -- \"$word\")); return ;;\n"
          "    --syntax) COMPREPLY=($(compgen -W 'auto infix sexpr fpcore' -- \"$word\")); return ;;\n  esac\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W " +

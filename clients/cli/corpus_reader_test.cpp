@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <regex>
 
@@ -48,6 +49,35 @@ TEST(CorpusReader, Rewrite) {
   EXPECT_EQ((*kernels)[0].definition, "(log (mul a b))");
   ASSERT_EQ((*kernels)[0].variables.size(), 1u);
   EXPECT_GT((*kernels)[0].variables[0].lo, 0);
+}
+
+TEST(CorpusReader, AssumptionsBecomeRanges) {
+  const auto read = [](const char* assumptions) {
+    return parse_corpus("k | s | f | " + std::string(assumptions) + " | (add x y)\n", "r.txt");
+  };
+  const auto range = [&](const char* assumptions) {
+    const auto kernels = read(assumptions);
+    EXPECT_TRUE(kernels.ok()) << assumptions;
+    EXPECT_EQ(1u, kernels->at(0).variables.size()) << assumptions;
+    return std::pair(kernels->at(0).variables.at(0).lo, kernels->at(0).variables.at(0).hi);
+  };
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(range("x>0"), std::pair(0x1p-126, inf));  // the least normal f32
+  EXPECT_EQ(range("x>=0"), std::pair(0.0, inf));
+  EXPECT_EQ(range("x<0"), std::pair(-inf, -0x1p-126));
+  EXPECT_EQ(range("x<=0"), std::pair(-inf, 0.0));
+  EXPECT_EQ(range("x>=1.5"), std::pair(1.5, inf));
+  EXPECT_EQ(range(" x >= -2 , x <= 3 "), std::pair(-2.0, 3.0));
+  EXPECT_EQ(range("x>0,x<1,x>=0.5"), std::pair(0.5, 1.0));
+  const auto nonzero = read("x!=0,y!=0");
+  ASSERT_TRUE(nonzero.ok());
+  EXPECT_EQ(nonzero->at(0).nonzero, (std::vector<std::string>{"x", "y"}));
+  EXPECT_TRUE(nonzero->at(0).variables.empty());
+  for (const char* bad : {"x", "x!=1", "x!0", "x>", "x==1", "=1", ">0", "1>0", "x>y", "x>0,", "x>=2,x<=1", "x>nan"}) {
+    const auto refused = read(bad);
+    EXPECT_FALSE(refused.ok()) << bad;
+    EXPECT_TRUE(refused.ok() || refused.error().message.find("r.txt:1:") != std::string::npos) << bad;
+  }
 }
 
 TEST(CorpusReader, ErrorsShowThePlace) {

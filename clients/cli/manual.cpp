@@ -81,6 +81,23 @@ EXAMPLES
   trident demo --report demo.html
   trident demo --type f32 --corpus mykernels.tsv -n 65536)";
 
+constexpr const char* kRewrite = R"(DETAILS
+  Searches for a cheaper form of each expression of a FILE by the built-in rules, as the optimiser does before it makes
+  code, and shows what that came to: costs before and after, as a tree (shared parts count as often as they are used)
+  and as a DAG (once), the work it took, why it stopped, and the form. A derivative's cost before is that of the
+  textbook's form. ratio = (after + 4) / (before + 4). "max ulp" is the form's greatest error against the source over
+  the reals; a form whose value is another one is reported as WRONG, and exit status 1 follows.
+  A FILE has lines of "name | size | family | assumptions | S-expression"; assumptions are x>0, x!=0, x>=c, x<c, x<=c,
+  with commas between them. kernels.tsv and kernels.sexp are read too. `hostile` takes what looks worst: it may find
+  less, but never anything wrong.
+  --json prints an object with "cases", rows of "name", "tree_before", "tree_after", "dag_before", "dag_after", "nodes",
+  "applications", "ms", "stop", "result" and "max_error_ulp" among others, and "summary".
+
+EXAMPLES
+  trident rewrite bench/corpus/rewrite.txt
+  trident rewrite bench/corpus/rewrite.txt --cost reference --ms 0 --json
+  trident rewrite bench/corpus/rewrite.txt --strategy saturate --rules 20 --objective tree)";
+
 constexpr const char* kCompletion = R"(EXAMPLES
   trident completion bash > ~/.local/share/bash-completion/completions/trident
   trident completion zsh > ~/.zfunc/_trident
@@ -137,9 +154,18 @@ const char* manual_of(std::string_view verb) {
     std::string_view verb;
     const char* text;
   };
-  constexpr Page kPages[] = {{"run", kRun},       {"bench", kBench}, {"explain", kExplain},      {"disasm", kDisasm},
-                             {"doctor", kDoctor}, {"demo", kDemo},   {"parse", kText},           {"print", kText},
-                             {"check", kText},    {"dot", kText},    {"completion", kCompletion}};
+  constexpr Page kPages[] = {{"run", kRun},
+                             {"bench", kBench},
+                             {"explain", kExplain},
+                             {"disasm", kDisasm},
+                             {"doctor", kDoctor},
+                             {"demo", kDemo},
+                             {"parse", kText},
+                             {"print", kText},
+                             {"check", kText},
+                             {"dot", kText},
+                             {"completion", kCompletion},
+                             {"rewrite", kRewrite}};
   for (const Page& page : kPages)
     if (page.verb == verb) return page.text;
   return "";

@@ -25,7 +25,7 @@ struct RewriteCase {
   egraph::SearchStats stats;
   std::string result;  ///< infix; the source's own text when nothing cheaper was found
   bool derivative_left = false;
-  std::uint64_t compared = 0;  ///< points at which both sides are finite
+  std::uint64_t compared = 0;  ///< points at which the source is finite
   double max_error_ulp = 0;    ///< of the result in f64 against the source over the reals, at some thousand points
   std::string wrong;           ///< the first point at which the result differs; empty when there is none
   std::string failure;         ///< why there are no figures; empty when there are
@@ -33,6 +33,11 @@ struct RewriteCase {
 
 /// (after + 4) / (before + 4), so that results of cost zero have a ratio; 1 when a derivative is left.
 double cost_ratio(const RewriteCase& c, double expr::rewrite::TermCost::*cost);
+
+/// Fills in what the comparison of `result` with `source` at `points` points gives: compared, wrong, max_error_ulp. No
+/// derivatives in either.
+Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& result, std::uint64_t points,
+                                 RewriteCase& c);
 
 struct RewriteReport {
   std::vector<RewriteCase> cases;

@@ -97,7 +97,7 @@ TEST(Streaming, AFenceStandsBetweenStoresPastTheCachesAndEveryReturn) {
     for (const ir::Type type : {ir::Type::f32, ir::Type::f64})
       for (const int outputs : {1, 3})
         for (const bool reduces : {false, true})
-          for (const std::uint8_t vectors : {1, 2, 4}) {
+          for (const std::uint8_t vectors : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{4}}) {
             const kir::Kernel kernel = kernel_of(outputs, reduces, type);
             const auto code = emit(kernel, isa, {.vectors = vectors, .non_temporal = true});
             ASSERT_TRUE(code.ok()) << code.error().message;

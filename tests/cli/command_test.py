@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
 SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
 PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
-VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "completion")
+VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "rewrite", "completion")
 
 
 class Command(unittest.TestCase):
@@ -406,6 +406,80 @@ class Command(unittest.TestCase):
         self.assertIn("vmul", self.trident("disasm", "x*x", "--tier", "baseline", "--isa", "avx2").stdout)
         self.assertIn("expected letters", self.trident("explain", "x", "--dump=q", status=2).stderr)
 
+    # --- rewrite ------------------------------------------------------------------------------------------------------
+
+    def test_rewrite_reports_the_corpus(self):
+        done = self.trident("rewrite", os.path.join(ROOT, "bench/corpus/rewrite.txt"), "--cost", "reference", "--points",
+                            "1000", "--json")
+        self.assertNotIn("\r", done.stderr)
+        report = json.loads(done.stdout)
+        cases = {case["name"]: case for case in report["cases"]}
+        self.assertEqual(28, len(cases))
+        self.assertEqual(28, report["summary"]["cases"])
+        for case in cases.values():
+            for field in ("tree_before", "tree_after", "dag_before", "dag_after", "nodes", "applications", "ms"):
+                self.assertGreaterEqual(case[field], 0, field)
+            self.assertLessEqual(case["dag_after"], case["dag_before"], case)
+            self.assertAlmostEqual((case["dag_after"] + 4) / (case["dag_before"] + 4), case["dag_ratio"])
+            self.assertTrue(case["result"] and case["stop"])
+            self.assertIsNone(case["wrong"])
+            self.assertGreaterEqual(case["max_error_ulp"], 0)
+        for name, costs in (("d-x-sin", (96, 96)), ("d-sin-exp", (183, 144)), ("diff-sq", (12, 12)),
+                            ("common-factor", (12, 12)), ("pythag", (172, 92))):
+            self.assertEqual(costs, (cases[name]["tree_before"], cases[name]["dag_before"]), name)
+        self.assertEqual((0, 0), (cases["pythag"]["tree_after"], cases["pythag"]["dag_after"]))  # it is 1
+
+    def test_rewrite_prints_a_table_and_holds_bars(self):
+        cases = self.write("r.txt", "; comment\ntwice | s | f | | (add x x) ; 3 / 2\nroot | s | f | x>0 | (sqrt (mul x x))\n")
+        table = self.trident("rewrite", cases, "--points", "50").stdout
+        self.assertRegex(table, r"(?m)^name|^twice +\S+ > ")
+        self.assertRegex(table, r"(?m)^geomean over 2 cases: tree [0-9.]+, dag [0-9.]+$")
+        held = self.trident("rewrite", cases, "--points", "50", "--dag-max", "1.0").stderr
+        self.assertIn("held", held)
+        self.assertIn("MISSED", self.trident("rewrite", cases, "--points", "50", "--dag-max", "0.01", status=1).stderr)
+        self.assertIn("MISSED", self.trident("rewrite", cases, "--points", "50", "--tree-max", "0.01", status=1).stderr)
+
+    def test_rewrite_counts_of_rules_matter(self):
+        cases = self.write("r.txt", "a | s | f | | (log (mul (exp x) (exp y)))\n")
+
+        def after(*options):
+            report = json.loads(self.trident("rewrite", cases, "--points", "50", "--cost", "reference", "--json",
+                                             *options).stdout)
+            return report["cases"][0]["dag_after"]
+
+        self.assertEqual(99, after("--rules", "0"))
+        self.assertEqual(4, after("--rules", "all"))  # x + y
+        for strategy in ("saturate", "pulse", "best_first", "random", "hostile"):
+            self.assertLessEqual(after("--strategy", strategy), 99)
+
+    def test_rewrite_refuses_what_it_does_not_know(self):
+        cases = self.write("r.txt", "a | s | f | | (add x x)\n")
+        for option, value, hint in (("--strategy", "bestfirst", "saturate, pulse, best_first"), ("--rules", "some", "a number"),
+                                    ("--rules", "-3", "a number"), ("--rules", "7x", "a number"),
+                                    ("--cost", "guest", "host, reference"), ("--objective", "graph", "dag, tree"),
+                                    ("--policy", "loose", "loose"), ("--points", "0", "--points"),
+                                    ("--nodes", "1", "--nodes"), ("--ms", "-1", "--ms")):
+            message = self.trident("rewrite", cases, option, value, status=2).stderr
+            self.assertIn(hint, message)
+            self.assertIn(value, message)
+        self.assertIn("FILE", self.trident("rewrite", status=2).stderr)
+        self.assertIn("cannot be read", self.trident("rewrite", self.at("none.txt"), status=1).stderr)
+
+    def test_rewrite_says_where_an_assumption_is_wrong(self):
+        for assumption, hint in (("x", "x>0 or x!=0"), ("x!=1", "only 'x!=0'"), ("x!0", "only 'x!=0'"), ("x>", "number"),
+                                 ("x>=one", "'one'"), ("2>x", "x>0 or x!=0"), ("x>1,x<0", "no value for 'x'"),
+                                 ("x>0 y>0", "'0 y>0'")):
+            cases = self.write("r.txt", f"; head\na | s | f | {assumption} | (add x x)\n")
+            message = self.trident("rewrite", cases, status=2).stderr
+            self.assertIn(hint, message, assumption)
+            self.assertIn("r.txt:2:", message)
+        # A case that is no expression fails by itself; the others have their figures.
+        cases = self.write("r.txt", "good | s | f | x!=0 | (div x x)\nbad | s | f | | (add x\n")
+        report = json.loads(self.trident("rewrite", cases, "--points", "50", "--json", status=1).stdout)
+        self.assertEqual(["good", "bad"], [case["name"] for case in report["cases"]])
+        self.assertIn("failure", report["cases"][1])
+        self.assertEqual(0, report["cases"][0]["dag_after"])
+
     def test_doctor_tells_a_missing_daemon_and_its_mend(self):
         report = json.loads(self.trident("doctor", "--json", status=1).stdout)
         checks = {check["name"]: check for check in report["checks"]}
@@ -417,8 +491,26 @@ class Command(unittest.TestCase):
             script = self.trident("completion", shell).stdout
             for verb in VERBS:
                 self.assertRegex(script, rf"\b{verb}\b")
+            for option in ("strategy", "objective", "dag-max"):
+                self.assertIn(option, script)
             if shutil.which(shell):
                 subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+    @unittest.skipUnless(shutil.which("bash"), "bash is not installed")
+    def test_bash_completes_verbs_options_and_values(self):
+        script = self.trident("completion", "bash").stdout
+
+        def completed(*words):
+            line = " ".join(f"'{word}'" for word in words)
+            done = subprocess.run(["bash", "-c", f"{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _trident; "
+                                   'printf "%s\n" "${COMPREPLY[@]}"'], capture_output=True, text=True, check=True)
+            return set(done.stdout.split())
+
+        self.assertEqual({"rewrite"}, completed("trident", "rew"))
+        self.assertEqual({"saturate"}, completed("trident", "rewrite", "--strategy", "s"))
+        self.assertEqual({"host", "reference"}, completed("trident", "rewrite", "--cost", ""))
+        self.assertEqual({"dag", "tree"}, completed("trident", "rewrite", "--objective", ""))
+        self.assertEqual({"--strategy", "--seed"}, completed("trident", "rewrite", "--s"))
 
     # --- demo ---------------------------------------------------------------------------------------------------------
 

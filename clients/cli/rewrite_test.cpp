@@ -1,0 +1,172 @@
+// Oracles: pairs of expressions of which it is known whether they have one value; costs by hand.
+#include "clients/cli/rewrite.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "jit/kir/interpreter.h"
+
+namespace trident::cli {
+namespace {
+
+constexpr std::uint64_t kPoints = 2000;
+
+RewriteCase compared(const char* source, const char* result, std::vector<expr::Variable> variables = {}) {
+  const expr::ParseOptions options{.variables = std::move(variables)};
+  const auto a = expr::parse_infix(source, options), b = expr::parse_infix(result, {.variables = a->variables});
+  EXPECT_TRUE(a.ok() && b.ok()) << source << " " << result;
+  RewriteCase c;
+  const auto done = compare_with_source(*a, *b, kPoints, c);
+  EXPECT_TRUE(done.ok());
+  return c;
+}
+
+TEST(RewriteComparison, EqualFormsAreRight) {
+  const RewriteCase doubled = compared("x + x", "2*x");
+  EXPECT_EQ("", doubled.wrong);
+  EXPECT_EQ(kPoints, doubled.compared);
+  EXPECT_LE(doubled.max_error_ulp, 0.5);
+  const RewriteCase square = compared("(x + y)*(x - y)", "x*x - y*y");
+  EXPECT_EQ("", square.wrong);
+  EXPECT_GT(square.max_error_ulp, 0.5);  // it cancels
+  EXPECT_EQ("", compared("(x + y, x - y)", "(y + x, -(y - x))").wrong);
+}
+
+TEST(RewriteComparison, AWrongFormIsReportedWithThePoint) {
+  const RewriteCase off = compared("x + x", "2.001*x");
+  EXPECT_NE(std::string::npos, off.wrong.find(" instead of ")) << off.wrong;
+  double got = 0, wanted = 0, x = 0;
+  ASSERT_EQ(3, std::sscanf(off.wrong.c_str(), "%lf instead of %lf at x = %lf", &got, &wanted, &x)) << off.wrong;
+  EXPECT_EQ(2 * x, wanted);
+  EXPECT_EQ(2.001 * x, got);
+  for (const auto& [source, result] : {std::pair{"x - y", "y - x"},
+                                       {"sin(x)", "x"},
+                                       {"abs(x)", "x"},
+                                       {"x", "0*x"},
+                                       {"exp(x)*exp(y)", "exp(x*y)"},
+                                       {"sqrt(x*x)", "x"},
+                                       {"(x, y)", "(x, x)"}})
+    EXPECT_NE("", compared(source, result).wrong) << source << " -> " << result;
+}
+
+TEST(RewriteComparison, SmallDifferencesAreErrorsInUlpsAndNotWrong) {
+  const RewriteCase near = compared("x", "x*1.0000001");
+  EXPECT_EQ("", near.wrong);
+  // An ulp is 2^-53 to 2^-52 of a value, by where in its binade that lies.
+  EXPECT_GT(near.max_error_ulp, 1e-7 * 0x1p52);
+  EXPECT_LT(near.max_error_ulp, 1.001e-7 * 0x1p53);
+  EXPECT_NE("", compared("x", "x*1.00001").wrong);
+  EXPECT_NE("", compared("x + 1000", "x + 1000.01").wrong);
+}
+
+TEST(RewriteComparison, NotANumberInPlaceOfANumberIsWrong) {
+  EXPECT_NE("", compared("log(x*x)", "log(-x*x)").wrong);
+  EXPECT_NE("", compared("x", "x/0").wrong);
+  // The other way round says nothing: where the source has no value any form will do.
+  const RewriteCase wider = compared("sqrt(x)*sqrt(x)", "x");
+  EXPECT_EQ("", wider.wrong);
+  EXPECT_GT(wider.compared, kPoints / 4);
+  EXPECT_LT(wider.compared, 3 * kPoints / 4);
+}
+
+TEST(RewriteComparison, PointsKeepTheAssumptions) {
+  expr::Variable positive{.name = "x", .lo = 0x1p-126}, negative{.name = "x", .hi = -1};
+  EXPECT_EQ("", compared("abs(x)", "x", {positive}).wrong);
+  EXPECT_EQ("", compared("abs(x)", "-x", {negative}).wrong);
+  EXPECT_EQ("", compared("max(x, -1)", "-1 + 0*x", {negative}).wrong);
+  EXPECT_NE("", compared("abs(x)", "-x", {positive}).wrong);
+}
+
+TEST(RewriteRatio, HasAnOffsetAndIsOneWhereADerivativeIsLeft) {
+  RewriteCase c;
+  c.before = {.tree = 96, .dag = 46};
+  c.after = {.tree = 46, .dag = 0};
+  EXPECT_DOUBLE_EQ(0.5, cost_ratio(c, &expr::rewrite::TermCost::tree));
+  EXPECT_DOUBLE_EQ(0.08, cost_ratio(c, &expr::rewrite::TermCost::dag));
+  c.derivative_left = true;
+  EXPECT_DOUBLE_EQ(1, cost_ratio(c, &expr::rewrite::TermCost::dag));
+}
+
+TEST(RewriteReports, SayWhatIsWrongAndWhatFailed) {
+  RewriteReport report;
+  report.cases.resize(3);
+  report.cases[0].name = "good";
+  report.cases[0].result = "x";
+  EXPECT_FALSE(report.failed());
+  report.cases[1].name = "bad";
+  report.cases[1].wrong = "1 instead of 2 at x = 3";
+  EXPECT_TRUE(report.failed());
+  EXPECT_NE(std::string::npos, rewrite_text(report).find("WRONG: 1 instead of 2 at x = 3"));
+  report.cases[1].wrong.clear();
+  report.cases[2].name = "broken";
+  report.cases[2].failure = "no such function";
+  EXPECT_TRUE(report.failed());
+  EXPECT_NE(std::string::npos, rewrite_text(report).find("FAILED: no such function"));
+  report.cases[1].wrong = "1 instead of 2";
+  report.cases[1].max_error_ulp = HUGE_VAL;
+  const auto json = nlohmann::json::parse(rewrite_json(report));
+  EXPECT_TRUE(json["cases"][0]["wrong"].is_null());
+  EXPECT_EQ("1 instead of 2", json["cases"][1]["wrong"]);
+  EXPECT_TRUE(json["cases"][1]["max_error_ulp"].is_null());
+  EXPECT_EQ("no such function", json["cases"][2]["failure"]);
+  EXPECT_FALSE(json["cases"][2].contains("tree_after"));
+  EXPECT_EQ(3, json["summary"]["cases"]);
+}
+
+TEST(Rewriting, OfTheCorpusIsNeverWrongAndNeverDearer) {
+  const auto cases = read_corpus("bench/corpus/rewrite.txt");
+  ASSERT_TRUE(cases.ok());
+  RewriteSettings settings;
+  settings.search.costs = expr::rewrite::reference_costs();
+  settings.search.policy.kind = expr::PolicyKind::fast;
+  settings.search.budget.nodes = 1000;
+  settings.points = 500;
+  for (const egraph::Strategy strategy : {egraph::Strategy::best_first, egraph::Strategy::hostile}) {
+    settings.search.strategy = strategy;
+    const RewriteReport report = rewrite_cases(*cases, settings);
+    EXPECT_FALSE(report.failed()) << rewrite_text(report);
+    double tree = 0, dag = 0;
+    for (std::size_t i = 0; i < report.cases.size(); ++i) {
+      const RewriteCase& c = report.cases[i];
+      if (c.derivative_left) continue;
+      EXPECT_LE(c.after.dag, c.before.dag) << c.name;
+      EXPECT_GT(c.compared, 0u) << c.name;
+      // The printed form is the one that was compared and has the cost that is claimed.
+      const auto printed = expr::parse_infix(c.result, {.variables = to_expr((*cases)[i], ir::Type::f64)->variables});
+      ASSERT_TRUE(printed.ok()) << c.result;
+      EXPECT_EQ(c.after.dag, expr::rewrite::cost_of(*printed, settings.search.costs)->dag) << c.name << c.result;
+    }
+    for (const RewriteCase& c : report.cases) {
+      tree += std::log(cost_ratio(c, &expr::rewrite::TermCost::tree));
+      dag += std::log(cost_ratio(c, &expr::rewrite::TermCost::dag));
+    }
+    const auto count = static_cast<double>(report.cases.size());
+    EXPECT_NEAR(std::exp(tree / count), report.tree_geomean, 1e-12);
+    EXPECT_NEAR(std::exp(dag / count), report.dag_geomean, 1e-12);
+  }
+}
+
+TEST(Rewriting, AssumptionsOpenRulesAndBrokenCasesFailAlone) {
+  const auto cases = parse_corpus(
+      "free | s | f |  | (div x x)\nassumed | s | f | x!=0 | (div x x)\nbad | s | f | | (sine x)\n"
+      "root | s | f | x>0 | (sqrt (mul x x))\n",
+      "r.txt");
+  ASSERT_TRUE(cases.ok()) << cases.error().message;
+  RewriteSettings settings;
+  settings.search.policy.kind = expr::PolicyKind::fast;
+  settings.points = 100;
+  const RewriteReport report = rewrite_cases(*cases, settings);
+  ASSERT_EQ(4u, report.cases.size());
+  // The costs of a number and of a variable are nothing.
+  EXPECT_EQ("", report.cases[1].failure);
+  EXPECT_EQ(0, report.cases[1].after.dag) << report.cases[1].result;
+  EXPECT_NE(std::string::npos, report.cases[2].failure.find("sine")) << report.cases[2].failure;
+  EXPECT_EQ(0, report.cases[3].after.dag) << report.cases[3].result;
+  EXPECT_EQ("", report.cases[1].wrong + report.cases[3].wrong);
+  EXPECT_TRUE(report.failed());
+}
+
+}  // namespace
+}  // namespace trident::cli

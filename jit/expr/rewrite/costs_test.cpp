@@ -1,0 +1,82 @@
+// Oracles: the table in the header, written out again; sums by hand.
+#include "jit/expr/rewrite/costs.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "jit/expr/rewrite/language.h"
+
+namespace trident::expr::rewrite {
+namespace {
+
+TermCost cost(const std::string& text, const egraph::CostModel& costs, Type type = Type::f64) {
+  const auto e = parse(text, {.type = type, .variables = {}});
+  EXPECT_TRUE(e.ok()) << text;
+  return cost_of(*e, costs).value();
+}
+
+double of_op(const std::string& text, const egraph::CostModel& costs, Type type = Type::f64) {
+  return cost(text, costs, type).dag;
+}
+
+TEST(ReferenceCosts, AreThePublishedTable) {
+  const std::map<std::string, double> kTable = {
+      {"(add x y)", 4},  {"(sub x y)", 4},          {"(mul x y)", 4}, {"(fma x y z)", 4}, {"(neg x)", 1},
+      {"(abs x)", 1},    {"(min x y)", 2},          {"(max x y)", 2}, {"(div x y)", 13},  {"(recip x)", 13},
+      {"(sqrt x)", 18},  {"(rsqrt x)", 20},         {"(exp x)", 30},  {"(log x)", 35},    {"(sin x)", 40},
+      {"(cos x)", 40},   {"(tanh x)", 45},          {"(tan x)", 50},  {"(sinh x)", 50},   {"(cosh x)", 50},
+      {"(pow x y)", 80}, {"(pow x 7)", 80},         {"x", 0},         {"3", 0},           {"(atan x)", 60},
+      {"(erf x)", 60},   {"(d x (sin x))", 100'040}};
+  for (const auto& [text, due] : kTable) {
+    EXPECT_EQ(due, of_op(text, reference_costs())) << text;
+    EXPECT_EQ(due, of_op(text, reference_costs(), Type::f32)) << text;
+  }
+}
+
+TEST(Costs, SharedPartsCountOnceInADagAndOftenInATree) {
+  const TermCost shared = cost("(mul (sin x) (sin x))", reference_costs());
+  EXPECT_EQ(84, shared.tree);
+  EXPECT_EQ(44, shared.dag);
+  const TermCost deep = cost("t = sin(x); u = t*t; v = u*u; v*v", reference_costs());
+  EXPECT_EQ(8 * 40 + 7 * 4, deep.tree);
+  EXPECT_EQ(40 + 3 * 4, deep.dag);
+  const TermCost outputs = cost("t = exp(x); (t + 1, t*2)", reference_costs());
+  EXPECT_EQ(2 * 30 + 8, outputs.tree);
+  EXPECT_EQ(30 + 8, outputs.dag);
+}
+
+TEST(HostCosts, FollowWhatOpsLowerTo) {
+  const auto f32 = [](const char* text) { return of_op(text, default_costs(), Type::f32); };
+  const auto f64 = [](const char* text) { return of_op(text, default_costs(), Type::f64); };
+  for (const char* one : {"(add x y)", "(sub x y)", "(mul x y)", "(fma x y z)"}) {
+    EXPECT_EQ(1, f32(one)) << one;
+    EXPECT_EQ(1, f64(one)) << one;
+  }
+  for (const char* cheap : {"(neg x)", "(abs x)"}) EXPECT_EQ(0.5, f64(cheap)) << cheap;
+  EXPECT_EQ(8, f32("(div x y)"));
+  EXPECT_EQ(14, f64("(div x y)"));
+  EXPECT_EQ(12, f32("(sqrt x)"));
+  EXPECT_EQ(20, f64("(sqrt x)"));
+  EXPECT_EQ(0, f64("x"));
+  EXPECT_EQ(0, f64("2.5"));
+  EXPECT_LE(f64("(min x y)"), 3);
+  EXPECT_LT(f64("x^7"), f64("(pow x y)"));
+  for (const char* function : {"(exp x)", "(log x)", "(sin x)", "(tanh x)", "(erf x)", "(atan2 x y)", "(cbrt x)"}) {
+    EXPECT_GT(f64(function), f64("(fma x y z)") * 5) << function;
+    EXPECT_LT(f64(function), 200) << function;
+    EXPECT_GE(f64(function), f32(function)) << function;
+  }
+  EXPECT_GT(f64("(pow x y)"), f64("(exp x)"));
+  EXPECT_GE(f64("(d x (sin x))"), 1e6);
+}
+
+TEST(Costs, APowerBeyondTheTermsExponentIsRefused) {
+  const auto e = parse_infix("x^3000000000");
+  ASSERT_TRUE(e.ok());
+  EXPECT_FALSE(cost_of(*e, reference_costs()).ok());
+  EXPECT_TRUE(cost_of(parse_infix("x^2000000000").value(), reference_costs()).ok());
+}
+
+}  // namespace
+}  // namespace trident::expr::rewrite
