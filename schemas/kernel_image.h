@@ -25,38 +25,34 @@ enum trident_isa {
   TRIDENT_ISA_NEON = 3    /* AArch64 Advanced SIMD */
 };
 
-enum trident_tier {
-  TRIDENT_TIER_INTERPRETER = 0,
-  TRIDENT_TIER_BASELINE = 1,
-  TRIDENT_TIER_OPTIMISED = 2
-};
+enum trident_tier { TRIDENT_TIER_INTERPRETER = 0, TRIDENT_TIER_BASELINE = 1, TRIDENT_TIER_OPTIMISED = 2 };
 
 typedef struct trident_image_header {
-  uint32_t magic;         /* TRIDENT_IMAGE_MAGIC */
-  uint16_t version;       /* TRIDENT_IMAGE_VERSION */
-  uint8_t isa;            /* enum trident_isa */
-  uint8_t tier;           /* enum trident_tier */
-  uint32_t total_size;    /* bytes used, header included */
-  uint32_t code_offset;   /* multiple of 64 */
+  uint32_t magic;       /* TRIDENT_IMAGE_MAGIC */
+  uint16_t version;     /* TRIDENT_IMAGE_VERSION */
+  uint8_t isa;          /* enum trident_isa */
+  uint8_t tier;         /* enum trident_tier */
+  uint32_t total_size;  /* bytes used, header included */
+  uint32_t code_offset; /* multiple of 64 */
   uint32_t code_size;
-  uint32_t entry_offset;  /* from the start of the image; inside the code */
-  uint32_t pool_offset;   /* multiple of 64 */
+  uint32_t entry_offset; /* from the start of the image; inside the code */
+  uint32_t pool_offset;  /* multiple of 64 */
   uint32_t pool_size;
   uint32_t unwind_offset;
   uint32_t unwind_size;
-  uint32_t inputs;        /* arrays the kernel reads */
-  uint32_t outputs;       /* arrays and scalars it writes */
-  uint32_t params;        /* scalar parameters */
+  uint32_t inputs;  /* arrays the kernel reads */
+  uint32_t outputs; /* arrays and scalars it writes */
+  uint32_t params;  /* scalar parameters */
   uint32_t reserved0;
-  uint8_t key[32];        /* SHA-256 identity of the source, policy, ISA and code generator */
-  uint64_t digest[2];     /* XXH3-128 of bytes [128, total_size), seeded with XXH3-64 of bytes [0, 88): low, high */
-  uint8_t reserved1[24];  /* zero */
+  uint8_t key[32];       /* SHA-256 identity of the source, policy, ISA and code generator */
+  uint64_t digest[2];    /* XXH3-128 of bytes [128, total_size), seeded with XXH3-64 of bytes [0, 88): low, high */
+  uint8_t reserved1[24]; /* zero */
 } trident_image_header;
 
 /* The entry: n elements; in[i] and out[i] arrays of the declared types; params[i] the bits of parameter i in 8 bytes.
  * `self` is not read by a kernel: it lets an interpreter sit behind the same pointer. */
-typedef void (*trident_entry)(const void *self, uint64_t n, const void *const *in, void *const *out,
-                              const uint64_t *params);
+typedef void (*trident_entry)(const void* self, uint64_t n, const void* const* in, void* const* out,
+                              const uint64_t* params);
 
 #ifdef __cplusplus
 static_assert(sizeof(trident_image_header) == TRIDENT_IMAGE_HEADER_BYTES, "header layout");

@@ -6,9 +6,9 @@
  *   trident_call(k, n, in, out, NULL);            // right from the first call, faster later
  *   trident_close_kernel(k); trident_close(ctx);
  *
- * The callable is right at all times: the local interpreter first, then the daemon's baseline kernel, then its optimised
- * one. A daemon that is slow, dead or absent costs speed, never an answer. The library never prints, never ends the
- * process, never raises a signal, and is thread-safe unless a function says otherwise. */
+ * The callable is right at all times: the local interpreter first, then the daemon's baseline kernel, then its
+ * optimised one. A daemon that is slow, dead or absent costs speed, never an answer. The library never prints, never
+ * ends the process, never raises a signal, and is thread-safe unless a function says otherwise. */
 #ifndef TRIDENT_H
 #define TRIDENT_H
 
@@ -25,21 +25,21 @@ extern "C" {
 typedef struct trident_ctx trident_ctx;
 
 /* The first word of a kernel handle is the published entry; trident_call reads it. The rest is private. */
-typedef void (*trident_entry_fn)(const void *self, uint64_t n, const void *const *in, void *const *out,
-                                 const uint64_t *params);
+typedef void (*trident_entry_fn)(const void* self, uint64_t n, const void* const* in, void* const* out,
+                                 const uint64_t* params);
 typedef struct trident_kernel {
   trident_entry_fn entry; /* atomic: read it with trident_call only */
 } trident_kernel;
 
 typedef enum trident_status {
   TRIDENT_OK = 0,
-  TRIDENT_E_INVALID = 1,  /* an argument is out of its documented range */
-  TRIDENT_E_SYNTAX = 2,   /* the text could not be parsed: trident_last_error() shows line and caret */
-  TRIDENT_E_TYPE = 3,     /* operand types do not fit */
-  TRIDENT_E_LIMIT = 4,    /* a documented limit was exceeded */
+  TRIDENT_E_INVALID = 1, /* an argument is out of its documented range */
+  TRIDENT_E_SYNTAX = 2,  /* the text could not be parsed: trident_last_error() shows line and caret */
+  TRIDENT_E_TYPE = 3,    /* operand types do not fit */
+  TRIDENT_E_LIMIT = 4,   /* a documented limit was exceeded */
   TRIDENT_E_MEMORY = 5,
-  TRIDENT_E_TIMEOUT = 6,  /* trident_wait: the tier was not reached in time */
-  TRIDENT_E_DAEMON = 7,   /* mode daemon: no daemon could be reached */
+  TRIDENT_E_TIMEOUT = 6, /* trident_wait: the tier was not reached in time */
+  TRIDENT_E_DAEMON = 7,  /* mode daemon: no daemon could be reached */
   TRIDENT_E_UNSUPPORTED = 8
 } trident_status;
 
@@ -59,36 +59,40 @@ typedef enum trident_type { TRIDENT_F32 = 0, TRIDENT_F64 = 1, TRIDENT_I32 = 2, T
  *            one is infinite or NaN the result is anything */
 typedef enum trident_policy { TRIDENT_EXACT = 0, TRIDENT_BOUNDED = 1, TRIDENT_FAST = 2 } trident_policy;
 typedef enum trident_syntax {
-  TRIDENT_SYNTAX_AUTO = 0, TRIDENT_SYNTAX_INFIX = 1, TRIDENT_SYNTAX_SEXPR = 2, TRIDENT_SYNTAX_FPCORE = 3
+  TRIDENT_SYNTAX_AUTO = 0,
+  TRIDENT_SYNTAX_INFIX = 1,
+  TRIDENT_SYNTAX_SEXPR = 2,
+  TRIDENT_SYNTAX_FPCORE = 3
 } trident_syntax;
 
 /* Every struct starts with its size, so that a newer library understands an older caller. Zero means default where
  * nothing else is said. */
 typedef struct trident_options {
-  uint32_t struct_size;      /* sizeof(trident_options) */
-  uint32_t mode;             /* enum trident_mode; environment TRIDENT_MODE overrides AUTO */
-  const char *socket_path;   /* NULL: TRIDENT_SOCKET, else $XDG_RUNTIME_DIR/trident/tridentd.sock, else /run/trident/tridentd.sock */
+  uint32_t struct_size;        /* sizeof(trident_options) */
+  uint32_t mode;               /* enum trident_mode; environment TRIDENT_MODE overrides AUTO */
+  const char* socket_path;     /* NULL: TRIDENT_SOCKET, else $XDG_RUNTIME_DIR/trident/tridentd.sock, else
+                                  /run/trident/tridentd.sock */
   uint32_t connect_timeout_ms; /* mode DAEMON only; default 1000 */
   uint32_t reserved;
 } trident_options;
 
 typedef struct trident_variable {
-  const char *name;
-  uint32_t type;             /* enum trident_type */
-  uint32_t scalar;           /* 1: a parameter, one value per call */
-  double lo, hi;             /* a promise about every value; lo = -inf and hi = inf: anything, NaN included */
+  const char* name;
+  uint32_t type;   /* enum trident_type */
+  uint32_t scalar; /* 1: a parameter, one value per call */
+  double lo, hi;   /* a promise about every value; lo = -inf and hi = inf: anything, NaN included */
 } trident_variable;
 
 typedef struct trident_submit_options {
-  uint32_t struct_size;      /* sizeof(trident_submit_options) */
-  uint32_t type;             /* of variables and literals that do not say: TRIDENT_F32 or TRIDENT_F64 (set it: 0 is F32) */
-  uint32_t policy;           /* enum trident_policy */
-  uint32_t syntax;           /* enum trident_syntax */
-  double k;                  /* bounded(k), 1 to 1e6; 0 means 2. From about 17000 on, f32 kernels may use
-                              * functions of three digits */
-  const trident_variable *variables; /* declared variables in order; others appear in order of first use */
+  uint32_t struct_size; /* sizeof(trident_submit_options) */
+  uint32_t type;        /* of variables and literals that do not say: TRIDENT_F32 or TRIDENT_F64 (set it: 0 is F32) */
+  uint32_t policy;      /* enum trident_policy */
+  uint32_t syntax;      /* enum trident_syntax */
+  double k;             /* bounded(k), 1 to 1e6; 0 means 2. From about 17000 on, f32 kernels may use
+                         * functions of three digits */
+  const trident_variable* variables; /* declared variables in order; others appear in order of first use */
   uint32_t variable_count;
-  uint32_t elements_hint;    /* typical n of a call, for the judge; 0: 4096; above 2^24: 2^24 */
+  uint32_t elements_hint; /* typical n of a call, for the judge; 0: 4096; above 2^24: 2^24 */
 } trident_submit_options;
 
 /* What a null pointer to options means: doubles, bounded(2). */
@@ -96,90 +100,94 @@ typedef struct trident_submit_options {
   { sizeof(trident_submit_options), TRIDENT_F64, TRIDENT_BOUNDED, TRIDENT_SYNTAX_AUTO, 0, NULL, 0, 0 }
 
 typedef enum trident_stage {
-  TRIDENT_STAGE_NONE = 0, TRIDENT_STAGE_LOWER = 1, TRIDENT_STAGE_EMIT = 2, TRIDENT_STAGE_EQUIV = 3, TRIDENT_STAGE_JUDGE = 4
+  TRIDENT_STAGE_NONE = 0,
+  TRIDENT_STAGE_LOWER = 1,
+  TRIDENT_STAGE_EMIT = 2,
+  TRIDENT_STAGE_EQUIV = 3,
+  TRIDENT_STAGE_JUDGE = 4
 } trident_stage;
 
 typedef struct trident_kernel_info {
   uint32_t struct_size;
-  uint32_t tier;             /* enum trident_tier of schemas/kernel_image.h: 0 interpreter, 1 baseline, 2 optimised */
+  uint32_t tier; /* enum trident_tier of schemas/kernel_image.h: 0 interpreter, 1 baseline, 2 optimised */
   uint32_t array_count, scalar_count, output_count;
-  uint32_t swaps;            /* how often the entry was replaced */
-  uint32_t done;             /* 1: the daemon will send nothing more for this kernel */
-  uint32_t isa;              /* enum trident_isa (schemas/kernel_image.h) of the current entry, 0: the interpreter */
+  uint32_t swaps; /* how often the entry was replaced */
+  uint32_t done;  /* 1: the daemon will send nothing more for this kernel */
+  uint32_t isa;   /* enum trident_isa (schemas/kernel_image.h) of the current entry, 0: the interpreter */
   double baseline_ns, optimised_ns; /* as measured by the daemon per call of elements_hint elements; 0: unknown */
   /* What the daemon last said of its work; since 0.1.1 (an older library leaves these as they were). */
-  uint32_t stage;            /* enum trident_stage */
+  uint32_t stage; /* enum trident_stage */
   uint32_t stage_done, stage_total;
   uint32_t reserved;
-  double best_ratio;         /* of the best candidate so far to the baseline, 1 until one is faster; 0: unknown */
+  double best_ratio; /* of the best candidate so far to the baseline, 1 until one is faster; 0: unknown */
 } trident_kernel_info;
 
 typedef struct trident_stats {
   uint32_t struct_size;
-  uint32_t connected;        /* 1: a daemon is connected now */
+  uint32_t connected; /* 1: a daemon is connected now */
   uint64_t submitted, baseline_received, optimised_received, no_gain, errors, reconnects, rejected_images;
 } trident_stats;
 
 /* NULL options: mode AUTO. Never waits for a daemon except in mode DAEMON. */
-TRIDENT_API trident_status trident_open(const trident_options *options, trident_ctx **ctx);
-/* Waits for the library's own threads; not from a callback. Kernels that are still open keep working as they are. No callback
- * runs after this returns, nor for the end that closing is to unfinished kernels. */
-TRIDENT_API void trident_close(trident_ctx *ctx);
+TRIDENT_API trident_status trident_open(const trident_options* options, trident_ctx** ctx);
+/* Waits for the library's own threads; not from a callback. Kernels that are still open keep working as they are. No
+ * callback runs after this returns, nor for the end that closing is to unfinished kernels. */
+TRIDENT_API void trident_close(trident_ctx* ctx);
 
 /* Parses and checks `text` (not kept) and returns a callable kernel; everything slow happens behind it. */
-TRIDENT_API trident_status trident_submit(trident_ctx *ctx, const char *text, const trident_submit_options *options,
-                                          trident_kernel **kernel);
+TRIDENT_API trident_status trident_submit(trident_ctx* ctx, const char* text, const trident_submit_options* options,
+                                          trident_kernel** kernel);
 /* No call may be running. Waits for a running callback of this kernel (unless called from it). */
-TRIDENT_API void trident_close_kernel(trident_kernel *kernel);
+TRIDENT_API void trident_close_kernel(trident_kernel* kernel);
 
 /* Index of a variable among the arrays (`in`) or the scalars (`params`), or of an output; -1: no such name. */
-TRIDENT_API int trident_array_index(const trident_kernel *kernel, const char *name);
-TRIDENT_API int trident_scalar_index(const trident_kernel *kernel, const char *name);
-TRIDENT_API int trident_output_index(const trident_kernel *kernel, const char *name);
+TRIDENT_API int trident_array_index(const trident_kernel* kernel, const char* name);
+TRIDENT_API int trident_scalar_index(const trident_kernel* kernel, const char* name);
+TRIDENT_API int trident_output_index(const trident_kernel* kernel, const char* name);
 /* Names and types by index; NULL / -1 out of range. */
-TRIDENT_API const char *trident_array_name(const trident_kernel *kernel, uint32_t index);
-TRIDENT_API const char *trident_scalar_name(const trident_kernel *kernel, uint32_t index);
-TRIDENT_API const char *trident_output_name(const trident_kernel *kernel, uint32_t index);
-TRIDENT_API int trident_array_type(const trident_kernel *kernel, uint32_t index);
-TRIDENT_API int trident_scalar_type(const trident_kernel *kernel, uint32_t index);
-TRIDENT_API int trident_output_type(const trident_kernel *kernel, uint32_t index);
-TRIDENT_API int trident_output_is_scalar(const trident_kernel *kernel, uint32_t index);
+TRIDENT_API const char* trident_array_name(const trident_kernel* kernel, uint32_t index);
+TRIDENT_API const char* trident_scalar_name(const trident_kernel* kernel, uint32_t index);
+TRIDENT_API const char* trident_output_name(const trident_kernel* kernel, uint32_t index);
+TRIDENT_API int trident_array_type(const trident_kernel* kernel, uint32_t index);
+TRIDENT_API int trident_scalar_type(const trident_kernel* kernel, uint32_t index);
+TRIDENT_API int trident_output_type(const trident_kernel* kernel, uint32_t index);
+TRIDENT_API int trident_output_is_scalar(const trident_kernel* kernel, uint32_t index);
 
 /* Runs the kernel over n elements. in[i]: arrays in order; out[i]: arrays (or single elements for reductions) in order;
  * params[i]: bits of scalar i in the low bytes of 8 (may be NULL when there are none). n may be 0: when all outputs are
  * arrays, nothing is read or written then and in, out and params may be NULL; a reduction still writes its result, and
  * all tables must be there, with NULL for arrays if need be. An output may be the same array
- * as an input but not overlap one partly. Async-signal-safe once the kernel has been called, has been waited for (tier 0
- * is enough) or has reached a tier: the first call of the interpreter prepares it and takes memory for that. (A kernel
- * with hundreds of values alive at once makes concurrent calls of the interpreter wait for each other; keep such ones
- * out of signal handlers.) */
-static inline void trident_call(const trident_kernel *kernel, uint64_t n, const void *const *in, void *const *out,
-                                const uint64_t *params) {
+ * as an input but not overlap one partly. Async-signal-safe once the kernel has been called, has been waited for (tier
+ * 0 is enough) or has reached a tier: the first call of the interpreter prepares it and takes memory for that. (A
+ * kernel with hundreds of values alive at once makes concurrent calls of the interpreter wait for each other; keep such
+ * ones out of signal handlers.) */
+static inline void trident_call(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
+                                const uint64_t* params) {
   trident_entry_fn entry = __atomic_load_n(&kernel->entry, __ATOMIC_ACQUIRE);
   entry(kernel, n, in, out, params);
 }
 
 /* trident_call as a function, for languages that cannot inline it. */
-TRIDENT_API void trident_run(const trident_kernel *kernel, uint64_t n, const void *const *in, void *const *out,
-                             const uint64_t *params);
+TRIDENT_API void trident_run(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
+                             const uint64_t* params);
 
-/* Blocks until the kernel has reached `tier` or nothing more will come (TRIDENT_OK), or the time is over. Tier 0 prepares
- * the interpreter and waits for nobody; without it a process that is out of memory at the very first call gets NaN (the
- * least integer) in every element. Not from a callback. */
-TRIDENT_API trident_status trident_wait(trident_kernel *kernel, uint32_t tier, uint32_t timeout_ms);
-/* Called from a thread of the library at each later swap and at the end (trident_kernel_info.done; also where this process turns
- * out to be unable to run code), unless that has been reached before; NULL switches off. When this returns, the callback set
- * before does not run any more. The callback may close the kernel; it must not wait, and a child that it forks must not return
- * from it. */
-TRIDENT_API void trident_on_change(trident_kernel *kernel, void (*callback)(trident_kernel *, void *), void *user);
+/* Blocks until the kernel has reached `tier` or nothing more will come (TRIDENT_OK), or the time is over. Tier 0
+ * prepares the interpreter and waits for nobody; without it a process that is out of memory at the very first call gets
+ * NaN (the least integer) in every element. Not from a callback. */
+TRIDENT_API trident_status trident_wait(trident_kernel* kernel, uint32_t tier, uint32_t timeout_ms);
+/* Called from a thread of the library at each later swap and at the end (trident_kernel_info.done; also where this
+ * process turns out to be unable to run code), unless that has been reached before; NULL switches off. When this
+ * returns, the callback set before does not run any more. The callback may close the kernel; it must not wait, and a
+ * child that it forks must not return from it. */
+TRIDENT_API void trident_on_change(trident_kernel* kernel, void (*callback)(trident_kernel*, void*), void* user);
 
-TRIDENT_API trident_status trident_info(const trident_kernel *kernel, trident_kernel_info *info);
-TRIDENT_API trident_status trident_get_stats(trident_ctx *ctx, trident_stats *stats);
+TRIDENT_API trident_status trident_info(const trident_kernel* kernel, trident_kernel_info* info);
+TRIDENT_API trident_status trident_get_stats(trident_ctx* ctx, trident_stats* stats);
 /* The daemon's own counters as JSON, into buffer; TRIDENT_E_DAEMON when none is connected. */
-TRIDENT_API trident_status trident_daemon_stats(trident_ctx *ctx, char *buffer, size_t size, uint32_t timeout_ms);
+TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, size_t size, uint32_t timeout_ms);
 
 /* The last error of this thread, with file, line and caret where it is a text's fault. Never NULL. */
-TRIDENT_API const char *trident_last_error(void);
+TRIDENT_API const char* trident_last_error(void);
 TRIDENT_API uint32_t trident_abi_version(void);
 
 #ifdef __cplusplus

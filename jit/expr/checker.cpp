@@ -45,9 +45,7 @@ class Checker {
     if (expr_.nodes.size() > limits::kExprNodesMax) {
       return make_error(ErrorCode::kLimitExceeded, "more than %u operations in one expression", limits::kExprNodesMax);
     }
-    const auto reduces = [](const Node& n) {
-      return static_cast<std::uint32_t>(n.op) < kOpCount && makes_total(n.op);
-    };
+    const auto reduces = [](const Node& n) { return static_cast<std::uint32_t>(n.op) < kOpCount && makes_total(n.op); };
     has_reductions_ = std::any_of(expr_.nodes.begin(), expr_.nodes.end(), reduces);
     if (has_reductions_) shapes_.reserve(expr_.nodes.size());
     for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) TRY_VOID(node(i));

@@ -149,7 +149,9 @@ class Run {
 
 }  // namespace
 
-bool Plan::takes_turns() const { return !state_->large_scratch.empty(); }
+bool Plan::takes_turns() const {
+  return !state_->large_scratch.empty();
+}
 
 void Plan::run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const {
   if (n == 0 && state_->scalar_stores.empty()) return;

@@ -31,7 +31,7 @@ struct Options {
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
   /// Only the question whether the baseline is right: no other form, no other variant, fewer points, no judge.
   bool check_only = false;
-  std::string stop_after{};                      ///< the pass after which to stop; empty: none
+  std::string stop_after{};  ///< the pass after which to stop; empty: none
   /// Told the text of every pass's result, by the pass's name; costs nothing when empty.
   std::function<void(std::string_view pass, std::string_view text)> dump{};
 };

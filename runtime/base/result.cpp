@@ -13,8 +13,9 @@ void check_failed(const char* condition, const char* file, int line) {
 
 std::string_view describe(ErrorCode code) {
   switch (code) {
-#define X(name, sentence) \
-  case ErrorCode::k##name: return sentence;
+#define X(name, sentence)  \
+  case ErrorCode::k##name: \
+    return sentence;
 #include "runtime/base/errors.def"
 #undef X
   }
@@ -23,8 +24,9 @@ std::string_view describe(ErrorCode code) {
 
 std::string_view name_of(ErrorCode code) {
   switch (code) {
-#define X(name, sentence) \
-  case ErrorCode::k##name: return #name;
+#define X(name, sentence)  \
+  case ErrorCode::k##name: \
+    return #name;
 #include "runtime/base/errors.def"
 #undef X
   }

@@ -86,14 +86,13 @@ class [[nodiscard]] Result<void> {
 #define TRIDENT_CONCAT_(a, b) a##b
 #define TRIDENT_CONCAT(a, b) TRIDENT_CONCAT_(a, b)
 /// TRY(auto x, f()): x is the value of f(), or the enclosing function returns f()'s error.
-#define TRY(declaration, expression)                                               \
-  auto TRIDENT_CONCAT(try_result_, __LINE__) = (expression);                        \
-  if (!TRIDENT_CONCAT(try_result_, __LINE__).ok())                                  \
-    return TRIDENT_CONCAT(try_result_, __LINE__).error();                           \
+#define TRY(declaration, expression)                                                                     \
+  auto TRIDENT_CONCAT(try_result_, __LINE__) = (expression);                                             \
+  if (!TRIDENT_CONCAT(try_result_, __LINE__).ok()) return TRIDENT_CONCAT(try_result_, __LINE__).error(); \
   declaration = std::move(TRIDENT_CONCAT(try_result_, __LINE__)).value()
 /// TRY_VOID(f()): the enclosing function returns f()'s error, if any.
-#define TRY_VOID(expression)                                                       \
-  do {                                                                             \
+#define TRY_VOID(expression)                                                            \
+  do {                                                                                  \
     if (auto try_result_ = (expression); !try_result_.ok()) return try_result_.error(); \
   } while (false)
 

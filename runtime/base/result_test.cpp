@@ -43,9 +43,9 @@ TEST(Result, ValueOfAnErrorIsABugThatEndsTheProcess) {
 TEST(Errors, EveryCodeHasItsOwnNameAndASentence) {
   std::set<std::string_view> names;
   int codes = 0;
-#define X(name, sentence)                                    \
-  names.insert(name_of(ErrorCode::k##name));                 \
-  EXPECT_GT(describe(ErrorCode::k##name).size(), 8u);        \
+#define X(name, sentence)                             \
+  names.insert(name_of(ErrorCode::k##name));          \
+  EXPECT_GT(describe(ErrorCode::k##name).size(), 8u); \
   ++codes;
 #include "runtime/base/errors.def"
 #undef X

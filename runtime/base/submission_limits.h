@@ -1,5 +1,5 @@
-// What a submission may ask for beside its expression (limits.h has the bounds of that). Client and daemon read the same
-// numbers: what one refuses the other must not send, or a kernel would stay interpreted without a word.
+// What a submission may ask for beside its expression (limits.h has the bounds of that). Client and daemon read the
+// same numbers: what one refuses the other must not send, or a kernel would stay interpreted without a word.
 #pragma once
 
 #include <cstdint>

@@ -225,8 +225,10 @@ std::uint64_t evaluate_reduction(const Node& node, const std::vector<std::uint64
     using L = std::numeric_limits<T>;
     const T greatest = L::has_infinity ? L::infinity() : L::max();
     const T least = L::has_infinity ? -L::infinity() : L::lowest();
-    if (node.op == Op::MinOf) return store(reduce<T>(values, n, greatest, [](T p, T v) { return v != v || p < v ? p : v; }));
-    if (node.op == Op::MaxOf) return store(reduce<T>(values, n, least, [](T p, T v) { return v != v || p > v ? p : v; }));
+    if (node.op == Op::MinOf)
+      return store(reduce<T>(values, n, greatest, [](T p, T v) { return v != v || p < v ? p : v; }));
+    if (node.op == Op::MaxOf)
+      return store(reduce<T>(values, n, least, [](T p, T v) { return v != v || p > v ? p : v; }));
     const T sum = reduce<T>(values, n, T{0}, [](T p, T v) { return add(p, v); });
     if constexpr (std::is_floating_point_v<T>) {
       if (node.op == Op::Mean) return store(static_cast<T>(sum / static_cast<T>(n)));
