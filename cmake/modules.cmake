@@ -14,6 +14,11 @@ if(TRIDENT_SANITIZE)
   target_link_options(trident_flags INTERFACE -fsanitize=${TRIDENT_SANITIZE})
 endif()
 
+# Coverage of everything that a fuzz target runs, for libFuzzer to steer by (tests/fuzz).
+if(TRIDENT_FUZZ)
+  target_compile_options(trident_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # trident_module(jit/kir DEPS runtime/base jit/ir LIBS ...): the *.cpp of the folder (tests and main.cpp excluded) as library
 # trident_jit_kir; its *_test.cpp as one GoogleTest executable jit_kir_test, registered test by test.
 function(trident_module path)
