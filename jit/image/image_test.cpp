@@ -2,8 +2,10 @@
 // flipped bit must do: be refused. That a sealed file and its mapping cannot be changed is tested in runtime/os.
 #include "jit/image/image.h"
 
+#define XXH_INLINE_ALL
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <cstdio>
 #include <cstring>
@@ -69,6 +71,63 @@ TEST(Image, EveryFlippedBitIsRefused) {
       ASSERT_EQ(verdict.error().code, ErrorCode::kRejectedImage);
     }
   }
+}
+
+/// `image` after `change` of its header, with the digest that belongs to it.
+template <class Change>
+std::vector<std::byte> changed(const ImageBytes& image, Change change) {
+  std::vector<std::byte> bytes = image.bytes;
+  trident_image_header h;
+  std::memcpy(&h, bytes.data(), sizeof h);
+  change(h);
+  std::memcpy(bytes.data(), &h, sizeof h);
+  const XXH64_hash_t seed = XXH3_64bits(bytes.data(), TRIDENT_IMAGE_DIGEST_OFFSET);
+  const XXH128_hash_t digest = XXH3_128bits_withSeed(bytes.data() + sizeof h, bytes.size() - sizeof h, seed);
+  std::memcpy(bytes.data() + TRIDENT_IMAGE_DIGEST_OFFSET, &digest.low64, 8);
+  std::memcpy(bytes.data() + TRIDENT_IMAGE_DIGEST_OFFSET + 8, &digest.high64, 8);
+  return bytes;
+}
+
+// The digest is right, so that only the check of the field itself can see the lie.
+TEST(Image, EveryFieldIsChecked) {
+  using Header = trident_image_header;
+  const ImageBytes image = good_image();
+  ASSERT_TRUE(validate(changed(image, [](Header&) {})).ok());
+  const auto refused_for = [&](const char* what, auto change) {
+    const auto verdict = validate(changed(image, change));
+    EXPECT_TRUE(!verdict.ok() && verdict.error().message.find(what) != std::string::npos)
+        << what << ": " << (verdict.ok() ? "accepted" : verdict.error().message);
+  };
+  refused_for("magic", [](Header& h) { ++h.magic; });
+  refused_for("version", [](Header& h) { ++h.version; });
+  refused_for("instruction set", [](Header& h) { h.isa = 0; });
+  refused_for("instruction set", [](Header& h) { h.isa = 4; });
+  refused_for("tier", [](Header& h) { h.tier = TRIDENT_TIER_INTERPRETER; });
+  refused_for("tier", [](Header& h) { h.tier = 3; });
+  refused_for("total size", [](Header& h) { --h.total_size; });
+  refused_for("total size", [](Header& h) { ++h.total_size; });
+  refused_for("code offset", [](Header& h) { h.code_offset += 4; });
+  refused_for("code offset", [](Header& h) { h.code_offset = 64; });
+  refused_for("code size", [](Header& h) { h.code_size = 0; });
+  refused_for("code size", [](Header& h) { h.code_size = h.total_size; });
+  refused_for("entry", [](Header& h) { h.entry_offset = h.code_offset - 1; });
+  refused_for("entry", [](Header& h) { h.entry_offset = h.code_offset + h.code_size; });
+  refused_for("pool offset", [](Header& h) { h.pool_offset += 8; });
+  refused_for("pool offset", [](Header& h) { h.pool_offset = h.code_offset; });
+  refused_for("unwind place", [](Header& h) { h.pool_size = h.unwind_offset - h.pool_offset + 1; });
+  refused_for("unwind place", [](Header& h) { --h.unwind_size; });
+  refused_for("unwind place", [](Header& h) { ++h.unwind_size; });
+  refused_for("landing pad", [](Header& h) { h.entry_offset += 4; });
+  refused_for("landing pad", [](Header& h) { h.isa = TRIDENT_ISA_NEON; });
+  refused_for("reserved", [](Header& h) { h.reserved0 = 1; });
+  refused_for("reserved", [](Header& h) { h.reserved1[0] = 1; });
+  refused_for("inputs", [](Header& h) { h.inputs = 65; });
+  refused_for("inputs", [](Header& h) { h.params = 65; });
+  refused_for("inputs", [](Header& h) { h.inputs = 40, h.params = 25; });
+  refused_for("inputs", [](Header& h) { h.inputs = h.params = 0x80000000u; });
+  refused_for("outputs", [](Header& h) { h.outputs = 0; });
+  refused_for("outputs", [](Header& h) { h.outputs = 65; });
+  EXPECT_TRUE(validate(changed(image, [](Header& h) { h.inputs = 40, h.params = 24, h.outputs = 64; })).ok());
 }
 
 TEST(Image, EveryTruncationAndExtensionIsRefused) {

@@ -130,6 +130,27 @@ TEST(Polynomial, RootsOfPowers) {
   }
 }
 
+// What is left of like terms is dropped where it is rounding, and only there.
+TEST(Polynomial, OnlyRoundingCancels) {
+  const Polynomial x = Polynomial::atom(1);
+  const auto difference = sum(x.scaled(1000), x.scaled(999.5), -1);
+  ASSERT_TRUE(difference.has_value());
+  EXPECT_TRUE(*difference == x.scaled(0.5));
+  const auto small = sum(x.scaled(1 + 0x1p-40), x, -1);
+  ASSERT_TRUE(small.has_value());
+  EXPECT_TRUE(*small == x.scaled(0x1p-40));
+  EXPECT_TRUE(sum(*sum(x.scaled(0.1), x.scaled(0.2)), x.scaled(0.3), -1)->zero());
+}
+
+TEST(Polynomial, NegativePowersAreThoseOfSingleTerms) {
+  const Polynomial x = Polynomial::atom(1);
+  const auto inverse = power(x.scaled(2), -2);
+  ASSERT_TRUE(inverse.has_value());
+  EXPECT_TRUE(*inverse == Polynomial::atom(1, -2).scaled(0.25));
+  EXPECT_TRUE(*product(*inverse, *power(x.scaled(2), 2)) == Polynomial::constant(1));
+  EXPECT_FALSE(power(*sum(x, Polynomial::constant(1)), -1).has_value());
+}
+
 TEST(Polynomial, ArithmeticAgreesWithNumbers) {
   std::mt19937 random(5);
   const double values[] = {3, -2, 5};
