@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "jit/kir/builder.h"
@@ -154,6 +155,41 @@ TEST(Codegen, NonTemporalStores) {
           ASSERT_EQ(compare_with_interpreter(kernel, *native, arrangement), "") << explain(kernel, isa, variant);
         }
     }
+  }
+}
+
+// A constant on the left turns the comparison round; equal operands and NaN show whether every predicate was turned
+// too.
+TEST(Codegen, ComparisonsWithConstantsOnEitherSide) {
+  constexpr kir::Op kOps[] = {kir::Op::Lt, kir::Op::Le, kir::Op::Eq, kir::Op::Ne};
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64}) {
+    kir::Kernel kernel;
+    kir::Builder builder(kernel);
+    kernel.inputs = {{"x", type}, {"y", type}};
+    const bool is_int = ir::is_int(type);
+    const auto number = [&](int v) { return is_int ? builder.constant_int(type, v) : builder.constant(type, v); };
+    const kir::Value x = builder.input(0), y = builder.add(builder.input(1), number(0));
+    for (const kir::Op op : kOps)
+      for (const auto& [a, b] :
+           {std::pair{x, number(3)}, {number(3), x}, {y, number(3)}, {number(3), y}, {x, y}, {y, x}})
+        kernel.outputs.push_back(
+            {"o", builder.select(builder.op(op, a, b), number(1), number(2)), kir::OutputKind::array});
+    std::vector<std::vector<std::uint64_t>> inputs(2);
+    const auto bits = [&](int v) -> std::uint64_t {
+      if (type == ir::Type::f32) return std::bit_cast<std::uint32_t>(v == 9 ? NAN : static_cast<float>(v));
+      if (type == ir::Type::f64) return std::bit_cast<std::uint64_t>(v == 9 ? NAN : static_cast<double>(v));
+      const auto wide = static_cast<std::uint64_t>(std::int64_t{v});
+      return type == ir::Type::i32 ? wide & 0xFFFF'FFFFu : wide;
+    };
+    for (const int a : {-3, 0, 2, 3, 4, 9})
+      for (const int b : {-3, 0, 2, 3, 4, 9}) inputs[0].push_back(bits(a)), inputs[1].push_back(bits(b));
+    for (const Isa isa : runnable_isas())
+      for (const Variant& variant : {Variant{.vectors = 1, .schedule = false}, Variant{.vectors = 2}}) {
+        auto native = map_native(kernel, isa, variant);
+        ASSERT_TRUE(native.ok()) << native.error().message;
+        ASSERT_EQ(testing::compare_on(kernel, *native, inputs, {}, {.n = inputs[0].size()}), "")
+            << explain(kernel, isa, variant);
+      }
   }
 }
 

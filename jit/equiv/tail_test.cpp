@@ -90,6 +90,7 @@ TEST(Tail, TheEstimateIsWhatHappens) {
       {"twice the error near a pole", "1 / (x*y - 1)", "1 / (x*y*1.5 - 1.5) * 1.5"},
       {"settled", "x*y + x", "x*(y + 1)"},
   };
+  double all_wanted = 0, all_got = 0;  // of the rare ones
   for (const Case& c : cases) {
     const expr::Expr source = parsed(c.source);
     const kir::Kernel kernel = lowered(parsed(c.candidate));
@@ -99,7 +100,11 @@ TEST(Tail, TheEstimateIsWhatHappens) {
     const double slack = 3 * std::sqrt(wanted * (1 - wanted) / kSets) + 0.33 * wanted + 0.02;
     EXPECT_NEAR(got, wanted, slack) << c.name;
     std::printf("%-32s %.3f, estimated %.3f\n", c.name, wanted, got);
+    if (wanted < 0.5) all_wanted += wanted, all_got += got;
   }
+  // Each alone is within what chance allows of a fraction of it; together they are not, unless chains climb.
+  EXPECT_GT(all_wanted, 0.2);
+  EXPECT_GT(all_got, 0.5 * all_wanted);
 }
 
 }  // namespace

@@ -233,14 +233,16 @@ TEST(Session, AUserWhoStandsForManyIsRefusedWithAReason) {
 
 TEST(Session, VersionsThatDoNotMeetAreRefused) {
   PrivateDaemon daemon;
-  RawClient client(daemon.socket());
-  client.send(hello_message(2, 9));
-  const auto failure = client.next();
-  ASSERT_TRUE(failure.has_value());
-  ASSERT_EQ(failure->kind(), wire::Body::Failure);
-  EXPECT_EQ(failure->message().body_as_Failure()->job(), 0u);
-  EXPECT_EQ(code_of(*failure), ErrorCode::kUnsupported);
-  EXPECT_TRUE(client.closed_by_daemon());
+  for (const auto& [least, most] : {std::pair{2, 9}, {0, 0}}) {
+    RawClient client(daemon.socket());
+    client.send(hello_message(static_cast<std::uint16_t>(least), static_cast<std::uint16_t>(most)));
+    const auto failure = client.next();
+    ASSERT_TRUE(failure.has_value());
+    ASSERT_EQ(failure->kind(), wire::Body::Failure) << least << " to " << most;
+    EXPECT_EQ(failure->message().body_as_Failure()->job(), 0u);
+    EXPECT_EQ(code_of(*failure), ErrorCode::kUnsupported);
+    EXPECT_TRUE(client.closed_by_daemon());
+  }
 }
 
 TEST(Session, TheFirstMessageMustBeAHelloAndTheOnlyOne) {
