@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -115,6 +116,23 @@ TEST(Rewrite, ExactPolicyKeepsOrderAndRounding) {
     EXPECT_EQ(print_infix(form).find("fma"), std::string::npos) << print_infix(form);
     expect_same_value(source, form, 3);
   }
+}
+
+// A product is nonzero where both factors are, and t/t is 1 only where t is nonzero.
+TEST(Rewrite, AQuotientByAProductNeedsBothFactorsNonzero) {
+  const Expr source = parse_infix("(x*y)/(x*y)").value();
+  const auto becomes_one = [&](std::vector<std::uint32_t> nonzero) {
+    RewriteOptions options;
+    options.policy.kind = PolicyKind::fast;
+    options.nonzero = std::move(nonzero);
+    const Rewritten found = rewrite(source, options).value();
+    return std::any_of(found.forms.begin(), found.forms.end(),
+                       [](const Expr& form) { return form.at(form.outputs[0].node).op == Op::Constant; });
+  };
+  EXPECT_TRUE(becomes_one({0, 1}));
+  EXPECT_FALSE(becomes_one({0}));
+  EXPECT_FALSE(becomes_one({1}));
+  EXPECT_FALSE(becomes_one({}));
 }
 
 TEST(Polynomial, RootsOfPowers) {
