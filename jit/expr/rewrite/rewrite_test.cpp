@@ -118,6 +118,18 @@ TEST(Rewrite, ExactPolicyKeepsOrderAndRounding) {
   }
 }
 
+// Chains of products become squarings: every exponent that is multiplied out, odd and even steps of it.
+TEST(Rewrite, EveryPowerKeepsItsExponent) {
+  for (int n = 2; n <= 15; ++n) {
+    std::string chain = "x";
+    for (int i = 1; i < n; ++i) chain += "*x";
+    const Expr source = parse_infix(chain + "*y + " + chain + "*z").value();
+    const Rewritten found = rewrite(source, {.policy = {PolicyKind::fast, 2}}).value();
+    ASSERT_FALSE(found.forms.empty()) << n;
+    for (const Expr& form : found.forms) ASSERT_NO_FATAL_FAILURE(expect_same_value(source, form, 11)) << n;
+  }
+}
+
 // A product is nonzero where both factors are, and t/t is 1 only where t is nonzero.
 TEST(Rewrite, AQuotientByAProductNeedsBothFactorsNonzero) {
   const Expr source = parse_infix("(x*y)/(x*y)").value();
