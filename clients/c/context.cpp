@@ -142,7 +142,7 @@ EngineThread* Context::engine() {
 void Context::wake_io(std::unique_lock<std::mutex>& lock) {
   const bool sleeping = std::exchange(io_sleeping, false);
   const int fd = wake_fd_;
-  io_called.store(true, std::memory_order_relaxed);
+  io_called = true;
   lock.unlock();
   if (!sleeping) return;
   const std::uint64_t one = 1;

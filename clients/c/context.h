@@ -14,7 +14,6 @@
 
 #include <pthread.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -113,9 +112,8 @@ class Context {
   std::vector<std::uint64_t> dropped;  ///< closed kernels' jobs that the daemon should forget
   std::vector<StatsRequest*> stats_requests;
   bool stopping = false;
-  bool io_sleeping = false;  ///< the I/O thread is in, or on its way to, poll()
-  /// wake_io() was called since the I/O thread's last turn. Written under the mutex, read without it by its spin.
-  std::atomic<bool> io_called = false;
+  bool io_sleeping = false;     ///< the I/O thread is in, or on its way to, poll()
+  bool io_called = false;       ///< wake_io() was called since the I/O thread's last turn
   bool connect_wanted = false;  ///< somebody waits for a connection although there is no job
   bool connected = false;       ///< welcomed
   int socket_fd = -1;           ///< the I/O thread's socket, for a forked child to close

@@ -1,7 +1,6 @@
 #include "clients/c/io_thread.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -34,22 +33,12 @@ constexpr std::uint32_t kRefusedImagesMax = 16;
 constexpr std::uint64_t kBusyMinMs = 10;
 /// Attempts in a row before the engine takes over from a daemon that was there before (about 3 s).
 constexpr std::uint32_t kAttemptsBeforeEngine = 6;
-/// How long the thread looks around before it sleeps, after so many calls that came within that time of the last.
-constexpr std::uint64_t kSpinNs = 100'000;
-constexpr std::uint32_t kQuickCallsMin = 2, kQuickCallsMax = 8;
 constexpr std::size_t kStackBytes = 512 * 1024;
-
-/// CPUs that this process may run on.
-int cpu_count() {
-  cpu_set_t cpus;
-  return ::sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
-}
 
 }  // namespace
 
 IoThread::IoThread(Context& context)
     : context_(context),
-      can_spin_(cpu_count() > 1),
       delay_ms_(kDelayMinMs),
       jitter_state_((os::monotonic_ns() ^ static_cast<std::uint64_t>(::getpid()) << 32) | 1) {}
 
@@ -111,7 +100,7 @@ bool IoThread::turn() {
 bool IoThread::take_jobs() {
   const std::lock_guard lock(context_.mutex);
   context_.io_sleeping = false;
-  context_.io_called.store(false, std::memory_order_relaxed);
+  context_.io_called = false;
   if (rescan_) {  // after a loss: whatever is waiting, queued before or not
     waiting_.clear();
     context_.jobs.for_each([&](const Kernel& kernel) {
@@ -235,28 +224,8 @@ int IoThread::timeout_ms(std::uint64_t now) const {
   return until <= now ? 0 : static_cast<int>((until - now + kMs - 1) / kMs);
 }
 
-/// Looks around for a moment instead of sleeping, once several calls came in quick succession: to wake a sleeping
-/// thread costs the caller of trident_submit about as much as all the rest. Anybody else who wants the CPU gets it.
-IoThread::Sight IoThread::look_around() {
-  if (!can_spin_ || quick_calls_ < kQuickCallsMin || !connection_ || connection_->outgoing_bytes() > 0)
-    return Sight::nothing;
-  const std::uint64_t end = os::monotonic_ns() + kSpinNs;
-  do {
-    if (context_.io_called.load(std::memory_order_relaxed)) {
-      quick_calls_ = kQuickCallsMax;
-      return Sight::call;
-    }
-    pollfd polled{connection_->fd(), POLLIN, 0};
-    if (::poll(&polled, 1, 0) > 0) return Sight::message;
-    ::sched_yield();
-  } while (os::monotonic_ns() < end);
-  quick_calls_ /= 2;
-  return Sight::nothing;
-}
-
 /// True when the socket has something to read.
 bool IoThread::sleep() {
-  if (const Sight sight = look_around(); sight != Sight::nothing) return sight == Sight::message;
   if (woken_) {  // nobody writes to the eventfd while io_sleeping is false, so this swallows no later wake
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t n = ::read(context_.wake_fd(), &count, sizeof(count));
@@ -266,7 +235,7 @@ bool IoThread::sleep() {
   {
     const std::lock_guard lock(context_.mutex);
     if (context_.stopping || rescan_ || !context_.fresh.empty()) return false;
-    if (context_.io_called.load(std::memory_order_relaxed)) return false;
+    if (context_.io_called) return false;
     // Others wait for a connection: opening in mode daemon, or a question without a job.
     if (!connection_ && (context_.connect_wanted || !context_.stats_requests.empty())) {
       const std::uint64_t now = os::monotonic_ns();
@@ -286,10 +255,8 @@ bool IoThread::sleep() {
     const bool writing = connection_->outgoing_bytes() > 0;
     polled[1] = {connection_->fd(), static_cast<short>(writing ? POLLIN | POLLOUT : POLLIN), 0};
   }
-  const std::uint64_t asleep = os::monotonic_ns();
   ::poll(polled.data(), polled.size(), timeout);
   woken_ = (polled[0].revents & POLLIN) != 0;
-  if (woken_) quick_calls_ = os::monotonic_ns() - asleep < kSpinNs ? std::min(quick_calls_ + 1, kQuickCallsMax) : 0;
   return (polled[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
 }
 

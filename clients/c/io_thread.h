@@ -38,8 +38,6 @@ class IoThread {
   void send_requests(std::uint64_t now);
   void send_job(std::uint64_t job);
   [[nodiscard]] int timeout_ms(std::uint64_t now) const;
-  enum class Sight : std::uint8_t { nothing, call, message };
-  Sight look_around();
   bool sleep();
   void receive();
   void check_deadlines();
@@ -70,9 +68,6 @@ class IoThread {
   bool woken_ = false;               // by the eventfd, which is still to be read
   bool rescan_ = false;              // waiting_ must be rebuilt from the kernels' states
   std::uint64_t hold_until_ns_ = 0;  // the daemon was busy
-
-  const bool can_spin_;
-  std::uint32_t quick_calls_ = 0;  // wake-ups shortly after falling asleep, see look_around()
 
   std::uint64_t next_attempt_ns_ = 0;
   std::uint64_t delay_ms_;

@@ -115,7 +115,7 @@ TEST(Callback, NoneRunsAfterCloseAndNoneIsLostBeforeIt) {
     if (round % 5 == 4)
       EXPECT_TRUE(eventually([&] { return all.back()->ends == 1; }));  // everything came in time
     else
-      sleep_us(random() % 4000);
+      sleep_us(static_cast<unsigned>(random() % 4000));
     trident_close(ctx);
     closed = true;
     sleep_us(2000);
