@@ -160,6 +160,7 @@ class Sessions::Session {
     bool inline_image = state.inline_images;
     if (!inline_image && !all_.ledger_.claim(uid_, event.image)) {
       ++all_.stats_.over_image_bytes;
+      if (!takes_inline_ && !state.images.empty()) return;  // it keeps what it has, and hears of the end
       if (!takes_inline_) return give_up(job, too_much_memory(), kQuotaRetryMs);
       inline_image = true;  // the client pays for the memory itself
     } else if (!inline_image) {
