@@ -75,7 +75,13 @@ void Context::close() {
     wake_io(lock);
   }
   if (io_) io_->join();
-  if (engine_) engine_->join();
+  if (engine_) {
+    {
+      const std::lock_guard lock(mutex);
+      engine_->wake();  // the I/O thread may have started it after the look above
+    }
+    engine_->join();
+  }
   {
     const std::lock_guard lock(mutex);
     jobs.for_each([](Kernel& kernel) { kernel.state = JobState::finished; });

@@ -135,6 +135,20 @@ TEST(Embedded, TakesOverWhereNoDaemonIs) {
   trident_close(ctx);
 }
 
+// The engine's thread is started by the I/O thread, at any moment of a close: a close that it does not hear of waits
+// for ever.
+TEST(Embedded, AContextMayCloseWhileTheEngineStarts) {
+  constexpr int kContexts = 400;
+  for (int i = 0; i < kContexts; ++i) {
+    trident_ctx* ctx = open_context(TRIDENT_MODE_AUTO, "/nonexistent/tridentd.sock");
+    trident_kernel* kernel = nullptr;
+    ASSERT_EQ(trident_submit(ctx, "-x^2", nullptr, &kernel), TRIDENT_OK);
+    std::this_thread::sleep_for(std::chrono::microseconds(10 * (i % 100)));
+    trident_close_kernel(kernel);
+    trident_close(ctx);
+  }
+}
+
 TEST(Embedded, ClosingDoesNotWaitForASearch) {
   trident_ctx* ctx = open_context(TRIDENT_MODE_EMBEDDED);
   ASSERT_NE(nullptr, ctx);
