@@ -256,6 +256,22 @@ TEST(Fault, AWorkerThatHangsAfterTheCheckLeavesTheBaselineChecked) {
   FAIL() << "no worker could be stopped in time";
 }
 
+// A budget that ends before the baseline was compared with its reference says so of the optimised kernel only: the
+// comparison becomes a job of its own.
+TEST(Fault, ABudgetSpentBeforeTheCheckLeavesTheCheckToItsOwnJob) {
+  std::string text = "x";
+  for (int depth = 0; depth < 30; ++depth) text = "tanh(" + text + " + y)";
+  PrivateDaemon daemon({"--budget-ms", "10"});
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(submit_message(text));
+  const Story story = follow(client);
+  EXPECT_TRUE(story.baseline);
+  EXPECT_EQ(story.outcome, wire::Outcome::budget_spent);
+  const auto stats = nlohmann::json::parse(client.stats());
+  EXPECT_EQ(stats["jobs"]["lost"], 0);
+  EXPECT_EQ(stats["jobs"]["checked_alone"], 1);
+}
+
 TEST(Fault, WorkersDieWithTheirDaemon) {
   PrivateDaemon daemon;
   const int baseline = daemon.workers("baseline").at(0), optimise = daemon.workers("optimise").at(0);

@@ -27,7 +27,7 @@ struct RewriteOptions {
   std::uint64_t seed = 1;
   std::size_t keep = 3;
   std::size_t rules_max = std::numeric_limits<std::size_t>::max();  ///< only so many of the rules that may fire
-  std::vector<std::uint32_t> nonzero;                               ///< variables that are promised not to be zero
+  std::vector<std::uint32_t> nonzero{};                             ///< variables that are promised not to be zero
 };
 
 struct Rewritten {
