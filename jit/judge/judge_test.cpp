@@ -2,6 +2,7 @@
 // do, and what each vice must be reported as. Speeds differ by large factors, so that noise cannot decide.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <vector>
@@ -39,6 +40,7 @@ KERNEL(illegal, 0, "jge", "ud2", "")
 KERNEL(hangs, 0, "jge", "9: jmp 9b", "")
 KERNEL(hangs_later, 0, "jge", "cmp $64, %rsi\n 9: jae 9b", "")
 KERNEL(crashes_later, 0, "jge", "cmp $64, %rsi\n jb 9f\n ud2\n 9:", "")
+KERNEL(crashes_by_order, 0, "jge", "cmpq $7, (%r8)\n jne 9f\n ud2\n 9:", "")
 KERNEL(calls_system, 0, "jge", "mov $39, %eax\n syscall", "")
 KERNEL(wild_write, 0, "jge", "movq $0, 0x1000", "")
 // A dependent chain of divisions, about a hundred times slower per element.
@@ -277,6 +279,29 @@ TEST(Tournament, SlowerCandidatesAndCopiesAreNoGain) {
   EXPECT_FALSE(verdict->gain);
   EXPECT_EQ(verdict->winner, 0u);
   EXPECT_GT(verdict->incumbent_ns, 0);
+}
+
+// The copy is hard to tell from the incumbent, so the final goes on after the crash, and there the fast one finishes.
+TEST(Tournament, AContestantThatCrashedOnceDoesNotWin) {
+  Bench bench;
+  const auto incumbent = MAPPED(slower);
+  const auto crashing = MAPPED(crashes_by_order);
+  const image::Mapped* contestants[] = {&incumbent, &crashing, &incumbent};
+  std::size_t heats = 0;
+  TournamentRules rules{.cpu_ns = 1'000'000'000, .margin = 0};
+  rules.progress = [&](std::size_t done, std::size_t, double) {
+    heats = done;
+    bench.workload.params[0] = 3;
+  };
+  for (int attempt = 0; attempt < 10 && heats < 2; ++attempt) {
+    bench.workload.params[0] = 7;
+    auto verdict = hold_tournament(contestants, kSignature, bench.workload, rules);
+    ASSERT_TRUE(verdict.ok());
+    EXPECT_NE(verdict->winner, 1u);
+    EXPECT_EQ(verdict->ends[1].kind, Kind::crashed);
+    EXPECT_TRUE(std::isinf(verdict->ratios[1]));
+  }
+  EXPECT_GE(heats, 2u);
 }
 
 TEST(Tournament, KeepsItsTimeAndObeysCancel) {

@@ -70,12 +70,13 @@ class Tournament {
     TRY(Timings timings, time_rounds(entrants, signature_, workload_, {rounds, batch_ns, left_ns}));
     verdict_.ends[0] = timings.ends[0];
     for (std::size_t i = 0; i < field_.size(); ++i) {
-      verdict_.ends[field_[i]] = timings.ends[i + 1];
+      auto& end = verdict_.ends[field_[i]];
+      if (end.kind == os::SandboxEnd::Kind::finished) end = timings.ends[i + 1];  // one fault is one too many
       auto& ratios = heat_ratios_[field_[i]];
       const auto more = ratios_of(timings.ns[i + 1], timings.ns[0]);
       ratios.insert(ratios.end(), more.begin(), more.end());
       if (!ratios.empty()) verdict_.ratios[field_[i]] = stats::median(ratios);
-      if (timings.ends[i + 1].kind != os::SandboxEnd::Kind::finished)
+      if (end.kind != os::SandboxEnd::Kind::finished)
         verdict_.ratios[field_[i]] = std::numeric_limits<double>::infinity();
     }
     samples_ = std::move(timings.ns);
