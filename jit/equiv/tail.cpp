@@ -16,6 +16,8 @@ namespace {
 /// Points of a level, and the chains that make them.
 constexpr std::size_t kLevelPoints = 1024;
 constexpr std::size_t kChains = 128;
+/// Fewer chains than this are not worth a level.
+constexpr std::size_t kChainsMin = 8;
 /// Levels whose points a set holds this seldom end the climb.
 constexpr double kExpectedMin = 0.1;
 /// Sets put together for the estimate.
@@ -71,8 +73,9 @@ class Climb {
   }
 
  private:
-  // Divides `errors` at the kChains-th greatest score: what lies below is a stratum of its own. Where ties leave no
-  // room above (the errors are bounded, and this is the bound) all of them are, and there is no next level.
+  // Divides `errors` at the kChains-th greatest score, or where that is a tie of most of them at the next greater one
+  // that a few have: what lies below is a stratum of its own. Where there is none (the errors are bounded, and this is
+  // the bound) all of them are, and there is no next level.
   bool divide(std::vector<PointErrors> errors, double probability, double above) {
     std::vector<double> scores;
     for (const PointErrors& e : errors) scores.push_back(score_of(e));
@@ -80,9 +83,21 @@ class Climb {
     std::nth_element(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(wanted) - 1, scores.end(),
                      std::greater<>());
     threshold_ = scores[wanted - 1];
-    const auto beyond = static_cast<std::size_t>(
-        std::count_if(errors.begin(), errors.end(), [&](const PointErrors& e) { return score_of(e) >= threshold_; }));
-    const bool more = threshold_ > above && beyond * 2 < errors.size();
+    const auto count_beyond = [&] {
+      return static_cast<std::size_t>(
+          std::count_if(scores.begin(), scores.end(), [&](double score) { return score >= threshold_; }));
+    };
+    std::size_t beyond = count_beyond();
+    bool more = threshold_ > above && beyond * 2 < errors.size();
+    if (!more) {
+      double next = std::numeric_limits<double>::infinity();
+      for (const double score : scores)
+        if (score > threshold_) next = std::min(next, score);
+      std::swap(threshold_, next);
+      beyond = count_beyond();
+      more = beyond >= kChainsMin;
+      if (!more) threshold_ = next;
+    }
     share_ = static_cast<double>(beyond) / static_cast<double>(errors.size());
     Stratum stratum;
     stratum.expected = q_.set_points * probability * (more ? 1 - share_ : 1);

@@ -62,13 +62,15 @@ Drawn draw(const expr::Expr& source, const kir::Kernel& kernel, std::uint64_t po
   return d;
 }
 
-double estimated(const expr::Expr& source, const kir::Kernel& kernel, std::uint64_t points, double set_points) {
+double estimated(const expr::Expr& source, const kir::Kernel& kernel, std::uint64_t points, double set_points,
+                 double slack_ulp = 2) {
   const Drawn start = draw(source, kernel, points, 99);
   const auto tail = explore_tail({.source = source,
                                   .kernel = kernel,
                                   .start = start.sets[0],
                                   .errors = start.errors[0].points,
                                   .greatest = start.errors[0].greatest,
+                                  .slack_ulp = slack_ulp,
                                   .set_points = set_points});
   CHECK(tail.ok());
   return tail->probability;
@@ -105,6 +107,18 @@ TEST(Tail, TheEstimateIsWhatHappens) {
   // Each alone is within what chance allows of a fraction of it; together they are not, unless chains climb.
   EXPECT_GT(all_wanted, 0.2);
   EXPECT_GT(all_got, 0.5 * all_wanted);
+}
+
+// Errors in whole steps, each a tenth as likely as the one before: most points of a level are a tie.
+TEST(Tail, ClimbsStepsThatMostPointsOfALevelShare) {
+  const expr::Expr source = parsed("x*0 + 1");
+  std::string steps = "1";
+  for (const char* from : {"1.85", "1.985", "1.9985", "1.99985", "1.999985"})
+    steps += " + select(x > " + std::string(from) + ", 1.1920929e-7, 0)";
+  const kir::Kernel kernel = lowered(parsed(steps.c_str()));
+  // Five ulp in ten of a million points, and four are allowed.
+  EXPECT_GT(estimated(source, kernel, 1024, 1e6, 4.5), 0.9);
+  EXPECT_EQ(estimated(source, kernel, 1024, 1e6, 5.5), 0);
 }
 
 }  // namespace
