@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 
 #include "clients/cli/compilers.h"
+#include "runtime/os/memfd.h"
 
 namespace trident::cli {
 namespace {
@@ -93,6 +95,44 @@ TEST(Timing, AnswersTimesAndFaults) {
   EXPECT_NE(run->contestants[4].failure.find("nonexistent"), std::string::npos);
   EXPECT_GT(run->clock_ghz, 0.5);
   EXPECT_LT(run->clock_ghz, 8);
+}
+
+/// The calls of recorded contestants in their order, in memory that the child shares.
+struct CallLog {
+  std::uint32_t count;
+  std::uint8_t who[4096];
+};
+CallLog* call_log = nullptr;
+template <std::uint8_t kWho>
+void recorded(const void*, std::uint64_t, const void* const*, void* const*, const std::uint64_t*) {
+  if (call_log->count < std::size(call_log->who)) call_log->who[call_log->count++] = kWho;
+}
+
+TEST(Timing, EveryContestantOpensAsManyRoundsAsTheOthers) {
+  auto memory = os::map_shared(sizeof(CallLog));
+  ASSERT_TRUE(memory.ok());
+  call_log = static_cast<CallLog*>(memory->base());
+  const expr::Expr e = one_input(-1, 1);
+  const Workload w(e, e.variables, 64, 1);
+  std::vector<Contestant> contestants(3);
+  contestants[0].entry = recorded<0>, contestants[1].entry = recorded<1>, contestants[2].entry = recorded<2>;
+  TimingOptions options;
+  options.sizes = {64};
+  options.rounds = 15;
+  options.batch_ns = 0;  // a batch is one call then, after one that warms up
+  ASSERT_TRUE(time_contestants(contestants, w, options).ok());
+  constexpr std::uint32_t kRound = 3 * 2;
+  ASSERT_GE(call_log->count, 15 * kRound);
+  ASSERT_LT(call_log->count, std::size(call_log->who));
+  const std::uint8_t* const rounds = call_log->who + call_log->count - 15 * kRound;
+  std::array<int, 3> opened{};
+  for (std::uint32_t r = 0; r < 15; ++r) {
+    std::array<int, 3> calls{};
+    for (std::uint32_t i = 0; i < kRound; ++i) ++calls[rounds[r * kRound + i]];
+    EXPECT_EQ(calls, (std::array{2, 2, 2})) << "round " << r;
+    ++opened[rounds[r * kRound]];
+  }
+  EXPECT_EQ(opened, (std::array{5, 5, 5}));
 }
 
 TEST(Timing, MedianRatioIgnoresAnOutlier) {

@@ -1,5 +1,6 @@
 // Oracle: the compiler's own unwinder. A kernel faults in its loop, and a walk from the signal handler has to come out
-// in the function that called it, whatever the kernel has pushed and however deep its frame is.
+// in the function that called it, with what that function had in the registers that a callee keeps, whatever the kernel
+// has pushed and however deep its frame is.
 #include "jit/codegen/unwind.h"
 
 #include <gtest/gtest.h>
@@ -15,17 +16,64 @@
 extern "C" void __register_frame(void*);
 extern "C" void __deregister_frame(void*);
 
+// call_marked(entry, in, out, marks): calls the kernel on 64 elements with the marks in rbx, rbp, r12 to r15.
+extern "C" void call_marked(trident_entry entry, const void* const* in, void* const* out, const std::uint64_t* marks);
+extern "C" const char call_marked_end[];
+asm(R"(
+  .text
+  .type call_marked, @function
+call_marked:
+  .cfi_startproc
+  push %rbx
+  push %rbp
+  push %r12
+  push %r13
+  push %r14
+  push %r15
+  sub $8, %rsp
+  .cfi_def_cfa_offset 64
+  mov %rdi, %rax
+  mov (%rcx), %rbx
+  mov 8(%rcx), %rbp
+  mov 16(%rcx), %r12
+  mov 24(%rcx), %r13
+  mov 32(%rcx), %r14
+  mov 40(%rcx), %r15
+  mov %rdx, %rcx
+  mov %rsi, %rdx
+  mov $64, %esi
+  xor %edi, %edi
+  xor %r8d, %r8d
+  call *%rax
+  add $8, %rsp
+  pop %r15
+  pop %r14
+  pop %r13
+  pop %r12
+  pop %rbp
+  pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+  .cfi_endproc
+call_marked_end:
+  .size call_marked, . - call_marked
+)");
+
 namespace trident::codegen {
 namespace {
+
+/// DWARF's numbers of rbx, rbp, r12 to r15 (System V ABI, figure 3.36), and what call_marked() puts there.
+constexpr int kKept[] = {3, 6, 12, 13, 14, 15};
+constexpr std::uint64_t kMarks[] = {0xB0B0, 0xB1B1, 0x1212, 0x1313, 0x1414, 0x1515};
 
 struct Walk {
   std::uintptr_t code_begin = 0, code_end = 0;
   int frames = 0;
   bool in_kernel = false, came_out = false;
-  bool caller_next = false;  ///< the frame right after the kernel's is its caller's
+  bool caller_next = false;                   ///< the frame right after the kernel's is its caller's
+  std::uint64_t kept[std::size(kKept)] = {};  ///< the registers as of that frame
 };
 Walk walk;
-std::uintptr_t caller_return_begin = 0, caller_return_end = 0;
 sigjmp_buf landing;
 
 _Unwind_Reason_Code on_frame(_Unwind_Context* context, void*) {
@@ -33,7 +81,9 @@ _Unwind_Reason_Code on_frame(_Unwind_Context* context, void*) {
   const bool inside = ip >= walk.code_begin && ip < walk.code_end;
   if (walk.in_kernel && !inside && !walk.came_out) {
     walk.came_out = true;
-    walk.caller_next = ip >= caller_return_begin && ip < caller_return_end;
+    walk.caller_next =
+        ip >= reinterpret_cast<std::uintptr_t>(&call_marked) && ip < reinterpret_cast<std::uintptr_t>(&call_marked_end);
+    for (std::size_t i = 0; i < std::size(kKept); ++i) walk.kept[i] = _Unwind_GetGR(context, kKept[i]);
   }
   walk.in_kernel |= inside;
   return ++walk.frames < 64 ? _URC_NO_REASON : _URC_END_OF_STACK;
@@ -42,14 +92,6 @@ _Unwind_Reason_Code on_frame(_Unwind_Context* context, void*) {
 void on_fault(int) {
   _Unwind_Backtrace(on_frame, nullptr);
   siglongjmp(landing, 1);
-}
-
-/// Calls `entry` from a place that the walk can recognise.
-[[gnu::noinline, gnu::noclone]] void call_kernel(trident_entry entry, const void* const* in, void* const* out) {
-  caller_return_begin = reinterpret_cast<std::uintptr_t>(&call_kernel);
-  caller_return_end = caller_return_begin + 4096;
-  entry(nullptr, 64, in, out, nullptr);
-  asm volatile("" ::: "memory");  // no tail call
 }
 
 void expect_walk_out(const kir::Kernel& kernel, Isa isa, const Variant& variant, bool has_frame) {
@@ -71,12 +113,13 @@ void expect_walk_out(const kir::Kernel& kernel, Isa isa, const Variant& variant,
   }, before{};
   action.sa_handler = on_fault;
   sigaction(SIGSEGV, &action, &before);
-  if (sigsetjmp(landing, 1) == 0) call_kernel(native->entry(), in.data(), out.data());
+  if (sigsetjmp(landing, 1) == 0) call_marked(native->entry(), in.data(), out.data(), kMarks);
   sigaction(SIGSEGV, &before, nullptr);
   __deregister_frame(frames);
   EXPECT_TRUE(walk.in_kernel);
   EXPECT_TRUE(walk.came_out);
   EXPECT_TRUE(walk.caller_next) << "frames " << walk.frames;
+  for (std::size_t i = 0; i < std::size(kKept); ++i) EXPECT_EQ(walk.kept[i], kMarks[i]) << "register " << kKept[i];
 }
 
 kir::Kernel sum_of(std::uint32_t arrays) {

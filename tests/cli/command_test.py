@@ -380,6 +380,15 @@ class Command(unittest.TestCase):
         self.assertIn("k.tsv:4:", rows["broken"]["failure"])
         self.assertNotIn("failure", rows["sum2"])
 
+    def test_bench_holds_its_bars(self):
+        """Bars that any machine holds, that none holds, and one missed among others that are held."""
+        bars = {"--geomean-max": ("1e-6", "1e6"), "--transcendental-max": ("1e-6", "1e6"), "--roof-min": ("1e6", "1e-6")}
+        command = ["bench", "exp(x) + x", "-r", "x:0:1", "--quick", "--no-numexpr"]
+        for missed in (None, *bars):
+            options = [part for bar, (hard, easy) in bars.items() for part in (bar, hard if bar == missed else easy)]
+            said = self.trident(*command, *options, status=1 if missed else 0).stderr
+            self.assertEqual((2, 1) if missed else (3, 0), (said.count(": held"), said.count(": MISSED")), missed)
+
     def test_bench_report_that_cannot_be_written(self):
         done = self.trident("bench", "x+1", "--quick", "--html", self.at("none/report.html"), status=1)
         self.assertIn("none/report.html: cannot be written", done.stderr)
@@ -513,6 +522,13 @@ class Command(unittest.TestCase):
         self.assertEqual(2, html.count("<svg"))
         self.assertIn("all right", html)
         self.assertEqual([], os.listdir(self.at("tmp")))
+
+    def test_demo_with_a_kernel_that_fails_says_so(self):
+        done = self.trident("demo", "--corpus", self.write("k.tsv", TSV + "broken\tx:0:1\tx +* 2\n"), "--type", "f32",
+                            "-n", "512", "--daemon", TRIDENTD, status=1)
+        self.assertRegex(done.stdout, r"(?m)^broken .*FAILED: ")
+        self.assertIn("WRONG ANSWERS OR ERRORS", done.stdout)
+        self.assertNotIn("every answer right", done.stdout)
 
     def test_an_interrupt_leaves_nothing_behind(self):
         # Long enough that neither verb is done before it is interrupted.

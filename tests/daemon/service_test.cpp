@@ -6,6 +6,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
@@ -31,10 +33,16 @@ class NotifySocket {
   }
   ~NotifySocket() { ::unsetenv("NOTIFY_SOCKET"); }
 
-  /// Waits for a notification that contains `text`.
+  /// Waits for a notification that contains `text`; others, however many, do not prolong the wait.
   bool hears(const std::string& text, int timeout_ms = 10'000) {
+    using std::chrono::steady_clock;
+    const auto deadline = steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+    const auto left_ms = [&] {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+      return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+    };
     pollfd p{fd_.get(), POLLIN, 0};
-    while (::poll(&p, 1, timeout_ms) == 1) {
+    while (::poll(&p, 1, left_ms()) == 1) {
       char buffer[512];
       const ssize_t n = ::recv(fd_.get(), buffer, sizeof(buffer), 0);
       if (n > 0 && std::string(buffer, static_cast<std::size_t>(n)).find(text) != std::string::npos) return true;
