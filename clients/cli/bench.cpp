@@ -1,11 +1,11 @@
 #include "clients/cli/bench.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 
 #include "clients/cli/answers.h"
+#include "clients/cli/bench_figures.h"
 #include "clients/cli/c_source.h"
 #include "clients/cli/interrupt.h"
 #include "clients/cli/numexpr_peer.h"
@@ -17,7 +17,6 @@
 #include "jit/kir/interpreter.h"
 #include "jit/pipeline/pipeline.h"
 #include "runtime/os/cpu.h"
-#include "runtime/stats/robust.h"
 
 namespace trident::cli {
 namespace {
@@ -125,48 +124,6 @@ std::optional<LoopProfile> profile_object(const std::string& object) {
   return profile ? std::optional(*profile) : std::nullopt;
 }
 
-/// What one element of a loop takes, in words: "1.8 vector instructions of 512 bits an element".
-std::string loop_in_words(const LoopProfile& p, unsigned output_bytes) {
-  char text[160];
-  std::snprintf(text, sizeof text, "%.2f instructions of %u bits and %.3f divisions or roots an element",
-                p.arithmetic / p.elements(output_bytes), p.vector_bits, p.divisions / p.elements(output_bytes));
-  return text;
-}
-
-/// The functions that a loop calls, in words: "_ZGVeN16v_tanhf twice".
-std::string calls_in_words(const LoopProfile& p) {
-  std::string text;
-  for (const auto& [name, times] : p.called)
-    text += (text.empty() ? "" : ", ") + name + (times == 1 ? " once" : " " + std::to_string(times) + " times");
-  return text.empty() ? "functions" : text;
-}
-
-/// Why the best compiler is ahead, as far as the two loops tell. Only loops whose work stands in them are compared: a
-/// call's instructions are not seen, and a scalar loop's do not compare with a vector loop's.
-std::string reason_of(const KernelResult& k, unsigned output_bytes) {
-  if (!k.loop || output_bytes == 0 || k.loop->elements(output_bytes) <= 0) return "no profile of our loop";
-  const LoopProfile& us = *k.loop;
-  if (!k.best_loop || k.best_loop->elements(output_bytes) <= 0 || !k.best_loop->comparable())
-    return k.best_loop && k.best_loop->calls > 0
-               ? "the compiler's library does better: a turn of its loop calls " + calls_in_words(*k.best_loop)
-               : "the compiler's main loop is not one vector loop: nothing to compare";
-  const LoopProfile& them = *k.best_loop;
-  const double ours = us.elements(output_bytes), theirs = them.elements(output_bytes);
-  // Vectors of another width take as many instructions for more elements.
-  const double our_work = us.arithmetic / ours * us.vector_bits,
-               their_work = them.arithmetic / theirs * them.vector_bits;
-  std::string why = "as much to compute: latency or scheduling";
-  if (us.divisions / ours > 1.01 * them.divisions / theirs)
-    why = "divisions or roots that the compiler estimates or has simplified away";
-  else if (our_work > 1.1 * their_work)
-    why = "the compiler's algebra leaves less to compute";
-  else if (us.spills > them.spills)
-    why = std::to_string(us.spills) + " spills in our loop";
-  else if (k.small_ratio > 0 && k.small_ratio < 1.05)
-    why = "memory at this size, not compute";
-  return why + ": ours " + loop_in_words(us, output_bytes) + ", theirs " + loop_in_words(them, output_bytes);
-}
-
 class Bench {
  public:
   Bench(const std::vector<CorpusKernel>& kernels, const BenchOptions& options) : options_(options) {
@@ -207,7 +164,7 @@ class Bench {
       }
       TRY_VOID(check_interrupted());
     }
-    summarise_all();
+    summarise_groups(result_);
     return std::move(result_);
   }
 
@@ -253,8 +210,13 @@ class Bench {
     auto run = time(c, **ours, workload, k);
     if (!run) return failed(std::move(k), run.error().message);
     k.clock_ghz = run->clock_ghz;
-    judge_answers(*run, **checker, k);
-    if (k.failure.empty()) compare(c, *run, k);
+    judge_answers(*run, options_, **checker, k);
+    if (k.failure.empty()) compare(k);
+    if (!k.failure.empty()) return k;
+    const unsigned bytes = stored_bytes(c.expr);
+    share_of_roof(*run, options_, bytes, k);
+    k.best_loop = profile_object(builds_[c.first_build + (k.best - kOwnEntries)].object);
+    if (k.ratio > kLostRatio) k.reason = reason_of_loss(k, bytes);
     return k;
   }
 
@@ -272,7 +234,7 @@ class Bench {
     contestants[2].interpreted = &*ours.interpreted;
     for (std::size_t i = 0; i < result_.compilers.size(); ++i) {
       const Build& build = builds_[c.first_build + i];
-      contestants[3 + i].object = build.object;
+      contestants[kOwnEntries + i].object = build.object;
       if (build.object.empty())
         return make_error(ErrorCode::kOsError, "%s: %s", build.compiler->name.c_str(), build.error.c_str());
     }
@@ -299,106 +261,6 @@ class Bench {
     return loaded ? "" : loaded.error().message;
   }
 
-  void judge_answers(const TimingRun& run, AnswerChecker& checker, KernelResult& k) {
-    const std::size_t small = options_.n == kSmallElements ? 0 : 1;
-    for (std::size_t e = 0; e < k.entries.size(); ++e) {
-      Entry& entry = k.entries[e];
-      const Timing& t = run.contestants[e];
-      if (entry.missing.empty()) entry.missing = t.failure;
-      if (!entry.missing.empty()) {
-        // Ours and the compilers must take part; numexpr may be absent.
-        if (e + 1 < k.entries.size() && k.failure.empty()) k.failure = entry.name + ": " + entry.missing;
-        continue;
-      }
-      const bool own = e < 3;
-      Answer answer = own ? checker.ours(t.outputs, options_.policy) : checker.theirs(t.outputs);
-      entry.error_ulp = answer.max_ulp;
-      if (own && options_.policy.kind == expr::PolicyKind::exact)
-        answer = checker.same_bits(run.contestants[2].outputs, t.outputs);
-      if (!answer.wrong.empty()) {
-        entry.missing = answer.wrong;
-        if (own && k.failure.empty()) k.failure = entry.name + ": " + answer.wrong;
-        continue;
-      }
-      entry.ns = t.median_ns(0);
-      entry.small_ns = t.median_ns(small);
-      entry.rounds_ns = t.ns[0];
-      if (small < t.ns.size()) entry.small_rounds_ns = t.ns[small];
-    }
-    k.strict_error_ulp = checker.strict_ulp();
-    k.allowed_error_ulp = checker.allowed_ulp(options_.policy);
-  }
-
-  void compare(const Candidate& c, const TimingRun& run, KernelResult& k) {
-    k.best = 0;
-    for (std::size_t e = 0; e < k.entries.size(); ++e)
-      if (k.entries[e].pinned && k.entries[e].missing.empty() &&
-          (k.best == 0 || k.entries[e].ns < k.entries[k.best].ns))
-        k.best = e;
-    if (k.best == 0) {
-      k.failure = "no pinned compiler has a right answer";
-      return;
-    }
-    k.ratio = median_ratio(k.ours().rounds_ns, k.entries[k.best].rounds_ns);
-    std::size_t small_best = 0;
-    for (std::size_t e = 0; e < k.entries.size(); ++e)
-      if (k.entries[e].pinned && k.entries[e].missing.empty() &&
-          (small_best == 0 || k.entries[e].small_ns < k.entries[small_best].small_ns))
-        small_best = e;
-    k.small_ratio = median_ratio(k.ours().small_rounds_ns, k.entries[small_best].small_rounds_ns);
-    k.best_loop = profile_object(builds_[c.first_build + (k.best - 3)].object);
-    roof(c.expr, run, k);
-    if (k.ratio > kLostRatio) k.reason = reason_of(k, output_bytes(c.expr));
-  }
-
-  static unsigned output_bytes(const expr::Expr& e) {
-    unsigned bytes = 0;
-    const std::vector<expr::Shape> shapes = expr::shapes_of(e);
-    for (const expr::Output& o : e.outputs)
-      if (shapes[o.node.index] != expr::Shape::total) bytes += ir::bytes_of(e.at(o.node).type);
-    return bytes;
-  }
-
-  /// Shares of the nearer roof: the larger of port time and the measured copy over our time, medians over rounds of
-  /// neighbours in time.
-  void roof(const expr::Expr& e, const TimingRun& run, KernelResult& k) {
-    const Timing& copy = run.contestants.back();
-    if (!k.loop || !copy.failure.empty()) return;
-    const double elements = k.loop->elements(output_bytes(e));
-    const std::size_t small = options_.n == kSmallElements ? 0 : 1;
-    if (elements <= 0 || run.rates[small].empty() || !run.rates[small][0].known()) return;
-    const auto loops_ns = [&](std::size_t size, std::uint64_t n,
-                              double (LoopProfile::*roof)(const MachineRates&) const) {
-      std::vector<double> ns;
-      for (const MachineRates& rates : run.rates[size])
-        ns.push_back(((*k.loop).*roof)(rates) / elements * static_cast<double>(n));
-      return ns;
-    };
-    const auto share = [&](std::size_t size, std::uint64_t n, const std::vector<double>& ours, bool& bandwidth) {
-      const double port = median_ratio(loops_ns(size, n, &LoopProfile::port_ns), ours);
-      const double copied = median_ratio(copy.ns[size], ours);
-      bandwidth = copied > port;
-      return std::max(port, copied);
-    };
-    k.roof_share = share(0, options_.n, k.ours().rounds_ns, k.bandwidth_bound);
-    k.small_roof_share = share(small, kSmallElements, k.ours().small_rounds_ns, k.small_bandwidth_bound);
-    k.small_limit_share =
-        std::max(k.small_roof_share,
-                 median_ratio(loops_ns(small, kSmallElements, &LoopProfile::divider_ns), k.ours().small_rounds_ns));
-  }
-
-  void summarise_all() {
-    std::vector<const KernelResult*> all, transcendental, algebraic;
-    for (const KernelResult& k : result_.kernels) {
-      if (!k.failure.empty()) continue;
-      all.push_back(&k);
-      (k.transcendental ? transcendental : algebraic).push_back(&k);
-    }
-    result_.all = summarise(all);
-    result_.transcendental = summarise(transcendental);
-    result_.algebraic = summarise(algebraic);
-  }
-
   BenchOptions options_;
   BenchResult result_;
   std::vector<Candidate> candidates_;
@@ -407,60 +269,7 @@ class Bench {
   std::optional<NumexprPeer> numexpr_;
 };
 
-double geomean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double v : values) sum += std::log(v);
-  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
-}
-
-double median_or_zero(const std::vector<double>& values) {
-  return values.empty() ? 0 : stats::median(values);
-}
-
 }  // namespace
-
-bool BenchResult::failed() const {
-  return std::any_of(kernels.begin(), kernels.end(), [](const KernelResult& k) { return !k.failure.empty(); });
-}
-
-bool is_transcendental(const expr::Expr& e) {
-  using expr::Op;
-  return std::any_of(e.nodes.begin(), e.nodes.end(), [&](const expr::Node& n) {
-    if (n.op == Op::Pow) {
-      const expr::Node& exponent = e.at(n.b);
-      if (exponent.op != Op::Constant) return true;
-      const double v = expr::value_of(exponent.type, exponent.imm);
-      return v != std::nearbyint(v);
-    }
-    constexpr Op kFunctions[] = {Op::Sin,  Op::Cos,  Op::Tan,   Op::Asin,  Op::Acos,  Op::Atan, Op::Atan2, Op::Sinh,
-                                 Op::Cosh, Op::Tanh, Op::Asinh, Op::Acosh, Op::Atanh, Op::Exp,  Op::Exp2,  Op::Expm1,
-                                 Op::Log,  Op::Log2, Op::Log10, Op::Log1p, Op::Cbrt,  Op::Erf,  Op::Erfc};
-    return std::find(std::begin(kFunctions), std::end(kFunctions), n.op) != std::end(kFunctions);
-  });
-}
-
-Summary summarise(const std::vector<const KernelResult*>& kernels) {
-  Summary s;
-  std::vector<double> ratios, small_ratios, shares, small_shares, limit_shares;
-  for (const KernelResult* k : kernels) {
-    ratios.push_back(k->ratio);
-    if (k->small_ratio > 0) small_ratios.push_back(k->small_ratio);
-    if (k->roof_share > 0) shares.push_back(k->roof_share);
-    if (k->small_roof_share > 0) small_shares.push_back(k->small_roof_share);
-    if (k->small_limit_share > 0) limit_shares.push_back(k->small_limit_share);
-    s.wins += k->ratio < 1 ? 1 : 0;
-    s.worst = std::max(s.worst, k->ratio);
-  }
-  s.count = ratios.size();
-  s.geomean = geomean(ratios);
-  s.median = median_or_zero(ratios);
-  s.small_geomean = geomean(small_ratios);
-  s.roof_share_median = median_or_zero(shares);
-  s.small_roof_share_median = median_or_zero(small_shares);
-  s.small_roof_share_geomean = geomean(small_shares);
-  s.small_limit_share_median = median_or_zero(limit_shares);
-  return s;
-}
 
 Result<BenchResult> run_bench(const std::vector<CorpusKernel>& kernels, const BenchOptions& options) {
   return Bench(kernels, options).run();

@@ -39,6 +39,9 @@ struct BenchOptions {
   bool promise_ranges = true;  ///< false: inputs are sampled from the declared ranges, but nothing is promised of them
 };
 
+/// The entries of a kernel that are ours: the optimised code, the baseline, the interpreter. The compilers' follow.
+inline constexpr std::size_t kOwnEntries = 3;
+
 /// One contestant of one kernel.
 struct Entry {
   std::string name;
@@ -92,11 +95,6 @@ struct BenchResult {
 /// Runs the benchmark; progress on standard error. An Error means that it could not be held at all (a pinned compiler
 /// is missing, an expression does not parse).
 Result<BenchResult> run_bench(const std::vector<CorpusKernel>& kernels, const BenchOptions& options);
-
-/// True when `expr` has a transcendental function by the convention of bench/corpus.
-bool is_transcendental(const expr::Expr& expr);
-
-Summary summarise(const std::vector<const KernelResult*>& kernels);
 
 // --- reports -------------------------------------------------------------------------------------------------------
 

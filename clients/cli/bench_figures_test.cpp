@@ -1,0 +1,199 @@
+// Observations made by hand, whose figures are worked out by hand; the convention of bench/corpus for transcendental
+// kernels, word by word.
+#include "clients/cli/bench_figures.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace trident::cli {
+namespace {
+
+constexpr std::uint64_t kN = 1024;
+enum : std::size_t { kOurs, kBaseline, kInterpreter, kQuick, kSlow, kNumexpr, kCopy };
+
+expr::Expr parsed(const std::string& text) {
+  expr::ParseOptions options;
+  options.type = ir::Type::f32;
+  for (const char* name : {"x", "y"}) {
+    expr::Variable v;
+    v.name = name, v.type = ir::Type::f32, v.lo = 1, v.hi = 2;
+    if (text.find(name) != std::string::npos) options.variables.push_back(v);
+  }
+  auto e = expr::parse(text, options);
+  EXPECT_TRUE(e.ok()) << text;
+  return std::move(*e);
+}
+
+/// A kernel that all have answered right: ours, two pinned compilers, numexpr and the copy, in three rounds.
+struct Observed {
+  expr::Expr e = parsed("sqrt(x)");
+  BenchOptions options;
+  std::unique_ptr<Workload> workload = std::make_unique<Workload>(e, e.variables, kN, 3);
+  std::unique_ptr<AnswerChecker> checker = std::move(AnswerChecker::make(e, e.variables, *workload)).value();
+  TimingRun run;
+  KernelResult k;
+
+  Observed() {
+    options.type = ir::Type::f32;
+    options.n = kN;
+    for (const char* name : {"ours", "baseline", "interpreter", "quick", "slow", "numexpr", "copy"}) {
+      Timing t;
+      std::vector<std::byte> bytes(kN * sizeof(float));
+      for (std::size_t i = 0; i < kN; ++i) {
+        const float y = std::sqrt(static_cast<const float*>(workload->inputs()[0])[i]);
+        std::memcpy(bytes.data() + i * sizeof y, &y, sizeof y);
+      }
+      t.outputs = {bytes};
+      run.contestants.push_back(std::move(t));
+      if (run.contestants.size() == kCopy + 1) break;  // which has a time and no entry
+      k.entries.emplace_back();
+      k.entries.back().name = name;
+      k.entries.back().pinned = name == std::string("quick") || name == std::string("slow");
+    }
+    for (std::size_t c = 0; c <= kCopy; ++c) takes(c, 1000, 500);
+    takes(kOurs, 300, 160);
+    takes(kQuick, 400, 400);
+    takes(kSlow, 600, 200);
+    takes(kNumexpr, 100, 100);
+    takes(kCopy, 150, 80);
+  }
+  /// Median times at kN and at kSmallElements, among rounds of which one was disturbed.
+  void takes(std::size_t c, double ns, double small_ns) {
+    run.contestants[c].ns = {{ns, 9 * ns, ns}, {small_ns, small_ns, 7 * small_ns}};
+  }
+  void answers_wrong(std::size_t c) {
+    const float wrong = 9;
+    std::memcpy(run.contestants[c].outputs[0].data() + 77 * sizeof wrong, &wrong, sizeof wrong);
+  }
+  void judge() { judge_answers(run, options, *checker, k); }
+};
+
+TEST(BenchFigures, AWrongAnswerOfOursFailsTheKernel) {
+  for (const std::size_t own : {kOurs, kBaseline, kInterpreter}) {
+    Observed o;
+    o.answers_wrong(own);
+    o.judge();
+    EXPECT_EQ(o.k.failure.rfind(o.k.entries[own].name + ": ", 0), 0u) << o.k.failure;
+    EXPECT_NE(o.k.failure.find("[77]"), std::string::npos) << o.k.failure;
+    EXPECT_EQ(o.k.entries[own].ns, 0) << "a wrong answer has no time";
+  }
+}
+
+TEST(BenchFigures, ACompilersWrongAnswerOnlyDropsOut) {
+  Observed o;
+  o.answers_wrong(kQuick);
+  o.judge();
+  EXPECT_EQ(o.k.failure, "");
+  EXPECT_NE(o.k.entries[kQuick].missing, "");
+  compare(o.k);
+  EXPECT_EQ(o.k.best, kSlow);
+  EXPECT_DOUBLE_EQ(o.k.ratio, 0.5);
+}
+
+TEST(BenchFigures, WhoMustTakePart) {
+  for (const std::size_t c : {kOurs, kInterpreter, kQuick, kSlow}) {
+    Observed o;
+    o.run.contestants[c].failure = "crashed";
+    o.judge();
+    EXPECT_EQ(o.k.failure, o.k.entries[c].name + ": crashed");
+  }
+  Observed o;
+  o.run.contestants[kNumexpr].failure = "has no such function";
+  o.judge();
+  EXPECT_EQ(o.k.failure, "");
+  EXPECT_EQ(o.k.entries[kNumexpr].missing, "has no such function");
+}
+
+TEST(BenchFigures, TheBestIsTheQuickestPinnedCompilerAtEachSize) {
+  Observed o;
+  o.judge();
+  ASSERT_EQ(o.k.failure, "");
+  compare(o.k);
+  EXPECT_EQ(o.k.best, kQuick);  // numexpr is quicker, and no compiler
+  EXPECT_DOUBLE_EQ(o.k.ratio, 300.0 / 400);
+  EXPECT_DOUBLE_EQ(o.k.small_ratio, 160.0 / 200);
+  Observed none;
+  none.answers_wrong(kQuick);
+  none.answers_wrong(kSlow);
+  none.judge();
+  compare(none.k);
+  EXPECT_NE(none.k.failure, "");
+}
+
+TEST(BenchFigures, ShareOfTheNearerRoof) {
+  const auto shares = [](double copy_ns, double divide_ns) {
+    Observed o;
+    o.takes(kCopy, 150, copy_ns);
+    // 64 bytes, 16 elements an iteration: 8 vector instructions are 4 ns, and 512 elements 128 ns, of our 160.
+    LoopProfile loop;
+    loop.arithmetic = 8, loop.divisions = 1, loop.loads = 1, loop.stores = 1, loop.stored_bytes = 64;
+    loop.vector_bits = 512;
+    o.k.loop = loop;
+    MachineRates rates;
+    rates.vector_ns = 0.5, rates.multiply_ns = 0.5, rates.load_ns = 0.5, rates.store_ns = 1;
+    rates.divide_ns = divide_ns, rates.root_ns = divide_ns;
+    o.run.rates = {{rates, rates, rates}, {rates, rates, rates}};
+    o.judge();
+    share_of_roof(o.run, o.options, stored_bytes(o.e), o.k);
+    return o.k;
+  };
+  const KernelResult port = shares(80, 1);
+  EXPECT_DOUBLE_EQ(port.small_roof_share, 128.0 / 160);
+  EXPECT_FALSE(port.small_bandwidth_bound);
+  EXPECT_DOUBLE_EQ(port.small_limit_share, 128.0 / 160);
+  EXPECT_DOUBLE_EQ(port.roof_share, 256.0 / 300);
+  const KernelResult bandwidth = shares(144, 1);
+  EXPECT_DOUBLE_EQ(bandwidth.small_roof_share, 144.0 / 160);
+  EXPECT_TRUE(bandwidth.small_bandwidth_bound);
+  const KernelResult divider = shares(80, 4.75);
+  EXPECT_DOUBLE_EQ(divider.small_roof_share, 128.0 / 160);
+  EXPECT_DOUBLE_EQ(divider.small_limit_share, 152.0 / 160);
+}
+
+KernelResult kernel(double ratio, double small_ratio, double small_share, bool transcendental) {
+  KernelResult k;
+  k.ratio = ratio, k.small_ratio = small_ratio, k.small_roof_share = small_share, k.transcendental = transcendental;
+  return k;
+}
+
+TEST(BenchFigures, Summary) {
+  BenchResult r;
+  r.kernels = {kernel(0.5, 0.25, 0.9, true), kernel(1.1, 1, 0.6, false), kernel(1.25, 2, 0.7, false)};
+  r.kernels.push_back(kernel(0.001, 0.001, 1, true));
+  r.kernels.back().failure = "wrong";
+  summarise_groups(r);
+  EXPECT_EQ(r.all.count, 3u);
+  EXPECT_EQ(r.all.wins, 1u);
+  EXPECT_NEAR(r.all.geomean * r.all.geomean * r.all.geomean, 0.5 * 1.1 * 1.25, 1e-12);
+  EXPECT_DOUBLE_EQ(r.all.median, 1.1);
+  EXPECT_DOUBLE_EQ(r.all.worst, 1.25);
+  EXPECT_NEAR(r.all.small_geomean * r.all.small_geomean * r.all.small_geomean, 0.5, 1e-12);
+  EXPECT_DOUBLE_EQ(r.all.small_roof_share_median, 0.7);
+  EXPECT_EQ(r.transcendental.count, 1u);
+  EXPECT_DOUBLE_EQ(r.transcendental.geomean, 0.5);
+  EXPECT_EQ(r.algebraic.count, 2u);
+  EXPECT_EQ(r.algebraic.wins, 0u);
+  EXPECT_TRUE(r.failed());
+  r.kernels.pop_back();
+  EXPECT_FALSE(r.failed());
+}
+
+TEST(BenchFigures, TranscendentalKernels) {
+  for (const char* text :
+       {"sin(x)", "cos(x)", "tan(x)", "asin(x/2)", "acos(x/2)", "atan(x)", "atan2(x, y)", "sinh(x)", "cosh(x)",
+        "tanh(x)", "exp(x)", "log(x)", "pow(x, 0.3)", "pow(x, y)", "cbrt(x)", "erf(x)", "1 + x*tanh(x + y)"})
+    EXPECT_TRUE(is_transcendental(parsed(text))) << text;
+  for (const char* text : {"x", "x*y/(x + y)", "sqrt(x)", "pow(x, 3)", "floor(x) + abs(y)", "min(x, y) < 1.5 ? x : y"})
+    EXPECT_FALSE(is_transcendental(parsed(text))) << text;
+}
+
+TEST(BenchFigures, StoredBytesLeaveTotalsOut) {
+  EXPECT_EQ(stored_bytes(parsed("x*y")), 4u);
+  EXPECT_EQ(stored_bytes(parsed("sum(x*y)")), 0u);
+}
+
+}  // namespace
+}  // namespace trident::cli
