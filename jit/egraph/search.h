@@ -2,9 +2,11 @@
 //
 //   saturate    every match of every round is applied until nothing changes (egg's way)
 //   pulse       saturate to a small graph, extract, start again from what was found
-//   best_first  as pulse, but the matches that promise most are applied first, and the pulses differ in what they
-//   promise random      matches in random order            } for tests: whatever a guide does, hostile     matches that
-//   promise least first   } results stay right and budgets hold
+//   best_first  as pulse, but the matches that promise most go first, and what promises differs from pulse to pulse
+//   random      matches in random order
+//   hostile     matches that promise least first
+//
+// The last two are for tests: whatever a guide does, results stay right and budgets hold.
 #pragma once
 
 #include <atomic>
@@ -46,8 +48,8 @@ struct SearchSpace {
   const Matcher* matcher = nullptr;
   CostModel costs;
   std::vector<Tactic> tactics;
-  std::uint64_t sorts =
-      ~std::uint64_t{0};  ///< bit s: rules may match where the root and all variables have such a sort
+  /// Bit s: rules may match where the root and all variables have such a sort.
+  std::uint64_t sorts = ~std::uint64_t{0};
 };
 
 struct SearchOptions {
