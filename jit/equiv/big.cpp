@@ -97,6 +97,12 @@ int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_src
 
 void apply(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c, Big& result) {
   const bool rounded = compute(op, exponent, a.raw(), b.raw(), c.raw(), result.raw()) != 0;
+  // What is infinite or NaN follows from the classes of the operands, however far these are off within them. (Next to
+  // the edge of a domain the operand itself decides: evaluator.h asks.)
+  if (mpfr_number_p(result.raw()) == 0 && sure_of_class(a) && sure_of_class(b) && sure_of_class(c)) {
+    result.error_log2 = Big::kExact;
+    return;
+  }
   result.error_log2 = propagate_error(op, exponent, a, b, c, result.raw());
   // An overflow of MPFR's own range (2^62 bits of exponent) is as good as an infinity, an underflow as a zero.
   if (!rounded || mpfr_regular_p(result.raw()) == 0) return;

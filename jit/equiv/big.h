@@ -69,6 +69,8 @@ void apply(expr::Op op, std::int64_t exponent, const Big& a, const Big& b, const
 /// value. A factor of two or four too great here and there: there are bits to spare.
 std::int64_t propagate_error(expr::Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c,
                              mpfr_srcptr result);
+/// Whether the class of the true value is sure to be that of `x`: NaN, infinity, zero, or a number of its sign.
+bool sure_of_class(const Big& x);
 /// log2 of the sum of two bounds.
 std::int64_t sum_of_bounds(std::int64_t x, std::int64_t y);
 

@@ -108,6 +108,11 @@ std::int64_t error_near_one(Op op, const Big& a) {
 
 }  // namespace
 
+bool sure_of_class(const Big& x) {
+  if (mpfr_number_p(x.raw()) == 0) return x.error_log2 != kUnknown;
+  return x.error_log2 == kExact || known(exponent_of(x.raw()), x.error_log2);
+}
+
 std::int64_t sum_of_bounds(std::int64_t x, std::int64_t y) {
   if (x == kUnknown || y == kUnknown) return kUnknown;
   if (x == kExact) return y;

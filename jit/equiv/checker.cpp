@@ -162,17 +162,16 @@ Result<void> Checker::compute_references() {
     TRY(Reference reference, Reference::make(source_, samples, options_.cancelled));
     const std::vector<double> errors = strict_errors(source_, reference, options_.refined_max);
     TRY_VOID(go_on());
-    // Corners overflow and cancel at will: their errors say nothing about ordinary points.
-    if (samples.name != "corners")
+    // Corners and vast values overflow and cancel at will: their errors say nothing about ordinary points.
+    if (samples.name != "corners" && samples.way != Way::vast)
       for (std::size_t k = 0; k < errors.size(); ++k) strict_ulp_[k] = std::max(strict_ulp_[k], errors[k]);
     references_.push_back(std::move(reference));
   }
   return {};
 }
 
-std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs& ours, double allowance,
-                                                 const Outputs* fallback, Verdict& verdict,
-                                                 std::vector<Errors>& errors) {
+std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs& ours, const Standing& standing,
+                                                 Verdict& verdict, std::vector<Errors>& errors) {
   const Samples& samples = sets_[set];
   if (policy_.kind == expr::PolicyKind::exact) {
     verdict.points += samples.n;
@@ -182,11 +181,11 @@ std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs&
   // by those of all.
   const bool guard = samples.name == "corners" || samples.way == Way::small;
   const std::vector<double> none(strict_ulp_.size(), 0);
-  auto difference = compare_values(source_, samples, references_[set], ours, policy_, guard ? strict_ulp_ : none,
-                                   errors, allowance, fallback);
+  auto difference =
+      compare_values(source_, samples, references_[set], ours, policy_, guard ? strict_ulp_ : none, errors, standing);
   for (const Errors& e : errors)
-    if (!guard) verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
-  if (!difference) difference = count(samples.n, fallback != nullptr, errors, verdict);
+    if (!guard && samples.way != Way::vast) verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
+  if (!difference) difference = count(samples.n, standing.fallback != nullptr, errors, verdict);
   return difference;
 }
 
@@ -199,6 +198,7 @@ std::optional<Counterexample> Checker::count(std::uint64_t n, bool replaces, con
   for (std::size_t k = 0; k < errors.size(); ++k) {
     const Tally& tally = errors[k].tally;
     const auto all = static_cast<double>(std::max<std::uint64_t>(tally.all(), 1));
+    verdict.excused += tally.excused;
     decided = std::min(decided, static_cast<double>(tally.decided) / all);
     undecided = std::max(undecided, static_cast<double>(tally.undecided + tally.left_out) / all);
     if (replaces && tally.inconclusive())
@@ -215,8 +215,9 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
                                                            const std::vector<std::vector<Errors>>& errors,
                                                            Verdict& verdict) {
   for (std::size_t s = 0; s < sets_.size(); ++s) {
-    // Small values are no set of the policy: judge_set() sees digits lost.
-    if (sets_[s].exhaustive || sets_[s].name == "corners" || sets_[s].way == Way::small) continue;
+    // Small and vast values are no sets of the policy: judge_set() sees digits lost, and overflow.
+    const bool of_policy = sets_[s].way == Way::uniform || sets_[s].way == Way::spread;
+    if (sets_[s].exhaustive || sets_[s].name == "corners" || !of_policy) continue;
     for (std::size_t k = 0; k < source_.outputs.size(); ++k) {
       const OutputValues& values = references_[s].outputs()[k];
       if (values.per_call || !ir::is_float(values.type)) continue;
@@ -259,8 +260,10 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Dema
   std::optional<Counterexample> difference;
   for (std::size_t s = 0; s < sets_.size() && !difference; ++s) {
     TRY_VOID(go_on());
-    const Outputs* fallback = unrewritten != nullptr ? &unrewritten->full[s] : nullptr;
-    difference = judge_set(s, prepared.full[s], any_set ? kPerCallAllowance : 1, fallback, verdict, errors[s]);
+    const Standing standing{.per_call_allowance = any_set ? kPerCallAllowance : 1,
+                            .fallback = unrewritten != nullptr ? &unrewritten->full[s] : nullptr,
+                            .unrewritten = demand == Demand::own_steps};
+    difference = judge_set(s, prepared.full[s], standing, verdict, errors[s]);
     TRY_VOID(go_on());
   }
   if (!difference && any_set) {

@@ -39,8 +39,9 @@ enum class Effort : std::uint8_t { full, brief };
 
 /// What a kernel's meaning is held to.
 enum class Demand : std::uint8_t {
-  policy,   ///< the policy at the points drawn: for the unrewritten kernel
-  any_set,  ///< also at every set of points that anybody draws later, but for kRiskMax: for rewritten kernels
+  own_steps,  ///< the policy at the points drawn, but for what steps off by an ulp explain: for the unrewritten kernel
+  policy,     ///< the policy at the points drawn
+  any_set,    ///< also at every set of points that anybody draws later, but for kRiskMax: for rewritten kernels
 };
 /// Demand::any_set: how probable it may be that a set of a million points breaks the policy.
 inline constexpr double kRiskMax = 0.001;
@@ -81,8 +82,8 @@ class Checker {
       : source_(source), policy_(policy), options_(options) {}
   Result<void> compute_references();
   [[nodiscard]] Result<void> go_on() const;
-  std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, double allowance,
-                                          const Outputs* fallback, Verdict& verdict, std::vector<Errors>& errors);
+  std::optional<Counterexample> judge_set(std::size_t set, const Outputs& ours, const Standing& standing,
+                                          Verdict& verdict, std::vector<Errors>& errors);
   std::optional<Counterexample> count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,
                                       Verdict& verdict) const;
   Result<std::optional<Counterexample>> judge_tails(const kir::Kernel& kernel,

@@ -221,6 +221,27 @@ TEST(Checker, AsksForCancellationWithinMilliseconds) {
   EXPECT_LT(gap, kGapMaxMs * CLOCKS_PER_SEC / 1000);
 }
 
+// What only happens far out or at infinity counts wherever a range does not exclude it.
+TEST(Checker, WhatARangeDoesNotExcludeCounts) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  struct Row {
+    const char *source, *candidate;
+    double lo, hi;
+    bool same;
+  };
+  for (const Type type : {Type::f32, Type::f64}) {
+    for (const Row& row : {Row{"hypot(x, x*x)", "sqrt(fma(x*x, x*x, x*x))", -kInfinity, kInfinity, false},
+                           Row{"hypot(x, x*x)", "sqrt(fma(x*x, x*x, x*x))", 1, kInfinity, false},
+                           Row{"hypot(x, x*x)", "sqrt(fma(x*x, x*x, x*x))", 1, 1e6, true},
+                           Row{"(1 + (x - x)) * atan(x)", "atan(x)", -kInfinity, kInfinity, false},
+                           Row{"(1 + (x - x)) * atan(x)", "atan(x)", -1e30, 1e30, true}}) {
+      const std::vector<Variable> x = {{"x", type, false, row.lo, row.hi}};
+      const Verdict v = verdict_of(parsed(row.source, type, x), lowered(parsed(row.candidate, type, x)));
+      EXPECT_EQ(row.same, v.same()) << row.candidate << " in [" << row.lo << ", " << row.hi << "]\n" << print(v);
+    }
+  }
+}
+
 TEST(Checker, FastLeavesNonFiniteInputsOut) {
   const std::vector<Variable> anything = {{"x", Type::f64, false}};
   const auto source = parsed("x - x", Type::f64, anything);

@@ -34,6 +34,7 @@ using Outputs = std::vector<CallOutputs>;
 struct Tally {
   std::uint64_t decided = 0, undecided = 0, open = 0;
   std::uint64_t left_out = 0;  ///< for cost
+  std::uint64_t excused = 0;   ///< of the decided ones: see Standing
   [[nodiscard]] std::uint64_t all() const { return decided + undecided + left_out; }
   /// Whether the judgement says too little of the candidate to pass it.
   [[nodiscard]] bool inconclusive() const;
@@ -50,16 +51,24 @@ struct Errors {
   std::vector<PointErrors> points;  ///< one by one, as tail.h wants them
 };
 
-/// Judges one set. `per_call_allowance` scales what bounded(k) allows beyond the strict error itself in outputs that
-/// depend on a reduction: k becomes 1 + (k - 1) * per_call_allowance. `strict_elsewhere_ulp` holds, per output, a
-/// strict error seen in other sets of the same expression that counts here too, or 0. Fills `errors` per output; a set
-/// that is inconclusive is the caller's to refuse. `fallback`, when there is one: results in whose place `ours` would
-/// come, so that where they are the same nothing is open.
+/// Whose results are judged, beside the policy.
+struct Standing {
+  /// Scales what bounded(k) allows beyond the strict error itself in outputs that depend on a reduction: k becomes
+  /// 1 + (k - 1) * per_call_allowance.
+  double per_call_allowance = 1;
+  /// Results in whose place ours would come: where they are the same, nothing is open and nothing is worse.
+  const Outputs* fallback = nullptr;
+  /// Ours are of the source's own steps, by functions good to an ulp: what steps off by an ulp explain is no
+  /// difference. (What would come in their place has the same steps.)
+  bool unrewritten = false;
+};
+
+/// Judges one set. `strict_elsewhere_ulp` holds, per output, a strict error seen in other sets of the same expression
+/// that counts here too, or 0. Fills `errors` per output; a set that is inconclusive is the caller's to refuse.
 std::optional<Counterexample> compare_values(const expr::Expr& expr, const Samples& samples, Reference& reference,
                                              const Outputs& ours, const expr::Policy& policy,
                                              const std::vector<double>& strict_elsewhere_ulp,
-                                             std::vector<Errors>& errors, double per_call_allowance = 1,
-                                             const Outputs* fallback = nullptr);
+                                             std::vector<Errors>& errors, const Standing& standing = {});
 /// Refuses a set that says too little: "of N points M cannot be decided".
 Counterexample inconclusive(const std::string& output, const Tally& tally);
 /// The greatest strict error per output, by the same measure. Makes the reference ready for compare_values: points

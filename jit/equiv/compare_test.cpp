@@ -27,8 +27,9 @@ struct Judged {
 
 /// `candidate` for x * y at the points.
 Judged judge(const std::vector<double>& x, const std::vector<double>& y, const std::vector<double>& candidate,
-             const expr::Policy& policy, double strict_elsewhere_ulp = 0) {
-  const auto e = expr::parse_infix("x * y");
+             const expr::Policy& policy, double strict_elsewhere_ulp = 0, const char* text = "x * y",
+             const Standing& standing = {}) {
+  const auto e = expr::parse_infix(text);
   EXPECT_TRUE(e.ok());
   Samples samples;
   samples.n = x.size();
@@ -39,7 +40,7 @@ Judged judge(const std::vector<double>& x, const std::vector<double>& y, const s
   (void)strict_errors(*e, *reference, 1000);
   std::vector<Errors> errors;
   const auto difference =
-      compare_values(*e, samples, *reference, {{column(candidate)}}, policy, {strict_elsewhere_ulp}, errors);
+      compare_values(*e, samples, *reference, {{column(candidate)}}, policy, {strict_elsewhere_ulp}, errors, standing);
   return {!difference.has_value(), errors[0]};
 }
 
@@ -68,6 +69,27 @@ TEST(Policy, BoundedAllowsKTimesTheStrictErrorAndTwo) {
       EXPECT_DOUBLE_EQ(doubles + 0.5, judged.errors.ours_ulp);
     }
   }
+}
+
+// 1e16 + 2 has neighbours 2 apart: a sum that is an ulp off makes 0 or 4 of the difference, where 2 is right.
+TEST(Policy, StepsOffByAnUlpExcuseTheSourcesOwnSteps) {
+  const auto passes = [](double candidate, const Standing& standing) {
+    const Judged judged = judge({1e16}, {2}, {candidate}, {PolicyKind::bounded, 2}, 0, "(x + y) - x", standing);
+    EXPECT_EQ(judged.passes ? 1u : 0u, judged.errors.tally.excused) << candidate;
+    return judged.passes;
+  };
+  for (const double candidate : {0.0, 4.0}) {
+    EXPECT_TRUE(passes(candidate, {.unrewritten = true})) << candidate;
+    EXPECT_FALSE(passes(candidate, {})) << candidate;
+  }
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double candidate : {7.0, -3.0, 1e16, nan})
+    EXPECT_FALSE(passes(candidate, {.unrewritten = true})) << candidate;
+  // What is there already is no worse; anything else is.
+  const std::vector<double> there{7};
+  const Outputs fallback{{column(there)}};
+  EXPECT_TRUE(passes(7, {.fallback = &fallback}));
+  EXPECT_FALSE(passes(6, {.fallback = &fallback}));
 }
 
 // Where the strict evaluation is exact nothing but the slack is left.

@@ -66,10 +66,18 @@ Bits fit(const Variable& v, double x) {
   return allowed(v, moved) ? moved : bits;
 }
 
+double greatest_finite(Type type) {
+  return type == Type::f32 ? static_cast<double>(FLT_MAX) : DBL_MAX;
+}
+
+// Magnitudes that products and squares survive: how far `spread` goes where the range does not end.
+double far_of(Type type) {
+  return type == Type::f32 ? 0x1p30 : 0x1p200;
+}
+
 // The least and greatest magnitude in the range.
 Ends magnitudes(const Variable& v) {
-  // Undeclared: magnitudes that products and squares survive. The corners go further.
-  const double far = v.type == Type::f32 ? 0x1p30 : 0x1p200;
+  const double far = far_of(v.type);
   const double lo = std::isfinite(v.lo) ? v.lo : std::min(-far, v.hi);
   const double hi = std::isfinite(v.hi) ? v.hi : std::max(far, v.lo);
   const double nearest = lo > 0 ? lo : hi < 0 ? -hi : 0;
@@ -80,6 +88,7 @@ Ends magnitudes(const Variable& v) {
 Ends exponent_ends(const Variable& v, Way way) {
   const bool narrow = v.type == Type::f32;
   const Ends all = magnitudes(v);
+  if (way == Way::vast) return {std::max(all.lo, far_of(v.type)), greatest_finite(v.type)};
   if (way == Way::small) return {std::max(all.lo, narrow ? 0x1p-36 : 0x1p-72), std::min(all.hi, 1.0)};
   const double least = std::min(all.hi * (narrow ? 0x1p-40 : 0x1p-120), all.hi > 1 ? 1.0 : all.hi);
   return {std::max(all.lo, least), all.hi};
@@ -106,16 +115,13 @@ Bits exponent_at(const Variable& v, Way way, double place, bool negative) {
 
 // Small values of a variable that has none are drawn uniformly.
 bool by_exponent(const Variable& v, Way way) {
-  return way == Way::spread || (way == Way::small && has_small(v));
+  return way == Way::spread || way == Way::vast || (way == Way::small && has_small(v));
 }
 
 Bits draw_mask(Type type, Random& random) {
   return random.next() % 2 == 0 ? 0 : integer_bits(type, -1);
 }
 
-double greatest_finite(Type type) {
-  return type == Type::f32 ? static_cast<double>(FLT_MAX) : DBL_MAX;
-}
 double least_positive(Type type) {
   return type == Type::f32 ? 0x1p-149 : 0x1p-1074;
 }
@@ -187,7 +193,12 @@ bool has_small(const Variable& v) {
   return ir::is_float(v.type) && magnitudes(v).lo < kSmall && magnitudes(v).hi > 0;
 }
 
+bool has_vast(const Variable& v) {
+  return ir::is_float(v.type) && (std::isinf(v.lo) || std::isinf(v.hi));
+}
+
 Bits draw(const Variable& v, Way way, Random& random) {
+  if (way == Way::vast && (!has_vast(v) || random.below(4) == 0)) way = Way::spread;
   if (ir::is_mask(v.type)) return draw_mask(v.type, random);
   if (ir::is_int(v.type)) return draw_integer(v, random, way != Way::uniform);
   const double place = random.unit();

@@ -118,6 +118,9 @@ class Evaluator {
     return total;
   }
 
+  /// From now on the strict value of every op that rounds moves by up to an ulp, at random.
+  void wobble(Random* random) { wobble_ = random; }
+
   /// Whether every value in lane 0 is known far better than its type can tell: where a step is undecided nevertheless,
   /// it is rounding that decides it.
   [[nodiscard]] bool precise() const {
@@ -280,6 +283,7 @@ class Evaluator {
     const Lanes& c = node.c.valid() ? lanes_[node.c.index] : a;
     for (std::size_t i = 0; i < count; ++i) {
       r.s[i] = apply_rounded(node.op, node.type, exponent, a.s[i], b.s[i], c.s[i]);
+      if (wobble_ != nullptr) r.s[i] = wobbled(node, r.s[i]);
       r.unsure[i] = any_unsure(node, i);
       if (is_step(node.op)) {
         step_lane(node, r, i);
@@ -288,6 +292,17 @@ class Evaluator {
       apply_to(node.op, exponent, a.c[i], b.c[i], c.c[i], r.c[i]);
       if (near_edge(node, i) || picks_a_zero(node.op, a.s[i], b.s[i])) r.unsure[i] = 1;
     }
+  }
+
+  double wobbled(const expr::Node& node, double value) {
+    const Op op = node.op;
+    const bool exact = op == Op::Neg || op == Op::Abs || op == Op::Min || op == Op::Max || is_step(op);
+    if (exact || value == 0 || !std::isfinite(value)) return value;
+    const std::uint64_t way = wobble_->below(3);
+    if (way == 0) return value;
+    const double towards = way == 1 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), value);
+    if (node.type == Type::f64) return std::nextafter(value, towards);
+    return static_cast<double>(std::nextafter(static_cast<float>(value), static_cast<float>(towards)));
   }
 
   static void load(Type type, const std::byte* bytes, Lanes& r, std::size_t i) {
@@ -504,6 +519,7 @@ class Evaluator {
   std::vector<Lanes> lanes_;
   std::vector<Reduction> reductions_;
   N product_;
+  Random* wobble_ = nullptr;
 };
 
 }  // namespace trident::equiv

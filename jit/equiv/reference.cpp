@@ -115,6 +115,7 @@ struct Reference::Slow {
   Precision<kBigBits> first;
   Precision<800> second;
   Precision<3200> third;  // holds every sum and difference of two doubles
+  std::unique_ptr<Evaluator<Tracked<double>>> wobbling;
 
   Answer answer(std::size_t level, const expr::Expr& expr, const Samples& samples, const OutputValues& out,
                 std::size_t output, std::size_t index, Stop& stop) {
@@ -163,6 +164,19 @@ Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples
   if (reference.stopped()) return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
   reference.slow_ = std::make_unique<Slow>();
   return reference;
+}
+
+double Reference::wobbled(std::size_t output, std::size_t index, Random& random) {
+  auto& evaluator = slow_->wobbling;
+  if (!evaluator)
+    evaluator = std::make_unique<Evaluator<Tracked<double>>>(*expr_, *samples_, std::size_t{1}, stop_.get());
+  evaluator->wobble(&random);
+  if (outputs_[output].per_call) {
+    evaluator->run_call(samples_->calls[index], [](std::uint64_t, std::size_t) {});
+  } else {
+    evaluator->run_elements(index, 1);
+  }
+  return evaluator->lanes(expr_->outputs[output].node).s[0];
 }
 
 void Reference::refine(std::size_t output, std::size_t index, long double scale) {

@@ -238,6 +238,32 @@ TEST(Reference, MoreBitsAreTakenUntilAValueIsKnown) {
   }
 }
 
+// Infinities and NaN are certain beside values that are not exact. Oracle: IEEE 754's table of special operands.
+TEST(Reference, WhatFollowsFromInfinitiesIsDecided) {
+  const double inf = INFINITY;
+  const struct {
+    const char* text;
+    double x, y, wanted;
+  } cases[] = {
+      {"(1 + (x - x)) * atan(x)", inf, 1, NAN}, {"(sin(x)^2 + cos(x)^2) * atan(y)", inf, 1, NAN},
+      {"x * atan(y)", inf, 0.3, inf},           {"x * atan(y)", inf, -0.3, -inf},
+      {"atan(y) - x", inf, 0.3, -inf},          {"exp(y) / x", inf, 0.3, 0},
+      {"x / exp(y)", -inf, 0.3, -inf},          {"sqrt(-exp(x))", 0.3, 0, NAN},
+      {"log(y) * sin(x)", inf, 0.3, NAN},       {"fma(x, exp(y), sin(y))", -inf, 0.3, -inf},
+      {"exp(x) * sin(y)", inf, 0.3, inf},       {"exp(y) / (x - x)", 0.3, 0.3, inf},
+  };
+  for (const auto& c : cases) {
+    const auto e = parsed(c.text, Type::f64, {{"x", Type::f64}, {"y", Type::f64}});
+    const auto s = samples_of<double>({{c.x}, {c.y}});
+    auto reference = Reference::make(e, s);
+    ASSERT_TRUE(reference.ok());
+    reference->refine(0, 0);
+    const OutputValues& out = reference->outputs()[0];
+    EXPECT_EQ(out.unsure[0], kDecided) << c.text;
+    EXPECT_TRUE(same(static_cast<double>(out.correct[0]), c.wanted)) << c.text << " " << out.correct[0];
+  }
+}
+
 TEST(Reference, WhatNoPrecisionTellsIsGivenUp) {
   // Nothing, times e^3000: 3,200 bits cannot tell it from something.
   const auto e = parsed("(sin(x)*sin(x) + cos(x)*cos(x) - 1) * exp(10000 * x)", Type::f64);

@@ -50,6 +50,8 @@ class Sampler {
     sets.push_back(drawn("spread", Way::spread, options_.points));
     if (std::any_of(expr_.variables.begin(), expr_.variables.end(), has_small))
       sets.push_back(drawn("small", Way::small, options_.points / 2));
+    if (std::any_of(expr_.variables.begin(), expr_.variables.end(), has_vast))
+      sets.push_back(drawn("vast", Way::vast, options_.points / 2));
     sets.push_back(corners(sets[0]));
     return sets;
   }

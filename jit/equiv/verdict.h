@@ -29,6 +29,7 @@ struct Verdict {
   Kind kind = Kind::sampled;
   std::uint64_t points = 0;     ///< at which the reference decides
   std::uint64_t undecided = 0;  ///< points at which it does not (compare.h)
+  std::uint64_t excused = 0;    ///< points at which the policy is broken by what steps off by an ulp explain
   std::uint64_t seed = 0;
   double max_error_ulp = 0;     ///< of the candidate, greatest over all float outputs
   double strict_error_ulp = 0;  ///< of the strict evaluation at the same points

@@ -78,7 +78,7 @@ class Optimisation {
     check.cancelled = [this] { return out_of_time(); };
     TRY(checker_, equiv::Checker::make(source_, options_.policy, check));
     for (std::size_t f = 0; f < forms_.size(); ++f) {
-      const equiv::Demand demand = f == 0 ? equiv::Demand::policy : equiv::Demand::any_set;
+      const equiv::Demand demand = f == 0 ? equiv::Demand::own_steps : equiv::Demand::any_set;
       auto prepared = checker_->check_meaning(forms_[f].kernel, demand, f == 0 ? nullptr : prepared_.data());
       if (!prepared.ok() && (f == 0 || prepared.error().code != ErrorCode::kCancelled)) return prepared.error();
       if (!prepared.ok()) break;  // the forms checked so far go on
