@@ -128,7 +128,7 @@ Result<expr::Expr> parse_text(std::string_view text, const trident_submit_option
 Result<expr::Policy> policy_of(const trident_submit_options& options) {
   if (options.policy > TRIDENT_FAST) return invalid("unknown policy");
   if (options.k != 0 && !(options.k >= trident::limits::kPolicyKMin && options.k <= trident::limits::kPolicyKMax)) {
-    return invalid("trident_submit_options.k is neither 0 nor from 1 to 1e6");
+    return invalid("trident_submit_options.k is neither 0 nor from 2 to 1e6");
   }
   return expr::Policy{static_cast<expr::PolicyKind>(options.policy), options.k == 0 ? 2.0 : options.k};
 }

@@ -79,6 +79,18 @@ void EngineThread::add(std::uint64_t job) {
   work_.notify_one();
 }
 
+void EngineThread::give_back(std::deque<std::uint64_t>& waiting) {
+  for (std::deque<std::uint64_t>* queue : {&baseline_, &optimise_}) {
+    for (const std::uint64_t job : *queue) {
+      Kernel* kernel = context_.jobs.find(job);
+      if (kernel == nullptr || kernel->state != JobState::compiling) continue;
+      kernel->state = JobState::waiting;
+      waiting.push_back(job);
+    }
+    queue->clear();
+  }
+}
+
 void EngineThread::join() {
   cancel_.store(true, std::memory_order_relaxed);
   pthread_join(thread_, nullptr);

@@ -114,11 +114,18 @@ bool IoThread::take_jobs() {
   return !context_.stopping;
 }
 
+/// Whether a daemon would have something to do: what waits in the engine's queues counts, for that is slow and in this
+/// process. Needs the context's mutex.
+bool IoThread::wants_daemon() const {
+  return !waiting_.empty() || context_.connect_wanted || !context_.stats_requests.empty() ||
+         (engine_ != nullptr && engine_->has_waiting());
+}
+
 void IoThread::connect(std::uint64_t now) {
   if (connection_ || now < next_attempt_ns_) return;
   {
     const std::lock_guard lock(context_.mutex);
-    if (waiting_.empty() && !context_.connect_wanted && context_.stats_requests.empty()) return;
+    if (!wants_daemon()) return;
   }
   auto socket = connect_to_daemon(context_.settings().socket_path);
   if (!socket) return lose(socket.error(), now);
@@ -173,10 +180,10 @@ void IoThread::give_to_engine() {
   if (connection_ || attempts_ == 0 || waiting_.empty()) return;
   if (context_.settings().mode != TRIDENT_MODE_AUTO) return;
   if (ever_connected_ && attempts_ < kAttemptsBeforeEngine) return;
-  EngineThread* engine = context_.engine();
-  if (engine == nullptr) return;
+  engine_ = context_.engine();
+  if (engine_ == nullptr) return;
   const std::lock_guard lock(context_.mutex);
-  for (const std::uint64_t job : waiting_) engine->add(job);
+  for (const std::uint64_t job : waiting_) engine_->add(job);
   waiting_.clear();
 }
 
@@ -218,7 +225,6 @@ void IoThread::send_job(std::uint64_t job) {
 int IoThread::timeout_ms(std::uint64_t now) const {
   std::uint64_t until = ~std::uint64_t{0};
   if (deadline_ns_ != 0) until = std::min(until, deadline_ns_);
-  if (!connection_ && !waiting_.empty()) until = std::min(until, next_attempt_ns_);
   if (welcomed_ && !waiting_.empty() && hold_until_ns_ > now) until = std::min(until, hold_until_ns_);
   if (until == ~std::uint64_t{0}) return -1;
   return until <= now ? 0 : static_cast<int>((until - now + kMs - 1) / kMs);
@@ -236,8 +242,7 @@ bool IoThread::sleep() {
     const std::lock_guard lock(context_.mutex);
     if (context_.stopping || rescan_ || !context_.fresh.empty()) return false;
     if (context_.io_called) return false;
-    // Others wait for a connection: opening in mode daemon, or a question without a job.
-    if (!connection_ && (context_.connect_wanted || !context_.stats_requests.empty())) {
+    if (!connection_ && wants_daemon()) {
       const std::uint64_t now = os::monotonic_ns();
       const int until = next_attempt_ns_ <= now ? 0 : static_cast<int>((next_attempt_ns_ - now) / kMs) + 1;
       timeout = timeout < 0 ? until : std::min(timeout, until);
@@ -300,6 +305,7 @@ void IoThread::on(const wire::Welcome& welcome, os::Fd) {
   context_.connect_wanted = false;
   if (ever_connected_) ++context_.counters.reconnects;
   ever_connected_ = true;
+  if (engine_ != nullptr) engine_->give_back(waiting_);
   context_.changed.notify_all();
 }
 

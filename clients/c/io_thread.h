@@ -31,6 +31,7 @@ class IoThread {
 
   bool turn();
   bool take_jobs();
+  [[nodiscard]] bool wants_daemon() const;
   void connect(std::uint64_t now);
   void lose(const Error& why, std::uint64_t now);
   std::uint64_t pause_ms(ErrorCode why);
@@ -65,6 +66,7 @@ class IoThread {
   std::uint64_t deadline_ns_ = 0;  // for the welcome, or for the rest of a frame; 0: none
 
   std::deque<std::uint64_t> waiting_;
+  EngineThread* engine_ = nullptr;   // the context's, once it has taken jobs over
   bool woken_ = false;               // by the eventfd, which is still to be read
   bool rescan_ = false;              // waiting_ must be rebuilt from the kernels' states
   std::uint64_t hold_until_ns_ = 0;  // the daemon was busy

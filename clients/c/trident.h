@@ -52,7 +52,8 @@ typedef enum trident_mode {
 
 typedef enum trident_type { TRIDENT_F32 = 0, TRIDENT_F64 = 1, TRIDENT_I32 = 2, TRIDENT_I64 = 3 } trident_type;
 /* How far a result may be from the correct one, at every point of the declared ranges.
- *   EXACT    the bits of the interpreter, which rounds once per operation; nothing is rewritten
+ *   EXACT    the bits of the interpreter: operations in the order of the source, functions good to an ulp, integer
+ *            powers multiplied out by squaring; nothing is rewritten
  *   BOUNDED  (k) an error of at most k times the greatest error of evaluating the text operation by operation, each
  *            correctly rounded, plus 2 ulp; errors in ulp of max(|correct|, a millionth of the greatest |correct|)
  *   FAST     as BOUNDED with 16 times plus 64 ulp, as long as all inputs and that evaluation's result are finite; where
@@ -88,7 +89,7 @@ typedef struct trident_submit_options {
   uint32_t type;        /* of variables and literals that do not say: TRIDENT_F32 or TRIDENT_F64 (set it: 0 is F32) */
   uint32_t policy;      /* enum trident_policy */
   uint32_t syntax;      /* enum trident_syntax */
-  double k;             /* bounded(k), 1 to 1e6; 0 means 2. From about 17000 on, f32 kernels may use
+  double k;             /* bounded(k), 2 to 1e6; 0 means 2. From about 17000 on, f32 kernels may use
                          * functions of three digits */
   const trident_variable* variables; /* declared variables in order; others appear in order of first use */
   uint32_t variable_count;

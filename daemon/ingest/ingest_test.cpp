@@ -103,11 +103,11 @@ TEST(Ingest, SoundSubmissionsComeOutAsTheyWentIn) {
   for (int i = 0; i < 300; ++i) {
     const expr::Expr expr = random_expr(random, 4 + random() % 200);
     ASSERT_TRUE(expr::check(expr).ok());
-    const auto work = work_of(expr, {.policy = static_cast<std::uint8_t>(i % 3), .k = 1.0 + i, .elements = 7});
+    const auto work = work_of(expr, {.policy = static_cast<std::uint8_t>(i % 3), .k = 2.0 + i, .elements = 7});
     ASSERT_TRUE(work.ok()) << work.error().message;
     EXPECT_EQ(expr::canonical_bytes(work->expr), expr::canonical_bytes(expr));
     EXPECT_EQ(static_cast<int>(work->policy.kind), i % 3);
-    EXPECT_EQ(work->policy.k, 1.0 + i);
+    EXPECT_EQ(work->policy.k, 2.0 + i);
     EXPECT_EQ(work->elements, 7u);
   }
   for (const char* text : {"sum(x*y)", "(x > 0 ? sqrt(x) : 0, min(x, y))", "let t = x*x in t + 1/t"}) {

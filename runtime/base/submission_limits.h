@@ -8,7 +8,8 @@ namespace trident::limits {
 
 /// Of the typical call length: the judge times calls of at most this many elements, more would only take longer.
 inline constexpr std::uint32_t kElementsHintMax = 1u << 24;
-/// The policy bounded(k): below 1 nothing could pass, above this the bound says nothing.
-inline constexpr double kPolicyKMin = 1, kPolicyKMax = 1e6;
+/// The policy bounded(k). The strict evaluation rounds correctly, half an ulp a step; functions good to one ulp cannot
+/// promise less than twice its error. Above the greatest the bound says nothing.
+inline constexpr double kPolicyKMin = 2, kPolicyKMax = 1e6;
 
 }  // namespace trident::limits
