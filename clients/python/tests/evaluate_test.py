@@ -134,6 +134,19 @@ class AgainstNumexpr(unittest.TestCase):
                             wanted = numexpr.evaluate(text, local_dict={"x": cases[x], "y": cases[y]})
                             self.assertEqual(wanted.strides, got.strides)
 
+    def test_operands_without_dimensions(self):
+        for dtype in ("f4", ">f4", "f8", ">f8", "f2", "i1", "i2", "i4", ">i4", "i8", ">i8", "u1", "u2", "u4", "?"):
+            for value in (1, 0, 3):  # each another, so that what an earlier call left behind is noticed
+                c = np.array(value, dtype)
+                for text in ("c*2.0", "where(c != 0, 5, 7)", "c != 3", "sum(c*2.0)", "c*2.0 + d"):
+                    with self.subTest((dtype, value, text)):
+                        self.same(text, {"c": c, "d": np.float64(value)})
+                out = np.empty((), "f4")
+                self.assertIs(out, trident.evaluate("c*2.0", out=out, casting="same_kind"))
+                self.assertEqual(2.0 * float(c), float(out))
+                out = np.empty(3)
+                np.testing.assert_array_equal([2.0 * float(c)] * 3, trident.evaluate("c*2.0", out=out))
+
     def test_orders(self):
         for order in "CFAK":
             for x in (np.ones((3, 4)), np.asfortranarray(np.ones((3, 4))), np.ones((4, 3)).T, np.ones((6, 8))[::2, ::2]):
@@ -154,6 +167,12 @@ class AgainstNumexpr(unittest.TestCase):
         self.assertEqual(0.0, trident.evaluate("sum(e)"))
         with self.assertRaises(ValueError):
             trident.evaluate("min(e)")
+
+    def test_min_and_max_over_an_axis_skip_nan(self):
+        a = np.array([[1, np.nan, 3], [4, 5, np.nan], [np.nan] * 3])
+        for text in ("min(a, axis=0)", "max(a, axis=1)", "min(a * 2, axis=1)", "max(a, axis=0)"):
+            self.same(text, {"a": a})
+            self.same(text, {"a": a.astype("f4")})
 
     def test_min_and_max_skip_nan(self):
         for dtype in ("f4", "f8"):

@@ -23,7 +23,7 @@ from ._native import TridentError
 _CACHE_MAX = 256
 _BLOCK = 16384  # elements of one block where operands must be copied
 _REDUCE_OP = {"sum": "sum", "min": "minof", "max": "maxof"}
-_NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max}
+_NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
 
 
@@ -232,6 +232,14 @@ class _Program:
         return all(s or not np.may_share_memory(a, out) for s, a in zip(same, arrays))
 
     def _run_blocks(self, arrays, dtypes, params, out, order, casting):
+        if arrays and all(a.ndim == 0 for a in arrays):
+            # Of operands without dimensions nditer does not fill the buffers that it casts into.
+            result = self._run_blocks([a.reshape(1) for a in arrays], dtypes, params, None, order, casting).reshape(())
+            if out is None:
+                return result
+            _check_cast(result.dtype, out.dtype, casting)
+            np.copyto(out, result, casting=casting)
+            return out
         flags = ["external_loop", "buffered", "delay_bufalloc", "zerosize_ok", "copy_if_overlap"]
         read = ["readonly", "aligned", "nbo", "contig", "overlap_assume_elementwise"]
         write = ["writeonly", "aligned", "nbo", "contig", "no_broadcast", "allocate", "overlap_assume_elementwise"]
