@@ -33,9 +33,7 @@ Result<std::vector<CorpusKernel>> kernels_of(const BenchVerb& verb) {
   if (std::filesystem::is_directory(verb.input, code))
     return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a corpus file or an expression",
                       verb.input.c_str());
-  for (const char* ending : {".tsv", ".sexp", ".txt"})
-    if (verb.input.ends_with(ending))
-      return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file", verb.input.c_str());
+  TRY_VOID(check_no_lost_file(verb.input));
   TRY(const ir::Type type, parse_float_type(verb.kernel.type));
   CorpusKernel k;
   k.name = verb.input.size() <= 24 ? verb.input : verb.input.substr(0, 21) + "...";

@@ -312,7 +312,7 @@ Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::strin
 
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return make_error(ErrorCode::kNotFound, "%s: cannot be read", path.c_str());
+  if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", path.c_str());
   std::string text;
   std::vector<char> block(1 << 16);
   while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {

@@ -95,7 +95,7 @@ TEST(CorpusReader, ErrorsShowThePlace) {
   EXPECT_NE(message("(kernel k :vars ())").find("no :body"), std::string::npos);
   EXPECT_NE(message("a | b | c\n").find("five columns"), std::string::npos);
   EXPECT_NE(message("# nothing\n").find("no kernels"), std::string::npos);
-  EXPECT_EQ(read_corpus("/nonexistent").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(read_corpus("/nonexistent").error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(CorpusReader, SharedCorpusInBothForms) {

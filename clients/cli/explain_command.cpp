@@ -167,8 +167,8 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
 
 Result<void> explain(const ExplainVerb& verb) {
   TRY_VOID(verb.check());
-  TRY(const std::string text, text_of(verb.input));
-  TRY(const expr::Expr parsed, parse_expression(text, verb.kernel));
+  TRY(const SourceText source, source_of(verb.input));
+  TRY(const expr::Expr parsed, parse_expression(source, verb.kernel));
   TRY(const expr::Expr e, expr::eliminate_derivatives(parsed));
   if (verb.wants('i')) std::fputs(expression_text(e).c_str(), stdout);
   if (verb.wants('d')) std::fputs((expr::print_dot(e) + "\n").c_str(), stdout);
@@ -189,7 +189,7 @@ Result<void> explain(const ExplainVerb& verb) {
 /// The code of an image file: what the daemon's cache or a client's dump holds.
 Result<std::string> disassemble_image(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return make_error(ErrorCode::kNotFound, "%s: cannot be read", path.c_str());
+  if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", path.c_str());
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   image::ImageBytes image;
   const auto bytes = std::as_bytes(std::span(text));
@@ -233,7 +233,9 @@ void add_tier_options(CLI::App& verb, ExplainVerb& state) {
   state.kernel.add_code_options(verb);
   verb.add_option("--tier", state.tier, "baseline (as written, at once) or optimised (searched and measured)")
       ->capture_default_str();
-  verb.add_option("-n,--n", state.n, "Elements of the calls that the search measures")->capture_default_str();
+  verb.add_option("-n,--n", state.n, "Elements of the calls that the search measures")
+      ->check(CLI::Range(16, 1 << 26))
+      ->capture_default_str();
   verb.add_option("--seed", state.seed, "Of the search")->capture_default_str();
   verb.add_option("--disable", state.disabled,
                   "Leave out what the search would try; may be repeated: " + names_of_candidates())

@@ -1,6 +1,7 @@
 #include "clients/cli/kernel_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <optional>
 
 #include "runtime/base/limits.h"
+#include "runtime/base/submission_limits.h"
 #include "runtime/os/cpu.h"
 
 namespace trident::cli {
@@ -56,7 +58,8 @@ void KernelOptions::add_code_options(CLI::App& verb) {
   verb.add_option(
           "-p,--policy", policy,
           "What rewriting may do: exact (the bits of the source); bounded, bounded:K or bounded(K): at most K times "
-          "the error of strict evaluation, K from 1 to 1e6, 2 where it is not given (from about 17000 on f32 kernels "
+          "the error of strict evaluation, K from 2 (functions are good to one ulp, the strict ones to half of one) to "
+          "1e6, 2 where it is not given (from about 17000 on f32 kernels "
           "may use functions of three digits); fast: 16 times that plus 64 ulp, where all inputs and that result are "
           "finite; anything elsewhere")
       ->capture_default_str();
@@ -71,18 +74,18 @@ Result<ir::Type> parse_float_type(const std::string& text) {
 }
 
 Result<expr::Policy> parse_policy(const std::string& text) {
-  if (text == "exact") return expr::Policy{expr::PolicyKind::exact, 1};
+  if (text == "exact") return expr::Policy{expr::PolicyKind::exact, 2};
   if (text == "fast") return expr::Policy{expr::PolicyKind::fast, 2};
   if (text == "bounded") return expr::Policy{expr::PolicyKind::bounded, 2};
   if (text.starts_with("bounded:") || (text.starts_with("bounded(") && text.ends_with(")"))) {
     const std::string k = text.ends_with(")") ? text.substr(8, text.size() - 9) : text.substr(8);
     char* end = nullptr;
     const double value = std::strtod(k.c_str(), &end);
-    if (!k.empty() && end == k.c_str() + k.size() && value >= 1 && value <= 1e6)
+    if (!k.empty() && end == k.c_str() + k.size() && value >= limits::kPolicyKMin && value <= limits::kPolicyKMax)
       return expr::Policy{expr::PolicyKind::bounded, value};
   }
   return make_error(ErrorCode::kInvalidArgument,
-                    "--policy %s: expected exact, bounded, bounded:k with k from 1 to 1e6, or fast", text.c_str());
+                    "--policy %s: expected exact, bounded, bounded:k with k from 2 to 1e6, or fast", text.c_str());
 }
 
 Result<codegen::Isa> parse_isa(const std::string& text) {
@@ -148,27 +151,49 @@ Result<expr::Expr> parse_in_syntax(const std::string& text, const std::string& s
   return make_error(ErrorCode::kInvalidArgument, "--syntax %s: expected auto, infix, sexpr or fpcore", syntax.c_str());
 }
 
-Result<expr::Expr> parse_expression(const std::string& text, const KernelOptions& options) {
+Result<expr::Expr> parse_expression(const SourceText& source, const KernelOptions& options) {
   expr::ParseOptions parse;
+  parse.file = source.place;
   TRY(parse.type, parse_float_type(options.type));
   TRY(parse.variables, declared_variables(options, parse.type));
-  return parse_in_syntax(text, options.syntax, parse);
+  TRY(expr::Expr e, parse_in_syntax(source.text, options.syntax, parse));
+  for (const expr::Variable& declared : parse.variables) {
+    const auto reads = [&](const expr::Node& n) {
+      return n.op == expr::Op::Variable && e.variables[static_cast<std::size_t>(n.imm)].name == declared.name;
+    };
+    if (std::none_of(e.nodes.begin(), e.nodes.end(), reads))
+      return make_error(ErrorCode::kInvalidArgument, "%s: the expression has no variable '%s'",
+                        declared.scalar ? "--scalar" : "--range", declared.name.c_str());
+  }
+  return e;
 }
 
-Result<std::string> text_of(const std::string& argument) {
-  std::string text;
+Result<void> check_no_lost_file(const std::string& argument) {
+  bool file = false;
+  for (const char* beginning : {"/", "./", "../", "~/"}) file = file || argument.starts_with(beginning);
+  for (const char* ending : {".tsv", ".sexp", ".txt", ".fpcore", ".image"}) file = file || argument.ends_with(ending);
+  if (!file) return {};
+  return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file", argument.c_str());
+}
+
+Result<SourceText> source_of(const std::string& argument) {
+  SourceText source;
   if (argument == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    source = {std::string(std::istreambuf_iterator<char>(std::cin), {}), "<standard input>"};
   } else {
     std::error_code code;
-    if (!std::filesystem::is_regular_file(argument, code)) return argument;
+    if (!std::filesystem::is_regular_file(argument, code)) {
+      TRY_VOID(check_no_lost_file(argument));
+      return SourceText{argument};
+    }
     std::ifstream in(argument, std::ios::binary);
-    if (!in) return make_error(ErrorCode::kNotFound, "%s: cannot be read", argument.c_str());
-    text.assign(std::istreambuf_iterator<char>(in), {});
+    if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", argument.c_str());
+    source = {std::string(std::istreambuf_iterator<char>(in), {}), argument};
   }
-  if (text.size() > limits::kTextBytesMax)
-    return make_error(ErrorCode::kLimitExceeded, "a text of more than %zu bytes", limits::kTextBytesMax);
-  return text;
+  if (source.text.size() > limits::kTextBytesMax)
+    return make_error(ErrorCode::kLimitExceeded, "%s: a text of more than %zu bytes", source.place.c_str(),
+                      limits::kTextBytesMax);
+  return source;
 }
 
 }  // namespace trident::cli

@@ -39,9 +39,16 @@ Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& opti
 /// A text in a syntax by name: auto, infix, sexpr, fpcore.
 Result<expr::Expr> parse_in_syntax(const std::string& text, const std::string& syntax,
                                    const expr::ParseOptions& options);
-/// A text in the syntax of the options, derivatives still in it.
-Result<expr::Expr> parse_expression(const std::string& text, const KernelOptions& options);
+/// A text and what errors call it.
+struct SourceText {
+  std::string text, place = "<text>";
+};
+/// A text in the syntax of the options, derivatives still in it. InvalidArgument for a --range or --scalar that names
+/// no variable of it.
+Result<expr::Expr> parse_expression(const SourceText& source, const KernelOptions& options);
 /// The text of a FILE|EXPR|- argument: standard input, a file's contents, or the argument itself.
-Result<std::string> text_of(const std::string& argument);
+Result<SourceText> source_of(const std::string& argument);
+/// InvalidArgument where an argument that is no file can only be meant as one.
+Result<void> check_no_lost_file(const std::string& argument);
 
 }  // namespace trident::cli

@@ -22,6 +22,7 @@ namespace trident::cli {
 namespace {
 
 constexpr std::uint32_t kLookForDaemonMs = 200;
+constexpr std::uint64_t kElementsMax = 100'000'000;
 
 struct RunVerb {
   KernelOptions kernel;
@@ -31,45 +32,51 @@ struct RunVerb {
   unsigned head = 8, timeout_ms = 10'000;
 };
 
-std::uint64_t bits_of(int type, double v) {
+/// Of what trident.h calls its types.
+ir::Type type_of(int type) {
   switch (type) {
-    case TRIDENT_F32: return std::bit_cast<std::uint32_t>(static_cast<float>(v));
-    case TRIDENT_F64: return std::bit_cast<std::uint64_t>(v);
-    default: return static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
+    case TRIDENT_F32: return ir::Type::f32;
+    case TRIDENT_I32: return ir::Type::i32;
+    case TRIDENT_I64: return ir::Type::i64;
+    default: return ir::Type::f64;
   }
-}
-
-std::size_t bytes_of(int type) {
-  return type == TRIDENT_F32 || type == TRIDENT_I32 ? 4 : 8;
-}
-
-double number_at(int type, const std::byte* p) {
-  const auto as = [&]<class T>(T value) {
-    std::memcpy(&value, p, sizeof value);
-    return static_cast<double>(value);
-  };
-  switch (type) {
-    case TRIDENT_F32: return as(float{});
-    case TRIDENT_F64: return as(double{});
-    case TRIDENT_I32: return as(std::int32_t{});
-    default: return as(std::int64_t{});
-  }
-}
-
-std::string number_text(int type, double v) {
-  char text[40];
-  std::snprintf(text, sizeof text, type == TRIDENT_F32 ? "%.9g" : "%.17g", v);
-  return text;
 }
 
 /// One output and what was computed for it.
 struct OutputValues {
   std::string name;
-  int type = TRIDENT_F64;
+  ir::Type type = ir::Type::f64;
   bool scalar = false;
   std::vector<std::byte> bytes;
+
+  /// Element i as f is called with it.
+  template <class F>
+  auto visit(std::uint64_t i, F f) const {
+    const auto as = [&]<class T>(T value) {
+      std::memcpy(&value, bytes.data() + static_cast<std::size_t>(i) * sizeof value, sizeof value);
+      return f(value);
+    };
+    if (type == ir::Type::f32) return as(float{});
+    if (type == ir::Type::i32) return as(std::int32_t{});
+    if (type == ir::Type::i64) return as(std::int64_t{});
+    return as(double{});
+  }
   [[nodiscard]] double at(std::uint64_t i) const {
-    return number_at(type, bytes.data() + static_cast<std::size_t>(i) * bytes_of(type));
+    return visit(i, [](auto value) { return static_cast<double>(value); });
+  }
+  [[nodiscard]] bool less(std::uint64_t i, std::uint64_t j) const {
+    return visit(i, [&](auto a) { return visit(j, [&](auto b) { return a < static_cast<decltype(a)>(b); }); });
+  }
+  /// Integers in full; floats with so many digits, 0 for all that they have.
+  [[nodiscard]] std::string text(std::uint64_t i, int digits = 0) const {
+    return visit(i, [&](auto value) -> std::string {
+      using Limits = std::numeric_limits<decltype(value)>;
+      if constexpr (Limits::is_integer) return std::to_string(value);
+      if (value != value) return "nan";
+      char text[40];
+      std::snprintf(text, sizeof text, "%.*g", digits == 0 ? Limits::max_digits10 : digits, static_cast<double>(value));
+      return text;
+    });
   }
 };
 
@@ -241,31 +248,35 @@ const InputValues& input_of(const std::vector<InputValues>& inputs, const char* 
 
 Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* kernel, std::uint64_t& n) {
   TRY(std::vector<InputValues> inputs, given_inputs(verb, kernel, n));
-  TRY(const expr::Expr parsed, parse_expression(verb.text, verb.kernel));
+  TRY(const expr::Expr parsed, parse_expression({verb.text}, verb.kernel));
   assume_the_rest(parsed, n, inputs);
   std::vector<std::vector<std::byte>> arrays;
   std::vector<const void*> in;
   for (std::uint32_t a = 0; trident_array_name(kernel, a) != nullptr; ++a) {
     const InputValues& input = input_of(inputs, trident_array_name(kernel, a));
-    const int type = trident_array_type(kernel, a);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(n) * bytes_of(type));
+    const ir::Type type = type_of(trident_array_type(kernel, a));
+    TRY_VOID(check_fits(input, type));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(n) * ir::bytes_of(type));
     for (std::uint64_t i = 0; i < n; ++i) {
-      const std::uint64_t bits = bits_of(type, value_at(input, i, n));
-      std::memcpy(bytes.data() + i * bytes_of(type), &bits, bytes_of(type));
+      const std::uint64_t bits = bits_at(input, type, i, n);
+      std::memcpy(bytes.data() + i * ir::bytes_of(type), &bits, ir::bytes_of(type));
     }
     arrays.push_back(std::move(bytes));
   }
   for (const auto& array : arrays) in.push_back(array.data());
   std::vector<std::uint64_t> params;
-  for (std::uint32_t s = 0; trident_scalar_name(kernel, s) != nullptr; ++s)
-    params.push_back(
-        bits_of(trident_scalar_type(kernel, s), value_at(input_of(inputs, trident_scalar_name(kernel, s)), 0, 1)));
+  for (std::uint32_t s = 0; trident_scalar_name(kernel, s) != nullptr; ++s) {
+    const InputValues& input = input_of(inputs, trident_scalar_name(kernel, s));
+    const ir::Type type = type_of(trident_scalar_type(kernel, s));
+    TRY_VOID(check_fits(input, type));
+    params.push_back(bits_at(input, type, 0, 1));
+  }
   std::vector<OutputValues> outputs(info_of(kernel).output_count);
   std::vector<void*> out;
   for (std::uint32_t k = 0; k < outputs.size(); ++k) {
-    outputs[k].type = trident_output_type(kernel, k);
+    outputs[k].type = type_of(trident_output_type(kernel, k));
     outputs[k].scalar = trident_output_is_scalar(kernel, k) == 1;
-    outputs[k].bytes.resize((outputs[k].scalar ? 1 : static_cast<std::size_t>(n)) * bytes_of(outputs[k].type));
+    outputs[k].bytes.resize((outputs[k].scalar ? 1 : static_cast<std::size_t>(n)) * ir::bytes_of(outputs[k].type));
     out.push_back(outputs[k].bytes.data());
   }
   trident_call(kernel, n, in.data(), out.data(), params.data());
@@ -282,9 +293,28 @@ std::string as_csv(const std::vector<OutputValues>& outputs, std::uint64_t n) {
   text += "\n";
   for (std::uint64_t i = 0; i < (any_array ? n : 1); ++i)
     for (std::size_t k = 0; k < outputs.size(); ++k)
-      text += number_text(outputs[k].type, outputs[k].at(outputs[k].scalar ? 0 : i)) +
-              (k + 1 < outputs.size() ? "," : "\n");
+      text += outputs[k].text(outputs[k].scalar ? 0 : i) + (k + 1 < outputs.size() ? "," : "\n");
   return text;
+}
+
+std::string range_text(const OutputValues& o, std::uint64_t n) {
+  std::uint64_t least = n, greatest = n, nans = 0;  // n: nobody yet
+  double sum = 0;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    if (std::isnan(o.at(i))) {
+      ++nans;
+      continue;
+    }
+    sum += o.at(i);
+    if (least == n || o.less(i, least)) least = i;
+    if (greatest == n || o.less(greatest, i)) greatest = i;
+  }
+  const std::string count = "  " + std::to_string(n) + " elements, ";
+  if (nans == n) return count + "all NaN\n";
+  char mean[40];
+  std::snprintf(mean, sizeof mean, "%.9g", sum / static_cast<double>(n - nans));
+  return count + "min " + o.text(least, 9) + ", max " + o.text(greatest, 9) + ", mean " + mean +
+         (nans > 0 ? ", " + std::to_string(nans) + " NaN" : "") + "\n";
 }
 
 std::string as_summary(const std::vector<OutputValues>& outputs, std::uint64_t n, unsigned head) {
@@ -292,23 +322,10 @@ std::string as_summary(const std::vector<OutputValues>& outputs, std::uint64_t n
   for (const OutputValues& o : outputs) {
     text += o.name + " =";
     const std::uint64_t shown = o.scalar ? 1 : std::min<std::uint64_t>(n, head);
-    double lo = std::numeric_limits<double>::infinity(), hi = -lo, sum = 0;
-    std::uint64_t nans = 0;
-    for (std::uint64_t i = 0; i < (o.scalar ? 1 : n); ++i) {
-      const double v = o.at(i);
-      if (i < shown) text += " " + number_text(o.type, v);
-      if (std::isnan(v))
-        ++nans;
-      else
-        lo = std::min(lo, v), hi = std::max(hi, v), sum += v;
-    }
+    for (std::uint64_t i = 0; i < shown; ++i) text += " " + o.text(i);
     if (shown < n && !o.scalar) text += " ...";
     text += "\n";
-    if (o.scalar || n < 2) continue;
-    char line[160];
-    std::snprintf(line, sizeof line, "  %llu elements, min %.9g, max %.9g, mean %.9g",
-                  static_cast<unsigned long long>(n), lo, hi, sum / static_cast<double>(n - nans));
-    text += line + (nans > 0 ? ", " + std::to_string(nans) + " NaN" : "") + "\n";
+    if (!o.scalar && n > 1) text += range_text(o, n);
   }
   return text;
 }
@@ -361,7 +378,8 @@ void add_run_command(CLI::App& app, int& status) {
       ->take_all()
       ->expected(1)
       ->allow_extra_args(false);
-  verb->add_option("-n,--n", state->n, "Elements (default: as many as the longest list given, else 8)");
+  verb->add_option("-n,--n", state->n, "Elements (default: as many as the longest list given, else 8)")
+      ->check(CLI::Range(std::uint64_t{1}, kElementsMax));
   state->kernel.add_text_options(*verb);
   state->kernel.add_code_options(*verb);
   verb->add_option("--mode", state->mode, "auto, daemon, embedded or interp")->capture_default_str();

@@ -1,6 +1,8 @@
 #include "clients/cli/run_inputs.h"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -13,24 +15,32 @@
 namespace trident::cli {
 namespace {
 
-Result<double> parse_value(const std::string& text, const std::string& whole) {
+Result<Number> parse_value(const std::string& text, const std::string& option) {
   char* end = nullptr;
-  const double v = std::strtod(text.c_str(), &end);
+  Number number{std::strtod(text.c_str(), &end), {}};
   if (text.empty() || *end != '\0')
     return make_error(ErrorCode::kInvalidArgument, "--input %s: '%s' is neither a number nor a readable file",
-                      whole.c_str(), text.c_str());
-  return v;
+                      option.c_str(), text.c_str());
+  std::int64_t whole = 0;
+  const char* const begin = text.c_str() + (text.front() == '+' ? 1 : 0);
+  const auto [stop, code] = std::from_chars(begin, text.c_str() + text.size(), whole);
+  if (code == std::errc() && stop == text.c_str() + text.size())
+    number.whole = whole;
+  else
+    number.whole = Number::of(number.real).whole;  // 1e6
+  if (code == std::errc::result_out_of_range) number.whole.reset();
+  return number;
 }
 
-Result<std::vector<double>> read_numbers(const std::string& path) {
+Result<std::vector<Number>> read_numbers(const std::string& path) {
   std::ifstream in(path);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == ',' || c == ';'; }, ' ');
   std::istringstream words(text);
-  std::vector<double> values;
+  std::vector<Number> values;
   for (std::string word; words >> word;) {
-    TRY(const double v, parse_value(word, path));
+    TRY(const Number v, parse_value(word, path));
     values.push_back(v);
   }
   if (values.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: no numbers", path.c_str());
@@ -44,7 +54,18 @@ std::string shortest(double v) {
   return text;
 }
 
+bool fits(const Number& number, ir::Type type) {
+  if (ir::is_float(type)) return true;
+  if (!number.whole) return false;
+  return type == ir::Type::i64 || *number.whole == static_cast<std::int32_t>(*number.whole);
+}
+
 }  // namespace
+
+Number Number::of(double value) {
+  const bool whole = value == std::trunc(value) && value >= -0x1p63 && value < 0x1p63;
+  return {value, whole ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt};
+}
 
 Result<InputValues> parse_input(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -65,16 +86,40 @@ Result<InputValues> parse_input(const std::string& text) {
   }
   std::istringstream parts(rest);
   for (std::string part; std::getline(parts, part, ',');) {
-    TRY(const double v, parse_value(part, text));
+    TRY(const Number v, parse_value(part, text));
     input.values.push_back(v);
   }
   if (input.values.empty()) return make_error(ErrorCode::kInvalidArgument, "--input %s: no value", text.c_str());
   return input;
 }
 
-double value_at(const InputValues& input, std::uint64_t i, std::uint64_t n) {
-  if (!input.values.empty()) return input.values[input.values.size() == 1 ? 0 : static_cast<std::size_t>(i)];
-  return n < 2 ? input.lo : std::lerp(input.lo, input.hi, static_cast<double>(i) / static_cast<double>(n - 1));
+Result<void> check_fits(const InputValues& input, ir::Type type) {
+  const auto check = [&](const Number& number) -> Result<void> {
+    if (fits(number, type)) return {};
+    return make_error(ErrorCode::kInvalidArgument, "--input %s: %.17g is no %s; expected whole numbers from %s",
+                      input.name.c_str(), number.real, std::string(ir::name_of(type)).c_str(),
+                      type == ir::Type::i32 ? "-2147483648 to 2147483647" : "-2^63 to 2^63 - 1");
+  };
+  for (const Number& number : input.values) TRY_VOID(check(number));
+  if (!input.values.empty()) return {};
+  TRY_VOID(check(input.lo));
+  return check(input.hi);
+}
+
+std::uint64_t bits_at(const InputValues& input, ir::Type type, std::uint64_t i, std::uint64_t n) {
+  const bool listed = !input.values.empty();
+  const Number first = listed ? input.values[input.values.size() == 1 ? 0 : static_cast<std::size_t>(i)] : input.lo;
+  if (!ir::is_float(type)) {
+    if (listed || n < 2) return static_cast<std::uint64_t>(*first.whole);
+    __extension__ using Wide = __int128;
+    const Wide width = static_cast<Wide>(*input.hi.whole) - *input.lo.whole;
+    return static_cast<std::uint64_t>(*input.lo.whole + static_cast<std::int64_t>(width * i / (n - 1)));
+  }
+  const double value =
+      listed || n < 2 ? first.real
+                      : std::lerp(input.lo.real, input.hi.real, static_cast<double>(i) / static_cast<double>(n - 1));
+  if (type == ir::Type::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  return std::bit_cast<std::uint64_t>(value);
 }
 
 AssumedInput assumed_input(const expr::Variable& variable, std::uint64_t n) {
@@ -84,21 +129,24 @@ AssumedInput assumed_input(const expr::Variable& variable, std::uint64_t n) {
   InputValues& v = assumed.values;
   v.name = variable.name;
   const bool below = std::isfinite(variable.lo), above = std::isfinite(variable.hi);
-  v.lo = below ? variable.lo : above ? variable.hi - wide : 0;
-  v.hi = above ? variable.hi : v.lo + wide;
+  double lo = below ? variable.lo : above ? variable.hi - wide : 0;
+  double hi = above ? variable.hi : lo + wide;
   // A range may say more than its type holds.
   const double most = variable.type == ir::Type::f32   ? std::numeric_limits<float>::max()
                       : variable.type == ir::Type::f64 ? std::numeric_limits<double>::max()
                       : variable.type == ir::Type::i32 ? 0x7FFFFFFFp0
                                                        : 0x1p62;
-  v.lo = std::clamp(v.lo, -most, most);
-  v.hi = std::clamp(v.hi, -most, most);
+  lo = std::clamp(lo, -most, most);
+  hi = std::clamp(hi, -most, most);
+  if (integer) lo = std::ceil(lo), hi = std::floor(hi);
   if (variable.scalar) {
-    v.values = {below && above ? std::midpoint(v.lo, v.hi) : below ? v.lo : above ? v.hi : 1};
-    if (integer) v.values[0] = std::trunc(v.values[0]);
-    assumed.option = v.name + "=" + shortest(v.values[0]);
+    double value = below && above ? std::midpoint(lo, hi) : below ? lo : above ? hi : 1;
+    if (integer) value = std::trunc(value);
+    v.values = {Number::of(value)};
+    assumed.option = v.name + "=" + shortest(value);
   } else {
-    assumed.option = v.name + "=" + shortest(v.lo) + ":" + shortest(v.hi);
+    v.lo = Number::of(lo), v.hi = Number::of(hi);
+    assumed.option = v.name + "=" + shortest(lo) + ":" + shortest(hi);
   }
   return assumed;
 }

@@ -14,8 +14,8 @@ struct TextVerb {
   bool derivatives = false;
 
   [[nodiscard]] Result<expr::Expr> expression() const {
-    TRY(const std::string text, text_of(input));
-    TRY(expr::Expr e, parse_expression(text, options));
+    TRY(const SourceText source, source_of(input));
+    TRY(expr::Expr e, parse_expression(source, options));
     if (!derivatives) return e;
     return expr::eliminate_derivatives(e);
   }

@@ -34,7 +34,7 @@ class FpcoreText {
     if (cells_.count() == 0 || !cells_.is_form(0, "FPCore")) {
       composer_.fail(0, ErrorCode::kSyntaxError, "expected (FPCore (arguments) body)");
     } else if (cells_.next(0) != cells_.count()) {
-      composer_.fail(cells_.at(cells_.next(0)).offset, ErrorCode::kSyntaxError, "expected the end of the text");
+      composer_.fail(cells_.at(cells_.next(0)).offset, ErrorCode::kSyntaxError, "expected the end of the text: one expression at a time");
     } else {
       core();
     }

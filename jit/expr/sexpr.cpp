@@ -23,7 +23,7 @@ class SexprText {
     if (cells_.count() == 0) {
       composer_.fail(0, ErrorCode::kSyntaxError, "the text is empty: expected an expression");
     } else if (cells_.next(0) != cells_.count()) {
-      composer_.fail(cells_.at(cells_.next(0)).offset, ErrorCode::kSyntaxError, "expected the end of the text");
+      composer_.fail(cells_.at(cells_.next(0)).offset, ErrorCode::kSyntaxError, "expected the end of the text: one expression at a time");
     } else if (cells_.is_form(0, "kernel")) {
       kernel(0);
     } else {

@@ -147,7 +147,7 @@ class Command(unittest.TestCase):
             return self.trident("explain", "exp(x)*y + x*y", "--tier", "baseline", *options).stdout
         self.assertIn("; machine code: avx2", explain("--isa", "avx2"))
         for wrong in ("bounded:0", "bounded:1e7", "bounded()", "precise"):
-            self.assertIn("bounded:k with k from 1 to 1e6", self.trident("explain", "x", "-p", wrong, status=2).stderr)
+            self.assertIn("bounded:k with k from 2 to 1e6", self.trident("explain", "x", "-p", wrong, status=2).stderr)
         self.assertNotIn("zmm", explain("--isa", "avx2"))
         help_text = " ".join(self.trident("explain", "--help").stdout.split())
         for name in ("identities", "contracted", "simplified", "accuracy4", "rel3", "search", "interleave", "schedule",
@@ -238,6 +238,37 @@ class Command(unittest.TestCase):
             done = subprocess.run(command.replace("trident", TRIDENT, 1), shell=True, env=self.environment,
                                   capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(0, done.returncode, command + done.stderr)
+
+    def test_run_takes_and_prints_integers_in_full(self):
+        def values(*words):
+            return [int(v) for v in self.trident("run", *words, "--csv", "-").stdout.split()[1:]]
+        self.assertEqual([2**63 - 1], values("x: i64; x+1", "-i", f"x={2**63 - 2}", "-n", "1"))
+        self.assertEqual([3 * (2**53 + 1), -9], values("x: i64; x*3", "-i", f"x={2**53 + 1},-3"))
+        self.assertEqual([2**53 + 2], values("x: i64; sum(x)", "-i", f"x={2**53 + 1},1"))
+        self.assertEqual([-2**63, -1, 2**63 - 1], values("x: i64; x", "-i", f"x={-2**63}:{2**63 - 1}", "-n", "3"))
+        self.assertEqual([1000000], values("x: i32; x", "-i", "x=1e6", "-n", "1"))
+        self.assertIn("min -9223372036854775808, max 9223372036854775807",
+                      self.trident("run", "x: i64; x", "-i", f"x={-2**63},{2**63 - 1}").stdout)
+        for kind, value in (("i64", "1e30"), ("i64", str(2**63)), ("i32", "3000000000"), ("i32", "1.7"), ("i32", "0:2.5"),
+                            ("i32", "nan")):
+            self.assertRegex(self.trident("run", f"x: {kind}; x", "-i", "x=" + value, status=2).stderr,
+                             f"is no {kind}; expected whole numbers from -2")
+
+    def test_run_refuses_what_it_would_have_to_ignore(self):
+        for words, hint in ((["-n", "-5"], "--n"), (["-n", "0"], "--n"), (["-n", "99999999999999999999"], "--n"),
+                            (["-n", "1000000000000"], "--n"), (["-r", "z:0:1"], "--range: .* 'z'"),
+                            (["-s", "z"], "--scalar: .* 'z'"), (["-i", "z=1"], "'z'")):
+            self.assertRegex(self.trident("run", "x", *words, status=2).stderr, hint)
+        self.assertIn("all NaN", self.trident("run", "log(x)", "-i", "x=-2:-1").stdout)
+
+    def test_files_are_named_where_they_are_missing_or_wrong(self):
+        wrong = self.write("wrong.txt", "x +\n  y +* 3\n")
+        for verb in ("explain", "check", "print", "disasm"):
+            self.assertIn(wrong + ":2:6:", self.trident(verb, wrong, status=2).stderr)
+            self.assertIn("there is no such file", self.trident(verb, self.at("none.txt"), status=2).stderr)
+        for words in (["demo", "--corpus", self.at("none")], ["rewrite", self.at("none")], ["bench", self.at("none")],
+                      ["explain", "x", "-n", "-5"], ["disasm", "x", "-n", "3"]):
+            self.trident(*words, status=2)
 
     def test_run_assumes_what_is_not_given_and_says_so(self):
         done = self.trident("run", "sum(x*x)", "--n", "1000")
@@ -459,7 +490,7 @@ class Command(unittest.TestCase):
             self.assertIn(hint, message)
             self.assertIn(value, message)
         self.assertIn("FILE", self.trident("rewrite", status=2).stderr)
-        self.assertIn("cannot be read", self.trident("rewrite", self.at("none.txt"), status=1).stderr)
+        self.assertIn("cannot be read", self.trident("rewrite", self.at("none.txt"), status=2).stderr)
 
     def test_rewrite_says_where_an_assumption_is_wrong(self):
         for assumption, hint in (("x", "x>0 or x!=0"), ("x!=1", "only 'x!=0'"), ("x!0", "only 'x!=0'"), ("x>", "number"),
