@@ -1,6 +1,6 @@
 // `trident demo`: a private daemon, a real client, the kernels of a corpus. Each kernel answers at once through the
 // interpreter, then through the daemon's baseline code, then through its optimised code, swapped in while calls go on.
-// Every answer of every call is checked: the first of each tier against MPFR, the others bit by bit against that one.
+// Every answer of every call is checked: the first of each tier against MPFR, the others by digest against that one.
 #pragma once
 
 #include <array>
@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "clients/cli/corpus_reader.h"
+#include "clients/cli/demo_answers.h"
 #include "runtime/base/result.h"
 #include "runtime/os/process.h"
 
 namespace trident::cli {
-
-inline constexpr std::size_t kTiers = 3;  ///< interpreter, baseline, optimised: enum trident_tier
 
 struct DemoOptions {
   std::uint64_t n = 4096;
@@ -28,8 +27,8 @@ struct DemoOptions {
 /// What one tier of one kernel did.
 struct TierResult {
   std::uint64_t first_ns = 0;  ///< when its code came in, from the kernel's submission; 0 for the interpreter
-  std::uint64_t calls = 0;
-  double best_batch_ns = 0;  ///< least mean time of a call over a batch
+  std::uint64_t calls = 0;     ///< each of them checked
+  double best_call_ns = 0;     ///< least time of a call
   double max_ulp = 0;
   [[nodiscard]] bool seen() const { return calls > 0; }
 };

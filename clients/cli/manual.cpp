@@ -74,8 +74,9 @@ constexpr const char* kDoctor = R"(DETAILS
 constexpr const char* kDemo = R"(DETAILS
   Starts a daemon of its own on a temporary socket, submits every kernel through the client library and calls all of
   them in turn: the interpreter answers first, then baseline code, then optimised code, swapped in while calls go on.
-  The first answer of each tier is checked against MPFR and every later one bit by bit against it. At the end the
-  daemon is killed, and all kernels must still answer right. A live table on a terminal, lines elsewhere.
+  The first answer of each tier is checked against MPFR, that of every later call by its 128-bit digest against the
+  first. At the end the daemon is killed, and all kernels must still answer right. A live table on a terminal, lines
+  elsewhere.
 
 EXAMPLES
   trident demo --report demo.html
