@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 
@@ -357,6 +358,29 @@ PrivateDaemon::~PrivateDaemon() {
   }
   std::error_code code;
   if (!folder_.empty()) std::filesystem::remove_all(folder_, code);
+}
+
+double DemoKernel::speedup() const {
+  const auto last =
+      std::find_if(tiers.rbegin(), tiers.rend(), [](const TierResult& tier) { return tier.best_call_ns > 0; });
+  return last == tiers.rend() ? 0 : tiers[0].best_call_ns / last->best_call_ns;
+}
+
+double DemoKernel::worst_ulp() const {
+  double worst = 0;
+  for (const TierResult& tier : tiers) worst = std::max(worst, tier.max_ulp);
+  return worst;
+}
+
+double DemoPass::geomean_speedup() const {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const DemoKernel& k : kernels) {
+    if (k.speedup() <= 0) continue;
+    sum += std::log(k.speedup());
+    ++count;
+  }
+  return count == 0 ? 0 : std::exp(sum / static_cast<double>(count));
 }
 
 bool DemoPass::failed() const {

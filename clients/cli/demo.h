@@ -43,6 +43,9 @@ struct DemoKernel {
   std::string stage;  ///< what the daemon does with it now
   double allowed_ulp = 0;
   std::string failure;  ///< a wrong answer or an error, in a sentence
+  /// The interpreter's time over that of the last tier; 0 when either is unknown.
+  [[nodiscard]] double speedup() const;
+  [[nodiscard]] double worst_ulp() const;  ///< over all tiers
 };
 
 /// A daemon of our own on a temporary socket with an empty cache; stopped and its files removed on destruction.
@@ -68,6 +71,8 @@ struct DemoPass {
   std::uint64_t wall_ns = 0;
   bool right_without_daemon = false;  ///< after kill -9 of the daemon every kernel was called again, and was right
   [[nodiscard]] bool failed() const;
+  /// Over the kernels whose speed-up is known; 0 when none is.
+  [[nodiscard]] double geomean_speedup() const;
 };
 
 /// Runs all kernels of one type through the daemon. `show` is called some times a second with the state so far.
