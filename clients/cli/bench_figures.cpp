@@ -24,6 +24,11 @@ std::size_t best_of(const std::vector<Entry>& entries, double Entry::*ns) {
   return best;
 }
 
+/// A measured share of what may be a limit: see kLimitErrorMax. 0: it is none.
+double share_of_limit(double share) {
+  return share > kLimitErrorMax ? 0 : std::min(share, 1.0);
+}
+
 /// What one element of a loop takes, in words: "1.8 vector instructions of 512 bits an element".
 std::string loop_in_words(const LoopProfile& p, unsigned bytes) {
   char text[160];
@@ -123,23 +128,24 @@ void share_of_roof(const TimingRun& run, const BenchOptions& options, unsigned b
   const double elements = k.loop->elements(bytes);
   const std::size_t small = small_size(options);
   if (elements <= 0 || run.rates[small].empty() || !run.rates[small][0].known()) return;
-  const auto loops_ns = [&](std::size_t size, std::uint64_t n, double (LoopProfile::*roof)(const MachineRates&) const) {
+  const auto loops_share = [&](std::size_t size, std::uint64_t n, const std::vector<double>& ours,
+                               double (LoopProfile::*limit)(const MachineRates&) const) {
     std::vector<double> ns;
     for (const MachineRates& rates : run.rates[size])
-      ns.push_back(((*k.loop).*roof)(rates) / elements * static_cast<double>(n));
-    return ns;
+      ns.push_back(((*k.loop).*limit)(rates) / elements * static_cast<double>(n));
+    return share_of_limit(median_ratio(ns, ours));
   };
   const auto share = [&](std::size_t size, std::uint64_t n, const std::vector<double>& ours, bool& bandwidth) {
-    const double port = median_ratio(loops_ns(size, n, &LoopProfile::port_ns), ours);
-    const double copied = median_ratio(copy.ns[size], ours);
+    const double port = loops_share(size, n, ours, &LoopProfile::port_ns);
+    const double copied = share_of_limit(median_ratio(copy.ns[size], ours));
     bandwidth = copied > port;
     return std::max(port, copied);
   };
+  const std::vector<double>& small_ours = k.ours().small_rounds_ns;
   k.roof_share = share(0, options.n, k.ours().rounds_ns, k.bandwidth_bound);
-  k.small_roof_share = share(small, kSmallElements, k.ours().small_rounds_ns, k.small_bandwidth_bound);
+  k.small_roof_share = share(small, kSmallElements, small_ours, k.small_bandwidth_bound);
   k.small_limit_share =
-      std::max(k.small_roof_share,
-               median_ratio(loops_ns(small, kSmallElements, &LoopProfile::divider_ns), k.ours().small_rounds_ns));
+      std::max(k.small_roof_share, loops_share(small, kSmallElements, small_ours, &LoopProfile::divider_ns));
 }
 
 // Only loops whose work stands in them are compared: a call's instructions are not seen, and a scalar loop's do not

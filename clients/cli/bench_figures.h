@@ -11,6 +11,11 @@
 
 namespace trident::cli {
 
+/// A limit that a kernel goes beyond by no more than this was measured with that error: the kernel stands at it. What
+/// it goes beyond by more is no limit of it: a copy that its compiler has made badly, an instruction that the processor
+/// runs on more ports than the profile of the loop knows of.
+inline constexpr double kLimitErrorMax = 1.05;
+
 /// True when `expr` has a transcendental function by the convention of bench/corpus.
 bool is_transcendental(const expr::Expr& expr);
 
@@ -26,7 +31,7 @@ void judge_answers(const TimingRun& run, const BenchOptions& options, AnswerChec
 void compare(KernelResult& k);
 
 /// Shares of the nearer roof: the larger of port time and the copy's, which is the last contestant of `run`, over our
-/// time; medians over rounds of neighbours in time. `bytes`: stored_bytes().
+/// time; medians over rounds of neighbours in time. At most 1 (see kLimitErrorMax). `bytes`: stored_bytes().
 void share_of_roof(const TimingRun& run, const BenchOptions& options, unsigned bytes, KernelResult& k);
 
 /// Why the best compiler is ahead, as far as the two loops tell.

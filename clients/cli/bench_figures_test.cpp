@@ -123,23 +123,25 @@ TEST(BenchFigures, TheBestIsTheQuickestPinnedCompilerAtEachSize) {
   EXPECT_NE(none.k.failure, "");
 }
 
+/// Shares of a kernel whose copy takes `copy_ns` at 512 elements, and a division `divide_ns`.
+KernelResult shares(double copy_ns, double divide_ns) {
+  Observed o;
+  o.takes(kCopy, 150, copy_ns);
+  // 64 bytes, 16 elements an iteration: 8 vector instructions are 4 ns, and 512 elements 128 ns, of our 160.
+  LoopProfile loop;
+  loop.arithmetic = 8, loop.divisions = 1, loop.loads = 1, loop.stores = 1, loop.stored_bytes = 64;
+  loop.vector_bits = 512;
+  o.k.loop = loop;
+  MachineRates rates;
+  rates.vector_ns = 0.5, rates.multiply_ns = 0.5, rates.load_ns = 0.5, rates.store_ns = 1;
+  rates.divide_ns = divide_ns, rates.root_ns = divide_ns;
+  o.run.rates = {{rates, rates, rates}, {rates, rates, rates}};
+  o.judge();
+  share_of_roof(o.run, o.options, stored_bytes(o.e), o.k);
+  return o.k;
+}
+
 TEST(BenchFigures, ShareOfTheNearerRoof) {
-  const auto shares = [](double copy_ns, double divide_ns) {
-    Observed o;
-    o.takes(kCopy, 150, copy_ns);
-    // 64 bytes, 16 elements an iteration: 8 vector instructions are 4 ns, and 512 elements 128 ns, of our 160.
-    LoopProfile loop;
-    loop.arithmetic = 8, loop.divisions = 1, loop.loads = 1, loop.stores = 1, loop.stored_bytes = 64;
-    loop.vector_bits = 512;
-    o.k.loop = loop;
-    MachineRates rates;
-    rates.vector_ns = 0.5, rates.multiply_ns = 0.5, rates.load_ns = 0.5, rates.store_ns = 1;
-    rates.divide_ns = divide_ns, rates.root_ns = divide_ns;
-    o.run.rates = {{rates, rates, rates}, {rates, rates, rates}};
-    o.judge();
-    share_of_roof(o.run, o.options, stored_bytes(o.e), o.k);
-    return o.k;
-  };
   const KernelResult port = shares(80, 1);
   EXPECT_DOUBLE_EQ(port.small_roof_share, 128.0 / 160);
   EXPECT_FALSE(port.small_bandwidth_bound);
@@ -151,6 +153,14 @@ TEST(BenchFigures, ShareOfTheNearerRoof) {
   const KernelResult divider = shares(80, 4.75);
   EXPECT_DOUBLE_EQ(divider.small_roof_share, 128.0 / 160);
   EXPECT_DOUBLE_EQ(divider.small_limit_share, 152.0 / 160);
+}
+
+TEST(BenchFigures, NoShareIsAboveOne) {
+  EXPECT_EQ(shares(164, 1).small_roof_share, 1) << "the copy's time has an error of some per cent";
+  const KernelResult poor_copy = shares(240, 1);
+  EXPECT_DOUBLE_EQ(poor_copy.small_roof_share, 128.0 / 160) << "what is passed by so much is no limit";
+  EXPECT_FALSE(poor_copy.small_bandwidth_bound);
+  EXPECT_DOUBLE_EQ(shares(80, 6).small_limit_share, 128.0 / 160);
 }
 
 KernelResult kernel(double ratio, double small_ratio, double small_share, bool transcendental) {

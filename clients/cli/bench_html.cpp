@@ -69,10 +69,10 @@ std::string roof_section(const std::vector<const KernelResult*>& kernels) {
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
   return html::section(
       "Share of the machine's limit at 512 elements",
-      "Limit: the larger of the port roof (vector instructions, multiplications, loads and stores of the main loop, "
-      "each "
-      "at the rate measured in the same rounds) and a measured copy of the same shape. Paler: with the time that the "
-      "divider is busy with divisions and roots, which the roof's definition leaves out. The dashed line is the goal.",
+      "Limit: the larger of the port roof (vector instructions, multiplications, additions, loads and stores of the "
+      "main loop, each at the rate measured in the same rounds) and a measured copy of the same shape; what a kernel "
+      "beats by more than the error of measurement is no limit of it. Paler: with the time that the divider is busy "
+      "with divisions and roots, which the roof's definition leaves out. The dashed line is the goal.",
       html::share_chart({{"of the port or bandwidth roof", 0}, {"of the divider, where that is nearer", 4}}, rows, 0.70,
                         "share of the limit; 100% is as fast as this code can go on this machine"));
 }

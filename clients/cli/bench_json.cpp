@@ -19,6 +19,7 @@ Json loop_json(const LoopProfile& p) {
   return {{"instructions", p.instructions},
           {"arithmetic", p.arithmetic},
           {"multiplies", p.multiplies},
+          {"additions", p.additions},
           {"divisions", p.divisions},
           {"roots", p.roots},
           {"loads", p.loads},

@@ -113,6 +113,7 @@ void count(const Instruction& i, LoopProfile& p) {
   if (any_of(i.mnemonic, {"vdiv", "vsqrt", "divp", "divs", "sqrtp", "sqrts"})) ++p.divisions;
   if (any_of(i.mnemonic, {"vsqrt", "sqrtp", "sqrts"})) ++p.roots;
   if (any_of(i.mnemonic, {"vmul", "vfm", "vfnm", "mulp", "muls"})) ++p.multiplies;
+  if (any_of(i.mnemonic, {"vadd", "vsub", "addp", "adds", "subp", "subs"})) ++p.additions;
 }
 
 }  // namespace
@@ -123,8 +124,8 @@ double LoopProfile::elements(unsigned bytes_per_element) const {
 }
 
 double LoopProfile::port_ns(const MachineRates& rates) const {
-  return std::max(
-      {arithmetic * rates.vector_ns, multiplies * rates.multiply_ns, loads * rates.load_ns, stores * rates.store_ns});
+  return std::max({arithmetic * rates.vector_ns, multiplies * rates.multiply_ns, additions * rates.add_ns,
+                   loads * rates.load_ns, stores * rates.store_ns});
 }
 
 double LoopProfile::divider_ns(const MachineRates& rates) const {

@@ -1,9 +1,10 @@
 // What the main loop of a kernel is made of, read off its disassembly: the figures behind "share of the port roof" and
 // behind the reasons for a lost comparison. Works on Capstone's text of our code and on objdump's of a compiler's.
 //
-// The port roof of a loop: the largest of (vector instructions, multiplications among them, loads, stores), each times
-// what one costs when nothing else limits (machine_rates.h). Register moves are free (renamed away). Divisions and
-// roots count as one vector instruction there, by the definition of the roof; divider_ns() says what they really take.
+// The port roof of a loop: the largest of (vector instructions, multiplications and additions among them, loads,
+// stores), each times what one costs when nothing else limits (machine_rates.h). Register moves are free (renamed
+// away). Divisions and roots count as one vector instruction there, by the definition of the roof; divider_ns() says
+// what they really take.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct LoopProfile {
   unsigned instructions = 0;
   unsigned arithmetic = 0;  ///< vector instructions that take a vector pipe, divisions and roots included
   unsigned multiplies = 0;  ///< of those, multiplications and fused multiply-adds
+  unsigned additions = 0;   ///< of those, additions and subtractions of floats
   unsigned divisions = 0;   ///< of those, vdiv and vsqrt, which take it many times longer
   unsigned roots = 0;       ///< of the divisions, vsqrt
   unsigned loads = 0, stores = 0;

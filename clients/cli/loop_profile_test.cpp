@@ -34,6 +34,7 @@ TEST(LoopProfile, CapstoneText) {
   EXPECT_EQ(p->vector_bits, 512u);
   EXPECT_EQ(p->elements(4), 16);
   EXPECT_EQ(p->multiplies, 2u);
+  EXPECT_EQ(p->additions, 0u);
   EXPECT_EQ(p->roots, 0u);
   EXPECT_TRUE(p->comparable());
   MachineRates rates{
@@ -87,6 +88,17 @@ TEST(LoopProfile, DividerTellsRootsFromDivisions) {
   EXPECT_EQ(p->divisions, 2u);
   EXPECT_EQ(p->roots, 1u);
   EXPECT_EQ(p->divider_ns({.divide_ns = 3, .root_ns = 5}), 8);
+}
+
+TEST(LoopProfile, AdditionsOfFloatsHaveTheirOwnRate) {
+  const auto p = profile_main_loop(
+      "0 vaddpd zmm0, zmm1, zmmword ptr [rdi]\n6 vsubpd zmm0, zmm0, zmm1\nc vpaddq zmm2, zmm2, zmm3\n"
+      "10 vfmsub213pd zmm0, zmm1, zmm2\n16 vmovupd zmmword ptr [rsi], zmm0\n20 jb 0x0\n");
+  ASSERT_TRUE(p.ok());
+  EXPECT_EQ(p->arithmetic, 4u);
+  EXPECT_EQ(p->additions, 2u);  // neither that of integers nor the fused one
+  EXPECT_EQ(p->multiplies, 1u);
+  EXPECT_EQ(p->port_ns({.vector_ns = 0.25, .multiply_ns = 0.5, .add_ns = 0.75, .load_ns = 0.5, .store_ns = 1}), 1.5);
 }
 
 TEST(MachineRates, AreWhatAnyProcessorCouldDo) {

@@ -52,13 +52,13 @@ double ns_per_instruction(unsigned turns, unsigned per_turn, F&& loop) {
   TRIDENT_OP(NAME, R, "3")                                                                            \
   TRIDENT_OP(NAME, R, "4") TRIDENT_OP(NAME, R, "5") TRIDENT_OP(NAME, R, "6") TRIDENT_OP(NAME, R, "7") \
       TRIDENT_OP(NAME, R, "8") TRIDENT_OP(NAME, R, "9") TRIDENT_OP(NAME, R, "10") TRIDENT_OP(NAME, R, "11")
-#define TRIDENT_MIX(MUL, ADD, R)                                                                  \
+#define TRIDENT_MIX(MUL, ADD, ANY, R)                                                             \
   TRIDENT_OP(MUL, R, "0")                                                                         \
-  TRIDENT_OP(MUL, R, "1")                                                                         \
-  TRIDENT_OP(ADD, R, "2")                                                                         \
+  TRIDENT_OP(ADD, R, "1")                                                                         \
+  TRIDENT_OP(ANY, R, "2")                                                                         \
   TRIDENT_OP(MUL, R, "3")                                                                         \
-  TRIDENT_OP(MUL, R, "4") TRIDENT_OP(ADD, R, "5") TRIDENT_OP(MUL, R, "6") TRIDENT_OP(MUL, R, "7") \
-      TRIDENT_OP(ADD, R, "8") TRIDENT_OP(MUL, R, "9") TRIDENT_OP(MUL, R, "10") TRIDENT_OP(ADD, R, "11")
+  TRIDENT_OP(ADD, R, "4") TRIDENT_OP(ANY, R, "5") TRIDENT_OP(MUL, R, "6") TRIDENT_OP(ADD, R, "7") \
+      TRIDENT_OP(ANY, R, "8") TRIDENT_OP(MUL, R, "9") TRIDENT_OP(ADD, R, "10") TRIDENT_OP(ANY, R, "11")
 #define TRIDENT_ROOTS(NAME, R)                                                                                \
   TRIDENT_ROOT(NAME, R, "0")                                                                                  \
   TRIDENT_ROOT(NAME, R, "1")                                                                                  \
@@ -95,15 +95,16 @@ void warm_up(F&& loop) {
   while (static_cast<double>(os::cycle_counter() - start) * os::cycle_counter_ns() < kWarmUpNs) (void)loop();
 }
 
-#define TRIDENT_RATES(P, R, STEP, BASE)                                                                  \
-  (warm_up([&] { return TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_OPS("vmul" P, R), kTurns, BASE); }),   \
-   MachineRates{                                                                                         \
-       .vector_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_MIX("vmul" P, "vpaddd", R), kTurns, BASE), \
-       .multiply_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_OPS("vmul" P, R), kTurns, BASE),         \
-       .load_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_LOADS(P, R, STEP), kTurns, BASE),            \
-       .store_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_STORES(P, R, STEP), kTurns, BASE),          \
-       .divide_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_OPS("vdiv" P, R), kDividerTurns, BASE),    \
-       .root_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_ROOTS("vsqrt" P, R), kDividerTurns, BASE),   \
+#define TRIDENT_RATES(P, R, STEP, BASE)                                                                            \
+  (warm_up([&] { return TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_OPS("vmul" P, R), kTurns, BASE); }),             \
+   MachineRates{                                                                                                   \
+       .vector_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_MIX("vmul" P, "vadd" P, "vpaddd", R), kTurns, BASE), \
+       .multiply_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_OPS("vmul" P, R), kTurns, BASE),                   \
+       .add_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_OPS("vadd" P, R), kTurns, BASE),                        \
+       .load_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_LOADS(P, R, STEP), kTurns, BASE),                      \
+       .store_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_STORES(P, R, STEP), kTurns, BASE),                    \
+       .divide_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_OPS("vdiv" P, R), kDividerTurns, BASE),              \
+       .root_ns = TRIDENT_LOOP(TRIDENT_SETUP(R, P), TRIDENT_ROOTS("vsqrt" P, R), kDividerTurns, BASE),             \
    })
 
 }  // namespace

@@ -5,7 +5,7 @@
 // timed instead: short loops of independent instructions of one kind, in the child that times the kernels, after a
 // batch of ours in every round. What slows a kernel down from outside (a lower clock under 512-bit load, a busy sibling
 // thread) slows them too. On a processor with two 512-bit pipes the rates are those of expr.md's definition: 2 vector
-// instructions, 2 loads and 1 store a cycle.
+// instructions, 2 loads and 1 store a cycle. Zen 5 has four: two that multiply, two that add.
 #pragma once
 
 #include "jit/ir/type.h"
@@ -16,6 +16,7 @@ namespace trident::cli {
 struct MachineRates {
   double vector_ns = 0;    ///< a mix that every vector port can take part in: the least any vector instruction costs
   double multiply_ns = 0;  ///< multiplications and fused multiply-adds
+  double add_ns = 0;       ///< additions and subtractions of floats, which have ports of their own on AMD's processors
   double load_ns = 0, store_ns = 0;  ///< first-level cache
   double divide_ns = 0, root_ns = 0;
   [[nodiscard]] bool known() const { return vector_ns > 0; }
