@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-latency asan tsan soak fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
+.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ bench-streaming: build ## 16M-element kernels against hand-written non-temporal 
 
 bench-slot: build ## what a call through the slot costs
 	@$(BUILD)/bench/bench_slot_call
+
+bench-compile: configure ## an expression of 30 ops from its text to baseline machine code
+	@ninja -C $(BUILD) -j$(JOBS) bench_compile_speed && $(BUILD)/bench/bench_compile_speed
 
 campaign-division: configure ## divisions and roots by Newton steps against the divider, some minutes
 	@ninja -C $(BUILD) -j$(JOBS) division_campaign && $(BUILD)/tests/division_campaign
