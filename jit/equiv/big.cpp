@@ -99,7 +99,8 @@ void apply(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& 
   const bool rounded = compute(op, exponent, a.raw(), b.raw(), c.raw(), result.raw()) != 0;
   // What is infinite or NaN follows from the classes of the operands, however far these are off within them. (Next to
   // the edge of a domain the operand itself decides: evaluator.h asks.)
-  if (mpfr_number_p(result.raw()) == 0 && sure_of_class(a) && sure_of_class(b) && sure_of_class(c)) {
+  const bool by_classes = mpfr_number_p(result.raw()) == 0 && (op != Op::Pow || mpfr_inf_p(b.raw()) == 0);
+  if (by_classes && sure_of_class(a) && sure_of_class(b) && sure_of_class(c)) {
     result.error_log2 = Big::kExact;
     return;
   }

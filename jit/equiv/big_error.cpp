@@ -75,6 +75,9 @@ std::int64_t product_error(std::int64_t x, std::int64_t ea, std::int64_t y, std:
 }
 
 std::int64_t power_error(Op op, std::int64_t exponent, const Big& a, const Big& b, std::int64_t v) {
+  // 0, 1 or infinity, by the side of one that the base is on.
+  if (op == Op::Pow && mpfr_inf_p(b.raw()))
+    return known(distance_to_one(a.raw()) + 1, a.error_log2) ? b.error_log2 : kUnknown;
   const std::int64_t x = exponent_of(a.raw());
   const std::int64_t eb = op == Op::Pow ? b.error_log2 : kExact;
   std::int64_t y = 0;

@@ -242,6 +242,23 @@ TEST(Checker, WhatARangeDoesNotExcludeCounts) {
   }
 }
 
+// Infinity times logarithms of either sign is no number; the power of their product is. At the ends of x they have one.
+TEST(Checker, InfinitiesAreTriedAmongValuesOfEveryKind) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const Type type : {Type::f32, Type::f64}) {
+    const std::vector<Variable> xyz = {
+        {"x", type, false, 1e-20, 1e20}, {"y", type, false, 0.5, 0.9}, {"z", type, false, -kInfinity, 0}};
+    const char* const source = "pow((x / (x + x*0.01)) * (x * y), z)";
+    const auto verdict = [&](const char* text) {
+      return verdict_of(parsed(source, type, xyz), lowered(parsed(text, type, xyz)), {expr::PolicyKind::bounded, 1e6});
+    };
+    EXPECT_TRUE(verdict(source).same());
+    const Verdict v = verdict("exp(z * log(x / (x + x*0.01)) + z * log(x * y))");
+    ASSERT_FALSE(v.same());
+    EXPECT_NE(print(v).find("inf"), std::string::npos) << print(v);
+  }
+}
+
 TEST(Checker, FastLeavesNonFiniteInputsOut) {
   const std::vector<Variable> anything = {{"x", Type::f64, false}};
   const auto source = parsed("x - x", Type::f64, anything);

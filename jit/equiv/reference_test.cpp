@@ -250,7 +250,9 @@ TEST(Reference, WhatFollowsFromInfinitiesIsDecided) {
       {"atan(y) - x", inf, 0.3, -inf},          {"exp(y) / x", inf, 0.3, 0},
       {"x / exp(y)", -inf, 0.3, -inf},          {"sqrt(-exp(x))", 0.3, 0, NAN},
       {"log(y) * sin(x)", inf, 0.3, NAN},       {"fma(x, exp(y), sin(y))", -inf, 0.3, -inf},
-      {"exp(x) * sin(y)", inf, 0.3, inf},       {"exp(y) / (x - x)", 0.3, 0.3, inf},
+      {"exp(x) * sin(y)", inf, 0.3, inf},       {"pow(exp(y), x - y)", inf, 0.3, inf},
+      {"pow(exp(y), sin(y) - x)", inf, 0.3, 0}, {"pow(exp(y), x)", inf, -0.3, 0},
+      {"pow(-exp(y), y - x)", inf, 0.3, 0},     {"exp(y) / (x - x)", 0.3, 0.3, inf},
   };
   for (const auto& c : cases) {
     const auto e = parsed(c.text, Type::f64, {{"x", Type::f64}, {"y", Type::f64}});

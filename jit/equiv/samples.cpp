@@ -173,6 +173,7 @@ class Sampler {
     }
     std::vector<Point> points = step_points(uniform);
     add_extremes(points);
+    add_company(points);
     if (grid <= kCornersMax) {
       for (std::size_t i = 0; i < grid; ++i) points.push_back(combination(values, i));
     } else {
@@ -206,6 +207,30 @@ class Sampler {
       if (combinations > kCombinationsMax || combinations == 0) continue;
       for (std::size_t i = 0; i < combinations; ++i) points.push_back(combination(values, i));
       return;
+    }
+  }
+
+  // What is special of one variable among values of every kind of the others: an infinity does other things to a
+  // difference of moderate values than to one of ends.
+  void add_company(std::vector<Point>& points) {
+    constexpr std::size_t kPointsMax = 1024;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr Way kWays[] = {Way::uniform, Way::spread, Way::small, Way::vast};
+    if (variables() < 2) return;
+    std::vector<std::pair<std::size_t, Bits>> special;
+    for (std::size_t v = 0; v < variables(); ++v) {
+      const auto& variable = expr_.variables[v];
+      if (!ir::is_float(variable.type)) continue;
+      for (const double x : {-kInfinity, kInfinity, 0.0, -0.0, std::numeric_limits<double>::quiet_NaN()})
+        if (const Bits bits = bits_of(variable.type, x); allowed(variable, bits)) special.emplace_back(v, bits);
+    }
+    const std::size_t rounds = special.empty() ? 0 : std::min<std::size_t>(32, kPointsMax / special.size());
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (const auto& [which, bits] : special) {
+        Point& p = points.emplace_back();
+        for (std::size_t v = 0; v < variables(); ++v)
+          p.push_back(v == which ? bits : draw(expr_.variables[v], kWays[round % std::size(kWays)], random_));
+      }
     }
   }
 
