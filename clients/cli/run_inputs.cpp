@@ -112,8 +112,9 @@ std::uint64_t bits_at(const InputValues& input, ir::Type type, std::uint64_t i, 
   if (!ir::is_float(type)) {
     if (listed || n < 2) return static_cast<std::uint64_t>(*first.whole);
     __extension__ using Wide = __int128;
-    const Wide width = static_cast<Wide>(*input.hi.whole) - *input.lo.whole;
-    return static_cast<std::uint64_t>(*input.lo.whole + static_cast<std::int64_t>(width * i / (n - 1)));
+    const Wide lo = *input.lo.whole, width = *input.hi.whole - lo;
+    return static_cast<std::uint64_t>(
+        static_cast<std::int64_t>(lo + width * static_cast<Wide>(i) / static_cast<Wide>(n - 1)));
   }
   const double value =
       listed || n < 2 ? first.real

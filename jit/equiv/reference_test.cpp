@@ -233,7 +233,9 @@ TEST(Reference, MoreBitsAreTakenUntilAValueIsKnown) {
       const OutputValues& out = reference->outputs()[k];
       // Rounding in the type takes the sum across the steps below 1, and across the one at 0.5.
       EXPECT_EQ(out.unsure[i], (k == 1 && i < 2) || (k == 2 && i == 0) ? kRoundingDecides : kDecided) << k << " " << i;
-      if (out.unsure[i] == kDecided) EXPECT_EQ(static_cast<double>(out.correct[i]), wanted[k][i]) << k << " " << i;
+      if (out.unsure[i] == kDecided) {
+        EXPECT_EQ(static_cast<double>(out.correct[i]), wanted[k][i]) << k << " " << i;
+      }
     }
   }
 }
