@@ -32,6 +32,12 @@ call_marked:
   push %r15
   sub $8, %rsp
   .cfi_def_cfa_offset 64
+  .cfi_offset %rbx, -16
+  .cfi_offset %rbp, -24
+  .cfi_offset %r12, -32
+  .cfi_offset %r13, -40
+  .cfi_offset %r14, -48
+  .cfi_offset %r15, -56
   mov %rdi, %rax
   mov (%rcx), %rbx
   mov 8(%rcx), %rbp
