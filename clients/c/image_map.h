@@ -4,7 +4,7 @@
 // on its being free of bugs: every field of the header is checked against the bytes and against the kernel that asked,
 // the bytes against their digest, and the file must be sealed so that it can change neither while nor after we look.
 //
-// Ways to map, in this order, each refused by some real system (daemon.md 2): the sent file MAP_SHARED (nobody in this
+// Ways to map, in this order, each refused by some real system: the sent file MAP_SHARED (nobody in this
 // process can make it writable again), the sent file MAP_PRIVATE (kernels that refuse shared mappings of write-sealed
 // files), our own sealed copy of the bytes (the file's type may not be executable for us), an anonymous copy that
 // turns from writable to executable. If all fail the error is ExecDenied and the interpreter stays.

@@ -57,7 +57,8 @@ Result<std::unique_ptr<AnswerChecker>> AnswerChecker::make(const expr::Expr& exp
 }
 
 /// Measures the strict evaluation on the policy's million points, once. The bound is a multiple of its greatest error,
-/// of which the few thousand points of a workload see a part only (expr.md: 71 % at 4,096, at worst 18 %).
+/// of which the few thousand points of a workload see a part only (71 % at 4,096 in a survey of kernels, at worst 18
+/// %).
 bool AnswerChecker::widen() {
   if (wide_) return false;
   wide_ = true;

@@ -15,7 +15,7 @@
 namespace trident::cli {
 
 struct Answer {
-  double max_ulp = 0;  ///< in ulp of max(|correct|, 1e-6 * largest |correct|), over all outputs: expr.md's measure
+  double max_ulp = 0;  ///< in ulp of max(|correct|, 1e-6 * largest |correct|), over all outputs
   std::string wrong;   ///< why the answer is not acceptable; empty when it is
 };
 

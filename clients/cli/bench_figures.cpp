@@ -136,7 +136,8 @@ void share_of_roof(const TimingRun& run, const BenchOptions& options, unsigned b
     return share_of_limit(median_ratio(ns, ours));
   };
   const auto share = [&](std::size_t size, std::uint64_t n, const std::vector<double>& ours, bool& bandwidth) {
-    const double port = loops_share(size, n, ours, &LoopProfile::port_ns);
+    const double port = std::max(loops_share(size, n, ours, &LoopProfile::defined_port_ns),
+                                 loops_share(size, n, ours, &LoopProfile::port_ns));
     const double copied = share_of_limit(median_ratio(copy.ns[size], ours));
     bandwidth = copied > port;
     return std::max(port, copied);

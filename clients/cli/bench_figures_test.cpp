@@ -155,6 +155,27 @@ TEST(BenchFigures, ShareOfTheNearerRoof) {
   EXPECT_DOUBLE_EQ(divider.small_limit_share, 152.0 / 160);
 }
 
+TEST(BenchFigures, ThePortRoofIsTheDefinedOneUnlessTheProcessorPassesIt) {
+  const auto share = [](unsigned additions) {
+    Observed o;
+    o.takes(kCopy, 150, 40);
+    LoopProfile loop;
+    loop.arithmetic = 8, loop.multiplies = 4, loop.additions = additions, loop.loads = 1, loop.stores = 1;
+    loop.stored_bytes = 64, loop.vector_bits = 512;
+    o.k.loop = loop;
+    MachineRates rates;
+    rates.vector_ns = 0.25, rates.multiply_ns = rates.add_ns = 0.5, rates.load_ns = 0.5, rates.store_ns = 1;
+    o.run.rates = {{rates, rates, rates}, {rates, rates, rates}};
+    o.judge();
+    share_of_roof(o.run, o.options, stored_bytes(o.e), o.k);
+    return o.k.small_roof_share;
+  };
+  // Per 512 elements: an instruction that multiplies or adds is 16 ns, any 8 ns; ours are 160.
+  EXPECT_DOUBLE_EQ(share(4), 128.0 / 160);
+  EXPECT_DOUBLE_EQ(share(0), 64.0 / 160);
+  EXPECT_DOUBLE_EQ(share(8), 128.0 / 160) << "192 are passed, the eight additions are a limit";
+}
+
 TEST(BenchFigures, NoShareIsAboveOne) {
   EXPECT_EQ(shares(164, 1).small_roof_share, 1) << "the copy's time has an error of some per cent";
   const KernelResult poor_copy = shares(240, 1);

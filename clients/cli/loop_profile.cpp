@@ -123,6 +123,10 @@ double LoopProfile::elements(unsigned bytes_per_element) const {
   return bytes_per_element == 0 ? 0 : static_cast<double>(bytes) / bytes_per_element;
 }
 
+double LoopProfile::defined_port_ns(const MachineRates& rates) const {
+  return std::max({(multiplies + additions) * rates.multiply_ns, loads * rates.load_ns, stores * rates.store_ns});
+}
+
 double LoopProfile::port_ns(const MachineRates& rates) const {
   return std::max({arithmetic * rates.vector_ns, multiplies * rates.multiply_ns, additions * rates.add_ns,
                    loads * rates.load_ns, stores * rates.store_ns});

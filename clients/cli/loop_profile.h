@@ -1,10 +1,11 @@
 // What the main loop of a kernel is made of, read off its disassembly: the figures behind "share of the port roof" and
 // behind the reasons for a lost comparison. Works on Capstone's text of our code and on objdump's of a compiler's.
 //
-// The port roof of a loop: the largest of (vector instructions, multiplications and additions among them, loads,
-// stores), each times what one costs when nothing else limits (machine_rates.h). Register moves are free (renamed
-// away). Divisions and roots count as one vector instruction there, by the definition of the roof; divider_ns() says
-// what they really take.
+// The port roof of a loop is, by definition, the largest of its floating-point instructions at two a cycle, its loads
+// and its stores. Where a processor passes that (Zen 5 adds beside its two multiplications), it is the largest of
+// vector instructions, multiplications and additions among them, loads and stores, each times what one costs when
+// nothing else limits (machine_rates.h). Register moves are free (renamed away). Divisions and roots count as one
+// vector instruction there; divider_ns() says what they really take.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,9 @@ struct LoopProfile {
   /// Elements per iteration, given how many bytes an element stores over all array outputs (0: no array outputs, the
   /// loaded bytes decide).
   [[nodiscard]] double elements(unsigned bytes_per_element) const;
-  /// Least nanoseconds per iteration by the definition above.
+  /// Nanoseconds per iteration by the definition above; a processor may pass it.
+  [[nodiscard]] double defined_port_ns(const MachineRates& rates) const;
+  /// Least nanoseconds per iteration.
   [[nodiscard]] double port_ns(const MachineRates& rates) const;
   /// Nanoseconds per iteration that the divider is busy.
   [[nodiscard]] double divider_ns(const MachineRates& rates) const;

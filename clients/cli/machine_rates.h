@@ -4,7 +4,7 @@
 // 256-bit code, which some of them issue on three ports, and it errs with every error of the clock. So the limits are
 // timed instead: short loops of independent instructions of one kind, in the child that times the kernels, after a
 // batch of ours in every round. What slows a kernel down from outside (a lower clock under 512-bit load, a busy sibling
-// thread) slows them too. On a processor with two 512-bit pipes the rates are those of expr.md's definition: 2 vector
+// thread) slows them too. On a processor with two 512-bit pipes the rates are those of the roof's definition: 2 vector
 // instructions, 2 loads and 1 store a cycle. Zen 5 has four: two that multiply, two that add.
 #pragma once
 

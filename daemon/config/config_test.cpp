@@ -26,7 +26,7 @@ TEST(Config, FileOverDefaultsAndFlagsOverFile) {
   EXPECT_EQ(settings.budget_ms, 99u);
   EXPECT_TRUE(settings.log_json);
   EXPECT_EQ(settings.log_level, "debug");
-  EXPECT_EQ(settings.connections_per_user, 64u);  // daemon.md 3.3
+  EXPECT_EQ(settings.connections_per_user, 64u);
   (void)!std::system(("rm -rf " + file.substr(0, file.rfind('/'))).c_str());
 }
 

@@ -1,4 +1,4 @@
-// The policies of expr.md as arithmetic on results.
+// The policies as arithmetic on results.
 //
 //   exact       the bits of the interpreter on the unrewritten kernel; any NaN equals any NaN
 //   bounded(k)  max err(ours) <= k * max err(strict) + 2, where err counts ulp of max(|correct|, 1e-6 * the greatest

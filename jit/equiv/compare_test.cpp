@@ -1,4 +1,4 @@
-// The policies as arithmetic. Oracle: the definitions of expr.md, on products whose exact value lies half way between
+// The policies as arithmetic. Oracle: their definitions, on products whose exact value lies half way between
 // two doubles, so that every error is known without a reference: the strict one is 0.5 ulp, and a candidate that is `m`
 // doubles beyond it is off by m + 0.5.
 #include "jit/equiv/compare.h"
