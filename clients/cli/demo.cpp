@@ -16,6 +16,7 @@
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/timing.h"
 #include "runtime/os/clock.h"
+#include "runtime/stats/robust.h"
 
 namespace trident::cli {
 namespace {
@@ -28,8 +29,8 @@ struct Turn {
 };
 constexpr Turn kFirstTurn{0, 4};  ///< at once after the submission, and after the daemon's death
 constexpr Turn kShortTurn{200'000, 4};
-/// For a steady figure: of the interpreter, and of the last tier once the daemon is done. The quickest call counts, of
-/// so many that none of the processes that share the machine is in the way of all.
+/// For a steady figure: of the interpreter, and of the last tier once the daemon is done. The median call counts, of so
+/// many that the processes that share the machine are not in the way of most.
 constexpr Turn kSteadyTurn{20'000'000, 32};
 constexpr useconds_t kPauseUs = 20'000;
 constexpr std::uint64_t kShowNs = 100'000'000;
@@ -42,6 +43,24 @@ struct Swaps {
   std::atomic<std::uint64_t> done_ns{0};
 };
 
+/// What the last calls of a tier took.
+class CallTimes {
+ public:
+  void add(double ns) {
+    if (ns_.size() < kKept)
+      ns_.push_back(ns);
+    else
+      ns_[next_++ % kKept] = ns;
+  }
+  /// 0 without calls.
+  [[nodiscard]] double median_ns() const { return ns_.empty() ? 0 : stats::median(ns_); }
+
+ private:
+  static constexpr std::size_t kKept = 1001;
+  std::vector<double> ns_;
+  std::size_t next_ = 0;
+};
+
 /// One kernel under way.
 struct Live {
   trident_kernel* kernel = nullptr;
@@ -52,6 +71,7 @@ struct Live {
   Swaps swaps;
   std::uint64_t submitted_ns = 0;
   std::optional<DemoAnswers> answers;
+  std::array<CallTimes, kTiers> times;
 };
 
 struct Client {
@@ -289,11 +309,12 @@ class Pass {
       TierResult& tier = k.tiers[k.tier];
       ++tier.calls;
       // Of a call that a swap fell into, nobody knows whose time it was.
-      if (before == k.tier && (tier.best_call_ns == 0 || ns < tier.best_call_ns)) tier.best_call_ns = ns;
+      if (before == k.tier) live.times[k.tier].add(ns);
       k.failure = live.answers->judge(w, before, k.tier);
       tier.max_ulp = live.answers->max_ulp(k.tier);
       if (!k.failure.empty()) return;
     }
+    for (std::size_t t = 0; t < kTiers; ++t) k.tiers[t].call_ns = live.times[t].median_ns();
     k.allowed_ulp = live.checker->allowed_ulp(kPolicy);
   }
 
@@ -361,9 +382,8 @@ PrivateDaemon::~PrivateDaemon() {
 }
 
 double DemoKernel::speedup() const {
-  const auto last =
-      std::find_if(tiers.rbegin(), tiers.rend(), [](const TierResult& tier) { return tier.best_call_ns > 0; });
-  return last == tiers.rend() ? 0 : tiers[0].best_call_ns / last->best_call_ns;
+  const auto last = std::find_if(tiers.rbegin(), tiers.rend(), [](const TierResult& tier) { return tier.call_ns > 0; });
+  return last == tiers.rend() ? 0 : tiers[0].call_ns / last->call_ns;
 }
 
 double DemoKernel::worst_ulp() const {

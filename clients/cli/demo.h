@@ -28,7 +28,7 @@ struct DemoOptions {
 struct TierResult {
   std::uint64_t first_ns = 0;  ///< when its code came in, from the kernel's submission; 0 for the interpreter
   std::uint64_t calls = 0;     ///< each of them checked
-  double best_call_ns = 0;     ///< least time of a call
+  double call_ns = 0;          ///< median time of a call
   double max_ulp = 0;
   [[nodiscard]] bool seen() const { return calls > 0; }
 };

@@ -48,7 +48,7 @@ std::string throughput(const DemoPass& pass, std::uint64_t n) {
   std::vector<html::DotRow> rows;
   for (const DemoKernel& k : pass.kernels) {
     html::DotRow row{k.name, {}, k.speedup() > 0 ? figure(k.speedup(), "%.1f") + "\xC3\x97 faster" : ""};
-    for (std::size_t t = kTiers; t-- > 0;) row.values.push_back(k.tiers[t].best_call_ns / static_cast<double>(n));
+    for (std::size_t t = kTiers; t-- > 0;) row.values.push_back(k.tiers[t].call_ns / static_cast<double>(n));
     rows.push_back(std::move(row));
   }
   return html::dot_chart(series, rows, "ns per element");
@@ -92,7 +92,7 @@ std::string demo_html(const std::vector<DemoPass>& passes, const DemoOptions& op
                           "On the right: the last tier against the interpreter, which answers when there is no daemon.",
                           throughput(pass, options.n));
     body += html::section(type + ": all figures",
-                          "Nanoseconds per element, quickest call of each tier; click a heading to sort.",
+                          "Nanoseconds per element, median call of each tier; click a heading to sort.",
                           figures_table(pass, options.n));
   }
   tiles.insert(tiles.begin(), {right ? "all right" : "WRONG", "answers against MPFR, every tier", right});

@@ -71,7 +71,7 @@ std::string duration_text(double seconds) {
 }
 
 std::string element_time(const DemoKernel& k, std::size_t tier, std::uint64_t n) {
-  const double ns = k.tiers[tier].best_call_ns;
+  const double ns = k.tiers[tier].call_ns;
   return ns > 0 ? figure(ns / static_cast<double>(n)) : "-";
 }
 

@@ -12,11 +12,11 @@ namespace {
 DemoKernel judged() {
   DemoKernel k;
   k.name = "f01_doppler1";
-  k.tiers[0].best_call_ns = 4096 * 0.416;
-  k.tiers[1].best_call_ns = 4096 * 0.131;
+  k.tiers[0].call_ns = 4096 * 0.416;
+  k.tiers[1].call_ns = 4096 * 0.131;
   k.tiers[1].first_ns = 7'430'000;
   k.tiers[1].max_ulp = 1.25;
-  k.tiers[2].best_call_ns = 4096 * 0.104;
+  k.tiers[2].call_ns = 4096 * 0.104;
   k.tiers[2].first_ns = 19'300'000'000;
   k.tier = 1;
   k.allowed_ulp = 5;
@@ -68,8 +68,8 @@ TEST(DemoText, FiguresOfAKernelAndOfAPass) {
   DemoPass pass;
   pass.right_without_daemon = true;
   pass.kernels.resize(3);
-  pass.kernels[0].tiers[0].best_call_ns = 80, pass.kernels[0].tiers[2].best_call_ns = 10;
-  pass.kernels[1].tiers[0].best_call_ns = 40, pass.kernels[1].tiers[1].best_call_ns = 20;
+  pass.kernels[0].tiers[0].call_ns = 80, pass.kernels[0].tiers[2].call_ns = 10;
+  pass.kernels[1].tiers[0].call_ns = 40, pass.kernels[1].tiers[1].call_ns = 20;
   EXPECT_DOUBLE_EQ(pass.kernels[0].speedup(), 8);
   EXPECT_DOUBLE_EQ(pass.kernels[1].speedup(), 2);
   EXPECT_EQ(pass.kernels[2].speedup(), 0);
