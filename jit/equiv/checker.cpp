@@ -148,6 +148,14 @@ Result<void> Checker::go_on() const {
   return {};
 }
 
+namespace {
+
+bool far_out(Way way) {
+  return way == Way::vast || way == Way::tiny;
+}
+
+}  // namespace
+
 Result<void> Checker::compute_references() {
   strict_ulp_.assign(source_.outputs.size(), 0);
   if (policy_.kind == expr::PolicyKind::exact) {
@@ -162,8 +170,8 @@ Result<void> Checker::compute_references() {
     TRY(Reference reference, Reference::make(source_, samples, options_.cancelled));
     const std::vector<double> errors = strict_errors(source_, reference, options_.refined_max);
     TRY_VOID(go_on());
-    // Corners and vast values overflow and cancel at will: their errors say nothing about ordinary points.
-    if (samples.name != "corners" && samples.way != Way::vast)
+    // Corners, vast and tiny values overflow and cancel at will: their errors say nothing about ordinary points.
+    if (samples.name != "corners" && !far_out(samples.way))
       for (std::size_t k = 0; k < errors.size(); ++k) strict_ulp_[k] = std::max(strict_ulp_[k], errors[k]);
     references_.push_back(std::move(reference));
   }
@@ -184,7 +192,7 @@ std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs&
   auto difference =
       compare_values(source_, samples, references_[set], ours, policy_, guard ? strict_ulp_ : none, errors, standing);
   for (const Errors& e : errors)
-    if (!guard && samples.way != Way::vast) verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
+    if (!guard && !far_out(samples.way)) verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
   if (!difference) difference = count(samples.n, standing.fallback != nullptr, errors, verdict);
   return difference;
 }
@@ -215,7 +223,7 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
                                                            const std::vector<std::vector<Errors>>& errors,
                                                            Verdict& verdict) {
   for (std::size_t s = 0; s < sets_.size(); ++s) {
-    // Small and vast values are no sets of the policy: judge_set() sees digits lost, and overflow.
+    // Small, vast and tiny values are no sets of the policy: judge_set() sees digits lost, and overflow.
     const bool of_policy = sets_[s].way == Way::uniform || sets_[s].way == Way::spread;
     if (sets_[s].exhaustive || sets_[s].name == "corners" || !of_policy) continue;
     for (std::size_t k = 0; k < source_.outputs.size(); ++k) {

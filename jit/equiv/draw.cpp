@@ -70,9 +70,18 @@ double greatest_finite(Type type) {
   return type == Type::f32 ? static_cast<double>(FLT_MAX) : DBL_MAX;
 }
 
+double least_positive(Type type) {
+  return type == Type::f32 ? 0x1p-149 : 0x1p-1074;
+}
+
 // Magnitudes that products and squares survive: how far `spread` goes where the range does not end.
 double far_of(Type type) {
   return type == Type::f32 ? 0x1p30 : 0x1p200;
+}
+
+// ... and how near to zero `small` goes.
+double near_of(Type type) {
+  return type == Type::f32 ? 0x1p-36 : 0x1p-72;
 }
 
 // The least and greatest magnitude in the range.
@@ -89,7 +98,9 @@ Ends exponent_ends(const Variable& v, Way way) {
   const bool narrow = v.type == Type::f32;
   const Ends all = magnitudes(v);
   if (way == Way::vast) return {std::max(all.lo, far_of(v.type)), greatest_finite(v.type)};
-  if (way == Way::small) return {std::max(all.lo, narrow ? 0x1p-36 : 0x1p-72), std::min(all.hi, 1.0)};
+  const double near = near_of(v.type);
+  if (way == Way::small) return {std::max(all.lo, near), std::min(all.hi, 1.0)};
+  if (way == Way::tiny) return {std::max(all.lo, least_positive(v.type)), std::min(all.hi, near)};
   const double least = std::min(all.hi * (narrow ? 0x1p-40 : 0x1p-120), all.hi > 1 ? 1.0 : all.hi);
   return {std::max(all.lo, least), all.hi};
 }
@@ -115,15 +126,11 @@ Bits exponent_at(const Variable& v, Way way, double place, bool negative) {
 
 // Small values of a variable that has none are drawn uniformly.
 bool by_exponent(const Variable& v, Way way) {
-  return way == Way::spread || way == Way::vast || (way == Way::small && has_small(v));
+  return way == Way::spread || way == Way::vast || way == Way::tiny || (way == Way::small && has_small(v));
 }
 
 Bits draw_mask(Type type, Random& random) {
   return random.next() % 2 == 0 ? 0 : integer_bits(type, -1);
-}
-
-double least_positive(Type type) {
-  return type == Type::f32 ? 0x1p-149 : 0x1p-1074;
 }
 
 Bits draw_integer(const Variable& v, Random& random, bool spread) {
@@ -197,11 +204,22 @@ bool has_vast(const Variable& v) {
   return ir::is_float(v.type) && (std::isinf(v.lo) || std::isinf(v.hi));
 }
 
+bool has_tiny(const Variable& v) {
+  return ir::is_float(v.type) && magnitudes(v).lo < near_of(v.type) && magnitudes(v).hi > 0;
+}
+
 Bits draw(const Variable& v, Way way, Random& random) {
-  if (way == Way::vast && (!has_vast(v) || random.below(4) == 0)) way = Way::spread;
+  // Among the vast and the tiny some that are not, for what is there of one variable only.
+  if (way == Way::vast && random.below(4) == 0) way = Way::spread;
+  if (way == Way::tiny && random.below(4) == 0) way = Way::small;
+  return draw_at(v, way, random.unit(), random);
+}
+
+Bits draw_at(const Variable& v, Way way, double place, Random& random) {
+  if (way == Way::vast && !has_vast(v)) way = Way::spread;
+  if (way == Way::tiny && !has_tiny(v)) way = Way::small;
   if (ir::is_mask(v.type)) return draw_mask(v.type, random);
   if (ir::is_int(v.type)) return draw_integer(v, random, way != Way::uniform);
-  const double place = random.unit();
   if (!by_exponent(v, way)) return uniform_at(v, place);
   return exponent_at(v, way, place, random.next() % 2 == 0);
 }

@@ -36,17 +36,21 @@ bool allowed(const expr::Variable& variable, Bits bits);
 ///
 ///   uniform   uniform in the declared range; in [-8, 8], or 16 wide from its one end, where it is not bounded
 ///   spread    uniform in the exponent, both signs, inside the range, large magnitudes
-///   small     the same for magnitudes from tiny to 1; uniform where the range has none of them
-///   vast      mostly uniform in the exponent up to the greatest of the type, where the range has an open end; else
-///   spread
-enum class Way : std::uint8_t { uniform, spread, small, vast };
+///   small     the same for magnitudes up to 1 that squares and products survive; uniform where the range has none
+///   vast      uniform in the exponent up to the greatest of the type, where the range has an open end; else spread
+///   tiny      the same down to the least of the type, where the range comes so near to zero; else small
+enum class Way : std::uint8_t { uniform, spread, small, vast, tiny };
 Bits draw(const expr::Variable& variable, Way way, Random& random);
+/// The float at a place in [0, 1] of what `way` draws from, of a random sign; anything of another type.
+Bits draw_at(const expr::Variable& variable, Way way, double place, Random& random);
 /// Whether a float's range comes near to zero.
 bool has_small(const expr::Variable& variable);
 /// Whether a float's range has no end.
 bool has_vast(const expr::Variable& variable);
-/// One variable's value as a place in what `way` (not vast) draws from: floats by `place` in [0, 1], uniform when the
-/// value is drawn, and a sign; others by the state of a generator.
+/// Whether a float's range holds magnitudes whose squares are nothing.
+bool has_tiny(const expr::Variable& variable);
+/// One variable's value as a place in what `way` (neither vast nor tiny) draws from: floats by `place` in [0, 1],
+/// uniform when the value is drawn, and a sign; others by the state of a generator.
 struct Coordinate {
   double place = 0;
   bool negative = false;

@@ -27,6 +27,8 @@ constexpr std::uint64_t kRunLength = 64;
 
 using Point = std::vector<Bits>;  // one value per variable
 
+constexpr Way kWays[] = {Way::uniform, Way::spread, Way::small, Way::vast, Way::tiny};
+
 class Sampler {
  public:
   Sampler(const Expr& expr, const SampleOptions& options) : expr_(expr), options_(options), random_(options.seed) {
@@ -52,6 +54,8 @@ class Sampler {
       sets.push_back(drawn("small", Way::small, options_.points / 2));
     if (std::any_of(expr_.variables.begin(), expr_.variables.end(), has_vast))
       sets.push_back(drawn("vast", Way::vast, options_.points / 2));
+    if (std::any_of(expr_.variables.begin(), expr_.variables.end(), has_tiny))
+      sets.push_back(drawn("tiny", Way::tiny, options_.points / 2));
     sets.push_back(corners(sets[0]));
     return sets;
   }
@@ -143,13 +147,28 @@ class Sampler {
     const std::uint64_t n = std::max<std::uint64_t>(points / 64, 1) * 64;
     Samples s = empty(name, n);
     s.way = way;
-    for (std::uint64_t i = 0; i < n; ++i)
-      for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, draw(expr_.variables[v], way, random_));
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const Point p = drawn_point(way, i);
+      for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, p[v]);
+    }
     if (way == Way::uniform && variables() > 0)
       for (; s.runs + kRunLength <= n / 8; s.runs += kRunLength) make_run(s, s.runs);
     s.calls = split(n);
     for (const Call& call : s.calls) hold_scalars(s, call);
     return s;
+  }
+
+  // Every other point by exponents has one place for all variables, or that or its opposite: a product of many
+  // overflows where all are large, and variables of one range are equal or opposite.
+  Point drawn_point(Way way, std::uint64_t i) {
+    const bool alike = way != Way::uniform && i % 2 == 1;
+    const double place = random_.unit();
+    Point p;
+    for (const auto& variable : expr_.variables) {
+      const bool opposite = i % 4 == 3 && random_.next() % 2 == 0;
+      p.push_back(alike ? draw_at(variable, way, opposite ? 1 - place : place, random_) : draw(variable, way, random_));
+    }
+    return p;
   }
 
   void make_run(Samples& s, std::uint64_t start) {
@@ -204,7 +223,14 @@ class Sampler {
             add(bits_of(variable.type, x));
         combinations = combinations > kCombinationsMax ? combinations : combinations * list.size();
       }
-      if (combinations > kCombinationsMax || combinations == 0) continue;
+      if (combinations > kCombinationsMax || combinations == 0) {
+        // All at their first, second, ... value together.
+        for (std::size_t i = 0; i < 8; ++i) {
+          Point& p = points.emplace_back();
+          for (const auto& list : values) p.push_back(list.empty() ? 0 : list[i % list.size()]);
+        }
+        continue;
+      }
       for (std::size_t i = 0; i < combinations; ++i) points.push_back(combination(values, i));
       return;
     }
@@ -215,7 +241,6 @@ class Sampler {
   void add_company(std::vector<Point>& points) {
     constexpr std::size_t kPointsMax = 1024;
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    constexpr Way kWays[] = {Way::uniform, Way::spread, Way::small, Way::vast};
     if (variables() < 2) return;
     std::vector<std::pair<std::size_t, Bits>> special;
     for (std::size_t v = 0; v < variables(); ++v) {
@@ -232,6 +257,14 @@ class Sampler {
           p.push_back(v == which ? bits : draw(expr_.variables[v], kWays[round % std::size(kWays)], random_));
       }
     }
+  }
+
+  // A zero, infinity or NaN that the range of a variable allows, or else `ordinary`.
+  Bits special(std::size_t v, Bits ordinary) {
+    constexpr double kValues[] = {-INFINITY, INFINITY, NAN, 0.0, -0.0};
+    const auto& variable = expr_.variables[v];
+    const Bits bits = bits_of(variable.type, kValues[random_.below(std::size(kValues))]);
+    return ir::is_float(variable.type) && allowed(variable, bits) ? bits : ordinary;
   }
 
   static Point combination(const std::vector<std::vector<Bits>>& values, std::size_t index) {
@@ -300,10 +333,36 @@ class Sampler {
       Point high = point(uniform, random_.below(uniform.n));
       const std::uint32_t node = decisions[pair % decisions.size()];
       if (!close_in(probe, node, low, high)) continue;
-      found.push_back(std::move(low));
-      found.push_back(std::move(high));
+      const std::vector<bool> deciding = variables_of(node);
+      for (Point* side : {&low, &high}) {
+        for (const Way way : kWays) {
+          Point& p = found.emplace_back(*side);
+          for (std::size_t v = 0; v < variables(); ++v)
+            if (!deciding[v]) p[v] = draw(expr_.variables[v], way, random_);
+        }
+        for (int i = 0; i < 4; ++i) {
+          Point& p = found.emplace_back(*side);
+          for (std::size_t v = 0; v < variables(); ++v)
+            if (!deciding[v] && random_.next() % 2 == 0) p[v] = special(v, p[v]);
+        }
+        found.push_back(std::move(*side));
+      }
     }
     return found;
+  }
+
+  // The variables that a node's value depends on.
+  [[nodiscard]] std::vector<bool> variables_of(std::uint32_t node) const {
+    std::vector<bool> reached(node + 1, false), result(variables(), false);
+    reached[node] = true;
+    for (std::uint32_t i = node + 1; i-- > 0;) {
+      if (!reached[i]) continue;
+      const expr::Node& n = expr_.nodes[i];
+      if (n.op == Op::Variable) result[static_cast<std::size_t>(n.imm)] = true;
+      for (const expr::NodeId operand : {n.a, n.b, n.c})
+        if (operand.valid()) reached[operand.index] = true;
+    }
+    return result;
   }
 
   // Evaluates the expression at one point to see on which side of a node's step it lies.

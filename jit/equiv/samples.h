@@ -3,11 +3,12 @@
 //
 //   uniform   uniform in the declared ranges (moderate values where none is declared), with runs of neighbouring values
 //   spread    uniform in the exponent, large magnitudes within the ranges
-//   small     the same for magnitudes from tiny to 1, where a range comes near to zero: errors count in ulp of at least
-//             1e-6 of a set's greatest value, so that large values in a set hide what happens near zero
-//   vast      magnitudes up to the greatest of the type, where a range has an open end: steps on the way must not
-//   overflow
+//   small     the same for magnitudes up to 1, where a range comes near to zero: errors count in ulp of at least 1e-6
+//   of
+//             a set's greatest value, so that large values in a set hide what happens near zero
+//   vast      magnitudes up to the greatest of the type, where a range has an open end: no step on the way may overflow
 //             where the source's do not
+//   tiny      magnitudes down to the least of the type, where a range comes so near to zero: nor underflow
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
 //             both sides of its steps, and infinities and NaN where no range forbids them
 //
@@ -34,7 +35,7 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string name;        ///< "uniform", "spread", "small", "vast", "corners", "all": for messages
+  std::string name;        ///< "uniform", "spread", "small", "vast", "tiny", "corners", "all": for messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type
@@ -44,7 +45,7 @@ struct Samples {
 };
 
 struct SampleOptions {
-  std::uint64_t points = 16'384;  ///< about that many in each of uniform and spread, half in small and vast
+  std::uint64_t points = 16'384;  ///< about that many in each of uniform and spread, half in small, vast and tiny
   std::uint64_t seed = 1;
   std::function<bool()> cancelled{};  ///< asked now and then; once it says so, what is returned is not complete
 };
