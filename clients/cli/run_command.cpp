@@ -215,7 +215,11 @@ Result<std::vector<InputValues>> given_inputs(const RunVerb& verb, const trident
     if (trident_array_index(kernel, input.name.c_str()) < 0 && trident_scalar_index(kernel, input.name.c_str()) < 0)
       return make_error(ErrorCode::kInvalidArgument, "--input %s: the expression has no variable '%s'", text.c_str(),
                         input.name.c_str());
-    if (n == 0 && input.values.size() > 1) n = input.values.size();
+    const auto again = [&](const InputValues& other) { return other.name == input.name; };
+    if (std::any_of(inputs.begin(), inputs.end(), again))
+      return make_error(ErrorCode::kInvalidArgument, "--input %s: '%s' has values already", text.c_str(),
+                        input.name.c_str());
+    if (verb.n == 0 && input.values.size() > 1) n = std::max<std::uint64_t>(n, input.values.size());
     inputs.push_back(std::move(input));
   }
   if (n == 0) n = 8;

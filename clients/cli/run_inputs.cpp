@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -14,6 +15,8 @@
 
 namespace trident::cli {
 namespace {
+
+constexpr std::size_t kFileBytesMax = std::size_t{256} << 20;
 
 Result<Number> parse_value(const std::string& text, const std::string& option) {
   char* end = nullptr;
@@ -33,8 +36,14 @@ Result<Number> parse_value(const std::string& text, const std::string& option) {
 }
 
 Result<std::vector<Number>> read_numbers(const std::string& path) {
-  std::ifstream in(path);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  std::vector<char> block(1 << 16);
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kFileBytesMax)
+      return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes of numbers", path.c_str(), kFileBytesMax);
+  }
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == ',' || c == ';'; }, ' ');
   std::istringstream words(text);
@@ -75,6 +84,9 @@ Result<InputValues> parse_input(const std::string& text) {
   InputValues input;
   input.name = text.substr(0, equals);
   const std::string rest = text.substr(equals + 1);
+  std::error_code code;
+  if (std::filesystem::is_directory(rest, code))
+    return make_error(ErrorCode::kInvalidArgument, "--input %s: a folder", text.c_str());
   if (std::ifstream(rest).good()) {
     TRY(input.values, read_numbers(rest));
     return input;

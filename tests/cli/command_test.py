@@ -257,8 +257,12 @@ class Command(unittest.TestCase):
     def test_run_refuses_what_it_would_have_to_ignore(self):
         for words, hint in ((["-n", "-5"], "--n"), (["-n", "0"], "--n"), (["-n", "99999999999999999999"], "--n"),
                             (["-n", "1000000000000"], "--n"), (["-r", "z:0:1"], "--range: .* 'z'"),
-                            (["-s", "z"], "--scalar: .* 'z'"), (["-i", "z=1"], "'z'")):
+                            (["-s", "z"], "--scalar: .* 'z'"), (["-i", "z=1"], "'z'"),
+                            (["-i", "x=1", "-i", "x=2"], "'x' has values already"), (["-i", "x=/tmp"], "a folder"),
+                            (["-i", "x=/dev/zero"], "more than")):
             self.assertRegex(self.trident("run", "x", *words, status=2).stderr, hint)
+        self.assertIn("2 values for 3 elements",
+                      self.trident("run", "x+y", "-i", "x=1,2", "-i", "y=1,2,3", status=2).stderr)
         self.assertIn("all NaN", self.trident("run", "log(x)", "-i", "x=-2:-1").stdout)
 
     def test_files_are_named_where_they_are_missing_or_wrong(self):

@@ -255,7 +255,8 @@ class _Program:
                     self.kernel._run(n, [address(o) for o in operands], [address(target)], params)
                     if wide is not None:
                         np.not_equal(target, 0, out=result)
-            return iterator.operands[0]
+            result = iterator.operands[0]
+        return result if out is None else out  # with copy_if_overlap it may be a copy that was written back
 
     def _run_reduction(self, arrays, dtypes, params, out, casting):
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
