@@ -454,14 +454,33 @@ TEST(Pattern, PrintsWhatItParsed) {
 TEST(Pattern, ErrorsNameTheColumnAndTheFault) {
   const auto message = [](const char* text) {
     const Result<Rule> rule = parse_rule(text, toy::kOps);
-    return rule.ok() ? std::string("no error") : rule.error().message;
+    if (rule.ok()) return std::string("no error");
+    return rule.error().message.substr(0, rule.error().message.find('\n'));
   };
-  EXPECT_EQ(message("x: (plus ?a ?b) => ?a"), "column 9: there is no op \"plus\"");
-  EXPECT_EQ(message("x: (add ?a) => ?a"), "column 12: \"add\" takes 2 operands");
-  EXPECT_EQ(message("x: (add ?a ?b) => ?c"), "column 21: ?c is not on the left side");
-  EXPECT_EQ(message("x: ?a => (add ?a 0)"), "column 6: the left side must be an operation");
-  EXPECT_EQ(message("x: (neg ?a) => ?a if odd(?a)"), "column 25: there is no condition \"odd\"");
-  EXPECT_EQ(message("x (neg ?a) => ?a"), "column 3: expected \"name:\"");
+  EXPECT_EQ(message("x: (plus ?a ?b) => ?a"), "<text>:1:5: there is no op \"plus\"");
+  EXPECT_EQ(message("x: (add ?a) => ?a"), "<text>:1:12: \"add\" takes 2 operands");
+  EXPECT_EQ(message("x: (add ?a ?b) => ?c"), "<text>:1:20: ?c is not on the left side");
+  EXPECT_EQ(message("x: ?a => (add ?a 0)"), "<text>:1:6: the left side must be an operation");
+  EXPECT_EQ(message("x: (neg ?a) => ?a if odd(?a)"), "<text>:1:22: there is no condition \"odd\"");
+  EXPECT_EQ(message("x (neg ?a) => ?a"), "<text>:1:3: expected \"name:\"");
+}
+
+TEST(Pattern, ErrorsPointIntoTheLineOfTheSource) {
+  const std::string_view text = "; two rules\n  x: (neg ?a) => (plus ?a 1)\n";
+  const ir::SourceText source(text, "mine.rules");
+  const Result<Rule> rule = parse_rule(source, text.find("x:"), toy::kOps);
+  ASSERT_FALSE(rule.ok());
+  EXPECT_EQ(rule.error().message,
+            "mine.rules:2:19: there is no op \"plus\"\n    x: (neg ?a) => (plus ?a 1)\n                    ^");
+}
+
+TEST(Pattern, ConditionsHaveNamesAndSentences) {
+  const Result<Rule> rule = parse_rule("x: (add ?a ?b) => ?a if nonzero(?b), le(?a, ?b)", toy::kOps);
+  ASSERT_TRUE(rule.ok());
+  EXPECT_EQ(print(rule->conditions[0], rule->variables), "nonzero(?b)");
+  EXPECT_EQ(explain(rule->conditions[0], rule->variables), "?b is never zero");
+  EXPECT_EQ(print(rule->conditions[1], rule->variables), "le(?a, ?b)");
+  EXPECT_EQ(explain(rule->conditions[1], rule->variables), "?a is never above ?b");
 }
 
 }  // namespace

@@ -14,17 +14,20 @@ constexpr double kHalfPi = 1.5707963267948966;
 struct ConditionRow {
   std::string_view text;
   std::uint8_t arguments;
+  std::string_view meaning;
 };
 constexpr ConditionRow kConditions[] = {
-#define X(name, text, arguments) {text, arguments},
+#define X(name, text, arguments, meaning) {text, arguments, meaning},
     TRIDENT_EGRAPH_CONDITIONS(X)
 #undef X
 };
 
 class Reader {
  public:
-  Reader(std::string_view text, std::span<const OpRow> ops, std::vector<std::string>& variables)
-      : text_(text), ops_(ops), variables_(variables) {}
+  /// Reads bytes [begin, end) of `source`.
+  Reader(const ir::SourceText& source, std::size_t begin, std::size_t end, std::span<const OpRow> ops,
+         std::vector<std::string>& variables)
+      : source_(source), text_(source.text().substr(0, end)), ops_(ops), variables_(variables), at_(begin) {}
 
   Result<Pattern> pattern(bool closed) {
     Pattern pattern;
@@ -66,8 +69,10 @@ class Reader {
     skip();
     return at_ == text_.size();
   }
-  Error error(std::string_view what) const {
-    return make_error(ErrorCode::kSyntaxError, "column %zu: %.*s", at_ + 1, static_cast<int>(what.size()), what.data());
+  Error error(std::string_view what) const { return source_.error(at_, what); }
+  /// ... at the beginning of a word that was read.
+  Error error_at(std::string_view word, std::string_view what) const {
+    return source_.error(static_cast<std::size_t>(word.data() - text_.data()), what);
   }
 
  private:
@@ -82,7 +87,7 @@ class Reader {
   Result<std::uint8_t> variable(std::string_view name, bool closed) {
     const auto found = std::find(variables_.begin(), variables_.end(), name);
     if (found != variables_.end()) return static_cast<std::uint8_t>(found - variables_.begin());
-    if (closed) return error(fmt::format("?{} is not on the left side", name));
+    if (closed) return error_at(name, fmt::format("?{} is not on the left side", name));
     if (variables_.size() == kRuleVariablesMax) return error(fmt::format("more than {} variables", kRuleVariablesMax));
     variables_.emplace_back(name);
     return static_cast<std::uint8_t>(variables_.size() - 1);
@@ -105,7 +110,7 @@ class Reader {
       return push(pattern, made);
     }
     const std::string_view number = word();
-    if (!to_number(number, made.number)) return error(fmt::format("expected a term, found \"{}\"", number));
+    if (!to_number(number, made.number)) return error_at(number, fmt::format("expected a term, found \"{}\"", number));
     made.kind = PatternTerm::Kind::number;
     return push(pattern, made);
   }
@@ -115,7 +120,7 @@ class Reader {
     made.kind = PatternTerm::Kind::node;
     const std::string_view name = word();
     const auto row = std::find_if(ops_.begin(), ops_.end(), [&](const OpRow& r) { return r.text == name; });
-    if (row == ops_.end()) return error(fmt::format("there is no op \"{}\"", name));
+    if (row == ops_.end()) return error_at(name, fmt::format("there is no op \"{}\"", name));
     made.op = static_cast<std::uint8_t>(row - ops_.begin());
     for (std::uint8_t i = 0; i < row->children; ++i) {
       if (take(')')) return error(fmt::format("\"{}\" takes {} operands", name, row->children));
@@ -134,7 +139,7 @@ class Reader {
     Condition made;
     const auto row = std::find_if(std::begin(kConditions), std::end(kConditions),
                                   [&](const ConditionRow& r) { return r.text == name; });
-    if (row == std::end(kConditions)) return error(fmt::format("there is no condition \"{}\"", name));
+    if (row == std::end(kConditions)) return error_at(name, fmt::format("there is no condition \"{}\"", name));
     made.kind = static_cast<ConditionKind>(row - std::begin(kConditions));
     if (!take('(')) return error("expected \"(\"");
     for (std::uint8_t i = 0; i < row->arguments; ++i) {
@@ -146,10 +151,11 @@ class Reader {
     return made;
   }
 
+  const ir::SourceText& source_;
   std::string_view text_;
   std::span<const OpRow> ops_;
   std::vector<std::string>& variables_;
-  std::size_t at_ = 0;
+  std::size_t at_;
 };
 
 }  // namespace
@@ -194,18 +200,40 @@ std::string_view name_of(ConditionKind kind) {
   return kConditions[static_cast<std::size_t>(kind)].text;
 }
 
+std::uint8_t arguments_of(ConditionKind kind) {
+  return kConditions[static_cast<std::size_t>(kind)].arguments;
+}
+
+std::string print(const Condition& condition, std::span<const std::string> variables) {
+  std::string text = fmt::format("{}(?{}", name_of(condition.kind), variables[condition.variable[0]]);
+  if (arguments_of(condition.kind) == 2) text += fmt::format(", ?{}", variables[condition.variable[1]]);
+  return text + ")";
+}
+
+std::string explain(const Condition& condition, std::span<const std::string> variables) {
+  const ConditionRow& row = kConditions[static_cast<std::size_t>(condition.kind)];
+  std::string text = fmt::format("?{} {}", variables[condition.variable[0]], row.meaning);
+  if (row.arguments == 2) text += fmt::format(" ?{}", variables[condition.variable[1]]);
+  return text;
+}
+
 Result<Pattern> parse_pattern(std::string_view text, std::span<const OpRow> ops, std::vector<std::string>& variables,
                               bool closed) {
-  Reader reader(text, ops, variables);
+  const ir::SourceText source(text);
+  Reader reader(source, 0, text.size(), ops, variables);
   TRY(Pattern pattern, reader.pattern(closed));
   if (!reader.at_end()) return reader.error("unexpected text after the term");
   return pattern;
 }
 
 Result<Rule> parse_rule(std::string_view text, std::span<const OpRow> ops) {
-  text = text.substr(0, text.find(';'));
+  return parse_rule(ir::SourceText(text), 0, ops);
+}
+
+Result<Rule> parse_rule(const ir::SourceText& source, std::size_t begin, std::span<const OpRow> ops) {
+  const std::size_t end = std::min(source.text().find_first_of(";\n", begin), source.text().size());
   Rule rule;
-  Reader reader(text, ops, rule.variables);
+  Reader reader(source, begin, end, ops, rule.variables);
   rule.name = reader.word();
   if (rule.name.empty() || !reader.take(':')) return reader.error("expected \"name:\"");
   TRY(rule.left, reader.pattern(false));

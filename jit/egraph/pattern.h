@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "jit/egraph/egraph.h"
+#include "jit/ir/text.h"
 #include "runtime/base/result.h"
 
 namespace trident::egraph {
@@ -38,27 +39,28 @@ struct Pattern {
   [[nodiscard]] std::uint8_t depth() const;
 };
 
-/// What a rule may ask of its variables. X(Name, "text", arguments)
-#define TRIDENT_EGRAPH_CONDITIONS(X)                                                           \
-  X(nonzero, "nonzero", 1) /* the value is never zero */                                       \
-  X(positive, "pos", 1)    /* ... always greater than zero */                                  \
-  X(nonnegative, "nonneg", 1)                                                                  \
-  X(negative, "negative", 1)                                                                   \
-  X(nonpositive, "nonpos", 1)                                                                  \
-  X(finite, "finite", 1) /* neither infinite nor NaN */                                        \
-  X(number, "notnan", 1) /* never NaN */                                                       \
-  X(integral, "integer", 1)                                                                    \
-  X(constant, "const", 1)                                                                      \
-  X(integer_two_up, "intge2", 1) /* a constant integer, 2 or more */                           \
-  X(within_one, "within1", 1)    /* always in [-1, 1] */                                       \
-  X(at_least_one, "ge1", 1)                                                                    \
-  X(within_half_pi, "halfpi", 1) /* always in [-pi/2, pi/2] */                                 \
-  X(symbolic, "sym", 1)          /* depends on a variable */                                   \
-  X(independent, "indep", 2)     /* the first does not depend on any variable of the second */ \
-  X(le, "le", 2)                 /* the first is never above the second */
+/// What a rule may ask of its variables. X(Name, "text", arguments, "meaning"): "?first meaning[ ?second]" is a
+/// sentence.
+#define TRIDENT_EGRAPH_CONDITIONS(X)                                     \
+  X(nonzero, "nonzero", 1, "is never zero")                              \
+  X(positive, "pos", 1, "is always greater than zero")                   \
+  X(nonnegative, "nonneg", 1, "is never less than zero")                 \
+  X(negative, "negative", 1, "is always less than zero")                 \
+  X(nonpositive, "nonpos", 1, "is never greater than zero")              \
+  X(finite, "finite", 1, "is neither infinite nor NaN")                  \
+  X(number, "notnan", 1, "is never NaN")                                 \
+  X(integral, "integer", 1, "is always an integer")                      \
+  X(constant, "const", 1, "is a constant")                               \
+  X(integer_two_up, "intge2", 1, "is a constant integer of two or more") \
+  X(within_one, "within1", 1, "always lies in [-1, 1]")                  \
+  X(at_least_one, "ge1", 1, "is never less than one")                    \
+  X(within_half_pi, "halfpi", 1, "always lies in [-pi/2, pi/2]")         \
+  X(symbolic, "sym", 1, "depends on a variable")                         \
+  X(independent, "indep", 2, "does not depend on any variable of")       \
+  X(le, "le", 2, "is never above")
 
 enum class ConditionKind : std::uint8_t {
-#define X(name, text, arguments) name,
+#define X(name, text, arguments, meaning) name,
   TRIDENT_EGRAPH_CONDITIONS(X)
 #undef X
 };
@@ -69,6 +71,10 @@ struct Condition {
 };
 bool holds(ConditionKind kind, const Facts& first, const Facts& second);
 std::string_view name_of(ConditionKind kind);
+std::uint8_t arguments_of(ConditionKind kind);
+/// "nonzero(?a)", and "?a is never zero".
+std::string print(const Condition& condition, std::span<const std::string> variables);
+std::string explain(const Condition& condition, std::span<const std::string> variables);
 
 struct Rule {
   std::string name;
@@ -77,9 +83,11 @@ struct Rule {
   std::vector<std::string> variables;  ///< names by number
 };
 
-/// "name: LHS => RHS [if cond, cond]". Everything after ";" is a comment. Errors name the column: unknown op or
+/// "name: LHS => RHS [if cond, cond]". Everything after ";" is a comment. Errors show the place: unknown op or
 /// condition, wrong number of children, a variable of the right side that the left does not bind.
 Result<Rule> parse_rule(std::string_view text, std::span<const OpRow> ops);
+/// ... of the line of `source` that holds byte `begin`, from there on.
+Result<Rule> parse_rule(const ir::SourceText& source, std::size_t begin, std::span<const OpRow> ops);
 
 /// One side alone; `variables` grows by new names unless `closed`.
 Result<Pattern> parse_pattern(std::string_view text, std::span<const OpRow> ops, std::vector<std::string>& variables,

@@ -147,6 +147,36 @@ TEST(Rewrite, AQuotientByAProductNeedsBothFactorsNonzero) {
   EXPECT_FALSE(becomes_one({}));
 }
 
+TEST(Rules, ErrorsShowTheFileTheLineAndThePlace) {
+  const auto message = [](const char* text) {
+    const Result<RuleSet> set = parse_rules(text, "lib/mine.rules");
+    return set.ok() ? std::string("no error") : set.error().message;
+  };
+  EXPECT_EQ(message("; mine\n\n  a: (sine ?a) => ?a ;; ieee=round real=ok\n"),
+            "lib/mine.rules:3:7: there is no op \"sine\"\n"
+            "    a: (sine ?a) => ?a ;; ieee=round real=ok\n"
+            "        ^");
+  EXPECT_EQ(message("a: (neg ?a) => ?a ;; ieee=loose real=ok").substr(0, 80),
+            "lib/mine.rules:1:27: expected \";; ieee=... real=...\" with ieee=exact|zero|nan|ro");
+  EXPECT_EQ(message("a: (neg ?a) => ?a ;; ieee=round").substr(0, 76),
+            "lib/mine.rules:1:32: expected \";; ieee=... real=...\" with real=ok|guard|part");
+  EXPECT_EQ(message("a: (neg ?a) => ?a\nb: (neg ?a) => ?a ;; ieee=round real=ok").substr(0, 21),
+            "lib/mine.rules:1:18: ");
+  const char* const kTwice = "a: (neg ?a) => ?a ;; ieee=exact real=ok\r\na: (abs ?a) => ?a ;; ieee=exact real=ok\r\n";
+  EXPECT_EQ(message(kTwice).substr(0, 48), "lib/mine.rules:2:1: there are two rules \"a\"\n  a:");
+}
+
+TEST(Rules, KnowTheirThemeLineAndTags) {
+  const Result<RuleSet> set = parse_rules("\n; c\na: (neg ?a) => ?a ;; real=guard ieee=zero\r\n", "lib/mine.rules");
+  ASSERT_TRUE(set.ok()) << set.error().message;
+  ASSERT_EQ(set->tags.size(), 1u);
+  EXPECT_EQ(set->tags[0].theme, "mine");
+  EXPECT_EQ(set->tags[0].line, 3u);
+  EXPECT_EQ(name_of(set->tags[0].ieee), "zero");
+  EXPECT_EQ(name_of(set->tags[0].real), "guard");
+  EXPECT_EQ(meaning_of(Real::ok), "holds for all reals");
+}
+
 TEST(Polynomial, RootsOfPowers) {
   const Polynomial x = Polynomial::atom(1), y = Polynomial::atom(2);
   const Polynomial base = *sum(*sum(x, y, 3), Polynomial::constant(2), -1);

@@ -9,37 +9,39 @@
 namespace trident::expr::rewrite {
 namespace {
 
-constexpr std::string_view kIeeeNames[] = {"exact", "zero", "nan", "round", "domain"};
-constexpr std::string_view kRealNames[] = {"ok", "guard", "partial"};
+struct TagRow {
+  std::string_view name, meaning;
+};
+#define X(name, meaning) {#name, meaning},
+constexpr TagRow kIeeeTags[] = {TRIDENT_IEEE_TAGS(X)};
+constexpr TagRow kRealTags[] = {TRIDENT_REAL_TAGS(X)};
+#undef X
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+// Finds the value of "key=value" behind `begin` in its line of `source` among `rows`.
+Result<std::size_t> parse_tag(const ir::SourceText& source, std::size_t begin, std::string_view key,
+                              std::span<const TagRow> rows) {
+  const std::string_view text = source.text();
+  const std::size_t line_end = std::min(text.find('\n', begin), text.size());
+  const std::size_t found = text.substr(begin, line_end - begin).find(key);
+  const std::size_t at = found == std::string_view::npos ? line_end : begin + found + key.size();
+  const std::string_view value = text.substr(at, std::min(text.find_first_of(" \t\r\n", at), text.size()) - at);
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const TagRow& r) { return r.name == value; });
+  if (row != rows.end()) return static_cast<std::size_t>(row - rows.begin());
+  std::string known;
+  for (const TagRow& r : rows) known += (known.empty() ? "" : "|") + std::string(r.name);
+  return source.error(at, "expected \";; ieee=... real=...\" with " + std::string(key) + known);
 }
 
-// The value of "key=value" in the text behind ";;".
-std::string_view tag(std::string_view tags, std::string_view key) {
-  const std::size_t at = tags.find(key);
-  if (at == std::string_view::npos) return {};
-  const std::string_view rest = tags.substr(at + key.size());
-  return rest.substr(0, rest.find_first_of(" \t\r"));
-}
-
-Result<RuleSet::Tags> parse_tags(std::string_view text) {
+Result<RuleSet::Tags> parse_tags(const ir::SourceText& source, std::size_t line_begin) {
+  const std::string_view text = source.text();
+  const std::size_t line_end = std::min(text.find('\n', line_begin), text.size());
+  const std::size_t begin = std::min(text.find(";;", line_begin), line_end);
   RuleSet::Tags tags;
-  const auto ieee = std::find(std::begin(kIeeeNames), std::end(kIeeeNames), tag(text, "ieee="));
-  const auto real = std::find(std::begin(kRealNames), std::end(kRealNames), tag(text, "real="));
-  if (ieee == std::end(kIeeeNames))
-    return make_error(ErrorCode::kSyntaxError, "expected \";; ieee=exact|zero|nan|round|domain real=...\"");
-  if (real == std::end(kRealNames)) return make_error(ErrorCode::kSyntaxError, "expected \"real=ok|guard|partial\"");
-  tags.ieee = static_cast<Ieee>(ieee - std::begin(kIeeeNames));
-  tags.real = static_cast<Real>(real - std::begin(kRealNames));
+  TRY(const std::size_t ieee, parse_tag(source, begin, "ieee=", kIeeeTags));
+  TRY(const std::size_t real, parse_tag(source, begin, "real=", kRealTags));
+  tags.ieee = static_cast<Ieee>(ieee);
+  tags.real = static_cast<Real>(real);
   return tags;
-}
-
-Error at_line(std::string_view file, std::uint32_t line, const Error& error) {
-  return make_error(error.code, "%.*s:%u: %s", static_cast<int>(file.size()), file.data(), line, error.message.c_str());
 }
 
 }  // namespace
@@ -49,27 +51,34 @@ Result<RuleSet> parse_rules(std::string_view text, std::string_view file) {
   std::set<std::string, std::less<>> names;
   std::string_view theme = file.substr(file.find_last_of('/') + 1);
   theme = theme.substr(0, theme.find('.'));
+  const ir::SourceText source(text, file);
   std::uint32_t number = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (std::size_t at = 0; at < text.size(); at = std::min(text.find('\n', at), text.size()) + 1) {
     ++number;
-    if (line.empty() || line[0] == ';') continue;
-    Result<egraph::Rule> rule = egraph::parse_rule(line, op_rows());
-    if (!rule.ok()) return at_line(file, number, rule.error());
-    const std::size_t tags_at = line.find(";;");
-    Result<RuleSet::Tags> tags = parse_tags(tags_at == std::string_view::npos ? "" : line.substr(tags_at));
-    if (!tags.ok()) return at_line(file, number, tags.error());
-    if (!names.insert(rule->name).second)
-      return at_line(file, number,
-                     make_error(ErrorCode::kSyntaxError, "there are two rules \"%s\"", rule->name.c_str()));
-    tags->theme = std::string(theme);
-    tags->line = number;
-    set.rules.push_back(std::move(rule).value());
-    set.tags.push_back(std::move(tags).value());
+    const std::size_t begin = std::min(text.find_first_not_of(" \t\r", at), text.size());
+    if (begin == text.size() || text[begin] == '\n' || text[begin] == ';') continue;
+    TRY(egraph::Rule rule, egraph::parse_rule(source, begin, op_rows()));
+    TRY(RuleSet::Tags tags, parse_tags(source, begin));
+    if (!names.insert(rule.name).second) return source.error(begin, "there are two rules \"" + rule.name + "\"");
+    tags.theme = std::string(theme);
+    tags.line = number;
+    set.rules.push_back(std::move(rule));
+    set.tags.push_back(std::move(tags));
   }
   return set;
+}
+
+std::string_view name_of(Ieee tag) {
+  return kIeeeTags[static_cast<std::size_t>(tag)].name;
+}
+std::string_view name_of(Real tag) {
+  return kRealTags[static_cast<std::size_t>(tag)].name;
+}
+std::string_view meaning_of(Ieee tag) {
+  return kIeeeTags[static_cast<std::size_t>(tag)].meaning;
+}
+std::string_view meaning_of(Real tag) {
+  return kRealTags[static_cast<std::size_t>(tag)].meaning;
 }
 
 const RuleSet& builtin_rules() {

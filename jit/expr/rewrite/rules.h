@@ -13,9 +13,29 @@
 
 namespace trident::expr::rewrite {
 
-/// What changes in floating point, and where the identity holds over the reals (jit/expr/rules/README.md).
-enum class Ieee : std::uint8_t { exact, zero, nan, round, domain };
-enum class Real : std::uint8_t { ok, guard, partial };
+/// What changes in floating point. X(Name, "meaning"), the strongest promise first.
+#define TRIDENT_IEEE_TAGS(X)                                     \
+  X(exact, "the same bits (but for the payload of NaN)")         \
+  X(zero, "only the sign of a zero may change")                  \
+  X(nan, "may differ where an operand is infinite or NaN")       \
+  X(round, "a real identity: last bits and overflow may change") \
+  X(domain, "changes where the result is NaN")
+
+/// Where the identity holds over the reals.
+#define TRIDENT_REAL_TAGS(X)                    \
+  X(ok, "holds for all reals")                  \
+  X(guard, "holds under the stated conditions") \
+  X(partial, "both sides agree where both are defined")
+
+#define X(name, meaning) name,
+enum class Ieee : std::uint8_t { TRIDENT_IEEE_TAGS(X) };
+enum class Real : std::uint8_t { TRIDENT_REAL_TAGS(X) };
+#undef X
+
+std::string_view name_of(Ieee tag);
+std::string_view name_of(Real tag);
+std::string_view meaning_of(Ieee tag);
+std::string_view meaning_of(Real tag);
 
 struct RuleSet {
   std::vector<egraph::Rule> rules;
@@ -28,7 +48,7 @@ struct RuleSet {
   std::vector<Tags> tags;  ///< parallel to rules
 };
 
-/// The rules of one file. Errors name file, line and column: syntax, unknown ops, conditions or tags, a name used
+/// The rules of one file. Errors show file, line and column: syntax, unknown ops, conditions or tags, a name used
 /// twice.
 Result<RuleSet> parse_rules(std::string_view text, std::string_view file);
 
