@@ -1,0 +1,217 @@
+#include "jit/rulecheck/points.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "jit/equiv/rounded.h"
+
+namespace trident::rulecheck {
+namespace {
+
+using egraph::Condition;
+using egraph::ConditionKind;
+using expr::Op;
+using expr::Type;
+
+constexpr double kHalfPi = 1.5707963267948966;
+constexpr int kTriesMax = 2000;
+
+}  // namespace
+
+double Function::at(double x) const {
+  for (const Step& s : steps) x = equiv::apply_rounded(s.op, Type::f64, s.exponent, x, s.operand, 0);
+  return x;
+}
+
+std::string Function::text() const {
+  if (constant) return fmt::format("{}", at(0));
+  std::string text = "x";
+  for (const Step& s : steps) {
+    if (s.op == Op::Add)
+      text = fmt::format("{} {} {}", text, s.operand < 0 ? "-" : "+", std::fabs(s.operand));
+    else if (s.op == Op::Mul)
+      text = fmt::format("{}*{}", s.operand, text == "x" || text.ends_with(')') ? text : "(" + text + ")");
+    else if (s.op == Op::Powi)
+      text = fmt::format("({})^{}", text, s.exponent);
+    else
+      text = fmt::format("{}({})", expr::info(s.op).text, text);
+  }
+  return text;
+}
+
+bool holds_at(const Condition& c, const std::vector<double>& values, bool nan_too) {
+  const double a = values[c.variable[0]];
+  const double b = values[c.variable[1]];
+  const bool about_nan = c.kind == ConditionKind::finite || c.kind == ConditionKind::number;
+  if (nan_too && !about_nan && (std::isnan(a) || (c.kind == ConditionKind::le && std::isnan(b)))) return true;
+  switch (c.kind) {
+    case ConditionKind::nonzero: return a != 0;
+    case ConditionKind::positive: return a > 0;
+    case ConditionKind::nonnegative: return a >= 0;
+    case ConditionKind::negative: return a < 0;
+    case ConditionKind::nonpositive: return a <= 0;
+    case ConditionKind::finite: return std::isfinite(a);
+    case ConditionKind::number: return !std::isnan(a);
+    case ConditionKind::integral: return a == std::floor(a);
+    case ConditionKind::integer_two_up: return a >= 2 && a == std::floor(a) && std::isfinite(a);
+    case ConditionKind::within_one: return std::fabs(a) <= 1;
+    case ConditionKind::at_least_one: return a >= 1;
+    case ConditionKind::within_half_pi: return std::fabs(a) <= kHalfPi;
+    case ConditionKind::le: return a <= b;
+    // What a class depends on shows in derivatives alone: draw_functions() sees to it.
+    case ConditionKind::constant:
+    case ConditionKind::symbolic:
+    case ConditionKind::independent: return true;
+  }
+  CHECK(false);
+}
+
+PointSampler::PointSampler(const egraph::Rule& rule, const Sorts& sorts, std::uint64_t seed)
+    : rule_(rule), sorts_(sorts), random_(seed) {}
+
+double PointSampler::number() {
+  static constexpr double kCorners[] = {0,   1,    -1,    2,     -2,   0.5,     -0.5,     3,   -3,  0.25,
+                                        1.5, -1.5, 0.999, 1.001, 1e-4, kHalfPi, -kHalfPi, 100, 4.0, -0.75};
+  const auto kind = random_() % 16;
+  if (kind < 2) return kCorners[random_() % std::size(kCorners)];
+  if (kind < 4) return static_cast<double>(random_() % 21) - 10;
+  const double decades = kind == 4 ? 6 : 1.5;  // most within 0.03 and 30
+  const double magnitude = std::pow(10.0, decades * (2 * unit() - 1));
+  return random_() % 2 == 0 ? magnitude : -magnitude;
+}
+
+// Moves a value towards a condition that few values meet.
+void PointSampler::aim(const Condition& c, std::vector<double>& values) {
+  double& a = values[c.variable[0]];
+  const bool corner = random_() % 16 == 0;
+  switch (c.kind) {
+    case ConditionKind::positive:
+    case ConditionKind::nonnegative: a = std::fabs(a); break;
+    case ConditionKind::negative:
+    case ConditionKind::nonpositive: a = -std::fabs(a); break;
+    case ConditionKind::within_one: a = corner ? std::round(2 * unit() - 1) : std::remainder(a, 2); break;
+    case ConditionKind::within_half_pi: a = corner ? std::copysign(kHalfPi, a) : std::remainder(a, 2 * kHalfPi); break;
+    case ConditionKind::integral: a = std::round(a); break;
+    case ConditionKind::integer_two_up: a = 2 + static_cast<double>(random_() % 7); break;
+    case ConditionKind::at_least_one: a = corner ? 1 : a >= 1 ? a : 1 + std::fabs(a); break;
+    case ConditionKind::le:
+      if (a > values[c.variable[1]]) std::swap(a, values[c.variable[1]]);
+      break;
+    case ConditionKind::nonzero:
+    case ConditionKind::finite:
+    case ConditionKind::number:
+    case ConditionKind::constant:
+    case ConditionKind::symbolic:
+    case ConditionKind::independent: break;
+  }
+}
+
+void PointSampler::draw_numbers(Point& point) {
+  point.values.resize(rule_.variables.size());
+  for (std::size_t v = 0; v < point.values.size(); ++v)
+    point.values[v] = sorts_.truth[v] ? static_cast<double>(random_() % 2) : number();
+  for (const Condition& c : rule_.conditions) aim(c, point.values);
+}
+
+Function PointSampler::function() {
+  // x*scale + shift, and something done with that.
+  const double scales[] = {1, 1, -1, 0.5, 2, 3};
+  Function f;
+  const double scale = scales[random_() % std::size(scales)];
+  const double shift = random_() % 2 == 0 ? 0 : std::round(8 * (2 * unit() - 1)) / 4;
+  if (scale != 1) f.steps.push_back({Op::Mul, scale});
+  if (shift != 0) f.steps.push_back({Op::Add, shift});
+  switch (random_() % 10) {
+    case 0:
+    case 1: break;
+    case 2: f.steps.push_back({Op::Powi, 0, 2}); break;
+    case 3: f.steps.insert(f.steps.end(), {{Op::Sin}, {Op::Add, 2}}); break;
+    case 4: f.steps.push_back({Op::Exp}); break;
+    case 5: f.steps.insert(f.steps.end(), {{Op::Powi, 0, 2}, {Op::Add, 1}, {Op::Recip}}); break;
+    case 6: f.steps.insert(f.steps.end(), {{Op::Sin}, {Op::Mul, 0.9}}); break;
+    case 7: f.steps.push_back({Op::Powi, 0, 3}); break;
+    case 8: f.steps.push_back({Op::Cosh}); break;
+    default: f.steps.push_back({Op::Tanh}); break;
+  }
+  return f;
+}
+
+void PointSampler::draw_functions(Point& point) {
+  // No round numbers: kinks and steps lie there.
+  point.x = (0.1 + 2.4 * unit()) * (random_() % 2 == 0 ? 1 : -1);
+  point.functions.assign(rule_.variables.size(), {});
+  point.values.resize(rule_.variables.size());
+  for (std::uint8_t v = 0; v < point.functions.size(); ++v) {
+    bool constant = sorts_.truth[v], whole = false;
+    for (const Condition& c : rule_.conditions) {
+      if (c.variable[0] != v) continue;
+      whole = whole || c.kind == ConditionKind::integral || c.kind == ConditionKind::integer_two_up;
+      constant = constant || whole || c.kind == ConditionKind::constant || c.kind == ConditionKind::independent;
+    }
+    Function& f = point.functions[v];
+    if (v == sorts_.slopes) continue;
+    if (constant) {
+      const double quarters = std::round(4 * std::remainder(number(), 20.0)) / 4;
+      const double truth = static_cast<double>(random_() % 2);
+      const double value = sorts_.truth[v] ? truth : whole ? std::round(quarters) : quarters;
+      f = {{{Op::Mul, 0}, {Op::Add, value}}, true};
+    } else {
+      f = function();
+    }
+  }
+  for (std::size_t v = 0; v < point.values.size(); ++v) point.values[v] = point.functions[v].at(point.x);
+}
+
+std::optional<Point> PointSampler::draw() {
+  Point point;
+  for (int i = 0; i < kTriesMax; ++i) {
+    if (sorts_.slopes)
+      draw_functions(point);
+    else
+      draw_numbers(point);
+    if (std::all_of(rule_.conditions.begin(), rule_.conditions.end(),
+                    [&](const Condition& c) { return holds_at(c, point.values, false); }))
+      return point;
+  }
+  return std::nullopt;
+}
+
+std::optional<Point> PointSampler::draw_special(Type type) {
+  const bool narrow = type == Type::f32;
+  const double specials[] = {0.0,
+                             -0.0,
+                             1,
+                             -1,
+                             HUGE_VAL,
+                             -HUGE_VAL,
+                             std::nan(""),
+                             0.1,
+                             -0.1,
+                             narrow ? 3e38 : 1.7e308,
+                             narrow ? -3e38 : -1.7e308,
+                             narrow ? 1e-45 : 5e-324,
+                             narrow ? -1e-40 : -1e-310,
+                             narrow ? 1e25 : 1e200};
+  const auto holds = [&](const std::vector<double>& values) {
+    return std::all_of(rule_.conditions.begin(), rule_.conditions.end(),
+                       [&](const Condition& c) { return holds_at(c, values, true); });
+  };
+  for (int i = 0; i < kTriesMax; ++i) {
+    std::optional<Point> point = draw();
+    if (!point) return std::nullopt;
+    for (double& value : point->values) value = narrow ? static_cast<double>(static_cast<float>(value)) : value;
+    if (!holds(point->values)) continue;
+    for (std::size_t v = 0; v < point->values.size(); ++v) {
+      if (sorts_.truth[v] || random_() % 2 == 0) continue;
+      const double special = specials[random_() % std::size(specials)];
+      const double before = std::exchange(point->values[v], narrow ? static_cast<float>(special) : special);
+      if (!holds(point->values)) point->values[v] = before;
+    }
+    return point;
+  }
+  return std::nullopt;
+}
+
+}  // namespace trident::rulecheck

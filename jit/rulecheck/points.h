@@ -1,0 +1,64 @@
+// Points at which the two sides of a rule are compared: where its conditions hold. In a rule with derivatives every
+// variable stands for a function of x; elsewhere for a number.
+#pragma once
+
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "jit/egraph/pattern.h"
+#include "jit/expr/expr.h"
+#include "jit/rulecheck/sorts.h"
+
+namespace trident::rulecheck {
+
+/// A function of x: steps applied one after the other, such as x -> 3*x -> sin(3*x) -> sin(3*x) + 2.
+struct Function {
+  struct Step {
+    expr::Op op = expr::Op::Add;
+    double operand = 0;         ///< the second operand of ops of two
+    std::int64_t exponent = 0;  ///< of Powi
+  };
+  std::vector<Step> steps;
+  bool constant = false;
+
+  [[nodiscard]] double at(double x) const;
+  [[nodiscard]] std::string text() const;
+};
+
+struct Point {
+  std::vector<double> values;       ///< by variable; truth values are 0 or 1; those of `functions` at x, rounded
+  std::vector<Function> functions;  ///< by variable, in rules with derivatives
+  double x = 0;
+};
+
+/// Whether a condition holds. `nan_too`: as the graph means it, which knows ranges of values apart from NaN, so that
+/// only finite() and notnan() say anything about a NaN.
+bool holds_at(const egraph::Condition& condition, const std::vector<double>& values, bool nan_too);
+
+class PointSampler {
+ public:
+  /// Both arguments must outlive the sampler.
+  PointSampler(const egraph::Rule& rule, const Sorts& sorts, std::uint64_t seed);
+
+  /// A point where all conditions hold; nothing when none was found in many tries.
+  std::optional<Point> draw();
+  /// ... with zeros of both signs, infinities, NaN and ends of the range of `type` among its values, all of which
+  /// are values of `type`.
+  std::optional<Point> draw_special(expr::Type type);
+
+ private:
+  double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+  double number();
+  void aim(const egraph::Condition& condition, std::vector<double>& values);
+  void draw_numbers(Point& point);
+  void draw_functions(Point& point);
+  Function function();
+
+  const egraph::Rule& rule_;
+  const Sorts& sorts_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace trident::rulecheck

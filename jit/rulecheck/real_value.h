@@ -1,0 +1,198 @@
+// A side of a rule over the reals at one point, with a bound of its error: N is a WideBig of jit/equiv. Unlike a whole
+// expression there, there is no arithmetic to be near to: a step whose operand is known to lie on one side is sure, and
+// one whose operand is not calls for more bits.
+//
+// A derivative (diff e ?x) is the central difference quotient of e, where those to the left and to the right agree;
+// where they do not, e has a kink, and nothing is said. With a step of 2^-200 its error is some 2^-400, so N needs 800
+// bits for it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "jit/equiv/numbers.h"
+#include "jit/rulecheck/points.h"
+
+namespace trident::rulecheck {
+
+/// How far from x a difference quotient looks.
+inline constexpr double kSlopeStep = 0x1p-200;
+/// How much of itself a constant that stands for a real, such as pi, is moved to see what its rounding does.
+inline constexpr double kNudge = 0x1p-52;
+
+template <class N>
+class RealEvaluator {
+ public:
+  struct Value {
+    N number;
+    bool truth = false;
+    bool sure = true;
+  };
+
+  /// Both arguments must outlive the evaluator.
+  RealEvaluator(const Point& point, const Sorts& sorts) : point_(point), sorts_(sorts) {}
+
+  /// `nudged`: the term, a constant, that is moved by kNudge; none when negative.
+  Value evaluate(const egraph::Pattern& side, int nudged = -1) {
+    side_ = &side;
+    nudged_ = nudged;
+    N x;
+    set_exact(x, point_.x);
+    return term(side.terms.size() - 1, x);
+  }
+
+ private:
+  using Op = expr::Op;
+  using Term = egraph::PatternTerm;
+
+  Value term(std::size_t index, const N& x) {
+    const Term& t = side_->terms[index];
+    Value r;
+    if (t.kind == Term::Kind::variable) return variable(t.variable, x);
+    if (t.kind == Term::Kind::number) {
+      set_exact(r.number, t.number);
+      if (static_cast<int>(index) != nudged_) return r;
+      N share;
+      set_exact(share, 1 + kNudge);
+      return apply_op(Op::Mul, 0, r.number, share, share);
+    }
+    const Op op = static_cast<Op>(t.op);
+    if (op == Op::Diff) return slope(t.child[0], x);
+    const Value a = term(t.child[0], x);
+    if (op == Op::Select) return select(t, a, x);
+    const Value b = expr::info(op).arity > 1 ? term(t.child[1], x) : a;
+    const Value c = expr::info(op).arity > 2 ? term(t.child[2], x) : a;
+    if (op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Not) {
+      r.truth = op == Op::And   ? a.truth && b.truth
+                : op == Op::Or  ? a.truth || b.truth
+                : op == Op::Xor ? a.truth != b.truth
+                                : !a.truth;
+    } else if (expr::info(op).signature == expr::Signature::Compare) {
+      r = compare(op, a.number, b.number);
+    } else {
+      r = apply_op(op, static_cast<std::int64_t>(t.has_payload ? t.number : 0), a.number, b.number, c.number);
+    }
+    r.sure = r.sure && a.sure && b.sure && c.sure;
+    return r;
+  }
+
+  Value variable(std::uint8_t v, const N& x) {
+    Value r;
+    if (sorts_.truth[v]) {
+      r.truth = point_.values[v] != 0;
+      return r;
+    }
+    if (point_.functions.empty()) {
+      set_exact(r.number, point_.values[v]);
+      return r;
+    }
+    r.number = x;
+    for (const Function::Step& s : point_.functions[v].steps) {
+      N operand;
+      set_exact(operand, s.operand);
+      r = apply_op(s.op, s.exponent, r.number, operand, operand);
+    }
+    return r;
+  }
+
+  Value select(const Term& t, const Value& condition, const N& x) {
+    Value r = term(t.child[condition.truth ? 1 : 2], x);
+    r.sure = r.sure && condition.sure;
+    return r;
+  }
+
+  Value slope(std::size_t child, const N& x) {
+    N step, above, below;
+    set_exact(step, kSlopeStep);
+    apply_to(Op::Add, 0, x, step, step, above);
+    apply_to(Op::Sub, 0, x, step, step, below);
+    const Value at = term(child, x), right = term(child, above), left = term(child, below);
+    N twice;
+    set_exact(twice, 2 * kSlopeStep);
+    Value r = quotient(right.number, left.number, twice);
+    if (!std::isfinite(approximate(r.number))) return r;
+    const long double kink = std::fabs(approximate(quotient(right.number, at.number, step).number) -
+                                       approximate(quotient(at.number, left.number, step).number));
+    const bool smooth = kink <= 1e-15L * std::max(1.0L, std::fabs(approximate(r.number)));
+    r.sure = at.sure && right.sure && left.sure && smooth;
+    return r;
+  }
+  static Value quotient(const N& above, const N& below, const N& step) {
+    N difference;
+    apply_to(Op::Sub, 0, above, below, below, difference);
+    return apply_op(Op::Div, 0, difference, step, step);
+  }
+
+  // --- ops, and whether their results are sure ---
+
+  static Value apply_op(Op op, std::int64_t exponent, const N& a, const N& b, const N& c) {
+    Value r;
+    if (unending(op, a)) {
+      r.sure = false;
+      return r;
+    }
+    apply_to(op, exponent, a, b, c, r.number);
+    r.sure = r.number.error_log2 != equiv::Big::kUnknown && inside(op, a, b) && one_step(op, a, b);
+    return r;
+  }
+
+  // What a period leaves of a number with millions of digits takes MPFR as many.
+  static bool unending(Op op, const N& a) {
+    constexpr long double kGreatest = 1e300L;
+    const bool periodic = op == Op::Sin || op == Op::Cos || op == Op::Tan || op == Op::Fmod;
+    return periodic && std::fabs(approximate(a)) > kGreatest;
+  }
+
+  static bool exact(const N& x) { return x.error_log2 == equiv::Big::kExact; }
+
+  // Away from the ends of a domain where the result turns into NaN though the operand's class is sure.
+  static bool inside(Op op, const N& a, const N& b) {
+    const auto away = [](const N& x, long double edge) {
+      return exact(x) || std::fabs(approximate(x) - edge) > 2 * error_of(x) + 1e-18L;
+    };
+    if (op == Op::Asin || op == Op::Acos || op == Op::Atanh) return away(a, 1) && away(a, -1);
+    if (op == Op::Acosh) return away(a, 1);
+    if (op == Op::Log1p) return away(a, -1);
+    if (op == Op::Pow) return exact(b) || approximate(a) > 0;
+    return true;
+  }
+
+  // A step's operand lies on one side of it with all that it may be.
+  static bool one_step(Op op, const N& a, const N& b) {
+    if (op == Op::Fmod) return exact(a) && exact(b);
+    if (op == Op::Copysign) return equiv::sure_of_class(b) && approximate(b) != 0;
+    const bool step =
+        op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Sign;
+    if (!step || exact(a)) return true;
+    N error, low, high, at_low, at_high;
+    set_exact(error, std::max(static_cast<double>(error_of(a)), std::numeric_limits<double>::denorm_min()));
+    apply_to(Op::Sub, 0, a, error, error, low);
+    apply_to(Op::Add, 0, a, error, error, high);
+    apply_to(op, 0, low, low, low, at_low);
+    apply_to(op, 0, high, high, high, at_high);
+    return equiv::equal(at_low, at_high);
+  }
+
+  static Value compare(Op op, const N& a, const N& b) {
+    const bool ordered = !a.is_nan() && !b.is_nan();
+    const bool less = ordered && equiv::less(a, b), equal = ordered && equiv::equal(a, b);
+    Value r;
+    if (op == Op::Lt) r.truth = less;
+    if (op == Op::Le) r.truth = less || equal;
+    if (op == Op::Gt) r.truth = ordered && !less && !equal;
+    if (op == Op::Ge) r.truth = ordered && !less;
+    if (op == Op::Eq) r.truth = equal;
+    if (op == Op::Ne) r.truth = !equal;
+    const long double apart = std::fabs(approximate(a) - approximate(b));
+    r.sure = (exact(a) && exact(b)) || apart > 2 * (error_of(a) + error_of(b));
+    return r;
+  }
+
+  const Point& point_;
+  const Sorts& sorts_;
+  const egraph::Pattern* side_ = nullptr;
+  int nudged_ = -1;
+};
+
+}  // namespace trident::rulecheck

@@ -1,0 +1,63 @@
+// Is a rewrite rule true? Its two sides are evaluated where its conditions hold: over the reals in MPFR, and, where its
+// tag promises bits, in strict arithmetic at special values. That is no proof, but a wrong rule seldom survives it, and
+// one that does not comes with the point that shows it and with what would make it true.
+//
+// What is asked of a rule, by its tags (jit/expr/rules/README.md):
+//
+//   real=ok, guard    where one side is a number so is the other, and they are equal (a derivative may be said where
+//                     there is none)
+//   real=partial      they are equal where both are numbers
+//   ieee=exact, zero  the same bits in f32 and f64, but for NaN's payload and, under zero, the sign of a zero; also at
+//                     infinities, NaN, denormals, and where overflow is near
+//
+// Numbers are equal when they differ by less than 10^-17 of themselves, or by no more than what rounding the rule's own
+// constants (pi, 1/3) to f64 explains. In a rule with (diff e ?x) variables are functions of x, and derivatives are
+// difference quotients; such points are dear, so there is one for five elsewhere.
+//
+// Not checked, and so refused: reductions, casts, integer arithmetic, derivatives nested more than twice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jit/expr/rewrite/rules.h"
+
+namespace trident::rulecheck {
+
+struct RuleCheckOptions {
+  std::uint64_t points = 10'000;  ///< over the reals; half as many in each float type
+  std::uint64_t seed = 1;
+  bool hints = true;  ///< whether to look for what would make a wrong rule true
+};
+
+/// A variable (or x, in rules with derivatives) and what stood for it.
+struct Binding {
+  std::string name, value;
+};
+
+struct RuleVerdict {
+  enum class Kind : std::uint8_t { right, wrong, unchecked };
+  Kind kind = Kind::right;
+  std::string fault{};           ///< a sentence, unless right
+  std::vector<Binding> point{};  ///< of a wrong rule
+  std::string left{}, right{};   ///< the values of its sides there
+  std::string hint{};            ///< what would make it true; empty when nothing was found
+  std::uint64_t compared = 0;    ///< points over the reals at which both sides were compared
+};
+
+/// Deterministic in all arguments. A tenth of a second for most rules.
+RuleVerdict check_rule(const egraph::Rule& rule, const expr::rewrite::RuleSet::Tags& tags,
+                       const RuleCheckOptions& options = {});
+
+/// A point where the rule applies, with the values of both sides: in f64 for most rules, the nearest to the true values
+/// where there are derivatives.
+struct Example {
+  std::vector<Binding> point;
+  std::string left, right;
+};
+/// Nothing for a rule that cannot be checked or whose left side is hardly ever a number.
+std::optional<Example> example_of(const egraph::Rule& rule);
+
+}  // namespace trident::rulecheck

@@ -1,0 +1,110 @@
+#include "jit/rulecheck/sorts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace trident::rulecheck {
+namespace {
+
+using egraph::Pattern;
+using egraph::PatternTerm;
+using expr::Op;
+using expr::Signature;
+
+constexpr int kNestedSlopesMax = 2;
+
+class SortFinder {
+ public:
+  explicit SortFinder(const egraph::Rule& rule) : rule_(rule), seen_(rule.variables.size()) {
+    sorts_.truth.resize(rule.variables.size());
+  }
+
+  Result<Sorts> run() {
+    const PatternTerm& root = rule_.left.root();
+    sorts_.truth_sides = root.kind == PatternTerm::Kind::node && gives_truth(static_cast<Op>(root.op));
+    for (const Pattern* side : {&rule_.left, &rule_.right})
+      TRY_VOID(visit(*side, side->terms.size() - 1, sorts_.truth_sides, 0));
+    return sorts_;
+  }
+
+ private:
+  static bool is_logic(Op op) { return op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Not; }
+  static bool gives_truth(Op op) { return is_logic(op) || expr::info(op).signature == Signature::Compare; }
+
+  static Error mismatch(const std::string& what, bool truth) {
+    return make_error(ErrorCode::kTypeError, "%s stands where a %s is wanted", what.c_str(),
+                      truth ? "truth value" : "number");
+  }
+
+  Result<void> visit(const Pattern& side, std::size_t index, bool truth, int slopes) {
+    const PatternTerm& t = side.terms[index];
+    if (t.kind == PatternTerm::Kind::variable) return visit_variable(t.variable, truth);
+    if (t.kind == PatternTerm::Kind::number) return truth ? mismatch("a constant", truth) : Result<void>();
+    return visit_node(side, t, truth, slopes);
+  }
+
+  Result<void> visit_variable(std::uint8_t v, bool truth) {
+    if (!seen_[v]) {
+      seen_[v] = true;
+      sorts_.truth[v] = truth;
+    }
+    return sorts_.truth[v] == truth ? Result<void>() : mismatch("?" + rule_.variables[v], truth);
+  }
+
+  Result<void> visit_node(const Pattern& side, const PatternTerm& t, bool truth, int slopes) {
+    const Op op = static_cast<Op>(t.op);
+    const expr::OpInfo& row = expr::info(op);
+    const std::string name(row.text);
+    if (row.signature != Signature::Same && row.signature != Signature::Compare && row.signature != Signature::Select &&
+        row.signature != Signature::Diff)
+      return make_error(ErrorCode::kUnsupported, "\"%s\" has no place in a rule", name.c_str());
+    if (row.types == expr::Types::I)
+      return make_error(ErrorCode::kUnsupported, "\"%s\" is for integers: rules are about reals", name.c_str());
+    if (gives_truth(op) != truth) return mismatch("(" + name + " ...)", truth);
+    TRY_VOID(check_payload(t, op, name));
+    if (op == Op::Diff) return visit_slope(side, t, slopes);
+    for (std::uint8_t i = 0; i < row.arity; ++i) {
+      const bool wants_truth = is_logic(op) || (op == Op::Select && i == 0);
+      TRY_VOID(visit(side, t.child[i], wants_truth, slopes));
+    }
+    return {};
+  }
+
+  static Result<void> check_payload(const PatternTerm& t, Op op, const std::string& name) {
+    if (t.has_payload != (op == Op::Powi))
+      return make_error(
+          ErrorCode::kTypeError,
+          t.has_payload ? "\"%s\" has no number after its operands" : "\"%s\" needs its exponent after the operand",
+          name.c_str());
+    const bool whole = t.number == std::round(t.number) && std::fabs(t.number) <= std::numeric_limits<int>::max();
+    if (t.has_payload && !whole) return make_error(ErrorCode::kTypeError, "the exponent of powi is no integer");
+    return {};
+  }
+
+  Result<void> visit_slope(const Pattern& side, const PatternTerm& t, int slopes) {
+    const PatternTerm& by = side.terms[t.child[1]];
+    if (by.kind != PatternTerm::Kind::variable)
+      return make_error(ErrorCode::kUnsupported, "(diff e ?x) is by a variable ?x");
+    if (sorts_.slopes.value_or(by.variable) != by.variable)
+      return make_error(ErrorCode::kUnsupported, "derivatives by two variables, ?%s and ?%s",
+                        rule_.variables[*sorts_.slopes].c_str(), rule_.variables[by.variable].c_str());
+    if (slopes == kNestedSlopesMax)
+      return make_error(ErrorCode::kUnsupported, "derivatives nested more than %d deep", kNestedSlopesMax);
+    sorts_.slopes = by.variable;
+    TRY_VOID(visit_variable(by.variable, false));
+    return visit(side, t.child[0], false, slopes + 1);
+  }
+
+  const egraph::Rule& rule_;
+  std::vector<bool> seen_;
+  Sorts sorts_;
+};
+
+}  // namespace
+
+Result<Sorts> sorts_of(const egraph::Rule& rule) {
+  return SortFinder(rule).run();
+}
+
+}  // namespace trident::rulecheck
