@@ -12,6 +12,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/cli/manual.h"
+#include "clients/cli/nearest.h"
 
 namespace trident::cli {
 namespace {
@@ -28,34 +29,21 @@ void occupy_standard_streams() {
     if (::fcntl(fd, F_GETFD) == -1) (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/// The verb meant by a word that is none: the one that differs in the fewest letters, at most two.
-std::string nearest_verb(const CLI::App& app, const std::string& word) {
-  std::string nearest;
-  std::size_t least = 3;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const std::string& name = verb->get_name();
-    std::vector<std::size_t> row(name.size() + 1);
-    for (std::size_t j = 0; j <= name.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= word.size(); ++i) {
-      std::size_t diagonal = std::exchange(row[0], i);
-      for (std::size_t j = 1; j <= name.size(); ++j) {
-        const std::size_t replaced = diagonal + (word[i - 1] == name[j - 1] ? 0 : 1);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-      }
-    }
-    if (row[name.size()] < least) least = row[name.size()], nearest = name;
+/// A first word that is no verb deserves better than "a subcommand is required", as does the second of a verb that has
+/// verbs of its own. `place`: where the word stands.
+bool unknown_verb(const CLI::App& app, int place, int argc, char** argv) {
+  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
+  if (verbs.empty() || argc <= place || argv[place][0] == '-') return false;
+  std::vector<std::string> names;
+  for (const CLI::App* verb : verbs) {
+    if (verb->get_name() == argv[place]) return unknown_verb(*verb, place + 1, argc, argv);
+    names.push_back(verb->get_name());
   }
-  return nearest;
-}
-
-/// A first word that is no verb deserves better than "a subcommand is required".
-bool unknown_verb(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return false;
-  if (!app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == argv[1]; }).empty()) return false;
-  const std::string nearest = nearest_verb(app, argv[1]);
-  std::fprintf(stderr, "trident: there is no verb '%s'%s\n`trident --help` lists all.\n", argv[1],
-               nearest.empty() ? "" : (": did you mean '" + nearest + "'?").c_str());
+  constexpr std::size_t kTyposMax = 2;
+  const std::string meant = nearest(names, argv[place], kTyposMax);
+  const std::string command = place == 1 ? "trident" : "trident " + app.get_name();
+  std::fprintf(stderr, "trident: there is no verb '%s'%s\n`%s --help` lists all.\n", argv[place],
+               meant.empty() ? "" : (": did you mean '" + meant + "'?").c_str(), command.c_str());
   return true;
 }
 
@@ -146,11 +134,12 @@ int run_command_line(int argc, char** argv) {
   add_doctor_command(app, status);
   add_demo_command(app, status);
   add_rewrite_command(app, status);
+  add_rules_command(app, status);
   add_text_commands(app, status);
   add_completion_command(app, status);
   add_manual(app);
   take_blanks_off(app);
-  if (unknown_verb(app, argc, argv)) return kExitUsage;
+  if (unknown_verb(app, 1, argc, argv)) return kExitUsage;
   const std::vector<std::string> words = hide_expressions(app, argc, argv);
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());

@@ -1,5 +1,6 @@
 // Shell completion, generated from the application's own verbs and options, so that it cannot go stale.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "clients/cli/commands.h"
@@ -14,21 +15,33 @@ struct Flag {
 struct Verb {
   std::string name, description;
   std::vector<Flag> flags;
+  std::string parts;  ///< verbs of its own, with blanks between them
 };
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
+void add_flags(const CLI::App& app, std::vector<Flag>& flags) {
+  const auto add = [&](const std::string& name, const CLI::Option& option) {
+    const auto same = [&](const Flag& f) { return f.name == name; };
+    if (std::any_of(flags.begin(), flags.end(), same)) return;
+    flags.push_back({name, first_line(option.get_description()), option.get_items_expected_max() > 0});
+  };
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) add("--" + name, *option);
+    for (const std::string& name : option->get_snames()) add("-" + name, *option);
+  }
+}
+
 std::vector<Verb> verbs_of(const CLI::App& app) {
   std::vector<Verb> verbs;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
-    Verb v{verb->get_name(), first_line(verb->get_description()), {}};
-    for (const CLI::Option* option : verb->get_options()) {
-      for (const std::string& name : option->get_lnames())
-        v.flags.push_back({"--" + name, first_line(option->get_description()), option->get_items_expected_max() > 0});
-      for (const std::string& name : option->get_snames())
-        v.flags.push_back({"-" + name, first_line(option->get_description()), option->get_items_expected_max() > 0});
+    Verb v{verb->get_name(), first_line(verb->get_description()), {}, ""};
+    add_flags(*verb, v.flags);
+    for (const CLI::App* part : verb->get_subcommands([](const CLI::App*) { return true; })) {
+      v.parts += (v.parts.empty() ? "" : " ") + part->get_name();
+      add_flags(*part, v.flags);
     }
     verbs.push_back(std::move(v));
   }
@@ -48,15 +61,16 @@ std::string shell_quoted(const std::string& text) {
 }
 
 std::string bash_script(const std::vector<Verb>& verbs) {
-  std::string names, cases;
+  std::string names, cases, parts;
   for (const Verb& v : verbs) {
     names += (names.empty() ? "" : " ") + v.name;
     std::string flags;
     for (const Flag& f : v.flags) flags += (flags.empty() ? "" : " ") + f.name;
     cases += "    " + v.name + ") words=" + shell_quoted(flags) + " ;;\n";
+    if (!v.parts.empty()) parts += "    " + v.name + ":2) parts=" + shell_quoted(v.parts) + " ;;\n";
   }
   return "# bash completion for trident\n_trident() {\n"
-         "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words= parts=\n"
          "  case $previous in\n    -t|--type) COMPREPLY=($(compgen -W 'f32 f64' -- \"$word\")); return ;;\n"
          "    -p|--policy) COMPREPLY=($(compgen -W 'exact bounded fast' -- \"$word\")); return ;;\n"
          "    --strategy) COMPREPLY=($(compgen -W 'saturate pulse best_first random hostile' -- \"$word\")); return "
@@ -67,8 +81,9 @@ std::string bash_script(const std::vector<Verb>& verbs) {
          "    --syntax) COMPREPLY=($(compgen -W 'auto infix sexpr fpcore' -- \"$word\")); return ;;\n  esac\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W " +
          shell_quoted(names + " --help --version") + " -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n" +
-         cases +
-         "  esac\n  if [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n  else\n"
+         cases + "  esac\n  case ${COMP_WORDS[1]}:$COMP_CWORD in\n" + parts +
+         "  esac\n  if [[ -n $parts && $word != -* ]]; then\n    COMPREPLY=($(compgen -W \"$parts\" -- \"$word\"))\n"
+         "  elif [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n  else\n"
          "    COMPREPLY=($(compgen -f -- \"$word\"))\n  fi\n}\ncomplete -o filenames -F _trident trident\n";
 }
 
@@ -83,6 +98,7 @@ std::string zsh_script(const std::vector<Verb>& verbs) {
   for (const Verb& v : verbs) {
     names += "    " + shell_quoted(v.name + ":" + plain(v.description)) + "\n";
     cases += "    " + v.name + ") _arguments";
+    if (!v.parts.empty()) cases += " " + shell_quoted("1: :(" + v.parts + ")");
     for (const Flag& f : v.flags)
       cases += " " + shell_quoted(f.name + "[" + plain(f.description) + "]" + (f.takes_value ? ":value: " : ""));
     cases += " '*:file:_files' ;;\n";
@@ -97,6 +113,9 @@ std::string fish_script(const std::vector<Verb>& verbs) {
   std::string out = "# fish completion for trident\n";
   for (const Verb& v : verbs) {
     out += "complete -c trident -n __fish_use_subcommand -f -a " + v.name + " -d " + shell_quoted(v.description) + "\n";
+    if (!v.parts.empty())
+      out +=
+          "complete -c trident -n '__fish_seen_subcommand_from " + v.name + "' -f -a " + shell_quoted(v.parts) + "\n";
     for (const Flag& f : v.flags) {
       const bool is_long = f.name.starts_with("--");
       out += "complete -c trident -n '__fish_seen_subcommand_from " + v.name + "' " + (is_long ? "-l " : "-s ") +

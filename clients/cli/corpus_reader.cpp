@@ -310,7 +310,7 @@ Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::strin
   return make_error(ErrorCode::kSyntaxError, "%s: no kernels in this file", std::string(file).c_str());
 }
 
-Result<std::vector<CorpusKernel>> read_corpus(const std::string& path) {
+Result<std::string> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", path.c_str());
   std::string text;
@@ -320,6 +320,11 @@ Result<std::vector<CorpusKernel>> read_corpus(const std::string& path) {
     if (text.size() > kCorpusBytesMax)
       return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes", path.c_str(), kCorpusBytesMax);
   }
+  return text;
+}
+
+Result<std::vector<CorpusKernel>> read_corpus(const std::string& path) {
+  TRY(const std::string text, read_file(path));
   return parse_corpus(text, path);
 }
 

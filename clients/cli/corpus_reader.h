@@ -30,7 +30,9 @@ struct CorpusKernel {
 
 /// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret.
 Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::string_view file);
-/// Reads a file. NotFound when it does not exist.
+/// A whole file. InvalidArgument when it cannot be read.
+Result<std::string> read_file(const std::string& path);
+/// Reads a file of kernels.
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path);
 
 /// The definition as an expression over variables of `type` (f32 or f64), derivatives still in it.

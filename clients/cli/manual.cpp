@@ -91,13 +91,32 @@ constexpr const char* kRewrite = R"(DETAILS
   A FILE has lines of "name | size | family | assumptions | S-expression"; assumptions are x>0, x!=0, x>=c, x<c, x<=c,
   with commas between them. kernels.tsv and kernels.sexp are read too. `hostile` takes what looks worst: it may find
   less, but never anything wrong.
+  --load-rules FILE adds rules of your own (the format: jit/expr/rules/README.md). They are checked as by `trident rules
+  check`; when one is wrong none is used, its counterexample is shown, and exit status 1 follows. Names must not be
+  taken. The daemon never loads such files.
   --json prints an object with "cases", rows of "name", "tree_before", "tree_after", "dag_before", "dag_after", "nodes",
   "applications", "ms", "stop", "result" and "max_error_ulp" among others, and "summary".
 
 EXAMPLES
   trident rewrite bench/corpus/rewrite.txt
   trident rewrite bench/corpus/rewrite.txt --cost reference --ms 0 --json
-  trident rewrite bench/corpus/rewrite.txt --strategy saturate --rules 20 --objective tree)";
+  trident rewrite bench/corpus/rewrite.txt --strategy saturate --rules 20 --objective tree
+  trident rewrite bench/corpus/rewrite.txt --load-rules mine.rules)";
+
+constexpr const char* kRules = R"(DETAILS
+  `list` has a line for each built-in rule: name, tags, left side => right side, conditions; and how many a theme has.
+  `show` says what its tags and conditions mean, under which policies it fires, where it stands, and gives an example.
+  `check` reads files of rules (a rule a line; jit/expr/rules/README.md has the format) and tries each: both sides at
+  --points points of its domain in MPFR (a fifth as many where there are derivatives, which are compared with difference
+  quotients), and the tags exact and zero bit by bit in f32 and f64 at special values. A wrong rule comes with values
+  of its variables, both sides there, and where one was found a condition or a tag that would make it true. Exit
+  status 1 when a rule is wrong or cannot be checked.
+  Rules of yours are used by `trident rewrite --load-rules`, never by the daemon.
+
+EXAMPLES
+  trident rules list --theme roots
+  trident rules show d-mul
+  trident rules check mine.rules --points 100000)";
 
 constexpr const char* kCompletion = R"(EXAMPLES
   trident completion bash > ~/.local/share/bash-completion/completions/trident
@@ -166,7 +185,8 @@ const char* manual_of(std::string_view verb) {
                              {"check", kText},
                              {"dot", kText},
                              {"completion", kCompletion},
-                             {"rewrite", kRewrite}};
+                             {"rewrite", kRewrite},
+                             {"rules", kRules}};
   for (const Page& page : kPages)
     if (page.verb == verb) return page.text;
   return "";
@@ -185,6 +205,11 @@ void add_manual(CLI::App& app) {
     verb->footer(manual_of(verb->get_name()));
     verb->formatter(formatter);
     verb->failure_message(message);
+    for (CLI::App* part : verb->get_subcommands([](const CLI::App*) { return true; })) {
+      part->footer(manual_of(verb->get_name()));
+      part->formatter(formatter);
+      part->failure_message(message);
+    }
   }
 }
 

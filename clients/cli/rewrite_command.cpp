@@ -1,11 +1,14 @@
 // The command line of `trident rewrite` (rewrite.h does the work).
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <limits>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/rewrite.h"
+#include "clients/cli/rule_files.h"
 
 namespace trident::cli {
 namespace {
@@ -15,6 +18,7 @@ struct RewriteVerb {
   std::uint32_t nodes = 5'000;
   double ms = 10, dag_max = 0, tree_max = 0;
   std::uint64_t points = 100'000, seed = 1;
+  std::vector<std::string> rule_files;
   bool json = false;
 };
 
@@ -63,9 +67,28 @@ Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
   return s;
 }
 
+/// The rules of a user's files, and behind them the built-in ones; --rules counts only these.
+Result<expr::rewrite::RuleSet> with_user_rules(const RewriteVerb& verb, RewriteSettings& settings) {
+  TRY(expr::rewrite::RuleSet set, load_user_rules(verb.rule_files));
+  std::fprintf(stderr, "trident: %zu rule%s of %s\n", set.rules.size(), set.rules.size() == 1 ? "" : "s",
+               verb.rule_files.size() == 1 ? verb.rule_files[0].c_str() : "files of yours");
+  const std::vector<bool> fire = allowed(set, settings.search.policy);
+  const auto own = static_cast<std::size_t>(std::count(fire.begin(), fire.end(), true));
+  settings.search.rules_max += std::min(own, std::numeric_limits<std::size_t>::max() - settings.search.rules_max);
+  const expr::rewrite::RuleSet& builtin = expr::rewrite::builtin_rules();
+  set.rules.insert(set.rules.end(), builtin.rules.begin(), builtin.rules.end());
+  set.tags.insert(set.tags.end(), builtin.tags.begin(), builtin.tags.end());
+  return set;
+}
+
 Result<int> rewrite(const RewriteVerb& verb) {
-  TRY(const RewriteSettings settings, settings_of(verb));
+  TRY(RewriteSettings settings, settings_of(verb));
   TRY(const std::vector<CorpusKernel> cases, read_corpus(verb.input));
+  expr::rewrite::RuleSet rules;
+  if (!verb.rule_files.empty()) {
+    TRY(rules, with_user_rules(verb, settings));
+    settings.search.rules = &rules;
+  }
   const RewriteReport report = rewrite_cases(cases, settings);
   std::fputs((verb.json ? rewrite_json(report) : rewrite_text(report)).c_str(), stdout);
   std::fflush(stdout);
@@ -90,6 +113,8 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("--strategy", state->strategy, "saturate, pulse, best_first, random or hostile")
       ->capture_default_str();
   verb->add_option("--rules", state->rules, "So many of the built-in rules, or all")->capture_default_str();
+  verb->add_option("--load-rules", state->rule_files, "A file of your own rules, used when all are right; repeatable")
+      ->allow_extra_args(false);
   verb->add_option("--nodes", state->nodes, "E-nodes of one graph")
       ->check(CLI::Range(16, 10'000'000))
       ->capture_default_str();

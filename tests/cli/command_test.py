@@ -17,7 +17,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
 SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
 PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
-VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "rewrite", "completion")
+VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "rewrite", "rules",
+         "completion")
 
 
 class Command(unittest.TestCase):
@@ -511,6 +512,103 @@ class Command(unittest.TestCase):
         self.assertIn("failure", report["cases"][1])
         self.assertEqual(0, report["cases"][0]["dag_after"])
 
+    # --- rules --------------------------------------------------------------------------------------------------------
+
+    def test_rules_lists_every_rule_file(self):
+        folder = os.path.join(ROOT, "jit/expr/rules")
+        counts = {}
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".rules"):
+                with open(os.path.join(folder, name), encoding="utf-8") as handle:
+                    counts[name[:-len(".rules")]] = sum(1 for line in handle if line.strip() and line[0] != ";")
+        listed = json.loads(self.trident("rules", "list", "--json").stdout)
+        self.assertEqual(counts, listed["themes"])
+        self.assertEqual(sum(counts.values()), listed["count"])
+        self.assertEqual(listed["count"], len({rule["name"] for rule in listed["rules"]}))
+        text = self.trident("rules", "list").stdout
+        for theme, count in counts.items():
+            self.assertIn(f"{theme}: {count} rules\n", text)
+        self.assertIn(f"{sum(counts.values())} rules in {len(counts)} themes", text)
+        roots = self.trident("rules", "list", "--theme", "roots").stdout
+        self.assertEqual(counts["roots"] + 2, len(roots.splitlines()))
+        self.assertIn("expected one of", self.trident("rules", "list", "--theme", "root", status=2).stderr)
+
+    def test_rules_shows_what_a_rule_says_and_where_it_stands(self):
+        page = json.loads(self.trident("rules", "show", "div-self", "--json").stdout)
+        self.assertEqual(["nonzero(?a)"], page["conditions"])
+        self.assertEqual("?a is never zero", page["meanings"]["conditions"]["nonzero(?a)"])
+        self.assertEqual("a/a = 1, where a is never zero", page["law"])
+        with open(os.path.join(ROOT, page["file"]), encoding="utf-8") as handle:
+            self.assertTrue(handle.readlines()[page["line"] - 1].startswith("div-self: "))
+        self.assertEqual("1", page["example"]["left"])
+        self.assertEqual("1", page["example"]["right"])
+        text = self.trident("rules", "show", "neg-neg").stdout
+        self.assertIn("fires under exact, bounded, fast", text)
+        self.assertIn("the same bits", text)
+        self.assertIn("did you mean 'div-self'", self.trident("rules", "show", "div-slef", status=2).stderr)
+        self.assertIn("trident rules list", self.trident("rules", "show", "q", status=2).stderr)
+
+    def test_rules_words_that_are_none(self):
+        self.assertIn("did you mean 'check'", self.trident("rules", "chek", status=2).stderr)
+        self.assertIn("--help", self.trident("rules", status=2).stderr)
+        self.assertIn("NAME", self.trident("rules", "show", status=2).stderr)
+        self.assertIn("FILE", self.trident("rules", "check", status=2).stderr)
+        self.assertIn("--points", self.trident("rules", "check", "x", "--points", "0", status=2).stderr)
+        for part in ("list", "show", "check"):
+            self.assertIn(f"Usage: trident rules {part}", self.trident("rules", part, "--help").stdout)
+
+    def test_rules_check_finds_the_wrong_ones(self):
+        right = self.write("right.rules", "; mine\nfour: (add (mul 3 ?a) ?a) => (mul 4 ?a) ;; ieee=round real=ok\n")
+        self.assertIn("1 rule: 1 right, 0 wrong", self.trident("rules", "check", right).stdout)
+        wrong = self.write("wrong.rules", "\nroot: (sqrt (mul ?a ?a)) => ?a ;; ieee=round real=ok\n"
+                           "sum: (sum ?a) => (mul 2 (sum ?a)) ;; ieee=round real=ok\n")
+        text = self.trident("rules", "check", right, wrong, "--seed", "7", "--points", "1000", status=1).stdout
+        self.assertIn("wrong.rules:2: root: wrong: ", text)
+        self.assertRegex(text, r"at \?a = (-\S+): left (\S+), right \1\n")
+        self.assertIn("hint: it holds with nonneg(?a)", text)
+        self.assertIn("wrong.rules:3: sum: not checked: ", text)
+        self.assertIn("3 rules: 1 right, 1 wrong, 1 not checked (1000 points each, seed 7)", text)
+        report = json.loads(self.trident("rules", "check", wrong, "--json", status=1).stdout)
+        root = report["rules"][0]
+        self.assertEqual(("root", 2, "wrong"), (root["name"], root["line"], root["verdict"]))
+        self.assertLess(float(root["point"]["?a"]), 0)
+        self.assertEqual(float(root["left"]), -float(root["right"]))
+        self.assertEqual({"rules": 2, "right": 0, "wrong": 1, "unchecked": 1, "points": 10000, "seed": 1}, report["summary"])
+
+    def test_rules_check_shows_where_a_file_is_no_rules(self):
+        for text, place, hint in (("\n a: (sine ?a) => ?a ;; ieee=round real=ok\n", "r.rules:2:6: ", "no op \"sine\""),
+                                  ("a: (neg ?a) => ?a\n", "r.rules:1:18: ", "ieee="), ("; none\n", "r.rules: ", "no rules")):
+            message = self.trident("rules", "check", self.write("r.rules", text), status=2).stderr
+            self.assertIn(place, message)
+            self.assertIn(hint, message)
+        self.assertIn("\n      ^\n", self.trident("rules", "check", self.write("r.rules", "a: (sine ?a) => ?a"),
+                                                status=2).stderr)
+        self.assertIn("cannot be read", self.trident("rules", "check", self.at("none"), status=2).stderr)
+
+    def test_rewrite_uses_rules_of_the_user_when_they_are_right(self):
+        cases = self.write("r.txt", "a | s | f | | (mul (mul 0.5 x) (add 1 (tanh x)))\n")
+        rules = self.write("mine.rules", "gelu: (mul (mul 0.5 ?a) (add 1 (tanh ?a))) => (div ?a (add 1 (exp (mul -2 ?a)))) "
+                           ";; ieee=round real=ok\n")
+
+        def rewritten(*options, status=0):
+            return self.trident("rewrite", cases, "--points", "50", "--cost", "reference", "--rules", "0", "--json", *options,
+                                status=status)
+
+        self.assertEqual(57, json.loads(rewritten().stdout)["cases"][0]["dag_after"])
+        done = rewritten("--load-rules", rules)
+        self.assertEqual(51, json.loads(done.stdout)["cases"][0]["dag_after"])
+        self.assertIn("1 rule of", done.stderr)
+        # It keeps no bits: under the exact policy it must not fire.
+        exact = rewritten("--load-rules", rules, "--policy", "exact")
+        self.assertEqual(57, json.loads(exact.stdout)["cases"][0]["dag_after"])
+        wrong = self.write("wrong.rules", "root: (sqrt (mul ?a ?a)) => ?a ;; ieee=round real=ok\n")
+        message = rewritten("--load-rules", rules, "--load-rules", wrong, status=1).stderr
+        self.assertIn("no rules are loaded", message)
+        self.assertIn("hint: it holds with nonneg(?a)", message)
+        taken = self.write("taken.rules", "neg-neg: (neg (neg ?a)) => ?a ;; ieee=exact real=ok\n")
+        self.assertIn("taken.rules:1: there is a rule \"neg-neg\" already", rewritten("--load-rules", taken, status=2).stderr)
+        self.assertIn("already, at", rewritten("--load-rules", rules, "--load-rules", rules, status=2).stderr)
+
     def test_doctor_tells_a_missing_daemon_and_its_mend(self):
         report = json.loads(self.trident("doctor", "--json", status=1).stdout)
         checks = {check["name"]: check for check in report["checks"]}
@@ -542,6 +640,9 @@ class Command(unittest.TestCase):
         self.assertEqual({"host", "reference"}, completed("trident", "rewrite", "--cost", ""))
         self.assertEqual({"dag", "tree"}, completed("trident", "rewrite", "--objective", ""))
         self.assertEqual({"--strategy", "--seed"}, completed("trident", "rewrite", "--s"))
+        self.assertEqual({"list", "show", "check"}, completed("trident", "rules", ""))
+        self.assertEqual({"check"}, completed("trident", "rules", "c"))
+        self.assertEqual({"--theme"}, completed("trident", "rules", "list", "--t"))
 
     # --- demo ---------------------------------------------------------------------------------------------------------
 

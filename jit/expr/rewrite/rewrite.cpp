@@ -24,7 +24,7 @@ std::vector<bool> enabled_rules(const RuleSet& set, const RewriteOptions& option
 
 Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   TRY(const egraph::Term term, to_term(source));
-  const RuleSet& set = builtin_rules();
+  const RuleSet& set = options.rules != nullptr ? *options.rules : builtin_rules();
   const egraph::Matcher matcher(set.rules, op_rows(), enabled_rules(set, options));
   Language language(source.variables, options.policy.kind == PolicyKind::fast);
   for (const std::uint32_t variable : options.nonzero) language.promise_nonzero(variable);

@@ -28,6 +28,7 @@ struct RewriteOptions {
   std::size_t keep = 3;
   std::size_t rules_max = std::numeric_limits<std::size_t>::max();  ///< only so many of the rules that may fire
   std::vector<std::uint32_t> nonzero{};                             ///< variables that are promised not to be zero
+  const RuleSet* rules = nullptr;  ///< in place of the built-in ones; all have passed jit/rulecheck
 };
 
 struct Rewritten {

@@ -1,0 +1,15 @@
+// What somebody who wrote a word that does not exist most likely meant.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace trident::cli {
+
+/// The word that differs from `word` in the fewest letters, at most `most`; the first of several. Empty when none is so
+/// near.
+std::string nearest(std::span<const std::string> words, std::string_view word, std::size_t most);
+
+}  // namespace trident::cli

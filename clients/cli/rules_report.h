@@ -1,0 +1,25 @@
+// What `trident rules` prints, for people and for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "clients/cli/rule_files.h"
+
+namespace trident::cli {
+
+/// The built-in rules of a theme, or of all when it is empty.
+std::string rule_list_text(const std::string& theme);
+std::string rule_list_json(const std::string& theme);
+/// One built-in rule, by its number.
+std::string rule_page_text(std::size_t index);
+std::string rule_page_json(std::size_t index);
+/// The law that a rule states, in infix: "sqrt(a*a) = a, where a is never less than zero".
+std::string law_of(const egraph::Rule& rule);
+
+/// A rule that is not right: place, fault, counterexample and hint, a line each.
+std::string fault_text(const CheckedRule& rule);
+std::string check_text(const std::vector<CheckedRule>& rules, const rulecheck::RuleCheckOptions& options);
+std::string check_json(const std::vector<CheckedRule>& rules, const rulecheck::RuleCheckOptions& options);
+
+}  // namespace trident::cli
