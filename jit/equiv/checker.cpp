@@ -150,11 +150,19 @@ Result<void> Checker::go_on() const {
 
 namespace {
 
+// Of points that were drawn from nothing.
+bool is_gathered(const Samples& samples) {
+  return samples.name == "corners" || samples.name == "branch";
+}
 bool far_out(Way way) {
   return way == Way::vast || way == Way::tiny;
 }
 
 }  // namespace
+
+bool Checker::unexplored() const {
+  return std::any_of(sets_.begin(), sets_.end(), [](const Samples& s) { return s.unexplored; });
+}
 
 Result<void> Checker::compute_references() {
   strict_ulp_.assign(source_.outputs.size(), 0);
@@ -171,7 +179,7 @@ Result<void> Checker::compute_references() {
     const std::vector<double> errors = strict_errors(source_, reference, options_.refined_max);
     TRY_VOID(go_on());
     // Corners, vast and tiny values overflow and cancel at will: their errors say nothing about ordinary points.
-    if (samples.name != "corners" && !far_out(samples.way))
+    if (!is_gathered(samples) && !far_out(samples.way))
       for (std::size_t k = 0; k < errors.size(); ++k) strict_ulp_[k] = std::max(strict_ulp_[k], errors[k]);
     references_.push_back(std::move(reference));
   }
@@ -187,7 +195,7 @@ std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs&
   }
   // Each set of the policy is judged by its own strict errors; corners, which are drawn from nothing, and small values
   // by those of all.
-  const bool guard = samples.name == "corners" || samples.way == Way::small;
+  const bool guard = is_gathered(samples) || samples.way == Way::small;
   const std::vector<double> none(strict_ulp_.size(), 0);
   auto difference =
       compare_values(source_, samples, references_[set], ours, policy_, guard ? strict_ulp_ : none, errors, standing);
@@ -225,7 +233,7 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     // Small, vast and tiny values are no sets of the policy: judge_set() sees digits lost, and overflow.
     const bool of_policy = sets_[s].way == Way::uniform || sets_[s].way == Way::spread;
-    if (sets_[s].exhaustive || sets_[s].name == "corners" || !of_policy) continue;
+    if (sets_[s].exhaustive || is_gathered(sets_[s]) || !of_policy) continue;
     for (std::size_t k = 0; k < source_.outputs.size(); ++k) {
       const OutputValues& values = references_[s].outputs()[k];
       if (values.per_call || !ir::is_float(values.type)) continue;

@@ -74,6 +74,8 @@ class Checker {
                                    std::uint64_t elements);
 
   [[nodiscard]] const std::vector<Samples>& sets() const { return sets_; }
+  /// Whether a selection may take a branch that none of the points takes: what happens there, nobody has seen.
+  [[nodiscard]] bool unexplored() const;
   /// The greatest strict error over all sets, per output.
   [[nodiscard]] const std::vector<double>& strict_ulp() const { return strict_ulp_; }
 

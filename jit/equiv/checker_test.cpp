@@ -230,11 +230,14 @@ TEST(Checker, WhatARangeDoesNotExcludeCounts) {
     bool same;
   };
   for (const Type type : {Type::f32, Type::f64}) {
-    for (const Row& row : {Row{"hypot(x, x*x)", "sqrt(fma(x*x, x*x, x*x))", -kInfinity, kInfinity, false},
-                           Row{"hypot(x, x*x)", "sqrt(fma(x*x, x*x, x*x))", 1, kInfinity, false},
-                           Row{"hypot(x, x*x)", "sqrt(fma(x*x, x*x, x*x))", 1, 1e6, true},
-                           Row{"(1 + (x - x)) * atan(x)", "atan(x)", -kInfinity, kInfinity, false},
-                           Row{"(1 + (x - x)) * atan(x)", "atan(x)", -1e30, 1e30, true}}) {
+    for (const Row& row :
+         {Row{"hypot(x, x*x)", "sqrt(fma(x*x, x*x, x*x))", -kInfinity, kInfinity, false},
+          Row{"hypot(x, x*x)", "sqrt(fma(x*x, x*x, x*x))", 1, kInfinity, false},
+          Row{"hypot(x, x*x)", "sqrt(fma(x*x, x*x, x*x))", 1, 1e6, true},
+          Row{"(x/x) / (0.1*x)", "x / (0.1*x*x)", -kInfinity, kInfinity, false},
+          Row{"(x/x) / (0.1*x)", "x / (0.1*x*x)", 0, 1, false}, Row{"(x/x) / (0.1*x)", "x / (0.1*x*x)", 1e-9, 1, true},
+          Row{"(1 + (x - x)) * atan(x)", "atan(x)", -kInfinity, kInfinity, false},
+          Row{"(1 + (x - x)) * atan(x)", "atan(x)", -1e30, 1e30, true}}) {
       const std::vector<Variable> x = {{"x", type, false, row.lo, row.hi}};
       const Verdict v = verdict_of(parsed(row.source, type, x), lowered(parsed(row.candidate, type, x)));
       EXPECT_EQ(row.same, v.same()) << row.candidate << " in [" << row.lo << ", " << row.hi << "]\n" << print(v);
@@ -257,6 +260,47 @@ TEST(Checker, InfinitiesAreTriedAmongValuesOfEveryKind) {
     ASSERT_FALSE(v.same());
     EXPECT_NE(print(v).find("inf"), std::string::npos) << print(v);
   }
+}
+
+// Twelve factors of 1e-4 are nothing in f32, and nobody draws twelve of them one by one.
+TEST(Checker, VariablesAreAlikeAtSomePoints) {
+  std::string sum = "log(a)", product = "a";
+  std::vector<Variable> variables;
+  for (const char name : std::string("abcdefghijkl")) {
+    variables.push_back({std::string(1, name), Type::f32, false, 1e-4, 1});
+    if (name == 'a') continue;
+    sum += std::string(" + log(") + name + ")";
+    product += std::string("*") + name;
+  }
+  const auto source = parsed(sum.c_str(), Type::f32, variables);
+  EXPECT_FALSE(verdict_of(source, lowered(parsed(("log(" + product + ")").c_str(), Type::f32, variables))).same());
+  const std::vector<Variable> xy = {{"x", Type::f64}, {"y", Type::f64}};
+  const auto sides = parsed("(x*y - (y + x)) / (x*y - (y + x))", Type::f64, xy);
+  EXPECT_FALSE(verdict_of(sides, lowered(parsed("(x*y - y - x) / (x*y - y - x)", Type::f64, xy))).same());
+}
+
+// What a condition lets in that no drawn point meets is compared all the same; where none is found, that is known.
+TEST(Checker, RareBranchesAreEntered) {
+  const std::vector<Variable> variables = {{"z", Type::f64}, {"w", Type::f64}, {"x", Type::f64}, {"y", Type::f64}};
+  const auto verdict = [&](const std::string& condition, const char* branch, const char* other) {
+    const auto text = [&](const char* b) { return condition + " ? " + b + " : exp(x)*y"; };
+    return verdict_of(parsed(text(branch).c_str(), Type::f64, variables),
+                      lowered(parsed(text(other).c_str(), Type::f64, variables)));
+  };
+  for (const char* condition :
+       {"z == 7", "z == 7 && w == 3", "abs(z*w - 3) < 0.0001", "z == 7 && !(w < 3) && w <= 3"}) {
+    EXPECT_TRUE(verdict(condition, "tanh(x)/x", "tanh(x)/x").same()) << condition;
+    EXPECT_FALSE(verdict(condition, "tanh(x)/x", "(1 - exp(-2*x))/(1 + exp(-2*x))/x").same()) << condition;
+    EXPECT_FALSE(verdict(condition, "hypot(x, y)", "sqrt(x*x + y*y)").same()) << condition;
+    EXPECT_FALSE(verdict(condition, "(x + y) - y", "x").same()) << condition;
+  }
+  const auto unexplored = [&](const char* text, std::vector<Variable> v) {
+    return (*Checker::make(parsed(text, Type::f64, std::move(v)), {}, {.samples = {.points = 1024}}))->unexplored();
+  };
+  EXPECT_FALSE(unexplored("z == 7 && w == 3 ? x : y", variables));
+  EXPECT_TRUE(unexplored("z*z*z + w*w == 7.123 ? x : y", variables));
+  EXPECT_FALSE(unexplored("x < 0 ? y : x", {{"x", Type::f64, false, 1, 2}, {"y", Type::f64}}))
+      << "the range excludes it";
 }
 
 TEST(Checker, FastLeavesNonFiniteInputsOut) {

@@ -8,6 +8,7 @@
 
 #include "jit/equiv/draw.h"
 #include "jit/equiv/evaluator.h"
+#include "jit/expr/ranges.h"
 
 namespace trident::equiv {
 namespace {
@@ -56,7 +57,7 @@ class Sampler {
       sets.push_back(drawn("vast", Way::vast, options_.points / 2));
     if (std::any_of(expr_.variables.begin(), expr_.variables.end(), has_tiny))
       sets.push_back(drawn("tiny", Way::tiny, options_.points / 2));
-    sets.push_back(corners(sets[0]));
+    add_corners(sets);
     return sets;
   }
 
@@ -183,7 +184,9 @@ class Sampler {
 
   // --- corners ---
 
-  Samples corners(const Samples& uniform) {
+  // Appends what explore_branches() finds, and the corners, to the drawn sets.
+  void add_corners(std::vector<Samples>& sets) {
+    const Samples uniform = sets[0];
     std::vector<std::vector<Bits>> values;
     std::size_t grid = 1;
     for (const auto& variable : expr_.variables) {
@@ -193,12 +196,14 @@ class Sampler {
     std::vector<Point> points = step_points(uniform);
     add_extremes(points);
     add_company(points);
+    const bool unexplored = !explore_branches(sets, values, points);
     if (grid <= kCornersMax) {
       for (std::size_t i = 0; i < grid; ++i) points.push_back(combination(values, i));
     } else {
       mix_corners(values, uniform, points);
     }
-    return packed(points);
+    sets.push_back(packed("corners", points));
+    sets.back().unexplored = unexplored;
   }
 
   // Every combination of what ranges end with, zeros, infinities and NaN; where these are too many, of the ends.
@@ -291,10 +296,10 @@ class Sampler {
     }
   }
 
-  Samples packed(std::vector<Point>& points) const {
+  Samples packed(const char* name, std::vector<Point>& points) const {
     if (points.empty()) points.emplace_back();
     const std::uint64_t n = (points.size() + 63) / 64 * 64;
-    Samples s = empty("corners", n);
+    Samples s = empty(name, n);
     for (std::uint64_t i = 0; i < n; ++i)
       for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, points[i % points.size()][v]);
     // Short calls, so that corners of parameters and of the arrays under a reduction are many.
@@ -335,20 +340,113 @@ class Sampler {
       if (!close_in(probe, node, low, high)) continue;
       const std::vector<bool> deciding = variables_of(node);
       for (Point* side : {&low, &high}) {
-        for (const Way way : kWays) {
-          Point& p = found.emplace_back(*side);
-          for (std::size_t v = 0; v < variables(); ++v)
-            if (!deciding[v]) p[v] = draw(expr_.variables[v], way, random_);
-        }
-        for (int i = 0; i < 4; ++i) {
-          Point& p = found.emplace_back(*side);
-          for (std::size_t v = 0; v < variables(); ++v)
-            if (!deciding[v] && random_.next() % 2 == 0) p[v] = special(v, p[v]);
-        }
+        vary_others(*side, deciding, found);
         found.push_back(std::move(*side));
       }
     }
     return found;
+  }
+
+  // `point` with values of every kind for the variables that decide nothing.
+  void vary_others(const Point& point, const std::vector<bool>& deciding, std::vector<Point>& found) {
+    for (const Way way : kWays) {
+      Point& p = found.emplace_back(point);
+      for (std::size_t v = 0; v < variables(); ++v)
+        if (!deciding[v]) p[v] = draw(expr_.variables[v], way, random_);
+    }
+    for (int i = 0; i < 4; ++i) {
+      Point& p = found.emplace_back(point);
+      for (std::size_t v = 0; v < variables(); ++v)
+        if (!deciding[v] && random_.next() % 2 == 0) p[v] = special(v, p[v]);
+    }
+  }
+
+  // --- branches ---
+
+  // How many of some points of each set take the first branch of a selection, and how many the second.
+  struct Visits {
+    std::uint32_t node = 0;
+    std::uint64_t taken[2] = {0, 0};
+  };
+  [[nodiscard]] std::vector<Visits> count_visits(const std::vector<Samples>& sets) const {
+    constexpr std::uint64_t kBlock = 64, kBlocksPerSet = 6;
+    std::vector<Visits> visits;
+    const std::vector<expr::Shape> shapes = expr::shapes_of(expr_);
+    for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i)
+      if (expr_.nodes[i].op == Op::Select && shapes[expr_.nodes[i].a.index] != expr::Shape::total)
+        visits.push_back({i, {0, 0}});
+    for (const Samples& s : sets) {
+      if (visits.empty()) break;
+      Evaluator<Tracked<double>> evaluator(expr_, s, kBlock);
+      for (std::uint64_t b = 0; b < kBlocksPerSet; ++b) {
+        const std::uint64_t first = s.n / kBlock * b / kBlocksPerSet * kBlock;
+        const auto count = static_cast<std::size_t>(std::min(kBlock, s.n - first));
+        evaluator.run_elements(first, count);
+        for (Visits& v : visits)
+          for (std::size_t i = 0; i < count; ++i) ++v.taken[evaluator.lanes(expr_.nodes[v.node].a).si[i] != 0 ? 0 : 1];
+      }
+    }
+    return visits;
+  }
+
+  // Points that take the branches which few of the drawn ones take: values that the source names, and their neighbours,
+  // for what decides. Moderate values for the rest make a set of their own for each branch, for there errors count in
+  // ulp of what that branch gives; others join the corners. False where there is a branch that no point was found for
+  // and that the ranges do not exclude.
+  bool explore_branches(std::vector<Samples>& sets, const std::vector<std::vector<Bits>>& corners,
+                        std::vector<Point>& points) {
+    constexpr std::uint64_t kMany = 64;
+    constexpr int kProbes = 3000, kFoundMax = 24, kModerate = 24;
+    constexpr Way kModerateWays[] = {Way::uniform, Way::spread, Way::small};
+    constexpr std::size_t kBranchSetsMax = 8;
+    bool explored = true;
+    std::vector<Samples> branch_sets;
+    const std::vector<Visits> visits = count_visits(sets);
+    if (visits.empty()) return true;
+    SideProbe probe(*this);
+    expr::Ranges ranges(expr_);
+    for (const Visits& v : visits) {
+      const expr::NodeId condition = expr_.nodes[v.node].a;
+      const expr::Fact fact = ranges.at(condition);
+      const std::vector<bool> deciding = variables_of(condition.index);
+      for (const int branch : {0, 1}) {
+        if (v.taken[branch] >= kMany || (branch == 0 ? fact.never() : fact.always())) continue;
+        std::vector<Point> found, moderate;
+        for (int attempt = 0; attempt < kProbes && found.size() < kFoundMax; ++attempt) {
+          if (options_.cancelled && options_.cancelled()) return false;
+          Point p = guess(deciding, corners);
+          if ((probe.side_of(condition.index, p) != 0 ? 0 : 1) == branch) found.push_back(std::move(p));
+        }
+        for (const Point& p : found) {
+          vary_others(p, deciding, points);
+          for (int i = 0; i < kModerate; ++i) {
+            Point& near = moderate.emplace_back(p);
+            for (std::size_t u = 0; u < variables(); ++u)
+              if (!deciding[u]) near[u] = draw(expr_.variables[u], kModerateWays[i % 3], random_);
+          }
+        }
+        points.insert(points.end(), found.begin(), found.end());
+        explored = explored && (!found.empty() || v.taken[branch] > 0);
+        if (!moderate.empty() && branch_sets.size() < kBranchSetsMax) branch_sets.push_back(packed("branch", moderate));
+      }
+    }
+    for (Samples& s : branch_sets) sets.push_back(std::move(s));
+    return explored;
+  }
+  // Of the variables that decide, half have values that the source names, most others corners; the rest any.
+  Point guess(const std::vector<bool>& deciding, const std::vector<std::vector<Bits>>& corners) {
+    const Way way = kWays[random_.below(std::size(kWays))];
+    Point p;
+    for (std::size_t v = 0; v < variables(); ++v) {
+      const auto& variable = expr_.variables[v];
+      p.push_back(draw(variable, way, random_));
+      if (!deciding[v] || random_.below(8) == 0) continue;
+      if (!corners[v].empty()) p[v] = corners[v][random_.below(corners[v].size())];
+      if (constants_.empty() || random_.next() % 2 == 0) continue;
+      const Bits named = bits_of(variable.type, constants_[random_.below(constants_.size())]);
+      if (allowed(variable, named)) p[v] = named;
+    }
+    return p;
   }
 
   // The variables that a node's value depends on.

@@ -9,8 +9,10 @@
 //   vast      magnitudes up to the greatest of the type, where a range has an open end: no step on the way may overflow
 //             where the source's do not
 //   tiny      magnitudes down to the least of the type, where a range comes so near to zero: nor underflow
+//   branch    for each branch of a selection that few of these take: points that do
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
-//             both sides of its steps, and infinities and NaN where no range forbids them
+//             both sides of its steps, both branches of its selections, and infinities and NaN where no range forbids
+//             them
 //
 // When the ranges hold few enough values in all, one set has every combination and the check is exhaustive.
 #pragma once
@@ -35,13 +37,14 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string name;        ///< "uniform", "spread", "small", "vast", "tiny", "corners", "all": for messages
+  std::string name;        ///< "uniform", "spread", "small", "vast", "tiny", "branch", "corners", "all": for messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type
   std::vector<Call> calls;                      ///< in order and without overlap, together [0, n)
   std::uint64_t runs = 0;  ///< elements [0, runs) are runs of neighbouring values, the others drawn one by one
   bool exhaustive = false;
+  bool unexplored = false;  ///< of the corners: a selection may take a branch that no point takes
 };
 
 struct SampleOptions {

@@ -78,6 +78,10 @@ class Optimisation {
     check.cancelled = [this] { return out_of_time(); };
     TRY(checker_, equiv::Checker::make(source_, options_.policy, check));
     for (std::size_t f = 0; f < forms_.size(); ++f) {
+      if (checker_->unexplored() && !forms_[f].keeps_roundings) {
+        prepared_.push_back(not_evident());
+        continue;
+      }
       const equiv::Demand demand = f == 0 ? equiv::Demand::own_steps : equiv::Demand::any_set;
       auto prepared = checker_->check_meaning(forms_[f].kernel, demand, f == 0 ? nullptr : prepared_.data());
       if (!prepared.ok() && (f == 0 || prepared.error().code != ErrorCode::kCancelled)) return prepared.error();
@@ -93,6 +97,14 @@ class Optimisation {
       if (options_.check_only) break;
     }
     return true;
+  }
+
+  // Of a form that does other things than the source in a branch that no point takes.
+  [[nodiscard]] equiv::Checker::Prepared not_evident() const {
+    equiv::Checker::Prepared refused;
+    refused.meaning.kind = equiv::Verdict::Kind::differs;
+    refused.meaning.counterexample.emplace().why = "no point was found that takes one of the source's branches";
+    return refused;
   }
 
   [[nodiscard]] std::string print_meanings(bool) const {
