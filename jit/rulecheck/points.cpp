@@ -69,7 +69,11 @@ bool holds_at(const Condition& c, const std::vector<double>& values, bool nan_to
 }
 
 PointSampler::PointSampler(const egraph::Rule& rule, const Sorts& sorts, std::uint64_t seed)
-    : rule_(rule), sorts_(sorts), random_(seed) {}
+    : rule_(rule), sorts_(sorts), random_(seed) {
+  for (const egraph::Pattern* side : {&rule.left, &rule.right})
+    for (const egraph::PatternTerm& t : side->terms)
+      if (t.kind == egraph::PatternTerm::Kind::number && t.number != 0) constants_.push_back(t.number);
+}
 
 double PointSampler::number() {
   static constexpr double kCorners[] = {0,   1,    -1,    2,     -2,   0.5,     -0.5,     3,   -3,  0.25,
@@ -77,6 +81,11 @@ double PointSampler::number() {
   const auto kind = random_() % 16;
   if (kind < 2) return kCorners[random_() % std::size(kCorners)];
   if (kind < 4) return static_cast<double>(random_() % 21) - 10;
+  if (kind == 5 && !constants_.empty()) {
+    static constexpr double kFactors[] = {1, -1, 2, -2, 0.5, -0.5, 1.001, 0.999};
+    const double near = constants_[random_() % constants_.size()] * kFactors[random_() % std::size(kFactors)];
+    if (std::isfinite(near)) return near;
+  }
   const double decades = kind == 4 ? 6 : 1.5;  // most within 0.03 and 30
   const double magnitude = std::pow(10.0, decades * (2 * unit() - 1));
   return random_() % 2 == 0 ? magnitude : -magnitude;

@@ -58,6 +58,7 @@ class PointSampler {
 
   const egraph::Rule& rule_;
   const Sorts& sorts_;
+  std::vector<double> constants_;  ///< of the rule: what it says may change around them
   std::mt19937_64 random_;
 };
 
