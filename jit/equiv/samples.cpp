@@ -159,16 +159,16 @@ class Sampler {
     return s;
   }
 
-  // Every other point by exponents has one place for all variables, or that or its opposite: a product of many
-  // overflows where all are large, and variables of one range are equal or opposite.
+  // Every other point by exponents has one place for all variables, or two that are often near to each other: a product
+  // of many overflows where all are large, and variables of one range are equal or opposite.
   Point drawn_point(Way way, std::uint64_t i) {
     const bool alike = way != Way::uniform && i % 2 == 1;
-    const double place = random_.unit();
+    const double one = random_.unit(), offset = random_.unit() - 0.5;
+    const double two = i % 4 == 1 ? one : i % 8 == 3 ? std::fabs(offset) * 2 : std::clamp(one + offset / 16, 0.0, 1.0);
     Point p;
-    for (const auto& variable : expr_.variables) {
-      const bool opposite = i % 4 == 3 && random_.next() % 2 == 0;
-      p.push_back(alike ? draw_at(variable, way, opposite ? 1 - place : place, random_) : draw(variable, way, random_));
-    }
+    for (const auto& variable : expr_.variables)
+      p.push_back(alike ? draw_at(variable, way, random_.next() % 2 == 0 ? one : two, random_)
+                        : draw(variable, way, random_));
     return p;
   }
 
