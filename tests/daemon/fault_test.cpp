@@ -261,7 +261,7 @@ TEST(Fault, AWorkerThatHangsAfterTheCheckLeavesTheBaselineChecked) {
 TEST(Fault, ABudgetSpentBeforeTheCheckLeavesTheCheckToItsOwnJob) {
   std::string text = "x";
   for (int depth = 0; depth < 30; ++depth) text = "tanh(" + text + " + y)";
-  PrivateDaemon daemon({"--budget-ms", "10"});
+  PrivateDaemon daemon({"--budget-ms", "10", "--optimise-grace-ms", "60000"});
   RawClient client = RawClient::ready(daemon.socket());
   client.send(submit_message(text));
   const Story story = follow(client);
