@@ -150,9 +150,9 @@ Result<void> Checker::go_on() const {
 
 namespace {
 
-// Of points that were drawn from nothing.
+// Of points that no evaluation at random would meet.
 bool is_gathered(const Samples& samples) {
-  return samples.name == "corners" || samples.name == "branch";
+  return samples.name == "corners" || samples.name == "branch" || samples.name == "alike";
 }
 bool far_out(Way way) {
   return way == Way::vast || way == Way::tiny;

@@ -51,12 +51,12 @@ class Sampler {
     }
     sets.push_back(drawn("uniform", Way::uniform, options_.points));
     sets.push_back(drawn("spread", Way::spread, options_.points));
-    if (std::any_of(expr_.variables.begin(), expr_.variables.end(), has_small))
-      sets.push_back(drawn("small", Way::small, options_.points / 2));
-    if (std::any_of(expr_.variables.begin(), expr_.variables.end(), has_vast))
-      sets.push_back(drawn("vast", Way::vast, options_.points / 2));
-    if (std::any_of(expr_.variables.begin(), expr_.variables.end(), has_tiny))
-      sets.push_back(drawn("tiny", Way::tiny, options_.points / 2));
+    const auto any = [&](auto has) { return std::any_of(expr_.variables.begin(), expr_.variables.end(), has); };
+    if (any(has_small)) sets.push_back(drawn("small", Way::small, options_.points / 2));
+    if (variables() > 1) sets.push_back(drawn("alike", Way::spread, options_.points / 4));
+    if (variables() > 1 && any(has_small)) sets.push_back(drawn("alike", Way::small, options_.points / 4));
+    if (any(has_vast)) sets.push_back(drawn("vast", Way::vast, options_.points / 2));
+    if (any(has_tiny)) sets.push_back(drawn("tiny", Way::tiny, options_.points / 2));
     add_corners(sets);
     return sets;
   }
@@ -148,9 +148,10 @@ class Sampler {
     const std::uint64_t n = std::max<std::uint64_t>(points / 64, 1) * 64;
     Samples s = empty(name, n);
     s.way = way;
+    const bool far_out = way == Way::vast || way == Way::tiny;
     for (std::uint64_t i = 0; i < n; ++i) {
-      const Point p = drawn_point(way, i);
-      for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, p[v]);
+      const bool alike = s.name == "alike" || (far_out && i % 2 == 1);
+      for (std::size_t v = 0; const Bits bits : alike ? alike_point(way) : independent_point(way)) put(s, i, v++, bits);
     }
     if (way == Way::uniform && variables() > 0)
       for (; s.runs + kRunLength <= n / 8; s.runs += kRunLength) make_run(s, s.runs);
@@ -159,16 +160,23 @@ class Sampler {
     return s;
   }
 
-  // Every other point by exponents has one place for all variables, or two that are often near to each other: a product
-  // of many overflows where all are large, and variables of one range are equal or opposite.
-  Point drawn_point(Way way, std::uint64_t i) {
-    const bool alike = way != Way::uniform && i % 2 == 1;
-    const double one = random_.unit(), offset = random_.unit() - 0.5;
-    const double two = i % 4 == 1 ? one : i % 8 == 3 ? std::fabs(offset) * 2 : std::clamp(one + offset / 16, 0.0, 1.0);
+  Point independent_point(Way way) {
+    Point p;
+    for (const auto& variable : expr_.variables) p.push_back(draw(variable, way, random_));
+    return p;
+  }
+
+  // One place for all variables, or two that are often near to each other: a product of many overflows where all are
+  // large, and variables of one range are equal or opposite.
+  Point alike_point(Way way) {
+    const double one = random_.unit();
+    double two = random_.unit();
+    const std::uint64_t kind = random_.below(4);
+    if (kind < 2) two = one;
+    if (kind == 2) two = std::clamp(one + (two - 0.5) / 16, 0.0, 1.0);
     Point p;
     for (const auto& variable : expr_.variables)
-      p.push_back(alike ? draw_at(variable, way, random_.next() % 2 == 0 ? one : two, random_)
-                        : draw(variable, way, random_));
+      p.push_back(draw_at(variable, way, random_.next() % 2 == 0 ? one : two, random_));
     return p;
   }
 

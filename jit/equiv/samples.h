@@ -9,6 +9,7 @@
 //   vast      magnitudes up to the greatest of the type, where a range has an open end: no step on the way may overflow
 //             where the source's do not
 //   tiny      magnitudes down to the least of the type, where a range comes so near to zero: nor underflow
+//   alike     variables at one place or two of spread and of small, so that those of one range are equal or opposite
 //   branch    for each branch of a selection that few of these take: points that do
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
 //             both sides of its steps, both branches of its selections, and infinities and NaN where no range forbids
@@ -37,7 +38,8 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string name;        ///< "uniform", "spread", "small", "vast", "tiny", "branch", "corners", "all": for messages
+  std::string
+      name;  ///< "uniform", "spread", "small", "vast", "alike", "tiny", "branch", "corners", "all": for messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type
@@ -48,7 +50,8 @@ struct Samples {
 };
 
 struct SampleOptions {
-  std::uint64_t points = 16'384;  ///< about that many in each of uniform and spread, half in small, vast and tiny
+  std::uint64_t points =
+      16'384;  ///< about that many in each of uniform and spread, half in small, vast, tiny and alike
   std::uint64_t seed = 1;
   std::function<bool()> cancelled{};  ///< asked now and then; once it says so, what is returned is not complete
 };
