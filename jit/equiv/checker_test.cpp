@@ -280,6 +280,19 @@ TEST(Checker, VariablesAreAlikeAtSomePoints) {
 }
 
 // What a condition lets in that no drawn point meets is compared all the same; where none is found, that is known.
+TEST(Checker, TinyValuesStandBesideVastOnes) {
+  const std::vector<Variable> yz = {{"y", Type::f64}, {"z", Type::f64}};
+  const auto source = parsed("1/(y*y*y) / (z / (1/(y*y*y)))", Type::f64, yz);
+  EXPECT_FALSE(verdict_of(source, lowered(parsed("1/(y*y*y*y*y*y) / z", Type::f64, yz))).same());
+}
+
+// An extreme shows what one element does only where it is alone, or all are alike.
+TEST(Checker, ReductionsAreTriedOnSingleElements) {
+  const std::vector<Variable> x = {{"x", Type::f64}};
+  EXPECT_FALSE(
+      verdict_of(parsed("max(x - x)", Type::f64, x), lowered(parsed("max(0 * tanh(x))", Type::f64, x))).same());
+}
+
 TEST(Checker, RareBranchesAreEntered) {
   const std::vector<Variable> variables = {{"z", Type::f64}, {"w", Type::f64}, {"x", Type::f64}, {"y", Type::f64}};
   const auto verdict = [&](const std::string& condition, const char* branch, const char* other) {
@@ -297,7 +310,19 @@ TEST(Checker, RareBranchesAreEntered) {
   const auto unexplored = [&](const char* text, std::vector<Variable> v) {
     return (*Checker::make(parsed(text, Type::f64, std::move(v)), {}, {.samples = {.points = 1024}}))->unexplored();
   };
+  // Behind another condition, between two, with the other branch's values far greater, beside another rare one.
+  const auto same = [&](const char* source, const char* candidate) {
+    return verdict_of(parsed(source, Type::f64, variables), lowered(parsed(candidate, Type::f64, variables))).same();
+  };
+  EXPECT_FALSE(same("z == 7 ? (w == 3 ? hypot(x, y) : 0) : x", "z == 7 ? (w == 3 ? sqrt(x*x + y*y) : 0) : x"));
+  EXPECT_FALSE(
+      same("z*w < 20 ? x : z*w < 20.0001 ? hypot(x, y) : y", "z*w < 20 ? x : z*w < 20.0001 ? sqrt(x*x + y*y) : y"));
+  EXPECT_FALSE(same("z > 10 ? expm1(x)/x : exp(x)", "z > 10 ? (exp(x) - 1)/x : exp(x)"));
+  EXPECT_FALSE(same("z < -10 ? exp(-z)*log1p(exp(z)) : exp(z)", "z < -10 ? exp(-z)*log(1 + exp(z)) : exp(z)"));
+  EXPECT_FALSE(same("min(z == 7 ? hypot(x, y) : 0, w == 3 ? 1e300 : 0)",
+                    "min(z == 7 ? sqrt(x*x + y*y) : 0, w == 3 ? 1e300 : 0)"));
   EXPECT_FALSE(unexplored("z == 7 && w == 3 ? x : y", variables));
+  EXPECT_TRUE(unexplored("max(z) == 7 ? sum(x) : 1", variables)) << "no element decides";
   EXPECT_TRUE(unexplored("z*z*z + w*w == 7.123 ? x : y", variables));
   EXPECT_FALSE(unexplored("x < 0 ? y : x", {{"x", Type::f64, false, 1, 2}, {"y", Type::f64}}))
       << "the range excludes it";

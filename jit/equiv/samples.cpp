@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "jit/equiv/draw.h"
@@ -150,8 +151,10 @@ class Sampler {
     s.way = way;
     const bool far_out = way == Way::vast || way == Way::tiny;
     for (std::uint64_t i = 0; i < n; ++i) {
-      const bool alike = s.name == "alike" || (far_out && i % 2 == 1);
-      for (std::size_t v = 0; const Bits bits : alike ? alike_point(way) : independent_point(way)) put(s, i, v++, bits);
+      const bool alike = s.name == "alike" || (far_out && i % 2 == 1), mixed = far_out && i % 4 == 2;
+      std::size_t v = 0;
+      for (const Bits bits : alike ? alike_point(way) : mixed ? mixed_point() : independent_point(way))
+        put(s, i, v++, bits);
     }
     if (way == Way::uniform && variables() > 0)
       for (; s.runs + kRunLength <= n / 8; s.runs += kRunLength) make_run(s, s.runs);
@@ -163,6 +166,15 @@ class Sampler {
   Point independent_point(Way way) {
     Point p;
     for (const auto& variable : expr_.variables) p.push_back(draw(variable, way, random_));
+    return p;
+  }
+
+  // Tiny values beside vast ones.
+  Point mixed_point() {
+    constexpr Way kFarOut[] = {Way::vast, Way::tiny, Way::spread};
+    Point p;
+    for (const auto& variable : expr_.variables)
+      p.push_back(draw(variable, kFarOut[random_.below(std::size(kFarOut))], random_));
     return p;
   }
 
@@ -304,15 +316,22 @@ class Sampler {
     }
   }
 
-  Samples packed(const char* name, std::vector<Point>& points) const {
+  // Calls of `call_elements`, or of 32, after some of one, where parameters or reductions make a call's length matter.
+  Samples packed(const char* name, std::vector<Point>& points, std::uint64_t call_elements = 32) const {
     if (points.empty()) points.emplace_back();
     const std::uint64_t n = (points.size() + 63) / 64 * 64;
     Samples s = empty(name, n);
     for (std::uint64_t i = 0; i < n; ++i)
       for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, points[i % points.size()][v]);
-    // Short calls, so that corners of parameters and of the arrays under a reduction are many.
+    // Short calls, so that corners of parameters and of the arrays under a reduction are many; of one element where
+    // others would hide what it does to an extreme.
     if (has_scalars_ || has_reductions_) {
-      for (std::uint64_t at = 0; at < n; at += 32) s.calls.push_back({at, std::min<std::uint64_t>(32, n - at), false});
+      constexpr std::uint64_t kSingles = 512;
+      for (std::uint64_t at = 0; at < n;) {
+        const std::uint64_t length = std::min(has_reductions_ && at < kSingles ? 1 : call_elements, n - at);
+        s.calls.push_back({at, length, false});
+        at += length;
+      }
       for (const Call& call : s.calls) hold_scalars(s, call);
     } else {
       s.calls = {{0, n, false}};
@@ -371,77 +390,111 @@ class Sampler {
 
   // --- branches ---
 
-  // How many of some points of each set take the first branch of a selection, and how many the second.
-  struct Visits {
+  // A side of a selection: 0 where its condition holds.
+  struct Turn {
     std::uint32_t node = 0;
-    std::uint64_t taken[2] = {0, 0};
+    int side = 0;
   };
-  [[nodiscard]] std::vector<Visits> count_visits(const std::vector<Samples>& sets) const {
-    constexpr std::uint64_t kBlock = 64, kBlocksPerSet = 6;
-    std::vector<Visits> visits;
-    const std::vector<expr::Shape> shapes = expr::shapes_of(expr_);
-    for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i)
-      if (expr_.nodes[i].op == Op::Select && shapes[expr_.nodes[i].a.index] != expr::Shape::total)
-        visits.push_back({i, {0, 0}});
-    for (const Samples& s : sets) {
-      if (visits.empty()) break;
-      Evaluator<Tracked<double>> evaluator(expr_, s, kBlock);
-      for (std::uint64_t b = 0; b < kBlocksPerSet; ++b) {
-        const std::uint64_t first = s.n / kBlock * b / kBlocksPerSet * kBlock;
-        const auto count = static_cast<std::size_t>(std::min(kBlock, s.n - first));
-        evaluator.run_elements(first, count);
-        for (Visits& v : visits)
-          for (std::size_t i = 0; i < count; ++i) ++v.taken[evaluator.lanes(expr_.nodes[v.node].a).si[i] != 0 ? 0 : 1];
-      }
+
+  // The turns that lead from the outputs to every selection on the way with the fewest of them: what a point must do
+  // for that selection to matter.
+  [[nodiscard]] std::vector<std::vector<Turn>> ways_to_nodes() const {
+    const std::size_t unreached = expr_.nodes.size() + 1;
+    std::vector<std::vector<Turn>> way(expr_.nodes.size());
+    std::vector<std::size_t> length(expr_.nodes.size(), unreached);
+    for (const expr::Output& o : expr_.outputs) length[o.node.index] = 0;
+    for (auto i = static_cast<std::uint32_t>(expr_.nodes.size()); i-- > 0;) {
+      if (length[i] == unreached) continue;
+      const expr::Node& n = expr_.nodes[i];
+      const auto reach = [&](expr::NodeId id, std::optional<Turn> turn) {
+        if (!id.valid() || length[id.index] <= length[i] + (turn ? 1 : 0)) return;
+        way[id.index] = way[i];
+        if (turn) way[id.index].push_back(*turn);
+        length[id.index] = way[id.index].size();
+      };
+      reach(n.a, {});
+      reach(n.b, n.op == Op::Select ? std::optional(Turn{i, 0}) : std::nullopt);
+      reach(n.c, n.op == Op::Select ? std::optional(Turn{i, 1}) : std::nullopt);
     }
-    return visits;
+    return way;
   }
 
-  // Points that take the branches which few of the drawn ones take: values that the source names, and their neighbours,
-  // for what decides. Moderate values for the rest make a set of their own for each branch, for there errors count in
-  // ulp of what that branch gives; others join the corners. False where there is a branch that no point was found for
-  // and that the ranges do not exclude.
-  bool explore_branches(std::vector<Samples>& sets, const std::vector<std::vector<Bits>>& corners,
-                        std::vector<Point>& points) {
-    constexpr std::uint64_t kMany = 64;
-    constexpr int kProbes = 3000, kFoundMax = 24, kModerate = 24;
-    constexpr Way kModerateWays[] = {Way::uniform, Way::spread, Way::small};
-    constexpr std::size_t kBranchSetsMax = 8;
-    bool explored = true;
-    std::vector<Samples> branch_sets;
-    const std::vector<Visits> visits = count_visits(sets);
-    if (visits.empty()) return true;
-    SideProbe probe(*this);
+  // What points must do to show what happens in each branch of each selection, alone and beside a branch of another.
+  struct Branches {
+    std::vector<std::vector<Turn>> turns;
+    std::size_t alone = 0;  ///< the first so many are of one selection
+  };
+  [[nodiscard]] Branches branches() const {
+    constexpr std::size_t kBranchesMax = 48;
+    std::vector<std::vector<Turn>> alone;
+    const auto ways = ways_to_nodes();
     expr::Ranges ranges(expr_);
-    for (const Visits& v : visits) {
-      const expr::NodeId condition = expr_.nodes[v.node].a;
-      const expr::Fact fact = ranges.at(condition);
-      const std::vector<bool> deciding = variables_of(condition.index);
-      for (const int branch : {0, 1}) {
-        if (v.taken[branch] >= kMany || (branch == 0 ? fact.never() : fact.always())) continue;
-        std::vector<Point> found, moderate;
-        for (int attempt = 0; attempt < kProbes && found.size() < kFoundMax; ++attempt) {
-          if (options_.cancelled && options_.cancelled()) return false;
-          Point p = guess(deciding, corners);
-          if ((probe.side_of(condition.index, p) != 0 ? 0 : 1) == branch) found.push_back(std::move(p));
-        }
-        for (const Point& p : found) {
-          vary_others(p, deciding, points);
-          for (int i = 0; i < kModerate; ++i) {
-            Point& near = moderate.emplace_back(p);
-            for (std::size_t u = 0; u < variables(); ++u)
-              if (!deciding[u]) near[u] = draw(expr_.variables[u], kModerateWays[i % 3], random_);
-          }
-        }
-        points.insert(points.end(), found.begin(), found.end());
-        explored = explored && (!found.empty() || v.taken[branch] > 0);
-        if (!moderate.empty() && branch_sets.size() < kBranchSetsMax) branch_sets.push_back(packed("branch", moderate));
+    for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) {
+      if (expr_.nodes[i].op != Op::Select) continue;
+      const expr::Fact fact = ranges.at(expr_.nodes[i].a);
+      for (const int side : {0, 1}) {
+        if (side == 0 ? fact.never() : fact.always()) continue;
+        alone.push_back(ways[i]);
+        alone.back().push_back({i, side});
       }
     }
-    for (Samples& s : branch_sets) sets.push_back(std::move(s));
+    std::vector<std::vector<Turn>> all = alone;
+    for (std::size_t a = 0; a < alone.size(); ++a) {
+      for (std::size_t b = a + 1; b < alone.size() && all.size() < kBranchesMax; ++b) {
+        if (alone[a].back().node == alone[b].back().node) continue;
+        all.push_back(alone[a]);
+        all.back().insert(all.back().end(), alone[b].begin(), alone[b].end());
+      }
+    }
+    return {std::move(all), alone.size()};
+  }
+
+  // Sets of points for each of branches(), looked for with values that the source names, and their neighbours, for what
+  // decides. They are small and of one kind each, for errors count in ulp of what a set's greatest value is; values far
+  // out join the corners. False where a branch that the ranges do not exclude was not found.
+  bool explore_branches(std::vector<Samples>& sets, const std::vector<std::vector<Bits>>& corners,
+                        std::vector<Point>& points) {
+    constexpr int kProbes = 3000, kVariations = 4;
+    constexpr std::size_t kFoundMax = 48;
+    const std::vector<expr::Shape> shapes = expr::shapes_of(expr_);
+    bool explored = true;
+    std::optional<SideProbe> probe;
+    const Branches targets = branches();
+    for (std::size_t t = 0; t < targets.turns.size(); ++t) {
+      if (!probe) probe.emplace(*this);
+      std::vector<bool> deciding(variables(), false);
+      bool decided_by_elements = true;
+      for (const Turn& turn : targets.turns[t]) {
+        const expr::NodeId condition = expr_.nodes[turn.node].a;
+        decided_by_elements = decided_by_elements && shapes[condition.index] != expr::Shape::total;
+        const std::vector<bool> these = variables_of(condition.index);
+        for (std::size_t v = 0; v < variables(); ++v) deciding[v] = deciding[v] || these[v];
+      }
+      std::vector<Point> found;
+      for (int attempt = 0; decided_by_elements && attempt < kProbes && found.size() < kFoundMax; ++attempt) {
+        if (options_.cancelled && options_.cancelled()) return false;
+        Point p = attempt % 2 == 0 ? guess(deciding, corners) : independent_point(kWays[attempt / 2 % 3]);
+        if (probe->takes(targets.turns[t], p)) found.push_back(std::move(p));
+      }
+      explored = explored && (!found.empty() || t >= targets.alone);
+      if (found.empty()) continue;
+      for (const Point& p : found) vary_others(p, deciding, points);
+      points.insert(points.end(), found.begin(), found.end());
+      for (const Way way : {Way::uniform, Way::spread, Way::small}) {
+        std::vector<Point> varied;
+        for (std::size_t i = 0; i < found.size() * kVariations; ++i) {
+          Point& p = varied.emplace_back(found[i % found.size()]);
+          for (std::size_t v = 0; v < variables(); ++v)
+            if (!deciding[v]) p[v] = draw(expr_.variables[v], way, random_);
+        }
+        sets.push_back(packed("branch", varied, 1));
+      }
+    }
     return explored;
   }
-  // Of the variables that decide, half have values that the source names, most others corners; the rest any.
+
+  // Of the variables that decide, half have values that the source names or some beside these, most others corners; the
+  // rest any.
   Point guess(const std::vector<bool>& deciding, const std::vector<std::vector<Bits>>& corners) {
     const Way way = kWays[random_.below(std::size(kWays))];
     Point p;
@@ -451,7 +504,9 @@ class Sampler {
       if (!deciding[v] || random_.below(8) == 0) continue;
       if (!corners[v].empty()) p[v] = corners[v][random_.below(corners[v].size())];
       if (constants_.empty() || random_.next() % 2 == 0) continue;
-      const Bits named = bits_of(variable.type, constants_[random_.below(constants_.size())]);
+      double value = constants_[random_.below(constants_.size())];
+      if (random_.next() % 2 == 0) value += (random_.unit() - 0.5) * 4 * std::max(std::fabs(value), 16.0);
+      const Bits named = bits_of(variable.type, value);
       if (allowed(variable, named)) p[v] = named;
     }
     return p;
@@ -485,6 +540,15 @@ class Sampler {
       if (node.op == Op::Abs || node.op == Op::Sign) return value(node.a) < 0 ? 1 : 0;
       if (node.op == Op::Min || node.op == Op::Max) return value(node.a) < value(node.b) ? 1 : 0;
       return value(expr::NodeId(index));
+    }
+
+    // Whether a point takes all these turns.
+    bool takes(const std::vector<Turn>& turns, const Point& p) {
+      for (std::size_t v = 0; v < p.size(); ++v) sampler_.put(one_, 0, v, p[v]);
+      evaluator_.run_elements(0, 1);
+      return std::all_of(turns.begin(), turns.end(), [&](const Turn& turn) {
+        return (value(sampler_.expr_.nodes[turn.node].a) != 0 ? 0 : 1) == turn.side;
+      });
     }
 
    private:
