@@ -322,6 +322,9 @@ TEST(Checker, RareBranchesAreEntered) {
   EXPECT_FALSE(same("min(z == 7 ? hypot(x, y) : 0, w == 3 ? 1e300 : 0)",
                     "min(z == 7 ? sqrt(x*x + y*y) : 0, w == 3 ? 1e300 : 0)"));
   EXPECT_FALSE(unexplored("z == 7 && w == 3 ? x : y", variables));
+  std::string many = "y";
+  for (int i = 0; i < 150; ++i) many = "(z > " + std::to_string(i) + " ? x : " + many + ")";
+  EXPECT_TRUE(unexplored(many.c_str(), variables)) << "too many to look for";
   EXPECT_TRUE(unexplored("max(z) == 7 ? sum(x) : 1", variables)) << "no element decides";
   EXPECT_TRUE(unexplored("z*z*z + w*w == 7.123 ? x : y", variables));
   EXPECT_FALSE(unexplored("x < 0 ? y : x", {{"x", Type::f64, false, 1, 2}, {"y", Type::f64}}))

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <span>
 
+#include "jit/equiv/branches.h"
 #include "jit/equiv/draw.h"
 #include "jit/equiv/evaluator.h"
-#include "jit/expr/ranges.h"
 
 namespace trident::equiv {
 namespace {
@@ -365,7 +364,7 @@ class Sampler {
       Point high = point(uniform, random_.below(uniform.n));
       const std::uint32_t node = decisions[pair % decisions.size()];
       if (!close_in(probe, node, low, high)) continue;
-      const std::vector<bool> deciding = variables_of(node);
+      const std::vector<bool> deciding = variables_of(expr_, expr::NodeId(node));
       for (Point* side : {&low, &high}) {
         vary_others(*side, deciding, found);
         found.push_back(std::move(*side));
@@ -390,93 +389,37 @@ class Sampler {
 
   // --- branches ---
 
-  // A side of a selection: 0 where its condition holds.
-  struct Turn {
-    std::uint32_t node = 0;
-    int side = 0;
-  };
-
-  // The turns that lead from the outputs to every selection on the way with the fewest of them: what a point must do
-  // for that selection to matter.
-  [[nodiscard]] std::vector<std::vector<Turn>> ways_to_nodes() const {
-    const std::size_t unreached = expr_.nodes.size() + 1;
-    std::vector<std::vector<Turn>> way(expr_.nodes.size());
-    std::vector<std::size_t> length(expr_.nodes.size(), unreached);
-    for (const expr::Output& o : expr_.outputs) length[o.node.index] = 0;
-    for (auto i = static_cast<std::uint32_t>(expr_.nodes.size()); i-- > 0;) {
-      if (length[i] == unreached) continue;
-      const expr::Node& n = expr_.nodes[i];
-      const auto reach = [&](expr::NodeId id, std::optional<Turn> turn) {
-        if (!id.valid() || length[id.index] <= length[i] + (turn ? 1 : 0)) return;
-        way[id.index] = way[i];
-        if (turn) way[id.index].push_back(*turn);
-        length[id.index] = way[id.index].size();
-      };
-      reach(n.a, {});
-      reach(n.b, n.op == Op::Select ? std::optional(Turn{i, 0}) : std::nullopt);
-      reach(n.c, n.op == Op::Select ? std::optional(Turn{i, 1}) : std::nullopt);
-    }
-    return way;
-  }
-
-  // What points must do to show what happens in each branch of each selection, alone and beside a branch of another.
-  struct Branches {
-    std::vector<std::vector<Turn>> turns;
-    std::size_t alone = 0;  ///< the first so many are of one selection
-  };
-  [[nodiscard]] Branches branches() const {
-    constexpr std::size_t kBranchesMax = 48;
-    std::vector<std::vector<Turn>> alone;
-    const auto ways = ways_to_nodes();
-    expr::Ranges ranges(expr_);
-    for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) {
-      if (expr_.nodes[i].op != Op::Select) continue;
-      const expr::Fact fact = ranges.at(expr_.nodes[i].a);
-      for (const int side : {0, 1}) {
-        if (side == 0 ? fact.never() : fact.always()) continue;
-        alone.push_back(ways[i]);
-        alone.back().push_back({i, side});
-      }
-    }
-    std::vector<std::vector<Turn>> all = alone;
-    for (std::size_t a = 0; a < alone.size(); ++a) {
-      for (std::size_t b = a + 1; b < alone.size() && all.size() < kBranchesMax; ++b) {
-        if (alone[a].back().node == alone[b].back().node) continue;
-        all.push_back(alone[a]);
-        all.back().insert(all.back().end(), alone[b].begin(), alone[b].end());
-      }
-    }
-    return {std::move(all), alone.size()};
-  }
-
-  // Sets of points for each of branches(), looked for with values that the source names, and their neighbours, for what
-  // decides. They are small and of one kind each, for errors count in ulp of what a set's greatest value is; values far
-  // out join the corners. False where a branch that the ranges do not exclude was not found.
+  // Sets of points for each of branches_of(), looked for with values that the source names, and their neighbours, for
+  // what decides. They are small and of one kind each, for errors count in ulp of what a set's greatest value is;
+  // values far out join the corners. False where a branch that the ranges do not exclude was not found.
   bool explore_branches(std::vector<Samples>& sets, const std::vector<std::vector<Bits>>& corners,
                         std::vector<Point>& points) {
-    constexpr int kProbes = 3000, kVariations = 4;
+    constexpr std::size_t kProbesMax = 3000, kProbesMin = 64, kProbedNodes = 600'000;  // for all ways together
+    constexpr int kVariations = 4;
     constexpr std::size_t kFoundMax = 48;
     const std::vector<expr::Shape> shapes = expr::shapes_of(expr_);
+    const Branches branches = branches_of(expr_);
+    if (branches.ways.empty()) return branches.complete;
+    const std::size_t probes =
+        std::clamp(kProbedNodes / (branches.ways.size() * expr_.nodes.size()), kProbesMin, kProbesMax);
     bool explored = true;
-    std::optional<SideProbe> probe;
-    const Branches targets = branches();
-    for (std::size_t t = 0; t < targets.turns.size(); ++t) {
-      if (!probe) probe.emplace(*this);
+    SideProbe probe(*this);
+    for (std::size_t w = 0; w < branches.ways.size(); ++w) {
       std::vector<bool> deciding(variables(), false);
       bool decided_by_elements = true;
-      for (const Turn& turn : targets.turns[t]) {
+      for (const Turn& turn : branches.ways[w]) {
         const expr::NodeId condition = expr_.nodes[turn.node].a;
         decided_by_elements = decided_by_elements && shapes[condition.index] != expr::Shape::total;
-        const std::vector<bool> these = variables_of(condition.index);
+        const std::vector<bool> these = variables_of(expr_, condition);
         for (std::size_t v = 0; v < variables(); ++v) deciding[v] = deciding[v] || these[v];
       }
       std::vector<Point> found;
-      for (int attempt = 0; decided_by_elements && attempt < kProbes && found.size() < kFoundMax; ++attempt) {
+      for (std::size_t attempt = 0; decided_by_elements && attempt < probes && found.size() < kFoundMax; ++attempt) {
         if (options_.cancelled && options_.cancelled()) return false;
         Point p = attempt % 2 == 0 ? guess(deciding, corners) : independent_point(kWays[attempt / 2 % 3]);
-        if (probe->takes(targets.turns[t], p)) found.push_back(std::move(p));
+        if (probe.takes(branches.ways[w], p)) found.push_back(std::move(p));
       }
-      explored = explored && (!found.empty() || t >= targets.alone);
+      explored = explored && (!found.empty() || w >= branches.alone);
       if (found.empty()) continue;
       for (const Point& p : found) vary_others(p, deciding, points);
       points.insert(points.end(), found.begin(), found.end());
@@ -510,20 +453,6 @@ class Sampler {
       if (allowed(variable, named)) p[v] = named;
     }
     return p;
-  }
-
-  // The variables that a node's value depends on.
-  [[nodiscard]] std::vector<bool> variables_of(std::uint32_t node) const {
-    std::vector<bool> reached(node + 1, false), result(variables(), false);
-    reached[node] = true;
-    for (std::uint32_t i = node + 1; i-- > 0;) {
-      if (!reached[i]) continue;
-      const expr::Node& n = expr_.nodes[i];
-      if (n.op == Op::Variable) result[static_cast<std::size_t>(n.imm)] = true;
-      for (const expr::NodeId operand : {n.a, n.b, n.c})
-        if (operand.valid()) reached[operand.index] = true;
-    }
-    return result;
   }
 
   // Evaluates the expression at one point to see on which side of a node's step it lies.
