@@ -7,24 +7,12 @@
 #include <cstring>
 #include <limits>
 
+#include "clients/cli/answers_fixture.h"
+
 namespace trident::cli {
 namespace {
 
-struct Fixture {
-  expr::Expr e;
-  std::unique_ptr<Workload> workload;
-  std::unique_ptr<AnswerChecker> checker;
-
-  Fixture() {
-    expr::ParseOptions options;
-    options.type = ir::Type::f32;
-    options.variables.resize(1);
-    options.variables[0].name = "x", options.variables[0].type = ir::Type::f32;
-    options.variables[0].lo = 1, options.variables[0].hi = 2;
-    e = expr::parse("sqrt(x)", options).value();
-    workload = std::make_unique<Workload>(e, e.variables, 512, 3);
-    checker = std::move(AnswerChecker::make(e, e.variables, *workload)).value();
-  }
+struct Fixture : SquareRoot {
   /// sqrt computed by the machine (correctly rounded), then changed by `change(i, value)`.
   std::vector<std::vector<std::byte>> answer(float (*change)(std::size_t, float)) const {
     const auto* x = static_cast<const float*>(workload->inputs()[0]);

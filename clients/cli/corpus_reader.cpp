@@ -13,9 +13,6 @@
 namespace trident::cli {
 namespace {
 
-/// Greatest file that is read: far above any corpus, far below trouble.
-constexpr std::size_t kCorpusBytesMax = std::size_t{64} << 20;
-
 std::string_view trim(std::string_view s) {
   while (!s.empty() && std::string_view(" \t\r\n").find(s.front()) != std::string_view::npos) s.remove_prefix(1);
   while (!s.empty() && std::string_view(" \t\r\n").find(s.back()) != std::string_view::npos) s.remove_suffix(1);
@@ -310,15 +307,15 @@ Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::strin
   return make_error(ErrorCode::kSyntaxError, "%s: no kernels in this file", std::string(file).c_str());
 }
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", path.c_str());
   std::string text;
   std::vector<char> block(1 << 16);
   while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kCorpusBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes", path.c_str(), kCorpusBytesMax);
+    if (text.size() > bytes_max)
+      return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes", path.c_str(), bytes_max);
   }
   return text;
 }

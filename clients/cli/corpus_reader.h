@@ -30,8 +30,11 @@ struct CorpusKernel {
 
 /// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret.
 Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::string_view file);
-/// A whole file. InvalidArgument when it cannot be read.
-Result<std::string> read_file(const std::string& path);
+/// Greatest corpus or rule file that is read: far above any, far below trouble.
+inline constexpr std::size_t kCorpusBytesMax = std::size_t{64} << 20;
+
+/// A whole file. InvalidArgument when it cannot be read, LimitExceeded when it does not end before `bytes_max`.
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max = kCorpusBytesMax);
 /// Reads a file of kernels.
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path);
 

@@ -5,35 +5,23 @@
 
 #include <cmath>
 
+#include "clients/cli/answers_fixture.h"
+
 namespace trident::cli {
 namespace {
 
 enum : std::uint32_t { kInterpreter, kBaseline, kOptimised };
 
-struct Fixture {
-  expr::Expr e;
-  std::unique_ptr<Workload> workload;
-  std::unique_ptr<AnswerChecker> checker;
-  std::unique_ptr<DemoAnswers> answers;
+struct Fixture : SquareRoot {
+  DemoAnswers answers{*checker, expr::Policy{expr::PolicyKind::bounded, 2}};
 
-  Fixture() {
-    expr::ParseOptions options;
-    options.type = ir::Type::f32;
-    options.variables.resize(1);
-    options.variables[0].name = "x", options.variables[0].type = ir::Type::f32;
-    options.variables[0].lo = 1, options.variables[0].hi = 2;
-    e = expr::parse("sqrt(x)", options).value();
-    workload = std::make_unique<Workload>(e, e.variables, 512, 3);
-    checker = std::move(AnswerChecker::make(e, e.variables, *workload)).value();
-    answers = std::make_unique<DemoAnswers>(*checker, expr::Policy{expr::PolicyKind::bounded, 2});
-  }
   /// A call that answers sqrt(x) rounded correctly, but element 99 by `ulp` too high.
   std::string call(std::uint32_t before, std::uint32_t after, int ulp = 0) {
     DemoAnswers::spoil(*workload);
     auto* y = static_cast<float*>(workload->outputs()[0]);
     for (std::size_t i = 0; i < 512; ++i) y[i] = std::sqrt(static_cast<const float*>(workload->inputs()[0])[i]);
     y[99] += static_cast<float>(ulp) * 0x1p-23f;
-    return answers->judge(*workload, before, after);
+    return answers.judge(*workload, before, after);
   }
   std::string call(std::uint32_t tier, int ulp = 0) { return call(tier, tier, ulp); }
 };
@@ -44,9 +32,9 @@ TEST(DemoAnswers, TheFirstOfATierIsHeldToTheReferenceAndTheOthersToIt) {
   EXPECT_EQ(f.call(kInterpreter), "");
   EXPECT_EQ(f.call(kBaseline, 1), "") << "within the policy: another code may round otherwise";
   EXPECT_EQ(f.call(kBaseline, 1), "");
-  EXPECT_LE(f.answers->max_ulp(kInterpreter), 0.5);
-  EXPECT_GT(f.answers->max_ulp(kBaseline), 0.5);
-  EXPECT_EQ(f.answers->max_ulp(kOptimised), 0);
+  EXPECT_LE(f.answers.max_ulp(kInterpreter), 0.5);
+  EXPECT_GT(f.answers.max_ulp(kBaseline), 0.5);
+  EXPECT_EQ(f.answers.max_ulp(kOptimised), 0);
 }
 
 TEST(DemoAnswers, OneUlpOfOneElementInOneCallIsNoticed) {
@@ -67,7 +55,7 @@ TEST(DemoAnswers, ACallThatStoresNothingIsWrong) {
   Fixture f;
   EXPECT_EQ(f.call(kBaseline), "");
   DemoAnswers::spoil(*f.workload);
-  EXPECT_NE(f.answers->judge(*f.workload, kBaseline, kBaseline), "");
+  EXPECT_NE(f.answers.judge(*f.workload, kBaseline, kBaseline), "");
 }
 
 TEST(DemoAnswers, AroundASwapEitherCodesAnswerIsRightAndNoOther) {

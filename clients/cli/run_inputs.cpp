@@ -13,6 +13,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "clients/cli/corpus_reader.h"
+
 namespace trident::cli {
 namespace {
 
@@ -36,14 +38,7 @@ Result<Number> parse_value(const std::string& text, const std::string& option) {
 }
 
 Result<std::vector<Number>> read_numbers(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  std::vector<char> block(1 << 16);
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kFileBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes of numbers", path.c_str(), kFileBytesMax);
-  }
+  TRY(std::string text, read_file(path, kFileBytesMax));
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == ',' || c == ';'; }, ' ');
   std::istringstream words(text);
