@@ -219,6 +219,7 @@ void IoThread::send_job(std::uint64_t job) {
     if (!hopeless) kernel->state = JobState::sent;
   }
   if (hopeless) return context_.finish(job, Context::End::failed);
+  linger_.begin();
   wire::append_submit(connection_->outgoing(), kernel->expr, {job, kernel->policy, kernel->elements, inline_images_});
 }
 
@@ -236,6 +237,12 @@ bool IoThread::sleep() {
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t n = ::read(context_.wake_fd(), &count, sizeof(count));
     woken_ = false;
+  }
+  if (connection_ && linger_.goes_on()) {
+    pollfd polled{connection_->fd(), POLLIN, 0};
+    if (::poll(&polled, 1, 0) != 1) return false;
+    linger_.begin();
+    return true;
   }
   int timeout = timeout_ms(os::monotonic_ns());
   {

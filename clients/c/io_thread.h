@@ -1,8 +1,8 @@
 // The thread that talks to the daemon. It owns the connection; everything it learns goes through Context.
 //
-// It sleeps in poll() without a timer while nothing is pending. With unfinished jobs and no daemon it tries again after
-// 50 ms, doubling to 5 s, each with jitter. A lost connection puts the unfinished jobs back to waiting; submitting
-// twice is harmless (the daemon's cache knows them).
+// It sleeps in poll() without a timer while nothing is pending, but for a moment after a submission (os::Linger). With
+// unfinished jobs and no daemon it tries again after 50 ms, doubling to 5 s, each with jitter. A lost connection puts
+// the unfinished jobs back to waiting; submitting twice is harmless (the daemon's cache knows them).
 #pragma once
 
 #include <pthread.h>
@@ -16,6 +16,7 @@
 #include "clients/c/connection.h"
 #include "clients/c/context.h"
 #include "runtime/base/result.h"
+#include "runtime/os/linger.h"
 
 namespace trident::client {
 
@@ -65,6 +66,7 @@ class IoThread {
   std::uint32_t refused_images_ = 0;
   std::uint64_t deadline_ns_ = 0;  // for the welcome, or for the rest of a frame; 0: none
 
+  os::Linger linger_;  // since the last submission or its first answers
   std::deque<std::uint64_t> waiting_;
   EngineThread* engine_ = nullptr;   // the context's, once it has taken jobs over
   bool woken_ = false;               // by the eventfd, which is still to be read

@@ -28,10 +28,13 @@ Loop::~Loop() {
 }
 
 void Loop::run() {
-  uv_run(&loop_, UV_RUN_DEFAULT);
+  while (!stopped_ && uv_run(&loop_, linger_.goes_on() ? UV_RUN_NOWAIT : UV_RUN_ONCE) != 0) {
+  }
+  stopped_ = false;
 }
 
 void Loop::stop() {
+  stopped_ = true;
   uv_stop(&loop_);
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/os/fd.h"
+#include "runtime/os/linger.h"
 
 namespace trident::net {
 
@@ -24,10 +25,14 @@ class Loop {
   [[nodiscard]] uv_loop_t* raw() { return &loop_; }
   /// Serves until stop().
   void run();
+  /// Work has come that more will follow: the loop looks again for a moment before it sleeps.
+  void linger() { linger_.begin(); }
   void stop();
 
  private:
   uv_loop_t loop_;
+  os::Linger linger_;
+  bool stopped_ = false;
 };
 
 /// Calls back once after a delay. Costs nothing while stopped.

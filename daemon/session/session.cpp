@@ -123,6 +123,7 @@ class Sessions::Session {
       return fail(too_much_memory(), kQuotaRetryMs);
     }
     jobs_[submit.job].inline_images = submit.inline_images;
+    all_.loop_.linger();  // for the worker's answer and for the next submission
     all_.jobs_->submit({id_, submit.job}, uid_, isa_, *submit.work, frame);
   }
 
