@@ -9,6 +9,9 @@
 namespace trident::egraph {
 namespace {
 
+// Room made at once: what most searches fill.
+constexpr std::uint32_t kReserveNodes = 4096;
+
 constexpr std::uint64_t mix(std::uint64_t h) {
   h ^= h >> 32;
   h *= 0x9E37'79B9'7F4A'7C15u;
@@ -34,25 +37,29 @@ bool newsworthy(const Facts& before, const Facts& after) {
 EGraph::EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Limits& limits)
     : ops_(ops), semantics_(semantics), limits_(limits), table_(64, kNone) {
   CHECK(ops.size() <= 256);
+  const std::size_t room = std::min(limits.nodes_max, kReserveNodes);
+  for (auto* v : {&parent_, &first_, &next_, &first_edge_}) v->reserve(room);
+  nodes_.reserve(room), next_edge_.reserve(3 * room), op_bits_.reserve(room), facts_.reserve(room), marks_.reserve(room);
 }
 
-void EGraph::canonicalise(ENode& node) const {
+[[gnu::always_inline]] inline void EGraph::canonicalise(ENode& node) const {
   const OpRow& row = ops_[node.op];
   for (std::uint8_t i = 0; i < row.children; ++i) node.child[i] = find(node.child[i]);
   if (row.commutes && node.child[0] > node.child[1]) std::swap(node.child[0], node.child[1]);
 }
 
-std::uint64_t EGraph::hash(const ENode& node) const {
+[[gnu::always_inline]] inline std::uint64_t EGraph::hash(const ENode& node) const {
   const std::uint64_t head = (std::uint64_t{node.child[0]} << 32) | (std::uint64_t{node.op} << 8) | node.sort;
   const std::uint64_t tail = (std::uint64_t{node.child[1]} << 32) | node.child[2];
   return mix(mix(head) + tail);
 }
 
-bool EGraph::same(const ENode& a, const ENode& b) const {
-  return a.op == b.op && a.sort == b.sort && a.child == b.child;
+[[gnu::always_inline]] inline bool EGraph::same(const ENode& a, const ENode& b) const {
+  return a.op == b.op && a.sort == b.sort && a.child[0] == b.child[0] && a.child[1] == b.child[1] &&
+         a.child[2] == b.child[2];
 }
 
-std::uint32_t EGraph::slot_of(const ENode& node) const {
+[[gnu::always_inline]] inline std::uint32_t EGraph::slot_of(const ENode& node) const {
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
   auto slot = static_cast<std::uint32_t>(hash(node)) & mask;
   while (table_[slot] != kNone && !same(nodes_[table_[slot]], node)) slot = (slot + 1) & mask;
@@ -67,11 +74,11 @@ void EGraph::grow_table() {
   }
 }
 
-void EGraph::insert(NodeIndex n) {
-  if ((table_used_ + 1) * 4 > table_.size() * 3) grow_table();
-  table_[slot_of(nodes_[n])] = n;
+// `slot`: where slot_of() has found that the node is missing.
+void EGraph::insert(NodeIndex n, std::uint32_t slot) {
+  table_[slot] = n;
   nodes_[n].flags |= kInTable;
-  ++table_used_;
+  if (++table_used_ * 4 > table_.size() * 3) grow_table();
 }
 
 void EGraph::erase(NodeIndex n) {
@@ -133,10 +140,12 @@ ClassId EGraph::lookup(ENode node) const {
 ClassId EGraph::add(ENode node) {
   canonicalise(node);
   node.flags = 0;
-  if (const std::uint32_t n = table_[slot_of(node)]; n != kNone) return find(n);
+  const std::uint32_t slot = slot_of(node);
+  if (const std::uint32_t n = table_[slot]; n != kNone) return find(n);
   if (full()) return kNone;
   const auto id = static_cast<NodeIndex>(nodes_.size());
   nodes_.push_back(node);
+  sorts_held_ |= std::uint64_t{1} << (node.sort % 64);
   parent_.push_back(id);
   first_.push_back(id);
   next_.push_back(id);
@@ -155,7 +164,7 @@ ClassId EGraph::add(ENode node) {
     }
   }
   facts_.push_back(facts_of(node));
-  insert(id);
+  insert(id, slot);
   ++live_;
   touch(id);
   if (facts_[id].constant && ops_[node.op].children > 0) new_constants_.push_back(id);
@@ -253,9 +262,9 @@ void EGraph::repair_node(NodeIndex n) {
   ENode& node = nodes_[n];
   if (node.flags & (kInTable | kDead)) return;
   canonicalise(node);
-  const std::uint32_t found = table_[slot_of(node)];
+  const std::uint32_t slot = slot_of(node), found = table_[slot];
   if (found == kNone) {
-    insert(n);
+    insert(n, slot);
     touch(find(n));
     return;
   }

@@ -106,8 +106,10 @@ class EGraph {
   /// `id` must be canonical here and below.
   [[nodiscard]] const Facts& facts(ClassId id) const { return facts_[id]; }
   [[nodiscard]] std::uint8_t sort(ClassId id) const { return nodes_[id].sort; }
-  /// A superset of the ops in the class: bit op mod 64.
-  [[nodiscard]] bool may_hold(ClassId id, std::uint8_t op) const { return (op_bits_[id] >> (op % 64)) & 1; }
+  /// The sorts that any node has: bit sort mod 64.
+  [[nodiscard]] std::uint64_t sorts_held() const { return sorts_held_; }
+  /// The ops in the class, and some that were there once: bit op mod 64.
+  [[nodiscard]] std::uint64_t ops_held(ClassId id) const { return op_bits_[id]; }
 
   /// Calls visit(NodeIndex) for the members of a class.
   template <class Visit>
@@ -151,7 +153,7 @@ class EGraph {
   [[nodiscard]] std::uint64_t hash(const ENode& node) const;
   [[nodiscard]] bool same(const ENode& a, const ENode& b) const;
   [[nodiscard]] std::uint32_t slot_of(const ENode& node) const;
-  void insert(NodeIndex n);
+  void insert(NodeIndex n, std::uint32_t slot);
   void erase(NodeIndex n);
   void grow_table();
   void touch(ClassId id);
@@ -182,6 +184,7 @@ class EGraph {
   std::deque<ClassId> stale_facts_;     ///< users must learn
   std::vector<ClassId> new_constants_;
   std::vector<ClassId> touched_;
+  std::uint64_t sorts_held_ = 0;
   std::uint32_t live_ = 0, table_used_ = 0;
   std::uint64_t merges_ = 0;
   bool contradiction_ = false;

@@ -1,6 +1,7 @@
 #include "jit/egraph/matcher.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -13,10 +14,11 @@ constexpr std::size_t kRegistersMax = 3 * kPatternTermsMax;
 }  // namespace
 
 Matcher::Matcher(std::span<const Rule> rules, std::span<const OpRow> ops, const std::vector<bool>& enabled)
-    : rules_(rules), ops_(ops), roots_(ops.size(), kNone), registers_(rules.size()), variables_(rules.size()) {
+    : rules_(rules), ops_(ops), registers_(rules.size()), variables_(rules.size()) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (enabled.empty() || enabled[i]) compile(static_cast<RuleIndex>(i), rules[i]);
   }
+  root_ = arrange(root_);
 }
 
 // Breadth first from the root, so that rules that look alike near the root share their first steps. Facts and constants
@@ -76,13 +78,13 @@ void Matcher::compile(RuleIndex index, const Rule& rule) {
   std::copy(bound.begin(), bound.end(), registers_[index].begin());
   variables_[index] = static_cast<std::uint8_t>(bound.size());
 
-  insert(pattern.root().op, std::move(line), depth);
+  insert(std::move(line), depth);
 }
 
-void Matcher::insert(std::uint8_t op, std::vector<Step> line, std::uint8_t depth) {
+void Matcher::insert(std::vector<Step> line, std::uint8_t depth) {
   std::uint32_t above = kNone;
   for (const Step& step : line) {
-    std::uint32_t at = above == kNone ? roots_[op] : steps_[above].below, last = kNone;
+    std::uint32_t at = above == kNone ? root_ : steps_[above].below, last = kNone;
     while (at != kNone && !steps_[at].same_as(step)) last = std::exchange(at, steps_[at].beside);
     if (at == kNone) {
       at = static_cast<std::uint32_t>(steps_.size());
@@ -92,11 +94,54 @@ void Matcher::insert(std::uint8_t op, std::vector<Step> line, std::uint8_t depth
       else if (above != kNone)
         steps_[above].below = at;
       else
-        roots_[op] = at;
+        root_ = at;
     }
     steps_[at].depth = std::max(steps_[at].depth, depth);
     above = at;
   }
+}
+
+// Makes a block of a list of steps, and of the lists below them.
+std::uint32_t Matcher::arrange(std::uint32_t list) {
+  if (list == kNone) return kNone;
+  const auto number = static_cast<std::uint32_t>(blocks_.size());
+  blocks_.emplace_back();
+  Block block;
+  std::vector<std::uint32_t> binds;
+  std::uint32_t last_test = kNone;
+  for (std::uint32_t at = list; at != kNone;) {
+    const std::uint32_t next = std::exchange(steps_[at].beside, kNone);
+    if (steps_[at].code == Code::bind)
+      binds.push_back(at);
+    else
+      (last_test == kNone ? block.tests : steps_[last_test].beside) = at, last_test = at;
+    steps_[at].below = arrange(steps_[at].below);
+    at = next;
+  }
+  // By register, then by op; steps that are alike in both stay in their order.
+  const auto key = [this](std::uint32_t at) { return std::pair(steps_[at].a, steps_[at].op % 64); };
+  std::stable_sort(binds.begin(), binds.end(), [&](auto x, auto y) { return key(x) < key(y); });
+  block.first_switch = static_cast<std::uint32_t>(switches_.size());
+  for (std::size_t i = 0; i < binds.size(); ++i) {
+    const std::uint32_t at = binds[i];
+    const Step& step = steps_[at];
+    const unsigned bit = step.op % 64u;
+    if (i == 0 || steps_[binds[i - 1]].a != step.a) {
+      switches_.push_back({.first_list = static_cast<std::uint32_t>(lists_.size()), .a = step.a});
+    }
+    Switch& now = switches_.back();
+    if ((now.ops >> bit) & 1) {
+      steps_[binds[i - 1]].beside = at;
+    } else {
+      now.ops |= std::uint64_t{1} << bit;
+      now.list[bit] = static_cast<std::uint8_t>(lists_.size() - now.first_list);
+      lists_.push_back(at);
+    }
+    now.depth = std::max(now.depth, step.depth);
+  }
+  block.switches = static_cast<std::uint32_t>(switches_.size()) - block.first_switch;
+  blocks_[number] = block;
+  return number;
 }
 
 struct Matcher::Run {
@@ -108,19 +153,39 @@ struct Matcher::Run {
   NodeIndex root_node = kNone;
   std::array<ClassId, kRegistersMax> registers{};
 
-  void all(std::uint32_t at) {
-    for (; at != kNone; at = matcher.steps_[at].beside) {
+  void all(std::uint32_t number) {
+    const Block& block = matcher.blocks_[number];
+    for (std::uint32_t at = block.tests; at != kNone; at = matcher.steps_[at].beside) {
       const Step& step = matcher.steps_[at];
-      if (step.depth <= distance) continue;
-      if (steps == 0) return;
-      --steps;
-      one(step);
+      if (wanted(step)) test(step);
+    }
+    for (std::uint32_t s = 0; s < block.switches; ++s) {
+      const Switch& by_op = matcher.switches_[block.first_switch + s];
+      const ClassId id = registers[by_op.a];
+      if (by_op.depth <= distance || (graph.ops_held(id) & by_op.ops) == 0) continue;
+      graph.each_node(id, [&](NodeIndex n) {
+        const ENode& node = graph.node(n);
+        const unsigned bit = node.op % 64u;
+        if (((by_op.ops >> bit) & 1) == 0) return;
+        for (std::uint32_t at = matcher.lists_[by_op.first_list + by_op.list[bit]]; at != kNone;) {
+          const Step& step = matcher.steps_[at];
+          if (step.op == node.op && wanted(step)) bind(step, n, node);
+          at = step.beside;
+        }
+      });
     }
   }
 
-  void one(const Step& step) {
+  // Whether a rule below the step may match anew, and there are steps left.
+  bool wanted(const Step& step) {
+    if (step.depth <= distance || steps == 0) return false;
+    --steps;
+    return true;
+  }
+
+  void test(const Step& step) {
     switch (step.code) {
-      case Code::bind: bind(step); break;
+      case Code::bind: break;
       case Code::same:
         if (registers[step.a] == registers[step.b]) all(step.below);
         break;
@@ -137,25 +202,19 @@ struct Matcher::Run {
     }
   }
 
-  void bind(const Step& step) {
-    const ClassId id = registers[step.a];
-    if (!graph.may_hold(id, step.op)) return;
+  void bind(const Step& step, NodeIndex n, const ENode& node) {
     const OpRow& row = graph.row(step.op);
-    graph.each_node(id, [&](NodeIndex n) {
-      const ENode& node = graph.node(n);
-      if (node.op != step.op) return;
-      if (step.has_payload &&
-          static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(step.number))
-        return;
-      if (step.a == 0) root_node = n;
-      for (std::uint8_t i = 0; i < row.children; ++i) registers[step.b + i] = node.child[i];
-      all(step.below);
-      if (!row.commutes || node.child[0] == node.child[1]) return;
-      registers[step.b] = node.child[1];
-      registers[step.b + 1] = node.child[0];
-      if (row.children == 3) registers[step.b + 2] = node.child[2];
-      all(step.below);
-    });
+    if (step.has_payload &&
+        static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(step.number))
+      return;
+    if (step.a == 0) root_node = n;
+    for (std::uint8_t i = 0; i < row.children; ++i) registers[step.b + i] = node.child[i];
+    all(step.below);
+    if (!row.commutes || node.child[0] == node.child[1]) return;
+    registers[step.b] = node.child[1];
+    registers[step.b + 1] = node.child[0];
+    if (row.children == 3) registers[step.b + 2] = node.child[2];
+    all(step.below);
   }
 
   void report(RuleIndex rule) {
@@ -170,14 +229,7 @@ bool Matcher::match(const EGraph& graph, ClassId root, std::uint8_t distance, Ma
                     std::uint64_t& steps) const {
   Run run{.matcher = *this, .graph = graph, .out = out, .steps = steps, .distance = distance};
   run.registers[0] = root;
-  std::uint64_t seen[4] = {};
-  // One program per op that the class holds.
-  graph.each_node(root, [&](NodeIndex n) {
-    const std::uint8_t op = graph.node(n).op;
-    if ((seen[op / 64] >> (op % 64)) & 1) return;
-    seen[op / 64] |= std::uint64_t{1} << (op % 64);
-    run.all(roots_[op]);
-  });
+  if (root_ != kNone) run.all(root_);
   return steps > 0;
 }
 

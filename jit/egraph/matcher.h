@@ -1,6 +1,7 @@
-// All rules' left sides compiled into one program per root op, a tree of steps in which rules share what they have in
-// common (after de Moura & Bjørner, "Efficient E-Matching for SMT Solvers", CADE 2007): a step binds the children of a
-// node, compares two bound classes, asks for a constant or a fact, or reports a match.
+// All rules' left sides compiled into one program, a tree of steps in which rules share what they have in common (after
+// de Moura & Bjørner, "Efficient E-Matching for SMT Solvers", CADE 2007): a step binds the children of a node, compares
+// two bound classes, asks for a constant or a fact, or reports a match. Where several steps would bind a node of one
+// class, the ops that the class holds choose among them.
 #pragma once
 
 #include <cstdint>
@@ -58,21 +59,38 @@ class Matcher {
     RuleIndex rule = 0;         ///< report
     std::uint8_t depth = 0;     ///< of the deepest rule below this step
     double number = 0;
-    std::uint32_t below = kNone, beside = kNone;
+    std::uint32_t below = kNone, beside = kNone;  ///< while compiling: steps; then: a block, and a step of its list
     [[nodiscard]] bool same_as(const Step& o) const {
       return code == o.code && has_payload == o.has_payload && a == o.a && b == o.b && op == o.op && rule == o.rule &&
              number == o.number;
     }
   };
+  /// What follows a step: tests in a list, and switches.
+  struct Block {
+    std::uint32_t tests = kNone;
+    std::uint32_t first_switch = 0, switches = 0;
+  };
+  /// The steps that bind a node of one class, by its op.
+  struct Switch {
+    std::uint64_t ops = 0;         ///< bit op mod 64
+    std::uint32_t first_list = 0;  ///< of lists_: bind steps
+    std::uint8_t a = 0;            ///< register of the class
+    std::uint8_t depth = 0;        ///< of the deepest rule below
+    std::array<std::uint8_t, 64> list{};  ///< per bit of `ops`: which of them
+  };
   struct Run;
 
   void compile(RuleIndex index, const Rule& rule);
-  void insert(std::uint8_t op, std::vector<Step> line, std::uint8_t depth);
+  void insert(std::vector<Step> line, std::uint8_t depth);
+  std::uint32_t arrange(std::uint32_t list);
 
   std::span<const Rule> rules_;
   std::span<const OpRow> ops_;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> roots_;                                    ///< per op: the first step
+  std::vector<Block> blocks_;
+  std::vector<Switch> switches_;
+  std::vector<std::uint32_t> lists_;
+  std::uint32_t root_ = kNone;  ///< while compiling: a step; then: a block
   std::vector<std::array<std::uint8_t, kRuleVariablesMax>> registers_;  ///< per rule: of its variables
   std::vector<std::uint8_t> variables_;                                 ///< per rule: how many
   std::size_t steps_unshared_ = 0;

@@ -15,7 +15,7 @@ constexpr std::size_t kPulseRoom = 4;
 // Pulses without progress before the search looks elsewhere, and before it gives up.
 constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
-constexpr std::uint64_t kMatchesPerLook = 64;
+constexpr std::uint64_t kMatchesPerLook = 256;
 // Steps of the matching program in one round, and between two looks at the clock.
 constexpr std::size_t kMatchesPerRoom = 16;  // that are looked for, per node that the graph has room for
 constexpr std::uint64_t kStepsPerRound = 400'000;
@@ -43,7 +43,8 @@ struct SplitMix {
   double unit() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 };
 
-// Numbers seen since the last clear(), which is cheap. Open addressing; zero stands for an empty place.
+// Numbers seen since the last clear(), which is cheap. Open addressing; zero stands for an empty place. Keeps 32 bits of
+// each: of two numbers that share them the second counts as seen, which loses a match now and then.
 class SeenSet {
  public:
   SeenSet() : slots_(1u << 12, 0) {}
@@ -52,10 +53,10 @@ class SeenSet {
     used_ = 0;
   }
   /// False if it was there.
-  bool insert(std::uint64_t key) {
-    key |= 1;
+  bool insert(std::uint64_t number) {
+    const auto key = static_cast<std::uint32_t>(number >> 32) | 1u;
     if (used_ * 2 >= slots_.size()) grow();
-    std::size_t at = place(key);
+    const std::size_t at = place(key);
     if (slots_[at] == key) return false;
     slots_[at] = key;
     ++used_;
@@ -63,20 +64,20 @@ class SeenSet {
   }
 
  private:
-  [[nodiscard]] std::size_t place(std::uint64_t key) const {
+  [[nodiscard]] std::size_t place(std::uint32_t key) const {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t at = (key >> 20) & mask;
+    std::size_t at = (key >> 1) & mask;
     while (slots_[at] != 0 && slots_[at] != key) at = (at + 1) & mask;
     return at;
   }
   void grow() {
-    std::vector<std::uint64_t> old(slots_.size() * 2, 0);
+    std::vector<std::uint32_t> old(slots_.size() * 2, 0);
     old.swap(slots_);
-    for (const std::uint64_t key : old) {
+    for (const std::uint32_t key : old) {
       if (key != 0) slots_[place(key)] = key;
     }
   }
-  std::vector<std::uint64_t> slots_;
+  std::vector<std::uint32_t> slots_;
   std::size_t used_ = 0;
 };
 
@@ -250,6 +251,12 @@ class Search {
 
   void collect(EGraph& graph) {
     matches_.clear();
+    find_matches(graph);
+    result_.stats.matches += matches_.list.size();
+  }
+
+  // What touched classes, and the classes above them, match; not all of it where that would be too much.
+  void find_matches(EGraph& graph) {
     std::vector<ClassId> level = graph.take_touched();
     std::vector<std::uint8_t> reached(graph.size(), 0);
     for (const ClassId id : level) reached[id] = 1;
@@ -273,10 +280,10 @@ class Search {
       }
       level.swap(above);
     }
-    result_.stats.matches += matches_.list.size();
   }
 
   bool right_sorts(const EGraph& graph, const Match& m) const {
+    if ((graph.sorts_held() & ~space_.sorts) == 0) return true;
     const auto right = [&](ClassId id) { return (space_.sorts >> graph.sort(graph.find(id))) & 1; };
     const auto* first = matches_.classes.data() + m.variables;
     return right(m.root) && std::all_of(first, first + space_.matcher->rules()[m.rule].variables.size(), right);
