@@ -152,7 +152,7 @@ namespace {
 
 // Of points that no evaluation at random would meet.
 bool is_gathered(const Samples& samples) {
-  return samples.name == "corners" || samples.name == "branch" || samples.name == "alike";
+  return samples.name == "corners" || samples.name == "branch" || samples.name == "alike" || samples.name == "near";
 }
 bool far_out(Way way) {
   return way == Way::vast || way == Way::tiny;
@@ -230,6 +230,7 @@ std::optional<Counterexample> Checker::count(std::uint64_t n, bool replaces, con
 Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& kernel,
                                                            const std::vector<std::vector<Errors>>& errors,
                                                            Verdict& verdict) {
+  const bool fast = policy_.kind == expr::PolicyKind::fast;
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     // Small, vast and tiny values are no sets of the policy: judge_set() sees digits lost, and overflow.
     const bool of_policy = sets_[s].way == Way::uniform || sets_[s].way == Way::spread;
@@ -244,8 +245,8 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
                                          .way = sets_[s].way,
                                          .errors = errors[s][k].points,
                                          .greatest = errors[s][k].greatest,
-                                         .k = policy_.k,
-                                         .slack_ulp = kBoundedSlackUlp,
+                                         .k = fast ? kFastFactor : policy_.k,
+                                         .slack_ulp = fast ? kFastSlackUlp : kBoundedSlackUlp,
                                          .seed = options_.samples.seed,
                                          .cancelled = options_.cancelled}));
       verdict.risk = std::max(verdict.risk, tail.probability);
@@ -258,7 +259,7 @@ Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& ke
 
 Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Demand demand,
                                                  const Prepared* unrewritten) {
-  bool any_set = demand == Demand::any_set && policy_.kind == expr::PolicyKind::bounded;
+  bool any_set = demand == Demand::any_set && policy_.kind != expr::PolicyKind::exact;
   Prepared prepared;
   Verdict& verdict = prepared.meaning;
   verdict.seed = options_.samples.seed;

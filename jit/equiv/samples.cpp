@@ -7,8 +7,9 @@
 #include <span>
 
 #include "jit/equiv/branches.h"
+#include "jit/equiv/critical.h"
 #include "jit/equiv/draw.h"
-#include "jit/equiv/evaluator.h"
+#include "jit/equiv/probe.h"
 
 namespace trident::equiv {
 namespace {
@@ -25,8 +26,6 @@ constexpr std::size_t kStepPairsMax = 48;
 constexpr std::size_t kStepPairsPerNode = 4;
 /// A run of neighbouring values of one variable, the others held.
 constexpr std::uint64_t kRunLength = 64;
-
-using Point = std::vector<Bits>;  // one value per variable
 
 constexpr Way kWays[] = {Way::uniform, Way::spread, Way::small, Way::vast, Way::tiny};
 
@@ -55,8 +54,9 @@ class Sampler {
     if (any(has_small)) sets.push_back(drawn("small", Way::small, options_.points / 2));
     if (variables() > 1) sets.push_back(drawn("alike", Way::spread, options_.points / 4));
     if (variables() > 1 && any(has_small)) sets.push_back(drawn("alike", Way::small, options_.points / 4));
-    if (any(has_vast)) sets.push_back(drawn("vast", Way::vast, options_.points / 2));
-    if (any(has_tiny)) sets.push_back(drawn("tiny", Way::tiny, options_.points / 2));
+    add_near_zeros(sets);
+    if (any(has_vast) && !options_.ordinary) sets.push_back(drawn("vast", Way::vast, options_.points / 2));
+    if (any(has_tiny) && !options_.ordinary) sets.push_back(drawn("tiny", Way::tiny, options_.points / 2));
     add_corners(sets);
     return sets;
   }
@@ -216,6 +216,7 @@ class Sampler {
     add_extremes(points);
     add_company(points);
     const bool unexplored = !explore_branches(sets, values, points);
+    if (options_.ordinary) return;
     if (grid <= kCornersMax) {
       for (std::size_t i = 0; i < grid; ++i) points.push_back(combination(values, i));
     } else {
@@ -326,6 +327,7 @@ class Sampler {
     // others would hide what it does to an extreme.
     if (has_scalars_ || has_reductions_) {
       constexpr std::uint64_t kSingles = 512;
+      if (has_reductions_) s.calls.push_back({0, 0, false});
       for (std::uint64_t at = 0; at < n;) {
         const std::uint64_t length = std::min(has_reductions_ && at < kSingles ? 1 : call_elements, n - at);
         s.calls.push_back({at, length, false});
@@ -356,14 +358,14 @@ class Sampler {
       if (is_decision(expr_.nodes[i]) && shapes[i] == expr::Shape::element) decisions.push_back(i);
     std::vector<Point> found;
     if (decisions.empty()) return found;
-    SideProbe probe(*this);
+    Probe probe(expr_);
     const auto go_on = [&] { return !options_.cancelled || !options_.cancelled(); };
     for (std::size_t pair = 0; pair < std::min(kStepPairsMax, decisions.size() * kStepPairsPerNode) && go_on();
          ++pair) {
       Point low = point(uniform, random_.below(uniform.n));
       Point high = point(uniform, random_.below(uniform.n));
       const std::uint32_t node = decisions[pair % decisions.size()];
-      if (!close_in(probe, node, low, high)) continue;
+      if (!probe.close_in(node, low, high)) continue;
       const std::vector<bool> deciding = variables_of(expr_, expr::NodeId(node));
       for (Point* side : {&low, &high}) {
         vary_others(*side, deciding, found);
@@ -403,7 +405,7 @@ class Sampler {
     const std::size_t probes =
         std::clamp(kProbedNodes / (branches.ways.size() * expr_.nodes.size()), kProbesMin, kProbesMax);
     bool explored = true;
-    SideProbe probe(*this);
+    Probe probe(expr_);
     for (std::size_t w = 0; w < branches.ways.size(); ++w) {
       std::vector<bool> deciding(variables(), false);
       bool decided_by_elements = true;
@@ -455,55 +457,45 @@ class Sampler {
     return p;
   }
 
-  // Evaluates the expression at one point to see on which side of a node's step it lies.
-  class SideProbe {
-   public:
-    explicit SideProbe(const Sampler& sampler)
-        : sampler_(sampler), one_(sampler.empty("", 1)), evaluator_(sampler.expr_, one_, 1) {}
+  // --- near zeros ---
 
-    // The side as a number to compare.
-    double side_of(std::uint32_t index, const Point& p) {
-      for (std::size_t v = 0; v < p.size(); ++v) sampler_.put(one_, 0, v, p[v]);
-      evaluator_.run_elements(0, 1);
-      const expr::Node& node = sampler_.expr_.nodes[index];
-      if (node.op == Op::Abs || node.op == Op::Sign) return value(node.a) < 0 ? 1 : 0;
-      if (node.op == Op::Min || node.op == Op::Max) return value(node.a) < value(node.b) ? 1 : 0;
-      return value(expr::NodeId(index));
-    }
-
-    // Whether a point takes all these turns.
-    bool takes(const std::vector<Turn>& turns, const Point& p) {
-      for (std::size_t v = 0; v < p.size(); ++v) sampler_.put(one_, 0, v, p[v]);
-      evaluator_.run_elements(0, 1);
-      return std::all_of(turns.begin(), turns.end(), [&](const Turn& turn) {
-        return (value(sampler_.expr_.nodes[turn.node].a) != 0 ? 0 : 1) == turn.side;
-      });
-    }
-
-   private:
-    [[nodiscard]] double value(expr::NodeId id) const {
-      const auto& lanes = evaluator_.lanes(id);
-      return ir::is_float(sampler_.expr_.at(id).type) ? lanes.s[0] : static_cast<double>(lanes.si[0]);
-    }
-    const Sampler& sampler_;
-    Samples one_;
-    Evaluator<Tracked<double>> evaluator_;
-  };
-
-  bool close_in(SideProbe& probe, std::uint32_t node, Point& low, Point& high) const {
-    const double low_side = probe.side_of(node, low);
-    if (low_side == probe.side_of(node, high)) return false;
-    for (int step = 0; step < 64; ++step) {
-      Point middle;
-      for (std::size_t v = 0; v < variables(); ++v) {
-        const expr::Type type = expr_.variables[v].type;
-        const double mean = value_of(type, low[v]) / 2 + value_of(type, high[v]) / 2;
-        middle.push_back(bits_of(type, mean));
+  // Sets of points at all distances from where a critical value is least, by bands of distances, for each has a scale
+  // of its own; the other variables in two ways.
+  void add_near_zeros(std::vector<Samples>& sets) {
+    constexpr std::uint64_t kPointsOfSet = 64;
+    constexpr int kStarts = 4, kBands = 3, kBandBits = 14;
+    Probe probe(expr_);
+    for (const Probe::Target& target :
+         critical_values(expr_, probe, [this] { return independent_point(Way::uniform); })) {
+      std::vector<Point> zeros;
+      for (int i = 0; i < kStarts; ++i) {
+        if (options_.cancelled && options_.cancelled()) return;
+        zeros.push_back(probe.descend(target, independent_point(Way::uniform)));
       }
-      if (middle == low || middle == high) break;
-      (probe.side_of(node, middle) == low_side ? low : high) = middle;
+      const std::vector<bool> moves = probe.variables_of(target);
+      for (int band = 0; band < kBands; ++band) {
+        for (const Way way : {Way::uniform, Way::small}) {
+          std::vector<Point> points;
+          for (std::uint64_t i = 0; i < kPointsOfSet; ++i) {
+            const double distance = std::exp2(-(band + random_.unit()) * kBandBits);
+            Point& p = points.emplace_back(zeros[i % kStarts]);
+            for (std::size_t v = 0; v < variables(); ++v)
+              p[v] = moves[v] ? beside(v, p[v], distance) : draw(expr_.variables[v], way, random_);
+          }
+          sets.push_back(packed("near", points, 1));
+        }
+      }
     }
-    return true;
+  }
+
+  // A value at up to `distance`, in parts of the variable's range, or none that it does not allow.
+  Bits beside(std::size_t v, Bits bits, double distance) {
+    const auto& variable = expr_.variables[v];
+    const double range = variable.hi - variable.lo, x = value_of(variable.type, bits);
+    const double by =
+        distance * (std::isfinite(range) ? range : std::max(std::fabs(x), 1.0)) * (2 * random_.unit() - 1);
+    const Bits moved = bits_of(variable.type, x + by);
+    return allowed(variable, moved) ? moved : bits;
   }
 
   const Expr& expr_;
@@ -540,6 +532,23 @@ Samples make_long(const Expr& expr, const Samples& set, std::uint64_t elements) 
                                           expr.variables[v].scalar ? bytes : set.columns[v].size());
     for (std::size_t at = 0; at < column.size(); at += from.size())
       std::memcpy(column.data() + at, from.data(), std::min(from.size(), column.size() - at));
+  }
+  return s;
+}
+
+Samples draw_set(const Expr& expr, Way way, std::uint64_t points, std::uint64_t seed) {
+  Random random(seed);
+  Samples s;
+  s.way = way;
+  s.n = points;
+  s.calls = {{0, points, false}};
+  for (const auto& variable : expr.variables) {
+    const std::size_t bytes = ir::bytes_of(variable.type);
+    auto& column = s.columns.emplace_back(static_cast<std::size_t>(points) * bytes);
+    for (std::uint64_t i = 0; i < points; ++i) {
+      const Bits bits = draw(variable, way, random);
+      std::memcpy(column.data() + i * bytes, &bits, bytes);
+    }
   }
   return s;
 }

@@ -10,6 +10,7 @@
 //             where the source's do not
 //   tiny      magnitudes down to the least of the type, where a range comes so near to zero: nor underflow
 //   alike     variables at one place or two of spread and of small, so that those of one range are equal or opposite
+//   near      around where values that something is divided by are least, and around steps that few points reach
 //   branch    for each branch of a selection that few of these take: points that do
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
 //             both sides of its steps, both branches of its selections, and infinities and NaN where no range forbids
@@ -38,8 +39,8 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string
-      name;  ///< "uniform", "spread", "small", "vast", "alike", "tiny", "branch", "corners", "all": for messages
+  std::string name;  ///< "uniform", "spread", "small", "vast", "alike", "near", "tiny", "branch", "corners", "all": for
+                     ///< messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type
@@ -53,6 +54,7 @@ struct SampleOptions {
   std::uint64_t points =
       16'384;  ///< about that many in each of uniform and spread, half in small, vast, tiny and alike
   std::uint64_t seed = 1;
+  bool ordinary = false;              ///< neither vast nor tiny ones nor corners: for variables that may never be there
   std::function<bool()> cancelled{};  ///< asked now and then; once it says so, what is returned is not complete
 };
 
@@ -61,6 +63,10 @@ std::uint64_t suggested_points(const expr::Expr& expr);
 
 /// `expr` has passed expr::check() and holds no Diff. Deterministic in all arguments.
 std::vector<Samples> make_samples(const expr::Expr& expr, const SampleOptions& options);
+
+/// One set of `points` points drawn in one way, values of scalar variables too: for evaluation point by point, which
+/// knows no calls.
+Samples draw_set(const expr::Expr& expr, Way way, std::uint64_t points, std::uint64_t seed);
 
 /// The elements of `set` over and over, at least `elements` of them in a whole number of 64s: for code that does other
 /// things in long calls than in short ones. No calls; scalar variables have their value of the set's first element.

@@ -27,11 +27,14 @@ bool same_kernel(const kir::Kernel& a, const kir::Kernel& b) {
          std::equal(a.tables.begin(), a.tables.end(), b.tables.begin(), b.tables.end(), same_table);
 }
 
-void add(std::vector<Form>& forms, const char* name, Result<kir::Kernel> kernel, bool keeps_roundings = false) {
+void add(std::vector<Form>& forms, const char* name, expr::Expr expr, expr::LowerOptions how,
+         bool keeps_roundings = false) {
+  how.simplify = false;
+  auto kernel = expr::lower(expr, how);
   if (!kernel.ok()) return;  // a form that cannot be lowered is one candidate less
   for (const Form& form : forms)
     if (same_kernel(form.kernel, *kernel)) return;
-  forms.push_back({name, std::move(kernel).value(), keeps_roundings});
+  forms.push_back({name, std::move(kernel).value(), keeps_roundings, std::move(expr), how});
 }
 
 /// Whether functions with a relative error of 1e-3 can be within the policy: what it allows beside a strict error of
@@ -54,27 +57,26 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
   if (options.check_only) return list;
   const bool rounding_may_change = options.policy.kind != expr::PolicyKind::exact;
   if (rounding_may_change) {
-    const expr::Expr identities = expr::drop_idle_operations(source, unrewritten(options.policy));
-    if (passes.enabled("identities"))
-      add(list, "identities", expr::lower(identities, unrewritten(options.policy)), true);
-    if (passes.enabled("contracted"))
-      add(list, "contracted", expr::lower(expr::contract(identities), unrewritten(options.policy)));
+    const expr::LowerOptions how = unrewritten(options.policy);
+    const expr::Expr identities = expr::drop_idle_operations(source, how);
+    if (passes.enabled("identities")) add(list, "identities", identities, how, true);
+    if (passes.enabled("contracted")) add(list, "contracted", expr::contract(identities), how);
   }
-  if (passes.enabled("simplified"))
-    add(list, "simplified",
-        expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp1}));
-  if (passes.enabled("accuracy4") && rounding_may_change)
-    add(list, "accuracy4",
-        expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp4}));
+  const auto add_simplified = [&](const char* name, const expr::Expr& from, Accuracy accuracy) {
+    const expr::LowerOptions how{.policy = options.policy, .simplify = true, .accuracy = accuracy};
+    add(list, name, expr::simplify(from, how), how);
+  };
+  if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
+  if (passes.enabled("accuracy4") && rounding_may_change) add_simplified("accuracy4", source, Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy))
-    add(list, "rel3", expr::lower(source, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::rel3}));
+    add_simplified("rel3", source, Accuracy::rel3);
   if (passes.enabled("search") && rounding_may_change) {
     expr::rewrite::RewriteOptions rewriting;
     rewriting.policy = options.policy;
     rewriting.seed = options.seed;
     const auto found = expr::rewrite::rewrite(source, rewriting);
     for (const expr::Expr& form : found.ok() ? found->forms : std::vector<expr::Expr>())
-      add(list, "search", expr::lower(form, {.policy = options.policy, .simplify = true, .accuracy = Accuracy::ulp4}));
+      add_simplified("search", form, Accuracy::ulp4);
   }
   return list;
 }

@@ -14,6 +14,8 @@ struct Form {
   std::string name;
   kir::Kernel kernel;
   bool keeps_roundings = false;  ///< as the source, which it is no slower than
+  expr::Expr expr{};             ///< unless it does: what was lowered to the kernel, and how
+  expr::LowerOptions how{};
 };
 
 /// One vector at a time, in source order: the variant of the baseline tier.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "jit/equiv/checker.h"
+#include "jit/equiv/parts.h"
 #include "jit/judge/tournament.h"
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
@@ -63,7 +64,10 @@ class Optimisation {
   }
 
   void take_source(expr::Expr source) { source_ = std::move(source); }
-  void take_forms(std::vector<Form> list) { forms_ = std::move(list); }
+  void take_forms(std::vector<Form> list) {
+    forms_ = std::move(list);
+    parts_checked_.assign(forms_.size(), false);
+  }
 
   [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(source_, options_, passes_); }
 
@@ -194,8 +198,10 @@ class Optimisation {
       for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
       Candidate& winner = candidates_[entrants[verdict.winner]];
       verdict.winner = entrants[verdict.winner];
-      if (!verdict.gain || winner.checked_fully) return verdict;
-      TRY_VOID(check_code(winner, equiv::Effort::full));
+      if (!verdict.gain) return verdict;
+      TRY_VOID(check_parts(winner.form));
+      if (!winner.verdict.same()) continue;
+      if (!winner.checked_fully) TRY_VOID(check_code(winner, equiv::Effort::full));
       if (winner.verdict.same()) return verdict;
     }
   }
@@ -273,6 +279,20 @@ class Optimisation {
     return {};
   }
 
+  // Asks once of a form whether it is careful in all its parts; if not, its candidates are out.
+  Result<void> check_parts(std::size_t f) {
+    if (forms_[f].keeps_roundings || parts_checked_[f]) return {};
+    equiv::CheckOptions options;
+    options.samples.seed = options_.seed;
+    options.cancelled = [this] { return passes_.spent(); };
+    TRY(const equiv::Verdict verdict, equiv::check_parts(source_, forms_[f].expr, forms_[f].how, options));
+    parts_checked_[f] = true;
+    if (verdict.same()) return {};
+    for (Candidate& c : candidates_)
+      if (c.form == f) c.verdict = verdict;
+    return {};
+  }
+
   // Elements of the shortest call in which non-temporal code streams.
   [[nodiscard]] std::uint64_t streaming_elements() const {
     std::uint64_t bytes = 0;
@@ -331,6 +351,7 @@ class Optimisation {
   PassScope& passes_;
   expr::Expr source_;
   std::vector<Form> forms_;
+  std::vector<bool> parts_checked_;  ///< per form
   judge::Signature signature_;
   image::Key key_{};
   std::vector<Candidate> candidates_;

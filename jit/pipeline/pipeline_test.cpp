@@ -214,6 +214,45 @@ TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
   }
 }
 
+// Behind a mask that is 0 at all but one of 10^6 points of a grid, where expm1(x) / x is 1 and (exp(x) - 1) / x is not.
+TEST(Optimise, WhatNoDrawnPointShowsIsCarefulToo) {
+  if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
+  const auto e = parsed("(k == 7 && m == 3 && p == 5) * (expm1(x) / x) + exp(x) * y", Type::f64,
+                        {{"k", Type::f64, false, 0, 100},
+                         {"m", Type::f64, false, 0, 100},
+                         {"p", Type::f64, false, 0, 100},
+                         {"x", Type::f64, false, -1, 1},
+                         {"y", Type::f64, false, -1, 1}});
+  auto optimised = optimise(e, {.isa = host_isas().back()}, nullptr);
+  ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+  if (optimised->outcome != Outcome::published) return;  // nothing was faster; what was rewritten is no matter then
+  const double k = 7, m = 3, p = 5, x = 1e-12, y = 0;
+  const void* in[] = {&k, &m, &p, &x, &y};
+  double result = 0;
+  void* out[] = {&result};
+  kir::Plan::prepare(optimised->winner.kernel).run(1, in, out, nullptr);
+  EXPECT_NEAR(result, std::expm1(x) / x, 1e-14);
+}
+
+// More selections than branches are looked for: nothing may take the source's place but what keeps its roundings.
+TEST(Optimise, WhatIsNotExploredIsNotRewritten) {
+  if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
+  std::string text, sum;
+  for (int i = 0; i < 20; ++i) {
+    const std::string n = std::to_string(i);
+    text += "a" + n + " = select(x > " + n + ", exp(x / 32) - 1, x); ";
+    sum += (i == 0 ? "a" : " * a") + n;
+  }
+  text += sum;
+  const auto e = parsed(text, Type::f64, {{"x", Type::f64, false, 0, 32}});
+  auto optimised = optimise(e, {.isa = host_isas().back()}, nullptr);
+  ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+  for (const CandidateReport& c : optimised->candidates) {
+    if (!c.same) continue;
+    EXPECT_TRUE(c.form == "source" || c.form == "identities") << c.form;
+  }
+}
+
 TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const auto e = parsed("x * x + diff(x * x, x)", Type::f64, {{"x", Type::f64, false, 0, 1}});

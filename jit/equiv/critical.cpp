@@ -1,0 +1,45 @@
+#include "jit/equiv/critical.h"
+
+#include <algorithm>
+
+#include "jit/expr/ranges.h"
+
+namespace trident::equiv {
+
+using expr::Op;
+
+std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe,
+                                           const std::function<Point()>& uniform) {
+  constexpr std::size_t kDivisorsMax = 4, kStepsMax = 4;
+  constexpr int kLooks = 32;
+  const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
+  expr::Ranges ranges(expr);
+  std::vector<Probe::Target> divisors, steps;
+  const auto add = [&](std::vector<Probe::Target>& list, std::size_t most, Probe::Target target) {
+    const expr::Node& a = expr.at(target.a);
+    const bool leaf = expr::info(a.op).signature == expr::Signature::Leaf;
+    if (list.size() == most || !ir::is_float(a.type) || (leaf && !target.b.valid())) return;
+    if (shapes[target.a.index] == expr::Shape::total) return;
+    if (target.b.valid() && shapes[target.b.index] == expr::Shape::total) return;
+    if (std::find(list.begin(), list.end(), target) == list.end()) list.push_back(target);
+  };
+  for (std::uint32_t i = 0; i < expr.nodes.size(); ++i) {
+    const expr::Node& node = expr.nodes[i];
+    const bool singular = node.op == Op::Recip || node.op == Op::Sqrt || node.op == Op::Rsqrt || node.op == Op::Log ||
+                          node.op == Op::Log2 || node.op == Op::Log10 || node.op == Op::Cbrt || node.op == Op::Pow ||
+                          (node.op == Op::Powi && static_cast<std::int64_t>(node.imm) < 0);
+    const expr::NodeId divisor = node.op == Op::Div ? node.b : singular ? node.a : expr::NodeId{};
+    if (divisor.valid() && !ranges.at(divisor).nonzero()) add(divisors, kDivisorsMax, {divisor, {}});
+    const bool compares =
+        expr::info(node.op).signature == expr::Signature::Compare || node.op == Op::Min || node.op == Op::Max;
+    if (!compares || shapes[i] != expr::Shape::element || steps.size() == kStepsMax) continue;
+    const double side = probe.side_of(i, uniform());
+    bool one_side = true;
+    for (int look = 1; look < kLooks && one_side; ++look) one_side = probe.side_of(i, uniform()) == side;
+    if (one_side) add(steps, kStepsMax, {node.a, node.b});
+  }
+  divisors.insert(divisors.end(), steps.begin(), steps.end());
+  return divisors;
+}
+
+}  // namespace trident::equiv

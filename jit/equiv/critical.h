@@ -1,0 +1,16 @@
+// Values of an expression around which points are worth having: an evaluation at random seldom comes near enough.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "jit/equiv/probe.h"
+
+namespace trident::equiv {
+
+/// What is divided by, or put under a root or into a logarithm, and may come near to zero: small errors count most
+/// there. And what steps compare of which `uniform()` points (drawn from the ranges) meet one side only. A few of each,
+/// floats that do not depend on reductions.
+std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe, const std::function<Point()>& uniform);
+
+}  // namespace trident::equiv

@@ -1,0 +1,445 @@
+#include "jit/equiv/parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "jit/equiv/evaluator.h"
+#include "jit/expr/builder.h"
+#include "jit/expr/ranges.h"
+
+namespace trident::equiv {
+namespace {
+
+using expr::Expr;
+using expr::Node;
+using expr::NodeId;
+using expr::Op;
+using expr::Shape;
+
+/// Points of one way at which values are compared to see whether they are equal over the reals.
+constexpr std::uint64_t kEqualityPoints = 64;
+constexpr long double kEqualityTolerance = 1e-9L;
+/// Of the points where both are known, as many eighths must agree (some lie where rounding decides a step), and as many
+/// of all points must be known.
+constexpr std::size_t kAgreeEighths = 7, kKnownEighths = 2;
+/// Values vary when no more eighths of them are the same.
+constexpr std::size_t kSameEighthsMax = 6;
+/// Bounds of the work for one form: comparisons over the reals, and checks of parts (some milliseconds each). Beyond
+/// them parts stay where they are.
+constexpr int kComparisonsMax = 400, kChecksMax = 24;
+constexpr std::uint64_t kPartPoints = 2048;
+constexpr std::size_t kPartRefinedMax = 64;
+
+bool commutes(Op op) {
+  return op == Op::Add || op == Op::Mul || op == Op::Fma || op == Op::And || op == Op::Or || op == Op::Xor ||
+         op == Op::Eq || op == Op::Ne;
+}
+
+using Values = std::vector<long double>;
+
+/// The correct values of a node at some points; NaN where they are not known well.
+Values values_of(const Evaluator<Tracked<long double>>& evaluator, const Expr& expr, NodeId id) {
+  const auto& lanes = evaluator.lanes(id);
+  if (!ir::is_float(expr.at(id).type)) return Values(lanes.ci.begin(), lanes.ci.end());
+  Values values;
+  for (const auto& c : lanes.c) {
+    const bool known = error_of(c) <= kEqualityTolerance * std::fabs(approximate(c));
+    values.push_back(known ? approximate(c) : std::numeric_limits<long double>::quiet_NaN());
+  }
+  return values;
+}
+
+bool near(long double a, long double b) {
+  return a == b || std::fabs(a - b) <= kEqualityTolerance * std::max(std::fabs(a), std::fabs(b));
+}
+
+bool equal_over_the_reals(const Values& a, const Values& b) {
+  std::size_t known = 0, agree = 0;
+  for (std::size_t i = 0; i < a.size() && (known - agree) * 8 <= a.size() * (8 - kAgreeEighths); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
+    ++known;
+    agree += near(a[i], b[i]) ? 1 : 0;
+  }
+  return known * 8 >= a.size() * kKnownEighths && agree * 8 >= known * kAgreeEighths;
+}
+
+/// Whether values say something of what they come from: a mask of a rare case is 0 almost everywhere.
+bool varies(const Values& values) {
+  std::size_t most = 0;
+  for (const long double value : {values.front(), values[values.size() / 2], values.back()}) {
+    const auto same = static_cast<std::size_t>(std::count(values.begin(), values.end(), value));
+    most = std::max(most, same);
+  }
+  return most * 8 <= values.size() * kSameEighthsMax;
+}
+
+/// By node of the source: whether a part ends there, and at what is alike.
+using Cuts = std::vector<bool>;
+
+class Parts {
+ public:
+  Parts(const Expr& source, const Expr& form, const expr::LowerOptions& how, const CheckOptions& options)
+      : how_(how), options_(options), builder_(both_) {
+    how_.simplify = false;
+    both_.variables = source.variables;
+    const std::vector<NodeId> in_source = import(source);
+    source_nodes_ = builder_.size();
+    const std::vector<NodeId> in_form = import(form);
+    for (std::size_t k = 0; k < source.outputs.size(); ++k)
+      both_.outputs.push_back({source.outputs[k].name, in_source[source.outputs[k].node.index]});
+    for (const expr::Output& o : form.outputs) form_outputs_.push_back(in_form[o.node.index]);
+    shapes_ = expr::shapes_of(both_);
+    alike_.resize(both_.nodes.size());
+    for (std::uint32_t i = 0; i < alike_.size(); ++i) alike_[i] = i;
+    evaluate(Cuts(both_.nodes.size(), false));
+    unmask();
+  }
+
+  Result<Verdict> run() {
+    for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m) TRY_VOID(find_alike(m));
+    for (const auto& [n, m] : ends()) {
+      if (alike_[m] == n) continue;
+      const auto known = std::find_if(failed_.begin(), failed_.end(),
+                                      [&, n = n, m = m](const auto& f) { return f.n == n && f.m == m; });
+      if (known != failed_.end()) return known->verdict;
+      TRY(Verdict verdict, check(n, m));
+      if (!verdict.same()) return verdict;
+    }
+    return Verdict{};
+  }
+
+ private:
+  std::vector<NodeId> import(const Expr& expr) {
+    std::vector<NodeId> place;
+    for (Node n : expr.nodes) {
+      for (NodeId* operand : {&n.a, &n.b, &n.c})
+        if (operand->valid()) *operand = place[operand->index];
+      if (commutes(n.op) && n.b.index < n.a.index) std::swap(n.a, n.b);
+      place.push_back(builder_.add(n));
+    }
+    return place;
+  }
+
+  // Values of all nodes at some points, with variables of their own in place of `freed` ones.
+  void evaluate(const Cuts& freed) {
+    Expr expr;
+    expr.variables = both_.variables;
+    std::vector<NodeId> place;
+    const auto append = [&](const Node& node) {
+      expr.nodes.push_back(node);
+      return NodeId(static_cast<std::uint32_t>(expr.nodes.size() - 1));
+    };
+    for (std::uint32_t i = 0; i < both_.nodes.size(); ++i) {
+      Node node = both_.nodes[i];
+      for (NodeId* operand : {&node.a, &node.b, &node.c})
+        if (operand->valid()) *operand = place[operand->index];
+      place.push_back(freed[i] ? add_variable(i, expr, append) : append(node));
+    }
+    expr.outputs = {{"all", place.back()}};
+    values_.assign(both_.nodes.size(), {});
+    for (const Way way : {Way::uniform, Way::spread}) {
+      const Samples samples = draw_set(expr, way, kEqualityPoints, options_.samples.seed);
+      Evaluator<Tracked<long double>> evaluator(expr, samples, kEqualityPoints);
+      evaluator.run_elements(0, kEqualityPoints);
+      for (std::uint32_t i = 0; i < both_.nodes.size(); ++i) {
+        if (shapes_[i] == Shape::total) continue;
+        const Values more = values_of(evaluator, expr, place[i]);
+        values_[i].insert(values_[i].end(), more.begin(), more.end());
+      }
+    }
+  }
+
+  // What stands behind a mask that is 0 at every point looks equal to anything: masks that both have are freed, so far
+  // as both are still equal then, and the values taken again.
+  void unmask() {
+    Cuts freed(both_.nodes.size(), false);
+    bool any = false;
+    for (const auto& [n, m] : ends()) {
+      std::vector<bool> in_source = met(n, freed), in_form = met(m, freed);
+      for (std::uint32_t c = 0; c < source_nodes_ && comparisons_left_ > 0; ++c) {
+        const bool leaf = expr::info(both_.nodes[c].op).signature == expr::Signature::Leaf;
+        if (leaf || !in_source[c] || !in_form[c] || shapes_[c] == Shape::total || varies(values_[c])) continue;
+        --comparisons_left_;
+        freed[c] = true;
+        freed[c] = still_equal(cut(n, m, freed).expr);
+        any = any || freed[c];
+      }
+    }
+    if (any) evaluate(freed);
+  }
+
+  // What must be the same in the end: outputs, and what goes into reductions. Sums that were taken apart have no
+  // partner, and are judged as wholes only.
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> ends() const {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> list;
+    for (std::size_t k = 0; k < form_outputs_.size(); ++k) {
+      const NodeId n = both_.outputs[k].node, m = form_outputs_[k];
+      if (shapes_[n.index] != Shape::total && shapes_[m.index] != Shape::total) list.emplace_back(n.index, m.index);
+    }
+    for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m) {
+      const Node& reduced = both_.nodes[m];
+      if (!expr::makes_total(reduced.op) || reduced.b.valid()) continue;
+      for (std::uint32_t n = 0; n < source_nodes_; ++n) {
+        const Node& like = both_.nodes[n];
+        if (like.op != reduced.op || like.type != reduced.type) continue;
+        if (equal_over_the_reals(values_[like.a.index], values_[reduced.a.index]) && varies(values_[like.a.index])) {
+          list.emplace_back(like.a.index, reduced.a.index);
+          break;
+        }
+      }
+    }
+    return list;
+  }
+
+  // --- which values of the form are alike ones of the source ---
+
+  Result<void> find_alike(std::uint32_t m) {
+    if (options_.cancelled && options_.cancelled())
+      return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
+    if (shapes_[m] == Shape::total) return {};
+    if (const auto same = made_alike(m)) {
+      alike_[m] = *same;
+      return {};
+    }
+    const expr::Type type = both_.nodes[m].type;
+    if (!varies(values_[m])) return {};
+    for (std::uint32_t n = 0; n < source_nodes_; ++n) {
+      if (both_.nodes[n].type != type || shapes_[n] != shapes_[m]) continue;
+      if (expr::info(both_.nodes[n].op).signature == expr::Signature::Leaf) continue;
+      if (!varies(values_[n]) || !equal_over_the_reals(values_[n], values_[m])) continue;
+      if (!ir::is_float(type)) {  // no rounding: what is equal is alike
+        alike_[m] = n;
+        return {};
+      }
+      if (checks_left_ == 0) return {};
+      TRY(Verdict verdict, check(n, m));
+      if (verdict.same())
+        alike_[m] = n;
+      else
+        failed_.push_back({n, m, std::move(verdict)});
+      return {};
+    }
+    return {};
+  }
+
+  // The source's node that makes the same of operands that are alike. A fused product and sum is as good as the two.
+  [[nodiscard]] std::optional<std::uint32_t> made_alike(std::uint32_t m) const {
+    Node node = both_.nodes[m];
+    for (NodeId* operand : {&node.a, &node.b, &node.c})
+      if (operand->valid()) *operand = NodeId(alike_[operand->index]);
+    if (const auto same = find(node)) return same;
+    if (const auto other = other_spelling(node)) return find(*other);
+    if (node.op != Op::Fma) return std::nullopt;
+    const Node& a = both_.at(node.a);
+    const Node& c = both_.at(node.c);
+    const bool negated = a.op == Op::Neg;
+    const auto product = find({Op::Mul, node.type, negated ? NodeId(alike_[a.a.index]) : node.a, node.b, {}, 0});
+    if (!product) return std::nullopt;
+    if (negated) return find({Op::Sub, node.type, node.c, NodeId(*product), {}, 0});
+    if (c.op == Op::Neg) return find({Op::Sub, node.type, NodeId(*product), NodeId(alike_[c.a.index]), {}, 0});
+    return find({Op::Add, node.type, NodeId(*product), node.c, {}, 0});
+  }
+
+  // Another op that makes the same bits: a + -1 for a - 1, a * a for a^2, 1 / a for recip(a), and back.
+  [[nodiscard]] std::optional<Node> other_spelling(Node node) const {
+    const auto constant = [&](double value) -> std::optional<NodeId> {
+      const auto found = find({Op::Constant, node.type, {}, {}, {}, expr::bits_of(node.type, value)});
+      return found ? std::optional(NodeId(*found)) : std::nullopt;
+    };
+    if (!ir::is_float(node.type)) return std::nullopt;
+    if (node.op == Op::Add || node.op == Op::Sub) {
+      for (const auto& [number, other] : {std::pair(node.b, node.a), std::pair(node.a, node.b)}) {
+        if (both_.at(number).op != Op::Constant || (node.op == Op::Sub && number != node.b)) continue;
+        const auto opposite = constant(-expr::value_of(node.type, both_.at(number).imm));
+        if (opposite) return Node{node.op == Op::Add ? Op::Sub : Op::Add, node.type, other, *opposite, {}, 0};
+      }
+    }
+    if (node.op == Op::Mul && node.a == node.b) return Node{Op::Powi, node.type, node.a, {}, {}, 2};
+    if (node.op == Op::Powi && node.imm == 2) return Node{Op::Mul, node.type, node.a, node.a, {}, 0};
+    if (node.op == Op::Recip)
+      if (const auto one = constant(1)) return Node{Op::Div, node.type, *one, node.a, {}, 0};
+    if (node.op == Op::Div && both_.at(node.a).op == Op::Constant &&
+        expr::value_of(node.type, both_.at(node.a).imm) == 1)
+      return Node{Op::Recip, node.type, node.b, {}, {}, 0};
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<std::uint32_t> find(Node node) const {
+    if (commutes(node.op) && node.b.index < node.a.index) std::swap(node.a, node.b);
+    for (std::uint32_t n = 0; n < source_nodes_; ++n) {
+      const Node& like = both_.nodes[n];
+      if (like.op == node.op && like.type == node.type && like.a == node.a && like.b == node.b && like.c == node.c &&
+          like.imm == node.imm)
+        return n;
+    }
+    return std::nullopt;
+  }
+
+  // --- one part: node n of the source against node m of the form ---
+
+  [[nodiscard]] std::vector<bool> reached(std::uint32_t root, const Cuts& cuts) const {
+    std::vector<bool> mark(both_.nodes.size(), false);
+    mark[root] = true;
+    for (std::uint32_t i = root + 1; i-- > 0;) {
+      if (!mark[i] || (i != root && cuts[alike_[i]])) continue;
+      for (const NodeId operand : {both_.nodes[i].a, both_.nodes[i].b, both_.nodes[i].c})
+        if (operand.valid()) mark[operand.index] = true;
+    }
+    return mark;
+  }
+
+  /// The nodes that are alike those reached below `root`.
+  [[nodiscard]] std::vector<bool> met(std::uint32_t root, const Cuts& cuts) const {
+    const std::vector<bool> mark = reached(root, cuts);
+    std::vector<bool> list(mark.size(), false);
+    for (std::uint32_t i = 0; i < mark.size(); ++i)
+      if (mark[i]) list[alike_[i]] = true;
+    return list;
+  }
+
+  /// Both parts over the variables that there were and one for each cut that either reaches; two outputs.
+  struct Pair {
+    Expr expr;
+    std::vector<std::uint32_t> parts;  ///< the nodes that the new variables stand for
+  };
+
+  [[nodiscard]] Pair cut(std::uint32_t n, std::uint32_t m, const Cuts& cuts) const {
+    Pair pair;
+    pair.expr.variables = both_.variables;
+    expr::Builder b(pair.expr);
+    std::vector<NodeId> stand_in(both_.nodes.size());
+    for (const std::uint32_t root : {n, m}) {
+      const std::vector<bool> mark = reached(root, cuts);
+      std::vector<NodeId> place(both_.nodes.size());
+      for (std::uint32_t i = 0; i <= root; ++i) {
+        if (!mark[i]) continue;
+        const std::uint32_t part = alike_[i];
+        if (i != root && cuts[part]) {
+          if (!stand_in[part].valid()) {
+            stand_in[part] = add_variable(part, pair.expr, [&](const Node& node) { return b.add(node); });
+            pair.parts.push_back(part);
+          }
+          place[i] = stand_in[part];
+          continue;
+        }
+        Node node = both_.nodes[i];
+        for (NodeId* operand : {&node.a, &node.b, &node.c})
+          if (operand->valid()) *operand = place[operand->index];
+        place[i] = b.add(node);
+      }
+      pair.expr.outputs.push_back({root == n ? "source" : "form", place[root]});
+    }
+    return pair;
+  }
+
+  // A new variable of `expr` with what is known of a node's values; a mask is whether an integer is not 0. `append`
+  // takes nodes.
+  template <class Append>
+  NodeId add_variable(std::uint32_t part, Expr& expr, const Append& append) const {
+    const expr::Type type = both_.nodes[part].type;
+    const std::uint64_t index = expr.variables.size();
+    expr::Variable& v = expr.variables.emplace_back();
+    v.name = "p" + std::to_string(index - both_.variables.size() + 1);
+    v.scalar = shapes_[part] == Shape::uniform;
+    if (type == expr::Type::b32) {
+      v.type = expr::Type::i32, v.lo = 0, v.hi = 1;
+      const NodeId variable = append({Op::Variable, v.type, {}, {}, {}, index});
+      return append({Op::Ne, type, variable, append({Op::Constant, v.type, {}, {}, {}, 0}), {}, 0});
+    }
+    const expr::Fact fact = expr::Ranges(both_, how_).at(NodeId(part));
+    v.type = type, v.lo = fact.lo, v.hi = fact.hi;
+    return append({Op::Variable, type, {}, {}, {}, index});
+  }
+
+  // Whether both outputs are equal over the reals wherever the variables are.
+  bool still_equal(const Expr& pair) {
+    Values values[2];
+    for (const Way way : {Way::uniform, Way::spread}) {
+      const Samples samples = draw_set(pair, way, kEqualityPoints, options_.samples.seed);
+      Evaluator<Tracked<long double>> evaluator(pair, samples, kEqualityPoints);
+      evaluator.run_elements(0, kEqualityPoints);
+      for (const std::size_t k : {0, 1}) {
+        const Values more = values_of(evaluator, pair, pair.outputs[k].node);
+        values[k].insert(values[k].end(), more.begin(), more.end());
+      }
+    }
+    return equal_over_the_reals(values[0], values[1]);
+  }
+
+  // As many cuts as leave both equal. First those whose values hardly vary, for what stands behind a mask looks equal
+  // whatever it is; and from below, so that what is there varies in all that it can when what is above is tried.
+  Cuts choose_cuts(std::uint32_t n, std::uint32_t m) {
+    Cuts cuts(both_.nodes.size(), false);
+    std::vector<bool> in_source = met(n, cuts), in_form = met(m, cuts);
+    for (const bool varying : {false, true}) {
+      for (std::uint32_t c = 0; c < n && comparisons_left_ > 0; ++c) {
+        if (!in_source[c] || !in_form[c] || shapes_[c] == Shape::total || varies(values_[c]) != varying) continue;
+        if (expr::info(both_.nodes[c].op).signature == expr::Signature::Leaf) continue;
+        --comparisons_left_;
+        cuts[c] = true;
+        cuts[c] = still_equal(cut(n, m, cuts).expr);
+        if (cuts[c] && !varying) in_source = met(n, cuts), in_form = met(m, cuts);
+      }
+    }
+    return cuts;
+  }
+
+  Result<Verdict> check(std::uint32_t n, std::uint32_t m) {
+    if (options_.cancelled && options_.cancelled())
+      return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
+    const Pair pair = cut(n, m, choose_cuts(n, m));
+    if (pair.expr.outputs[0].node == pair.expr.outputs[1].node) return Verdict{};
+    checks_left_ -= checks_left_ > 0 ? 1 : 0;
+    Expr sides[2] = {pair.expr, pair.expr};
+    for (const std::size_t k : {0, 1}) sides[k].outputs = {{"part", pair.expr.outputs[k].node}};
+    CheckOptions options = options_;
+    options.samples.points = kPartPoints;
+    options.samples.ordinary = true;
+    options.refined_max = kPartRefinedMax;
+    TRY(const auto checker, Checker::make(sides[0], how_.policy, options));
+    TRY(const kir::Kernel plain, expr::lower(sides[0], {.policy = how_.policy, .simplify = false}));
+    TRY(const Checker::Prepared unrewritten, checker->check_meaning(plain, Demand::own_steps));
+    TRY(const kir::Kernel kernel, expr::lower(sides[1], how_));
+    TRY(Checker::Prepared prepared, checker->check_meaning(kernel, Demand::policy, &unrewritten));
+    if (!prepared.meaning.same()) explain(pair, *prepared.meaning.counterexample);
+    return std::move(prepared.meaning);
+  }
+
+  // Says what the new variables stand for.
+  void explain(const Pair& pair, Counterexample& e) const {
+    constexpr std::size_t kTextMax = 60;
+    for (std::size_t p = 0; p < pair.parts.size(); ++p) {
+      Expr part = both_;
+      part.outputs = {{"part", NodeId(pair.parts[p])}};
+      std::string text = expr::print_infix(part);
+      if (text.size() > kTextMax) text.resize(kTextMax), text += "...";
+      e.why += (p == 0 ? ", in a part where p" : ", p") + std::to_string(p + 1) + " is " + text;
+    }
+  }
+
+  expr::LowerOptions how_;
+  CheckOptions options_;
+  Expr both_;  ///< source and form over one list of nodes, the source's first; outputs of the source
+  expr::Builder builder_;
+  std::uint32_t source_nodes_ = 0;
+  std::vector<NodeId> form_outputs_;
+  std::vector<Shape> shapes_;
+  std::vector<Values> values_;  ///< per node: correct values at some points; none for totals
+  struct Failed {
+    std::uint32_t n, m;
+    Verdict verdict;
+  };
+  std::vector<Failed> failed_;
+  std::vector<std::uint32_t> alike_;  ///< per node: the node of the source that it is alike, or itself
+  int comparisons_left_ = kComparisonsMax, checks_left_ = kChecksMax;
+};
+
+}  // namespace
+
+Result<Verdict> check_parts(const Expr& source, const Expr& form, const expr::LowerOptions& how,
+                            const CheckOptions& options) {
+  if (how.policy.kind == expr::PolicyKind::exact) return Verdict{};
+  return Parts(source, form, how, options).run();
+}
+
+}  // namespace trident::equiv

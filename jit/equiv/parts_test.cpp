@@ -1,0 +1,168 @@
+// Forms that are careful or careless where no drawn point goes. The oracle of a careless one is a point at which the
+// interpreter's values of source and form are far apart; of a careful one, how it was made (the source's own steps, or
+// steps that lose nothing).
+#include "jit/equiv/parts.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "jit/equiv/probe.h"
+#include "jit/kir/interpreter.h"
+
+namespace trident::equiv {
+namespace {
+
+using expr::Type;
+
+struct Range {
+  double lo, hi;
+};
+
+expr::Expr parsed(std::string_view text, const std::vector<std::string>& names, const std::vector<Range>& ranges) {
+  expr::ParseOptions options;
+  for (std::size_t v = 0; v < names.size(); ++v)
+    options.variables.push_back({names[v], Type::f64, false, ranges[v].lo, ranges[v].hi});
+  auto e = expr::parse_infix(text, options);
+  if (!e.ok()) ADD_FAILURE() << e.error().message;
+  CHECK(e.ok());
+  return std::move(e).value();
+}
+
+constexpr expr::LowerOptions kHow{.policy = {}, .simplify = false, .accuracy = kir::math::Accuracy::ulp1};
+
+double value_at(const expr::Expr& e, const std::vector<double>& at) {
+  const auto kernel = expr::lower(e, kHow);
+  CHECK(kernel.ok());
+  std::vector<const void*> in;
+  for (const double& x : at) in.push_back(&x);
+  double result = 0;
+  void* out[] = {&result};
+  kir::Plan::prepare(*kernel).run(1, in.data(), out, nullptr);
+  return result;
+}
+
+struct Case {
+  const char* source;
+  const char* form;
+  std::vector<std::string> names;
+  std::vector<Range> ranges;
+  std::vector<double> careless_at;  // empty: the form is careful
+};
+
+const Case kCases[] = {
+    // A mask, which none of some thousand points meets, in front of a quotient that loses its digits near zero.
+    {"(k == 7 && m == 3) * (expm1(x) / x) + exp(x) * y",
+     "(k == 7 && m == 3) * ((exp(x) - 1) / x) + exp(x) * y",
+     {"k", "m", "x", "y"},
+     {{0, 100}, {0, 100}, {-1, 1}, {-1, 1}},
+     {7, 3, 1e-9, 0}},
+    {"(k == 7 && m == 3) * (expm1(x) / x) + exp(x) * y",
+     "fma(exp(x), y, (k == 7 && m == 3) * (expm1(x) / x))",
+     {"k", "m", "x", "y"},
+     {{0, 100}, {0, 100}, {-1, 1}, {-1, 1}},
+     {}},
+    // The same through shared factors: y * exp(x) - mask / x is y * exp(x) wherever the mask is 0.
+    {"f64(k * m == 3269) * (expm1(x) / x) + exp(x) * y",
+     "q = f64(k * m == 3269) / x; e = exp(x); fma(e, q, fma(y, e, -q))",
+     {"k", "m", "x", "y"},
+     {{2, 200}, {2, 200}, {-1, 1}, {-1, 1}},
+     {7, 467, 1e-9, 0}},
+    // A bump.
+    {"max(0, 1 - (k * m - 3269)^2) * (tanh(x) / x) + y",
+     "e = exp(2 * x); fma(max(0, 1 - (k * m - 3269)^2), (e - 1) / (e + 1) / x, y)",
+     {"k", "m", "x", "y"},
+     {{2, 2000}, {2, 2000}, {-1, 1}, {-1, 1}},
+     {7, 467, 1e-9, 0}},
+    // The bump itself, expanded into a polynomial that cancels.
+    {"max(0, 1 - (k * m - 32697551)^2) * x",
+     "max(0, (k * m) * (65395102 - k * m) - 1069129841397600) * x",
+     {"k", "m", "x"},
+     {{2, 20000}, {2, 20000}, {0.5, 1}},
+     {4129.0001, 7919, 1}},
+    // A series near a point that the branch of a selection is for.
+    {"select(abs(x - 2) < 1e-5, expm1(x - 2) / (x - 2), exp(x - 2))",
+     "e = exp(x - 2); select(abs(x - 2) < 1e-5, (e - 1) / (x - 2), e)",
+     {"x"},
+     {{1, 10}},
+     {2.00000001}},
+    {"select(abs(x - 2) < 1e-5, 1 + (x - 2) / 2, exp(x - 2))",
+     "d = x - 2; select(abs(d) < 1e-5, fma(d, 0.5, 1), exp(d))",
+     {"x"},
+     {{1, 10}},
+     {}},
+    // A clamp that hides all but the surroundings of a point in four dimensions.
+    {"s = (a - 0.1)^2 + (b - 0.2)^2 + (c - 0.3)^2 + (d - 0.4)^2; max(log1p(s) / s, 0.999)",
+     "s = (a - 0.1)^2 + (b - 0.2)^2 + (c - 0.3)^2 + (d - 0.4)^2; max(log(1 + s) / s, 0.999)",
+     {"a", "b", "c", "d"},
+     {{0, 1}, {0, 1}, {0, 1}, {0, 1}},
+     {0.100001, 0.200001, 0.300001, 0.400001}},
+    // ... whose form computes the distance itself carelessly.
+    {"s = (a - 0.1)^2 + (b - 0.2)^2 + (c - 0.3)^2 + (d - 0.4)^2; max(log1p(s) / s, 0.999)",
+     "s = a * (a - 0.2) + b * (b - 0.4) + c * (c - 0.6) + d * (d - 0.8) + 0.3; max(log1p(s) / s, 0.999)",
+     {"a", "b", "c", "d"},
+     {{0, 1}, {0, 1}, {0, 1}, {0, 1}},
+     {0.1, 0.2, 0.3, 0.4}},
+    // Careless in a place where that does not matter.
+    {"expm1(x) + 1000", "exp(x) + 999", {"x"}, {{-1, 1}}, {}},
+    // A relation between what could be cut: sine and cosine of one angle.
+    {"sin(x)^2 * y + cos(x)^2 * y", "y", {"x", "y"}, {{-3, 3}, {1, 2}}, {}},
+};
+
+TEST(Parts, AreAsCarefulAsTheirSourceOrRefused) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.form);
+    const expr::Expr source = parsed(c.source, c.names, c.ranges), form = parsed(c.form, c.names, c.ranges);
+    if (!c.careless_at.empty()) {
+      const double right = value_at(source, c.careless_at), wrong = value_at(form, c.careless_at);
+      ASSERT_GT(std::fabs(right - wrong), 1e-10 * std::fabs(right)) << "the case shows nothing";
+    }
+    CheckOptions options;
+    options.samples.seed = 5;
+    const auto verdict = check_parts(source, form, kHow, options);
+    ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+    EXPECT_EQ(verdict->same(), c.careless_at.empty()) << print(*verdict);
+  }
+}
+
+TEST(Parts, ARefusalSaysWhatTheVariablesStandFor) {
+  const Case& c = kCases[0];
+  const auto verdict =
+      check_parts(parsed(c.source, c.names, c.ranges), parsed(c.form, c.names, c.ranges), kHow, CheckOptions{});
+  ASSERT_TRUE(verdict.ok());
+  ASSERT_FALSE(verdict->same());
+  EXPECT_NE(print(*verdict).find("p1 is "), std::string::npos) << print(*verdict);
+}
+
+TEST(Parts, EndsWhenCancelled) {
+  const Case& c = kCases[0];
+  CheckOptions options;
+  options.cancelled = [] { return true; };
+  const auto verdict =
+      check_parts(parsed(c.source, c.names, c.ranges), parsed(c.form, c.names, c.ranges), kHow, options);
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.error().code, ErrorCode::kCancelled);
+}
+
+TEST(Probe, DescendsToTheCommonZeroOfSquares) {
+  const expr::Expr e =
+      parsed("1 / ((a - 0.1)^2 + (b - 2.5)^2 + (c + 7)^2)", {"a", "b", "c"}, {{0, 1}, {0, 5}, {-8, 8}});
+  Probe probe(e);
+  const expr::NodeId divisor = e.at(e.outputs[0].node).b;
+  const Point zero =
+      probe.descend({divisor, {}}, {bits_of(Type::f64, 0.9), bits_of(Type::f64, 0.2), bits_of(Type::f64, 4)});
+  EXPECT_NEAR(value_of(Type::f64, zero[0]), 0.1, 1e-7);
+  EXPECT_NEAR(value_of(Type::f64, zero[1]), 2.5, 1e-7);
+  EXPECT_NEAR(value_of(Type::f64, zero[2]), -7, 1e-7);
+}
+
+TEST(Probe, StaysInTheRange) {
+  const expr::Expr e = parsed("1 / (a + 1)", {"a"}, {{-0.5, 4}});
+  Probe probe(e);
+  const Point least = probe.descend({e.at(e.outputs[0].node).b, {}}, {bits_of(Type::f64, 3)});
+  EXPECT_NEAR(value_of(Type::f64, least[0]), -0.5, 1e-7);
+  EXPECT_GE(value_of(Type::f64, least[0]), -0.5);
+}
+
+}  // namespace
+}  // namespace trident::equiv
