@@ -5,12 +5,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "jit/codegen/codegen.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/rewrite/rules.h"
 #include "jit/expr/simplify.h"
 #include "jit/kir/kir.h"
+#include "tests/golden/rule_application.h"
 
 namespace trident {
 namespace {
@@ -50,6 +53,7 @@ std::string run_expr_stage(std::istringstream words, const std::string& source) 
 
 std::string run_stage(const std::string& stage, const std::string& source) {
   if (stage.starts_with("expr ")) return run_expr_stage(std::istringstream(stage.substr(5)), source);
+  if (stage.starts_with("rules ")) return testing::applications_of(stage.substr(6));
   const auto kernel = kir::parse(source);
   if (!kernel.ok()) return kernel.error().message + "\n";
   if (stage == "print") return kir::print(*kernel);
@@ -70,6 +74,35 @@ std::vector<std::filesystem::path> golden_files() {
     if (entry.path().extension() == ".golden") files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
+}
+
+TEST(RuleApplications, EveryThemeHasItsFile) {
+  std::set<std::string> themes, files;
+  for (const auto& tags : expr::rewrite::builtin_rules().tags) themes.insert(tags.theme);
+  for (const auto& entry : std::filesystem::directory_iterator("tests/golden/rules"))
+    files.insert(entry.path().stem().string());
+  EXPECT_EQ(files, themes);
+}
+
+TEST(RuleApplications, EveryRuleAppliesToItsOwnLeftSide) {
+  std::set<std::string> folded;
+  for (const egraph::Rule& rule : expr::rewrite::builtin_rules().rules) {
+    const auto made = testing::apply_once(rule, true);
+    EXPECT_TRUE(made) << rule.name;
+    if (made && made->folded) folded.insert(rule.name);
+    EXPECT_FALSE(made && made->contradicts) << rule.name << ": " << made->after;
+  }
+  EXPECT_EQ(folded, (std::set<std::string>{"exp-zero", "log-one"}));
+}
+
+// Of a variable that may be anything, no condition on values holds.
+TEST(RuleApplications, ConditionsAreAskedFor) {
+  for (const egraph::Rule& rule : expr::rewrite::builtin_rules().rules) {
+    const bool on_values = std::ranges::any_of(rule.conditions, [](const egraph::Condition& c) {
+      return c.kind != egraph::ConditionKind::symbolic && c.kind != egraph::ConditionKind::independent;
+    });
+    EXPECT_EQ(testing::apply_once(rule, false).has_value(), !on_values) << rule.name;
+  }
 }
 
 class Golden : public ::testing::TestWithParam<std::filesystem::path> {};
