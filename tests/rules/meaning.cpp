@@ -165,10 +165,10 @@ Number Meaning::select(const Truth& condition, const Number& a, const Number& b)
   return y;
 }
 
-// Exponents that name a root or a product; others are no algebra.
-Number Meaning::pow(const Number& a, const PatternTerm& exponent) {
+// Exponents that name a root or a product; nothing for others.
+std::optional<Number> Meaning::pow(const Number& a, const PatternTerm& exponent) {
   constexpr double kThird = 1.0 / 3;
-  if (exponent.kind != PatternTerm::Kind::number) throw Beyond{"pow"};
+  if (exponent.kind != PatternTerm::Kind::number) return std::nullopt;
   const double n = exponent.number;
   if (n == std::round(n)) return power(a, static_cast<std::int64_t>(n));
   if (n == kThird) {
@@ -176,9 +176,8 @@ Number Meaning::pow(const Number& a, const PatternTerm& exponent) {
     y.defined = y.defined && a.value >= 0;
     return y;
   }
-  if (2 * n != std::round(2 * n)) throw Beyond{"pow"};
-  const Number half = root(a);
-  return power(half, static_cast<std::int64_t>(2 * n));
+  if (2 * n != std::round(2 * n)) return std::nullopt;
+  return power(root(a), static_cast<std::int64_t>(2 * n));
 }
 
 Number Meaning::number(const Pattern& side, std::size_t index) {
@@ -208,7 +207,9 @@ Number Meaning::number(const Pattern& side, std::size_t index) {
     case Op::Cbrt: return cube_root(operand(0));
     case Op::Hypot: return norm(operand(0), operand(1));
     case Op::Powi: return power(operand(0), static_cast<std::int64_t>(t.number));
-    case Op::Pow: return pow(operand(0), side.terms[t.child[1]]);
+    case Op::Pow:
+      if (const std::optional<Number> made = pow(operand(0), side.terms[t.child[1]])) return *made;
+      return power_of(side, t.child[0], t.child[1]);
     case Op::Abs: return absolute(operand(0));
     case Op::Min: return lesser(operand(0), operand(1));
     case Op::Max: return neg(lesser(neg(operand(0)), neg(operand(1))));

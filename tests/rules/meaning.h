@@ -64,8 +64,13 @@ class Meaning {
     if (slopes_) constraints.push_back(variable(v).slope == 1);
   }
 
+  /// exp (or exp2) of a side, by its addition theorem.
+  z3::expr exponential_of(const char* family, const egraph::Pattern& side) {
+    return exponential(family, form_of(side, side.terms.size() - 1));
+  }
+
   std::vector<z3::expr> constraints;  ///< conditions, and what defines the unknowns
-  std::vector<z3::expr> obligations;  ///< what min, comparisons and the like ask of their operands
+  std::vector<z3::expr> obligations;  ///< what min, comparisons and powers ask of their operands
   std::set<std::string> theorems;     ///< that were used beside algebra
   bool integers = false;
 
@@ -102,13 +107,16 @@ class Meaning {
   Number step(expr::Op op, const Number& a);
   Number copysign(const Number& a, const Number& b);
   Number select(const Truth& condition, const Number& a, const Number& b);
-  Number pow(const Number& a, const egraph::PatternTerm& exponent);
+  std::optional<Number> pow(const Number& a, const egraph::PatternTerm& exponent);
 
   // Functions.
   std::optional<Number> function(expr::Op op, const egraph::Pattern& side, std::size_t operand);
   LinearForm form_of(const egraph::Pattern& side, std::size_t index);
+  LinearForm logarithm_of(const egraph::Pattern& side, std::size_t index);
+  Number power_of(const egraph::Pattern& side, std::size_t base, std::size_t exponent);
   std::string text(const egraph::Pattern& side, std::size_t index);
   int parts_of(const std::string& family, const std::string& atom, double factor);
+  void define_exponential(const std::string& family, const std::string& atom, const z3::expr& whole);
   z3::expr exponential(const std::string& family, const LinearForm& form);
   std::pair<z3::expr, z3::expr> exponential_atom(const std::string& family, const std::string& atom, int parts);
   struct Angle {
@@ -134,6 +142,8 @@ class Meaning {
   std::map<std::string, Number> once_;
   std::vector<z3::expr> kept_;  ///< so that the ids in the keys of once_ stay theirs
   std::map<std::string, std::pair<const egraph::Pattern*, std::size_t>> atoms_;
+  std::map<std::string, std::pair<const egraph::Pattern*, std::size_t>> logarithms_;  ///< atoms that no term is
+  std::map<std::string, std::vector<std::pair<z3::expr, z3::expr>>> increasing_;      ///< variables, and exp of them
   std::map<std::string, Angle> angles_;
   std::map<std::string, std::pair<z3::expr, z3::expr>> exponentials_;
 };

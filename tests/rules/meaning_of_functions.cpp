@@ -1,6 +1,7 @@
 // Functions by their addition theorems, and by what they invert.
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "tests/rules/meaning.h"
 
@@ -20,6 +21,40 @@ std::string Meaning::text(const Pattern& side, std::size_t index) {
   return made + (t.has_payload ? " " + std::to_string(t.number) : "") + ")";
 }
 
+namespace {
+
+LinearForm combined(LinearForm a, const LinearForm& b, double factor) {
+  for (const auto& [atom, f] : b)
+    if ((a[atom] += factor * f) == 0) a.erase(atom);
+  return a;
+}
+
+// Products of atoms are atoms: factors sorted, so that each product has one name.
+constexpr std::string_view kTimes = " * ";
+std::string times(const std::string& a, const std::string& b) {
+  if (a == "1") return b;
+  if (b == "1") return a;
+  std::vector<std::string> factors;
+  for (std::string rest : {a, b}) {
+    for (std::size_t cut; (cut = rest.find(kTimes)) != std::string::npos; rest = rest.substr(cut + kTimes.size()))
+      factors.push_back(rest.substr(0, cut));
+    factors.push_back(rest);
+  }
+  std::sort(factors.begin(), factors.end());
+  std::string made = factors[0];
+  for (std::size_t i = 1; i < factors.size(); ++i) made.append(kTimes).append(factors[i]);
+  return made;
+}
+
+LinearForm product(const LinearForm& a, const LinearForm& b) {
+  LinearForm made;
+  for (const auto& [atom, f] : a)
+    for (const auto& [other, g] : b) made = combined(made, {{times(atom, other), f * g}}, 1);
+  return made;
+}
+
+}  // namespace
+
 LinearForm Meaning::form_of(const Pattern& side, std::size_t index) {
   const PatternTerm& t = side.terms[index];
   if (t.kind == PatternTerm::Kind::number) {
@@ -28,23 +63,52 @@ LinearForm Meaning::form_of(const Pattern& side, std::size_t index) {
     return quarters != 0 && t.number == quarters * (kPi / 2) ? LinearForm{{"pi", quarters / 2}}
                                                              : LinearForm{{"1", t.number}};
   }
-  const auto combined = [](LinearForm a, const LinearForm& b, double factor) {
-    for (const auto& [atom, f] : b)
-      if ((a[atom] += factor * f) == 0) a.erase(atom);
-    return a;
-  };
   if (t.kind == PatternTerm::Kind::node) {
-    const Op op = static_cast<Op>(t.op);
     const auto operand = [&](std::size_t i) { return form_of(side, t.child[i]); };
-    const PatternTerm& first = side.terms[t.child[0]];
-    if (op == Op::Add) return combined(operand(0), operand(1), 1);
-    if (op == Op::Sub) return combined(operand(0), operand(1), -1);
-    if (op == Op::Neg) return combined({}, operand(0), -1);
-    if (op == Op::Mul && first.kind == PatternTerm::Kind::number) return combined({}, operand(1), first.number);
+    switch (static_cast<Op>(t.op)) {
+      case Op::Add: return combined(operand(0), operand(1), 1);
+      case Op::Sub: return combined(operand(0), operand(1), -1);
+      case Op::Neg: return combined({}, operand(0), -1);
+      case Op::Mul: return product(operand(0), operand(1));
+      default: break;
+    }
   }
   const std::string atom = text(side, index);
   atoms_[atom] = {&side, index};
   return {{atom, 1}};
+}
+
+// The logarithm of a term above zero; of a product, that of its factors, if they are above zero too.
+LinearForm Meaning::logarithm_of(const Pattern& side, std::size_t index) {
+  obligations.push_back(number(side, index).value > 0);
+  const PatternTerm& t = side.terms[index];
+  if (t.kind == PatternTerm::Kind::node) {
+    const auto operand = [&](std::size_t i) { return logarithm_of(side, t.child[i]); };
+    switch (static_cast<Op>(t.op)) {
+      case Op::Exp: return form_of(side, t.child[0]);
+      case Op::Pow: return product(form_of(side, t.child[1]), operand(0));
+      case Op::Mul: return combined(operand(0), operand(1), 1);
+      case Op::Div: return combined(operand(0), operand(1), -1);
+      default: break;
+    }
+  }
+  const std::string atom = "(log " + text(side, index) + ")";
+  logarithms_[atom] = {&side, index};
+  return {{atom, 1}};
+}
+
+// Powers of numbers above zero, and of two.
+Number Meaning::power_of(const Pattern& side, std::size_t base, std::size_t exponent) {
+  const Number a = number(side, base), b = number(side, exponent);
+  const PatternTerm& t = side.terms[base];
+  if (t.kind == PatternTerm::Kind::number && t.number == 2) {
+    const z3::expr two = exponential("exp2", form_of(side, exponent));
+    return {two, slopes_ ? two * named(kNamed[1]).value * b.slope : real("0"), b.defined, b.smooth};
+  }
+  const z3::expr y = exponential("exp", product(form_of(side, exponent), logarithm_of(side, base)));
+  Number made{y, real("0"), a.defined && b.defined, a.smooth && b.smooth};
+  if (slopes_) made.slope = y * mul(b, inverse(Op::Log, a)).slope;
+  return made;
 }
 
 // Into how many parts an atom is cut so that `factor` of it is a whole number of them.
@@ -57,6 +121,44 @@ int Meaning::parts_of(const std::string& family, const std::string& atom, double
   throw Finer{};
 }
 
+// What is known of exp or exp2 of a whole atom.
+void Meaning::define_exponential(const std::string& family, const std::string& atom, const z3::expr& whole) {
+  const bool natural = family == "exp";
+  if (const auto log = logarithms_.find(atom); log != logarithms_.end() && natural) {
+    const z3::expr a = number(*log->second.first, log->second.second).value;
+    constraints.push_back(implies(a > 0, whole == a));
+  }
+  const auto known = atoms_.find(atom);
+  if (known == atoms_.end()) return;
+  const auto& [side, index] = known->second;
+  const PatternTerm& t = side->terms[index];
+  if (t.kind == PatternTerm::Kind::variable) {
+    const z3::expr v = variable(t.variable).value;
+    constraints.push_back((v > 0) == (whole > 1) && (v < 0) == (whole < 1));
+    for (const auto& [other, other_whole] : increasing_[family])
+      constraints.push_back((v < other) == (whole < other_whole) && (v > other) == (whole > other_whole));
+    increasing_[family].emplace_back(v, whole);
+    return;
+  }
+  const auto exp_of = [&](std::size_t i, double factor) {
+    return exponential(family, combined({}, form_of(*side, t.child[i]), factor));
+  };
+  const Op op = static_cast<Op>(t.op);
+  const z3::expr a = number(*side, t.child[0]).value;
+  if (op == Op::Max || op == Op::Min) {
+    const z3::expr b = number(*side, t.child[1]).value;
+    const z3::expr first = op == Op::Max ? a >= b : a <= b;
+    constraints.push_back((first && whole == exp_of(0, 1)) || (!first && whole == exp_of(1, 1)));
+  }
+  if (op == Op::Abs) constraints.push_back((a >= 0 && whole == exp_of(0, 1)) || (a < 0 && whole == exp_of(0, -1)));
+  if (op == (natural ? Op::Log : Op::Log2)) constraints.push_back(implies(a > 0, whole == a));
+  if (!natural) return;
+  if (op == Op::Log1p) constraints.push_back(implies(a > -1, whole == 1 + a));
+  if (op == Op::Asinh) constraints.push_back(whole * whole - 1 == 2 * a * whole);
+  if (op == Op::Acosh) constraints.push_back(implies(a >= 1, whole >= 1 && whole * whole + 1 == 2 * a * whole));
+  if (op == Op::Atanh) constraints.push_back(implies(a > -1 && a < 1, whole * whole * (1 - a) == 1 + a));
+}
+
 // exp or exp2 of one part of an atom, and its reciprocal.
 std::pair<z3::expr, z3::expr> Meaning::exponential_atom(const std::string& family, const std::string& atom, int parts) {
   const std::string key = family + " " + atom;
@@ -65,23 +167,9 @@ std::pair<z3::expr, z3::expr> Meaning::exponential_atom(const std::string& famil
   const z3::expr e = fresh("exp"), inverse = fresh("exp_of_minus");
   constraints.push_back(e > 0 && inverse > 0 && e * inverse == 1);
   exponentials_.emplace(key, std::pair{e, inverse});
-  const auto known = atoms_.find(atom);
-  if (known == atoms_.end()) return {e, inverse};
-  const PatternTerm& t = known->second.first->terms[known->second.second];
-  if (t.kind != PatternTerm::Kind::node) return {e, inverse};
-  const Op op = static_cast<Op>(t.op);
-  const bool natural = family == "exp";
-  if (natural ? op != Op::Log && op != Op::Log1p && op != Op::Asinh && op != Op::Acosh && op != Op::Atanh
-              : op != Op::Log2)
-    return {e, inverse};
-  const z3::expr a = number(*known->second.first, t.child[0]).value;
   z3::expr whole = e;
   for (int i = 1; i < parts; ++i) whole = whole * e;
-  if (op == Op::Log || op == Op::Log2) constraints.push_back(implies(a > 0, whole == a));
-  if (op == Op::Log1p) constraints.push_back(implies(a > -1, whole == 1 + a));
-  if (op == Op::Asinh) constraints.push_back(whole * whole - 1 == 2 * a * whole);
-  if (op == Op::Acosh) constraints.push_back(implies(a >= 1, whole >= 1 && whole * whole + 1 == 2 * a * whole));
-  if (op == Op::Atanh) constraints.push_back(implies(a > -1 && a < 1, whole * whole * (1 - a) == 1 + a));
+  define_exponential(family, atom, whole);
   return {e, inverse};
 }
 

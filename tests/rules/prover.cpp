@@ -96,6 +96,26 @@ struct Sides {
   z3::expr equal;
 };
 
+// Whether operands are what ops ask of them.
+Answer met(const Sides& sides, Question& question, const z3::expr& given) {
+  for (const z3::expr& e : sides.meaning.obligations)
+    if (const Answer a = question.follows(given, e); a != Answer::always) return a;
+  return Answer::always;
+}
+
+// exp and exp2 are one to one: sides are equal where these are.
+bool equal_exponentials(const Rule& rule, Sides& sides, Question& question) {
+  if (sides.slopes || sides.meaning.theorems.empty() || is_truth(rule.left)) return false;
+  for (const char* family : {"exp", "exp2"}) {
+    const z3::expr left = sides.meaning.exponential_of(family, rule.left);
+    const z3::expr right = sides.meaning.exponential_of(family, rule.right);
+    const z3::expr numbers = sides.left_is && sides.right_is;
+    if (met(sides, question, numbers) != Answer::always) return false;
+    if (question.follows(numbers, left == right) == Answer::always) return true;
+  }
+  return false;
+}
+
 ProofVerdict prove_with(const Rule& rule, Real tag, std::map<std::string, int>& parts) {
   z3::context c;
   Sides sides(c, rule, parts);
@@ -110,23 +130,24 @@ ProofVerdict prove_with(const Rule& rule, Real tag, std::map<std::string, int>& 
   const Answer absurd = question.follows(sides.left_is, c.bool_val(false));
   if (absurd != Answer::counterexample)
     return failed(Answer::unknown, absurd == Answer::always ? "nothing meets the conditions" : "no example found");
-  for (const z3::expr& e : sides.meaning.obligations)
-    if (const Answer a = question.follows(c.bool_val(true), e); a != Answer::always)
-      return failed(a, "an operand of an extremum or comparison may be no number");
+  if (const Answer a = met(sides, question, c.bool_val(true)); a != Answer::always)
+    return failed(a, "an operand may be no number, or not above zero");
   if (tag != Real::partial) {
     if (const Answer a = question.follows(sides.left_is, sides.right_is); a != Answer::always)
       return failed(a, "the right side may be no number where the left side is one");
     const Answer back = sides.slopes ? Answer::always : question.follows(sides.right_is, sides.left_is);
     if (back != Answer::always) return failed(back, "the left side may be no number where the right side is one");
   }
-  if (const Answer a = question.follows(sides.left_is && sides.right_is, sides.equal); a != Answer::always)
-    return failed(a, "the sides may differ");
   std::string by = sides.slopes ? "dual numbers" : "algebra";
+  if (const Answer a = question.follows(sides.left_is && sides.right_is, sides.equal); a != Answer::always) {
+    if (!equal_exponentials(rule, sides, question)) return failed(a, "the sides may differ");
+    by += ", exp of both sides";
+  }
   for (const std::string& theorem : sides.meaning.theorems) by += ", " + theorem;
   return {Proof::proved, by};
 }
 
-std::string contradiction_with(const Rule& rule, unsigned seed, std::map<std::string, int>& parts) {
+std::string contradiction_with(const Rule& rule, unsigned seed, bool exponentials, std::map<std::string, int>& parts) {
   static constexpr const char* kValues[] = {"0", "1", "-1", "2", "1/2", "-1/2", "-3", "5/4", "-2/3", "7"};
   z3::context c;
   Sides sides(c, rule, parts);
@@ -138,6 +159,9 @@ std::string contradiction_with(const Rule& rule, unsigned seed, std::map<std::st
     point = point && number.value == c.real_val(value);
     text += " ?" + rule.variables[v] + " = " + value;
   }
+  if (exponentials && !sides.slopes && !is_truth(rule.left))
+    for (const char* family : {"exp", "exp2"})
+      for (const Pattern* side : {&rule.left, &rule.right}) sides.meaning.exponential_of(family, *side);
   Question question(c, sides.meaning);
   return question.follows(point, c.bool_val(false)) == Answer::always ? text : "";
 }
@@ -160,12 +184,14 @@ std::string contradiction(const Rule& rule, unsigned seed) {
   Rule free = rule;
   free.conditions.clear();
   std::map<std::string, int> parts;
+  bool exponentials = true;
   for (;;) {
     try {
-      return contradiction_with(free, seed, parts);
+      return contradiction_with(free, seed, exponentials, parts);
     } catch (const Finer&) {
     } catch (const Beyond&) {
-      return "";
+      if (!exponentials) return "";
+      exponentials = false;
     }
   }
 }

@@ -14,10 +14,11 @@
 // differentiated on both sides, and (diff ?a ?x) is the slope of ?a, any real. So the derivative rules are checked
 // against dual arithmetic, of which none of them is an axiom; the slopes of exp, sin and cos are.
 //
-// Functions that are not algebraic are known by their addition theorems alone: sin and cos of ?a are unknowns with
-// s*s + c*c = 1, exp of ?a is an unknown above zero, and arguments are sums of such atoms with rational factors; an
-// inverse function is known by what it inverts. That proves a rule or says nothing: a counterexample may give exp(?a)
-// a value that it does not have at ?a.
+// Functions that are not algebraic are known by their addition theorems: sin and cos of ?a are unknowns with
+// s*s + c*c = 1, exp of ?a is an unknown above zero that grows with ?a, and arguments are sums of such atoms with
+// rational factors. An inverse function is known by what it inverts, a power of a number above zero as exp(b * log(a));
+// and where exp of both sides is equal, so are they. That proves a rule or says nothing: a counterexample may give
+// exp(?a) a value that it does not have at ?a.
 #pragma once
 
 #include <string>
