@@ -50,11 +50,14 @@ constexpr NamedConstant kNamed[] = {
 /// Atom -> factor; atoms are printed terms, "pi" and "1".
 using LinearForm = std::map<std::string, double>;
 
+/// Both sides of one rule, so that what they share is one unknown. Beyond is thrown where an op or an argument has no
+/// meaning here; Finer where `parts`, which the caller keeps, has just been made finer.
 class Meaning {
  public:
   Meaning(z3::context& c, const egraph::Rule& rule, bool slopes, std::map<std::string, int>& parts)
       : c_(c), rule_(rule), slopes_(slopes), parts_(parts) {}
 
+  /// The term at `index` of a side.
   Number number(const egraph::Pattern& side, std::size_t index);
   Truth truth(const egraph::Pattern& side, std::size_t index);
   void assume(const egraph::Condition& condition);

@@ -11,8 +11,8 @@
 // A number is a value with the condition under which it is one: a / b is a fresh unknown y with y * b = a, a number
 // where b is not zero; the root of a is a fresh unknown y >= 0 with y * y = a. In rules with (diff e ?x) every number
 // is a dual one, value and slope: the slope of a sum, product or fresh unknown follows from its equation,
-// differentiated on both sides, and (diff ?a ?x) is the slope of ?a, any real. So the derivative rules are checked
-// against dual arithmetic, of which none of them is an axiom; the slopes of exp, sin and cos are.
+// differentiated on both sides, and (diff ?a ?x) is the slope of ?a, any real. The rules for sums, products, exp, sin
+// and cos say what this arithmetic takes for granted (rules_test has difference quotients for them); the others follow.
 //
 // Functions that are not algebraic are known by their addition theorems: sin and cos of ?a are unknowns with
 // s*s + c*c = 1, exp of ?a is an unknown above zero that grows with ?a, and arguments are sums of such atoms with
