@@ -94,6 +94,9 @@ constexpr const char* kRewrite = R"(DETAILS
   --load-rules FILE adds rules of your own (the format: jit/expr/rules/README.md). They are checked as by `trident rules
   check`; when one is wrong none is used, its counterexample is shown, and exit status 1 follows. Names must not be
   taken. The daemon never loads such files.
+  --explain shows the steps from which a result follows: instances of rules, and what the collection of sums and
+  products ("collect") says. Each may use what earlier ones say; equal parts are put for each other and constants
+  folded without a step. They are replayed in a graph of their own, which asks for every condition anew.
   --json prints an object with "cases", rows of "name", "tree_before", "tree_after", "dag_before", "dag_after", "nodes",
   "applications", "ms", "stop", "result" and "max_error_ulp" among others, and "summary".
 
@@ -101,7 +104,8 @@ EXAMPLES
   trident rewrite bench/corpus/rewrite.txt
   trident rewrite bench/corpus/rewrite.txt --cost reference --ms 0 --json
   trident rewrite bench/corpus/rewrite.txt --strategy saturate --rules 20 --objective tree
-  trident rewrite bench/corpus/rewrite.txt --load-rules mine.rules)";
+  trident rewrite bench/corpus/rewrite.txt --load-rules mine.rules
+  trident rewrite bench/corpus/rewrite.txt --explain)";
 
 constexpr const char* kRules = R"(DETAILS
   `list` has a line for each built-in rule: name, tags, left side => right side, conditions; and how many a theme has.

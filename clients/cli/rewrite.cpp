@@ -139,6 +139,16 @@ Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& set
   c.stats = found.stats;
   c.result = infix_line(result);
   c.derivative_left = has_derivative(result);
+  for (const rw::DerivationStep& step : found.derivation) {
+    expr::Expr side = step.sides;
+    DerivationLine& line = c.derivation.emplace_back();
+    line.rule = step.rule.empty() ? "collect" : step.rule;
+    for (const std::size_t k : {0, 1}) {
+      side.outputs = {{"out", step.sides.outputs[k].node}};
+      (k == 0 ? line.left : line.right) = infix_line(side);
+    }
+  }
+  c.replay_fault = found.replay_fault.value_or("");
   TRY(c.after, rw::cost_of(result, options.costs));
   if (has_derivative(source)) {
     TRY(const expr::Expr textbook, textbook_derivatives(source));
@@ -158,8 +168,9 @@ double cost_ratio(const RewriteCase& c, double rw::TermCost::*cost) {
 }
 
 bool RewriteReport::failed() const {
-  return std::any_of(cases.begin(), cases.end(),
-                     [](const RewriteCase& c) { return !c.failure.empty() || !c.wrong.empty(); });
+  return std::any_of(cases.begin(), cases.end(), [](const RewriteCase& c) {
+    return !c.failure.empty() || !c.wrong.empty() || !c.replay_fault.empty();
+  });
 }
 
 RewriteReport rewrite_cases(const std::vector<CorpusKernel>& cases, const RewriteSettings& settings) {

@@ -19,6 +19,11 @@ struct RewriteSettings {
   std::uint64_t points = 100'000;  ///< at which a result is compared with its source
 };
 
+/// A step of a derivation as text.
+struct DerivationLine {
+  std::string rule, left, right;
+};
+
 struct RewriteCase {
   std::string name, group;
   expr::rewrite::TermCost before, after;  ///< before: of a derivative, that of the textbook's form
@@ -29,6 +34,8 @@ struct RewriteCase {
   double max_error_ulp = 0;    ///< of the result in f64 against the source over the reals, at some thousand points
   std::string wrong;           ///< the first point at which the result differs; empty when there is none
   std::string failure;         ///< why there are no figures; empty when there are
+  std::vector<DerivationLine> derivation;  ///< RewriteOptions::explain
+  std::string replay_fault;                ///< why the derivation does not hold; empty when it does
 };
 
 /// (after + 4) / (before + 4), so that results of cost zero have a ratio; 1 when a derivative is left.

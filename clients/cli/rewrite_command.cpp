@@ -19,7 +19,7 @@ struct RewriteVerb {
   double ms = 10, dag_max = 0, tree_max = 0;
   std::uint64_t points = 100'000, seed = 1;
   std::vector<std::string> rule_files;
-  bool json = false;
+  bool json = false, explain = false;
 };
 
 template <class T>
@@ -63,6 +63,7 @@ Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
                      .nanoseconds = static_cast<std::uint64_t>(verb.ms * 1e6),
                      .applications = std::uint64_t{1} << 40};
   s.search.seed = verb.seed;
+  s.search.explain = verb.explain;
   s.points = verb.points;
   return s;
 }
@@ -133,6 +134,7 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("--seed", state->seed, "Of the search")->capture_default_str();
   verb->add_option("--dag-max", state->dag_max, "Exit 1 when the geomean of the DAG ratios is above this");
   verb->add_option("--tree-max", state->tree_max, "The same for the tree ratios");
+  verb->add_flag("--explain", state->explain, "Show the instances of rules from which each result follows, replayed");
   verb->add_flag("--json", state->json, "Print a JSON object instead of the table");
   verb->callback([state, &status] {
     const auto code = rewrite(*state);

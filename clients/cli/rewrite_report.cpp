@@ -40,7 +40,43 @@ Json case_json(const RewriteCase& c) {
   row["compared_points"] = c.compared;
   row["derivative_left"] = c.derivative_left;
   row["wrong"] = c.wrong.empty() ? Json(nullptr) : Json(c.wrong);
+  if (c.derivation.empty()) return row;
+  Json steps = Json::array();
+  for (const DerivationLine& step : c.derivation)
+    steps.push_back({{"rule", step.rule}, {"left", step.left}, {"right", step.right}});
+  row["derivation"] = std::move(steps);
+  row["replay_fault"] = c.replay_fault.empty() ? Json(nullptr) : Json(c.replay_fault);
   return row;
+}
+
+/// What the search did, over all cases. Applying includes adding, merging and rebuilding.
+struct Rates {
+  double search_ns = 0, match_share = 0, apply_share = 0, extract_share = 0;
+  double nodes_per_second = 0;    ///< added, of applying
+  double matches_per_second = 0;  ///< found, of matching
+  double bytes_per_node = 0;      ///< live memory, the median over the cases
+};
+
+Rates rates_of(const RewriteReport& report) {
+  double nodes = 0, matches = 0, match_ns = 0, apply_ns = 0, extract_ns = 0;
+  std::vector<double> bytes;
+  Rates rates;
+  for (const RewriteCase& c : report.cases) {
+    if (!c.failure.empty()) continue;
+    nodes += static_cast<double>(c.stats.nodes), matches += static_cast<double>(c.stats.matches);
+    match_ns += static_cast<double>(c.stats.match_ns), apply_ns += static_cast<double>(c.stats.apply_ns);
+    extract_ns += static_cast<double>(c.stats.extract_ns);
+    rates.search_ns += static_cast<double>(c.stats.nanoseconds);
+    bytes.push_back(c.stats.bytes_per_node);
+  }
+  if (rates.search_ns == 0) return rates;
+  rates.match_share = match_ns / rates.search_ns, rates.apply_share = apply_ns / rates.search_ns;
+  rates.extract_share = extract_ns / rates.search_ns;
+  rates.nodes_per_second = apply_ns > 0 ? nodes / apply_ns * 1e9 : 0;
+  rates.matches_per_second = match_ns > 0 ? matches / match_ns * 1e9 : 0;
+  std::sort(bytes.begin(), bytes.end());
+  rates.bytes_per_node = bytes[bytes.size() / 2];
+  return rates;
 }
 
 }  // namespace
@@ -71,23 +107,20 @@ std::string rewrite_text(const RewriteReport& report) {
     out += "    " + c.result + "\n";
     if (c.derivative_left) out += "    a derivative is left: the ratio counts as 1\n";
     if (!c.wrong.empty()) out += "    WRONG: " + c.wrong + "\n";
-  }
-  double nodes = 0, matches = 0, all_ns = 0, match_ns = 0, apply_ns = 0, extract_ns = 0;
-  for (const RewriteCase& c : report.cases) {
-    nodes += static_cast<double>(c.stats.nodes), matches += static_cast<double>(c.stats.matches);
-    all_ns += static_cast<double>(c.stats.nanoseconds), match_ns += static_cast<double>(c.stats.match_ns);
-    apply_ns += static_cast<double>(c.stats.apply_ns), extract_ns += static_cast<double>(c.stats.extract_ns);
+    for (const DerivationLine& step : c.derivation)
+      out += "      " + step.rule + ": " + step.left + "  =  " + step.right + "\n";
+    if (!c.replay_fault.empty()) out += "    THE DERIVATION DOES NOT HOLD: " + c.replay_fault + "\n";
   }
   std::snprintf(line, sizeof line, "geomean over %zu cases: tree %.3f, dag %.3f\n", report.cases.size(),
                 report.tree_geomean, report.dag_geomean);
   out += line;
-  if (all_ns > 0) {
+  const Rates rates = rates_of(report);
+  if (rates.search_ns > 0) {
     std::snprintf(line, sizeof line,
-                  "%.2f M e-nodes added a second of search, %.1f M matches a second of matching; matching takes %.0f "
-                  "%%, applying "
-                  "%.0f %%, extraction %.0f %%\n",
-                  nodes / all_ns * 1e3, matches / match_ns * 1e3, 100 * match_ns / all_ns, 100 * apply_ns / all_ns,
-                  100 * extract_ns / all_ns);
+                  "%.1f M e-nodes a second of applying, %.1f M matches a second of matching, %.0f bytes an e-node\n"
+                  "matching takes %.0f %%, applying %.0f %%, extraction %.0f %%\n",
+                  rates.nodes_per_second * 1e-6, rates.matches_per_second * 1e-6, rates.bytes_per_node,
+                  100 * rates.match_share, 100 * rates.apply_share, 100 * rates.extract_share);
     out += line;
   }
   return out;
@@ -96,11 +129,15 @@ std::string rewrite_text(const RewriteReport& report) {
 std::string rewrite_json(const RewriteReport& report) {
   Json cases = Json::array();
   for (const RewriteCase& c : report.cases) cases.push_back(case_json(c));
+  const Rates rates = rates_of(report);
   const Json all = {{"cases", cases},
                     {"summary",
                      {{"cases", report.cases.size()},
                       {"geomean_tree_ratio", report.tree_geomean},
-                      {"geomean_dag_ratio", report.dag_geomean}}}};
+                      {"geomean_dag_ratio", report.dag_geomean},
+                      {"nodes_per_second", rates.nodes_per_second},
+                      {"matches_per_second", rates.matches_per_second},
+                      {"bytes_per_node", rates.bytes_per_node}}}};
   return all.dump(2) + "\n";
 }
 

@@ -10,7 +10,7 @@ namespace trident::egraph {
 namespace {
 
 // Room made at once: what most searches fill.
-constexpr std::uint32_t kReserveNodes = 4096;
+constexpr std::uint32_t kReserveNodes = 16384;
 
 constexpr std::uint64_t mix(std::uint64_t h) {
   h ^= h >> 32;
@@ -37,9 +37,11 @@ bool newsworthy(const Facts& before, const Facts& after) {
 EGraph::EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Limits& limits)
     : ops_(ops), semantics_(semantics), limits_(limits), table_(64, kNone) {
   CHECK(ops.size() <= 256);
+  if (limits.explain) log_ = std::make_unique<ProofLog>();
   const std::size_t room = std::min(limits.nodes_max, kReserveNodes);
   for (auto* v : {&parent_, &first_, &next_, &first_edge_}) v->reserve(room);
-  nodes_.reserve(room), next_edge_.reserve(3 * room), op_bits_.reserve(room), facts_.reserve(room), marks_.reserve(room);
+  nodes_.reserve(room), next_edge_.reserve(3 * room), op_bits_.reserve(room), facts_.reserve(room),
+      marks_.reserve(room);
 }
 
 [[gnu::always_inline]] inline void EGraph::canonicalise(ENode& node) const {
@@ -141,10 +143,11 @@ ClassId EGraph::add(ENode node) {
   canonicalise(node);
   node.flags = 0;
   const std::uint32_t slot = slot_of(node);
-  if (const std::uint32_t n = table_[slot]; n != kNone) return find(n);
+  if (const std::uint32_t n = table_[slot]; n != kNone) return find(last_added_ = n);
   if (full()) return kNone;
-  const auto id = static_cast<NodeIndex>(nodes_.size());
+  const auto id = last_added_ = static_cast<NodeIndex>(nodes_.size());
   nodes_.push_back(node);
+  if (log_) log_->created(node);
   sorts_held_ |= std::uint64_t{1} << (node.sort % 64);
   parent_.push_back(id);
   first_.push_back(id);
@@ -209,9 +212,10 @@ bool EGraph::meet(ClassId id, const Facts& other) {
   return newsworthy(before, mine);
 }
 
-bool EGraph::merge(ClassId a, ClassId b) {
+bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
+  if (find(a) == find(b)) return false;
+  if (log_) log_->merged(a, b, reason);
   a = find(a), b = find(b);
-  if (a == b) return false;
   CHECK(nodes_[a].sort == nodes_[b].sort);
   if (b < a) std::swap(a, b);
   ++merges_;
@@ -268,17 +272,15 @@ void EGraph::repair_node(NodeIndex n) {
     touch(find(n));
     return;
   }
-  merge(found, n);
+  merge(found, n, {.kind = Reason::Kind::congruence});
   node.flags |= kDead;
   --live_;
   unlink(n);
 }
 
 void EGraph::note_constant(ClassId id) {
-  id = find(id);
-  const ENode leaf = semantics_.constant(semantics_.context, nodes_[id].sort, facts_[id].lo);
-  const ClassId constant = add(leaf);
-  if (constant != kNone) merge(constant, id);
+  const ENode leaf = semantics_.constant(semantics_.context, nodes_[id].sort, facts_[find(id)].lo);
+  if (add(leaf) != kNone) merge(id, last_added_, {.kind = Reason::Kind::constant});
 }
 
 // A constant needs no other form: its other members leave the ring. They stay in the table, so that what is equal to

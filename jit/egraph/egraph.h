@@ -15,9 +15,12 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include "jit/egraph/proof_log.h"
 
 namespace trident::egraph {
 
@@ -68,6 +71,7 @@ struct Semantics {
 
 struct Limits {
   std::uint32_t nodes_max = 100'000;  ///< live or not: what was ever added
+  bool explain = false;               ///< keep a log of the reasons of all merges
 };
 
 class EGraph {
@@ -86,10 +90,14 @@ class EGraph {
   }
   /// ... of a node whose sort follows from its children's.
   ClassId add_sorted(ENode node);
+  /// The node that the last call of add() found or made.
+  [[nodiscard]] NodeIndex last_added() const { return last_added_; }
   /// The class of `node` if the graph has it, else kNone.
   [[nodiscard]] ClassId lookup(ENode node) const;
   /// Says that two classes are equal. False if they were known to be. Congruence waits for rebuild().
-  bool merge(ClassId a, ClassId b);
+  bool merge(ClassId a, ClassId b) { return merge(a, b, Reason{}); }
+  /// ... for a reason that goes into the log: `a` and `b` may be any members, and are the nodes that it is about.
+  bool merge(NodeIndex a, NodeIndex b, const Reason& reason);
   /// Restores congruence and facts. Matching and extraction need it.
   void rebuild();
 
@@ -147,6 +155,8 @@ class EGraph {
   /// graph holds may be believed.
   [[nodiscard]] bool contradiction() const { return contradiction_; }
   [[nodiscard]] std::size_t bytes() const;
+  /// Null unless Limits::explain.
+  [[nodiscard]] const ProofLog* proof_log() const { return log_.get(); }
 
  private:
   void canonicalise(ENode& node) const;
@@ -184,6 +194,8 @@ class EGraph {
   std::deque<ClassId> stale_facts_;     ///< users must learn
   std::vector<ClassId> new_constants_;
   std::vector<ClassId> touched_;
+  std::unique_ptr<ProofLog> log_;
+  NodeIndex last_added_ = kNone;
   std::uint64_t sorts_held_ = 0;
   std::uint32_t live_ = 0, table_used_ = 0;
   std::uint64_t merges_ = 0;

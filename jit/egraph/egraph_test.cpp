@@ -13,11 +13,13 @@
 #include "jit/egraph/matcher.h"
 #include "jit/egraph/search.h"
 #include "jit/egraph/toy_language.h"
+#include "jit/egraph/toy_terms.h"
 
 namespace trident::egraph {
 namespace {
 
 using toy::kAdd, toy::kFma, toy::kMul, toy::kNeg, toy::kSub;
+using toy::kCosts, toy::random_graph, toy::random_term, toy::rules, toy::value;
 
 // All terms ever added, and which are equal: merged ones, and those whose op and operands are, to a fixed point.
 class NaiveCongruence {
@@ -166,44 +168,6 @@ void place(const EGraph& graph, const Pattern& pattern, std::uint8_t term, Class
   });
 }
 
-const char* const kRules[] = {
-    "add-zero: (add ?a 0) => ?a",
-    "factor: (add (mul ?a ?b) (mul ?a ?c)) => (mul ?a (add ?b ?c))",
-    "distribute: (mul ?a (add ?b ?c)) => (add (mul ?a ?b) (mul ?a ?c))",
-    "assoc: (add ?a (add ?b ?c)) => (add (add ?a ?b) ?c)",
-    "sub-self: (sub ?a ?a) => 0",
-    "sub-add: (sub (add ?a ?b) ?b) => ?a",
-    "neg-neg: (neg (neg ?a)) => ?a",
-    "fma: (add (mul ?a ?b) ?c) => (fma ?a ?b ?c)",
-    "fma-deep: (fma ?a ?b (fma ?a ?c ?e)) => (fma ?a (add ?b ?c) ?e)",
-    "square: (mul (add ?a ?b) (add ?a ?b)) => (add (mul ?a ?a) (add (mul 2 (mul ?a ?b)) (mul ?b ?b)))",
-    "sub-neg: (sub ?a ?b) => (add ?a (neg ?b))",
-    "indep: (mul ?a ?b) => (mul ?b ?a) if indep(?a, ?b), sym(?a)",
-};
-
-std::vector<Rule> rules() {
-  std::vector<Rule> parsed;
-  for (const char* text : kRules) {
-    Result<Rule> rule = parse_rule(text, toy::kOps);
-    EXPECT_TRUE(rule.ok()) << text;
-    if (rule.ok()) parsed.push_back(std::move(rule).value());
-  }
-  return parsed;
-}
-
-ClassId random_graph(EGraph& graph, std::mt19937& random, int size) {
-  std::vector<ClassId> classes;
-  for (int i = 0; i < 3; ++i) classes.push_back(graph.add(toy::leaf(i)));
-  for (int i = 0; i < 3; ++i) classes.push_back(graph.add(toy::number(i)));
-  for (int i = 0; i < size; ++i) {
-    const auto op = static_cast<toy::Op>(kAdd + random() % 5);
-    const auto pick = [&] { return classes[random() % classes.size()]; };
-    const std::uint8_t arity = toy::kOps[op].children;
-    classes.push_back(graph.add(toy::node(op, pick(), arity > 1 ? pick() : 0, arity > 2 ? pick() : 0)));
-  }
-  return classes.back();
-}
-
 TEST(Matcher, FindsWhatEnumerationFinds) {
   const std::vector<Rule> all = rules();
   const Matcher matcher(all, toy::kOps);
@@ -255,12 +219,6 @@ TEST(Matcher, FindsWhatEnumerationFinds) {
 
 // --- extraction ---------------------------------------------------------------------------------------------------
 
-double toy_cost(const void*, const ENode& n) {
-  constexpr double kCosts[] = {0, 0, 4, 4, 5, 1, 6};
-  return kCosts[n.op];
-}
-constexpr CostModel kCosts{nullptr, &toy_cost};
-
 // The least DAG cost by trying every choice of nodes; nothing when there are too many.
 double exhaustive_dag(const EGraph& graph, ClassId root) {
   std::map<ClassId, NodeIndex> choice;
@@ -292,7 +250,7 @@ double exhaustive_dag(const EGraph& graph, ClassId root) {
       choice[id] = n;
       std::vector<ClassId> more = open;
       for (int c = 0; c < graph.row(graph.node(n).op).children; ++c) more.push_back(graph.find(graph.node(n).child[c]));
-      go(more, cost + toy_cost(nullptr, graph.node(n)));
+      go(more, cost + toy::toy_cost(nullptr, graph.node(n)));
       choice.erase(id);
     });
   };
@@ -316,7 +274,7 @@ TEST(Extractor, DagCostIsNearTheExhaustiveOptimum) {
         if (graph.find(id) == id) matcher.match(graph, id, 0, matches, steps);
       }
       for (const Match& m : matches.list) {
-        const ClassId made =
+        const NodeIndex made =
             instantiate(graph, all[m.rule].right, {&matches.classes[m.variables], all[m.rule].variables.size()}, 0);
         if (made != kNone) graph.merge(m.root, made);
       }
@@ -364,31 +322,6 @@ TEST(Extractor, DiverseTermsDifferAndMeanTheSame) {
 }
 
 // --- search -------------------------------------------------------------------------------------------------------
-
-double value(const Term& term, const std::array<double, 3>& leaves) {
-  std::vector<double> values;
-  for (const ENode& n : term.nodes) {
-    const auto at = [&](int i) { return values[n.child[static_cast<std::size_t>(i)]]; };
-    switch (n.op) {
-      case toy::kNumber: values.push_back(static_cast<std::int32_t>(n.child[0])); break;
-      case toy::kLeaf: values.push_back(leaves[n.child[0]]); break;
-      case toy::kAdd: values.push_back(at(0) + at(1)); break;
-      case toy::kSub: values.push_back(at(0) - at(1)); break;
-      case toy::kMul: values.push_back(at(0) * at(1)); break;
-      case toy::kNeg: values.push_back(-at(0)); break;
-      default: values.push_back(at(0) * at(1) + at(2)); break;
-    }
-  }
-  return values[term.roots[0]];
-}
-
-Term random_term(std::uint32_t seed) {
-  std::mt19937 random(seed);
-  EGraph graph(toy::kOps, toy::semantics(), {});
-  const ClassId root = random_graph(graph, random, 14);
-  Extractor extractor(graph, kCosts);
-  return extractor.tree({{graph.find(root)}});
-}
 
 TEST(Search, EveryStrategyKeepsValueAndBudget) {
   const std::vector<Rule> all = rules();

@@ -181,6 +181,7 @@ Term Extractor::build(std::span<const ClassId> roots) {
     for (std::uint8_t c = 0; c < graph_.row(node.op).children; ++c) node.child[c] = place[graph_.find(node.child[c])];
     place[id] = static_cast<std::uint32_t>(term.nodes.size());
     term.nodes.push_back(node);
+    term.origin.push_back(choice_[id]);
   }
   for (const ClassId root : roots) term.roots.push_back(place[graph_.find(root)]);
   return term;

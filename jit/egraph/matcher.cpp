@@ -233,7 +233,7 @@ bool Matcher::match(const EGraph& graph, ClassId root, std::uint8_t distance, Ma
   return steps > 0;
 }
 
-ClassId instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort) {
+NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort) {
   std::array<ClassId, kPatternTermsMax> made{};
   for (std::size_t i = 0; i < pattern.terms.size(); ++i) {
     const PatternTerm& t = pattern.terms[i];
@@ -255,12 +255,13 @@ ClassId instantiate(EGraph& graph, const Pattern& pattern, std::span<const Class
         if (t.has_payload) node.child[children] = static_cast<std::uint32_t>(static_cast<std::int32_t>(t.number));
         made[i] = graph.add_sorted(node);
         if (made[i] == kNone) return kNone;
+        if (i + 1 == pattern.terms.size()) return graph.last_added();
         break;
       }
     }
   }
-  return pattern.root().kind == PatternTerm::Kind::number ? graph.add_constant(sort, pattern.root().number)
-                                                          : made[pattern.terms.size() - 1];
+  if (pattern.root().kind == PatternTerm::Kind::variable) return variables[pattern.root().variable];
+  return graph.add_constant(sort, pattern.root().number) == kNone ? kNone : graph.last_added();
 }
 
 }  // namespace trident::egraph

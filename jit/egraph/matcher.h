@@ -72,10 +72,10 @@ class Matcher {
   };
   /// The steps that bind a node of one class, by its op.
   struct Switch {
-    std::uint64_t ops = 0;         ///< bit op mod 64
-    std::uint32_t first_list = 0;  ///< of lists_: bind steps
-    std::uint8_t a = 0;            ///< register of the class
-    std::uint8_t depth = 0;        ///< of the deepest rule below
+    std::uint64_t ops = 0;                ///< bit op mod 64
+    std::uint32_t first_list = 0;         ///< of lists_: bind steps
+    std::uint8_t a = 0;                   ///< register of the class
+    std::uint8_t depth = 0;               ///< of the deepest rule below
     std::array<std::uint8_t, 64> list{};  ///< per bit of `ops`: which of them
   };
   struct Run;
@@ -90,14 +90,14 @@ class Matcher {
   std::vector<Block> blocks_;
   std::vector<Switch> switches_;
   std::vector<std::uint32_t> lists_;
-  std::uint32_t root_ = kNone;  ///< while compiling: a step; then: a block
+  std::uint32_t root_ = kNone;                                          ///< while compiling: a step; then: a block
   std::vector<std::array<std::uint8_t, kRuleVariablesMax>> registers_;  ///< per rule: of its variables
   std::vector<std::uint8_t> variables_;                                 ///< per rule: how many
   std::size_t steps_unshared_ = 0;
   std::uint8_t depth_max_ = 0;
 };
 
-/// Builds the right side of a match, or a pattern, in the graph: the class, or kNone when the graph is full.
-ClassId instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort);
+/// Builds the right side of a match, or a pattern, in the graph: its root's node, or kNone when the graph is full.
+NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort);
 
 }  // namespace trident::egraph

@@ -43,8 +43,8 @@ struct SplitMix {
   double unit() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 };
 
-// Numbers seen since the last clear(), which is cheap. Open addressing; zero stands for an empty place. Keeps 32 bits of
-// each: of two numbers that share them the second counts as seen, which loses a match now and then.
+// Numbers seen since the last clear(), which is cheap. Open addressing; zero stands for an empty place. Keeps 32 bits
+// of each: of two numbers that share them the second counts as seen, which loses a match now and then.
 class SeenSet {
  public:
   SeenSet() : slots_(1u << 12, 0) {}
@@ -139,15 +139,17 @@ class Search {
         ++without_record;
         if (how == Stop::saturated && without_record > kPatience && options_.strategy == Strategy::pulse) break;
       }
-      from = without_progress > kPatience ? incumbents_.front() : found_;
+      const bool back = without_progress > kPatience;
+      from = back ? incumbents_.front() : found_;
+      how_from_ = back ? result_.explanation : how_found_;
       from_cost = cost(from);
-      if (without_progress > kPatience) without_progress = 0;
+      if (back) without_progress = 0;
     }
   }
 
   // One graph, from `from` to at most `nodes` nodes; leaves what it found in found_ and record_.
   Stop pulse(const Term& from, std::uint32_t nodes) {
-    EGraph graph(space_.ops, space_.semantics, {.nodes_max = nodes});
+    EGraph graph(space_.ops, space_.semantics, {.nodes_max = nodes, .explain = options_.explain});
     found_ = {};
     record_ = false;
     const std::vector<ClassId> classes = add_all(graph, from);
@@ -180,9 +182,19 @@ class Search {
     stop_ = how;
     graph.rebuild();
     result_.stats.nodes += graph.size();
-    result_.stats.bytes_max = std::max(result_.stats.bytes_max, graph.bytes());
+    if (graph.bytes() > result_.stats.bytes_max) {
+      result_.stats.bytes_max = graph.bytes();
+      result_.stats.bytes_per_node = static_cast<double>(graph.bytes()) / graph.size();
+    }
     if (graph.contradiction()) return stop_ = Stop::contradiction;
     take(graph, roots);
+    if (options_.explain && !found_.roots.empty()) {
+      how_found_ = how_from_;
+      auto how_here = explain(graph, space_.matcher->rules(), from, classes, found_);
+      CHECK(how_here);
+      how_found_.push_back(std::move(*how_here));
+      if (record_) result_.explanation = how_found_;
+    }
     return how;
   }
 
@@ -234,10 +246,10 @@ class Search {
       if (!is_fresh(graph, m)) continue;
       const Rule& rule = rules[m.rule];
       const std::span<const ClassId> variables(&matches_.classes[m.variables], rule.variables.size());
-      const ClassId made = instantiate(graph, rule.right, variables, graph.sort(graph.find(m.root)));
+      const NodeIndex made = instantiate(graph, rule.right, variables, graph.sort(graph.find(m.root)));
       if (made == kNone) break;
       ++result_.stats.applications;
-      graph.merge(m.root, made);
+      graph.merge(m.node, made, {Reason::Kind::rule, m.rule, variables});
       if (result_.stats.applications >= options_.budget.applications) {
         stop_ = Stop::applications;
         stop_now_ = true;
@@ -375,6 +387,7 @@ class Search {
   std::vector<Term> incumbents_;
   double best_cost_ = 0, noise_ = 0;
   Term found_;
+  std::vector<Explanation> how_from_, how_found_;  // how what a graph begins with, and what it found, came about
   bool record_ = false, stop_now_ = false;
   Stop stop_ = Stop::saturated;
   SearchResult result_;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "jit/egraph/egraph.h"
+#include "jit/egraph/explain.h"
 #include "jit/egraph/extract.h"
 #include "jit/egraph/matcher.h"
 #include "jit/egraph/term.h"
@@ -58,18 +59,21 @@ struct SearchOptions {
   SearchBudget budget;
   std::uint64_t seed = 1;
   std::size_t keep = 1;  ///< how many different terms to return
+  bool explain = false;  ///< say how the best term comes from the initial one; takes more memory and time
 };
 
 struct SearchStats {
   std::uint64_t nodes = 0, applications = 0, matches = 0, graphs = 0, nanoseconds = 0;
   std::uint64_t match_ns = 0, apply_ns = 0, extract_ns = 0;
   std::size_t bytes_max = 0;
+  double bytes_per_node = 0;  ///< live memory for each node added, in the graph that took most
   Stop stop = Stop::saturated;
 };
 
 struct SearchResult {
   std::vector<Term> terms;  ///< the best first; never dearer than the initial one, which is among them when nothing is
   SearchStats stats;
+  std::vector<Explanation> explanation;  ///< from the initial term to the best, graph by graph
 };
 
 SearchResult search(const SearchSpace& space, const Term& initial, const SearchOptions& options);

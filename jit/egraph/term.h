@@ -14,6 +14,7 @@ namespace trident::egraph {
 struct Term {
   std::vector<ENode> nodes;
   std::vector<std::uint32_t> roots;
+  std::vector<NodeIndex> origin{};  ///< of one that was extracted: the graph's node behind each node
 };
 
 /// What one node costs. Must not be negative; infinite means that it must not be chosen.

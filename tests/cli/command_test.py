@@ -471,6 +471,17 @@ class Command(unittest.TestCase):
         self.assertIn("MISSED", self.trident("rewrite", cases, "--points", "50", "--dag-max", "0.01", status=1).stderr)
         self.assertIn("MISSED", self.trident("rewrite", cases, "--points", "50", "--tree-max", "0.01", status=1).stderr)
 
+    def test_rewrite_explains_every_result_of_the_corpus(self):
+        done = self.trident("rewrite", os.path.join(ROOT, "bench/corpus/rewrite.txt"), "--cost", "reference", "--points",
+                            "50", "--ms", "4", "--explain", "--json")
+        for row in json.loads(done.stdout)["cases"]:
+            if row["dag_after"] < row["dag_before"]:
+                self.assertTrue(row["derivation"], row["name"])
+                self.assertIsNone(row["replay_fault"], row["name"])
+        cases = self.write("cases.txt", "double | s | trig | | (mul 2 (mul (sin x) (cos x)))\n")
+        self.assertIn("sin-double-rev: 2 * (sin(x) * cos(x))  =  sin(2 * x)",
+                      self.trident("rewrite", cases, "--points", "50", "--explain").stdout)
+
     def test_rewrite_counts_of_rules_matter(self):
         cases = self.write("r.txt", "a | s | f | | (log (mul (exp x) (exp y)))\n")
 

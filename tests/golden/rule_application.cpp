@@ -198,7 +198,7 @@ std::optional<Application> apply_once(const Rule& rule, bool declared) {
     for (std::size_t v = 0; v < bound.size(); ++v)
       as_written = as_written && graph.find(bound[v]) == graph.find(classes[left.variables[v].index]);
     if (!as_written) continue;
-    const ClassId made = instantiate(graph, rule.right, bound, graph.sort(root));
+    const egraph::NodeIndex made = instantiate(graph, rule.right, bound, graph.sort(root));
     if (made == egraph::kNone) return std::nullopt;
     made_of.after = infix(left.expr, node_of_class(made), node_of_class);
     graph.merge(root, made);

@@ -1,8 +1,14 @@
 #include "jit/expr/rewrite/rewrite.h"
 
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/rewrite/collect.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/kir/interpreter.h"
 
 namespace trident::expr::rewrite {
 namespace {
@@ -18,6 +24,70 @@ std::vector<bool> enabled_rules(const RuleSet& set, const RewriteOptions& option
       --left;
   }
   return enabled;
+}
+
+// Two nodes of an explanation's pool as the outputs of an expression.
+Expr sides_of(std::span<const egraph::ENode> pool, std::uint32_t left, std::uint32_t right, const Expr& like) {
+  Expr outputs = like;
+  outputs.outputs = {{"left", {}}, {"right", {}}};
+  Expr sides = to_expr({.nodes = {pool.begin(), pool.end()}, .roots = {left, right}}, outputs);
+  drop_unused(sides);
+  return sides;
+}
+
+// Whether what the collection says is so: at most points of moderate size, in f64.
+bool equal_in_numbers(Expr sides) {
+  constexpr std::size_t kPoints = 64;
+  constexpr double kTolerance = 1e-6;
+  const Result<kir::Kernel> kernel = lower(sides, {.policy = {}, .simplify = false});
+  if (!kernel.ok()) return false;
+  std::mt19937_64 random(1);
+  std::vector<std::vector<std::byte>> columns;
+  std::vector<std::uint64_t> params;
+  for (const Variable& v : sides.variables) {
+    const double lo = std::max(v.lo, -4.0), hi = std::min(v.hi, 4.0);
+    const bool outside = !(lo < hi);
+    std::uniform_real_distribution<double> draw(outside ? std::max(v.lo, -1e6) : lo,
+                                                outside ? std::min(v.hi, 1e6) : hi);
+    std::vector<std::byte> column(kPoints * ir::bytes_of(v.type));
+    for (std::size_t i = 0; i < kPoints; ++i) {
+      const std::uint64_t bits = bits_of(v.type, draw(random));
+      if (v.scalar && i == 0) params.push_back(bits);
+      std::memcpy(column.data() + i * ir::bytes_of(v.type), &bits, ir::bytes_of(v.type));
+    }
+    if (!v.scalar) columns.push_back(std::move(column));
+  }
+  std::vector<const void*> in;
+  for (const auto& column : columns) in.push_back(column.data());
+  const Type type = sides.at(sides.outputs[0].node).type;
+  std::vector<std::byte> left(kPoints * ir::bytes_of(type)), right(left.size());
+  void* out[] = {left.data(), right.data()};
+  kir::interpret(*kernel, kPoints, in.data(), out, params.data());
+  std::size_t known = 0, equal = 0;
+  for (std::size_t i = 0; i < kPoints; ++i) {
+    std::uint64_t a = 0, b = 0;
+    std::memcpy(&a, left.data() + i * ir::bytes_of(type), ir::bytes_of(type));
+    std::memcpy(&b, right.data() + i * ir::bytes_of(type), ir::bytes_of(type));
+    const double x = value_of(type, a), y = value_of(type, b);
+    if (!std::isfinite(x) || !std::isfinite(y)) continue;
+    ++known;
+    equal += std::fabs(x - y) <= kTolerance * (1 + std::fabs(x)) ? 1 : 0;
+  }
+  return known >= kPoints / 8 && equal * 8 >= known * 7;
+}
+
+void explain(const Expr& source, const egraph::SearchSpace& space, const RuleSet& set,
+             const egraph::SearchResult& found, Rewritten& result) {
+  for (const egraph::Explanation& e : found.explanation) {
+    for (const egraph::Step& step : e.steps)
+      result.derivation.push_back(
+          {step.rule ? set.rules[*step.rule].name : "", sides_of(e.pool, step.left, step.right, source)});
+    const auto believe = [&](std::span<const egraph::ENode> pool, std::uint32_t left, std::uint32_t right) {
+      return equal_in_numbers(sides_of(pool, left, right, source));
+    };
+    if (result.replay_fault) continue;
+    result.replay_fault = egraph::replay(space.ops, space.semantics, set.rules, e, believe);
+  }
 }
 
 }  // namespace
@@ -38,7 +108,8 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   search.budget = options.budget;
   search.objective = options.objective;
   search.seed = options.seed;
-  search.keep = options.keep;
+  search.keep = options.explain ? 1 : options.keep;
+  search.explain = options.explain;
   egraph::SearchResult found = egraph::search(space, term, search);
   Rewritten result;
   result.stats = found.stats;
@@ -49,6 +120,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
     if (!check(form).ok() || canonical_bytes(form) == original) continue;
     result.forms.push_back(std::move(form));
   }
+  if (options.explain) explain(source, space, set, found, result);
   return result;
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <limits>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "jit/egraph/search.h"
@@ -29,11 +31,23 @@ struct RewriteOptions {
   std::size_t rules_max = std::numeric_limits<std::size_t>::max();  ///< only so many of the rules that may fire
   std::vector<std::uint32_t> nonzero{};                             ///< variables that are promised not to be zero
   const RuleSet* rules = nullptr;  ///< in place of the built-in ones; all have passed jit/rulecheck
+  bool explain = false;            ///< say how the first form comes from the source
+};
+
+/// One step of a derivation: an instance of a rule, or of the collection of sums and products.
+struct DerivationStep {
+  std::string rule;  ///< its name; empty for the collection
+  Expr sides;        ///< over the source's variables; the outputs "left" and "right" are equal
 };
 
 struct Rewritten {
   std::vector<Expr> forms;  ///< the statically cheapest first; without those equal to the source
   egraph::SearchStats stats;
+  /// RewriteOptions::explain: instances of rules from which it follows, with equal parts put for each other and
+  /// constants folded, that the first form equals the source; each may use what earlier ones say.
+  std::vector<DerivationStep> derivation;
+  /// What a replay of the derivation in a graph of its own, which asks for the rules' conditions anew, says is wrong.
+  std::optional<std::string> replay_fault;
 };
 
 /// `source` has passed check(). Its Diff nodes are differentiated by the rules; one that they could not get rid of

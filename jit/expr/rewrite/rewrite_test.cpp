@@ -93,6 +93,33 @@ TEST(Rewrite, SameSeedSameForms) {
   EXPECT_EQ(first.stats.nodes, second.stats.nodes);
 }
 
+// Both sides of every step have one value over the reals, and the steps lead to the form that is found without them.
+TEST(Rewrite, DerivationsReplayAndEveryStepIsTrue) {
+  std::size_t steps = 0;
+  for (const char* text : kTexts) {
+    SCOPED_TRACE(text);
+    const Result<Expr> source = parse_infix(text);
+    ASSERT_TRUE(source.ok());
+    const auto plain = rewrite(*source, {.keep = 1}), explained = rewrite(*source, {.keep = 1, .explain = true});
+    ASSERT_TRUE(plain.ok() && explained.ok());
+    ASSERT_EQ(plain->forms.size(), explained->forms.size());
+    if (plain->forms.empty()) continue;
+    EXPECT_EQ(canonical_bytes(plain->forms[0]), canonical_bytes(explained->forms[0]));
+    EXPECT_FALSE(explained->replay_fault) << *explained->replay_fault;
+    EXPECT_FALSE(explained->derivation.empty());
+    for (const DerivationStep& step : explained->derivation) {
+      ++steps;
+      std::vector<double> at;
+      for (std::size_t v = 0; v < step.sides.variables.size(); ++v) at.push_back(0.3 + 0.7 * static_cast<double>(v));
+      const auto values = testing::evaluate_real(step.sides, at, 300);
+      if (!std::isfinite(values[0]) || !std::isfinite(values[1])) continue;
+      EXPECT_LE(std::fabs(values[0] - values[1]), 1e-12L * (1 + std::fabs(values[0])))
+          << step.rule << ": " << print_infix(step.sides);
+    }
+  }
+  EXPECT_GT(steps, 100u);
+}
+
 TEST(Rewrite, IntegersAreLeftAlone) {
   ParseOptions options;
   for (const char* name : {"a", "b"}) options.variables.push_back({.name = name, .type = Type::i32});

@@ -1,0 +1,259 @@
+#include "jit/egraph/explain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "jit/egraph/matcher.h"
+#include "jit/egraph/proof_log.h"
+
+namespace trident::egraph {
+namespace {
+
+using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+class Explainer {
+ public:
+  Explainer(const EGraph& graph, std::span<const Rule> rules)
+      : graph_(graph), log_(*graph.proof_log()), rules_(rules), place_(graph.size(), kNone), needed_(log_.edges()) {
+    members_.resize(graph.size());
+    for (NodeIndex n = 0; n < graph.size(); ++n) members_[graph.find(n)].push_back(n);
+  }
+
+  std::optional<Explanation> run(const Term& from, std::span<const ClassId> classes, const Term& to) {
+    for (std::size_t r = 0; r < from.roots.size(); ++r) need(classes[from.roots[r]], to.origin[to.roots[r]]);
+    for (std::size_t i = 0; i < to.nodes.size(); ++i) {
+      const ENode& original = log_.original(to.origin[i]);
+      for (std::uint8_t c = 0; c < graph_.row(original.op).children; ++c)
+        need_child(original, c, to.origin[to.nodes[i].child[c]], to.nodes[i], to);
+    }
+    while (!work_.empty()) {
+      const std::uint32_t edge = work_.back();
+      work_.pop_back();
+      if (!justify(edge)) return std::nullopt;
+    }
+    Explanation explanation;
+    explanation.from = from, explanation.to = to;
+    for (std::uint32_t e = 0; e < needed_.size(); ++e)
+      if (needed_[e]) add_step(log_.edge(e), explanation);
+    explanation.pool = std::move(pool_);
+    return explanation;
+  }
+
+ private:
+  // Child c of a node of the extracted term. Ops that commute may have been put the other way round since.
+  void need_child(const ENode& original, std::uint8_t c, NodeIndex wanted, const ENode& node, const Term& to) {
+    if (graph_.row(original.op).commutes && c < 2 &&
+        graph_.find(original.child[0]) != graph_.find(to.origin[node.child[0]]))
+      c = static_cast<std::uint8_t>(1 - c);
+    need(original.child[c], wanted);
+  }
+
+  void need(std::uint32_t a, std::uint32_t b) {
+    if (a == b) return;
+    const auto way = log_.way(a, b);
+    CHECK(way);  // whoever asks knows that they are equal
+    for (const std::uint32_t e : *way) {
+      if (needed_[e]) continue;
+      needed_[e] = true;
+      work_.push_back(e);
+    }
+  }
+
+  // What an edge rests on is needed too.
+  bool justify(std::uint32_t number) {
+    const ProofLog::Edge& edge = log_.edge(number);
+    Pairs pairs;
+    if (edge.kind == Reason::Kind::congruence) {
+      if (!children_equal(log_.original(edge.x), log_.original(edge.y), number, pairs)) return false;
+    } else if (edge.kind == Reason::Kind::constant) {
+      constant_below(edge.x, pairs);
+    } else if (edge.kind == Reason::Kind::rule) {
+      const Rule& rule = rules_[edge.rule];
+      const auto variables = log_.variables_of(edge);
+      if (!matches(edge.x, rule.left, rule.left.terms.size() - 1, variables, number, pairs)) return false;
+      if (!matches(edge.y, rule.right, rule.right.terms.size() - 1, variables, number, pairs)) return false;
+      for (const Condition& c : rule.conditions)
+        for (std::uint8_t a = 0; a < arguments_of(c.kind); ++a) facts_of(variables[c.variable[a]], number, pairs);
+    }
+    for (const auto& [a, b] : pairs) need(a, b);
+    return true;
+  }
+
+  bool children_equal(const ENode& x, const ENode& y, std::uint32_t before, Pairs& pairs) const {
+    const OpRow& row = graph_.row(x.op);
+    for (const bool swapped : {false, true}) {
+      if (swapped && !row.commutes) break;
+      bool all = true;
+      Pairs these;
+      for (std::uint8_t c = 0; c < row.children && all; ++c) {
+        const std::uint32_t other = y.child[swapped && c < 2 ? 1 - c : c];
+        all = log_.equal_before(x.child[c], other, before);
+        these.emplace_back(x.child[c], other);
+      }
+      if (!all) continue;
+      pairs.insert(pairs.end(), these.begin(), these.end());
+      return true;
+    }
+    return false;
+  }
+
+  // A value is known because those below it are.
+  void constant_below(NodeIndex n, Pairs& pairs) const {
+    const ENode& node = log_.original(n);
+    for (std::uint8_t c = 0; c < graph_.row(node.op).children; ++c) literal_of(node.child[c], pairs);
+  }
+  void literal_of(std::uint32_t id, Pairs& pairs) const {
+    for (const NodeIndex n : members_[graph_.find(id)])
+      if (graph_.row(log_.original(n).op).children == 0 && graph_.facts(graph_.find(n)).constant)
+        return pairs.emplace_back(id, n), void();
+  }
+
+  // What is known of a value is known of all its forms together.
+  void facts_of(std::uint32_t id, std::uint32_t before, Pairs& pairs) const {
+    for (const NodeIndex n : members_[graph_.find(id)])
+      if (log_.equal_before(id, n, before)) pairs.emplace_back(id, n);
+  }
+
+  // Whether node n, by equalities from before an edge, is an instance of a pattern; which of them it takes.
+  bool matches(NodeIndex n, const Pattern& pattern, std::size_t at, std::span<const std::uint32_t> variables,
+               std::uint32_t before, Pairs& pairs) const {
+    const PatternTerm& t = pattern.terms[at];
+    if (t.kind == PatternTerm::Kind::number) {
+      literal_of(n, pairs);
+      return true;
+    }
+    if (t.kind == PatternTerm::Kind::variable) {
+      if (!log_.equal_before(n, variables[t.variable], before)) return false;
+      pairs.emplace_back(n, variables[t.variable]);
+      return true;
+    }
+    const ENode& node = log_.original(n);
+    const OpRow& row = graph_.row(t.op);
+    if (node.op != t.op) return false;
+    if (t.has_payload && static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(t.number))
+      return false;
+    for (const bool swapped : {false, true}) {
+      if (swapped && !row.commutes) break;
+      Pairs these;
+      bool all = true;
+      for (std::uint8_t c = 0; c < row.children && all; ++c)
+        all = child_matches(node.child[swapped && c < 2 ? 1 - c : c], pattern, t.child[c], variables, before, these);
+      if (!all) continue;
+      pairs.insert(pairs.end(), these.begin(), these.end());
+      return true;
+    }
+    return false;
+  }
+
+  bool child_matches(std::uint32_t id, const Pattern& pattern, std::size_t at, std::span<const std::uint32_t> variables,
+                     std::uint32_t before, Pairs& pairs) const {
+    const PatternTerm& t = pattern.terms[at];
+    if (t.kind != PatternTerm::Kind::node) {
+      if (t.kind == PatternTerm::Kind::number && !graph_.facts(graph_.find(id)).constant) return false;
+      return matches(id, pattern, at, variables, before, pairs);
+    }
+    for (const NodeIndex n : members_[graph_.find(id)]) {
+      if (log_.original(n).op != t.op || !log_.equal_before(id, n, before)) continue;
+      Pairs these;
+      if (!matches(n, pattern, at, variables, before, these)) continue;
+      pairs.emplace_back(id, n);
+      pairs.insert(pairs.end(), these.begin(), these.end());
+      return true;
+    }
+    return false;
+  }
+
+  // --- terms ---
+
+  // The term that founded a node, in the pool. Children were there before their users.
+  std::uint32_t term_of(NodeIndex n) {
+    std::vector<NodeIndex> stack{n};
+    while (!stack.empty()) {
+      const NodeIndex top = stack.back();
+      ENode node = log_.original(top);
+      const std::uint8_t children = graph_.row(node.op).children;
+      bool ready = true;
+      for (std::uint8_t c = 0; c < children; ++c)
+        if (place_[node.child[c]] == kNone) stack.push_back(node.child[c]), ready = false;
+      if (!ready) continue;
+      stack.pop_back();
+      if (place_[top] != kNone) continue;
+      for (std::uint8_t c = 0; c < children; ++c) node.child[c] = place_[node.child[c]];
+      place_[top] = static_cast<std::uint32_t>(pool_.size());
+      pool_.push_back(node);
+    }
+    return place_[n];
+  }
+
+  void add_step(const ProofLog::Edge& edge, Explanation& explanation) {
+    if (edge.kind != Reason::Kind::rule && edge.kind != Reason::Kind::tactic) return;
+    Step step;
+    step.left = term_of(edge.x), step.right = term_of(edge.y);
+    if (edge.kind == Reason::Kind::rule) {
+      step.rule = edge.rule;
+      for (const std::uint32_t v : log_.variables_of(edge)) step.variables.push_back(term_of(v));
+    }
+    explanation.steps.push_back(std::move(step));
+  }
+
+  const EGraph& graph_;
+  const ProofLog& log_;
+  std::span<const Rule> rules_;
+  std::vector<std::uint32_t> place_;  ///< per node: its term in the pool
+  std::vector<ENode> pool_;
+  std::vector<bool> needed_;  ///< per edge
+  std::vector<std::uint32_t> work_;
+  std::vector<std::vector<NodeIndex>> members_;  ///< per class: also nodes that the graph has dropped
+};
+
+}  // namespace
+
+std::optional<Explanation> explain(const EGraph& graph, std::span<const Rule> rules, const Term& from,
+                                   std::span<const ClassId> classes, const Term& to) {
+  CHECK(graph.proof_log() != nullptr);
+  return Explainer(graph, rules).run(from, classes, to);
+}
+
+std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& semantics, std::span<const Rule> rules,
+                                  const Explanation& explanation, const Believe& believe) {
+  EGraph graph(ops, semantics, Limits{});
+  const std::vector<ClassId> from = add(graph, explanation.from), to = add(graph, explanation.to);
+  std::vector<ClassId> pool;
+  for (ENode node : explanation.pool) {
+    for (std::uint8_t c = 0; c < ops[node.op].children; ++c) node.child[c] = pool[node.child[c]];
+    pool.push_back(graph.add(node));
+  }
+  graph.rebuild();
+  for (std::size_t s = 0; s < explanation.steps.size(); ++s) {
+    const Step& step = explanation.steps[s];
+    const auto fault = [&](const std::string& what) { return "step " + std::to_string(s + 1) + ": " + what; };
+    if (!step.rule) {
+      if (!believe(explanation.pool, step.left, step.right)) return fault("the tactic's two sides differ");
+      graph.merge(pool[step.left], pool[step.right]);
+      graph.rebuild();
+      continue;
+    }
+    const Rule& rule = rules[*step.rule];
+    std::vector<ClassId> variables;
+    for (const std::uint32_t v : step.variables) variables.push_back(graph.find(pool[v]));
+    for (const Condition& c : rule.conditions) {
+      const Facts& second = graph.facts(variables[arguments_of(c.kind) > 1 ? c.variable[1] : c.variable[0]]);
+      if (!holds(c.kind, graph.facts(variables[c.variable[0]]), second))
+        return fault(rule.name + ": " + print(c, rule.variables) + " does not hold");
+    }
+    const std::uint8_t sort = graph.sort(graph.find(pool[step.left]));
+    const ClassId left = instantiate(graph, rule.left, variables, sort);
+    const ClassId right = instantiate(graph, rule.right, variables, sort);
+    if (left == kNone || right == kNone) return fault("the graph is full");
+    graph.merge(left, right);
+    graph.rebuild();
+    if (graph.contradiction()) return fault(rule.name + ": a contradiction");
+    if (graph.find(left) != graph.find(pool[step.left]) || graph.find(right) != graph.find(pool[step.right]))
+      return fault(rule.name + ": its sides are not instances of the rule's");
+  }
+  for (std::size_t r = 0; r < from.size(); ++r)
+    if (graph.find(from[r]) != graph.find(to[r])) return "the steps do not make both terms equal";
+  return std::nullopt;
+}
+
+}  // namespace trident::egraph
