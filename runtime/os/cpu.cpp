@@ -7,6 +7,10 @@
 #include <cstring>
 #include <fstream>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace trident::os {
 namespace {
 
@@ -37,6 +41,27 @@ std::string cpu_name() {
     if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
   }
   return "unknown";
+}
+
+std::string cpu_model() {
+  std::string model = cpu_name();
+  for (char& c : model)
+    if (c == '#' || static_cast<unsigned char>(c) < ' ') c = ' ';
+#if defined(__x86_64__)
+  unsigned eax = 0, registers[3] = {};
+  if (__get_cpuid(0, &eax, &registers[0], &registers[2], &registers[1]) == 0) return model;
+  char vendor[sizeof registers + 1] = {};
+  std::memcpy(vendor, registers, sizeof registers);
+  unsigned ignored = 0;
+  if (__get_cpuid(1, &eax, &ignored, &ignored, &ignored) == 0) return model;
+  // Intel SDM 2A, CPUID leaf 1: the extended fields count only beside the greatest family, or Intel's family 6.
+  const unsigned base_family = eax >> 8 & 15;
+  const unsigned family = base_family + (base_family == 15 ? eax >> 20 & 255 : 0);
+  const unsigned extended_model = base_family == 15 || base_family == 6 ? eax >> 16 & 15 : 0;
+  model += " (" + std::string(vendor) + " family " + std::to_string(family) + " model " +
+           std::to_string(extended_model << 4 | (eax >> 4 & 15)) + " stepping " + std::to_string(eax & 15) + ")";
+#endif
+  return model;
 }
 
 std::size_t cache_bytes(int level) {

@@ -18,6 +18,10 @@ const CpuFeatures& cpu_features();
 /// The processor's marketing name, or "unknown".
 std::string cpu_name();
 
+/// cpu_name() with what tells processors of one name apart, on x86: "AMD EPYC (AuthenticAMD family 26 model 2 stepping
+/// 1)". One line, no '#'.
+std::string cpu_model();
+
 /// Bytes of a data cache of level 1, 2 or 3 as seen by one core; 0 when unknown.
 std::size_t cache_bytes(int level);
 

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <thread>
 
 #include "runtime/os/clock.h"
@@ -21,6 +22,18 @@ TEST(Cpu, FeaturesAgreeWithTheKernel) {
   const auto has = [&](const char* name) { return flags.find(" " + std::string(name) + " ") != std::string::npos; };
   EXPECT_EQ(cpu_features().avx2_fma, has("avx2") && has("fma"));
   EXPECT_EQ(cpu_features().avx512, has("avx512f") && has("avx512vl") && has("avx512dq") && has("avx512bw"));
+}
+
+TEST(Cpu, TheModelIsTheKernels) {
+  std::ifstream in("/proc/cpuinfo");
+  std::map<std::string, std::string> first;
+  for (std::string line; std::getline(in, line) && !line.empty();) {
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) first[line.substr(0, line.find('\t'))] = line.substr(colon + 2);
+  }
+  if (!first.contains("cpu family")) GTEST_SKIP() << "no family in /proc/cpuinfo";
+  EXPECT_EQ(cpu_model(), first["model name"] + " (" + first["vendor_id"] + " family " + first["cpu family"] +
+                             " model " + first["model"] + " stepping " + first["stepping"] + ")");
 }
 
 TEST(Cpu, PinningLeavesOneProcessor) {
