@@ -1,0 +1,91 @@
+// What the ops of kir cost on a kind of processor: latency and reciprocal throughput, measured by `trident calibrate
+// --ops`, or shipped where nothing was measured. The search weighs the instructions that an op lowers to by it
+// (jit/expr/rewrite/costs.h).
+//
+// Figures are ratios to one fma of the float type whose lanes are as wide as the widest that the op handles: ratios
+// hold at every clock and for the siblings of a processor, nanoseconds do not. A table is of one instruction set,
+// because the same op is one instruction in one and ten in another.
+//
+// Rows: every op of jit/kir/ops.def, for every type that it is allowed for, but the leaves: constants, parameters and
+// the count are made outside the loop, and what inputs an expression loads no rewriting changes. Div and Sqrt have a
+// row for each of their two forms.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/kir/kir.h"
+#include "runtime/base/result.h"
+
+namespace trident::cost {
+
+using ir::Type;
+
+/// Div and Sqrt whose flags allow it can go without the divider.
+enum class Form : std::uint8_t { plain, newton };
+
+struct Row {
+  kir::Op op = kir::Op::Add;
+  Type type = Type::f32;  ///< of the result; of the operands where the op compares
+  Type from = Type::f32;  ///< of the operand of Convert, Bitcast and ToIntRint; else the same as `type`
+  Form form = Form::plain;
+  friend bool operator==(const Row&, const Row&) = default;
+};
+
+/// All rows that a table has, in the order of its file.
+std::span<const Row> rows();
+/// "div.newton f32", "convert f32->i32".
+std::string name_of(const Row& row);
+
+/// One row's figures, in those of an fma: neither negative nor infinite.
+struct Figures {
+  double latency = 0;     ///< from operand to result, in latencies of an fma
+  double throughput = 0;  ///< the time that one op takes of many independent ones, in that of an fma
+  friend bool operator==(const Figures&, const Figures&) = default;
+};
+
+/// What one fma takes, in nanoseconds per vector; 0: not known.
+struct FmaTimes {
+  double latency_ns = 0, throughput_ns = 0;
+  friend bool operator==(const FmaTimes&, const FmaTimes&) = default;
+};
+
+/// The processor of a table that holds for no special one.
+inline constexpr std::string_view kAnyCpu = "any";
+
+struct Table {
+  std::string cpu{kAnyCpu};  ///< os::cpu_model() of where it was measured
+  std::string isa;           ///< codegen::name_of()
+  std::string build;         ///< build id of the program that measured it
+  std::string date;          ///< "2026-11-22"
+  FmaTimes f32, f64;
+  std::vector<Figures> figures;  ///< one for each of rows(), in that order
+
+  [[nodiscard]] const Figures& at(const Row& row) const;
+  /// Reciprocal throughput of one instruction of `kernel`, in fmas; 0 for leaves. A division or a root that may go
+  /// either way takes the cheaper one.
+  [[nodiscard]] double throughput(const kir::Kernel& kernel, const kir::Inst& inst) const;
+  friend bool operator==(const Table&, const Table&) = default;
+};
+
+/// The row of one instruction in its plain form; nothing for leaves, whose cost is none.
+std::optional<Row> row_of(const kir::Kernel& kernel, const kir::Inst& inst);
+
+/// A text of a table, with figures as short as they can be read back. parse(print(t)) gives back t.
+std::string print(const Table& table);
+/// Errors: SyntaxError naming `file`, the line and the mend: unknown keys, ops and types, rows given twice or missing,
+/// figures that are not finite or negative, another version.
+Result<Table> parse(std::string_view text, const std::string& file);
+
+/// The table that comes with the library, by the name of an instruction set; avx2's where there is none of its own.
+const Table& shipped(std::string_view isa);
+
+/// Whether `table` was measured on a processor like this one, or holds for any, and for this instruction set.
+bool fits(const Table& table, std::string_view cpu, std::string_view isa);
+
+}  // namespace trident::cost
