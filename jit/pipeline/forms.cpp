@@ -74,6 +74,9 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
     expr::rewrite::RewriteOptions rewriting;
     rewriting.policy = options.policy;
     rewriting.seed = options.seed;
+    const expr::rewrite::OpCosts* measured = measured_costs(options);
+    const expr::rewrite::OpCosts& shipped = expr::rewrite::default_op_costs(codegen::name_of(options.isa));
+    rewriting.costs = measured != nullptr ? measured->model() : shipped.model();
     const auto found = expr::rewrite::rewrite(source, rewriting);
     for (const expr::Expr& form : found.ok() ? found->forms : std::vector<expr::Expr>())
       add_simplified("search", form, Accuracy::ulp4);

@@ -68,6 +68,11 @@ Regime regime_of(const expr::Expr& expr, std::uint64_t elements) {
 
 }  // namespace
 
+const expr::rewrite::OpCosts* measured_costs(const Options& options) {
+  const bool counts = options.costs != nullptr && options.costs->table().isa == codegen::name_of(options.isa);
+  return counts ? options.costs : nullptr;
+}
+
 image::Key key_of(const expr::Expr& expr, const Options& options) {
   return key_of(expr, expr::canonical_bytes(expr), options);
 }
@@ -90,6 +95,11 @@ image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, 
            options.policy.kind == expr::PolicyKind::bounded ? options.policy.k : 0};
   sha.add(std::as_bytes(std::span(&target, 1)));
   for (const std::string& name : options.disabled) sha.add(bytes_of(name));
+  // What is shipped is covered by the build id.
+  if (const auto* costs = measured_costs(options); costs != nullptr) {
+    sha.add(bytes_of("costs"));
+    sha.add(std::as_bytes(std::span(costs->table().figures)));
+  }
   return sha.finish();
 }
 

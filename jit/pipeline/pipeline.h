@@ -12,6 +12,7 @@
 
 #include "jit/codegen/codegen.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/rewrite/costs.h"
 #include "jit/image/image.h"
 #include "runtime/base/result.h"
 
@@ -28,6 +29,9 @@ struct Options {
   std::vector<std::string> disabled{};  ///< passes and candidates switched off by name (passes.def), for bisecting
   bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not ask again
   std::optional<image::Key> key{};  ///< key_of() under these options, from who has made it already
+  /// What the search weighs forms by, measured on this machine; it counts for the instruction set that it was measured
+  /// for. Without one: what is shipped for `isa`. Must outlive the call.
+  const expr::rewrite::OpCosts* costs = nullptr;
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
   /// Only the question whether the baseline is right: no other form, no other variant, fewer points, no judge.
   bool check_only = false;
@@ -36,11 +40,14 @@ struct Options {
   std::function<void(std::string_view pass, std::string_view text)> dump{};
 };
 
+/// Options::costs, if it is for Options::isa; else null.
+const expr::rewrite::OpCosts* measured_costs(const Options& options);
+
 inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 inline constexpr std::uint64_t kWallPerBudget = 10;
 
 /// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, how much
-/// memory a call of Options::elements moves (four classes), code generator's build id.
+/// memory a call of Options::elements moves (four classes), code generator's build id, the figures of measured_costs().
 image::Key key_of(const expr::Expr& expr, const Options& options);
 /// The same from expr::canonical_bytes() of the expression.
 image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Options& options);

@@ -195,6 +195,49 @@ TEST(Key, NamesWhatMattersAndNothingElse) {
   EXPECT_TRUE(keys.insert(key_of(parsed("a + b * 2", Type::f32), options)).second);
 }
 
+/// The shipped table with an op at `fmas`.
+cost::Table with_op_at(kir::Op op, double fmas, codegen::Isa isa) {
+  cost::Table table = cost::shipped(codegen::name_of(isa));
+  for (std::size_t i = 0; i < cost::rows().size(); ++i)
+    if (cost::rows()[i].op == op) table.figures[i].throughput = fmas;
+  return table;
+}
+
+TEST(Key, MeasuredCostsCountWhereTheyAreForTheInstructionSet) {
+  const expr::rewrite::OpCosts costs(with_op_at(kir::Op::Mul, 30, codegen::Isa::avx2));
+  const expr::rewrite::OpCosts others(with_op_at(kir::Op::Mul, 31, codegen::Isa::avx2));
+  const auto key = [&](codegen::Isa isa, const expr::rewrite::OpCosts* measured) {
+    return key_of(parsed("a + b * 2"), {.isa = isa, .costs = measured});
+  };
+  std::set<image::Key> keys;
+  for (const auto* measured : {static_cast<const expr::rewrite::OpCosts*>(nullptr), &costs, &others})
+    EXPECT_TRUE(keys.insert(key(codegen::Isa::avx2, measured)).second);
+  EXPECT_EQ(key(codegen::Isa::avx512, &costs), key(codegen::Isa::avx512, nullptr));
+}
+
+// x*y + x*z is a product and an fma, or a sum and a product: whichever has no instruction that is dear.
+TEST(Optimise, MeasuredCostsSteerTheSearch) {
+  const codegen::Isa isa = host_isas().front();
+  const auto e = parsed("x * y + x * z", Type::f64,
+                        {{"x", Type::f64, false, 1, 2}, {"y", Type::f64, false, 1, 2}, {"z", Type::f64, false, 1, 2}});
+  // The kernels that the search makes of it, the best first.
+  const auto searched = [&](kir::Op dear) {
+    const expr::rewrite::OpCosts costs(with_op_at(dear, 30, isa));
+    std::string forms;
+    Options options{.isa = isa, .disabled = {"contracted", "simplified"}, .costs = &costs, .stop_after = "forms"};
+    options.dump = [&](std::string_view pass, std::string_view text) { forms += pass == "forms" ? text : ""; };
+    EXPECT_TRUE(optimise(e, options).ok());
+    const std::size_t first = forms.find("; search\n");
+    EXPECT_NE(first, std::string::npos);
+    return first == std::string::npos ? "" : forms.substr(first, forms.find("; search\n", first + 1) - first);
+  };
+  const std::string without_fma = searched(kir::Op::Fma), without_add = searched(kir::Op::Add);
+  EXPECT_EQ(without_fma.find(" fma "), std::string::npos) << without_fma;
+  EXPECT_NE(without_fma.find(" add "), std::string::npos) << without_fma;
+  EXPECT_EQ(without_add.find(" add "), std::string::npos) << without_add;
+  EXPECT_NE(without_add.find(" fma "), std::string::npos) << without_add;
+}
+
 TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
   for (const codegen::Isa isa : host_isas()) {
     const auto e = parsed(kText, Type::f32, ranged(Type::f32));

@@ -8,34 +8,28 @@
 namespace trident::expr::rewrite {
 namespace {
 
-// Instructions that keep a pipe busy for longer than an fma does, in its units: Intel and AMD cores with 512-bit
-// vectors.
-double weight(const kir::Inst& inst) {
-  const bool wide = inst.type == Type::f64;
-  if (inst.section != kir::Section::body) return 0;
-  if (inst.op == kir::Op::Input) return 0;
-  if (inst.op == kir::Op::Div) return wide ? 14 : 8;
-  if (inst.op == kir::Op::Sqrt) return wide ? 20 : 12;
-  if (inst.op == kir::Op::Scalef || inst.op == kir::Op::Lookup || inst.op == kir::Op::Convert) return 2;
-  if (inst.op == kir::Op::Neg || inst.op == kir::Op::Abs || inst.op == kir::Op::Not) return 0.5;
-  return 1;
-}
-
 constexpr double kUnknown = 30;
 constexpr double kDerivative = 1e6;
 
-// One op on variables of a tame range, lowered.
-double lowered_cost(Op op, Type type) {
+/// Whether its work is done for every element. (A reduction's result belongs to the epilogue, its work to the loop.)
+bool in_loop(const kir::Inst& inst) {
+  return inst.section == kir::Section::body || kir::info(inst.op).signature == kir::Signature::Reduce;
+}
+
+Variable tame_variable(Op op, Type type, std::size_t index) {
+  Variable v;
+  v.name = std::string(1, static_cast<char>('a' + index));
+  v.type = type;
+  v.lo = is_float(type) ? 0.25 : 1, v.hi = 4;
+  if (index == 0 && (op == Op::Asin || op == Op::Acos || op == Op::Atanh)) v.hi = 0.75;
+  if (index == 0 && op == Op::Acosh) v.lo = 1.5;
+  return v;
+}
+
+/// One op on variables of a tame range, lowered.
+double lowered_cost(Op op, Type type, const cost::Table& table) {
   Expr e;
-  for (int i = 0; i < info(op).arity; ++i) {
-    Variable v;
-    v.name = std::string(1, static_cast<char>('a' + i));
-    v.type = type;
-    v.lo = 0.25, v.hi = 4;
-    if (i == 0 && (op == Op::Asin || op == Op::Acos || op == Op::Atanh)) v.hi = 0.75;
-    if (i == 0 && op == Op::Acosh) v.lo = 1.5;
-    e.variables.push_back(v);
-  }
+  for (std::size_t i = 0; i < info(op).arity; ++i) e.variables.push_back(tame_variable(op, type, i));
   Builder b(e);
   std::array<NodeId, 3> operands{};
   for (std::uint32_t i = 0; i < info(op).arity; ++i) operands[i] = b.variable(i);
@@ -48,36 +42,50 @@ double lowered_cost(Op op, Type type) {
   options.accuracy = kir::math::Accuracy::ulp4;
   const Result<kir::Kernel> kernel = lower(e, options);
   if (!kernel.ok()) return kUnknown;
-  double sum = selects ? -1 : 0;
-  for (const kir::Inst& inst : kernel->insts) sum += weight(inst);
+  double sum = 0;
+  for (const kir::Inst& inst : kernel->insts) {
+    if (!in_loop(inst) || (selects && kir::info(inst.op).signature == kir::Signature::Compare)) continue;
+    sum += table.throughput(*kernel, inst);
+  }
   return sum;
 }
 
-struct Table {
-  std::array<std::array<double, kOpCount>, 2> cost{};
-  Table() {
-    for (std::size_t i = 0; i < kOpCount; ++i) {
-      const Op op = static_cast<Op>(i);
-      for (const Type type : {Type::f32, Type::f64}) {
-        double& c = cost[type == Type::f64][i];
-        const Signature s = info(op).signature;
-        if (s == Signature::Leaf)
-          c = 0;
-        else if (op == Op::Diff)
-          c = kDerivative;
-        else if (s == Signature::Convert || s == Signature::Reduce || s == Signature::Reduce2 ||
-                 s == Signature::Compare || info(op).types == Types::B || info(op).types == Types::I)
-          c = s == Signature::Reduce2 ? 2 : 1;
-        else
-          c = lowered_cost(op, type);
-      }
-    }
-  }
-};
+/// A comparison's result says nothing of its operands' width: 32 bits.
+double comparison_cost(Op op, const cost::Table& table) {
+  const kir::Op compares = op == Op::Eq                   ? kir::Op::Eq
+                           : op == Op::Ne                 ? kir::Op::Ne
+                           : op == Op::Lt || op == Op::Gt ? kir::Op::Lt
+                                                          : kir::Op::Le;
+  return table.at({compares, Type::f32, Type::f32, cost::Form::plain}).throughput;
+}
 
-double op_cost(const void*, const egraph::ENode& node) {
-  static const Table kTable;
-  return kTable.cost[static_cast<Type>(node.sort) == Type::f64][node.op];
+double mask_cost(Op op, const cost::Table& table) {
+  const kir::Op same = op == Op::And   ? kir::Op::And
+                       : op == Op::Or  ? kir::Op::Or
+                       : op == Op::Not ? kir::Op::Not
+                                       : kir::Op::Xor;
+  return table.at({same, Type::b32, Type::b32, cost::Form::plain}).throughput;
+}
+
+/// From the type that casts to `type` come from most: floats from the other float, integers from the float as wide.
+double cast_cost(Type type, const cost::Table& table) {
+  if (is_mask(type)) return comparison_cost(Op::Ne, table);
+  const Type from = type == Type::f32 || type == Type::i64 ? Type::f64 : Type::f32;
+  return table.at({kir::Op::Convert, type, from, cost::Form::plain}).throughput;
+}
+
+double op_cost(Op op, Type type, const cost::Table& table) {
+  const Signature s = info(op).signature;
+  if (s == Signature::Leaf) return 0;
+  if (op == Op::Diff) return kDerivative;
+  if (s == Signature::Compare) return comparison_cost(op, table);
+  if (s == Signature::Convert) return cast_cost(type, table);
+  if (is_mask(type)) return info(op).types == Types::B ? mask_cost(op, table) : kUnknown;
+  return lowered_cost(op, type, table);
+}
+
+double model_cost(const void* context, const egraph::ENode& node) {
+  return static_cast<const OpCosts*>(context)->of(static_cast<Op>(node.op), static_cast<Type>(node.sort));
 }
 
 struct ReferenceRow {
@@ -104,8 +112,24 @@ double reference_cost(const void*, const egraph::ENode& node) {
 
 }  // namespace
 
+OpCosts::OpCosts(cost::Table table) : table_(std::move(table)) {
+  for (std::size_t t = 0; t < kTypes; ++t)
+    for (std::size_t i = 0; i < kOpCount; ++i) cost_[t][i] = op_cost(static_cast<Op>(i), static_cast<Type>(t), table_);
+}
+
+egraph::CostModel OpCosts::model() const {
+  return {this, &model_cost};
+}
+
+const OpCosts& default_op_costs(std::string_view isa) {
+  static const OpCosts kAvx512(cost::shipped("avx512"));
+  if (isa == "avx512") return kAvx512;
+  static const OpCosts kAvx2(cost::shipped("avx2"));
+  return kAvx2;
+}
+
 egraph::CostModel default_costs() {
-  return {nullptr, &op_cost};
+  return default_op_costs("avx512").model();
 }
 
 egraph::CostModel reference_costs() {

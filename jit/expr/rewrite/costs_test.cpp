@@ -47,18 +47,73 @@ TEST(Costs, SharedPartsCountOnceInADagAndOftenInATree) {
   EXPECT_EQ(30 + 8, outputs.dag);
 }
 
-TEST(HostCosts, FollowWhatOpsLowerTo) {
+/// A table in which every row has a throughput of its own, a sum of which tells its parts.
+cost::Table numbered_table() {
+  cost::Table table;
+  table.isa = "avx2";
+  for (std::size_t i = 0; i < cost::rows().size(); ++i) table.figures.push_back({7, 1 + static_cast<double>(i) / 1024});
+  return table;
+}
+
+// What the ops become, worked out by hand from jit/expr/lower.cpp.
+TEST(OpCosts, AreTheThroughputsOfWhatOpsBecome) {
+  const cost::Table table = numbered_table();
+  const OpCosts costs(table);
+  const auto row = [&](kir::Op op, Type type, cost::Form form = cost::Form::plain) {
+    return table.at({op, type, type, form}).throughput;
+  };
+  for (const Type t : {Type::f32, Type::f64}) {
+    EXPECT_EQ(costs.of(Op::Add, t), row(kir::Op::Add, t));
+    EXPECT_EQ(costs.of(Op::Mul, t), row(kir::Op::Mul, t));
+    EXPECT_EQ(costs.of(Op::Fma, t), row(kir::Op::Fma, t));
+    EXPECT_EQ(costs.of(Op::Neg, t), row(kir::Op::Neg, t));
+    // Of normal operands: the divider or Newton's steps. Both forms' rows differ, and the first is the lesser.
+    EXPECT_EQ(costs.of(Op::Div, t), row(kir::Op::Div, t));
+    EXPECT_LT(row(kir::Op::Div, t), row(kir::Op::Div, t, cost::Form::newton));
+    EXPECT_EQ(costs.of(Op::Sqrt, t), row(kir::Op::Sqrt, t));
+    EXPECT_EQ(costs.of(Op::Rsqrt, t), row(kir::Op::Sqrt, t) + row(kir::Op::Div, t));
+    EXPECT_EQ(costs.of(Op::Floor, t), row(kir::Op::Floor, t));
+    EXPECT_EQ(costs.of(Op::Select, t), row(kir::Op::Select, t));
+    EXPECT_EQ(costs.of(Op::Sum, t), row(kir::Op::Sum, t));
+    EXPECT_EQ(costs.of(Op::Dot, t), row(kir::Op::Mul, t) + row(kir::Op::Sum, t));
+    EXPECT_EQ(costs.of(Op::Variable, t), 0);
+    EXPECT_EQ(costs.of(Op::Constant, t), 0);
+  }
+  for (const Type t : {Type::i32, Type::i64}) {
+    EXPECT_EQ(costs.of(Op::Add, t), row(kir::Op::Add, t));
+    EXPECT_EQ(costs.of(Op::And, t), row(kir::Op::And, t));
+  }
+  EXPECT_EQ(costs.of(Op::Lt, Type::b32), row(kir::Op::Lt, Type::f32));
+  EXPECT_EQ(costs.of(Op::Ge, Type::b32), row(kir::Op::Le, Type::f32));
+  EXPECT_EQ(costs.of(Op::Not, Type::b32), row(kir::Op::Not, Type::b32));
+  EXPECT_EQ(of_op("(mul x y)", costs.model(), Type::f32), row(kir::Op::Mul, Type::f32));
+}
+
+TEST(OpCosts, AFigureOfTheTableMattersWhereItsInstructionIsUsed) {
+  cost::Table table = numbered_table();
+  const OpCosts before(table);
+  for (std::size_t i = 0; i < cost::rows().size(); ++i)
+    if (cost::rows()[i].op == kir::Op::Fma) table.figures[i].throughput += 100;
+  const OpCosts after(table);
+  for (const Type t : {Type::f32, Type::f64}) {
+    EXPECT_EQ(after.of(Op::Mul, t), before.of(Op::Mul, t));
+    EXPECT_EQ(after.of(Op::Fma, t), before.of(Op::Fma, t) + 100);
+    for (const Op polynomial : {Op::Exp, Op::Log, Op::Sin, Op::Tanh})
+      EXPECT_GT(after.of(polynomial, t), before.of(polynomial, t) + 300);
+  }
+}
+
+TEST(DefaultCosts, AreSane) {
   const auto f32 = [](const char* text) { return of_op(text, default_costs(), Type::f32); };
   const auto f64 = [](const char* text) { return of_op(text, default_costs(), Type::f64); };
   for (const char* one : {"(add x y)", "(sub x y)", "(mul x y)", "(fma x y z)"}) {
     EXPECT_EQ(1, f32(one)) << one;
     EXPECT_EQ(1, f64(one)) << one;
   }
-  for (const char* cheap : {"(neg x)", "(abs x)"}) EXPECT_EQ(0.5, f64(cheap)) << cheap;
-  EXPECT_EQ(8, f32("(div x y)"));
-  EXPECT_EQ(14, f64("(div x y)"));
-  EXPECT_EQ(12, f32("(sqrt x)"));
-  EXPECT_EQ(20, f64("(sqrt x)"));
+  EXPECT_LT(f32("(neg x)"), 1);
+  EXPECT_GT(f32("(div x y)"), 5);
+  EXPECT_GT(f64("(div x y)"), f32("(div x y)"));
+  EXPECT_GT(f64("(sqrt x)"), f64("(div x y)"));
   EXPECT_EQ(0, f64("x"));
   EXPECT_EQ(0, f64("2.5"));
   EXPECT_LE(f64("(min x y)"), 3);
