@@ -30,15 +30,6 @@ std::string flag_of(std::string name) {
   return "--" + name;
 }
 
-std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text(kFileBytesMax, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
 std::vector<std::string> standard_files() {
   std::vector<std::string> files;
   const auto add = [&](const std::string& base, const char* rest) {
@@ -158,6 +149,15 @@ Result<Settings> apply_file(const Settings& base, std::string_view text, const s
                       static_cast<unsigned>(error.source().begin.line), std::string(error.description()).c_str());
   }
   return settings;
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string text(kFileBytesMax, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
 }
 
 Result<void> check(const Settings& settings) {

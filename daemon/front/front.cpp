@@ -13,6 +13,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/cpu.h"
 #include "runtime/os/directory.h"
 #include "runtime/os/self.h"
 #include "runtime/os/service.h"
@@ -22,6 +23,8 @@ namespace {
 
 constexpr unsigned kSocketMode = 0600;
 constexpr int kBacklog = 4096;
+/// As for every other mistake in the settings.
+constexpr int kExitUsage = 2;
 /// How long SIGTERM waits for baseline jobs and for clients to read what was sent.
 constexpr std::uint64_t kDrainMaxMs = 2000, kDrainLookMs = 10;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
@@ -70,21 +73,39 @@ std::string prepared_cache_path(const config::Settings& settings) {
   return path;
 }
 
+/// What --costs names, if anything and if it is for this processor. Errors: those of cost::parse(), NotFound.
+Result<std::optional<expr::rewrite::OpCosts>> measured_costs(const config::Settings& settings) {
+  const std::string& file = settings.costs;
+  std::optional<expr::rewrite::OpCosts> none;
+  if (file.empty()) return none;
+  const auto text = config::read_file(file);
+  if (!text) return make_error(ErrorCode::kNotFound, "costs: cannot read %s", file.c_str());
+  TRY(cost::Table table, cost::parse(*text, file));
+  if (const std::string cpu = os::cpu_model(); !cost::fits(table, cpu, table.isa)) {
+    log::warning("{}: measured on {}, and this is {}: the costs that are built in are used", file, table.cpu, cpu);
+    return none;
+  }
+  log::info("{}: costs measured for {}", file, table.isa);
+  return std::make_optional<expr::rewrite::OpCosts>(std::move(table));
+}
+
 class Front {
  public:
-  explicit Front(const config::Settings& settings)
+  Front(const config::Settings& settings, const expr::rewrite::OpCosts* costs)
       : settings_(settings),
         started_ns_(os::monotonic_ns()),
         cache_({.path = prepared_cache_path(settings),
                 .bytes_max = settings.cache_bytes,
                 .hot_entries_max = static_cast<std::uint32_t>(settings.cache_hot),
                 .hot_bytes_max = settings.cache_hot_bytes}),
-        jobs_(loop_,
-              {.optimise_workers = static_cast<std::uint32_t>(settings.workers),
-               .baseline_timeout_ms = settings.baseline_timeout_ms,
-               .optimise_grace_ms = settings.optimise_grace_ms},
-              job_limits(settings), cache_,
-              [this](const auto& subscriber, const auto& event) { sessions_.on_event(subscriber, event); }),
+        jobs_(
+            loop_,
+            {.optimise_workers = static_cast<std::uint32_t>(settings.workers),
+             .baseline_timeout_ms = settings.baseline_timeout_ms,
+             .costs = costs != nullptr ? cost::print(costs->table()) : "",
+             .optimise_grace_ms = settings.optimise_grace_ms},
+            job_limits(settings), cache_,
+            [this](const auto& subscriber, const auto& event) { sessions_.on_event(subscriber, event); }, costs),
         sessions_(loop_, session_limits(settings), [this] { return stats_json(); }),
         watchdog_(loop_),
         drain_(loop_) {
@@ -193,7 +214,13 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
     if (const auto set = os::set_resource_limits({.open_files = settings.open_files}); !set.ok())
       log::warning("{}", set.error().message);
   os::deny_writable_code();
-  Front front(settings);
+  const auto costs = measured_costs(settings);
+  if (!costs.ok()) {
+    log::error("{}", costs.error().message);
+    os::notify_service_manager("STATUS=" + costs.error().message);
+    return kExitUsage;
+  }
+  Front front(settings, *costs ? &**costs : nullptr);
   if (const auto listening = front.listen(); !listening.ok()) {
     log::error("{}", listening.error().message);
     os::notify_service_manager("STATUS=" + listening.error().message);

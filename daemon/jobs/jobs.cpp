@@ -85,9 +85,11 @@ std::string Jobs::Flight::describe() const {
   return "job " + hex + " of user " + std::to_string(uid) + ": " + text;
 }
 
-Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink)
+Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink,
+           const expr::rewrite::OpCosts* costs)
     : cache_(cache),
       limits_(limits),
+      costs_(costs),
       sink_(std::move(sink)),
       pool_(loop, workers,
             {.on_response = [this](const auto& header, auto tail,
@@ -108,6 +110,7 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   options.isa = *known_isa;
   options.seed = kSeed;
   options.elements = work.elements;
+  options.costs = costs_;
   std::vector<std::byte> canonical = expr::canonical_bytes(work.expr);
   const image::Key key = pipeline::key_of(work.expr, canonical, options);
   std::string id = flight_id(uid, key);

@@ -86,7 +86,9 @@ struct Stats {
 
 class Jobs {
  public:
-  Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink);
+  /// `costs`: what the search weighs forms by, for PoolOptions::costs; null for what is shipped. Must outlive the jobs.
+  Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink,
+       const expr::rewrite::OpCosts* costs = nullptr);
   ~Jobs();
 
   /// `message` is the client's message as it came, from which `work` was read.
@@ -149,6 +151,7 @@ class Jobs {
 
   cache::Cache& cache_;
   Limits limits_;
+  const expr::rewrite::OpCosts* costs_;
   Sink sink_;
   Stats stats_;
   bool draining_ = false;

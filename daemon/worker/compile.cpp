@@ -173,10 +173,18 @@ bool serve_optimise(Front& front, std::uint64_t ticket, const ingest::Work& work
   return front.send(response, {}, sealed->get());
 }
 
-bool serve(Front& front, std::span<const std::byte> request) {
+/// `costs`: what later requests are optimised by.
+bool serve(Front& front, std::span<const std::byte> request, std::optional<expr::rewrite::OpCosts>& costs) {
   RequestHeader header;
   if (request.size() < sizeof(header)) return false;
   std::memcpy(&header, request.data(), sizeof(header));
+  if (header.costs != 0) {
+    const auto text = request.subspan(sizeof(header));
+    auto table = cost::parse({reinterpret_cast<const char*>(text.data()), text.size()}, "the front's costs");
+    CHECK(table.ok());  // the front has read them from a file, and printed them
+    costs.emplace(std::move(table).value());
+    return true;
+  }
   const auto message = ingest::read(request.subspan(sizeof(header)));
   const auto* submit = message.ok() ? std::get_if<ingest::Submit>(&*message) : nullptr;
   if (submit == nullptr || !submit->work.ok())
@@ -193,6 +201,7 @@ bool serve(Front& front, std::span<const std::byte> request) {
   options.checked = true;  // by ingest
   options.check_only = header.check_only != 0;
   options.budget_ns = header.budget_ns;
+  options.costs = costs ? &*costs : nullptr;
   return header.lane == Lane::baseline ? serve_baseline(front, header.ticket, work, options)
                                        : serve_optimise(front, header.ticket, work, options);
 }
@@ -219,10 +228,11 @@ int run_worker(const char* lane) {
   os::deny_writable_code();
   if (std::string_view(lane) == "baseline") warm_up();
   Front front{os::Fd(os::kInheritedFd)};
+  std::optional<expr::rewrite::OpCosts> costs;
   while (true) {
     front.prepare();
     const auto request = front.next();
-    if (request.empty() || !serve(front, request)) return 0;
+    if (request.empty() || !serve(front, request, costs)) return 0;
   }
 }
 

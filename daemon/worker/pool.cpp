@@ -74,18 +74,22 @@ class Pool::Worker {
   }
 
   void request(const RequestHeader& header, std::span<const std::byte> message) {
-    message_.resize(sizeof(header) + message.size());
-    std::memcpy(message_.data(), &header, sizeof(header));
-    std::memcpy(message_.data() + sizeof(header), message.data(), message.size());
     running_.push_back(header.ticket);
     if (lane_ == Lane::optimise)
       timeout_ms_ = kWallPerBudget * header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
     if (running_.size() == 1) start_timeout();
-    channel_->send(message_);
+    send(header, message);
   }
 
  private:
   using Fate = PoolEvents::Fate;
+
+  void send(const RequestHeader& header, std::span<const std::byte> tail) {
+    message_.resize(sizeof(header) + tail.size());
+    std::memcpy(message_.data(), &header, sizeof(header));
+    std::memcpy(message_.data() + sizeof(header), tail.data(), tail.size());
+    channel_->send(message_);
+  }
 
   void start() {
     if (auto started = try_start(); !started.ok()) {
@@ -111,6 +115,8 @@ class Pool::Worker {
                       }));
     TRY(exit_, net::Poller::make(pool_.loop_, child_.pidfd()));
     exit_.watch(net::Poller::kReadable, [this](int) { end(Fate::crashed); });
+    if (lane_ == Lane::optimise && !pool_.options_.costs.empty())
+      send({.lane = lane_, .costs = 1}, std::as_bytes(std::span(pool_.options_.costs)));
     started_ns_ = os::monotonic_ns();
     ++pool_.stats_.started;
     return {};

@@ -2,7 +2,8 @@
 // tail. Same program on both ends, so the layout has no versions. The front still treats a worker as code that
 // untrusted input may have broken: sizes and enums are checked, a worker that errs is killed.
 //
-//   front -> worker   RequestHeader, then the client's Submit message as it came: the worker runs ingest again
+//   front -> worker   first the costs that were measured on this machine, if any; then, for each request,
+//                     RequestHeader, then the client's Submit message as it came: the worker runs ingest again
 //   worker -> front   ResponseHeader, then a text (failed); a sealed memfd attached (image)
 #pragma once
 
@@ -26,7 +27,9 @@ struct RequestHeader {
   Lane lane = Lane::baseline;
   std::uint8_t isa = 0;         ///< enum trident_isa
   std::uint8_t check_only = 0;  ///< optimise lane: pipeline::Options::check_only
-  std::uint8_t reserved[5] = {};
+  std::uint8_t costs = 0;  ///< optimise lane: 1 when what follows is no message but the text of a table of jit/cost,
+                           ///< which holds for all requests from then on; there is no response
+  std::uint8_t reserved[4] = {};
   std::uint64_t seed = 0;
   std::uint64_t budget_ns = 0;  ///< CPU time of an optimise job; 0: pipeline's default
   image::Key key{};             ///< pipeline::key_of() of the job, which the front has made

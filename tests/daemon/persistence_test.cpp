@@ -12,6 +12,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "jit/cost/cost.h"
+#include "runtime/os/cpu.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/daemon/raw_client.h"
 
@@ -84,6 +86,34 @@ TEST(Persistence, TheSecondRunIsServedFromTheCache) {
   const auto stats = nlohmann::json::parse(RawClient::ready(daemon.socket()).stats());
   EXPECT_EQ(stats["cache"]["stored_hits"], 1);
   EXPECT_EQ(stats["cache"]["mode"], "disk");
+}
+
+TEST(Persistence, MeasuredCostsHaveKernelsOfTheirOwn) {
+  PrivateDaemon daemon;
+  ASSERT_TRUE(gets_cached(daemon, kText));
+  end(daemon);
+  cost::Table table = cost::shipped(os::cpu_features().avx512 ? "avx512" : "avx2");
+  const auto written = [&](const char* name) {
+    const std::string path = daemon.directory() + "/" + name;
+    std::ofstream(path) << cost::print(table);
+    return path;
+  };
+  table.figures[0].throughput += 1;
+  daemon.restart({"--costs", written("own.costs")});
+  const auto workers = daemon.workers("optimise");
+  const Answer first = ask(daemon, kText);
+  EXPECT_FALSE(first.cached);
+  EXPECT_TRUE(first.kernel);
+  EXPECT_TRUE(gets_cached(daemon, kText));
+  EXPECT_EQ(daemon.workers("optimise"), workers);  // they live: they could read what the front told them
+  end(daemon);
+  table.cpu = "Another (X family 1)";
+  {
+    const CapturedLog log(daemon.directory());
+    daemon.restart({"--costs", written("other.costs")});
+    EXPECT_TRUE(log.says("measured on Another (X family 1)"));
+    EXPECT_TRUE(ask(daemon, kText).cached);  // under the key of the costs that are built in
+  }
 }
 
 /// What a file may have become. The daemon says so, keeps what was there, serves, and caches again.
