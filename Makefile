@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full
+.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz check-aarch64 campaign-division format tidy install clean check-math check-math-full calibrate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -37,6 +37,9 @@ bench-kernels: build ## kernels against the pinned compilers, f32 and f64, with 
 	  $(BUILD)/bin/trident bench bench/corpus/kernels.tsv --type $$type --isa avx2 --no-numexpr \
 	    --html $(BUILD)/reports/bench-$$type-avx2.html --geomean-max 0.85 || status=1; \
 	done; exit $$status
+
+calibrate: build ## what kernel operations cost on this machine, for `trident rewrite --cost host` and `tridentd --costs`
+	@/usr/bin/python3 tests/cli/check_calibration.py $(BUILD)/bin/trident
 
 check-policy: build ## the optimised kernels of the corpus against MPFR on a million points each, f32 and f64
 	@for type in f32 f64; do $(BUILD)/bin/trident bench bench/corpus/kernels.tsv --type $$type --points 1000000 --quick --no-numexpr; done

@@ -135,6 +135,7 @@ int run_command_line(int argc, char** argv) {
   add_demo_command(app, status);
   add_rewrite_command(app, status);
   add_rules_command(app, status);
+  add_calibrate_command(app, status);
   add_text_commands(app, status);
   add_completion_command(app, status);
   add_manual(app);

@@ -75,7 +75,7 @@ std::string bash_script(const std::vector<Verb>& verbs) {
          "    -p|--policy) COMPREPLY=($(compgen -W 'exact bounded fast' -- \"$word\")); return ;;\n"
          "    --strategy) COMPREPLY=($(compgen -W 'saturate pulse best_first random hostile' -- \"$word\")); return "
          ";;\n"
-         "    --cost) COMPREPLY=($(compgen -W 'host reference' -- \"$word\")); return ;;\n"
+         "    --cost) COMPREPLY=($(compgen -W 'default host reference' -- \"$word\")); return ;;\n"
          "    --objective) COMPREPLY=($(compgen -W 'dag tree' -- \"$word\")); return ;;\n"
          "    --isa) COMPREPLY=($(compgen -W 'auto avx2 avx512 neon' -- \"$word\")); return ;;\n"
          "    --syntax) COMPREPLY=($(compgen -W 'auto infix sexpr fpcore' -- \"$word\")); return ;;\n  esac\n"

@@ -18,7 +18,7 @@ EXIT STATUS
 
 ENVIRONMENT
   TRIDENT_SOCKET    the daemon's socket, before $XDG_RUNTIME_DIR/trident/tridentd.sock and /run/trident/tridentd.sock
-  XDG_CACHE_HOME    where compiled benchmark objects are kept (trident/bench); default ~/.cache
+  XDG_CACHE_HOME    where compiled benchmark objects (trident/bench) and measured costs are kept; default ~/.cache
 
 `trident VERB --help` describes a verb.)";
 
@@ -97,6 +97,8 @@ constexpr const char* kRewrite = R"(DETAILS
   --explain shows the steps from which a result follows: instances of rules, and what the collection of sums and
   products ("collect") says. Each may use what earlier ones say; equal parts are put for each other and constants
   folded without a step. They are replayed in a graph of their own, which asks for every condition anew.
+  --cost default weighs ops by the instructions they become, as measured on some processors; host by those of this one
+  (`trident calibrate --ops`), where it was measured; reference by the table of published figures.
   --json prints an object with "cases", rows of "name", "tree_before", "tree_after", "dag_before", "dag_after", "nodes",
   "applications", "ms", "stop", "result" and "max_error_ulp" among others, and "summary".
 
@@ -121,6 +123,26 @@ EXAMPLES
   trident rules list --theme roots
   trident rules show d-mul
   trident rules check mine.rules --points 100000)";
+
+constexpr const char* kCalibrate = R"(DETAILS
+  Measures what each op of the kernel IR (jit/kir/ops.def) takes here, for each of its types: latency, from a chain of
+  ops that wait for each other, and throughput, from many chains side by side; both as multiples of what an fma of the
+  float type as wide takes, which is measured in the same rounds. The code is what the code generator makes of such
+  chains, and it runs in sandboxed children. div.newton and sqrt.newton do without the divider, where the instruction
+  set gains by that. Takes seconds; prefer a quiet machine. The table shows what is shipped beside it.
+  The file is a text, a line for each op and type, that replaces an older one at once or not at all. It is used where
+  processor and instruction set are those that it was measured on: by `trident rewrite --cost host`, and by a daemon
+  that is told to, `tridentd --costs FILE`; without one, searches go by what is shipped.
+  --json prints an object with "cpu", "isa", "build", "date", "file", "unit" (nanoseconds of an fma) and "ops", rows of
+  "op", "type", "latency", "throughput", "shipped_latency" and "shipped_throughput".
+
+FILES
+  $XDG_CACHE_HOME/trident/ISA.costs, else ~/.cache/trident/ISA.costs    where a table is written without --output
+
+EXAMPLES
+  trident calibrate --ops
+  trident calibrate --ops --isa avx2 --json
+  trident calibrate --ops --quick --output - | sort -k 4 -n)";
 
 constexpr const char* kCompletion = R"(EXAMPLES
   trident completion bash > ~/.local/share/bash-completion/completions/trident
@@ -190,7 +212,8 @@ const char* manual_of(std::string_view verb) {
                              {"dot", kText},
                              {"completion", kCompletion},
                              {"rewrite", kRewrite},
-                             {"rules", kRules}};
+                             {"rules", kRules},
+                             {"calibrate", kCalibrate}};
   for (const Page& page : kPages)
     if (page.verb == verb) return page.text;
   return "";

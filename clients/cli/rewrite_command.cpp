@@ -4,8 +4,10 @@
 #include <charconv>
 #include <cstdio>
 #include <limits>
+#include <optional>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/costs_file.h"
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/rewrite.h"
 #include "clients/cli/rule_files.h"
@@ -14,7 +16,7 @@ namespace trident::cli {
 namespace {
 
 struct RewriteVerb {
-  std::string input, strategy = "best_first", rules = "all", cost = "host", objective = "dag", policy = "fast";
+  std::string input, strategy = "best_first", rules = "all", cost = "default", objective = "dag", policy = "fast";
   std::uint32_t nodes = 5'000;
   double ms = 10, dag_max = 0, tree_max = 0;
   std::uint64_t points = 100'000, seed = 1;
@@ -47,8 +49,8 @@ Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
                                               {"random", Strategy::random},
                                               {"hostile", Strategy::hostile}};
   constexpr Choice<Objective> kObjectives[] = {{"dag", Objective::dag}, {"tree", Objective::tree}};
-  const Choice<egraph::CostModel> costs[] = {{"host", expr::rewrite::default_costs()},
-                                             {"reference", expr::rewrite::reference_costs()}};
+  const Choice<egraph::CostModel> costs[] = {
+      {"default", expr::rewrite::default_costs()}, {"host", {}}, {"reference", expr::rewrite::reference_costs()}};
   TRY(s.search.strategy, choose("--strategy", verb.strategy, kStrategies));
   TRY(s.search.objective, choose("--objective", verb.objective, kObjectives));
   TRY(s.search.costs, choose("--cost", verb.cost, costs));
@@ -85,6 +87,12 @@ Result<expr::rewrite::RuleSet> with_user_rules(const RewriteVerb& verb, RewriteS
 Result<int> rewrite(const RewriteVerb& verb) {
   TRY(RewriteSettings settings, settings_of(verb));
   TRY(const std::vector<CorpusKernel> cases, read_corpus(verb.input));
+  std::optional<expr::rewrite::OpCosts> measured;
+  if (verb.cost == "host") {
+    TRY(const codegen::Isa isa, parse_isa("auto"));
+    TRY(cost::Table table, host_costs(codegen::name_of(isa)));
+    settings.search.costs = measured.emplace(std::move(table)).model();
+  }
   expr::rewrite::RuleSet rules;
   if (!verb.rule_files.empty()) {
     TRY(rules, with_user_rules(verb, settings));
@@ -122,7 +130,8 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("--ms", state->ms, "CPU time for each case, in milliseconds; 0: no limit")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  verb->add_option("--cost", state->cost, "What ops cost: host, or reference for published figures")
+  verb->add_option("--cost", state->cost,
+                   "What ops cost: default, host (measured by `trident calibrate`) or reference (published)")
       ->capture_default_str();
   verb->add_option("--objective", state->objective, "dag: shared parts count once; tree: as often as they are used")
       ->capture_default_str();

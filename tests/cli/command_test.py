@@ -18,7 +18,7 @@ TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
 SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
 PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
 VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "rewrite", "rules",
-         "completion")
+         "calibrate", "completion")
 
 
 class Command(unittest.TestCase):
@@ -115,6 +115,7 @@ class Command(unittest.TestCase):
                                         "--roof-min"}, self.options_of("bench") - {"--runs"})
         self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon"}, self.options_of("demo"))
         self.assertEqual({"--json"}, self.options_of("doctor"))
+        self.assertEqual({"--ops", "--isa", "--output", "--quick", "--json"}, self.options_of("calibrate"))
 
     def test_options_about_a_text(self):
         infix, sexpr, fpcore = "x - y*2", "(- x (* y 2))", "(FPCore (x y) (- x (* y 2)))"
@@ -482,6 +483,88 @@ class Command(unittest.TestCase):
         self.assertIn("sin-double-rev: 2 * (sin(x) * cos(x))  =  sin(2 * x)",
                       self.trident("rewrite", cases, "--points", "50", "--explain").stdout)
 
+    # --- calibrate ----------------------------------------------------------------------------------------------------
+
+    # From jit/kir/ops.def: types of every op but the leaves, conversions from every type that there is.
+    OP_TYPES = {"f32 f64 i32 i64": "add sub mul neg abs min max lt le eq ne select lookup sum minof maxof",
+                "f32 f64": "div div.newton sqrt sqrt.newton fma fms fnma fnms rint floor ceil trunc scalef",
+                "i32 i64 b32 b64": "and or xor not andnot", "i32 i64": "shl shr sar",
+                "f32->i32 i32->f32 f64->i64 i64->f64": "bitcast", "f32->i32 f64->i64": "to_int_rint",
+                "f32->f64 f32->i32 f32->i64 f64->f32 f64->i32 f64->i64 i32->f32 i32->f64 i32->i64 i64->f32 i64->f64 "
+                "i64->i32 b32->b64 b64->b32": "convert"}
+
+    def test_calibrate_measures_every_op_and_leaves_a_file_that_rewrite_uses(self):
+        wanted = {(op, kind) for kinds, ops in self.OP_TYPES.items() for op in ops.split() for kind in kinds.split()}
+        report = json.loads(self.trident("calibrate", "--ops", "--quick", "--json").stdout)
+        self.assertEqual(wanted, {(row["op"], row["type"]) for row in report["ops"]})
+        self.assertEqual(self.at("cache/trident/%s.costs" % report["isa"]), report["file"])
+        self.assertEqual([report["isa"] + ".costs"], os.listdir(self.at("cache/trident")))
+        with open(report["file"], encoding="utf-8") as handle:
+            rows = [line.split("#")[0].split() for line in handle]
+        figures = {tuple(row[:2]): [float(x) for x in row[2:]] for row in rows if len(row) == 4 and row[0] != "unit"
+                   and row[0] != "trident"}
+        self.assertEqual({(row["op"], row["type"]): [row["latency"], row["throughput"]] for row in report["ops"]},
+                         {key: value for key, value in figures.items() if key[0] != "cpu"})
+        for (op, kind), values in figures.items():
+            for value in values:
+                self.assertTrue(0 <= value < 1000, (op, kind, value))
+        self.assertEqual(["trident", "costs", "1"], rows[0])
+        self.assertEqual(report["cpu"].split(), rows[1][1:])
+
+        cases = self.write("r.txt", "a | s | f | | (mul x y)\n")
+
+        def cost_of_a_multiplication():
+            done = self.trident("rewrite", cases, "--points", "50", "--cost", "host", "--json")
+            return json.loads(done.stdout)["cases"][0]["dag_before"], done.stderr
+
+        cost, said = cost_of_a_multiplication()
+        self.assertEqual((figures["mul", "f64"][1], ""), (cost, said))
+        with open(report["file"], encoding="utf-8") as handle:
+            text = handle.read()
+        dear = re.sub(r"(?m)^mul +f64 .*$", "mul f64 1 77", text)
+        for changed, wanted_cost, hint in ((dear, 77, ""),
+                                           (dear.replace(report["cpu"], "Another (X family 1)"), 1, "Another (X family 1)")):
+            with open(report["file"], "w", encoding="utf-8") as handle:
+                handle.write(changed)
+            cost, said = cost_of_a_multiplication()
+            self.assertEqual(wanted_cost, cost)
+            self.assertIn(hint, said)
+        with open(report["file"], "w", encoding="utf-8") as handle:
+            handle.write(dear.replace("mul f64 1 77", "mul f64 1 -77"))
+        line = dear[:dear.index("mul f64 1 77")].count("\n") + 1
+        self.assertIn(f"{report['file']}:{line}: '-77'",
+                      self.trident("rewrite", cases, "--cost", "host", status=2).stderr)
+        os.remove(report["file"])
+        self.assertIn("trident calibrate --ops", cost_of_a_multiplication()[1])
+
+    def test_calibrate_prints_a_table_and_writes_where_it_is_told(self):
+        path = self.at("deep/er/x.costs")
+        done = self.trident("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", path)
+        self.assertRegex(done.stdout, r"(?m)^op +type +latency +throughput +shipped: latency +throughput$")
+        self.assertRegex(done.stdout, r"(?m)^div +f64 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$")
+        self.assertIn("written to " + path, done.stderr)
+        self.assertNotIn("\r", done.stderr)
+        self.assertTrue(os.path.getsize(path) > 1000)
+        printed = self.trident("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", "-").stdout
+        self.assertEqual("trident costs 1", printed.splitlines()[0])
+
+    def test_the_daemon_refuses_costs_that_it_cannot_read(self):
+        bad = self.write("bad.costs", "trident costs 1\nadd f32 1\n")
+        for path, hint in ((bad, bad + ":2: "), (self.at("none.costs"), "cannot read " + self.at("none.costs"))):
+            done = subprocess.run([TRIDENTD, "--costs", path, "--cache", "none", "--socket", self.at("s.sock")],
+                                  capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual(2, done.returncode)
+            self.assertIn(hint, done.stdout + done.stderr)
+
+    def test_calibrate_refuses_what_it_cannot_do(self):
+        for words, hint in (([], "--ops"), (["--ops", "--isa", "sse"], "sse"), (["--ops", "--rounds", "3"], "--rounds"),
+                            (["--ops", "--json", "--output", "-"], "--output -")):
+            self.assertIn(hint, self.trident("calibrate", *words, status=2).stderr)
+        self.assertIn("/proc/no", self.trident("calibrate", "--ops", "--quick", "--output", "/proc/no/x.costs",
+                                               status=1).stderr)
+        bare = {key: value for key, value in self.environment.items() if key not in ("HOME", "XDG_CACHE_HOME")}
+        self.assertIn("--output FILE", self.trident("calibrate", "--ops", "--quick", env=bare, status=1).stderr)
+
     def test_rewrite_counts_of_rules_matter(self):
         cases = self.write("r.txt", "a | s | f | | (log (mul (exp x) (exp y)))\n")
 
@@ -499,7 +582,7 @@ class Command(unittest.TestCase):
         cases = self.write("r.txt", "a | s | f | | (add x x)\n")
         for option, value, hint in (("--strategy", "bestfirst", "saturate, pulse, best_first"), ("--rules", "some", "a number"),
                                     ("--rules", "-3", "a number"), ("--rules", "7x", "a number"),
-                                    ("--cost", "guest", "host, reference"), ("--objective", "graph", "dag, tree"),
+                                    ("--cost", "guest", "default, host, reference"), ("--objective", "graph", "dag, tree"),
                                     ("--policy", "loose", "loose"), ("--points", "0", "--points"),
                                     ("--nodes", "1", "--nodes"), ("--ms", "-1", "--ms")):
             message = self.trident("rewrite", cases, option, value, status=2).stderr
@@ -648,7 +731,7 @@ class Command(unittest.TestCase):
 
         self.assertEqual({"rewrite"}, completed("trident", "rew"))
         self.assertEqual({"saturate"}, completed("trident", "rewrite", "--strategy", "s"))
-        self.assertEqual({"host", "reference"}, completed("trident", "rewrite", "--cost", ""))
+        self.assertEqual({"default", "host", "reference"}, completed("trident", "rewrite", "--cost", ""))
         self.assertEqual({"dag", "tree"}, completed("trident", "rewrite", "--objective", ""))
         self.assertEqual({"--strategy", "--seed"}, completed("trident", "rewrite", "--s"))
         self.assertEqual({"list", "show", "check"}, completed("trident", "rules", ""))

@@ -1,0 +1,119 @@
+// The command line of `trident calibrate` (calibrate.h does the work).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "clients/cli/calibrate.h"
+#include "clients/cli/commands.h"
+#include "clients/cli/costs_file.h"
+#include "clients/cli/interrupt.h"
+#include "clients/cli/kernel_options.h"
+#include "clients/cli/progress_bar.h"
+
+namespace trident::cli {
+namespace {
+
+struct CalibrateVerb {
+  bool ops = false, quick = false, json = false;
+  std::string isa = "auto", output;
+};
+
+constexpr std::uint32_t kQuickRounds = 5;
+
+/// "div.newton", "f32".
+std::pair<std::string, std::string> op_and_type(const cost::Row& row) {
+  const std::string name = cost::name_of(row);
+  const std::size_t blank = name.find(' ');
+  return {name.substr(0, blank), name.substr(blank + 1)};
+}
+
+std::string as_text(const cost::Table& table) {
+  const cost::Table& shipped = cost::shipped(table.isa);
+  std::string text = fmt::format("{}, {}\n", table.cpu, table.isa);
+  for (const auto& [type, times] : {std::pair{"f32", table.f32}, {"f64", table.f64}})
+    text += fmt::format("an fma {} takes {:.3f} ns from operand to result, {:.3f} ns of many; below it is 1\n", type,
+                        times.latency_ns, times.throughput_ns);
+  text += fmt::format("{:<15} {:<9} {:>8} {:>11} {:>18} {:>11}\n", "op", "type", "latency", "throughput",
+                      "shipped: latency", "throughput");
+  for (const cost::Row& row : cost::rows()) {
+    const auto [op, type] = op_and_type(row);
+    const cost::Figures &here = table.at(row), &there = shipped.at(row);
+    text += fmt::format("{:<15} {:<9} {:>8.2f} {:>11.2f} {:>18.2f} {:>11.2f}\n", op, type, here.latency,
+                        here.throughput, there.latency, there.throughput);
+  }
+  return text;
+}
+
+std::string as_json(const cost::Table& table, const std::string& file) {
+  using nlohmann::ordered_json;
+  const cost::Table& shipped = cost::shipped(table.isa);
+  ordered_json root = {{"cpu", table.cpu}, {"isa", table.isa}, {"build", table.build}, {"date", table.date}};
+  root["file"] = file;
+  for (const auto& [type, times] : {std::pair{"f32", table.f32}, {"f64", table.f64}})
+    root["unit"][type] = {{"latency_ns", times.latency_ns}, {"throughput_ns", times.throughput_ns}};
+  root["ops"] = ordered_json::array();
+  for (const cost::Row& row : cost::rows()) {
+    const auto [op, type] = op_and_type(row);
+    const cost::Figures &here = table.at(row), &there = shipped.at(row);
+    root["ops"].push_back({{"op", op},
+                           {"type", type},
+                           {"latency", here.latency},
+                           {"throughput", here.throughput},
+                           {"shipped_latency", there.latency},
+                           {"shipped_throughput", there.throughput}});
+  }
+  return root.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+Result<int> run(const CalibrateVerb& verb) {
+  if (!verb.ops)
+    return make_error(ErrorCode::kInvalidArgument, "say what to measure: --ops for the costs of kernel operations");
+  CalibrateOptions options;
+  TRY(options.isa, parse_isa(verb.isa));
+  if (options.isa == codegen::Isa::neon)
+    return make_error(ErrorCode::kUnsupported, "--isa %s: costs are measured for avx2 and avx512", verb.isa.c_str());
+  std::string path = verb.output;
+  if (path.empty()) {
+    TRY(path, user_costs_path(codegen::name_of(options.isa)));
+  }
+  if (path == "-" && verb.json)
+    return make_error(ErrorCode::kInvalidArgument, "--output - and --json would both print; leave one out");
+  if (verb.quick) options.rounds = kQuickRounds;
+  note_interrupts();
+  cost::Table table;
+  {
+    ProgressBar bar("measuring", cost::rows().size());
+    options.progress = [&bar](std::size_t done, std::size_t, const std::string& what) { bar.update(done, what); };
+    TRY(table, calibrate(options));
+  }
+  if (path == "-") {
+    std::fputs(cost::print(table).c_str(), stdout);
+    return 0;
+  }
+  TRY_VOID(write_costs(path, table));
+  std::fputs((verb.json ? as_json(table, path) : as_text(table)).c_str(), stdout);
+  std::fprintf(stderr, "trident: written to %s\n", path.c_str());
+  return 0;
+}
+
+}  // namespace
+
+void add_calibrate_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("calibrate", "Measure what kernel operations cost on this machine");
+  auto state = std::make_shared<CalibrateVerb>();
+  verb->add_flag("--ops", state->ops, "Latency and throughput of every op of the kernel IR");
+  verb->add_option("--isa", state->isa, "avx2 or avx512; auto: the best that this processor has")
+      ->capture_default_str();
+  verb->add_option("-o,--output", state->output,
+                   "Write the table here, - for standard output; default: the user's cache (FILES, below)");
+  verb->add_flag("--quick", state->quick, "Fewer rounds: figures of some percent in a second");
+  verb->add_flag("--json", state->json, "Print a JSON object instead of the table");
+  verb->callback([state, &status] {
+    const auto code = run(*state);
+    status = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace trident::cli
