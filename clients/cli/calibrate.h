@@ -1,7 +1,8 @@
 // `trident calibrate --ops`: what the ops of kir take on this processor, as a table of jit/cost.
 //
-// Every row's kernels (op_kernels.h) go through the code generator and run in a sandboxed child (jit/judge/timing.h),
-// taking turns round by round with chains of fma of the same lengths. A figure is the median over the rounds of
+// Every row's kernels (op_kernels.h) go through the code generator, answer as the interpreter does, and are timed in a
+// sandboxed child (jit/judge/timing.h), taking turns round by round with chains of fma of the same lengths. A figure is
+// the median over the rounds of
 //
 //   (long - short) of the op, per step  /  (long - short) of the fma, per step
 //
@@ -47,7 +48,7 @@ std::vector<cost::Figures> figures_of(std::span<const cost::Figures> steps);
 bool is_measured(const cost::Row& row);
 
 /// Takes some seconds. Errors: Cancelled when interrupted; Timeout when the machine leaves no undisturbed round;
-/// Internal for a kernel that crashes; OsError, Unsupported.
+/// Internal for a kernel that crashes or computes something else; OsError, Unsupported.
 Result<cost::Table> calibrate(const CalibrateOptions& options);
 
 }  // namespace trident::cli
