@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jit/equiv/evaluator.h"
+#include "jit/equiv/known_values.h"
 #include "jit/expr/builder.h"
 #include "jit/expr/ranges.h"
+#include "jit/expr/shape.h"
+#include "runtime/base/limits.h"
 
 namespace trident::equiv {
 namespace {
@@ -16,17 +18,9 @@ using expr::NodeId;
 using expr::Op;
 using expr::Shape;
 
-/// Points of one way at which values are compared to see whether they are equal over the reals.
-constexpr std::uint64_t kEqualityPoints = 64;
-constexpr long double kEqualityTolerance = 1e-9L;
-/// Of the points where both are known, as many eighths must agree (some lie where rounding decides a step), and as many
-/// of all points must be known.
-constexpr std::size_t kAgreeEighths = 7, kKnownEighths = 2;
-/// Values vary when no more eighths of them are the same.
-constexpr std::size_t kSameEighthsMax = 6;
-/// Bounds of the work for one form: comparisons over the reals, and checks of parts (some milliseconds each). Beyond
-/// them parts stay where they are.
-constexpr int kComparisonsMax = 400, kChecksMax = 24;
+/// Bounds of the work for one form: comparisons over the reals (some hundredths of a millisecond each), and checks of
+/// parts (some milliseconds each). A form that needs more is refused.
+constexpr int kComparisonsMax = 800, kChecksMax = 48;
 constexpr std::uint64_t kPartPoints = 2048;
 constexpr std::size_t kPartRefinedMax = 64;
 
@@ -35,46 +29,12 @@ bool commutes(Op op) {
          op == Op::Eq || op == Op::Ne;
 }
 
-using Values = std::vector<long double>;
-
-/// The correct values of a node at some points; NaN where they are not known well.
-Values values_of(const Evaluator<Tracked<long double>>& evaluator, const Expr& expr, NodeId id) {
-  const auto& lanes = evaluator.lanes(id);
-  if (!ir::is_float(expr.at(id).type)) return Values(lanes.ci.begin(), lanes.ci.end());
-  Values values;
-  for (const auto& c : lanes.c) {
-    const bool known = error_of(c) <= kEqualityTolerance * std::fabs(approximate(c));
-    values.push_back(known ? approximate(c) : std::numeric_limits<long double>::quiet_NaN());
-  }
-  return values;
-}
-
-bool near(long double a, long double b) {
-  return a == b || std::fabs(a - b) <= kEqualityTolerance * std::max(std::fabs(a), std::fabs(b));
-}
-
-bool equal_over_the_reals(const Values& a, const Values& b) {
-  std::size_t known = 0, agree = 0;
-  for (std::size_t i = 0; i < a.size() && (known - agree) * 8 <= a.size() * (8 - kAgreeEighths); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
-    ++known;
-    agree += near(a[i], b[i]) ? 1 : 0;
-  }
-  return known * 8 >= a.size() * kKnownEighths && agree * 8 >= known * kAgreeEighths;
-}
-
-/// Whether values say something of what they come from: a mask of a rare case is 0 almost everywhere.
-bool varies(const Values& values) {
-  std::size_t most = 0;
-  for (const long double value : {values.front(), values[values.size() / 2], values.back()}) {
-    const auto same = static_cast<std::size_t>(std::count(values.begin(), values.end(), value));
-    most = std::max(most, same);
-  }
-  return most * 8 <= values.size() * kSameEighthsMax;
-}
-
 /// By node of the source: whether a part ends there, and at what is alike.
 using Cuts = std::vector<bool>;
+
+/// Points of which kinds a part is checked at: those of new variables must not be vast or tiny, where they may never
+/// be.
+enum class Sets : std::uint8_t { ordinary, all };
 
 class Parts {
  public:
@@ -91,20 +51,35 @@ class Parts {
     shapes_ = expr::shapes_of(both_);
     alike_.resize(both_.nodes.size());
     for (std::uint32_t i = 0; i < alike_.size(); ++i) alike_[i] = i;
-    evaluate(Cuts(both_.nodes.size(), false));
+    freed_.assign(both_.nodes.size(), false);
+    evaluate();
     unmask();
   }
 
   Result<Verdict> run() {
-    for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m) TRY_VOID(find_alike(m));
+    // Masks that turn out to be alike are freed then, and what was found equal behind them is asked again.
+    do {
+      for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m)
+        if (alike_[m] == m) TRY_VOID(find_alike(m));
+    } while (unmask());
+    if (const auto mask = mask_of_its_own()) {
+      return refusal("the form computes in its own way what is the same at all points drawn: " + text_of(*mask));
+    }
     for (const auto& [n, m] : ends()) {
+      // Behind masks that are free the whole form keeps the policy, at vast and tiny values too.
+      const bool differ = n != m || how_.accuracy != kir::math::Accuracy::ulp1;
+      if (differ && std::count(freed_.begin(), freed_.end(), true) > 0) {
+        TRY(Verdict verdict, check(n, m, freed_, Sets::all));
+        if (!verdict.same()) return verdict;
+      }
       if (alike_[m] == n) continue;
       const auto known = std::find_if(failed_.begin(), failed_.end(),
                                       [&, n = n, m = m](const auto& f) { return f.n == n && f.m == m; });
       if (known != failed_.end()) return known->verdict;
-      TRY(Verdict verdict, check(n, m));
+      TRY(Verdict verdict, check(n, m, choose_cuts(n, m), Sets::ordinary));
       if (!verdict.same()) return verdict;
     }
+    if (comparisons_left_ == 0 || checks_left_ == 0) return refusal("the form has more parts than are looked at");
     return Verdict{};
   }
 
@@ -120,11 +95,11 @@ class Parts {
     return place;
   }
 
-  // Values of all nodes at some points, with variables of their own in place of `freed` ones.
-  void evaluate(const Cuts& freed) {
+  // Values of all nodes at some points, with variables of their own in place of freed masks.
+  void evaluate() {
     Expr expr;
     expr.variables = both_.variables;
-    std::vector<NodeId> place;
+    std::vector<NodeId> place, stand_in(both_.nodes.size());
     const auto append = [&](const Node& node) {
       expr.nodes.push_back(node);
       return NodeId(static_cast<std::uint32_t>(expr.nodes.size() - 1));
@@ -133,39 +108,67 @@ class Parts {
       Node node = both_.nodes[i];
       for (NodeId* operand : {&node.a, &node.b, &node.c})
         if (operand->valid()) *operand = place[operand->index];
-      place.push_back(freed[i] ? add_variable(i, expr, append) : append(node));
+      const std::uint32_t part = alike_[i];
+      if (freed_[part] && !stand_in[part].valid()) stand_in[part] = add_variable(part, expr, append);
+      place.push_back(freed_[part] ? stand_in[part] : append(node));
     }
     expr.outputs = {{"all", place.back()}};
-    values_.assign(both_.nodes.size(), {});
-    for (const Way way : {Way::uniform, Way::spread}) {
-      const Samples samples = draw_set(expr, way, kEqualityPoints, options_.samples.seed);
-      Evaluator<Tracked<long double>> evaluator(expr, samples, kEqualityPoints);
-      evaluator.run_elements(0, kEqualityPoints);
-      for (std::uint32_t i = 0; i < both_.nodes.size(); ++i) {
-        if (shapes_[i] == Shape::total) continue;
-        const Values more = values_of(evaluator, expr, place[i]);
-        values_[i].insert(values_[i].end(), more.begin(), more.end());
-      }
-    }
+    values_ = known_values(expr, place, options_.samples.seed);
+  }
+
+  // Whether a part may end at a node. A mask as a number is 0 or 1: it is its truth that becomes a variable.
+  [[nodiscard]] bool may_end(std::uint32_t c) const {
+    const Node& node = both_.nodes[c];
+    if (expr::info(node.op).signature == expr::Signature::Leaf || shapes_[c] == Shape::total) return false;
+    return node.op != Op::Cast || both_.at(node.a).type != expr::Type::b32;
   }
 
   // What stands behind a mask that is 0 at every point looks equal to anything: masks that both have are freed, so far
-  // as both are still equal then, and the values taken again.
-  void unmask() {
-    Cuts freed(both_.nodes.size(), false);
+  // as both are still equal then, and the values taken again. Whether there was a new one; then the form's values above
+  // masks are alike none until they are asked again.
+  bool unmask() {
     bool any = false;
     for (const auto& [n, m] : ends()) {
-      std::vector<bool> in_source = met(n, freed), in_form = met(m, freed);
+      std::vector<bool> in_source = met(n, freed_), in_form = met(m, freed_);
       for (std::uint32_t c = 0; c < source_nodes_ && comparisons_left_ > 0; ++c) {
-        const bool leaf = expr::info(both_.nodes[c].op).signature == expr::Signature::Leaf;
-        if (leaf || !in_source[c] || !in_form[c] || shapes_[c] == Shape::total || varies(values_[c])) continue;
+        if (freed_[c] || !may_end(c) || !in_source[c] || !in_form[c] || varies(values_[c])) continue;
         --comparisons_left_;
-        freed[c] = true;
-        freed[c] = still_equal(cut(n, m, freed).expr);
-        any = any || freed[c];
+        freed_[c] = true;
+        freed_[c] = still_equal(cut(n, m, freed_).expr);
+        if (!freed_[c]) continue;
+        any = true;
+        evaluate();  // what is above it varies now
       }
     }
-    if (any) evaluate(freed);
+    if (!any) return false;
+    std::vector<bool> below(both_.nodes.size(), false);
+    for (auto i = static_cast<std::uint32_t>(below.size()); i-- > 0;) {
+      below[i] = below[i] || freed_[alike_[i]];
+      if (!below[i] && i >= source_nodes_) alike_[i] = i;
+      for (const NodeId operand : {both_.nodes[i].a, both_.nodes[i].b, both_.nodes[i].c})
+        if (operand.valid() && below[i]) below[operand.index] = true;
+    }
+    return true;
+  }
+
+  // A value of the form that looks constant, is not known to be, and is alike none of the source: a mask that was
+  // rewritten, whose other side no point has shown.
+  [[nodiscard]] std::optional<std::uint32_t> mask_of_its_own() const {
+    expr::Ranges ranges(both_, how_);
+    for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m) {
+      if (alike_[m] != m || shapes_[m] == Shape::total || !looks_constant(values_[m])) continue;
+      if (expr::info(both_.nodes[m].op).signature == expr::Signature::Leaf) continue;
+      const expr::Fact fact = ranges.at(NodeId(m));
+      if (!(fact.lo == fact.hi)) return m;
+    }
+    return std::nullopt;
+  }
+
+  static Verdict refusal(std::string why) {
+    Verdict verdict;
+    verdict.kind = Verdict::Kind::differs;
+    verdict.counterexample.emplace().why = std::move(why);
+    return verdict;
   }
 
   // What must be the same in the end: outputs, and what goes into reductions. Sums that were taken apart have no
@@ -212,7 +215,7 @@ class Parts {
         return {};
       }
       if (checks_left_ == 0) return {};
-      TRY(Verdict verdict, check(n, m));
+      TRY(Verdict verdict, check(n, m, choose_cuts(n, m), Sets::ordinary));
       if (verdict.same())
         alike_[m] = n;
       else
@@ -329,7 +332,24 @@ class Parts {
       }
       pair.expr.outputs.push_back({root == n ? "source" : "form", place[root]});
     }
+    drop_variables(pair.expr);
     return pair;
+  }
+
+  // Variables that no node reads.
+  static void drop_variables(Expr& expr) {
+    std::vector<bool> used(expr.variables.size(), false);
+    for (const Node& node : expr.nodes)
+      if (node.op == Op::Variable) used[static_cast<std::size_t>(node.imm)] = true;
+    std::vector<std::uint64_t> place(used.size(), 0);
+    std::vector<expr::Variable> kept;
+    for (std::size_t v = 0; v < used.size(); ++v) {
+      place[v] = kept.size();
+      if (used[v]) kept.push_back(std::move(expr.variables[v]));
+    }
+    for (Node& node : expr.nodes)
+      if (node.op == Op::Variable) node.imm = place[static_cast<std::size_t>(node.imm)];
+    expr.variables = std::move(kept);
   }
 
   // A new variable of `expr` with what is known of a node's values; a mask is whether an integer is not 0. `append`
@@ -353,16 +373,7 @@ class Parts {
 
   // Whether both outputs are equal over the reals wherever the variables are.
   bool still_equal(const Expr& pair) {
-    Values values[2];
-    for (const Way way : {Way::uniform, Way::spread}) {
-      const Samples samples = draw_set(pair, way, kEqualityPoints, options_.samples.seed);
-      Evaluator<Tracked<long double>> evaluator(pair, samples, kEqualityPoints);
-      evaluator.run_elements(0, kEqualityPoints);
-      for (const std::size_t k : {0, 1}) {
-        const Values more = values_of(evaluator, pair, pair.outputs[k].node);
-        values[k].insert(values[k].end(), more.begin(), more.end());
-      }
-    }
+    const auto values = known_values(pair, {pair.outputs[0].node, pair.outputs[1].node}, options_.samples.seed);
     return equal_over_the_reals(values[0], values[1]);
   }
 
@@ -373,8 +384,7 @@ class Parts {
     std::vector<bool> in_source = met(n, cuts), in_form = met(m, cuts);
     for (const bool varying : {false, true}) {
       for (std::uint32_t c = 0; c < n && comparisons_left_ > 0; ++c) {
-        if (!in_source[c] || !in_form[c] || shapes_[c] == Shape::total || varies(values_[c]) != varying) continue;
-        if (expr::info(both_.nodes[c].op).signature == expr::Signature::Leaf) continue;
+        if (!may_end(c) || !in_source[c] || !in_form[c] || varies(values_[c]) != varying) continue;
         --comparisons_left_;
         cuts[c] = true;
         cuts[c] = still_equal(cut(n, m, cuts).expr);
@@ -384,17 +394,20 @@ class Parts {
     return cuts;
   }
 
-  Result<Verdict> check(std::uint32_t n, std::uint32_t m) {
+  Result<Verdict> check(std::uint32_t n, std::uint32_t m, const Cuts& cuts, Sets sets) {
     if (options_.cancelled && options_.cancelled())
       return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
-    const Pair pair = cut(n, m, choose_cuts(n, m));
-    if (pair.expr.outputs[0].node == pair.expr.outputs[1].node) return Verdict{};
+    const Pair pair = cut(n, m, cuts);
+    const bool same_steps = pair.expr.outputs[0].node == pair.expr.outputs[1].node;
+    // Functions that are less accurate than the source's are no less so for standing in the same place.
+    if (same_steps && (sets == Sets::ordinary || how_.accuracy == kir::math::Accuracy::ulp1)) return Verdict{};
+    if (pair.expr.variables.size() > limits::kInputsMax) return refusal("the form has more parts than are looked at");
     checks_left_ -= checks_left_ > 0 ? 1 : 0;
     Expr sides[2] = {pair.expr, pair.expr};
     for (const std::size_t k : {0, 1}) sides[k].outputs = {{"part", pair.expr.outputs[k].node}};
     CheckOptions options = options_;
     options.samples.points = kPartPoints;
-    options.samples.ordinary = true;
+    options.samples.ordinary = sets == Sets::ordinary;
     options.refined_max = kPartRefinedMax;
     TRY(const auto checker, Checker::make(sides[0], how_.policy, options));
     TRY(const kir::Kernel plain, expr::lower(sides[0], {.policy = how_.policy, .simplify = false}));
@@ -405,16 +418,19 @@ class Parts {
     return std::move(prepared.meaning);
   }
 
+  [[nodiscard]] std::string text_of(std::uint32_t node) const {
+    constexpr std::size_t kTextMax = 60;
+    Expr part = both_;
+    part.outputs = {{"part", NodeId(node)}};
+    std::string text = expr::print_infix(part);
+    if (text.size() > kTextMax) text.resize(kTextMax), text += "...";
+    return text;
+  }
+
   // Says what the new variables stand for.
   void explain(const Pair& pair, Counterexample& e) const {
-    constexpr std::size_t kTextMax = 60;
-    for (std::size_t p = 0; p < pair.parts.size(); ++p) {
-      Expr part = both_;
-      part.outputs = {{"part", NodeId(pair.parts[p])}};
-      std::string text = expr::print_infix(part);
-      if (text.size() > kTextMax) text.resize(kTextMax), text += "...";
-      e.why += (p == 0 ? ", in a part where p" : ", p") + std::to_string(p + 1) + " is " + text;
-    }
+    for (std::size_t p = 0; p < pair.parts.size(); ++p)
+      e.why += (p == 0 ? ", in a part where p" : ", p") + std::to_string(p + 1) + " is " + text_of(pair.parts[p]);
   }
 
   expr::LowerOptions how_;
@@ -425,6 +441,7 @@ class Parts {
   std::vector<NodeId> form_outputs_;
   std::vector<Shape> shapes_;
   std::vector<Values> values_;  ///< per node: correct values at some points; none for totals
+  Cuts freed_;                  ///< masks that both have
   struct Failed {
     std::uint32_t n, m;
     Verdict verdict;

@@ -103,6 +103,29 @@ const Case kCases[] = {
      {"a", "b", "c", "d"},
      {{0, 1}, {0, 1}, {0, 1}, {0, 1}},
      {0.1, 0.2, 0.3, 0.4}},
+    // A mask that is no comparison, computed in another way: nobody can say that it is the same.
+    {"(1 + copysign(1, 0.0004 - ((x * 3 - 4.1)^2 + (y * 3 - 4.7)^2))) * (expm1(w) / w) + exp(w)",
+     "(1 + copysign(1, 0.0004 - (x * (9 * x - 24.6) + y * (9 * y - 28.2) + 38.9))) * ((exp(w) - 1) / w) + exp(w)",
+     {"x", "y", "w"},
+     {{1, 2}, {1, 2}, {0, 1e-6}},
+     {4.1 / 3, 4.7 / 3, 1e-10}},
+    {"floor(1 + max(0.0004 - ((x * 3 - 4.1)^2 + (y * 3 - 4.7)^2), -1)) * (expm1(w) / w) + exp(w)",
+     "(1 + floor(max(0.0004 - (x * (9 * x - 24.6) + y * (9 * y - 28.2) + 38.9), -1))) * ((exp(w) - 1) / w) + exp(w)",
+     {"x", "y", "w"},
+     {{1, 2}, {1, 2}, {0, 1e-6}},
+     {4.1 / 3, 4.7 / 3, 1e-10}},
+    // A mask made of what is alike, though in other steps.
+    {"(abs(k * 3 - 7.3) < 0.001) * (a / hypot(a, x)) + z",
+     "(abs(fma(k, -3, 7.3)) < 0.001) * (a / sqrt(a * a + x * x)) + z",
+     {"k", "a", "x", "z"},
+     {{0, 100}, {1, INFINITY}, {1, INFINITY}, {0, 1}},
+     {2.43333333, 1e200, 1e200, 0}},
+    // What overflows behind a mask.
+    {"(k == 7 && m == 3) * (a / hypot(a, x)) + z",
+     "(k == 7 && m == 3) * (a / sqrt(a * a + x * x)) + z",
+     {"k", "m", "a", "x", "z"},
+     {{0, 100}, {0, 100}, {1, INFINITY}, {1, INFINITY}, {0, 1}},
+     {7, 3, 1e200, 1e200, 0}},
     // Careless in a place where that does not matter.
     {"expm1(x) + 1000", "exp(x) + 999", {"x"}, {{-1, 1}}, {}},
     // A relation between what could be cut: sine and cosine of one angle.
@@ -132,6 +155,24 @@ TEST(Parts, ARefusalSaysWhatTheVariablesStandFor) {
   ASSERT_TRUE(verdict.ok());
   ASSERT_FALSE(verdict->same());
   EXPECT_NE(print(*verdict).find("p1 is "), std::string::npos) << print(*verdict);
+}
+
+// More masks than are looked at, or than there may be variables: the careless part may be behind the last of them.
+TEST(Parts, WhatIsTooMuchToLookAtIsRefused) {
+  for (const int masks : {25, 80}) {
+    std::string common;
+    for (int i = 0; i < masks; ++i) {
+      const std::string n = std::to_string(i);
+      common += "f64(abs(t - 0." + n + "1) < 1e-6 && abs(u - 0." + n + "3) < 1e-6) * " + n + " + ";
+    }
+    const std::vector<std::string> names = {"t", "u", "k", "x", "y"};
+    const std::vector<Range> ranges = {{0, 1}, {0, 1}, {0, 100}, {-1, 1}, {-1, 1}};
+    const expr::Expr source = parsed(common + "(k == 7) * (expm1(x) / x) + exp(x) * y", names, ranges);
+    const expr::Expr form = parsed(common + "(k == 7) * ((exp(x) - 1) / x) + exp(x) * y", names, ranges);
+    const auto verdict = check_parts(source, form, kHow, CheckOptions{});
+    ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+    EXPECT_FALSE(verdict->same()) << masks;
+  }
 }
 
 TEST(Parts, EndsWhenCancelled) {

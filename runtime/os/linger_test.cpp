@@ -16,7 +16,9 @@ TEST(Linger, GoesOnForItsMomentAfterWorkAndNotWithout) {
     linger.begin();
     while (linger.goes_on()) {
     }
-    if (usable_cpus() > 1) EXPECT_GE(monotonic_ns() - begin, Linger::kNs);
+    if (usable_cpus() > 1) {
+      EXPECT_GE(monotonic_ns() - begin, Linger::kNs);
+    }
     EXPECT_FALSE(linger.goes_on());
   }
 }

@@ -1,0 +1,85 @@
+#include "jit/equiv/known_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "jit/equiv/evaluator.h"
+
+namespace trident::equiv {
+namespace {
+
+/// Points of one way.
+constexpr std::uint64_t kEqualityPoints = 64;
+constexpr long double kEqualityTolerance = 1e-9L;
+/// Of the points where both are known, as many eighths must agree (some lie where rounding decides a step), and as many
+/// of all points must be known.
+constexpr std::size_t kAgreeEighths = 7, kKnownEighths = 2;
+/// Values vary when no more eighths of them are the same.
+constexpr std::size_t kSameEighthsMax = 6;
+Values values_of(const Evaluator<Tracked<long double>>& evaluator, const expr::Expr& expr, expr::NodeId id) {
+  const auto& lanes = evaluator.lanes(id);
+  if (!ir::is_float(expr.at(id).type)) return Values(lanes.ci.begin(), lanes.ci.end());
+  Values values;
+  for (const auto& c : lanes.c) {
+    const bool known = error_of(c) <= kEqualityTolerance * std::fabs(approximate(c));
+    values.push_back(known ? approximate(c) : std::numeric_limits<long double>::quiet_NaN());
+  }
+  return values;
+}
+
+bool near(long double a, long double b) {
+  return a == b || std::fabs(a - b) <= kEqualityTolerance * std::max(std::fabs(a), std::fabs(b));
+}
+
+/// How many of the known values are the commonest one, as far as three places tell; and how many are known.
+std::pair<std::size_t, std::size_t> commonest(const Values& values) {
+  Values known;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(known), [](long double x) { return !std::isnan(x); });
+  std::size_t most = 0;
+  if (!known.empty())
+    for (const long double value : {known.front(), known[known.size() / 2], known.back()})
+      most = std::max(most, static_cast<std::size_t>(std::count(known.begin(), known.end(), value)));
+  return {most, known.size()};
+}
+
+}  // namespace
+
+std::vector<Values> known_values(const expr::Expr& expr, const std::vector<expr::NodeId>& nodes, std::uint64_t seed) {
+  const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
+  std::vector<Values> values(nodes.size());
+  for (const Way way : {Way::uniform, Way::spread}) {
+    const Samples samples = draw_set(expr, way, kEqualityPoints, seed);
+    Evaluator<Tracked<long double>> evaluator(expr, samples, kEqualityPoints);
+    evaluator.run_elements(0, kEqualityPoints);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (shapes[nodes[i].index] == expr::Shape::total) continue;
+      const Values more = values_of(evaluator, expr, nodes[i]);
+      values[i].insert(values[i].end(), more.begin(), more.end());
+    }
+  }
+  return values;
+}
+
+bool equal_over_the_reals(const Values& a, const Values& b) {
+  std::size_t known = 0, agree = 0;
+  for (std::size_t i = 0; i < a.size() && (known - agree) * 8 <= a.size() * (8 - kAgreeEighths); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
+    ++known;
+    agree += near(a[i], b[i]) ? 1 : 0;
+  }
+  return known * 8 >= a.size() * kKnownEighths && agree * 8 >= known * kAgreeEighths;
+}
+
+bool varies(const Values& values) {
+  const auto [most, known] = commonest(values);
+  return known > 1 && most * 8 <= known * kSameEighthsMax;
+}
+
+bool looks_constant(const Values& values) {
+  const auto [most, known] = commonest(values);
+  return most + 1 >= known;
+}
+
+}  // namespace trident::equiv

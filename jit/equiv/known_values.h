@@ -1,0 +1,25 @@
+// Values of an expression's nodes over the reals at some drawn points: whether two are equal, and whether they show
+// anything at all.
+#pragma once
+
+#include <vector>
+
+#include "jit/expr/expr.h"
+
+namespace trident::equiv {
+
+/// Correct values at the points, in their order; NaN where they are not known well.
+using Values = std::vector<long double>;
+
+/// Of the given nodes, at points drawn in two ways (uniform and spread). `expr` has passed check(); nodes that depend
+/// on a reduction have no values.
+std::vector<Values> known_values(const expr::Expr& expr, const std::vector<expr::NodeId>& nodes, std::uint64_t seed);
+
+/// Whether both are one function of the variables, as far as these points tell: some lie where rounding decides a step.
+bool equal_over_the_reals(const Values& a, const Values& b);
+/// Whether values say something of what they come from: a mask of a rare case is 0 almost everywhere.
+bool varies(const Values& values);
+/// All known values but one at most are one value.
+bool looks_constant(const Values& values);
+
+}  // namespace trident::equiv
