@@ -21,6 +21,10 @@ constexpr bool is_bool(Type t) {
   return t == Type::b32;
 }
 
+constexpr bool rounds_to_integer(Op op) {
+  return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc;
+}
+
 constexpr Type promote(Type a, Type b) {
   if (a == b) return a;
   if (is_bool(a)) return b;
@@ -391,8 +395,9 @@ bool Composer::to_float(std::span<Value> operands, Op op, std::size_t offset) {
   const Type type = type_of(operands[0]);
   if (ir::is_float(type)) return true;
   // After unify() an integer type means: integers and integral literals.
-  if (op == Op::Div) {
-    fail(offset, ErrorCode::kTypeError, "integers have no division: cast an operand with f64(...) first");
+  if (ir::is_int(type) && (op == Op::Div || op == Op::Fmod)) {
+    fail(offset, ErrorCode::kTypeError, "integers have no %s: cast an operand with f64(...) first",
+         op == Op::Div ? "division" : "remainder");
     return false;
   }
   for (Value& v : operands) v = convert(v, is_bool(type) ? default_type_ : Type::f64);
@@ -434,6 +439,7 @@ bool Composer::bits_operands(std::span<Value> operands, Op op, std::size_t offse
 
 Value Composer::unary(Op op, Value a, std::size_t offset) {
   if (failed_) return {};
+  if (rounds_to_integer(op) && ir::is_int(type_of(a))) return a;
   std::array<Value, 1> v = {a};
   const OpInfo& row = info(op);
   if (row.types == Types::F && !to_float(v, op, offset)) return {};
@@ -467,7 +473,10 @@ Value Composer::binary(Op op, Value a, Value b, std::size_t offset) {
   }
   bool fits = false;
   switch (row.types) {
-    case Types::F: fits = to_float(v, op, offset); break;
+    case Types::F:
+      if (op == Op::Copysign && unify(v, op, offset) && ir::is_int(type_of(v[0]))) return copysign(v[0], v[1], offset);
+      fits = to_float(v, op, offset);
+      break;
     case Types::I: fits = to_integer(v, op); break;
     case Types::B: fits = bits_operands(v, op, offset); break;
     case Types::N:
@@ -481,6 +490,9 @@ Value Composer::ternary(Op op, Value a, Value b, Value c, std::size_t offset) {
   if (failed_) return {};
   if (op != Op::Select) {
     std::array<Value, 3> v = {a, b, c};
+    if (unify(v, op, offset) && ir::is_int(type_of(v[0]))) {  // a product and a sum of integers round nothing
+      return build(Op::Add, build(Op::Mul, v[0], v[1], {}, offset), v[2], {}, offset);
+    }
     if (!to_float(v, op, offset)) return {};
     return build(op, v[0], v[1], v[2], offset);
   }
@@ -610,7 +622,7 @@ Value Composer::form(Form form, std::span<const Value> arguments, std::size_t of
     }
     case Form::Clamp: return binary(Op::Min, binary(Op::Max, x, arguments[1], offset), arguments[2], offset);
     case Form::Fdim:  // NaN when either is: the comparison is false then and the difference NaN
-      return ternary(Op::Select, binary(Op::Le, x, arguments[1], offset), literal(0, offset),
+      return ternary(Op::Select, binary(Op::Le, x, arguments[1], offset), number({.integral = true}, offset),
                      binary(Op::Sub, x, arguments[1], offset), offset);
     case Form::Remainder: return remainder(x, arguments[1], offset);
     case Form::IsNan: return binary(Op::Ne, x, x, offset);
@@ -631,6 +643,13 @@ Value Composer::form(Form form, std::span<const Value> arguments, std::size_t of
     case Form::Op: break;
   }
   CHECK(false);
+}
+
+// Of integers, where there is no -0: |x| with the sign of y.
+Value Composer::copysign(Value x, Value y, std::size_t offset) {
+  const Value size = unary(Op::Abs, x, offset);
+  const Value below = binary(Op::Lt, y, number({.integral = true}, offset), offset);
+  return ternary(Op::Select, below, unary(Op::Neg, size, offset), size, offset);
 }
 
 // IEEE remainder: x - n y with n the integer nearest to x / y (even when halfway), exact, with the sign of x when zero.

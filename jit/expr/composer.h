@@ -5,8 +5,9 @@
 // Types. A literal has no type of its own: it takes that of what it meets ("2 * x" is f32 when x is), and so does a
 // tree made of literals only ("x * (1 / 2.2)" divides in the type of x). Literals that meet nothing take
 // ParseOptions::type. Otherwise the wider operand wins as in NumPy: f32 with f64 gives f64, i32 with i64 gives i64,
-// integers with floats give f64, and a comparison used as a number gives 0 or 1. Functions of reals take integers as
-// f64. Integers have no division.
+// integers with floats give f64 (an i64 beyond 2^53 is rounded there), and a comparison used as a number gives 0 or 1.
+// Functions of reals take integers as f64, but what maps integers to integers stays among them: floor and its kin
+// change nothing, fma, fdim and copysign are exact. Integers have no division and no remainder.
 #pragma once
 
 #include <span>
@@ -118,6 +119,7 @@ class Composer {
   NodeId retype(NodeId id, Type type);
   Value fold(Op op, std::span<const Value> arguments, std::size_t offset);
   Value form(Form form, std::span<const Value> arguments, std::size_t offset);
+  Value copysign(Value x, Value y, std::size_t offset);
   Value remainder(Value x, Value y, std::size_t offset);
   Value literal(double value, std::size_t offset);
   /// What the constant `id` was written as.

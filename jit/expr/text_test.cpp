@@ -77,6 +77,36 @@ TEST(Infix, LiteralsTakeTheTypeOfWhatTheyMeet) {
   EXPECT_TRUE(same("x:f64 * 0.1", "x:f64 * 0.1f64", {.type = Type::f32, .variables = {}}));
 }
 
+// What maps integers to integers stays among them: through f64 an i64 beyond 2^53 would lose its last bits.
+TEST(Integers, NothingGoesThroughFloatsUnsaid) {
+  for (const char* rounding : {"floor", "ceil", "round", "rint", "trunc"}) {
+    const std::string name = rounding;
+    EXPECT_TRUE(same("i:i64; " + name + "(i)", "i:i64; i")) << name;
+    EXPECT_TRUE(same("i:i32; 3 * " + name + "(i + 1)", "i:i32; 3 * (i + 1)")) << name;
+    EXPECT_TRUE(same("(" + name + " i:i64)", "i:i64; i")) << name;
+    EXPECT_TRUE(same("i:i64; i + " + name + "(9007199254740993)", "i:i64; i + 9007199254740993")) << name;
+    EXPECT_TRUE(same(name + "(x:f32) + 1", "(+ (" + name + " x:f32) 1)")) << name;
+  }
+  EXPECT_TRUE(same("i:i64, j:i64; fma(i, j, 3)", "i:i64, j:i64; i * j + 3"));
+  EXPECT_TRUE(same("i:i64, j:i64; fdim(i, j)", "i:i64, j:i64; i <= j ? 0 : i - j"));
+  EXPECT_TRUE(same("i:i64, j:i64; copysign(i, j)", "i:i64, j:i64; j < 0 ? -abs(i) : abs(i)"));
+  EXPECT_TRUE(same("i:i64; copysign(i, -2)", "i:i64; -2 < 0 ? -abs(i) : abs(i)"));
+  for (const char* text : {"i:i64 % j:i64", "i:i64 % 10", "10 % i:i32", "i:i32 % j:i64", "fmod(i:i64, 10)",
+                           "mod(i:i64, 10)", "remainder(i:i64, j:i64)", "(fmod i:i64 j:i64)", "(remainder i:i32 3)"}) {
+    EXPECT_NE(error_of(text).find("integers have no remainder: cast an operand with f64(...) first"), std::string::npos)
+        << text;
+  }
+  const ParseOptions integers{.variables = {{.name = "i", .type = Type::i64}, {.name = "j", .type = Type::i64}}};
+  EXPECT_NE(error_of("(FPCore () (fmod i j))", integers).find("1:13: integers have no remainder"), std::string::npos);
+  EXPECT_NE(error_of("(FPCore () (/ i j))", integers).find("1:13: integers have no division"), std::string::npos);
+  // Beside a float an integer is one, as in NumPy.
+  EXPECT_TRUE(same("i:i64 % 2.5", "fmod(f64(i:i64), 2.5)"));
+  EXPECT_TRUE(same("f64(i:i64) % 10", "fmod(f64(i:i64), 10.0)"));
+  EXPECT_TRUE(same("x % 10", "fmod(x, 10.0)"));
+  EXPECT_TRUE(same("copysign(i:i64, -1.0)", "copysign(f64(i:i64), -1.0)"));
+  EXPECT_TRUE(same("sqrt(floor(i:i64))", "sqrt(f64(i:i64))"));
+}
+
 TEST(Infix, VariablesAndRanges) {
   const Expr e = parsed("x: f32 in [0, 1], y in [-2.5, inf]; param a; x + f32(y * a)");
   ASSERT_EQ(e.variables.size(), 3u);
