@@ -2,7 +2,8 @@
 //
 // Arguments are arrays in the precision of the core, or in that of their "!" annotation. The precondition gives their
 // ranges: conjunctions of comparisons with numbers, chains, and disjunctions as the hull of their parts. Whatever else
-// it says is left out, which only widens what is promised. Loops and tensors are Unsupported.
+// it says is left out, which only widens what is promised. Loops, tensors, other formats and other roundings are
+// Unsupported.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -34,7 +35,8 @@ class FpcoreText {
     if (cells_.count() == 0 || !cells_.is_form(0, "FPCore")) {
       composer_.fail(0, ErrorCode::kSyntaxError, "expected (FPCore (arguments) body)");
     } else if (cells_.next(0) != cells_.count()) {
-      composer_.fail(cells_.at(cells_.next(0)).offset, ErrorCode::kSyntaxError, "expected the end of the text: one expression at a time");
+      composer_.fail(cells_.at(cells_.next(0)).offset, ErrorCode::kSyntaxError,
+                     "expected the end of the text: one expression at a time");
     } else {
       core();
     }
@@ -67,7 +69,7 @@ class FpcoreText {
     while (child < cells_.end(0) && cells_.is_atom(child) && cells_.text(child).starts_with(':')) {
       const std::uint32_t value = cells_.next(child);
       if (value >= cells_.end(0)) break;
-      if (cells_.text(child) == ":precision" && !walker_.precision(value, type)) return;
+      if (!walker_.property(child, value, type)) return;
       if (cells_.text(child) == ":pre") pre = value;
       child = cells_.next(value);
     }
@@ -91,8 +93,8 @@ class FpcoreText {
       if (cells_.is_form(a, "!")) {
         for (std::uint32_t p = cells_.next(cells_.first(a)); p < cells_.end(a); p = cells_.next(p)) {
           name = p;
-          const bool precision = cells_.is_atom(p) && cells_.text(p) == ":precision" && cells_.next(p) < cells_.end(a);
-          if (precision && !walker_.precision(cells_.next(p), variable.type)) return;
+          const bool property = cells_.is_atom(p) && cells_.text(p).starts_with(':') && cells_.next(p) < cells_.end(a);
+          if (property && !walker_.property(p, cells_.next(p), variable.type)) return;
         }
       }
       if (!cells_.is_atom(name) || cells_.text(name).starts_with(':')) {

@@ -104,15 +104,16 @@ bool SexprWalker::constant(std::uint32_t cell, double& value) const {
   return false;
 }
 
-bool SexprWalker::precision(std::uint32_t cell, Type& type) {
-  const std::string_view text = cells_.is_list(cell) ? std::string_view("this format") : cells_.text(cell);
-  if (text == "binary64") {
-    type = Type::f64;
-  } else if (text == "binary32") {
-    type = Type::f32;
-  } else if (text != "real" && text != "undefined") {  // those leave it to the caller
-    composer_.fail(cells_.at(cell).offset, ErrorCode::kUnsupported, "%.*s: binary32 and binary64 have kernels",
-                   static_cast<int>(std::min<std::size_t>(text.size(), 60)), text.data());
+bool SexprWalker::property(std::uint32_t name, std::uint32_t value, Type& type) {
+  const bool precision = cells_.text(name) == ":precision";
+  if (!precision && cells_.text(name) != ":round") return true;
+  const std::string_view text = cells_.is_list(value) ? std::string_view("this") : cells_.text(value);
+  if (precision && (text == "binary64" || text == "binary32")) {
+    type = text == "binary64" ? Type::f64 : Type::f32;
+  } else if (text != (precision ? "real" : "nearestEven") && text != "undefined") {  // "real": left to the caller
+    composer_.fail(cells_.at(value).offset, ErrorCode::kUnsupported, "%.*s: %s",
+                   static_cast<int>(std::min<std::size_t>(text.size(), 60)), text.data(),
+                   precision ? "binary32 and binary64 have kernels" : "kernels round by nearestEven only");
     return false;
   }
   return true;
@@ -218,8 +219,8 @@ Value SexprWalker::annotated(std::uint32_t cell) {
   std::uint32_t child = cells_.next(cells_.first(cell));
   Value value;
   while (child < cells_.end(cell) && !composer_.failed()) {
-    const bool property = cells_.is_atom(child) && cells_.text(child).starts_with(':');
-    if (!property) {
+    const bool named = cells_.is_atom(child) && cells_.text(child).starts_with(':');
+    if (!named) {
       if (cells_.next(child) != cells_.end(cell)) break;
       value = expression(child);
       precision_ = outer;
@@ -227,7 +228,7 @@ Value SexprWalker::annotated(std::uint32_t cell) {
     }
     const std::uint32_t setting = cells_.next(child);
     if (setting >= cells_.end(cell)) break;
-    if (cells_.text(child) == ":precision" && !precision(setting, precision_)) return {};
+    if (!property(child, setting, precision_)) return {};
     child = cells_.next(setting);
   }
   precision_ = outer;

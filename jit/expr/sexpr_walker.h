@@ -24,8 +24,9 @@ class SexprWalker {
   bool bindings(std::uint32_t cell, bool sequential);
   /// A number as a range end or bound has it: literal, signed literal, ratio, named constant. False when it is none.
   bool constant(std::uint32_t cell, double& value) const;
-  /// FPCore's ":precision" value, or an Unsupported error at the cell.
-  bool precision(std::uint32_t cell, Type& type);
+  /// One of FPCore's properties: sets `type` by ":precision"; false after an Unsupported error at the value, which asks
+  /// for a format or a rounding that kernels do not have.
+  bool property(std::uint32_t name, std::uint32_t value, Type& type);
   [[nodiscard]] Type precision() const { return precision_; }
   void set_precision(Type type) { precision_ = type; }
 

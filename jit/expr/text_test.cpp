@@ -245,3 +245,24 @@ TEST(Checker, RefusesWhatNoParserMakes) {
 
 }  // namespace
 }  // namespace trident::expr
+// FPCore 2.0 rounds every operation as :round says.
+TEST(Fpcore, OtherRoundingsAreRefused) {
+  EXPECT_EQ(error_of("(FPCore (x) :round toPositive (/ x 3))"),
+            "<text>:1:20: toPositive: kernels round by nearestEven only\n"
+            "  (FPCore (x) :round toPositive (/ x 3))\n"
+            "                     ^");
+  for (const char* mode : {"nearestAway", "toPositive", "toNegative", "toZero", "nonsense", "(a b)"}) {
+    const std::string text = mode;
+    for (const std::string& core :
+         {"(FPCore (x) :round " + text + " (/ x 3))", "(FPCore (x) (! :round " + text + " (/ x 3)))",
+          "(FPCore ((! :round " + text + " x)) (/ x 3))",
+          "(FPCore (x) (! :precision binary32 :round " + text + " (/ x 3)))"}) {
+      const Result<Expr> refused = parse(core);
+      ASSERT_FALSE(refused.ok()) << core;
+      EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported) << core;
+      EXPECT_NE(refused.error().message.find("kernels round by nearestEven only"), std::string::npos) << core;
+    }
+  }
+  EXPECT_TRUE(same("(FPCore (x) :round nearestEven (! :round nearestEven (/ x 3)))", "(FPCore (x) (/ x 3))"));
+}
+
