@@ -87,9 +87,12 @@ Result<trident_mode> mode_of(std::uint32_t option) {
   return require ? TRIDENT_MODE_DAEMON : TRIDENT_MODE_AUTO;
 }
 
-Result<expr::Variable> variable_of(const trident_variable& from) {
+Result<expr::Variable> variable_of(const trident_variable& from, std::uint32_t syntax) {
   if (from.name == nullptr || *from.name == '\0') return invalid("a variable without a name");
   if (std::strlen(from.name) > trident::limits::kNameBytesMax) return invalid("a variable's name is too long");
+  if (!expr::is_name(from.name, syntax != TRIDENT_SYNTAX_INFIX)) {
+    return Error{ErrorCode::kInvalidArgument, "no text can name a variable '" + std::string(from.name) + "'"};
+  }
   if (from.type > TRIDENT_I64) return invalid("unknown type of a variable");
   if (from.scalar > 1) return invalid("trident_variable.scalar is neither 0 nor 1");
   if (!(from.lo <= from.hi)) return invalid("a variable's range is empty");
@@ -108,7 +111,7 @@ Result<expr::ParseOptions> parse_options_of(const trident_submit_options& option
   parse.type = static_cast<trident::ir::Type>(options.type);
   parse.variables.reserve(options.variable_count);
   for (std::uint32_t i = 0; i < options.variable_count; ++i) {
-    TRY(expr::Variable variable, variable_of(options.variables[i]));
+    TRY(expr::Variable variable, variable_of(options.variables[i], options.syntax));
     parse.variables.push_back(std::move(variable));
   }
   return parse;

@@ -130,6 +130,33 @@ TEST_F(ClientTest, DeclaredVariablesKeepTheirOrder) {
   EXPECT_EQ(0u, info.tier);
 }
 
+// Such a variable would take a place among the arrays that no text reads.
+TEST_F(ClientTest, DeclaredNamesAreThoseThatATextCanWrite) {
+  trident_variable variable = {"x", TRIDENT_F64, 0, -INFINITY, INFINITY};
+  trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+  options.variables = &variable;
+  options.variable_count = 1;
+  for (const char* name : {"", "1x", "12", " ", "a b", "x\n", "a(b", "\"x\"", "x;", "-1", "\xFF", "caf\xE9"}) {
+    for (const unsigned syntax :
+         {TRIDENT_SYNTAX_AUTO, TRIDENT_SYNTAX_INFIX, TRIDENT_SYNTAX_SEXPR, TRIDENT_SYNTAX_FPCORE}) {
+      variable.name = name;
+      options.syntax = syntax;
+      EXPECT_EQ(TRIDENT_E_INVALID, refused("(FPCore (y) (+ y 1))", &options)) << name;
+      EXPECT_NE(nullptr, std::strstr(trident_last_error(), *name == '\0' ? "without a name" : "no text can name"))
+          << trident_last_error();
+    }
+  }
+  variable.name = "a-b";  // a subtraction in the infix form, a word in the others
+  options.syntax = TRIDENT_SYNTAX_INFIX;
+  EXPECT_EQ(TRIDENT_E_INVALID, refused("y + 1", &options));
+  EXPECT_NE(nullptr, std::strstr(trident_last_error(), "no text can name a variable 'a-b'")) << trident_last_error();
+  options.syntax = TRIDENT_SYNTAX_SEXPR;
+  const trident_kernel* k = submit("(+ a-b 1)", &options);
+  ASSERT_NE(nullptr, k);
+  EXPECT_EQ(0, trident_array_index(k, "a-b"));
+  EXPECT_EQ(nullptr, trident_array_name(k, 1));
+}
+
 TEST_F(ClientTest, ErrorsHaveAStatusAndAText) {
   EXPECT_EQ(TRIDENT_E_SYNTAX, refused("a + * b"));
   EXPECT_NE(nullptr, std::strstr(trident_last_error(), "a + * b\n      ^")) << trident_last_error();

@@ -1,5 +1,6 @@
 #include "jit/expr/lexer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -115,6 +116,20 @@ std::size_t read_decimal(std::string_view text, Number& number) {
 
 }  // namespace
 
+bool is_name(std::string_view text, bool brackets) {
+  if (text.empty() || class_of(text[0]) == kDigit || ir::utf8_bytes(text) != text.size()) return false;
+  const auto infix = [](char c) { return class_of(c) == kLetter || class_of(c) == kDigit; };
+  if (!brackets) return std::all_of(text.begin(), text.end(), infix);
+  const auto ends = [](char c) {
+    return static_cast<std::uint8_t>(c) <= ' ' || c == 0x7F ||
+           std::string_view("()[]\";").find(c) != std::string_view::npos;
+  };
+  const std::string_view digits = text.substr(text[0] == '-' || text[0] == '+' ? 1 : 0);
+  Number number;
+  return std::none_of(text.begin(), text.end(), ends) &&
+         (digits.size() == text.size() || (digits != "inf" && read_number(digits, number) == 0));
+}
+
 std::optional<Type> type_named(std::string_view name) {
   if (name.size() < 3 || name.size() > 8) return std::nullopt;
   if (name == "f64" || name == "float64" || name == "double" || name == "binary64") return Type::f64;
@@ -179,10 +194,20 @@ Token Lexer::next() {
   if (class_of(c) == kLetter) {
     std::uint32_t h = 0x811C'9DC5u;  // hash_name, fused with the scan
     std::size_t end = at_;
+    std::uint8_t bits = 0;
     for (; end < size && (class_of(text_[end]) == kLetter || class_of(text_[end]) == kDigit); ++end) {
+      bits |= static_cast<std::uint8_t>(text_[end]);
       h = (h ^ static_cast<std::uint8_t>(text_[end])) * 0x0100'0193u;
     }
     token.kind = K::name;
+    if (bits >= 0x80) {
+      const std::size_t valid = ir::utf8_bytes(text_.substr(at_, end - at_));
+      if (valid < end - at_) {
+        token.kind = K::bad;
+        token.offset += static_cast<std::uint32_t>(valid);
+        problem_ = kNotUtf8;
+      }
+    }
     token.hash = h ^ (h >> 15);
     token.size = static_cast<std::uint32_t>(end - at_);
     at_ = end;

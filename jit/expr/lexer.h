@@ -54,6 +54,9 @@ struct Token {
   std::optional<Type> suffix;  ///< number: "1.5f32" has its type settled
 };
 
+/// What is wrong with a name that utf8_bytes() cuts short.
+inline constexpr const char* kNotUtf8 = "a name holds bytes that are not UTF-8";
+
 /// f32, f64, i32, i64, and bool (b32) by their names and NumPy's and FPCore's.
 std::optional<Type> type_named(std::string_view name);
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "jit/expr/expr.h"
+#include "jit/expr/functions.h"
+#include "jit/ir/text.h"
 
 namespace trident::expr {
 namespace {
@@ -37,11 +39,29 @@ bool looks_like_brackets(std::string_view text) {
   return std::string_view("+*/%^<>=!&|?),").find(next.front()) == std::string_view::npos;
 }
 
+// "(add)" is an operation whose operands are missing, and no variable in brackets unless one of that name is declared.
+Result<void> check_operands(std::string_view text, const ParseOptions& options) {
+  const std::string_view start = skip_blank(text);
+  if (start.empty() || start.front() != '(') return {};
+  const std::string_view inside = skip_blank(start.substr(1));
+  const std::string_view name = inside.substr(0, inside.find_first_of(" \t\r\n()[],;"));
+  if (find_function(name, hash_name(name)) == nullptr) return {};
+  if (!skip_blank(inside.substr(name.size())).starts_with(')')) return {};
+  for (const Variable& v : options.variables)
+    if (v.name == name) return {};
+  return ir::SourceText(text, options.file)
+      .error(static_cast<std::size_t>(name.data() - text.data()),
+             "'" + std::string(name) +
+                 "' is an operation, and has no operands here; a variable of that name has to be "
+                 "declared first");
+}
+
 }  // namespace
 
 Result<Expr> parse(std::string_view text, const ParseOptions& options) {
   const std::string_view start = skip_blank(text);
   if (start.starts_with("(FPCore") || start.starts_with("[FPCore")) return parse_fpcore(text, options);
+  TRY_VOID(check_operands(text, options));
   // A text that opens with a bracket may be in either form; none is right in both with two meanings, because bracket
   // forms write operands side by side.
   const bool brackets = looks_like_brackets(start);

@@ -1,5 +1,6 @@
 #include "jit/expr/sexpr_cells.h"
 
+#include "jit/expr/lexer.h"
 #include "runtime/base/limits.h"
 
 namespace trident::expr {
@@ -54,6 +55,8 @@ Result<Cells> Cells::read(const ir::SourceText& source) {
     } else {
       std::size_t end = at;
       while (end < text.size() && !ends_atom(text[end])) ++end;
+      const std::size_t valid = ir::utf8_bytes(text.substr(at, end - at));
+      if (valid < end - at) return source.error(at + valid, kNotUtf8);
       out.cells_.push_back({Cell::Kind::atom, offset, static_cast<std::uint32_t>(end - at), index + 1});
       at = end;
     }

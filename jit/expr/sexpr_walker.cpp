@@ -141,6 +141,10 @@ Value SexprWalker::atom(std::uint32_t cell) {
     return in_precision(composer_.number(number, offset), offset);
   }
   const std::uint32_t hash = hash_name(text);
+  if (text[0] >= '0' && text[0] <= '9') {
+    return composer_.fail(offset, ErrorCode::kSyntaxError, "'%.*s' is neither a number nor a name",
+                          static_cast<int>(std::min<std::size_t>(text.size(), 60)), text.data());
+  }
   if (dialect_ == Dialect::sexpr) {
     if (text == "-inf" || text == "+inf") {
       constant(cell, number.value);
@@ -263,7 +267,10 @@ Value SexprWalker::apply(std::string_view head, std::span<Value> arguments, std:
     if (info(o.op).signature == Signature::Compare) return chain(o.op, arguments, offset);
     if (arguments.size() == 1 && o.op == Op::Sub) return composer_.negate(arguments[0], offset);
     if (arguments.size() == 1 && o.op == Op::Div) return composer_.unary(Op::Recip, arguments[0], offset);
-    if (arguments.empty()) break;
+    if (arguments.empty()) {
+      return composer_.fail(offset, ErrorCode::kSyntaxError, "%.*s takes 1 operand or more, here 0",
+                            static_cast<int>(head.size()), head.data());
+    }
     Value value = arguments[0];
     for (const Value& next : arguments.subspan(1))
       value = in_precision(composer_.binary(o.op, value, next, offset), offset);

@@ -179,6 +179,49 @@ TEST(Sexpr, MeansWhatTheInfixFormMeans) {
                    "a in [0, 1], b in [-inf, inf]; (y = a + b, z = a * b)"));
 }
 
+TEST(Sexpr, OperandsThatAreMissing) {
+  EXPECT_EQ(
+      error_of("(add)"),
+      "<text>:1:2: 'add' is an operation, and has no operands here; a variable of that name has to be declared first\n"
+      "  (add)\n"
+      "   ^");
+  for (const char* text : {"( min )", "(sin)", "(log) + 1", "# a comment\n(fdim)"})
+    EXPECT_NE(error_of(text).find("is an operation, and has no operands here"), std::string::npos) << text;
+  EXPECT_NE(error_of("(- (+) 2)").find("1:5: + takes 1 operand or more, here 0"), std::string::npos);
+  EXPECT_NE(error_of("(* 2 (-))").find("1:7: - takes 1 operand or more, here 0"), std::string::npos);
+  EXPECT_TRUE(same("(e) * 2", "e * 2"));
+  EXPECT_EQ(parsed("(log) + 1", {.variables = {{.name = "log"}}}).variables.size(), 1u);
+  EXPECT_EQ(parsed("log + 1").variables.size(), 1u);
+}
+
+TEST(Names, AreUtf8) {
+  EXPECT_EQ(error_of("x + \xC3\xA9t\xE9 * 2"),
+            "<text>:1:8: a name holds bytes that are not UTF-8\n"
+            "  x + ??t? * 2\n"
+            "         ^");
+  EXPECT_NE(error_of("(+ x\n  y\xFF)").find("<text>:2:4: a name holds bytes that are not UTF-8"), std::string::npos);
+  EXPECT_NE(error_of("(FPCore (x\x80) 1)").find("<text>:1:11: a name holds bytes that are not UTF-8"),
+            std::string::npos);
+  EXPECT_NE(error_of("t\xE2\x82 = 1; t").find("not UTF-8"), std::string::npos);
+  EXPECT_EQ(parsed("\xC3\xA9t\xC3\xA9 * 2").variables[0].name, "\xC3\xA9t\xC3\xA9");
+}
+
+TEST(Names, ThatTextsCanWrite) {
+  for (const char* name : {"x", "x1", "_", "été", "let", "pi"}) {
+    EXPECT_TRUE(is_name(name, false) && is_name(name, true)) << name;
+    for (const std::string& text : {std::string(name) + " * 2", "(* " + std::string(name) + " 2)"})
+      EXPECT_EQ(parsed(text, {.variables = {{.name = name}}}).variables.size(), 1u) << text;
+  }
+  for (const char* name : {"a-b", "x'", "a.b", "-x"}) {
+    EXPECT_TRUE(!is_name(name, false) && is_name(name, true)) << name;
+    EXPECT_EQ(parsed("(* " + std::string(name) + " 2)", {.variables = {{.name = name}}}).variables.size(), 1u) << name;
+  }
+  for (const char* name :
+       {"", "1x", "0x", "12", "a b", " ", "x\n", "a(b", "b]", "\"q\"", "a;b", "-1", "+2x", "-inf", "\x01", "\xFF"})
+    EXPECT_FALSE(is_name(name, false) || is_name(name, true)) << name;
+  EXPECT_NE(error_of("(* 1x 2)").find("1:4: '1x' is neither a number nor a name"), std::string::npos);
+}
+
 TEST(Sexpr, Errors) {
   EXPECT_NE(error_of("(+ a (sine b))").find("<text>:1:7: unknown function 'sine'; did you mean 'sin'?"),
             std::string::npos);
@@ -209,6 +252,27 @@ TEST(Fpcore, Precisions) {
   EXPECT_TRUE(same("(FPCore (x) (! :precision binary32 (+ x 1)))", "f32(x + f64(1f32))"));
   EXPECT_TRUE(same("(FPCore ((! :precision binary32 x)) (* x x))", "x:f32; f64(x) * f64(x)"));
   EXPECT_NE(error_of("(FPCore (x) :precision binary80 x)").find("binary32 and binary64"), std::string::npos);
+}
+
+// FPCore 2.0 rounds every operation as :round says.
+TEST(Fpcore, OtherRoundingsAreRefused) {
+  EXPECT_EQ(error_of("(FPCore (x) :round toPositive (/ x 3))"),
+            "<text>:1:20: toPositive: kernels round by nearestEven only\n"
+            "  (FPCore (x) :round toPositive (/ x 3))\n"
+            "                     ^");
+  for (const char* mode : {"nearestAway", "toPositive", "toNegative", "toZero", "nonsense", "(a b)"}) {
+    const std::string text = mode;
+    for (const std::string& core :
+         {"(FPCore (x) :round " + text + " (/ x 3))", "(FPCore (x) (! :round " + text + " (/ x 3)))",
+          "(FPCore ((! :round " + text + " x)) (/ x 3))",
+          "(FPCore (x) (! :precision binary32 :round " + text + " (/ x 3)))"}) {
+      const Result<Expr> refused = parse(core);
+      ASSERT_FALSE(refused.ok()) << core;
+      EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported) << core;
+      EXPECT_NE(refused.error().message.find("kernels round by nearestEven only"), std::string::npos) << core;
+    }
+  }
+  EXPECT_TRUE(same("(FPCore (x) :round nearestEven (! :round nearestEven (/ x 3)))", "(FPCore (x) (/ x 3))"));
 }
 
 TEST(Fpcore, Errors) {
@@ -245,24 +309,3 @@ TEST(Checker, RefusesWhatNoParserMakes) {
 
 }  // namespace
 }  // namespace trident::expr
-// FPCore 2.0 rounds every operation as :round says.
-TEST(Fpcore, OtherRoundingsAreRefused) {
-  EXPECT_EQ(error_of("(FPCore (x) :round toPositive (/ x 3))"),
-            "<text>:1:20: toPositive: kernels round by nearestEven only\n"
-            "  (FPCore (x) :round toPositive (/ x 3))\n"
-            "                     ^");
-  for (const char* mode : {"nearestAway", "toPositive", "toNegative", "toZero", "nonsense", "(a b)"}) {
-    const std::string text = mode;
-    for (const std::string& core :
-         {"(FPCore (x) :round " + text + " (/ x 3))", "(FPCore (x) (! :round " + text + " (/ x 3)))",
-          "(FPCore ((! :round " + text + " x)) (/ x 3))",
-          "(FPCore (x) (! :precision binary32 :round " + text + " (/ x 3)))"}) {
-      const Result<Expr> refused = parse(core);
-      ASSERT_FALSE(refused.ok()) << core;
-      EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported) << core;
-      EXPECT_NE(refused.error().message.find("kernels round by nearestEven only"), std::string::npos) << core;
-    }
-  }
-  EXPECT_TRUE(same("(FPCore (x) :round nearestEven (! :round nearestEven (/ x 3)))", "(FPCore (x) (/ x 3))"));
-}
-

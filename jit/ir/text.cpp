@@ -53,6 +53,24 @@ Error SourceText::error(std::size_t offset, std::string_view message, ErrorCode 
   return Error{code, caret_message(offset, message)};
 }
 
+// The Unicode Standard's table 3-7: the second byte rules out overlong forms, surrogates and what is past U+10FFFF.
+std::size_t utf8_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0; };
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const int lead = byte(at);
+    const int more = lead < 0x80 ? 0 : lead < 0xC2 ? -1 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : lead < 0xF5 ? 3 : -1;
+    if (more < 0) return at;
+    const int least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    const int most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (more > 0 && (byte(at + 1) < least || byte(at + 1) > most)) return at;
+    for (int i = 2; i <= more; ++i)
+      if (byte(at + static_cast<std::size_t>(i)) < 0x80 || byte(at + static_cast<std::size_t>(i)) > 0xBF) return at;
+    at += static_cast<std::size_t>(more) + 1;
+  }
+  return at;
+}
+
 std::string dot_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

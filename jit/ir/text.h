@@ -39,6 +39,9 @@ class SourceText {
   std::string_view name_;
 };
 
+/// How many bytes at the start of `text` are well-formed UTF-8: all of them, or those before the first that is not.
+std::size_t utf8_bytes(std::string_view text);
+
 /// `text` in double quotes with '"' and '\' escaped and line feeds as "\n": a Graphviz string.
 std::string dot_quoted(std::string_view text);
 

@@ -39,6 +39,20 @@ TEST(SourceText, ShortensLongLinesAndHidesUnprintableBytes) {
   EXPECT_EQ(message[second + (message.find('^') - third)], '!');
 }
 
+TEST(Utf8, CountsTheBytesThatAreWellFormed) {
+  // RFC 3629 and the Unicode Standard's table 3-7, ends of every row.
+  for (const char* good :
+       {"", "abc", "\x7F", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80", "\xEF\xBF\xBF",
+        "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF", "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z"})
+    EXPECT_EQ(utf8_bytes(good), std::string_view(good).size()) << good;
+  for (const char* bad :
+       {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC2", "\xC2\x41", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xE2\x82",
+        "\xE2\x82\xC0", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xF0\x9F\x98", "\xFF"}) {
+    EXPECT_EQ(utf8_bytes(bad), 0u);
+    EXPECT_EQ(utf8_bytes(std::string("a\xC3\xA9") + bad), 3u);
+  }
+}
+
 TEST(Dot, QuotesStrings) {
   EXPECT_EQ(dot_quoted("a\"b\\c\nd"), "\"a\\\"b\\\\c\\nd\"");
 }

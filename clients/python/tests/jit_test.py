@@ -288,6 +288,15 @@ class Kernels(unittest.TestCase):
         with self.assertRaises(TypeError):
             k(i=X8, x=X4)
 
+    def test_integers_and_names(self):
+        k = trident.Kernel("floor(i) + j", types={"i": "i64", "j": "i64"})
+        np.testing.assert_array_equal([2**53 + 4], k(i=np.array([2**53 + 1]), j=np.array([3])))
+        for text in ("i % j", "remainder(i, 3)", "i / j"):
+            with self.assertRaisesRegex(trident.TridentError, "integers have no (remainder|division): cast an operand"):
+                trident.Kernel(text, types={"i": "i64", "j": "i64"})
+        with self.assertRaisesRegex(trident.TridentError, "no text can name a variable '1x'"):
+            trident.Kernel("x + 1", types={"1x": "f64"})
+
     def test_out(self):
         k = trident.Kernel("x + 1")
         out = np.empty(500)
