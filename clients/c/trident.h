@@ -50,6 +50,8 @@ typedef enum trident_mode {
   TRIDENT_MODE_INTERP = 3    /* local interpreter only */
 } trident_mode;
 
+/* Where types meet: f32 with f64 is f64, i32 with i64 is i64 (integers wrap), an integer with a float is f64, which
+ * rounds an i64 beyond 2^53. Integers have no division and no remainder: cast an operand with f64(...). */
 typedef enum trident_type { TRIDENT_F32 = 0, TRIDENT_F64 = 1, TRIDENT_I32 = 2, TRIDENT_I64 = 3 } trident_type;
 /* How far a result may be from the correct one, at every point of the declared ranges.
  *   EXACT    the bits of the interpreter: operations in the order of the source, functions good to an ulp, integer
@@ -78,10 +80,10 @@ typedef struct trident_options {
 } trident_options;
 
 typedef struct trident_variable {
-  const char* name;
-  uint32_t type;   /* enum trident_type */
-  uint32_t scalar; /* 1: a parameter, one value per call */
-  double lo, hi;   /* a promise about every value; lo = -inf and hi = inf: anything, NaN included */
+  const char* name; /* one that a text of this syntax can write: else TRIDENT_E_INVALID */
+  uint32_t type;    /* enum trident_type */
+  uint32_t scalar;  /* 1: a parameter, one value per call */
+  double lo, hi;    /* a promise about every value; lo = -inf and hi = inf: anything, NaN included */
 } trident_variable;
 
 typedef struct trident_submit_options {
@@ -110,11 +112,11 @@ typedef enum trident_stage {
 
 typedef struct trident_kernel_info {
   uint32_t struct_size;
-  uint32_t tier; /* enum trident_tier of schemas/kernel_image.h: 0 interpreter, 1 baseline, 2 optimised */
+  uint32_t tier; /* of the current entry: 0 interpreter, 1 baseline code, 2 optimised code */
   uint32_t array_count, scalar_count, output_count;
   uint32_t swaps; /* how often the entry was replaced */
   uint32_t done;  /* 1: the daemon will send nothing more for this kernel */
-  uint32_t isa;   /* enum trident_isa (schemas/kernel_image.h) of the current entry, 0: the interpreter */
+  uint32_t isa;   /* of the current entry: 0 the interpreter, 1 AVX2 with FMA, 2 AVX-512 (F, VL, DQ, BW), 3 NEON */
   double baseline_ns, optimised_ns; /* as measured by the daemon per call of elements_hint elements; 0: unknown */
   /* What the daemon last said of its work; since 0.1.1 (an older library leaves these as they were). */
   uint32_t stage; /* enum trident_stage */
@@ -172,9 +174,9 @@ static inline void trident_call(const trident_kernel* kernel, uint64_t n, const 
 TRIDENT_API void trident_run(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
                              const uint64_t* params);
 
-/* Blocks until the kernel has reached `tier` or nothing more will come (TRIDENT_OK), or the time is over. Tier 0
- * prepares the interpreter and waits for nobody; without it a process that is out of memory at the very first call gets
- * NaN (the least integer) in every element. Not from a callback. */
+/* Blocks until the kernel has reached `tier` (as in trident_kernel_info) or nothing more will come (TRIDENT_OK), or the
+ * time is over. Tier 0 prepares the interpreter and waits for nobody; without it a process that is out of memory at the
+ * very first call gets NaN (the least integer) in every element. Not from a callback. */
 TRIDENT_API trident_status trident_wait(trident_kernel* kernel, uint32_t tier, uint32_t timeout_ms);
 /* Called from a thread of the library at each later swap and at the end (trident_kernel_info.done; also where this
  * process turns out to be unable to run code), unless that has been reached before; NULL switches off. When this
