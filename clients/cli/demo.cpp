@@ -270,8 +270,7 @@ class Pass {
         ::usleep(kPauseUs);  // a client that does other things too: the daemon measures on the same machine
         continue;
       }
-      for (DemoKernel& k : pass_.kernels)
-        if (!k.done && k.failure.empty()) k.failure = "the daemon did not finish in time";
+      for (DemoKernel& k : pass_.kernels) k.late = !k.done && k.failure.empty();
       return {};
     }
   }
@@ -406,6 +405,11 @@ double DemoPass::geomean_speedup() const {
 bool DemoPass::failed() const {
   return !right_without_daemon ||
          std::any_of(kernels.begin(), kernels.end(), [](const DemoKernel& k) { return !k.failure.empty(); });
+}
+
+std::size_t DemoPass::late() const {
+  return static_cast<std::size_t>(
+      std::count_if(kernels.begin(), kernels.end(), [](const DemoKernel& k) { return k.late; }));
 }
 
 Result<DemoPass> run_demo(const std::vector<CorpusKernel>& kernels, ir::Type type, const DemoOptions& options,

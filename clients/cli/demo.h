@@ -43,6 +43,7 @@ struct DemoKernel {
   std::string stage;  ///< what the daemon does with it now
   double allowed_ulp = 0;
   std::string failure;  ///< a wrong answer or an error, in a sentence
+  bool late = false;    ///< the time was over before the daemon had done with it; its answers were right
   /// The interpreter's time over that of the last tier; 0 when either is unknown.
   [[nodiscard]] double speedup() const;
   [[nodiscard]] double worst_ulp() const;  ///< over all tiers
@@ -69,8 +70,9 @@ struct DemoPass {
   ir::Type type = ir::Type::f32;
   std::vector<DemoKernel> kernels;
   std::uint64_t wall_ns = 0;
-  bool right_without_daemon = false;  ///< after kill -9 of the daemon every kernel was called again, and was right
-  [[nodiscard]] bool failed() const;
+  bool right_without_daemon = false;       ///< after kill -9 of the daemon every kernel was called again, and was right
+  [[nodiscard]] bool failed() const;       ///< a kernel failed, or some answered wrong without the daemon
+  [[nodiscard]] std::size_t late() const;  ///< kernels that were not done in time
   /// Over the kernels whose speed-up is known; 0 when none is.
   [[nodiscard]] double geomean_speedup() const;
 };

@@ -20,9 +20,14 @@ struct DemoVerb {
   DemoOptions options;
 };
 
+/// Nothing more will be said of it.
+bool is_over(const DemoKernel& k) {
+  return k.done || k.late || !k.failure.empty();
+}
+
 std::size_t done_count(const DemoPass& pass) {
   std::size_t done = 0;
-  for (const DemoKernel& k : pass.kernels) done += k.done || !k.failure.empty() ? 1 : 0;
+  for (const DemoKernel& k : pass.kernels) done += is_over(k) ? 1 : 0;
   return done;
 }
 
@@ -35,7 +40,7 @@ class Display {
     reported_.resize(pass.kernels.size(), false);
     if (!terminal_) {
       for (std::size_t i = 0; i < pass.kernels.size(); ++i)
-        if ((pass.kernels[i].done || !pass.kernels[i].failure.empty()) && !reported_[i]) {
+        if (is_over(pass.kernels[i]) && !reported_[i]) {
           reported_[i] = true;
           std::printf("%s\n", demo_row(pass.kernels[i], n_, 0).c_str());
         }
@@ -84,7 +89,7 @@ class Display {
     const std::size_t all = pass.kernels.size(), room = rows > kOtherLines + 1 ? rows - kOtherLines : 1;
     if (all <= room || done_count(pass) == all) return {0, all};
     std::size_t now = 0;
-    while (now < all && (pass.kernels[now].done || !pass.kernels[now].failure.empty())) ++now;
+    while (now < all && is_over(pass.kernels[now])) ++now;
     const std::size_t first = std::min(now - std::min(now, room / 2), all - room);
     return {first, first + room};
   }
@@ -132,11 +137,8 @@ Result<int> demo(DemoVerb verb) {
   for (const ir::Type type : types) {
     display.begin(std::string(ir::name_of(type)).c_str());
     TRY(DemoPass pass, run_demo(kernels, type, verb.options, [&](const DemoPass& p) { display.show(p); }));
-    std::printf("%s: %.1fx faster than the interpreter (geomean), %s; after kill -9 of the daemon all kernels %s\n",
-                std::string(ir::name_of(type)).c_str(), pass.geomean_speedup(),
-                pass.failed() ? "WRONG ANSWERS OR ERRORS" : "every answer right",
-                pass.right_without_daemon ? "still answer right" : "do NOT answer right");
-    failed = failed || pass.failed();
+    std::printf("%s\n", demo_summary(pass, verb.options.timeout_ms).c_str());
+    failed = failed || pass.failed() || pass.late() > 0;
     passes.push_back(std::move(pass));
   }
   if (!verb.report.empty()) {

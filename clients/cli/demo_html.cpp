@@ -22,7 +22,7 @@ std::string time_lines(const DemoPass& pass) {
   end += end / 3;  // the last swap's code shows too
   std::vector<html::BandRow> rows;
   for (const DemoKernel& k : pass.kernels) {
-    html::BandRow row{k.name, {}, k.failure.empty() ? "" : "FAILED"};
+    html::BandRow row{k.name, {}, !k.failure.empty() ? "FAILED" : k.late ? "not done in time" : ""};
     double from = 0;
     for (std::size_t t = 0; t < kTiers; ++t) {
       double to = static_cast<double>(end) * 1e-9;
@@ -76,10 +76,12 @@ std::string demo_html(const std::vector<DemoPass>& passes, const DemoOptions& op
   std::vector<html::Tile> tiles;
   std::string body;
   bool right = true;
+  std::size_t late = 0;
   std::uint64_t calls = 0;
   for (const DemoPass& pass : passes) {
     const std::string type(ir::name_of(pass.type));
     right = right && !pass.failed();
+    late += pass.late();
     std::vector<double> baseline_ms;
     for (const DemoKernel& k : pass.kernels)
       for (const TierResult& t : k.tiers) calls += t.calls;
@@ -97,6 +99,8 @@ std::string demo_html(const std::vector<DemoPass>& passes, const DemoOptions& op
   }
   tiles.insert(tiles.begin(), {right ? "all right" : "WRONG", "answers against MPFR, every tier", right});
   tiles.push_back({std::to_string(calls), "calls, every answer checked", true});
+  if (late > 0)
+    tiles.push_back({std::to_string(late), "kernels that the daemon had not done with when the time was over", false});
   const std::string lead = right ? "Every answer of every call was right: the first of each tier against MPFR, all "
                                    "later ones by their 128-bit "
                                    "digest against that one, and again after the daemon was killed."

@@ -78,6 +78,7 @@ std::string element_time(const DemoKernel& k, std::size_t tier, std::uint64_t n)
 std::string state_text(const DemoKernel& k) {
   if (!k.failure.empty()) return "FAILED: " + k.failure;
   static const char* const kNames[] = {"interpreter", "baseline", "optimised"};
+  if (k.late) return std::string(kNames[k.tier]) + ", NOT DONE IN TIME";
   if (k.done) return std::string(kNames[k.tier]) + (k.tier == 2 ? ", done" : ", done (baseline kept)");
   return std::string(kNames[k.tier]) + (k.stage.empty() ? " ..." : ", " + k.stage);
 }
@@ -88,6 +89,18 @@ std::string demo_heading(std::size_t columns) {
 
 std::string demo_row(const DemoKernel& k, std::uint64_t n, std::size_t columns) {
   return line_of(k.name, columns, state_text(k), [&](const Column& c) { return c.cell(k, n); });
+}
+
+std::string demo_summary(const DemoPass& pass, std::uint32_t timeout_ms) {
+  std::string text = std::string(ir::name_of(pass.type)) + ": " + figure(pass.geomean_speedup(), "%.1f") +
+                     "x faster than the interpreter (geomean), " +
+                     (pass.failed() ? "WRONG ANSWERS OR ERRORS" : "every answer right") +
+                     "; after kill -9 of the daemon all kernels " +
+                     (pass.right_without_daemon ? "still answer right" : "do NOT answer right");
+  if (const std::size_t late = pass.late(); late > 0)
+    text += "; NOT DONE IN TIME: " + std::to_string(late) + " of " + std::to_string(pass.kernels.size()) +
+            " kernels after " + std::to_string(timeout_ms) + " ms (--timeout-ms)";
+  return text;
 }
 
 std::string fitted(std::string line, std::size_t columns) {

@@ -81,5 +81,25 @@ TEST(DemoText, FiguresOfAKernelAndOfAPass) {
   EXPECT_TRUE(pass.failed());
 }
 
+TEST(DemoText, NoAnswerInTimeIsNoWrongAnswer) {
+  DemoPass pass;
+  pass.right_without_daemon = true;
+  pass.kernels = {judged(), judged()};
+  pass.kernels[0].done = true;
+  pass.kernels[1].late = true;
+  EXPECT_EQ(pass.late(), 1u);
+  EXPECT_FALSE(pass.failed());
+  EXPECT_EQ(state_text(pass.kernels[1]), "baseline, NOT DONE IN TIME");
+  EXPECT_EQ(
+      demo_summary(pass, 70),
+      "f32: 4.0x faster than the interpreter (geomean), every answer right; after kill -9 of the daemon all kernels "
+      "still answer right; NOT DONE IN TIME: 1 of 2 kernels after 70 ms (--timeout-ms)");
+  pass.kernels[0].failure = "[3] is 1, expected 2";
+  EXPECT_EQ(demo_summary(pass, 70).find("every answer right"), std::string::npos);
+  EXPECT_NE(demo_summary(pass, 70).find("WRONG ANSWERS OR ERRORS"), std::string::npos);
+  pass.kernels[0].failure.clear(), pass.kernels[1].late = false;
+  EXPECT_EQ(demo_summary(pass, 70).find("NOT DONE"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trident::cli
