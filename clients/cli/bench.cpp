@@ -95,7 +95,7 @@ Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, const BenchOptio
   lower.policy = options.policy;
   lower.simplify = false;
   TRY(const kir::Kernel kernel, expr::lower(e, lower));
-  ours->interpreted.emplace(kir::Plan::prepare(kernel));
+  ours->interpreted.emplace(kir::Plan::prepare(kernel, interpreter_level(options.isa)));
   return ours;
 }
 

@@ -73,6 +73,15 @@ bool is_transcendental(const expr::Expr& e) {
   });
 }
 
+kir::Level interpreter_level(codegen::Isa isa) {
+  switch (isa) {
+    case codegen::Isa::avx512: return kir::Level::avx512;
+    case codegen::Isa::avx2: return kir::Level::avx2;
+    case codegen::Isa::neon: return kir::Level::portable;
+  }
+  CHECK(false);
+}
+
 unsigned stored_bytes(const expr::Expr& e) {
   unsigned bytes = 0;
   const std::vector<expr::Shape> shapes = expr::shapes_of(e);
@@ -152,7 +161,10 @@ void share_of_roof(const TimingRun& run, const BenchOptions& options, unsigned b
 // Only loops whose work stands in them are compared: a call's instructions are not seen, and a scalar loop's do not
 // compare with a vector loop's.
 std::string reason_of_loss(const KernelResult& k, unsigned bytes) {
-  if (!k.loop || bytes == 0 || k.loop->elements(bytes) <= 0) return "no profile of our loop";
+  if (bytes == 0)
+    return "our reductions keep 16 partial results in one documented order (jit/kir/kir.h), which bounds them by the "
+           "latency of one operation: the compiler reorders";
+  if (!k.loop || k.loop->elements(bytes) <= 0) return "no profile of our loop";
   const LoopProfile& us = *k.loop;
   if (!k.best_loop || k.best_loop->elements(bytes) <= 0 || !k.best_loop->comparable())
     return k.best_loop && k.best_loop->calls > 0

@@ -8,6 +8,7 @@
 #include "clients/cli/answers.h"
 #include "clients/cli/bench.h"
 #include "clients/cli/timing.h"
+#include "jit/kir/interpreter.h"
 
 namespace trident::cli {
 
@@ -18,6 +19,9 @@ inline constexpr double kLimitErrorMax = 1.05;
 
 /// True when `expr` has a transcendental function by the convention of bench/corpus.
 bool is_transcendental(const expr::Expr& expr);
+
+/// The interpreter takes part with the instructions that --isa leaves to all, not with the best of this machine.
+kir::Level interpreter_level(codegen::Isa isa);
 
 /// The bytes that an element of `expr` stores over all outputs that are arrays.
 unsigned stored_bytes(const expr::Expr& expr);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace trident::cli {
 namespace {
@@ -184,6 +185,34 @@ TEST(BenchFigures, NoShareIsAboveOne) {
   EXPECT_DOUBLE_EQ(shares(80, 6).small_limit_share, 128.0 / 160);
 }
 
+TEST(BenchFigures, AReductionIsBoundByItsOrderAndHasNoShareOfARoof) {
+  Observed o;
+  o.e = parsed("sum(x)");
+  o.k.loop = LoopProfile{};
+  o.judge();
+  share_of_roof(o.run, o.options, stored_bytes(o.e), o.k);
+  compare(o.k);
+  EXPECT_NE(reason_of_loss(o.k, stored_bytes(o.e)).find("16 partial results in one documented order"),
+            std::string::npos);
+  EXPECT_NE(reason_of_loss(o.k, stored_bytes(o.e)).find("latency"), std::string::npos);
+  BenchResult r;
+  r.options = o.options;
+  r.kernels = {o.k};
+  summarise_groups(r);
+  const auto json = nlohmann::json::parse(bench_json(r));
+  for (const char* field : {"roof_share", "roof_share_512", "roof_share_512_with_divider", "roof", "roof_512"})
+    EXPECT_TRUE(json["kernels"][0].at(field).is_null()) << field;
+  EXPECT_TRUE(json["summary"]["all"].at("median_roof_share_512").is_null());
+  EXPECT_EQ(bench_text(r).find("roof share"), std::string::npos);
+  r.kernels = {shares(144, 1)};
+  compare(r.kernels[0]);
+  summarise_groups(r);
+  const auto known = nlohmann::json::parse(bench_json(r));
+  EXPECT_DOUBLE_EQ(known["kernels"][0].at("roof_share_512").get<double>(), 144.0 / 160);
+  EXPECT_EQ(known["kernels"][0].at("roof_512"), "bandwidth");
+  EXPECT_NE(bench_text(r).find("roof share median 90%"), std::string::npos);
+}
+
 KernelResult kernel(double ratio, double small_ratio, double small_share, bool transcendental) {
   KernelResult k;
   k.ratio = ratio, k.small_ratio = small_ratio, k.small_roof_share = small_share, k.transcendental = transcendental;
@@ -219,6 +248,12 @@ TEST(BenchFigures, TranscendentalKernels) {
     EXPECT_TRUE(is_transcendental(parsed(text))) << text;
   for (const char* text : {"x", "x*y/(x + y)", "sqrt(x)", "pow(x, 3)", "floor(x) + abs(y)", "min(x, y) < 1.5 ? x : y"})
     EXPECT_FALSE(is_transcendental(parsed(text))) << text;
+}
+
+TEST(BenchFigures, TheInterpreterHasNoMoreInstructionsThanTheOthers) {
+  EXPECT_EQ(interpreter_level(codegen::Isa::avx2), kir::Level::avx2);
+  EXPECT_EQ(interpreter_level(codegen::Isa::avx512), kir::Level::avx512);
+  EXPECT_EQ(interpreter_level(codegen::Isa::neon), kir::Level::portable);
 }
 
 TEST(BenchFigures, StoredBytesLeaveTotalsOut) {

@@ -15,6 +15,15 @@ Json number(double v) {
   return std::isfinite(v) ? Json(v) : Json(nullptr);
 }
 
+/// Of a roof or limit; 0 says that none is known.
+Json share(double v) {
+  return v > 0 ? number(v) : Json(nullptr);
+}
+
+Json roof(double its_share, bool bandwidth) {
+  return its_share > 0 ? Json(bandwidth ? "bandwidth" : "port") : Json(nullptr);
+}
+
 Json loop_json(const LoopProfile& p) {
   return {{"instructions", p.instructions},
           {"arithmetic", p.arithmetic},
@@ -53,11 +62,11 @@ Json kernel_json(const KernelResult& k) {
   row["optimised"] = k.optimised;
   row["variant"] = k.variant;
   row["clock_ghz"] = number(k.clock_ghz);
-  row["roof_share"] = number(k.roof_share);
-  row["roof_share_512"] = number(k.small_roof_share);
-  row["roof_share_512_with_divider"] = number(k.small_limit_share);
-  row["roof"] = k.bandwidth_bound ? "bandwidth" : "port";
-  row["roof_512"] = k.small_bandwidth_bound ? "bandwidth" : "port";
+  row["roof_share"] = share(k.roof_share);
+  row["roof_share_512"] = share(k.small_roof_share);
+  row["roof_share_512_with_divider"] = share(k.small_limit_share);
+  row["roof"] = roof(k.roof_share, k.bandwidth_bound);
+  row["roof_512"] = roof(k.small_roof_share, k.small_bandwidth_bound);
   if (k.loop) row["loop"] = loop_json(*k.loop);
   if (k.best_loop) row["best_compiler_loop"] = loop_json(*k.best_loop);
   if (!missing.empty()) row["missing"] = missing;
@@ -73,10 +82,10 @@ Json summary_json(const Summary& s) {
           {"worst_ratio", number(s.worst)},
           {"wins", s.wins},
           {"geomean_ratio_512", number(s.small_geomean)},
-          {"median_roof_share", number(s.roof_share_median)},
-          {"median_roof_share_512", number(s.small_roof_share_median)},
-          {"geomean_roof_share_512", number(s.small_roof_share_geomean)},
-          {"median_roof_share_512_with_divider", number(s.small_limit_share_median)}};
+          {"median_roof_share", share(s.roof_share_median)},
+          {"median_roof_share_512", share(s.small_roof_share_median)},
+          {"geomean_roof_share_512", share(s.small_roof_share_geomean)},
+          {"median_roof_share_512_with_divider", share(s.small_limit_share_median)}};
 }
 
 }  // namespace

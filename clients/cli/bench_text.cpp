@@ -49,11 +49,10 @@ void table(const BenchResult& r, std::string& out) {
 
 void summary_line(const char* what, const Summary& s, std::string& out) {
   if (s.count == 0) return;
-  append(out,
-         "%-15s %3zu kernels  geomean %.3f  median %.3f  worst %.3f  wins %zu/%zu   at 512: geomean %.3f, roof share "
-         "median %.0f%%\n",
-         what, s.count, s.geomean, s.median, s.worst, s.wins, s.count, s.small_geomean,
-         s.small_roof_share_median * 100);
+  append(out, "%-15s %3zu kernels  geomean %.3f  median %.3f  worst %.3f  wins %zu/%zu   at 512: geomean %.3f", what,
+         s.count, s.geomean, s.median, s.worst, s.wins, s.count, s.small_geomean);
+  if (s.small_roof_share_median > 0) append(out, ", roof share median %.0f%%", s.small_roof_share_median * 100);
+  out += "\n";
 }
 
 void missing_lines(const BenchResult& r, std::string& out) {
