@@ -239,6 +239,26 @@ class AgainstNumexpr(unittest.TestCase):
             trident.evaluate("u8 + 1")
         np.testing.assert_array_equal(trident.evaluate("u8 + 1", casting="unsafe"), np.arange(5) + 1)
 
+    def test_what_is_no_order_casting_or_out(self):
+        wrong = [{"order": o} for o in ("Z", "", "KA", 3, b"Z")] + [{"casting": c} for c in ("bogus", "", "Safe", None, 1)] + \
+            [{"out": o} for o in ([1, 2], (1.0,), 5, "x", np.float64(1))] + \
+            [{"order": "Z", "casting": "bogus"}, {"out": [1], "order": "Z"}]
+        right = [{"order": o} for o in ("c", "k", "F", b"F", None)]
+        operands = {"a": np.arange(6.0).reshape(2, 3)}
+        for text in ("a + 1", "2 * a.real", "1 + 2", "a > 1", "a * 1j", "sum(a)", "sum(a, axis=0)", "prod(a)", "max(a)"):
+            for kwargs in wrong:
+                with self.subTest(text, **kwargs):
+                    with self.assertRaises((TypeError, ValueError)) as theirs:
+                        numexpr.evaluate(text, operands, {}, **kwargs)
+                    with self.assertRaises(type(theirs.exception)) as ours:
+                        trident.evaluate(text, operands, {}, **kwargs)
+                    self.assertEqual(str(theirs.exception), str(ours.exception))
+            for kwargs in right:
+                wanted = numexpr.evaluate(text, operands, {}, **kwargs)
+                ours = trident.evaluate(text, operands, {}, **kwargs)
+                np.testing.assert_array_equal(wanted, ours)
+                self.assertEqual(wanted.strides, ours.strides)
+
     def test_where_names_come_from(self):
         x = np.arange(3.0)
         np.testing.assert_array_equal([0, 2, 4], trident.evaluate("x*2"))

@@ -69,6 +69,7 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     options = _check_options(kwargs)
     arguments = _arguments(names, local_dict, global_dict, sys._getframe(1) if names else None)
     program = _find_program(ex, tree, names, arguments, options)
+    order = _check_layout(out, order, casting)
     _last.call = (program, names, out, order, casting)
     return program.run(arguments, out, order, casting)
 
@@ -97,6 +98,23 @@ def _check_options(kwargs):
             raise ValueError(f"Unknown keyword argument '{name}'")
     usual = {"optimization": ("aggressive",), "truediv": ("auto", True)}
     return tuple((n, kwargs[n]) for n in usual if n in kwargs and kwargs[n] not in usual[n])
+
+
+def _check_layout(out, order, casting):
+    """Whichever way a result is made, what numexpr refuses is refused, in its words and in its order. `order` as
+    numpy.nditer takes it."""
+    if not isinstance(casting, str):
+        raise TypeError(f"casting must be str, not {type(casting).__name__}")
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise ValueError(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', or 'unsafe' (got '{casting}')")
+    letter = "K" if order is None else order.decode("ascii", "replace") if isinstance(order, bytes) else order
+    if not isinstance(letter, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    if letter not in ("C", "F", "A", "K", "c", "f", "a", "k"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if out is not None and not isinstance(out, np.ndarray):
+        raise ValueError("out keyword parameter is not an array")
+    return letter.upper()
 
 
 def _arguments(names, local_dict, global_dict, frame):
