@@ -32,6 +32,12 @@ constexpr std::uint64_t kFarewellMs = 10'000;
 constexpr std::uint64_t kFarewellMs = 100;
 #endif
 
+/// How a worker ends that a signal to the whole process group (Ctrl+C, `kill -TERM 0`) has met as well as the front: it
+/// was asked to, and nothing is wrong with it.
+bool was_asked_to(std::string_view end) {
+  return end == "signal 15" || end == "signal 2";
+}
+
 std::string_view name_of(Lane lane) {
   return lane == Lane::baseline ? "baseline" : "optimise";
 }
@@ -69,7 +75,7 @@ class Pool::Worker {
   void say_farewell(std::uint64_t until_ns) {
     const std::uint64_t now = os::monotonic_ns();
     if (!child_.ends_within(until_ns > now ? static_cast<int>((until_ns - now) / 1'000'000) : 0)) return;
-    if (const std::string how = child_.wait(); how != "exit 0" && how != "reaped already")
+    if (const std::string how = child_.wait(); how != "exit 0" && how != "reaped already" && !was_asked_to(how))
       log::warning("a {} worker ended with {}", name_of(lane_), how);
   }
 
@@ -187,8 +193,11 @@ class Pool::Worker {
     const std::string how = child_.wait();
     if (pool_.stopping_) return;
     fate == Fate::timed_out ? ++pool_.stats_.timed_out : ++pool_.stats_.crashed;
-    log::warning("a {} worker ended ({}{}); {} requests were in it", name_of(lane_), how,
-                 fate == Fate::timed_out ? ", out of time" : "", running_.size());
+    if (was_asked_to(how))
+      log::info("a {} worker was told to end ({}); {} requests were in it", name_of(lane_), how, running_.size());
+    else
+      log::warning("a {} worker ended ({}{}); {} requests were in it", name_of(lane_), how,
+                   fate == Fate::timed_out ? ", out of time" : "", running_.size());
     const std::deque<Ticket> lost = std::exchange(running_, {});
     const bool young = os::monotonic_ns() - started_ns_ < kHealthyAgeNs;
     if (!young) ill_since_ns_ = 0;
