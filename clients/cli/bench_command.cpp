@@ -126,10 +126,12 @@ void add_bench_command(CLI::App& app, int& status) {
                            ->check(CLI::Range(15, 10001))
                            ->capture_default_str();
   verb->add_flag("--quick", state->quick, "15 rounds")->excludes(rounds);
-  verb->add_option("--seed", state->seed, "Of the sampled inputs and of the search")->capture_default_str();
+  verb->add_option("--seed", state->seed, "Of the sampled inputs and of the search")
+      ->check(negative_fault, "", "")
+      ->capture_default_str();
   verb->add_option("-j,--jobs", state->jobs, "Compilers at a time")->check(CLI::Range(1, 64))->capture_default_str();
   verb->add_flag("--json", state->json, "Print a JSON object instead of the table");
-  verb->add_option("--html", state->html, "Write a report with charts to this file");
+  verb->add_option("--html", state->html, "Write a report with charts to this file")->check(file_name_fault, "", "");
   verb->add_flag("--no-numexpr", state->no_numexpr, "Leave numexpr out");
   verb->add_flag("--no-ranges", state->no_ranges,
                  "Draw the inputs from the declared ranges, but promise nothing about them");

@@ -82,6 +82,14 @@ void take_blanks_off(CLI::App& app) {
       option->transform([](std::string word) { return word.starts_with(" -") ? word.substr(1) : word; });
 }
 
+/// `status`, unless standard output has not taken what was written to it.
+int with_output_written(int status) {
+  const bool written = std::cout.flush().good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written) return status;
+  std::fprintf(stderr, "trident: standard output cannot be written: %s\n", std::strerror(errno != 0 ? errno : EIO));
+  return status != 0 ? status : kExitWrong;
+}
+
 }  // namespace
 
 int report(const Error& error) {
@@ -107,6 +115,15 @@ int report(const Error& error) {
     case ErrorCode::kBusy: return kExitWrong;
   }
   CHECK(false);
+}
+
+std::string file_name_fault(const std::string& name) {
+  return name.empty() ? "expected the name of a file, found an empty text" : "";
+}
+
+std::string negative_fault(const std::string& number) {
+  const std::size_t first = number.find_first_not_of(' ');
+  return first != std::string::npos && number[first] == '-' ? "expected 0 or more, found " + number.substr(first) : "";
 }
 
 Result<void> write_text(const std::string& path, const std::string& text) {
@@ -147,14 +164,9 @@ int run_command_line(int argc, char** argv) {
   try {  // CLI11 speaks through exceptions; they end here
     app.parse(static_cast<int>(pointers.size()), pointers.data());
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error, std::cout, std::cerr);
-    return code == 0 ? 0 : kExitUsage;
+    status = app.exit(error, std::cout, std::cerr) == 0 ? 0 : kExitUsage;
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    std::fprintf(stderr, "trident: standard output cannot be written: %s\n", std::strerror(errno));
-    return status != 0 ? status : kExitWrong;
-  }
-  return status;
+  return with_output_written(status);
 }
 
 }  // namespace trident::cli

@@ -208,6 +208,8 @@ Result<std::string> disassemble_image(const std::string& path) {
 }
 
 bool is_image(const std::string& path) {
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(path, code)) return false;  // a pipe could not be read a second time
   std::ifstream in(path, std::ios::binary);
   std::uint32_t magic = 0;
   in.read(reinterpret_cast<char*>(&magic), sizeof magic);
@@ -236,7 +238,7 @@ void add_tier_options(CLI::App& verb, ExplainVerb& state) {
   verb.add_option("-n,--n", state.n, "Elements of the calls that the search measures")
       ->check(CLI::Range(16, 1 << 26))
       ->capture_default_str();
-  verb.add_option("--seed", state.seed, "Of the search")->capture_default_str();
+  verb.add_option("--seed", state.seed, "Of the search")->check(negative_fault, "", "")->capture_default_str();
   verb.add_option("--disable", state.disabled,
                   "Leave out what the search would try; may be repeated: " + names_of_candidates())
       ->take_all();

@@ -173,6 +173,15 @@ Result<void> check_no_lost_file(const std::string& argument) {
   for (const char* beginning : {"/", "./", "../", "~/"}) file = file || argument.starts_with(beginning);
   for (const char* ending : {".tsv", ".sexp", ".txt", ".fpcore", ".image"}) file = file || argument.ends_with(ending);
   if (!file) return {};
+  std::error_code code;
+  const std::filesystem::file_type type = std::filesystem::status(argument, code).type();
+  if (code && type != std::filesystem::file_type::not_found)
+    return make_error(ErrorCode::kInvalidArgument, "%s: %s", argument.c_str(), code.message().c_str());
+  if (type == std::filesystem::file_type::directory)
+    return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a file or an expression",
+                      argument.c_str());
+  if (type != std::filesystem::file_type::not_found)
+    return make_error(ErrorCode::kInvalidArgument, "%s is neither a file nor an expression", argument.c_str());
   return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file", argument.c_str());
 }
 
@@ -182,13 +191,18 @@ Result<SourceText> source_of(const std::string& argument) {
     source = {std::string(std::istreambuf_iterator<char>(std::cin), {}), "<standard input>"};
   } else {
     std::error_code code;
-    if (!std::filesystem::is_regular_file(argument, code)) {
+    const std::filesystem::file_type type = std::filesystem::status(argument, code).type();
+    using enum std::filesystem::file_type;
+    if (type != regular && type != fifo && type != character) {
       TRY_VOID(check_no_lost_file(argument));
       return SourceText{argument};
     }
     std::ifstream in(argument, std::ios::binary);
     if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", argument.c_str());
-    source = {std::string(std::istreambuf_iterator<char>(in), {}), argument};
+    source.place = argument;
+    source.text.resize(limits::kTextBytesMax + 1);  // a device may never end
+    in.read(source.text.data(), static_cast<std::streamsize>(source.text.size()));
+    source.text.resize(static_cast<std::size_t>(in.gcount()));
   }
   if (source.text.size() > limits::kTextBytesMax)
     return make_error(ErrorCode::kLimitExceeded, "%s: a text of more than %zu bytes", source.place.c_str(),

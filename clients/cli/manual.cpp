@@ -27,6 +27,7 @@ constexpr const char* kRun = R"(DETAILS
   by the daemon's code when that is there. --tier waits for it, with a bar on a terminal; --mode says who may answer.
   Inputs that are not lists or files are the same value everywhere or evenly spaced. Files hold numbers separated by
   blanks, commas or lines. The last line says whose code answered.
+  `trident parse --help` says what types there are. Integers are printed in full.
   What is assumed for a variable without an input is said on standard error. An expression may begin with a minus sign;
   where an option has its first letter (-n*2), put -- before it.
 
@@ -42,9 +43,11 @@ constexpr const char* kBench = R"(DETAILS
   -ffast-math, each with and without libmvec, g++-12 -O2, and numexpr. "Best compiler" is the fastest of the first four
   compilers, per kernel; ratio = our time / its time. Answers are checked against MPFR before anything is compared, and
   all contestants take turns within each round. A missing compiler or a wrong answer of ours fails the benchmark.
+  --isa limits ours, the interpreter and the compilers alike.
   A FILE is a corpus: kernels.tsv (name, variables with ranges, infix), kernels.sexp or rewrite.txt of bench/corpus.
   --json prints an object with "kernels", rows of "name", "ns" per contestant, "best_compiler", "ratio" and
-  "max_error_ulp" among others, and "summary". Compiled objects are cached: the second run takes seconds.
+  "max_error_ulp" among others, and "summary"; what is not known is null (a reduction has no share of a roof). Compiled
+  objects are cached: the second run takes seconds.
 
 EXAMPLES
   trident bench bench/corpus/kernels.tsv --type f32 --html report.html
@@ -76,7 +79,7 @@ constexpr const char* kDemo = R"(DETAILS
   them in turn: the interpreter answers first, then baseline code, then optimised code, swapped in while calls go on.
   The first answer of each tier is checked against MPFR, that of every later call by its 128-bit digest against the
   first. At the end the daemon is killed, and all kernels must still answer right. A live table on a terminal, lines
-  elsewhere.
+  elsewhere. Exit status 1 when an answer is wrong, and when --timeout-ms is over before the daemon is done.
 
 EXAMPLES
   trident demo --report demo.html
@@ -149,7 +152,13 @@ constexpr const char* kCompletion = R"(EXAMPLES
   trident completion zsh > ~/.zfunc/_trident
   trident completion fish > ~/.config/fish/completions/trident.fish)";
 
-constexpr const char* kText = R"(EXAMPLES
+constexpr const char* kText = R"(TYPES
+  f32, f64, i32, i64: "i: i64, x: f32 in [0, 1]; ..." declares and f64(i) casts. Where types meet, f32 with f64 is f64
+  and i32 with i64 is i64; an integer that meets a float becomes f64, and one beyond 2^53 is rounded by that. A number
+  without a type takes that of what it meets. Integers wrap and have no division and no remainder (cast an operand with
+  f64(...)); floor, ceil, round, rint and trunc leave them as they are; functions of reals take them as f64.
+
+EXAMPLES
   trident print 'diff(exp(-x*x), x)' --derivatives
   trident print '(+ (* x x) 1)' --to infix
   trident check - < kernels.txt

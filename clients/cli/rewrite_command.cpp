@@ -140,7 +140,7 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("--points", state->points, "Points at which each result is compared with its source")
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
-  verb->add_option("--seed", state->seed, "Of the search")->capture_default_str();
+  verb->add_option("--seed", state->seed, "Of the search")->check(negative_fault, "", "")->capture_default_str();
   verb->add_option("--dag-max", state->dag_max, "Exit 1 when the geomean of the DAG ratios is above this");
   verb->add_option("--tree-max", state->tree_max, "The same for the tree ratios");
   verb->add_flag("--explain", state->explain, "Show the instances of rules from which each result follows, replayed");

@@ -85,7 +85,9 @@ void add_rules_command(CLI::App& app, int& status) {
   checked->add_option("--points", state->check.points, "Points at which both sides of a rule are compared")
       ->check(CLI::Range(100, 10'000'000))
       ->capture_default_str();
-  checked->add_option("--seed", state->check.seed, "Of the points")->capture_default_str();
+  checked->add_option("--seed", state->check.seed, "Of the points")
+      ->check(negative_fault, "", "")
+      ->capture_default_str();
 }
 
 }  // namespace trident::cli

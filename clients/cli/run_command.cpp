@@ -94,12 +94,13 @@ struct Session {
 };
 
 Error client_error(trident_status status) {
-  const ErrorCode code = status == TRIDENT_E_SYNTAX    ? ErrorCode::kSyntaxError
-                         : status == TRIDENT_E_TYPE    ? ErrorCode::kTypeError
-                         : status == TRIDENT_E_INVALID ? ErrorCode::kInvalidArgument
-                         : status == TRIDENT_E_LIMIT   ? ErrorCode::kLimitExceeded
-                         : status == TRIDENT_E_TIMEOUT ? ErrorCode::kTimeout
-                                                       : ErrorCode::kDisconnected;
+  const ErrorCode code = status == TRIDENT_E_SYNTAX        ? ErrorCode::kSyntaxError
+                         : status == TRIDENT_E_TYPE        ? ErrorCode::kTypeError
+                         : status == TRIDENT_E_INVALID     ? ErrorCode::kInvalidArgument
+                         : status == TRIDENT_E_LIMIT       ? ErrorCode::kLimitExceeded
+                         : status == TRIDENT_E_UNSUPPORTED ? ErrorCode::kUnsupported
+                         : status == TRIDENT_E_TIMEOUT     ? ErrorCode::kTimeout
+                                                           : ErrorCode::kDisconnected;
   return make_error(code, "%s", trident_last_error());
 }
 
@@ -219,6 +220,10 @@ Result<std::vector<InputValues>> given_inputs(const RunVerb& verb, const trident
     if (std::any_of(inputs.begin(), inputs.end(), again))
       return make_error(ErrorCode::kInvalidArgument, "--input %s: '%s' has values already", text.c_str(),
                         input.name.c_str());
+    if (trident_scalar_index(kernel, input.name.c_str()) >= 0 && input.values.size() != 1)
+      return make_error(ErrorCode::kInvalidArgument, "--input %s: '%s' is a scalar: expected one value, found %s",
+                        text.c_str(), input.name.c_str(),
+                        input.values.empty() ? "a range" : (std::to_string(input.values.size()) + " values").c_str());
     if (verb.n == 0 && input.values.size() > 1) n = std::max<std::uint64_t>(n, input.values.size());
     inputs.push_back(std::move(input));
   }
@@ -390,11 +395,16 @@ void add_run_command(CLI::App& app, int& status) {
   auto* const tier =
       verb->add_option("--tier", state->tier, "Wait for a tier before the call: any, baseline or optimised")
           ->capture_default_str();
-  auto* const timeout =
-      verb->add_option("--timeout-ms", state->timeout_ms, "Longest wait for --tier")->capture_default_str();
+  auto* const timeout = verb->add_option("--timeout-ms", state->timeout_ms, "Longest wait for --tier")
+                            ->check(negative_fault, "", "")
+                            ->capture_default_str();
   timeout->needs(tier);
-  auto* const csv = verb->add_option("--csv", state->csv, "Write all values as CSV to a file, - for standard output");
-  verb->add_option("--head", state->head, "Values to print of each output")->capture_default_str()->excludes(csv);
+  auto* const csv = verb->add_option("--csv", state->csv, "Write all values as CSV to a file, - for standard output")
+                        ->check(file_name_fault, "", "");
+  verb->add_option("--head", state->head, "Values to print of each output")
+      ->check(negative_fault, "", "")
+      ->capture_default_str()
+      ->excludes(csv);
   verb->callback([state, &status] { status = run(*state); });
 }
 

@@ -6,6 +6,7 @@ import pty
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -93,10 +94,77 @@ class Command(unittest.TestCase):
         self.assertIn("sse", self.trident("explain", "x", "--isa", "sse", status=2).stderr)
         self.assertIn("bounded:0", self.trident("explain", "x", "--policy", "bounded:0", status=2).stderr)
 
+    def test_integers_stay_among_integers(self):
+        for mode in ("interp", "embedded"):
+            for text, wanted in (("floor(i), ceil(i), round(i), rint(i), trunc(i)", ["9007199254740993"] * 5),
+                                 ("fma(i, j, j), fdim(i, j), copysign(i, -j)",
+                                  ["90071992547409940", "9007199254740983", "-9007199254740993"])):
+                csv = self.trident("run", "i: i64; j: i64; " + text, "-i", "i=9007199254740993", "-i", "j=10", "-n", "1",
+                                   "--mode", mode, "--csv", "-").stdout
+                self.assertEqual(wanted, csv.splitlines()[1].split(","))
+        for text in ("i: i64; j: i64; i%j", "i: i64; fmod(i, 10)", "i: i32; remainder(i, 3)", "(fmod i:i64 3)"):
+            self.assertIn("integers have no remainder: cast an operand with f64(...) first",
+                          self.trident("run", text, status=2).stderr)
+        self.assertIn("2^53", self.trident("parse", "--help").stdout)
+
+    def test_unsupported_fpcores_end_as_check_says(self):
+        for core, why in (("(FPCore (x) (while (< x 3) ((x 0 (+ x 1))) x))", "loops"), ("(FPCore (x) (tgamma x))", "no kernel code"),
+                          ("(FPCore (x) :precision binary16 x)", "binary32 and binary64 have kernels"),
+                          ("(FPCore (x) :round toPositive (/ x 3))", "kernels round by nearestEven only")):
+            for verb in ("run", "check"):
+                stderr = self.trident(verb, core, status=2).stderr
+                self.assertIn(why, stderr)
+                self.assertRegex(stderr, r":1:\d+: [^\n]*\n  [^\n]*\n +\^")
+
+    def test_a_scalar_has_one_value(self):
+        self.assertIn("x = 2\n", self.trident("run", "x", "-s", "x", "-i", "x=2", "-n", "1").stdout)
+        for values, found in (("1,2", "2 values"), ("0:1", "a range"), (self.write("two.txt", "3 4 5"), "3 values")):
+            self.assertIn(f"'x' is a scalar: expected one value, found {found}",
+                          self.trident("run", "x*y", "-s", "x", "-i", "x=" + values, "-i", "y=1", status=2).stderr)
+
+    def test_missing_operands_and_names_that_are_none(self):
+        self.assertIn("1:2: 'add' is an operation", self.trident("run", "(add)", status=2).stderr)
+        stderr = self.trident("run", b"x + y\xff*2", status=2).stderr
+        self.assertIn("1:6: a name holds bytes that are not UTF-8\n  x + y?*2\n       ^", stderr)
+
     # --- every option has an effect, and no verb has one that has none ------------------------------------------------
 
     def options_of(self, verb):
         return set(re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+)", self.trident(verb, "--help").stdout)) - {"--help"}
+
+    def test_what_an_argument_is_when_it_is_no_text(self):
+        for verb in ("explain", "disasm", "parse"):
+            self.assertIn("is a folder", self.trident(verb, self.folder.name, status=2).stderr)
+            self.assertIn("/dev/null:1:1: the text ends where an expression", self.trident(verb, "/dev/null", status=2).stderr)
+            self.assertIn("there is no such file", self.trident(verb, self.at("none.txt"), status=2).stderr)
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.bind(self.at("listener"))
+        self.assertIn("is neither a file nor an expression", self.trident("parse", self.at("listener"), status=2).stderr)
+        os.mkfifo(self.at("pipe"))
+        with subprocess.Popen(["bash", "-c", f"echo 'x*x + 1' > {self.at('pipe')}"]):
+            self.assertIn("mul f64", self.trident("parse", self.at("pipe")).stdout)
+        self.assertIn("a text of more than", self.trident("parse", "/dev/zero", status=2).stderr)
+
+    def test_option_values_that_are_none(self):
+        tsv = self.write("k.tsv", TSV)
+        for arguments in (("run", "x", "--csv", ""), ("bench", tsv, "--html", ""), ("demo", "--report", ""),
+                          ("demo", "--corpus", ""), ("demo", "--daemon", "")):
+            self.assertIn("expected the name of a file", self.trident(*arguments, status=2).stderr)
+        for arguments in (("explain", "x", "--seed", "-1"), ("disasm", "x", "--seed=-1"), ("bench", tsv, "--seed", "-1"),
+                          ("run", "x", "--n", "-1"), ("run", "x", "--head", "-1"), ("run", "x", "--tier", "baseline", "--timeout-ms", "-1"),
+                          ("demo", "--timeout-ms", "-1"), ("bench", tsv, "--points", "-1"), ("rewrite", tsv, "--points", "-1"),
+                          ("rewrite", tsv, "--ms", "-1"), ("rewrite", tsv, "--seed", "-1"), ("rules", "check", tsv, "--seed", "-1")):
+            option = [a.split("=")[0] for a in arguments if a.startswith("--")][-1]
+            self.assertIn(option, self.trident(*arguments, status=2).stderr)
+
+    def test_help_that_cannot_be_written_is_no_success(self):
+        for arguments in (("--help",), ("--version",), ("run", "--help"), ("print", "x")):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([TRIDENT, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+                                      env=self.environment, check=False)
+            self.assertEqual(1, done.returncode, arguments)
+            self.assertIn("standard output cannot be written: No space left", done.stderr)
 
     def test_verbs_have_the_options_that_they_heed(self):
         text = {"--type", "--syntax", "--range", "--scalar"}
@@ -753,6 +821,19 @@ class Command(unittest.TestCase):
         self.assertIn("all right", html)
         self.assertEqual([], os.listdir(self.at("tmp")))
 
+    def test_demo_without_time_is_late_and_not_wrong(self):
+        page = self.at("demo.html")
+        done = self.trident("demo", "--corpus", self.write("k.tsv", TSV), "--type", "f32", "-n", "512", "--daemon", TRIDENTD,
+                            "--timeout-ms", "1", "--report", page, status=1)
+        self.assertRegex(done.stdout, r"every answer right; .*still answer right; NOT DONE IN TIME: [12] of 2 kernels after 1 ms")
+        self.assertRegex(done.stdout, r"(?m)^(sum2|wave) .*, NOT DONE IN TIME$")
+        self.assertNotRegex(done.stdout, "WRONG|do NOT|FAILED")
+        with open(page, encoding="utf-8") as handle:
+            html = handle.read()
+        self.assertIn("all right", html)
+        self.assertNotIn("WRONG", html)
+        self.assertIn("when the time was over", html)
+
     def test_demo_with_a_kernel_that_fails_says_so(self):
         done = self.trident("demo", "--corpus", self.write("k.tsv", TSV + "broken\tx:0:1\tx +* 2\n"), "--type", "f32",
                             "-n", "512", "--daemon", TRIDENTD, status=1)
@@ -794,6 +875,20 @@ class Command(unittest.TestCase):
         except OSError:
             return None
         return int(session) if state != "Z" else None
+
+    def test_a_signal_to_the_whole_group_is_no_trouble(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            daemon = subprocess.Popen([TRIDENTD, "--socket", self.at("group.sock"), "--cache", self.at("group.db")],
+                                      stderr=subprocess.PIPE, text=True, env=self.environment, start_new_session=True)
+            said = daemon.stderr.readline()
+            while "serving" not in said:
+                self.assertNotEqual("", said)
+                said = daemon.stderr.readline()
+            time.sleep(0.3)  # its workers are up
+            os.killpg(daemon.pid, number)
+            rest = daemon.communicate(timeout=60)[1]
+            self.assertEqual(0, daemon.returncode, rest)
+            self.assertNotRegex(rest, "warning|error|ended")
 
 
 if __name__ == "__main__":
