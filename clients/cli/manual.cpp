@@ -110,7 +110,8 @@ EXAMPLES
   trident rewrite bench/corpus/rewrite.txt --cost reference --ms 0 --json
   trident rewrite bench/corpus/rewrite.txt --strategy saturate --rules 20 --objective tree
   trident rewrite bench/corpus/rewrite.txt --load-rules mine.rules
-  trident rewrite bench/corpus/rewrite.txt --explain)";
+  trident rewrite bench/corpus/rewrite.txt --explain
+  trident rewrite bench/corpus/rewrite.txt --case quintic --html quintic.html --dot quintic.dot)";
 
 constexpr const char* kRules = R"(DETAILS
   `list` has a line for each built-in rule: name, tags, left side => right side, conditions; and how many a theme has.

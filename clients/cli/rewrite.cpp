@@ -134,6 +134,7 @@ Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& set
     if (std::find(promised.begin(), promised.end(), source.variables[v].name) != promised.end())
       options.nonzero.push_back(v);
   }
+  if (settings.view) options.look = [&c](const egraph::GraphView& view) { c.graph = view; };
   TRY(const rw::Rewritten found, rw::rewrite(source, options));
   const expr::Expr& result = found.forms.empty() ? source : found.forms.front();
   c.stats = found.stats;

@@ -17,6 +17,7 @@ inline constexpr double kWrongShare = 1e-6, kWrongDifference = 1e-9;
 struct RewriteSettings {
   expr::rewrite::RewriteOptions search;
   std::uint64_t points = 100'000;  ///< at which a result is compared with its source
+  bool view = false;               ///< keep a graph of each case to look at
 };
 
 /// A step of a derivation as text.
@@ -34,6 +35,7 @@ struct RewriteCase {
   double max_error_ulp = 0;    ///< of the result in f64 against the source over the reals, at some thousand points
   std::string wrong;           ///< the first point at which the result differs; empty when there is none
   std::string failure;         ///< why there are no figures; empty when there are
+  egraph::GraphView graph;                 ///< RewriteSettings::view: the last one that held something better
   std::vector<DerivationLine> derivation;  ///< RewriteOptions::explain
   std::string replay_fault;                ///< why the derivation does not hold; empty when it does
 };
@@ -57,5 +59,7 @@ RewriteReport rewrite_cases(const std::vector<CorpusKernel>& cases, const Rewrit
 
 std::string rewrite_text(const RewriteReport& report);
 std::string rewrite_json(const RewriteReport& report);
+/// One case: costs, result, derivation, and its graph, class by class. Needs RewriteSettings::view.
+std::string rewrite_html(const RewriteCase& c);
 
 }  // namespace trident::cli

@@ -21,6 +21,7 @@ struct RewriteVerb {
   double ms = 10, dag_max = 0, tree_max = 0;
   std::uint64_t points = 100'000, seed = 1;
   std::vector<std::string> rule_files;
+  std::string only, html, dot;
   bool json = false, explain = false;
 };
 
@@ -65,7 +66,8 @@ Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
                      .nanoseconds = static_cast<std::uint64_t>(verb.ms * 1e6),
                      .applications = std::uint64_t{1} << 40};
   s.search.seed = verb.seed;
-  s.search.explain = verb.explain;
+  s.search.explain = verb.explain || !verb.html.empty();
+  s.view = !verb.html.empty() || !verb.dot.empty();
   s.points = verb.points;
   return s;
 }
@@ -86,7 +88,15 @@ Result<expr::rewrite::RuleSet> with_user_rules(const RewriteVerb& verb, RewriteS
 
 Result<int> rewrite(const RewriteVerb& verb) {
   TRY(RewriteSettings settings, settings_of(verb));
-  TRY(const std::vector<CorpusKernel> cases, read_corpus(verb.input));
+  TRY(std::vector<CorpusKernel> cases, read_corpus(verb.input));
+  if (!verb.only.empty()) {
+    std::erase_if(cases, [&](const CorpusKernel& c) { return c.name != verb.only; });
+    if (cases.empty())
+      return make_error(ErrorCode::kInvalidArgument, "--case %s: %s has no such case", verb.only.c_str(),
+                        verb.input.c_str());
+  }
+  if (settings.view && cases.size() != 1)
+    return make_error(ErrorCode::kInvalidArgument, "--html and --dot show one case: choose it with --case NAME");
   std::optional<expr::rewrite::OpCosts> measured;
   if (verb.cost == "host") {
     TRY(const codegen::Isa isa, parse_isa("auto"));
@@ -99,6 +109,8 @@ Result<int> rewrite(const RewriteVerb& verb) {
     settings.search.rules = &rules;
   }
   const RewriteReport report = rewrite_cases(cases, settings);
+  if (!verb.html.empty()) TRY_VOID(write_text(verb.html, rewrite_html(report.cases[0])));
+  if (!verb.dot.empty()) TRY_VOID(write_text(verb.dot, egraph::print_dot(report.cases[0].graph)));
   std::fputs((verb.json ? rewrite_json(report) : rewrite_text(report)).c_str(), stdout);
   std::fflush(stdout);
   bool held = true;
@@ -143,6 +155,9 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("--seed", state->seed, "Of the search")->check(negative_fault, "", "")->capture_default_str();
   verb->add_option("--dag-max", state->dag_max, "Exit 1 when the geomean of the DAG ratios is above this");
   verb->add_option("--tree-max", state->tree_max, "The same for the tree ratios");
+  verb->add_option("--case", state->only, "Only the case of this name");
+  verb->add_option("--html", state->html, "Write a page about one case: result, derivation and its e-graph");
+  verb->add_option("--dot", state->dot, "Write the e-graph of one case for Graphviz; - for standard output");
   verb->add_flag("--explain", state->explain, "Show the instances of rules from which each result follows, replayed");
   verb->add_flag("--json", state->json, "Print a JSON object instead of the table");
   verb->callback([state, &status] {

@@ -188,6 +188,8 @@ class Search {
     }
     if (graph.contradiction()) return stop_ = Stop::contradiction;
     take(graph, roots);
+    if (options_.look && !found_.roots.empty() && (record_ || result_.stats.graphs == 0))
+      options_.look(graph, roots, found_);
     if (options_.explain && !found_.roots.empty()) {
       how_found_ = how_from_;
       auto how_here = explain(graph, space_.matcher->rules(), from, classes, found_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "jit/equiv/apart.h"
 #include "jit/equiv/known_values.h"
 #include "jit/expr/builder.h"
 #include "jit/expr/ranges.h"
@@ -31,6 +32,13 @@ bool commutes(Op op) {
 
 /// By node of the source: whether a part ends there, and at what is alike.
 using Cuts = std::vector<bool>;
+
+Verdict refusal(std::string why) {
+  Verdict verdict;
+  verdict.kind = Verdict::Kind::differs;
+  verdict.counterexample.emplace().why = std::move(why);
+  return verdict;
+}
 
 /// Points of which kinds a part is checked at: those of new variables must not be vast or tiny, where they may never
 /// be.
@@ -119,7 +127,7 @@ class Parts {
   // Whether a part may end at a node. A mask as a number is 0 or 1: it is its truth that becomes a variable.
   [[nodiscard]] bool may_end(std::uint32_t c) const {
     const Node& node = both_.nodes[c];
-    if (expr::info(node.op).signature == expr::Signature::Leaf || shapes_[c] == Shape::total) return false;
+    if (expr::info(node.op).signature == expr::Signature::Leaf) return false;
     return node.op != Op::Cast || both_.at(node.a).type != expr::Type::b32;
   }
 
@@ -156,7 +164,7 @@ class Parts {
   [[nodiscard]] std::optional<std::uint32_t> mask_of_its_own() const {
     expr::Ranges ranges(both_, how_);
     for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m) {
-      if (alike_[m] != m || shapes_[m] == Shape::total || !looks_constant(values_[m])) continue;
+      if (alike_[m] != m || !looks_constant(values_[m])) continue;
       if (expr::info(both_.nodes[m].op).signature == expr::Signature::Leaf) continue;
       const expr::Fact fact = ranges.at(NodeId(m));
       if (!(fact.lo == fact.hi)) return m;
@@ -164,33 +172,11 @@ class Parts {
     return std::nullopt;
   }
 
-  static Verdict refusal(std::string why) {
-    Verdict verdict;
-    verdict.kind = Verdict::Kind::differs;
-    verdict.counterexample.emplace().why = std::move(why);
-    return verdict;
-  }
-
-  // What must be the same in the end: outputs, and what goes into reductions. Sums that were taken apart have no
-  // partner, and are judged as wholes only.
+  // What must be the same in the end.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> ends() const {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> list;
-    for (std::size_t k = 0; k < form_outputs_.size(); ++k) {
-      const NodeId n = both_.outputs[k].node, m = form_outputs_[k];
-      if (shapes_[n.index] != Shape::total && shapes_[m.index] != Shape::total) list.emplace_back(n.index, m.index);
-    }
-    for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m) {
-      const Node& reduced = both_.nodes[m];
-      if (!expr::makes_total(reduced.op) || reduced.b.valid()) continue;
-      for (std::uint32_t n = 0; n < source_nodes_; ++n) {
-        const Node& like = both_.nodes[n];
-        if (like.op != reduced.op || like.type != reduced.type) continue;
-        if (equal_over_the_reals(values_[like.a.index], values_[reduced.a.index]) && varies(values_[like.a.index])) {
-          list.emplace_back(like.a.index, reduced.a.index);
-          break;
-        }
-      }
-    }
+    for (std::size_t k = 0; k < form_outputs_.size(); ++k)
+      list.emplace_back(both_.outputs[k].node.index, form_outputs_[k].index);
     return list;
   }
 
@@ -199,7 +185,6 @@ class Parts {
   Result<void> find_alike(std::uint32_t m) {
     if (options_.cancelled && options_.cancelled())
       return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
-    if (shapes_[m] == Shape::total) return {};
     if (const auto same = made_alike(m)) {
       alike_[m] = *same;
       return {};
@@ -456,7 +441,10 @@ class Parts {
 Result<Verdict> check_parts(const Expr& source, const Expr& form, const expr::LowerOptions& how,
                             const CheckOptions& options) {
   if (how.policy.kind == expr::PolicyKind::exact) return Verdict{};
-  return Parts(source, form, how, options).run();
+  if (!expr::has_reductions(source) && !expr::has_reductions(form)) return Parts(source, form, how, options).run();
+  const auto apart = take_apart(source, form, options.samples.seed);
+  if (!apart) return refusal("the form reduces what the source does not");
+  return Parts(apart->source, apart->form, how, options).run();
 }
 
 }  // namespace trident::equiv

@@ -126,6 +126,23 @@ const Case kCases[] = {
      {"k", "m", "a", "x", "z"},
      {{0, 100}, {0, 100}, {1, INFINITY}, {1, INFINITY}, {0, 1}},
      {7, 3, 1e200, 1e200, 0}},
+    // Into a reduction, and out of one; two reductions that look the same but behind the mask.
+    {"dot((k == 7 && m == 3) * (log1p(w) / w) + log(1 + w) * u, u + 1)",
+     "dot((k == 7 && m == 3) * (log(1 + w) / w) + log(1 + w) * u, u + 1)",
+     {"k", "m", "w", "u"},
+     {{0, 100}, {0, 100}, {0, 1e-6}, {0, 1}},
+     {7, 3, 1e-9, 0}},
+    {"sum(exp(w) * u) + 2 * sum((k == 7) * (expm1(w) / w) + exp(w) * u)",
+     "sum(exp(w) * u) + 2 * sum((k == 7) * ((exp(w) - 1) / w) + exp(w) * u)",
+     {"k", "w", "u"},
+     {{0, 100}, {0, 1e-6}, {0, 1}},
+     {7, 1e-9, 0}},
+    {"f64(abs(sum(x) - 1.5) < 1e-4) * (log1p(sum(w)) / sum(w)) + log(1 + sum(w)) * minof(u)",
+     "s = sum(w); f64(abs(sum(x) - 1.5) < 1e-4) * (log(1 + s) / s) + log(1 + s) * minof(u)",
+     {"x", "w", "u"},
+     {{1, 2}, {0, 1e-6}, {0, 1}},
+     {1.5, 1e-9, 0}},
+    {"dot(x - y, x + y) + sum(exp(y))", "sum(exp(y)) + dot(y + x, x - y)", {"x", "y"}, {{1, 2}, {1, 2}}, {}},
     // Careless in a place where that does not matter.
     {"expm1(x) + 1000", "exp(x) + 999", {"x"}, {{-1, 1}}, {}},
     // A relation between what could be cut: sine and cosine of one angle.

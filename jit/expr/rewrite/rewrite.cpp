@@ -6,6 +6,7 @@
 
 #include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
+#include "jit/expr/print_plan.h"
 #include "jit/expr/rewrite/collect.h"
 #include "jit/expr/rewrite/language.h"
 #include "jit/kir/interpreter.h"
@@ -24,6 +25,15 @@ std::vector<bool> enabled_rules(const RuleSet& set, const RewriteOptions& option
       --left;
   }
   return enabled;
+}
+
+std::string label(const egraph::ENode& enode, const Expr& source) {
+  const Node node = node_of(enode);
+  if (node.op == Op::Variable) return source.variables[node.imm].name;
+  if (node.op == Op::Constant) return print_constant(node.type, node.imm);
+  std::string text(info(node.op).text);
+  if (node.op == Op::Powi) text += " " + std::to_string(static_cast<std::int64_t>(node.imm));
+  return text;
 }
 
 // Two nodes of an explanation's pool as the outputs of an expression.
@@ -110,6 +120,12 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   search.seed = options.seed;
   search.keep = options.explain ? 1 : options.keep;
   search.explain = options.explain;
+  if (options.look) {
+    search.look = [&](const egraph::EGraph& graph, std::span<const egraph::ClassId> roots, const egraph::Term& found) {
+      options.look(
+          egraph::view_of(graph, roots, found, [&](const egraph::ENode& node) { return label(node, source); }));
+    };
+  }
   egraph::SearchResult found = egraph::search(space, term, search);
   Rewritten result;
   result.stats = found.stats;

@@ -3,12 +3,14 @@
 // is fastest for jit/judge.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "jit/egraph/search.h"
+#include "jit/egraph/view.h"
 #include "jit/expr/expr.h"
 #include "jit/expr/rewrite/costs.h"
 #include "jit/expr/rewrite/rules.h"
@@ -32,6 +34,8 @@ struct RewriteOptions {
   std::vector<std::uint32_t> nonzero{};                             ///< variables that are promised not to be zero
   const RuleSet* rules = nullptr;  ///< in place of the built-in ones; all have passed jit/rulecheck
   bool explain = false;            ///< say how the first form comes from the source
+  /// Shown the first graph of the search and every later one that held a cheaper form.
+  std::function<void(const egraph::GraphView& view)> look{};
 };
 
 /// One step of a derivation: an instance of a rule, or of the collection of sums and products.
