@@ -633,6 +633,25 @@ class Command(unittest.TestCase):
         bare = {key: value for key, value in self.environment.items() if key not in ("HOME", "XDG_CACHE_HOME")}
         self.assertIn("--output FILE", self.trident("calibrate", "--ops", "--quick", env=bare, status=1).stderr)
 
+    def test_rewrite_shows_the_graph_of_one_case(self):
+        corpus = os.path.join(ROOT, "bench/corpus/rewrite.txt")
+        page, graph = self.at("q.html"), self.at("q.dot")
+        self.trident("rewrite", corpus, "--points", "50", "--case", "quintic", "--html", page, "--dot", graph)
+        with open(page, encoding="utf-8") as handle:
+            html = handle.read()
+        linked = set(re.findall(r'href="#(c[0-9]+)"', html))
+        self.assertTrue(linked and linked <= set(re.findall(r'<tr id="(c[0-9]+)"', html)))
+        self.assertIn("Derivation", html)
+        with open(graph, encoding="utf-8") as handle:
+            dot = handle.read()
+        named = re.findall(r"(?m)^    (n[0-9]+_[0-9]+) \[", dot)
+        self.assertEqual(len(named), len(set(named)))
+        for source, target in re.findall(r"(?m)^  (n[0-9_]+) -> (n[0-9_]+) \[", dot):
+            self.assertIn(source, named)
+            self.assertIn(target, named)
+        self.assertIn("--case", self.trident("rewrite", corpus, "--html", page, status=2).stderr)
+        self.assertIn("no such case", self.trident("rewrite", corpus, "--case", "nobody", status=2).stderr)
+
     def test_rewrite_counts_of_rules_matter(self):
         cases = self.write("r.txt", "a | s | f | | (log (mul (exp x) (exp y)))\n")
 
