@@ -1,0 +1,32 @@
+"""What tests of the trident command share: a folder of their own, and the command run in it. argv: TRIDENT TRIDENTD."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TRIDENT, TRIDENTD = sys.argv[1:3]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class CommandCase(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.environment = dict(os.environ, XDG_CACHE_HOME=self.at("cache"), TMPDIR=self.at("tmp"),
+                                TRIDENT_SOCKET=self.at("nobody.sock"))
+        os.mkdir(self.at("tmp"))
+
+    def at(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, text):
+        with open(self.at(name), "w", encoding="utf-8") as handle:
+            handle.write(text)
+        return self.at(name)
+
+    def trident(self, *arguments, status=0, **options):
+        done = subprocess.run([TRIDENT, *arguments], capture_output=True, text=True, timeout=250,
+                              env=options.pop("env", self.environment), check=False, **options)
+        self.assertEqual(status, done.returncode, done.stdout[-2000:] + done.stderr[-2000:])
+        return done

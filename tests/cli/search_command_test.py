@@ -1,0 +1,298 @@
+"""The verbs of the search from outside, rewrite, rules and calibrate: search_command_test.py TRIDENT TRIDENTD."""
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+from command_case import ROOT, TRIDENTD, CommandCase
+
+
+class SearchCommand(CommandCase):
+    # --- rewrite ------------------------------------------------------------------------------------------------------
+
+    def test_rewrite_reports_the_corpus(self):
+        done = self.trident("rewrite", os.path.join(ROOT, "bench/corpus/rewrite.txt"), "--cost", "reference", "--points",
+                            "1000", "--json")
+        self.assertNotIn("\r", done.stderr)
+        report = json.loads(done.stdout)
+        cases = {case["name"]: case for case in report["cases"]}
+        self.assertEqual(28, len(cases))
+        self.assertEqual(28, report["summary"]["cases"])
+        for case in cases.values():
+            for field in ("tree_before", "tree_after", "dag_before", "dag_after", "nodes", "applications", "ms"):
+                self.assertGreaterEqual(case[field], 0, field)
+            self.assertLessEqual(case["dag_after"], case["dag_before"], case)
+            self.assertAlmostEqual((case["dag_after"] + 4) / (case["dag_before"] + 4), case["dag_ratio"])
+            self.assertTrue(case["result"] and case["stop"])
+            self.assertIsNone(case["wrong"])
+            self.assertGreaterEqual(case["max_error_ulp"], 0)
+        for name, costs in (("d-x-sin", (96, 96)), ("d-sin-exp", (183, 144)), ("diff-sq", (12, 12)),
+                            ("common-factor", (12, 12)), ("pythag", (172, 92))):
+            self.assertEqual(costs, (cases[name]["tree_before"], cases[name]["dag_before"]), name)
+        self.assertEqual((0, 0), (cases["pythag"]["tree_after"], cases["pythag"]["dag_after"]))  # it is 1
+
+    def test_rewrite_prints_a_table_and_holds_bars(self):
+        cases = self.write("r.txt", "; comment\ntwice | s | f | | (add x x) ; 3 / 2\nroot | s | f | x>0 | (sqrt (mul x x))\n")
+        table = self.trident("rewrite", cases, "--points", "50").stdout
+        self.assertRegex(table, r"(?m)^name|^twice +\S+ > ")
+        self.assertRegex(table, r"(?m)^geomean over 2 cases: tree [0-9.]+, dag [0-9.]+$")
+        held = self.trident("rewrite", cases, "--points", "50", "--dag-max", "1.0").stderr
+        self.assertIn("held", held)
+        self.assertIn("MISSED", self.trident("rewrite", cases, "--points", "50", "--dag-max", "0.01", status=1).stderr)
+        self.assertIn("MISSED", self.trident("rewrite", cases, "--points", "50", "--tree-max", "0.01", status=1).stderr)
+
+    def test_rewrite_explains_every_result_of_the_corpus(self):
+        done = self.trident("rewrite", os.path.join(ROOT, "bench/corpus/rewrite.txt"), "--cost", "reference", "--points",
+                            "50", "--ms", "4", "--explain", "--json")
+        for row in json.loads(done.stdout)["cases"]:
+            if row["dag_after"] < row["dag_before"]:
+                self.assertTrue(row["derivation"], row["name"])
+                self.assertIsNone(row["replay_fault"], row["name"])
+        cases = self.write("cases.txt", "double | s | trig | | (mul 2 (mul (sin x) (cos x)))\n")
+        self.assertIn("sin-double-rev: 2 * (sin(x) * cos(x))  =  sin(2 * x)",
+                      self.trident("rewrite", cases, "--points", "50", "--explain").stdout)
+
+    # --- calibrate ----------------------------------------------------------------------------------------------------
+
+    # From jit/kir/ops.def: types of every op but the leaves, conversions from every type that there is.
+    OP_TYPES = {"f32 f64 i32 i64": "add sub mul neg abs min max lt le eq ne select lookup sum minof maxof",
+                "f32 f64": "div div.newton sqrt sqrt.newton fma fms fnma fnms rint floor ceil trunc scalef",
+                "i32 i64 b32 b64": "and or xor not andnot", "i32 i64": "shl shr sar",
+                "f32->i32 i32->f32 f64->i64 i64->f64": "bitcast", "f32->i32 f64->i64": "to_int_rint",
+                "f32->f64 f32->i32 f32->i64 f64->f32 f64->i32 f64->i64 i32->f32 i32->f64 i32->i64 i64->f32 i64->f64 "
+                "i64->i32 b32->b64 b64->b32": "convert"}
+
+    def test_calibrate_measures_every_op_and_leaves_a_file_that_rewrite_uses(self):
+        wanted = {(op, kind) for kinds, ops in self.OP_TYPES.items() for op in ops.split() for kind in kinds.split()}
+        report = json.loads(self.trident("calibrate", "--ops", "--quick", "--json").stdout)
+        self.assertEqual(wanted, {(row["op"], row["type"]) for row in report["ops"]})
+        self.assertEqual(self.at("cache/trident/%s.costs" % report["isa"]), report["file"])
+        self.assertEqual([report["isa"] + ".costs"], os.listdir(self.at("cache/trident")))
+        with open(report["file"], encoding="utf-8") as handle:
+            rows = [line.split("#")[0].split() for line in handle]
+        figures = {tuple(row[:2]): [float(x) for x in row[2:]] for row in rows if len(row) == 4 and row[0] != "unit"
+                   and row[0] != "trident"}
+        self.assertEqual({(row["op"], row["type"]): [row["latency"], row["throughput"]] for row in report["ops"]},
+                         {key: value for key, value in figures.items() if key[0] != "cpu"})
+        for (op, kind), values in figures.items():
+            for value in values:
+                self.assertTrue(0 <= value < 1000, (op, kind, value))
+        self.assertEqual(["trident", "costs", "1"], rows[0])
+        self.assertEqual(report["cpu"].split(), rows[1][1:])
+
+        cases = self.write("r.txt", "a | s | f | | (mul x y)\n")
+
+        def cost_of_a_multiplication():
+            done = self.trident("rewrite", cases, "--points", "50", "--cost", "host", "--json")
+            return json.loads(done.stdout)["cases"][0]["dag_before"], done.stderr
+
+        cost, said = cost_of_a_multiplication()
+        self.assertEqual((figures["mul", "f64"][1], ""), (cost, said))
+        with open(report["file"], encoding="utf-8") as handle:
+            text = handle.read()
+        dear = re.sub(r"(?m)^mul +f64 .*$", "mul f64 1 77", text)
+        for changed, wanted_cost, hint in ((dear, 77, ""),
+                                           (dear.replace(report["cpu"], "Another (X family 1)"), 1, "Another (X family 1)")):
+            with open(report["file"], "w", encoding="utf-8") as handle:
+                handle.write(changed)
+            cost, said = cost_of_a_multiplication()
+            self.assertEqual(wanted_cost, cost)
+            self.assertIn(hint, said)
+        with open(report["file"], "w", encoding="utf-8") as handle:
+            handle.write(dear.replace("mul f64 1 77", "mul f64 1 -77"))
+        line = dear[:dear.index("mul f64 1 77")].count("\n") + 1
+        self.assertIn(f"{report['file']}:{line}: '-77'",
+                      self.trident("rewrite", cases, "--cost", "host", status=2).stderr)
+        os.remove(report["file"])
+        self.assertIn("trident calibrate --ops", cost_of_a_multiplication()[1])
+
+    def test_calibrate_prints_a_table_and_writes_where_it_is_told(self):
+        path = self.at("deep/er/x.costs")
+        done = self.trident("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", path)
+        self.assertRegex(done.stdout, r"(?m)^op +type +latency +throughput +shipped: latency +throughput$")
+        self.assertRegex(done.stdout, r"(?m)^div +f64 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$")
+        self.assertIn("written to " + path, done.stderr)
+        self.assertNotIn("\r", done.stderr)
+        self.assertTrue(os.path.getsize(path) > 1000)
+        printed = self.trident("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", "-").stdout
+        self.assertEqual("trident costs 1", printed.splitlines()[0])
+
+    def test_the_daemon_refuses_costs_that_it_cannot_read(self):
+        bad = self.write("bad.costs", "trident costs 1\nadd f32 1\n")
+        for path, hint in ((bad, bad + ":2: "), (self.at("none.costs"), "cannot read " + self.at("none.costs"))):
+            done = subprocess.run([TRIDENTD, "--costs", path, "--cache", "none", "--socket", self.at("s.sock")],
+                                  capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual(2, done.returncode)
+            self.assertIn(hint, done.stdout + done.stderr)
+
+    def test_calibrate_refuses_what_it_cannot_do(self):
+        for words, hint in (([], "--ops"), (["--ops", "--isa", "sse"], "sse"), (["--ops", "--rounds", "3"], "--rounds"),
+                            (["--ops", "--json", "--output", "-"], "--output -")):
+            self.assertIn(hint, self.trident("calibrate", *words, status=2).stderr)
+        self.assertIn("/proc/no", self.trident("calibrate", "--ops", "--quick", "--output", "/proc/no/x.costs",
+                                               status=1).stderr)
+        bare = {key: value for key, value in self.environment.items() if key not in ("HOME", "XDG_CACHE_HOME")}
+        self.assertIn("--output FILE", self.trident("calibrate", "--ops", "--quick", env=bare, status=1).stderr)
+
+    def test_rewrite_shows_the_graph_of_one_case(self):
+        corpus = os.path.join(ROOT, "bench/corpus/rewrite.txt")
+        page, graph = self.at("q.html"), self.at("q.dot")
+        self.trident("rewrite", corpus, "--points", "50", "--case", "quintic", "--html", page, "--dot", graph)
+        with open(page, encoding="utf-8") as handle:
+            html = handle.read()
+        linked = set(re.findall(r'href="#(c[0-9]+)"', html))
+        self.assertTrue(linked and linked <= set(re.findall(r'<tr id="(c[0-9]+)"', html)))
+        self.assertIn("Derivation", html)
+        with open(graph, encoding="utf-8") as handle:
+            dot = handle.read()
+        named = re.findall(r"(?m)^    (n[0-9]+_[0-9]+) \[", dot)
+        self.assertEqual(len(named), len(set(named)))
+        for source, target in re.findall(r"(?m)^  (n[0-9_]+) -> (n[0-9_]+) \[", dot):
+            self.assertIn(source, named)
+            self.assertIn(target, named)
+        self.assertIn("--case", self.trident("rewrite", corpus, "--html", page, status=2).stderr)
+        self.assertIn("no such case", self.trident("rewrite", corpus, "--case", "nobody", status=2).stderr)
+
+    def test_rewrite_counts_of_rules_matter(self):
+        cases = self.write("r.txt", "a | s | f | | (log (mul (exp x) (exp y)))\n")
+
+        def after(*options):
+            report = json.loads(self.trident("rewrite", cases, "--points", "50", "--cost", "reference", "--json",
+                                             *options).stdout)
+            return report["cases"][0]["dag_after"]
+
+        self.assertEqual(99, after("--rules", "0"))
+        self.assertEqual(4, after("--rules", "all"))  # x + y
+        for strategy in ("saturate", "pulse", "best_first", "random", "hostile"):
+            self.assertLessEqual(after("--strategy", strategy), 99)
+
+    def test_rewrite_refuses_what_it_does_not_know(self):
+        cases = self.write("r.txt", "a | s | f | | (add x x)\n")
+        for option, value, hint in (("--strategy", "bestfirst", "saturate, pulse, best_first"), ("--rules", "some", "a number"),
+                                    ("--rules", "-3", "a number"), ("--rules", "7x", "a number"),
+                                    ("--cost", "guest", "default, host, reference"), ("--objective", "graph", "dag, tree"),
+                                    ("--policy", "loose", "loose"), ("--points", "0", "--points"),
+                                    ("--nodes", "1", "--nodes"), ("--ms", "-1", "--ms")):
+            message = self.trident("rewrite", cases, option, value, status=2).stderr
+            self.assertIn(hint, message)
+            self.assertIn(value, message)
+        self.assertIn("FILE", self.trident("rewrite", status=2).stderr)
+        self.assertIn("cannot be read", self.trident("rewrite", self.at("none.txt"), status=2).stderr)
+
+    def test_rewrite_says_where_an_assumption_is_wrong(self):
+        for assumption, hint in (("x", "x>0 or x!=0"), ("x!=1", "only 'x!=0'"), ("x!0", "only 'x!=0'"), ("x>", "number"),
+                                 ("x>=one", "'one'"), ("2>x", "x>0 or x!=0"), ("x>1,x<0", "no value for 'x'"),
+                                 ("x>0 y>0", "'0 y>0'")):
+            cases = self.write("r.txt", f"; head\na | s | f | {assumption} | (add x x)\n")
+            message = self.trident("rewrite", cases, status=2).stderr
+            self.assertIn(hint, message, assumption)
+            self.assertIn("r.txt:2:", message)
+        # A case that is no expression fails by itself; the others have their figures.
+        cases = self.write("r.txt", "good | s | f | x!=0 | (div x x)\nbad | s | f | | (add x\n")
+        report = json.loads(self.trident("rewrite", cases, "--points", "50", "--json", status=1).stdout)
+        self.assertEqual(["good", "bad"], [case["name"] for case in report["cases"]])
+        self.assertIn("failure", report["cases"][1])
+        self.assertEqual(0, report["cases"][0]["dag_after"])
+
+    # --- rules --------------------------------------------------------------------------------------------------------
+
+    def test_rules_lists_every_rule_file(self):
+        folder = os.path.join(ROOT, "jit/expr/rules")
+        counts = {}
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".rules"):
+                with open(os.path.join(folder, name), encoding="utf-8") as handle:
+                    counts[name[:-len(".rules")]] = sum(1 for line in handle if line.strip() and line[0] != ";")
+        listed = json.loads(self.trident("rules", "list", "--json").stdout)
+        self.assertEqual(counts, listed["themes"])
+        self.assertEqual(sum(counts.values()), listed["count"])
+        self.assertEqual(listed["count"], len({rule["name"] for rule in listed["rules"]}))
+        text = self.trident("rules", "list").stdout
+        for theme, count in counts.items():
+            self.assertIn(f"{theme}: {count} rules\n", text)
+        self.assertIn(f"{sum(counts.values())} rules in {len(counts)} themes", text)
+        roots = self.trident("rules", "list", "--theme", "roots").stdout
+        self.assertEqual(counts["roots"] + 2, len(roots.splitlines()))
+        self.assertIn("expected one of", self.trident("rules", "list", "--theme", "root", status=2).stderr)
+
+    def test_rules_shows_what_a_rule_says_and_where_it_stands(self):
+        page = json.loads(self.trident("rules", "show", "div-self", "--json").stdout)
+        self.assertEqual(["nonzero(?a)"], page["conditions"])
+        self.assertEqual("?a is never zero", page["meanings"]["conditions"]["nonzero(?a)"])
+        self.assertEqual("a/a = 1, where a is never zero", page["law"])
+        with open(os.path.join(ROOT, page["file"]), encoding="utf-8") as handle:
+            self.assertTrue(handle.readlines()[page["line"] - 1].startswith("div-self: "))
+        self.assertEqual("1", page["example"]["left"])
+        self.assertEqual("1", page["example"]["right"])
+        text = self.trident("rules", "show", "neg-neg").stdout
+        self.assertIn("fires under exact, bounded, fast", text)
+        self.assertIn("the same bits", text)
+        self.assertIn("did you mean 'div-self'", self.trident("rules", "show", "div-slef", status=2).stderr)
+        self.assertIn("trident rules list", self.trident("rules", "show", "q", status=2).stderr)
+
+    def test_rules_words_that_are_none(self):
+        self.assertIn("did you mean 'check'", self.trident("rules", "chek", status=2).stderr)
+        self.assertIn("--help", self.trident("rules", status=2).stderr)
+        self.assertIn("NAME", self.trident("rules", "show", status=2).stderr)
+        self.assertIn("FILE", self.trident("rules", "check", status=2).stderr)
+        self.assertIn("--points", self.trident("rules", "check", "x", "--points", "0", status=2).stderr)
+        for part in ("list", "show", "check"):
+            self.assertIn(f"Usage: trident rules {part}", self.trident("rules", part, "--help").stdout)
+
+    def test_rules_check_finds_the_wrong_ones(self):
+        right = self.write("right.rules", "; mine\nfour: (add (mul 3 ?a) ?a) => (mul 4 ?a) ;; ieee=round real=ok\n")
+        self.assertIn("1 rule: 1 right, 0 wrong", self.trident("rules", "check", right).stdout)
+        wrong = self.write("wrong.rules", "\nroot: (sqrt (mul ?a ?a)) => ?a ;; ieee=round real=ok\n"
+                           "sum: (sum ?a) => (mul 2 (sum ?a)) ;; ieee=round real=ok\n")
+        text = self.trident("rules", "check", right, wrong, "--seed", "7", "--points", "1000", status=1).stdout
+        self.assertIn("wrong.rules:2: root: wrong: ", text)
+        self.assertRegex(text, r"at \?a = (-\S+): left (\S+), right \1\n")
+        self.assertIn("hint: it holds with nonneg(?a)", text)
+        self.assertIn("wrong.rules:3: sum: not checked: ", text)
+        self.assertIn("3 rules: 1 right, 1 wrong, 1 not checked (1000 points each, seed 7)", text)
+        report = json.loads(self.trident("rules", "check", wrong, "--json", status=1).stdout)
+        root = report["rules"][0]
+        self.assertEqual(("root", 2, "wrong"), (root["name"], root["line"], root["verdict"]))
+        self.assertLess(float(root["point"]["?a"]), 0)
+        self.assertEqual(float(root["left"]), -float(root["right"]))
+        self.assertEqual({"rules": 2, "right": 0, "wrong": 1, "unchecked": 1, "points": 10000, "seed": 1}, report["summary"])
+
+    def test_rules_check_shows_where_a_file_is_no_rules(self):
+        for text, place, hint in (("\n a: (sine ?a) => ?a ;; ieee=round real=ok\n", "r.rules:2:6: ", "no op \"sine\""),
+                                  ("a: (neg ?a) => ?a\n", "r.rules:1:18: ", "ieee="), ("; none\n", "r.rules: ", "no rules")):
+            message = self.trident("rules", "check", self.write("r.rules", text), status=2).stderr
+            self.assertIn(place, message)
+            self.assertIn(hint, message)
+        self.assertIn("\n      ^\n", self.trident("rules", "check", self.write("r.rules", "a: (sine ?a) => ?a"),
+                                                status=2).stderr)
+        self.assertIn("cannot be read", self.trident("rules", "check", self.at("none"), status=2).stderr)
+
+    def test_rewrite_uses_rules_of_the_user_when_they_are_right(self):
+        cases = self.write("r.txt", "a | s | f | | (mul (mul 0.5 x) (add 1 (tanh x)))\n")
+        rules = self.write("mine.rules", "gelu: (mul (mul 0.5 ?a) (add 1 (tanh ?a))) => (div ?a (add 1 (exp (mul -2 ?a)))) "
+                           ";; ieee=round real=ok\n")
+
+        def rewritten(*options, status=0):
+            return self.trident("rewrite", cases, "--points", "50", "--cost", "reference", "--rules", "0", "--json", *options,
+                                status=status)
+
+        self.assertEqual(57, json.loads(rewritten().stdout)["cases"][0]["dag_after"])
+        done = rewritten("--load-rules", rules)
+        self.assertEqual(51, json.loads(done.stdout)["cases"][0]["dag_after"])
+        self.assertIn("1 rule of", done.stderr)
+        # It keeps no bits: under the exact policy it must not fire.
+        exact = rewritten("--load-rules", rules, "--policy", "exact")
+        self.assertEqual(57, json.loads(exact.stdout)["cases"][0]["dag_after"])
+        wrong = self.write("wrong.rules", "root: (sqrt (mul ?a ?a)) => ?a ;; ieee=round real=ok\n")
+        message = rewritten("--load-rules", rules, "--load-rules", wrong, status=1).stderr
+        self.assertIn("no rules are loaded", message)
+        self.assertIn("hint: it holds with nonneg(?a)", message)
+        taken = self.write("taken.rules", "neg-neg: (neg (neg ?a)) => ?a ;; ieee=exact real=ok\n")
+        self.assertIn("taken.rules:1: there is a rule \"neg-neg\" already", rewritten("--load-rules", taken, status=2).stderr)
+        self.assertIn("already, at", rewritten("--load-rules", rules, "--load-rules", rules, status=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
