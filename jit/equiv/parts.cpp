@@ -57,6 +57,8 @@ class Parts {
       both_.outputs.push_back({source.outputs[k].name, in_source[source.outputs[k].node.index]});
     for (const expr::Output& o : form.outputs) form_outputs_.push_back(in_form[o.node.index]);
     shapes_ = expr::shapes_of(both_);
+    expr::Ranges ranges(both_, how_);
+    for (std::uint32_t i = 0; i < both_.nodes.size(); ++i) facts_.push_back(ranges.at(NodeId(i)));
     alike_.resize(both_.nodes.size());
     for (std::uint32_t i = 0; i < alike_.size(); ++i) alike_[i] = i;
     freed_.assign(both_.nodes.size(), false);
@@ -162,12 +164,10 @@ class Parts {
   // A value of the form that looks constant, is not known to be, and is alike none of the source: a mask that was
   // rewritten, whose other side no point has shown.
   [[nodiscard]] std::optional<std::uint32_t> mask_of_its_own() const {
-    expr::Ranges ranges(both_, how_);
     for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m) {
       if (alike_[m] != m || !looks_constant(values_[m])) continue;
       if (expr::info(both_.nodes[m].op).signature == expr::Signature::Leaf) continue;
-      const expr::Fact fact = ranges.at(NodeId(m));
-      if (!(fact.lo == fact.hi)) return m;
+      if (!(facts_[m].lo == facts_[m].hi)) return m;
     }
     return std::nullopt;
   }
@@ -351,8 +351,7 @@ class Parts {
       const NodeId variable = append({Op::Variable, v.type, {}, {}, {}, index});
       return append({Op::Ne, type, variable, append({Op::Constant, v.type, {}, {}, {}, 0}), {}, 0});
     }
-    const expr::Fact fact = expr::Ranges(both_, how_).at(NodeId(part));
-    v.type = type, v.lo = fact.lo, v.hi = fact.hi;
+    v.type = type, v.lo = facts_[part].lo, v.hi = facts_[part].hi;
     return append({Op::Variable, type, {}, {}, {}, index});
   }
 
@@ -425,8 +424,9 @@ class Parts {
   std::uint32_t source_nodes_ = 0;
   std::vector<NodeId> form_outputs_;
   std::vector<Shape> shapes_;
-  std::vector<Values> values_;  ///< per node: correct values at some points; none for totals
-  Cuts freed_;                  ///< masks that both have
+  std::vector<expr::Fact> facts_;  ///< per node
+  std::vector<Values> values_;     ///< per node: correct values at some points
+  Cuts freed_;                     ///< masks that both have
   struct Failed {
     std::uint32_t n, m;
     Verdict verdict;
@@ -441,10 +441,13 @@ class Parts {
 Result<Verdict> check_parts(const Expr& source, const Expr& form, const expr::LowerOptions& how,
                             const CheckOptions& options) {
   if (how.policy.kind == expr::PolicyKind::exact) return Verdict{};
-  if (!expr::has_reductions(source) && !expr::has_reductions(form)) return Parts(source, form, how, options).run();
-  const auto apart = take_apart(source, form, options.samples.seed);
+  auto apart = std::optional(Apart{source, form});
+  if (expr::has_reductions(source) || expr::has_reductions(form))
+    apart = take_apart(source, form, options.samples.seed);
   if (!apart) return refusal("the form reduces what the source does not");
-  return Parts(apart->source, apart->form, how, options).run();
+  auto verdict = Parts(apart->source, apart->form, how, options).run();
+  if (verdict.ok() || verdict.error().code == ErrorCode::kCancelled) return verdict;
+  return refusal("its parts cannot be compared: " + verdict.error().message);
 }
 
 }  // namespace trident::equiv
