@@ -61,11 +61,12 @@ Compiler copy_compiler(codegen::Isa isa, const std::vector<Compiler>& compilers)
   return c;
 }
 
-/// Our side of one kernel: two tiers mapped as a client would map them, and the interpreter's form.
+/// Our side of one kernel: two tiers mapped as a client would map them, the optimised one once more without what
+/// BenchOptions::disabled names, and the interpreter's form.
 struct Ours {
   pipeline::Compiled baseline, best;
   bool optimised = false;
-  std::optional<image::Mapped> baseline_code, best_code;
+  std::optional<image::Mapped> baseline_code, best_code, without_code;
   std::optional<kir::Plan> interpreted;
 };
 
@@ -91,6 +92,13 @@ Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, const BenchOptio
   TRY(image::Mapped best, map_image(ours->best.image));
   ours->baseline_code.emplace(std::move(baseline));
   ours->best_code.emplace(std::move(best));
+  if (!options.disabled.empty()) {
+    o.disabled = options.disabled;
+    TRY(const pipeline::Optimised less, pipeline::optimise(e, o));
+    TRY(image::Mapped without,
+        map_image(less.outcome == pipeline::Outcome::published ? less.winner.image : ours->baseline.image));
+    ours->without_code.emplace(std::move(without));
+  }
   expr::LowerOptions lower;
   lower.policy = options.policy;
   lower.simplify = false;
@@ -145,7 +153,7 @@ class Bench {
   }
 
   Result<BenchResult> run() {
-    TRY(result_.compilers, find_compilers(options_.isa));
+    TRY(result_.compilers, find_compilers(options_.isa, options_.against));
     TRY_VOID(build());
     if (options_.numexpr) {
       auto peer = NumexprPeer::start();
@@ -187,14 +195,16 @@ class Bench {
     KernelResult k;
     k.name = c.source->name;
     k.group = c.source->group;
-    const auto add_entry = [&](std::string name, bool pinned) {
+    const auto add_entry = [&](std::string name, bool own, bool pinned) {
       k.entries.emplace_back();
       k.entries.back().name = std::move(name);
+      k.entries.back().own = own;
       k.entries.back().pinned = pinned;
     };
-    for (const char* name : {"ours", "baseline", "interpreter"}) add_entry(name, false);
-    for (const Compiler& compiler : result_.compilers) add_entry(compiler.name, compiler.pinned);
-    add_entry("numexpr", false);
+    for (const char* name : {"ours", "baseline", "interpreter"}) add_entry(name, true, false);
+    if (!options_.disabled.empty()) add_entry("without " + options_.without, true, false);
+    for (const Compiler& compiler : result_.compilers) add_entry(compiler.name, false, compiler.pinned);
+    add_entry("numexpr", false, false);
     if (!c.failure.empty()) return failed(std::move(k), c.failure);
     k.transcendental = is_transcendental(c.expr);
     auto ours = compile_ours(c.expr, options_);
@@ -215,10 +225,13 @@ class Bench {
     if (!k.failure.empty()) return k;
     const unsigned bytes = stored_bytes(c.expr);
     share_of_roof(*run, options_, bytes, k);
-    k.best_loop = profile_object(builds_[c.first_build + (k.best - kOwnEntries)].object);
+    k.best_loop = profile_object(builds_[c.first_build + (k.best - own_entries())].object);
     if (k.ratio > kLostRatio) k.reason = reason_of_loss(k, bytes);
     return k;
   }
+
+  /// Those of a kernel that are ours: the compilers' follow.
+  [[nodiscard]] std::size_t own_entries() const { return options_.disabled.empty() ? 3 : 4; }
 
   static KernelResult failed(KernelResult k, std::string why) {
     k.failure = std::move(why);
@@ -232,9 +245,10 @@ class Bench {
     contestants[0].entry = ours.best_code->entry();
     contestants[1].entry = ours.baseline_code->entry();
     contestants[2].interpreted = &*ours.interpreted;
+    if (ours.without_code) contestants[3].entry = ours.without_code->entry();
     for (std::size_t i = 0; i < result_.compilers.size(); ++i) {
       const Build& build = builds_[c.first_build + i];
-      contestants[kOwnEntries + i].object = build.object;
+      contestants[own_entries() + i].object = build.object;
       if (build.object.empty())
         return make_error(ErrorCode::kOsError, "%s: %s", build.compiler->name.c_str(), build.error.c_str());
     }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "clients/cli/compilers.h"
@@ -25,6 +26,10 @@ namespace trident::cli {
 inline constexpr double kLostRatio = 1.15;
 /// The second size, small enough that every stream stays in the first-level cache: where compute is judged.
 inline constexpr std::uint64_t kSmallElements = 512;
+/// What `--disable search` switches off (jit/pipeline/passes.def): everything that changes which operations there are,
+/// or their order. Products fused into sums, the accuracy of functions, the shapes of the loop and the tournament stay:
+/// they are code generation.
+inline constexpr std::array<const char*, 3> kRewriting = {"identities", "simplified", "search"};
 
 struct BenchOptions {
   ir::Type type = ir::Type::f64;
@@ -37,14 +42,16 @@ struct BenchOptions {
   std::uint64_t seed = 1;
   bool numexpr = true;
   bool promise_ranges = true;  ///< false: inputs are sampled from the declared ranges, but nothing is promised of them
+  Against against = Against::fast_math;
+  /// Candidates (passes.def) that one more contestant of ours is optimised without; none: no such contestant.
+  std::vector<std::string> disabled{};
+  std::string without{};  ///< what that contestant is without, in a word
 };
-
-/// The entries of a kernel that are ours: the optimised code, the baseline, the interpreter. The compilers' follow.
-inline constexpr std::size_t kOwnEntries = 3;
 
 /// One contestant of one kernel.
 struct Entry {
   std::string name;
+  bool own = false;  ///< must be right, and under exact have the interpreter's bits
   bool pinned = false;
   std::string missing;            ///< why it has no figures; empty when it has
   double ns = 0, small_ns = 0;    ///< medians per call of n and of kSmallElements elements; 0: not measured
@@ -56,10 +63,12 @@ struct Entry {
 struct KernelResult {
   std::string name, group;
   bool transcendental = false;
-  std::string failure;                ///< wrong answer or failed contestant, in a sentence; empty when all is well
-  std::vector<Entry> entries;         ///< ours first, in the same order for every kernel
+  std::string failure;  ///< wrong answer or failed contestant, in a sentence; empty when all is well
+  /// Ours, baseline, interpreter, ours without what is disabled (where anything is), the compilers', numexpr.
+  std::vector<Entry> entries;
   std::size_t best = 0;               ///< index of the best pinned compiler
   double ratio = 0, small_ratio = 0;  ///< ours / best compiler: median over rounds
+  double gain = 0;                    ///< ours / ours without what is disabled; 0: there is no such contestant
   double strict_error_ulp = 0;        ///< of the source evaluated op by op, each correctly rounded
   double allowed_error_ulp = 0;       ///< what the policy allows
   bool optimised = false;             ///< false: the judge found nothing better than the baseline
@@ -80,6 +89,9 @@ struct Summary {
   double small_geomean = 0;
   double roof_share_median = 0, small_roof_share_median = 0, small_roof_share_geomean = 0;
   double small_limit_share_median = 0;
+  double gain = 0;  ///< geomean
+  /// Geomeans against the compilers that are shown and do not count, in their order; 0: none had a right answer.
+  std::vector<std::pair<std::string, double>> beside;
 };
 
 struct BenchResult {
@@ -88,7 +100,7 @@ struct BenchResult {
   std::vector<Compiler> compilers;
   std::string numexpr_version;  ///< empty when absent
   std::vector<KernelResult> kernels;
-  Summary all, transcendental, algebraic;
+  Summary all, transcendental, algebraic, derivatives;
   [[nodiscard]] bool failed() const;
 };
 
@@ -97,6 +109,9 @@ struct BenchResult {
 Result<BenchResult> run_bench(const std::vector<CorpusKernel>& kernels, const BenchOptions& options);
 
 // --- reports -------------------------------------------------------------------------------------------------------
+
+/// "best of the four pinned compilers", or the only one's name.
+std::string pinned_in_words(const BenchResult& result);
 
 std::string bench_text(const BenchResult& result);
 std::string bench_json(const BenchResult& result);

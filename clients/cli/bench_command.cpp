@@ -7,6 +7,7 @@
 #include "clients/cli/bench.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/kernel_options.h"
+#include "jit/pipeline/pass_scope.h"
 
 namespace trident::cli {
 namespace {
@@ -18,7 +19,10 @@ struct BenchVerb {
   std::uint64_t n = 4096, seed = 1, points = 0;
   unsigned rounds = 101, jobs = 2;
   bool text_options = false;  ///< the command line says something about the text of an expression
-  double geomean_max = 0, transcendental_max = 0, roof_min = 0;
+  std::string against = "auto";
+  std::vector<std::string> disabled;
+  double geomean_max = 0, transcendental_max = 0, algebraic_max = 0, derivatives_max = 0, worst_max = 0;
+  double search_gain_max = 0, roof_min = 0;
 };
 
 /// A file's kernels, or the expression itself as the only one.
@@ -59,6 +63,30 @@ Result<void> filter_kernels(const std::string& pattern, std::vector<CorpusKernel
   return {};
 }
 
+Result<Against> parse_against(const std::string& text, const expr::Policy& policy) {
+  if (text == "fast-math") return Against::fast_math;
+  if (text == "strict") return Against::strict;
+  if (text == "auto") return policy.kind == expr::PolicyKind::exact ? Against::strict : Against::fast_math;
+  return make_error(ErrorCode::kInvalidArgument, "--against %s: expected auto, fast-math or strict", text.c_str());
+}
+
+/// What the contestant is optimised without: `search` stands for all rewriting.
+Result<void> parse_disabled(const std::vector<std::string>& names, BenchOptions& o) {
+  for (const std::string& name : names) {
+    if (name == "search")
+      o.disabled.insert(o.disabled.end(), kRewriting.begin(), kRewriting.end());
+    else
+      o.disabled.push_back(name);
+    o.without += (o.without.empty() ? "" : ", ") + name;
+  }
+  pipeline::Options named;
+  named.disabled = o.disabled;
+  if (const auto known = pipeline::check_names(named); !known)
+    return make_error(ErrorCode::kInvalidArgument, "--disable: %s; `trident explain --help` names what can",
+                      known.error().message.c_str());
+  return {};
+}
+
 Result<BenchOptions> options_of(const BenchVerb& verb) {
   BenchOptions o;
   TRY(o.type, parse_float_type(verb.kernel.type));
@@ -71,6 +99,11 @@ Result<BenchOptions> options_of(const BenchVerb& verb) {
   o.seed = verb.seed;
   o.numexpr = !verb.no_numexpr;
   o.promise_ranges = !verb.no_ranges;
+  TRY(o.against, parse_against(verb.against, o.policy));
+  TRY_VOID(parse_disabled(verb.disabled, o));
+  if (verb.search_gain_max > 0 && o.disabled.empty())
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--search-gain-max needs the contestant without search: say --disable search too");
   return o;
 }
 
@@ -85,8 +118,14 @@ bool bars_hold(const BenchVerb& verb, const BenchResult& r) {
     hold = hold && ok;
   };
   bar("geomean ratio", r.all.geomean, verb.geomean_max, true);
-  if (r.transcendental.count > 0)
-    bar("geomean ratio of transcendental kernels", r.transcendental.geomean, verb.transcendental_max, true);
+  const auto group_bar = [&](const char* what, const Summary& group, double bound) {
+    if (group.count > 0) bar(what, group.geomean, bound, true);
+  };
+  group_bar("geomean ratio of transcendental kernels", r.transcendental, verb.transcendental_max);
+  group_bar("geomean ratio of algebraic kernels", r.algebraic, verb.algebraic_max);
+  group_bar("geomean ratio of derivatives", r.derivatives, verb.derivatives_max);
+  bar("worst ratio", r.all.worst, verb.worst_max, true);
+  bar(("ours to ours without " + r.options.without).c_str(), r.all.gain, verb.search_gain_max, true);
   bar("median share of the roof at 512 elements", r.all.small_roof_share_median, verb.roof_min, false);
   return hold;
 }
@@ -135,9 +174,22 @@ void add_bench_command(CLI::App& app, int& status) {
   verb->add_flag("--no-numexpr", state->no_numexpr, "Leave numexpr out");
   verb->add_flag("--no-ranges", state->no_ranges,
                  "Draw the inputs from the declared ranges, but promise nothing about them");
+  verb->add_option("--against", state->against,
+                   "The pinned compilers: fast-math (four), strict (clang-19 without -ffast-math), or auto, which is "
+                   "strict under --policy exact")
+      ->capture_default_str();
+  verb->add_option("--disable", state->disabled,
+                   "Time ours once more without this, in the same rounds; may be repeated: search (all rewriting) or "
+                   "another candidate that `trident explain` knows")
+      ->take_all();
   verb->add_option("--geomean-max", state->geomean_max, "Exit 1 when the geomean ratio is above this");
   verb->add_option("--transcendental-max", state->transcendental_max,
                    "The same for kernels with transcendental functions");
+  verb->add_option("--algebraic-max", state->algebraic_max, "The same for those without");
+  verb->add_option("--derivatives-max", state->derivatives_max, "The same for kernels named d and a digit");
+  verb->add_option("--worst-max", state->worst_max, "Exit 1 when the ratio of any kernel is above this");
+  verb->add_option("--search-gain-max", state->search_gain_max,
+                   "Exit 1 when the geomean of ours to ours without search is above this; needs --disable search");
   verb->add_option("--roof-min", state->roof_min,
                    "Exit 1 when the median share of the roof at 512 elements is below this");
   verb->callback([state, verb, &status] {

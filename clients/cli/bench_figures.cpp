@@ -73,6 +73,10 @@ bool is_transcendental(const expr::Expr& e) {
   });
 }
 
+bool is_derivative(const std::string& kernel) {
+  return kernel.size() >= 2 && kernel[0] == 'd' && kernel[1] >= '0' && kernel[1] <= '9';
+}
+
 kir::Level interpreter_level(codegen::Isa isa) {
   switch (isa) {
     case codegen::Isa::avx512: return kir::Level::avx512;
@@ -101,14 +105,13 @@ void judge_answers(const TimingRun& run, const BenchOptions& options, AnswerChec
       if (e + 1 < k.entries.size() && k.failure.empty()) k.failure = entry.name + ": " + entry.missing;
       continue;
     }
-    const bool own = e < kOwnEntries;
-    Answer answer = own ? checker.ours(t.outputs, options.policy) : checker.theirs(t.outputs);
+    Answer answer = entry.own ? checker.ours(t.outputs, options.policy) : checker.theirs(t.outputs);
     entry.error_ulp = answer.max_ulp;
-    if (own && options.policy.kind == expr::PolicyKind::exact)
+    if (entry.own && options.policy.kind == expr::PolicyKind::exact)
       answer = checker.same_bits(run.contestants[2].outputs, t.outputs);
     if (!answer.wrong.empty()) {
       entry.missing = answer.wrong;
-      if (own && k.failure.empty()) k.failure = entry.name + ": " + answer.wrong;
+      if (entry.own && k.failure.empty()) k.failure = entry.name + ": " + answer.wrong;
       continue;
     }
     entry.ns = t.median_ns(0);
@@ -129,6 +132,9 @@ void compare(KernelResult& k) {
   k.ratio = median_ratio(k.ours().rounds_ns, k.entries[k.best].rounds_ns);
   k.small_ratio =
       median_ratio(k.ours().small_rounds_ns, k.entries[best_of(k.entries, &Entry::small_ns)].small_rounds_ns);
+  const auto without = std::find_if(k.entries.begin() + std::min<std::ptrdiff_t>(3, std::ssize(k.entries)),
+                                    k.entries.end(), [](const Entry& e) { return e.own; });
+  if (without != k.entries.end()) k.gain = median_ratio(k.ours().rounds_ns, without->rounds_ns);
 }
 
 void share_of_roof(const TimingRun& run, const BenchOptions& options, unsigned bytes, KernelResult& k) {
@@ -187,19 +193,41 @@ std::string reason_of_loss(const KernelResult& k, unsigned bytes) {
   return why + ": ours " + loop_in_words(us, bytes) + ", theirs " + loop_in_words(them, bytes);
 }
 
+std::string pinned_in_words(const BenchResult& result) {
+  std::size_t count = 0;
+  std::string name;
+  for (const Compiler& c : result.compilers)
+    if (c.pinned) ++count, name = c.name;
+  return count == 1 ? name : "best of the " + std::to_string(count) + " pinned compilers";
+}
+
 bool BenchResult::failed() const {
   return std::any_of(kernels.begin(), kernels.end(), [](const KernelResult& k) { return !k.failure.empty(); });
 }
 
+/// Geomeans against the compilers that are shown only: what is neither ours, nor pinned, nor numexpr, which is last.
+std::vector<std::pair<std::string, double>> beside(const std::vector<const KernelResult*>& kernels) {
+  std::vector<std::pair<std::string, double>> all;
+  for (std::size_t e = 0; !kernels.empty() && e + 1 < kernels[0]->entries.size(); ++e) {
+    if (kernels[0]->entries[e].own || kernels[0]->entries[e].pinned) continue;
+    std::vector<double> ratios;
+    for (const KernelResult* k : kernels)
+      if (k->entries[e].missing.empty()) ratios.push_back(median_ratio(k->ours().rounds_ns, k->entries[e].rounds_ns));
+    all.emplace_back(kernels[0]->entries[e].name, geomean(ratios));
+  }
+  return all;
+}
+
 Summary summarise(const std::vector<const KernelResult*>& kernels) {
   Summary s;
-  std::vector<double> ratios, small_ratios, shares, small_shares, limit_shares;
+  std::vector<double> ratios, small_ratios, shares, small_shares, limit_shares, gains;
   for (const KernelResult* k : kernels) {
     ratios.push_back(k->ratio);
     if (k->small_ratio > 0) small_ratios.push_back(k->small_ratio);
     if (k->roof_share > 0) shares.push_back(k->roof_share);
     if (k->small_roof_share > 0) small_shares.push_back(k->small_roof_share);
     if (k->small_limit_share > 0) limit_shares.push_back(k->small_limit_share);
+    if (k->gain > 0) gains.push_back(k->gain);
     s.wins += k->ratio < 1 ? 1 : 0;
     s.worst = std::max(s.worst, k->ratio);
   }
@@ -211,19 +239,23 @@ Summary summarise(const std::vector<const KernelResult*>& kernels) {
   s.small_roof_share_median = median_or_zero(small_shares);
   s.small_roof_share_geomean = geomean(small_shares);
   s.small_limit_share_median = median_or_zero(limit_shares);
+  s.gain = geomean(gains);
+  s.beside = beside(kernels);
   return s;
 }
 
 void summarise_groups(BenchResult& result) {
-  std::vector<const KernelResult*> all, transcendental, algebraic;
+  std::vector<const KernelResult*> all, transcendental, algebraic, derivatives;
   for (const KernelResult& k : result.kernels) {
     if (!k.failure.empty()) continue;
     all.push_back(&k);
     (k.transcendental ? transcendental : algebraic).push_back(&k);
+    if (is_derivative(k.name)) derivatives.push_back(&k);
   }
   result.all = summarise(all);
   result.transcendental = summarise(transcendental);
   result.algebraic = summarise(algebraic);
+  result.derivatives = summarise(derivatives);
 }
 
 }  // namespace trident::cli

@@ -20,6 +20,9 @@ inline constexpr double kLimitErrorMax = 1.05;
 /// True when `expr` has a transcendental function by the convention of bench/corpus.
 bool is_transcendental(const expr::Expr& expr);
 
+/// By the convention of bench/corpus, whose derivatives are d02_sigmoid and the like.
+bool is_derivative(const std::string& kernel);
+
 /// The interpreter takes part with the instructions that --isa leaves to all, not with the best of this machine.
 kir::Level interpreter_level(codegen::Isa isa);
 
@@ -31,7 +34,8 @@ unsigned stored_bytes(const expr::Expr& expr);
 /// does; a compiler's wrong one only drops out.
 void judge_answers(const TimingRun& run, const BenchOptions& options, AnswerChecker& checker, KernelResult& k);
 
-/// Finds the best pinned compiler at each size and forms the ratios to it. Fails the kernel when there is none.
+/// Finds the best pinned compiler at each size and forms the ratios to it, and the gain over the fourth of our own
+/// entries, if there is one. Fails the kernel when there is none.
 void compare(KernelResult& k);
 
 /// Shares of the nearer roof: the larger of port time and the copy's, which is the last contestant of `run`, over our

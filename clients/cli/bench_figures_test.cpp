@@ -52,6 +52,7 @@ struct Observed {
       if (run.contestants.size() == kCopy + 1) break;  // which has a time and no entry
       k.entries.emplace_back();
       k.entries.back().name = name;
+      k.entries.back().own = k.entries.size() <= 3;
       k.entries.back().pinned = name == std::string("quick") || name == std::string("slow");
     }
     for (std::size_t c = 0; c <= kCopy; ++c) takes(c, 1000, 500);
@@ -81,6 +82,89 @@ TEST(BenchFigures, AWrongAnswerOfOursFailsTheKernel) {
     EXPECT_NE(o.k.failure.find("[77]"), std::string::npos) << o.k.failure;
     EXPECT_EQ(o.k.entries[own].ns, 0) << "a wrong answer has no time";
   }
+}
+
+TEST(BenchFigures, UnderExactOursHaveTheInterpretersBits) {
+  for (const std::size_t own : {kOurs, kBaseline}) {
+    Observed o;
+    o.options.policy.kind = expr::PolicyKind::exact;
+    o.judge();
+    ASSERT_EQ(o.k.failure, "");
+    std::byte& last_bit = o.run.contestants[own].outputs[0][77 * sizeof(float)];
+    last_bit ^= std::byte{1};
+    o.judge();
+    EXPECT_EQ(o.k.failure.rfind(o.k.entries[own].name + ": ", 0), 0u) << o.k.failure;
+    last_bit ^= std::byte{1};
+    o.run.contestants[kQuick].outputs[0][77 * sizeof(float)] ^= std::byte{1};
+    o.k.failure.clear(), o.k.entries[own].missing.clear();
+    o.judge();
+    EXPECT_EQ(o.k.failure, "") << "a compiler has promised no bits";
+  }
+}
+
+TEST(BenchFigures, GainIsOverOursWithoutWhatIsDisabled) {
+  Observed o;
+  o.judge();
+  compare(o.k);
+  EXPECT_EQ(o.k.gain, 0) << "there is no such contestant";
+  // Seven contestants become eight: the new one stands behind the interpreter.
+  Observed with;
+  with.k.entries.insert(with.k.entries.begin() + kQuick, Entry{});
+  with.k.entries[kQuick].name = "without search";
+  with.k.entries[kQuick].own = true;
+  with.run.contestants.insert(with.run.contestants.begin() + kQuick, with.run.contestants[kOurs]);
+  with.takes(kQuick, 400, 200);
+  with.options.without = "search", with.options.disabled = {"search"};
+  with.judge();
+  ASSERT_EQ(with.k.failure, "");
+  compare(with.k);
+  EXPECT_EQ(with.k.best, kQuick + 1) << "it is no compiler";
+  EXPECT_DOUBLE_EQ(with.k.gain, 300.0 / 400);
+  BenchResult r;
+  r.options = with.options;
+  r.kernels = {with.k, with.k};
+  r.kernels[1].gain = 0.12;
+  summarise_groups(r);
+  EXPECT_DOUBLE_EQ(r.all.gain, std::sqrt(0.75 * 0.12));
+  EXPECT_NEAR(nlohmann::json::parse(bench_json(r))["summary"]["all"]["geomean_gain"].get<double>(), 0.3, 1e-12);
+  EXPECT_NE(bench_text(r).find("to ours without search: 0.300"), std::string::npos) << bench_text(r);
+  EXPECT_NE(bench_html(r).find("Time against ours without search"), std::string::npos);
+  with.answers_wrong(kQuick);
+  with.judge();
+  EXPECT_EQ(with.k.failure.rfind("without search: ", 0), 0u) << with.k.failure;
+}
+
+TEST(BenchFigures, CompilersThatDoNotCountAreShownBeside) {
+  Observed o;
+  o.k.entries[kSlow].pinned = false;
+  o.judge();
+  compare(o.k);
+  const Summary s = summarise({&o.k, &o.k});
+  ASSERT_EQ(s.beside.size(), 1u) << "numexpr is no compiler";
+  EXPECT_EQ(s.beside[0].first, "slow");
+  EXPECT_DOUBLE_EQ(s.beside[0].second, 300.0 / 600);
+}
+
+TEST(BenchFigures, DerivativesAreNamedSo) {
+  EXPECT_TRUE(is_derivative("d02_sigmoid"));
+  for (const char* name : {"", "d", "dot", "b03_gauss", "2d"}) EXPECT_FALSE(is_derivative(name)) << name;
+  BenchResult r;
+  for (const char* name : {"d02_sigmoid", "g04", "d9"}) {
+    r.kernels.emplace_back();
+    r.kernels.back().name = name, r.kernels.back().ratio = 0.25 * static_cast<double>(r.kernels.size());
+  }
+  summarise_groups(r);
+  EXPECT_EQ(r.derivatives.count, 2u);
+  EXPECT_DOUBLE_EQ(r.derivatives.geomean, std::sqrt(0.25 * 0.75));
+}
+
+TEST(BenchFigures, WhatIsPinnedInWords) {
+  BenchResult r;
+  r.compilers.resize(3);
+  r.compilers[1].name = "clang", r.compilers[1].pinned = true;
+  EXPECT_EQ(pinned_in_words(r), "clang");
+  r.compilers[2].pinned = true;
+  EXPECT_EQ(pinned_in_words(r), "best of the 2 pinned compilers");
 }
 
 TEST(BenchFigures, ACompilersWrongAnswerOnlyDropsOut) {

@@ -23,7 +23,7 @@ std::vector<const KernelResult*> by_ratio(const BenchResult& r) {
   return sorted;
 }
 
-std::string ratio_section(const std::vector<const KernelResult*>& kernels) {
+std::string ratio_section(const BenchResult& r, const std::vector<const KernelResult*>& kernels) {
   std::vector<html::RatioRow> rows;
   for (const KernelResult* k : kernels)
     rows.push_back({k->name, k->ratio,
@@ -31,9 +31,25 @@ std::string ratio_section(const std::vector<const KernelResult*>& kernels) {
                         (k->transcendental ? "transcendental" : "algebraic") + ")"});
   return html::section(
       "Time against the best compiler, per kernel",
-      "Bars to the left of 1 are kernels on which Trident is faster than the fastest of the four pinned "
-      "compilers; median of the ratio over interleaved rounds.",
+      "Bars to the left of 1 are kernels on which Trident is faster than the " + pinned_in_words(r) +
+          "; median of the ratio over interleaved rounds.",
       html::ratio_chart(rows, "our time / best compiler's time, logarithmic; \xE2\x86\x90 further left is faster"));
+}
+
+/// Which part of the time is the search's merit: the same code generation without it.
+std::string gain_section(const BenchResult& r, std::vector<const KernelResult*> kernels) {
+  std::erase_if(kernels, [](const KernelResult* k) { return k->gain <= 0; });
+  if (kernels.empty()) return "";
+  std::stable_sort(kernels.begin(), kernels.end(), [](const auto* a, const auto* b) { return a->gain < b->gain; });
+  std::vector<html::RatioRow> rows;
+  for (const KernelResult* k : kernels) rows.push_back({k->name, k->gain, k->name + ": " + figure(k->gain)});
+  std::string off;
+  for (const std::string& name : r.options.disabled) off += (off.empty() ? "" : ", ") + name;
+  return html::section("Time against ours without " + r.options.without + ", per kernel",
+                       "The other contestant has the same code generator, loop shapes, accuracies of functions and "
+                       "tournament; switched off: " +
+                           off + ". Geometric mean " + figure(r.all.gain) + ".",
+                       html::ratio_chart(rows, "our time / our time without, logarithmic"));
 }
 
 std::string dots_section(const BenchResult& r, const std::vector<const KernelResult*>& kernels) {
@@ -105,7 +121,7 @@ std::string compilers_section(const BenchResult& r) {
     for (const std::string& f : c.flags) flags += (flags.empty() ? "" : " ") + f;
     rows.push_back({c.name, c.version, flags, c.pinned ? "pinned" : "shown only"});
   }
-  return html::section("Compilers", "The fastest of the pinned four counts, per kernel.",
+  return html::section("Compilers", "The fastest of the pinned ones counts, per kernel.",
                        html::table({"contestant", "version", "flags", "role"}, rows));
 }
 
@@ -119,8 +135,13 @@ std::string bench_html(const BenchResult& r) {
        r.transcendental.geomean <= 1},
       {figure(r.algebraic.geomean), "algebraic (" + std::to_string(r.algebraic.count) + ")", r.algebraic.geomean <= 1},
       {figure(r.all.median), "median ratio", r.all.median <= 1},
+      {figure(r.all.worst), "worst ratio", r.all.worst <= 1},
       {std::to_string(r.all.wins) + "/" + std::to_string(r.all.count), "kernels won", 2 * r.all.wins > r.all.count},
   };
+  if (r.all.gain > 0) tiles.push_back({figure(r.all.gain), "to ours without " + r.options.without, r.all.gain < 1});
+  if (r.derivatives.count > 0)
+    tiles.push_back({figure(r.derivatives.geomean), "derivatives (" + std::to_string(r.derivatives.count) + ")",
+                     r.derivatives.geomean <= 1});
   if (r.all.small_roof_share_median > 0)
     tiles.push_back({figure(100 * r.all.small_roof_share_median, "%.0f%%"), "median share of the roof at 512",
                      r.all.small_roof_share_median >= 0.70});
@@ -141,7 +162,8 @@ std::string bench_html(const BenchResult& r) {
                       html::times_faster(kernels.back()->ratio) + " (" + kernels.back()->name + ").");
   }
   body += html::tiles(tiles);
-  if (!kernels.empty()) body += ratio_section(kernels) + dots_section(r, kernels) + roof_section(kernels);
+  if (!kernels.empty())
+    body += ratio_section(r, kernels) + gain_section(r, kernels) + dots_section(r, kernels) + roof_section(kernels);
   if (!r.kernels.empty()) body += table_section(r);
   return html::page("Trident benchmark: " + std::string(ir::name_of(r.options.type)), subtitle,
                     body + compilers_section(r));

@@ -59,6 +59,7 @@ Json kernel_json(const KernelResult& k) {
   row["error_ulp"] = errors;
   row["ns_512"] = small_ns;
   row["ratio_512"] = k.small_ratio > 0 ? number(k.small_ratio) : Json(nullptr);
+  if (k.gain > 0) row["gain"] = number(k.gain);
   row["optimised"] = k.optimised;
   row["variant"] = k.variant;
   row["clock_ghz"] = number(k.clock_ghz);
@@ -76,12 +77,16 @@ Json kernel_json(const KernelResult& k) {
 }
 
 Json summary_json(const Summary& s) {
+  Json beside = Json::object();
+  for (const auto& [name, ratio] : s.beside) beside[name] = share(ratio);
   return {{"kernels", s.count},
           {"geomean_ratio", number(s.geomean)},
           {"median_ratio", number(s.median)},
           {"worst_ratio", number(s.worst)},
           {"wins", s.wins},
           {"geomean_ratio_512", number(s.small_geomean)},
+          {"geomean_gain", share(s.gain)},
+          {"geomean_ratio_to_others", beside},
           {"median_roof_share", share(s.roof_share_median)},
           {"median_roof_share_512", share(s.small_roof_share_median)},
           {"geomean_roof_share_512", share(s.small_roof_share_geomean)},
@@ -100,6 +105,8 @@ std::string bench_json(const BenchResult& r) {
                {"n", r.options.n},
                {"policy", policy_name(r.options.policy)},
                {"rounds", r.options.rounds},
+               {"against", r.options.against == Against::strict ? "strict" : "fast-math"},
+               {"disabled", r.options.disabled},
                {"ns_unit", "nanoseconds per call of n elements, median"},
                {"compilers", compilers}};
   if (!r.numexpr_version.empty()) root["numexpr"] = r.numexpr_version;
@@ -112,6 +119,7 @@ std::string bench_json(const BenchResult& r) {
   root["summary"] = {{"all", summary_json(r.all)},
                      {"transcendental", summary_json(r.transcendental)},
                      {"algebraic", summary_json(r.algebraic)},
+                     {"derivatives", summary_json(r.derivatives)},
                      {"above_1_15", lost},
                      {"failed", r.failed()}};
   // Names come from files: bytes that are not UTF-8 are replaced rather than thrown about.

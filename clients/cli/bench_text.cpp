@@ -47,12 +47,23 @@ void table(const BenchResult& r, std::string& out) {
   }
 }
 
-void summary_line(const char* what, const Summary& s, std::string& out) {
+void summary_line(const char* what, const Summary& s, const std::string& without, std::string& out) {
   if (s.count == 0) return;
   append(out, "%-15s %3zu kernels  geomean %.3f  median %.3f  worst %.3f  wins %zu/%zu   at 512: geomean %.3f", what,
          s.count, s.geomean, s.median, s.worst, s.wins, s.count, s.small_geomean);
   if (s.small_roof_share_median > 0) append(out, ", roof share median %.0f%%", s.small_roof_share_median * 100);
+  if (s.gain > 0) append(out, "   to ours without %s: %.3f", without.c_str(), s.gain);
   out += "\n";
+}
+
+/// Against the compilers that do not count.
+void beside_lines(const BenchResult& r, std::string& out) {
+  for (std::size_t i = 0; i < r.all.beside.size(); ++i) {
+    append(out, "beside: %-18s geomean %.3f", r.all.beside[i].first.c_str(), r.all.beside[i].second);
+    if (r.transcendental.count > 0) append(out, ", transcendental %.3f", r.transcendental.beside[i].second);
+    if (r.algebraic.count > 0) append(out, ", algebraic %.3f", r.algebraic.beside[i].second);
+    out += "\n";
+  }
 }
 
 void missing_lines(const BenchResult& r, std::string& out) {
@@ -86,10 +97,17 @@ std::string bench_text(const BenchResult& r) {
   out += "\n";
   if (r.kernels.empty()) return out + "no kernels\n";
   table(r, out);
-  out += "\nratio = ours / best of the four pinned compilers; below 1 we are faster\n";
-  summary_line("all", r.all, out);
-  summary_line("transcendental", r.transcendental, out);
-  summary_line("algebraic", r.algebraic, out);
+  append(out, "\nratio = ours / %s; below 1 we are faster\n", pinned_in_words(r).c_str());
+  summary_line("all", r.all, r.options.without, out);
+  summary_line("transcendental", r.transcendental, r.options.without, out);
+  summary_line("algebraic", r.algebraic, r.options.without, out);
+  summary_line("derivatives", r.derivatives, r.options.without, out);
+  beside_lines(r, out);
+  if (!r.options.disabled.empty()) {
+    append(out, "without %s: optimised with", r.options.without.c_str());
+    for (const std::string& name : r.options.disabled) append(out, " %s", name.c_str());
+    out += " switched off; functions' accuracy, loop shapes and tournament are the same\n";
+  }
   bool any = false;
   for (const KernelResult& k : r.kernels) {
     if (!k.failure.empty() || k.ratio <= kLostRatio) continue;

@@ -138,21 +138,30 @@ Result<void> build_one(Build& build, const fs::path& folder, const std::string& 
 
 }  // namespace
 
-Result<std::vector<Compiler>> find_compilers(codegen::Isa isa) {
-  const std::vector<std::string> pinned = {"-O3", "-march=native", "-ffast-math"};
+Result<std::vector<Compiler>> find_compilers(codegen::Isa isa, Against against) {
   const auto with = [&](std::initializer_list<const char*> more) {
-    std::vector<std::string> flags = pinned;
+    std::vector<std::string> flags = {"-O3", "-march=native"};
+    if (against == Against::fast_math) flags.emplace_back("-ffast-math");
     if (isa == codegen::Isa::avx2) flags.emplace_back("-mno-avx512f");
     flags.insert(flags.end(), more.begin(), more.end());
     return flags;
   };
-  std::vector<Compiler> compilers = {
-      {"g++-12 libmvec", "g++-12", with({}), true, ""},
-      {"g++-12", "g++-12", with({"-U__FAST_MATH__"}), true, ""},
-      {"clang-19 libmvec", "clang-19", with({"-fveclib=libmvec"}), true, ""},
-      {"clang-19", "clang-19", with({}), true, ""},
-      {"g++-12 -O2", "g++-12", {"-O2"}, false, ""},
-  };
+  std::vector<Compiler> compilers;
+  switch (against) {
+    case Against::fast_math:
+      compilers = {{"g++-12 libmvec", "g++-12", with({}), true, ""},
+                   {"g++-12", "g++-12", with({"-U__FAST_MATH__"}), true, ""},
+                   {"clang-19 libmvec", "clang-19", with({"-fveclib=libmvec"}), true, ""},
+                   {"clang-19", "clang-19", with({}), true, ""}};
+      break;
+    case Against::strict:
+      compilers = {{"clang-19 strict", "clang-19", with({}), true, ""},
+                   {"clang-19 no errno", "clang-19", with({"-fno-math-errno"}), false, ""},
+                   {"g++-12 strict", "g++-12", with({}), false, ""},
+                   {"g++-12 no errno", "g++-12", with({"-fno-math-errno"}), false, ""}};
+      break;
+  }
+  compilers.push_back({"g++-12 -O2", "g++-12", {"-O2"}, false, ""});
   for (Compiler& compiler : compilers) {
     TRY(compiler.version, version_of(compiler.program));
   }

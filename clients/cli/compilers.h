@@ -1,7 +1,7 @@
 // The benchmark's compilers: finds them, builds C sources into shared objects, remembers what it built.
 //
 // "Best compiler" is pinned: g++-12 and clang-19, -O3 -march=native -ffast-math, each with and without libmvec, the
-// fastest of the four per kernel. libmvec comes
+// fastest of the four per kernel; for strict IEEE arithmetic clang-19 -O3 -march=native alone. libmvec comes
 //   with g++ through <math.h>, which declares the vector forms when __FAST_MATH__ is defined
 //     (bits/math-vector.h); "-U__FAST_MATH__" takes the declarations away and changes no optimisation;
 //   with clang through -fveclib=libmvec; without the flag it has none.
@@ -21,17 +21,26 @@
 
 namespace trident::cli {
 
+/// Which flags the pinned compilers have.
+enum class Against : std::uint8_t { fast_math, strict };
+
 struct Compiler {
   std::string name;                ///< "g++-12 libmvec": the contestant's name in tables and JSON
   std::string program;             ///< "g++-12"
   std::vector<std::string> flags;  ///< of the compile step
-  bool pinned = false;             ///< one of the four that make "best compiler"
+  bool pinned = false;             ///< one of those that make "best compiler"
   std::string version;             ///< first line of --version
 };
 
-/// The four pinned compilers and g++ -O2. With Isa::avx2 all of them are kept from AVX-512. NotFound, with the Debian
-/// package to install, when one is missing: a missing contestant fails the benchmark.
-Result<std::vector<Compiler>> find_compilers(codegen::Isa isa);
+/// The pinned compilers and those that are shown beside them. With Isa::avx2 all of the pinned ones and of the strict
+/// ones are kept from AVX-512. NotFound, with the Debian package to install, when one is missing: a missing contestant
+/// fails the benchmark.
+///   fast_math   the four, and g++ -O2
+///   strict      clang-19 -O3 -march=native. Shown: the same with -fno-math-errno, which lets it vectorise square roots
+///               (and libm's functions, had it a vector library), g++-12 -O3 -march=native with and without the flag,
+///               and g++ -O2. All at their default of -ffp-contract, which fuses products into sums: in their favour,
+///               as under exact we may not.
+Result<std::vector<Compiler>> find_compilers(codegen::Isa isa, Against against = Against::fast_math);
 
 /// One thing to build.
 struct Build {

@@ -44,6 +44,13 @@ constexpr const char* kBench = R"(DETAILS
   compilers, per kernel; ratio = our time / its time. Answers are checked against MPFR before anything is compared, and
   all contestants take turns within each round. A missing compiler or a wrong answer of ours fails the benchmark.
   --isa limits ours, the interpreter and the compilers alike.
+  Under --policy exact (or --against strict) the compiler to beat is clang-19 -O3 -march=native without -ffast-math, and
+  our answers must have the interpreter's bits. It keeps errno, so square roots of what may be negative stay scalar, and
+  calls libm element by element; beside it, without counting, stand clang-19 with -fno-math-errno, which lets roots be
+  vectors, and g++-12 with both.
+  --disable search times ours once more in the same rounds, with the forms "identities", "simplified" and "search" of
+  `trident explain` off: the operations of the source in its order. Fused products, accuracies of functions, shapes of
+  the loop and the tournament are the same, so the ratio of the two is the search's own merit.
   A FILE is a corpus: kernels.tsv (name, variables with ranges, infix), kernels.sexp or rewrite.txt of bench/corpus.
   --json prints an object with "kernels", rows of "name", "ns" per contestant, "best_compiler", "ratio" and
   "max_error_ulp" among others, and "summary"; what is not known is null (a reduction has no share of a roof). Compiled
@@ -52,14 +59,17 @@ constexpr const char* kBench = R"(DETAILS
 EXAMPLES
   trident bench bench/corpus/kernels.tsv --type f32 --html report.html
   trident bench bench/corpus/kernels.tsv --isa avx2 --kernels '^d0' --quick
+  trident bench bench/corpus/kernels.tsv --policy exact --geomean-max 0.30 --algebraic-max 0.90
+  trident bench bench/corpus/kernels.tsv --disable search --search-gain-max 0.82
   trident bench 'exp(-x*x)/(1 + y)' -r x:-2:2 -r y:0:1 --json)";
 
 constexpr const char* kExplain = R"(DETAILS
   Prints the expression with its ranges, the kernel IR, the machine code with its main loop, and what was tried:
   every candidate form and variant, the ratio of its time to the baseline's, and why it was left out. Forms, and what
   --disable leaves out: identities (without operations that change nothing), contracted (products fused into sums),
-  simplified (under the policy's identities), accuracy4 (functions within 4 ulp), rel3 (functions to three digits, where
-  the policy leaves that much room), search (rewritten by rules); variants: interleave, schedule, non_temporal.
+  simplified (under the policy's identities; without it the next two are not simplified either), accuracy4 (functions
+  within 4 ulp), rel3 (functions to three digits, where the policy leaves that much room), search (rewritten by rules);
+  variants: interleave, schedule, non_temporal.
 
 EXAMPLES
   trident explain 'sin(x)^2 + cos(x)^2' -r x:-3:3

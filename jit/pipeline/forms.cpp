@@ -58,18 +58,22 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
   const bool rounding_may_change = options.policy.kind != expr::PolicyKind::exact;
   if (rounding_may_change) {
     const expr::LowerOptions how = unrewritten(options.policy);
-    const expr::Expr identities = expr::drop_idle_operations(source, how);
-    if (passes.enabled("identities")) add(list, "identities", identities, how, true);
+    const bool drop = passes.enabled("identities");
+    const expr::Expr identities = drop ? expr::drop_idle_operations(source, how) : source;
+    if (drop) add(list, "identities", identities, how, true);
     if (passes.enabled("contracted")) add(list, "contracted", expr::contract(identities), how);
   }
   const auto add_simplified = [&](const char* name, const expr::Expr& from, Accuracy accuracy) {
     const expr::LowerOptions how{.policy = options.policy, .simplify = true, .accuracy = accuracy};
     add(list, name, expr::simplify(from, how), how);
   };
+  const auto add_less_accurate = [&](const char* name, Accuracy accuracy) {
+    if (passes.enabled("simplified")) return add_simplified(name, source, accuracy);
+    add(list, name, source, {.policy = options.policy, .simplify = false, .accuracy = accuracy});
+  };
   if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
-  if (passes.enabled("accuracy4") && rounding_may_change) add_simplified("accuracy4", source, Accuracy::ulp4);
-  if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy))
-    add_simplified("rel3", source, Accuracy::rel3);
+  if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
+  if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy)) add_less_accurate("rel3", Accuracy::rel3);
   if (passes.enabled("search") && rounding_may_change) {
     expr::rewrite::RewriteOptions rewriting;
     rewriting.policy = options.policy;

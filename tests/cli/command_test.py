@@ -158,7 +158,8 @@ class Command(CommandCase):
                          self.options_of("run"))
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
                                         "--html", "--no-numexpr", "--no-ranges", "--geomean-max", "--transcendental-max",
-                                        "--roof-min"}, self.options_of("bench") - {"--runs"})
+                                        "--algebraic-max", "--derivatives-max", "--worst-max", "--search-gain-max",
+                                        "--roof-min", "--against", "--disable"}, self.options_of("bench") - {"--runs"})
         self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon"}, self.options_of("demo"))
         self.assertEqual({"--json"}, self.options_of("doctor"))
         self.assertEqual({"--ops", "--isa", "--output", "--quick", "--json"}, self.options_of("calibrate"))
@@ -420,13 +421,42 @@ class Command(CommandCase):
         self.assertNotRegex(html, r"https?://|<link|<img|src=")
         for name in ("sum2", "wave"):
             self.assertIn(name, html)
-        sexp = self.trident("bench", self.write("k.sexp", SEXP), "--isa", "avx2", "--policy", "exact", "--quick", "--json",
-                            "--no-numexpr")
+        sexp = self.trident("bench", self.write("k.sexp", SEXP), "--isa", "avx2", "--policy", "exact", "--against",
+                            "fast-math", "--quick", "--json", "--no-numexpr")
         report = json.loads(sexp.stdout)
         self.check_rows(report, ["half"])
         self.assertEqual(("avx2", "f64", "exact"), (report["isa"], report["type"], report["policy"]))
         for compiler in report["compilers"]:
             self.assertEqual(compiler["pinned"], "-mno-avx512f" in compiler["flags"])
+
+    def test_bench_under_exact_is_against_strict_compilers(self):
+        """The pinned one, and its flags; -ffast-math nowhere."""
+        for options in (("--policy", "exact"), ("--against", "strict")):
+            report = json.loads(self.trident("bench", "sqrt(x) + x*x", "-r", "x:0:1", "--quick", "--json", "--no-numexpr",
+                                             *options).stdout)
+            self.assertEqual("strict", report["against"])
+            flags = {compiler["name"]: compiler["flags"] for compiler in report["compilers"] if compiler["pinned"]}
+            self.assertEqual(["clang-19 strict"], list(flags))
+            self.assertEqual(["-O3", "-march=native"], [flag for flag in flags["clang-19 strict"] if "avx512" not in flag])
+            self.assertNotIn("fast-math", json.dumps(report["compilers"]))
+            self.assertEqual("clang-19 strict", report["kernels"][0]["best_compiler"])
+            self.assertLessEqual({"clang-19 no errno", "g++-12 strict"},
+                                 set(report["summary"]["all"]["geomean_ratio_to_others"]))
+
+    def test_bench_without_search(self):
+        """(xy + xz) / (y + z) is x to the search alone; what is disabled is said, and names are checked."""
+        command = ["bench", "(x*y + x*z)/(y + z)", "-r", "x:1:2", "-r", "y:1:2", "-r", "z:1:2", "--quick", "--no-numexpr",
+                   "--disable", "search"]
+        report = json.loads(self.trident(*command, "--json").stdout)
+        self.assertEqual(["identities", "simplified", "search"], report["disabled"])
+        row = report["kernels"][0]
+        self.assertGreater(row["ns"]["without search"], 0)
+        self.assertLess(row["gain"], 0.9)  # a division and two operations against none
+        self.assertEqual(row["gain"], report["summary"]["all"]["geomean_gain"])
+        self.assertRegex(self.trident(*command).stdout, r"(?m)^without search: optimised with identities simplified search")
+        self.assertIn("say --disable search too", self.trident("bench", "x", "--search-gain-max", "1", status=2).stderr)
+        self.assertIn("'sarch'", self.trident("bench", "x", "--disable", "sarch", status=2).stderr)
+        self.assertIn("fast-math or strict", self.trident("bench", "x", "--against", "gcc", status=2).stderr)
 
     def test_bench_of_an_expression_prints_a_table(self):
         table = self.trident("bench", "x*x + 1", "-r", "x:0:1", "--quick").stdout
@@ -465,12 +495,16 @@ class Command(CommandCase):
 
     def test_bench_holds_its_bars(self):
         """Bars that any machine holds, that none holds, and one missed among others that are held."""
-        bars = {"--geomean-max": ("1e-6", "1e6"), "--transcendental-max": ("1e-6", "1e6"), "--roof-min": ("1e6", "1e-6")}
-        command = ["bench", "exp(x) + x", "-r", "x:0:1", "--quick", "--no-numexpr"]
+        bars = {option: ("1e-6", "1e6") for option in
+                ("--geomean-max", "--transcendental-max", "--algebraic-max", "--derivatives-max", "--worst-max",
+                 "--search-gain-max")}
+        bars["--roof-min"] = ("1e6", "1e-6")
+        corpus = self.write("bars.tsv", "d1\tx:0:1\texp(x) + x\nsquare\tx:0:1\tx*x + 1\n")
+        command = ["bench", corpus, "--quick", "--no-numexpr", "--disable", "search"]
         for missed in (None, *bars):
             options = [part for bar, (hard, easy) in bars.items() for part in (bar, hard if bar == missed else easy)]
             said = self.trident(*command, *options, status=1 if missed else 0).stderr
-            self.assertEqual((2, 1) if missed else (3, 0), (said.count(": held"), said.count(": MISSED")), missed)
+            self.assertEqual((len(bars) - 1, 1) if missed else (len(bars), 0), (said.count(": held"), said.count(": MISSED")), missed)
 
     def test_bench_report_that_cannot_be_written(self):
         done = self.trident("bench", "x+1", "--quick", "--html", self.at("none/report.html"), status=1)
