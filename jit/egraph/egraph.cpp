@@ -29,7 +29,8 @@ bool newsworthy(const Facts& before, const Facts& after) {
   const auto side = [](double x) { return (x > 0) - (x < 0) + 2 * ((x > 1) - (x < -1)) + 8 * (std::fabs(x) > 1e300); };
   return side(before.lo) != side(after.lo) || side(before.hi) != side(after.hi) ||
          before.variables != after.variables || before.may_be_nan != after.may_be_nan ||
-         before.integral != after.integral || before.nonzero != after.nonzero || before.constant != after.constant;
+         before.integral != after.integral || before.nonzero != after.nonzero || before.constant != after.constant ||
+         before.stage != after.stage;
 }
 
 }  // namespace
@@ -208,6 +209,7 @@ bool EGraph::meet(ClassId id, const Facts& other) {
   mine.may_be_nan = mine.may_be_nan && other.may_be_nan;
   mine.integral = mine.integral || other.integral;
   mine.nonzero = mine.nonzero || other.nonzero;
+  mine.stage = std::min(mine.stage, other.stage);
   if (mine.constant && !before.constant) new_constants_.push_back(id);
   return newsworthy(before, mine);
 }

@@ -28,6 +28,9 @@ using ClassId = std::uint32_t;  ///< any member's number; find() gives the canon
 using NodeIndex = std::uint32_t;
 inline constexpr std::uint32_t kNone = 0xFFFF'FFFFu;
 
+/// Facts::stage where nothing says otherwise.
+inline constexpr std::uint8_t kStageOfElements = 1;
+
 /// One op. Words of a node's `child` beyond `children` are payload (a constant's bits, a variable's index).
 struct OpRow {
   std::string_view text;
@@ -48,10 +51,13 @@ struct Facts {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
   std::uint32_t variables = 0;  ///< bit v: may depend on variable v; the last bit stands for all from 31 on
-  bool may_be_nan = true;
-  bool integral = false;
-  bool nonzero = false;   ///< known otherwise than from the interval
-  bool constant = false;  ///< the value is `lo`, exactly; a constant node has been or will be added
+  bool may_be_nan : 1 = true;
+  bool integral : 1 = false;
+  bool nonzero : 1 = false;   ///< known otherwise than from the interval
+  bool constant : 1 = false;  ///< the value is `lo`, exactly; a constant node has been or will be added
+  /// When it is known: 0 before all elements are looked at (so it is the same for all), later ones as the language has
+  /// it. Of equal values the earliest.
+  std::uint8_t stage = kStageOfElements;
 
   [[nodiscard]] bool finite() const {
     return !may_be_nan && lo > -std::numeric_limits<double>::infinity() && hi < std::numeric_limits<double>::infinity();

@@ -250,7 +250,7 @@ double exhaustive_dag(const EGraph& graph, ClassId root) {
       choice[id] = n;
       std::vector<ClassId> more = open;
       for (int c = 0; c < graph.row(graph.node(n).op).children; ++c) more.push_back(graph.find(graph.node(n).child[c]));
-      go(more, cost + toy::toy_cost(nullptr, graph.node(n)));
+      go(more, cost + toy::toy_cost(nullptr, graph.node(n), kStageOfElements));
       choice.erase(id);
     });
   };
@@ -285,19 +285,19 @@ TEST(Extractor, DagCostIsNearTheExhaustiveOptimum) {
     Extractor extractor(graph, kCosts);
     const Term tree = extractor.tree({{top}}), dag = extractor.dag({{top}});
     ASSERT_EQ(tree.roots.size(), 1u);
-    EXPECT_LE(dag_cost(dag, kCosts), dag_cost(tree, kCosts));
+    EXPECT_LE(dag_cost(dag, toy::kOps, kCosts), dag_cost(tree, toy::kOps, kCosts));
     EXPECT_LE(tree_cost(tree, toy::kOps, kCosts), tree_cost(dag, toy::kOps, kCosts));
-    improved += dag_cost(dag, kCosts) < dag_cost(tree, kCosts);
+    improved += dag_cost(dag, toy::kOps, kCosts) < dag_cost(tree, toy::kOps, kCosts);
     Extractor hurried(graph, kCosts, [] { return true; });  // no time: the choice by tree stands
-    EXPECT_EQ(dag_cost(hurried.dag({{top}}), kCosts), dag_cost(tree, kCosts));
+    EXPECT_EQ(dag_cost(hurried.dag({{top}}), toy::kOps, kCosts), dag_cost(tree, toy::kOps, kCosts));
     // What was extracted is in the class.
     EXPECT_EQ(graph.find(add(graph, dag)[0]), top);
     const double optimum = exhaustive_dag(graph, top);
     if (optimum < 0) continue;
     ++compared;
-    EXPECT_GE(dag_cost(dag, kCosts), optimum);
-    EXPECT_LE(dag_cost(dag, kCosts), 1.25 * optimum + 1);
-    optimal += dag_cost(dag, kCosts) == optimum;
+    EXPECT_GE(dag_cost(dag, toy::kOps, kCosts), optimum);
+    EXPECT_LE(dag_cost(dag, toy::kOps, kCosts), 1.25 * optimum + 1);
+    optimal += dag_cost(dag, toy::kOps, kCosts) == optimum;
   }
   EXPECT_GT(compared, 30);
   EXPECT_GT(optimal, compared * 9 / 10);
@@ -315,7 +315,7 @@ TEST(Extractor, DiverseTermsDifferAndMeanTheSame) {
   Extractor extractor(graph, kCosts);
   const std::vector<Term> terms = extractor.diverse({{graph.find(one)}}, 3);
   ASSERT_EQ(terms.size(), 3u);
-  EXPECT_LE(dag_cost(terms[0], kCosts), dag_cost(terms[1], kCosts));
+  EXPECT_LE(dag_cost(terms[0], toy::kOps, kCosts), dag_cost(terms[1], toy::kOps, kCosts));
   std::set<int> ops;
   for (const Term& t : terms) ops.insert(t.nodes[t.roots[0]].op);
   EXPECT_EQ(ops, (std::set<int>{kAdd, kMul, kSub}));
@@ -339,8 +339,8 @@ TEST(Search, EveryStrategyKeepsValueAndBudget) {
       options.budget = {.nodes = 300, .nanoseconds = 0, .applications = 4000, .graph_nodes = 3000};
       const SearchResult result = search(space, initial, options);
       ASSERT_FALSE(result.terms.empty());
-      EXPECT_LE(dag_cost(result.terms[0], kCosts), dag_cost(initial, kCosts));
-      cheaper += dag_cost(result.terms[0], kCosts) < dag_cost(initial, kCosts);
+      EXPECT_LE(dag_cost(result.terms[0], toy::kOps, kCosts), dag_cost(initial, toy::kOps, kCosts));
+      cheaper += dag_cost(result.terms[0], toy::kOps, kCosts) < dag_cost(initial, toy::kOps, kCosts);
       EXPECT_LE(result.stats.applications, 4000u);
       EXPECT_LE(result.stats.nodes, 3300u);
       const std::array<double, 3> leaves{3, -5, 7};
@@ -348,7 +348,7 @@ TEST(Search, EveryStrategyKeepsValueAndBudget) {
         EXPECT_EQ(value(t, leaves), value(initial, leaves)) << name_of(strategy) << seed;
       const SearchResult again = search(space, initial, options);
       ASSERT_EQ(again.terms[0].nodes.size(), result.terms[0].nodes.size());
-      EXPECT_EQ(dag_cost(again.terms[0], kCosts), dag_cost(result.terms[0], kCosts));
+      EXPECT_EQ(dag_cost(again.terms[0], toy::kOps, kCosts), dag_cost(result.terms[0], toy::kOps, kCosts));
       EXPECT_EQ(again.stats.applications, result.stats.applications);
     }
   }
@@ -369,7 +369,7 @@ TEST(Search, UnsoundRulesAreNoticedByConstants) {
   const SearchResult result = search({toy::kOps, toy::semantics(), &matcher, kCosts, {}}, initial, {});
   EXPECT_EQ(result.stats.stop, Stop::contradiction);
   EXPECT_EQ(result.terms.size(), 1u);
-  EXPECT_EQ(dag_cost(result.terms[0], kCosts), dag_cost(initial, kCosts));
+  EXPECT_EQ(dag_cost(result.terms[0], toy::kOps, kCosts), dag_cost(initial, toy::kOps, kCosts));
 }
 
 // --- text ---------------------------------------------------------------------------------------------------------

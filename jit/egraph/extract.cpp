@@ -21,7 +21,13 @@ constexpr std::uint64_t kTrialsPerLook = 16;
 
 Extractor::Extractor(const EGraph& graph, const CostModel& costs, std::function<bool()> late)
     : graph_(graph), costs_(costs), late_(std::move(late)), node_cost_(graph.size()), mark_(graph.size(), 0) {
-  for (NodeIndex n = 0; n < graph.size(); ++n) node_cost_[n] = costs.of(graph.node(n));
+  for (NodeIndex n = 0; n < graph.size(); ++n) {
+    const ENode& node = graph.node(n);
+    std::array<std::uint8_t, 3> children{};
+    for (std::uint8_t c = 0; costs.stage != nullptr && c < graph.row(node.op).children; ++c)
+      children[c] = graph.facts(graph.find(node.child[c])).stage;
+    node_cost_[n] = costs.of(node, costs.stage != nullptr ? costs.stage(node, children) : kStageOfElements);
+  }
 }
 
 // Bottom-up to a fixed point: a class's cost only falls, and tells its users when it does.
@@ -220,8 +226,9 @@ std::vector<Term> Extractor::diverse(std::span<const ClassId> roots, std::size_t
     if (std::none_of(found.begin(), found.end(), equal)) found.push_back(std::move(term));
   }
   node_cost_ = true_costs;
-  std::stable_sort(found.begin(), found.end(),
-                   [&](const Term& a, const Term& b) { return dag_cost(a, costs_) < dag_cost(b, costs_); });
+  std::stable_sort(found.begin(), found.end(), [&](const Term& a, const Term& b) {
+    return dag_cost(a, graph_.ops(), costs_) < dag_cost(b, graph_.ops(), costs_);
+  });
   return found;
 }
 

@@ -190,6 +190,7 @@ bool holds(ConditionKind kind, const Facts& a, const Facts& b) {
     case ConditionKind::at_least_one: return a.lo >= 1;
     case ConditionKind::within_half_pi: return a.lo >= -kHalfPi && a.hi <= kHalfPi;
     case ConditionKind::symbolic: return a.variables != 0;
+    case ConditionKind::uniform: return a.stage == 0;
     case ConditionKind::independent: return (a.variables & b.variables) == 0;
     case ConditionKind::le: return a.hi <= b.lo;
   }

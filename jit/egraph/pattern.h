@@ -56,6 +56,7 @@ struct Pattern {
   X(at_least_one, "ge1", 1, "is never less than one")                    \
   X(within_half_pi, "halfpi", 1, "always lies in [-pi/2, pi/2]")         \
   X(symbolic, "sym", 1, "depends on a variable")                         \
+  X(uniform, "uniform", 1, "is the same for all elements")               \
   X(independent, "indep", 2, "does not depend on any variable of")       \
   X(le, "le", 2, "is never above")
 

@@ -109,7 +109,7 @@ class Search {
     return sum;
   }
   double cost(const Term& term) const {
-    return options_.objective == Objective::dag ? dag_cost(term, space_.costs)
+    return options_.objective == Objective::dag ? dag_cost(term, space_.ops, space_.costs)
                                                 : tree_cost(term, space_.ops, space_.costs);
   }
 

@@ -2,16 +2,29 @@
 
 namespace trident::egraph {
 
-double dag_cost(const Term& term, const CostModel& costs) {
+std::vector<std::uint8_t> stages_of(const Term& term, std::span<const OpRow> ops, const CostModel& costs) {
+  std::vector<std::uint8_t> stages(term.nodes.size(), kStageOfElements);
+  for (std::size_t i = 0; costs.stage != nullptr && i < stages.size(); ++i) {
+    const ENode& node = term.nodes[i];
+    std::array<std::uint8_t, 3> children{};
+    for (std::uint8_t c = 0; c < ops[node.op].children; ++c) children[c] = stages[node.child[c]];
+    stages[i] = costs.stage(node, children);
+  }
+  return stages;
+}
+
+double dag_cost(const Term& term, std::span<const OpRow> ops, const CostModel& costs) {
+  const std::vector<std::uint8_t> stages = stages_of(term, ops, costs);
   double sum = 0;
-  for (const ENode& n : term.nodes) sum += costs.of(n);
+  for (std::size_t i = 0; i < term.nodes.size(); ++i) sum += costs.of(term.nodes[i], stages[i]);
   return sum;
 }
 
 double tree_cost(const Term& term, std::span<const OpRow> ops, const CostModel& costs) {
+  const std::vector<std::uint8_t> stages = stages_of(term, ops, costs);
   std::vector<double> below(term.nodes.size());
   for (std::size_t i = 0; i < term.nodes.size(); ++i) {
-    below[i] = costs.of(term.nodes[i]);
+    below[i] = costs.of(term.nodes[i], stages[i]);
     for (std::uint8_t c = 0; c < ops[term.nodes[i].op].children; ++c) below[i] += below[term.nodes[i].child[c]];
   }
   double sum = 0;

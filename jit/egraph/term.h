@@ -20,12 +20,19 @@ struct Term {
 /// What one node costs. Must not be negative; infinite means that it must not be chosen.
 struct CostModel {
   const void* context = nullptr;
-  double (*cost)(const void* context, const ENode& node) = nullptr;
-  [[nodiscard]] double of(const ENode& node) const { return cost(context, node); }
+  double (*cost)(const void* context, const ENode& node, std::uint8_t stage) = nullptr;
+  /// The stage (Facts::stage) of a node's value from those of its children; null: kStageOfElements, all.
+  std::uint8_t (*stage)(const ENode& node, const std::array<std::uint8_t, 3>& children) = nullptr;
+  [[nodiscard]] double of(const ENode& node, std::uint8_t at = kStageOfElements) const {
+    return cost(context, node, at);
+  }
 };
 
+/// The stage of every node of a term under `costs`.
+std::vector<std::uint8_t> stages_of(const Term& term, std::span<const OpRow> ops, const CostModel& costs);
+
 /// Every node once.
-double dag_cost(const Term& term, const CostModel& costs);
+double dag_cost(const Term& term, std::span<const OpRow> ops, const CostModel& costs);
 /// Every node as often as the written-out term has it; may be huge.
 double tree_cost(const Term& term, std::span<const OpRow> ops, const CostModel& costs);
 

@@ -51,7 +51,7 @@ inline ClassId random_graph(EGraph& graph, std::mt19937& random, int size) {
   return classes.back();
 }
 
-inline double toy_cost(const void*, const ENode& n) {
+inline double toy_cost(const void*, const ENode& n, std::uint8_t) {
   constexpr double kCosts[] = {0, 0, 4, 4, 5, 1, 6};
   return kCosts[n.op];
 }

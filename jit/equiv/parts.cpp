@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "jit/equiv/apart.h"
+#include "jit/equiv/elements.h"
 #include "jit/equiv/known_values.h"
 #include "jit/expr/builder.h"
 #include "jit/expr/ranges.h"
@@ -436,18 +437,40 @@ class Parts {
   int comparisons_left_ = kComparisonsMax, checks_left_ = kChecksMax;
 };
 
+Result<Verdict> compare(const Expr& source, const Expr& form, const expr::LowerOptions& how,
+                        const CheckOptions& options) {
+  auto verdict = Parts(source, form, how, options).run();
+  if (verdict.ok() || verdict.error().code == ErrorCode::kCancelled) return verdict;
+  return refusal("its parts cannot be compared: " + verdict.error().message);
+}
+
+/// A form that reduces otherwise than its source is compared in calls of two and of three elements: of two alone a sum
+/// would be twice a mean.
+Result<Verdict> compare_calls(const Expr& source, const Expr& form, const expr::LowerOptions& how,
+                              const CheckOptions& options) {
+  const auto shapes = expr::shapes_of(source), form_shapes = expr::shapes_of(form);
+  for (std::size_t k = 0; k < source.outputs.size(); ++k)
+    if (shapes[source.outputs[k].node.index] != form_shapes[form.outputs[k].node.index])
+      return refusal("output " + source.outputs[k].name + " of the form is no longer what it was: one, or an array");
+  for (const std::size_t elements : {2, 3}) {
+    const auto few = of_elements(source, elements), few_of_form = of_elements(form, elements);
+    if (!few || !few_of_form) return refusal("the form reduces what the source does not, over too many arrays");
+    TRY(Verdict verdict, compare(*few, *few_of_form, how, options));
+    if (verdict.same()) continue;
+    verdict.counterexample->why += " (in a call of " + std::to_string(elements) + " elements)";
+    return verdict;
+  }
+  return Verdict{};
+}
+
 }  // namespace
 
 Result<Verdict> check_parts(const Expr& source, const Expr& form, const expr::LowerOptions& how,
                             const CheckOptions& options) {
   if (how.policy.kind == expr::PolicyKind::exact) return Verdict{};
-  auto apart = std::optional(Apart{source, form});
-  if (expr::has_reductions(source) || expr::has_reductions(form))
-    apart = take_apart(source, form, options.samples.seed);
-  if (!apart) return refusal("the form reduces what the source does not");
-  auto verdict = Parts(apart->source, apart->form, how, options).run();
-  if (verdict.ok() || verdict.error().code == ErrorCode::kCancelled) return verdict;
-  return refusal("its parts cannot be compared: " + verdict.error().message);
+  if (!expr::has_reductions(source) && !expr::has_reductions(form)) return compare(source, form, how, options);
+  const auto apart = take_apart(source, form, options.samples.seed);
+  return apart ? compare(apart->source, apart->form, how, options) : compare_calls(source, form, how, options);
 }
 
 }  // namespace trident::equiv

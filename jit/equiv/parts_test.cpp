@@ -145,6 +145,21 @@ const Case kCases[] = {
     {"dot(x - y, x + y) + sum(exp(y))", "sum(exp(y)) + dot(y + x, x - y)", {"x", "y"}, {{1, 2}, {1, 2}}, {}},
     // Careless in a place where that does not matter.
     {"expm1(x) + 1000", "exp(x) + 999", {"x"}, {{-1, 1}}, {}},
+    // Reductions of which the source has others: in calls of some elements.
+    {"sum(2 * x * y)", "2 * dot(x, y)", {"x", "y"}, {{1, 4}, {-2, 3}}, {}},
+    {"sum(3 * x) - sum(-3 * y)", "3 * sum(x + y)", {"x", "y"}, {{1, 4}, {2, 3}}, {}},
+    {"mean(x * 2 + 1)", "fma(mean(x), 2, 1)", {"x"}, {{1, 4}}, {}},
+    {"maxof(exp(x) + 1)", "exp(maxof(x)) + 1", {"x"}, {{-4, 4}}, {}},
+    {"sum(u) + sum((k == 7 && m == 3) * (expm1(w) / w) + exp(w) * y)",
+     "sum(u + ((k == 7 && m == 3) * (expm1(w) / w) + exp(w) * y))",
+     {"u", "k", "m", "w", "y"},
+     {{1, 2}, {0, 100}, {0, 100}, {0.5, 1}, {1, 2}},
+     {}},
+    {"sum(u) + sum((k == 7 && m == 3) * (expm1(w) / w) + exp(w) * y)",
+     "sum(u + ((k == 7 && m == 3) * ((exp(w) - 1) / w) + exp(w) * y))",
+     {"u", "k", "m", "w", "y"},
+     {{1, 2}, {0, 100}, {0, 100}, {-1, 1}, {1, 2}},
+     {1, 7, 3, 1e-9, 1}},
     // A relation between what could be cut: sine and cosine of one angle.
     {"sin(x)^2 * y + cos(x)^2 * y", "y", {"x", "y"}, {{-3, 3}, {1, 2}}, {}},
 };
@@ -163,6 +178,48 @@ TEST(Parts, AreAsCarefulAsTheirSourceOrRefused) {
     ASSERT_TRUE(verdict.ok()) << verdict.error().message;
     EXPECT_EQ(verdict->same(), c.careless_at.empty()) << print(*verdict);
   }
+}
+
+// Which reduction it is shows where a call has more than one element, and twice a mean is a sum of two: behind a branch
+// that no drawn point takes.
+TEST(Parts, TellReductionsApartInCallsOfTwoAndThree) {
+  const std::vector<std::string> names = {"x", "y"};
+  const std::vector<Range> ranges = {{0, 1}, {1, 2}};
+  const std::string branch = "maxof(abs(x - 0.123456)) < 1e-7";
+  const auto same = [&](const std::string& source, const std::string& form) {
+    const auto verdict =
+        check_parts(parsed("select(" + branch + ", " + source + ", 1) + sum(x)", names, ranges),
+                    parsed("select(" + branch + ", " + form + ", 1) + sum(x)", names, ranges), kHow, CheckOptions{});
+    EXPECT_TRUE(verdict.ok());
+    return verdict.ok() && verdict->same();
+  };
+  EXPECT_TRUE(same("sum(2 * y)", "2 * sum(y)"));
+  EXPECT_FALSE(same("sum(2 * y)", "2 * maxof(y)"));
+  EXPECT_FALSE(same("sum(2 * y)", "4 * mean(y)"));
+  EXPECT_FALSE(same("mean(y)", "minof(y)"));
+}
+
+// Of no elements, a sum less itself is one zero; a constant output is as many as there are elements.
+TEST(Parts, AnOutputStaysOneOrAnArray) {
+  const auto verdict =
+      check_parts(parsed("sum(x) - sum(x)", {"x"}, {{0, 1}}), parsed("x - x", {"x"}, {{0, 1}}), kHow, CheckOptions{});
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_FALSE(verdict->same());
+}
+
+TEST(Parts, ReductionsOverTooManyArraysAreRefused) {
+  std::vector<std::string> names;
+  std::string sum, sums;
+  for (int i = 0; i < 30; ++i) {
+    names.push_back("v" + std::to_string(i));
+    sum += (i > 0 ? " + " : "") + names.back();
+    sums += (i > 0 ? " + sum(" : "sum(") + names.back() + ")";
+  }
+  const std::vector<Range> ranges(names.size(), {1, 2});
+  const auto verdict =
+      check_parts(parsed(sums, names, ranges), parsed("sum(" + sum + ")", names, ranges), kHow, CheckOptions{});
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_NE(print(*verdict).find("over too many arrays"), std::string::npos) << print(*verdict);
 }
 
 TEST(Parts, ARefusalSaysWhatTheVariablesStandFor) {

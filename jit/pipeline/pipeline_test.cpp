@@ -375,6 +375,32 @@ TEST(Optimise, BaselinesWithHugeArgumentsAreNotRevoked) {
   }
 }
 
+// Factors leave sums, sums are joined, functions are applied once: the forms of the search are found right, and one of
+// them is the fastest, but where a kernel only waits for memory.
+TEST(Optimise, ReductionsGetTheirForms) {
+  if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
+  const codegen::Isa isa = host_isas().back();
+  const std::vector<expr::Variable> variables = {{"x", Type::f32, false, 0.5, 4}, {"y", Type::f32, false, -3, 3}};
+  struct Case {
+    const char* text;
+    expr::PolicyKind policy;
+    double ratio_max;
+  };
+  for (const Case& c : {Case{"sum(2 * x * y)", expr::PolicyKind::bounded, 1.0},
+                        {"sum(3 * x) + sum(3 * y)", expr::PolicyKind::bounded, 1.0},
+                        {"mean(x * 2 - y / 4)", expr::PolicyKind::bounded, 1.0},
+                        {"maxof(exp(x + y))", expr::PolicyKind::fast, 0.5}}) {
+    auto optimised = optimise(parsed(c.text, Type::f32, variables), {.policy = {c.policy, 2}, .isa = isa});
+    ASSERT_TRUE(optimised.ok()) << optimised.error().message;
+    ASSERT_EQ(optimised->outcome, Outcome::published) << c.text << ": " << optimised->detail;
+    EXPECT_LE(optimised->winner_ns, c.ratio_max * optimised->baseline_ns) << c.text;
+    const bool searched =
+        std::any_of(optimised->candidates.begin(), optimised->candidates.end(),
+                    [](const auto& candidate) { return candidate.form == "search" && candidate.same; });
+    EXPECT_TRUE(searched) << c.text;
+  }
+}
+
 TEST(Optimise, ReductionsIntegersAndSeveralOutputs) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const codegen::Isa isa = host_isas().back();

@@ -63,6 +63,7 @@ bool holds_at(const Condition& c, const std::vector<double>& values, bool nan_to
     // What a class depends on shows in derivatives alone: draw_functions() sees to it.
     case ConditionKind::constant:
     case ConditionKind::symbolic:
+    case ConditionKind::uniform:
     case ConditionKind::independent: return true;
   }
   CHECK(false);
@@ -113,6 +114,7 @@ void PointSampler::aim(const Condition& c, std::vector<double>& values) {
     case ConditionKind::number:
     case ConditionKind::constant:
     case ConditionKind::symbolic:
+    case ConditionKind::uniform:
     case ConditionKind::independent: break;
   }
 }

@@ -8,6 +8,7 @@
 
 #include "jit/rulecheck/real_value.h"
 #include "jit/rulecheck/strict_value.h"
+#include "jit/rulecheck/written_out.h"
 
 namespace trident::rulecheck {
 namespace {
@@ -188,13 +189,50 @@ RuleVerdict check_bits(const Rule& rule, const Tags& tags, const Sorts& sorts, c
   return verdict;
 }
 
-RuleVerdict check_without_hint(const Rule& rule, const Tags& tags, const Sorts& sorts,
-                               const RuleCheckOptions& options) {
+RuleVerdict check_plain(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options) {
   RuleVerdict verdict = check_reals(rule, tags, sorts, options);
   if (verdict.kind != Kind::right) return verdict;
   RuleVerdict bits = check_bits(rule, tags, sorts, options);
   bits.compared = verdict.compared;
   return bits;
+}
+
+// Of a rule with reductions: in calls of 0, 1, 2 and 3 elements. Of none there need be no values to compare.
+RuleVerdict check_reductions(const Rule& rule, const Tags& tags, const RuleCheckOptions& options) {
+  RuleVerdict verdict;
+  std::uint64_t compared = 0;
+  for (std::size_t n = 0; n <= kElementsMax; ++n) {
+    const Result<Rule> plain = written_out(rule, n);
+    if (!plain.ok()) return {.kind = Kind::unchecked, .fault = plain.error().message};
+    const Result<Sorts> sorts = sorts_of(*plain);
+    if (!sorts.ok()) return {.kind = Kind::unchecked, .fault = sorts.error().message};
+    verdict = check_plain(*plain, tags, *sorts, options);
+    if (n == 0 && verdict.kind == Kind::unchecked) verdict = check_bits(*plain, tags, *sorts, options);
+    if (verdict.kind == Kind::wrong) verdict.fault += fmt::format(" in a call of {} element{}", n, n == 1 ? "" : "s");
+    if (verdict.kind != Kind::right) return verdict;
+    compared += verdict.compared;
+  }
+  verdict.compared = compared;
+  return verdict;
+}
+
+RuleVerdict check_without_hint(const Rule& rule, const Tags& tags, const Sorts& sorts,
+                               const RuleCheckOptions& options) {
+  return has_reductions(rule) ? check_reductions(rule, tags, options) : check_plain(rule, tags, sorts, options);
+}
+
+// A rule without reductions that says the same of a call of some elements, or the rule itself.
+struct Plain {
+  Rule rule;
+  Sorts sorts;
+};
+Result<Plain> plain_of(const Rule& rule) {
+  Plain plain{rule, {}};
+  if (has_reductions(rule)) {
+    TRY(plain.rule, written_out(rule, 2));
+  }
+  TRY(plain.sorts, sorts_of(plain.rule));
+  return plain;
 }
 
 // --- hints -----------------------------------------------------------------------------------------------------------
@@ -208,8 +246,11 @@ bool holds(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleChe
 }
 
 // Whether the sides are not zero at all points: every derivative of constants is.
-bool says_something(const Rule& rule, const Sorts& sorts, const RuleCheckOptions& options) {
+bool says_something(const Rule& rule_of_any_call, const RuleCheckOptions& options) {
   constexpr int kPoints = 50;
+  const Result<Plain> plain = plain_of(rule_of_any_call);
+  if (!plain.ok()) return false;
+  const auto& [rule, sorts] = *plain;
   PointSampler sampler(rule, sorts, options.seed);
   for (int i = 0; i < kPoints; ++i) {
     const std::optional<Point> point = sampler.draw();
@@ -249,7 +290,7 @@ std::string hint_of_conditions(const Rule& rule, const Tags& tags, const Sorts& 
   for (const std::vector<Condition>& added : conditions_to_try(rule, sorts)) {
     Rule guarded = rule;
     guarded.conditions.insert(guarded.conditions.end(), added.begin(), added.end());
-    if (!holds(guarded, tags, sorts, options) || !says_something(guarded, sorts, options)) continue;
+    if (!holds(guarded, tags, sorts, options) || !says_something(guarded, options)) continue;
     std::string text;
     for (const Condition& c : added) text += (text.empty() ? "" : ", ") + print(c, rule.variables);
     return fmt::format("it holds with {}{}", text, tags.real == Real::ok ? ", tagged real=guard" : "");
@@ -258,10 +299,15 @@ std::string hint_of_conditions(const Rule& rule, const Tags& tags, const Sorts& 
 }
 
 // Of a rule that is true over the reals: `tags` promise too much.
-std::string hint_of_tags(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options) {
+std::string hint_of_tags(const Rule& rule_of_any_call, const Tags& tags, const Sorts& sorts_of_rule,
+                         const RuleCheckOptions& options) {
   Tags weaker = tags;
   weaker.ieee = Ieee::zero;
-  if (tags.ieee == Ieee::exact && holds(rule, weaker, sorts, options)) return "it holds tagged ieee=zero";
+  if (tags.ieee == Ieee::exact && holds(rule_of_any_call, weaker, sorts_of_rule, options))
+    return "it holds tagged ieee=zero";
+  const Result<Plain> plain = plain_of(rule_of_any_call);
+  if (!plain.ok()) return "";
+  const auto& [rule, sorts] = *plain;
   PointSampler sampler(rule, sorts, options.seed + 1);
   bool same_on_numbers = true;
   for (std::uint64_t i = 0; i < options.points; ++i) {
@@ -282,7 +328,9 @@ RuleVerdict check_rule(const Rule& rule, const Tags& tags, const RuleCheckOption
   if (!sorts.ok()) return {.kind = Kind::unchecked, .fault = sorts.error().message};
   RuleVerdict verdict = check_without_hint(rule, tags, *sorts, options);
   if (verdict.kind != Kind::wrong || !options.hints) return verdict;
-  if (check_reals(rule, tags, *sorts, options).kind == Kind::right) {
+  Tags rounds = tags;
+  rounds.ieee = Ieee::round;
+  if (check_without_hint(rule, rounds, *sorts, options).kind == Kind::right) {
     verdict.hint = hint_of_tags(rule, tags, *sorts, options);
     return verdict;
   }
@@ -294,11 +342,13 @@ RuleVerdict check_rule(const Rule& rule, const Tags& tags, const RuleCheckOption
   return verdict;
 }
 
-std::optional<Example> example_of(const Rule& rule) {
+std::optional<Example> example_of(const Rule& rule_of_any_call) {
   constexpr double kRound[] = {2, 3, 0.5, 5, 0.25, 7, -2, 1.5, -0.5, 4, 1, 0.75};
   constexpr int kTries = 200;
-  const Result<Sorts> sorts = sorts_of(rule);
-  if (!sorts.ok()) return std::nullopt;
+  const Result<Plain> plain = plain_of(rule_of_any_call);
+  if (!plain.ok()) return std::nullopt;
+  const Rule& rule = plain->rule;
+  const Sorts* sorts = &plain->sorts;
   PointSampler sampler(rule, *sorts, 1);
   for (int i = 0; i < kTries; ++i) {
     std::optional<Point> point = sampler.draw();

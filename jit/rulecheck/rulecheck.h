@@ -14,7 +14,10 @@
 // constants (pi, 1/3) to f64 explains. In a rule with (diff e ?x) variables are functions of x, and derivatives are
 // difference quotients; such points are dear, so there is one for five elsewhere.
 //
-// Not checked, and so refused: reductions, casts, integer arithmetic, derivatives nested more than twice.
+// A rule with reductions is checked for calls of no, one, two and three elements, with the reductions written out.
+//
+// Not checked, and so refused: casts, reductions of what is one or beside what is not uniform, integer arithmetic,
+// derivatives nested more than twice.
 #pragma once
 
 #include <cstdint>

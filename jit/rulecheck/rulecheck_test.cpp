@@ -43,6 +43,11 @@ TEST(RuleCheck, TrueRulesAreRight) {
            "(acos (cos ?a)) => (abs ?a) if halfpi(?a) ;; ieee=round real=guard",
            "(sin (add ?a 1.5707963267948966)) => (cos ?a) ;; ieee=round real=ok",
            "(exp2 ?a) => (exp (mul 0.6931471805599453 ?a)) ;; ieee=round real=ok",
+           "(sum (mul ?c ?a)) => (mul ?c (sum ?a)) if uniform(?c) ;; ieee=round real=guard",
+           "(sum (mul ?a ?b)) => (dot ?b ?a) ;; ieee=exact real=ok",
+           "(sub (maxof (neg ?a)) 1) => (neg (add 1 (minof ?a))) ;; ieee=zero real=ok",
+           "(mean (add ?a ?c)) => (add (mean ?a) ?c) if uniform(?c) ;; ieee=round real=guard",
+           "(maxof (exp ?a)) => (exp (maxof ?a)) ;; ieee=round real=partial",
            // Some points cancel all of thousands of bits, or overflow what a long double holds.
            "(add (mul (cosh ?a) (cosh ?b)) (mul (sinh ?a) (sinh ?b))) => (cosh (add ?a ?b)) ;; ieee=round real=ok",
            // exp(exp(20)) has some hundred million digits before the point, all of which its sine needs.
@@ -58,6 +63,16 @@ TEST(RuleCheck, TrueRulesAreRight) {
 
 TEST(RuleCheck, WrongRulesAreWrong) {
   for (const char* text : {
+           "(sum ?a) => (maxof ?a) ;; ieee=round real=ok",
+           "(sum ?a) => (mul 2 (mean ?a)) ;; ieee=round real=ok",
+           "(sum (mul ?a ?b)) => (mul (sum ?a) (sum ?b)) ;; ieee=round real=ok",
+           "(sum (add ?a ?c)) => (add (sum ?a) ?c) if uniform(?c) ;; ieee=round real=guard",
+           "(maxof (mul ?c ?a)) => (mul ?c (maxof ?a)) if uniform(?c) ;; ieee=round real=guard",
+           "(sum (add ?a ?b)) => (add (sum ?a) (sum ?b)) ;; ieee=exact real=ok",
+           "(sum (div ?a ?c)) => (div (sum ?a) ?c) if uniform(?c) ;; ieee=round real=guard",
+           // Of no elements the left side is no number.
+           "(maxof (exp ?a)) => (exp (maxof ?a)) ;; ieee=round real=ok",
+           "(mean ?c) => ?c if uniform(?c) ;; ieee=round real=guard",
            "(sqrt (mul ?a ?a)) => ?a ;; ieee=round real=ok",
            "(div ?a ?a) => 1 ;; ieee=domain real=ok",
            "(add ?a ?b) => (mul ?a ?b) ;; ieee=round real=ok",
@@ -171,7 +186,10 @@ TEST(RuleCheck, HintsSayWhatWouldMakeItTrue) {
 
 TEST(RuleCheck, WhatCannotBeCheckedIsNotRight) {
   for (const auto& [text, fault] : {
-           std::pair{"(sum ?a) => (sum (mul ?a 1)) ;; ieee=round real=ok", "\"sum\" has no place in a rule"},
+           std::pair{"(sum (sum ?a)) => (sum ?a) ;; ieee=round real=ok", "a reduction of a reduction"},
+           {"(sum (mul ?a ?b)) => (mul ?a (sum ?b)) ;; ieee=round real=ok", "ask for uniform"},
+           {"(sin (diff (sum ?a) ?x)) => (sum ?a) ;; ieee=round real=ok", "a derivative beside a reduction"},
+           {"(add ?a (mul 0 (mul ?a (sin ?a)))) => (sum ?a) ;; ieee=round real=ok", "a value for every element"},
            {"(cast ?a) => ?a ;; ieee=round real=ok", "\"cast\" has no place in a rule"},
            {"(add (const) ?a) => ?a ;; ieee=round real=ok", "\"const\" has no place in a rule"},
            {"(shl ?a 1) => (mul ?a 2) ;; ieee=round real=ok", "\"shl\" is for integers"},

@@ -56,8 +56,7 @@ class SortFinder {
     const Op op = static_cast<Op>(t.op);
     const expr::OpInfo& row = expr::info(op);
     const std::string name(row.text);
-    if (row.signature != Signature::Same && row.signature != Signature::Compare && row.signature != Signature::Select &&
-        row.signature != Signature::Diff)
+    if (row.signature == Signature::Leaf || row.signature == Signature::Convert)
       return make_error(ErrorCode::kUnsupported, "\"%s\" has no place in a rule", name.c_str());
     if (row.types == expr::Types::I)
       return make_error(ErrorCode::kUnsupported, "\"%s\" is for integers: rules are about reals", name.c_str());

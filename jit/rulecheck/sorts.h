@@ -18,7 +18,7 @@ struct Sorts {
 };
 
 /// TypeError: sides or operands of two types, a power without its exponent. Unsupported: constants and variables of
-/// expressions as operations, casts, integer arithmetic, reductions; derivatives by terms, by several variables, or
+/// expressions as operations, casts, integer arithmetic; derivatives by terms, by several variables, or
 /// nested more than twice.
 Result<Sorts> sorts_of(const egraph::Rule& rule);
 

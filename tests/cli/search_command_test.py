@@ -245,7 +245,7 @@ class SearchCommand(CommandCase):
         right = self.write("right.rules", "; mine\nfour: (add (mul 3 ?a) ?a) => (mul 4 ?a) ;; ieee=round real=ok\n")
         self.assertIn("1 rule: 1 right, 0 wrong", self.trident("rules", "check", right).stdout)
         wrong = self.write("wrong.rules", "\nroot: (sqrt (mul ?a ?a)) => ?a ;; ieee=round real=ok\n"
-                           "sum: (sum ?a) => (mul 2 (sum ?a)) ;; ieee=round real=ok\n")
+                           "sum: (sum (sum ?a)) => (mul 2 (sum ?a)) ;; ieee=round real=ok\n")
         text = self.trident("rules", "check", right, wrong, "--seed", "7", "--points", "1000", status=1).stdout
         self.assertIn("wrong.rules:2: root: wrong: ", text)
         self.assertRegex(text, r"at \?a = (-\S+): left (\S+), right \1\n")

@@ -30,6 +30,7 @@ struct Place {
   bool truth = false;     ///< v < 0
   bool whole = false;     ///< rint(v)
   bool constant = false;  ///< 3
+  bool scalar = false;    ///< a parameter
 };
 
 void narrow(Place& place, double lo, double hi) {
@@ -56,6 +57,7 @@ void meet(const Condition& c, std::vector<Place>& places) {
       narrow(a, -4, 1);
       narrow(places[c.variable[1]], 1, 4);
       break;
+    case ConditionKind::uniform: a.scalar = true; break;
     case ConditionKind::symbolic:
     case ConditionKind::independent: break;  // each variable depends on itself alone
   }
@@ -87,7 +89,8 @@ struct LeftSide {
 LeftSide left_side(const Rule& rule, const std::vector<Place>& places) {
   LeftSide side;
   for (std::size_t v = 0; v < places.size(); ++v)
-    side.expr.variables.push_back({.name = rule.variables[v], .lo = places[v].lo, .hi = places[v].hi});
+    side.expr.variables.push_back(
+        {.name = rule.variables[v], .scalar = places[v].scalar, .lo = places[v].lo, .hi = places[v].hi});
   expr::Builder builder(side.expr);
   for (std::uint32_t v = 0; v < places.size(); ++v) {
     if (places[v].constant) {

@@ -286,7 +286,8 @@ void Meaning::assume(const Condition& condition) {
     // Every real is a finite number; what depends on a variable may be any.
     case ConditionKind::finite:
     case ConditionKind::number:
-    case ConditionKind::symbolic: break;
+    case ConditionKind::symbolic:
+    case ConditionKind::uniform: break;
   }
 }
 

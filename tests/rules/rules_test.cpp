@@ -6,6 +6,7 @@
 #include <random>
 
 #include "jit/expr/builder.h"
+#include "tests/rules/elements.h"
 #include "tests/support/mpfr_evaluator.h"
 #include "tests/support/strict_evaluator.h"
 
@@ -48,6 +49,7 @@ bool true_at(const Condition& c, const std::vector<double>& at) {
     case ConditionKind::le: return a <= b;
     case ConditionKind::constant:
     case ConditionKind::symbolic:
+    case ConditionKind::uniform:
     case ConditionKind::independent: return true;
   }
   return false;
@@ -112,6 +114,8 @@ std::vector<bool> truth_values(const Rule& rule) {
 Expr side(const Pattern& pattern, const Rule& rule, Type type) {
   Expr plain;
   for (const std::string& name : rule.variables) plain.variables.push_back({.name = name, .type = type});
+  for (const Condition& c : rule.conditions)
+    if (c.kind == ConditionKind::uniform) plain.variables[c.variable[0]].scalar = true;
   const std::vector<bool> truth = truth_values(rule);
   Builder builder(plain);
   std::vector<NodeId> made;
@@ -169,24 +173,51 @@ class EveryRule : public ::testing::TestWithParam<std::size_t> {
   const RuleSet::Tags& tags() const { return builtin_rules().tags[GetParam()]; }
 };
 
-TEST_P(EveryRule, HoldsOverTheReals) {
-  if (has_op(rule().left, Op::Diff)) return;  // DerivativeRules
-  const Expr left = side(rule().left, rule(), Type::f64), right = side(rule().right, rule(), Type::f64);
-  ASSERT_TRUE(check(left).ok() && check(right).ok()) << rule().name;
-  Sampler sampler(GetParam() + 1);
+void expect_to_hold(const Rule& rule, const RuleSet::Tags& tags, std::uint64_t seed, int points) {
+  const Expr left = side(rule.left, rule, Type::f64), right = side(rule.right, rule, Type::f64);
+  ASSERT_TRUE(check(left).ok() && check(right).ok()) << rule.name;
+  Sampler sampler(seed);
   std::vector<double> at;
   int compared = 0;
-  for (int i = 0; i < kPoints; ++i) {
-    ASSERT_TRUE(sampler.point(rule(), at)) << rule().name << ": its conditions cannot be met";
+  for (int i = 0; i < points; ++i) {
+    ASSERT_TRUE(sampler.point(rule, at)) << rule.name << ": its conditions cannot be met";
     const long double l = testing::evaluate_real(left, at, kBits)[0];
     if (!std::isfinite(l)) continue;
     ++compared;
     const long double r = testing::evaluate_real(right, at, kBits)[0];
     if (l == r) continue;
-    ASSERT_NO_FATAL_FAILURE(expect_equal(rule(), tags(), testing::evaluate_real(left, at, kDecidingBits)[0],
+    ASSERT_NO_FATAL_FAILURE(expect_equal(rule, tags, testing::evaluate_real(left, at, kDecidingBits)[0],
                                          testing::evaluate_real(right, at, kDecidingBits)[0], at));
   }
-  EXPECT_GT(compared, kPoints / 20) << rule().name << " was hardly ever defined";
+  EXPECT_GT(compared, points / 20) << rule.name << " was hardly ever defined";
+}
+
+// Reductions in calls of one to four elements.
+TEST_P(EveryRule, HoldsOverTheReals) {
+  if (has_op(rule().left, Op::Diff)) return;  // DerivativeRules
+  const bool reduces = testing::reduces(rule());
+  for (std::size_t elements = 1; elements <= (reduces ? 4 : 1); ++elements)
+    expect_to_hold(reduces ? testing::of_elements(rule(), elements) : rule(), tags(), GetParam() + elements,
+                   reduces ? kPoints / 4 : kPoints);
+}
+
+// Of no elements there is one value for each reduction; a rule that does not say partial gives the same.
+TEST_P(EveryRule, HoldsInACallOfNoElements) {
+  if (!testing::reduces(rule()) || tags().real == Real::partial) return;
+  const Expr left = side(rule().left, rule(), Type::f64), right = side(rule().right, rule(), Type::f64);
+  Sampler sampler(GetParam() + 11);
+  std::vector<double> at;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(sampler.point(rule(), at));
+    std::vector<std::vector<std::uint64_t>> inputs(at.size());
+    for (std::size_t v = 0; v < at.size(); ++v)
+      if (left.variables[v].scalar) inputs[v] = {bits_of(Type::f64, at[v])};
+    const auto value = [&](const Expr& e) {
+      return value_of(Type::f64, testing::evaluate_strict(e, inputs, 0)[e.outputs[0].node.index][0]);
+    };
+    const double l = value(left), r = value(right);
+    ASSERT_TRUE(l == r || (std::isnan(l) && std::isnan(r))) << rule().name << ": " << l << " and " << r;
+  }
 }
 
 // The bits of both sides under a tag: NaN equals NaN; zeros of either sign are equal under `zero`.
@@ -196,11 +227,27 @@ bool same_bits(Type type, std::uint64_t a, std::uint64_t b, Ieee tag) {
   return a == b || (tag == Ieee::zero && x == 0 && y == 0);
 }
 
+// The last elements of `inputs`, up to five of them, in one call.
+void expect_same_totals_of(const Rule& rule, Ieee tag, const Expr& left, const Expr& right, Type type,
+                           const std::vector<std::vector<std::uint64_t>>& inputs, std::size_t last) {
+  const std::size_t n = std::min(last + 1, last % 6);
+  std::vector<std::vector<std::uint64_t>> call;
+  for (std::size_t v = 0; v < inputs.size(); ++v) {
+    const auto end = inputs[v].end();
+    call.emplace_back(left.variables[v].scalar ? end - 1 : end - static_cast<std::ptrdiff_t>(n), end);
+  }
+  const std::uint64_t l = testing::evaluate_strict(left, call, n)[left.outputs[0].node.index][0];
+  const std::uint64_t r = testing::evaluate_strict(right, call, n)[right.outputs[0].node.index][0];
+  ASSERT_TRUE(same_bits(type, l, r, tag)) << rule.name << " " << ir::name_of(type) << " of " << n
+                                          << " elements: " << value_of(type, l) << " and " << value_of(type, r);
+}
+
 // Tags that promise bits keep them in strict arithmetic, at special values too. Functions are exact only up to their
 // own symmetry, which libm has.
 TEST_P(EveryRule, ExactTagsKeepTheBits) {
   if (tags().ieee != Ieee::exact && tags().ieee != Ieee::zero) return;
   if (has_op(rule().left, Op::Diff)) return;
+  const bool reduces = testing::reduces(rule());
   for (const Type type : {Type::f64, Type::f32}) {
     const double kSpecials[] = {0.0,
                                 -0.0,
@@ -233,7 +280,9 @@ TEST_P(EveryRule, ExactTagsKeepTheBits) {
         }
       }
       for (std::size_t v = 0; v < at.size(); ++v) inputs[v].push_back(bits_of(type, at[v]));
+      if (reduces) ASSERT_NO_FATAL_FAILURE(expect_same_totals_of(rule(), tags().ieee, left, right, type, inputs, i));
     }
+    if (reduces) continue;
     const auto l = testing::evaluate_strict(left, inputs, kCount), r = testing::evaluate_strict(right, inputs, kCount);
     const auto& a = l[left.outputs[0].node.index];
     const auto& b = r[right.outputs[0].node.index];

@@ -4,6 +4,7 @@
 
 #include "jit/expr/builder.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/shape.h"
 
 namespace trident::expr::rewrite {
 namespace {
@@ -84,8 +85,13 @@ double op_cost(Op op, Type type, const cost::Table& table) {
   return lowered_cost(op, type, table);
 }
 
-double model_cost(const void* context, const egraph::ENode& node) {
-  return static_cast<const OpCosts*>(context)->of(static_cast<Op>(node.op), static_cast<Type>(node.sort));
+// What is done once in a call beside what is done for every element: calls have some dozens of vectors or more.
+constexpr double kOncePerCall = 1.0 / 32;
+
+double model_cost(const void* context, const egraph::ENode& node, std::uint8_t stage) {
+  const Op op = static_cast<Op>(node.op);
+  const bool once = stage != egraph::kStageOfElements && !makes_total(op);
+  return static_cast<const OpCosts*>(context)->of(op, static_cast<Type>(node.sort)) * (once ? kOncePerCall : 1);
 }
 
 struct ReferenceRow {
@@ -99,7 +105,7 @@ constexpr ReferenceRow kReference[] = {
     {Op::Cos, 40},  {Op::Tanh, 45},  {Op::Tan, 50},     {Op::Sinh, 50},    {Op::Cosh, 50},
     {Op::Pow, 80},  {Op::Powi, 80},  {Op::Constant, 0}, {Op::Variable, 0}, {Op::Diff, 100'000}};
 
-double reference_cost(const void*, const egraph::ENode& node) {
+double reference_cost(const void*, const egraph::ENode& node, std::uint8_t) {
   constexpr double kInstruction = 4, kFunction = 60;
   static constexpr auto kTable = [] {
     std::array<double, kOpCount> cost{};
@@ -118,7 +124,7 @@ OpCosts::OpCosts(cost::Table table) : table_(std::move(table)) {
 }
 
 egraph::CostModel OpCosts::model() const {
-  return {this, &model_cost};
+  return {this, &model_cost, &stage_of};
 }
 
 const OpCosts& default_op_costs(std::string_view isa) {
@@ -138,7 +144,7 @@ egraph::CostModel reference_costs() {
 
 Result<TermCost> cost_of(const Expr& expr, const egraph::CostModel& costs) {
   TRY(const egraph::Term term, to_term(expr));
-  return TermCost{egraph::tree_cost(term, op_rows(), costs), egraph::dag_cost(term, costs)};
+  return TermCost{egraph::tree_cost(term, op_rows(), costs), egraph::dag_cost(term, op_rows(), costs)};
 }
 
 }  // namespace trident::expr::rewrite

@@ -6,6 +6,7 @@
 
 #include "jit/expr/builder.h"
 #include "jit/expr/ranges.h"
+#include "jit/expr/shape.h"
 
 namespace trident::expr::rewrite {
 namespace {
@@ -25,6 +26,8 @@ constexpr auto kRows = [] {
     rows[i] = {kOpInfos[i].text, kOpInfos[i].arity, commutes(static_cast<Op>(i))};
   return rows;
 }();
+
+constexpr std::uint8_t kBeforeLoop = 0, kBehindLoop = 2;
 
 constexpr std::uint32_t variable_bit(std::uint32_t index) {
   return 1u << std::min(index, 31u);
@@ -127,6 +130,7 @@ Language::Language(std::span<const Variable> variables, bool finite) {
     one.nodes[0].type = v.type;
     const Fact fact = Ranges(one).at(NodeId(0));
     Facts facts{.lo = fact.lo, .hi = fact.hi, .variables = variable_bit(i)};
+    facts.stage = v.scalar ? kBeforeLoop : egraph::kStageOfElements;
     facts.may_be_nan = fact.may_be_nan;
     facts.integral = fact.integral;
     if (finite && ir::is_float(v.type)) {
@@ -159,6 +163,7 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
     made.integral = fact.integral;
   }
   made.variables = a.variables | b.variables | c.variables;
+  made.stage = stage_of(e, {a.stage, b.stage, c.stage});
   if (n.op == Op::Constant) {
     made.constant = made.lo == made.hi && std::isfinite(made.lo);
   } else if (over_reals) {
@@ -171,6 +176,7 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
         made.constant = true;
         made.may_be_nan = false;
         made.variables = 0;
+        made.stage = kBeforeLoop;
       }
     }
   }
@@ -200,12 +206,22 @@ std::uint8_t Language::sort(const void*, const ENode& node, const std::array<std
   return children[0];
 }
 
+std::uint8_t stage_of(const ENode& node, const std::array<std::uint8_t, 3>& children) {
+  const Op op = static_cast<Op>(node.op);
+  if (op == Op::Variable) return node.child[1] != 0 ? kBeforeLoop : egraph::kStageOfElements;
+  if (makes_total(op)) return kBehindLoop;
+  std::uint8_t latest = kBeforeLoop;
+  for (std::uint8_t i = 0; i < kRows[node.op].children; ++i) latest = std::max(latest, children[i]);
+  return latest;
+}
+
 Result<egraph::Term> to_term(const Expr& expr) {
   egraph::Term term;
   for (const Node& n : expr.nodes) {
     if (n.op == Op::Powi && static_cast<std::int64_t>(n.imm) != static_cast<std::int32_t>(n.imm))
       return make_error(ErrorCode::kUnsupported, "an integer power beyond 32 bits");
     term.nodes.push_back(enode_of(n));
+    if (n.op == Op::Variable) term.nodes.back().child[1] = expr.variables[n.imm].scalar ? 1 : 0;
   }
   for (const Output& o : expr.outputs) term.roots.push_back(o.node.index);
   return term;

@@ -37,6 +37,10 @@ class Language {
   std::vector<egraph::Facts> facts_;  ///< per variable
 };
 
+/// egraph::Facts::stage of a node: 0 where it is known before the loop (constants, scalar parameters and what is made
+/// of them), 1 for every element, 2 behind the loop (what is made of reductions).
+std::uint8_t stage_of(const egraph::ENode& node, const std::array<std::uint8_t, 3>& children);
+
 /// The outputs of an expression as a term. Unsupported: an integer power beyond 32 bits.
 Result<egraph::Term> to_term(const Expr& expr);
 /// ... and back, with variables and output names of `like`.

@@ -9,6 +9,7 @@
 #include "jit/expr/print_plan.h"
 #include "jit/expr/rewrite/collect.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/shape.h"
 #include "jit/kir/interpreter.h"
 
 namespace trident::expr::rewrite {
@@ -43,6 +44,15 @@ Expr sides_of(std::span<const egraph::ENode> pool, std::uint32_t left, std::uint
   Expr sides = to_expr({.nodes = {pool.begin(), pool.end()}, .roots = {left, right}}, outputs);
   drop_unused(sides);
   return sides;
+}
+
+// An output that was one value must not become an array, nor the other way: (sum x) - (sum x) is zero, but one.
+bool same_shapes(const Expr& source, const Expr& form) {
+  const std::vector<Shape> before = shapes_of(source), after = shapes_of(form);
+  for (std::size_t k = 0; k < source.outputs.size(); ++k)
+    if (output_kind(before[source.outputs[k].node.index]) != output_kind(after[form.outputs[k].node.index]))
+      return false;
+  return true;
 }
 
 // Whether what the collection says is so: at most points of moderate size, in f64.
@@ -133,7 +143,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   for (const egraph::Term& t : found.terms) {
     Expr form = to_expr(t, source);
     drop_unused(form);
-    if (!check(form).ok() || canonical_bytes(form) == original) continue;
+    if (!check(form).ok() || canonical_bytes(form) == original || !same_shapes(source, form)) continue;
     result.forms.push_back(std::move(form));
   }
   if (options.explain) explain(source, space, set, found, result);

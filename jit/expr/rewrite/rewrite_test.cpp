@@ -120,6 +120,23 @@ TEST(Rewrite, DerivationsReplayAndEveryStepIsTrue) {
   EXPECT_GT(steps, 50u);
 }
 
+// What is done once in a call is not done for every element; what is uniform is known, what is not is not moved.
+TEST(Rewrite, UniformFactorsLeaveReductions) {
+  const auto best = [](std::string_view text, std::vector<Variable> variables) {
+    const auto source = parse_infix(text, {.type = Type::f64, .variables = std::move(variables)});
+    CHECK(source.ok());
+    const auto found = rewrite(*source, {.policy = {PolicyKind::bounded, 2}});
+    CHECK(found.ok());
+    return print_infix(found->forms.empty() ? *source : found->forms.front());
+  };
+  const std::vector<Variable> scalar = {{"x"}, {.name = "p", .scalar = true}}, array = {{"x"}, {"p"}};
+  EXPECT_NE(best("sum(p * exp(x))", scalar).find("p * sum(exp(x))"), std::string::npos);
+  EXPECT_EQ(best("sum(p * exp(x))", array).find("* sum("), std::string::npos);
+  EXPECT_NE(best("sum(2 * x) + sum(2 * p)", array).find("sum("), std::string::npos);
+  // A result that is zero stays one value.
+  EXPECT_NE(best("sum(x) - sum(x)", scalar).find("sum"), std::string::npos);
+}
+
 TEST(Rewrite, IntegersAreLeftAlone) {
   ParseOptions options;
   for (const char* name : {"a", "b"}) options.variables.push_back({.name = name, .type = Type::i32});

@@ -1,0 +1,90 @@
+#include "jit/equiv/elements.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/expr/builder.h"
+#include "jit/expr/shape.h"
+#include "runtime/base/check.h"
+#include "runtime/base/limits.h"
+
+namespace trident::equiv {
+namespace {
+
+using expr::Expr;
+using expr::Node;
+using expr::NodeId;
+using expr::Op;
+using expr::Shape;
+
+class Writer {
+ public:
+  Writer(const Expr& from, std::size_t elements)
+      : from_(from), elements_(elements), shapes_(expr::shapes_of(from)), builder_(to_), place_(from.nodes.size()) {}
+
+  std::optional<Expr> run() {
+    for (const expr::Variable& v : from_.variables) {
+      first_.push_back(to_.variables.size());
+      for (std::size_t e = 0; e < (v.scalar ? 1 : elements_); ++e) {
+        to_.variables.push_back(v);
+        if (!v.scalar) to_.variables.back().name += "_" + std::to_string(e);
+      }
+    }
+    if (to_.variables.size() > limits::kInputsMax) return std::nullopt;
+    for (std::uint32_t i = 0; i < from_.nodes.size(); ++i) {
+      const bool each = shapes_[i] == Shape::element;
+      for (std::size_t e = 0; e < (each ? elements_ : 1); ++e)
+        place_[i].push_back(expr::makes_total(from_.nodes[i].op) ? total(from_.nodes[i]) : node(from_.nodes[i], e));
+    }
+    for (const expr::Output& o : from_.outputs) to_.outputs.push_back({o.name, place_[o.node.index][0]});
+    if (!expr::check(to_).ok()) return std::nullopt;
+    return std::move(to_);
+  }
+
+ private:
+  NodeId at(NodeId operand, std::size_t element) const {
+    const std::vector<NodeId>& places = place_[operand.index];
+    return places[places.size() > 1 ? element : 0];
+  }
+
+  NodeId node(Node node, std::size_t element) {
+    if (node.op == Op::Variable) {
+      node.imm = first_[node.imm] + (from_.variables[node.imm].scalar ? 0 : element);
+      return builder_.add(node);
+    }
+    for (NodeId* operand : {&node.a, &node.b, &node.c})
+      if (operand->valid()) *operand = at(*operand, element);
+    return builder_.add(node);
+  }
+
+  NodeId total(const Node& node) {
+    std::vector<NodeId> parts;
+    for (std::size_t e = 0; e < elements_; ++e)
+      parts.push_back(node.op == Op::Dot ? apply(Op::Mul, node.type, at(node.a, e), at(node.b, e)) : at(node.a, e));
+    if (parts.size() == 3) std::swap(parts[1], parts[2]);  // the third partial result meets the first, then the second
+    const Op join = node.op == Op::MinOf ? Op::Min : node.op == Op::MaxOf ? Op::Max : Op::Add;
+    NodeId made = parts[0];
+    for (std::size_t e = 1; e < elements_; ++e) made = apply(join, node.type, made, parts[e]);
+    if (node.op != Op::Mean) return made;
+    return apply(Op::Div, node.type, made, builder_.constant(node.type, static_cast<double>(elements_)));
+  }
+  NodeId apply(Op op, expr::Type type, NodeId a, NodeId b) { return builder_.add({op, type, a, b, {}, 0}); }
+
+  const Expr& from_;
+  std::size_t elements_;
+  std::vector<Shape> shapes_;
+  Expr to_;
+  expr::Builder builder_;
+  std::vector<std::uint64_t> first_;        ///< per variable
+  std::vector<std::vector<NodeId>> place_;  ///< per node: one, or one for each element
+};
+
+}  // namespace
+
+std::optional<Expr> of_elements(const Expr& expr, std::size_t elements) {
+  CHECK(elements >= 1 && elements <= 3);
+  return Writer(expr, elements).run();
+}
+
+}  // namespace trident::equiv
