@@ -4,7 +4,8 @@
 //   sinh(x) = D cosh(r) + S sinh(r),  cosh(x) = S cosh(r) + D sinh(r),
 // where the polynomials of r are short and n = 0 leaves sinh(r) itself.
 //
-// tanh: E / (E + 2) with E = e^(2|x|) - 1, or one odd polynomial where |x| is at most 1 and the class allows.
+// tanh: E / (E + 2) with E = e^(2|x|) - 1; where the class allows, one odd polynomial for |x| up to 1, or x times a
+// rational function of x^2 up to 2, split into a constant and a small quotient whose roundings matter less.
 #include <algorithm>
 #include <cmath>
 
@@ -81,9 +82,18 @@ Value emit_sinh(Expansion& e, Value x, const Range& range) {
 
 Value emit_tanh(Expansion& e, Value x, const Range& range) {
   static constexpr CoefficientSets kTo1 = {{}, kTanhTo1F32Ulp4, {}, {}, kTanhTo1F32Rel3};
+  static constexpr CoefficientSets kTo2Dividend = {{}, kTanhTo2F32Ulp4N, {}, kTanhTo2F64Ulp4N, kTanhTo2F32Ulp4N};
+  static constexpr CoefficientSets kTo2Divisor = {{}, kTanhTo2F32Ulp4Q, {}, kTanhTo2F64Ulp4Q, kTanhTo2F32Ulp4Q};
   if (magnitude(range) <= 1 && !range.may_be_nan) {
     const auto c = e.pick(kTo1);
     if (!c.empty()) return e.odd(x, e.b.mul(x, x), c);
+  }
+  if (magnitude(range) <= 2 && !range.may_be_nan && !e.ulp1()) {
+    const Value square = e.b.mul(x, x);
+    const Value dividend = e.horner(square, e.pick(kTo2Dividend));
+    const Value divisor = e.horner_onto(square, e.pick(kTo2Divisor), e.k(1));
+    const Value quotient = e.b.div(dividend, divisor, kNormal);
+    return e.b.fma(x, e.k(kTanhTo2Constant), e.b.mul(x, quotient));
   }
   // From the saturation point on the result is 1.
   const double saturation = e.by_type(9.2, 19.2);

@@ -22,4 +22,19 @@ inline constexpr double kTanhTo1F32Rel3[] = {-0x1.534874p-2, 0x1.ec9ddcp-4, -0x1
 inline constexpr double kTanhTo1F32Ulp4[] = {-0x1.55546cp-2, 0x1.10ecbp-3,   -0x1.b6419cp-5,
                                              0x1.4d8dd6p-6,  -0x1.9a2354p-8, 0x1.1550d8p-10};  // 2^-24.1
 
+// tanh(x) = x c + x N(x^2) / (1 + x^2 Q(x^2)) on |x| <= 2 with c = 15/32, just below tanh(2) / 2: the quotient is
+// small where tanh(x) is close to 1, and its rounding too. Q is that of the best rational function (Remez), rounded;
+// N is fitted to it.
+inline constexpr double kTanhTo2Constant = 0.46875;
+inline constexpr double kTanhTo2F32Ulp4Q[] = {0x1.d0a008p-2, 0x1.45549p-6, 0x1.753172p-14};
+inline constexpr double kTanhTo2F32Ulp4N[] = {0x1.1p-1, -0x1.7a0142p-4, -0x1.e28ba2p-8, -0x1.5ddfc2p-15};  // 2^-29.2
+inline constexpr double kTanhTo2F64Ulp4Q[] = {0x1.e3b6ef7165d28p-2, 0x1.cf5e3b958e52cp-6, 0x1.d3ce34257bcaap-12,
+                                              0x1.d942b5f43d474p-20};
+inline constexpr double kTanhTo2F64Ulp4N[] = {0x1.1p-1,
+                                              -0x1.517098845cf6p-4,
+                                              -0x1.2a3a1f0445d41p-7,
+                                              -0x1.6ea129121b206p-13,
+                                              -0x1.a16cd29dab4cep-21,
+                                              -0x1.16596afd2eb5bp-35};  // 2^-61.1
+
 }  // namespace trident::kir::math
