@@ -68,8 +68,8 @@ constexpr const char* kExplain = R"(DETAILS
   every candidate form and variant, the ratio of its time to the baseline's, and why it was left out. Forms, and what
   --disable leaves out: identities (without operations that change nothing), contracted (products fused into sums),
   simplified (under the policy's identities; without it the next two are not simplified either), accuracy4 (functions
-  within 4 ulp), rel3 (functions to three digits, where the policy leaves that much room), search (rewritten by rules);
-  variants: interleave, schedule, non_temporal.
+  within 4 ulp), rel3 (functions to three digits, where the policy leaves that much room), search (rewritten by rules),
+  careful (by one rule at a time, each step checked before the next); variants: interleave, schedule, non_temporal.
 
 EXAMPLES
   trident explain 'sin(x)^2 + cos(x)^2' -r x:-3:3

@@ -19,7 +19,8 @@ struct Variant {
   std::uint8_t vectors = 1;       ///< vectors of elements per loop iteration, interleaved by the scheduler (1..8)
   bool schedule = true;           ///< list-schedule by latency; false: source order (the baseline tier)
   bool non_temporal = false;      ///< stream stores past the caches (falls back to plain ones where misaligned)
-  std::uint8_t newton = 0;        ///< eighths of divisions and square roots done without the divider
+  std::uint8_t newton = 0;        ///< eighths of divisions and square roots done without the divider; unless it is 0,
+                                  ///< quotients by one divisor share its reciprocal too
   std::uint16_t vector_bits = 0;  ///< 0: the widest of the ISA; AVX-512 also allows 256
   friend bool operator==(const Variant&, const Variant&) = default;
 };

@@ -49,6 +49,16 @@ std::uint32_t balanced_newton(const Work& work) {
   return best;
 }
 
+bool divides_twice_by_one(const kir::Kernel& kernel) {
+  std::vector<bool> divides(kernel.insts.size(), false);
+  for (const kir::Inst& inst : kernel.insts) {
+    if (inst.op != kir::Op::Div) continue;
+    if (divides[inst.b.index]) return true;
+    divides[inst.b.index] = true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa) {
@@ -67,8 +77,10 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa) {
       add(vectors, newton + 1);
       add(vectors, newton - 1);
       add(vectors, newton < 2 ? 0 : newton - 2);
-      add(vectors, 0);
     }
+    for (const int vectors : {2, 4, 1}) add(vectors, 0);  // some processors divide fast
+  } else if (isa != Isa::neon && divides_twice_by_one(kernel)) {
+    for (const int vectors : {2, 4}) add(vectors, 1);
   }
   const bool writes = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
                                   [](const kir::Output& o) { return o.kind == kir::OutputKind::array; });

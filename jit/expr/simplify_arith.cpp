@@ -212,14 +212,18 @@ NodeId Simplifier::div_signs_and_factors(NodeId a, NodeId b) {
   double va = 0;
   if (at(b).op == Op::Neg) return neg(div(a, at(b).a));
   if (at(a).op == Op::Neg) return neg(div(at(a).a, b));
-  if (!roomy_) return {};
-  const Scaled y = scaled(b);
+  // Powers of two take no part in any rounding; other factors cost one.
+  const auto factor_of = [&](NodeId id) {
+    const Scaled s = scaled(id);
+    return roomy_ || (unsigned_zeros_ && is_power_of_two(s.factor)) ? s : Scaled{id, 1};
+  };
+  const Scaled y = factor_of(b);
   if (constant(a, va)) {
     const double factor = round_to(t, static_cast<long double>(va) / y.factor);
     if (y.factor == 1 || !usable_factor(t, y.factor) || !usable_factor(t, factor) || !central(y.core)) return {};
     return div(b_.constant(t, factor), y.core);
   }
-  const Scaled x = scaled(a);
+  const Scaled x = factor_of(a);
   if (x.factor == 1 && y.factor == 1) return {};
   const double factor = round_to(t, static_cast<long double>(x.factor) / y.factor);
   if (!usable_factor(t, x.factor) || !usable_factor(t, y.factor) || !usable_factor(t, factor)) return {};

@@ -49,6 +49,11 @@ bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
 
 }  // namespace
 
+const expr::rewrite::OpCosts& costs_of(const Options& options) {
+  const expr::rewrite::OpCosts* measured = measured_costs(options);
+  return measured != nullptr ? *measured : expr::rewrite::default_op_costs(codegen::name_of(options.isa));
+}
+
 Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options, const PassScope& passes) {
   using kir::math::Accuracy;
   std::vector<Form> list;
@@ -78,9 +83,7 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
     expr::rewrite::RewriteOptions rewriting;
     rewriting.policy = options.policy;
     rewriting.seed = options.seed;
-    const expr::rewrite::OpCosts* measured = measured_costs(options);
-    const expr::rewrite::OpCosts& shipped = expr::rewrite::default_op_costs(codegen::name_of(options.isa));
-    rewriting.costs = measured != nullptr ? measured->model() : shipped.model();
+    rewriting.costs = costs_of(options).model();
     const auto found = expr::rewrite::rewrite(source, rewriting);
     for (const expr::Expr& form : found.ok() ? found->forms : std::vector<expr::Expr>())
       add_simplified("search", form, Accuracy::ulp4);

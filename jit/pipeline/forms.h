@@ -27,6 +27,9 @@ bool has_derivatives(const expr::Expr& expr);
 /// How the baseline and the meaning of `exact` are lowered.
 expr::LowerOptions unrewritten(const expr::Policy& policy);
 
+/// What forms are weighed by: as measured here for the instruction set, else as shipped for it.
+const expr::rewrite::OpCosts& costs_of(const Options& options);
+
 /// The unrewritten form first, then from the most careful to the boldest; no two with the same instructions.
 Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options, const PassScope& passes);
 

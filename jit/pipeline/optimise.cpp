@@ -13,6 +13,7 @@
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
 #include "jit/pipeline/pass_scope.h"
+#include "jit/pipeline/refine.h"
 #include "runtime/os/sandbox.h"
 
 namespace trident::pipeline {
@@ -75,12 +76,11 @@ class Optimisation {
   Result<bool> check_forms() {
     check_end_ns_ =
         os::thread_work_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kCheckShare);
-    equiv::CheckOptions check;
     const std::uint64_t points = equiv::suggested_points(source_);
-    check.samples = {.points = options_.check_only ? std::min(points, kCheckOnlyPoints) : points,
-                     .seed = options_.seed};
-    check.cancelled = [this] { return out_of_time(); };
-    TRY(checker_, equiv::Checker::make(source_, options_.policy, check));
+    check_.samples = {.points = options_.check_only ? std::min(points, kCheckOnlyPoints) : points,
+                      .seed = options_.seed};
+    check_.cancelled = [this] { return out_of_time(); };
+    TRY(checker_, equiv::Checker::make(source_, options_.policy, check_));
     for (std::size_t f = 0; f < forms_.size(); ++f) {
       if (checker_->unexplored() && !forms_[f].keeps_roundings) {
         prepared_.push_back(not_evident());
@@ -116,6 +116,34 @@ class Optimisation {
     for (std::size_t f = 0; f < forms_.size(); ++f)
       text += forms_[f].name + ": " + (f < prepared_.size() ? equiv::print(prepared_[f].meaning) : kUnchecked) + "\n";
     return text;
+  }
+
+  // One form more, perhaps, and whether there is one.
+  Result<bool> refine_forms() {
+    const bool may_round = options_.policy.kind != expr::PolicyKind::exact;
+    if (!may_round || !passes_.enabled("careful") || checker_->unexplored() || prepared_.size() < forms_.size())
+      return false;
+    const egraph::CostModel costs = costs_of(options_).model();
+    const Form source{"source", {}, true, source_, unrewritten(options_.policy)};
+    const Form* start = nullptr;
+    double least = 0;
+    for (std::size_t f = 0; f < forms_.size(); ++f) {
+      const Form& form = f == 0 ? source : forms_[f];
+      const auto cost = expr::rewrite::cost_of(form.expr, costs);
+      if (!cost.ok() || !prepared_[f].meaning.same() || (start != nullptr && least <= cost->dag)) continue;
+      start = &form;
+      least = cost->dag;
+    }
+    if (start == nullptr) return false;
+    TRY(auto found, refine({source_, start->expr, start->how, *checker_, prepared_[0], check_, options_, passes_}));
+    if (!found) return false;
+    forms_.push_back(std::move(found->form));
+    prepared_.push_back(std::move(found->prepared));
+    parts_checked_.push_back(false);
+    return true;
+  }
+  [[nodiscard]] std::string print_refined(bool any) const {
+    return any ? kir::print(forms_.back().kernel) : "no step holds\n";
   }
 
   // After the baseline, the forms' variants in turn from the most promising on, the boldest form first. What cannot be
@@ -355,6 +383,7 @@ class Optimisation {
   judge::Signature signature_;
   image::Key key_{};
   std::vector<Candidate> candidates_;
+  equiv::CheckOptions check_;
   std::unique_ptr<equiv::Checker> checker_;
   std::vector<equiv::Checker::Prepared> prepared_;  ///< per form whose meaning was checked in time
   std::uint64_t check_end_ns_ = 0;                  ///< of os::thread_work_ns()
@@ -384,6 +413,10 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
     return {};
   }
   if (options.check_only) return {};
+
+  // Where rewriting as a whole was refused, smaller steps may have held.
+  TRY_VOID(passes.run(
+      "refine", [&] { return o.refine_forms(); }, [&](bool any) { return o.print_refined(any); }));
 
   // Every form has machine code in its variants.
   TRY_VOID(passes.run(

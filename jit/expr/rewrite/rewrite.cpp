@@ -112,17 +112,22 @@ void explain(const Expr& source, const egraph::SearchSpace& space, const RuleSet
 
 }  // namespace
 
-Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
-  TRY(const egraph::Term term, to_term(source));
-  const RuleSet& set = options.rules != nullptr ? *options.rules : builtin_rules();
-  const egraph::Matcher matcher(set.rules, op_rows(), enabled_rules(set, options));
-  Language language(source.variables, options.policy.kind == PolicyKind::fast);
-  for (const std::uint32_t variable : options.nonzero) language.promise_nonzero(variable);
+Rules::Rules(const Expr& source, const RewriteOptions& options)
+    : set_(options.rules != nullptr ? *options.rules : builtin_rules()),
+      matcher_(set_.rules, op_rows(), enabled_rules(set_, options)),
+      language_(source.variables, options.policy.kind == PolicyKind::fast) {
+  for (const std::uint32_t variable : options.nonzero) language_.promise_nonzero(variable);
   // The rules are about reals: integers wrap.
   const auto bit = [](Type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
-  egraph::SearchSpace space{
-      op_rows(), language.semantics(), &matcher, options.costs, {}, bit(Type::f32) | bit(Type::f64) | bit(Type::b32)};
-  if (options.policy.kind != PolicyKind::exact) space.tactics.push_back(collect_tactic());
+  space_ = {
+      op_rows(), language_.semantics(), &matcher_, options.costs, {}, bit(Type::f32) | bit(Type::f64) | bit(Type::b32)};
+  if (options.policy.kind != PolicyKind::exact) space_.tactics.push_back(collect_tactic());
+}
+
+Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
+  TRY(const egraph::Term term, to_term(source));
+  const Rules rules(source, options);
+  const egraph::SearchSpace& space = rules.space();
   egraph::SearchOptions search;
   search.strategy = options.strategy;
   search.budget = options.budget;
@@ -146,7 +151,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
     if (!check(form).ok() || canonical_bytes(form) == original || !same_shapes(source, form)) continue;
     result.forms.push_back(std::move(form));
   }
-  if (options.explain) explain(source, space, set, found, result);
+  if (options.explain) explain(source, space, rules.set(), found, result);
   return result;
 }
 

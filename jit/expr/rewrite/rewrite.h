@@ -13,6 +13,7 @@
 #include "jit/egraph/view.h"
 #include "jit/expr/expr.h"
 #include "jit/expr/rewrite/costs.h"
+#include "jit/expr/rewrite/language.h"
 #include "jit/expr/rewrite/rules.h"
 #include "runtime/base/result.h"
 
@@ -52,6 +53,22 @@ struct Rewritten {
   std::vector<DerivationStep> derivation;
   /// What a replay of the derivation in a graph of its own, which asks for the rules' conditions anew, says is wrong.
   std::optional<std::string> replay_fault;
+};
+
+/// What a search needs of rules and variables. Stays where it is; what `options` points to must outlive it.
+class Rules {
+ public:
+  Rules(const Expr& source, const RewriteOptions& options);
+  Rules(const Rules&) = delete;
+  Rules& operator=(const Rules&) = delete;
+  [[nodiscard]] const RuleSet& set() const { return set_; }
+  [[nodiscard]] const egraph::SearchSpace& space() const { return space_; }
+
+ private:
+  const RuleSet& set_;
+  egraph::Matcher matcher_;
+  Language language_;
+  egraph::SearchSpace space_;
 };
 
 /// `source` has passed check(). Its Diff nodes are differentiated by the rules; one that they could not get rid of

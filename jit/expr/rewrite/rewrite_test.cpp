@@ -8,6 +8,7 @@
 #include <random>
 
 #include "jit/expr/rewrite/polynomial.h"
+#include "jit/expr/rewrite/steps.h"
 #include "tests/support/mpfr_evaluator.h"
 
 namespace trident::expr::rewrite {
@@ -82,6 +83,40 @@ TEST(Rewrite, FormsMeanTheSameOverTheReals) {
     }
   }
   EXPECT_GT(forms, 30);
+}
+
+TEST(Steps, CostLessAndMeanTheSameOverTheReals) {
+  std::size_t steps = 0;
+  for (const char* text : kTexts) {
+    const Result<Expr> source = parse_infix(text);
+    ASSERT_TRUE(source.ok()) << text;
+    const RewriteOptions options;
+    const Steps from(*source, options);
+    double before = 0;
+    for (const Expr& form : from.cheaper(*source)) {
+      const double cost = cost_of(form, options.costs)->dag;
+      EXPECT_LT(cost, cost_of(*source, options.costs)->dag) << print_infix(form);
+      EXPECT_GE(cost, before) << "the greatest saving first";
+      before = cost;
+      expect_same_value(*source, form, ++steps);
+    }
+  }
+  EXPECT_GT(steps, 30u);
+}
+
+// (x / y) (a / b): joining the quotients saves nothing before the second step.
+TEST(Steps, LookBehindOneThatSavesNothing) {
+  const Result<Expr> source =
+      parse_infix("x / y * a / b", {.variables = {{"y", Type::f64, false, 1, 2}, {"b", Type::f64, false, 1, 2}}});
+  ASSERT_TRUE(source.ok());
+  const Steps from(*source, RewriteOptions());
+  bool one_division = false;
+  for (const Expr& form : from.cheaper(*source)) {
+    const auto divisions = std::count_if(form.nodes.begin(), form.nodes.end(),
+                                         [](const Node& n) { return n.op == Op::Div || n.op == Op::Recip; });
+    one_division |= divisions == 1;
+  }
+  EXPECT_TRUE(one_division);
 }
 
 TEST(Rewrite, SameSeedSameForms) {

@@ -1,0 +1,102 @@
+#include "jit/pipeline/refine.h"
+
+#include <algorithm>
+
+#include "jit/expr/rewrite/steps.h"
+#include "jit/expr/simplify.h"
+
+namespace trident::pipeline {
+namespace {
+
+/// Steps asked about in all, and without one that holds.
+constexpr std::size_t kAskedMax = 40;
+constexpr std::size_t kRefusedMax = 10;
+/// Forms that are asked about once more at the end.
+constexpr std::size_t kSecondLooksMax = 3;
+
+class Descent {
+ public:
+  explicit Descent(const RefineQuestion& q) : q_(q), how_(q.how), steps_(q.source, rewriting(q)) {
+    how_.simplify = false;
+  }
+
+  Result<void> run() {
+    const expr::Expr* from = &q_.start;
+    for (bool on = true; on;) {
+      TRY(on, step(*from));
+      if (on) from = &chain_.back().form.expr;
+    }
+    return {};
+  }
+
+  // Of many answers near the limit one may be luck: the last form that holds at other points too.
+  Result<std::optional<Refinement>> confirmed() {
+    equiv::CheckOptions check = q_.check;
+    check.samples.seed = ~check.samples.seed;
+    std::unique_ptr<equiv::Checker> other;
+    for (std::size_t i = 0; i < kSecondLooksMax && !chain_.empty(); ++i) {
+      if (!other) {
+        TRY(other, equiv::Checker::make(q_.source, q_.options.policy, check));
+      }
+      TRY(const auto again, other->check_meaning(chain_.back().form.kernel, equiv::Demand::any_set, nullptr));
+      if (again.meaning.same()) return std::optional<Refinement>(std::move(chain_.back()));
+      chain_.pop_back();
+    }
+    return std::optional<Refinement>();
+  }
+
+ private:
+  static expr::rewrite::RewriteOptions rewriting(const RefineQuestion& q) {
+    expr::rewrite::RewriteOptions options;
+    options.policy = q.options.policy;
+    options.costs = costs_of(q.options).model();
+    return options;
+  }
+
+  // Whether one of the steps from `from` holds; it is then the last of the chain.
+  Result<bool> step(const expr::Expr& from) {
+    std::size_t refused = 0;
+    for (const expr::Expr& next : steps_.cheaper(from)) {
+      expr::Expr form = expr::drop_idle_operations(next, how_);
+      if (!is_new(form)) continue;
+      auto kernel = expr::lower(form, how_);
+      if (!kernel.ok()) continue;
+      if (asked_++ >= kAskedMax || refused >= kRefusedMax) return false;
+      TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, &q_.unrewritten));
+      q_.passes.report("lower", asked_, kAskedMax);
+      if (prepared.meaning.same()) {
+        chain_.push_back({{"careful", std::move(kernel).value(), false, std::move(form), how_}, std::move(prepared)});
+        return true;
+      }
+      ++refused;
+    }
+    return false;
+  }
+
+  bool is_new(const expr::Expr& form) {
+    std::vector<std::byte> bytes = expr::canonical_bytes(form);
+    if (std::find(seen_.begin(), seen_.end(), bytes) != seen_.end()) return false;
+    seen_.push_back(std::move(bytes));
+    return true;
+  }
+
+  const RefineQuestion& q_;
+  expr::LowerOptions how_;
+  expr::rewrite::Steps steps_;
+  std::vector<Refinement> chain_;  ///< each from the one before it
+  std::vector<std::vector<std::byte>> seen_;
+  std::size_t asked_ = 0;
+};
+
+}  // namespace
+
+Result<std::optional<Refinement>> refine(const RefineQuestion& question) {
+  Descent descent(question);
+  const auto end = descent.run();
+  if (!end.ok() && end.error().code != ErrorCode::kCancelled) return end.error();
+  auto found = descent.confirmed();
+  if (!found.ok() && found.error().code == ErrorCode::kCancelled) return std::optional<Refinement>();
+  return found;
+}
+
+}  // namespace trident::pipeline
