@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kSmallElements = 512;
 /// What `--disable search` switches off (jit/pipeline/passes.def): everything that changes which operations there are,
 /// or their order. Products fused into sums, the accuracy of functions, the shapes of the loop and the tournament stay:
 /// they are code generation.
-inline constexpr std::array<const char*, 3> kRewriting = {"identities", "simplified", "search"};
+inline constexpr std::array<const char*, 4> kRewriting = {"identities", "simplified", "search", "careful"};
 
 struct BenchOptions {
   ir::Type type = ir::Type::f64;

@@ -348,10 +348,11 @@ TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
   auto stopped = optimise(e, options);
   ASSERT_TRUE(stopped.ok());
   EXPECT_EQ(stopped->outcome, Outcome::budget_spent);
-  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "emit"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "refine", "emit"}));
 
   options.stop_after.clear();
-  options.disabled = {"identities", "contracted", "simplified", "accuracy4", "interleave", "schedule", "non_temporal"};
+  options.disabled = {"identities", "contracted", "simplified", "accuracy4",
+                      "careful",    "interleave", "schedule",   "non_temporal"};
   auto bare = optimise(e, options);
   ASSERT_TRUE(bare.ok());
   EXPECT_EQ(bare->candidates.size(), 1u);
