@@ -448,7 +448,7 @@ class Command(CommandCase):
         command = ["bench", "(x*y + x*z)/(y + z)", "-r", "x:1:2", "-r", "y:1:2", "-r", "z:1:2", "--quick", "--no-numexpr",
                    "--disable", "search"]
         report = json.loads(self.trident(*command, "--json").stdout)
-        self.assertEqual(["identities", "simplified", "search"], report["disabled"])
+        self.assertEqual(["identities", "simplified", "search", "careful"], report["disabled"])
         row = report["kernels"][0]
         self.assertGreater(row["ns"]["without search"], 0)
         self.assertLess(row["gain"], 0.9)  # a division and two operations against none
