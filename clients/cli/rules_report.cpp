@@ -71,6 +71,7 @@ Piece piece_of(const PatternTerm& t, const std::vector<Piece>& made, const Rule&
     return {within(a, kCall) + "^" + within({number_text(t.number), t.number < 0 ? kSign : kCall}, kCall), kPower};
   if (op == Op::Select)
     return {within(a, kOr) + " ? " + within(made[t.child[1]], kOr) + " : " + within(made[t.child[2]], kOr), kLoosest};
+  if (op == Op::Cast) return {std::string(ir::name_of(static_cast<ir::Type>(t.sort))) + "(" + a.text + ")"};
   std::string text = std::string(expr::info(op).text) + "(" + a.text;
   for (std::uint8_t i = 1; i < expr::info(op).arity; ++i) text += ", " + made[t.child[i]].text;
   return {text + ")"};

@@ -210,6 +210,7 @@ bool EGraph::meet(ClassId id, const Facts& other) {
   mine.integral = mine.integral || other.integral;
   mine.nonzero = mine.nonzero || other.nonzero;
   mine.stage = std::min(mine.stage, other.stage);
+  mine.sort = std::min(mine.sort, other.sort);
   if (mine.constant && !before.constant) new_constants_.push_back(id);
   return newsworthy(before, mine);
 }

@@ -31,6 +31,8 @@ inline constexpr std::uint32_t kNone = 0xFFFF'FFFFu;
 /// Facts::stage where nothing says otherwise.
 inline constexpr std::uint8_t kStageOfElements = 1;
 
+inline constexpr std::uint8_t kNoSort = 0xFF;
+
 /// One op. Words of a node's `child` beyond `children` are payload (a constant's bits, a variable's index).
 struct OpRow {
   std::string_view text;
@@ -58,6 +60,7 @@ struct Facts {
   /// When it is known: 0 before all elements are looked at (so it is the same for all), later ones as the language has
   /// it. Of equal values the earliest.
   std::uint8_t stage = kStageOfElements;
+  std::uint8_t sort = kNoSort;  ///< of the value, where the language says
 
   [[nodiscard]] bool finite() const {
     return !may_be_nan && lo > -std::numeric_limits<double>::infinity() && hi < std::numeric_limits<double>::infinity();

@@ -153,7 +153,9 @@ class Explainer {
       return matches(id, pattern, at, variables, before, pairs);
     }
     for (const NodeIndex n : members_[graph_.find(id)]) {
-      if (log_.original(n).op != t.op || !log_.equal_before(id, n, before)) continue;
+      if (log_.original(n).op != t.op || (t.sort != kNoSort && log_.original(n).sort != t.sort) ||
+          !log_.equal_before(id, n, before))
+        continue;
       Pairs these;
       if (!matches(n, pattern, at, variables, before, these)) continue;
       pairs.emplace_back(id, n);

@@ -65,6 +65,7 @@ void Matcher::compile(RuleIndex index, const Rule& rule) {
                     .a = place[queue[i]],
                     .b = next,
                     .op = t.op,
+                    .sort = t.sort,
                     .number = t.number});
     for (std::uint8_t c = 0; c < ops_[t.op].children; ++c) {
       place[t.child[c]] = next++;
@@ -207,6 +208,7 @@ struct Matcher::Run {
     if (step.has_payload &&
         static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(step.number))
       return;
+    if (step.sort != kNoSort && step.sort != node.sort) return;
     if (step.a == 0) root_node = n;
     for (std::uint8_t i = 0; i < row.children; ++i) registers[step.b + i] = node.child[i];
     all(step.below);
@@ -253,7 +255,8 @@ NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const Cla
           if (node.child[c] == kNone) return kNone;
         }
         if (t.has_payload) node.child[children] = static_cast<std::uint32_t>(static_cast<std::int32_t>(t.number));
-        made[i] = graph.add_sorted(node);
+        node.sort = t.sort;
+        made[i] = t.sort == kNoSort ? graph.add_sorted(node) : graph.add(node);
         if (made[i] == kNone) return kNone;
         if (i + 1 == pattern.terms.size()) return graph.last_added();
         break;

@@ -54,15 +54,16 @@ class Matcher {
   struct Step {
     Code code = Code::report;
     bool has_payload = false;
-    std::uint8_t a = 0, b = 0;  ///< registers
-    std::uint8_t op = 0;        ///< bind: op; condition: kind
-    RuleIndex rule = 0;         ///< report
-    std::uint8_t depth = 0;     ///< of the deepest rule below this step
+    std::uint8_t a = 0, b = 0;    ///< registers
+    std::uint8_t op = 0;          ///< bind: op; condition: kind
+    RuleIndex rule = 0;           ///< report
+    std::uint8_t sort = kNoSort;  ///< bind: of the node, if it matters
+    std::uint8_t depth = 0;       ///< of the deepest rule below this step
     double number = 0;
     std::uint32_t below = kNone, beside = kNone;  ///< while compiling: steps; then: a block, and a step of its list
     [[nodiscard]] bool same_as(const Step& o) const {
       return code == o.code && has_payload == o.has_payload && a == o.a && b == o.b && op == o.op && rule == o.rule &&
-             number == o.number;
+             number == o.number && sort == o.sort;
     }
   };
   /// What follows a step: tests in a list, and switches.

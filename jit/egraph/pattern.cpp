@@ -119,7 +119,10 @@ class Reader {
     PatternTerm made;
     made.kind = PatternTerm::Kind::node;
     const std::string_view name = word();
-    const auto row = std::find_if(ops_.begin(), ops_.end(), [&](const OpRow& r) { return r.text == name; });
+    for (const ir::Type type : {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64})
+      if (name == ir::name_of(type)) made.sort = static_cast<std::uint8_t>(type);
+    const std::string_view op = made.sort == kNoSort ? name : "cast";
+    const auto row = std::find_if(ops_.begin(), ops_.end(), [&](const OpRow& r) { return r.text == op; });
     if (row == ops_.end()) return error_at(name, fmt::format("there is no op \"{}\"", name));
     made.op = static_cast<std::uint8_t>(row - ops_.begin());
     for (std::uint8_t i = 0; i < row->children; ++i) {
@@ -190,11 +193,23 @@ bool holds(ConditionKind kind, const Facts& a, const Facts& b) {
     case ConditionKind::at_least_one: return a.lo >= 1;
     case ConditionKind::within_half_pi: return a.lo >= -kHalfPi && a.hi <= kHalfPi;
     case ConditionKind::symbolic: return a.variables != 0;
+    case ConditionKind::of_f32:
+    case ConditionKind::of_f64:
+    case ConditionKind::of_i32:
+    case ConditionKind::of_b32: return a.sort == static_cast<std::uint8_t>(*type_of(kind));
     case ConditionKind::uniform: return a.stage == 0;
     case ConditionKind::independent: return (a.variables & b.variables) == 0;
     case ConditionKind::le: return a.hi <= b.lo;
   }
   return false;
+}
+
+std::optional<ir::Type> type_of(ConditionKind kind) {
+  if (kind == ConditionKind::of_f32) return ir::Type::f32;
+  if (kind == ConditionKind::of_f64) return ir::Type::f64;
+  if (kind == ConditionKind::of_i32) return ir::Type::i32;
+  if (kind == ConditionKind::of_b32) return ir::Type::b32;
+  return std::nullopt;
 }
 
 std::string_view name_of(ConditionKind kind) {
@@ -245,6 +260,12 @@ Result<Rule> parse_rule(const ir::SourceText& source, std::size_t begin, std::sp
     TRY(rule.conditions, reader.conditions());
   }
   if (!reader.at_end()) return reader.error("unexpected text after the rule");
+  std::vector<bool> typed(rule.variables.size(), false);
+  for (const Condition& c : rule.conditions)
+    if (type_of(c.kind)) typed[c.variable[0]] = rule.typed = true;
+  if (const auto at = std::find(typed.begin(), typed.end(), false); rule.typed && at != typed.end())
+    return reader.error(fmt::format("the type of ?{} is not said: in a rule about types every variable's is",
+                                    rule.variables[static_cast<std::size_t>(at - typed.begin())]));
   return rule;
 }
 
@@ -255,7 +276,8 @@ std::string print(const Pattern& pattern, std::span<const OpRow> ops, std::span<
       case PatternTerm::Kind::variable: texts.push_back("?" + variables[t.variable]); break;
       case PatternTerm::Kind::number: texts.push_back(fmt::format("{}", t.number)); break;
       case PatternTerm::Kind::node: {
-        std::string text = "(" + std::string(ops[t.op].text);
+        const bool cast = t.sort != kNoSort;
+        std::string text = "(" + std::string(cast ? ir::name_of(static_cast<ir::Type>(t.sort)) : ops[t.op].text);
         for (std::uint8_t i = 0; i < ops[t.op].children; ++i) text += " " + texts[t.child[i]];
         if (t.has_payload) text += fmt::format(" {}", t.number);
         texts.push_back(text + ")");

@@ -2,10 +2,12 @@
 //
 //   (add (mul ?a ?b) (mul ?a ?c))     ops by their names in the op table; ?name is a variable; numbers are constants
 //   (powi ?a 3)                       a number after the children of an op is its payload
+//   (f32 ?a)                          a type's name is the op "cast", if there is one, with a result of that type
 //   if nonzero(?a), pos(?b)           conditions are facts that the graph must have proven
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 
 #include "jit/egraph/egraph.h"
 #include "jit/ir/text.h"
+#include "jit/ir/type.h"
 #include "runtime/base/result.h"
 
 namespace trident::egraph {
@@ -27,6 +30,7 @@ struct PatternTerm {
   std::uint8_t op = 0;
   std::uint8_t variable = 0;  ///< number of the variable in its rule
   bool has_payload = false;
+  std::uint8_t sort = kNoSort;          ///< of a cast: the type that it makes
   std::array<std::uint8_t, 3> child{};  ///< terms, which precede this one
   double number = 0;                    ///< of a constant, or the payload
 };
@@ -57,6 +61,10 @@ struct Pattern {
   X(within_half_pi, "halfpi", 1, "always lies in [-pi/2, pi/2]")         \
   X(symbolic, "sym", 1, "depends on a variable")                         \
   X(uniform, "uniform", 1, "is the same for all elements")               \
+  X(of_f32, "f32", 1, "is of type f32")                                  \
+  X(of_f64, "f64", 1, "is of type f64")                                  \
+  X(of_i32, "i32", 1, "is of type i32")                                  \
+  X(of_b32, "b32", 1, "is a truth value")                                \
   X(independent, "indep", 2, "does not depend on any variable of")       \
   X(le, "le", 2, "is never above")
 
@@ -71,17 +79,22 @@ struct Condition {
   std::array<std::uint8_t, 2> variable{};
 };
 bool holds(ConditionKind kind, const Facts& first, const Facts& second);
+/// The type that a condition is about; nothing where it is about values.
+std::optional<ir::Type> type_of(ConditionKind kind);
 std::string_view name_of(ConditionKind kind);
 std::uint8_t arguments_of(ConditionKind kind);
 /// "nonzero(?a)", and "?a is never zero".
 std::string print(const Condition& condition, std::span<const std::string> variables);
 std::string explain(const Condition& condition, std::span<const std::string> variables);
 
+/// In a rule that has a condition about a type every variable must have one: such a rule may match values of any type,
+/// others only those that SearchSpace::sorts allows.
 struct Rule {
   std::string name;
   Pattern left, right;
   std::vector<Condition> conditions;
   std::vector<std::string> variables;  ///< names by number
+  bool typed = false;                  ///< conditions say what type every variable is of
 };
 
 /// "name: LHS => RHS [if cond, cond]". Everything after ";" is a comment. Errors show the place: unknown op or

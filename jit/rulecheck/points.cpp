@@ -64,6 +64,10 @@ bool holds_at(const Condition& c, const std::vector<double>& values, bool nan_to
     case ConditionKind::constant:
     case ConditionKind::symbolic:
     case ConditionKind::uniform:
+    case ConditionKind::of_f32:
+    case ConditionKind::of_f64:
+    case ConditionKind::of_i32:
+    case ConditionKind::of_b32:
     case ConditionKind::independent: return true;
   }
   CHECK(false);
@@ -115,6 +119,10 @@ void PointSampler::aim(const Condition& c, std::vector<double>& values) {
     case ConditionKind::constant:
     case ConditionKind::symbolic:
     case ConditionKind::uniform:
+    case ConditionKind::of_f32:
+    case ConditionKind::of_f64:
+    case ConditionKind::of_i32:
+    case ConditionKind::of_b32:
     case ConditionKind::independent: break;
   }
 }
@@ -124,6 +132,16 @@ void PointSampler::draw_numbers(Point& point) {
   for (std::size_t v = 0; v < point.values.size(); ++v)
     point.values[v] = sorts_.truth[v] ? static_cast<double>(random_() % 2) : number();
   for (const Condition& c : rule_.conditions) aim(c, point.values);
+  for (std::size_t v = 0; v < point.values.size(); ++v) point.values[v] = typed(point.values[v], v);
+}
+
+double PointSampler::typed(double value, std::size_t variable) const {
+  if (sorts_.types.empty()) return value;
+  const Type type = sorts_.types[variable];
+  if (type == Type::f32) return static_cast<double>(static_cast<float>(value));
+  if (type != Type::i32) return value;
+  if (std::isnan(value)) return -0x1p31;
+  return std::clamp(std::trunc(value), -0x1p31, 0x1p31 - 1) + 0.0;
 }
 
 Function PointSampler::function() {
@@ -204,7 +222,11 @@ std::optional<Point> PointSampler::draw_special(Type type) {
                              narrow ? -3e38 : -1.7e308,
                              narrow ? 1e-45 : 5e-324,
                              narrow ? -1e-40 : -1e-310,
-                             narrow ? 1e25 : 1e200};
+                             narrow ? 1e25 : 1e200,
+                             1e-45,
+                             3e38,
+                             0x1p24 + 1,
+                             0x1p31};
   const auto holds = [&](const std::vector<double>& values) {
     return std::all_of(rule_.conditions.begin(), rule_.conditions.end(),
                        [&](const Condition& c) { return holds_at(c, values, true); });
@@ -217,7 +239,7 @@ std::optional<Point> PointSampler::draw_special(Type type) {
     for (std::size_t v = 0; v < point->values.size(); ++v) {
       if (sorts_.truth[v] || random_() % 2 == 0) continue;
       const double special = specials[random_() % std::size(specials)];
-      const double before = std::exchange(point->values[v], narrow ? static_cast<float>(special) : special);
+      const double before = std::exchange(point->values[v], typed(narrow ? static_cast<float>(special) : special, v));
       if (!holds(point->values)) point->values[v] = before;
     }
     return point;

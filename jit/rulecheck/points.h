@@ -53,6 +53,8 @@ class PointSampler {
   double number();
   void aim(const egraph::Condition& condition, std::vector<double>& values);
   void draw_numbers(Point& point);
+  /// The nearest value that the variable's type has, in rules about types.
+  [[nodiscard]] double typed(double value, std::size_t variable) const;
   void draw_functions(Point& point);
   Function function();
 

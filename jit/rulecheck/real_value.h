@@ -61,6 +61,7 @@ class RealEvaluator {
     if (op == Op::Diff) return slope(t.child[0], x);
     const Value a = term(t.child[0], x);
     if (op == Op::Select) return select(t, a, x);
+    if (op == Op::Cast) return cast(static_cast<expr::Type>(t.sort), a, side_->terms[t.child[0]]);
     const Value b = expr::info(op).arity > 1 ? term(t.child[1], x) : a;
     const Value c = expr::info(op).arity > 2 ? term(t.child[2], x) : a;
     if (op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Not) {
@@ -93,6 +94,19 @@ class RealEvaluator {
       set_exact(operand, s.operand);
       r = apply_op(s.op, s.exponent, r.number, operand, operand);
     }
+    return r;
+  }
+
+  // A real has no precision; to an integer it is truncated.
+  Value cast(expr::Type to, const Value& a, const Term& of) {
+    const bool truth = of.kind == Term::Kind::variable
+                           ? sorts_.truth[of.variable]
+                           : expr::info(static_cast<Op>(of.op)).signature == expr::Signature::Compare;
+    Value r = a;
+    if (truth) set_exact(r.number, a.truth ? 1 : 0);
+    if (truth || !ir::is_int(to)) return r;
+    r = apply_op(Op::Trunc, 0, a.number, a.number, a.number);
+    r.sure = r.sure && a.sure;
     return r;
   }
 

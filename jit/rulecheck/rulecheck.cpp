@@ -41,9 +41,10 @@ std::vector<Binding> bindings(const Rule& rule, const Sorts& sorts, const Point&
   if (!point.functions.empty()) found.push_back({"x", text_of(point.x)});
   for (std::size_t v = 0; v < rule.variables.size(); ++v) {
     const bool function = !point.functions.empty() && !sorts.truth[v];
-    found.push_back({"?" + rule.variables[v], sorts.truth[v] ? truth_text(point.values[v] != 0)
-                                              : function     ? point.functions[v].text()
-                                                             : text_of(point.values[v], type)});
+    found.push_back(
+        {"?" + rule.variables[v], sorts.truth[v] ? truth_text(point.values[v] != 0)
+                                  : function     ? point.functions[v].text()
+                                             : text_of(point.values[v], sorts.types.empty() ? type : sorts.types[v])});
   }
   return found;
 }
@@ -171,12 +172,13 @@ RuleVerdict check_bits(const Rule& rule, const Tags& tags, const Sorts& sorts, c
   RuleVerdict verdict;
   if (sorts.slopes || (tags.ieee != Ieee::exact && tags.ieee != Ieee::zero)) return verdict;
   for (const Type type : {Type::f64, Type::f32}) {
+    if (type == Type::f32 && !sorts.types.empty()) break;  // both are there at once
     PointSampler sampler(rule, sorts, options.seed + 1);
     for (std::uint64_t i = 0; i < options.points / 2 + 1; ++i) {
       const std::optional<Point> point = sampler.draw_special(type);
       if (!point) break;  // no such values in f32
-      const double left = strict_value(rule.left, point->values, type);
-      const double right = strict_value(rule.right, point->values, type);
+      const double left = strict_value(rule.left, point->values, type, sorts);
+      const double right = strict_value(rule.right, point->values, type, sorts);
       if (keeps(tags.ieee, left, right)) continue;
       verdict.kind = Kind::wrong;
       verdict.fault = fmt::format("ieee={} promises the same bits, but in {} they are others", name_of(tags.ieee),
@@ -314,8 +316,8 @@ std::string hint_of_tags(const Rule& rule_of_any_call, const Tags& tags, const S
     const std::optional<Point> point = sampler.draw_special(Type::f64);
     if (!point || !std::all_of(point->values.begin(), point->values.end(), [](double v) { return std::isfinite(v); }))
       continue;
-    const double left = strict_value(rule.left, point->values, Type::f64);
-    const double right = strict_value(rule.right, point->values, Type::f64);
+    const double left = strict_value(rule.left, point->values, Type::f64, sorts);
+    const double right = strict_value(rule.right, point->values, Type::f64, sorts);
     same_on_numbers = same_on_numbers && keeps(Ieee::zero, left, right);
   }
   return same_on_numbers ? "it holds tagged ieee=nan" : "it holds tagged ieee=round";
@@ -364,8 +366,8 @@ std::optional<Example> example_of(const Rule& rule_of_any_call) {
     if (real.outcome != Outcome::equal) continue;
     Example example{bindings(rule, *sorts, *point, Type::f64), real.left, real.right};
     if (!sorts->slopes && !sorts->truth_sides) {
-      example.left = text_of(strict_value(rule.left, point->values, Type::f64));
-      example.right = text_of(strict_value(rule.right, point->values, Type::f64));
+      example.left = text_of(strict_value(rule.left, point->values, Type::f64, *sorts));
+      example.right = text_of(strict_value(rule.right, point->values, Type::f64, *sorts));
     }
     return example;
   }

@@ -48,6 +48,10 @@ TEST(RuleCheck, TrueRulesAreRight) {
            "(sub (maxof (neg ?a)) 1) => (neg (add 1 (minof ?a))) ;; ieee=zero real=ok",
            "(mean (add ?a ?c)) => (add (mean ?a) ?c) if uniform(?c) ;; ieee=round real=guard",
            "(maxof (exp ?a)) => (exp (maxof ?a)) ;; ieee=round real=partial",
+           "(f32 (f64 ?a)) => ?a if f32(?a) ;; ieee=exact real=guard",
+           "(f32 (mul (f64 ?a) (f64 ?b))) => (mul ?a ?b) if f32(?a), f32(?b) ;; ieee=exact real=guard",
+           "(i32 (f64 ?a)) => ?a if i32(?a) ;; ieee=exact real=guard",
+           "(f64 (f32 ?a)) => ?a if f64(?a) ;; ieee=round real=guard",
            // Some points cancel all of thousands of bits, or overflow what a long double holds.
            "(add (mul (cosh ?a) (cosh ?b)) (mul (sinh ?a) (sinh ?b))) => (cosh (add ?a ?b)) ;; ieee=round real=ok",
            // exp(exp(20)) has some hundred million digits before the point, all of which its sine needs.
@@ -64,6 +68,11 @@ TEST(RuleCheck, TrueRulesAreRight) {
 TEST(RuleCheck, WrongRulesAreWrong) {
   for (const char* text : {
            "(sum ?a) => (maxof ?a) ;; ieee=round real=ok",
+           "(f64 (f32 ?a)) => ?a if f64(?a) ;; ieee=exact real=guard",
+           "(i32 (f32 ?a)) => ?a if i32(?a) ;; ieee=exact real=guard",
+           "(f64 (mul ?a ?b)) => (mul (f64 ?a) (f64 ?b)) if f32(?a), f32(?b) ;; ieee=exact real=guard",
+           "(f32 (sqrt ?a)) => (sqrt (f32 ?a)) if f64(?a) ;; ieee=exact real=guard",
+           "(f64 (i32 ?a)) => ?a if f64(?a) ;; ieee=round real=guard",
            "(sum ?a) => (mul 2 (mean ?a)) ;; ieee=round real=ok",
            "(sum (mul ?a ?b)) => (mul (sum ?a) (sum ?b)) ;; ieee=round real=ok",
            "(sum (add ?a ?c)) => (add (sum ?a) ?c) if uniform(?c) ;; ieee=round real=guard",
@@ -190,6 +199,12 @@ TEST(RuleCheck, WhatCannotBeCheckedIsNotRight) {
            {"(sum (mul ?a ?b)) => (mul ?a (sum ?b)) ;; ieee=round real=ok", "ask for uniform"},
            {"(sin (diff (sum ?a) ?x)) => (sum ?a) ;; ieee=round real=ok", "a derivative beside a reduction"},
            {"(add ?a (mul 0 (mul ?a (sin ?a)))) => (sum ?a) ;; ieee=round real=ok", "a value for every element"},
+           {"(f32 (f64 ?a)) => ?a if f64(?a) ;; ieee=round real=guard", "two types"},
+           {"(f32 (add (f64 ?a) ?b)) => (add ?a (f32 ?b)) if f32(?a), f32(?b) ;; ieee=round real=guard", "two types"},
+           {"(f64 (add ?a ?b)) => (add (f64 ?a) (f64 ?b)) if i32(?a), i32(?b) ;; ieee=round real=guard", "integer"},
+           {"(f32 (add (f64 ?a) 1)) => (add ?a 1) if f32(?a) ;; ieee=round real=guard", "a number"},
+           {"(f32 (f64 ?a)) => ?a ;; ieee=round real=ok", "\"cast\" has no place"},
+           {"(f32 (add (f64 ?a) (f64 ?b))) => ?a if f32(?a) ;; ieee=round real=guard", "the type of ?b"},
            {"(cast ?a) => ?a ;; ieee=round real=ok", "\"cast\" has no place in a rule"},
            {"(add (const) ?a) => ?a ;; ieee=round real=ok", "\"const\" has no place in a rule"},
            {"(shl ?a 1) => (mul ?a 2) ;; ieee=round real=ok", "\"shl\" is for integers"},

@@ -23,8 +23,15 @@ class SortFinder {
   Result<Sorts> run() {
     const PatternTerm& root = rule_.left.root();
     sorts_.truth_sides = root.kind == PatternTerm::Kind::node && gives_truth(static_cast<Op>(root.op));
+    if (rule_.typed) sorts_.types.resize(rule_.variables.size());
+    for (const egraph::Condition& c : rule_.conditions)
+      if (const auto type = egraph::type_of(c.kind)) sorts_.types[c.variable[0]] = *type;
     for (const Pattern* side : {&rule_.left, &rule_.right})
       TRY_VOID(visit(*side, side->terms.size() - 1, sorts_.truth_sides, 0));
+    if (!rule_.typed) return sorts_;
+    TRY(const std::vector<expr::Type> left, types_of(rule_.left, sorts_));
+    TRY(const std::vector<expr::Type> right, types_of(rule_.right, sorts_));
+    if (left.back() != right.back()) return make_error(ErrorCode::kTypeError, "the sides are of two types");
     return sorts_;
   }
 
@@ -56,6 +63,7 @@ class SortFinder {
     const Op op = static_cast<Op>(t.op);
     const expr::OpInfo& row = expr::info(op);
     const std::string name(row.text);
+    if (op == Op::Cast && t.sort != egraph::kNoSort && rule_.typed) return visit_cast(side, t, truth, slopes);
     if (row.signature == Signature::Leaf || row.signature == Signature::Convert)
       return make_error(ErrorCode::kUnsupported, "\"%s\" has no place in a rule", name.c_str());
     if (row.types == expr::Types::I)
@@ -68,6 +76,14 @@ class SortFinder {
       TRY_VOID(visit(side, t.child[i], wants_truth, slopes));
     }
     return {};
+  }
+
+  Result<void> visit_cast(const Pattern& side, const PatternTerm& t, bool truth, int slopes) {
+    if (truth) return mismatch("a cast", truth);
+    const PatternTerm& of = side.terms[t.child[0]];
+    const bool of_truth = of.kind == PatternTerm::Kind::variable ? sorts_.types[of.variable] == expr::Type::b32
+                                                                 : gives_truth(static_cast<Op>(of.op));
+    return visit(side, t.child[0], of_truth, slopes);
   }
 
   static Result<void> check_payload(const PatternTerm& t, Op op, const std::string& name) {
@@ -101,6 +117,33 @@ class SortFinder {
 };
 
 }  // namespace
+
+Result<std::vector<expr::Type>> types_of(const Pattern& side, const Sorts& sorts) {
+  std::vector<expr::Type> types;
+  for (const PatternTerm& t : side.terms) {
+    if (t.kind == PatternTerm::Kind::number)
+      return make_error(ErrorCode::kUnsupported, "a number in a rule about types: its type is not said");
+    if (t.kind == PatternTerm::Kind::variable) {
+      types.push_back(sorts.types[t.variable]);
+      continue;
+    }
+    const Op op = static_cast<Op>(t.op);
+    const expr::OpInfo& row = expr::info(op);
+    if (op == Op::Cast) {
+      types.push_back(static_cast<expr::Type>(t.sort));
+      continue;
+    }
+    const std::uint8_t first = op == Op::Select ? 1 : 0;
+    const expr::Type type = types[t.child[first]];
+    for (std::uint8_t i = first; i < row.arity; ++i)
+      if (types[t.child[i]] != type)
+        return make_error(ErrorCode::kTypeError, "operands of \"%s\" are of two types", std::string(row.text).c_str());
+    if (ir::is_int(type) && op != Op::Select && row.signature != Signature::Compare)
+      return make_error(ErrorCode::kUnsupported, "integer arithmetic: rules are about reals");
+    types.push_back(row.signature == Signature::Compare ? expr::Type::b32 : type);
+  }
+  return types;
+}
 
 Result<Sorts> sorts_of(const egraph::Rule& rule) {
   return SortFinder(rule).run();

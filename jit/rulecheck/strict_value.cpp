@@ -1,6 +1,10 @@
 #include "jit/rulecheck/strict_value.h"
 
+#include <cmath>
+#include <cstdint>
+
 #include "jit/equiv/rounded.h"
+#include "runtime/base/check.h"
 
 namespace trident::rulecheck {
 namespace {
@@ -13,6 +17,15 @@ bool compared(Op op, double a, double b) {
   if (op == Op::Gt) return a > b;
   if (op == Op::Ge) return a >= b;
   return op == Op::Eq ? a == b : a != b;
+}
+
+// Of an integer out of its range and of NaN the least is made; i32 keeps the low bits of an i64.
+double integer(double x, expr::Type to, expr::Type from) {
+  const double limit = to == expr::Type::i32 ? 0x1p31 : 0x1p63;
+  const double whole = std::trunc(x);
+  if (to == expr::Type::i32 && from == expr::Type::i64)
+    return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(whole))));
+  return whole >= -limit && whole < limit ? whole + 0.0 : -limit;
 }
 
 double applied(const egraph::PatternTerm& t, double a, double b, double c, expr::Type type) {
@@ -30,7 +43,14 @@ double applied(const egraph::PatternTerm& t, double a, double b, double c, expr:
 
 }  // namespace
 
-double strict_value(const egraph::Pattern& side, const std::vector<double>& values, expr::Type type) {
+double strict_value(const egraph::Pattern& side, const std::vector<double>& values, expr::Type type,
+                    const Sorts& sorts) {
+  std::vector<expr::Type> types(side.terms.size(), type);
+  if (!sorts.types.empty()) {
+    auto said = types_of(side, sorts);
+    CHECK(said.ok());  // sorts_of() has asked
+    types = std::move(said).value();
+  }
   std::vector<double> made;
   made.reserve(side.terms.size());
   for (const egraph::PatternTerm& t : side.terms) {
@@ -41,7 +61,13 @@ double strict_value(const egraph::Pattern& side, const std::vector<double>& valu
     } else {
       const std::size_t arity = expr::info(static_cast<Op>(t.op)).arity;
       const auto operand = [&](std::size_t i) { return i < arity ? made[t.child[i]] : 0; };
-      made.push_back(applied(t, operand(0), operand(1), operand(2), type));
+      const expr::Type to = types[made.size()];
+      if (static_cast<Op>(t.op) == Op::Cast)
+        made.push_back(to == expr::Type::f32   ? static_cast<double>(static_cast<float>(operand(0)))
+                       : to == expr::Type::f64 ? operand(0)
+                                               : integer(operand(0), to, types[t.child[0]]));
+      else
+        made.push_back(applied(t, operand(0), operand(1), operand(2), to));
     }
   }
   return made.back();

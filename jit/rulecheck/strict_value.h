@@ -5,11 +5,14 @@
 
 #include "jit/egraph/pattern.h"
 #include "jit/expr/expr.h"
+#include "jit/rulecheck/sorts.h"
 
 namespace trident::rulecheck {
 
 /// `values` by variable are of `type` (f32 or f64) or, as truth values, 0 or 1, as is a result that is one. No
-/// derivatives.
-double strict_value(const egraph::Pattern& side, const std::vector<double>& values, expr::Type type);
+/// derivatives. In a rule about types every value is of its own type instead. i64 values are doubles here, so casts to
+/// it must not need more.
+double strict_value(const egraph::Pattern& side, const std::vector<double>& values, expr::Type type,
+                    const Sorts& sorts);
 
 }  // namespace trident::rulecheck

@@ -31,6 +31,7 @@ struct Place {
   bool whole = false;     ///< rint(v)
   bool constant = false;  ///< 3
   bool scalar = false;    ///< a parameter
+  Type type = Type::f64;
 };
 
 void narrow(Place& place, double lo, double hi) {
@@ -58,6 +59,10 @@ void meet(const Condition& c, std::vector<Place>& places) {
       narrow(places[c.variable[1]], 1, 4);
       break;
     case ConditionKind::uniform: a.scalar = true; break;
+    case ConditionKind::of_f32: a.type = Type::f32; break;
+    case ConditionKind::of_i32: a.type = Type::i32; break;
+    case ConditionKind::of_b32: a.truth = true; break;
+    case ConditionKind::of_f64:
     case ConditionKind::symbolic:
     case ConditionKind::independent: break;  // each variable depends on itself alone
   }
@@ -89,8 +94,11 @@ struct LeftSide {
 LeftSide left_side(const Rule& rule, const std::vector<Place>& places) {
   LeftSide side;
   for (std::size_t v = 0; v < places.size(); ++v)
-    side.expr.variables.push_back(
-        {.name = rule.variables[v], .scalar = places[v].scalar, .lo = places[v].lo, .hi = places[v].hi});
+    side.expr.variables.push_back({.name = rule.variables[v],
+                                   .type = places[v].type,
+                                   .scalar = places[v].scalar,
+                                   .lo = places[v].lo,
+                                   .hi = places[v].hi});
   expr::Builder builder(side.expr);
   for (std::uint32_t v = 0; v < places.size(); ++v) {
     if (places[v].constant) {
@@ -98,7 +106,7 @@ LeftSide left_side(const Rule& rule, const std::vector<Place>& places) {
       continue;
     }
     const NodeId variable = builder.variable(v);
-    side.variables.push_back(places[v].truth   ? builder.op(Op::Lt, variable, builder.constant(Type::f64, 0))
+    side.variables.push_back(places[v].truth   ? builder.op(Op::Lt, variable, builder.constant(places[v].type, 0))
                              : places[v].whole ? builder.op(Op::Rint, variable)
                                                : variable);
   }
@@ -113,6 +121,8 @@ LeftSide left_side(const Rule& rule, const std::vector<Place>& places) {
       made.push_back(builder.constant(Type::f64, t.number));
     else if (t.has_payload)
       made.push_back(builder.powi(operand(0), static_cast<std::int64_t>(t.number)));
+    else if (static_cast<Op>(t.op) == Op::Cast)
+      made.push_back(builder.cast(static_cast<Type>(t.sort), operand(0)));
     else
       made.push_back(builder.op(static_cast<Op>(t.op), operand(0), operand(1), operand(2)));
   }

@@ -1,5 +1,6 @@
 #include "tests/rules/meaning.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/base/check.h"
@@ -29,8 +30,8 @@ Number Meaning::variable(std::uint8_t v) {
   const std::string name = "?" + rule_.variables[v];
   bool whole = false;
   for (const Condition& c : rule_.conditions)
-    whole =
-        whole || (c.variable[0] == v && (c.kind == ConditionKind::integral || c.kind == ConditionKind::integer_two_up));
+    whole = whole || (c.variable[0] == v && c.kind == ConditionKind::of_i32) ||
+            (c.variable[0] == v && (c.kind == ConditionKind::integral || c.kind == ConditionKind::integer_two_up));
   integers = integers || whole;
   return {whole ? to_real(c_.int_const(name.c_str())) : c_.real_const(name.c_str()),
           slopes_ ? c_.real_const(("slope of " + name).c_str()) : real("0"), yes(), yes()};
@@ -180,6 +181,27 @@ std::optional<Number> Meaning::pow(const Number& a, const PatternTerm& exponent)
   return power(root(a), static_cast<std::int64_t>(2 * n));
 }
 
+// Floats of every precision are the same reals, and an integer as a float is what it was.
+Number Meaning::cast(const Pattern& side, const PatternTerm& t) {
+  const PatternTerm& of = side.terms[t.child[0]];
+  const bool truth_variable = of.kind == PatternTerm::Kind::variable &&
+                              std::any_of(rule_.conditions.begin(), rule_.conditions.end(), [&](const Condition& c) {
+                                return c.kind == ConditionKind::of_b32 && c.variable[0] == of.variable;
+                              });
+  const bool compares =
+      of.kind == PatternTerm::Kind::node && expr::info(static_cast<Op>(of.op)).signature == expr::Signature::Compare;
+  if (truth_variable || compares) return select(truth(side, t.child[0]), constant(1), constant(0));
+  const bool from_integer = (of.kind == PatternTerm::Kind::variable &&
+                             std::any_of(rule_.conditions.begin(), rule_.conditions.end(), [&](const Condition& c) {
+                               return c.kind == ConditionKind::of_i32 && c.variable[0] == of.variable;
+                             }));
+  const Number a = number(side, t.child[0]);
+  if (!ir::is_int(static_cast<ir::Type>(t.sort)) || from_integer) return a;
+  // Truncated: the floor of what is not below zero, the ceiling of what is not above.
+  const Number down = step(Op::Floor, a), up = step(Op::Ceil, a);
+  return select({a.value >= 0, yes()}, down, up);
+}
+
 Number Meaning::number(const Pattern& side, std::size_t index) {
   const PatternTerm& t = side.terms[index];
   if (t.kind == PatternTerm::Kind::variable) return variable(t.variable);
@@ -218,6 +240,7 @@ Number Meaning::number(const Pattern& side, std::size_t index) {
     case Op::Ceil: return step(op, operand(0));
     case Op::Copysign: return copysign(operand(0), operand(1));
     case Op::Select: return select(truth(side, t.child[0]), operand(1), operand(2));
+    case Op::Cast: return cast(side, t);
     case Op::Atan2: return arc_tangent(operand(0), operand(1));
     case Op::Diff: {
       const Number a = operand(0);
@@ -287,7 +310,11 @@ void Meaning::assume(const Condition& condition) {
     case ConditionKind::finite:
     case ConditionKind::number:
     case ConditionKind::symbolic:
-    case ConditionKind::uniform: break;
+    case ConditionKind::uniform:
+    case ConditionKind::of_f32:
+    case ConditionKind::of_f64:
+    case ConditionKind::of_i32:
+    case ConditionKind::of_b32: break;
   }
 }
 

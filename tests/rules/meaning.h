@@ -109,6 +109,7 @@ class Meaning {
   Number sign(const Number& a);
   Number step(expr::Op op, const Number& a);
   Number copysign(const Number& a, const Number& b);
+  Number cast(const egraph::Pattern& side, const egraph::PatternTerm& t);
   Number select(const Truth& condition, const Number& a, const Number& b);
   std::optional<Number> pow(const Number& a, const egraph::PatternTerm& exponent);
 

@@ -50,9 +50,30 @@ bool true_at(const Condition& c, const std::vector<double>& at) {
     case ConditionKind::constant:
     case ConditionKind::symbolic:
     case ConditionKind::uniform:
+    case ConditionKind::of_f32:
+    case ConditionKind::of_f64:
+    case ConditionKind::of_i32:
+    case ConditionKind::of_b32:
     case ConditionKind::independent: return true;
   }
   return false;
+}
+
+// What a rule says of a variable's type, if it does.
+Type type_of(const Rule& rule, std::size_t v, Type otherwise) {
+  for (const Condition& c : rule.conditions) {
+    if (c.variable[0] != v) continue;
+    if (c.kind == ConditionKind::of_f32) return Type::f32;
+    if (c.kind == ConditionKind::of_f64) return Type::f64;
+    if (c.kind == ConditionKind::of_i32) return Type::i32;
+  }
+  return otherwise;
+}
+
+// The value of that type next to `x`.
+double of_type(Type type, double x) {
+  if (type == Type::i32) return std::isnan(x) ? 0 : std::trunc(std::fmax(-2147483648.0, std::fmin(2147483647.0, x)));
+  return type == Type::f32 ? static_cast<double>(static_cast<float>(x)) : x;
 }
 
 class Sampler {
@@ -77,6 +98,7 @@ class Sampler {
     for (int attempt = 0; attempt < 2000; ++attempt) {
       for (double& x : at) x = value();
       for (const Condition& c : rule.conditions) aim(c, at);
+      for (std::size_t v = 0; v < at.size(); ++v) at[v] = of_type(type_of(rule, v, Type::f64), at[v]);
       bool all = true;
       for (const Condition& c : rule.conditions) all = all && true_at(c, at);
       if (all) return true;
@@ -100,6 +122,8 @@ class Sampler {
 // Terms of mixed sorts (selections) have truth values in place of some variables: those that an op wants as b32.
 std::vector<bool> truth_values(const Rule& rule) {
   std::vector<bool> truth(rule.variables.size(), false);
+  for (const Condition& c : rule.conditions)
+    if (c.kind == ConditionKind::of_b32) truth[c.variable[0]] = true;
   for (const PatternTerm& t : rule.left.terms) {
     if (t.kind != PatternTerm::Kind::node) continue;
     const Op op = static_cast<Op>(t.op);
@@ -113,7 +137,8 @@ std::vector<bool> truth_values(const Rule& rule) {
 // Replaces truth-valued variables by comparisons of a float variable with zero.
 Expr side(const Pattern& pattern, const Rule& rule, Type type) {
   Expr plain;
-  for (const std::string& name : rule.variables) plain.variables.push_back({.name = name, .type = type});
+  for (const std::string& name : rule.variables)
+    plain.variables.push_back({.name = name, .type = type_of(rule, plain.variables.size(), type)});
   for (const Condition& c : rule.conditions)
     if (c.kind == ConditionKind::uniform) plain.variables[c.variable[0]].scalar = true;
   const std::vector<bool> truth = truth_values(rule);
@@ -125,11 +150,13 @@ Expr side(const Pattern& pattern, const Rule& rule, Type type) {
     };
     if (t.kind == PatternTerm::Kind::variable) {
       const NodeId v = builder.variable(t.variable);
-      made.push_back(truth[t.variable] ? builder.op(Op::Lt, v, builder.constant(type, 0)) : v);
+      made.push_back(truth[t.variable] ? builder.op(Op::Lt, v, builder.constant(builder.type_of(v), 0)) : v);
     } else if (t.kind == PatternTerm::Kind::number) {
       made.push_back(builder.constant(type, t.number));
     } else if (t.has_payload) {
       made.push_back(builder.powi(operand(0), static_cast<std::int64_t>(t.number)));
+    } else if (static_cast<Op>(t.op) == Op::Cast) {
+      made.push_back(builder.cast(static_cast<Type>(t.sort), operand(0)));
     } else {
       made.push_back(builder.op(static_cast<Op>(t.op), operand(0), operand(1), operand(2)));
     }
@@ -273,13 +300,14 @@ TEST_P(EveryRule, ExactTagsKeepTheBits) {
       // Special values instead, where the conditions still hold.
       for (std::size_t v = 0; v < at.size(); ++v) {
         const double before = at[v];
-        if (sampler.number() % 2 == 0) at[v] = kSpecials[sampler.number() % std::size(kSpecials)];
+        if (sampler.number() % 2 == 0)
+          at[v] = of_type(type_of(rule(), v, type), kSpecials[sampler.number() % std::size(kSpecials)]);
         for (const Condition& c : rule().conditions) {
           const bool number = c.kind == ConditionKind::integral && !std::isfinite(at[v]);
           if (!true_at(c, at) || number) at[v] = before;
         }
       }
-      for (std::size_t v = 0; v < at.size(); ++v) inputs[v].push_back(bits_of(type, at[v]));
+      for (std::size_t v = 0; v < at.size(); ++v) inputs[v].push_back(bits_of(left.variables[v].type, at[v]));
       if (reduces) ASSERT_NO_FATAL_FAILURE(expect_same_totals_of(rule(), tags().ieee, left, right, type, inputs, i));
     }
     if (reduces) continue;
@@ -289,11 +317,13 @@ TEST_P(EveryRule, ExactTagsKeepTheBits) {
     for (std::size_t i = 0; i < kCount; ++i) {
       std::string where;
       for (std::size_t v = 0; v < at.size(); ++v)
-        where +=
-            " " + rule().variables[v] + "=" + std::to_string(value_of(type, inputs[v][inputs[v].size() == 1 ? 0 : i]));
+        where += " " + rule().variables[v] + "=" +
+                 std::to_string(value_of(left.variables[v].type, inputs[v][inputs[v].size() == 1 ? 0 : i]));
       const std::uint64_t x = a[a.size() == 1 ? 0 : i], y = b[b.size() == 1 ? 0 : i];
-      ASSERT_TRUE(same_bits(type, x, y, tags().ieee)) << rule().name << " " << ir::name_of(type) << where << ": "
-                                                      << value_of(type, x) << " and " << value_of(type, y);
+      const Type made = left.at(left.outputs[0].node).type;
+      ASSERT_EQ(made, right.at(right.outputs[0].node).type);
+      ASSERT_TRUE(same_bits(made, x, y, tags().ieee)) << rule().name << " " << ir::name_of(type) << where << ": "
+                                                      << value_of(made, x) << " and " << value_of(made, y);
     }
   }
 }

@@ -122,6 +122,8 @@ void evaluate(const Expr& expr, Values& inputs, Values& values, int bits) {
       mpfr_set_d(r, expr::value_of(n.type, n.imm), MPFR_RNDN);
     else if (n.op == Op::Variable)
       mpfr_set(r, inputs[n.imm]->get(), MPFR_RNDN);
+    else if (n.op == Op::Cast && ir::is_int(n.type))
+      mpfr_rint_trunc(r, at(n.a), MPFR_RNDN);
     else if (n.op == Op::Powi)
       mpfr_pow_si(r, at(n.a), static_cast<long>(n.imm), MPFR_RNDN);
     else if (n.op == Op::Fma)

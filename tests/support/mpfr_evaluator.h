@@ -1,5 +1,6 @@
 // An expression's real value at one point, in MPFR: every op over (nearly) the reals. The oracle for derivatives and
-// for identities. Floats only: casts between floats are exact, integers and truth values follow from the real values.
+// for identities. Floats only: casts between floats are exact, those to integers
+// truncate; integers and truth values follow from the real values.
 #pragma once
 
 #include <vector>

@@ -52,6 +52,8 @@ double folded(const Node& n, double a, double b, double c) {
   for (const Fold& fold : kFolds) {
     if (fold.op == n.op) return fold.f(a);
   }
+  // Integers of 64 bits are not all doubles.
+  if (n.op == Op::Cast && std::fabs(a) < 0x1p53) return value_of(n.type, bits_of(n.type, a));
   if (n.op == Op::Add) return a + b;
   if (n.op == Op::Sub) return a - b;
   if (n.op == Op::Mul) return a * b;
@@ -130,6 +132,7 @@ Language::Language(std::span<const Variable> variables, bool finite) {
     one.nodes[0].type = v.type;
     const Fact fact = Ranges(one).at(NodeId(0));
     Facts facts{.lo = fact.lo, .hi = fact.hi, .variables = variable_bit(i)};
+    facts.sort = static_cast<std::uint8_t>(v.type);
     facts.stage = v.scalar ? kBeforeLoop : egraph::kStageOfElements;
     facts.may_be_nan = fact.may_be_nan;
     facts.integral = fact.integral;
@@ -152,11 +155,12 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
   if (n.op == Op::Variable) return static_cast<const Language*>(self)->facts_[n.imm];
   const Facts &a = *children[0], &b = *children[1], &c = *children[2];
   Facts made;
-  const Type operand = n.op == Op::Cast ? Type::f64 : n.type;
+  const Type operand = n.op == Op::Cast ? static_cast<Type>(a.sort) : n.type;
   const bool over_reals = ir::is_float(n.type);
-  if (n.op != Op::Cast) {
+  made.sort = e.sort;
+  if (n.op != Op::Cast || a.sort != egraph::kNoSort) {
     Node wide = n;
-    if (over_reals && n.op != Op::Constant) wide.type = Type::f64;
+    if (over_reals && n.op != Op::Constant && n.op != Op::Cast) wide.type = Type::f64;
     const Fact fact = fact_of(wide, operand, to_fact(a), to_fact(b), to_fact(c), kir::math::Accuracy::ulp4);
     made.lo = fact.lo, made.hi = fact.hi;
     made.may_be_nan = fact.may_be_nan;
@@ -198,7 +202,7 @@ std::uint8_t Language::sort(const void*, const ENode& node, const std::array<std
     case Signature::Select: return children[1];
     case Signature::Leaf:
     case Signature::Same:
-    case Signature::Convert:  // a cast keeps the sort that its maker gave it: rules do not make casts
+    case Signature::Convert:  // a cast keeps the sort that its maker gave it
     case Signature::Reduce:
     case Signature::Reduce2:
     case Signature::Diff: break;

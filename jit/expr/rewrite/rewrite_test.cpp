@@ -172,6 +172,21 @@ TEST(Rewrite, UniformFactorsLeaveReductions) {
   EXPECT_NE(best("sum(x) - sum(x)", scalar).find("sum"), std::string::npos);
 }
 
+// f64 arithmetic on f32 values that ends in f32 needs no f64; what is not known to be f32 stays.
+TEST(Rewrite, PrecisionThatIsNotNeededGoes) {
+  const auto best = [](Type type) {
+    const auto source = parse_infix("f32(f64(x) * f64(y)) - f32(max(f64(x), f64(y)))",
+                                    {.type = type, .variables = {{"x", type}, {"y", type}}});
+    CHECK(source.ok());
+    const auto found = rewrite(*source, {.policy = {PolicyKind::bounded, 2}});
+    CHECK(found.ok());
+    const Expr& form = found->forms.empty() ? *source : found->forms.front();
+    return std::count_if(form.nodes.begin(), form.nodes.end(), [](const Node& n) { return n.op == Op::Cast; });
+  };
+  EXPECT_EQ(best(Type::f32), 0);
+  EXPECT_GT(best(Type::f64), 0);
+}
+
 TEST(Rewrite, IntegersAreLeftAlone) {
   ParseOptions options;
   for (const char* name : {"a", "b"}) options.variables.push_back({.name = name, .type = Type::i32});
