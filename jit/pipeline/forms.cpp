@@ -47,6 +47,26 @@ bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
   return policy.k * 0.5 + equiv::kBoundedSlackUlp >= 1e-3 * (single ? 0x1p23 : 0x1p52);
 }
 
+/// What the search makes of the expression. Derivatives are the rules' task, which differentiate and rewrite in one
+/// graph; where they leave one in every form, that of the plain pass (`source`) is searched.
+std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
+  expr::rewrite::RewriteOptions rewriting;
+  rewriting.policy = options.policy;
+  rewriting.seed = options.seed;
+  rewriting.costs = costs_of(options).model();
+  const auto forms_of = [&](const expr::Expr& from) {
+    auto found = expr::rewrite::rewrite(from, rewriting);
+    std::vector<expr::Expr> forms = found.ok() ? std::move(found->forms) : std::vector<expr::Expr>();
+    std::erase_if(forms, has_derivatives);
+    return forms;
+  };
+  if (has_derivatives(submitted)) {
+    auto forms = forms_of(submitted);
+    if (!forms.empty()) return forms;
+  }
+  return forms_of(source);
+}
+
 }  // namespace
 
 const expr::rewrite::OpCosts& costs_of(const Options& options) {
@@ -54,7 +74,8 @@ const expr::rewrite::OpCosts& costs_of(const Options& options) {
   return measured != nullptr ? *measured : expr::rewrite::default_op_costs(codegen::name_of(options.isa));
 }
 
-Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options, const PassScope& passes) {
+Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& source, const Options& options,
+                                const PassScope& passes) {
   using kir::math::Accuracy;
   std::vector<Form> list;
   TRY(kir::Kernel plain, expr::lower(source, unrewritten(options.policy)));
@@ -80,13 +101,7 @@ Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy)) add_less_accurate("rel3", Accuracy::rel3);
   if (passes.enabled("search") && rounding_may_change) {
-    expr::rewrite::RewriteOptions rewriting;
-    rewriting.policy = options.policy;
-    rewriting.seed = options.seed;
-    rewriting.costs = costs_of(options).model();
-    const auto found = expr::rewrite::rewrite(source, rewriting);
-    for (const expr::Expr& form : found.ok() ? found->forms : std::vector<expr::Expr>())
-      add_simplified("search", form, Accuracy::ulp4);
+    for (const expr::Expr& form : searched(submitted, source, options)) add_simplified("search", form, Accuracy::ulp4);
   }
   return list;
 }

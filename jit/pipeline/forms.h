@@ -30,8 +30,10 @@ expr::LowerOptions unrewritten(const expr::Policy& policy);
 /// What forms are weighed by: as measured here for the instruction set, else as shipped for it.
 const expr::rewrite::OpCosts& costs_of(const Options& options);
 
-/// The unrewritten form first, then from the most careful to the boldest; no two with the same instructions.
-Result<std::vector<Form>> forms(const expr::Expr& source, const Options& options, const PassScope& passes);
+/// The unrewritten form first, then from the most careful to the boldest; no two with the same instructions. `source`
+/// is `submitted` without derivatives.
+Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& source, const Options& options,
+                                const PassScope& passes);
 
 /// The kernel of every form, one after the other.
 std::string print(const std::vector<Form>& forms);

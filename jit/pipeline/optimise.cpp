@@ -70,7 +70,7 @@ class Optimisation {
     parts_checked_.assign(forms_.size(), false);
   }
 
-  [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(source_, options_, passes_); }
+  [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(submitted_, source_, options_, passes_); }
 
   // Which forms mean what the source means; false when the unrewritten one does not, or the baseline is not its code.
   Result<bool> check_forms() {
