@@ -53,6 +53,7 @@ struct ExplainVerb {
   std::string input, tier = "optimised", stop_after = "cost";
   std::vector<std::string> dump = {"i", "k", "m", "c"}, disabled;
   std::uint64_t n = 4096, seed = 1;
+  bool prove_error = false;
   bool has_options = false;  ///< the command line has more than the input
 
   [[nodiscard]] bool wants(char letter) const {
@@ -137,6 +138,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   options.seed = verb.seed;
   options.elements = verb.n;
   options.disabled = verb.disabled;
+  options.prove_error = verb.prove_error;
   if (verb.tier == "baseline") return pipeline::compile_baseline(e, options);
   std::optional<ProgressBar> bar(std::in_place, "optimising", 0);
   TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
@@ -151,6 +153,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
     cost += line;
     if (!c.same) cost += ";   " + c.verdict + "\n";
   }
+  for (const equiv::ErrorBound& bound : best.bounds) cost += "; proven error of " + equiv::print(bound) + "\n";
   switch (best.outcome) {
     case pipeline::Outcome::published:
       cost += "; measured: " + number(best.winner_ns) + " ns against " + number(best.baseline_ns) +
@@ -176,7 +179,7 @@ Result<void> explain(const ExplainVerb& verb) {
   TRY(const codegen::Isa isa, parse_isa(verb.kernel.isa));
   TRY(const ir::Type type, parse_float_type(verb.kernel.type));
   std::string cost;
-  TRY(const pipeline::Compiled compiled, compile(verb, e, isa, cost));
+  TRY(const pipeline::Compiled compiled, compile(verb, parsed, isa, cost));
   if (verb.wants('k')) std::fputs(("; kernel IR\n" + kir::print(compiled.kernel) + "\n").c_str(), stdout);
   if (verb.wants('m')) std::fputs(code_text(compiled.code, compiled.variant, isa).c_str(), stdout);
   unsigned bytes_per_element = 0;
@@ -251,6 +254,8 @@ void add_explain_command(CLI::App& app, int& status) {
   auto state = std::make_shared<ExplainVerb>();
   verb->add_option("EXPR|FILE", state->input, "An expression, a file with one, or - for standard input")->required();
   add_tier_options(*verb, *state);
+  verb->add_flag("--prove-error", state->prove_error,
+                 "Prove a bound of the kernel's error that holds for all values in the declared ranges");
   verb->add_option("--dump", state->dump,
                    "Stages to print: i expression, d Graphviz, k kernel IR, m machine code, c cost")
       ->delimiter(',')

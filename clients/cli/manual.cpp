@@ -70,10 +70,14 @@ constexpr const char* kExplain = R"(DETAILS
   simplified (under the policy's identities; without it the next two are not simplified either), accuracy4 (functions
   within 4 ulp), rel3 (functions to three digits, where the policy leaves that much room), search (rewritten by rules),
   careful (by one rule at a time, each step checked before the next); variants: interleave, schedule, non_temporal.
+  --prove-error cuts the declared ranges into boxes and bounds what all roundings can do in each by interval arithmetic:
+  in ulp of max(|correct|, a millionth of the greatest), the unit of the policies, and absolutely. It takes the stated
+  errors of math functions and the rules' truth over the reals for granted. Where nothing can be proven it says why.
 
 EXAMPLES
   trident explain 'sin(x)^2 + cos(x)^2' -r x:-3:3
   trident explain 'tanh(a*x + b)' -r x:-1:1 -s a -s b --tier baseline --dump=k,m
+  trident explain 'x/(1 + y*y)' -r x:1:2 -r y:0:9 --prove-error --dump=c
   trident explain 'sqrt(x*x + y*y)' --dump=d --stop-after=dot | dot -Tsvg > graph.svg)";
 
 constexpr const char* kDisasm = R"(EXAMPLES

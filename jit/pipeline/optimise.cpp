@@ -259,6 +259,16 @@ class Optimisation {
                      std::move(winner.image)};
   }
 
+  // A bound for the winner, which conclude() has not taken apart yet, or for the source.
+  Result<void> prove(const judge::Verdict& verdict) {
+    const Form& form = forms_[verdict.gain ? candidates_[verdict.winner].form : 0];
+    const bool source = &form == &forms_[0];
+    TRY(result.bounds,
+        equiv::prove_error(source_, source ? source_ : form.expr, source ? unrewritten(options_.policy) : form.how,
+                           {.cancelled = [this] { return passes_.spent(); }}));
+    return {};
+  }
+
   void conclude_refused(const equiv::Verdict& verdict) {
     result.outcome = Outcome::not_equivalent;
     result.max_error_ulp = verdict.max_error_ulp;
@@ -430,6 +440,7 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
   TRY(const judge::Verdict verdict,
       passes.run(
           "judge", [&] { return o.judge_candidates(); }, [&](const judge::Verdict& v) { return o.print_ratios(v); }));
+  if (options.prove_error && verdict.incumbent_ran()) TRY_VOID(o.prove(verdict));
   o.conclude(verdict);
   return {};
 }

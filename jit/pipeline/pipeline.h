@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jit/codegen/codegen.h"
+#include "jit/equiv/proof.h"
 #include "jit/expr/expr.h"
 #include "jit/expr/rewrite/costs.h"
 #include "jit/image/image.h"
@@ -35,6 +36,7 @@ struct Options {
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
   /// Only the question whether the baseline is right: no other form, no other variant, fewer points, no judge.
   bool check_only = false;
+  bool prove_error = false;  ///< ask for Optimised::bounds
   std::string stop_after{};  ///< the pass after which to stop; empty: none
   /// Told the text of every pass's result, by the pass's name; costs nothing when empty.
   std::function<void(std::string_view pass, std::string_view text)> dump{};
@@ -94,6 +96,7 @@ struct Optimised {
   std::string detail;                     ///< why, in words: the verdict that refused, the winner's variant
   std::vector<CandidateReport> candidates;
   std::vector<PassTime> times;
+  std::vector<equiv::ErrorBound> bounds;  ///< Options::prove_error: of the winner's form, or of the source
 };
 
 /// Optimising tier: candidates (variants and rewritten forms) are emitted, checked for equivalence, timed in a

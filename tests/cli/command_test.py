@@ -153,7 +153,7 @@ class Command(CommandCase):
         self.assertEqual(text | {"--derivatives"}, self.options_of("dot"))
         self.assertEqual(text | {"--derivatives", "--to"}, self.options_of("print"))
         self.assertEqual(text | code | search, self.options_of("disasm"))
-        self.assertEqual(text | code | search | {"--dump", "--stop-after"}, self.options_of("explain"))
+        self.assertEqual(text | code | search | {"--dump", "--stop-after", "--prove-error"}, self.options_of("explain"))
         self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head"},
                          self.options_of("run"))
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
@@ -190,6 +190,17 @@ class Command(CommandCase):
             self.assertEqual(numbers == "1.25", "0.1" not in
                              self.trident("run", "x", "-i", "x=" + numbers, "-t", kind, "--csv", "-").stdout)
         self.assertIn("0.100000001", self.trident("run", "x", "-i", "x=0.1", "-t", "f32", "--csv", "-").stdout)
+
+    def test_proven_errors(self):
+        def proven(text, *ranges):
+            return self.trident("explain", text, "--dump=c", "--prove-error", *ranges).stdout
+        # One rounding: half an ulp of what stands in [2, 4), where the unit is that of the value.
+        found = re.search(r"proven error of out: at most (\S+) ulp, (\S+) absolute",
+                          proven("x + y", "-r", "x:1.1:1.9", "-r", "y:1.1:1.9"))
+        self.assertEqual(("0.5", "2.22e-16"), found.groups())
+        self.assertIn("'x' has no declared range", proven("x + y"))
+        self.assertIn("a comparison of computed values", proven("select(x*x < x, x, 1)", "-r", "x:0:2"))
+        self.assertNotIn("proven", self.trident("explain", "x + y", "--dump=c").stdout)
 
     def test_options_about_the_code(self):
         def explain(*options):

@@ -1,0 +1,322 @@
+#include "jit/equiv/proof.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <queue>
+#include <set>
+
+#include "jit/equiv/meter.h"
+#include "jit/expr/builder.h"
+#include "jit/expr/ranges.h"
+
+namespace trident::equiv {
+namespace {
+
+using expr::Expr;
+using expr::Fact;
+using expr::Node;
+using expr::NodeId;
+using expr::Op;
+using ir::Type;
+using kir::math::Function;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Products that a power is multiplied out by at most, each of one rounding.
+constexpr std::int64_t kPowerMax = 64;
+/// The proof's own arithmetic is double: what its thousands of operations may be off by.
+constexpr double kOwnRounding = 1 + 0x1p-30;
+
+constexpr std::pair<Op, Function> kFunctions[] = {
+#define X(Name, text, arity, special) {Op::Name, Function::Name},
+#include "jit/kir/math/functions.def"
+#undef X
+};
+
+std::optional<Function> function_of(Op op) {
+  for (const auto& [of, function] : kFunctions)
+    if (of == op) return function;
+  return std::nullopt;
+}
+
+/// Where the value jumps, and no derivative says by how much.
+bool jumps(Op op) {
+  return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Fmod ||
+         op == Op::Sign || op == Op::Copysign;
+}
+
+double ulp_of(Type type, double magnitude) {
+  const int digits = type == Type::f32 ? 24 : 53, least = type == Type::f32 ? -149 : -1074;
+  if (!std::isfinite(magnitude)) return kInfinity;
+  return std::ldexp(1.0, std::max(magnitude == 0 ? least : std::ilogb(magnitude) - digits + 1, least));
+}
+
+double magnitude(const Fact& f) {
+  return f.may_be_nan ? kInfinity : std::max(std::fabs(f.lo), std::fabs(f.hi));
+}
+double least_magnitude(const Fact& f) {
+  return f.lo > 0 ? f.lo : f.hi < 0 ? -f.hi : 0;
+}
+
+/// One rounding: which perturbation stands for it, and how many ulp of the value it is at most.
+struct Rounding {
+  std::uint32_t variable = 0;  ///< of the perturbed expression
+  NodeId value;                ///< in the expression before derivatives are eliminated
+  Type type = Type::f64;
+  double ulps = 0.5;
+};
+
+/// The form in doubles with a variable added to every result that is rounded; outputs: the form's, its derivatives by
+/// the source's variables, by the perturbations, and the rounded values.
+class Perturbed {
+ public:
+  Perturbed(const Expr& source, const Expr& form, const expr::LowerOptions& how, std::size_t output)
+      : form_(form), how_(how), builder_(expr_) {
+    for (const Node& n : source.nodes)
+      if (n.op == Op::Constant) known_.insert({n.type, n.imm});
+    for (expr::Variable v : form.variables) {
+      v.type = Type::f64;
+      expr_.variables.push_back(std::move(v));
+    }
+    inputs_ = expr_.variables.size();
+    needed_.assign(form.nodes.size(), false);
+    needed_[form.outputs[output].node.index] = true;
+    for (std::size_t i = form.nodes.size(); i-- > 0;)
+      for (const NodeId operand : {form.nodes[i].a, form.nodes[i].b, form.nodes[i].c})
+        if (needed_[i] && operand.valid()) needed_[operand.index] = true;
+    for (std::uint32_t i = 0; i < form.nodes.size() && why_.empty(); ++i) {
+      place_.emplace_back();
+      exact_.push_back(false);
+      if (needed_[i]) put(i);
+    }
+    if (why_.empty()) finish(place_[form.outputs[output].node.index]);
+  }
+
+  [[nodiscard]] const std::string& why() const { return why_; }
+  Expr& expr() { return expr_; }
+  [[nodiscard]] std::size_t inputs() const { return inputs_; }
+  [[nodiscard]] const std::vector<Rounding>& roundings() const { return roundings_; }
+
+ private:
+  void refuse(const std::string& why) { why_ = why; }
+
+  void put(std::uint32_t i) {
+    const Node& n = form_.nodes[i];
+    const auto at = [&](NodeId id) { return place_[id.index]; };
+    if (n.op == Op::Variable) {
+      if (!form_.variables[n.imm].has_range() || !ir::is_float(n.type))
+        return refuse("'" + form_.variables[n.imm].name + "' has no declared range of floats");
+      place_[i] = builder_.variable(static_cast<std::uint32_t>(n.imm));
+      exact_[i] = true;
+      return;
+    }
+    if (n.op == Op::Constant) {
+      if (!ir::is_float(n.type)) return refuse("it computes with integers");
+      exact_[i] = known_.contains({n.type, n.imm});
+      place_[i] = builder_.constant(Type::f64, expr::value_of(n.type, n.imm));
+      if (!exact_[i]) round(i, n.type, 0.5);
+      return;
+    }
+    const expr::OpInfo& row = expr::info(n.op);
+    if (row.signature == expr::Signature::Compare) {
+      if (!exact_[n.a.index] || !exact_[n.b.index])
+        return refuse("a comparison of computed values decides what it computes");
+      place_[i] = builder_.op(n.op, at(n.a), at(n.b));
+      exact_[i] = true;
+      return;
+    }
+    if (n.op == Op::Select) {
+      place_[i] = builder_.op(n.op, at(n.a), at(n.b), at(n.c));
+      return;
+    }
+    if (n.op == Op::Cast && ir::is_float(n.type) && ir::is_float(form_.at(n.a).type)) {
+      place_[i] = at(n.a);
+      if (n.type == Type::f32 && form_.at(n.a).type == Type::f64) round(i, n.type, 0.5);
+      return;
+    }
+    if (row.signature != expr::Signature::Same || !ir::is_float(n.type) || jumps(n.op))
+      return refuse("'" + std::string(row.text) + "' has no bounded derivative");
+    if (n.op == Op::Powi) {
+      const auto exponent = static_cast<std::int64_t>(n.imm);
+      if (std::abs(exponent) > kPowerMax) return refuse("an integer power is too great");
+      place_[i] = builder_.powi(at(n.a), exponent);
+      const std::int64_t products = std::abs(exponent) - 1 + (exponent < 0 ? 1 : 0);
+      // Each product's relative error is at most 2^-p, which is below an ulp; what they make of each other's errors is
+      // less than a hundred-thousandth of that.
+      if (products > 0) round(i, n.type, 1.00001 * static_cast<double>(products));
+      return;
+    }
+    place_[i] = builder_.op(n.op, at(n.a), n.b.valid() ? at(n.b) : NodeId(), n.c.valid() ? at(n.c) : NodeId());
+    if (n.op == Op::Neg || n.op == Op::Abs || n.op == Op::Min || n.op == Op::Max) return;
+    const auto function = function_of(n.op);
+    round(i, n.type, function ? kir::math::stated_error_ulp(*function, n.type, how_.accuracy) : 0.5);
+  }
+
+  void round(std::uint32_t i, Type type, double ulps) {
+    const auto variable = static_cast<std::uint32_t>(expr_.variables.size());
+    expr_.variables.push_back({"", Type::f64, false, 0, 0});
+    place_[i] = builder_.op(Op::Add, place_[i], builder_.variable(variable));
+    roundings_.push_back({variable, place_[i], type, ulps});
+  }
+
+  void finish(NodeId result) {
+    const auto slope = [&](std::uint32_t variable) {
+      return builder_.op(Op::Diff, result, builder_.variable(variable));
+    };
+    expr_.outputs.push_back({"", result});
+    for (std::uint32_t v = 0; v < expr_.variables.size(); ++v) expr_.outputs.push_back({"", slope(v)});
+    for (const Rounding& r : roundings_) expr_.outputs.push_back({"", r.value});
+  }
+
+  const Expr& form_;
+  expr::LowerOptions how_;
+  Expr expr_;
+  expr::Builder builder_;
+  std::set<std::pair<Type, std::uint64_t>> known_;
+  std::vector<bool> needed_;
+  std::vector<NodeId> place_;
+  std::vector<bool> exact_;  ///< the value has no error
+  std::vector<Rounding> roundings_;
+  std::size_t inputs_ = 0;
+  std::string why_;
+};
+
+struct Interval {
+  double lo = 0, hi = 0;
+};
+
+struct Box {
+  std::vector<Interval> sides;
+  double absolute = kInfinity;
+  double least = 0;  ///< |correct| is no less
+  double ulp = kInfinity;
+  std::size_t widest = 0;  ///< the side that matters most
+};
+
+class Proof {
+ public:
+  Proof(Perturbed& form, Type type, Expr plain) : form_(form), type_(type), plain_(std::move(plain)) {}
+
+  Result<ErrorBound> run(const ErrorProofOptions& options) {
+    Box whole;
+    for (std::size_t v = 0; v < form_.inputs(); ++v)
+      whole.sides.push_back({plain_.variables[v].lo, plain_.variables[v].hi});
+    judge(whole);
+    const auto less = [](const Box& a, const Box& b) { return a.ulp < b.ulp; };
+    std::priority_queue<Box, std::vector<Box>, decltype(less)> boxes(less);
+    boxes.push(whole);
+    double greatest = 0;  // of the |correct| that there are, from below
+    std::size_t count = 1;
+    for (; count < options.boxes_max; ++count) {
+      if (options.cancelled && options.cancelled()) return make_error(ErrorCode::kCancelled, "cancelled");
+      Box left = boxes.top();
+      const Interval side = left.sides.empty() ? Interval() : left.sides[left.widest];
+      const double middle = side.lo + (side.hi - side.lo) / 2;
+      if (!(side.lo < middle && middle < side.hi)) break;
+      boxes.pop();
+      Box right = left;
+      left.sides[left.widest].hi = right.sides[right.widest].lo = middle;
+      for (Box* half : {&left, &right}) {
+        judge(*half);
+        greatest = std::max(greatest, half->least);
+        half->ulp = ulps(*half, greatest);
+        boxes.push(std::move(*half));
+      }
+    }
+    ErrorBound bound{.boxes = count};
+    for (; !boxes.empty(); boxes.pop()) {
+      bound.absolute = std::max(bound.absolute, boxes.top().absolute);
+      bound.ulp = std::max(bound.ulp, ulps(boxes.top(), greatest));
+    }
+    bound.proven = std::isfinite(bound.absolute) && std::isfinite(bound.ulp);
+    if (!bound.proven) bound.why = "no bound was found near a pole or a root of zero; narrower ranges may help";
+    return bound;
+  }
+
+ private:
+  // How often the perturbations are widened until they hold what is rounded.
+  static constexpr int kWidenings = 6;
+
+  [[nodiscard]] double ulps(const Box& box, double greatest) const {
+    const double size = std::max(box.least, static_cast<double>(kFloorShare) * greatest);
+    return box.absolute == 0 ? 0 : box.absolute / ulp_of(type_, size);
+  }
+
+  void judge(Box& box) {
+    for (std::size_t v = 0; v < box.sides.size(); ++v)
+      plain_.variables[v].lo = box.sides[v].lo, plain_.variables[v].hi = box.sides[v].hi;
+    const std::vector<Rounding>& roundings = form_.roundings();
+    std::vector<double> room(roundings.size(), 0), needed(roundings.size(), 0);
+    const std::size_t slopes = 1, values = slopes + plain_.variables.size();
+    box.absolute = kInfinity;
+    for (int widening = 0; widening < kWidenings; ++widening) {
+      for (std::size_t r = 0; r < roundings.size(); ++r) {
+        plain_.variables[roundings[r].variable].lo = -room[r];
+        plain_.variables[roundings[r].variable].hi = room[r];
+      }
+      expr::Ranges ranges(plain_);
+      const auto fact = [&](std::size_t output) { return ranges.at(plain_.outputs[output].node); };
+      bool enough = widening > 0;
+      for (std::size_t r = 0; r < roundings.size(); ++r) {
+        needed[r] = roundings[r].ulps * ulp_of(roundings[r].type, magnitude(fact(values + r)));
+        enough = enough && needed[r] <= room[r];
+        room[r] = 2 * needed[r];
+        if (!std::isfinite(needed[r])) return;
+      }
+      if (!enough) continue;
+      double sum = 0;
+      for (std::size_t r = 0; r < roundings.size(); ++r)
+        if (needed[r] != 0) sum += magnitude(fact(slopes + roundings[r].variable)) * needed[r];
+      const Fact result = fact(0);
+      box.absolute = std::isnan(sum) ? kInfinity : sum * kOwnRounding;
+      box.least = least_magnitude(result);
+      box.ulp = ulps(box, 0);
+      double matters = -1;
+      for (std::size_t v = 0; v < box.sides.size(); ++v) {
+        const double width = box.sides[v].hi - box.sides[v].lo;
+        const double slope = magnitude(fact(slopes + v));
+        const double weight = std::isfinite(slope) ? slope * width : kInfinity;
+        if (weight > matters || (std::isinf(weight) && width > box.sides[box.widest].hi - box.sides[box.widest].lo))
+          matters = weight, box.widest = v;
+      }
+      return;
+    }
+  }
+
+  Perturbed& form_;
+  Type type_;
+  Expr plain_;  ///< without derivatives
+};
+
+}  // namespace
+
+Result<std::vector<ErrorBound>> prove_error(const Expr& source, const Expr& form, const expr::LowerOptions& how,
+                                            const ErrorProofOptions& options) {
+  std::vector<ErrorBound> bounds;
+  for (std::size_t o = 0; o < form.outputs.size(); ++o) {
+    Perturbed perturbed(source, form, how, o);
+    const Type type = form.at(form.outputs[o].node).type;
+    ErrorBound bound;
+    if (!ir::is_float(type)) {
+      bound.why = "its values are no floats";
+    } else if (!perturbed.why().empty()) {
+      bound.why = perturbed.why();
+    } else {
+      TRY(Expr plain, expr::eliminate_derivatives(perturbed.expr()));
+      TRY(bound, Proof(perturbed, type, std::move(plain)).run(options));
+    }
+    bound.output = form.outputs[o].name;
+    bounds.push_back(std::move(bound));
+  }
+  return bounds;
+}
+
+std::string print(const ErrorBound& bound) {
+  char text[160];
+  if (!bound.proven) return bound.output + ": nothing proven: " + bound.why;
+  std::snprintf(text, sizeof text, ": at most %.4g ulp, %.4g absolute (%zu boxes)", bound.ulp, bound.absolute,
+                bound.boxes);
+  return bound.output + text;
+}
+
+}  // namespace trident::equiv

@@ -1,0 +1,153 @@
+// Oracle: MPFR at many points, which no bound may be below; and bounds that are known by hand.
+#include "jit/equiv/proof.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "jit/expr/builder.h"
+#include "jit/expr/simplify.h"
+#include "jit/kir/interpreter.h"
+#include "tests/support/mpfr_evaluator.h"
+
+namespace trident::equiv {
+namespace {
+
+using expr::Type;
+
+struct Case {
+  const char* text;
+  double lo, hi;    ///< of x
+  double lo2, hi2;  ///< of y
+};
+const Case kCases[] = {
+    {"x*y + x", 1, 2, 1, 2},
+    {"(x + y)/(x*y)", 1, 10, 1, 10},
+    {"sqrt(x*x + y*y)", 0.1, 3, 0.1, 3},
+    {"x*x*x - y*y", -2, 2, -2, 2},
+    {"exp(-x*x/2)*y", -3, 3, 1, 2},
+    {"sin(x)*cos(y)", -3, 3, -3, 3},
+    {"log(1 + x)/(1 + y)", 0, 5, 0, 5},
+    {"tanh(x*y)", -1, 1, -1, 1},
+    {"max(x, y) - min(x, y)*0.5 + abs(x)", -2, 2, -2, 2},
+    {"x^7 + y^-3", 0.5, 2, 0.5, 2},
+    {"select(x < y, x*x, y*y + 1/x)", 1, 2, 1, 2},
+    {"1/(1 + exp(-x)) + y/3", -4, 4, 0, 1},
+    {"f32(x)*f32(y) + 1", 1, 2, 1, 2},
+};
+
+expr::Expr parsed(const Case& c, Type type) {
+  auto e = expr::parse_infix(
+      c.text, {.type = type, .variables = {{"x", type, false, c.lo, c.hi}, {"y", type, false, c.lo2, c.hi2}}});
+  EXPECT_TRUE(e.ok()) << c.text;
+  return std::move(e).value();
+}
+
+// The greatest error at drawn points: absolute, and in the policy's unit.
+struct Sampled {
+  double absolute = 0, ulp = 0;
+};
+
+Sampled sampled(const expr::Expr& source, const expr::Expr& form, const expr::LowerOptions& how) {
+  const auto kernel = expr::lower(form, how);
+  EXPECT_TRUE(kernel.ok());
+  const Type in_type = source.variables[0].type, out_type = form.at(form.outputs[0].node).type;
+  std::mt19937_64 random(5);
+  std::vector<long double> correct;
+  std::vector<double> errors;
+  for (int i = 0; i < 4000; ++i) {
+    std::vector<double> at;
+    for (const expr::Variable& v : source.variables) {
+      const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+      const double drawn = random() % 16 == 0 ? (random() % 2 == 0 ? v.lo : v.hi) : v.lo + unit * (v.hi - v.lo);
+      at.push_back(expr::value_of(in_type, expr::bits_of(in_type, drawn)));
+    }
+    std::uint64_t bits[2] = {expr::bits_of(in_type, at[0]), expr::bits_of(in_type, at[1])}, result = 0;
+    const void* in[] = {&bits[0], &bits[1]};
+    void* out[] = {&result};
+    kir::interpret(*kernel, 1, in, out, nullptr);
+    const long double real = testing::evaluate_real(source, at, 200)[0];
+    correct.push_back(real);
+    errors.push_back(static_cast<double>(std::fabs(static_cast<long double>(expr::value_of(out_type, result)) - real)));
+  }
+  long double greatest = 0;
+  for (const long double c : correct) greatest = std::max(greatest, std::fabs(c));
+  Sampled s;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const long double size = std::max(std::fabs(correct[i]), 1e-6L * greatest);
+    const double ulp = std::ldexp(1.0, std::ilogb(static_cast<double>(size)) - (out_type == Type::f32 ? 23 : 52));
+    s.absolute = std::max(s.absolute, errors[i]);
+    s.ulp = std::max(s.ulp, errors[i] / ulp);
+  }
+  return s;
+}
+
+TEST(Proof, NoPointBreaksTheBoundAndItIsNear) {
+  std::vector<double> slack;
+  for (const Type type : {Type::f32, Type::f64}) {
+    for (const Case& c : kCases) {
+      const expr::Expr source = parsed(c, type);
+      for (const bool simplified : {false, true}) {
+        expr::LowerOptions how{.simplify = simplified, .accuracy = kir::math::Accuracy::ulp4};
+        const expr::Expr form = simplified ? expr::simplify(source, how) : source;
+        how.simplify = false;
+        const auto bounds = prove_error(source, form, how, {.boxes_max = 512});
+        ASSERT_TRUE(bounds.ok()) << c.text;
+        ASSERT_EQ(bounds->size(), 1u);
+        const ErrorBound& bound = bounds->front();
+        ASSERT_TRUE(bound.proven) << c.text << ": " << bound.why;
+        const Sampled met = sampled(source, form, how);
+        EXPECT_LE(met.absolute, bound.absolute) << c.text << " " << print(bound);
+        EXPECT_LE(met.ulp, bound.ulp) << c.text << " " << print(bound);
+        slack.push_back(bound.ulp / std::max(met.ulp, 0.25));
+      }
+    }
+  }
+  std::nth_element(slack.begin(), slack.begin() + static_cast<long>(slack.size() / 2), slack.end());
+  EXPECT_LE(slack[slack.size() / 2], 6);
+}
+
+// Half an ulp of 2 for a sum in [2, 4): no more, no less.
+TEST(Proof, OneRoundingIsHalfAnUlp) {
+  const Case sum{"x + y", 1.1, 1.9, 1.1, 1.9};
+  const expr::Expr source = parsed(sum, Type::f32);
+  const auto bounds = prove_error(source, source, {.simplify = false}, {});
+  ASSERT_TRUE(bounds.ok());
+  EXPECT_NEAR(bounds->front().absolute, 0x1p-23, 0x1p-50);
+  EXPECT_NEAR(bounds->front().ulp, 0.5, 1e-6);
+}
+
+TEST(Proof, ConstantsThatTheSourceDoesNotHaveAreRounded) {
+  const Case third{"x/3", 1, 1.5, 0, 1}, product{"x*0.33333334", 1, 1.5, 0, 1};
+  const expr::Expr source = parsed(third, Type::f32), form = parsed(product, Type::f32);
+  const auto other = prove_error(source, form, {.simplify = false}, {}),
+             own = prove_error(form, form, {.simplify = false}, {});
+  ASSERT_TRUE(other.ok() && own.ok());
+  EXPECT_GT(other->front().ulp, own->front().ulp + 0.4);
+}
+
+TEST(Proof, SaysWhyThereIsNone) {
+  struct Refused {
+    Case c;
+    const char* why;
+  };
+  for (const Refused& r : {Refused{{"floor(x*y)", 1, 2, 1, 2}, "'floor' has no bounded derivative"},
+                           Refused{{"select(x*x < y, x, y)", 1, 2, 1, 2}, "a comparison of computed values"},
+                           Refused{{"1/(x - y)", 1, 2, 1, 2}, "near a pole"},
+                           Refused{{"sum(x*y)", 1, 2, 1, 2}, "'sum' has no bounded derivative"}}) {
+    const expr::Expr source = parsed(r.c, Type::f64);
+    const auto bounds = prove_error(source, source, {.simplify = false}, {.boxes_max = 64});
+    ASSERT_TRUE(bounds.ok()) << r.c.text;
+    EXPECT_FALSE(bounds->front().proven);
+    EXPECT_NE(print(bounds->front()).find(r.why), std::string::npos) << print(bounds->front());
+  }
+  const auto open = expr::parse_infix("x*x", {});
+  const auto bounds = prove_error(*open, *open, {.simplify = false}, {});
+  EXPECT_NE(bounds->front().why.find("'x' has no declared range"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace trident::equiv
