@@ -46,6 +46,18 @@ expr::Expr parsed(const Case& c, Type type) {
   return std::move(e).value();
 }
 
+const expr::LowerOptions kAsItStands = [] {
+  expr::LowerOptions how;
+  how.simplify = false;
+  return how;
+}();
+
+ErrorProofOptions few_boxes(std::size_t count) {
+  ErrorProofOptions options;
+  options.boxes_max = count;
+  return options;
+}
+
 // The greatest error at drawn points: absolute, and in the policy's unit.
 struct Sampled {
   double absolute = 0, ulp = 0;
@@ -94,7 +106,7 @@ TEST(Proof, NoPointBreaksTheBoundAndItIsNear) {
         expr::LowerOptions how{.simplify = simplified, .accuracy = kir::math::Accuracy::ulp4};
         const expr::Expr form = simplified ? expr::simplify(source, how) : source;
         how.simplify = false;
-        const auto bounds = prove_error(source, form, how, {.boxes_max = 512});
+        const auto bounds = prove_error(source, form, how, few_boxes(512));
         ASSERT_TRUE(bounds.ok()) << c.text;
         ASSERT_EQ(bounds->size(), 1u);
         const ErrorBound& bound = bounds->front();
@@ -114,7 +126,7 @@ TEST(Proof, NoPointBreaksTheBoundAndItIsNear) {
 TEST(Proof, OneRoundingIsHalfAnUlp) {
   const Case sum{"x + y", 1.1, 1.9, 1.1, 1.9};
   const expr::Expr source = parsed(sum, Type::f32);
-  const auto bounds = prove_error(source, source, {.simplify = false}, {});
+  const auto bounds = prove_error(source, source, kAsItStands, {});
   ASSERT_TRUE(bounds.ok());
   EXPECT_NEAR(bounds->front().absolute, 0x1p-23, 0x1p-50);
   EXPECT_NEAR(bounds->front().ulp, 0.5, 1e-6);
@@ -123,8 +135,8 @@ TEST(Proof, OneRoundingIsHalfAnUlp) {
 TEST(Proof, ConstantsThatTheSourceDoesNotHaveAreRounded) {
   const Case third{"x/3", 1, 1.5, 0, 1}, product{"x*0.33333334", 1, 1.5, 0, 1};
   const expr::Expr source = parsed(third, Type::f32), form = parsed(product, Type::f32);
-  const auto other = prove_error(source, form, {.simplify = false}, {}),
-             own = prove_error(form, form, {.simplify = false}, {});
+  const auto other = prove_error(source, form, kAsItStands, {}),
+             own = prove_error(form, form, kAsItStands, {});
   ASSERT_TRUE(other.ok() && own.ok());
   EXPECT_GT(other->front().ulp, own->front().ulp + 0.4);
 }
@@ -139,13 +151,13 @@ TEST(Proof, SaysWhyThereIsNone) {
                            Refused{{"1/(x - y)", 1, 2, 1, 2}, "near a pole"},
                            Refused{{"sum(x*y)", 1, 2, 1, 2}, "'sum' has no bounded derivative"}}) {
     const expr::Expr source = parsed(r.c, Type::f64);
-    const auto bounds = prove_error(source, source, {.simplify = false}, {.boxes_max = 64});
+    const auto bounds = prove_error(source, source, kAsItStands, few_boxes(64));
     ASSERT_TRUE(bounds.ok()) << r.c.text;
     EXPECT_FALSE(bounds->front().proven);
     EXPECT_NE(print(bounds->front()).find(r.why), std::string::npos) << print(bounds->front());
   }
   const auto open = expr::parse_infix("x*x", {});
-  const auto bounds = prove_error(*open, *open, {.simplify = false}, {});
+  const auto bounds = prove_error(*open, *open, kAsItStands, {});
   EXPECT_NE(bounds->front().why.find("'x' has no declared range"), std::string::npos);
 }
 
