@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
+.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -91,6 +91,10 @@ fuzz: packages ## a million random and mutated texts and messages each, under Ad
 	@cd build-asan/tests && ./fuzz_message --runs 1000000
 	@build-asan/tests/session_campaign --messages 1000000
 	@cd build-asan/tests && ./fuzz_kir_text --runs 1000000 $(CURDIR)/tests/fuzz/seeds/kernel.kir
+
+FUZZ_SECONDS ?= 0
+fuzz-search: build ## a million random expressions through search and code generation, hours; goes on where it was stopped
+	@nice -n 19 $(BUILD)/tests/search_campaign --runs 1000000 --seconds $(FUZZ_SECONDS) --threads $(JOBS) --folder $(BUILD) --state $(BUILD)/fuzz-search.state
 
 check-aarch64: configure ## NEON code and the interpreter on NEON, under qemu-user
 	@$(MAKE) --no-print-directory packages PACKAGES="$$(sed -n 's/#.*check-aarch64.*//p' packages-optional.txt)"

@@ -93,9 +93,23 @@ int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_src
   CHECK(false);
 }
 
+/// Sine and its kin of numbers beyond 2^65536 would take as many digits of pi: some expressions make numbers (not
+/// floats) of billions of bits, and nobody has asked for more of them than that they are there.
+constexpr mpfr_exp_t kCircularExponentMax = mpfr_exp_t{1} << 16;
+
+bool beyond_reach(Op op, mpfr_srcptr x) {
+  return (op == Op::Sin || op == Op::Cos || op == Op::Tan) && mpfr_regular_p(x) != 0 &&
+         mpfr_get_exp(x) > kCircularExponentMax;
+}
+
 }  // namespace
 
 void apply(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c, Big& result) {
+  if (beyond_reach(op, a.raw())) {
+    mpfr_set_zero(result.raw(), 1);
+    result.error_log2 = op == Op::Tan ? Big::kUnknown : 1;
+    return;
+  }
   const bool rounded = compute(op, exponent, a.raw(), b.raw(), c.raw(), result.raw()) != 0;
   // What is infinite or NaN follows from the classes of the operands, however far these are off within them. (Next to
   // the edge of a domain the operand itself decides: evaluator.h asks.)

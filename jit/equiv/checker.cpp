@@ -347,7 +347,7 @@ Result<Verdict> Checker::check_long_calls(const Prepared& prepared, const kir::K
     std::optional<Counterexample> difference;
     if (executed.failure.empty()) {
       const Outputs wanted = interpret_long(source_, kernel, samples, calls);
-      difference = compare_bits(source_, samples, calls, wanted, executed.outputs);
+      difference = compare_bits(source_, samples, calls, wanted, executed.outputs, policy_.kind);
     } else {
       difference.emplace().why = executed.failure;
     }
@@ -361,7 +361,7 @@ Result<Verdict> Checker::check_code(const Prepared& prepared, const Execute& exe
                            const Outputs& wanted) -> Result<std::optional<Counterexample>> {
     TRY_VOID(go_on());
     TRY(const Executed executed, execute(samples, calls, flush_start));
-    if (executed.failure.empty()) return compare_bits(source_, samples, calls, wanted, executed.outputs);
+    if (executed.failure.empty()) return compare_bits(source_, samples, calls, wanted, executed.outputs, policy_.kind);
     Counterexample e;
     e.why = executed.failure;
     return std::optional<Counterexample>(std::move(e));

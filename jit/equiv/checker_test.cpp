@@ -293,6 +293,43 @@ TEST(Checker, ReductionsAreTriedOnSingleElements) {
       verdict_of(parsed("max(x - x)", Type::f64, x), lowered(parsed("max(0 * tanh(x))", Type::f64, x))).same());
 }
 
+// Totals of integers have no scale of their own that errors count on: where a cast is on the edge of a step there is
+// something to settle all the same.
+TEST(Checker, TotalsOfIntegersMayBeUndecided) {
+  const std::vector<Variable> x = {{"x", Type::f32}};
+  const auto source = parsed("sum(i64(exp2(erfc(abs(x))) / abs(x))) >> 1", Type::f32, x);
+  EXPECT_TRUE(verdict_of(source, lowered(source)).same());
+  EXPECT_FALSE(verdict_of(source, lowered(parsed("sum(i64(exp2(erfc(abs(x))) / abs(x))) >> 2", Type::f32, x))).same());
+}
+
+// tan(inf) is a NaN, whose sign is open; under fast nobody asks for it.
+TEST(Checker, UnderFastHostsNeedNotAgreeOnWhatInfinitiesGive) {
+  const std::vector<Variable> x = {{"x", Type::f32}};
+  const auto source = parsed("2 * x, sum(x)", Type::f32, x);
+  // As the interpreter, but for the sign of results that are not finite; `finite_too`: of one finite one as well.
+  const auto verdict = [&](expr::PolicyKind policy, bool finite_too) {
+    const auto kernel = lowered(source);
+    const auto checker = Checker::make(source, {policy, 2}, {.samples = {.points = 512}});
+    auto prepared = (*checker)->check_meaning(kernel, Demand::policy);
+    const auto execute = [&](const Samples& samples, const std::vector<Call>& calls, bool) -> Result<Executed> {
+      Executed done{"", interpret_calls(source, kernel, samples, calls)};
+      for (auto& call : done.outputs)
+        for (auto& output : call)
+          for (std::size_t at = 0; at + sizeof(float) <= output.size(); at += sizeof(float)) {
+            float y = 0;
+            std::memcpy(&y, &output[at], sizeof y);
+            if (std::isinf(y) || (finite_too && y == 2.0f)) y = -y;
+            std::memcpy(&output[at], &y, sizeof y);
+          }
+      return done;
+    };
+    return (*checker)->check_code(*prepared, execute, Effort::full)->same();
+  };
+  EXPECT_FALSE(verdict(expr::PolicyKind::exact, false));
+  EXPECT_FALSE(verdict(expr::PolicyKind::bounded, false));
+  EXPECT_FALSE(verdict(expr::PolicyKind::fast, true));
+}
+
 TEST(Checker, RareBranchesAreEntered) {
   const std::vector<Variable> variables = {{"z", Type::f64}, {"w", Type::f64}, {"x", Type::f64}, {"y", Type::f64}};
   const auto verdict = [&](const std::string& condition, const char* branch, const char* other) {

@@ -125,6 +125,25 @@ TEST(Policy, SmallValuesAreMeasuredOnTheScaleOfTheSet) {
   }
 }
 
+TEST(Policy, BitsUnderFastAreComparedWhereInputsAreFinite) {
+  const auto e = expr::parse_infix("x + y, sum(x)");
+  ASSERT_TRUE(e.ok());
+  Samples samples;
+  samples.n = 3;
+  samples.columns = {column({1, HUGE_VAL, 2}), column({1, 1, 1})};
+  samples.calls = {{0, 3, false}};
+  const Outputs wanted = {{column({2, HUGE_VAL, 3}), column({HUGE_VAL})}};
+  const auto same = [&](PolicyKind policy, const std::vector<double>& sums, double total) {
+    return !compare_bits(*e, samples, samples.calls, wanted, {{column(sums), column({total})}}, policy).has_value();
+  };
+  EXPECT_TRUE(same(PolicyKind::exact, {2, HUGE_VAL, 3}, HUGE_VAL));
+  for (const PolicyKind policy : {PolicyKind::exact, PolicyKind::bounded, PolicyKind::fast}) {
+    EXPECT_EQ(same(policy, {2, 7, 3}, HUGE_VAL), policy == PolicyKind::fast);
+    EXPECT_EQ(same(policy, {2, HUGE_VAL, 3}, 7), policy == PolicyKind::fast);
+    EXPECT_FALSE(same(policy, {2, HUGE_VAL, 3.5}, HUGE_VAL));
+  }
+}
+
 TEST(Policy, OtherClassesOfValuesAreRefused) {
   const double inf = HUGE_VAL, nan = std::nan("");
   for (const PolicyKind kind : {PolicyKind::bounded, PolicyKind::fast}) {

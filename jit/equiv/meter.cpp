@@ -23,7 +23,8 @@ Meter::Meter(Reference& reference, std::size_t output, long double greatest)
 
 long double Meter::scale(std::size_t i) const {
   const long double floor = kFloorShare * greatest_;
-  return values().per_call ? std::max(floor, values().magnitude[i]) : floor;
+  const bool has_magnitude = values().per_call && ir::is_float(values().type);
+  return has_magnitude ? std::max(floor, values().magnitude[i]) : floor;
 }
 
 long double Meter::unit(std::size_t i) const {

@@ -391,6 +391,23 @@ TEST(Reference, IntegersWrapAndShiftAsDocumented) {
   EXPECT_EQ(out[3].integer[1], -5);
 }
 
+// cosh(17.5)^cosh(17.5) has half a billion bits before the point: its cosine is known to lie in [-1, 1].
+TEST(Reference, NumbersOfMillionsOfBitsHaveNoCosine) {
+  const auto e = parsed("(cos(pow(cosh(x), cosh(x))), tan(pow(cosh(x), cosh(x))) + 1)", Type::f64,
+                        {{"x", Type::f64, false, 0, 100}});
+  const auto s = samples_of<double>({{17.5, 0.5}});
+  auto reference = Reference::make(e, s);
+  ASSERT_TRUE(reference.ok());
+  for (const std::size_t output : {0, 1}) {
+    reference->refine(output, 0);
+    EXPECT_EQ(reference->outputs()[output].unsure[0], kBeyondPrecision);
+    reference->refine(output, 1);
+    EXPECT_EQ(reference->outputs()[output].unsure[1], kDecided);
+  }
+  const double power = std::pow(std::cosh(0.5), std::cosh(0.5));
+  EXPECT_NEAR(static_cast<double>(reference->outputs()[0].correct[1]), std::cos(power), 1e-15);
+}
+
 TEST(Reference, DerivativesAreRefused) {
   const auto s = samples_of<double>({{1, 2}});
   const auto e = parsed("diff(x * x, x)", Type::f64);

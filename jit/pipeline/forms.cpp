@@ -32,6 +32,7 @@ void add(std::vector<Form>& forms, const char* name, expr::Expr expr, expr::Lowe
   how.simplify = false;
   auto kernel = expr::lower(expr, how);
   if (!kernel.ok()) return;  // a form that cannot be lowered is one candidate less
+  keep_totals(forms.front().kernel, *kernel);
   for (const Form& form : forms)
     if (same_kernel(form.kernel, *kernel)) return;
   forms.push_back({name, std::move(kernel).value(), keeps_roundings, std::move(expr), how});
@@ -72,6 +73,11 @@ std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& 
 const expr::rewrite::OpCosts& costs_of(const Options& options) {
   const expr::rewrite::OpCosts* measured = measured_costs(options);
   return measured != nullptr ? *measured : expr::rewrite::default_op_costs(codegen::name_of(options.isa));
+}
+
+void keep_totals(const kir::Kernel& source, kir::Kernel& rewritten) {
+  for (std::size_t k = 0; k < source.outputs.size(); ++k)
+    if (source.outputs[k].kind == kir::OutputKind::scalar) rewritten.outputs[k].kind = kir::OutputKind::scalar;
 }
 
 Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& source, const Options& options,

@@ -35,6 +35,9 @@ const expr::rewrite::OpCosts& costs_of(const Options& options);
 Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& source, const Options& options,
                                 const PassScope& passes);
 
+/// A total may have become a constant, which by itself would be an array: it stays one element, as in the source.
+void keep_totals(const kir::Kernel& source, kir::Kernel& rewritten);
+
 /// The kernel of every form, one after the other.
 std::string print(const std::vector<Form>& forms);
 

@@ -135,7 +135,8 @@ class Optimisation {
       least = cost->dag;
     }
     if (start == nullptr) return false;
-    TRY(auto found, refine({source_, start->expr, start->how, *checker_, prepared_[0], check_, options_, passes_}));
+    TRY(auto found, refine({source_, start->expr, start->how, *checker_, forms_[0].kernel, prepared_[0], check_,
+                            options_, passes_}));
     if (!found) return false;
     forms_.push_back(std::move(found->form));
     prepared_.push_back(std::move(found->prepared));

@@ -1,5 +1,6 @@
 // The spine from end to end. Oracles: the kir interpreter for what kernels compute, image::validate for what comes out.
 #include "jit/pipeline/pipeline.h"
+#include "jit/pipeline/forms.h"
 
 #include <gtest/gtest.h>
 
@@ -236,6 +237,21 @@ TEST(Optimise, MeasuredCostsSteerTheSearch) {
   EXPECT_NE(without_fma.find(" add "), std::string::npos) << without_fma;
   EXPECT_EQ(without_add.find(" add "), std::string::npos) << without_add;
   EXPECT_NE(without_add.find(" fma "), std::string::npos) << without_add;
+}
+
+// A total that becomes a constant stays one element: as an array it would be written over what follows.
+TEST(Forms, ATotalThatIsAConstantIsOneElement) {
+  const Options options{.policy = {expr::PolicyKind::fast, 2}};
+  const std::function<void(const Progress&)> nobody;
+  const auto made = forms(parsed("sum(x)^0 + 2"), options, PassScope(options, nobody));
+  ASSERT_TRUE(made.ok());
+  bool constant = false;
+  for (const Form& form : *made) {
+    EXPECT_EQ(form.kernel.outputs[0].kind, kir::OutputKind::scalar) << form.name;
+    EXPECT_TRUE(kir::check(form.kernel).ok()) << form.name;
+    constant = constant || kir::print(form.kernel).find("sum") == std::string::npos;
+  }
+  EXPECT_TRUE(constant) << print(*made);
 }
 
 TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {

@@ -61,6 +61,7 @@ class Descent {
       if (!is_new(form)) continue;
       auto kernel = expr::lower(form, how_);
       if (!kernel.ok()) continue;
+      keep_totals(q_.kernel, *kernel);
       if (asked_++ >= kAskedMax || refused >= kRefusedMax) return false;
       TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, &q_.unrewritten));
       q_.passes.report("lower", asked_, kAskedMax);

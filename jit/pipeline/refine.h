@@ -19,7 +19,8 @@ struct RefineQuestion {
   const expr::Expr& start;                      ///< a form of it that holds
   expr::LowerOptions how;                       ///< of the start
   equiv::Checker& checker;                      ///< of the source
-  const equiv::Checker::Prepared& unrewritten;  ///< the source's own kernel, by that checker
+  const kir::Kernel& kernel;                    ///< the source\'s own
+  const equiv::Checker::Prepared& unrewritten;  ///< that kernel, by that checker
   const equiv::CheckOptions& check;             ///< that the checker was made with
   const Options& options;
   const PassScope& passes;

@@ -8,6 +8,7 @@
 
 #include "jit/expr/builder.h"
 #include "jit/expr/shape.h"
+#include "runtime/base/check.h"
 
 namespace trident::testing {
 namespace {
@@ -90,6 +91,17 @@ class Generator {
 
   NodeId constant(Type type) {
     if (ir::is_int(type)) {
+      if (options_.extremes && random_.chance(0.2)) {
+        constexpr std::array<std::int64_t, 8> kEnds = {std::numeric_limits<std::int64_t>::min(),
+                                                       std::numeric_limits<std::int64_t>::max(),
+                                                       -2147483648,
+                                                       2147483647,
+                                                       32,
+                                                       63,
+                                                       64,
+                                                       -2};
+        return note(builder_.constant_int(type, kEnds[random_.below(kEnds.size())]));
+      }
       constexpr std::array<std::int64_t, 8> kInts = {0, 1, -1, 2, 3, 31, 255, -100};
       return note(builder_.constant_int(type, kInts[random_.below(kInts.size())]));
     }
@@ -123,6 +135,7 @@ class Generator {
   }
 
   bool operation() {
+    if (!options_.motifs.empty() && random_.chance(0.33)) return motif();
     const Op op = static_cast<Op>(random_.below(expr::kOpCount));
     if (!admitted(op)) return false;
     const Signature signature = expr::info(op).signature;
@@ -146,6 +159,62 @@ class Generator {
     return append(node);
   }
 
+  // What stands for a variable of a motif, made to have the property.
+  NodeId guarded(Motif::Guard guard, Type type) {
+    if (guard == Motif::Guard::truth) return pick(Type::b32);
+    if (guard == Motif::Guard::constant) return constant(type);
+    const NodeId a = pick(type);
+    const auto with = [&](Op op, NodeId left, double right) {
+      return note(builder_.op(op, left, note(builder_.constant(type, right))));
+    };
+    if (!a.valid() || random_.chance(0.2)) return a;
+    switch (guard) {
+      case Motif::Guard::positive: return with(Op::Add, note(builder_.op(Op::Abs, a)), 0.5);
+      case Motif::Guard::negative: return with(Op::Sub, note(builder_.op(Op::Neg, note(builder_.op(Op::Abs, a)))), 0.5);
+      case Motif::Guard::whole: return note(builder_.op(Op::Rint, a));
+      case Motif::Guard::within_one: return with(Op::Max, with(Op::Min, a, 1), -1);
+      case Motif::Guard::at_least_one: return with(Op::Add, note(builder_.op(Op::Abs, a)), 1);
+      case Motif::Guard::none:
+      case Motif::Guard::truth:
+      case Motif::Guard::constant: return a;
+    }
+    CHECK(false);
+  }
+
+  // Bool results and operands that cannot meet end it early: what was made by then stays.
+  bool motif() {
+    const Motif& m = options_.motifs[random_.below(static_cast<std::uint32_t>(options_.motifs.size()))];
+    const Type type = float_type();
+    std::vector<NodeId> variables, made;
+    for (const Motif::Guard guard : m.guards) variables.push_back(guarded(guard, type));
+    for (const Motif::Step& step : m.steps) {
+      if (step.kind == Motif::Kind::variable) {
+        if (!variables[step.variable].valid()) return false;
+        made.push_back(variables[step.variable]);
+        continue;
+      }
+      if (step.kind == Motif::Kind::number) {
+        made.push_back(note(builder_.constant(type, step.number)));
+        continue;
+      }
+      if (!admitted(step.op) || step.op == Op::Cast) return false;
+      const Signature signature = expr::info(step.op).signature;
+      expr::Node node{step.op, type, {}, {}, {}, 0};
+      const std::uint32_t arity = expr::info(step.op).arity;
+      for (std::uint32_t i = 0; i < arity; ++i) *std::array{&node.a, &node.b, &node.c}[i] = made[step.child[i]];
+      if (signature == Signature::Diff) node.b = variable();
+      if (!node.a.valid() || (arity > 1 && !node.b.valid()) ||
+          (signature == Signature::Diff && node.type != builder_.type_of(node.b)))
+        return false;
+      if (signature == Signature::Compare) node.type = Type::b32;
+      if (signature == Signature::Same) node.type = builder_.type_of(node.a);
+      if (step.op == Op::Powi) node.imm = static_cast<std::uint64_t>(static_cast<std::int64_t>(step.number));
+      if (!append(node)) return false;
+      made.push_back(last_);
+    }
+    return true;
+  }
+
   bool cast(Type to) {
     const Type from = random_.chance(0.2) ? Type::b32 : any_type();
     if (from == to) return false;
@@ -160,13 +229,18 @@ class Generator {
   }
 
   std::uint64_t exponent(Type type) {
+    if (options_.extremes && random_.chance(0.2)) {
+      constexpr std::array<std::int64_t, 7> kHuge = {64, 100, 1000, 1023, 65537, 0x7FFFFFFF, 0x80000000};
+      const std::int64_t n = kHuge[random_.below(kHuge.size())];
+      return static_cast<std::uint64_t>(ir::is_float(type) && random_.chance(0.5) ? -n : n);
+    }
     const auto n = static_cast<std::int64_t>(random_.below(13));
     return static_cast<std::uint64_t>(ir::is_float(type) && random_.chance(0.3) ? -n : n);
   }
 
   bool append(const expr::Node& node) {
     if (!expr::shape_of(node, shapes_, expr_.variables)) return false;
-    note(builder_.add(node));
+    last_ = note(builder_.add(node));
     return true;
   }
 
@@ -188,6 +262,7 @@ class Generator {
   std::vector<Shape> shapes_;
   std::vector<Type> types_;  // floats first
   std::size_t floats_ = 0;
+  NodeId last_{};
 };
 
 double uniform(double lo, double hi, Random& random) {

@@ -20,12 +20,18 @@ constexpr bool commutes(Op op) {
          op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Eq || op == Op::Ne || op == Op::Dot;
 }
 
-constexpr auto kRows = [] {
+// min(-0, 0) and min(0, -0) are zeros of different signs, and hypot treats its operands by their order.
+constexpr bool commutes_in_bits(Op op) {
+  return commutes(op) && op != Op::Min && op != Op::Max && op != Op::Hypot;
+}
+
+constexpr std::array<OpRow, kOpCount> rows_of(bool (*commutes)(Op)) {
   std::array<OpRow, kOpCount> rows;
   for (std::size_t i = 0; i < kOpCount; ++i)
     rows[i] = {kOpInfos[i].text, kOpInfos[i].arity, commutes(static_cast<Op>(i))};
   return rows;
-}();
+}
+constexpr auto kRows = rows_of(commutes), kRowsInBits = rows_of(commutes_in_bits);
 
 constexpr std::uint8_t kBeforeLoop = 0, kBehindLoop = 2;
 
@@ -92,8 +98,8 @@ bool nonzero(Op op, const Facts& a, const Facts& b, bool same) {
 
 }  // namespace
 
-std::span<const OpRow> op_rows() {
-  return kRows;
+std::span<const OpRow> op_rows(Values values) {
+  return values == Values::bits ? kRowsInBits : kRows;
 }
 
 Node node_of(const ENode& e) {
@@ -122,7 +128,7 @@ ENode enode_of(const Node& n) {
   return e;
 }
 
-Language::Language(std::span<const Variable> variables, bool finite) {
+Language::Language(std::span<const Variable> variables, bool finite, Values values) : values_(values) {
   for (std::uint32_t i = 0; i < variables.size(); ++i) {
     const Variable& v = variables[i];
     Expr one;
@@ -155,10 +161,13 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
   if (n.op == Op::Variable) return static_cast<const Language*>(self)->facts_[n.imm];
   const Facts &a = *children[0], &b = *children[1], &c = *children[2];
   Facts made;
+  const bool bits = static_cast<const Language*>(self)->values_ == Values::bits;
   const Type operand = n.op == Op::Cast ? static_cast<Type>(a.sort) : n.type;
-  const bool over_reals = ir::is_float(n.type);
+  const bool over_reals = ir::is_float(n.type) && !bits;
   made.sort = e.sort;
-  if (n.op != Op::Cast || a.sort != egraph::kNoSort) {
+  // The type that a comparison compares is not in its node.
+  const bool told = !bits || info(n.op).signature != Signature::Compare;
+  if (told && (n.op != Op::Cast || a.sort != egraph::kNoSort)) {
     Node wide = n;
     if (over_reals && n.op != Op::Constant && n.op != Op::Cast) wide.type = Type::f64;
     const Fact fact = fact_of(wide, operand, to_fact(a), to_fact(b), to_fact(c), kir::math::Accuracy::ulp4);

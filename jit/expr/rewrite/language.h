@@ -15,14 +15,17 @@
 
 namespace trident::expr::rewrite {
 
+/// What equality is about: numbers over the reals, or what the kernel computes, to the last bit (the policy exact).
+enum class Values : std::uint8_t { reals, bits };
+
 /// One row per expr::Op, in its order.
-std::span<const egraph::OpRow> op_rows();
+std::span<const egraph::OpRow> op_rows(Values values = Values::reals);
 
 class Language {
  public:
-  /// Copies what it needs to know of the variables. Constants are folded over the reals.
-  /// `finite`: no variable is infinite or NaN.
-  explicit Language(std::span<const Variable> variables, bool finite = false);
+  /// Copies what it needs to know of the variables. Constants are folded over the reals; of bits nothing is folded, and
+  /// facts are those of jit/expr/ranges.h. `finite`: no variable is infinite or NaN.
+  explicit Language(std::span<const Variable> variables, bool finite = false, Values values = Values::reals);
 
   /// Valid while this lives and stays where it is.
   [[nodiscard]] egraph::Semantics semantics() const;
@@ -34,6 +37,7 @@ class Language {
   static egraph::ENode constant(const void* self, std::uint8_t sort, double value);
   static std::uint8_t sort(const void* self, const egraph::ENode& node, const std::array<std::uint8_t, 3>& children);
 
+  Values values_;
   std::vector<egraph::Facts> facts_;  ///< per variable
 };
 

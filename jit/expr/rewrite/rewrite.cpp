@@ -112,15 +112,24 @@ void explain(const Expr& source, const egraph::SearchSpace& space, const RuleSet
 
 }  // namespace
 
+/// What equality is about under a policy.
+Values values_of(const Policy& policy) {
+  return policy.kind == PolicyKind::exact ? Values::bits : Values::reals;
+}
+
 Rules::Rules(const Expr& source, const RewriteOptions& options)
     : set_(options.rules != nullptr ? *options.rules : builtin_rules()),
-      matcher_(set_.rules, op_rows(), enabled_rules(set_, options)),
-      language_(source.variables, options.policy.kind == PolicyKind::fast) {
+      matcher_(set_.rules, op_rows(values_of(options.policy)), enabled_rules(set_, options)),
+      language_(source.variables, options.policy.kind == PolicyKind::fast, values_of(options.policy)) {
   for (const std::uint32_t variable : options.nonzero) language_.promise_nonzero(variable);
   // The rules are about reals: integers wrap.
   const auto bit = [](Type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
-  space_ = {
-      op_rows(), language_.semantics(), &matcher_, options.costs, {}, bit(Type::f32) | bit(Type::f64) | bit(Type::b32)};
+  space_ = {op_rows(values_of(options.policy)),
+            language_.semantics(),
+            &matcher_,
+            options.costs,
+            {},
+            bit(Type::f32) | bit(Type::f64) | bit(Type::b32)};
   if (options.policy.kind != PolicyKind::exact) space_.tactics.push_back(collect_tactic());
 }
 

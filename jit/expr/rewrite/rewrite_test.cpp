@@ -336,5 +336,24 @@ TEST(Polynomial, ArithmeticAgreesWithNumbers) {
   }
 }
 
+// Zeros have signs, and functions of constants are the kernel's own: to the last bit neither min(x, y) is min(y, x) nor
+// asinh(0.1) what libm says, or what a sum of f32 is in f64.
+TEST(Rewrite, ExactKeepsTheOrderOfExtremaAndFoldsNothing) {
+  RewriteOptions options;
+  options.policy.kind = PolicyKind::exact;
+  for (const char* text : {"max(y, x) + min(z, y)", "asinh(0.1) + x*0", "hypot(y, x)"}) {
+    const auto source = parse_infix(text);
+    ASSERT_TRUE(source.ok());
+    for (const auto strategy : {egraph::Strategy::best_first, egraph::Strategy::saturate}) {
+      options.strategy = strategy;
+      const auto found = rewrite(*source, options);
+      ASSERT_TRUE(found.ok());
+      for (const Expr& form : found->forms) ADD_FAILURE() << text << " became " << print_infix(form);
+    }
+  }
+  options.policy.kind = PolicyKind::bounded;
+  EXPECT_FALSE(rewrite(*parse_infix("sqrt(x)*0 + 2*3"), options)->forms.empty()) << "over the reals they are folded";
+}
+
 }  // namespace
 }  // namespace trident::expr::rewrite
