@@ -243,7 +243,8 @@ TEST(Optimise, MeasuredCostsSteerTheSearch) {
 TEST(Forms, ATotalThatIsAConstantIsOneElement) {
   const Options options{.policy = {expr::PolicyKind::fast, 2}};
   const std::function<void(const Progress&)> nobody;
-  const auto made = forms(parsed("sum(x)^0 + 2"), options, PassScope(options, nobody));
+  const auto total = parsed("sum(x)^0 + 2");
+  const auto made = forms(total, total, options, PassScope(options, nobody));
   ASSERT_TRUE(made.ok());
   bool constant = false;
   for (const Form& form : *made) {
