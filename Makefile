@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
+.PHONY: rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -47,6 +47,15 @@ bench-strict: build ## policy exact against clang-19 without fast-math, f32 and 
 
 calibrate: build ## what kernel operations cost on this machine, for `trident rewrite --cost host` and `tridentd --costs`
 	@/usr/bin/python3 tests/cli/check_calibration.py $(BUILD)/bin/trident
+
+rank-rules: build ## which rules of jit/expr/rules are the most useful: writes ranking.txt there; 2 minutes
+	@/usr/bin/python3 bench/rank_rules.py $(BUILD)/bin/trident
+
+bench-rules: build ## the search with all rules against the best 50, in 10 ms each; fails beyond 2 %
+	@/usr/bin/python3 bench/compare_rules.py $(BUILD)/bin/trident
+
+bench-rewrite: build ## what the search finds in 150 ms against the best forms known by hand; fails beyond 15 %
+	@/usr/bin/python3 bench/by_hand.py $(BUILD)/bin/trident
 
 check-policy: build ## the optimised kernels of the corpus against MPFR on a million points each, f32 and f64
 	@for type in f32 f64; do $(BUILD)/bin/trident bench bench/corpus/kernels.tsv --type $$type --points 1000000 --quick --no-numexpr; done

@@ -133,7 +133,7 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("FILE", state->input, "Cases as in bench/corpus/rewrite.txt; kernels.tsv and .sexp too")->required();
   verb->add_option("--strategy", state->strategy, "saturate, pulse, best_first, random or hostile")
       ->capture_default_str();
-  verb->add_option("--rules", state->rules, "So many of the built-in rules, or all")->capture_default_str();
+  verb->add_option("--rules", state->rules, "So many of the built-in rules, the most useful first, or all")->capture_default_str();
   verb->add_option("--load-rules", state->rule_files, "A file of your own rules, used when all are right; repeatable")
       ->allow_extra_args(false);
   verb->add_option("--nodes", state->nodes, "E-nodes of one graph")

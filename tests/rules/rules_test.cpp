@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <random>
+#include <set>
 
 #include "jit/expr/builder.h"
 #include "tests/rules/elements.h"
@@ -467,6 +469,26 @@ INSTANTIATE_TEST_SUITE_P(Builtin, EveryRule, ::testing::ValuesIn(numbers()), [](
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// Every name of the ranking is a rule's, and comes once; every rule has a rank of its own.
+TEST(Rules, TheRankingNamesRules) {
+  std::ifstream file("jit/expr/rules/ranking.txt");
+  std::vector<std::string> names;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty() && line[0] != '#') names.push_back(line);
+  EXPECT_GE(names.size(), 50u);
+  const RuleSet& set = builtin_rules();
+  std::set<std::uint32_t> ranks;
+  for (std::size_t i = 0; i < set.rules.size(); ++i) {
+    ranks.insert(set.tags[i].rank);
+    if (set.tags[i].rank < names.size()) EXPECT_EQ(names[set.tags[i].rank], set.rules[i].name);
+  }
+  EXPECT_EQ(ranks.size(), set.rules.size());
+  EXPECT_EQ(*ranks.rbegin(), set.rules.size() - 1);
+  std::vector<bool> enabled(set.rules.size(), true);
+  keep_best(set, 5, enabled);
+  for (std::size_t i = 0; i < enabled.size(); ++i) EXPECT_EQ(enabled[i], set.tags[i].rank < 5) << set.rules[i].name;
+}
 
 TEST(Rules, ThereAreTwoHundredAndMore) {
   EXPECT_GE(builtin_rules().rules.size(), 200u);

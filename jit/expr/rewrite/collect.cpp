@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "jit/expr/expr.h"
@@ -20,7 +21,7 @@ using egraph::kNone;
 using egraph::NodeIndex;
 
 constexpr std::int32_t kPowerMax = 16;  // exponents that are multiplied out
-constexpr std::size_t kFormsPerRegion = 6;
+constexpr std::size_t kFormsPerRegion = 8;
 
 std::uint8_t code(Op op) {
   return static_cast<std::uint8_t>(op);
@@ -29,7 +30,7 @@ std::uint8_t code(Op op) {
 // Writes polynomials into the graph. Which factor is taken out first is what tells the styles apart.
 class Writer {
  public:
-  enum class Style : std::uint8_t { frequent, rare, expanded };
+  enum class Style : std::uint8_t { frequent, rare, expanded, ratio };
   Writer(EGraph& graph, std::uint8_t sort, Style style) : graph_(graph), sort_(sort), style_(style) {}
 
   /// kNone when the graph is full.
@@ -146,6 +147,9 @@ class Writer {
 
   ClassId make(const Polynomial& p) {
     if (p.terms().size() == 1) return single(p.terms()[0]);
+    if (style_ == Style::ratio) {
+      if (const std::optional<Polynomial> q = in_ratio(p)) return write(*q);
+    }
     const Monomial shared = common(p);
     const double factor = style_ == Style::expanded ? 1 : content(p);
     if (!shared.empty() && (style_ != Style::expanded || has_negative(shared))) {
@@ -161,6 +165,46 @@ class Writer {
       }
     }
     return collected(p);
+  }
+
+  // A polynomial of one quotient, such as s^12 / r^6 - s^6 / r^3 of (s^2 / r)^3, with that as an atom; what all terms
+  // have alike stands beside it.
+  std::optional<Polynomial> in_ratio(const Polynomial& p) {
+    Monomial alike = p.terms()[0].monomial;
+    for (const PolynomialTerm& t : p.terms())
+      std::erase_if(alike, [&](const Power& x) {
+        return std::find(t.monomial.begin(), t.monomial.end(), x) == t.monomial.end();
+      });
+    Monomial inverse = alike;
+    for (Power& x : inverse) x.exponent = -x.exponent;
+    Monomial direction;
+    std::vector<std::int32_t> multiples;
+    for (const PolynomialTerm& t : p.terms()) {
+      const Monomial rest = rewrite::product(t.monomial, inverse);
+      if (direction.empty() && !rest.empty()) {
+        std::int32_t divisor = 0;
+        for (const Power& x : rest) divisor = std::gcd(divisor, x.exponent);
+        direction = rest;
+        for (Power& x : direction) x.exponent /= divisor;
+      }
+      const std::int32_t k = rest.empty() ? 0 : rest[0].exponent / direction[0].exponent;
+      Monomial multiple = direction;
+      for (Power& x : multiple) x.exponent *= k;
+      if (k < 0 || (k > 0 && multiple != rest)) return std::nullopt;
+      multiples.push_back(k);
+    }
+    if (direction.size() < 2 || !has_negative(direction)) return std::nullopt;
+    std::int32_t step = 0;
+    for (const std::int32_t k : multiples) step = std::gcd(step, k);
+    const ClassId ratio = single({direction, 1});
+    const ClassId base = ratio == kNone ? kNone : powered(ratio, step);
+    if (base == kNone) return std::nullopt;
+    std::vector<PolynomialTerm> terms;
+    for (std::size_t i = 0; i < multiples.size(); ++i) {
+      const Monomial power = multiples[i] == 0 ? Monomial{} : Monomial{{graph_.find(base), multiples[i] / step}};
+      terms.push_back({rewrite::product(alike, power), p.terms()[i].coefficient});
+    }
+    return Polynomial::from(std::move(terms));
   }
 
   static bool has_negative(const Monomial& m) {
@@ -199,7 +243,7 @@ class Writer {
       const auto& old = uses[best];
       const bool more = use.first != old.first ? use.first > old.first : use.second > old.second;
       const bool fewer = use.first > 1 && (old.first <= 1 || use.first < old.first);
-      if (style_ == Style::frequent ? more : fewer) best = atom;
+      if (style_ != Style::rare ? more : fewer) best = atom;
     }
     if (best == kNone || uses[best].first < 2) return expanded(p);
     const std::int32_t exponent = uses[best].second;
@@ -481,6 +525,12 @@ class Collect {
     return p;
   }
 
+  static bool divides(const Polynomial& p) {
+    return p.terms().size() > 1 && std::any_of(p.terms().begin(), p.terms().end(), [](const PolynomialTerm& t) {
+             return std::any_of(t.monomial.begin(), t.monomial.end(), [](const Power& x) { return x.exponent < 0; });
+           });
+  }
+
   void forms(std::size_t i) {
     std::vector<Polynomial> ways{polynomials_[i]};
     for (const bool of_cosine : {false, true}) {
@@ -495,8 +545,10 @@ class Collect {
       if (std::find(ways.begin(), ways.begin() + static_cast<std::ptrdiff_t>(w), ways[w]) !=
           ways.begin() + static_cast<std::ptrdiff_t>(w))
         continue;
-      for (const Writer::Style style : {Writer::Style::frequent, Writer::Style::rare, Writer::Style::expanded}) {
-        if (style == Writer::Style::expanded && ways[w].terms().size() > 16) continue;
+      using enum Writer::Style;
+      for (const Writer::Style style : {frequent, rare, expanded, ratio}) {
+        if (style == ratio && !divides(ways[w])) continue;
+        if (style == expanded && ways[w].terms().size() > 16) continue;
         if (++written > kFormsPerRegion || graph_.full()) return;
         const ClassId made = Writer(graph_, term_.nodes[i].sort, style).write(ways[w]);
         if (made == kNone) return;

@@ -17,14 +17,7 @@ namespace {
 
 std::vector<bool> enabled_rules(const RuleSet& set, const RewriteOptions& options) {
   std::vector<bool> enabled = allowed(set, options.policy);
-  std::size_t left = options.rules_max;
-  for (std::size_t i = 0; i < enabled.size(); ++i) {
-    if (!enabled[i]) continue;
-    if (left == 0)
-      enabled[i] = false;
-    else
-      --left;
-  }
+  if (options.rules_max < enabled.size()) keep_best(set, options.rules_max, enabled);
   return enabled;
 }
 

@@ -31,7 +31,7 @@ struct RewriteOptions {
   egraph::CostModel costs = default_costs();
   std::uint64_t seed = 1;
   std::size_t keep = 3;
-  std::size_t rules_max = std::numeric_limits<std::size_t>::max();  ///< only so many of the rules that may fire
+  std::size_t rules_max = std::numeric_limits<std::size_t>::max();  ///< only the best of those that may fire
   std::vector<std::uint32_t> nonzero{};                             ///< variables that are promised not to be zero
   const RuleSet* rules = nullptr;  ///< in place of the built-in ones; all have passed jit/rulecheck
   bool explain = false;            ///< say how the first form comes from the source

@@ -1,8 +1,11 @@
 #include "jit/expr/rewrite/rules.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
 
+#include "jit/expr/rewrite/builtin_rule_ranking.h"
 #include "jit/expr/rewrite/builtin_rule_texts.h"
 #include "jit/expr/rewrite/language.h"
 
@@ -42,6 +45,25 @@ Result<RuleSet::Tags> parse_tags(const ir::SourceText& source, std::size_t line_
   tags.ieee = static_cast<Ieee>(ieee);
   tags.real = static_cast<Real>(real);
   return tags;
+}
+
+// The rules that the ranking names, in its order, and behind them the others in theirs.
+void rank(RuleSet& set) {
+  std::map<std::string, std::size_t, std::less<>> numbers;
+  for (std::size_t i = 0; i < set.rules.size(); ++i) numbers.emplace(set.rules[i].name, i);
+  std::uint32_t next = 0;
+  std::vector<bool> named(set.rules.size(), false);
+  const std::string_view text = kBuiltinRuleRankings[0].text;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const auto found = numbers.find(text.substr(at, end - at));  // comments are no names
+    at = end + 1;
+    if (found == numbers.end() || named[found->second]) continue;
+    named[found->second] = true;
+    set.tags[found->second].rank = next++;
+  }
+  for (std::size_t i = 0; i < set.rules.size(); ++i)
+    if (!named[i]) set.tags[i].rank = next++;
 }
 
 }  // namespace
@@ -90,9 +112,24 @@ const RuleSet& builtin_rules() {
       std::move(set->rules.begin(), set->rules.end(), std::back_inserter(all.rules));
       std::move(set->tags.begin(), set->tags.end(), std::back_inserter(all.tags));
     }
+    rank(all);
     return all;
   }();
   return kSet;
+}
+
+void keep_best(const RuleSet& set, std::size_t count, std::vector<bool>& enabled) {
+  std::vector<std::size_t> order(set.rules.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return set.tags[a].rank < set.tags[b].rank; });
+  for (const std::size_t i : order) {
+    if (!enabled[i]) continue;
+    if (count == 0)
+      enabled[i] = false;
+    else
+      --count;
+  }
 }
 
 std::vector<bool> allowed(const RuleSet& set, const Policy& policy) {

@@ -44,6 +44,7 @@ struct RuleSet {
     Real real = Real::ok;
     std::string theme;  ///< the file's name without folder and ending
     std::uint32_t line = 0;
+    std::uint32_t rank = 0;  ///< of a built-in rule: how many are more useful (jit/expr/rules/ranking.txt)
   };
   std::vector<Tags> tags;  ///< parallel to rules
 };
@@ -54,6 +55,9 @@ Result<RuleSet> parse_rules(std::string_view text, std::string_view file);
 
 /// All built-in rules; parsed once, on first use.
 const RuleSet& builtin_rules();
+
+/// Of the rules that are `enabled` the first `count` by rank; the others no longer are.
+void keep_best(const RuleSet& set, std::size_t count, std::vector<bool>& enabled);
 
 /// Which rules a policy lets fire: exact only those that keep every bit, bounded all but those that hold only
 /// partially, fast all.
