@@ -283,7 +283,14 @@ void EGraph::repair_node(NodeIndex n) {
 
 void EGraph::note_constant(ClassId id) {
   const ENode leaf = semantics_.constant(semantics_.context, nodes_[id].sort, facts_[find(id)].lo);
-  if (add(leaf) != kNone) merge(id, last_added_, {.kind = Reason::Kind::constant});
+  // The log wants the member from whose operands the value follows.
+  NodeIndex folds = id;
+  if (log_) {
+    each_node(find(id), [&](NodeIndex n) {
+      if (facts_of(nodes_[n]).constant) folds = n;
+    });
+  }
+  if (add(leaf) != kNone) merge(folds, last_added_, {.kind = Reason::Kind::constant});
 }
 
 // A constant needs no other form: its other members leave the ring. They stay in the table, so that what is equal to

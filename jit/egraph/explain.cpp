@@ -98,14 +98,25 @@ class Explainer {
   }
 
   // A value is known because those below it are.
-  void constant_below(NodeIndex n, Pairs& pairs) const {
+  void constant_below(NodeIndex n, Pairs& pairs, int depth = 0) const {
     const ENode& node = log_.original(n);
-    for (std::uint8_t c = 0; c < graph_.row(node.op).children; ++c) literal_of(node.child[c], pairs);
+    for (std::uint8_t c = 0; c < graph_.row(node.op).children; ++c) literal_of(node.child[c], pairs, depth);
   }
-  void literal_of(std::uint32_t id, Pairs& pairs) const {
-    for (const NodeIndex n : members_[graph_.find(id)])
-      if (graph_.row(log_.original(n).op).children == 0 && graph_.facts(graph_.find(n)).constant)
-        return pairs.emplace_back(id, n), void();
+  // Where the graph was too full for the constant itself, it is the value of a form whose operands are known.
+  void literal_of(std::uint32_t id, Pairs& pairs, int depth = 0) const {
+    constexpr int kDepthMax = 32;
+    const auto known = [&](std::uint32_t of) { return graph_.facts(graph_.find(of)).constant; };
+    if (!known(id)) return;
+    NodeIndex form = kNone;
+    for (const NodeIndex n : members_[graph_.find(id)]) {
+      const ENode& node = log_.original(n);
+      const std::uint8_t children = graph_.row(node.op).children;
+      if (children == 0) return pairs.emplace_back(id, n), void();
+      if (form == kNone && std::all_of(node.child.begin(), node.child.begin() + children, known)) form = n;
+    }
+    if (form == kNone || depth == kDepthMax) return;
+    pairs.emplace_back(id, form);
+    constant_below(form, pairs, depth + 1);
   }
 
   // What is known of a value is known of all its forms together.
@@ -216,6 +227,35 @@ std::optional<Explanation> explain(const EGraph& graph, std::span<const Rule> ru
   return Explainer(graph, rules).run(from, classes, to);
 }
 
+namespace {
+
+/// Whether a class holds an instance of a pattern. A number is met by a constant that equals it: 0 by -0 too.
+bool holds_instance(const EGraph& graph, ClassId id, const Pattern& pattern, std::size_t at,
+                    std::span<const ClassId> variables) {
+  const PatternTerm& t = pattern.terms[at];
+  if (t.kind == PatternTerm::Kind::variable) return graph.find(id) == graph.find(variables[t.variable]);
+  if (t.kind == PatternTerm::Kind::number) return graph.facts(id).constant && graph.facts(id).lo == t.number;
+  bool found = false;
+  graph.each_node(id, [&](NodeIndex n) {
+    const ENode& node = graph.node(n);
+    const OpRow& row = graph.row(t.op);
+    if (found || node.op != t.op || (t.sort != kNoSort && node.sort != t.sort)) return;
+    if (t.has_payload && static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(t.number))
+      return;
+    for (const bool swapped : {false, true}) {
+      if (found || (swapped && !row.commutes)) continue;
+      found = true;
+      for (std::uint8_t c = 0; c < row.children && found; ++c) {
+        const ClassId child = graph.find(node.child[swapped && c < 2 ? 1 - c : c]);
+        found = holds_instance(graph, child, pattern, t.child[c], variables);
+      }
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
 std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& semantics, std::span<const Rule> rules,
                                   const Explanation& explanation, const Believe& believe) {
   EGraph graph(ops, semantics, Limits{});
@@ -244,8 +284,12 @@ std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& s
         return fault(rule.name + ": " + print(c, rule.variables) + " does not hold");
     }
     const std::uint8_t sort = graph.sort(graph.find(pool[step.left]));
-    const ClassId left = instantiate(graph, rule.left, variables, sort);
-    const ClassId right = instantiate(graph, rule.right, variables, sort);
+    const auto side = [&](std::uint32_t node, const Pattern& pattern) {
+      const ClassId id = graph.find(pool[node]);
+      if (holds_instance(graph, id, pattern, pattern.terms.size() - 1, variables)) return id;
+      return ClassId{instantiate(graph, pattern, variables, sort)};
+    };
+    const ClassId left = side(step.left, rule.left), right = side(step.right, rule.right);
     if (left == kNone || right == kNone) return fault("the graph is full");
     graph.merge(left, right);
     graph.rebuild();

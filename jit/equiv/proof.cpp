@@ -223,7 +223,8 @@ class Proof {
         boxes.push(std::move(*half));
       }
     }
-    ErrorBound bound{.boxes = count};
+    ErrorBound bound;
+    bound.boxes = count;
     for (; !boxes.empty(); boxes.pop()) {
       bound.absolute = std::max(bound.absolute, boxes.top().absolute);
       bound.ulp = std::max(bound.ulp, ulps(boxes.top(), greatest));

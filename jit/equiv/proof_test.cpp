@@ -103,7 +103,8 @@ TEST(Proof, NoPointBreaksTheBoundAndItIsNear) {
     for (const Case& c : kCases) {
       const expr::Expr source = parsed(c, type);
       for (const bool simplified : {false, true}) {
-        expr::LowerOptions how{.simplify = simplified, .accuracy = kir::math::Accuracy::ulp4};
+        expr::LowerOptions how;
+        how.simplify = simplified, how.accuracy = kir::math::Accuracy::ulp4;
         const expr::Expr form = simplified ? expr::simplify(source, how) : source;
         how.simplify = false;
         const auto bounds = prove_error(source, form, how, few_boxes(512));
@@ -135,8 +136,7 @@ TEST(Proof, OneRoundingIsHalfAnUlp) {
 TEST(Proof, ConstantsThatTheSourceDoesNotHaveAreRounded) {
   const Case third{"x/3", 1, 1.5, 0, 1}, product{"x*0.33333334", 1, 1.5, 0, 1};
   const expr::Expr source = parsed(third, Type::f32), form = parsed(product, Type::f32);
-  const auto other = prove_error(source, form, kAsItStands, {}),
-             own = prove_error(form, form, kAsItStands, {});
+  const auto other = prove_error(source, form, kAsItStands, {}), own = prove_error(form, form, kAsItStands, {});
   ASSERT_TRUE(other.ok() && own.ok());
   EXPECT_GT(other->front().ulp, own->front().ulp + 0.4);
 }

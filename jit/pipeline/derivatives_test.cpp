@@ -108,7 +108,9 @@ TEST(Derivatives, TheRulesDifferentiate) {
 
 // Of three exponentials one is left, and two products come.
 TEST(Derivatives, ValueAndSlopesShareTheirWork) {
-  const auto one = expr::lower(parsed("exp(x*y)"), {.accuracy = kir::math::Accuracy::ulp4});
+  expr::LowerOptions how;
+  how.accuracy = kir::math::Accuracy::ulp4;
+  const auto one = expr::lower(parsed("exp(x*y)"), how);
   ASSERT_TRUE(one.ok());
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for (const kir::Kernel& kernel : forms_of(parsed("f = exp(x*y); (f, diff(f, x), diff(f, y))"), ""))

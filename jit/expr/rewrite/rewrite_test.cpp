@@ -155,6 +155,24 @@ TEST(Rewrite, DerivationsReplayAndEveryStepIsTrue) {
   EXPECT_GT(steps, 50u);
 }
 
+// Values that are known through another form of theirs, in a graph that has no room for the constant, and -0 where a
+// rule says 0.
+TEST(Rewrite, DerivationsThroughKnownValuesReplay) {
+  for (const char* text :
+       {"sin(x) / cos(x) + cos(x) / sin(x + 3)", "diff(x^3 * exp(-x), x)", "diff(x / (x^2 + y^2), x)"}) {
+    const std::vector<Variable> variables = {{"x", Type::f64, false, 0.1, 1}, {"y", Type::f64, false, 1, 2}};
+    const Result<Expr> source = parse_infix(text, {.variables = variables});
+    ASSERT_TRUE(source.ok());
+    for (const std::uint32_t nodes : {300u, 700u, 2000u, 5000u}) {
+      RewriteOptions options{.keep = 1, .explain = true};
+      options.budget.nodes = nodes;
+      const auto explained = rewrite(*source, options);
+      ASSERT_TRUE(explained.ok());
+      EXPECT_FALSE(explained->replay_fault) << text << " " << nodes << ": " << *explained->replay_fault;
+    }
+  }
+}
+
 // What is done once in a call is not done for every element; what is uniform is known, what is not is not moved.
 TEST(Rewrite, UniformFactorsLeaveReductions) {
   const auto best = [](std::string_view text, std::vector<Variable> variables) {
