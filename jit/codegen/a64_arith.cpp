@@ -21,6 +21,8 @@ VReg A64Selector::select(const kir::Inst& inst) {
     block_->insts.back().imm = static_cast<std::uint8_t>(inst.type);
     return v;
   }
+  if (inst.op == Op::Index) return element_number(inst.type);
+  if (signature == kir::Signature::Read) return select_read(inst);
   CHECK(signature == kir::Signature::Same);
   if (kir::info(inst.op).types == kir::Types::B) return select_logic(inst);
   return is_float(inst.type) ? select_float(inst) : select_int(inst);

@@ -202,6 +202,10 @@ void A64Emitter::inst(const MInst& m, const Placed& p) {
 }
 
 void A64Emitter::pseudo(const MInst& m, const Placed& p) {
+  if (static_cast<A64Pseudo>(m.op) == A64Pseudo::save_count) {
+    check(assembler_.str(a64::x(a64_gpr::kCount), memory(m.mem, 8)));
+    return;
+  }
   const std::uint8_t lane_bytes = f_[m.def].lane_bytes;
   const a64::Vec def = lanes(p.def, m.def_width, lane_bytes);
   switch (static_cast<A64Pseudo>(m.op)) {
@@ -225,6 +229,14 @@ void A64Emitter::pseudo(const MInst& m, const Placed& p) {
       check(assembler_.emit(Inst::kIdDup_v, def, lane_bytes == 4 ? v.s(0) : v.d(0)));
       return;
     }
+    case A64Pseudo::position:
+      check(assembler_.ldr(a64::x(a64_gpr::kScratch), memory(m.mem, 8)));
+      check(assembler_.sub(a64::x(a64_gpr::kScratch), a64::x(a64_gpr::kScratch), a64::x(a64_gpr::kCount)));
+      check(lane_bytes == 4 ? assembler_.emit(Inst::kIdDup_v, def, a64::w(a64_gpr::kScratch))
+                            : assembler_.emit(Inst::kIdDup_v, def, a64::x(a64_gpr::kScratch)));
+      return;
+    case A64Pseudo::gather: return gather(m, p);
+    case A64Pseudo::save_count: break;
     case A64Pseudo::lookup: return lookup(m, p);
   }
   CHECK(false);
@@ -246,6 +258,29 @@ void A64Emitter::lookup(const MInst& m, const Placed& p) {
     add(a64_gpr::kPointer, a64_gpr::kPointer, m.mem.disp);
     check(assembler_.add(address, address, entry, a64::lsl(std::countr_zero(std::uint32_t{lane_bytes}))));
     check(assembler_.emit(Inst::kIdLd1_v, lane_bytes == 4 ? def.s(lane) : def.d(lane), a64::ptr(address)));
+  }
+}
+
+/// Lane by lane through general registers, each index compared with the length.
+void A64Emitter::gather(const MInst& m, const Placed& p) {
+  const std::uint8_t lane_bytes = m.mem.lane_bytes;
+  const a64::VecV index(machine_register(p.use[0])), def(machine_register(p.def));
+  const a64::GpX element = a64::x(a64_gpr::kScratch), address = a64::x(a64_gpr::kPointer);
+  check(assembler_.emit(Inst::kIdMovi_v, lanes(p.def, 16, 1), asmjit::imm(0)));
+  for (std::uint32_t lane = 0; lane < m.def_width / lane_bytes; ++lane) {
+    const asmjit::Label next = assembler_.newLabel();
+    if (f_[m.use[0]].lane_bytes == 4)
+      check(assembler_.emit(Inst::kIdSmov_v, element, index.s(lane)));
+    else
+      check(assembler_.emit(Inst::kIdUmov_v, element, index.d(lane)));
+    check(assembler_.ldr(address, a64::ptr(a64::x(a64_gpr::kParams), 8 * m.imm)));
+    check(assembler_.tbnz(element, 63, next));
+    check(assembler_.cmp(element, address));
+    check(assembler_.b_ge(next));
+    check(assembler_.ldr(address, a64::ptr(a64::x(a64_gpr::kInputs), 8 * m.mem.index)));
+    check(assembler_.add(address, address, element, a64::lsl(std::countr_zero(std::uint32_t{lane_bytes}))));
+    check(assembler_.emit(Inst::kIdLd1_v, lane_bytes == 4 ? def.s(lane) : def.d(lane), a64::ptr(address)));
+    check(assembler_.bind(next));
   }
 }
 

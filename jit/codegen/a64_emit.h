@@ -68,6 +68,7 @@ class A64Emitter {
   asmjit::a64::Mem memory(const MemRef& ref, std::uint32_t size);
   void inst(const MInst& inst, const Placed& placed);
   void pseudo(const MInst& inst, const Placed& placed);
+  void gather(const MInst& inst, const Placed& placed);
   void lookup(const MInst& inst, const Placed& placed);
   void move_memory(bool is_load, std::uint8_t reg, std::uint8_t width, const MemRef& ref);
   void load(const Placed& placed);

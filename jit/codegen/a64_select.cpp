@@ -74,6 +74,10 @@ A64Selector::A64Selector(const kir::Kernel& kernel, const A64Target& target, Fun
       constants_(function.arena) {
   const std::vector<bool> live = live_values(kernel);
   live_.assign(live.begin(), live.end());
+  for (std::uint32_t i = 0; i < kernel.insts.size(); ++i)
+    if (live_[i] && (kernel.insts[i].op == Op::Index || kernel.insts[i].op == Op::Strided) &&
+        count_slot_.place == Place::none)
+      count_slot_ = f_.add_slot(16, 8);
   for (const kir::Output& output : kernel.outputs) has_loop_ |= output.kind == kir::OutputKind::array;
   for (std::uint32_t i = 0; i < kernel.insts.size(); ++i) {
     const kir::Inst& inst = kernel.insts[i];
@@ -256,6 +260,7 @@ void A64Selector::body_copy() {
 Block A64Selector::select_body(std::uint32_t copies) {
   Block block(f_.arena);
   start_section(block, Context::body);
+  copies_ = copies;
   for (copy_ = 0; copy_ < copies; ++copy_) {
     std::fill(values_.begin(), values_.end(), VReg{});
     body_copy();
@@ -273,6 +278,13 @@ Block A64Selector::select_tail() {
 Block A64Selector::select_invariants() {
   Block block(f_.arena);
   start_section(block, Context::invariant);
+  if (count_slot_.place != Place::none) {
+    MInst& save = push(static_cast<std::uint32_t>(A64Pseudo::save_count), {}, a64_form::kPseudo);
+    f_.vregs.pop_back();
+    save.def = {};
+    save.mem = count_slot_;
+    save.unit = Unit::store;
+  }
   select_section(Section::invariant);
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
     if (!globals_[i].valid() || kernel_.insts[i].op == Op::Param) continue;

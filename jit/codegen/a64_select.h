@@ -9,7 +9,7 @@
 // registers during the main loop and in the frame, lane by lane, from there on.
 //
 // The files: a64_select.cpp sections, values, loads, stores, reductions; a64_arith.cpp arithmetic, integers, masks;
-// a64_convert.cpp conversions, scalef, lookup.
+// a64_convert.cpp conversions, scalef, lookup; a64_tables.cpp the element's number and reading of tables.
 #pragma once
 
 #include <initializer_list>
@@ -45,6 +45,9 @@ inline constexpr std::uint8_t kPseudo = 64;   ///< op is an A64Pseudo
 enum class A64Pseudo : std::uint16_t {
   count,       ///< def = n as type `imm` (ir::Type) in all lanes
   first_lane,  ///< def = lane 0 of the use in all lanes
+  save_count,  ///< n to the frame at `mem`
+  position,    ///< def = the number of the loop's first element in all lanes; n stands at `mem`
+  gather,      ///< def = elements of table `mem` at the indices (use 0), 0 where outside; the length is parameter imm
   lookup,      ///< def = entries of the table at pool offset `mem.disp`; use: indices; imm: log2 of the entries
 };
 
@@ -127,6 +130,11 @@ class A64Selector {
   VReg scalef(ir::Type type, VReg a, VReg b);
   VReg lookup(const kir::Inst& inst);
 
+  // a64_tables.cpp
+  VReg element_number(ir::Type type);
+  VReg select_read(const kir::Inst& inst);
+  VReg gather(const kir::Inst& inst, VReg index);
+
   const kir::Kernel& kernel_;
   const A64Target& target_;
   Function& f_;
@@ -140,6 +148,8 @@ class A64Selector {
   std::pmr::vector<MemRef> parked_;
   std::pmr::vector<ConstantKey> constants_;
   bool has_loop_ = false;
+  MemRef count_slot_{};           ///< in the frame, for kernels that ask for the element's number
+  std::uint32_t copies_ = 0;      ///< of the body being selected
   bool whole_registers_ = false;  ///< while partial results are combined
 
   Block* block_ = nullptr;

@@ -57,6 +57,96 @@ TEST(Codegen, RandomKernels) {
                 {0, 3, 8, 31, 65}, seed);
 }
 
+// Tables of none to 127 elements at the edge of a page that cannot be touched; indices that are mostly inside, around
+// the ends or anywhere.
+TEST(Codegen, RandomKernelsWithTables) {
+  const Variant kVariants[] = {{.vectors = 1, .schedule = false},
+                               {.vectors = 2},
+                               {.vectors = 4},
+                               {.vectors = 1, .vector_bits = 256},
+                               {.vectors = 3, .newton = 2},
+                               {.vectors = 8, .schedule = false}};
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    const bool many = seed % 50 == 0;  // registers for pointers run out
+    const auto kernel = random_kernel(seed, {.ops = many ? 300u : 60u,
+                                             .inputs_max = many ? 14u : 3u,
+                                             .reductions = seed % 3 == 0,
+                                             .narrow_only = seed % 4 == 0,
+                                             .tables = true});
+    expect_same(kernel, kVariants[seed % std::size(kVariants)], {0, 1, 5, 16, 33, 67, 130}, seed);
+  }
+}
+
+std::vector<std::uint64_t> numbered(ir::Type type, std::uint64_t count) {
+  std::vector<std::uint64_t> lanes;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<double>(i + 1);
+    lanes.push_back(type == ir::Type::f32   ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                    : type == ir::Type::f64 ? std::bit_cast<std::uint64_t>(value)
+                                            : i + 1);
+  }
+  return lanes;
+}
+
+/// Every stride that has code of its own, every length of the table around the vectors', from every offset around it.
+TEST(Codegen, StridedLoadsAcrossTheEndsOfTheirTable) {
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64})
+    for (const std::int64_t stride : {1, -1, 2, -2, 3, 4, 5, 8, -9, 65536})
+      for (const bool parameter : {false, true})
+        for (const Variant& variant : {Variant{.vectors = 2}, Variant{.vectors = 1, .schedule = false},
+                                       Variant{.vectors = 1, .vector_bits = 256}})
+          for (const std::int64_t offset : {-40, -17, -3, 0, 1, 30, 100}) {
+            kir::Kernel kernel;
+            kernel.inputs = {{"t", type, 0}};
+            kernel.params = {{"t.length", ir::Type::i64}, {"o", ir::Type::i64}};
+            kir::Builder b(kernel);
+            kernel.outputs = {
+                {"y", b.strided(0, stride, parameter ? b.param(1) : b.constant_int(ir::Type::i64, offset))}};
+            ASSERT_TRUE(kir::check(kernel).ok()) << kir::check(kernel).error().message;
+            for (const Isa isa : runnable_isas()) {
+              auto native = map_native(kernel, isa, variant);
+              ASSERT_TRUE(native.ok()) << native.error().message;
+              for (const std::uint64_t length : {0, 1, 31, 64, 100})
+                for (const std::uint64_t n : {1, 35, 70})
+                  ASSERT_EQ(
+                      testing::compare_on(kernel, *native, {numbered(type, length)},
+                                          {length, static_cast<std::uint64_t>(offset)}, {.n = n, .at_front = n == 35}),
+                      "")
+                      << "stride " << stride << " offset " << offset << " length " << length << " "
+                      << explain(kernel, isa, variant);
+            }
+          }
+}
+
+TEST(Codegen, GathersTakeEveryIndex) {
+  for (const ir::Type type : {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64})
+    for (const ir::Type index : {ir::Type::i32, ir::Type::i64}) {
+      kir::Kernel kernel;
+      kernel.inputs = {{"j", index}, {"t", type, 0}};
+      kernel.params = {{"t.length", ir::Type::i64}};
+      kir::Builder b(kernel);
+      kernel.outputs = {{"y", b.gather(1, b.input(0))}};
+      std::vector<std::uint64_t> indices = testing::corner_lanes(index);
+      for (std::uint64_t i = 0; i < 150; ++i) indices.push_back(i);
+      for (const Isa isa : runnable_isas())
+        for (const Variant& variant : {Variant{.vectors = 2}, Variant{.vectors = 1, .schedule = false},
+                                       Variant{.vectors = 1, .vector_bits = 256}}) {
+          auto native = map_native(kernel, isa, variant);
+          ASSERT_TRUE(native.ok()) << native.error().message;
+          for (const std::uint64_t length : {0, 1, 7, 100, 150}) {
+            ASSERT_EQ(testing::compare_on(kernel, *native, {indices, numbered(type, length)}, {length},
+                                          {.n = indices.size()}),
+                      "")
+                << "length " << length << " " << explain(kernel, isa, variant);
+          }
+          // Lengths below none have no elements.
+          ASSERT_EQ(
+              testing::compare_on(kernel, *native, {indices, {}}, {~std::uint64_t{0} << 63}, {.n = indices.size()}),
+              "");
+        }
+    }
+}
+
 TEST(Codegen, ManyValuesSpill) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const auto kernel = random_kernel(seed, {.ops = 600, .inputs_max = 8, .outputs_max = 30});

@@ -24,13 +24,16 @@ static_assert(Inst::kIdVfmsub231ps - Inst::kIdVfmsub132ps == kTo231);
 
 }  // namespace
 
-X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const Function& function)
+X86Emitter::X86Emitter(const kir::Kernel& kernel, const X86Target& target, const Function& function,
+                       const std::pmr::vector<X86StridedRead>& strided_reads)
     : kernel_(kernel),
       target_(target),
       f_(function),
       pool_uses_(function.arena),
       rare_cases_(function.arena),
       accesses_(function.arena),
+      strided_reads_(strided_reads),
+      strided_edges_(function.arena),
       pointers_(function.arena) {
   code_.init(asmjit::Environment(asmjit::Arch::kX64));
   code_.attach(&assembler_);
@@ -351,6 +354,12 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
       return;
     }
     case X86Pseudo::divide_if: return divide_if(m, p);
+    case X86Pseudo::scratch: return;
+    case X86Pseudo::position: return position(m, p);
+    case X86Pseudo::table_bound: return table_bound(m, p);
+    case X86Pseudo::table_limits: return table_limits(m);
+    case X86Pseudo::gather: return gather(m, p);
+    case X86Pseudo::strided: return strided(m, p);
     case X86Pseudo::tail_mask:
       // AVX-512: the limit register holds one bit per element that is left. AVX2: it points to the middle of the
       // mask table (ones before, zeros after) and the count register holds minus the elements that are left.
@@ -407,7 +416,7 @@ void X86Emitter::divide_if(const MInst& m, const Placed& p) {
 }
 
 void X86Emitter::rare_cases() {
-  if (rare_cases_.empty()) return;
+  if (rare_cases_.empty() && strided_edges_.empty()) return;
   const asmjit::Label over = assembler_.newLabel();
   assembler_.jmp(over);
   for (const RareCase& rare : rare_cases_) {
@@ -417,8 +426,10 @@ void X86Emitter::rare_cases() {
     emit(rare.id, operands.data(), rare.count, 0);
     assembler_.jmp(rare.back);
   }
+  for (const StridedEdge& edge : strided_edges_) strided_edge(edge);
   assembler_.bind(over);
   rare_cases_.clear();
+  strided_edges_.clear();
 }
 
 void X86Emitter::load(const Placed& p) {

@@ -37,7 +37,8 @@ inline constexpr std::uint8_t kDwarfStack = dwarf(kStack);
 
 class X86Emitter {
  public:
-  X86Emitter(const kir::Kernel& kernel, const X86Target& target, const Function& function);
+  X86Emitter(const kir::Kernel& kernel, const X86Target& target, const Function& function,
+             const std::pmr::vector<X86StridedRead>& strided_reads);
 
   asmjit::x86::Assembler& assembler() { return assembler_; }
   [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(assembler_.offset()); }
@@ -82,7 +83,23 @@ class X86Emitter {
   void move(const Placed& placed);
   asmjit::x86::Mem memory(const MemRef& ref, std::uint8_t width);
   static asmjit::Operand register_operand(RegClass reg_class, std::uint8_t width, std::uint8_t reg);
+  struct StridedEdge {  ///< a vector of a strided load that does not lie inside the table
+    asmjit::Label entry, back;
+    const X86StridedRead& read;
+    std::uint8_t def, width;
+  };
   void divide_if(const MInst& inst, const Placed& placed);
+  // x86_tables.cpp
+  void position(const MInst& inst, const Placed& placed);
+  void table_bound(const MInst& inst, const Placed& placed);
+  void table_limits(const MInst& inst);
+  void gather(const MInst& inst, const Placed& placed);
+  void ones(RegClass reg_class, std::uint8_t width, std::uint8_t reg);
+  void clamped_length(std::uint32_t param);
+  asmjit::x86::Mem word(const MemRef& slot, std::int32_t disp);
+  void strided(const MInst& inst, const Placed& placed);
+  void strided_inside(const MInst& inst, const Placed& placed, const X86StridedRead& read);
+  void strided_edge(const StridedEdge& edge);
   /// `operands` has room for six; `immediate_bytes` of the encoding follow a displacement.
   void emit(std::uint32_t id, asmjit::Operand_* operands, std::size_t count, std::uint32_t immediate_bytes);
   void emit(std::uint32_t id, std::initializer_list<asmjit::Operand_> operands);
@@ -125,6 +142,8 @@ class X86Emitter {
   std::pmr::vector<PoolUse> pool_uses_;
   std::pmr::vector<RareCase> rare_cases_;
   std::pmr::vector<MaskedAccess> accesses_;
+  const std::pmr::vector<X86StridedRead>& strided_reads_;
+  std::pmr::vector<StridedEdge> strided_edges_;
   bool recording_ = false;
   std::uint32_t recorded_from_ = 0, recorded_to_ = 0;
   std::pmr::vector<std::uint8_t> pointers_;  ///< inputs, then outputs

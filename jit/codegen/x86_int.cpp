@@ -126,7 +126,10 @@ VReg X86Selector::select_int(const kir::Inst& inst) {
     case Op::Lookup:
     case Op::Sum:
     case Op::MinOf:
-    case Op::MaxOf: break;
+    case Op::MaxOf:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided: break;
   }
   CHECK(false);
 }

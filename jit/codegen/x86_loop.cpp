@@ -46,7 +46,8 @@ X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant
     reduces |= reduction;
     if (inst.section == kir::Section::body || reduction) {
       widest = std::max(widest, ir::bytes_of(inst.type));
-      if (inst.a.valid()) widest = std::max(widest, ir::bytes_of(kernel.type_of(inst.a)));
+      if (inst.a.valid() && inst.op != kir::Op::Strided)
+        widest = std::max(widest, ir::bytes_of(kernel.type_of(inst.a)));
     }
   }
   for (const kir::Output& output : kernel.outputs)
@@ -76,7 +77,7 @@ class KernelEmitter {
                    .share_divisors = variant.schedule && variant.newton != 0,
                    .newton = variant.newton},
                   function_, pool_),
-        emitter_(kernel, target_, function_),
+        emitter_(kernel, target_, function_, selector_.strided_reads()),
         prologue_(arena),
         main_(arena),
         unit_(arena),
@@ -86,7 +87,7 @@ class KernelEmitter {
     vectors_ = (vectors_ + target_.unit - 1) / target_.unit * target_.unit;
     // Code behind the loop could not come back to the copy. Partial results in registers cannot be masked with AVX2.
     copies_tail_ = (target_.avx512 || target_.unit == 1) && !variant.schedule && !variant.non_temporal &&
-                   variant.newton == 0 && vectors_ == target_.unit;
+                   variant.newton == 0 && vectors_ == target_.unit && !selector_.has_rare_cases();
     if (copies_tail_ && !target_.avx512) find_tail_lanes();
   }
 
@@ -139,12 +140,14 @@ class KernelEmitter {
 
   void find_tail_lanes() {
     for (std::size_t i = 0; i < kernel_.inputs.size(); ++i)
-      if ((selector_.live_inputs() >> i & 1) != 0) tail_lanes_ |= ir::bytes_of(kernel_.inputs[i].type);
+      if ((selector_.live_inputs() >> i & 1) != 0 && !kernel_.inputs[i].is_table())
+        tail_lanes_ |= ir::bytes_of(kernel_.inputs[i].type);
     for (const kir::Output& output : kernel_.outputs)
       if (output.kind == kir::OutputKind::array) tail_lanes_ |= ir::bytes_of(kernel_.type_of(output.value));
   }
 
   [[nodiscard]] bool uses_param_memory() const {
+    if (selector_.reads_tables()) return true;
     if (!selector_.reads_params() || !variant_.schedule) return selector_.reads_params();
     for (const Stage* stage : {&main_, &unit_, &tail_, &epilogue_, &prologue_})
       for (const Placed& placed : stage->placed)

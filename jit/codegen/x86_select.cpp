@@ -54,6 +54,9 @@ X86Selector::X86Selector(const kir::Kernel& kernel, const X86Target& target, con
       partials_(function.arena),
       own_constants_(function.arena),
       pending_(function.arena),
+      bounds_(function.arena),
+      rows_(function.arena),
+      strided_(function.arena),
       reciprocals_(function.arena) {
   f_.vregs.reserve(2 * kernel.insts.size() + 64);
   pool_.bytes.reserve(512);
@@ -82,6 +85,9 @@ void X86Selector::analyse() {
     if (inst.op == Op::Input) {
       ++body_inputs_;
       live_inputs_ |= std::uint64_t{1} << inst.imm;
+    } else if (kir::info(inst.op).signature == kir::Signature::Read) {
+      live_inputs_ |= std::uint64_t{1} << inst.imm;
+      has_strided_ |= inst.op == Op::Strided;
     } else if (inst.op == Op::Param) {
       reads_params_ = true;
     }
@@ -389,8 +395,9 @@ Block X86Selector::select_invariants() {
   Block block(f_.arena);
   block_ = &block;
   context_ = Context::invariant;
-  if (!has_invariants_ && reductions_.empty()) return block;
+  if (!has_invariants_ && reductions_.empty() && !reads_tables()) return block;
   std::fill(values_.begin(), values_.end(), VReg{});
+  start_bounds();
   for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) {
     const kir::Inst& inst = kernel_.insts[i];
     if (inst.section != Section::invariant || (live_[i] & kNeeded) == 0) continue;
@@ -398,6 +405,7 @@ Block X86Selector::select_invariants() {
     select(kir::Value(i));
     if (globals_[i].valid()) publish(kir::Value(i), values_[i]);
   }
+  start_strided();
   start_reductions();
   return block;
 }

@@ -7,10 +7,11 @@
 //
 // The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction;
 // x86_divide.cpp division and roots without the divider; x86_int.cpp integer ops; x86_mask.cpp comparisons and selects;
-// x86_convert.cpp conversions, scalef, lookup.
+// x86_convert.cpp conversions, scalef, lookup; x86_tables.cpp the element's number, gathers, strided loads.
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 
 #include "jit/codegen/x86_target.h"
@@ -37,6 +38,11 @@ class X86Selector {
 
   [[nodiscard]] bool has_loop() const { return has_loop_; }
   [[nodiscard]] bool reads_params() const { return reads_params_; }
+  /// Whether the prologue reads lengths of tables from the parameters' memory.
+  [[nodiscard]] bool reads_tables() const { return !bounds_.empty() || !strided_.empty(); }
+  /// Whether the body branches to code behind the loop.
+  [[nodiscard]] bool has_rare_cases() const { return has_strided_; }
+  [[nodiscard]] const std::pmr::vector<X86StridedRead>& strided_reads() const { return strided_; }
   /// One bit per input array that the kernel reads.
   [[nodiscard]] std::uint64_t live_inputs() const { return live_inputs_; }
 
@@ -137,6 +143,17 @@ class X86Selector {
   VReg lookup_avx2(const kir::Table& table, VReg index);
   VReg table_row(const kir::Table& table, std::uint32_t first, std::uint32_t count, std::uint8_t width);
 
+  // x86_tables.cpp
+  VReg select_index(const kir::Inst& inst);
+  VReg select_gather(const kir::Inst& inst);
+  VReg inside_table(const kir::Inst& inst, VReg index);
+  VReg table_bound(std::uint64_t table, ir::Type index);
+  VReg select_strided(const kir::Inst& inst);
+  std::size_t strided_read(const kir::Inst& inst);
+  VReg row(std::uint8_t lane_bytes, std::span<const std::uint64_t> lanes);
+  void start_bounds();
+  void start_strided();
+
   const kir::Kernel& kernel_;
   const X86Target& target_;
   Options options_;
@@ -154,7 +171,22 @@ class X86Selector {
   std::pmr::vector<VReg> partials_;
   std::pmr::vector<ConstantKey> own_constants_;
   std::pmr::vector<std::uint32_t> pending_;  ///< outputs that wait for the last load of their copy
-  std::uint32_t body_inputs_ = 0;            ///< input instructions of one copy
+  struct TableBound {
+    std::uint32_t table;
+    std::uint8_t lane_bytes;
+    VReg vreg;
+  };
+  std::pmr::vector<TableBound> bounds_;
+  struct NumbersRow {
+    std::int32_t disp;
+    std::uint8_t width;
+    VReg vreg;
+  };
+  std::pmr::vector<NumbersRow> rows_;
+  std::pmr::vector<X86StridedRead> strided_;
+  MemRef strided_room_{};
+  bool has_strided_ = false;
+  std::uint32_t body_inputs_ = 0;  ///< input instructions of one copy
   std::uint32_t inputs_left_ = 0;
   std::uint64_t live_inputs_ = 0;
   bool has_loop_ = false, reads_params_ = false;

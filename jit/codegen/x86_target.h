@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "jit/codegen/codegen.h"
 #include "jit/codegen/constant_pool.h"
@@ -42,6 +43,38 @@ enum class X86Pseudo : std::uint16_t {
   divide_if,  ///< def = use 0; if a lane fails the condition (last use), instead use 1 / use 2, or sqrt use 1 when
               ///< `imm`
   tail_mask,  ///< def = mask of the lanes of tail vector `copy`; lanes are `imm` bytes wide
+  position,   ///< def = the loop's index in all lanes, of the def's lane bytes
+  scratch,    ///< def = anything: a register to work in
+  // Reading tables, see x86_tables.cpp.
+  table_bound,  ///< def = what indices of its lane bytes are compared with, in all lanes; the length is parameter `imm`
+  table_limits,  ///< of strided read number `mem.index`, into the frame
+  gather,        ///< def = elements of table `mem` at the indices (use 0) where the mask (use 1, lost) is set, else 0
+  strided,       ///< def = strided read number `mem.index` for the elements from `mem.disp` after the loop's index on
+};
+
+/// How one vector of a strided load that lies inside its table comes into a register.
+enum class StridedForm : std::uint8_t {
+  contiguous,  ///< one load
+  reversed,    ///< one load, lanes in reverse; with AVX-512 or 8 lanes by a row of lane numbers
+  pairs,       ///< every second of two loads; with AVX-512 by a row of lane numbers
+  gather,      ///< a gather of distances (row of i32) under a mask of all ones
+};
+
+struct X86StridedRead {
+  StridedForm form = StridedForm::contiguous;
+  std::uint8_t lane_bytes = 4;
+  std::uint16_t table = 0, length_param = 0;
+  std::int64_t stride = 0;
+  std::optional<std::int32_t> offset{};  ///< nothing: kOffset in the frame
+  kir::Value offset_value;
+  MemRef limits{};                                                      ///< three words in the frame
+  MemRef room{};                                                        ///< in the frame, for one vector
+  static constexpr std::int32_t kLength = 0, kBound = 8, kOffset = 16;  ///< bytes into `limits`
+
+  /// From the first lane's element to the one with the lowest number.
+  [[nodiscard]] std::int64_t lowest(std::uint32_t lanes) const {
+    return stride < 0 ? stride * static_cast<std::int64_t>(lanes - 1) : 0;
+  }
 };
 
 }  // namespace trident::codegen

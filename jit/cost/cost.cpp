@@ -39,7 +39,7 @@ std::vector<Row> make_rows() {
   for (std::uint32_t i = 0; i < kir::kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
     const kir::OpInfo& info = kir::info(op);
-    if (info.signature == Signature::Leaf) continue;
+    if (info.signature == Signature::Leaf || info.signature == Signature::Read) continue;
     for (const Type type : kTypes) {
       if (info.signature == Signature::Convert) {
         for (const Type from : kTypes)
@@ -98,7 +98,7 @@ const Figures& Table::at(const Row& row) const {
 
 std::optional<Row> row_of(const kir::Kernel& kernel, const kir::Inst& inst) {
   const Signature signature = kir::info(inst.op).signature;
-  if (signature == Signature::Leaf) return std::nullopt;
+  if (signature == Signature::Leaf || signature == Signature::Read) return std::nullopt;
   if (signature == Signature::Compare) {
     const Type type = kernel.type_of(inst.a);
     return Row{inst.op, type, type, Form::plain};

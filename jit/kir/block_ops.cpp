@@ -333,6 +333,52 @@ void lookup_block(const BlockArgs& args) {
   for (std::size_t i = 0; i < x.n; ++i) d[i] = table[static_cast<std::size_t>(a[i & x.a_mask]) & x.b_mask];
 }
 
+// --- reading tables --------------------------------------------------------------------------------------------------
+
+template <class I>
+void index_block(const BlockArgs& args) {
+  const BlockArgs x = args;
+  auto* d = static_cast<UnsignedOf<I>*>(x.d);
+  for (std::size_t i = 0; i < x.n; ++i) d[i] = static_cast<UnsignedOf<I>>(x.first + i);
+}
+
+/// Elements move as integers of their width: no NaN changes on the way.
+template <class T>
+T element(const BlockArgs& x, std::uint64_t length, std::int64_t number) {
+  return static_cast<std::uint64_t>(number) < length ? static_cast<const T*>(x.table)[number] : T{0};
+}
+
+std::uint64_t length_of(const BlockArgs& x) {
+  const std::int64_t length = *static_cast<const std::int64_t*>(x.c);
+  return length > 0 ? static_cast<std::uint64_t>(length) : 0;
+}
+
+template <class T, class I>
+void gather_block(const BlockArgs& args) {
+  const BlockArgs x = args;
+  const std::uint64_t length = length_of(x);
+  auto* d = static_cast<T*>(x.d);
+  const auto* a = static_cast<const I*>(x.a);
+  for (std::size_t i = 0; i < x.n; ++i) d[i] = element<T>(x, length, a[i & x.a_mask]);
+}
+
+template <class T>
+void strided_block(const BlockArgs& args) {
+  const BlockArgs x = args;
+  const std::uint64_t length = length_of(x);
+  const auto stride = static_cast<std::uint64_t>(*static_cast<const std::int64_t*>(x.a));
+  const auto offset = static_cast<std::uint64_t>(*static_cast<const std::int64_t*>(x.b));
+  auto* d = static_cast<T*>(x.d);
+  for (std::size_t i = 0; i < x.n; ++i)
+    d[i] = element<T>(x, length, static_cast<std::int64_t>(stride * (x.first + i) + offset));
+}
+
+template <class T>
+BlockFn read_fn(Op op, Type operand) {
+  if (op == Op::Strided) return strided_block<T>;
+  return operand == Type::i32 ? gather_block<T, std::int32_t> : gather_block<T, std::int64_t>;
+}
+
 template <class From, class To>
 BlockFn convert_number_fn() {
   return [](const BlockArgs& x) {
@@ -427,7 +473,10 @@ BlockFn find(Op op, Type result, Type operand) {
       if (op == Op::Lookup) return narrow ? lookup_block<std::int32_t> : lookup_block<std::int64_t>;
       if (op == Op::ToIntRint) return narrow ? round_to_int_block<float> : round_to_int_block<double>;
       return convert_fn(operand, result);
-    case Signature::Leaf: break;
+    case Signature::Read: return narrow ? read_fn<std::int32_t>(op, operand) : read_fn<std::int64_t>(op, operand);
+    case Signature::Leaf:
+      if (op == Op::Index) return narrow ? index_block<std::int32_t> : index_block<std::int64_t>;
+      break;
   }
   return nullptr;
 }

@@ -23,13 +23,15 @@ struct BlockArgs {
   const void* c = nullptr;
   std::size_t a_mask = 0, b_mask = 0, c_mask = 0;
   std::size_t n = 0;
+  std::uint64_t first = 0;      ///< Index, Strided: number of the first element
+  const void* table = nullptr;  ///< Gather, Strided: the table, whose length is in c
 };
 
 using BlockFn = void (*)(const BlockArgs&);
 
-/// The function for an op of signature Same, Compare, Select or Convert, for Lookup (b is the table, b_mask its size
-/// less one) and for reductions (d is the kBlockGranule partial results, read and written; a the elements: exactly n
-/// of them are used).
+/// The function for an op of signature Same, Compare, Select, Convert or Read, for Index, for Lookup (b is the table,
+/// b_mask its size less one) and for reductions (d is the kBlockGranule partial results, read and written; a the
+/// elements: exactly n of them are used).
 using FindBlockFn = BlockFn (*)(Op op, Type result, Type operand);
 
 BlockFn find_block_fn_portable(Op op, Type result, Type operand);

@@ -78,6 +78,21 @@ Value Builder::count(Type type) {
   return append(Op::Count, type, {}, {}, {}, 0);
 }
 
+Value Builder::index(Type type) {
+  return append(Op::Index, type, {}, {}, {}, 0);
+}
+
+Value Builder::gather(std::uint32_t table_input, Value index) {
+  CHECK(table_input < kernel_.inputs.size() && kernel_.inputs[table_input].is_table());
+  return append(Op::Gather, kernel_.inputs[table_input].type, index, {}, {}, table_input);
+}
+
+Value Builder::strided(std::uint32_t table_input, std::int64_t stride, Value offset) {
+  CHECK(table_input < kernel_.inputs.size() && kernel_.inputs[table_input].is_table());
+  return append(Op::Strided, kernel_.inputs[table_input].type, constant_int(Type::i64, stride), offset, {},
+                table_input);
+}
+
 Value Builder::constant_bits(Type type, std::uint64_t bits) {
   if (ir::bytes_of(type) == 4) bits &= 0xFFFF'FFFFu;
   return append(Op::Constant, type, {}, {}, {}, bits);

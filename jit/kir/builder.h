@@ -20,6 +20,10 @@ class Builder {
   Value input(std::uint32_t index);  ///< index into kernel.inputs
   Value param(std::uint32_t index);  ///< index into kernel.params
   Value count(Type type);
+  Value index(Type type);                                ///< the element's number
+  Value gather(std::uint32_t table_input, Value index);  ///< index into kernel.inputs
+  /// Element number stride * i + offset; `offset` is an invariant i64.
+  Value strided(std::uint32_t table_input, std::int64_t stride, Value offset);
   Value constant_bits(Type type, std::uint64_t bits);
   /// `value` rounded to `type` (f32 or f64), or converted exactly (i32, i64).
   Value constant(Type type, double value);

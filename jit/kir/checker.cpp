@@ -75,6 +75,7 @@ class InstChecker {
         if (type(inst_.b) != inst_.type || type(inst_.c) != inst_.type) return "operand type differs from the result's";
         return type(inst_.a) == ir::mask_of(inst_.type) ? nullptr : "the first operand must be a mask of this width";
       case Signature::Convert: return convert_fault(type(inst_.a));
+      case Signature::Read: return read_fault();
     }
     return nullptr;
   }
@@ -89,14 +90,27 @@ class InstChecker {
     return is_int(from) && same_width ? nullptr : "the index must be an integer as wide as the result";
   }
 
+  [[nodiscard]] const char* read_fault() const {
+    if (inst_.op == Op::Gather) return is_int(kernel_.type_of(inst_.a)) ? nullptr : "the index must be an integer";
+    const Inst& stride = kernel_.at(inst_.a);
+    if (stride.op != Op::Constant || stride.type != Type::i64) return "the stride must be an i64 constant";
+    const auto value = static_cast<std::int64_t>(stride.imm);
+    if (value == 0 || value < -kStrideMax || value > kStrideMax) return "the stride is 0 or too large";
+    const Inst& offset = kernel_.at(inst_.b);
+    return offset.type == Type::i64 && offset.section == Section::invariant ? nullptr
+                                                                            : "the offset must be an invariant i64";
+  }
+
   [[nodiscard]] const char* immediate_fault() const {
     const std::uint64_t imm = inst_.imm;
+    const bool reads = info(inst_.op).signature == Signature::Read;
     if (inst_.op == Op::Constant) {
       if ((imm & ~lane_ones(inst_.type)) != 0) return "constant wider than its type";
       if (is_mask(inst_.type) && imm != 0 && imm != lane_ones(inst_.type)) return "a mask is all zeros or all ones";
-    } else if (inst_.op == Op::Input) {
+    } else if (inst_.op == Op::Input || reads) {
       if (imm >= kernel_.inputs.size()) return "no such input";
       if (kernel_.inputs[imm].type != inst_.type) return "type differs from the input's";
+      if (kernel_.inputs[imm].is_table() != reads) return "tables are read by gather and strided, and nothing else is";
     } else if (inst_.op == Op::Param) {
       if (imm >= kernel_.params.size()) return "no such parameter";
       if (kernel_.params[imm].type != inst_.type) return "type differs from the parameter's";
@@ -126,6 +140,11 @@ Result<void> check_interface(const Kernel& kernel) {
       if (input.name.size() > limits::kNameBytesMax)
         return make_error(ErrorCode::kLimitExceeded, "a name is longer than %zu bytes", limits::kNameBytesMax);
     }
+  for (const Input& input : kernel.inputs)
+    if (input.is_table() && (*input.length >= kernel.params.size() || kernel.params[*input.length].type != Type::i64))
+      return make_error(ErrorCode::kTypeError, "the length of table '%s' is no i64 parameter", input.name.c_str());
+  for (const Input& param : kernel.params)
+    if (param.is_table()) return make_error(ErrorCode::kTypeError, "parameter '%s' has a length", param.name.c_str());
   if (kernel.tables.size() > limits::kKirTablesMax)
     return make_error(ErrorCode::kLimitExceeded, "more than %u tables", limits::kKirTablesMax);
   for (std::size_t i = 0; i < kernel.tables.size(); ++i) {

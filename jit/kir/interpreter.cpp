@@ -56,9 +56,10 @@ void finish(const Reduction& reduction, std::byte* partials) {
   fill_splat(partials, reduction.type, lanes[0]);
 }
 
-/// `n` elements of each array; only reductions may tell n from the next multiple of the granule.
-void run_steps(const std::vector<Step>& steps, const Bases& bases, std::size_t n) {
+/// `n` elements of each array from number `first` on; only reductions may tell n from the next multiple of the granule.
+void run_steps(const std::vector<Step>& steps, const Bases& bases, std::uint64_t first, std::size_t n) {
   BlockArgs args;
+  args.first = first;
   const std::size_t whole = (n + kBlockGranule - 1) / kBlockGranule * kBlockGranule;
   for (const Step& step : steps) {
     args.d = at(bases, step.d);
@@ -68,6 +69,7 @@ void run_steps(const std::vector<Step>& steps, const Bases& bases, std::size_t n
     args.a_mask = index_mask(step.a);
     args.b_mask = step.is_lookup ? step.last_entry : index_mask(step.b);
     args.c_mask = index_mask(step.c);
+    args.table = bases[step.table_base];
     args.n = step.is_reduction ? n : whole;
     step.function(args);
   }
@@ -83,16 +85,17 @@ class Run {
   }
 
   void run(const std::uint64_t* params) {
+    for (std::size_t k = 0; k < plan_.inputs.size(); ++k) bases_[kFirstArrayBase + k] = input(k);  // tables stay there
     for (const Fill& x : plan_.fills)
       fill_splat(at(bases_, x.place), x.type,
                  x.is_count ? eval_lane(Op::Convert, x.type, Type::i64, n_, 0, 0) : params[x.param]);
-    run_steps(plan_.invariant_steps, bases_, kBlockGranule);
+    run_steps(plan_.invariant_steps, bases_, 0, kBlockGranule);
     for (const Reduction& x : plan_.reductions) fill_splat(at(bases_, x.place), x.type, start_bits(x.op, x.type));
     run_body();
     for (const Store& x : plan_.filled_arrays)
       fill(static_cast<std::byte*>(out_[x.output]), n_, x.bytes, at(bases_, x.place));
     for (const Reduction& x : plan_.reductions) finish(x, at(bases_, x.place));
-    run_steps(plan_.epilogue_steps, bases_, kBlockGranule);
+    run_steps(plan_.epilogue_steps, bases_, 0, kBlockGranule);
     for (const Store& x : plan_.scalar_stores) std::memcpy(out_[x.output], at(bases_, x.place), x.bytes);
   }
 
@@ -103,12 +106,11 @@ class Run {
     for (std::uint64_t done = 0; done < whole;) {
       const std::size_t n = std::min<std::uint64_t>(plan_.block, whole - done);
       for (std::size_t k = 0; k < plan_.inputs.size(); ++k)
-        bases_[kFirstArrayBase + k] =
-            static_cast<std::byte*>(const_cast<void*>(in_[k])) + done * plan_.inputs[k].bytes;  // only read
+        bases_[kFirstArrayBase + k] = input(k) + done * plan_.inputs[k].bytes;
       for (std::size_t k = 0; k < plan_.outputs.size(); ++k)
         if (plan_.outputs[k].bytes != 0)
           bases_[output_base(k)] = static_cast<std::byte*>(out_[k]) + done * plan_.outputs[k].bytes;
-      run_steps(plan_.body_steps, bases_, n);
+      run_steps(plan_.body_steps, bases_, done, n);
       for (const Store& x : plan_.block_stores)
         std::memmove(bases_[output_base(x.output)], at(bases_, x.place), n * x.bytes);
       done += n;
@@ -127,13 +129,17 @@ class Run {
     }
     for (std::size_t k = 0; k < plan_.outputs.size(); ++k)
       bases_[output_base(k)] = bases_[kScratchBase] + plan_.outputs[k].tail;
-    run_steps(plan_.body_steps, bases_, n);
+    run_steps(plan_.body_steps, bases_, done, n);
     for (const Store& x : plan_.block_stores)
       std::memmove(bases_[output_base(x.output)], at(bases_, x.place), n * x.bytes);
     for (const std::uint32_t k : plan_.body_outputs) {
       const ArrayPlan& array = plan_.outputs[k];
       std::memcpy(static_cast<std::byte*>(out_[k]) + done * array.bytes, bases_[output_base(k)], n * array.bytes);
     }
+  }
+
+  [[nodiscard]] std::byte* input(std::size_t k) const {
+    return static_cast<std::byte*>(const_cast<void*>(in_[k]));  // only read
   }
 
   [[nodiscard]] std::size_t output_base(std::size_t output) const {

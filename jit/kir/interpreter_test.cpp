@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 #include "jit/kir/builder.h"
@@ -22,6 +24,11 @@ using trident::testing::random_lane;
 using trident::testing::same_lane;
 
 using Lanes = std::vector<std::uint64_t>;  // bits of one array
+
+std::uint64_t table_element(const Lanes& table, std::int64_t length, std::uint64_t number) {
+  const auto index = static_cast<std::int64_t>(number);
+  return index >= 0 && index < length ? table.at(number) : 0;
+}
 
 /// Outputs of `kernel`, as bits.
 std::vector<Lanes> model(const Kernel& kernel, std::size_t n, const std::vector<Lanes>& in, const Lanes& params) {
@@ -42,6 +49,14 @@ std::vector<Lanes> model(const Kernel& kernel, std::size_t n, const std::vector<
         values[i] = eval_lane(Op::Convert, x.type, Type::i64, n, 0, 0);
       else if (x.op == Op::Lookup)
         values[i] = kernel.tables[x.imm].entries[operand(x.a)];
+      else if (x.op == Op::Index)
+        values[i] = ir::bytes_of(x.type) == 4 ? static_cast<std::uint32_t>(element) : element;
+      else if (info(x.op).signature == Signature::Read)
+        values[i] = table_element(in[x.imm], static_cast<std::int64_t>(params[*kernel.inputs[x.imm].length]),
+                                  x.op == Op::Strided ? operand(x.a) * element + operand(x.b)
+                                  : kernel.type_of(x.a) == Type::i32
+                                      ? static_cast<std::uint64_t>(static_cast<std::int32_t>(operand(x.a)))
+                                      : operand(x.a));
       else
         values[i] = eval_lane(x.op, x.type, kernel.type_of(x.op == Op::Select ? x.b : x.a), operand(x.a), operand(x.b),
                               operand(x.c));
@@ -117,7 +132,7 @@ std::vector<Lanes> run(const Kernel& kernel, Level level, std::size_t n, const s
                        const Lanes& params, const std::vector<std::pair<std::size_t, std::size_t>>& in_place = {}) {
   std::vector<Array> inputs, outputs;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    inputs.emplace_back(kernel.inputs[i].type, n);
+    inputs.emplace_back(kernel.inputs[i].type, in[i].size());
     inputs.back().set(in[i]);
   }
   for (const Output& o : kernel.outputs)
@@ -152,13 +167,16 @@ void expect_same(const Kernel& kernel, const std::vector<Lanes>& got, const std:
 std::vector<Lanes> random_inputs(const Kernel& kernel, std::size_t n, Random& random) {
   std::vector<Lanes> in(kernel.inputs.size());
   for (std::size_t i = 0; i < in.size(); ++i)
-    for (std::size_t e = 0; e < n; ++e) in[i].push_back(random_lane(random, kernel.inputs[i].type));
+    for (std::size_t e = 0; e < (kernel.inputs[i].is_table() ? (i * 23) % 70 : n); ++e)
+      in[i].push_back(random_lane(random, kernel.inputs[i].type));
   return in;
 }
 
-Lanes random_params(const Kernel& kernel, Random& random) {
+Lanes random_params(const Kernel& kernel, const std::vector<Lanes>& in, Random& random) {
   Lanes params;
   for (const Input& p : kernel.params) params.push_back(random_lane(random, p.type));
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (kernel.inputs[i].is_table()) params[*kernel.inputs[i].length] = in[i].size();
   return params;
 }
 
@@ -199,7 +217,7 @@ TEST_P(EveryOp, ReadsSplatsLikeArrays) {
       ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
       Random random(static_cast<std::uint64_t>(choice));
       const std::vector<Lanes> in = random_inputs(kernel, 100, random);
-      const Lanes params = random_params(kernel, random);
+      const Lanes params = random_params(kernel, in, random);
       expect_same(kernel, run(kernel, GetParam(), 100, in, params), model(kernel, 100, in, params));
     }
 }
@@ -208,12 +226,50 @@ TEST_P(EveryOp, RandomKernelsOfAnyLength) {
   const std::size_t lengths[] = {0, 1, 2, 15, 16, 17, 31, 100, 1000, 1023, 1024, 1025, 2500};
   Random random(12);
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
-    const Kernel kernel = random_kernel(seed, {.ops = seed % 3 == 0 ? 120u : 30u});
+    const Kernel kernel = random_kernel(seed, {.ops = seed % 3 == 0 ? 120u : 30u, .tables = seed % 2 == 0});
     ASSERT_TRUE(check(kernel).ok()) << check(kernel).error().message;
     const std::size_t n = lengths[seed % std::size(lengths)];
     const std::vector<Lanes> in = random_inputs(kernel, n, random);
-    const Lanes params = random_params(kernel, random);
+    const Lanes params = random_params(kernel, in, random);
     expect_same(kernel, run(kernel, GetParam(), n, in, params), model(kernel, n, in, params));
+  }
+}
+
+TEST_P(EveryOp, TablesAreReadInsideOnly) {
+  const auto kernel = parse(
+      "input j i64\ninput k i32\ninput t f32 length 0\nparam t.length i64\nparam offset i64\n"
+      "%0 = input i64 0\n%1 = input i32 1\n%2 = gather f32 %0, 2\n%3 = gather f32 %1, 2\n%4 = index i64\n"
+      "%5 = const i64 -2\n%6 = param i64 1\n%7 = strided f32 %5, %6, 2\n%8 = gather f32 %6, 2\n"
+      "output a %2\noutput b %3\noutput i %4\noutput c %7\noutput d %8\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const std::int64_t j[5] = {0, 2, 3, -1, kLeast};
+  const std::int32_t k[5] = {2, -1, 3, 1, std::numeric_limits<std::int32_t>::max()};
+  const float t[3] = {10, 20, 30};
+  float a[5], b[5], c[5], d[5];
+  std::int64_t i[5];
+  const void* in[] = {j, k, t};
+  void* out[] = {a, b, i, c, d};
+  const auto call = [&](std::int64_t length, std::int64_t offset) {
+    const std::uint64_t params[] = {static_cast<std::uint64_t>(length), static_cast<std::uint64_t>(offset)};
+    Plan::prepare(*kernel, GetParam()).run(5, in, out, params);
+  };
+  using Five = std::array<float, 5>;
+  call(3, 4);
+  EXPECT_EQ(std::to_array(a), (Five{10, 30, 0, 0, 0}));
+  EXPECT_EQ(std::to_array(b), (Five{30, 0, 0, 20, 0}));
+  EXPECT_EQ(std::to_array(i), (std::array<std::int64_t, 5>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(std::to_array(c), (Five{0, 30, 10, 0, 0}));
+  EXPECT_EQ(std::to_array(d), (Five{0, 0, 0, 0, 0}));
+  call(3, kLeast + 2);  // -2 * 1 + least + 2 = least, then around to the greatest
+  EXPECT_EQ(std::to_array(c), (Five{0, 0, 0, 0, 0}));
+  call(3, 2);
+  EXPECT_EQ(std::to_array(c), (Five{30, 10, 0, 0, 0}));
+  EXPECT_EQ(std::to_array(d), (Five{30, 30, 30, 30, 30}));
+  for (const std::int64_t none : {std::int64_t{0}, std::int64_t{-1}, kLeast}) {
+    in[2] = nullptr;
+    call(none, 1);
+    for (const float* each : {a, b, c, d}) EXPECT_EQ(std::count(each, each + 5, 0.0f), 5) << none;
   }
 }
 
@@ -243,7 +299,7 @@ TEST_P(EveryOp, OutputsMayBeTheInputsArrays) {
             std::ranges::none_of(in_place, [&](const auto& p) { return p.second == i || p.first == o; }))
           in_place.emplace_back(o, i);
     const std::vector<Lanes> in = random_inputs(kernel, 777, random);
-    const Lanes params = random_params(kernel, random);
+    const Lanes params = random_params(kernel, in, random);
     expect_same(kernel, run(kernel, GetParam(), 777, in, params, in_place), model(kernel, 777, in, params));
   }
 }
@@ -269,7 +325,7 @@ TEST(Plan, OnePlanRunsInManyThreadsAtOnce) {
   const Plan plan = Plan::prepare(kernel);
   Random random(15);
   const std::vector<Lanes> in = random_inputs(kernel, 3000, random);
-  const Lanes params = random_params(kernel, random);
+  const Lanes params = random_params(kernel, in, random);
   const std::vector<Lanes> want = model(kernel, 3000, in, params);
   std::vector<Array> inputs;
   std::vector<const void*> in_pointers;

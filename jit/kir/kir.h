@@ -34,7 +34,7 @@ enum class Op : std::uint8_t {
 #undef X
 };
 
-enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce };
+enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Read };
 enum class Types : std::uint8_t { N, F, I, B, A };
 enum class Section : std::uint8_t { invariant, body, epilogue };
 
@@ -71,18 +71,25 @@ inline constexpr std::uint8_t kBounded = 2;  ///< Div: |a| <= 2^(e/2), 2^(-e/4) 
                                              ///< greatest exponent (127, 1023); Sqrt: 0 <= a <= 2^(e/2). So only a tiny
                                              ///< or zero a needs care. Not together with kNormal
 
+/// The greatest |stride| of Strided, so that the elements of one vector are less than 2^31 bytes apart.
+inline constexpr std::int64_t kStrideMax = 65'536;
+
 struct Inst {
   Op op = Op::Constant;
   Type type = Type::f32;  ///< type of the result
   Section section = Section::invariant;
   std::uint8_t flags = 0;
   Value a{}, b{}, c{};    ///< as many as the arity says; the others are invalid
-  std::uint64_t imm = 0;  ///< Constant: bits; Input, Param, Lookup: index; else 0
+  std::uint64_t imm = 0;  ///< Constant: bits; Input, Param, Lookup, Gather, Strided: index; else 0
 };
 
 struct Input {
   std::string name;
   Type type = Type::f32;  ///< numeric
+  /// Of a *table*, an array of a length of its own: number of the parameter, of type i64, that says how many elements
+  /// it has (none when negative). Only Gather and Strided read tables, and nothing else; they never read outside.
+  std::optional<std::uint32_t> length{};
+  [[nodiscard]] bool is_table() const { return length.has_value(); }
 };
 
 enum class OutputKind : std::uint8_t {
@@ -103,7 +110,7 @@ struct Table {
 
 struct Kernel {
   std::vector<Inst> insts;
-  std::vector<Input> inputs;  ///< arrays, in the order of the call's `in`
+  std::vector<Input> inputs;  ///< arrays and tables, in the order of the call's `in`
   std::vector<Input>
       params;  ///< scalars, in the order of the call's `params`; each takes 8 bytes there, low bytes used
   std::vector<Output> outputs;
@@ -119,12 +126,12 @@ struct Kernel {
   }
 };
 
-/// The section that an instruction belongs to by its op and its operands' sections: leaves but Input are invariant,
-/// Input is body, reductions are epilogue; the others are epilogue if any operand is, else body if any is, else
-/// invariant. Nothing if body and epilogue operands are mixed or a reduction's operand is itself in the epilogue (a
-/// reduction of an invariant is allowed: it counts n times).
+/// The section that an instruction belongs to by its op and its operands' sections: leaves but Input and Index are
+/// invariant; Input, Index and Strided are body, reductions are epilogue; the others are epilogue if any operand is,
+/// else body if any is, else invariant. Nothing if body and epilogue operands are mixed or a reduction's operand is
+/// itself in the epilogue (a reduction of an invariant is allowed: it counts n times).
 inline std::optional<Section> section_for(const Kernel& kernel, Op op, Value a, Value b, Value c) {
-  bool any_body = op == Op::Input;
+  bool any_body = op == Op::Input || op == Op::Index || op == Op::Strided;
   bool any_epilogue = false;
   for (const Value operand : {a, b, c}) {
     if (!operand.valid()) continue;

@@ -83,6 +83,47 @@ TEST(Builder, FoldsLookupsAndSharesTables) {
   EXPECT_EQ(b.bits_of(b.lookup(t, b.constant_int(Type::i32, 2))), 9u);
 }
 
+TEST(Text, PrintsTables) {
+  const std::string text =
+      "input x f64\n"
+      "input t f32 length 1\n"
+      "param s f64\n"
+      "param t.length i64\n"
+      "%0 = index i64\n"
+      "%1 = gather f32 %0, 1\n"
+      "%2 = const i64 -3\n"
+      "%3 = const i64 7\n"
+      "%4 = strided f32 %2, %3, 1\n"
+      "output y %1\n"
+      "output z %4\n";
+  const auto kernel = parse(text);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  EXPECT_EQ(print(*kernel), text);
+}
+
+TEST(Check, TablesHaveALengthAndAreReadAsSuch) {
+  const auto fault_of = [](const std::string& declarations, const std::string& inst) {
+    const auto kernel =
+        parse(declarations + "%0 = index i64\n%1 = const i64 1\n%2 = const i64 0\n" + inst + "output y %3\n");
+    return kernel.ok() ? std::string() : kernel.error().message;
+  };
+  const std::string table = "input t f32 length 0\nparam n i64\n";
+  EXPECT_EQ(fault_of(table, "%3 = gather f32 %0, 0\n"), "");
+  EXPECT_EQ(fault_of(table, "%3 = strided f32 %1, %2, 0\n"), "");
+  const auto says = [&](const std::string& declarations, const std::string& inst, const std::string& what) {
+    EXPECT_NE(fault_of(declarations, inst).find(what), std::string::npos) << fault_of(declarations, inst);
+  };
+  says("input t f32 length 0\nparam n f64\n", "%3 = gather f32 %0, 0\n", "no i64 parameter");
+  says("input t f32 length 1\nparam n i64\n", "%3 = gather f32 %0, 0\n", "no i64 parameter");
+  says("input t f32\nparam n i64\n", "%3 = gather f32 %0, 0\n", "tables are read by");
+  says(table, "%3 = input f32 0\n", "tables are read by");
+  says(table, "%3 = gather f64 %0, 0\n", "type differs");
+  says(table, "%3 = gather f32 %0, 1\n", "no such input");
+  says(table, "%3 = strided f32 %2, %1, 0\n", "the stride is 0");
+  says(table, "%3 = strided f32 %0, %1, 0\n", "must be an i64 constant");
+  says(table, "%3 = strided f32 %1, %0, 0\n", "invariant i64");
+}
+
 TEST(Text, PrintsWhatItParses) {
   const std::string text =
       "input x f64\n"

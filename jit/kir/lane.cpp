@@ -108,7 +108,10 @@ F float_op(Op op, F a, F b, F c) {
     case Op::Lookup:
     case Op::Sum:
     case Op::MinOf:
-    case Op::MaxOf: break;
+    case Op::MaxOf:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided: break;
   }
   CHECK(false);
 }
@@ -160,7 +163,10 @@ U int_op(Op op, U a, U b) {
     case Op::Lookup:
     case Op::Sum:
     case Op::MinOf:
-    case Op::MaxOf: break;
+    case Op::MaxOf:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided: break;
   }
   CHECK(false);
 }

@@ -32,6 +32,7 @@ class Planner {
     resolve_bitcasts();
     find_live();
     place_splats();
+    place_lengths();
     place_arrays();
     allocate_slots();
     choose_block();
@@ -44,6 +45,7 @@ class Planner {
 
  private:
   static constexpr std::uint32_t kNone = 0xFFFF'FFFFu;
+  static constexpr std::uint32_t kNowhere = kNone;  // a place's base
 
   [[nodiscard]] const Inst& inst(std::uint32_t i) const { return kernel_.insts[i]; }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(kernel_.insts.size()); }
@@ -117,6 +119,18 @@ class Planner {
       if (reduces(x)) plan_->reductions.push_back({x.op, x.type, places_[i]});
     }
     for (const Table& table : kernel_.tables) tables_.push_back(new_constant_table(table));
+  }
+
+  /// The lengths of tables are parameters that need not be instructions.
+  void place_lengths() {
+    lengths_.resize(kernel_.inputs.size(), {kNowhere});
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      if (!live_[i] || info(inst(i).op).signature != Signature::Read) continue;
+      Place& place = lengths_[inst(i).imm];
+      if (place.base != kNowhere) continue;
+      place = new_splat();
+      plan_->fills.push_back({Type::i64, false, *kernel_.inputs[inst(i).imm].length, place});
+    }
   }
 
   void place_arrays() {
@@ -240,13 +254,16 @@ class Planner {
 
   [[nodiscard]] Step step_for(std::uint32_t i) const {
     const Inst& x = inst(i);
-    const Type operand = kernel_.type_of(info(x.op).signature == Signature::Select ? x.b : x.a);
-    Step step{.function = find_block_fn(level_, x.op, x.type, operand),
-              .d = places_[i],
-              .a = places_[root(x.a)],
-              .is_reduction = reduces(x)};
+    const Value typed = info(x.op).signature == Signature::Select ? x.b : x.a;
+    const Type operand = typed.valid() ? kernel_.type_of(typed) : x.type;
+    Step step{.function = find_block_fn(level_, x.op, x.type, operand), .d = places_[i], .is_reduction = reduces(x)};
+    if (x.a.valid()) step.a = places_[root(x.a)];
     if (x.b.valid()) step.b = places_[root(x.b)];
     if (x.c.valid()) step.c = places_[root(x.c)];
+    if (info(x.op).signature == Signature::Read) {
+      step.c = lengths_[x.imm];
+      step.table_base = kFirstArrayBase + static_cast<std::uint32_t>(x.imm);
+    }
     if (x.op == Op::Lookup) {
       step.b = tables_[x.imm];
       step.is_lookup = true;
@@ -258,7 +275,7 @@ class Planner {
   void emit_steps() {
     plan_->body_steps.reserve(body_step_count_ + copied_outputs_.size());
     for (std::uint32_t i = 0; i < count(); ++i) {
-      if (!live_[i] || info(inst(i).op).arity == 0) continue;
+      if (!live_[i] || (info(inst(i).op).arity == 0 && inst(i).op != Op::Index)) continue;
       if (is_body_step(i))
         plan_->body_steps.push_back(step_for(i));
       else if (inst(i).section == Section::invariant)
@@ -301,6 +318,7 @@ class Planner {
   std::vector<std::uint8_t> direct_;  ///< written straight to an output array
   std::vector<Place> places_;
   std::vector<Place> tables_;
+  std::vector<Place> lengths_;  ///< of table inputs, splats
   std::vector<std::uint32_t> copied_outputs_;
   std::vector<Place> copy_slots_;  ///< of copied_outputs_
   std::size_t splat_bytes_ = 0;

@@ -31,6 +31,8 @@ inline constexpr std::size_t kStackScratchBytes = 48 * 1024;
 inline constexpr std::uint32_t kScratchBase = 0, kConstantBase = 1, kFirstArrayBase = 2;
 inline constexpr std::size_t kBasesMax = kFirstArrayBase + limits::kInputsMax + limits::kOutputsMax;
 
+inline constexpr std::uint32_t kNoTable = 0;  ///< no array has that base
+
 struct Place {
   std::uint32_t base = kScratchBase;
   std::uint32_t offset = 0;  ///< bytes
@@ -43,6 +45,7 @@ struct Step {
   std::uint64_t last_entry = 0;  ///< Lookup: the table's size less one
   bool is_lookup = false;
   bool is_reduction = false;
+  std::uint32_t table_base = kNoTable;  ///< Gather, Strided
 };
 
 struct Reduction {
@@ -65,7 +68,7 @@ struct Store {
 };
 
 struct ArrayPlan {
-  std::uint32_t bytes = 0;  ///< of one element; 0: a scalar output, or an input that nothing reads
+  std::uint32_t bytes = 0;  ///< of one element; 0: a scalar output, a table, or an input that nothing reads
   std::uint32_t tail = 0;   ///< offset of its granule for the last, incomplete one
 };
 

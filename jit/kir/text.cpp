@@ -1,18 +1,22 @@
 // The text form of kir, one item per line; '#' starts a comment:
 //
 //   input x f64                      array inputs and scalar parameters, in order
+//   input t f32 length 1             a table, and the number of the parameter that is its length
 //   param s f64
+//   param t.length i64
 //   table f32 0x3f800000 0x40000000  constant tables, in order
 //   %0 = input f64 0
 //   %1 = const f64 0.5               or the bits: const f64 0x3fe0000000000000; masks: false, true
 //   %2 = param f64 0
 //   %3 = fma f64 %0, %1, %2
 //   %4 = div f64 %3, %1 normal       the flag
-//   %5 = lookup f32 %7, 0            the table's number
+//   %5 = lookup f32 %7, 0            the constant table's number
+//   %6 = gather f32 %7, 1            the number of the input that is the table
 //   output y %4                      one element per i
 //   output scalar total %8           one element
 //
 // Sections are not written: they follow from the instructions. Names may hold anything but white space and '#'.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -71,7 +75,8 @@ std::string inst_text(const Inst& inst) {
     out.append(separator).append(value_text(v));
     separator = ", ";
   }
-  if (inst.op == Op::Lookup) out.append(", ").append(std::to_string(inst.imm));
+  if (inst.op == Op::Lookup || info(inst.op).signature == Signature::Read)
+    out.append(", ").append(std::to_string(inst.imm));
   if ((inst.flags & kNormal) != 0) out.append(" normal");
   if ((inst.flags & kBounded) != 0) out.append(" bounded");
   return out;
@@ -113,6 +118,12 @@ class Parser {
     Input input{std::string(word_), Type::f32};
     next_word();
     TRY_VOID(type(input.type));
+    if (word_ == "length") {
+      next_word();
+      std::uint64_t param = 0;
+      TRY_VOID(number(param));
+      input.length = static_cast<std::uint32_t>(std::min<std::uint64_t>(param, limits::kInputsMax));
+    }
     list.push_back(std::move(input));
     return {};
   }
@@ -168,7 +179,7 @@ class Parser {
     if (arity > 0) TRY_VOID(value(inst.a));
     if (arity > 1) TRY_VOID(value(inst.b));
     if (arity > 2) TRY_VOID(value(inst.c));
-    if (inst.op == Op::Lookup) TRY_VOID(number(inst.imm));
+    if (inst.op == Op::Lookup || info(inst.op).signature == Signature::Read) TRY_VOID(number(inst.imm));
     if (word_ == "normal" || word_ == "bounded") {
       inst.flags |= word_ == "normal" ? kNormal : kBounded;
       next_word();
@@ -274,7 +285,11 @@ class Parser {
 
 std::string print(const Kernel& kernel) {
   std::string out;
-  for (const Input& x : kernel.inputs) out.append("input ").append(x.name).append(" ").append(name_of(x.type)) += '\n';
+  for (const Input& x : kernel.inputs) {
+    out.append("input ").append(x.name).append(" ").append(name_of(x.type));
+    if (x.is_table()) out.append(" length ").append(std::to_string(*x.length));
+    out += '\n';
+  }
   for (const Input& x : kernel.params) out.append("param ").append(x.name).append(" ").append(name_of(x.type)) += '\n';
   for (const Table& table : kernel.tables) {
     out.append("table ").append(name_of(table.type));
@@ -303,7 +318,8 @@ std::string print_dot(const Kernel& kernel) {
       const Inst& inst = kernel.insts[i];
       if (inst.section != section) continue;
       std::string label = value_text(Value(i)) + " = " + inst_text(inst);
-      if (inst.op == Op::Input) label += " (" + kernel.inputs[inst.imm].name + ")";
+      if (inst.op == Op::Input || info(inst.op).signature == Signature::Read)
+        label += " (" + kernel.inputs[inst.imm].name + ")";
       if (inst.op == Op::Param) label += " (" + kernel.params[inst.imm].name + ")";
       out.append("    v").append(std::to_string(i)).append(" [label=").append(ir::dot_quoted(label)).append("];\n");
     }

@@ -23,6 +23,7 @@ struct Case {
   std::string what;
   std::vector<std::uint8_t> code;
   std::vector<std::uint8_t> input_types, output_types;  ///< ir::Type
+  std::vector<std::uint8_t> table_inputs;               ///< 1 where the input has a length of its own
   std::vector<std::uint8_t> scalar_outputs;             ///< 1 where the output has one element
   std::vector<std::uint64_t> params;
   std::vector<CaseRun> runs;
@@ -38,6 +39,7 @@ class CaseStream {
     bytes(c.what);
     bytes(c.code);
     bytes(c.input_types);
+    bytes(c.table_inputs);
     bytes(c.output_types);
     bytes(c.scalar_outputs);
     lanes(c.params);

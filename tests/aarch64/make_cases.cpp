@@ -25,8 +25,8 @@ std::vector<Lanes> interpreted(const kir::Kernel& kernel, std::uint64_t n, const
   std::vector<void*> out_pointers;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::size_t bytes = bytes_of(kernel.inputs[i].type);
-    in.emplace_back(n * bytes);
-    for (std::size_t e = 0; e < n; ++e) std::memcpy(&in[i][e * bytes], &inputs[i][e], bytes);
+    in.emplace_back(inputs[i].size() * bytes);
+    for (std::size_t e = 0; e < inputs[i].size(); ++e) std::memcpy(&in[i][e * bytes], &inputs[i][e], bytes);
     in_pointers.push_back(in[i].data());
   }
   for (const kir::Output& output : kernel.outputs) {
@@ -43,10 +43,12 @@ std::vector<Lanes> interpreted(const kir::Kernel& kernel, std::uint64_t n, const
   return result;
 }
 
+constexpr std::uint64_t kTableLength = 45;
+
 std::vector<Lanes> random_inputs(const kir::Kernel& kernel, std::uint64_t n, Random& random) {
   std::vector<Lanes> inputs;
   for (const kir::Input& input : kernel.inputs) {
-    Lanes& lanes = inputs.emplace_back(n);
+    Lanes& lanes = inputs.emplace_back(input.is_table() ? kTableLength : n);
     for (std::uint64_t& lane : lanes) lane = random_lane(random, input.type);
   }
   return inputs;
@@ -67,6 +69,7 @@ class Campaign {
     for (const Type type : {Type::f32, Type::f64, Type::i32, Type::i64}) every_op(type);
     for (std::uint64_t seed = 1; seed <= 400; ++seed) random(seed, {});
     for (std::uint64_t seed = 401; seed <= 500; ++seed) random(seed, {.ops = 40, .narrow_only = true});
+    for (std::uint64_t seed = 601; seed <= 800; ++seed) random(seed, {.narrow_only = seed % 4 == 0, .tables = true});
     for (std::uint64_t seed = 501; seed <= 505; ++seed) random(seed, {.ops = 600, .inputs_max = 12, .outputs_max = 40});
     many_arrays();
     expressions();
@@ -210,8 +213,12 @@ Case make_case(const std::string& what, const kir::Kernel& kernel, const Variant
   c.code.resize(code->bytes.size());
   std::memcpy(c.code.data(), code->bytes.data(), c.code.size());
   Random random(number);
-  for (const kir::Input& x : kernel.inputs) c.input_types.push_back(static_cast<std::uint8_t>(x.type));
   for (const kir::Input& x : kernel.params) c.params.push_back(random_lane(random, x.type));
+  for (const kir::Input& x : kernel.inputs) {
+    c.input_types.push_back(static_cast<std::uint8_t>(x.type));
+    c.table_inputs.push_back(x.is_table() ? 1 : 0);
+    if (x.is_table()) c.params[*x.length] = kTableLength;
+  }
   for (const kir::Output& x : kernel.outputs) {
     c.output_types.push_back(static_cast<std::uint8_t>(kernel.type_of(x.value)));
     c.scalar_outputs.push_back(x.kind == kir::OutputKind::scalar ? 1 : 0);

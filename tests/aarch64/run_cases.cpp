@@ -118,8 +118,9 @@ std::string run_once(const Case& c, const CaseRun& run, const void* entry) {
   std::vector<void*> out;
   std::vector<bool> taken(c.input_types.size());
   for (std::size_t i = 0; i < c.input_types.size(); ++i) {
-    inputs.push_back(std::make_unique<GuardedArray>(static_cast<ir::Type>(c.input_types[i]), run.n, run.at_front != 0));
-    for (std::uint64_t e = 0; e < run.n; ++e) inputs[i]->set(e, run.inputs[i][e]);
+    const std::uint64_t count = run.inputs[i].size();
+    inputs.push_back(std::make_unique<GuardedArray>(static_cast<ir::Type>(c.input_types[i]), count, run.at_front != 0));
+    for (std::uint64_t e = 0; e < count; ++e) inputs[i]->set(e, run.inputs[i][e]);
     in.push_back(inputs[i]->data());
   }
   std::vector<GuardedArray*> results;
@@ -127,7 +128,7 @@ std::string run_once(const Case& c, const CaseRun& run, const void* entry) {
     const bool scalar = c.scalar_outputs[o] != 0;
     GuardedArray* place = nullptr;
     for (std::size_t i = 0; i < taken.size() && place == nullptr && !scalar && (run.in_place >> o % 64 & 1) != 0; ++i)
-      if (!taken[i] && c.input_types[i] == c.output_types[o]) {
+      if (!taken[i] && c.table_inputs[i] == 0 && c.input_types[i] == c.output_types[o]) {
         taken[i] = true;
         place = inputs[i].get();
       }

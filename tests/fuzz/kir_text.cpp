@@ -63,6 +63,13 @@ std::uint64_t lane_of(Type type, std::uint64_t index) {
   return std::bit_cast<std::uint64_t>(x);
 }
 
+/// Parameter number `i`: tables have as many elements as arrays.
+std::uint64_t param_of(const kir::Kernel& kernel, std::uint64_t i) {
+  for (const kir::Input& input : kernel.inputs)
+    if (input.length == i) return kElements;
+  return lane_of(kernel.params[i].type, 1000 + i);
+}
+
 /// The kernel's meaning, an element at a time.
 class Model {
  public:
@@ -144,10 +151,21 @@ class Model {
                                        std::uint64_t c) const {
     if (x.op == Op::Constant) return x.imm;
     if (x.op == Op::Input) return lane_of(x.type, 100 * x.imm + element);
-    if (x.op == Op::Param) return lane_of(x.type, 1000 + x.imm);
+    if (x.op == Op::Param) return param_of(kernel_, x.imm);
     if (x.op == Op::Count) return kir::eval_lane(Op::Convert, x.type, Type::i64, kElements, 0, 0);
     if (x.op == Op::Lookup) return kernel_.tables[x.imm].entries[a];
+    if (x.op == Op::Index) return element;
+    if (x.op == Op::Gather) {
+      const bool narrow = kernel_.type_of(x.a) == Type::i32;
+      return element_of(x, narrow ? static_cast<std::int32_t>(a) : static_cast<std::int64_t>(a));
+    }
+    if (x.op == Op::Strided) return element_of(x, static_cast<std::int64_t>(a * element + b));
     return kir::eval_lane(x.op, x.type, kernel_.type_of(x.op == Op::Select ? x.b : x.a), a, b, c);
+  }
+
+  [[nodiscard]] std::uint64_t element_of(const Inst& x, std::int64_t number) const {
+    const bool inside = number >= 0 && number < static_cast<std::int64_t>(kElements);
+    return inside ? lane_of(x.type, 100 * x.imm + static_cast<std::uint64_t>(number)) : 0;
   }
 
   const kir::Kernel& kernel_;
@@ -170,7 +188,7 @@ void compare(const kir::Kernel& kernel, kir::Level level, const std::vector<std:
     }
     in.push_back(inputs[i].data());
   }
-  for (std::size_t i = 0; i < kernel.params.size(); ++i) params.push_back(lane_of(kernel.params[i].type, 1000 + i));
+  for (std::size_t i = 0; i < kernel.params.size(); ++i) params.push_back(param_of(kernel, i));
   for (auto& each : outputs) out.push_back(each.data());
   kir::Plan::prepare(kernel, level).run(kElements, in.data(), out.data(), params.data());
   for (std::size_t o = 0; o < outputs.size(); ++o) {

@@ -101,7 +101,9 @@ Results run(const kir::Kernel& kernel) {
     }
     in.push_back(arrays[i].data());
   }
-  const std::vector<std::uint64_t> params(kernel.params.size() + 1, 0x3FF8000000000000u);
+  std::vector<std::uint64_t> params(kernel.params.size() + 1, 0x3FF8000000000000u);
+  for (const kir::Input& input : kernel.inputs)
+    if (input.is_table()) params[*input.length] = kElements;
   Results results(kernel.outputs.size());
   std::vector<void*> out;
   for (auto& each : results) out.push_back(each.data());

@@ -62,17 +62,28 @@ Result<image::Mapped> map_native(const kir::Kernel& kernel, codegen::Isa isa, co
   return image::Mapped::map(fd);
 }
 
+Arguments random_arguments(const kir::Kernel& kernel, std::uint64_t n, Random& random) {
+  Arguments arguments;
+  constexpr std::uint64_t kLengths[] = {0, 1, 2, 7, 16, 33, 64, 127};
+  for (const kir::Input& input : kernel.inputs) {
+    const std::uint64_t length = kLengths[random.below(std::size(kLengths))];
+    auto& lanes = arguments.inputs.emplace_back(input.is_table() ? length : n);
+    for (std::uint64_t& lane : lanes) lane = random_lane(random, input.type);
+  }
+  for (const kir::Input& param : kernel.params) arguments.params.push_back(random_lane(random, param.type));
+  for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
+    if (!kernel.inputs[i].is_table()) continue;
+    const std::uint64_t length = arguments.inputs[i].size();
+    arguments.params[*kernel.inputs[i].length] = length == 0 && random.one_in(2) ? ~std::uint64_t{0} << 63 : length;
+  }
+  return arguments;
+}
+
 std::string compare_with_interpreter(const kir::Kernel& kernel, const image::Mapped& native,
                                      const Arrangement& arrangement) {
   Random random(arrangement.seed);
-  std::vector<std::vector<std::uint64_t>> inputs;
-  for (const kir::Input& input : kernel.inputs) {
-    auto& lanes = inputs.emplace_back(arrangement.n);
-    for (std::uint64_t& lane : lanes) lane = random_lane(random, input.type);
-  }
-  std::vector<std::uint64_t> params;
-  for (const kir::Input& param : kernel.params) params.push_back(random_lane(random, param.type));
-  return compare_on(kernel, native, inputs, params, arrangement);
+  const Arguments arguments = random_arguments(kernel, arrangement.n, random);
+  return compare_on(kernel, native, arguments.inputs, arguments.params, arrangement);
 }
 
 std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
@@ -89,10 +100,11 @@ std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
   };
   for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
     const std::size_t bytes = ir::bytes_of(kernel.inputs[i].type);
-    auto& plain = plain_in.emplace_back(n * bytes);
-    for (std::uint64_t e = 0; e < n; ++e) std::memcpy(&plain[e * bytes], &inputs[i][e], bytes);
-    GuardedArray& array = make_array(kernel.inputs[i].type, n);
-    if (n != 0) std::memcpy(array.data(), plain.data(), plain.size());
+    const std::uint64_t count = kernel.inputs[i].is_table() ? inputs[i].size() : n;
+    auto& plain = plain_in.emplace_back(count * bytes);
+    for (std::uint64_t e = 0; e < count; ++e) std::memcpy(&plain[e * bytes], &inputs[i][e], bytes);
+    GuardedArray& array = make_array(kernel.inputs[i].type, count);
+    if (count != 0) std::memcpy(array.data(), plain.data(), plain.size());
     in.push_back(array.data());
     interpreter_in.push_back(plain.data());
   }
@@ -104,7 +116,7 @@ std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
     const std::size_t inputs = kernel.inputs.size();
     for (std::size_t j = 0; j < inputs && arrangement.in_place && array && place == nullptr; ++j) {
       const std::size_t i = (j + arrangement.seed) % inputs;  // any output may be any input's array
-      if (kernel.inputs[i].type != type || taken[i]) continue;
+      if (kernel.inputs[i].type != type || kernel.inputs[i].is_table() || taken[i]) continue;
       taken[i] = true;
       place = const_cast<void*>(in[i]);
     }

@@ -32,7 +32,14 @@ struct Arrangement {
 std::string compare_with_interpreter(const kir::Kernel& kernel, const image::Mapped& native,
                                      const Arrangement& arrangement);
 
-/// The same with given lanes: `inputs[i]` are the elements of input i, all of one length.
+/// Inputs and parameters for it: arrays of n elements, tables of none to a hundred or so, their lengths in `params`.
+struct Arguments {
+  std::vector<std::vector<std::uint64_t>> inputs;
+  std::vector<std::uint64_t> params;
+};
+Arguments random_arguments(const kir::Kernel& kernel, std::uint64_t n, Random& random);
+
+/// The same with given lanes: `inputs[i]` are the elements of input i, n of them but in tables.
 std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
                        const std::vector<std::vector<std::uint64_t>>& inputs, const std::vector<std::uint64_t>& params,
                        const Arrangement& arrangement);

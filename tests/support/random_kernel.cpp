@@ -127,6 +127,14 @@ class Maker {
       keep(builder_.param(i), false);
     }
     if (random_.one_in(4)) keep(builder_.count(random_type()), false);
+    if (!options_.tables) return;
+    for (const Type type : {random_type(), random_type()}) {
+      const auto length = static_cast<std::uint32_t>(kernel_.params.size());
+      tables_.push_back(static_cast<std::uint32_t>(kernel_.inputs.size()));
+      kernel_.inputs.push_back({"t" + std::to_string(tables_.size()), type, length});
+      kernel_.params.push_back({kernel_.inputs.back().name + ".length", Type::i64});
+    }
+    keep(builder_.index(options_.narrow_only || random_.one_in(2) ? Type::i32 : Type::i64), false);
   }
 
   /// A value of `type` that exists, a constant, or a conversion of something.
@@ -192,6 +200,7 @@ class Maker {
         return keep(builder_.op(op, mask.value, a.value, b.value), a.odd_nan || b.odd_nan);
       }
       case kir::Signature::Convert: return add_convert(op);
+      case kir::Signature::Read: return add_read(op);
     }
   }
 
@@ -269,6 +278,31 @@ class Maker {
     keep(builder_.lookup(number, builder_.op(Op::And, pick(index_type).value, mask)), false);
   }
 
+  /// Indices in and around the tables of compare_with_interpreter, or anything.
+  Value table_index(Type type) {
+    const Value any = pick(type).value;
+    if (random_.one_in(3)) return any;
+    const Value some = builder_.op(Op::And, any, builder_.constant_int(type, 63));
+    return builder_.sub(some, builder_.constant_int(type, 5));
+  }
+
+  void add_read(Op op) {
+    if (tables_.empty()) return;
+    const std::uint32_t table = tables_[random_.below(static_cast<std::uint32_t>(tables_.size()))];
+    if (op == Op::Gather)
+      return keep(
+          builder_.gather(table, table_index(options_.narrow_only || random_.one_in(2) ? Type::i32 : Type::i64)),
+          false);
+    constexpr std::int64_t kStrides[] = {1, 1, -1, 2, 2, 3, -2, 4, -7, 8, 1000, -kir::kStrideMax, kir::kStrideMax};
+    const std::int64_t stride = kStrides[random_.below(std::size(kStrides))];
+    Value offset = builder_.constant_int(Type::i64, static_cast<std::int64_t>(random_.below(80)) - 20);
+    const Known other = pick(Type::i64);
+    if (random_.one_in(3) && kernel_.at(other.value).section == Section::invariant) offset = other.value;
+    if (random_.one_in(4) && kernel_.at(other.value).section == Section::invariant)
+      offset = builder_.op(Op::And, other.value, builder_.constant_int(Type::i64, 31));
+    keep(builder_.strided(table, stride, offset), false);
+  }
+
   void add_reductions() {
     if (!options_.reductions || random_.one_in(2)) return;
     std::vector<Known> reduced;
@@ -306,6 +340,7 @@ class Maker {
   kir::Kernel kernel_;
   kir::Builder builder_;
   std::vector<Known> known_;
+  std::vector<std::uint32_t> tables_;  ///< of inputs
 };
 
 }  // namespace
