@@ -94,9 +94,12 @@ Result<expr::Variable> variable_of(const trident_variable& from, std::uint32_t s
     return Error{ErrorCode::kInvalidArgument, "no text can name a variable '" + std::string(from.name) + "'"};
   }
   if (from.type > TRIDENT_I64) return invalid("unknown type of a variable");
-  if (from.scalar > 1) return invalid("trident_variable.scalar is neither 0 nor 1");
+  if (from.scalar > TRIDENT_TABLE) {
+    return invalid("trident_variable.scalar is none of TRIDENT_ARRAY, TRIDENT_SCALAR, TRIDENT_TABLE");
+  }
   if (!(from.lo <= from.hi)) return invalid("a variable's range is empty");
-  return expr::Variable{from.name, static_cast<trident::ir::Type>(from.type), from.scalar == 1, from.lo, from.hi};
+  return expr::Variable{from.name, static_cast<trident::ir::Type>(from.type),
+                        static_cast<expr::VariableKind>(from.scalar), from.lo, from.hi};
 }
 
 Result<expr::ParseOptions> parse_options_of(const trident_submit_options& options) {
@@ -162,11 +165,16 @@ Result<void> submit(trident_ctx* ctx, const char* text, const trident_submit_opt
   return {};
 }
 
-/// The index-th array (or scalar) variable; null out of range.
+/// What a call takes, in order, some of it in `in` and some in `params`.
+const std::vector<expr::Variable>& candidates(const trident_kernel* kernel, bool scalar) {
+  return scalar ? Kernel::of(kernel)->scalars : Kernel::of(kernel)->expr.variables;
+}
+
+/// The index-th array or table (or scalar); null out of range.
 const expr::Variable* variable_at(const trident_kernel* kernel, bool scalar, std::uint32_t index) {
   if (kernel == nullptr) return nullptr;
-  for (const expr::Variable& variable : Kernel::of(kernel)->expr.variables) {
-    if (variable.scalar == scalar && index-- == 0) return &variable;
+  for (const expr::Variable& variable : candidates(kernel, scalar)) {
+    if (variable.is_scalar() == scalar && index-- == 0) return &variable;
   }
   return nullptr;
 }
@@ -174,8 +182,8 @@ const expr::Variable* variable_at(const trident_kernel* kernel, bool scalar, std
 int variable_index(const trident_kernel* kernel, bool scalar, const char* name) {
   if (kernel == nullptr || name == nullptr) return -1;
   int index = 0;
-  for (const expr::Variable& variable : Kernel::of(kernel)->expr.variables) {
-    if (variable.scalar != scalar) continue;
+  for (const expr::Variable& variable : candidates(kernel, scalar)) {
+    if (variable.is_scalar() != scalar) continue;
     if (variable.name == name) return index;
     ++index;
   }

@@ -45,7 +45,9 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
 
 Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length)
     : trident_kernel{&interpret_entry}, context(owner), expr(std::move(expression)), policy(how), elements(length) {
-  for (const expr::Variable& v : expr.variables) ++(v.scalar ? scalar_count : array_count);
+  scalars = expr::parameters_of(expr.variables);
+  scalar_count = static_cast<std::uint32_t>(scalars.size());
+  for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
   const auto reduces = [](const expr::Node& node) {
     const expr::Signature signature = expr::info(node.op).signature;
     return signature == expr::Signature::Reduce || signature == expr::Signature::Reduce2;

@@ -55,6 +55,7 @@ struct Kernel : trident_kernel {
   const expr::Expr expr;
   const expr::Policy policy;
   const std::uint32_t elements;
+  std::vector<expr::Variable> scalars;  ///< a call's parameters, in order
   std::uint32_t array_count = 0, scalar_count = 0;
   std::uint64_t scalar_outputs = 0;  ///< bit i: output i is one element
   mutable std::atomic<const kir::Plan*> plan{nullptr};

@@ -68,6 +68,12 @@ typedef enum trident_syntax {
   TRIDENT_SYNTAX_FPCORE = 3
 } trident_syntax;
 
+/* What a variable is. A table "t" is an array of a length of its own, which an expression reads by t[j] or gather(t,
+ * j): its element number j, and 0 where j lies outside [0, length), so that no index reads past its ends. In a call its
+ * pointer stands among `in` as an array's, and its length, in elements, is the scalar "t.length" of type TRIDENT_I64
+ * after all declared scalars (trident_scalar_index() finds it). No output may overlap a table. */
+typedef enum trident_variable_kind { TRIDENT_ARRAY = 0, TRIDENT_SCALAR = 1, TRIDENT_TABLE = 2 } trident_variable_kind;
+
 /* Every struct starts with its size, so that a newer library understands an older caller. Zero means default where
  * nothing else is said. */
 typedef struct trident_options {
@@ -82,7 +88,7 @@ typedef struct trident_options {
 typedef struct trident_variable {
   const char* name; /* one that a text of this syntax can write: else TRIDENT_E_INVALID */
   uint32_t type;    /* enum trident_type */
-  uint32_t scalar;  /* 1: a parameter, one value per call */
+  uint32_t scalar;  /* enum trident_variable_kind */
   double lo, hi;    /* a promise about every value; lo = -inf and hi = inf: anything, NaN included */
 } trident_variable;
 

@@ -82,7 +82,7 @@ void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms)
   fbs::Variable* variable = nullptr;
   const auto variables = builder.CreateUninitializedVectorOfStructs<fbs::Variable>(expr.variables.size(), &variable);
   for (const expr::Variable& v : expr.variables) {
-    *variable++ = fbs::Variable(static_cast<std::uint8_t>(v.type), v.scalar ? 1 : 0, 0, 0, v.lo, v.hi);
+    *variable++ = fbs::Variable(static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.kind), 0, 0, v.lo, v.hi);
   }
   std::uint32_t* output = nullptr;
   const auto outputs = builder.CreateUninitializedVector<std::uint32_t>(expr.outputs.size(), &output);

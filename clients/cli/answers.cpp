@@ -23,7 +23,7 @@ equiv::Samples samples_of(const expr::Expr& expr, const Workload& workload, cons
   for (const auto& v : expr.variables) {
     const std::size_t width = ir::bytes_of(v.type);
     std::vector<std::byte> column(samples.n * width);
-    if (v.scalar) {
+    if (v.is_scalar()) {
       for (std::uint64_t i = 0; i < samples.n; ++i)
         std::memcpy(column.data() + i * width, &workload.params()[scalar], width);
       ++scalar;

@@ -42,7 +42,7 @@ expr::Expr copy_of(const expr::Expr& e) {
         ir::is_mask(e.at(output.node).type) ? ir::int_of(e.at(output.node).type) : e.at(output.node).type;
     expr::NodeId sum = ir::is_float(type) ? b.constant(type, 0) : b.constant_int(type, 0);
     for (std::uint32_t v = 0; v < e.variables.size(); ++v) {
-      if (e.variables[v].scalar) continue;
+      if (e.variables[v].kind != expr::VariableKind::array) continue;
       expr::NodeId value = b.variable(v);
       if (b.type_of(value) != type) value = b.cast(type, value);
       sum = b.op(expr::Op::Add, sum, value);

@@ -114,7 +114,7 @@ class CPrinter {
     if (n.op == Op::Constant) return c_literal(n);
     if (n.op != Op::Variable) return "t" + std::to_string(id.index);
     const std::size_t v = static_cast<std::size_t>(n.imm);
-    return "v" + std::to_string(v) + (expr_.variables[v].scalar ? "" : "[i]");
+    return "v" + std::to_string(v) + (expr_.variables[v].kind == expr::VariableKind::array ? "[i]" : "");
   }
 
   /// A truth value is stored as all ones or zeros.
@@ -272,6 +272,10 @@ class CPrinter {
       case Op::Sar: return shift(">>", true, n);
       case Op::Select: return operand(n.a) + " ? " + operand(n.b) + " : " + operand(n.c);
       case Op::Cast: return cast(n);
+      case Op::Index: return "(int64_t)i";
+      case Op::Gather: return read(n, "(int64_t)" + operand(n.b));
+      case Op::Strided:
+        return read(n, "(int64_t)((uint64_t)" + operand(n.b) + " * (uint64_t)i + (uint64_t)" + operand(n.c) + ")");
       case Op::Sum:
       case Op::MinOf:
       case Op::MaxOf:
@@ -280,6 +284,12 @@ class CPrinter {
       case Op::Diff: break;
     }
     CHECK(false);
+  }
+
+  /// Lengths are what the caller says, 0 when negative: an unsigned comparison has both ends.
+  [[nodiscard]] std::string read(const Node& n, const std::string& number) const {
+    const std::string table = operand(n.a);
+    return "(uint64_t)(" + number + ") < " + table + "_length ? " + table + "[" + number + "] : 0";
   }
 
   /// An accumulator before the loop, its update in it, its final value after it.
@@ -320,7 +330,7 @@ class CPrinter {
     for (std::size_t v = 0; v < expr_.variables.size(); ++v) {
       const auto& variable = expr_.variables[v];
       const std::string type = c_type(variable.type), name = "v" + std::to_string(v);
-      if (variable.scalar) {
+      if (variable.is_scalar()) {
         parameters += ", " + type + " " + name;
         unpack += "  " + type + " " + name + "; memcpy(&" + name + ", &params[" + std::to_string(scalars++) +
                   "], sizeof " + name + ");\n";
@@ -329,6 +339,15 @@ class CPrinter {
         parameters += ", const " + type + "* __restrict " + name;
         arguments += ", (const " + type + "*)in[" + std::to_string(arrays++) + "]";
       }
+    }
+    for (std::size_t v = 0; v < expr_.variables.size(); ++v) {
+      if (!expr_.variables[v].is_table()) continue;
+      const std::string length = "v" + std::to_string(v) + "_length";
+      parameters += ", uint64_t " + length;
+      unpack += "  uint64_t " + length + " = (int64_t)params[" + std::to_string(scalars) + "] > 0 ? params[" +
+                std::to_string(scalars) + "] : 0;\n";
+      ++scalars;
+      arguments += ", " + length;
     }
     for (std::size_t k = 0; k < expr_.outputs.size(); ++k) {
       const std::string type = c_type(expr_.at(expr_.outputs[k].node).type);

@@ -119,7 +119,7 @@ TEST(CSource, FormulasInBothTypes) {
 TEST(CSource, ReductionsScalarsAndSeveralOutputs) {
   std::vector<expr::Variable> variables(3);
   variables[0].name = "a", variables[1].name = "x", variables[2].name = "y";
-  variables[0].scalar = true;
+  variables[0].kind = expr::VariableKind::scalar;
   const auto object =
       compile(parsed("(a * x, sum(x * y) / 2, mean(x), dot(x, y), maxof(y), minof(x))", ir::Type::f64, variables));
   const Points p;

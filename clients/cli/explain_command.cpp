@@ -91,7 +91,11 @@ std::string number(double v) {
 std::string expression_text(const expr::Expr& e) {
   std::string out = "; expression: " + std::to_string(e.nodes.size()) + " nodes\n" + expr::print_infix(e) + "\n";
   for (const expr::Variable& v : e.variables)
-    out += "; " + std::string(v.scalar ? "scalar " : "array ") + v.name + ": " + std::string(ir::name_of(v.type)) +
+    out += "; " +
+           std::string(v.is_table()    ? "table "
+                       : v.is_scalar() ? "scalar "
+                                       : "array ") +
+           v.name + ": " + std::string(ir::name_of(v.type)) +
            (v.has_range() ? " in [" + number(v.lo) + ", " + number(v.hi) + "]" : ", any value") + "\n";
   return out + "\n";
 }

@@ -131,11 +131,11 @@ Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& opti
   for (const std::string& name : options.scalars) {
     bool known = false;
     for (expr::Variable& v : variables)
-      if (v.name == name) v.scalar = known = true;
+      if (v.name == name) v.kind = expr::VariableKind::scalar, known = true;
     if (known) continue;
     expr::Variable v;
     v.name = name;
-    v.scalar = true;
+    v.kind = expr::VariableKind::scalar;
     variables.push_back(std::move(v));
   }
   for (expr::Variable& v : variables) v.type = type;
@@ -163,7 +163,7 @@ Result<expr::Expr> parse_expression(const SourceText& source, const KernelOption
     };
     if (std::none_of(e.nodes.begin(), e.nodes.end(), reads))
       return make_error(ErrorCode::kInvalidArgument, "%s: the expression has no variable '%s'",
-                        declared.scalar ? "--scalar" : "--range", declared.name.c_str());
+                        declared.is_scalar() ? "--scalar" : "--range", declared.name.c_str());
   }
   return e;
 }

@@ -35,6 +35,7 @@ EXAMPLES
   trident run 'sum(x*x)' --n 1000
   trident run '2*a + 3*b' -i a=1,2,3 -i b=10,20,30
   trident run 'sum(x*x)' -i x=samples.txt
+  trident run 'j: i64; t[2*index] - t[j]' -i t=1,4,9,16 -i j=0,7,2
   trident run 'let t = sin(x); t*t, 1 - t*t' -i x=0:3.14 -n 5 --csv -
   trident run 'diff(tanh(x), x)' -i x=0:1 --tier optimised --mode embedded)";
 

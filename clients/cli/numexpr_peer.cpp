@@ -77,7 +77,7 @@ class NumexprPrinter {
   Result<NumexprSource> print() {
     if (expr_.outputs.size() != 1) return make_error(ErrorCode::kUnsupported, "numexpr gives one result per call");
     for (const auto& v : expr_.variables)
-      if (v.scalar || v.type != expr_.at(expr_.outputs[0].node).type)
+      if (v.kind != expr::VariableKind::array || v.type != expr_.at(expr_.outputs[0].node).type)
         return make_error(ErrorCode::kUnsupported, "scalar parameters and mixed types are left out for numexpr");
     // Texts are built bottom up; numexpr joins equal subtrees itself, so sharing costs text only.
     std::vector<std::string> text(expr_.nodes.size());

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -143,7 +144,7 @@ Result<void> open_session(const RunVerb& verb, Session& session) {
   std::vector<trident_variable> variables;
   for (const expr::Variable& v : declared)
     variables.push_back(
-        {v.name.c_str(), type == ir::Type::f32 ? TRIDENT_F32 : TRIDENT_F64, v.scalar ? 1u : 0u, v.lo, v.hi});
+        {v.name.c_str(), type == ir::Type::f32 ? TRIDENT_F32 : TRIDENT_F64, v.is_scalar() ? 1u : 0u, v.lo, v.hi});
   trident_submit_options submit{};
   submit.struct_size = sizeof submit;
   submit.type = type == ir::Type::f32 ? TRIDENT_F32 : TRIDENT_F64;
@@ -208,11 +209,20 @@ std::string answered_by(const trident_kernel* kernel) {
 }
 
 /// The --inputs, checked against the kernel's variables; n becomes the longest list's length where --n does not say.
-Result<std::vector<InputValues>> given_inputs(const RunVerb& verb, const trident_kernel* kernel, std::uint64_t& n) {
+Result<std::vector<InputValues>> given_inputs(const RunVerb& verb, const expr::Expr& parsed,
+                                              const trident_kernel* kernel, std::uint64_t& n) {
   std::vector<InputValues> inputs;
   n = verb.n;
+  const auto is_table = [&](const std::string& name) {
+    return std::any_of(parsed.variables.begin(), parsed.variables.end(),
+                       [&](const expr::Variable& v) { return v.is_table() && v.name == name; });
+  };
   for (const std::string& text : verb.inputs) {
     TRY(InputValues input, parse_input(text));
+    if (input.name.ends_with(expr::kLengthSuffix) &&
+        is_table(input.name.substr(0, input.name.size() - expr::kLengthSuffix.size())))
+      return make_error(ErrorCode::kInvalidArgument, "--input %s: a table is as long as the list of its values",
+                        text.c_str());
     if (trident_array_index(kernel, input.name.c_str()) < 0 && trident_scalar_index(kernel, input.name.c_str()) < 0)
       return make_error(ErrorCode::kInvalidArgument, "--input %s: the expression has no variable '%s'", text.c_str(),
                         input.name.c_str());
@@ -224,12 +234,13 @@ Result<std::vector<InputValues>> given_inputs(const RunVerb& verb, const trident
       return make_error(ErrorCode::kInvalidArgument, "--input %s: '%s' is a scalar: expected one value, found %s",
                         text.c_str(), input.name.c_str(),
                         input.values.empty() ? "a range" : (std::to_string(input.values.size()) + " values").c_str());
-    if (verb.n == 0 && input.values.size() > 1) n = std::max<std::uint64_t>(n, input.values.size());
+    if (verb.n == 0 && input.values.size() > 1 && !is_table(input.name))
+      n = std::max<std::uint64_t>(n, input.values.size());
     inputs.push_back(std::move(input));
   }
   if (n == 0) n = 8;
   for (const InputValues& input : inputs)
-    if (input.values.size() > 1 && input.values.size() < n)
+    if (input.values.size() > 1 && input.values.size() < n && !is_table(input.name))
       return make_error(ErrorCode::kInvalidArgument, "--input %s: %zu values for %llu elements", input.name.c_str(),
                         input.values.size(), static_cast<unsigned long long>(n));
   return inputs;
@@ -256,18 +267,23 @@ const InputValues& input_of(const std::vector<InputValues>& inputs, const char* 
 }
 
 Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* kernel, std::uint64_t& n) {
-  TRY(std::vector<InputValues> inputs, given_inputs(verb, kernel, n));
   TRY(const expr::Expr parsed, parse_expression({verb.text}, verb.kernel));
+  TRY(std::vector<InputValues> inputs, given_inputs(verb, parsed, kernel, n));
   assume_the_rest(parsed, n, inputs);
   std::vector<std::vector<std::byte>> arrays;
+  std::map<std::string, std::uint64_t> lengths;  ///< of tables, by the names of the parameters that say them
   std::vector<const void*> in;
   for (std::uint32_t a = 0; trident_array_name(kernel, a) != nullptr; ++a) {
     const InputValues& input = input_of(inputs, trident_array_name(kernel, a));
     const ir::Type type = type_of(trident_array_type(kernel, a));
     TRY_VOID(check_fits(input, type));
-    std::vector<std::byte> bytes(static_cast<std::size_t>(n) * ir::bytes_of(type));
-    for (std::uint64_t i = 0; i < n; ++i) {
-      const std::uint64_t bits = bits_at(input, type, i, n);
+    const std::string length = input.name + std::string(expr::kLengthSuffix);
+    const bool table = trident_scalar_index(kernel, length.c_str()) >= 0;
+    const std::uint64_t count = table && !input.values.empty() ? input.values.size() : n;
+    if (table) lengths[length] = count;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(count) * ir::bytes_of(type));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t bits = bits_at(input, type, i, count);
       std::memcpy(bytes.data() + i * ir::bytes_of(type), &bits, ir::bytes_of(type));
     }
     arrays.push_back(std::move(bytes));
@@ -275,6 +291,10 @@ Result<std::vector<OutputValues>> evaluate(const RunVerb& verb, trident_kernel* 
   for (const auto& array : arrays) in.push_back(array.data());
   std::vector<std::uint64_t> params;
   for (std::uint32_t s = 0; trident_scalar_name(kernel, s) != nullptr; ++s) {
+    if (const auto length = lengths.find(trident_scalar_name(kernel, s)); length != lengths.end()) {
+      params.push_back(length->second);
+      continue;
+    }
     const InputValues& input = input_of(inputs, trident_scalar_name(kernel, s));
     const ir::Type type = type_of(trident_scalar_type(kernel, s));
     TRY_VOID(check_fits(input, type));
@@ -383,7 +403,9 @@ void add_run_command(CLI::App& app, int& status) {
   verb->add_option(
           "-i,--input", state->inputs,
           "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE of numbers; may be repeated. "
-          "Without it: evenly spaced over its declared range, else 0:1 (a scalar: the middle, else 1)")
+          "Without it: evenly spaced over its declared range, else 0:1 (a scalar: the middle, else 1). A table is as "
+          "long "
+          "as its list, else --n elements")
       ->take_all()
       ->expected(1)
       ->allow_extra_args(false);

@@ -147,7 +147,7 @@ AssumedInput assumed_input(const expr::Variable& variable, std::uint64_t n) {
   lo = std::clamp(lo, -most, most);
   hi = std::clamp(hi, -most, most);
   if (integer) lo = std::ceil(lo), hi = std::floor(hi);
-  if (variable.scalar) {
+  if (variable.is_scalar()) {
     double value = below && above ? std::midpoint(lo, hi) : below ? lo : above ? hi : 1;
     if (integer) value = std::trunc(value);
     v.values = {Number::of(value)};

@@ -27,8 +27,10 @@ std::string node_list(const expr::Expr& e) {
   for (const expr::Variable& v : e.variables) {
     char range[96] = "";
     if (v.has_range()) std::snprintf(range, sizeof range, " in [%.17g, %.17g]", v.lo, v.hi);
-    out +=
-        std::string(v.scalar ? "scalar " : "array ") + v.name + ": " + std::string(ir::name_of(v.type)) + range + "\n";
+    out += std::string(v.is_table()    ? "table "
+                       : v.is_scalar() ? "scalar "
+                                       : "array ") +
+           v.name + ": " + std::string(ir::name_of(v.type)) + range + "\n";
   }
   for (std::size_t i = 0; i < e.nodes.size(); ++i) {
     const expr::Node& n = e.nodes[i];

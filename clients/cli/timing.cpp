@@ -292,7 +292,7 @@ Workload::Workload(const expr::Expr& expr, const std::vector<expr::Variable>& sa
     : n_(n) {
   std::vector<std::size_t> offsets;
   std::size_t arrays = 0;
-  for (const auto& v : expr.variables) arrays += v.scalar ? 0 : 1;
+  for (const auto& v : expr.variables) arrays += v.is_scalar() ? 0 : 1;
   arrays += expr.outputs.size();
   const std::size_t stagger = std::max(kAlignment, kPage / (arrays + 1) / kAlignment * kAlignment);
   std::size_t total = 0;
@@ -303,7 +303,7 @@ Workload::Workload(const expr::Expr& expr, const std::vector<expr::Variable>& sa
     total += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   };
   for (const auto& v : expr.variables)
-    if (!v.scalar) place(n * ir::bytes_of(v.type));
+    if (!v.is_scalar()) place(n * ir::bytes_of(v.type));
   for (const auto& output : expr.outputs) place(n * ir::bytes_of(expr.at(output.node).type));
   memory_ = std::make_unique<std::byte[]>(total + 2 * kPage);
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
@@ -314,7 +314,7 @@ Workload::Workload(const expr::Expr& expr, const std::vector<expr::Variable>& sa
   for (const auto& v : sampled) {
     const double lo = std::isfinite(v.lo) ? v.lo : std::isfinite(v.hi) ? v.hi - 1 : kFallbackLo;
     const double hi = std::isfinite(v.hi) ? v.hi : std::isfinite(v.lo) ? v.lo + 1 : kFallbackHi;
-    if (v.scalar) {
+    if (v.is_scalar()) {
       params_.push_back(sample_bits(v, lo, hi, state));
       continue;
     }
@@ -327,6 +327,8 @@ Workload::Workload(const expr::Expr& expr, const std::vector<expr::Variable>& sa
     inputs_.push_back(array);
     stream_bytes_ += width;
   }
+  for (const auto& v : sampled)
+    if (v.is_table()) params_.push_back(n);
   for (const auto& output : expr.outputs) {
     const std::size_t width = ir::bytes_of(expr.at(output.node).type);
     outputs_.push_back(base + offsets[next++]);

@@ -88,6 +88,7 @@ struct variable {
   bool is_scalar = false;
   double lo = -std::numeric_limits<double>::infinity();  ///< a promise about every value
   double hi = std::numeric_limits<double>::infinity();
+  bool is_table = false;  ///< an array of a length of its own, read by t[index]
 };
 template <class T = double>
 variable array(std::string name, double lo = -std::numeric_limits<double>::infinity(),
@@ -98,6 +99,12 @@ template <class T = double>
 variable scalar(std::string name, double lo = -std::numeric_limits<double>::infinity(),
                 double hi = std::numeric_limits<double>::infinity()) {
   return {std::move(name), detail::type_of<T>(), true, lo, hi};
+}
+
+template <class T = double>
+variable table(std::string name, double lo = -std::numeric_limits<double>::infinity(),
+               double hi = std::numeric_limits<double>::infinity()) {
+  return {std::move(name), detail::type_of<T>(), false, lo, hi, true};
 }
 
 struct compile_options {
@@ -126,8 +133,9 @@ class kernel {
   [[nodiscard]] trident_kernel* handle() const noexcept { return handle_; }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
-  /// Runs the kernel: outputs as out(...), arrays as containers, scalars as numbers, each group in its own order. The
-  /// lengths must agree, the types must be the kernel's; throws error (TRIDENT_E_INVALID) where they do not.
+  /// Runs the kernel: outputs as out(...), arrays and tables as containers, scalars as numbers, each group in its own
+  /// order. The lengths of arrays and outputs must agree, a table may have any; the types must be the kernel's; throws
+  /// error (TRIDENT_E_INVALID) where they do not.
   template <class... Args>
   void operator()(const Args&... args) const {
     constexpr std::size_t outputs = (std::size_t{0} + ... + (detail::is_output<Args>::value ? 1 : 0));
@@ -163,8 +171,8 @@ class kernel {
     const kernel& owner;
     std::array<const void*, Arrays + 1> in{};
     std::array<void*, Outputs + 1> out{};
-    std::array<std::uint64_t, Scalars + 1> params{};
-    std::uint32_t array_count = 0, output_count = 0, scalar_count = 0;
+    std::array<std::uint64_t, Scalars + Arrays + 1> params{};  // lengths of tables follow the scalars
+    std::uint32_t array_count = 0, output_count = 0, scalar_count = 0, table_count = 0;
     std::uint64_t n = 0;
     bool has_n = false;
 
@@ -200,14 +208,25 @@ class kernel {
         using T = std::remove_pointer_t<decltype(std::data(arg))>;
         const std::uint32_t index = array_count++;
         expect(trident_array_type(owner.handle_, index), detail::type_of<T>(), "array", index);
-        length(std::size(arg));
+        if (!add_table(index, std::size(arg))) length(std::size(arg));
         in[index] = std::data(arg);
       }
+    }
+    bool add_table(std::uint32_t index, std::uint64_t size) {
+      if (trident_scalar_type(owner.handle_, Scalars) < 0) return false;  // no scalar but those given
+      const std::string name = std::string(trident_array_name(owner.handle_, index)) + ".length";
+      const int place = trident_scalar_index(owner.handle_, name.c_str());
+      if (place < 0) return false;
+      if (static_cast<std::size_t>(place) < Scalars || static_cast<std::size_t>(place) >= params.size())
+        refuse("other scalars than the kernel has");
+      params[static_cast<std::size_t>(place)] = size;
+      ++table_count;
+      return true;
     }
     void run() {
       if (trident_array_type(owner.handle_, array_count) >= 0) refuse("an array is missing");
       if (trident_output_type(owner.handle_, output_count) >= 0) refuse("an output is missing");
-      if (trident_scalar_type(owner.handle_, scalar_count) >= 0) refuse("a scalar is missing");
+      if (trident_scalar_type(owner.handle_, scalar_count + table_count) >= 0) refuse("a scalar is missing");
       owner.run(n, in.data(), out.data(), params.data());
     }
   };
@@ -236,13 +255,17 @@ class context {
 
   [[nodiscard]] trident_ctx* handle() const noexcept { return handle_; }
 
+  static std::uint32_t kind_of(const variable& v) noexcept {
+    return v.is_table ? TRIDENT_TABLE : v.is_scalar ? TRIDENT_SCALAR : TRIDENT_ARRAY;
+  }
+
   /// Parses `text` and returns a kernel that may be called at once. Throws error with line and caret on a bad text.
   [[nodiscard]] kernel compile(const std::string& text, const std::vector<variable>& variables = {},
                                const compile_options& how = {}) const {
     std::vector<trident_variable> plain;
     plain.reserve(variables.size());
     for (const variable& v : variables) {
-      plain.push_back({v.name.c_str(), static_cast<std::uint32_t>(v.type), v.is_scalar ? 1u : 0u, v.lo, v.hi});
+      plain.push_back({v.name.c_str(), static_cast<std::uint32_t>(v.type), kind_of(v), v.lo, v.hi});
     }
     trident_submit_options options{};
     options.struct_size = sizeof(options);

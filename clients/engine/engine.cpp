@@ -45,7 +45,8 @@ Result<expr::Expr> expr_of(const trident_engine_job& job) {
     if (v.type > static_cast<std::uint8_t>(ir::Type::i64)) {
       return make_error(ErrorCode::kInvalidArgument, "variable %u: unknown type", i);
     }
-    e.variables.push_back({"v" + std::to_string(i), static_cast<ir::Type>(v.type), v.scalar != 0, v.lo, v.hi});
+    e.variables.push_back({"v" + std::to_string(i), static_cast<ir::Type>(v.type),
+                           static_cast<expr::VariableKind>(v.scalar), v.lo, v.hi});
   }
   for (std::uint32_t i = 0; i < job.output_count; ++i) {
     e.outputs.push_back({"o" + std::to_string(i), expr::NodeId(job.outputs[i])});

@@ -63,12 +63,12 @@ Result<expr::Node> read_node(const wire::Node& in, std::uint32_t index, std::siz
 
 Result<expr::Variable> read_variable(const wire::Variable& in, std::uint32_t index) {
   if (!is_value_type(in.type())) return refused("unknown type of variable", index);
-  if (in.scalar() > 1) return refused("kind of variable", index);
+  if (in.scalar() > static_cast<std::uint8_t>(expr::VariableKind::table)) return refused("kind of variable", index);
   if (std::isnan(in.lo()) || std::isnan(in.hi()) || in.lo() > in.hi()) return refused("range of variable", index);
   expr::Variable variable;
   variable.name = "v" + std::to_string(index);  // names do not travel: they mean nothing to a kernel
   variable.type = static_cast<ir::Type>(in.type());
-  variable.scalar = in.scalar() != 0;
+  variable.kind = static_cast<expr::VariableKind>(in.scalar());
   variable.lo = in.lo();
   variable.hi = in.hi();
   return variable;

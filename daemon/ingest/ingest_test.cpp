@@ -40,7 +40,7 @@ Message submit(const expr::Expr& expr, const Terms& terms = {}) {
                        n.b.index, n.c.index, n.imm);
   std::vector<wire::Variable> variables;
   for (const expr::Variable& v : expr.variables)
-    variables.emplace_back(static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.scalar), std::uint16_t{0},
+    variables.emplace_back(static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.kind), std::uint16_t{0},
                            std::uint32_t{0}, v.lo, v.hi);
   std::vector<std::uint32_t> outputs;
   for (const expr::Output& o : expr.outputs) outputs.push_back(o.node.index);
@@ -76,7 +76,9 @@ expr::Expr parsed(const char* text) {
 expr::Expr random_expr(std::mt19937_64& random, std::size_t size) {
   using expr::Op;
   expr::Expr expr;
-  for (const char* name : {"x", "y", "s"}) expr.variables.push_back({name, ir::Type::f64, *name == 's', -1.5, 8});
+  for (const char* name : {"x", "y"})
+    expr.variables.push_back({name, ir::Type::f64, expr::VariableKind::array, -1.5, 8});
+  expr.variables.push_back({"s", ir::Type::f64, expr::VariableKind::scalar, -1.5, 8});
   for (std::uint64_t i = 0; i < 3; ++i) {
     expr::Node node;
     node.op = Op::Variable;

@@ -118,6 +118,24 @@ TEST(Codegen, StridedLoadsAcrossTheEndsOfTheirTable) {
           }
 }
 
+// Elements up to the boundary go first, with registers put aside where strided loads put theirs too.
+TEST(Codegen, StridedLoadsInStreams) {
+  kir::Kernel kernel;
+  kernel.inputs = {{"t", ir::Type::f32, 0}};
+  kernel.params = {{"t.length", ir::Type::i64}};
+  kir::Builder b(kernel);
+  kernel.outputs = {{"y", b.add(b.strided(0, 2, b.constant_int(ir::Type::i64, -3)),
+                                b.strided(0, 1, b.constant_int(ir::Type::i64, -3)))}};
+  const std::uint64_t n = kStreamBytes / 4 + 1000;
+  for (const Isa isa : runnable_isas()) {
+    auto native = map_native(kernel, isa, {.vectors = 2, .non_temporal = true});
+    ASSERT_TRUE(native.ok()) << native.error().message;
+    for (const std::uint32_t misalign : {0u, 3u})
+      ASSERT_EQ(testing::compare_on(kernel, *native, {numbered(ir::Type::f32, n)}, {n}, {.n = n, .misalign = misalign}),
+                "");
+  }
+}
+
 TEST(Codegen, GathersTakeEveryIndex) {
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64})
     for (const ir::Type index : {ir::Type::i32, ir::Type::i64}) {

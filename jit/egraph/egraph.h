@@ -38,6 +38,10 @@ struct OpRow {
   std::string_view text;
   std::uint8_t children = 0;
   bool commutes = false;  ///< in its first two children
+  /// The sort of constants among its children, which else have that of their siblings. A rule whose left side has such
+  /// an op holds values of several sorts, and says itself which.
+  std::uint8_t number_sort = kSiblingsSort;
+  static constexpr std::uint8_t kSiblingsSort = 0xFF;
 };
 
 struct ENode {

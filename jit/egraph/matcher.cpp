@@ -248,6 +248,7 @@ NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const Cla
         for (std::uint8_t c = 0; c < children; ++c) {
           if (made[t.child[c]] != kNone) numbers = graph.sort(made[t.child[c]]);
         }
+        if (graph.row(t.op).number_sort != OpRow::kSiblingsSort) numbers = graph.row(t.op).number_sort;
         ENode node{.op = t.op};
         for (std::uint8_t c = 0; c < children; ++c) {
           const std::uint8_t from = t.child[c];

@@ -177,6 +177,8 @@ std::uint8_t Pattern::depth() const {
   return depths.back();
 }
 
+constexpr double kStrideMax = 65'536;
+
 bool holds(ConditionKind kind, const Facts& a, const Facts& b) {
   switch (kind) {
     case ConditionKind::nonzero: return a.is_nonzero();
@@ -199,6 +201,8 @@ bool holds(ConditionKind kind, const Facts& a, const Facts& b) {
     case ConditionKind::of_b32: return a.sort == static_cast<std::uint8_t>(*type_of(kind));
     case ConditionKind::uniform: return a.stage == 0;
     case ConditionKind::independent: return (a.variables & b.variables) == 0;
+    case ConditionKind::stride:
+      return a.constant && a.lo != 0 && a.lo == std::floor(a.lo) && std::fabs(a.lo) <= kStrideMax;
     case ConditionKind::le: return a.hi <= b.lo;
   }
   return false;
@@ -260,6 +264,8 @@ Result<Rule> parse_rule(const ir::SourceText& source, std::size_t begin, std::sp
     TRY(rule.conditions, reader.conditions());
   }
   if (!reader.at_end()) return reader.error("unexpected text after the rule");
+  for (const PatternTerm& t : rule.left.terms)
+    rule.mixed = rule.mixed || (t.kind == PatternTerm::Kind::node && ops[t.op].number_sort != OpRow::kSiblingsSort);
   std::vector<bool> typed(rule.variables.size(), false);
   for (const Condition& c : rule.conditions)
     if (type_of(c.kind)) typed[c.variable[0]] = rule.typed = true;

@@ -45,27 +45,28 @@ struct Pattern {
 
 /// What a rule may ask of its variables. X(Name, "text", arguments, "meaning"): "?first meaning[ ?second]" is a
 /// sentence.
-#define TRIDENT_EGRAPH_CONDITIONS(X)                                     \
-  X(nonzero, "nonzero", 1, "is never zero")                              \
-  X(positive, "pos", 1, "is always greater than zero")                   \
-  X(nonnegative, "nonneg", 1, "is never less than zero")                 \
-  X(negative, "negative", 1, "is always less than zero")                 \
-  X(nonpositive, "nonpos", 1, "is never greater than zero")              \
-  X(finite, "finite", 1, "is neither infinite nor NaN")                  \
-  X(number, "notnan", 1, "is never NaN")                                 \
-  X(integral, "integer", 1, "is always an integer")                      \
-  X(constant, "const", 1, "is a constant")                               \
-  X(integer_two_up, "intge2", 1, "is a constant integer of two or more") \
-  X(within_one, "within1", 1, "always lies in [-1, 1]")                  \
-  X(at_least_one, "ge1", 1, "is never less than one")                    \
-  X(within_half_pi, "halfpi", 1, "always lies in [-pi/2, pi/2]")         \
-  X(symbolic, "sym", 1, "depends on a variable")                         \
-  X(uniform, "uniform", 1, "is the same for all elements")               \
-  X(of_f32, "f32", 1, "is of type f32")                                  \
-  X(of_f64, "f64", 1, "is of type f64")                                  \
-  X(of_i32, "i32", 1, "is of type i32")                                  \
-  X(of_b32, "b32", 1, "is a truth value")                                \
-  X(independent, "indep", 2, "does not depend on any variable of")       \
+#define TRIDENT_EGRAPH_CONDITIONS(X)                                      \
+  X(nonzero, "nonzero", 1, "is never zero")                               \
+  X(positive, "pos", 1, "is always greater than zero")                    \
+  X(nonnegative, "nonneg", 1, "is never less than zero")                  \
+  X(negative, "negative", 1, "is always less than zero")                  \
+  X(nonpositive, "nonpos", 1, "is never greater than zero")               \
+  X(finite, "finite", 1, "is neither infinite nor NaN")                   \
+  X(number, "notnan", 1, "is never NaN")                                  \
+  X(integral, "integer", 1, "is always an integer")                       \
+  X(constant, "const", 1, "is a constant")                                \
+  X(integer_two_up, "intge2", 1, "is a constant integer of two or more")  \
+  X(within_one, "within1", 1, "always lies in [-1, 1]")                   \
+  X(at_least_one, "ge1", 1, "is never less than one")                     \
+  X(within_half_pi, "halfpi", 1, "always lies in [-pi/2, pi/2]")          \
+  X(symbolic, "sym", 1, "depends on a variable")                          \
+  X(uniform, "uniform", 1, "is the same for all elements")                \
+  X(stride, "stride", 1, "is a constant integer, not 0, of at most 2^16") \
+  X(of_f32, "f32", 1, "is of type f32")                                   \
+  X(of_f64, "f64", 1, "is of type f64")                                   \
+  X(of_i32, "i32", 1, "is of type i32")                                   \
+  X(of_b32, "b32", 1, "is a truth value")                                 \
+  X(independent, "indep", 2, "does not depend on any variable of")        \
   X(le, "le", 2, "is never above")
 
 enum class ConditionKind : std::uint8_t {
@@ -95,6 +96,7 @@ struct Rule {
   std::vector<Condition> conditions;
   std::vector<std::string> variables;  ///< names by number
   bool typed = false;                  ///< conditions say what type every variable is of
+  bool mixed = false;                  ///< of values of several sorts: see OpRow
 };
 
 /// "name: LHS => RHS [if cond, cond]". Everything after ";" is a comment. Errors show the place: unknown op or

@@ -297,7 +297,8 @@ class Search {
   }
 
   bool right_sorts(const EGraph& graph, const Match& m) const {
-    if ((graph.sorts_held() & ~space_.sorts) == 0 || space_.matcher->rules()[m.rule].typed) return true;
+    const Rule& rule = space_.matcher->rules()[m.rule];
+    if ((graph.sorts_held() & ~space_.sorts) == 0 || rule.typed || rule.mixed) return true;
     const auto right = [&](ClassId id) { return (space_.sorts >> graph.sort(graph.find(id))) & 1; };
     const auto* first = matches_.classes.data() + m.variables;
     return right(m.root) && std::all_of(first, first + space_.matcher->rules()[m.rule].variables.size(), right);

@@ -73,7 +73,8 @@ std::optional<Apart> take_apart(const Expr& source, const Expr& form, std::uint6
   expr::Ranges ranges(source);
   for (std::size_t i = 0; i < source_order.size(); ++i) {
     const expr::Fact fact = ranges.at(NodeId(source_order[i]));
-    results.push_back({"r" + std::to_string(i + 1), source.nodes[source_order[i]].type, false, fact.lo, fact.hi});
+    results.push_back(
+        {"r" + std::to_string(i + 1), source.nodes[source_order[i]].type, expr::VariableKind::array, fact.lo, fact.hi});
   }
   return Apart{without_reductions(source, source_order, std::vector<bool>(swapped.size(), false), results),
                without_reductions(form, form_order, swapped, results)};

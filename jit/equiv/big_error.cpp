@@ -206,6 +206,9 @@ std::int64_t propagate_error(Op op, std::int64_t exponent, const Big& a, const B
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided:
     case Op::Diff: break;
   }
   CHECK(false);

@@ -7,7 +7,8 @@ namespace trident::equiv {
 namespace {
 
 expr::Expr parsed(const std::string& text) {
-  auto e = expr::parse_infix(text, {.variables = {{"x", expr::Type::f64, false, 1, 2}, {"y"}, {"z"}}});
+  auto e =
+      expr::parse_infix(text, {.variables = {{"x", expr::Type::f64, expr::VariableKind::array, 1, 2}, {"y"}, {"z"}}});
   CHECK(e.ok());
   return std::move(e).value();
 }

@@ -55,7 +55,7 @@ struct Pair {
 };
 
 std::vector<Variable> two(Type type, double lo, double hi) {
-  return {{"x", type, false, lo, hi}, {"y", type, false, lo, hi}};
+  return {{"x", type, expr::VariableKind::array, lo, hi}, {"y", type, expr::VariableKind::array, lo, hi}};
 }
 
 TEST(Checker, TellsRewritingsFromMistakes) {
@@ -92,7 +92,8 @@ TEST(Checker, UndeclaredRangesKeepSpecialValues) {
       {"x + y", "y + x", true}, {"(x + y) - x", "y", false},            // overflow, infinities
   };
   for (const Type type : {Type::f32, Type::f64}) {
-    const std::vector<Variable> anything = {{"x", type, false}, {"y", type, false}};
+    const std::vector<Variable> anything = {{"x", type, expr::VariableKind::array},
+                                            {"y", type, expr::VariableKind::array}};
     for (const Pair& pair : pairs) {
       const auto source = parsed(pair.source, type, anything);
       const Verdict v = verdict_of(source, lowered(parsed(pair.candidate, type, anything)));
@@ -171,7 +172,7 @@ TEST(Checker, LongCallsAreComparedBitForBit) {
 // Conversions of computed values that are all within a rounding or two of an integer: the reference cannot say what is
 // right, so that a candidate passes with the values of the unrewritten kernel only, and nothing counts as checked.
 TEST(Checker, WhatCannotBeDecidedIsNoEvidence) {
-  const std::vector<Variable> range = {{"x", Type::f32, false, 500, 1000}};
+  const std::vector<Variable> range = {{"x", Type::f32, expr::VariableKind::array, 500, 1000}};
   const auto source = parsed("f32(i32(x * 4099.7))", Type::f32, range);
   const auto unrewritten_kernel = lowered(source);
   auto checker = Checker::make(source, {}, {.samples = {.points = 4096, .seed = 7}});
@@ -238,7 +239,7 @@ TEST(Checker, WhatARangeDoesNotExcludeCounts) {
           Row{"(x/x) / (0.1*x)", "x / (0.1*x*x)", 0, 1, false}, Row{"(x/x) / (0.1*x)", "x / (0.1*x*x)", 1e-9, 1, true},
           Row{"(1 + (x - x)) * atan(x)", "atan(x)", -kInfinity, kInfinity, false},
           Row{"(1 + (x - x)) * atan(x)", "atan(x)", -1e30, 1e30, true}}) {
-      const std::vector<Variable> x = {{"x", type, false, row.lo, row.hi}};
+      const std::vector<Variable> x = {{"x", type, expr::VariableKind::array, row.lo, row.hi}};
       const Verdict v = verdict_of(parsed(row.source, type, x), lowered(parsed(row.candidate, type, x)));
       EXPECT_EQ(row.same, v.same()) << row.candidate << " in [" << row.lo << ", " << row.hi << "]\n" << print(v);
     }
@@ -249,8 +250,9 @@ TEST(Checker, WhatARangeDoesNotExcludeCounts) {
 TEST(Checker, InfinitiesAreTriedAmongValuesOfEveryKind) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const Type type : {Type::f32, Type::f64}) {
-    const std::vector<Variable> xyz = {
-        {"x", type, false, 1e-20, 1e20}, {"y", type, false, 0.5, 0.9}, {"z", type, false, -kInfinity, 0}};
+    const std::vector<Variable> xyz = {{"x", type, expr::VariableKind::array, 1e-20, 1e20},
+                                       {"y", type, expr::VariableKind::array, 0.5, 0.9},
+                                       {"z", type, expr::VariableKind::array, -kInfinity, 0}};
     const char* const source = "pow((x / (x + x*0.01)) * (x * y), z)";
     const auto verdict = [&](const char* text) {
       return verdict_of(parsed(source, type, xyz), lowered(parsed(text, type, xyz)), {expr::PolicyKind::bounded, 1e6});
@@ -267,7 +269,7 @@ TEST(Checker, VariablesAreAlikeAtSomePoints) {
   std::string sum = "log(a)", product = "a";
   std::vector<Variable> variables;
   for (const char name : std::string("abcdefghijkl")) {
-    variables.push_back({std::string(1, name), Type::f32, false, 1e-4, 1});
+    variables.push_back({std::string(1, name), Type::f32, expr::VariableKind::array, 1e-4, 1});
     if (name == 'a') continue;
     sum += std::string(" + log(") + name + ")";
     product += std::string("*") + name;
@@ -364,12 +366,12 @@ TEST(Checker, RareBranchesAreEntered) {
   EXPECT_TRUE(unexplored(many.c_str(), variables)) << "too many to look for";
   EXPECT_TRUE(unexplored("max(z) == 7 ? sum(x) : 1", variables)) << "no element decides";
   EXPECT_TRUE(unexplored("z*z*z + w*w == 7.123 ? x : y", variables));
-  EXPECT_FALSE(unexplored("x < 0 ? y : x", {{"x", Type::f64, false, 1, 2}, {"y", Type::f64}}))
+  EXPECT_FALSE(unexplored("x < 0 ? y : x", {{"x", Type::f64, expr::VariableKind::array, 1, 2}, {"y", Type::f64}}))
       << "the range excludes it";
 }
 
 TEST(Checker, FastLeavesNonFiniteInputsOut) {
-  const std::vector<Variable> anything = {{"x", Type::f64, false}};
+  const std::vector<Variable> anything = {{"x", Type::f64, expr::VariableKind::array}};
   const auto source = parsed("x - x", Type::f64, anything);
   EXPECT_FALSE(verdict_of(source, lowered(parsed("x * 0", Type::f64, anything)), {expr::PolicyKind::exact, 0}).same());
   EXPECT_TRUE(verdict_of(source, lowered(parsed("x * 0", Type::f64, anything)), {expr::PolicyKind::fast, 0}).same());
@@ -385,7 +387,8 @@ TEST(Checker, ExactMeansBits) {
 }
 
 TEST(Checker, IntegersAreExactAndSmallRangesExhaustive) {
-  const std::vector<Variable> small = {{"x", Type::i32, false, 0, 99}, {"y", Type::i32, false, 0, 39}};
+  const std::vector<Variable> small = {{"x", Type::i32, expr::VariableKind::array, 0, 99},
+                                       {"y", Type::i32, expr::VariableKind::array, 0, 39}};
   const auto source = parsed("(x * y) & 255", Type::f64, small);
   const Verdict right = verdict_of(source, lowered(parsed("(y * x) & 255", Type::f64, small)));
   EXPECT_EQ(right.kind, Verdict::Kind::exhaustive);
@@ -399,7 +402,8 @@ TEST(Checker, IntegersAreExactAndSmallRangesExhaustive) {
 }
 
 TEST(Checker, ParametersAndReductions) {
-  const std::vector<Variable> variables = {{"x", Type::f64, false, -1, 1}, {"p", Type::f64, true, -2, 2}};
+  const std::vector<Variable> variables = {{"x", Type::f64, expr::VariableKind::array, -1, 1},
+                                           {"p", Type::f64, expr::VariableKind::scalar, -2, 2}};
   const auto source = parsed("(sum(x * p), x + p, maxof(x))", Type::f64, variables);
   EXPECT_TRUE(verdict_of(source, lowered(parsed("(p * sum(x), x + p, maxof(x))", Type::f64, variables))).same());
   EXPECT_FALSE(verdict_of(source, lowered(parsed("(sum(x), x + p, maxof(x))", Type::f64, variables))).same());
@@ -456,9 +460,10 @@ TEST(Checker, CancelEndsIt) {
 // --- sample sets -----------------------------------------------------------------------------------------------------
 
 TEST(Samples, StayInTheirRangesAndHitTheEnds) {
-  const auto e =
-      parsed("x * y + p", Type::f32,
-             {{"x", Type::f32, false, 0.1, 0.7}, {"y", Type::f32, false, -3, 1e20}, {"p", Type::f32, true, 1, 2}});
+  const auto e = parsed("x * y + p", Type::f32,
+                        {{"x", Type::f32, expr::VariableKind::array, 0.1, 0.7},
+                         {"y", Type::f32, expr::VariableKind::array, -3, 1e20},
+                         {"p", Type::f32, expr::VariableKind::scalar, 1, 2}});
   const auto sets = make_samples(e, {.points = 4096, .seed = 3});
   ASSERT_EQ(sets.size(), 7u);  // y comes near to zero: small, alike small and tiny
   for (const Samples& s : sets) {
@@ -509,7 +514,7 @@ TEST(Samples, CornersHoldEveryCombinationOfEnds) {
   std::vector<Variable> ranged;
   std::string sum = "0";
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
-    ranged.push_back({name, Type::f32, false, 0.7, 3});
+    ranged.push_back({name, Type::f32, expr::VariableKind::array, 0.7, 3});
     sum += std::string(" + ") + name;
   }
   const auto count = [](const expr::Expr& e, const std::vector<float>& wanted) {
@@ -529,7 +534,9 @@ TEST(Samples, CornersHoldEveryCombinationOfEnds) {
     return found.size();
   };
   EXPECT_EQ(count(parsed(sum, Type::f32, ranged), {std::nextafter(0.7F, 1.0F), 3}), 64u);
-  const std::vector<Variable> free = {{"a", Type::f32, false}, {"b", Type::f32, false}, {"c", Type::f32, false}};
+  const std::vector<Variable> free = {{"a", Type::f32, expr::VariableKind::array},
+                                      {"b", Type::f32, expr::VariableKind::array},
+                                      {"c", Type::f32, expr::VariableKind::array}};
   EXPECT_EQ(count(parsed("a + b + c", Type::f32, free), {0.0F, -0.0F, INFINITY, -INFINITY, NAN}), 125u);
 }
 

@@ -82,7 +82,10 @@ Counterexample example_at(const expr::Expr& expr, const Samples& samples, const 
 bool inputs_finite(const expr::Expr& expr, const Samples& samples, std::uint64_t point) {
   for (std::size_t v = 0; v < expr.variables.size(); ++v) {
     const Type type = expr.variables[v].type;
-    if (ir::is_float(type) && !std::isfinite(load_float(type, element_of(samples, expr, v, point)))) return false;
+    if (!ir::is_float(type)) continue;
+    const bool table = expr.variables[v].is_table();  // any element of it may be read
+    for (std::uint64_t at = table ? 0 : point; at < (table ? samples.n : point + 1); ++at)
+      if (!std::isfinite(load_float(type, element_of(samples, expr, v, at)))) return false;
   }
   return true;
 }

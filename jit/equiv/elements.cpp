@@ -26,9 +26,9 @@ class Writer {
   std::optional<Expr> run() {
     for (const expr::Variable& v : from_.variables) {
       first_.push_back(to_.variables.size());
-      for (std::size_t e = 0; e < (v.scalar ? 1 : elements_); ++e) {
+      for (std::size_t e = 0; e < (is_array(v) ? elements_ : 1); ++e) {
         to_.variables.push_back(v);
-        if (!v.scalar) to_.variables.back().name += "_" + std::to_string(e);
+        if (is_array(v)) to_.variables.back().name += "_" + std::to_string(e);
       }
     }
     if (to_.variables.size() > limits::kInputsMax) return std::nullopt;
@@ -43,6 +43,8 @@ class Writer {
   }
 
  private:
+  static bool is_array(const expr::Variable& v) { return v.kind == expr::VariableKind::array; }
+
   NodeId at(NodeId operand, std::size_t element) const {
     const std::vector<NodeId>& places = place_[operand.index];
     return places[places.size() > 1 ? element : 0];
@@ -50,11 +52,17 @@ class Writer {
 
   NodeId node(Node node, std::size_t element) {
     if (node.op == Op::Variable) {
-      node.imm = first_[node.imm] + (from_.variables[node.imm].scalar ? 0 : element);
+      node.imm = first_[node.imm] + (is_array(from_.variables[node.imm]) ? element : 0);
       return builder_.add(node);
     }
+    if (node.op == Op::Index) return builder_.constant_int(node.type, static_cast<std::int64_t>(element));
     for (NodeId* operand : {&node.a, &node.b, &node.c})
       if (operand->valid()) *operand = at(*operand, element);
+    if (node.op == Op::Strided) {
+      const NodeId number = builder_.constant_int(expr::Type::i64, static_cast<std::int64_t>(element));
+      const NodeId moved = apply(Op::Mul, expr::Type::i64, node.b, number);
+      return apply(Op::Gather, node.type, node.a, apply(Op::Add, expr::Type::i64, moved, node.c));
+    }
     return builder_.add(node);
   }
 

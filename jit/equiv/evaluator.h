@@ -73,8 +73,8 @@ class Evaluator {
 
   /// Computes the nodes that do not depend on a reduction at points [first, first + count), count <= block.
   void run_elements(std::uint64_t first, std::size_t count) {
-    for (std::size_t i = 0; i < expr_.nodes.size() && go_on(i); ++i)
-      if (shapes_[i] != expr::Shape::total) evaluate(i, first, count);
+    call_ = call_of(first);
+    elements(first, count);
   }
 
   /// One whole call; `each_block(first, count)` is told of every block of elements, and ends the call by returning
@@ -82,16 +82,17 @@ class Evaluator {
   template <class EachBlock>
   void run_call(const Call& call, EachBlock each_block) {
     start_reductions();
+    call_ = call;
     for (std::uint64_t at = 0; at < call.n;) {
       const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(block_, call.n - at));
-      run_elements(call.first + at, count);
+      elements(call.first + at, count);
       feed_reductions(at, count);
       each_block(call.first + at, count);
       if (stop_ != nullptr && stop_->stopped()) return;
       at += count;
     }
     // What follows the reductions may use elements that do not vary (parameters, constants): lane 0 holds them.
-    if (call.n == 0) run_elements(0, samples_.n == 0 ? 0 : 1);
+    if (call.n == 0) elements(0, samples_.n == 0 ? 0 : 1);
     for (auto& reduction : reductions_) finish(reduction, call.n);
     run_totals();
   }
@@ -156,6 +157,18 @@ class Evaluator {
     bool unsure = false;
     bool any = false;
   };
+
+  /// The call that point `first` belongs to; all points are one when the set names none.
+  [[nodiscard]] Call call_of(std::uint64_t first) const {
+    const auto after = std::upper_bound(samples_.calls.begin(), samples_.calls.end(), first,
+                                        [](std::uint64_t point, const Call& call) { return point < call.first; });
+    return after == samples_.calls.begin() ? Call{0, samples_.n} : *(after - 1);
+  }
+
+  void elements(std::uint64_t first, std::size_t count) {
+    for (std::size_t i = 0; i < expr_.nodes.size() && go_on(i); ++i)
+      if (shapes_[i] != expr::Shape::total) evaluate(i, first, count);
+  }
 
   // --- steps ---
 
@@ -273,6 +286,12 @@ class Evaluator {
     if (signature == expr::Signature::Select) return select(node, r, count);
     if (signature == expr::Signature::Convert) return cast(node, r, count);
     if (is_reduction(node.op)) return;  // set by finish()
+    if (node.op == Op::Index) {
+      for (std::size_t i = 0; i < count; ++i) r.si[i] = r.ci[i] = static_cast<std::int64_t>(first + i - call_.first);
+      std::fill_n(r.unsure.begin(), count, std::uint8_t{0});
+      return;
+    }
+    if (signature == expr::Signature::Read) return read(node, r, first, count);
     if (!ir::is_float(node.type)) {
       integers(node, r, count);
       return;
@@ -313,6 +332,34 @@ class Evaluator {
     } else {
       r.si[i] = r.ci[i] = load_integer(type, bytes);
     }
+  }
+
+  // An element of a table, or 0; where rounding decides its number, the number is unsure and so is the element.
+  void read(const expr::Node& node, Lanes& r, std::uint64_t first, std::size_t count) {
+    const Lanes& numbers = lanes_[node.op == Op::Gather ? node.b.index : node.c.index];
+    const auto stride = node.op == Op::Strided ? expr_.at(node.b).imm : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t moved = stride * (first + i - call_.first);
+      const auto number = [&](std::int64_t n) {
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(n) + moved);
+      };
+      load(node.type, table_element(node, number(numbers.si[i])), r, i);
+      if (numbers.si[i] != numbers.ci[i]) {
+        const std::byte* const correct = table_element(node, number(numbers.ci[i]));
+        if (ir::is_float(node.type))
+          set_exact(r.c[i], load_float(node.type, correct));
+        else
+          r.ci[i] = load_integer(node.type, correct);
+      }
+      r.unsure[i] = numbers.unsure[i];
+    }
+  }
+
+  [[nodiscard]] const std::byte* table_element(const expr::Node& read, std::int64_t number) const {
+    static constexpr std::byte kZero[8] = {};
+    const std::uint64_t length = std::min(call_.table_length, samples_.n);
+    if (number < 0 || static_cast<std::uint64_t>(number) >= length) return kZero;
+    return element_of(samples_, expr_, expr_.at(read.a).imm, static_cast<std::uint64_t>(number));
   }
 
   void compare(const expr::Node& node, Lanes& r, std::size_t count) {
@@ -519,6 +566,7 @@ class Evaluator {
   std::vector<Lanes> lanes_;
   std::vector<Reduction> reductions_;
   N product_;
+  Call call_;  ///< being evaluated
   Random* wobble_ = nullptr;
 };
 

@@ -152,6 +152,9 @@ std::int64_t apply_integer(const expr::Node& node, std::int64_t a, std::int64_t 
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided:
     case Op::Diff: break;
   }
   CHECK(false);

@@ -346,7 +346,7 @@ class Parts {
     const std::uint64_t index = expr.variables.size();
     expr::Variable& v = expr.variables.emplace_back();
     v.name = "p" + std::to_string(index - both_.variables.size() + 1);
-    v.scalar = shapes_[part] == Shape::uniform;
+    v.kind = shapes_[part] == Shape::uniform ? expr::VariableKind::scalar : expr::VariableKind::array;
     if (type == expr::Type::b32) {
       v.type = expr::Type::i32, v.lo = 0, v.hi = 1;
       const NodeId variable = append({Op::Variable, v.type, {}, {}, {}, index});

@@ -22,7 +22,7 @@ struct Range {
 expr::Expr parsed(std::string_view text, const std::vector<std::string>& names, const std::vector<Range>& ranges) {
   expr::ParseOptions options;
   for (std::size_t v = 0; v < names.size(); ++v)
-    options.variables.push_back({names[v], Type::f64, false, ranges[v].lo, ranges[v].hi});
+    options.variables.push_back({names[v], Type::f64, expr::VariableKind::array, ranges[v].lo, ranges[v].hi});
   auto e = expr::parse_infix(text, options);
   if (!e.ok()) ADD_FAILURE() << e.error().message;
   CHECK(e.ok());

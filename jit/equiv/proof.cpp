@@ -154,7 +154,7 @@ class Perturbed {
 
   void round(std::uint32_t i, Type type, double ulps) {
     const auto variable = static_cast<std::uint32_t>(expr_.variables.size());
-    expr_.variables.push_back({"", Type::f64, false, 0, 0});
+    expr_.variables.push_back({"", Type::f64, expr::VariableKind::array, 0, 0});
     place_[i] = builder_.op(Op::Add, place_[i], builder_.variable(variable));
     roundings_.push_back({variable, place_[i], type, ulps});
   }

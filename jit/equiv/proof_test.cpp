@@ -40,8 +40,9 @@ const Case kCases[] = {
 };
 
 expr::Expr parsed(const Case& c, Type type) {
-  auto e = expr::parse_infix(
-      c.text, {.type = type, .variables = {{"x", type, false, c.lo, c.hi}, {"y", type, false, c.lo2, c.hi2}}});
+  auto e = expr::parse_infix(c.text, {.type = type,
+                                      .variables = {{"x", type, expr::VariableKind::array, c.lo, c.hi},
+                                                    {"y", type, expr::VariableKind::array, c.lo2, c.hi2}}});
   EXPECT_TRUE(e.ok()) << c.text;
   return std::move(e).value();
 }

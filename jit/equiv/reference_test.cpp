@@ -379,8 +379,8 @@ TEST(Reference, ReductionsFollowTheDocumentedOrder) {
 }
 
 TEST(Reference, IntegersWrapAndShiftAsDocumented) {
-  const auto e =
-      parsed("(x * x, x << y, x >> y, min(x, y))", Type::f64, {{"x", Type::i32, false}, {"y", Type::i32, false}});
+  const auto e = parsed("(x * x, x << y, x >> y, min(x, y))", Type::f64,
+                        {{"x", Type::i32, expr::VariableKind::array}, {"y", Type::i32, expr::VariableKind::array}});
   const auto s = samples_of<std::int32_t>({{100000, -5, 7}, {3, 33, 31}});
   auto reference = Reference::make(e, s);
   ASSERT_TRUE(reference.ok()) << reference.error().message;
@@ -394,7 +394,7 @@ TEST(Reference, IntegersWrapAndShiftAsDocumented) {
 // cosh(17.5)^cosh(17.5) has half a billion bits before the point: its cosine is known to lie in [-1, 1].
 TEST(Reference, NumbersOfMillionsOfBitsHaveNoCosine) {
   const auto e = parsed("(cos(pow(cosh(x), cosh(x))), tan(pow(cosh(x), cosh(x))) + 1)", Type::f64,
-                        {{"x", Type::f64, false, 0, 100}});
+                        {{"x", Type::f64, expr::VariableKind::array, 0, 100}});
   const auto s = samples_of<double>({{17.5, 0.5}});
   auto reference = Reference::make(e, s);
   ASSERT_TRUE(reference.ok());

@@ -32,9 +32,13 @@ constexpr Way kWays[] = {Way::uniform, Way::spread, Way::small, Way::vast, Way::
 class Sampler {
  public:
   Sampler(const Expr& expr, const SampleOptions& options) : expr_(expr), options_(options), random_(options.seed) {
-    for (const auto& variable : expr.variables) has_scalars_ = has_scalars_ || variable.scalar;
+    for (const auto& variable : expr.variables) {
+      has_scalars_ = has_scalars_ || variable.is_scalar();
+      has_tables_ = has_tables_ || variable.is_table();
+    }
     for (const auto& node : expr.nodes) {
       has_reductions_ = has_reductions_ || is_reduction(node.op);
+      has_numbers_ = has_numbers_ || node.op == Op::Index || node.op == Op::Strided;
       if (node.op == Op::Constant) constants_.push_back(value_of(node.type, node.imm));
     }
     std::sort(constants_.begin(), constants_.end());
@@ -101,7 +105,8 @@ class Sampler {
     return total;
   }
   [[nodiscard]] bool exhaustible() const {
-    return !has_scalars_ && !has_reductions_ && variables() > 0 && combinations() <= options_.points;
+    return !has_scalars_ && !has_reductions_ && !has_tables_ && !has_numbers_ && variables() > 0 &&
+           combinations() <= options_.points;
   }
 
   Samples everything() const {
@@ -123,7 +128,7 @@ class Sampler {
 
   // Calls of many lengths where reductions make the length matter; equal ones where only parameters change.
   [[nodiscard]] std::vector<Call> split(std::uint64_t n) const {
-    if (!has_reductions_ && !has_scalars_) return {{0, n, false}};
+    if (!has_reductions_ && !has_scalars_ && !has_tables_) return {{0, n, false}};
     constexpr std::uint64_t kLengths[] = {1, 2, 3, 15, 16, 17, 31, 64, 100, 255, 1000};
     std::vector<Call> calls;
     std::uint64_t at = 0;
@@ -131,15 +136,21 @@ class Sampler {
       // The first and last calls are long: tails are cut from them (checker.cpp).
       const bool varied = has_reductions_ && i >= 1 && n - at > kCallElements;
       const std::uint64_t length = std::min(varied ? kLengths[i % std::size(kLengths)] : kCallElements, n - at);
-      calls.push_back({at, length, false});
+      calls.push_back({at, length, false, table_length(i, n)});
       at += length;
     }
     return calls;
   }
 
+  // Of call number `call`, in a set of `n` elements: all of a column first.
+  static std::uint64_t table_length(std::size_t call, std::uint64_t n) {
+    const std::uint64_t lengths[] = {n, 1000, 17, 1, n, 64, 0, n / 2};
+    return lengths[call % std::size(lengths)];
+  }
+
   void hold_scalars(Samples& s, const Call& call) const {
     for (std::size_t v = 0; v < variables(); ++v)
-      if (expr_.variables[v].scalar)
+      if (expr_.variables[v].is_scalar())
         for (std::uint64_t i = 1; i < call.n; ++i) put(s, call.first + i, v, get(s, call.first, v));
   }
 
@@ -155,11 +166,27 @@ class Sampler {
       for (const Bits bits : alike ? alike_point(way) : mixed ? mixed_point() : independent_point(way))
         put(s, i, v++, bits);
     }
+    if (has_tables_) number_elements(s);
     if (way == Way::uniform && variables() > 0)
       for (; s.runs + kRunLength <= n / 8; s.runs += kRunLength) make_run(s, s.runs);
     s.calls = split(n);
     for (const Call& call : s.calls) hold_scalars(s, call);
     return s;
+  }
+
+  // Half of the integers become numbers of elements that tables may have, or of some just outside.
+  void number_elements(Samples& s) {
+    constexpr std::uint64_t kOutside = 8;
+    for (std::size_t v = 0; v < variables(); ++v) {
+      const auto& variable = expr_.variables[v];
+      if (!ir::is_int(variable.type) || variable.is_table()) continue;
+      for (std::uint64_t i = 0; i < s.n; ++i) {
+        const std::uint64_t elements = random_.next() % 2 == 0 ? s.n : 64;
+        const auto number = static_cast<double>(random_.below(elements + 2 * kOutside)) - double{kOutside};
+        const Bits bits = bits_of(variable.type, number);
+        if (random_.next() % 2 == 0 && allowed(variable, bits)) put(s, i, v, bits);
+      }
+    }
   }
 
   Point independent_point(Way way) {
@@ -325,12 +352,12 @@ class Sampler {
       for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, points[i % points.size()][v]);
     // Short calls, so that corners of parameters and of the arrays under a reduction are many; of one element where
     // others would hide what it does to an extreme.
-    if (has_scalars_ || has_reductions_) {
+    if (has_scalars_ || has_reductions_ || has_tables_) {
       constexpr std::uint64_t kSingles = 512;
       if (has_reductions_) s.calls.push_back({0, 0, false});
       for (std::uint64_t at = 0; at < n;) {
         const std::uint64_t length = std::min(has_reductions_ && at < kSingles ? 1 : call_elements, n - at);
-        s.calls.push_back({at, length, false});
+        s.calls.push_back({at, length, false, table_length(s.calls.size(), n)});
         at += length;
       }
       for (const Call& call : s.calls) hold_scalars(s, call);
@@ -504,6 +531,8 @@ class Sampler {
   std::vector<double> constants_;
   bool has_scalars_ = false;
   bool has_reductions_ = false;
+  bool has_tables_ = false;
+  bool has_numbers_ = false;  ///< elements' own numbers count
 };
 
 }  // namespace
@@ -529,7 +558,7 @@ Samples make_long(const Expr& expr, const Samples& set, std::uint64_t elements) 
     const std::size_t bytes = ir::bytes_of(expr.variables[v].type);
     auto& column = s.columns.emplace_back(static_cast<std::size_t>(s.n) * bytes);
     const std::span<const std::byte> from(set.columns[v].data(),
-                                          expr.variables[v].scalar ? bytes : set.columns[v].size());
+                                          expr.variables[v].is_scalar() ? bytes : set.columns[v].size());
     for (std::size_t at = 0; at < column.size(); at += from.size())
       std::memcpy(column.data() + at, from.data(), std::min(from.size(), column.size() - at));
   }

@@ -34,7 +34,8 @@ namespace trident::equiv {
 struct Call {
   std::uint64_t first = 0;
   std::uint64_t n = 0;
-  bool in_place = false;  ///< outputs take the place of inputs
+  bool in_place = false;                    ///< outputs take the place of inputs
+  std::uint64_t table_length = UINT64_MAX;  ///< elements of every table, which start where its column does; at most all
 };
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
@@ -43,7 +44,7 @@ struct Samples {
                      ///< messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
-  std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type
+  std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type, tables' too
   std::vector<Call> calls;                      ///< in order and without overlap, together [0, n)
   std::uint64_t runs = 0;  ///< elements [0, runs) are runs of neighbouring values, the others drawn one by one
   bool exhaustive = false;

@@ -45,7 +45,7 @@ struct Stratum {
 class Climb {
  public:
   explicit Climb(const TailQuestion& q) : q_(q), random_(q.seed ^ 0x7A11u) {
-    for (const auto& variable : q.source.variables) has_scalars_ = has_scalars_ || variable.scalar;
+    for (const auto& variable : q.source.variables) has_scalars_ = has_scalars_ || variable.is_scalar();
   }
 
   Result<Tail> run() {

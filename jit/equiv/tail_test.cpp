@@ -22,7 +22,7 @@ struct Case {
 };
 
 std::vector<expr::Variable> variables() {
-  return {{"x", Type::f32, false, 0.5, 2}, {"y", Type::f32, false, 0.5, 2}};
+  return {{"x", Type::f32, expr::VariableKind::array, 0.5, 2}, {"y", Type::f32, expr::VariableKind::array, 0.5, 2}};
 }
 
 expr::Expr parsed(const char* text) {

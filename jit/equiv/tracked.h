@@ -115,6 +115,9 @@ T apply_plain(expr::Op op, std::int64_t exponent, T a, T b, T c) {
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided:
     case Op::Diff: break;
   }
   CHECK(false);
@@ -229,6 +232,9 @@ T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Track
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided:
     case Op::Diff: break;
   }
   return kInfinite<T>;

@@ -27,6 +27,7 @@ class Builder {
   NodeId constant_int(Type type, std::int64_t value) { return constant_bits(type, bits_of_int(type, value)); }
   NodeId constant_bits(Type type, std::uint64_t bits);
   NodeId variable(std::uint32_t index);
+  NodeId index() { return add({Op::Index, Type::i64, {}, {}, {}, 0}); }
   /// Any op but Constant, Variable, Powi and Cast; the type follows from the operands.
   NodeId op(Op op, NodeId a, NodeId b = {}, NodeId c = {});
   NodeId powi(NodeId a, std::int64_t exponent);

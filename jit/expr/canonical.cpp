@@ -93,7 +93,7 @@ std::vector<std::byte> canonical_bytes(const Expr& expr) {
   out.u32(static_cast<std::uint32_t>(expr.variables.size()));
   for (const Variable& v : expr.variables) {
     out.u8(static_cast<std::uint8_t>(v.type));
-    out.u8(v.scalar ? 1 : 0);
+    out.u8(static_cast<std::uint8_t>(v.kind));
     out.u64(std::bit_cast<std::uint64_t>(v.lo + 0.0));  // -0 and 0 are the same end
     out.u64(std::bit_cast<std::uint64_t>(v.hi + 0.0));
   }

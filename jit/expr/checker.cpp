@@ -45,21 +45,29 @@ class Checker {
     if (expr_.nodes.size() > limits::kExprNodesMax) {
       return make_error(ErrorCode::kLimitExceeded, "more than %u operations in one expression", limits::kExprNodesMax);
     }
-    const auto reduces = [](const Node& n) { return static_cast<std::uint32_t>(n.op) < kOpCount && makes_total(n.op); };
-    has_reductions_ = std::any_of(expr_.nodes.begin(), expr_.nodes.end(), reduces);
-    if (has_reductions_) shapes_.reserve(expr_.nodes.size());
+    const auto matters = [](const Node& n) {
+      return static_cast<std::uint32_t>(n.op) < kOpCount && (makes_total(n.op) || n.op == Op::Strided);
+    };
+    follows_shapes_ = std::any_of(expr_.nodes.begin(), expr_.nodes.end(), matters);
+    if (follows_shapes_) shapes_.reserve(expr_.nodes.size());
     for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) TRY_VOID(node(i));
     return outputs();
   }
 
  private:
   Result<void> variables() const {
-    if (expr_.variables.size() > limits::kInputsMax) {
-      return make_error(ErrorCode::kLimitExceeded, "more than %u variables", limits::kInputsMax);
+    const auto is_table = [](const Variable& v) { return v.is_table(); };
+    const auto tables = std::count_if(expr_.variables.begin(), expr_.variables.end(), is_table);
+    if (expr_.variables.size() + static_cast<std::size_t>(tables) > limits::kInputsMax) {
+      return make_error(ErrorCode::kLimitExceeded, "more than %u variables and lengths of tables", limits::kInputsMax);
     }
     for (const Variable& v : expr_.variables) {
-      if (v.name.size() > limits::kNameBytesMax) {
-        return make_error(ErrorCode::kLimitExceeded, "a name is longer than %zu bytes", limits::kNameBytesMax);
+      const std::size_t name_bytes_max = limits::kNameBytesMax - (v.is_table() ? kLengthSuffix.size() : 0);
+      if (v.name.size() > name_bytes_max) {
+        return make_error(ErrorCode::kLimitExceeded, "a name is longer than %zu bytes", name_bytes_max);
+      }
+      if (v.kind > VariableKind::table) {
+        return make_error(ErrorCode::kInvalidArgument, "variable '%s' is no array, scalar or table", v.name.c_str());
       }
       if (!allowed(Types::N, v.type)) {
         return make_error(ErrorCode::kTypeError, "variable '%s' is not of type f32, f64, i32 or i64", v.name.c_str());
@@ -86,9 +94,15 @@ class Checker {
       if (operands[k].valid() != (k < info(n.op).arity)) return fault(i, "wrong number of operands");
       if (operands[k].valid() && operands[k].index >= i) return fault(i, "an operand is not made before its use");
     }
+    for (std::uint32_t k = 0; k < info(n.op).arity; ++k) {
+      if (reads_table(n, k) != is_table(operands[k])) {
+        return fault(i, reads_table(n, k) ? "its first operand is not a table"
+                                          : "a table is read by gather and strided, and by nothing else");
+      }
+    }
     TRY_VOID(types(i, n));
     TRY_VOID(immediate(i, n));
-    if (!has_reductions_) return {};
+    if (!follows_shapes_) return {};
     const std::optional<Shape> shape = shape_of(n, shapes_, expr_.variables);
     if (!shape) {
       return fault(i,
@@ -96,7 +110,16 @@ class Checker {
                    "over the arrays");
     }
     shapes_.push_back(*shape);
+    if (n.op == Op::Strided && shapes_[n.c.index] != Shape::uniform) return fault(i, "its offset is not uniform");
     return {};
+  }
+
+  static bool reads_table(const Node& n, std::uint32_t operand) {
+    return operand == 0 && info(n.op).signature == Signature::Read;
+  }
+  [[nodiscard]] bool is_table(NodeId id) const {
+    const Node& n = expr_.at(id);
+    return n.op == Op::Variable && expr_.variables[n.imm].is_table();
   }
 
   [[nodiscard]] Type type(NodeId id) const { return expr_.nodes[id.index].type; }
@@ -105,7 +128,10 @@ class Checker {
     const OpInfo& row = info(n.op);
     Type of = n.type;
     switch (row.signature) {
-      case Signature::Leaf: break;
+      case Signature::Leaf:
+        if (n.op == Op::Index && n.type != Type::i64) return fault(i, "it is an i64");
+        break;
+      case Signature::Read: TRY_VOID(read(i, n)); break;
       case Signature::Same:
       case Signature::Reduce:
       case Signature::Reduce2:
@@ -136,6 +162,20 @@ class Checker {
                       words_of(row.types), ir::name_of(of).data());
   }
 
+  Result<void> read(std::uint32_t i, const Node& n) const {
+    if (type(n.a) != n.type) return fault(i, "its table has another type");
+    if (n.op == Op::Gather) {
+      if (!ir::is_int(type(n.b))) return fault(i, "its index is not an integer");
+      return {};
+    }
+    const Node& stride = expr_.at(n.b);
+    if (stride.op != Op::Constant || stride.type != Type::i64) return fault(i, "its stride is not an i64 constant");
+    const auto size = static_cast<std::int64_t>(stride.imm);
+    if (size == 0 || size < -kir::kStrideMax || size > kir::kStrideMax) return fault(i, "its stride is 0 or too large");
+    if (type(n.c) != Type::i64) return fault(i, "its offset is not an i64");
+    return {};
+  }
+
   Result<void> immediate(std::uint32_t i, const Node& n) const {
     if (n.op == Op::Constant) {
       if (ir::bytes_of(n.type) == 4 && (n.imm >> 32) != 0) return fault(i, "a constant wider than its type");
@@ -164,6 +204,10 @@ class Checker {
       if (o.node.index >= expr_.nodes.size()) {
         return make_error(ErrorCode::kInvalidArgument, "output '%s' names no node", o.name.c_str());
       }
+      if (is_table(o.node)) {
+        return make_error(ErrorCode::kTypeError, "output '%s' is a table: read its elements with gather",
+                          o.name.c_str());
+      }
       if (is_bool(type(o.node))) {
         return make_error(ErrorCode::kTypeError, "output '%s' is a comparison: cast it to a number", o.name.c_str());
       }
@@ -174,7 +218,7 @@ class Checker {
   static constexpr std::int64_t kPowiMax = std::int64_t{1} << 31;
 
   const Expr& expr_;
-  bool has_reductions_ = false;  // without one all shapes meet
+  bool follows_shapes_ = false;  // without reductions all shapes meet
   std::vector<Shape> shapes_;
 };
 

@@ -58,6 +58,7 @@ Composer::Composer(Expr& expr, const ParseOptions& options, const ir::SourceText
   expr.variables.reserve(options.variables.size() + 4);
   for (const Variable& v : options.variables) declare(v, v.name, 0);
   declared_count_ = static_cast<std::uint32_t>(expr.variables.size());
+  for (const Variable& v : expr.variables) has_tables_ = has_tables_ || v.is_table();
 }
 
 Value Composer::fail(std::size_t offset, ErrorCode code, const char* format, ...) {
@@ -115,9 +116,18 @@ Value Composer::use(std::string_view text, std::uint32_t hash, std::size_t offse
   }
   if (text == "true" || text == "True" || text == "TRUE") return truth(true, offset);
   if (text == "false" || text == "False" || text == "FALSE") return truth(false, offset);
+  if (text == "index") return add({Op::Index, Type::i64, {}, {}, {}, 0}, offset);
   Variable variable;
   variable.type = default_type_;
   first_use_ = offset;
+  return declare(variable, text, offset);
+}
+
+Value Composer::use_table(std::string_view text, std::uint32_t hash, std::size_t offset) {
+  if (failed_ || bound(text, hash)) return use(text, hash, offset);
+  Variable variable;
+  variable.type = default_type_;
+  variable.kind = VariableKind::table;
   return declare(variable, text, offset);
 }
 
@@ -147,10 +157,12 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
                   static_cast<int>(text.size()), text.data());
     }
     Variable& earlier = variables[node.imm];
-    if (earlier.type != variable.type || (variable.scalar && !earlier.scalar)) {
+    if (earlier.type != variable.type || (variable.kind != VariableKind::array && variable.kind != earlier.kind)) {
       return fail(offset, ErrorCode::kTypeError, "'%.*s' was declared as %s %s by the caller",
                   static_cast<int>(text.size()), text.data(), ir::name_of(earlier.type).data(),
-                  earlier.scalar ? "scalar" : "array");
+                  earlier.is_table()    ? "table"
+                  : earlier.is_scalar() ? "scalar"
+                                        : "array");
     }
     if (variable.has_range()) earlier.lo = variable.lo, earlier.hi = variable.hi;
     return n.value;
@@ -158,6 +170,11 @@ Value Composer::declare(const Variable& variable, std::string_view text, std::si
   if (variables.size() >= limits::kInputsMax) {
     return fail(offset, ErrorCode::kLimitExceeded, "more than %u variables", limits::kInputsMax);
   }
+  if (variable.is_table() && text.size() > limits::kNameBytesMax - kLengthSuffix.size()) {
+    return fail(offset, ErrorCode::kLimitExceeded, "a table's name has 1 to %zu bytes",
+                limits::kNameBytesMax - kLengthSuffix.size());
+  }
+  has_tables_ = has_tables_ || variable.is_table();
   variables.push_back(variable);
   variables.back().name.assign(text);
   const Node node{Op::Variable, variable.type, {}, {}, {}, variables.size() - 1};
@@ -186,11 +203,11 @@ Value Composer::annotate(Value value, Type type, std::size_t offset) {
 // --- nodes ---------------------------------------------------------------------------------------------------------
 
 Value Composer::add(const Node& node, std::size_t offset) {
-  if (failed_) return {};
+  if (failed_ || (has_tables_ && !reads_tables_only(node, offset))) return {};
   const NodeId id = builder_.add(node);
   if (id.index + 1 == builder_.size()) {
-    if (!has_reductions_ && makes_total(node.op)) has_reductions_ = true;
-    if (has_reductions_ && !update_shapes()) {
+    if (!follows_shapes_ && (makes_total(node.op) || node.op == Op::Strided)) follows_shapes_ = true;
+    if (follows_shapes_ && !update_shapes()) {
       return fail(offset, ErrorCode::kTypeError, "%s",
                   makes_total(node.op)
                       ? "a reduction of the result of another reduction would need a second pass over the arrays: "
@@ -207,6 +224,24 @@ Value Composer::add(const Node& node, std::size_t offset) {
   value.id = id;
   value.offset = static_cast<std::uint32_t>(offset);
   return value;
+}
+
+bool Composer::is_table(NodeId id) const {
+  const Node& n = builder_.at(id);
+  return n.op == Op::Variable && expr().variables[n.imm].is_table();
+}
+
+// Whether a node takes tables only where tables are read.
+bool Composer::reads_tables_only(const Node& node, std::size_t offset) {
+  const bool reads = info(node.op).signature == Signature::Read;
+  for (const NodeId id : {reads ? NodeId{} : node.a, node.b, node.c}) {
+    if (!id.valid() || !is_table(id)) continue;
+    const std::string& name = expr().variables[builder_.at(id).imm].name;
+    fail(offset, ErrorCode::kTypeError, "'%s' is a table: read its elements with %s[index]", name.c_str(),
+         name.c_str());
+    return false;
+  }
+  return true;
 }
 
 // The shapes of nodes that have none yet. False: the newest node's operands cannot meet.
@@ -603,10 +638,49 @@ Value Composer::call(const Function& function, std::span<const Value> arguments,
     return power(arguments[0], arguments[1], offset);
   }
   if (function.op == Op::Diff) return diff(arguments[0], arguments[1], offset);
+  if (info(function.op).signature == Signature::Read) return read(function.op, arguments, offset);
   if (folds) return fold(function.op, arguments, offset);
   if (arity == 1) return unary(function.op, arguments[0], offset);
   if (arity == 2) return binary(function.op, arguments[0], arguments[1], offset);
   return ternary(function.op, arguments[0], arguments[1], arguments[2], offset);
+}
+
+Value Composer::read(Op op, std::span<const Value> arguments, std::size_t offset) {
+  if (failed_) return {};
+  const Value table = arguments[0];
+  if (!is_table(table.id)) {
+    return fail(table.offset, ErrorCode::kTypeError, "%s reads a table, which this is not: declare it as 'table t'",
+                info(op).text.data());
+  }
+  std::array<Value, 2> numbers;
+  std::copy(arguments.begin() + 1, arguments.end(), numbers.begin());
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    Value& v = numbers[i];
+    if (v.literal_depth > 0 && v.integral) v = convert(v, Type::i64);
+    if (failed_) return {};
+    if (!ir::is_int(type_of(v))) {
+      return fail(v.offset, ErrorCode::kTypeError,
+                  "the number of an element is an integer, here %s; cast with i64(...)",
+                  is_bool(type_of(v)) ? "a comparison" : ir::name_of(type_of(v)).data());
+    }
+    if (op == Op::Strided) v = convert(v, Type::i64);
+  }
+  if (op == Op::Strided && !failed_) {
+    const Node& stride = builder_.at(numbers[0].id);
+    const std::int64_t size = stride.op == Op::Constant ? int_of_bits(Type::i64, stride.imm) : 0;
+    if (size == 0 || size < -kir::kStrideMax || size > kir::kStrideMax) {
+      return fail(
+          numbers[0].offset, ErrorCode::kTypeError,
+          "a stride is a literal other than 0, from -%lld to %lld; gather(t, stride * index + offset) takes any",
+          static_cast<long long>(kir::kStrideMax), static_cast<long long>(kir::kStrideMax));
+    }
+    follows_shapes_ = true;
+    if (!update_shapes() || shapes_[numbers[1].id.index] != Shape::uniform) {
+      return fail(numbers[1].offset, ErrorCode::kTypeError,
+                  "an offset is the same for all elements; gather(t, stride * index + offset) takes any");
+    }
+  }
+  return add({op, type_of(table), table.id, numbers[0].id, numbers[1].id, 0}, offset);
 }
 
 Value Composer::form(Form form, std::span<const Value> arguments, std::size_t offset) {
@@ -687,6 +761,10 @@ Value Composer::remainder(Value x, Value y, std::size_t offset) {
 
 void Composer::output(std::string_view text, Value value) {
   if (failed_) return;
+  if (is_table(value.id)) {
+    fail(value.offset, ErrorCode::kTypeError, "a table is no result: read its elements, as with t[index]");
+    return;
+  }
   value = settle(value);
   if (expr().outputs.size() >= limits::kOutputsMax) {
     fail(value.offset, ErrorCode::kLimitExceeded, "more than %u outputs", limits::kOutputsMax);

@@ -53,6 +53,8 @@ class Composer {
   // --- names ---
   /// The value bound to `name`: a local, a variable, a constant such as pi, or a new array variable.
   Value use(std::string_view name, std::uint32_t hash, std::size_t offset);
+  /// As use(), but what has no meaning yet becomes a table.
+  Value use_table(std::string_view name, std::uint32_t hash, std::size_t offset);
   /// Whether `name` is bound by now (constants such as pi do not count).
   [[nodiscard]] bool bound(std::string_view name, std::uint32_t hash);
   void bind(std::string_view name, std::uint32_t hash, Value value);
@@ -80,6 +82,8 @@ class Composer {
   Value logical_not(Value a, std::size_t offset);
   Value cast(Type type, Value a, std::size_t offset);
   Value diff(Value e, Value x, std::size_t offset);
+  /// Gather and Strided: a table, and numbers of its elements.
+  Value read(Op op, std::span<const Value> arguments, std::size_t offset);
   /// `a` with its type settled: what a binding of a fixed type or an output needs.
   Value settle(Value a);
   Value as_bool(Value a);
@@ -110,6 +114,8 @@ class Composer {
   Name& name(std::string_view text, std::uint32_t hash);
   Value add(const Node& node, std::size_t offset);
   bool update_shapes();
+  [[nodiscard]] bool is_table(NodeId id) const;
+  bool reads_tables_only(const Node& node, std::size_t offset);
   Value build(Op op, Value a, Value b, Value c, std::size_t offset);
   bool unify(std::span<Value> operands, Op op, std::size_t offset);
   bool to_float(std::span<Value> operands, Op op, std::size_t offset);
@@ -130,8 +136,9 @@ class Composer {
   const ir::SourceText& source_;
   Type default_type_;
   std::uint32_t declared_count_ = 0;  // variables that ParseOptions declared
-  bool has_reductions_ = false;       // shapes matter only with reductions, and are
-  std::vector<Shape> shapes_;         // followed from the first one on: of every node
+  bool has_tables_ = false;
+  bool follows_shapes_ = false;  // shapes matter only with reductions and strided reads, and are
+  std::vector<Shape> shapes_;    // followed from the first one on: of every node
   std::vector<Name> names_;
   std::vector<std::uint16_t> name_slots_;  // open addressing over names_: index + 1
   std::vector<Shadowed> shadowed_;

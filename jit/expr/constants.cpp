@@ -79,6 +79,9 @@ std::optional<long double> evaluate(const Node& n, long double a, long double b,
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided:
     case Op::Diff: return std::nullopt;
   }
   CHECK(false);

@@ -179,6 +179,8 @@ class Differentiator {
     const Signature signature = info(node.op).signature;
     if (signature == Signature::Reduce || signature == Signature::Reduce2)
       return reduction(node, of(node.a), of(node.b), x);
+    if (signature == Signature::Read)
+      return NodeId();  // tables are constant, and their elements' numbers have steps only
     const Partials p = partials_of(id, node);
     NodeId total;
     const Partial partial[] = {p.a, p.b, p.c};
@@ -192,7 +194,7 @@ class Differentiator {
 
   Result<NodeId> reduction(Node node, NodeId ta, NodeId tb, NodeId x) {
     const Variable& variable = b_.expr().variables[b_.at(x).imm];
-    if (!variable.scalar) {
+    if (!variable.is_scalar()) {
       return make_error(ErrorCode::kUnsupported,
                         "the derivative of %s with respect to the array '%s' is an array: write the derivative of what "
                         "it reduces",
@@ -214,7 +216,7 @@ class Differentiator {
       NodeId& sink = adjoint[operand.index];
       sink = sum(sink, share, negative);
     };
-    if (node.op == Op::Variable) return;
+    if (node.op == Op::Variable || info(node.op).signature == Signature::Read) return;
     if (node.op == Op::Select) {
       if (depends[node.b.index]) give(node.b, choose(node.a, t, {}, node.type), false);
       if (depends[node.c.index]) give(node.c, choose(node.a, {}, t, node.type), false);
@@ -331,6 +333,9 @@ class Differentiator {
       case Op::MaxOf:
       case Op::Mean:
       case Op::Dot:
+      case Op::Index:
+      case Op::Gather:
+      case Op::Strided:
       case Op::Diff: break;  // leaves, never of float type, or dealt with by push() and pull()
     }
     CHECK(false);

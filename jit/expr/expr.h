@@ -24,7 +24,7 @@ enum class Op : std::uint8_t {
 #include "jit/expr/ops.def"
 #undef X
 };
-enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Reduce2, Diff };
+enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Reduce2, Diff, Read };
 enum class Types : std::uint8_t { N, F, I, B, A };
 
 /// One row of ops.def.
@@ -60,10 +60,19 @@ struct Node {
   std::uint64_t imm = 0;  ///< Constant: bits of one lane; Variable: index; Powi: exponent (two's complement)
 };
 
+/// The numbers are those of the wire and of trident.h.
+enum class VariableKind : std::uint8_t {
+  array,   ///< one value per element
+  scalar,  ///< a parameter: one value per call
+  table,   ///< an array of a length of its own, which Gather and Strided read and nothing else
+};
+
 struct Variable {
   std::string name;
   Type type = Type::f64;
-  bool scalar = false;  ///< a parameter: one value per call instead of an array
+  VariableKind kind = VariableKind::array;
+  [[nodiscard]] bool is_scalar() const { return kind == VariableKind::scalar; }
+  [[nodiscard]] bool is_table() const { return kind == VariableKind::table; }
   /// The client's promise: every value lies in [lo, hi] and is not NaN, unless both ends are infinite, which means
   /// anything, NaN included. Results for values outside are unspecified (but never a crash).
   double lo = -std::numeric_limits<double>::infinity();
@@ -80,10 +89,14 @@ struct Output {
 
 struct Expr {
   std::vector<Node> nodes;
-  std::vector<Variable> variables;  ///< arrays and scalars, in the order of declaration
+  std::vector<Variable> variables;  ///< in the order of declaration
   std::vector<Output> outputs;
   [[nodiscard]] const Node& at(NodeId id) const { return nodes[id.index]; }
 };
+
+/// The parameters of a call, in order: the scalars as declared, then for each table "t" its length "t.length", an i64.
+std::vector<Variable> parameters_of(const std::vector<Variable>& variables);
+inline constexpr std::string_view kLengthSuffix = ".length";
 
 // --- text ---
 
@@ -131,7 +144,7 @@ struct LowerOptions {
   kir::math::Accuracy accuracy = kir::math::Accuracy::ulp1;
   bool checked = false;  ///< the expression has passed check(), or comes from a parser: lower() does not ask again
 };
-/// To kir. Inputs are the array variables in order, params the scalar ones in order, outputs as in `expr`.
+/// To kir. Inputs are the arrays and tables in order, params as parameters_of() says, outputs as in `expr`.
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options);
 
 }  // namespace trident::expr

@@ -22,7 +22,7 @@ constexpr std::size_t kFunctionCount = std::size(kFunctions);
 
 // Leaves and conversions have ops but no function of that name.
 constexpr bool callable(const Function& f) {
-  return f.form != Form::Op || (f.op != Op::Constant && f.op != Op::Variable && f.op != Op::Cast);
+  return f.form != Form::Op || (f.op != Op::Constant && f.op != Op::Variable && f.op != Op::Index && f.op != Op::Cast);
 }
 
 constexpr std::size_t kSlots = 512;

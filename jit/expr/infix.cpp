@@ -1,14 +1,15 @@
 // The infix form.
 //
 //   text        = { statement ";" } outputs [";"]
-//   statement   = ["let"] name "=" expr | [ "param" ] declaration { "," [ "param" ] declaration }
-//   declaration = name [":" type] ["in" "[" number "," number "]"]
+//   statement   = ["let"] name "=" expr | declaration { "," declaration }
+//   declaration = ["param" | "table"] name [":" type] ["in" "[" number "," number "]"]
 //   outputs     = plain { "," output } | "(" output { "," output } ")"     (none: the last local)
 //   output      = [name "="] plain          without brackets the first has no name: "a = y" there is a statement
 //   plain       = expr | "grad" "(" expr [";" name { "," name }] ")"
 //   expr        = "let" name "=" expr { "," name "=" expr } "in" expr | binary ["?" expr ":" expr]
 //   power       = postfix [("^" | "**") unary]           binds tighter than a sign before it, to the right
-//   postfix     = number[type] | name[":" type] | function "(" expr { "," expr } ")" | "(" expr ")"
+//   postfix     = number[type] | name[":" type] | table "[" expr "]" | function "(" expr { "," expr } ")" | "(" expr
+//   ")"
 //
 // Operators from loose to tight: ?:, ||, &&, comparisons (a chain a < b < c means a < b && b < c), |, ^^, &, shifts
 // (>> arithmetic, >>> logical), + -, * / %, unary - + ! ~, power. "#" comments to the end of its line.
@@ -105,9 +106,9 @@ class Infix {
   bool declarations() {
     if (token_.kind != K::name) return false;
     const Token after = peek();
-    const bool param = is_word("param") && after.kind == K::name;
+    const bool kind = (is_word("param") || is_word("table")) && after.kind == K::name;
     const bool ranged = after.kind == K::name && lexer_.text(after) == "in";
-    if (!param && !ranged && !(after.kind == K::colon && declares())) return false;
+    if (!kind && !ranged && !(after.kind == K::colon && declares())) return false;
     do {
       declaration();
     } while (!composer_.failed() && accept(K::comma));
@@ -128,8 +129,11 @@ class Infix {
 
   void declaration() {
     Variable variable;
-    variable.scalar = is_word("param") && peek().kind == K::name;
-    if (variable.scalar) advance();
+    if (peek().kind == K::name && lexer_.text(peek()) != "in") {
+      if (is_word("param")) variable.kind = VariableKind::scalar;
+      if (is_word("table")) variable.kind = VariableKind::table;
+    }
+    if (variable.kind != VariableKind::array) advance();
     if (token_.kind != K::name) {
       unexpected("the name of a variable");
       return;
@@ -544,8 +548,19 @@ class Infix {
     const Token token = token_;
     advance();
     if (token_.kind == K::open) return call(token);
+    if (token_.kind == K::open_square) return element(token);
     const Value value = composer_.use(lexer_.text(token), token.hash, token.offset);
     return token_.kind == K::colon ? annotated(token, value) : value;
+  }
+
+  // "t[j]"; a name that has no meaning yet becomes a table.
+  Value element(const Token& name) {
+    const std::uint32_t at = token_.offset;
+    const Value table = composer_.use_table(lexer_.text(name), name.hash, name.offset);
+    advance();
+    const Value index = expression();
+    if (composer_.failed() || !expect(K::close_square, "']' or an operator")) return {};
+    return composer_.read(Op::Gather, std::array{table, index}, at);
   }
 
   // "x:f32" fixes the type of a variable at its first use; "c ? x : f32(y)" is none of this.

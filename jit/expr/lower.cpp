@@ -59,11 +59,19 @@ class Lowering {
  private:
   void declare() {
     place_.reserve(expr_.variables.size());
+    std::uint32_t scalars = 0;
     for (const Variable& v : expr_.variables) {
-      std::vector<kir::Input>& list = v.scalar ? kernel_.params : kernel_.inputs;
-      place_.push_back(static_cast<std::uint32_t>(list.size()));
-      list.push_back({v.name, v.type});
+      if (v.is_scalar()) {
+        place_.push_back(scalars++);
+        continue;
+      }
+      place_.push_back(static_cast<std::uint32_t>(kernel_.inputs.size()));
+      kernel_.inputs.push_back({v.name, v.type});
     }
+    for (const Variable& v : parameters_of(expr_.variables)) kernel_.params.push_back({v.name, v.type});
+    std::uint32_t length = scalars;
+    for (std::size_t i = 0; i < expr_.variables.size(); ++i)
+      if (expr_.variables[i].is_table()) kernel_.inputs[place_[i]].length = length++;
   }
 
   [[nodiscard]] Value at(NodeId id) const { return values_[id.index]; }
@@ -90,7 +98,7 @@ class Lowering {
   Value lower(const Node& n) {
     switch (n.op) {
       case Op::Constant: return b_.constant_bits(n.type, n.imm);
-      case Op::Variable: return expr_.variables[n.imm].scalar ? b_.param(place_[n.imm]) : b_.input(place_[n.imm]);
+      case Op::Variable: return variable(n);
       case Op::Add: return b_.add(at(n.a), at(n.b));
       case Op::Sub: return b_.sub(at(n.a), at(n.b));
       case Op::Mul: return b_.mul(at(n.a), at(n.b));
@@ -157,10 +165,25 @@ class Lowering {
       case Op::MaxOf: return b_.reduce(KOp::MaxOf, numbers_of(n.a, KOp::Max));
       case Op::Mean: return b_.div(b_.reduce(KOp::Sum, at(n.a)), b_.count(n.type));
       case Op::Dot: return b_.reduce(KOp::Sum, b_.mul(at(n.a), at(n.b)));
+      case Op::Index: return b_.index(n.type);
+      case Op::Gather: return b_.gather(table(n), at(unwidened(n.b)));
+      case Op::Strided: return b_.strided(table(n), int_of_bits(Type::i64, expr_.at(n.b).imm), at(n.c));
       case Op::Diff: break;  // eliminated before
     }
     CHECK(false);
   }
+
+  // A table is no value.
+  Value variable(const Node& n) {
+    const Variable& v = expr_.variables[n.imm];
+    return v.is_table() ? Value{} : v.is_scalar() ? b_.param(place_[n.imm]) : b_.input(place_[n.imm]);
+  }
+  // An element's number before it is made wider: vectors of narrow ones hold twice as many.
+  [[nodiscard]] NodeId unwidened(NodeId number) const {
+    const Node& n = expr_.at(number);
+    return n.op == Op::Cast && expr_.at(n.a).type == Type::i32 ? n.a : number;
+  }
+  [[nodiscard]] std::uint32_t table(const Node& read) const { return place_[expr_.at(read.a).imm]; }
 
   // C's fmin and fmax: of a number and a NaN the number. kir's min gives b when either is NaN, so only a NaN in b needs
   // care.

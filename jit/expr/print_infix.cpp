@@ -97,7 +97,10 @@ Form form_of(const Node& n) {
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
-    case Op::Diff: return {};
+    case Op::Diff:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided: return {};
   }
   CHECK(false);
 }
@@ -122,7 +125,8 @@ class InfixPrinter {
     for (std::size_t i = 0; i < expr_.variables.size(); ++i) {
       const Variable& v = expr_.variables[i];
       out_ += i > 0 ? ", " : "";
-      if (v.scalar) out_ += "param ";
+      if (v.is_scalar()) out_ += "param ";
+      if (v.is_table()) out_ += "table ";
       out_ += plan_.variables[i] + ": " + std::string(ir::name_of(v.type));
       if (v.has_range()) out_ += " in [" + print_bound(v.lo) + ", " + print_bound(v.hi) + "]";
     }
@@ -158,6 +162,8 @@ class InfixPrinter {
       constant(n, states_type);
     } else if (n.op == Op::Variable) {
       out_ += plan_.variables[n.imm];
+    } else if (n.op == Op::Index) {
+      out_ += info(n.op).text;
     } else if (!plan_.names[id.index].empty()) {
       out_ += plan_.names[id.index];
     } else {
@@ -192,6 +198,13 @@ class InfixPrinter {
   }
 
   void call(const Node& n) {
+    if (n.op == Op::Gather) {
+      operand(n.a, kPrimary, false);
+      out_ += '[';
+      operand(n.b, kAny, plan_.states_type(expr_, n, n.b));
+      out_ += ']';
+      return;
+    }
     out_ += n.op == Op::Cast && n.type == Type::b32 ? "bool" : n.op == Op::Cast ? ir::name_of(n.type) : info(n.op).text;
     out_ += '(';
     const char* comma = "";

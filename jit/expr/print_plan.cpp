@@ -15,9 +15,9 @@ namespace {
 // Deeper trees get locals in between: the parsers bound their nesting.
 constexpr std::uint32_t kInlineDepthMax = 24;
 
-constexpr std::string_view kReserved[] = {"let",      "in",    "param", "pi",      "M_PI",   "inf",
-                                          "INFINITY", "nan",   "NAN",   "true",    "True",   "TRUE",
-                                          "false",    "False", "FALSE", "outputs", "kernel", "FPCore"};
+constexpr std::string_view kReserved[] = {"let",   "in",       "param", "table",   "index",  "pi",    "M_PI",
+                                          "inf",   "INFINITY", "nan",   "NAN",     "true",   "True",  "TRUE",
+                                          "false", "False",    "FALSE", "outputs", "kernel", "FPCore"};
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
@@ -80,7 +80,7 @@ PrintPlan::PrintPlan(const Expr& expr) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const Node& n = expr.nodes[i];
     settled[i] = n.op != Op::Constant;  // a tree of constants states the type of its first one
-    if (n.op == Op::Constant || n.op == Op::Variable || uses[i] == 0) continue;
+    if (info(n.op).signature == Signature::Leaf || uses[i] == 0) continue;
     for (const NodeId operand : {n.a, n.b, n.c}) {
       if (operand.valid() && names[operand.index].empty()) depth[i] = std::max(depth[i], depth[operand.index] + 1);
     }

@@ -33,7 +33,10 @@ class SexprPrinter {
   void variable(std::size_t i) {
     const Variable& v = expr_.variables[i];
     out_ += i > 0 ? " (" : "(";
-    out_ += (v.scalar ? "param " : "") + plan_.variables[i] + ":" + std::string(ir::name_of(v.type));
+    out_ += (v.is_scalar()  ? "param "
+             : v.is_table() ? "table "
+                            : "") +
+            plan_.variables[i] + ":" + std::string(ir::name_of(v.type));
     if (v.has_range()) out_ += " " + print_bound(v.lo) + " " + print_bound(v.hi);
     out_ += ")";
   }
@@ -55,6 +58,8 @@ class SexprPrinter {
       out_ += states_type ? "(" + std::string(ir::name_of(n.type)) + " " + text + ")" : text;
     } else if (n.op == Op::Variable) {
       out_ += plan_.variables[n.imm];
+    } else if (n.op == Op::Index) {
+      out_ += info(n.op).text;
     } else if (!plan_.names[id.index].empty()) {
       out_ += plan_.names[id.index];
     } else {

@@ -486,6 +486,9 @@ Fact float_op(const Node& n, const Fact& a, const Fact& b, const Fact& c, const 
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided:
     case Op::Diff: break;  // Ranges::analyse has dealt with them
   }
   CHECK(false);
@@ -527,6 +530,8 @@ bool central(Type type, double lo, double hi) {
 Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fact& c, kir::math::Accuracy accuracy) {
   if (n.op == Op::Constant) return constant(n);
   if (n.op == Op::Variable || n.op == Op::Diff) return any();
+  if (n.op == Op::Index) return {0, 0x1p53, false, true};
+  if (info(n.op).signature == Signature::Read) return hull(a, {0, 0, false, true});
   if (n.op == Op::Cast) return cast(n.type, operand, a);
   if (n.op == Op::Select) return a.always() ? b : a.never() ? c : hull(b, c);
   const Signature signature = info(n.op).signature;

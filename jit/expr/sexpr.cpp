@@ -23,7 +23,8 @@ class SexprText {
     if (cells_.count() == 0) {
       composer_.fail(0, ErrorCode::kSyntaxError, "the text is empty: expected an expression");
     } else if (cells_.next(0) != cells_.count()) {
-      composer_.fail(cells_.at(cells_.next(0)).offset, ErrorCode::kSyntaxError, "expected the end of the text: one expression at a time");
+      composer_.fail(cells_.at(cells_.next(0)).offset, ErrorCode::kSyntaxError,
+                     "expected the end of the text: one expression at a time");
     } else if (cells_.is_form(0, "kernel")) {
       kernel(0);
     } else {
@@ -77,13 +78,14 @@ class SexprText {
     if (cells_.is_list(cell)) {
       std::uint32_t parts = cells_.children(cell);
       name = cells_.first(cell);
-      if (parts % 2 == 0 && cells_.is_form(cell, "param")) {
-        variable.scalar = true;
+      const bool table = cells_.is_form(cell, "table");
+      if (parts % 2 == 0 && (table || cells_.is_form(cell, "param"))) {
+        variable.kind = table ? VariableKind::table : VariableKind::scalar;
         name = cells_.next(name);
         --parts;
       }
       if ((parts != 1 && parts != 3) || !cells_.is_atom(name)) {
-        syntax(cell, "name, (name lo hi) or (param name lo hi)");
+        syntax(cell, "name, (name lo hi), (param name lo hi) or (table name lo hi)");
         return;
       }
       const std::uint32_t lo = cells_.next(name);

@@ -6,7 +6,8 @@ namespace trident::expr {
 
 std::optional<Shape> shape_of(const Node& node, const std::vector<Shape>& earlier,
                               const std::vector<Variable>& variables) {
-  if (node.op == Op::Variable) return variables[node.imm].scalar ? Shape::uniform : Shape::element;
+  if (node.op == Op::Variable) return variables[node.imm].kind == VariableKind::array ? Shape::element : Shape::uniform;
+  if (node.op == Op::Index || node.op == Op::Strided) return Shape::element;
   if (node.op == Op::Diff) return earlier[node.a.index];
   // Which shapes the operands have, a bit each: a parser asks this of every node.
   const auto bit_of = [&](NodeId operand) {

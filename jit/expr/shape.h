@@ -1,7 +1,7 @@
 // How often a value exists in one call: the sections of a kernel as the front end sees them.
 //
-//   uniform   once, known before the loop: constants and scalar parameters
-//   element   once per element: whatever depends on an array
+//   uniform   once, known before the loop: constants, scalar parameters, elements of tables that these number
+//   element   once per element: whatever depends on an array or on the element's number
 //   total     once, known after the loop: whatever depends on a reduction
 //
 // A total cannot meet an element: that would take a second pass over the arrays, which is a second kernel.

@@ -164,6 +164,9 @@ NodeId Simplifier::build(const Node& n) {
     case Op::MaxOf:
     case Op::Mean:
     case Op::Dot:
+    case Op::Index:
+    case Op::Gather:
+    case Op::Strided:
     case Op::Diff: return b_.add(n);
   }
   CHECK(false);

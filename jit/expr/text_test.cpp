@@ -114,7 +114,7 @@ TEST(Infix, VariablesAndRanges) {
   EXPECT_EQ(e.variables[0].hi, 1);
   EXPECT_EQ(e.variables[1].lo, -2.5);
   EXPECT_TRUE(std::isinf(e.variables[1].hi));
-  EXPECT_TRUE(e.variables[2].scalar);
+  EXPECT_TRUE(e.variables[2].is_scalar());
   // "e" is a variable, pi is a constant unless it is declared.
   EXPECT_EQ(parsed("e * pi").variables.size(), 1u);
   EXPECT_EQ(parsed("e * pi", {.variables = {{.name = "pi"}}}).variables.size(), 2u);

@@ -149,7 +149,7 @@ class Arena {
       rank += !signature_.outputs[i].scalar && signature_.outputs[i].bytes == signature_.outputs[o].bytes ? 1 : 0;
     std::vector<std::size_t> fitting;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (signature_.input_bytes[i] == signature_.outputs[o].bytes) fitting.push_back(i);
+      if (signature_.input_bytes[i] == signature_.outputs[o].bytes && !signature_.is_table(i)) fitting.push_back(i);
     return rank < fitting.size() ? fitting[(rank + rotation) % fitting.size()] : inputs_.size();
   }
 
@@ -172,7 +172,9 @@ class Arena {
                       out_log_.data() + c * outs,
                       copy_.data() + c * outs,
                       out_bytes_.data() + c * outs};
-      for (std::size_t i = 0; i < ins; ++i) child.in[i] = inputs_[i].data + first * inputs_[i].bytes;
+      for (std::size_t i = 0; i < ins; ++i) {
+        child.in[i] = inputs_[i].data + (signature_.is_table(i) ? 0 : first * inputs_[i].bytes);
+      }
       for (std::size_t o = 0; o < outs; ++o) {
         const auto& output = signature_.outputs[o];
         std::byte* const place = outputs_[o].data + (output.scalar ? 0 : first * outputs_[o].bytes);
@@ -207,7 +209,10 @@ class Arena {
 
 Signature signature_of(const kir::Kernel& kernel) {
   Signature signature;
-  for (const auto& input : kernel.inputs) signature.input_bytes.push_back(ir::bytes_of(input.type));
+  for (const auto& input : kernel.inputs) {
+    signature.input_bytes.push_back(ir::bytes_of(input.type));
+    signature.tables.push_back(input.is_table());
+  }
   for (const auto& output : kernel.outputs)
     signature.outputs.push_back({ir::bytes_of(kernel.type_of(output.value)), output.kind == kir::OutputKind::scalar});
   return signature;

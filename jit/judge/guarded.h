@@ -27,6 +27,8 @@ struct Signature {
   };
   std::vector<std::uint32_t> input_bytes;
   std::vector<Output> outputs;
+  std::vector<bool> tables{};  ///< inputs that every call has from their start, and that no output replaces; none: {}
+  [[nodiscard]] bool is_table(std::size_t input) const { return input < tables.size() && tables[input]; }
 };
 Signature signature_of(const kir::Kernel& kernel);
 

@@ -16,8 +16,8 @@ using Real = long double;
 using Function = Real (*)(Real x, Real y);
 
 expr::Expr parsed(const std::string& text) {
-  auto e = expr::parse_infix(
-      text, {.variables = {{"x", expr::Type::f64, false, 0.5, 2}, {"y", expr::Type::f64, false, 0.5, 2}}});
+  auto e = expr::parse_infix(text, {.variables = {{"x", expr::Type::f64, expr::VariableKind::array, 0.5, 2},
+                                                  {"y", expr::Type::f64, expr::VariableKind::array, 0.5, 2}}});
   EXPECT_TRUE(e.ok()) << text;
   return std::move(e).value();
 }

@@ -8,7 +8,7 @@ judge::GuardedRun plan_run(const expr::Expr& source, const equiv::Samples& sampl
   judge::GuardedRun run;
   run.elements = samples.n;
   for (std::size_t v = 0; v < source.variables.size(); ++v)
-    if (!source.variables[v].scalar) run.inputs.emplace_back(samples.columns[v]);
+    if (!source.variables[v].is_scalar()) run.inputs.emplace_back(samples.columns[v]);
   run.flush_start = flush_start;
   run.cpu_ns = cpu_ns;
   for (const equiv::Call& call : calls) {

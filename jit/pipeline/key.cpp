@@ -58,7 +58,7 @@ enum class Regime : std::uint8_t { level1, level2, last_level, streaming };
 
 Regime regime_of(const expr::Expr& expr, std::uint64_t elements) {
   std::uint64_t bytes = 0;
-  for (const auto& variable : expr.variables) bytes += variable.scalar ? 0 : ir::bytes_of(variable.type);
+  for (const auto& variable : expr.variables) bytes += variable.is_scalar() ? 0 : ir::bytes_of(variable.type);
   for (const auto& output : expr.outputs) bytes += ir::bytes_of(expr.at(output.node).type);
   const std::uint64_t moved = bytes * std::min<std::uint64_t>(elements, limits::kElementsHintMax);
   if (moved <= std::uint64_t{64} << 10) return Regime::level1;

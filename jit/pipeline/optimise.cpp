@@ -350,7 +350,7 @@ class Optimisation {
     workload_.elements = std::min(options_.elements, kWorkloadBytesMax / bytes);
     workload_bytes_ = workload_.elements * bytes;
     for (std::size_t v = 0; v < source_.variables.size(); ++v) {
-      if (source_.variables[v].scalar) continue;
+      if (source_.variables[v].is_scalar()) continue;
       auto& column =
           columns_.emplace_back(static_cast<std::size_t>(workload_.elements) * ir::bytes_of(source_.variables[v].type));
       for (std::size_t at = 0; at < column.size();) {
@@ -360,7 +360,9 @@ class Optimisation {
       }
     }
     for (const auto& column : columns_) workload_.inputs.emplace_back(column);
-    workload_.params = equiv::params_of(source_, points, points.calls.front());
+    equiv::Call call = points.calls.front();
+    call.table_length = std::min(workload_.elements, points.n);
+    workload_.params = equiv::params_of(source_, points, call);
   }
 
   Result<judge::Verdict> hold_tournament(const std::vector<std::size_t>& entrants) {

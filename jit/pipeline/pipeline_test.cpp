@@ -36,7 +36,9 @@ expr::Expr parsed(std::string_view text, Type type = Type::f64, std::vector<expr
 }
 
 std::vector<expr::Variable> ranged(Type type) {
-  return {{"x", type, false, 0.5, 4}, {"y", type, false, -3, 3}, {"p", type, true, 1, 2}};
+  return {{"x", type, expr::VariableKind::array, 0.5, 4},
+          {"y", type, expr::VariableKind::array, -3, 3},
+          {"p", type, expr::VariableKind::scalar, 1, 2}};
 }
 
 constexpr std::string_view kText = "(x * y + p) / (x * x + 1) - sqrt(x + p) * (y - x) * (y + x)";
@@ -123,7 +125,7 @@ TEST(Streaming, LongCallsDoWhatShortOnesDo) {
 
 // A policy with room for it gets functions of three digits, within that room; others do not.
 TEST(Forms, ThreeDigitsWhereThePolicyAllowsThem) {
-  const std::vector<expr::Variable> x = {{"x", Type::f32, false, -4, 4}};
+  const std::vector<expr::Variable> x = {{"x", Type::f32, expr::VariableKind::array, -4, 4}};
   const auto e = parsed("exp(x) * 0.5", Type::f32, x);
   const codegen::Isa isa = host_isas().front();
   const auto tried = [&](const expr::Expr& source, double k) {
@@ -136,7 +138,8 @@ TEST(Forms, ThreeDigitsWhereThePolicyAllowsThem) {
   };
   EXPECT_FALSE(mentions(tried(e, 2)));
   EXPECT_FALSE(mentions(tried(e, 10'000)));
-  EXPECT_FALSE(mentions(tried(parsed("exp(x) * 0.5", Type::f64, {{"x", Type::f64, false, -4, 4}}), 1e6)));
+  EXPECT_FALSE(
+      mentions(tried(parsed("exp(x) * 0.5", Type::f64, {{"x", Type::f64, expr::VariableKind::array, -4, 4}}), 1e6)));
   const Optimised coarse = tried(e, 20'000);
   const auto found = std::find_if(coarse.candidates.begin(), coarse.candidates.end(),
                                   [](const auto& c) { return c.form == "rel3" && c.same; });
@@ -220,7 +223,9 @@ TEST(Key, MeasuredCostsCountWhereTheyAreForTheInstructionSet) {
 TEST(Optimise, MeasuredCostsSteerTheSearch) {
   const codegen::Isa isa = host_isas().front();
   const auto e = parsed("x * y + x * z", Type::f64,
-                        {{"x", Type::f64, false, 1, 2}, {"y", Type::f64, false, 1, 2}, {"z", Type::f64, false, 1, 2}});
+                        {{"x", Type::f64, expr::VariableKind::array, 1, 2},
+                         {"y", Type::f64, expr::VariableKind::array, 1, 2},
+                         {"z", Type::f64, expr::VariableKind::array, 1, 2}});
   // The kernels that the search makes of it, the best first.
   const auto searched = [&](kir::Op dear) {
     const expr::rewrite::OpCosts costs(with_op_at(dear, 30, isa));
@@ -278,11 +283,11 @@ TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
 TEST(Optimise, WhatNoDrawnPointShowsIsCarefulToo) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const auto e = parsed("(k == 7 && m == 3 && p == 5) * (expm1(x) / x) + exp(x) * y", Type::f64,
-                        {{"k", Type::f64, false, 0, 100},
-                         {"m", Type::f64, false, 0, 100},
-                         {"p", Type::f64, false, 0, 100},
-                         {"x", Type::f64, false, -1, 1},
-                         {"y", Type::f64, false, -1, 1}});
+                        {{"k", Type::f64, expr::VariableKind::array, 0, 100},
+                         {"m", Type::f64, expr::VariableKind::array, 0, 100},
+                         {"p", Type::f64, expr::VariableKind::array, 0, 100},
+                         {"x", Type::f64, expr::VariableKind::array, -1, 1},
+                         {"y", Type::f64, expr::VariableKind::array, -1, 1}});
   auto optimised = optimise(e, {.isa = host_isas().back()}, nullptr);
   ASSERT_TRUE(optimised.ok()) << optimised.error().message;
   if (optimised->outcome != Outcome::published) return;  // nothing was faster; what was rewritten is no matter then
@@ -301,7 +306,8 @@ TEST(Optimise, SmallStepsHoldWhereLargeOnesDoNot) {
   const auto e = parsed(
       "t = 3*x*x + 2*y - x; d = x*x + 1; s = t/d; ss = (3*x*x - 2*y - x)/d; "
       "x + (2*x*s*(s - 3) + x*x*(4*s - 6))*d + 3*x*x*s + x*x*x + x + 3*ss",
-      Type::f32, {{"x", Type::f32, false, -5, 5}, {"y", Type::f32, false, -20, 5}});
+      Type::f32,
+      {{"x", Type::f32, expr::VariableKind::array, -5, 5}, {"y", Type::f32, expr::VariableKind::array, -20, 5}});
   const auto run = [&](std::vector<std::string> disabled, std::string* refined) {
     Options options{.isa = host_isas().back(), .disabled = std::move(disabled), .stop_after = "refine"};
     options.dump = [&](std::string_view pass, std::string_view text) {
@@ -335,7 +341,7 @@ TEST(Optimise, WhatIsNotExploredIsNotRewritten) {
     sum += (i == 0 ? "a" : " * a") + n;
   }
   text += sum;
-  const auto e = parsed(text, Type::f64, {{"x", Type::f64, false, 0, 32}});
+  const auto e = parsed(text, Type::f64, {{"x", Type::f64, expr::VariableKind::array, 0, 32}});
   auto optimised = optimise(e, {.isa = host_isas().back()}, nullptr);
   ASSERT_TRUE(optimised.ok()) << optimised.error().message;
   for (const CandidateReport& c : optimised->candidates) {
@@ -346,7 +352,7 @@ TEST(Optimise, WhatIsNotExploredIsNotRewritten) {
 
 TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
-  const auto e = parsed("x * x + diff(x * x, x)", Type::f64, {{"x", Type::f64, false, 0, 1}});
+  const auto e = parsed("x * x + diff(x * x, x)", Type::f64, {{"x", Type::f64, expr::VariableKind::array, 0, 1}});
   std::vector<std::string> seen;
   Options options{.isa = host_isas()[0]};
   options.dump = [&](std::string_view pass, std::string_view text) {
@@ -409,9 +415,9 @@ TEST(Optimise, BaselinesWithHugeArgumentsAreNotRevoked) {
     for (const Type type : {Type::f32, Type::f64}) {
       const double huge = type == Type::f32 ? 1e30 : 1e200;
       const std::vector<expr::Variable> inputs[] = {
-          {{"x", type, false}, {"y", type, false}},
-          {{"x", type, false, -4, 4}, {"y", type, false, 0, 1}},
-          {{"x", type, false, -huge, huge}, {"y", type, false, -huge, huge}},
+          {{"x", type, expr::VariableKind::array}, {"y", type, expr::VariableKind::array}},
+          {{"x", type, expr::VariableKind::array, -4, 4}, {"y", type, expr::VariableKind::array, 0, 1}},
+          {{"x", type, expr::VariableKind::array, -huge, huge}, {"y", type, expr::VariableKind::array, -huge, huge}},
       };
       for (const auto& variables : inputs) {
         Options options{.isa = host_isas().back()};
@@ -429,7 +435,8 @@ TEST(Optimise, BaselinesWithHugeArgumentsAreNotRevoked) {
 TEST(Optimise, ReductionsGetTheirForms) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const codegen::Isa isa = host_isas().back();
-  const std::vector<expr::Variable> variables = {{"x", Type::f32, false, 0.5, 4}, {"y", Type::f32, false, -3, 3}};
+  const std::vector<expr::Variable> variables = {{"x", Type::f32, expr::VariableKind::array, 0.5, 4},
+                                                 {"y", Type::f32, expr::VariableKind::array, -3, 3}};
   struct Case {
     const char* text;
     expr::PolicyKind policy;
@@ -458,7 +465,8 @@ TEST(Optimise, ReductionsIntegersAndSeveralOutputs) {
   ASSERT_TRUE(optimised.ok()) << optimised.error().message;
   EXPECT_TRUE(optimised->outcome == Outcome::published || optimised->outcome == Outcome::no_gain) << optimised->detail;
 
-  const std::vector<expr::Variable> ints = {{"i", Type::i32, false}, {"j", Type::i32, false}};
+  const std::vector<expr::Variable> ints = {{"i", Type::i32, expr::VariableKind::array},
+                                            {"j", Type::i32, expr::VariableKind::array}};
   const auto bits = parsed("(i * j | (i << 3)) & (j >> 5)", Type::f64, ints);
   auto integers = optimise(bits, {.policy = {expr::PolicyKind::exact, 2}, .isa = isa});
   ASSERT_TRUE(integers.ok()) << integers.error().message;

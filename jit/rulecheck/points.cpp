@@ -69,6 +69,7 @@ bool holds_at(const Condition& c, const std::vector<double>& values, bool nan_to
     case ConditionKind::of_i32:
     case ConditionKind::of_b32:
     case ConditionKind::independent: return true;
+    case ConditionKind::stride: return a != 0 && a == std::floor(a) && std::fabs(a) <= 0x1p16;
   }
   CHECK(false);
 }
@@ -106,6 +107,7 @@ void PointSampler::aim(const Condition& c, std::vector<double>& values) {
     case ConditionKind::negative:
     case ConditionKind::nonpositive: a = -std::fabs(a); break;
     case ConditionKind::within_one: a = corner ? std::round(2 * unit() - 1) : std::remainder(a, 2); break;
+    case ConditionKind::stride: a = 1 + static_cast<double>(random_() % 7); break;
     case ConditionKind::within_half_pi: a = corner ? std::copysign(kHalfPi, a) : std::remainder(a, 2 * kHalfPi); break;
     case ConditionKind::integral: a = std::round(a); break;
     case ConditionKind::integer_two_up: a = 2 + static_cast<double>(random_() % 7); break;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/rulecheck/memory.h"
 #include "jit/rulecheck/real_value.h"
 #include "jit/rulecheck/strict_value.h"
 #include "jit/rulecheck/written_out.h"
@@ -328,6 +329,7 @@ std::string hint_of_tags(const Rule& rule_of_any_call, const Tags& tags, const S
 RuleVerdict check_rule(const Rule& rule, const Tags& tags, const RuleCheckOptions& options) {
   const Result<Sorts> sorts = sorts_of(rule);
   if (!sorts.ok()) return {.kind = Kind::unchecked, .fault = sorts.error().message};
+  if (rule.mixed) return check_memory_rule(rule, *sorts, options);
   RuleVerdict verdict = check_without_hint(rule, tags, *sorts, options);
   if (verdict.kind != Kind::wrong || !options.hints) return verdict;
   Tags rounds = tags;
@@ -347,6 +349,10 @@ RuleVerdict check_rule(const Rule& rule, const Tags& tags, const RuleCheckOption
 std::optional<Example> example_of(const Rule& rule_of_any_call) {
   constexpr double kRound[] = {2, 3, 0.5, 5, 0.25, 7, -2, 1.5, -0.5, 4, 1, 0.75};
   constexpr int kTries = 200;
+  if (rule_of_any_call.mixed) {
+    const Result<Sorts> mixed = sorts_of(rule_of_any_call);
+    return mixed.ok() ? example_of_memory_rule(rule_of_any_call, *mixed) : std::nullopt;
+  }
   const Result<Plain> plain = plain_of(rule_of_any_call);
   if (!plain.ok()) return std::nullopt;
   const Rule& rule = plain->rule;

@@ -16,7 +16,9 @@ constexpr const char* kTexts[] = {"x * y + p", "(x - y) / (x + 3) + sqrt(y)", "x
                                   "(sum(x * y), max(x, y) - p)"};
 
 std::vector<expr::Variable> variables(expr::Type type) {
-  return {{"x", type, false, -2, 2}, {"y", type, false, 0.5, 4}, {"p", type, true, 1, 2}};
+  return {{"x", type, expr::VariableKind::array, -2, 2},
+          {"y", type, expr::VariableKind::array, 0.5, 4},
+          {"p", type, expr::VariableKind::scalar, 1, 2}};
 }
 
 struct Tally {

@@ -72,6 +72,14 @@ class Command(CommandCase):
         self.assertIn("sse", self.trident("explain", "x", "--isa", "sse", status=2).stderr)
         self.assertIn("bounded:0", self.trident("explain", "x", "--policy", "bounded:0", status=2).stderr)
 
+    def test_run_reads_tables(self):
+        for mode in ("interp", "embedded"):
+            csv = self.trident("run", "j: i64; t[2*index + 1] - t[j]", "-i", "t=1,4,9,16,25", "-i", "j=0,7,2", "--mode", mode,
+                               "--csv", "-").stdout.split()
+            self.assertEqual([3, 16, -9], [float(v) for v in csv[1:]])
+        self.assertIn("as long as", self.trident("run", "t[index]", "-i", "t.length=3", status=2).stderr)
+        self.assertIn("table t", self.trident("explain", "t[index]*x").stdout)
+
     def test_integers_stay_among_integers(self):
         for mode in ("interp", "embedded"):
             for text, wanted in (("floor(i), ceil(i), round(i), rint(i), trunc(i)", ["9007199254740993"] * 5),

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -98,6 +99,52 @@ TEST(Embedded, InterpretsThenCompilesThenOptimises) {
   EXPECT_EQ(1u, stats.baseline_received);
   EXPECT_EQ(1u, stats.optimised_received + stats.no_gain);
   EXPECT_EQ(0u, stats.errors + stats.rejected_images);
+  trident_close_kernel(kernel);
+  trident_close(ctx);
+}
+
+// t[2*index + 1] beside a gather by an array of numbers, of which some lie outside: the length is a scalar of its own.
+TEST(Embedded, TablesAreReadByTheNumbersOfTheirElements) {
+  trident_ctx* ctx = open_context(TRIDENT_MODE_EMBEDDED);
+  ASSERT_NE(nullptr, ctx);
+  const double inf = std::numeric_limits<double>::infinity();
+  const trident_variable variables[] = {{"j", TRIDENT_I64, TRIDENT_ARRAY, -inf, inf},
+                                        {"t", TRIDENT_F64, TRIDENT_TABLE, -inf, inf},
+                                        {"a", TRIDENT_F64, TRIDENT_SCALAR, -inf, inf}};
+  trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
+  options.variables = variables;
+  options.variable_count = 3;
+  trident_kernel* kernel = nullptr;
+  ASSERT_EQ(TRIDENT_OK, trident_submit(ctx, "a * t[2*index + 1] + t[j]", &options, &kernel)) << trident_last_error();
+  EXPECT_EQ(2u, info_of(kernel).array_count);
+  EXPECT_EQ(2u, info_of(kernel).scalar_count);
+  EXPECT_EQ(1, trident_array_index(kernel, "t"));
+  EXPECT_EQ(0, trident_scalar_index(kernel, "a"));
+  EXPECT_EQ(1, trident_scalar_index(kernel, "t.length"));
+  EXPECT_STREQ("t.length", trident_scalar_name(kernel, 1));
+  EXPECT_EQ(TRIDENT_I64, trident_scalar_type(kernel, 1));
+  const auto element = [](const std::vector<double>& t, std::int64_t at) {
+    return at >= 0 && at < static_cast<std::int64_t>(t.size()) ? t[static_cast<std::size_t>(at)] : 0.0;
+  };
+  for (const std::uint32_t tier : {TRIDENT_TIER_INTERPRETER, TRIDENT_TIER_BASELINE, TRIDENT_TIER_OPTIMISED}) {
+    ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, tier, kPatienceMs)) << trident_last_error();
+    for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{500}, std::size_t{4000}}) {
+      std::vector<double> t(length), y(kElements, -1);
+      std::vector<std::int64_t> j(kElements);
+      for (std::size_t i = 0; i < length; ++i) t[i] = 0.5 * static_cast<double>(i) + 1;
+      for (std::size_t i = 0; i < j.size(); ++i) j[i] = static_cast<std::int64_t>(i * 7 % 600) - 40;
+      const void* in[] = {j.data(), t.data()};
+      void* out[] = {y.data()};
+      const double a = 2;
+      std::uint64_t params[2];
+      std::memcpy(params, &a, sizeof(a));
+      params[1] = length;
+      trident_call(kernel, kElements, in, out, params);
+      for (std::size_t i = 0; i < y.size(); ++i)
+        ASSERT_EQ(a * element(t, 2 * static_cast<std::int64_t>(i) + 1) + element(t, j[i]), y[i])
+            << "tier " << tier << ", length " << length << ", element " << i;
+    }
+  }
   trident_close_kernel(kernel);
   trident_close(ctx);
 }

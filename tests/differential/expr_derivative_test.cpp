@@ -185,7 +185,9 @@ void check_special(const Special& s, const expr::LowerOptions& options, bool rev
   const std::string text =
       reverse ? std::string("grad(") + s.text + ")" : std::string("v = ") + s.text + "; (diff(v, x), diff(v * 1, y))";
   const Result<expr::Expr> source =
-      expr::parse(text, {.type = type, .variables = {{"x", type, false}, {"y", type, false}}, .file = s.text});
+      expr::parse(text, {.type = type,
+                         .variables = {{"x", type, expr::VariableKind::array}, {"y", type, expr::VariableKind::array}},
+                         .file = s.text});
   ASSERT_TRUE(source.ok()) << source.error().message;
   const Result<expr::Expr> d = expr::eliminate_derivatives(*source);
   ASSERT_TRUE(d.ok()) << d.error().message;

@@ -71,7 +71,7 @@ class Comparison {
     std::vector<const void*> in;
     std::vector<std::uint64_t> params;
     for (std::size_t v = 0; v < inputs_.size(); ++v) {
-      if (expr_.variables[v].scalar)
+      if (expr_.variables[v].is_scalar())
         params.push_back(inputs_[v][0]);
       else
         arrays.push_back(packed(expr_.variables[v].type, inputs_[v]));
@@ -225,7 +225,7 @@ TEST(ExprLower, ExactSimplificationKeepsEveryBit) {
     std::vector<std::uint64_t> params;
     for (const expr::Variable& v : e.variables) {
       const auto bits = testing::random_values(v, kElements, random);
-      if (v.scalar) {
+      if (v.is_scalar()) {
         params.push_back(bits[0]);
         continue;
       }

@@ -33,7 +33,7 @@ Inputs draw(const expr::Expr& e, std::uint64_t seed) {
     const std::size_t bytes = ir::bytes_of(variable.type);
     auto& column = inputs.samples.columns.emplace_back(kPoints * bytes);
     for (std::size_t i = 0; i < kPoints; ++i)
-      std::memcpy(column.data() + i * bytes, &inputs.lanes.back()[variable.scalar ? 0 : i], bytes);
+      std::memcpy(column.data() + i * bytes, &inputs.lanes.back()[variable.is_scalar() ? 0 : i], bytes);
   }
   return inputs;
 }
@@ -102,7 +102,7 @@ TEST(ExprReference, RealValuesAgreeWithTheMpfrEvaluator) {
     for (std::size_t i = 0; i < 8; ++i) {
       std::vector<double> point;
       for (std::size_t v = 0; v < e.variables.size(); ++v)
-        point.push_back(float_of(e.variables[v].type, inputs.lanes[v][e.variables[v].scalar ? 0 : i]));
+        point.push_back(float_of(e.variables[v].type, inputs.lanes[v][e.variables[v].is_scalar() ? 0 : i]));
       const auto wanted = testing::evaluate_real(e, point, 320);
       for (std::size_t k = 0; k < e.outputs.size(); ++k) {
         if (!ir::is_float(reference->outputs()[k].type)) continue;

@@ -166,7 +166,7 @@ std::vector<double> values_of(const expr::Expr& e, const std::vector<std::vector
   std::vector<const void*> in;
   std::vector<std::uint64_t> params;
   for (std::size_t v = 0; v < columns.size(); ++v) {
-    if (e.variables[v].scalar) {
+    if (e.variables[v].is_scalar()) {
       params.push_back(columns[v][0]);
       continue;
     }

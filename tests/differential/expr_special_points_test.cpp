@@ -233,10 +233,10 @@ struct Case {
 
 template <class T>
 void prepare(Case<T>& c, const char* text, const Span& span) {
-  Result<expr::Expr> e = expr::parse(
-      text, {.type = kType<T>,
-             .variables = {{"x", kType<T>, false, span.lo, span.hi}, {"y", kType<T>, false, span.lo, span.hi}},
-             .file = text});
+  Result<expr::Expr> e = expr::parse(text, {.type = kType<T>,
+                                            .variables = {{"x", kType<T>, expr::VariableKind::array, span.lo, span.hi},
+                                                          {"y", kType<T>, expr::VariableKind::array, span.lo, span.hi}},
+                                            .file = text});
   ASSERT_TRUE(e.ok()) << text << e.error().message;
   c.e = std::move(e).value();
   const std::vector<T> points = points_in<T>(span);

@@ -147,7 +147,7 @@ Case random_case(std::uint64_t seed) {
   std::vector<const void*> in;
   for (const expr::Variable& v : e.variables) {
     const auto values = testing::random_values(v, kElements, random);
-    if (v.scalar) {
+    if (v.is_scalar()) {
       c.params.push_back(values[0]);
     } else {
       c.arrays.push_back(pack(v.type, values));

@@ -43,7 +43,7 @@ Message submission(const expr::Expr& expr) {
                        n.b.index, n.c.index, n.imm);
   std::vector<wire::Variable> variables;
   for (const expr::Variable& v : expr.variables)
-    variables.emplace_back(static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.scalar), std::uint16_t{0},
+    variables.emplace_back(static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.kind), std::uint16_t{0},
                            std::uint32_t{0}, v.lo, v.hi);
   std::vector<std::uint32_t> outputs;
   for (const expr::Output& o : expr.outputs) outputs.push_back(o.node.index);

@@ -67,11 +67,12 @@ Motif motif_of(const egraph::Rule& rule) {
   return motif;
 }
 
-/// The left sides of all built-in rules.
+/// The left sides of all built-in rules but those about tables.
 const std::vector<Motif>& rule_motifs() {
   static const std::vector<Motif> motifs = [] {
     std::vector<Motif> all;
-    for (const egraph::Rule& rule : expr::rewrite::builtin_rules().rules) all.push_back(motif_of(rule));
+    for (const egraph::Rule& rule : expr::rewrite::builtin_rules().rules)
+      if (!rule.mixed) all.push_back(motif_of(rule));
     return all;
   }();
   return motifs;

@@ -85,7 +85,7 @@ bool has_real_value(const Expr& e) {
 /// Elements of every variable that keep its promise; scalars have one.
 Lanes draw(const Expr& e, std::size_t n, Random& random) {
   Lanes lanes;
-  for (const expr::Variable& v : e.variables) lanes.push_back(testing::random_values(v, v.scalar ? 1 : n, random));
+  for (const expr::Variable& v : e.variables) lanes.push_back(testing::random_values(v, v.is_scalar() ? 1 : n, random));
   return lanes;
 }
 
@@ -97,7 +97,7 @@ Values interpret(const kir::Kernel& kernel, const Expr& e, const Lanes& inputs, 
   std::vector<std::vector<std::byte>> arrays, results;
   std::vector<std::uint64_t> params;
   for (std::size_t v = 0; v < e.variables.size(); ++v) {
-    if (e.variables[v].scalar) {
+    if (e.variables[v].is_scalar()) {
       params.push_back(inputs[v][0]);
       continue;
     }
@@ -160,7 +160,7 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
   };
   const Expr steps = with_steps(source), form_steps = with_steps(form);
   Expr arrays = source;
-  for (expr::Variable& v : arrays.variables) v.scalar = false;  // a value of its own at every point
+  for (expr::Variable& v : arrays.variables) v.kind = expr::VariableKind::array;  // a value of its own at every point
   const Lanes lanes = draw(arrays, kPoints, random);
   for (std::size_t k = 0; k < source.outputs.size(); ++k) {
     const expr::Type type = source.at(source.outputs[k].node).type;
@@ -249,7 +249,7 @@ std::string code_differs(const SearchCase& c, const Expr& e, const kir::Kernel& 
   Lanes arrays;
   std::vector<std::uint64_t> params;
   for (std::size_t v = 0; v < lanes.size(); ++v) {
-    if (e.variables[v].scalar)
+    if (e.variables[v].is_scalar())
       params.push_back(lanes[v][0]);
     else
       arrays.push_back(lanes[v]);
@@ -295,9 +295,9 @@ Result<std::vector<std::unique_ptr<FreshSet>>> fresh_sets(const SearchCase& c, c
     set.samples.calls = {{0, 1}, {1, 17}, {18, 33}, {51, kFreshPoints - 51}};
     for (std::size_t v = 0; v < source.variables.size(); ++v) {
       expr::Variable variable = source.variables[v];
-      const bool scalar = variable.scalar;
+      const bool scalar = variable.is_scalar();
       const std::size_t bytes = ir::bytes_of(variable.type);
-      variable.scalar = false;
+      variable.kind = expr::VariableKind::array;
       std::vector<std::uint64_t> values(kFreshPoints);
       for (std::size_t i = 0; i < kFreshPoints; ++i) std::memcpy(&values[i], &set.samples.columns[v][i * bytes], bytes);
       if (corners) values = testing::random_values(variable, kFreshPoints, random);

@@ -79,7 +79,7 @@ std::uint64_t draw(const expr::Variable& v, bool corners, Random& random) {
 Lanes draw_all(const expr::Expr& expr, std::uint64_t n, bool corners, Random& random) {
   Lanes lanes;
   for (const expr::Variable& v : expr.variables) {
-    auto& column = lanes.emplace_back(v.scalar ? 1 : n);
+    auto& column = lanes.emplace_back(v.is_scalar() ? 1 : n);
     for (std::uint64_t& lane : column) lane = draw(v, corners, random);
   }
   return lanes;
@@ -89,7 +89,7 @@ Lanes draw_all(const expr::Expr& expr, std::uint64_t n, bool corners, Random& ra
   std::fprintf(stderr, "fuzz: WRONG VALUE: %s\n", what.c_str());
   for (const expr::Variable& v : expr.variables)
     std::fprintf(stderr, "  %s: %s%s in [%.17g, %.17g]\n", v.name.c_str(), std::string(ir::name_of(v.type)).c_str(),
-                 v.scalar ? " scalar" : "", v.lo, v.hi);
+                 v.is_scalar() ? " scalar" : "", v.lo, v.hi);
   std::fprintf(stderr, "  %s\n", expr::print_infix(expr).c_str());
   std::abort();
 }
@@ -100,7 +100,7 @@ std::vector<std::vector<double>> interpreted(const expr::Expr& expr, const kir::
   std::vector<std::vector<std::byte>> arrays, results;
   std::vector<std::uint64_t> params;
   for (std::size_t v = 0; v < expr.variables.size(); ++v) {
-    if (expr.variables[v].scalar) {
+    if (expr.variables[v].is_scalar()) {
       params.push_back(lanes[v][0]);
       continue;
     }
@@ -262,11 +262,13 @@ std::string difference_from_interpreter(const expr::Expr& expr, const kir::Kerne
   Lanes arrays;
   std::vector<std::uint64_t> params;
   for (std::size_t v = 0; v < lanes.size(); ++v) {
-    if (expr.variables[v].scalar)
+    if (expr.variables[v].is_scalar())
       params.push_back(lanes[v][0]);
     else
       arrays.push_back(lanes[v]);
   }
+  for (const expr::Variable& v : expr.variables)
+    if (v.is_table()) params.push_back(kCodeElements);
   params.push_back(0);  // never a null pointer
   return testing::compare_on(kernel, native, arrays, params, {.n = kCodeElements, .seed = seed});
 }
@@ -286,9 +288,9 @@ void check_code(const expr::Expr& expr, const kir::Kernel& kernel, std::uint64_t
 
 bool has_real_meaning(const expr::Expr& expr) {
   using expr::Op;
-  constexpr Op kSteps[] = {Op::Floor, Op::Ceil, Op::Round, Op::Rint,  Op::Trunc, Op::Fmod, Op::Copysign,
-                           Op::Sign,  Op::Sum,  Op::MinOf, Op::MaxOf, Op::Mean,  Op::Dot,  Op::Diff,
-                           Op::Lt,    Op::Le,   Op::Gt,    Op::Ge,    Op::Eq,    Op::Ne};
+  constexpr Op kSteps[] = {Op::Floor, Op::Ceil,  Op::Round, Op::Rint, Op::Trunc,  Op::Fmod,   Op::Copysign, Op::Sign,
+                           Op::Sum,   Op::MinOf, Op::MaxOf, Op::Mean, Op::Dot,    Op::Diff,   Op::Lt,       Op::Le,
+                           Op::Gt,    Op::Ge,    Op::Eq,    Op::Ne,   Op::Gather, Op::Strided};
   const auto has_none = [&](const expr::Node& n) {
     return !ir::is_float(n.type) || std::find(std::begin(kSteps), std::end(kSteps), n.op) != std::end(kSteps);
   };

@@ -8,6 +8,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/rewrite/language.h"
 #include "jit/expr/rewrite/rules.h"
+#include "jit/rulecheck/sorts.h"
 
 namespace trident::testing {
 namespace {
@@ -27,11 +28,11 @@ using expr::Type;
 struct Place {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
+  Type type = Type::f64;
+  expr::VariableKind kind = expr::VariableKind::array;
   bool truth = false;     ///< v < 0
   bool whole = false;     ///< rint(v)
   bool constant = false;  ///< 3
-  bool scalar = false;    ///< a parameter
-  Type type = Type::f64;
 };
 
 void narrow(Place& place, double lo, double hi) {
@@ -49,6 +50,8 @@ void meet(const Condition& c, std::vector<Place>& places) {
     case ConditionKind::finite:
     case ConditionKind::number: narrow(a, -4, 4); break;
     case ConditionKind::integral: a.whole = true; break;
+    case ConditionKind::uniform: a.kind = expr::VariableKind::scalar; break;
+    case ConditionKind::stride:
     case ConditionKind::constant:
     case ConditionKind::integer_two_up: a.constant = true; break;
     case ConditionKind::within_one: narrow(a, -1, 1); break;
@@ -58,7 +61,6 @@ void meet(const Condition& c, std::vector<Place>& places) {
       narrow(a, -4, 1);
       narrow(places[c.variable[1]], 1, 4);
       break;
-    case ConditionKind::uniform: a.scalar = true; break;
     case ConditionKind::of_f32: a.type = Type::f32; break;
     case ConditionKind::of_i32: a.type = Type::i32; break;
     case ConditionKind::of_b32: a.truth = true; break;
@@ -70,6 +72,12 @@ void meet(const Condition& c, std::vector<Place>& places) {
 
 std::vector<Place> places_of(const Rule& rule, bool declared) {
   std::vector<Place> places(rule.variables.size());
+  if (const auto sorts = rulecheck::sorts_of(rule); rule.mixed && sorts.ok()) {
+    for (std::size_t v = 0; v < places.size(); ++v) {
+      if (sorts->of_variable[v] == rulecheck::Sort::integer) places[v].type = Type::i64;
+      if (sorts->of_variable[v] == rulecheck::Sort::table) places[v].kind = expr::VariableKind::table;
+    }
+  }
   for (const PatternTerm& t : rule.left.terms) {
     if (t.kind != PatternTerm::Kind::node) continue;
     const Op op = static_cast<Op>(t.op);
@@ -96,13 +104,13 @@ LeftSide left_side(const Rule& rule, const std::vector<Place>& places) {
   for (std::size_t v = 0; v < places.size(); ++v)
     side.expr.variables.push_back({.name = rule.variables[v],
                                    .type = places[v].type,
-                                   .scalar = places[v].scalar,
+                                   .kind = places[v].kind,
                                    .lo = places[v].lo,
                                    .hi = places[v].hi});
   expr::Builder builder(side.expr);
   for (std::uint32_t v = 0; v < places.size(); ++v) {
     if (places[v].constant) {
-      side.variables.push_back(builder.constant(Type::f64, 3));
+      side.variables.push_back(builder.constant(places[v].type, 3));
       continue;
     }
     const NodeId variable = builder.variable(v);
@@ -111,14 +119,18 @@ LeftSide left_side(const Rule& rule, const std::vector<Place>& places) {
                                                : variable);
   }
   std::vector<NodeId> made;
+  const auto sorts = rulecheck::sorts_of(rule);
   for (const PatternTerm& t : rule.left.terms) {
+    const bool integer = sorts.ok() && sorts->of_left[made.size()] == rulecheck::Sort::integer;
     const auto operand = [&](std::size_t i) {
       return i < expr::info(static_cast<Op>(t.op)).arity ? made[t.child[i]] : NodeId{};
     };
     if (t.kind == PatternTerm::Kind::variable)
       made.push_back(side.variables[t.variable]);
     else if (t.kind == PatternTerm::Kind::number)
-      made.push_back(builder.constant(Type::f64, t.number));
+      made.push_back(builder.constant(integer ? Type::i64 : Type::f64, t.number));
+    else if (static_cast<Op>(t.op) == Op::Index)
+      made.push_back(builder.index());
     else if (t.has_payload)
       made.push_back(builder.powi(operand(0), static_cast<std::int64_t>(t.number)));
     else if (static_cast<Op>(t.op) == Op::Cast)

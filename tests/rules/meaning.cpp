@@ -314,7 +314,8 @@ void Meaning::assume(const Condition& condition) {
     case ConditionKind::of_f32:
     case ConditionKind::of_f64:
     case ConditionKind::of_i32:
-    case ConditionKind::of_b32: break;
+    case ConditionKind::of_b32:
+    case ConditionKind::stride: break;
   }
 }
 

@@ -177,6 +177,7 @@ std::string contradiction_with(const Rule& rule, unsigned seed, bool exponential
 }  // namespace
 
 ProofVerdict prove(const Rule& rule, Real tag) {
+  if (rule.mixed) return prove_memory(rule);
   if (reduces(rule)) {
     ProofVerdict verdict;
     for (std::size_t elements = 1; elements <= kElementsProved; ++elements) {
@@ -198,6 +199,7 @@ ProofVerdict prove(const Rule& rule, Real tag) {
 }
 
 std::string contradiction(const Rule& rule, unsigned seed) {
+  if (rule.mixed) return "";  // its integers and functions are any: nothing is defined
   Rule free = reduces(rule) ? of_elements(rule, kElementsProved) : rule;
   free.conditions.clear();
   std::map<std::string, int> parts;

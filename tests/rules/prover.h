@@ -47,6 +47,8 @@ struct ProofVerdict {
 };
 
 ProofVerdict prove(const egraph::Rule& rule, expr::rewrite::Real tag);
+/// Of a rule about tables (Rule::mixed), which prove() asks.
+ProofVerdict prove_memory(const egraph::Rule& rule);
 
 /// Definitions that contradict each other would prove anything. A point, picked by `seed` among small rationals, at
 /// which those of a rule do; empty where they do not.

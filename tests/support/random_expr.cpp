@@ -65,7 +65,7 @@ class Generator {
       expr::Variable v;
       v.name = std::string(1, static_cast<char>('a' + i));
       v.type = i == 0 ? float_type() : any_type();
-      v.scalar = options_.scalars && i > 0 && random_.chance(0.2);
+      if (options_.scalars && i > 0 && random_.chance(0.2)) v.kind = expr::VariableKind::scalar;
       if (random_.chance(options_.ranged)) range(v);
       expr_.variables.push_back(v);
       note(builder_.variable(i));
@@ -136,7 +136,8 @@ class Generator {
 
   bool operation() {
     if (!options_.motifs.empty() && random_.chance(0.33)) return motif();
-    const Op op = static_cast<Op>(random_.below(expr::kOpCount));
+    constexpr auto kOps = static_cast<std::uint32_t>(Op::Diff) + 1;  // later ones read tables, of which it makes none
+    const Op op = static_cast<Op>(random_.below(kOps));
     if (!admitted(op)) return false;
     const Signature signature = expr::info(op).signature;
     if ((signature == Signature::Reduce || signature == Signature::Reduce2) && !random_.chance(0.3)) return false;
@@ -278,7 +279,7 @@ expr::Expr random_expr(std::uint64_t seed, const RandomExprOptions& options) {
 }
 
 std::vector<std::uint64_t> random_values(const expr::Variable& variable, std::size_t count, Random& random) {
-  if (variable.scalar) count = 1;
+  if (variable.is_scalar()) count = 1;
   std::vector<double> corners = {0.0, -0.0, 1, -1, variable.lo, variable.hi, 0.5, 1e-3};
   const std::vector<double> extremes = {kInfinity, -kInfinity, NAN,    1e-310, -1e-310, 1e-45,       3.4e38,
                                         -3.4e38,   1e300,      -1e300, 1e15,   -1e15,   2147483647.0};

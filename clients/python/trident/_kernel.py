@@ -78,7 +78,8 @@ class Kernel:
     """A compiled expression in the library's own text (infix, S-expression or FPCore; several outputs, reductions, diff).
 
     types and ranges map variable names to a type ("f32", "f64", "i32", "i64") and to a promised (lo, hi); names in
-    `scalars` are parameters, one value a call. Other variables are arrays of `type`, in order of first use.
+    `scalars` are parameters, one value a call; those in `tables`, and names that the text writes as t[index], are arrays
+    of a length of their own. Other variables are arrays of `type`, in order of first use.
 
     policy says how far results may be from the correct ones: "exact" (the bits of the interpreter), "bounded" (at most k
     times the greatest error of evaluating the text operation by operation, plus 2 ulp) or "fast" (16 times that plus
@@ -88,22 +89,22 @@ class Kernel:
         z = k(x, y, a=2.0)
 
     A call takes the arrays by position (in the order of `arrays`) or by name, and the scalars by name; arrays are
-    broadcast against each other. It returns an array, or a number for a reduction, or a tuple when there are several
+    broadcast against each other, tables are not. Where no array says how many elements there are, `out` does. It returns an array, or a number for a reduction, or a tuple when there are several
     outputs.
     """
 
-    def __init__(self, text, *, type="f64", types=None, scalars=(), ranges=None, policy="bounded", k=2.0, elements=0,
+    def __init__(self, text, *, type="f64", types=None, scalars=(), tables=(), ranges=None, policy="bounded", k=2.0, elements=0,
                  syntax="auto", context=None):
         self._handle = None
         self.text = text
         types, ranges = dict(types or {}), dict(ranges or {})
-        names = list(dict.fromkeys([*types, *ranges, *scalars]))
+        names = list(dict.fromkeys([*types, *ranges, *scalars, *tables]))
         variables = (native.Variable * max(1, len(names)))()
         for variable, name in zip(variables, names):
             lo, hi = ranges.get(name, _FLOAT_RANGE)
             variable.name = name.encode()
             variable.type = _one_of(native.TYPES, types.get(name, type), "type")
-            variable.scalar = int(name in scalars)
+            variable.scalar = 2 if name in tables else int(name in scalars)
             variable.lo, variable.hi = float(lo), float(hi)
         options = native.SubmitOptions(
             ctypes.sizeof(native.SubmitOptions), _one_of(native.TYPES, type, "type"),
@@ -122,7 +123,9 @@ class Kernel:
         typed = lambda kind, count: tuple(  # noqa: E731
             np.dtype(_DTYPES[native.TYPE_NAMES[kind(self._handle, i)]]) for i in range(count))
         self.arrays = named(lib.trident_array_name, info.array_count)
-        self.scalars = named(lib.trident_scalar_name, info.scalar_count)
+        parameters = named(lib.trident_scalar_name, info.scalar_count)
+        self.tables = tuple(n for n in self.arrays if n + ".length" in parameters)
+        self.scalars = parameters[:len(parameters) - len(self.tables)]  # lengths of tables stand last
         self.outputs = named(lib.trident_output_name, info.output_count)
         self.array_dtypes = typed(lib.trident_array_type, info.array_count)
         self.scalar_dtypes = typed(lib.trident_scalar_type, info.scalar_count)
@@ -145,18 +148,32 @@ class Kernel:
         if missing:
             raise TypeError(f"missing: {', '.join(missing)}")
         operands = [_as_dtype(values[n], d, n) for n, d in zip(self.arrays, self.array_dtypes)]
-        shape = np.broadcast_shapes(*[o.shape for o in operands])
-        operands = [np.ascontiguousarray(np.broadcast_to(o, shape)) for o in operands]
+        shape = np.broadcast_shapes(*[o.shape for n, o in zip(self.arrays, operands) if n not in self.tables])
+        if len(self.arrays) == len(self.tables):
+            shape = self._shape_of(out)
+        operands = [np.ascontiguousarray(o.reshape(-1) if n in self.tables else np.broadcast_to(o, shape))
+                    for n, o in zip(self.arrays, operands)]
+        lengths = [o.size for n, o in zip(self.arrays, operands) if n in self.tables]
         results = self._allocate(shape, out)
         if out is not None:
             operands = _apart(operands, results)
+            operands = [o.copy() if n in self.tables and any(np.may_share_memory(o, r) for r in results) else o
+                        for n, o in zip(self.arrays, operands)]
         n = 1
         for extent in shape:
             n *= extent
         self._run(n, [address(o) for o in operands], [address(r) for r in results],
-                  self.pack([values[n] for n in self.scalars]))
+                  self.pack([*(values[n] for n in self.scalars), *lengths]))
         finished = tuple(r[()] if s and out is None else r for r, s in zip(results, self.output_is_scalar))
         return finished[0] if len(finished) == 1 else finished
+
+    def _shape_of(self, out):
+        for array, scalar in zip(out if isinstance(out, (tuple, list)) else [out], self.output_is_scalar):
+            if array is not None and not scalar:
+                return array.shape
+        if self.tables:
+            raise TypeError("no array says how many elements there are: give out")
+        return ()
 
     def _allocate(self, shape, out):
         if out is None:
@@ -180,9 +197,10 @@ class Kernel:
         """Scalar arguments as the library takes them: the bits of each in the low bytes of eight."""
         params = self._params_type()
         for i, (value, dtype) in enumerate(zip(values, self.scalar_dtypes)):
-            bits = _as_dtype(value, dtype, self.scalars[i])
+            name = self.scalars[i] if i < len(self.scalars) else "the length of a table"
+            bits = _as_dtype(value, dtype, name)
             if bits.ndim:
-                raise ValueError(f"'{self.scalars[i]}' is a scalar, here an array")
+                raise ValueError(f"'{name}' is a scalar, here an array")
             params[i] = int.from_bytes(bits.tobytes(), "little")
         return params
 

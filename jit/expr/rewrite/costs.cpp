@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kUnknown = 30;
 constexpr double kDerivative = 1e6;
+/// Of one vector, in the tables' unit: a load for each lane, and a load that is tested for lying inside.
+constexpr double kGather = 24, kStrided = 6;
 
 /// Whether its work is done for every element. (A reduction's result belongs to the epilogue, its work to the loop.)
 bool in_loop(const kir::Inst& inst) {
@@ -78,6 +80,7 @@ double cast_cost(Type type, const cost::Table& table) {
 double op_cost(Op op, Type type, const cost::Table& table) {
   const Signature s = info(op).signature;
   if (s == Signature::Leaf) return 0;
+  if (s == Signature::Read) return op == Op::Gather ? kGather : kStrided;
   if (op == Op::Diff) return kDerivative;
   if (s == Signature::Compare) return comparison_cost(op, table);
   if (s == Signature::Convert) return cast_cost(type, table);
@@ -99,11 +102,11 @@ struct ReferenceRow {
   double cost;
 };
 constexpr ReferenceRow kReference[] = {
-    {Op::Add, 4},   {Op::Sub, 4},    {Op::Mul, 4},      {Op::Fma, 4},      {Op::Neg, 1},
-    {Op::Abs, 1},   {Op::Min, 2},    {Op::Max, 2},      {Op::Div, 13},     {Op::Recip, 13},
-    {Op::Sqrt, 18}, {Op::Rsqrt, 20}, {Op::Exp, 30},     {Op::Log, 35},     {Op::Sin, 40},
-    {Op::Cos, 40},  {Op::Tanh, 45},  {Op::Tan, 50},     {Op::Sinh, 50},    {Op::Cosh, 50},
-    {Op::Pow, 80},  {Op::Powi, 80},  {Op::Constant, 0}, {Op::Variable, 0}, {Op::Diff, 100'000}};
+    {Op::Add, 4},        {Op::Sub, 4},   {Op::Mul, 4},     {Op::Fma, 4},    {Op::Neg, 1},      {Op::Abs, 1},
+    {Op::Min, 2},        {Op::Max, 2},   {Op::Div, 13},    {Op::Recip, 13}, {Op::Sqrt, 18},    {Op::Rsqrt, 20},
+    {Op::Exp, 30},       {Op::Log, 35},  {Op::Sin, 40},    {Op::Cos, 40},   {Op::Tanh, 45},    {Op::Tan, 50},
+    {Op::Sinh, 50},      {Op::Cosh, 50}, {Op::Pow, 80},    {Op::Powi, 80},  {Op::Constant, 0}, {Op::Variable, 0},
+    {Op::Diff, 100'000}, {Op::Index, 0}, {Op::Gather, 26}, {Op::Strided, 8}};
 
 double reference_cost(const void*, const egraph::ENode& node, std::uint8_t) {
   constexpr double kInstruction = 4, kFunction = 60;

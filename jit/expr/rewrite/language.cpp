@@ -27,8 +27,10 @@ constexpr bool commutes_in_bits(Op op) {
 
 constexpr std::array<OpRow, kOpCount> rows_of(bool (*commutes)(Op)) {
   std::array<OpRow, kOpCount> rows;
-  for (std::size_t i = 0; i < kOpCount; ++i)
+  for (std::size_t i = 0; i < kOpCount; ++i) {
     rows[i] = {kOpInfos[i].text, kOpInfos[i].arity, commutes(static_cast<Op>(i))};
+    if (kOpInfos[i].signature == Signature::Read) rows[i].number_sort = static_cast<std::uint8_t>(Type::i64);
+  }
   return rows;
 }
 constexpr auto kRows = rows_of(commutes), kRowsInBits = rows_of(commutes_in_bits);
@@ -139,7 +141,7 @@ Language::Language(std::span<const Variable> variables, bool finite, Values valu
     const Fact fact = Ranges(one).at(NodeId(0));
     Facts facts{.lo = fact.lo, .hi = fact.hi, .variables = variable_bit(i)};
     facts.sort = static_cast<std::uint8_t>(v.type);
-    facts.stage = v.scalar ? kBeforeLoop : egraph::kStageOfElements;
+    facts.stage = v.kind == VariableKind::array ? egraph::kStageOfElements : kBeforeLoop;
     facts.may_be_nan = fact.may_be_nan;
     facts.integral = fact.integral;
     if (finite && ir::is_float(v.type)) {
@@ -155,6 +157,9 @@ Language::Language(std::span<const Variable> variables, bool finite, Values valu
 egraph::Semantics Language::semantics() const {
   return {.context = this, .facts = &facts, .constant = &constant, .sort = &sort};
 }
+
+/// A double holds every integer below, and no sum or product that overflows comes out there.
+constexpr double kExactIntegers = 0x1p53;
 
 Facts Language::facts(const void* self, const ENode& e, const std::array<const Facts*, 3>& children) {
   const Node n = node_of(e);
@@ -179,6 +184,9 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
   made.stage = stage_of(e, {a.stage, b.stage, c.stage});
   if (n.op == Op::Constant) {
     made.constant = made.lo == made.hi && std::isfinite(made.lo);
+  } else if (ir::is_int(n.type)) {
+    made.constant = made.lo == made.hi && std::fabs(made.lo) < kExactIntegers;  // intervals of integers are exact
+    if (made.constant) made.variables = 0, made.stage = kBeforeLoop;
   } else if (over_reals) {
     made.nonzero = nonzero(n.op, a, b, n.a == n.b);
     const std::uint8_t arity = kRows[e.op].children;
@@ -210,6 +218,9 @@ std::uint8_t Language::sort(const void*, const ENode& node, const std::array<std
     case Signature::Compare: return static_cast<std::uint8_t>(Type::b32);
     case Signature::Select: return children[1];
     case Signature::Leaf:
+      if (op == Op::Index) return static_cast<std::uint8_t>(Type::i64);
+      break;
+    case Signature::Read:  // the table's
     case Signature::Same:
     case Signature::Convert:  // a cast keeps the sort that its maker gave it
     case Signature::Reduce:
@@ -222,6 +233,7 @@ std::uint8_t Language::sort(const void*, const ENode& node, const std::array<std
 std::uint8_t stage_of(const ENode& node, const std::array<std::uint8_t, 3>& children) {
   const Op op = static_cast<Op>(node.op);
   if (op == Op::Variable) return node.child[1] != 0 ? kBeforeLoop : egraph::kStageOfElements;
+  if (op == Op::Index || op == Op::Strided) return egraph::kStageOfElements;
   if (makes_total(op)) return kBehindLoop;
   std::uint8_t latest = kBeforeLoop;
   for (std::uint8_t i = 0; i < kRows[node.op].children; ++i) latest = std::max(latest, children[i]);
@@ -234,7 +246,7 @@ Result<egraph::Term> to_term(const Expr& expr) {
     if (n.op == Op::Powi && static_cast<std::int64_t>(n.imm) != static_cast<std::int32_t>(n.imm))
       return make_error(ErrorCode::kUnsupported, "an integer power beyond 32 bits");
     term.nodes.push_back(enode_of(n));
-    if (n.op == Op::Variable) term.nodes.back().child[1] = expr.variables[n.imm].scalar ? 1 : 0;
+    if (n.op == Op::Variable) term.nodes.back().child[1] = expr.variables[n.imm].kind == VariableKind::array ? 0 : 1;
   }
   for (const Output& o : expr.outputs) term.roots.push_back(o.node.index);
   return term;

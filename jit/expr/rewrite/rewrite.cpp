@@ -65,11 +65,13 @@ bool equal_in_numbers(Expr sides) {
     std::vector<std::byte> column(kPoints * ir::bytes_of(v.type));
     for (std::size_t i = 0; i < kPoints; ++i) {
       const std::uint64_t bits = bits_of(v.type, draw(random));
-      if (v.scalar && i == 0) params.push_back(bits);
+      if (v.is_scalar() && i == 0) params.push_back(bits);
       std::memcpy(column.data() + i * ir::bytes_of(v.type), &bits, ir::bytes_of(v.type));
     }
-    if (!v.scalar) columns.push_back(std::move(column));
+    if (!v.is_scalar()) columns.push_back(std::move(column));
   }
+  for (const Variable& v : sides.variables)
+    if (v.is_table()) params.push_back(kPoints);
   std::vector<const void*> in;
   for (const auto& column : columns) in.push_back(column.data());
   const Type type = sides.at(sides.outputs[0].node).type;

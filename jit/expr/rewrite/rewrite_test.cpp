@@ -107,7 +107,7 @@ TEST(Steps, CostLessAndMeanTheSameOverTheReals) {
 // (x / y) (a / b): joining the quotients saves nothing before the second step.
 TEST(Steps, LookBehindOneThatSavesNothing) {
   const Result<Expr> source =
-      parse_infix("x / y * a / b", {.variables = {{"y", Type::f64, false, 1, 2}, {"b", Type::f64, false, 1, 2}}});
+      parse_infix("x / y * a / b", {.variables = {{.name = "y", .lo = 1, .hi = 2}, {.name = "b", .lo = 1, .hi = 2}}});
   ASSERT_TRUE(source.ok());
   const Steps from(*source, RewriteOptions());
   bool one_division = false;
@@ -182,7 +182,7 @@ TEST(Rewrite, UniformFactorsLeaveReductions) {
     CHECK(found.ok());
     return print_infix(found->forms.empty() ? *source : found->forms.front());
   };
-  const std::vector<Variable> scalar = {{"x"}, {.name = "p", .scalar = true}}, array = {{"x"}, {"p"}};
+  const std::vector<Variable> scalar = {{"x"}, {.name = "p", .kind = VariableKind::scalar}}, array = {{"x"}, {"p"}};
   EXPECT_NE(best("sum(p * exp(x))", scalar).find("p * sum(exp(x))"), std::string::npos);
   EXPECT_EQ(best("sum(p * exp(x))", array).find("* sum("), std::string::npos);
   EXPECT_NE(best("sum(2 * x) + sum(2 * p)", array).find("sum("), std::string::npos);
