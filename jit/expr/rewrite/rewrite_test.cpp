@@ -160,7 +160,8 @@ TEST(Rewrite, DerivationsReplayAndEveryStepIsTrue) {
 TEST(Rewrite, DerivationsThroughKnownValuesReplay) {
   for (const char* text :
        {"sin(x) / cos(x) + cos(x) / sin(x + 3)", "diff(x^3 * exp(-x), x)", "diff(x / (x^2 + y^2), x)"}) {
-    const std::vector<Variable> variables = {{"x", Type::f64, false, 0.1, 1}, {"y", Type::f64, false, 1, 2}};
+    const std::vector<Variable> variables = {{"x", Type::f64, VariableKind::array, 0.1, 1},
+                                             {"y", Type::f64, VariableKind::array, 1, 2}};
     const Result<Expr> source = parse_infix(text, {.variables = variables});
     ASSERT_TRUE(source.ok());
     for (const std::uint32_t nodes : {300u, 700u, 2000u, 5000u}) {
