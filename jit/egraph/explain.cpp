@@ -266,6 +266,10 @@ std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& s
     pool.push_back(graph.add(node));
   }
   graph.rebuild();
+  // What was known of the terms before any step is true afterwards; that one depends on a variable is no longer to be
+  // seen once its value is known.
+  std::vector<Facts> at_first;
+  for (const ClassId id : pool) at_first.push_back(graph.facts(graph.find(id)));
   for (std::size_t s = 0; s < explanation.steps.size(); ++s) {
     const Step& step = explanation.steps[s];
     const auto fault = [&](const std::string& what) { return "step " + std::to_string(s + 1) + ": " + what; };
@@ -279,8 +283,9 @@ std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& s
     std::vector<ClassId> variables;
     for (const std::uint32_t v : step.variables) variables.push_back(graph.find(pool[v]));
     for (const Condition& c : rule.conditions) {
-      const Facts& second = graph.facts(variables[arguments_of(c.kind) > 1 ? c.variable[1] : c.variable[0]]);
-      if (!holds(c.kind, graph.facts(variables[c.variable[0]]), second))
+      const std::uint8_t first = c.variable[0], second = arguments_of(c.kind) > 1 ? c.variable[1] : first;
+      if (!holds(c.kind, graph.facts(variables[first]), graph.facts(variables[second])) &&
+          !holds(c.kind, at_first[step.variables[first]], at_first[step.variables[second]]))
         return fault(rule.name + ": " + print(c, rule.variables) + " does not hold");
     }
     const std::uint8_t sort = graph.sort(graph.find(pool[step.left]));

@@ -39,6 +39,11 @@ Motif::Guard guard_of(ConditionKind kind) {
     case ConditionKind::symbolic:
     case ConditionKind::independent:
     case ConditionKind::uniform:
+    case ConditionKind::stride:
+    case ConditionKind::of_f32:
+    case ConditionKind::of_f64:
+    case ConditionKind::of_i32:
+    case ConditionKind::of_b32:
     case ConditionKind::le: return Motif::Guard::none;
   }
   return Motif::Guard::none;

@@ -313,7 +313,9 @@ TEST_P(EveryRule, ExactTagsKeepTheBits) {
         }
       }
       for (std::size_t v = 0; v < at.size(); ++v) inputs[v].push_back(bits_of(left.variables[v].type, at[v]));
-      if (reduces) ASSERT_NO_FATAL_FAILURE(expect_same_totals_of(rule(), tags().ieee, left, right, type, inputs, i));
+      if (reduces) {
+        ASSERT_NO_FATAL_FAILURE(expect_same_totals_of(rule(), tags().ieee, left, right, type, inputs, i));
+      }
     }
     if (reduces) continue;
     const auto l = testing::evaluate_strict(left, inputs, kCount), r = testing::evaluate_strict(right, inputs, kCount);
@@ -485,7 +487,9 @@ TEST(Rules, TheRankingNamesRules) {
   std::set<std::uint32_t> ranks;
   for (std::size_t i = 0; i < set.rules.size(); ++i) {
     ranks.insert(set.tags[i].rank);
-    if (set.tags[i].rank < names.size()) EXPECT_EQ(names[set.tags[i].rank], set.rules[i].name);
+    if (set.tags[i].rank < names.size()) {
+      EXPECT_EQ(names[set.tags[i].rank], set.rules[i].name);
+    }
   }
   EXPECT_EQ(ranks.size(), set.rules.size());
   EXPECT_EQ(*ranks.rbegin(), set.rules.size() - 1);
