@@ -36,10 +36,11 @@ bool newsworthy(const Facts& before, const Facts& after) {
 }  // namespace
 
 EGraph::EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Limits& limits)
-    : ops_(ops), semantics_(semantics), limits_(limits), table_(64, kNone) {
+    : ops_(ops), semantics_(semantics), limits_(limits) {
   CHECK(ops.size() <= 256);
   if (limits.explain) log_ = std::make_unique<ProofLog>();
   const std::size_t room = std::min(limits.nodes_max, kReserveNodes);
+  table_.assign(std::bit_ceil(std::max<std::size_t>(64, room + room / 2)), kNone);
   for (auto* v : {&parent_, &first_, &next_, &first_edge_}) v->reserve(room);
   nodes_.reserve(room), next_edge_.reserve(3 * room), op_bits_.reserve(room), facts_.reserve(room),
       marks_.reserve(room);

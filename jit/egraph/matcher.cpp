@@ -21,8 +21,8 @@ Matcher::Matcher(std::span<const Rule> rules, std::span<const OpRow> ops, const 
   root_ = arrange(root_);
 }
 
-// Breadth first from the root, so that rules that look alike near the root share their first steps. Facts and constants
-// are asked for as soon as their class is bound.
+// From the root, the deepest part first: it fits least often, and rules that look alike near the root share their first
+// steps all the same. Facts and constants are asked for as soon as their class is bound.
 void Matcher::compile(RuleIndex index, const Rule& rule) {
   const Pattern& pattern = rule.left;
   const std::uint8_t depth = pattern.depth();
@@ -55,14 +55,26 @@ void Matcher::compile(RuleIndex index, const Rule& rule) {
     }
   };
 
+  // Ops on the longest way down from each term.
+  std::array<std::uint8_t, kPatternTermsMax> height{};
+  for (std::size_t i = 0; i < pattern.terms.size(); ++i) {
+    const PatternTerm& t = pattern.terms[i];
+    if (t.kind != PatternTerm::Kind::node) continue;
+    for (std::uint8_t c = 0; c < ops_[t.op].children; ++c) height[i] = std::max(height[i], height[t.child[c]]);
+    ++height[i];
+  }
   std::vector<std::uint8_t> queue{static_cast<std::uint8_t>(pattern.terms.size() - 1)};
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    const PatternTerm& t = pattern.terms[queue[i]];
+  while (!queue.empty()) {
+    const auto highest =
+        std::max_element(queue.begin(), queue.end(), [&](auto x, auto y) { return height[x] < height[y]; });
+    const std::uint8_t term = *highest;
+    queue.erase(highest);
+    const PatternTerm& t = pattern.terms[term];
     if (t.kind != PatternTerm::Kind::node) continue;
     CHECK(next + 3u < kRegistersMax);
     line.push_back({.code = Code::bind,
                     .has_payload = t.has_payload,
-                    .a = place[queue[i]],
+                    .a = place[term],
                     .b = next,
                     .op = t.op,
                     .sort = t.sort,
@@ -102,6 +114,22 @@ void Matcher::insert(std::vector<Step> line, std::uint8_t depth) {
   }
 }
 
+// What all that is below a step needs of the classes that are bound before it.
+std::vector<Matcher::Need> Matcher::needs_of(const Step& step) const {
+  std::vector<Need> needs;
+  if (step.below != kNone) {
+    const Block& below = blocks_[step.below];
+    for (std::uint32_t i = 0; i < below.needs; ++i) {
+      const Need& need = needs_[below.first_need + i];
+      if (step.code != Code::bind || need.a < step.b) needs.push_back(need);
+    }
+  }
+  if (step.code == Code::bind) needs.push_back({step.a, static_cast<std::uint8_t>(step.op % 64)});
+  std::sort(needs.begin(), needs.end());
+  needs.erase(std::unique(needs.begin(), needs.end()), needs.end());
+  return needs;
+}
+
 // Makes a block of a list of steps, and of the lists below them.
 std::uint32_t Matcher::arrange(std::uint32_t list) {
   if (list == kNone) return kNone;
@@ -109,6 +137,7 @@ std::uint32_t Matcher::arrange(std::uint32_t list) {
   blocks_.emplace_back();
   Block block;
   std::vector<std::uint32_t> binds;
+  std::vector<Need> needs;
   std::uint32_t last_test = kNone;
   for (std::uint32_t at = list; at != kNone;) {
     const std::uint32_t next = std::exchange(steps_[at].beside, kNone);
@@ -117,6 +146,9 @@ std::uint32_t Matcher::arrange(std::uint32_t list) {
     else
       (last_test == kNone ? block.tests : steps_[last_test].beside) = at, last_test = at;
     steps_[at].below = arrange(steps_[at].below);
+    const std::vector<Need> these = needs_of(steps_[at]);
+    if (at == list) needs = these;
+    std::erase_if(needs, [&](const Need& n) { return !std::binary_search(these.begin(), these.end(), n); });
     at = next;
   }
   // By register, then by op; steps that are alike in both stay in their order.
@@ -141,6 +173,9 @@ std::uint32_t Matcher::arrange(std::uint32_t list) {
     now.depth = std::max(now.depth, step.depth);
   }
   block.switches = static_cast<std::uint32_t>(switches_.size()) - block.first_switch;
+  block.first_need = static_cast<std::uint32_t>(needs_.size());
+  block.needs = static_cast<std::uint32_t>(needs.size());
+  needs_.insert(needs_.end(), needs.begin(), needs.end());
   blocks_[number] = block;
   return number;
 }
@@ -156,6 +191,10 @@ struct Matcher::Run {
 
   void all(std::uint32_t number) {
     const Block& block = matcher.blocks_[number];
+    for (std::uint32_t i = 0; i < block.needs; ++i) {
+      const Need& need = matcher.needs_[block.first_need + i];
+      if (((graph.ops_held(registers[need.a]) >> need.op) & 1) == 0) return;
+    }
     for (std::uint32_t at = block.tests; at != kNone; at = matcher.steps_[at].beside) {
       const Step& step = matcher.steps_[at];
       if (wanted(step)) test(step);

@@ -4,6 +4,7 @@
 // class, the ops that the class holds choose among them.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -66,10 +67,17 @@ class Matcher {
              number == o.number && sort == o.sort;
     }
   };
-  /// What follows a step: tests in a list, and switches.
+  /// A class that must hold an op if anything below is to match.
+  struct Need {
+    std::uint8_t a = 0;   ///< register
+    std::uint8_t op = 0;  ///< modulo 64
+    friend auto operator<=>(const Need&, const Need&) = default;
+  };
+  /// What follows a step: tests in a list, and switches; and what all of them need of the classes bound so far.
   struct Block {
     std::uint32_t tests = kNone;
     std::uint32_t first_switch = 0, switches = 0;
+    std::uint32_t first_need = 0, needs = 0;
   };
   /// The steps that bind a node of one class, by its op.
   struct Switch {
@@ -84,6 +92,7 @@ class Matcher {
   void compile(RuleIndex index, const Rule& rule);
   void insert(std::vector<Step> line, std::uint8_t depth);
   std::uint32_t arrange(std::uint32_t list);
+  [[nodiscard]] std::vector<Need> needs_of(const Step& step) const;
 
   std::span<const Rule> rules_;
   std::span<const OpRow> ops_;
@@ -91,6 +100,7 @@ class Matcher {
   std::vector<Block> blocks_;
   std::vector<Switch> switches_;
   std::vector<std::uint32_t> lists_;
+  std::vector<Need> needs_;
   std::uint32_t root_ = kNone;                                          ///< while compiling: a step; then: a block
   std::vector<std::array<std::uint8_t, kRuleVariablesMax>> registers_;  ///< per rule: of its variables
   std::vector<std::uint8_t> variables_;                                 ///< per rule: how many
