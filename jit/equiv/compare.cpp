@@ -90,6 +90,14 @@ bool inputs_finite(const expr::Expr& expr, const Samples& samples, std::uint64_t
   return true;
 }
 
+// Of what a result is made of: element `i` of an output that is an array, or all elements of the call.
+bool inputs_finite(const expr::Expr& expr, const Samples& samples, const Call& call, bool array, std::uint64_t i) {
+  const std::uint64_t first = call.first + (array ? i : 0), end = array ? first + 1 : call.first + call.n;
+  for (std::uint64_t point = first; point < end; ++point)
+    if (!inputs_finite(expr, samples, point)) return false;
+  return true;
+}
+
 // The comparison of one output over one set.
 class Comparison {
  public:
@@ -199,8 +207,10 @@ class Comparison {
     return got == due || (std::isnan(got) && std::isnan(due));
   }
   [[nodiscard]] bool outside_of_fast(std::size_t i) const {
-    return policy_.kind == PolicyKind::fast &&
-           (!std::isfinite(values().strict[i]) || !inputs_finite(expr_, samples_, places_[i].point));
+    if (policy_.kind != PolicyKind::fast) return false;
+    const Place& place = places_[i];
+    return !std::isfinite(values().strict[i]) ||
+           !inputs_finite(expr_, samples_, samples_.calls[place.call], !values().per_call, place.element);
   }
 
   // Whether a result that breaks the policy may stand: it is what it would replace, or steps off by an ulp `explain`
@@ -318,11 +328,7 @@ std::optional<Counterexample> compare_bits(const expr::Expr& expr, const Samples
                                            expr::PolicyKind policy) {
   // Result i of an output that is an array comes from element i, one that is not from all.
   const auto is_open = [&](const Call& call, bool array, std::size_t i) {
-    if (policy != expr::PolicyKind::fast) return false;
-    const std::uint64_t first = call.first + (array ? i : 0), end = array ? first + 1 : call.first + call.n;
-    for (std::uint64_t point = first; point < end; ++point)
-      if (!inputs_finite(expr, samples, point)) return true;
-    return false;
+    return policy == expr::PolicyKind::fast && !inputs_finite(expr, samples, call, array, i);
   };
   const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
   CHECK(wanted.size() == calls.size());

@@ -144,6 +144,15 @@ TEST(Policy, BitsUnderFastAreComparedWhereInputsAreFinite) {
   }
 }
 
+TEST(Policy, FastLooksAtAllInputsOfATotal) {
+  const expr::Policy fast{PolicyKind::fast, 2};
+  const char* text = "minof(x) + minof(y)";
+  EXPECT_FALSE(judge({1, 7}, {2, 2}, {99}, fast, 0, text).passes);
+  EXPECT_TRUE(judge({1, 7}, {2, 2}, {3}, fast, 0, text).passes);
+  EXPECT_TRUE(judge({1, HUGE_VAL}, {2, 2}, {99}, fast, 0, text).passes);
+  EXPECT_FALSE(judge({1, HUGE_VAL}, {2, 2}, {99}, {PolicyKind::bounded, 2}, 0, text).passes);
+}
+
 TEST(Policy, OtherClassesOfValuesAreRefused) {
   const double inf = HUGE_VAL, nan = std::nan("");
   for (const PolicyKind kind : {PolicyKind::bounded, PolicyKind::fast}) {
