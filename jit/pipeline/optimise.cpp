@@ -120,23 +120,8 @@ class Optimisation {
 
   // One form more, perhaps, and whether there is one.
   Result<bool> refine_forms() {
-    const bool may_round = options_.policy.kind != expr::PolicyKind::exact;
-    if (!may_round || !passes_.enabled("careful") || checker_->unexplored() || prepared_.size() < forms_.size())
-      return false;
-    const egraph::CostModel costs = costs_of(options_).model();
-    const Form source{"source", {}, true, source_, unrewritten(options_.policy)};
-    const Form* start = nullptr;
-    double least = 0;
-    for (std::size_t f = 0; f < forms_.size(); ++f) {
-      const Form& form = f == 0 ? source : forms_[f];
-      const auto cost = expr::rewrite::cost_of(form.expr, costs);
-      if (!cost.ok() || !prepared_[f].meaning.same() || (start != nullptr && least <= cost->dag)) continue;
-      start = &form;
-      least = cost->dag;
-    }
-    if (start == nullptr) return false;
-    TRY(auto found, refine({source_, start->expr, start->how, *checker_, forms_[0].kernel, prepared_[0], check_,
-                            options_, passes_}));
+    if (!passes_.enabled("careful")) return false;
+    TRY(auto found, refine({source_, forms_, prepared_, *checker_, check_, options_, passes_}));
     if (!found) return false;
     forms_.push_back(std::move(found->form));
     prepared_.push_back(std::move(found->prepared));

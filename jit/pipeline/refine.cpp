@@ -16,12 +16,13 @@ constexpr std::size_t kSecondLooksMax = 3;
 
 class Descent {
  public:
-  explicit Descent(const RefineQuestion& q) : q_(q), how_(q.how), steps_(q.source, rewriting(q)) {
+  Descent(const RefineQuestion& q, const Form& start)
+      : q_(q), start_(start.expr), how_(start.how), steps_(q.source, rewriting(q)) {
     how_.simplify = false;
   }
 
   Result<void> run() {
-    const expr::Expr* from = &q_.start;
+    const expr::Expr* from = &start_;
     for (bool on = true; on;) {
       TRY(on, step(*from));
       if (on) from = &chain_.back().form.expr;
@@ -61,9 +62,9 @@ class Descent {
       if (!is_new(form)) continue;
       auto kernel = expr::lower(form, how_);
       if (!kernel.ok()) continue;
-      keep_totals(q_.kernel, *kernel);
+      keep_totals(q_.forms[0].kernel, *kernel);
       if (asked_++ >= kAskedMax || refused >= kRefusedMax) return false;
-      TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, &q_.unrewritten));
+      TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, q_.prepared.data()));
       q_.passes.report("lower", asked_, kAskedMax);
       if (prepared.meaning.same()) {
         chain_.push_back({{"careful", std::move(kernel).value(), false, std::move(form), how_}, std::move(prepared)});
@@ -82,6 +83,7 @@ class Descent {
   }
 
   const RefineQuestion& q_;
+  const expr::Expr& start_;
   expr::LowerOptions how_;
   expr::rewrite::Steps steps_;
   std::vector<Refinement> chain_;  ///< each from the one before it
@@ -89,10 +91,31 @@ class Descent {
   std::size_t asked_ = 0;
 };
 
+/// The cheapest form that holds, none where there is none. The unrewritten one is `source`.
+const Form* cheapest(const RefineQuestion& q, const Form& source) {
+  const egraph::CostModel costs = costs_of(q.options).model();
+  const Form* found = nullptr;
+  double least = 0;
+  for (std::size_t f = 0; f < q.forms.size(); ++f) {
+    const Form& form = f == 0 ? source : q.forms[f];
+    const auto cost = expr::rewrite::cost_of(form.expr, costs);
+    if (!cost.ok() || !q.prepared[f].meaning.same() || (found != nullptr && least <= cost->dag)) continue;
+    found = &form;
+    least = cost->dag;
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<std::optional<Refinement>> refine(const RefineQuestion& question) {
-  Descent descent(question);
+  const bool may_round = question.options.policy.kind != expr::PolicyKind::exact;
+  if (!may_round || question.checker.unexplored() || question.prepared.size() < question.forms.size())
+    return std::optional<Refinement>();
+  const Form source{"source", {}, true, question.source, unrewritten(question.options.policy)};
+  const Form* start = cheapest(question, source);
+  if (start == nullptr) return std::optional<Refinement>();
+  Descent descent(question, *start);
   const auto end = descent.run();
   if (!end.ok() && end.error().code != ErrorCode::kCancelled) return end.error();
   auto found = descent.confirmed();

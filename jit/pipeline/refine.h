@@ -15,19 +15,17 @@ struct Refinement {
 };
 
 struct RefineQuestion {
-  const expr::Expr& source;                     ///< no Diff
-  const expr::Expr& start;                      ///< a form of it that holds
-  expr::LowerOptions how;                       ///< of the start
-  equiv::Checker& checker;                      ///< of the source
-  const kir::Kernel& kernel;                    ///< the source\'s own
-  const equiv::Checker::Prepared& unrewritten;  ///< that kernel, by that checker
-  const equiv::CheckOptions& check;             ///< that the checker was made with
+  const expr::Expr& source;                               ///< no Diff
+  const std::vector<Form>& forms;                         ///< of it, the unrewritten one first
+  const std::vector<equiv::Checker::Prepared>& prepared;  ///< for each form, by the checker
+  equiv::Checker& checker;                                ///< of the source
+  const equiv::CheckOptions& check;                       ///< that the checker was made with
   const Options& options;
   const PassScope& passes;
 };
 
-/// The cheapest form that the steps lead to; nothing where none holds. Errors: those of the checker, but for Cancelled,
-/// which ends the steps.
+/// What the steps from the cheapest form that holds lead to; nothing where no step holds, or nothing may be rewritten.
+/// Errors: those of the checker, but for Cancelled, which ends the steps.
 Result<std::optional<Refinement>> refine(const RefineQuestion& question);
 
 }  // namespace trident::pipeline

@@ -21,6 +21,7 @@
 #include "jit/equiv/parts.h"
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/refine.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 #include "tests/support/random_expr.h"
@@ -133,7 +134,7 @@ Result<Row> check_forms(const Task& task, const Settings& settings) {
   options.policy = {expr::PolicyKind::bounded, settings.k};
   const std::function<void(const pipeline::Progress&)> nobody;
   const pipeline::PassScope passes(options, nobody);
-  TRY(const std::vector<pipeline::Form> forms, pipeline::forms(source, options, passes));
+  TRY(std::vector<pipeline::Form> forms, pipeline::forms(source, source, options, passes));
 
   equiv::CheckOptions small;
   small.samples = {.points = equiv::suggested_points(source), .seed = options.seed};
@@ -143,13 +144,23 @@ Result<Row> check_forms(const Task& task, const Settings& settings) {
   large.refined_max = settings.points / 16;
   TRY(const auto large_checker, equiv::Checker::make(source, options.policy, large));
 
-  Row row;
-  std::optional<equiv::Checker::Prepared> source_meaning;
+  std::vector<equiv::Checker::Prepared> answers;
   for (const pipeline::Form& form : forms) {
-    const bool unrewritten = form.name == "source";
-    const auto demand = unrewritten ? equiv::Demand::policy : equiv::Demand::any_set;
-    TRY(auto accepted, small_checker->check_meaning(form.kernel, demand, unrewritten ? nullptr : &*source_meaning));
-    if (unrewritten) source_meaning = accepted;
+    const auto demand = answers.empty() ? equiv::Demand::policy : equiv::Demand::any_set;
+    TRY(auto answer, small_checker->check_meaning(form.kernel, demand, answers.empty() ? nullptr : answers.data()));
+    answers.push_back(std::move(answer));
+  }
+  TRY(auto refined, pipeline::refine({source, forms, answers, *small_checker, small, options, passes}));
+  if (refined) {
+    forms.push_back(std::move(refined->form));
+    answers.push_back(std::move(refined->prepared));
+  }
+
+  Row row;
+  for (std::size_t f = 0; f < forms.size(); ++f) {
+    const pipeline::Form& form = forms[f];
+    const equiv::Checker::Prepared& accepted = answers[f];
+    const bool unrewritten = f == 0;
     bool counts = accepted.meaning.same() || unrewritten;
     if (counts && !form.keeps_roundings) {
       TRY(const equiv::Verdict parts, equiv::check_parts(source, form.expr, form.how, {}));
