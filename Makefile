@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
+.PHONY: bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -53,6 +53,11 @@ rank-rules: build ## which rules of jit/expr/rules are the most useful: writes r
 
 bench-rules: build ## the search with all rules against the best 50, in 10 ms each; fails beyond 2 %
 	@/usr/bin/python3 bench/compare_rules.py $(BUILD)/bin/trident
+
+bench-search: build ## what the search finds in bench/corpus/rewrite.txt by published costs: bars for 10, 20 and 150 ms
+	@status=0; rewrite="$(BUILD)/bin/trident rewrite bench/corpus/rewrite.txt --cost reference --nodes 5000"; \
+	for bars in '--ms 10 --dag-max 0.53' '--ms 20 --dag-max 0.50' '--ms 20 --objective tree --tree-max 0.39' \
+	  '--ms 150 --dag-max 0.46'; do echo "$$bars"; $$rewrite $$bars | tail -n 3 || status=1; done; exit $$status
 
 bench-rewrite: build ## what the search finds in 150 ms against the best forms known by hand; fails beyond 15 %
 	@/usr/bin/python3 bench/by_hand.py $(BUILD)/bin/trident
