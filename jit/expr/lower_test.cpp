@@ -1,11 +1,13 @@
 // What lowering may leave out when ranges say that it cannot matter. Oracle: C's fmin and fmax, which give the number
-// of a number and a NaN. Everything else that lowers is tested in tests/differential.
+// of a number and a NaN; and C's arithmetic for operations that change nothing. Everything else that lowers is tested
+// in tests/differential.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "jit/expr/expr.h"
+#include "jit/expr/simplify.h"
 #include "jit/kir/interpreter.h"
 
 namespace trident::expr {
@@ -48,6 +50,44 @@ TEST(Lower, MinAndMaxOfANumberAndANanAreTheNumberOnEitherSide) {
         EXPECT_EQ(std::fmin(y, x), value("y in [0, 4]; min(y, x)", x, y, o)) << x << " " << y;
         EXPECT_EQ(std::fmax(x, y), value("y in [0, 4]; max(x, y)", x, y, o)) << x << " " << y;
         EXPECT_EQ(std::fmax(y, x), value("y in [0, 4]; max(y, x)", x, y, o)) << x << " " << y;
+      }
+    }
+  }
+}
+
+// Powers of two move to where they cost nothing, and every rounding stays.
+TEST(DropIdleOperations, TakesUpPowersOfTwo) {
+  struct Case {
+    const char* text;
+    double (*c)(double x, double y);
+    std::size_t insts;  ///< left in the kernel, inputs and constants aside
+  };
+  const Case cases[] = {
+      {"4*(x*6.1 - y*1.3)", [](double x, double y) { return 4 * (x * 6.1 - y * 1.3); }, 3},
+      {"0.5*(y*(x*0.7)*x)", [](double x, double y) { return 0.5 * (y * (x * 0.7) * x); }, 3},
+      {"-2*(x*3.1/y + 1.7)", [](double x, double y) { return -2 * (x * 3.1 / y + 1.7); }, 3},
+      {"(2*x)/(2*sqrt(y))", [](double x, double y) { return (2 * x) / (2 * std::sqrt(y)); }, 2},
+      // Nothing there takes it up, or others need it too.
+      {"4*(x*6.1 - y)", [](double x, double y) { return 4 * (x * 6.1 - y); }, 3},
+      {"t = x*6.1; 4*(t - y*1.3) + t", [](double x, double y) { return 4 * (x * 6.1 - y * 1.3) + x * 6.1; }, 4},
+  };
+  for (const Case& c : cases) {
+    const auto e = parse_infix(std::string("x in [0.5, 9]; y in [0.5, 9]; ") + c.text);
+    ASSERT_TRUE(e.ok()) << c.text;
+    LowerOptions how;
+    how.simplify = false;
+    const auto kernel = lower(drop_idle_operations(*e, how), how);
+    ASSERT_TRUE(kernel.ok());
+    std::size_t insts = 0;
+    for (const kir::Inst& inst : kernel->insts) insts += inst.op != kir::Op::Input && inst.op != kir::Op::Constant;
+    EXPECT_EQ(insts, c.insts) << c.text << kir::print(*kernel);
+    for (double x = 0.5; x < 9; x += 0.173) {
+      for (double y = 0.5; y < 9; y += 0.219) {
+        double out = 0;
+        const void* in[] = {&x, &y};
+        void* outs[] = {&out};
+        kir::interpret(*kernel, 1, in, outs, nullptr);
+        ASSERT_EQ(out, c.c(x, y)) << c.text << " " << x << " " << y;
       }
     }
   }

@@ -248,6 +248,65 @@ class ReciprocalSharing {
   std::vector<NodeId> place_;
 };
 
+// A product with a power of two takes no part in any rounding: where the other factor is made of products with
+// constants that nothing else needs, these take it up. 4 (x * 6 - y * 12) = x * 24 - y * 48.
+class PowersOfTwo {
+ public:
+  PowersOfTwo(const Expr& expr, const LowerOptions& options)
+      : expr_(expr), ranges_(expr, options), builder_(out_), uses_(use_counts(expr)) {
+    out_.variables = expr.variables;
+  }
+
+  Expr run() {
+    place_.resize(expr_.nodes.size());
+    for (std::size_t i = 0; i < expr_.nodes.size(); ++i) {
+      const Node& n = expr_.nodes[i];
+      place_[i] = taken_up(n) ? scaled(n.a) : builder_.add(moved(n, place_));
+    }
+    move_outputs(expr_, out_, place_);
+    return std::move(out_);
+  }
+
+ private:
+  // Whether `n` is such a product; factor_ is its power of two then.
+  bool taken_up(const Node& n) {
+    if (n.op != Op::Mul || !ir::is_float(n.type) || expr_.at(n.b).op != Op::Constant) return false;
+    factor_ = value_of(n.type, expr_.at(n.b).imm);
+    constexpr double kLargest = 0x1p20;
+    return is_power_of_two(factor_) && std::fabs(factor_) <= kLargest && std::fabs(factor_) >= 1 / kLargest &&
+           expr_.at(n.a).op != Op::Constant && can_scale(n.a);
+  }
+
+  bool can_scale(NodeId id) {
+    const Node& n = expr_.at(id);
+    if (n.op == Op::Constant) return true;
+    const Fact f = ranges_.at(id);
+    const double limit = n.type == Type::f32 ? 0x1p80 : 0x1p700;
+    if (uses_[id.index] != 1 || !f.finite() || f.lo < -limit || f.hi > limit) return false;
+    if (n.op == Op::Neg || n.op == Op::Div) return can_scale(n.a);
+    if (n.op == Op::Mul) return can_scale(n.b) || can_scale(n.a);
+    return (n.op == Op::Add || n.op == Op::Sub) && can_scale(n.a) && can_scale(n.b);
+  }
+
+  NodeId scaled(NodeId id) {
+    const Node& n = expr_.at(id);
+    const auto at = [&](NodeId operand) { return place_[operand.index]; };
+    if (n.op == Op::Constant) return builder_.constant(n.type, value_of(n.type, n.imm) * factor_);
+    if (n.op == Op::Neg) return builder_.op(Op::Neg, scaled(n.a));
+    if (n.op == Op::Div) return builder_.op(Op::Div, scaled(n.a), at(n.b));
+    if (n.op != Op::Mul) return builder_.op(n.op, scaled(n.a), scaled(n.b));
+    return can_scale(n.b) ? builder_.op(Op::Mul, at(n.a), scaled(n.b)) : builder_.op(Op::Mul, scaled(n.a), at(n.b));
+  }
+
+  const Expr& expr_;
+  Ranges ranges_;
+  Expr out_;
+  Builder builder_;
+  std::vector<std::uint32_t> uses_;
+  std::vector<NodeId> place_;
+  double factor_ = 1;
+};
+
 class Contraction {
  public:
   enum class Which : std::uint8_t { all, exact };
@@ -347,7 +406,7 @@ Expr simplify(const Expr& expr, const LowerOptions& options) {
 }
 
 Expr drop_idle_operations(const Expr& expr, const LowerOptions& options) {
-  const Expr once = identities(expr, options, true);
+  const Expr once = PowersOfTwo(identities(expr, options, true), options).run();
   return Contraction(identities(once, options, true), options, Contraction::Which::exact).run();
 }
 
