@@ -230,6 +230,7 @@ class Comparison {
   // Ours is not finite, or the correct value is not.
   bool class_agrees(std::size_t i, double got, double strict, const Meter& meter) {
     if (!std::isfinite(strict) && same_class(got, strict)) return true;
+    if (got == strict) return true;  // as far off as the strict evaluation, however far that is
     if (values().error[i] != 0) reference_.refine(output_, i);
     if (values().unsure[i] != kDecided) return true;
     const long double correct = values().correct[i];
