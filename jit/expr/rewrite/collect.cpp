@@ -190,7 +190,7 @@ class Writer {
       const std::int32_t k = rest.empty() ? 0 : rest[0].exponent / direction[0].exponent;
       Monomial multiple = direction;
       for (Power& x : multiple) x.exponent *= k;
-      if (k < 0 || (k > 0 && multiple != rest)) return std::nullopt;
+      if (k < 0 || (!rest.empty() && (k == 0 || multiple != rest))) return std::nullopt;
       multiples.push_back(k);
     }
     if (direction.size() < 2 || !has_negative(direction)) return std::nullopt;

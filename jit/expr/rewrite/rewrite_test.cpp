@@ -37,6 +37,8 @@ const char* const kTexts[] = {
     "(x < y ? x : y) + abs(-z)",
     "s = sin(x); c = cos(x); (s*c*2, c*c - s*s)",
     "a*c + a*d + b*c + b*d",
+    "(exp(x) + y/x)/x",
+    "1/x * (sin(1/x) + y/x)",
     "a*a*c + a*a*d + 3*b*b*c + 3*b*b*d + e*c + e*d",
 };
 
