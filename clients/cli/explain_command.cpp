@@ -72,6 +72,9 @@ struct ExplainVerb {
     if (!known([&](const Stage& s) { return stop_after == s.name; }))
       return make_error(ErrorCode::kInvalidArgument, "--stop-after %s: expected parse, dot, lower, emit or cost",
                         stop_after.c_str());
+    if (prove_error && tier == "baseline")
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--prove-error is about what the search finds: leave out --tier baseline");
     if (tier != "baseline" && tier != "optimised")
       return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected baseline or optimised", tier.c_str());
     for (const std::string& name : disabled)

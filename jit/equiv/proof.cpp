@@ -39,6 +39,12 @@ std::optional<Function> function_of(Op op) {
   return std::nullopt;
 }
 
+/// Of so few bits that sums and products of some of them are exact in double: what is as short again is not rounded.
+bool is_short(double value) {
+  constexpr double kGreatest = 1024, kUnit = 1.0 / 1024;
+  return std::fabs(value) <= kGreatest && std::floor(value / kUnit) == value / kUnit;
+}
+
 /// Where the value jumps, and no derivative says by how much.
 bool jumps(Op op) {
   return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Fmod ||
@@ -47,7 +53,8 @@ bool jumps(Op op) {
 
 double ulp_of(Type type, double magnitude) {
   const int digits = type == Type::f32 ? 24 : 53, least = type == Type::f32 ? -149 : -1074;
-  if (!std::isfinite(magnitude)) return kInfinity;
+  const double greatest = type == Type::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  if (!(magnitude <= greatest)) return kInfinity;  // it may overflow
   return std::ldexp(1.0, std::max(magnitude == 0 ? least : std::ilogb(magnitude) - digits + 1, least));
 }
 
@@ -72,8 +79,11 @@ class Perturbed {
  public:
   Perturbed(const Expr& source, const Expr& form, const expr::LowerOptions& how, std::size_t output)
       : form_(form), how_(how), builder_(expr_) {
-    for (const Node& n : source.nodes)
-      if (n.op == Op::Constant) known_.insert({n.type, n.imm});
+    for (const Node& n : source.nodes) {
+      if (n.op != Op::Constant) continue;
+      known_.insert({n.type, n.imm});
+      folds_exactly_ = folds_exactly_ && ir::is_float(n.type) && is_short(expr::value_of(n.type, n.imm));
+    }
     for (expr::Variable v : form.variables) {
       v.type = Type::f64;
       expr_.variables.push_back(std::move(v));
@@ -112,9 +122,11 @@ class Perturbed {
     }
     if (n.op == Op::Constant) {
       if (!ir::is_float(n.type)) return refuse("it computes with integers");
-      exact_[i] = known_.contains({n.type, n.imm});
-      place_[i] = builder_.constant(Type::f64, expr::value_of(n.type, n.imm));
-      if (!exact_[i]) round(i, n.type, 0.5);
+      const double value = expr::value_of(n.type, n.imm);
+      if (!known_.contains({n.type, n.imm}) && !(folds_exactly_ && is_short(value)))
+        return refuse("the form has a constant that the source does not have, folded of others (say --disable search)");
+      exact_[i] = true;
+      place_[i] = builder_.constant(Type::f64, value);
       return;
     }
     const expr::OpInfo& row = expr::info(n.op);
@@ -173,6 +185,7 @@ class Perturbed {
   Expr expr_;
   expr::Builder builder_;
   std::set<std::pair<Type, std::uint64_t>> known_;
+  bool folds_exactly_ = true;  ///< the source's constants are so short that no sum or product of some is rounded
   std::vector<bool> needed_;
   std::vector<NodeId> place_;
   std::vector<bool> exact_;  ///< the value has no error
@@ -229,8 +242,11 @@ class Proof {
       bound.absolute = std::max(bound.absolute, boxes.top().absolute);
       bound.ulp = std::max(bound.ulp, ulps(boxes.top(), greatest));
     }
-    bound.proven = std::isfinite(bound.absolute) && std::isfinite(bound.ulp);
+    bound.proven = std::isfinite(bound.absolute) && std::isfinite(bound.ulp) && greatest > 0;
     if (!bound.proven) bound.why = "no bound was found near a pole or a root of zero; narrower ranges may help";
+    if (!bound.proven && std::isfinite(bound.absolute) && greatest == 0 && bound.absolute > 0)
+      bound.why = "how great the values are is not known; narrower ranges may help";
+    if (bound.absolute == 0 && std::isfinite(bound.ulp)) bound.proven = true, bound.why.clear();
     return bound;
   }
 

@@ -36,8 +36,8 @@ struct ErrorBound {
   std::size_t boxes = 0;
 };
 
-/// A bound for every output of `form`, lowered by `how` without simplifying, against `source` over the reals. Constants
-/// of the form that the source does not have count as rounded. Errors: Cancelled; those of eliminate_derivatives().
+/// A bound for every output of `form`, lowered by `how` without simplifying, against `source` over the reals. None where
+/// the form has constants that the source does not have, and that folding may have rounded. Errors: Cancelled; those of eliminate_derivatives().
 Result<std::vector<ErrorBound>> prove_error(const expr::Expr& source, const expr::Expr& form,
                                             const expr::LowerOptions& how, const ErrorProofOptions& options);
 

@@ -112,6 +112,7 @@ TEST(Proof, NoPointBreaksTheBoundAndItIsNear) {
         ASSERT_TRUE(bounds.ok()) << c.text;
         ASSERT_EQ(bounds->size(), 1u);
         const ErrorBound& bound = bounds->front();
+        if (simplified && bound.why.find("a constant that the source does not have") != std::string::npos) continue;
         ASSERT_TRUE(bound.proven) << c.text << ": " << bound.why;
         const Sampled met = sampled(source, form, how);
         EXPECT_LE(met.absolute, bound.absolute) << c.text << " " << print(bound);
@@ -134,12 +135,19 @@ TEST(Proof, OneRoundingIsHalfAnUlp) {
   EXPECT_NEAR(bounds->front().ulp, 0.5, 1e-6);
 }
 
-TEST(Proof, ConstantsThatTheSourceDoesNotHaveAreRounded) {
+// What folding constants has rounded, and what cancelled there, nobody can see in the form.
+TEST(Proof, FoldedConstantsProveNothing) {
   const Case third{"x/3", 1, 1.5, 0, 1}, product{"x*0.33333334", 1, 1.5, 0, 1};
-  const expr::Expr source = parsed(third, Type::f32), form = parsed(product, Type::f32);
-  const auto other = prove_error(source, form, kAsItStands, {}), own = prove_error(form, form, kAsItStands, {});
-  ASSERT_TRUE(other.ok() && own.ok());
-  EXPECT_GT(other->front().ulp, own->front().ulp + 0.4);
+  const Case sum{"x*1e8 + x*1.5 - x*1e8", 1, 2, 0, 1}, zero{"x*0", 1, 2, 0, 1};
+  const Case twice{"x*1.5 + x*1.5", 1, 2, 0, 1}, three{"x*3", 1, 2, 0, 1};
+  const auto proven = [](const Case& source, const Case& form) {
+    const auto bounds = prove_error(parsed(source, Type::f32), parsed(form, Type::f32), kAsItStands, {});
+    EXPECT_TRUE(bounds.ok());
+    return bounds->front().proven;
+  };
+  EXPECT_FALSE(proven(third, product));
+  EXPECT_FALSE(proven(sum, zero));
+  EXPECT_TRUE(proven(twice, three));
 }
 
 TEST(Proof, SaysWhyThereIsNone) {
@@ -150,6 +158,7 @@ TEST(Proof, SaysWhyThereIsNone) {
   for (const Refused& r : {Refused{{"floor(x*y)", 1, 2, 1, 2}, "'floor' has no bounded derivative"},
                            Refused{{"select(x*x < y, x, y)", 1, 2, 1, 2}, "a comparison of computed values"},
                            Refused{{"1/(x - y)", 1, 2, 1, 2}, "near a pole"},
+                           Refused{{"sin(x*y)", -1e15, 1e15, 1, 2}, "how great the values are is not known"},
                            Refused{{"sum(x*y)", 1, 2, 1, 2}, "'sum' has no bounded derivative"}}) {
     const expr::Expr source = parsed(r.c, Type::f64);
     const auto bounds = prove_error(source, source, kAsItStands, few_boxes(64));
@@ -157,6 +166,9 @@ TEST(Proof, SaysWhyThereIsNone) {
     EXPECT_FALSE(bounds->front().proven);
     EXPECT_NE(print(bounds->front()).find(r.why), std::string::npos) << print(bounds->front());
   }
+  const Case overflows{"x*x*1e-30", 1e15, 1e22, 0, 1};
+  const expr::Expr single = parsed(overflows, Type::f32);
+  EXPECT_FALSE(prove_error(single, single, kAsItStands, {})->front().proven);
   const auto open = expr::parse_infix("x*x", {});
   const auto bounds = prove_error(*open, *open, kAsItStands, {});
   EXPECT_NE(bounds->front().why.find("'x' has no declared range"), std::string::npos);
