@@ -1,6 +1,7 @@
 #include "jit/expr/rewrite/language.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -83,6 +84,14 @@ Fact to_fact(const Facts& f) {
   return {f.lo, f.hi, f.may_be_nan, f.integral};
 }
 
+// A constant of f32 is held as a double until it leaves the graph: what is folded in several steps is rounded once.
+std::uint64_t held_bits(const ENode& leaf) {
+  return (std::uint64_t{leaf.child[1]} << 32) | leaf.child[0];
+}
+double held_by(const ENode& leaf) {
+  return std::bit_cast<double>(held_bits(leaf));
+}
+
 // Zero only where the (first) operand is, and never zero.
 constexpr Op kZeroWithOperand[] = {Op::Div,  Op::Neg,   Op::Abs,  Op::Sqrt, Op::Cbrt,  Op::Powi,  Op::Sinh,
                                    Op::Tanh, Op::Asinh, Op::Atan, Op::Asin, Op::Atanh, Op::Expm1, Op::Erf};
@@ -112,7 +121,7 @@ Node node_of(const ENode& e) {
   if (arity > 0) n.a = NodeId(e.child[0]);
   if (arity > 1) n.b = NodeId(e.child[1]);
   if (arity > 2) n.c = NodeId(e.child[2]);
-  if (n.op == Op::Constant) n.imm = (std::uint64_t{e.child[1]} << 32) | e.child[0];
+  if (n.op == Op::Constant) n.imm = n.type == Type::f32 ? bits_of(Type::f32, held_by(e)) : held_bits(e);
   if (n.op == Op::Variable) n.imm = e.child[0];
   if (n.op == Op::Powi) n.imm = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(e.child[1])});
   return n;
@@ -124,7 +133,10 @@ ENode enode_of(const Node& n) {
   e.sort = static_cast<std::uint8_t>(n.type);
   const std::array<NodeId, 3> operands{n.a, n.b, n.c};
   for (std::uint8_t i = 0; i < kRows[e.op].children; ++i) e.child[i] = operands[i].index;
-  if (n.op == Op::Constant) e.child = {static_cast<std::uint32_t>(n.imm), static_cast<std::uint32_t>(n.imm >> 32), 0};
+  if (n.op == Op::Constant) {
+    const std::uint64_t bits = n.type == Type::f32 ? bits_of(Type::f64, value_of(n.type, n.imm)) : n.imm;
+    e.child = {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), 0};
+  }
   if (n.op == Op::Variable) e.child[0] = static_cast<std::uint32_t>(n.imm);
   if (n.op == Op::Powi) e.child[1] = static_cast<std::uint32_t>(n.imm);
   return e;
@@ -183,6 +195,7 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
   made.variables = a.variables | b.variables | c.variables;
   made.stage = stage_of(e, {a.stage, b.stage, c.stage});
   if (n.op == Op::Constant) {
+    if (n.type == Type::f32 && !made.may_be_nan) made.lo = made.hi = held_by(e);
     made.constant = made.lo == made.hi && std::isfinite(made.lo);
   } else if (ir::is_int(n.type)) {
     made.constant = made.lo == made.hi && std::fabs(made.lo) < kExactIntegers;  // intervals of integers are exact
@@ -205,11 +218,13 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
 }
 
 ENode Language::constant(const void*, std::uint8_t sort, double value) {
-  Node n;
-  n.op = Op::Constant;
-  n.type = static_cast<Type>(sort);
-  n.imm = bits_of(n.type, value);
-  return enode_of(n);
+  ENode leaf;
+  leaf.op = static_cast<std::uint8_t>(Op::Constant);
+  leaf.sort = sort;
+  const Type type = static_cast<Type>(sort);
+  const std::uint64_t bits = bits_of(type == Type::f32 ? Type::f64 : type, value);
+  leaf.child = {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), 0};
+  return leaf;
 }
 
 std::uint8_t Language::sort(const void*, const ENode& node, const std::array<std::uint8_t, 3>& children) {

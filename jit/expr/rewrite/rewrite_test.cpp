@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "jit/expr/builder.h"
 #include "jit/expr/rewrite/polynomial.h"
 #include "jit/expr/rewrite/steps.h"
 #include "tests/support/mpfr_evaluator.h"
@@ -206,6 +207,26 @@ TEST(Rewrite, PrecisionThatIsNotNeededGoes) {
   };
   EXPECT_EQ(best(Type::f32), 0);
   EXPECT_GT(best(Type::f64), 0);
+}
+
+// What f32 constants fold to is no constant of f32: it is rounded when it leaves the graph, once, and the search goes
+// on.
+TEST(Rewrite, ConstantsOfF32AreRoundedOnce) {
+  const auto source = parse_infix("(x * 0.7) * (y * 0.3) * 1.1",
+                                  {.type = Type::f32, .variables = {{"x", Type::f32}, {"y", Type::f32}}});
+  ASSERT_TRUE(source.ok());
+  for (const auto strategy : {egraph::Strategy::best_first, egraph::Strategy::saturate, egraph::Strategy::pulse}) {
+    const auto found = rewrite(*source, {.strategy = strategy});
+    ASSERT_TRUE(found.ok());
+    EXPECT_NE(found->stats.stop, egraph::Stop::contradiction);
+    ASSERT_FALSE(found->forms.empty());
+    std::vector<double> constants;
+    for (const Node& n : found->forms.front().nodes)
+      if (n.op == Op::Constant) constants.push_back(value_of(n.type, n.imm));
+    const float once = static_cast<float>(1.0 * 0.7f * 0.3f * 1.1f);
+    ASSERT_NE(once, 0.7f * 0.3f * 1.1f) << "in steps it would be another one";
+    EXPECT_EQ(constants, std::vector<double>{once});
+  }
 }
 
 TEST(Rewrite, IntegersAreLeftAlone) {
