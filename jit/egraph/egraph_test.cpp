@@ -184,6 +184,7 @@ TEST(Matcher, FindsWhatEnumerationFinds) {
         graph.merge(a, b), graph.rebuild();
     }
     std::set<std::pair<std::size_t, std::vector<ClassId>>> expected, actual;
+    Members members(graph);
     for (ClassId id = 0; id < graph.size(); ++id) {
       if (graph.find(id) != id) continue;
       for (std::size_t r = 0; r < all.size(); ++r) {
@@ -201,7 +202,7 @@ TEST(Matcher, FindsWhatEnumerationFinds) {
       }
       Matches matches;
       std::uint64_t steps = 10'000'000;
-      matcher.match(graph, id, 0, matches, steps);
+      matcher.match(members, id, 0, matches, steps);
       for (const Match& m : matches.list) {
         std::vector<ClassId> bound(
             matches.classes.begin() + m.variables,
@@ -269,9 +270,10 @@ TEST(Extractor, DagCostIsNearTheExhaustiveOptimum) {
     graph.rebuild();
     for (int round = 0; round < 2; ++round) {
       Matches matches;
+      Members members(graph);
       std::uint64_t steps = 10'000'000;
       for (ClassId id = 0; id < graph.size(); ++id) {
-        if (graph.find(id) == id) matcher.match(graph, id, 0, matches, steps);
+        if (graph.find(id) == id) matcher.match(members, id, 0, matches, steps);
       }
       for (const Match& m : matches.list) {
         const NodeIndex made =

@@ -18,7 +18,9 @@ Matcher::Matcher(std::span<const Rule> rules, std::span<const OpRow> ops, const 
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (enabled.empty() || enabled[i]) compile(static_cast<RuleIndex>(i), rules[i]);
   }
-  root_ = arrange(root_);
+  root_block_ = arrange(root_);
+  if (root_block_ != kNone) drop_known(root_block_, {});
+  for (Bind& bind : binds_) join(bind);
 }
 
 // From the root, the deepest part first: it fits least often, and rules that look alike near the root share their first
@@ -115,12 +117,12 @@ void Matcher::insert(std::vector<Step> line, std::uint8_t depth) {
 }
 
 // What all that is below a step needs of the classes that are bound before it.
-std::vector<Matcher::Need> Matcher::needs_of(const Step& step) const {
+std::vector<Matcher::Need> Matcher::needs_of(const Step& step, std::uint32_t below) const {
   std::vector<Need> needs;
-  if (step.below != kNone) {
-    const Block& below = blocks_[step.below];
-    for (std::uint32_t i = 0; i < below.needs; ++i) {
-      const Need& need = needs_[below.first_need + i];
+  if (below != kNone) {
+    const Block& block = blocks_[below];
+    for (std::uint32_t i = 0; i < block.needs; ++i) {
+      const Need& need = needs_[block.first_need + i];
       if (step.code != Code::bind || need.a < step.b) needs.push_back(need);
     }
   }
@@ -130,147 +132,268 @@ std::vector<Matcher::Need> Matcher::needs_of(const Step& step) const {
   return needs;
 }
 
+Matcher::Test Matcher::test_of(const Step& step) {
+  Test test{.code = step.code, .a = step.a, .b = step.b, .depth = step.depth};
+  switch (step.code) {
+    case Code::bind:
+    case Code::same: break;
+    case Code::number:
+      test.what = static_cast<std::uint16_t>(numbers_.size());
+      numbers_.push_back(step.number);
+      break;
+    case Code::condition: test.what = step.op; break;
+    case Code::report: test.what = step.rule; break;
+  }
+  return test;
+}
+
+Matcher::Bind Matcher::bind_of(const Step& step) const {
+  const OpRow& row = ops_[step.op];
+  return {.op = step.op,
+          .children = row.children,
+          .to = step.b,
+          .sort = step.sort,
+          .depth = step.depth,
+          .commutes = row.commutes,
+          .has_payload = step.has_payload,
+          .payload = static_cast<std::int32_t>(step.number)};
+}
+
 // Makes a block of a list of steps, and of the lists below them.
 std::uint32_t Matcher::arrange(std::uint32_t list) {
   if (list == kNone) return kNone;
   const auto number = static_cast<std::uint32_t>(blocks_.size());
   blocks_.emplace_back();
-  Block block;
-  std::vector<std::uint32_t> binds;
+  struct Arranged {
+    const Step* step;
+    std::uint32_t below;
+  };
+  std::vector<Arranged> tests, binds;
   std::vector<Need> needs;
-  std::uint32_t last_test = kNone;
-  for (std::uint32_t at = list; at != kNone;) {
-    const std::uint32_t next = std::exchange(steps_[at].beside, kNone);
-    if (steps_[at].code == Code::bind)
-      binds.push_back(at);
-    else
-      (last_test == kNone ? block.tests : steps_[last_test].beside) = at, last_test = at;
-    steps_[at].below = arrange(steps_[at].below);
-    const std::vector<Need> these = needs_of(steps_[at]);
+  for (std::uint32_t at = list; at != kNone; at = steps_[at].beside) {
+    const Step& step = steps_[at];
+    const std::uint32_t below = arrange(step.below);
+    (step.code == Code::bind ? binds : tests).push_back({&step, below});
+    const std::vector<Need> these = needs_of(step, below);
     if (at == list) needs = these;
     std::erase_if(needs, [&](const Need& n) { return !std::binary_search(these.begin(), these.end(), n); });
-    at = next;
   }
+  Block block;
+  block.first_test = static_cast<std::uint32_t>(tests_.size());
+  block.tests = static_cast<std::uint16_t>(tests.size());
+  for (const Arranged& t : tests) tests_.push_back(test_of(*t.step)), tests_.back().below = t.below;
+  block.compares = binds.empty() && std::all_of(tests.begin(), tests.end(),
+                                                [](const Arranged& t) { return t.step->code == Code::same; });
   // By register, then by op; steps that are alike in both stay in their order.
-  const auto key = [this](std::uint32_t at) { return std::pair(steps_[at].a, steps_[at].op % 64); };
-  std::stable_sort(binds.begin(), binds.end(), [&](auto x, auto y) { return key(x) < key(y); });
+  const auto key = [](const Arranged& bind) { return std::pair(bind.step->a, bind.step->op % 64); };
+  std::stable_sort(binds.begin(), binds.end(), [&](const Arranged& x, const Arranged& y) { return key(x) < key(y); });
   block.first_switch = static_cast<std::uint32_t>(switches_.size());
   for (std::size_t i = 0; i < binds.size(); ++i) {
-    const std::uint32_t at = binds[i];
-    const Step& step = steps_[at];
+    const Step& step = *binds[i].step;
     const unsigned bit = step.op % 64u;
-    if (i == 0 || steps_[binds[i - 1]].a != step.a) {
+    if (i == 0 || binds[i - 1].step->a != step.a) {
       switches_.push_back({.first_list = static_cast<std::uint32_t>(lists_.size()), .a = step.a});
     }
     Switch& now = switches_.back();
-    if ((now.ops >> bit) & 1) {
-      steps_[binds[i - 1]].beside = at;
-    } else {
+    if (((now.ops >> bit) & 1) == 0) {
       now.ops |= std::uint64_t{1} << bit;
       now.list[bit] = static_cast<std::uint8_t>(lists_.size() - now.first_list);
-      lists_.push_back(at);
+      lists_.push_back(static_cast<std::uint32_t>(binds_.size()));
     }
     now.depth = std::max(now.depth, step.depth);
+    binds_.push_back(bind_of(step));
+    binds_.back().below = binds[i].below;
+    binds_.back().last = i + 1 == binds.size() || key(binds[i + 1]) != key(binds[i]);
   }
-  block.switches = static_cast<std::uint32_t>(switches_.size()) - block.first_switch;
+  block.switches = static_cast<std::uint8_t>(switches_.size() - block.first_switch);
   block.first_need = static_cast<std::uint32_t>(needs_.size());
-  block.needs = static_cast<std::uint32_t>(needs.size());
+  block.needs = static_cast<std::uint8_t>(needs.size());
   needs_.insert(needs_.end(), needs.begin(), needs.end());
   blocks_[number] = block;
   return number;
 }
 
+// Blocks need not ask what a block on the way to them has asked, nor whether a class holds the op of its bound node.
+void Matcher::drop_known(std::uint32_t number, std::vector<Need> known) {
+  Block& block = blocks_[number];
+  Need* const first = needs_.data() + block.first_need;
+  Need* const end = std::remove_if(first, first + block.needs, [&](const Need& need) {
+    return std::find(known.begin(), known.end(), need) != known.end();
+  });
+  block.needs = static_cast<std::uint8_t>(end - first);
+  known.insert(known.end(), first, end);
+  for (std::uint32_t t = block.first_test; t < block.first_test + block.tests; ++t)
+    if (tests_[t].below != kNone) drop_known(tests_[t].below, known);
+  for (std::uint32_t s = block.first_switch; s < block.first_switch + block.switches; ++s) {
+    for (int list = 0; list < std::popcount(switches_[s].ops); ++list) {
+      for (Bind* bind = &binds_[lists_[switches_[s].first_list + static_cast<std::uint32_t>(list)]];; ++bind) {
+        known.push_back({switches_[s].a, static_cast<std::uint8_t>(bind->op % 64)});
+        drop_known(bind->below, known);
+        known.pop_back();
+        if (bind->last) break;
+      }
+    }
+  }
+}
+
+void Matcher::join(Bind& bind) const {
+  const Block& block = blocks_[bind.below];
+  if (!block.compares || block.tests != 1 || block.needs != 0) return;
+  const Test& test = tests_[block.first_test];
+  if (test.a >= bind.to || test.b < bind.to) return;
+  bind.joins = test.a;
+  bind.child = static_cast<std::uint8_t>(test.b - bind.to);
+  bind.child_swapped = bind.child < 2 ? 1 - bind.child : bind.child;
+  bind.below = test.below;
+}
+
+void Members::reset(const EGraph& graph) {
+  graph_ = &graph;
+  places_.assign(graph.size(), {});
+  // Never more, so that lists stay where they are.
+  const std::size_t room = std::bit_ceil(std::size_t{graph.size()});
+  ops_.reserve(room), nodes_.reserve(room), numbers_.reserve(room);
+  ops_.clear(), nodes_.clear(), numbers_.clear();
+}
+
+void Members::copy(ClassId id) {
+  Place& place = places_[id];
+  place.first = static_cast<std::uint32_t>(nodes_.size());
+  graph_->each_node(id, [&](NodeIndex n) {
+    const ENode& node = graph_->node(n);
+    ops_.push_back(node.op);
+    nodes_.push_back(node);
+    numbers_.push_back(n);
+  });
+  place.count = static_cast<std::uint32_t>(nodes_.size()) - place.first;
+}
+
 struct Matcher::Run {
   const Matcher& matcher;
   const EGraph& graph;
+  Members& members;
   Matches& out;
-  std::uint64_t& steps;
+  std::uint64_t steps;
   std::uint8_t distance;
   NodeIndex root_node = kNone;
-  std::array<ClassId, kRegistersMax> registers{};
+  std::array<ClassId, kRegistersMax> registers;  // each is bound before it is asked for
 
-  void all(std::uint32_t number) {
+  Run(const Matcher& of, Members& in, Matches& found, std::uint64_t steps_max, std::uint8_t away)
+      : matcher(of), graph(in.graph()), members(in), out(found), steps(steps_max), distance(away) {}
+
+  // What follows a step.
+  void below(std::uint32_t number) {
     const Block& block = matcher.blocks_[number];
-    for (std::uint32_t i = 0; i < block.needs; ++i) {
-      const Need& need = matcher.needs_[block.first_need + i];
-      if (((graph.ops_held(registers[need.a]) >> need.op) & 1) == 0) return;
+    const Need* need = matcher.needs_.data() + block.first_need;
+    for (const Need* end = need + block.needs; need != end; ++need) {
+      if (((graph.ops_held(registers[need->a]) >> need->op) & 1) == 0) return;
     }
-    for (std::uint32_t at = block.tests; at != kNone; at = matcher.steps_[at].beside) {
-      const Step& step = matcher.steps_[at];
-      if (wanted(step)) test(step);
+    if (!block.compares) return mixed(block);
+    const Test* test = matcher.tests_.data() + block.first_test;
+    for (const Test* end = test + block.tests; test != end; ++test) {
+      if (wanted(test->depth) && registers[test->a] == registers[test->b]) below(test->below);
     }
-    for (std::uint32_t s = 0; s < block.switches; ++s) {
-      const Switch& by_op = matcher.switches_[block.first_switch + s];
-      const ClassId id = registers[by_op.a];
-      if (by_op.depth <= distance || (graph.ops_held(id) & by_op.ops) == 0) continue;
-      graph.each_node(id, [&](NodeIndex n) {
-        const ENode& node = graph.node(n);
-        const unsigned bit = node.op % 64u;
-        if (((by_op.ops >> bit) & 1) == 0) return;
-        for (std::uint32_t at = matcher.lists_[by_op.first_list + by_op.list[bit]]; at != kNone;) {
-          const Step& step = matcher.steps_[at];
-          if (step.op == node.op && wanted(step)) bind(step, n, node);
-          at = step.beside;
+  }
+
+  void mixed(const Block& block) {
+    const Test* test = matcher.tests_.data() + block.first_test;
+    for (const Test* end = test + block.tests; test != end; ++test) {
+      if (wanted(test->depth)) ask(*test);
+    }
+    const Switch* by_op = matcher.switches_.data() + block.first_switch;
+    for (const Switch* end = by_op + block.switches; by_op != end; ++by_op) {
+      const ClassId id = registers[by_op->a];
+      if (by_op->depth <= distance || (graph.ops_held(id) & by_op->ops) == 0) continue;
+      const Members::List list = members.of(id);
+      // A mask of those that are wanted, rather than a question to each: few are.
+      for (std::uint32_t base = 0; base < list.count; base += 64) {
+        const std::uint32_t count = std::min(list.count - base, 64u);
+        std::uint64_t fitting = 0;
+        for (std::uint32_t i = 0; i < count; ++i) fitting |= ((by_op->ops >> (list.ops[base + i] % 64u)) & 1) << i;
+        for (; fitting != 0; fitting &= fitting - 1) {
+          const std::uint32_t i = base + static_cast<std::uint32_t>(std::countr_zero(fitting));
+          if (by_op->a == 0) root_node = list.numbers[i];
+          follow(*by_op, list.nodes[i]);
         }
-      });
+      }
+    }
+  }
+
+  void follow(const Switch& by_op, const ENode& node) {
+    for (const Bind* bind = &matcher.binds_[matcher.lists_[by_op.first_list + by_op.list[node.op % 64u]]];; ++bind) {
+      if (bind->op == node.op && wanted(bind->depth)) follow(*bind, node);
+      if (bind->last) break;
     }
   }
 
   // Whether a rule below the step may match anew, and there are steps left.
-  bool wanted(const Step& step) {
-    if (step.depth <= distance || steps == 0) return false;
+  bool wanted(std::uint8_t depth) {
+    if (depth <= distance || steps == 0) return false;
     --steps;
     return true;
   }
 
-  void test(const Step& step) {
-    switch (step.code) {
+  void ask(const Test& test) {
+    switch (test.code) {
       case Code::bind: break;
       case Code::same:
-        if (registers[step.a] == registers[step.b]) all(step.below);
+        if (registers[test.a] == registers[test.b]) below(test.below);
         break;
       case Code::number: {
-        const Facts& facts = graph.facts(registers[step.a]);
-        if (facts.constant && facts.lo == step.number) all(step.below);
+        const Facts& facts = graph.facts(registers[test.a]);
+        if (facts.constant && facts.lo == matcher.numbers_[test.what]) below(test.below);
         break;
       }
       case Code::condition:
-        if (holds(static_cast<ConditionKind>(step.op), graph.facts(registers[step.a]), graph.facts(registers[step.b])))
-          all(step.below);
+        if (holds(static_cast<ConditionKind>(test.what), graph.facts(registers[test.a]),
+                  graph.facts(registers[test.b])))
+          below(test.below);
         break;
-      case Code::report: report(step.rule); break;
+      case Code::report: report(test.what); break;
     }
   }
 
-  void bind(const Step& step, NodeIndex n, const ENode& node) {
-    const OpRow& row = graph.row(step.op);
-    if (step.has_payload &&
-        static_cast<std::int32_t>(node.child[row.children]) != static_cast<std::int32_t>(step.number))
+  void follow(const Bind& bind, const ENode& node) {
+    if (bind.has_payload && static_cast<std::int32_t>(node.child[bind.children]) != bind.payload) return;
+    if (bind.sort != kNoSort && bind.sort != node.sort) return;
+    const bool both_ways = bind.commutes && node.child[0] != node.child[1];
+    if (bind.joins != kNoRegister) {
+      const ClassId other = registers[bind.joins];
+      if (wanted(bind.depth) && node.child[bind.child] == other) as_written(bind, node);
+      if (both_ways && wanted(bind.depth) && node.child[bind.child_swapped] == other) swapped(bind, node);
       return;
-    if (step.sort != kNoSort && step.sort != node.sort) return;
-    if (step.a == 0) root_node = n;
-    for (std::uint8_t i = 0; i < row.children; ++i) registers[step.b + i] = node.child[i];
-    all(step.below);
-    if (!row.commutes || node.child[0] == node.child[1]) return;
-    registers[step.b] = node.child[1];
-    registers[step.b + 1] = node.child[0];
-    if (row.children == 3) registers[step.b + 2] = node.child[2];
-    all(step.below);
+    }
+    as_written(bind, node);
+    if (both_ways) swapped(bind, node);
+  }
+
+  void as_written(const Bind& bind, const ENode& node) {
+    for (std::uint8_t i = 0; i < bind.children; ++i) registers[bind.to + i] = node.child[i];
+    below(bind.below);
+  }
+
+  void swapped(const Bind& bind, const ENode& node) {
+    registers[bind.to] = node.child[1];
+    registers[bind.to + 1] = node.child[0];
+    if (bind.children == 3) registers[bind.to + 2] = node.child[2];
+    below(bind.below);
   }
 
   void report(RuleIndex rule) {
     const auto begin = static_cast<std::uint32_t>(out.classes.size());
-    for (std::uint8_t v = 0; v < matcher.variables_[rule]; ++v)
-      out.classes.push_back(registers[matcher.registers_[rule][v]]);
+    const std::uint8_t* from = matcher.registers_[rule].data();
+    for (const std::uint8_t* end = from + matcher.variables_[rule]; from != end; ++from)
+      out.classes.push_back(registers[*from]);
     out.list.push_back({registers[0], root_node, begin, rule});
   }
 };
 
-bool Matcher::match(const EGraph& graph, ClassId root, std::uint8_t distance, Matches& out,
-                    std::uint64_t& steps) const {
-  Run run{.matcher = *this, .graph = graph, .out = out, .steps = steps, .distance = distance};
+bool Matcher::match(Members& members, ClassId root, std::uint8_t distance, Matches& out, std::uint64_t& steps) const {
+  if (root_block_ == kNone) return steps > 0;
+  Run run(*this, members, out, steps, distance);
   run.registers[0] = root;
-  if (root_ != kNone) run.all(root_);
+  run.below(root_block_);
+  steps = run.steps;
   return steps > 0;
 }
 

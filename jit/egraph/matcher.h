@@ -32,16 +32,52 @@ struct Matches {
   }
 };
 
+/// The members of the classes of a graph that stays as it is meanwhile, in the order of each_node(), side by side: what
+/// matching goes through most, copied as classes are asked for.
+class Members {
+ public:
+  explicit Members(const EGraph& graph) { reset(graph); }
+  Members() = default;
+  /// Begins anew: the graph has changed, or is another one.
+  void reset(const EGraph& graph);
+
+  struct List {
+    const std::uint8_t* ops = nullptr;
+    const ENode* nodes = nullptr;
+    const NodeIndex* numbers = nullptr;
+    std::uint32_t count = 0;
+  };
+  /// Of a canonical class. Valid until reset().
+  List of(ClassId id) {
+    Place& place = places_[id];
+    if (place.count == 0) copy(id);
+    return {ops_.data() + place.first, nodes_.data() + place.first, numbers_.data() + place.first, place.count};
+  }
+  [[nodiscard]] const EGraph& graph() const { return *graph_; }
+
+ private:
+  struct Place {
+    std::uint32_t first = 0, count = 0;
+  };
+  void copy(ClassId id);
+
+  const EGraph* graph_ = nullptr;
+  std::vector<Place> places_;  ///< per class
+  std::vector<std::uint8_t> ops_;
+  std::vector<ENode> nodes_;
+  std::vector<NodeIndex> numbers_;
+};
+
 class Matcher {
  public:
   /// `rules` must outlive the matcher. Rules whose `enabled` is false are left out (empty: all are in).
   Matcher(std::span<const Rule> rules, std::span<const OpRow> ops, const std::vector<bool>& enabled = {});
 
-  /// Appends what matches at class `root` (canonical; the graph rebuilt). A match of which no class within `distance`
-  /// edges below the root could be new is left out: 0 looks for all, 1 only for rules that look below the root's
-  /// children, and so on.
-  /// Every step of the program is taken from `steps`; false when they are used up, with what was found until then.
-  bool match(const EGraph& graph, ClassId root, std::uint8_t distance, Matches& out, std::uint64_t& steps) const;
+  /// Appends what matches at class `root` (canonical; the graph of `members` rebuilt). A match of which no class within
+  /// `distance` edges below the root could be new is left out: 0 looks for all, 1 only for rules that look below the
+  /// root's children, and so on. Every step of the program is taken from `steps`; false when they are used up, with
+  /// what was found until then.
+  bool match(Members& members, ClassId root, std::uint8_t distance, Matches& out, std::uint64_t& steps) const;
 
   /// Of the deepest left side: what is further than this above a touched class cannot match anew.
   [[nodiscard]] std::uint8_t depth_max() const { return depth_max_; }
@@ -61,7 +97,7 @@ class Matcher {
     std::uint8_t sort = kNoSort;  ///< bind: of the node, if it matters
     std::uint8_t depth = 0;       ///< of the deepest rule below this step
     double number = 0;
-    std::uint32_t below = kNone, beside = kNone;  ///< while compiling: steps; then: a block, and a step of its list
+    std::uint32_t below = kNone, beside = kNone;
     [[nodiscard]] bool same_as(const Step& o) const {
       return code == o.code && has_payload == o.has_payload && a == o.a && b == o.b && op == o.op && rule == o.rule &&
              number == o.number && sort == o.sort;
@@ -73,16 +109,41 @@ class Matcher {
     std::uint8_t op = 0;  ///< modulo 64
     friend auto operator<=>(const Need&, const Need&) = default;
   };
-  /// What follows a step: tests in a list, and switches; and what all of them need of the classes bound so far.
+  // What the tree of steps becomes once all rules are in: blocks, whose tests, switches and binds lie side by side.
+  /// Anything but a bind.
+  struct Test {
+    Code code = Code::report;
+    std::uint8_t a = 0, b = 0;  ///< registers
+    std::uint8_t depth = 0;
+    std::uint16_t what = 0;  ///< number: place in numbers_; condition: kind; report: rule
+    std::uint32_t below = kNone;
+  };
+  struct Bind {
+    std::uint8_t op = 0, children = 0;
+    std::uint8_t to = 0;  ///< register of the first child
+    std::uint8_t sort = kNoSort;
+    std::uint8_t depth = 0;
+    bool commutes = false, has_payload = false;
+    bool last = false;  ///< of those of one op in a switch
+    std::int32_t payload = 0;
+    std::uint32_t below = kNone;
+    /// Most binds are followed by nothing but the question whether one child is a class that was bound before: this is
+    /// that class's register, `below` what follows the answer yes. kNoRegister where it is otherwise.
+    std::uint8_t joins = kNoRegister;
+    std::uint8_t child = 0, child_swapped = 0;  ///< which child; and with the first two swapped
+  };
+  static constexpr std::uint8_t kNoRegister = 0xFF;
+  /// What follows a step, and what all of it needs of the classes bound so far, where that is not known.
   struct Block {
-    std::uint32_t tests = kNone;
-    std::uint32_t first_switch = 0, switches = 0;
-    std::uint32_t first_need = 0, needs = 0;
+    std::uint32_t first_need = 0, first_test = 0, first_switch = 0;
+    std::uint16_t tests = 0;
+    std::uint8_t needs = 0, switches = 0;
+    bool compares = false;  ///< every test is of two classes, and there are no switches: most blocks that are reached
   };
   /// The steps that bind a node of one class, by its op.
   struct Switch {
     std::uint64_t ops = 0;                ///< bit op mod 64
-    std::uint32_t first_list = 0;         ///< of lists_: bind steps
+    std::uint32_t first_list = 0;         ///< of lists_: places in binds_
     std::uint8_t a = 0;                   ///< register of the class
     std::uint8_t depth = 0;               ///< of the deepest rule below
     std::array<std::uint8_t, 64> list{};  ///< per bit of `ops`: which of them
@@ -92,16 +153,24 @@ class Matcher {
   void compile(RuleIndex index, const Rule& rule);
   void insert(std::vector<Step> line, std::uint8_t depth);
   std::uint32_t arrange(std::uint32_t list);
-  [[nodiscard]] std::vector<Need> needs_of(const Step& step) const;
+  Test test_of(const Step& step);
+  [[nodiscard]] Bind bind_of(const Step& step) const;
+  [[nodiscard]] std::vector<Need> needs_of(const Step& step, std::uint32_t below) const;
+  void drop_known(std::uint32_t block, std::vector<Need> known);
+  void join(Bind& bind) const;
 
   std::span<const Rule> rules_;
   std::span<const OpRow> ops_;
   std::vector<Step> steps_;
   std::vector<Block> blocks_;
+  std::vector<Test> tests_;
+  std::vector<Bind> binds_;
+  std::vector<double> numbers_;
   std::vector<Switch> switches_;
   std::vector<std::uint32_t> lists_;
   std::vector<Need> needs_;
-  std::uint32_t root_ = kNone;                                          ///< while compiling: a step; then: a block
+  std::uint32_t root_ = kNone;                                          ///< a step
+  std::uint32_t root_block_ = kNone;                                    ///< what it became
   std::vector<std::array<std::uint8_t, kRuleVariablesMax>> registers_;  ///< per rule: of its variables
   std::vector<std::uint8_t> variables_;                                 ///< per rule: how many
   std::size_t steps_unshared_ = 0;

@@ -19,11 +19,12 @@ class OneTerm {
 
   [[nodiscard]] Matches matches(std::uint64_t steps) const {
     Matches found;
+    Members members(graph_);
     std::vector<ClassId> asked = classes_;
     std::sort(asked.begin(), asked.end());
     asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
     for (const ClassId id : asked)
-      if (!space_.matcher->match(graph_, id, 0, found, steps)) break;
+      if (!space_.matcher->match(members, id, 0, found, steps)) break;
     return found;
   }
 

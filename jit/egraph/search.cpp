@@ -272,6 +272,7 @@ class Search {
   // What touched classes, and the classes above them, match; not all of it where that would be too much.
   void find_matches(EGraph& graph) {
     std::vector<ClassId> level = graph.take_touched();
+    members_.reset(graph);
     std::vector<std::uint8_t> reached(graph.size(), 0);
     for (const ClassId id : level) reached[id] = 1;
     std::uint64_t steps = kStepsPerRound;
@@ -281,7 +282,7 @@ class Search {
       std::vector<ClassId> above;
       for (const ClassId id : level) {
         const std::uint64_t before = steps;
-        if (!space_.matcher->match(graph, id, distance, matches_, steps) || matches_.list.size() >= enough) return;
+        if (!space_.matcher->match(members_, id, distance, matches_, steps) || matches_.list.size() >= enough) return;
         taken += before - steps;
         if (taken > kStepsPerLook) {
           taken = 0;
@@ -382,6 +383,7 @@ class Search {
   std::uint64_t begin_;
   std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as it was seen to take
   std::vector<double> gains_;               // per rule: cost of the left side's ops less the right side's
+  Members members_;  // as they are in one round
   Matches matches_;
   std::vector<std::uint32_t> order_;
   std::vector<std::uint16_t> keys_;

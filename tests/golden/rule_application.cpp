@@ -213,9 +213,10 @@ std::optional<Application> apply_once(const Rule& rule, bool declared) {
 
   const std::vector<Rule> rules{rule};
   const egraph::Matcher matcher(rules, expr::rewrite::op_rows());
+  egraph::Members members(graph);
   egraph::Matches matches;
   std::uint64_t steps = 1'000'000;
-  if (!matcher.match(graph, root, 0, matches, steps)) return std::nullopt;
+  if (!matcher.match(members, root, 0, matches, steps)) return std::nullopt;
   // Of the ways round in which ops that commute match, the one that is written.
   for (const egraph::Match& match : matches.list) {
     const std::span<const ClassId> bound(matches.classes.data() + match.variables, rule.variables.size());
