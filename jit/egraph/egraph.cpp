@@ -46,27 +46,31 @@ EGraph::EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Lim
       marks_.reserve(room);
 }
 
-[[gnu::always_inline]] inline void EGraph::canonicalise(ENode& node) const {
-  const OpRow& row = ops_[node.op];
-  for (std::uint8_t i = 0; i < row.children; ++i) node.child[i] = find(node.child[i]);
-  if (row.commutes && node.child[0] > node.child[1]) std::swap(node.child[0], node.child[1]);
+[[gnu::always_inline]] inline void EGraph::canonicalise(Key& key) const {
+  const OpRow& row = ops_[key.op];
+  if (row.children > 0) key.a = find(key.a);
+  if (row.children > 1) key.b = find(key.b);
+  if (row.children > 2) key.c = find(key.c);
+  if (row.commutes && key.a > key.b) std::swap(key.a, key.b);
 }
 
-[[gnu::always_inline]] inline std::uint64_t EGraph::hash(const ENode& node) const {
-  const std::uint64_t head = (std::uint64_t{node.child[0]} << 32) | (std::uint64_t{node.op} << 8) | node.sort;
-  const std::uint64_t tail = (std::uint64_t{node.child[1]} << 32) | node.child[2];
+[[gnu::always_inline]] inline std::uint64_t EGraph::hash(const Key& key) {
+  const std::uint64_t head = (std::uint64_t{key.a} << 32) | (std::uint64_t{key.op} << 8) | key.sort;
+  const std::uint64_t tail = (std::uint64_t{key.b} << 32) | key.c;
   return mix(mix(head) + tail);
 }
 
-[[gnu::always_inline]] inline bool EGraph::same(const ENode& a, const ENode& b) const {
-  return a.op == b.op && a.sort == b.sort && a.child[0] == b.child[0] && a.child[1] == b.child[1] &&
-         a.child[2] == b.child[2];
+[[gnu::always_inline]] inline bool EGraph::same(const ENode& node, const Key& key) {
+  return node.child[0] == key.a && node.child[1] == key.b && node.child[2] == key.c && node.op == key.op &&
+         node.sort == key.sort;
 }
 
-[[gnu::always_inline]] inline std::uint32_t EGraph::slot_of(const ENode& node) const {
+[[gnu::always_inline]] inline std::uint32_t EGraph::slot_of(const Key& key) const {
+  const std::uint32_t* const table = table_.data();
+  const ENode* const nodes = nodes_.data();
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
-  auto slot = static_cast<std::uint32_t>(hash(node)) & mask;
-  while (table_[slot] != kNone && !same(nodes_[table_[slot]], node)) slot = (slot + 1) & mask;
+  auto slot = static_cast<std::uint32_t>(hash(key)) & mask;
+  while (table[slot] != kNone && !same(nodes[table[slot]], key)) slot = (slot + 1) & mask;
   return slot;
 }
 
@@ -74,7 +78,7 @@ void EGraph::grow_table() {
   std::vector<std::uint32_t> old(table_.size() * 2, kNone);
   old.swap(table_);
   for (const std::uint32_t n : old) {
-    if (n != kNone) table_[slot_of(nodes_[n])] = n;
+    if (n != kNone) table_[slot_of(key_of(nodes_[n]))] = n;
   }
 }
 
@@ -87,14 +91,14 @@ void EGraph::insert(NodeIndex n, std::uint32_t slot) {
 
 void EGraph::erase(NodeIndex n) {
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
-  std::uint32_t hole = slot_of(nodes_[n]);
+  std::uint32_t hole = slot_of(key_of(nodes_[n]));
   CHECK(table_[hole] == n);
   table_[hole] = kNone;
   nodes_[n].flags &= static_cast<std::uint16_t>(~kInTable);
   --table_used_;
   // Entries behind the hole that probed past it move up (backward shift deletion).
   for (std::uint32_t slot = (hole + 1) & mask; table_[slot] != kNone; slot = (slot + 1) & mask) {
-    const auto home = static_cast<std::uint32_t>(hash(nodes_[table_[slot]])) & mask;
+    const auto home = static_cast<std::uint32_t>(hash(key_of(nodes_[table_[slot]]))) & mask;
     if (((slot - home) & mask) >= ((slot - hole) & mask)) {
       table_[hole] = table_[slot];
       table_[slot] = kNone;
@@ -135,30 +139,39 @@ Facts EGraph::facts_of(const ENode& node) const {
   return semantics_.facts(semantics_.context, node, children);
 }
 
-ClassId EGraph::lookup(ENode node) const {
-  canonicalise(node);
-  const std::uint32_t n = table_[slot_of(node)];
+ClassId EGraph::lookup(const ENode& node) const {
+  Key key = key_of(node);
+  canonicalise(key);
+  const std::uint32_t n = table_[slot_of(key)];
   return n == kNone ? kNone : find(n);
 }
 
-ClassId EGraph::add(ENode node) {
-  canonicalise(node);
-  node.flags = 0;
-  const std::uint32_t slot = slot_of(node);
+ClassId EGraph::add(std::uint8_t op, std::uint8_t sort, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  Key key{op, sort, a, b, c};
+  canonicalise(key);
+  const std::uint32_t slot = slot_of(key);
   if (const std::uint32_t n = table_[slot]; n != kNone) return find(last_added_ = n);
   if (full()) return kNone;
-  const auto id = last_added_ = static_cast<NodeIndex>(nodes_.size());
-  nodes_.push_back(node);
+  return last_added_ = found(key, slot);
+}
+
+// Makes a node and its class. `slot`: where slot_of() has found that the node is missing.
+ClassId EGraph::found(const Key& key, std::uint32_t slot) {
+  const auto id = static_cast<NodeIndex>(nodes_.size());
+  ENode& node = nodes_.emplace_back();
+  node.op = key.op, node.sort = key.sort;
+  node.child[0] = key.a, node.child[1] = key.b, node.child[2] = key.c;
   if (log_) log_->created(node);
-  sorts_held_ |= std::uint64_t{1} << (node.sort % 64);
+  sorts_held_ |= std::uint64_t{1} << (key.sort % 64);
   parent_.push_back(id);
   first_.push_back(id);
   next_.push_back(id);
   first_edge_.push_back(kNone);
-  op_bits_.push_back(std::uint64_t{1} << (node.op % 64));
+  op_bits_.push_back(std::uint64_t{1} << (key.op % 64));
   marks_.push_back(0);
   next_edge_.insert(next_edge_.end(), 3, kNone);
-  for (std::uint8_t i = 0; i < ops_[node.op].children; ++i) {
+  const std::uint8_t children = ops_[key.op].children;
+  for (std::uint8_t i = 0; i < children; ++i) {
     const std::uint32_t edge = 3 * id + i;
     std::uint32_t& first = first_edge_[node.child[i]];
     if (first == kNone) {
@@ -172,15 +185,8 @@ ClassId EGraph::add(ENode node) {
   insert(id, slot);
   ++live_;
   touch(id);
-  if (facts_[id].constant && ops_[node.op].children > 0) new_constants_.push_back(id);
+  if (facts_[id].constant && children > 0) new_constants_.push_back(id);
   return id;
-}
-
-ClassId EGraph::add_sorted(ENode node) {
-  std::array<std::uint8_t, 3> sorts{};
-  for (std::uint8_t i = 0; i < ops_[node.op].children; ++i) sorts[i] = nodes_[find(node.child[i])].sort;
-  node.sort = semantics_.sort(semantics_.context, node, sorts);
-  return add(node);
 }
 
 bool EGraph::meet(ClassId id, const Facts& other) {
@@ -269,14 +275,16 @@ void EGraph::unlink(NodeIndex n) {
 void EGraph::repair_node(NodeIndex n) {
   ENode& node = nodes_[n];
   if (node.flags & (kInTable | kDead)) return;
-  canonicalise(node);
-  const std::uint32_t slot = slot_of(node), found = table_[slot];
-  if (found == kNone) {
+  Key key = key_of(node);
+  canonicalise(key);
+  node.child = {key.a, key.b, key.c};
+  const std::uint32_t slot = slot_of(key), twin = table_[slot];
+  if (twin == kNone) {
     insert(n, slot);
     touch(find(n));
     return;
   }
-  merge(found, n, {.kind = Reason::Kind::congruence});
+  merge(twin, n, {.kind = Reason::Kind::congruence});
   node.flags |= kDead;
   --live_;
   unlink(n);

@@ -42,6 +42,8 @@ struct OpRow {
   /// an op holds values of several sorts, and says itself which.
   std::uint8_t number_sort = kSiblingsSort;
   static constexpr std::uint8_t kSiblingsSort = 0xFF;
+  /// The sort of its value where that is always the same, else that of a child.
+  std::uint8_t sort = kNoSort, sort_child = 0;
 };
 
 struct ENode {
@@ -78,8 +80,6 @@ struct Semantics {
   Facts (*facts)(const void* context, const ENode& node, const std::array<const Facts*, 3>& children) = nullptr;
   /// The leaf that stands for `value` in a sort.
   ENode (*constant)(const void* context, std::uint8_t sort, double value) = nullptr;
-  /// The sort of a node from those of its children.
-  std::uint8_t (*sort)(const void* context, const ENode& node, const std::array<std::uint8_t, 3>& children) = nullptr;
 };
 
 struct Limits {
@@ -97,16 +97,22 @@ class EGraph {
 
   /// The class of `node` (whose children may be any members of their classes); founds one if there is none. kNone when
   /// the graph is full.
-  ClassId add(ENode node);
+  ClassId add(const ENode& node) { return add(node.op, node.sort, node.child[0], node.child[1], node.child[2]); }
+  /// ... word by word: a node that was just written to memory byte by byte is slow to read back as one.
+  ClassId add(std::uint8_t op, std::uint8_t sort, std::uint32_t a, std::uint32_t b, std::uint32_t c);
   ClassId add_constant(std::uint8_t sort, double value) {
     return add(semantics_.constant(semantics_.context, sort, value));
   }
-  /// ... of a node whose sort follows from its children's.
-  ClassId add_sorted(ENode node);
+  /// The sort of a node as it follows from its op and its children, as many as it has.
+  [[nodiscard]] std::uint8_t sort_of(std::uint8_t op, ClassId a, ClassId b, ClassId c) const {
+    const OpRow& row = ops_[op];
+    if (row.sort != kNoSort || row.children == 0) return row.sort != kNoSort ? row.sort : 0;
+    return nodes_[find(row.sort_child == 0 ? a : row.sort_child == 1 ? b : c)].sort;
+  }
   /// The node that the last call of add() found or made.
   [[nodiscard]] NodeIndex last_added() const { return last_added_; }
   /// The class of `node` if the graph has it, else kNone.
-  [[nodiscard]] ClassId lookup(ENode node) const;
+  [[nodiscard]] ClassId lookup(const ENode& node) const;
   /// Says that two classes are equal. False if they were known to be. Congruence waits for rebuild().
   bool merge(ClassId a, ClassId b) { return merge(a, b, Reason{}); }
   /// ... for a reason that goes into the log: `a` and `b` may be any members, and are the nodes that it is about.
@@ -172,10 +178,19 @@ class EGraph {
   [[nodiscard]] const ProofLog* proof_log() const { return log_.get(); }
 
  private:
-  void canonicalise(ENode& node) const;
-  [[nodiscard]] std::uint64_t hash(const ENode& node) const;
-  [[nodiscard]] bool same(const ENode& a, const ENode& b) const;
-  [[nodiscard]] std::uint32_t slot_of(const ENode& node) const;
+  /// A node with canonical children, word by word.
+  struct Key {
+    std::uint8_t op, sort;
+    std::uint32_t a, b, c;
+  };
+  [[nodiscard]] static Key key_of(const ENode& node) {
+    return {node.op, node.sort, node.child[0], node.child[1], node.child[2]};
+  }
+  void canonicalise(Key& key) const;
+  [[nodiscard]] static std::uint64_t hash(const Key& key);
+  [[nodiscard]] static bool same(const ENode& node, const Key& key);
+  [[nodiscard]] std::uint32_t slot_of(const Key& key) const;
+  ClassId found(const Key& key, std::uint32_t slot);
   void insert(NodeIndex n, std::uint32_t slot);
   void erase(NodeIndex n);
   void grow_table();

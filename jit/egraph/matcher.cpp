@@ -398,28 +398,33 @@ bool Matcher::match(Members& members, ClassId root, std::uint8_t distance, Match
 }
 
 NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort) {
-  std::array<ClassId, kPatternTermsMax> made{};
+  std::array<ClassId, kPatternTermsMax> made;
   for (std::size_t i = 0; i < pattern.terms.size(); ++i) {
     const PatternTerm& t = pattern.terms[i];
     switch (t.kind) {
       case PatternTerm::Kind::variable: made[i] = graph.find(variables[t.variable]); break;
       case PatternTerm::Kind::number: made[i] = kNone; break;  // its user knows the sort
       case PatternTerm::Kind::node: {
-        const std::uint8_t children = graph.row(t.op).children;
+        const OpRow& row = graph.row(t.op);
         std::uint8_t numbers = sort;
-        for (std::uint8_t c = 0; c < children; ++c) {
+        for (std::uint8_t c = 0; c < row.children; ++c) {
           if (made[t.child[c]] != kNone) numbers = graph.sort(made[t.child[c]]);
         }
-        if (graph.row(t.op).number_sort != OpRow::kSiblingsSort) numbers = graph.row(t.op).number_sort;
-        ENode node{.op = t.op};
-        for (std::uint8_t c = 0; c < children; ++c) {
+        if (row.number_sort != OpRow::kSiblingsSort) numbers = row.number_sort;
+        bool full = false;
+        const auto word = [&](std::uint8_t c) -> std::uint32_t {
+          if (c >= row.children)
+            return c == row.children && t.has_payload ? static_cast<std::uint32_t>(static_cast<std::int32_t>(t.number))
+                                                      : 0;
           const std::uint8_t from = t.child[c];
-          node.child[c] = made[from] != kNone ? made[from] : graph.add_constant(numbers, pattern.terms[from].number);
-          if (node.child[c] == kNone) return kNone;
-        }
-        if (t.has_payload) node.child[children] = static_cast<std::uint32_t>(static_cast<std::int32_t>(t.number));
-        node.sort = t.sort;
-        made[i] = t.sort == kNoSort ? graph.add_sorted(node) : graph.add(node);
+          if (made[from] != kNone) return made[from];
+          const ClassId constant = graph.add_constant(numbers, pattern.terms[from].number);
+          full = full || constant == kNone;
+          return constant;
+        };
+        const std::uint32_t a = word(0), b = full ? kNone : word(1), c = full ? kNone : word(2);
+        if (full) return kNone;
+        made[i] = graph.add(t.op, t.sort == kNoSort ? graph.sort_of(t.op, a, b, c) : t.sort, a, b, c);
         if (made[i] == kNone) return kNone;
         if (i + 1 == pattern.terms.size()) return graph.last_added();
         break;

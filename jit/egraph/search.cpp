@@ -383,7 +383,7 @@ class Search {
   std::uint64_t begin_;
   std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as it was seen to take
   std::vector<double> gains_;               // per rule: cost of the left side's ops less the right side's
-  Members members_;  // as they are in one round
+  Members members_;                         // as they are in one round
   Matches matches_;
   std::vector<std::uint32_t> order_;
   std::vector<std::uint16_t> keys_;

@@ -54,7 +54,6 @@ inline Semantics semantics() {
     return f;
   };
   s.constant = [](const void*, std::uint8_t, double value) { return number(value); };
-  s.sort = [](const void*, const ENode&, const std::array<std::uint8_t, 3>&) { return std::uint8_t{0}; };
   return s;
 }
 

@@ -30,7 +30,12 @@ constexpr std::array<OpRow, kOpCount> rows_of(bool (*commutes)(Op)) {
   std::array<OpRow, kOpCount> rows;
   for (std::size_t i = 0; i < kOpCount; ++i) {
     rows[i] = {kOpInfos[i].text, kOpInfos[i].arity, commutes(static_cast<Op>(i))};
-    if (kOpInfos[i].signature == Signature::Read) rows[i].number_sort = static_cast<std::uint8_t>(Type::i64);
+    const Signature signature = kOpInfos[i].signature;
+    if (signature == Signature::Read) rows[i].number_sort = static_cast<std::uint8_t>(Type::i64);
+    // A read has the sort of its table; a cast keeps what its maker gave it.
+    if (signature == Signature::Compare) rows[i].sort = static_cast<std::uint8_t>(Type::b32);
+    if (static_cast<Op>(i) == Op::Index) rows[i].sort = static_cast<std::uint8_t>(Type::i64);
+    if (signature == Signature::Select) rows[i].sort_child = 1;
   }
   return rows;
 }
@@ -167,7 +172,7 @@ Language::Language(std::span<const Variable> variables, bool finite, Values valu
 }
 
 egraph::Semantics Language::semantics() const {
-  return {.context = this, .facts = &facts, .constant = &constant, .sort = &sort};
+  return {.context = this, .facts = &facts, .constant = &constant};
 }
 
 /// A double holds every integer below, and no sum or product that overflows comes out there.
@@ -225,24 +230,6 @@ ENode Language::constant(const void*, std::uint8_t sort, double value) {
   const std::uint64_t bits = bits_of(type == Type::f32 ? Type::f64 : type, value);
   leaf.child = {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), 0};
   return leaf;
-}
-
-std::uint8_t Language::sort(const void*, const ENode& node, const std::array<std::uint8_t, 3>& children) {
-  const Op op = static_cast<Op>(node.op);
-  switch (info(op).signature) {
-    case Signature::Compare: return static_cast<std::uint8_t>(Type::b32);
-    case Signature::Select: return children[1];
-    case Signature::Leaf:
-      if (op == Op::Index) return static_cast<std::uint8_t>(Type::i64);
-      break;
-    case Signature::Read:  // the table's
-    case Signature::Same:
-    case Signature::Convert:  // a cast keeps the sort that its maker gave it
-    case Signature::Reduce:
-    case Signature::Reduce2:
-    case Signature::Diff: break;
-  }
-  return children[0];
 }
 
 std::uint8_t stage_of(const ENode& node, const std::array<std::uint8_t, 3>& children) {

@@ -35,7 +35,6 @@ class Language {
   static egraph::Facts facts(const void* self, const egraph::ENode& node,
                              const std::array<const egraph::Facts*, 3>& children);
   static egraph::ENode constant(const void* self, std::uint8_t sort, double value);
-  static std::uint8_t sort(const void* self, const egraph::ENode& node, const std::array<std::uint8_t, 3>& children);
 
   Values values_;
   std::vector<egraph::Facts> facts_;  ///< per variable
