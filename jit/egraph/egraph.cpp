@@ -191,6 +191,13 @@ ClassId EGraph::found(const Key& key, std::uint32_t slot) {
 
 bool EGraph::meet(ClassId id, const Facts& other) {
   Facts& mine = facts_[id];
+  const auto flags = [](const Facts& f) {
+    return (f.may_be_nan ? 0u : 1u) | (f.integral ? 2u : 0u) | (f.nonzero ? 4u : 0u) | (f.constant ? 8u : 0u);
+  };
+  // Most often nothing is new.
+  if (!other.constant && other.lo <= mine.lo && other.hi >= mine.hi && (mine.variables & ~other.variables) == 0 &&
+      (flags(other) & ~flags(mine)) == 0 && mine.stage <= other.stage && mine.sort <= other.sort)
+    return false;
   const Facts before = mine;
   if (mine.constant && other.constant) {
     if (!nearly_equal(mine.lo, other.lo)) contradiction_ = true;

@@ -528,13 +528,16 @@ bool central(Type type, double lo, double hi) {
 }  // namespace
 
 Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fact& c, kir::math::Accuracy accuracy) {
+  const Signature signature = info(n.op).signature;
+  // Most there are first.
+  if (n.type == Type::f64 && signature == Signature::Same)
+    return float_op<double>(n, a, b, c, Slack(Type::f64, accuracy));
   if (n.op == Op::Constant) return constant(n);
   if (n.op == Op::Variable || n.op == Op::Diff) return any();
   if (n.op == Op::Index) return {0, 0x1p53, false, true};
-  if (info(n.op).signature == Signature::Read) return hull(a, {0, 0, false, true});
+  if (signature == Signature::Read) return hull(a, {0, 0, false, true});
   if (n.op == Op::Cast) return cast(n.type, operand, a);
   if (n.op == Op::Select) return a.always() ? b : a.never() ? c : hull(b, c);
-  const Signature signature = info(n.op).signature;
   if (signature == Signature::Reduce || signature == Signature::Reduce2) return reduction(n, a, b);
   const bool same = n.a == n.b;
   if (n.op == Op::Lt || n.op == Op::Le) return less(a, b, n.op == Op::Le, same);

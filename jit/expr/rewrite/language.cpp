@@ -102,11 +102,25 @@ constexpr Op kZeroWithOperand[] = {Op::Div,  Op::Neg,   Op::Abs,  Op::Sqrt, Op::
                                    Op::Tanh, Op::Asinh, Op::Atan, Op::Asin, Op::Atanh, Op::Expm1, Op::Erf};
 constexpr Op kNeverZero[] = {Op::Recip, Op::Rsqrt, Op::Exp, Op::Exp2, Op::Cosh};
 
+constexpr bool is_one_of(std::span<const Op> ops, Op op) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+// What follows for zeros from the op alone.
+enum class Zeros : std::uint8_t { unknown, never, with_operand };
+constexpr auto kZeros = [] {
+  std::array<Zeros, kOpCount> zeros{};
+  for (std::size_t i = 0; i < kOpCount; ++i) {
+    if (is_one_of(kNeverZero, static_cast<Op>(i))) zeros[i] = Zeros::never;
+    if (is_one_of(kZeroWithOperand, static_cast<Op>(i))) zeros[i] = Zeros::with_operand;
+  }
+  return zeros;
+}();
+
 // Nonzero beyond what the interval says.
 bool nonzero(Op op, const Facts& a, const Facts& b, bool same) {
-  if (std::find(std::begin(kNeverZero), std::end(kNeverZero), op) != std::end(kNeverZero)) return true;
-  if (std::find(std::begin(kZeroWithOperand), std::end(kZeroWithOperand), op) != std::end(kZeroWithOperand))
-    return a.is_nonzero();
+  const Zeros zeros = kZeros[static_cast<std::size_t>(op)];
+  if (zeros != Zeros::unknown) return zeros == Zeros::never || a.is_nonzero();
   if (op == Op::Mul) return a.is_nonzero() && b.is_nonzero();
   if (op == Op::Hypot) return a.is_nonzero() || b.is_nonzero();
   return op == Op::Add && same && a.is_nonzero();
