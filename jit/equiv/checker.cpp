@@ -205,11 +205,13 @@ std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs&
     return compare_bits(source_, samples, samples.calls, exact_[set], ours);
   }
   // Each set of the policy is judged by its own strict errors; corners, which are drawn from nothing, and small values
-  // by those of all.
+  // by those of all. Vast and tiny values stand beside a few ordinary ones, where alone an error may show.
   const bool guard = is_gathered(samples) || samples.way == Way::small;
   const std::vector<double> none(strict_ulp_.size(), 0);
+  Standing here = standing;
+  here.point_by_point = far_out(samples.way);
   auto difference =
-      compare_values(source_, samples, references_[set], ours, policy_, guard ? strict_ulp_ : none, errors, standing);
+      compare_values(source_, samples, references_[set], ours, policy_, guard ? strict_ulp_ : none, errors, here);
   for (const Errors& e : errors)
     if (!guard && !far_out(samples.way)) verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
   if (!difference) difference = count(samples.n, standing.fallback != nullptr, errors, verdict);
