@@ -289,13 +289,12 @@ TEST(Checker, TinyValuesStandBesideVastOnes) {
 }
 
 // An extreme shows what one element does only where it is alone, or all are alike.
-// The candidate's errors reach 22 ulp over a million points of the range, the strict evaluation's 13. Among vast and tiny
-// values only a few points show any.
+// The candidate's errors reach 22 ulp over a million points of the range, the strict evaluation's 13. Among vast and
+// tiny values only a few points show any.
 TEST(Checker, FewPointsOfAFarSetAreNoMeasureOfTheirMaxima) {
   const std::vector<Variable> variables = {{"x", Type::f64, expr::VariableKind::array, -10, 1},
                                            {"y", Type::f64, expr::VariableKind::array}};
-  const auto source =
-      parsed("cosh(hypot((x - 0.1) - (x - 0.1), exp2(exp(x - 0.1)))) + y * 0", Type::f64, variables);
+  const auto source = parsed("cosh(hypot((x - 0.1) - (x - 0.1), exp2(exp(x - 0.1)))) + y * 0", Type::f64, variables);
   const auto candidate = lowered(parsed("cosh(exp2(exp(x) * 0.9048374180359595)) + y * 0", Type::f64, variables));
   for (const std::uint64_t seed : {3, 6, 7, 12}) {  // these draw strict evaluations that are lucky
     auto checker = Checker::make(source, {}, {.samples = {.points = 16'384, .seed = seed}});

@@ -176,7 +176,8 @@ class Comparison {
             return std::isfinite(other) && 2 * meter.error_ulp(i, other) >= error;
           };
           if (excused(i, as_far)) continue;
-          if (standing_.point_by_point && error <= bound.k * strict_may_be_off_ulp(i, meter) + bound.slack_ulp) continue;
+          if (standing_.point_by_point && error <= bound.k * strict_may_be_off_ulp(i, meter) + bound.slack_ulp)
+            continue;
         }
         errors.ours_ulp = std::max(errors.ours_ulp, error);
         if (error > allowed_ulp_) return too_far(i, got, error);
@@ -233,19 +234,19 @@ class Comparison {
     constexpr std::size_t kEnough = 256;
     bool explained = standing_.fallback != nullptr ? as_fallback(i) : standing_.unrewritten && excused_ >= kEnough;
     for (int attempt = 0; standing_.unrewritten && attempt < kTries && !explained; ++attempt)
-      explained = explain(reference_.wobbled(output_, i, random_));
+      explained = explain(reference_.wobbled(output_, i, random_, true));
     excused_ += explained ? 1 : 0;
     return explained;
   }
 
-  // How far off the strict evaluation may be at one point, with luck that is as bad as it gets. Its steps are off by half
-  // an ulp, wobbling ones by that and one more.
+  // How far off the strict evaluation may be at one point, with luck that is as bad as it gets. Its steps are off by
+  // half an ulp, wobbling ones by that and one more.
   double strict_may_be_off_ulp(std::size_t i, const Meter& meter) {
     constexpr int kTries = 64, kPointsMax = 64;
     if (++asked_ > kPointsMax) return 0;  // so many points are no matter of luck
     double greatest = 0;
     for (int attempt = 0; attempt < kTries; ++attempt)
-      if (const double other = reference_.wobbled(output_, i, random_); std::isfinite(other))
+      if (const double other = reference_.wobbled(output_, i, random_, false); std::isfinite(other))
         greatest = std::max(greatest, meter.error_ulp(i, other));
     return greatest / 3;
   }

@@ -61,8 +61,9 @@ struct Standing {
   /// Ours are of the source's own steps, by functions good to an ulp: what steps off by an ulp explain is no
   /// difference. (What would come in their place has the same steps.)
   bool unrewritten = false;
-  /// Few points of the set are like one another, so that both maxima come from one or two of them, and the strict one may
-  /// come from a lucky one: what breaks the policy is judged by how far off the strict evaluation may be at that point.
+  /// Few points of the set are like one another, so that both maxima come from one or two of them, and the strict one
+  /// may come from a lucky one: what breaks the policy is judged by how far off the strict evaluation may be at that
+  /// point.
   bool point_by_point = false;
 };
 

@@ -92,7 +92,25 @@ TEST(Policy, StepsOffByAnUlpExcuseTheSourcesOwnSteps) {
   EXPECT_FALSE(passes(6, {.fallback = &fallback}));
 }
 
-// The same difference, whose strict evaluation is exact by luck: with half an ulp of bad luck in the sum it is off by 1,
+// x^64 by six squarings, whose roundings add up, less the power rounded once.
+TEST(Policy, PowersMadeOfProductsAreExcused) {
+  constexpr double kUlps = 12;
+  double x = 1.25, product = 0, power = 0;
+  do {
+    x = std::nextafter(x, 2), product = x;
+    for (int i = 0; i < 6; ++i) product *= product;
+    power = static_cast<double>(std::pow(static_cast<long double>(x), 64.0L));
+  } while (std::fabs(product - power) < kUlps * (std::nextafter(power, HUGE_VAL) - power));
+  const auto passes = [&](double candidate, const Standing& standing) {
+    return judge({x}, {power}, {candidate}, {PolicyKind::bounded, 2}, 0, "x^64 - y", standing).passes;
+  };
+  EXPECT_TRUE(passes(product - power, {.unrewritten = true}));
+  EXPECT_FALSE(passes(3 * (product - power), {.unrewritten = true}));
+  EXPECT_FALSE(passes(product - power, {}));
+  EXPECT_FALSE(passes(product - power, {.point_by_point = true}));
+}
+
+// 1e16 + 2 - 1e16, whose strict evaluation is exact by luck: with half an ulp of bad luck in the sum it is off by 1,
 // of which the wobbling steps find two thirds.
 TEST(Policy, PointByPointASourceMayBeUnlucky) {
   const expr::Policy policy{PolicyKind::bounded, 2};

@@ -13,6 +13,7 @@
 #include "jit/equiv/numbers.h"
 #include "jit/equiv/reference.h"
 #include "jit/equiv/rounded.h"
+#include "jit/expr/powers.h"
 #include "jit/expr/shape.h"
 
 namespace trident::equiv {
@@ -119,8 +120,9 @@ class Evaluator {
     return total;
   }
 
-  /// From now on the strict value of every op that rounds moves by up to an ulp, at random.
-  void wobble(Random* random) { wobble_ = random; }
+  /// From now on the strict value of every op that rounds moves by up to an ulp, at random; with `chains` powers may be
+  /// of rounded products, as a kernel makes them.
+  void wobble(Random* random, bool chains) { wobble_ = random, chains_ = chains; }
 
   /// Whether every value in lane 0 is known far better than its type can tell: where a step is undecided nevertheless,
   /// it is rounding that decides it.
@@ -302,6 +304,7 @@ class Evaluator {
     const Lanes& c = node.c.valid() ? lanes_[node.c.index] : a;
     for (std::size_t i = 0; i < count; ++i) {
       r.s[i] = apply_rounded(node.op, node.type, exponent, a.s[i], b.s[i], c.s[i]);
+      if (chains_ && node.op == Op::Powi) r.s[i] = chain_of_products(node, a.s[i], r.s[i]);
       if (wobble_ != nullptr) r.s[i] = wobbled(node, r.s[i]);
       r.unsure[i] = any_unsure(node, i);
       if (is_step(node.op)) {
@@ -322,6 +325,18 @@ class Evaluator {
     const double towards = way == 1 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), value);
     if (node.type == Type::f64) return std::nextafter(value, towards);
     return static_cast<double>(std::nextafter(static_cast<float>(value), static_cast<float>(towards)));
+  }
+
+  // The power that a kernel makes of products, each rounded; or `value`, at random and where it makes none.
+  double chain_of_products(const expr::Node& node, double base, double value) {
+    const auto exponent = static_cast<std::int64_t>(node.imm);
+    const std::int64_t size = std::min(std::abs(exponent), expr::kPowerChainMax + 1);
+    if (size < 2 || size > expr::kPowerChainMax || wobble_->below(2) == 0) return value;
+    expr::PowerChain<double> chain(base);
+    const double product = chain.power(static_cast<std::uint64_t>(size), [&](double x, double y) {
+      return apply_rounded(Op::Mul, node.type, 0, x, y, 0);
+    });
+    return exponent > 0 ? product : apply_rounded(Op::Div, node.type, 0, 1, product, 0);
   }
 
   static void load(Type type, const std::byte* bytes, Lanes& r, std::size_t i) {
@@ -568,6 +583,7 @@ class Evaluator {
   N product_;
   Call call_;  ///< being evaluated
   Random* wobble_ = nullptr;
+  bool chains_ = false;
 };
 
 }  // namespace trident::equiv

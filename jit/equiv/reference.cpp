@@ -166,11 +166,11 @@ Result<Reference> Reference::make(const expr::Expr& expr, const Samples& samples
   return reference;
 }
 
-double Reference::wobbled(std::size_t output, std::size_t index, Random& random) {
+double Reference::wobbled(std::size_t output, std::size_t index, Random& random, bool chains) {
   auto& evaluator = slow_->wobbling;
   if (!evaluator)
     evaluator = std::make_unique<Evaluator<Tracked<double>>>(*expr_, *samples_, std::size_t{1}, stop_.get());
-  evaluator->wobble(&random);
+  evaluator->wobble(&random, chains);
   if (outputs_[output].per_call) {
     evaluator->run_call(samples_->calls[index], [](std::uint64_t, std::size_t) {});
   } else {

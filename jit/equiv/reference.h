@@ -58,8 +58,8 @@ class Reference {
   /// Says of one output at one index that its correct value is not looked for.
   void leave_out(std::size_t output, std::size_t index) { outputs_[output].unsure[index] = kLeftOut; }
   /// A strict evaluation of a float output at one index whose steps are off by up to an ulp each, at random: what an
-  /// evaluation by good functions may well give.
-  double wobbled(std::size_t output, std::size_t index, Random& random);
+  /// evaluation by good functions may well give; with `chains` one that may make powers of products.
+  double wobbled(std::size_t output, std::size_t index, Random& random, bool chains);
   /// MPFR evaluations so far, those at higher precision counted for what they cost.
   [[nodiscard]] std::size_t refined() const { return refined_; }
   /// Whether `cancelled` has said so: what follows means nothing.
