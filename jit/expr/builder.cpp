@@ -76,6 +76,10 @@ NodeId Builder::op(Op op, NodeId a, NodeId b, NodeId c) {
 }
 
 NodeId Builder::powi(NodeId a, std::int64_t exponent) {
+  if (exponent > kPowiMax || exponent < -kPowiMax) {
+    const NodeId half = powi(a, exponent / 2);
+    return op(Op::Mul, half, powi(a, exponent - exponent / 2));
+  }
   return add({Op::Powi, type_of(a), a, {}, {}, static_cast<std::uint64_t>(exponent)});
 }
 

@@ -215,8 +215,6 @@ class Checker {
     return {};
   }
 
-  static constexpr std::int64_t kPowiMax = std::int64_t{1} << 31;
-
   const Expr& expr_;
   bool follows_shapes_ = false;  // without reductions all shapes meet
   std::vector<Shape> shapes_;

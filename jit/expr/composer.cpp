@@ -550,7 +550,7 @@ Value Composer::power(Value a, Value b, std::size_t offset) {
   if (exponent < 0 && ir::is_int(type_of(a))) {
     return fail(b.offset, ErrorCode::kTypeError, "an integer has no negative powers: cast it with f64(...) first");
   }
-  if (failed_ || std::fabs(exponent) > 0x1p31) {
+  if (failed_ || std::fabs(exponent) > static_cast<double>(kPowiMax)) {
     return fail(b.offset, ErrorCode::kLimitExceeded, "an integer power is at most 2^31");
   }
   const auto imm = static_cast<std::uint64_t>(static_cast<std::int64_t>(exponent));

@@ -53,6 +53,9 @@ struct NodeTag;
 /// Node number `index`; operands always have a smaller index than their user, so the graph is a DAG by construction.
 using NodeId = Id<NodeTag>;
 
+/// The greatest magnitude of an exponent of Powi.
+inline constexpr std::int64_t kPowiMax = std::int64_t{1} << 31;
+
 struct Node {
   Op op = Op::Constant;
   Type type = Type::f64;

@@ -93,5 +93,23 @@ TEST(DropIdleOperations, TakesUpPowersOfTwo) {
   }
 }
 
+// Oracle: the checker of expressions.
+TEST(Simplify, ExponentsStayWithinTheirLimit) {
+  for (const char* text :
+       {"x^2147483647 * x^2147483647", "x^-2147483648 / x", "x^2147483648 * x^2147483648 * x^2147483648"}) {
+    const auto e = parse_infix(std::string("x in [1, 1.0000001]; ") + text);
+    ASSERT_TRUE(e.ok()) << text;
+    const Expr simple = simplify(*e, {.policy = {.kind = PolicyKind::fast}});
+    const auto well = check(simple);
+    EXPECT_TRUE(well.ok()) << text << ": " << well.error().message;
+  }
+  const auto derivative = parse_infix("diff(x^-2147483648, x)");
+  ASSERT_TRUE(derivative.ok());
+  const auto eliminated = eliminate_derivatives(*derivative);
+  ASSERT_TRUE(eliminated.ok());
+  const auto well = check(*eliminated);
+  EXPECT_TRUE(well.ok()) << well.error().message;
+}
+
 }  // namespace
 }  // namespace trident::expr
