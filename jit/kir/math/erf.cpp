@@ -65,13 +65,16 @@ Value erfc_tail(Expansion& precise, Value a, const Range& a_range) {
 
   const Value product = b.mul(power, factor);
   const Value product_tail = b.fma(power, factor_tail, b.fma(power_tail, factor, b.fms(power, factor, product)));
-  const Value twice = b.add(a, a);
-  const Value divisor = b.add(twice, e.k(1));
-  const Value divisor_tail = b.add(b.sub(twice, divisor), e.k(1));
+  // An eighth of 1 + 2 a, so that the quotient is as large as Scalef wants it: it rounds once then, gradual underflow
+  // too.
+  constexpr int kEighth = 3;
+  const Value quarter = b.mul(a, e.k(0.25));
+  const Value divisor = b.add(quarter, e.k(0.125));
+  const Value divisor_tail = b.add(b.sub(quarter, divisor), e.k(0.125));
   const Value inverse = b.div(e.k(1), divisor, kNormal);
   const Value quotient = b.mul(product, inverse);
   const Value residue = b.add(b.fnma(quotient, divisor, product), b.fnma(quotient, divisor_tail, product_tail));
-  return b.op(Op::Scalef, b.fma(residue, inverse, quotient), x.n);
+  return b.op(Op::Scalef, b.fma(residue, inverse, quotient), b.sub(x.n, e.k(kEighth)));
 }
 
 }  // namespace

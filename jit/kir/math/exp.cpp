@@ -48,12 +48,14 @@ ExpReduced reduce_exp(Expansion& e, Value x, double magnitude, bool with_tail) {
   out.magic_sum = e.b.fma(x, e.k(e.by_type(kLog2eF32, kLog2eF64)[0]), e.k(e.magic()));
   out.n = e.b.sub(out.magic_sum, e.k(e.magic()));
   const double* ln2 = e.by_type(kLn2F32, kLn2F64);
-  const Value first = e.b.fnma(out.n, e.k(ln2[0]), x);  // exact
-  out.r = first;
   // n * ln2[1] shifts the result by that relative amount: dropped below a part of the class's slack.
   const double n_max = std::min(e.by_type(150.0, 1075.0), std::floor(magnitude * 1.4427 + 0.5));
   const double slack = e.by_type(0x1p-24, 0x1p-53) * (e.ulp1() ? 0.125 : 0.5);
-  if (e.rel3() || n_max * std::fabs(ln2[1]) <= slack) return out;
+  const bool one_part = e.rel3() || n_max * std::fabs(ln2[1]) <= slack;
+  if (with_tail && !one_part && e.single()) ln2 = kLn2PositiveF32;
+  const Value first = e.b.fnma(out.n, e.k(ln2[0]), x);  // exact
+  out.r = first;
+  if (one_part) return out;
   out.r = e.b.fnma(out.n, e.k(ln2[1]), first);
   if (with_tail && e.ulp1()) out.negated_tail = e.b.fma(out.n, e.k(ln2[1]), e.b.sub(out.r, first));
   return out;

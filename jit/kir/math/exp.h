@@ -11,7 +11,8 @@ struct ExpReduced {
   Value r;             ///< x - n ln 2, rounded; |r| <= ln(2) / 2
   Value negated_tail;  ///< where valid (ulp1): r - (x - n ln 2), small
 };
-/// `magnitude` bounds |x|, which must be finite. Only ulp1 gets a tail, and only when asked for.
+/// `magnitude` bounds |x|, which must be finite. Only ulp1 gets a tail, and only when asked for; r keeps the sign of a
+/// zero x then (in every class).
 ExpReduced reduce_exp(Expansion& e, Value x, double magnitude, bool with_tail);
 
 /// min(max(x, lo), hi) as far as the range does not imply it; NaN stays.

@@ -24,6 +24,7 @@ Value emit_fmod(Expansion& e, Value x, Value y, const Range& x_range, const Rang
   const double least = e.by_type(0x1p-149, 0x1p-1074), greatest = e.by_type(0x1p128, 0x1p1023);
   double y_least = y_range.lo > 0 ? y_range.lo : y_range.hi < 0 ? -y_range.hi : least;
   if (y_range.may_be_nan || !(y_least > least)) y_least = least;
+  y_least = std::fmin(y_least, greatest);  // one step at least, which makes NaN of an infinite x
   const double x_greatest = bounded(x_range) ? magnitude(x_range) : greatest;
   const double bits = std::log2(std::fmax(x_greatest, y_least)) - std::log2(y_least) + 1;
   const int steps = 1 + static_cast<int>(bits / digit_bits);

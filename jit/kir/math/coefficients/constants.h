@@ -18,6 +18,9 @@ inline constexpr double kInvPiF32[] = {0x1.45f306p-2, 0x1.b9391p-27, 0x1.529fc2p
 inline constexpr double kInvPiF64[] = {0x1.45f306dc9c883p-2, -0x1.6b01ec5417056p-56, -0x1.6447e493ad4cep-110,
                                        0x1.e21c820ff28b2p-164};
 
+// All parts positive: n * part is +0 for n = 0, so that the sign of a zero survives. (Those of kLn2F64 are.)
+inline constexpr double kLn2PositiveF32[] = {0x1.62e42ep-1, 0x1.efa39ep-25};
+
 // pi in two and three parts, all positive: n * part is +0 for n = 0, so that the sign of a zero survives.
 inline constexpr double kPi2F32[] = {0x1.921fb4p1, 0x1.4442d2p-23};
 inline constexpr double kPi3F32[] = {0x1.921fb4p1, 0x1.4442dp-23, 0x1.84698ap-47};
