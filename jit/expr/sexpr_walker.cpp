@@ -301,6 +301,10 @@ Value SexprWalker::list(std::uint32_t cell) {
   const std::uint32_t at = cells_.at(head).offset;
   if (name == "let" || name == "let*") return let(cell, name == "let*");
   if (name == "!") return annotated(cell);
+  // The op that takes nothing, written as one.
+  if (name == "index" && cells_.children(cell) == 1 && dialect_ == Dialect::sexpr &&
+      !composer_.bound(name, hash_name(name)))
+    return composer_.use(name, hash_name(name), at);
   if (name == "while" || name == "while*" || name == "for" || name == "for*" || name == "tensor" || name == "tensor*" ||
       name == "array" || name == "ref" || name == "dim" || name == "size") {
     return composer_.fail(at, ErrorCode::kUnsupported, "'%.*s': loops and tensors have no kernels",

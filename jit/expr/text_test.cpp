@@ -179,6 +179,19 @@ TEST(Sexpr, MeansWhatTheInfixFormMeans) {
                    "a in [0, 1], b in [-inf, inf]; (y = a + b, z = a * b)"));
 }
 
+TEST(Sexpr, IndexIsAnOpOfNoOperands) {
+  const ParseOptions table{.variables = {{.name = "t", .kind = VariableKind::table}}};
+  EXPECT_TRUE(same("(gather t (index))", "t[index]", table));
+  EXPECT_TRUE(same("(gather t (index))", "(gather t index)", table));
+  EXPECT_TRUE(same("(gather t (+ (* 2 (index)) 1))", "t[2*index + 1]", table));
+  EXPECT_TRUE(same("(f64 (index))", "f64(index)"));
+  EXPECT_NE(error_of("(gather t (index 1))", table).find("1:12: unknown function 'index'"), std::string::npos);
+  // A variable of that name hides it.
+  const ParseOptions hidden{.variables = {{.name = "index"}}};
+  EXPECT_NE(error_of("(* 2 (index))", hidden).find("unknown function 'index'"), std::string::npos)
+      << error_of("(* 2 (index))", hidden);
+}
+
 TEST(Sexpr, OperandsThatAreMissing) {
   EXPECT_EQ(
       error_of("(add)"),
