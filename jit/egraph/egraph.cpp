@@ -269,14 +269,25 @@ bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
   return true;
 }
 
-void EGraph::unlink(NodeIndex n) {
-  if (nodes_[n].flags & kPruned) return;
-  const ClassId id = find(n);
-  NodeIndex before = n;
-  while (next_[before] != n) before = next_[before];
-  CHECK(before != n);  // the node that it duplicates is in the class too
-  next_[before] = next_[n];
-  if (first_[id] == n) first_[id] = before;
+// Takes the dead members out of a ring, all at once: a class may have many.
+void EGraph::bury(ClassId id) {
+  const NodeIndex first = first_[id];
+  NodeIndex begin = kNone, last = kNone;
+  NodeIndex n = next_[first];
+  for (bool more = true; more;) {
+    more = n != first;
+    const NodeIndex after = next_[n];
+    if (nodes_[n].flags & kDead) {
+      next_[n] = kNone;
+    } else {
+      (last == kNone ? begin : next_[last]) = n;
+      last = n;
+    }
+    n = after;
+  }
+  CHECK(last != kNone);  // what a dead node duplicates is in the class too
+  next_[last] = begin;
+  first_[id] = last;
 }
 
 void EGraph::repair_node(NodeIndex n) {
@@ -294,7 +305,7 @@ void EGraph::repair_node(NodeIndex n) {
   merge(twin, n, {.kind = Reason::Kind::congruence});
   node.flags |= kDead;
   --live_;
-  unlink(n);
+  if (!(node.flags & kPruned)) dead_.push_back(n);
 }
 
 void EGraph::note_constant(ClassId id) {
@@ -303,7 +314,7 @@ void EGraph::note_constant(ClassId id) {
   NodeIndex folds = id;
   if (log_) {
     each_node(find(id), [&](NodeIndex n) {
-      if (facts_of(nodes_[n]).constant) folds = n;
+      if (!(nodes_[n].flags & kDead) && facts_of(nodes_[n]).constant) folds = n;
     });
   }
   if (add(leaf) != kNone) merge(folds, last_added_, {.kind = Reason::Kind::constant});
@@ -354,6 +365,10 @@ void EGraph::rebuild() {
       note_constant(id);
     }
   }
+  for (const NodeIndex n : dead_) {
+    if (nodes_[n].flags & kDead && next_[n] != kNone) bury(find(n));
+  }
+  dead_.clear();
   for (const ClassId touched : touched_) {
     const ClassId id = find(touched);
     if (facts_[id].constant && next_[first_[id]] != first_[id]) prune(id);

@@ -174,6 +174,10 @@ class EGraph {
   /// graph holds may be believed.
   [[nodiscard]] bool contradiction() const { return contradiction_; }
   [[nodiscard]] std::size_t bytes() const;
+  /// ... for each node that there is room for: room for many is made at once.
+  [[nodiscard]] double bytes_per_node() const {
+    return static_cast<double>(bytes()) / static_cast<double>(std::max<std::size_t>(nodes_.capacity(), 1));
+  }
   /// Null unless Limits::explain.
   [[nodiscard]] const ProofLog* proof_log() const { return log_.get(); }
 
@@ -199,7 +203,7 @@ class EGraph {
   [[nodiscard]] Facts facts_of(const ENode& node) const;
   bool meet(ClassId id, const Facts& facts);
   void repair_node(NodeIndex n);
-  void unlink(NodeIndex n);
+  void bury(ClassId id);
   void note_constant(ClassId id);
   void prune(ClassId id);
 
@@ -219,6 +223,7 @@ class EGraph {
   std::vector<std::uint32_t> table_;  ///< open addressing, linear probing: node or kNone
 
   std::vector<NodeIndex> stale_nodes_;  ///< a child was renamed
+  std::vector<NodeIndex> dead_;         ///< duplicates that are still members
   std::deque<ClassId> stale_facts_;     ///< users must learn
   std::vector<ClassId> new_constants_;
   std::vector<ClassId> touched_;

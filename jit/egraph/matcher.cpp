@@ -192,13 +192,13 @@ std::uint32_t Matcher::arrange(std::uint32_t list) {
     const Step& step = *binds[i].step;
     const unsigned bit = step.op % 64u;
     if (i == 0 || binds[i - 1].step->a != step.a) {
-      switches_.push_back({.first_list = static_cast<std::uint32_t>(lists_.size()), .a = step.a});
+      switches_.push_back({.first_bind = static_cast<std::uint32_t>(binds_.size()), .a = step.a});
     }
     Switch& now = switches_.back();
     if (((now.ops >> bit) & 1) == 0) {
       now.ops |= std::uint64_t{1} << bit;
-      now.list[bit] = static_cast<std::uint8_t>(lists_.size() - now.first_list);
-      lists_.push_back(static_cast<std::uint32_t>(binds_.size()));
+      CHECK(binds_.size() - now.first_bind <= 0xFF);
+      now.list[bit] = static_cast<std::uint8_t>(binds_.size() - now.first_bind);
     }
     now.depth = std::max(now.depth, step.depth);
     binds_.push_back(bind_of(step));
@@ -225,8 +225,9 @@ void Matcher::drop_known(std::uint32_t number, std::vector<Need> known) {
   for (std::uint32_t t = block.first_test; t < block.first_test + block.tests; ++t)
     if (tests_[t].below != kNone) drop_known(tests_[t].below, known);
   for (std::uint32_t s = block.first_switch; s < block.first_switch + block.switches; ++s) {
-    for (int list = 0; list < std::popcount(switches_[s].ops); ++list) {
-      for (Bind* bind = &binds_[lists_[switches_[s].first_list + static_cast<std::uint32_t>(list)]];; ++bind) {
+    for (std::uint64_t ops = switches_[s].ops; ops != 0; ops &= ops - 1) {
+      const auto list = switches_[s].list[static_cast<std::size_t>(std::countr_zero(ops))];
+      for (const Bind* bind = &binds_[switches_[s].first_bind + list];; ++bind) {
         known.push_back({switches_[s].a, static_cast<std::uint8_t>(bind->op % 64)});
         drop_known(bind->below, known);
         known.pop_back();
@@ -276,14 +277,23 @@ struct Matcher::Run {
   std::uint64_t steps;
   std::uint8_t distance;
   NodeIndex root_node = kNone;
+  const Block* const blocks;
+  const Bind* const binds;
   std::array<ClassId, kRegistersMax> registers;  // each is bound before it is asked for
 
   Run(const Matcher& of, Members& in, Matches& found, std::uint64_t steps_max, std::uint8_t away)
-      : matcher(of), graph(in.graph()), members(in), out(found), steps(steps_max), distance(away) {}
+      : matcher(of),
+        graph(in.graph()),
+        members(in),
+        out(found),
+        steps(steps_max),
+        distance(away),
+        blocks(of.blocks_.data()),
+        binds(of.binds_.data()) {}
 
   // What follows a step.
   void below(std::uint32_t number) {
-    const Block& block = matcher.blocks_[number];
+    const Block& block = blocks[number];
     const Need* need = matcher.needs_.data() + block.first_need;
     for (const Need* end = need + block.needs; need != end; ++need) {
       if (((graph.ops_held(registers[need->a]) >> need->op) & 1) == 0) return;
@@ -309,7 +319,10 @@ struct Matcher::Run {
       for (std::uint32_t base = 0; base < list.count; base += 64) {
         const std::uint32_t count = std::min(list.count - base, 64u);
         std::uint64_t fitting = 0;
-        for (std::uint32_t i = 0; i < count; ++i) fitting |= ((by_op->ops >> (list.ops[base + i] % 64u)) & 1) << i;
+        if ((graph.ops_held(id) & ~by_op->ops) == 0)
+          fitting = ~std::uint64_t{0} >> (64 - count);
+        else
+          for (std::uint32_t i = 0; i < count; ++i) fitting |= ((by_op->ops >> (list.ops[base + i] % 64u)) & 1) << i;
         for (; fitting != 0; fitting &= fitting - 1) {
           const std::uint32_t i = base + static_cast<std::uint32_t>(std::countr_zero(fitting));
           if (by_op->a == 0) root_node = list.numbers[i];
@@ -320,7 +333,7 @@ struct Matcher::Run {
   }
 
   void follow(const Switch& by_op, const ENode& node) {
-    for (const Bind* bind = &matcher.binds_[matcher.lists_[by_op.first_list + by_op.list[node.op % 64u]]];; ++bind) {
+    for (const Bind* bind = binds + by_op.first_bind + by_op.list[node.op % 64u];; ++bind) {
       if (bind->op == node.op && wanted(bind->depth)) follow(*bind, node);
       if (bind->last) break;
     }

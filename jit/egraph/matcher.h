@@ -143,10 +143,10 @@ class Matcher {
   /// The steps that bind a node of one class, by its op.
   struct Switch {
     std::uint64_t ops = 0;                ///< bit op mod 64
-    std::uint32_t first_list = 0;         ///< of lists_: places in binds_
+    std::uint32_t first_bind = 0;         ///< of all of them, which lie side by side
     std::uint8_t a = 0;                   ///< register of the class
     std::uint8_t depth = 0;               ///< of the deepest rule below
-    std::array<std::uint8_t, 64> list{};  ///< per bit of `ops`: which of them
+    std::array<std::uint8_t, 64> list{};  ///< per bit of `ops`: the first bind of that op, counted from first_bind
   };
   struct Run;
 
@@ -167,7 +167,6 @@ class Matcher {
   std::vector<Bind> binds_;
   std::vector<double> numbers_;
   std::vector<Switch> switches_;
-  std::vector<std::uint32_t> lists_;
   std::vector<Need> needs_;
   std::uint32_t root_ = kNone;                                          ///< a step
   std::uint32_t root_block_ = kNone;                                    ///< what it became
