@@ -114,7 +114,13 @@ constexpr const char* kRewrite = R"(DETAILS
   taken. The daemon never loads such files.
   --explain shows the steps from which a result follows: instances of rules, and what the collection of sums and
   products ("collect") says. Each may use what earlier ones say; equal parts are put for each other and constants
-  folded without a step. They are replayed in a graph of their own, which asks for every condition anew.
+  folded without a step. A step with "~=" holds up to the rounding of constants that are folded or stand in the rule:
+  they are named. Steps are replayed in a graph of their own, which asks for every condition anew.
+  The last lines say how fast the search was. "e-nodes a second of applying": those that rules added, for the CPU time
+  of ordering matches, adding their right sides, merging and rebuilding. "matches a second of matching": those found
+  (also again, in what has changed), for the CPU time of looking for them. Then both for the CPU time of the whole
+  search, with extraction, the collection of sums and products and starting graphs. "bytes an e-node": memory of a
+  case's largest graph for each e-node that it has room for, the median over the cases.
   --cost default weighs ops by the instructions they become, as measured on some processors; host by those of this one
   (`trident calibrate --ops`), where it was measured; reference by the table of published figures.
   --json prints an object with "cases", rows of "name", "tree_before", "tree_after", "dag_before", "dag_after", "nodes",

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/textbook.h"
 #include "jit/equiv/reference.h"
+#include "jit/expr/builder.h"
+#include "jit/expr/print_plan.h"
 #include "jit/kir/interpreter.h"
 
 namespace trident::cli {
@@ -123,6 +126,43 @@ std::string infix_line(const expr::Expr& e) {
   return line;
 }
 
+/// The constants of some outputs, by what stays the same under a change of sign and a scaling by a power of two, which
+/// are exact.
+std::map<double, std::string> constants_of(const expr::Expr& e, std::span<const expr::Output> outputs) {
+  std::map<double, std::string> constants;
+  std::vector<bool> used(e.nodes.size(), false);
+  for (const expr::Output& o : outputs) used[o.node.index] = true;
+  for (std::size_t i = e.nodes.size(); i-- > 0;) {
+    if (!used[i]) continue;
+    const expr::Node& n = e.nodes[i];
+    for (const expr::NodeId operand : {n.a, n.b, n.c})
+      if (operand.valid()) used[operand.index] = true;
+    if (n.op != expr::Op::Constant || !ir::is_float(n.type)) continue;
+    int exponent = 0;
+    const double mantissa = std::frexp(std::fabs(expr::value_of(n.type, n.imm)), &exponent);
+    constants.emplace(mantissa, expr::print_constant(n.type, n.imm));
+  }
+  return constants;
+}
+
+/// Constants that one side alone has, and not the source, were folded or come from the rule. They may be rounded where
+/// they are no short binary fractions.
+std::vector<std::string> rounded_constants(const expr::Expr& sides, const expr::Expr& source) {
+  const auto left = constants_of(sides, std::span(sides.outputs).first(1));
+  const auto right = constants_of(sides, std::span(sides.outputs).subspan(1));
+  const auto known = constants_of(source, source.outputs);
+  const auto is_long = [](double mantissa) {
+    return std::isfinite(mantissa) && mantissa != std::ldexp(std::trunc(std::ldexp(mantissa, 24)), -24);
+  };
+  std::vector<std::string> rounded;
+  for (const auto* side : {&left, &right}) {
+    const auto& other = side == &left ? right : left;
+    for (const auto& [mantissa, text] : *side)
+      if (is_long(mantissa) && !other.contains(mantissa) && !known.contains(mantissa)) rounded.push_back(text);
+  }
+  return rounded;
+}
+
 bool has_derivative(const expr::Expr& e) {
   return std::any_of(e.nodes.begin(), e.nodes.end(), [](const expr::Node& n) { return n.op == expr::Op::Diff; });
 }
@@ -147,6 +187,7 @@ Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& set
     expr::Expr side = step.sides;
     DerivationLine& line = c.derivation.emplace_back();
     line.rule = step.rule.empty() ? "collect" : step.rule;
+    line.rounded = rounded_constants(step.sides, source);
     for (const std::size_t k : {0, 1}) {
       side.outputs = {{"out", step.sides.outputs[k].node}};
       (k == 0 ? line.left : line.right) = infix_line(side);

@@ -23,7 +23,12 @@ struct RewriteSettings {
 /// A step of a derivation as text.
 struct DerivationLine {
   std::string rule, left, right;
+  /// Constants that only one side has and that may be rounded: the sides are equal up to these.
+  std::vector<std::string> rounded{};
 };
+
+/// "0.333 is rounded"; empty where nothing is.
+std::string rounded_text(const DerivationLine& step);
 
 struct RewriteCase {
   std::string name, group;
@@ -35,7 +40,7 @@ struct RewriteCase {
   double max_error_ulp = 0;    ///< of the result in f64 against the source over the reals, at some thousand points
   std::string wrong;           ///< the first point at which the result differs; empty when there is none
   std::string failure;         ///< why there are no figures; empty when there are
-  egraph::GraphView graph;                 ///< RewriteSettings::view: the last one that held something better
+  egraph::GraphView graph;     ///< RewriteSettings::view: the last one that held something better
   std::vector<DerivationLine> derivation;  ///< RewriteOptions::explain
   std::string replay_fault;                ///< why the derivation does not hold; empty when it does
 };

@@ -59,11 +59,13 @@ std::string rewrite_html(const RewriteCase& c) {
   body += html::section("Result", "The cheapest form that was found.", "<pre>" + html::escape(c.result) + "</pre>");
   if (!c.derivation.empty()) {
     std::vector<std::vector<std::string>> steps;
-    for (const DerivationLine& step : c.derivation) steps.push_back({step.rule, step.left, step.right});
+    for (const DerivationLine& step : c.derivation)
+      steps.push_back({step.rule, step.left, step.right, rounded_text(step)});
     body += html::section("Derivation",
                           "Instances of rules from which the result follows; each may use what earlier ones say, equal "
-                          "parts are put for each other, and constants folded.",
-                          html::table({"rule", "left", "right"}, steps));
+                          "parts are put for each other, and constants folded. Where the last column names constants, "
+                          "the sides are equal up to their rounding.",
+                          html::table({"rule", "left", "right", "constants"}, steps));
   }
   body += html::section("Graph",
                         "The last graph that held something better: " + std::to_string(c.graph.classes.size()) +

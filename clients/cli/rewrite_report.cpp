@@ -43,18 +43,27 @@ Json case_json(const RewriteCase& c) {
   if (c.derivation.empty()) return row;
   Json steps = Json::array();
   for (const DerivationLine& step : c.derivation)
-    steps.push_back({{"rule", step.rule}, {"left", step.left}, {"right", step.right}});
+    steps.push_back({{"rule", step.rule}, {"left", step.left}, {"right", step.right}, {"rounded", step.rounded}});
   row["derivation"] = std::move(steps);
   row["replay_fault"] = c.replay_fault.empty() ? Json(nullptr) : Json(c.replay_fault);
   return row;
 }
 
-/// What the search did, over all cases. Applying includes adding, merging and rebuilding.
+/// An equation, but "~=" where it holds only up to the rounding of constants, which are named.
+std::string step_text(const DerivationLine& step) {
+  std::string text = "      " + step.rule + ": " + step.left + (step.rounded.empty() ? "  =  " : "  ~=  ") + step.right;
+  if (!step.rounded.empty()) text += "  (" + rounded_text(step) + ")";
+  return text + "\n";
+}
+
+/// What the search did, over all cases.
 struct Rates {
   double search_ns = 0, match_share = 0, apply_share = 0, extract_share = 0;
-  double nodes_per_second = 0;    ///< added, of applying
-  double matches_per_second = 0;  ///< found, of matching
-  double bytes_per_node = 0;      ///< live memory, the median over the cases
+  double nodes_per_second = 0;           ///< added by rules, of applying: ordering, adding, merging, rebuilding
+  double matches_per_second = 0;         ///< found, of matching
+  double search_nodes_per_second = 0;    ///< added by rules, of the whole search
+  double search_matches_per_second = 0;  ///< found, of the whole search
+  double bytes_per_node = 0;             ///< memory for each node that there is room for, the median over the cases
 };
 
 Rates rates_of(const RewriteReport& report) {
@@ -63,7 +72,7 @@ Rates rates_of(const RewriteReport& report) {
   Rates rates;
   for (const RewriteCase& c : report.cases) {
     if (!c.failure.empty()) continue;
-    nodes += static_cast<double>(c.stats.nodes), matches += static_cast<double>(c.stats.matches);
+    nodes += static_cast<double>(c.stats.nodes_applied), matches += static_cast<double>(c.stats.matches);
     match_ns += static_cast<double>(c.stats.match_ns), apply_ns += static_cast<double>(c.stats.apply_ns);
     extract_ns += static_cast<double>(c.stats.extract_ns);
     rates.search_ns += static_cast<double>(c.stats.nanoseconds);
@@ -74,12 +83,21 @@ Rates rates_of(const RewriteReport& report) {
   rates.extract_share = extract_ns / rates.search_ns;
   rates.nodes_per_second = apply_ns > 0 ? nodes / apply_ns * 1e9 : 0;
   rates.matches_per_second = match_ns > 0 ? matches / match_ns * 1e9 : 0;
+  rates.search_nodes_per_second = nodes / rates.search_ns * 1e9;
+  rates.search_matches_per_second = matches / rates.search_ns * 1e9;
   std::sort(bytes.begin(), bytes.end());
   rates.bytes_per_node = bytes[bytes.size() / 2];
   return rates;
 }
 
 }  // namespace
+
+std::string rounded_text(const DerivationLine& step) {
+  std::string text;
+  for (std::size_t i = 0; i < step.rounded.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == step.rounded.size() ? " and " : ", ") + step.rounded[i];
+  return text + (text.empty() ? "" : step.rounded.size() == 1 ? " is rounded" : " are rounded");
+}
 
 std::string rewrite_text(const RewriteReport& report) {
   std::size_t width = 4;
@@ -107,8 +125,7 @@ std::string rewrite_text(const RewriteReport& report) {
     out += "    " + c.result + "\n";
     if (c.derivative_left) out += "    a derivative is left: the ratio counts as 1\n";
     if (!c.wrong.empty()) out += "    WRONG: " + c.wrong + "\n";
-    for (const DerivationLine& step : c.derivation)
-      out += "      " + step.rule + ": " + step.left + "  =  " + step.right + "\n";
+    for (const DerivationLine& step : c.derivation) out += step_text(step);
     if (!c.replay_fault.empty()) out += "    THE DERIVATION DOES NOT HOLD: " + c.replay_fault + "\n";
   }
   std::snprintf(line, sizeof line, "geomean over %zu cases: tree %.3f, dag %.3f\n", report.cases.size(),
@@ -118,9 +135,11 @@ std::string rewrite_text(const RewriteReport& report) {
   if (rates.search_ns > 0) {
     std::snprintf(line, sizeof line,
                   "%.1f M e-nodes a second of applying, %.1f M matches a second of matching, %.0f bytes an e-node\n"
-                  "matching takes %.0f %%, applying %.0f %%, extraction %.0f %%\n",
+                  "%.1f M and %.1f M a second of the search: matching takes %.0f %%, applying %.0f %%, extraction %.0f "
+                  "%%\n",
                   rates.nodes_per_second * 1e-6, rates.matches_per_second * 1e-6, rates.bytes_per_node,
-                  100 * rates.match_share, 100 * rates.apply_share, 100 * rates.extract_share);
+                  rates.search_nodes_per_second * 1e-6, rates.search_matches_per_second * 1e-6, 100 * rates.match_share,
+                  100 * rates.apply_share, 100 * rates.extract_share);
     out += line;
   }
   return out;
@@ -137,6 +156,8 @@ std::string rewrite_json(const RewriteReport& report) {
                       {"geomean_dag_ratio", report.dag_geomean},
                       {"nodes_per_second", rates.nodes_per_second},
                       {"matches_per_second", rates.matches_per_second},
+                      {"search_nodes_per_second", rates.search_nodes_per_second},
+                      {"search_matches_per_second", rates.search_matches_per_second},
                       {"bytes_per_node", rates.bytes_per_node}}}};
   return all.dump(2) + "\n";
 }

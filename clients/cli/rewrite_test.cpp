@@ -168,5 +168,57 @@ TEST(Rewriting, AssumptionsOpenRulesAndBrokenCasesFailAlone) {
   EXPECT_TRUE(report.failed());
 }
 
+TEST(Rewriting, AStepThatRoundsConstantsIsNoEquation) {
+  const auto cases = parse_corpus(
+      "third | s | f |  | (add (div x 3) (mul x (div 1 3)))\n"
+      "told | s | f |  | (add (mul x 0.1) (mul 3 (mul x 0.4)))\n"
+      "scaled | s | f |  | (mul 2 (mul x 0.1))\n",
+      "r.txt");
+  ASSERT_TRUE(cases.ok()) << cases.error().message;
+  RewriteSettings settings;
+  settings.search.policy.kind = expr::PolicyKind::fast;
+  settings.search.explain = true;
+  settings.points = 100;
+  const RewriteReport report = rewrite_cases(*cases, settings);
+  EXPECT_FALSE(report.failed()) << rewrite_text(report);
+  // 2/3 is no double; 0.1 * 2 is twice the double that 0.1 is.
+  ASSERT_FALSE(report.cases[0].derivation.empty());
+  EXPECT_EQ(std::vector<std::string>{"0.6666666666666666"}, report.cases[0].derivation.back().rounded);
+  ASSERT_FALSE(report.cases[2].derivation.empty());
+  for (const DerivationLine& step : report.cases[2].derivation) EXPECT_EQ("", rounded_text(step)) << step.right;
+  // What the source says is no rounding.
+  std::vector<std::string> named;
+  for (const DerivationLine& step : report.cases[1].derivation)
+    named.insert(named.end(), step.rounded.begin(), step.rounded.end());
+  EXPECT_FALSE(named.empty());
+  for (const std::string& constant : named) EXPECT_NEAR(1.3, std::stod(constant), 1e-9) << constant;
+  const std::string text = rewrite_text(report);
+  EXPECT_NE(std::string::npos, text.find("  ~=  x * 0.6666666666666666  (0.6666666666666666 is rounded)\n")) << text;
+  EXPECT_NE(std::string::npos, text.find("  =  x * 0.2\n")) << text;
+  EXPECT_EQ(std::string::npos, text.find("=  x * 0.6666666666666666\n")) << text;
+  const auto json = nlohmann::json::parse(rewrite_json(report));
+  EXPECT_EQ("0.6666666666666666", json["cases"][0]["derivation"].back()["rounded"][0]);
+  EXPECT_EQ("1, 2 and 3 are rounded", rounded_text({"", "", "", {"1", "2", "3"}}));
+}
+
+TEST(Rewriting, BytesPerNodeDoNotDependOnHowManyNodesThereWere) {
+  const auto cases = parse_corpus(
+      "tiny | s | f |  | (mul x x)\n"
+      "full | s | f |  | (mul (add a (mul b c)) (add b (mul c (add a d))))\n",
+      "r.txt");
+  ASSERT_TRUE(cases.ok()) << cases.error().message;
+  RewriteSettings settings;
+  settings.search.policy.kind = expr::PolicyKind::fast;
+  settings.search.budget.nodes = 2000;
+  settings.points = 100;
+  const RewriteReport report = rewrite_cases(*cases, settings);
+  const egraph::SearchStats &tiny = report.cases[0].stats, &full = report.cases[1].stats;
+  EXPECT_LT(tiny.nodes, 200u);
+  EXPECT_GT(full.nodes, 2000u);
+  EXPECT_NEAR(tiny.bytes_per_node, full.bytes_per_node, 0.2 * full.bytes_per_node);
+  // What a node, its class, three edges and its facts take at least.
+  EXPECT_GT(tiny.bytes_per_node, 16 + 5 * 4 + 3 * 4 + sizeof(egraph::Facts));
+}
+
 }  // namespace
 }  // namespace trident::cli

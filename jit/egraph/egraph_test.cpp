@@ -357,6 +357,22 @@ TEST(Search, EveryStrategyKeepsValueAndBudget) {
   EXPECT_GT(cheaper, 100);
 }
 
+TEST(Search, CountsNodesThatRulesAddApart) {
+  const std::vector<Rule> all = rules();
+  const Matcher matcher(all, toy::kOps), none(all, toy::kOps, std::vector<bool>(all.size(), false));
+  Term initial;
+  initial.nodes = {toy::leaf(0), toy::leaf(1), toy::node(kAdd, 0, 1), toy::node(kMul, 2, 1)};
+  initial.roots = {3};
+  SearchOptions options;
+  options.strategy = Strategy::saturate;
+  options.budget = {.nodes = 300, .nanoseconds = 0};
+  for (const Matcher* m : {&matcher, &none}) {
+    const SearchStats stats = search({toy::kOps, toy::semantics(), m, kCosts, {}}, initial, options).stats;
+    EXPECT_EQ(stats.nodes, stats.nodes_applied + 4);
+    EXPECT_EQ(stats.nodes_applied > 0, m == &matcher);
+  }
+}
+
 TEST(Search, UnsoundRulesAreNoticedByConstants) {
   std::vector<Rule> all;
   for (const char* text : {"zero: (sub ?a ?b) => 0", "one: (sub ?a ?b) => 1"}) {

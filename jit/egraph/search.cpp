@@ -184,7 +184,7 @@ class Search {
     result_.stats.nodes += graph.size();
     if (graph.bytes() > result_.stats.bytes_max) {
       result_.stats.bytes_max = graph.bytes();
-      result_.stats.bytes_per_node = static_cast<double>(graph.bytes()) / graph.size();
+      result_.stats.bytes_per_node = graph.bytes_per_node();
     }
     if (graph.contradiction()) return stop_ = Stop::contradiction;
     take(graph, roots);
@@ -260,6 +260,7 @@ class Search {
     }
     graph.rebuild();
     result_.stats.apply_ns += now_ns() - t1;
+    result_.stats.nodes_applied += graph.size() - size;
     return !stop_now_ && (graph.merges() != merges || graph.size() != size);
   }
 

@@ -66,9 +66,12 @@ struct SearchOptions {
 
 struct SearchStats {
   std::uint64_t nodes = 0, applications = 0, matches = 0, graphs = 0, nanoseconds = 0;
+  std::uint64_t nodes_applied = 0;  ///< of `nodes`, those that applying rules has added: not the term's, nor tactics'
+  /// Of all rounds: looking for matches; ordering them, adding their right sides, merging and rebuilding; and after
+  /// each graph extraction.
   std::uint64_t match_ns = 0, apply_ns = 0, extract_ns = 0;
   std::size_t bytes_max = 0;
-  double bytes_per_node = 0;  ///< live memory for each node added, in the graph that took most
+  double bytes_per_node = 0;  ///< memory for each node that there was room for, in the graph that took most
   Stop stop = Stop::saturated;
 };
 
