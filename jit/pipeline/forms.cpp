@@ -15,18 +15,6 @@ bool same_inst(const kir::Inst& a, const kir::Inst& b) {
          a.c == b.c && a.imm == b.imm;
 }
 
-bool same_kernel(const kir::Kernel& a, const kir::Kernel& b) {
-  const auto same_output = [](const kir::Output& x, const kir::Output& y) {
-    return x.value == y.value && x.kind == y.kind;
-  };
-  const auto same_table = [](const kir::Table& x, const kir::Table& y) {
-    return x.type == y.type && x.entries == y.entries;
-  };
-  return std::equal(a.insts.begin(), a.insts.end(), b.insts.begin(), b.insts.end(), same_inst) &&
-         std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(), same_output) &&
-         std::equal(a.tables.begin(), a.tables.end(), b.tables.begin(), b.tables.end(), same_table);
-}
-
 void add(std::vector<Form>& forms, const char* name, expr::Expr expr, expr::LowerOptions how,
          bool keeps_roundings = false) {
   how.simplify = false;
@@ -69,6 +57,18 @@ std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& 
 }
 
 }  // namespace
+
+bool same_kernel(const kir::Kernel& a, const kir::Kernel& b) {
+  const auto same_output = [](const kir::Output& x, const kir::Output& y) {
+    return x.value == y.value && x.kind == y.kind;
+  };
+  const auto same_table = [](const kir::Table& x, const kir::Table& y) {
+    return x.type == y.type && x.entries == y.entries;
+  };
+  return std::equal(a.insts.begin(), a.insts.end(), b.insts.begin(), b.insts.end(), same_inst) &&
+         std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(), same_output) &&
+         std::equal(a.tables.begin(), a.tables.end(), b.tables.begin(), b.tables.end(), same_table);
+}
 
 const expr::rewrite::OpCosts& costs_of(const Options& options) {
   const expr::rewrite::OpCosts* measured = measured_costs(options);

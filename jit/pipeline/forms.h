@@ -38,6 +38,9 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
 /// A total may have become a constant, which by itself would be an array: it stays one element, as in the source.
 void keep_totals(const kir::Kernel& source, kir::Kernel& rewritten);
 
+/// Whether both have the same instructions, tables and outputs, names aside.
+bool same_kernel(const kir::Kernel& a, const kir::Kernel& b);
+
 /// The kernel of every form, one after the other.
 std::string print(const std::vector<Form>& forms);
 

@@ -372,21 +372,43 @@ Result<Checker> checker_of(const SearchCase& c, const Expr& source, std::uint64_
   return equiv::Checker::make(source, c.policy, options);
 }
 
-/// Whether the optimiser would let the form win: what jit/pipeline/optimise.cpp asks.
-Result<bool> accepted(const SearchCase& c, const Expr& source, const kir::Kernel& plain, const Form& form) {
-  TRY(const Checker checker,
-      checker_of(c, source, equiv::suggested_points(source), 1, equiv::CheckOptions().refined_max));
-  if (checker->unexplored() && !form.keeps_roundings) return false;
-  TRY(const auto unrewritten, checker->check_meaning(plain, equiv::Demand::own_steps));
-  if (!unrewritten.meaning.same()) return false;
-  TRY(const auto meaning, checker->check_meaning(form.kernel, equiv::Demand::any_set, &unrewritten));
-  if (!meaning.meaning.same()) return false;
-  if (form.keeps_roundings) return true;
-  equiv::CheckOptions options;
-  options.cancelled = too_long(kQuestionNs);
-  TRY(const equiv::Verdict parts, equiv::check_parts(source, form.expr, form.how, options));
-  return parts.same();
-}
+/// Whether the optimiser would let a form win: what jit/pipeline/optimise.cpp asks. As there all forms share the
+/// reference, which is most of the work, and what was found of the source's own kernel.
+class Acceptance {
+ public:
+  Acceptance(const SearchCase& c, const Expr& source, const kir::Kernel& plain)
+      : c_(c), source_(source), plain_(plain) {}
+
+  Result<bool> ask(const Form& form) {
+    end_ns_ = os::thread_cpu_ns() + kQuestionNs;
+    if (!checker_) {
+      equiv::CheckOptions options;
+      options.samples = {.points = equiv::suggested_points(source_), .seed = 1};
+      options.cancelled = [this] { return os::thread_cpu_ns() > end_ns_; };
+      TRY(checker_, equiv::Checker::make(source_, c_.policy, options));
+    }
+    if (checker_->unexplored() && !form.keeps_roundings) return false;
+    if (!unrewritten_) {
+      TRY(unrewritten_, checker_->check_meaning(plain_, equiv::Demand::own_steps));
+    }
+    if (!unrewritten_->meaning.same()) return false;
+    TRY(const auto meaning, checker_->check_meaning(form.kernel, equiv::Demand::any_set, &*unrewritten_));
+    if (!meaning.meaning.same()) return false;
+    if (form.keeps_roundings) return true;
+    equiv::CheckOptions options;
+    options.cancelled = too_long(kQuestionNs);
+    TRY(const equiv::Verdict parts, equiv::check_parts(source_, form.expr, form.how, options));
+    return parts.same();
+  }
+
+ private:
+  const SearchCase& c_;
+  const Expr& source_;
+  const kir::Kernel& plain_;
+  std::uint64_t end_ns_ = 0;  ///< of the question under way
+  Checker checker_;
+  std::optional<equiv::Checker::Prepared> unrewritten_;
+};
 
 /// Of a form that the optimiser's check has accepted: whether it breaks the policy where the source's own evaluation
 /// keeps it. It is about maxima over a set, which are a matter of luck where few points of the set show errors: what
@@ -428,12 +450,15 @@ std::optional<Form> lowered(const char* name, const Expr& e, LowerOptions how, c
   return std::nullopt;
 }
 
-/// What the optimiser would try, and the results of the search as they are.
+/// What the optimiser would try, and the results of the search as they are; of those with the same kernel the first,
+/// and none with the source's own.
 std::vector<Form> forms_of(const SearchCase& c, const Expr& source, const kir::Kernel& unrewritten,
                            const std::vector<Expr>& found, Finding& finding) {
   std::vector<Form> forms;
   const auto add = [&](const char* name, const Expr& e, const LowerOptions& how, bool keeps_roundings = false) {
     if (auto form = lowered(name, e, how, unrewritten, finding)) {
+      const auto same = [&](const Form& other) { return pipeline::same_kernel(other.kernel, form->kernel); };
+      if (pipeline::same_kernel(unrewritten, form->kernel) || std::any_of(forms.begin(), forms.end(), same)) return;
       form->keeps_roundings = keeps_roundings;
       forms.push_back(std::move(*form));
     }
@@ -453,7 +478,8 @@ std::vector<Form> forms_of(const SearchCase& c, const Expr& source, const kir::K
 }
 
 Finding check_form(const SearchCase& c, const Expr& source, const kir::Kernel& plain,
-                   std::vector<std::unique_ptr<FreshSet>>& fresh, const Form& form, SearchCounts& counts) {
+                   std::vector<std::unique_ptr<FreshSet>>& fresh, const Form& form, Acceptance& acceptance,
+                   SearchCounts& counts) {
   const std::string name = std::string(form.name) + ": ";
   ++counts.forms;
   std::string difference = unlike_when_empty(c, source, plain, form);
@@ -470,7 +496,7 @@ Finding check_form(const SearchCase& c, const Expr& source, const kir::Kernel& p
     ++counts.unasked;
     return {};
   }
-  const auto passes = accepted(c, source, plain, form);
+  const auto passes = acceptance.ask(form);
   if (!passes.ok() && passes.error().code == ErrorCode::kCancelled) return ++counts.unasked, Finding{};
   if (!passes.ok()) return {"check", passes.error().message};
   if (!*passes) {
@@ -515,10 +541,10 @@ Finding check_search_case(const SearchCase& c, SearchCounts& counts) {
   if (!fresh.ok()) return {"check", fresh.error().message};
   for (auto& set : *fresh)
     if (std::string why = differs(c, source, *plain, *set, true); !why.empty()) return {"source", why};
+  Acceptance acceptance(c, source, *plain);
   for (const Form& form : forms) {
-    finding = check_form(c, source, *plain, *fresh, form, counts);
+    finding = check_form(c, source, *plain, *fresh, form, acceptance, counts);
     if (!finding.kind.empty()) return finding;
-    if (!random.one_in(3)) continue;
     ++counts.codes;
     if (std::string why = code_differs(c, source, form.kernel, random); !why.empty())
       return {"code", std::string(form.name) + ": " + why + text_of(form.expr)};

@@ -112,16 +112,44 @@ Values values_of(const Policy& policy) {
   return policy.kind == PolicyKind::exact ? Values::bits : Values::reals;
 }
 
+namespace {
+
+// Compiled for all searches of a policy that use all built-in rules: that takes as long as many a search.
+std::shared_ptr<const egraph::Matcher> matcher_of(const RuleSet& set, const RewriteOptions& options) {
+  const auto compiled = [&] {
+    return std::make_shared<const egraph::Matcher>(set.rules, op_rows(values_of(options.policy)),
+                                                   enabled_rules(set, options));
+  };
+  if (&set != &builtin_rules() || options.rules_max < set.rules.size()) return compiled();
+  switch (options.policy.kind) {
+    case PolicyKind::exact: {
+      static const auto matcher = compiled();
+      return matcher;
+    }
+    case PolicyKind::bounded: {
+      static const auto matcher = compiled();
+      return matcher;
+    }
+    case PolicyKind::fast: {
+      static const auto matcher = compiled();
+      return matcher;
+    }
+  }
+  CHECK(false);
+}
+
+}  // namespace
+
 Rules::Rules(const Expr& source, const RewriteOptions& options)
     : set_(options.rules != nullptr ? *options.rules : builtin_rules()),
-      matcher_(set_.rules, op_rows(values_of(options.policy)), enabled_rules(set_, options)),
+      matcher_(matcher_of(set_, options)),
       language_(source.variables, options.policy.kind == PolicyKind::fast, values_of(options.policy)) {
   for (const std::uint32_t variable : options.nonzero) language_.promise_nonzero(variable);
   // The rules are about reals: integers wrap.
   const auto bit = [](Type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
   space_ = {op_rows(values_of(options.policy)),
             language_.semantics(),
-            &matcher_,
+            matcher_.get(),
             options.costs,
             {},
             bit(Type::f32) | bit(Type::f64) | bit(Type::b32)};

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,7 +67,7 @@ class Rules {
 
  private:
   const RuleSet& set_;
-  egraph::Matcher matcher_;
+  std::shared_ptr<const egraph::Matcher> matcher_;
   Language language_;
   egraph::SearchSpace space_;
 };
