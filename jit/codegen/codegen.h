@@ -52,8 +52,13 @@ struct MachineCode {
 /// Errors: Unsupported (an op that the ISA's emitter lacks), LimitExceeded (code too large).
 Result<MachineCode> emit(const kir::Kernel& kernel, Isa isa, const Variant& variant);
 
+/// Cycles that the divider is busy with one vector of 512 bits.
+struct DividerCycles {
+  double div_f32 = 10, div_f64 = 16, sqrt_f32 = 12, sqrt_f64 = 20;  ///< of Intel's cores, by its manual
+};
+
 /// The variants worth measuring for `kernel` on `isa`, most promising first; never empty.
-std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa);
+std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider = {});
 
 /// Disassembly, one instruction per line with its offset (Capstone).
 Result<std::string> disassemble(const MachineCode& code, Isa isa);

@@ -343,6 +343,29 @@ TEST(Codegen, NewtonFormsGiveTheBitsOfTheDivider) {
   }
 }
 
+// A slow divider is spared, a fast one is not; either way both are offered.
+TEST(Variants, GoByTheDivider) {
+  kir::Kernel kernel;
+  kernel.inputs = {{"x", ir::Type::f64}, {"y", ir::Type::f64}};
+  kir::Builder b(kernel);
+  const kir::Value x = b.input(0), y = b.input(1);
+  kernel.outputs = {{"out", b.div(x, y, kir::kNormal), kir::OutputKind::array}};
+  ASSERT_TRUE(kir::check(kernel).ok());
+  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+    DividerCycles slow, fast;
+    slow.div_f64 = 200, fast.div_f64 = 0.5;
+    const std::vector<Variant> sparing = variants(kernel, isa, slow), dividing = variants(kernel, isa, fast);
+    EXPECT_EQ(sparing.front().newton, 8);
+    EXPECT_EQ(dividing.front().newton, 0);
+    const auto has = [](const std::vector<Variant>& list, bool divides) {
+      return std::any_of(list.begin(), list.end(), [&](const Variant& v) { return (v.newton == 0) == divides; });
+    };
+    for (const auto& list : {sparing, dividing}) EXPECT_TRUE(has(list, true) && has(list, false));
+    slow.div_f64 = fast.div_f64, slow.div_f32 = 200;  // of the other type
+    EXPECT_EQ(variants(kernel, isa, slow), dividing);
+  }
+}
+
 TEST(Codegen, DivisionByConstants) {
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
     const bool narrow = type == ir::Type::f32;

@@ -19,7 +19,7 @@ struct Work {
   double newton_pipes = 0;  ///< all of them by Newton steps
 };
 
-Work estimate(const kir::Kernel& kernel, Isa isa) {
+Work estimate(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider) {
   Work work;
   for (const kir::Inst& inst : kernel.insts) {
     if (inst.section != kir::Section::body || inst.op == kir::Op::Input || inst.op == kir::Op::Bitcast) continue;
@@ -30,7 +30,8 @@ Work estimate(const kir::Kernel& kernel, Isa isa) {
     }
     const double guard = inst.flags == kir::kNormal ? 0 : inst.flags == kir::kBounded ? 1 : 3;
     const bool root = inst.op == kir::Op::Sqrt;
-    const double cycles = root ? (wide ? 20 : 12) : (wide ? 16 : 10);
+    const double cycles =
+        root ? (wide ? divider.sqrt_f64 : divider.sqrt_f32) : (wide ? divider.div_f64 : divider.div_f32);
     work.divider += isa == Isa::avx2 ? cycles / 2 : cycles;
     work.newton_pipes += (root ? (wide ? 6.5 : 5) : (wide ? 6 : 5)) + guard;
   }
@@ -61,8 +62,8 @@ bool divides_twice_by_one(const kir::Kernel& kernel) {
 
 }  // namespace
 
-std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa) {
-  const Work work = estimate(kernel, isa);
+std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider) {
+  const Work work = estimate(kernel, isa, divider);
   const std::uint32_t newton = isa == Isa::neon || work.divider == 0 ? 0 : balanced_newton(work);
   std::vector<Variant> result;
   const auto add = [&](int vectors, std::uint32_t share, bool non_temporal = false) {
@@ -79,8 +80,13 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa) {
       add(vectors, newton < 2 ? 0 : newton - 2);
     }
     for (const int vectors : {2, 4, 1}) add(vectors, 0);  // some processors divide fast
-  } else if (isa != Isa::neon && divides_twice_by_one(kernel)) {
-    for (const int vectors : {2, 4}) add(vectors, 1);
+  } else if (isa != Isa::neon && work.divider > 0) {
+    if (divides_twice_by_one(kernel))
+      for (const int vectors : {2, 4}) add(vectors, 1);
+    for (const int vectors : {4, 8, 2}) {  // what else the pipes do may leave more room than the model knows
+      add(vectors, kNewtonAll / 4);
+      add(vectors, kNewtonAll * 5 / 8);
+    }
   }
   const bool writes = std::any_of(kernel.outputs.begin(), kernel.outputs.end(),
                                   [](const kir::Output& o) { return o.kind == kir::OutputKind::array; });

@@ -118,7 +118,9 @@ double Table::throughput(const kir::Kernel& kernel, const kir::Inst& inst) const
 }
 
 bool fits(const Table& table, std::string_view cpu, std::string_view isa) {
-  return (table.cpu == cpu || table.cpu == kAnyCpu) && table.isa == isa;
+  const bool family =
+      cpu.find("(" + table.cpu + " ") != std::string_view::npos;  // "AMD EPYC (AuthenticAMD family 26 ...)"
+  return (table.cpu == cpu || table.cpu == kAnyCpu || family) && table.isa == isa;
 }
 
 }  // namespace trident::cost

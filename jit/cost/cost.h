@@ -59,7 +59,7 @@ struct FmaTimes {
 inline constexpr std::string_view kAnyCpu = "any";
 
 struct Table {
-  std::string cpu{kAnyCpu};  ///< os::cpu_model() of where it was measured
+  std::string cpu{kAnyCpu};  ///< os::cpu_model() of where it was measured; of a shipped one its family alone
   std::string isa;           ///< codegen::name_of()
   std::string build;         ///< build id of the program that measured it
   std::string date;          ///< "2026-11-22"
@@ -82,10 +82,12 @@ std::string print(const Table& table);
 /// figures that are not finite or negative, another version.
 Result<Table> parse(std::string_view text, const std::string& file);
 
-/// The table that comes with the library, by the name of an instruction set; avx2's where there is none of its own.
-const Table& shipped(std::string_view isa);
+/// The table that comes with the library for a processor (as os::cpu_model() names it) and an instruction set, by its
+/// name: that of the processor's family, else what holds for any; of avx2 where there is none of the instruction set.
+const Table& shipped(std::string_view isa, std::string_view cpu = kAnyCpu);
 
-/// Whether `table` was measured on a processor like this one, or holds for any, and for this instruction set.
+/// Whether `table` was measured on a processor like this one or is that of its family, or holds for any, and for this
+/// instruction set.
 bool fits(const Table& table, std::string_view cpu, std::string_view isa);
 
 }  // namespace trident::cost

@@ -219,6 +219,25 @@ TEST(Shipped, TablesHoldForAnyProcessorAndAreSane) {
   EXPECT_EQ(shipped("neon"), shipped("avx2"));
 }
 
+TEST(Shipped, AFamilyHasTablesOfItsOwn) {
+  const std::string zen5 = "AMD EPYC (AuthenticAMD family 26 model 2 stepping 1)";
+  for (const char* isa : {"avx2", "avx512"}) {
+    const Table& table = shipped(isa, zen5);
+    EXPECT_EQ(table.cpu, "AuthenticAMD family 26");
+    EXPECT_EQ(table.isa, isa);
+    EXPECT_TRUE(fits(table, zen5, isa));
+    for (const char* other : {"AMD EPYC (AuthenticAMD family 25 model 2 stepping 1)", "whatever", kAnyCpu.data(),
+                              "AMD EPYC (AuthenticAMD family 261 model 2 stepping 1)"}) {
+      EXPECT_EQ(shipped(isa, other), shipped(isa)) << other;
+      EXPECT_FALSE(fits(table, other, isa)) << other;
+    }
+    // Two products and two sums begin in a cycle there.
+    EXPECT_LT(table.at({Op::Add, Type::f32, Type::f32, Form::plain}).throughput,
+              table.at({Op::Mul, Type::f32, Type::f32, Form::plain}).throughput);
+  }
+  EXPECT_EQ(shipped("neon", zen5), shipped("avx2"));
+}
+
 TEST(Fits, WhereProcessorAndInstructionSetAreTheSame) {
   const Table table = numbered();
   EXPECT_TRUE(fits(table, table.cpu, "avx512"));

@@ -176,7 +176,7 @@ std::string print(const Table& table) {
   return text;
 }
 
-const Table& shipped(std::string_view isa) {
+const Table& shipped(std::string_view isa, std::string_view cpu) {
   static const std::vector<Table> kTables = [] {
     std::vector<Table> tables;
     for (const ShippedText& shipped : kShippedTexts) {
@@ -186,13 +186,16 @@ const Table& shipped(std::string_view isa) {
     }
     return tables;
   }();
-  const Table* avx2 = nullptr;
-  for (const Table& table : kTables) {
-    if (table.isa == isa) return table;
-    if (table.isa == "avx2") avx2 = &table;
-  }
-  CHECK(avx2 != nullptr);
-  return *avx2;
+  const auto best = [&](std::string_view set, std::string_view processor) {
+    const Table* found = nullptr;
+    for (const Table& table : kTables)
+      if (fits(table, processor, set) && (found == nullptr || found->cpu == kAnyCpu)) found = &table;
+    return found;
+  };
+  const Table* own = best(isa, cpu);
+  const Table* table = own != nullptr ? own : best("avx2", kAnyCpu);
+  CHECK(table != nullptr);
+  return *table;
 }
 
 }  // namespace trident::cost

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ctime>
 #include <numeric>
+#include <set>
 
 namespace trident::egraph {
 namespace {
@@ -42,6 +43,18 @@ struct SplitMix {
   }
   double unit() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 };
+
+// Terms with as many nodes of every op as one before them go behind those without such a twin: mostly they add or
+// multiply the same in another order.
+void twins_last(std::vector<Term>& terms) {
+  std::set<std::vector<std::uint16_t>> seen;
+  std::stable_partition(terms.begin(), terms.end(), [&](const Term& term) {
+    std::vector<std::uint16_t> ops;
+    for (const ENode& node : term.nodes) ops.push_back(static_cast<std::uint16_t>(node.op << 8 | node.sort));
+    std::sort(ops.begin(), ops.end());
+    return seen.insert(std::move(ops)).second;
+  });
+}
 
 // Numbers seen since the last clear(), which is cheap. Open addressing; zero stands for an empty place. Keeps 32 bits
 // of each: of two numbers that share them the second counts as seen, which loses a match now and then.
@@ -372,7 +385,10 @@ class Search {
     if (stop_ == Stop::contradiction) incumbents_.assign(1, incumbents_.back());
     std::stable_sort(incumbents_.begin(), incumbents_.end(),
                      [&](const Term& a, const Term& b) { return cost(a) < cost(b); });
-    if (incumbents_.size() > options_.keep) incumbents_.resize(std::max<std::size_t>(options_.keep, 1));
+    if (incumbents_.size() > options_.keep) {
+      twins_last(incumbents_);
+      incumbents_.resize(std::max<std::size_t>(options_.keep, 1));
+    }
     result_.terms = std::move(incumbents_);
     result_.stats.stop = stop_;
     result_.stats.nanoseconds = now_ns() - begin_;

@@ -92,6 +92,17 @@ class Lowering {
     return kir::math::emit(b_, f, std::span(args.data(), count), std::span(ranges.data(), count), options_.accuracy);
   }
 
+  // Twice a value is its sum with itself, to the bit; where sums have pipes of their own, that is a product less.
+  Value product(const Node& n) {
+    const auto is_two = [&](NodeId id) {
+      const Node& c = expr_.at(id);
+      return c.op == Op::Constant && ir::is_float(c.type) && value_of(c.type, c.imm) == 2;
+    };
+    if (is_two(n.a)) return b_.add(at(n.b), at(n.b));
+    if (is_two(n.b)) return b_.add(at(n.a), at(n.a));
+    return b_.mul(at(n.a), at(n.b));
+  }
+
   Value one(Type type) { return ir::is_int(type) ? b_.constant_int(type, 1) : b_.constant(type, 1); }
   Value zero(Type type) { return ir::is_int(type) ? b_.constant_int(type, 0) : b_.constant(type, 0); }
 
@@ -101,7 +112,7 @@ class Lowering {
       case Op::Variable: return variable(n);
       case Op::Add: return b_.add(at(n.a), at(n.b));
       case Op::Sub: return b_.sub(at(n.a), at(n.b));
-      case Op::Mul: return b_.mul(at(n.a), at(n.b));
+      case Op::Mul: return product(n);
       case Op::Div: return b_.div(at(n.a), at(n.b), division_flags(n.type, fact(n.a), fact(n.b)));
       case Op::Neg: return neg(n);
       case Op::Abs: return b_.abs(at(n.a));

@@ -55,6 +55,23 @@ TEST(Lower, MinAndMaxOfANumberAndANanAreTheNumberOnEitherSide) {
   }
 }
 
+TEST(Lower, TwiceAValueIsItsSumWithItself) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const char* text : {"2*x", "x*2", "x*2 + 2*y", "(x*y)*2"}) {
+    const auto e = parse_infix(text);
+    ASSERT_TRUE(e.ok());
+    const auto kernel = lower(*e, {.policy = {PolicyKind::exact, 2}, .simplify = false});
+    ASSERT_TRUE(kernel.ok());
+    EXPECT_EQ(kir::print(*kernel).find(" mul "),
+              std::string(text) == "(x*y)*2" ? kir::print(*kernel).find(" mul ") : std::string::npos)
+        << kir::print(*kernel);
+  }
+  for (const double x : {0.0, -0.0, 3.7, 1e308, -1e308, 5e-324, inf, -inf, nan}) {
+    const double twice = value("2*x", x, 0, {.policy = {PolicyKind::exact, 2}, .simplify = false});
+    EXPECT_TRUE(std::isnan(x) ? std::isnan(twice) : twice == 2 * x && std::signbit(twice) == std::signbit(2 * x)) << x;
+  }
+}
+
 // Powers of two move to where they cost nothing, and every rounding stays.
 TEST(DropIdleOperations, TakesUpPowersOfTwo) {
   struct Case {

@@ -6,6 +6,7 @@
 #include "jit/expr/rewrite/rewrite.h"
 #include "jit/expr/simplify.h"
 #include "runtime/base/limits.h"
+#include "runtime/os/cpu.h"
 
 namespace trident::pipeline {
 namespace {
@@ -15,15 +16,17 @@ bool same_inst(const kir::Inst& a, const kir::Inst& b) {
          a.c == b.c && a.imm == b.imm;
 }
 
-void add(std::vector<Form>& forms, const char* name, expr::Expr expr, expr::LowerOptions how,
+// Whether there is one more.
+bool add(std::vector<Form>& forms, const char* name, expr::Expr expr, expr::LowerOptions how,
          bool keeps_roundings = false) {
   how.simplify = false;
   auto kernel = expr::lower(expr, how);
-  if (!kernel.ok()) return;  // a form that cannot be lowered is one candidate less
+  if (!kernel.ok()) return false;  // a form that cannot be lowered is one candidate less
   keep_totals(forms.front().kernel, *kernel);
   for (const Form& form : forms)
-    if (same_kernel(form.kernel, *kernel)) return;
+    if (same_kernel(form.kernel, *kernel)) return false;
   forms.push_back({name, std::move(kernel).value(), keeps_roundings, std::move(expr), how});
+  return true;
 }
 
 /// Whether functions with a relative error of 1e-3 can be within the policy: what it allows beside a strict error of
@@ -72,7 +75,8 @@ bool same_kernel(const kir::Kernel& a, const kir::Kernel& b) {
 
 const expr::rewrite::OpCosts& costs_of(const Options& options) {
   const expr::rewrite::OpCosts* measured = measured_costs(options);
-  return measured != nullptr ? *measured : expr::rewrite::default_op_costs(codegen::name_of(options.isa));
+  static const std::string kCpu = os::cpu_model();
+  return measured != nullptr ? *measured : expr::rewrite::default_op_costs(codegen::name_of(options.isa), kCpu);
 }
 
 void keep_totals(const kir::Kernel& source, kir::Kernel& rewritten) {
@@ -97,17 +101,21 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   }
   const auto add_simplified = [&](const char* name, const expr::Expr& from, Accuracy accuracy) {
     const expr::LowerOptions how{.policy = options.policy, .simplify = true, .accuracy = accuracy};
-    add(list, name, expr::simplify(from, how), how);
+    return add(list, name, expr::simplify(from, how), how);
   };
   const auto add_less_accurate = [&](const char* name, Accuracy accuracy) {
-    if (passes.enabled("simplified")) return add_simplified(name, source, accuracy);
+    if (passes.enabled("simplified")) add_simplified(name, source, accuracy);
     add(list, name, source, {.policy = options.policy, .simplify = false, .accuracy = accuracy});
   };
   if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy)) add_less_accurate("rel3", Accuracy::rel3);
   if (passes.enabled("search") && rounding_may_change) {
-    for (const expr::Expr& form : searched(submitted, source, options)) add_simplified("search", form, Accuracy::ulp4);
+    for (const expr::Expr& form : searched(submitted, source, options)) {
+      if (!add_simplified("search", form, Accuracy::ulp4)) continue;
+      const std::size_t less_accurate = list.size() - 1;
+      if (add_simplified("search", form, Accuracy::ulp1)) list.back().in_place_of = less_accurate;
+    }
   }
   return list;
 }

@@ -2,6 +2,7 @@
 // they do. More kinds of form (e-graph candidates) join in forms().
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Form {
   bool keeps_roundings = false;  ///< as the source, which it is no slower than
   expr::Expr expr{};             ///< unless it does: what was lowered to the kernel, and how
   expr::LowerOptions how{};
+  std::optional<std::size_t> in_place_of{};  ///< only asked about where that form of the list is refused
 };
 
 /// One vector at a time, in source order: the variant of the baseline tier.
@@ -27,7 +29,7 @@ bool has_derivatives(const expr::Expr& expr);
 /// How the baseline and the meaning of `exact` are lowered.
 expr::LowerOptions unrewritten(const expr::Policy& policy);
 
-/// What forms are weighed by: as measured here for the instruction set, else as shipped for it.
+/// What forms are weighed by: as measured here for the instruction set, else as shipped for it and this processor.
 const expr::rewrite::OpCosts& costs_of(const Options& options);
 
 /// The unrewritten form first, then from the most careful to the boldest; no two with the same instructions. `source`

@@ -30,8 +30,8 @@ constexpr std::uint64_t kTournamentNsPerByte = 100;
 constexpr std::uint64_t kWorkloadBytesMax = std::uint64_t{512} << 20;
 
 /// Variants that are tried of a form with the source's roundings where a bolder one means the same: it rarely wins
-/// then.
-constexpr std::size_t kSourceVariants = 4;
+/// then. But it may: fewer operations are not less work where products and sums have pipes of their own.
+constexpr std::size_t kSourceVariants = 5;
 
 struct Candidate {
   std::size_t form = 0;
@@ -50,6 +50,21 @@ std::string print_variant(const codegen::Variant& v) {
   if (v.vector_bits != 0) text += " of " + std::to_string(v.vector_bits) + " bits";
   text += v.schedule ? ", scheduled" : ", source order";
   return v.non_temporal ? text + ", streaming stores" : text;
+}
+
+/// Of a processor that was measured; of others what the code generator takes for usual. A unit of the table is half a
+/// cycle: two pipes begin an fma each.
+codegen::DividerCycles divider_of(const Options& options) {
+  const cost::Table& table = costs_of(options).table();
+  codegen::DividerCycles divider;
+  if (table.cpu == cost::kAnyCpu) return divider;
+  const double cycles = options.isa == codegen::Isa::avx2 ? 1 : 0.5;  // of 512 bits
+  const auto of = [&](kir::Op op, ir::Type type) {
+    return cycles * table.at({op, type, type, cost::Form::plain}).throughput;
+  };
+  divider.div_f32 = of(kir::Op::Div, ir::Type::f32), divider.div_f64 = of(kir::Op::Div, ir::Type::f64);
+  divider.sqrt_f32 = of(kir::Op::Sqrt, ir::Type::f32), divider.sqrt_f64 = of(kir::Op::Sqrt, ir::Type::f64);
+  return divider;
 }
 
 class Optimisation {
@@ -86,6 +101,10 @@ class Optimisation {
         prepared_.push_back(not_evident());
         continue;
       }
+      if (forms_[f].in_place_of && prepared_[*forms_[f].in_place_of].meaning.same()) {
+        prepared_.push_back(not_needed());
+        continue;
+      }
       const equiv::Demand demand = f == 0 ? equiv::Demand::own_steps : equiv::Demand::any_set;
       auto prepared = checker_->check_meaning(forms_[f].kernel, demand, f == 0 ? nullptr : prepared_.data());
       if (!prepared.ok() && (f == 0 || prepared.error().code != ErrorCode::kCancelled)) return prepared.error();
@@ -101,6 +120,14 @@ class Optimisation {
       if (options_.check_only) break;
     }
     return true;
+  }
+
+  // Of a form in whose place another one holds.
+  [[nodiscard]] static equiv::Checker::Prepared not_needed() {
+    equiv::Checker::Prepared refused;
+    refused.meaning.kind = equiv::Verdict::Kind::differs;
+    refused.meaning.counterexample.emplace().why = "not asked: the same with less accurate functions holds";
+    return refused;
   }
 
   // Of a form that does other things than the source in a branch that no point takes.
@@ -140,10 +167,9 @@ class Optimisation {
     std::size_t ranks = 0;
     for (std::size_t f = prepared_.size(); f-- > 0;) {
       if (!prepared_[f].meaning.same()) continue;
-      variants[f] = codegen::variants(forms_[f].kernel, options_.isa);
-      const bool replaced = f == 0 && !sound.empty() && forms_[sound.back()].keeps_roundings;
-      const std::size_t variants_max = replaced ? 0 : kSourceVariants;
-      if (forms_[f].keeps_roundings && !sound.empty()) variants[f].resize(std::min(variants[f].size(), variants_max));
+      variants[f] = codegen::variants(forms_[f].kernel, options_.isa, divider_of(options_));
+      if (forms_[f].keeps_roundings && !sound.empty())
+        variants[f].resize(std::min(variants[f].size(), kSourceVariants));
       ranks = std::max(ranks, variants[f].size());
       sound.push_back(f);
     }

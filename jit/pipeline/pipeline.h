@@ -31,7 +31,7 @@ struct Options {
   bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not ask again
   std::optional<image::Key> key{};  ///< key_of() under these options, from who has made it already
   /// What the search weighs forms by, measured on this machine; it counts for the instruction set that it was measured
-  /// for. Without one: what is shipped for `isa`. Must outlive the call.
+  /// for. Without one: what is shipped for `isa` and this processor. Must outlive the call.
   const expr::rewrite::OpCosts* costs = nullptr;
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
   /// Only the question whether the baseline is right: no other form, no other variant, fewer points, no judge.

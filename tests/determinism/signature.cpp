@@ -108,6 +108,7 @@ Result<void> add_code(const Source& source, const Settings& settings, Signature&
       options.policy.kind = policy;
       options.isa = isa;
       options.seed = settings.seed;
+      options.costs = &expr::rewrite::default_op_costs(codegen::name_of(isa));  // whatever processor this is
       const pipeline::PassScope passes(options, nobody);
       TRY(const expr::Expr plain, expr::eliminate_derivatives(source.expr));
       TRY(const std::vector<pipeline::Form> forms, pipeline::forms(source.expr, plain, options, passes));

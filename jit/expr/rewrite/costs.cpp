@@ -1,6 +1,8 @@
 #include "jit/expr/rewrite/costs.h"
 
 #include <array>
+#include <map>
+#include <mutex>
 
 #include "jit/expr/builder.h"
 #include "jit/expr/rewrite/language.h"
@@ -130,11 +132,12 @@ egraph::CostModel OpCosts::model() const {
   return {this, &model_cost, &stage_of};
 }
 
-const OpCosts& default_op_costs(std::string_view isa) {
-  static const OpCosts kAvx512(cost::shipped("avx512"));
-  if (isa == "avx512") return kAvx512;
-  static const OpCosts kAvx2(cost::shipped("avx2"));
-  return kAvx2;
+const OpCosts& default_op_costs(std::string_view isa, std::string_view cpu) {
+  static std::mutex guard;
+  static std::map<const cost::Table*, OpCosts> made;
+  const cost::Table& table = cost::shipped(isa, cpu);
+  const std::lock_guard lock(guard);
+  return made.try_emplace(&table, table).first->second;
 }
 
 egraph::CostModel default_costs() {

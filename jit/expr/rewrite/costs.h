@@ -33,8 +33,9 @@ class OpCosts {
   std::array<std::array<double, kOpCount>, kTypes> cost_{};
 };
 
-/// By the table that is shipped for an instruction set, by its name. Made once for each.
-const OpCosts& default_op_costs(std::string_view isa);
+/// By the table that is shipped for an instruction set, by its name, and a processor (cost::shipped()). Made once for
+/// each table.
+const OpCosts& default_op_costs(std::string_view isa, std::string_view cpu = cost::kAnyCpu);
 /// The same of AVX-512, whatever this machine has: the same everywhere.
 egraph::CostModel default_costs();
 

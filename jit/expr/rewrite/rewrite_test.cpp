@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "jit/expr/builder.h"
 #include "jit/expr/rewrite/polynomial.h"
@@ -86,6 +87,23 @@ TEST(Rewrite, FormsMeanTheSameOverTheReals) {
     }
   }
   EXPECT_GT(forms, 30);
+}
+
+// Not one of them is another with its sums and products in other order.
+TEST(Rewrite, FormsDifferInTheirOps) {
+  for (const char* text : {"1 + 2*x + 3*x*x + 4*x*x*x + 5*x*x*x*x", "a*e*i + b*f*g + c*d*h - c*e*g - b*d*i - a*f*h", "(exp(x) + y/x)/x"}) {
+    const auto source = parse_infix(text);
+    ASSERT_TRUE(source.ok());
+    const auto found = rewrite(*source, {});
+    ASSERT_TRUE(found.ok());
+    ASSERT_EQ(found->forms.size(), 3u) << text;
+    std::set<std::multiset<Op>> kinds;
+    for (const Expr& form : found->forms) {
+      std::multiset<Op> ops;
+      for (const Node& n : form.nodes) ops.insert(n.op);
+      EXPECT_TRUE(kinds.insert(ops).second) << print_infix(form);
+    }
+  }
 }
 
 TEST(Steps, CostLessAndMeanTheSameOverTheReals) {
