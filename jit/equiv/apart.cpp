@@ -1,8 +1,10 @@
 #include "jit/equiv/apart.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "jit/equiv/branches.h"
 #include "jit/equiv/known_values.h"
 #include "jit/expr/ranges.h"
 #include "jit/expr/shape.h"
@@ -76,8 +78,15 @@ std::optional<Apart> take_apart(const Expr& source, const Expr& form, std::uint6
     results.push_back(
         {"r" + std::to_string(i + 1), source.nodes[source_order[i]].type, expr::VariableKind::array, fact.lo, fact.hi});
   }
-  return Apart{without_reductions(source, source_order, std::vector<bool>(swapped.size(), false), results),
-               without_reductions(form, form_order, swapped, results)};
+  Apart apart{without_reductions(source, source_order, std::vector<bool>(swapped.size(), false), results),
+              without_reductions(form, form_order, swapped, results),
+              {}};
+  for (std::size_t k = 0; k < apart.source.outputs.size(); ++k) {
+    const std::vector<bool> reads = variables_of(apart.source, apart.source.outputs[k].node);
+    const auto first_result = reads.begin() + static_cast<std::ptrdiff_t>(source.variables.size());
+    apart.unexplored.push_back(k >= source.outputs.size() || std::find(first_result, reads.end(), true) != reads.end());
+  }
+  return apart;
 }
 
 }  // namespace trident::equiv

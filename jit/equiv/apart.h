@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "jit/expr/expr.h"
 
@@ -11,6 +12,9 @@ namespace trident::equiv {
 /// Two expressions without reductions: the results of these are variables, and what goes into them is an output.
 struct Apart {
   expr::Expr source, form;
+  /// By output: whether it depends on a reduction or goes into one, so that its tail (tail.h) has not been explored:
+  /// a set has few calls, and a point near a pole of what is made of their results may be in none.
+  std::vector<bool> unexplored;
 };
 
 /// Each of the form's reductions goes with one of the source's that takes what is equal at points drawn with `seed`, in

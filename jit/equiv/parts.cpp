@@ -47,8 +47,10 @@ enum class Sets : std::uint8_t { ordinary, all };
 
 class Parts {
  public:
-  Parts(const Expr& source, const Expr& form, const expr::LowerOptions& how, const CheckOptions& options)
-      : how_(how), options_(options), builder_(both_) {
+  /// `explored`: the outputs of which larger sets of points are asked too (tail.h).
+  Parts(const Expr& source, const Expr& form, const expr::LowerOptions& how, const CheckOptions& options,
+        std::vector<bool> explored = {})
+      : how_(how), options_(options), explored_(std::move(explored)), builder_(both_) {
     how_.simplify = false;
     both_.variables = source.variables;
     const std::vector<NodeId> in_source = import(source);
@@ -91,7 +93,7 @@ class Parts {
       if (!verdict.same()) return verdict;
     }
     if (comparisons_left_ == 0 || checks_left_ == 0) return refusal("the form has more parts than are looked at");
-    return Verdict{};
+    return explore();
   }
 
  private:
@@ -171,6 +173,18 @@ class Parts {
       if (!(facts_[m].lo == facts_[m].hi)) return m;
     }
     return std::nullopt;
+  }
+
+  // What is careful part by part may still be less so than its source where a step above multiplies all errors.
+  Result<Verdict> explore() {
+    const auto list = ends();
+    for (std::size_t k = 0; k < explored_.size(); ++k) {
+      if (!explored_[k] || !ir::is_float(both_.nodes[list[k].first].type)) continue;
+      TRY(Verdict verdict,
+          check(list[k].first, list[k].second, Cuts(both_.nodes.size(), false), Sets::ordinary, Demand::any_set));
+      if (!verdict.same()) return verdict;
+    }
+    return Verdict{};
   }
 
   // What must be the same in the end.
@@ -379,13 +393,14 @@ class Parts {
     return cuts;
   }
 
-  Result<Verdict> check(std::uint32_t n, std::uint32_t m, const Cuts& cuts, Sets sets) {
+  Result<Verdict> check(std::uint32_t n, std::uint32_t m, const Cuts& cuts, Sets sets, Demand demand = Demand::policy) {
     if (options_.cancelled && options_.cancelled())
       return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
     const Pair pair = cut(n, m, cuts);
     const bool same_steps = pair.expr.outputs[0].node == pair.expr.outputs[1].node;
     // Functions that are less accurate than the source's are no less so for standing in the same place.
-    if (same_steps && (sets == Sets::ordinary || how_.accuracy == kir::math::Accuracy::ulp1)) return Verdict{};
+    const bool as_good = sets == Sets::ordinary && demand == Demand::policy;
+    if (same_steps && (as_good || how_.accuracy == kir::math::Accuracy::ulp1)) return Verdict{};
     if (pair.expr.variables.size() > limits::kInputsMax) return refusal("the form has more parts than are looked at");
     checks_left_ -= checks_left_ > 0 ? 1 : 0;
     Expr sides[2] = {pair.expr, pair.expr};
@@ -398,7 +413,7 @@ class Parts {
     TRY(const kir::Kernel plain, expr::lower(sides[0], {.policy = how_.policy, .simplify = false}));
     TRY(const Checker::Prepared unrewritten, checker->check_meaning(plain, Demand::own_steps));
     TRY(const kir::Kernel kernel, expr::lower(sides[1], how_));
-    TRY(Checker::Prepared prepared, checker->check_meaning(kernel, Demand::policy, &unrewritten));
+    TRY(Checker::Prepared prepared, checker->check_meaning(kernel, demand, &unrewritten));
     if (!prepared.meaning.same()) explain(pair, *prepared.meaning.counterexample);
     return std::move(prepared.meaning);
   }
@@ -420,6 +435,7 @@ class Parts {
 
   expr::LowerOptions how_;
   CheckOptions options_;
+  std::vector<bool> explored_;
   Expr both_;  ///< source and form over one list of nodes, the source's first; outputs of the source
   expr::Builder builder_;
   std::uint32_t source_nodes_ = 0;
@@ -438,24 +454,25 @@ class Parts {
 };
 
 Result<Verdict> compare(const Expr& source, const Expr& form, const expr::LowerOptions& how,
-                        const CheckOptions& options) {
-  auto verdict = Parts(source, form, how, options).run();
+                        const CheckOptions& options, std::vector<bool> explored = {}) {
+  auto verdict = Parts(source, form, how, options, std::move(explored)).run();
   if (verdict.ok() || verdict.error().code == ErrorCode::kCancelled) return verdict;
   return refusal("its parts cannot be compared: " + verdict.error().message);
 }
 
 /// A form that reduces otherwise than its source is compared in calls of two and of three elements: of two alone a sum
-/// would be twice a mean.
+/// would be twice a mean. In calls of one, where no terms of a sum cancel, tails are explored too.
 Result<Verdict> compare_calls(const Expr& source, const Expr& form, const expr::LowerOptions& how,
                               const CheckOptions& options) {
   const auto shapes = expr::shapes_of(source), form_shapes = expr::shapes_of(form);
   for (std::size_t k = 0; k < source.outputs.size(); ++k)
     if (shapes[source.outputs[k].node.index] != form_shapes[form.outputs[k].node.index])
       return refusal("output " + source.outputs[k].name + " of the form is no longer what it was: one, or an array");
-  for (const std::size_t elements : {2, 3}) {
+  for (const std::size_t elements : {2, 3, 1}) {
     const auto few = of_elements(source, elements), few_of_form = of_elements(form, elements);
     if (!few || !few_of_form) return refusal("the form reduces what the source does not, over too many arrays");
-    TRY(Verdict verdict, compare(*few, *few_of_form, how, options));
+    const std::vector<bool> explored(source.outputs.size(), elements == 1);
+    TRY(Verdict verdict, compare(*few, *few_of_form, how, options, explored));
     if (verdict.same()) continue;
     verdict.counterexample->why += " (in a call of " + std::to_string(elements) + " elements)";
     return verdict;
@@ -470,7 +487,8 @@ Result<Verdict> check_parts(const Expr& source, const Expr& form, const expr::Lo
   if (how.policy.kind == expr::PolicyKind::exact) return Verdict{};
   if (!expr::has_reductions(source) && !expr::has_reductions(form)) return compare(source, form, how, options);
   const auto apart = take_apart(source, form, options.samples.seed);
-  return apart ? compare(apart->source, apart->form, how, options) : compare_calls(source, form, how, options);
+  return apart ? compare(apart->source, apart->form, how, options, apart->unexplored)
+               : compare_calls(source, form, how, options);
 }
 
 }  // namespace trident::equiv

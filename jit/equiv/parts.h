@@ -10,6 +10,9 @@
 // both are equal at drawn points and the check of that part alone says that they are the same. What is equal but less
 // careful is no variable: it stays in what is above it, where it may not matter.
 //
+// Parts that keep the policy may break it together, near a pole above them. Of outputs that are an element's own the
+// check of the whole form sees that (tail.h); of those that depend on a reduction, and of what goes into one, this one.
+//
 // That asks more than the policy: a guard that keeps a careless part from ever being computed does not excuse it.
 #pragma once
 
