@@ -393,6 +393,22 @@ TEST(Checker, FastLeavesNonFiniteInputsOut) {
   EXPECT_TRUE(verdict_of(source, lowered(parsed("x * 0", Type::f64, anything)), {expr::PolicyKind::fast, 0}).same());
 }
 
+// Under fast a kernel may take its inputs for finite where an integer depends on them too, and nowhere else.
+TEST(Checker, FastIsAboutFiniteInputsOfIntegersToo) {
+  const std::vector<Variable> inputs = {{"x", Type::f32}, {"i", Type::i32, expr::VariableKind::array, -10, -2}};
+  const auto source = parsed("select(x > log(x), 2, i)", Type::f32, inputs);
+  const auto finite = lowered(parsed("select(x >= 0 && x - x == 0, 2, i)", Type::f32, inputs));
+  const auto takes_infinity = lowered(parsed("select(x >= 0, 2, i)", Type::f32, inputs));
+  const auto wrong = lowered(parsed("select(x > 1e-3, 2, i)", Type::f32, inputs));
+  for (const auto kind : {expr::PolicyKind::bounded, expr::PolicyKind::fast}) {
+    const expr::Policy policy{kind, 2};
+    EXPECT_TRUE(verdict_of(source, lowered(source), policy).same());
+    EXPECT_TRUE(verdict_of(source, finite, policy).same());
+    EXPECT_EQ(verdict_of(source, takes_infinity, policy).same(), kind == expr::PolicyKind::fast);
+    EXPECT_FALSE(verdict_of(source, wrong, policy).same());
+  }
+}
+
 TEST(Checker, ExactMeansBits) {
   const auto source = parsed("x * y + x", Type::f64, two(Type::f64, 0.5, 4));
   const expr::Policy exact{expr::PolicyKind::exact, 0};

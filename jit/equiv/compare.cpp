@@ -128,7 +128,7 @@ class Comparison {
     t.excused = excused_;
     for (std::size_t i = 0; i < places_.size(); ++i) {
       const std::uint8_t doubt = values().unsure[i];
-      if (ir::is_float(values().type) && outside_of_fast(i)) continue;
+      if (outside_of_fast(i)) continue;
       t.decided += doubt == kDecided ? 1 : 0;
       t.left_out += doubt == kLeftOut ? 1 : 0;
       if (doubt == kDecided || doubt == kLeftOut) continue;
@@ -140,7 +140,7 @@ class Comparison {
 
   std::optional<Counterexample> integers() {
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (values().unsure[i] != kDecided) continue;
+      if (values().unsure[i] != kDecided || outside_of_fast(i)) continue;
       const std::int64_t got = load_integer(values().type, lane(i));
       if (got != values().integer[i]) reference_.refine(output_, i);
       if (got == values().integer[i] || values().unsure[i] != kDecided) continue;
@@ -221,7 +221,7 @@ class Comparison {
   [[nodiscard]] bool outside_of_fast(std::size_t i) const {
     if (policy_.kind != PolicyKind::fast) return false;
     const Place& place = places_[i];
-    return !tables_finite_ || !std::isfinite(values().strict[i]) ||
+    return !tables_finite_ || (ir::is_float(values().type) && !std::isfinite(values().strict[i])) ||
            !inputs_finite(expr_, samples_, samples_.calls[place.call], !values().per_call, place.element);
   }
 

@@ -5,11 +5,12 @@
 //               |correct| of the set)
 //   fast        as bounded with kFastFactor and kFastSlack, at points where inputs and the strict result are finite
 //
-// Integers and bools agree exactly under every policy. Where the strict result is not finite, or ours is not, it must
-// be of the strict result's class (NaN, +inf, -inf) or what the correct value rounds to. Points that reference.h cannot
-// decide count for neither side, and not as checked; they are counted, and a set that has too many of them on which the
-// candidate says something of its own is no evidence (`Tally`). Errors of reductions count on the scale of the sums of
-// absolute values that they are made of: that is the documented tolerance of sums whose terms cancel.
+// Integers and bools agree exactly under every policy (under fast at those points too). Where the strict result is not
+// finite, or ours is not, it must be of the strict result's class (NaN, +inf, -inf) or what the correct value rounds
+// to. Points that reference.h cannot decide count for neither side, and not as checked; they are counted, and a set
+// that has too many of them on which the candidate says something of its own is no evidence (`Tally`). Errors of
+// reductions count on the scale of the sums of absolute values that they are made of: that is the documented tolerance
+// of sums whose terms cancel.
 #pragma once
 
 #include <functional>

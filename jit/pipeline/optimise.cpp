@@ -101,7 +101,7 @@ class Optimisation {
         prepared_.push_back(not_evident());
         continue;
       }
-      if (forms_[f].in_place_of && prepared_[*forms_[f].in_place_of].meaning.same()) {
+      if (replaced(f)) {
         prepared_.push_back(not_needed());
         continue;
       }
@@ -122,7 +122,11 @@ class Optimisation {
     return true;
   }
 
-  // Of a form in whose place another one holds.
+  // Whether the form that this one would come for holds.
+  [[nodiscard]] bool replaced(std::size_t f) const {
+    return forms_[f].in_place_of && prepared_[*forms_[f].in_place_of].meaning.same();
+  }
+  // Of a form that nobody asks about.
   [[nodiscard]] static equiv::Checker::Prepared not_needed() {
     equiv::Checker::Prepared refused;
     refused.meaning.kind = equiv::Verdict::Kind::differs;
@@ -391,7 +395,7 @@ class Optimisation {
 
   void report_candidates() {
     for (std::size_t f = 1; f < prepared_.size(); ++f)
-      if (!prepared_[f].meaning.same())
+      if (!prepared_[f].meaning.same() && !replaced(f))
         result.candidates.push_back({forms_[f].name, {}, equiv::print(prepared_[f].meaning), false, 0});
     for (const Candidate& c : candidates_)
       result.candidates.push_back({forms_[c.form].name, c.variant, c.checked ? equiv::print(c.verdict) : kUnchecked,
