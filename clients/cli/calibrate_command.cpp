@@ -30,7 +30,7 @@ std::pair<std::string, std::string> op_and_type(const cost::Row& row) {
 }
 
 std::string as_text(const cost::Table& table) {
-  const cost::Table& shipped = cost::shipped(table.isa);
+  const cost::Table& shipped = cost::shipped(table.isa, table.cpu);
   std::string text = fmt::format("{}, {}\n", table.cpu, table.isa);
   for (const auto& [type, times] : {std::pair{"f32", table.f32}, {"f64", table.f64}})
     text += fmt::format("an fma {} takes {:.3f} ns from operand to result, {:.3f} ns of many; below it is 1\n", type,
@@ -48,7 +48,7 @@ std::string as_text(const cost::Table& table) {
 
 std::string as_json(const cost::Table& table, const std::string& file) {
   using nlohmann::ordered_json;
-  const cost::Table& shipped = cost::shipped(table.isa);
+  const cost::Table& shipped = cost::shipped(table.isa, table.cpu);
   ordered_json root = {{"cpu", table.cpu}, {"isa", table.isa}, {"build", table.build}, {"date", table.date}};
   root["file"] = file;
   for (const auto& [type, times] : {std::pair{"f32", table.f32}, {"f64", table.f64}})

@@ -61,13 +61,13 @@ Result<cost::Table> host_costs(std::string_view isa) {
         stderr,
         "trident: no costs were measured here for %s (`trident calibrate --ops` does); taking those that are shipped\n",
         std::string(isa).c_str());
-    return cost::shipped(isa);
+    return cost::shipped(isa, os::cpu_model());
   }
   TRY(cost::Table table, read_costs(*path));
   if (!cost::fits(table, os::cpu_model(), isa)) {
     std::fprintf(stderr, "trident: %s: measured on %s for %s, not here for %s; taking the costs that are shipped\n",
                  path->c_str(), table.cpu.c_str(), table.isa.c_str(), std::string(isa).c_str());
-    return cost::shipped(isa);
+    return cost::shipped(isa, os::cpu_model());
   }
   return table;
 }

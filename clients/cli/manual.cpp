@@ -157,7 +157,7 @@ constexpr const char* kCalibrate = R"(DETAILS
   set gains by that. Takes seconds; prefer a quiet machine. The table shows what is shipped beside it.
   The file is a text, a line for each op and type, that replaces an older one at once or not at all. It is used where
   processor and instruction set are those that it was measured on: by `trident rewrite --cost host`, and by a daemon
-  that is told to, `tridentd --costs FILE`; without one, searches go by what is shipped.
+  that is told to, `tridentd --costs FILE`; without one, searches go by what is shipped for the processor.
   --json prints an object with "cpu", "isa", "build", "date", "file", "unit" (nanoseconds of an fma) and "ops", rows of
   "op", "type", "latency", "throughput", "shipped_latency" and "shipped_throughput".
 
