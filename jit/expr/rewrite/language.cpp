@@ -268,6 +268,15 @@ Result<egraph::Term> to_term(const Expr& expr) {
   return term;
 }
 
+bool keeps_constants(const egraph::Term& term) {
+  return std::all_of(term.nodes.begin(), term.nodes.end(), [](const ENode& e) {
+    if (e.op != static_cast<std::uint8_t>(Op::Constant) || e.sort != static_cast<std::uint8_t>(Type::f32)) return true;
+    const double held = held_by(e);
+    const double rounded = value_of(Type::f32, bits_of(Type::f32, held));
+    return rounded == held || std::isnan(held) || (std::fabs(rounded) >= 0x1p-126 && std::isfinite(rounded));
+  });
+}
+
 Expr to_expr(const egraph::Term& term, const Expr& like) {
   Expr expr;
   expr.variables = like.variables;

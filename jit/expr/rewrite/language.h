@@ -46,6 +46,9 @@ std::uint8_t stage_of(const egraph::ENode& node, const std::array<std::uint8_t, 
 
 /// The outputs of an expression as a term. Unsupported: an integer power beyond 32 bits.
 Result<egraph::Term> to_term(const Expr& expr);
+/// Whether the term's f32 constants, which the graph holds as doubles, are the same but for rounding in their type:
+/// 1e-48 is zero there, 1e-40 has few digits, 1e48 is infinite.
+bool keeps_constants(const egraph::Term& term);
 /// ... and back, with variables and output names of `like`.
 Expr to_expr(const egraph::Term& term, const Expr& like);
 

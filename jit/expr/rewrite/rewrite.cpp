@@ -178,6 +178,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   result.stats = found.stats;
   const std::vector<std::byte> original = canonical_bytes(source);
   for (const egraph::Term& t : found.terms) {
+    if (!keeps_constants(t)) continue;
     Expr form = to_expr(t, source);
     drop_unused(form);
     if (!check(form).ok() || canonical_bytes(form) == original || !same_shapes(source, form)) continue;
