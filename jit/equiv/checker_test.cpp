@@ -393,6 +393,25 @@ TEST(Checker, FastLeavesNonFiniteInputsOut) {
   EXPECT_TRUE(verdict_of(source, lowered(parsed("x * 0", Type::f64, anything)), {expr::PolicyKind::fast, 0}).same());
 }
 
+// Nearly everywhere these are 0 and nothing; all that they are is a peak that few points of a million meet.
+TEST(Checker, PeaksAreFound) {
+  struct Case {
+    const char* source;
+    const char* careless;
+    double hi;
+  };
+  for (const Case& c : {Case{"exp(20000*x - x*x - 1e8)", "x*0", 1e7},
+                        {"exp(20000*x - x*x - 1e8)", "exp(20000*x) * exp(-x*x - 1e8)", 1e6},
+                        {"exp(x*(1000 - x)*1000 - 250000000)", "0*x", 2e5},
+                        {"1 - tanh((x - 5000)*(x - 5000))", "0*x", 1e7},
+                        {"1e-3 + erfc(abs(x - 777)*100)", "0*x + 1e-3", 1e7}}) {
+    const std::vector<Variable> inputs = {{"x", Type::f64, expr::VariableKind::array, 0, c.hi}};
+    const auto source = parsed(c.source, Type::f64, inputs);
+    EXPECT_FALSE(verdict_of(source, lowered(parsed(c.careless, Type::f64, inputs))).same()) << c.source;
+    EXPECT_TRUE(verdict_of(source, lowered(source)).same()) << c.source;
+  }
+}
+
 // At x = 0x9.ce458p-11 this form is 8.41 ulp off, where a million points show 3.12 ulp of the strict evaluation and
 // allow 8.25; thousands show 7.53 of 7.99, and no level of rarer points more.
 TEST(Checker, NearToTheLimitIsTooNearForAMillionPoints) {

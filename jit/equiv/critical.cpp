@@ -8,13 +8,25 @@ namespace trident::equiv {
 
 using expr::Op;
 
+namespace {
+
+/// Beyond this from zero a function of those below is flat in f32 at the latest.
+constexpr double kFarOut = 80;
+
+bool is_flat_far_out(Op op) {
+  return op == Op::Exp || op == Op::Exp2 || op == Op::Expm1 || op == Op::Tanh || op == Op::Erf || op == Op::Erfc ||
+         op == Op::Sinh || op == Op::Cosh || op == Op::Atan;
+}
+
+}  // namespace
+
 std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe,
                                            const std::function<Point()>& uniform) {
-  constexpr std::size_t kDivisorsMax = 4, kStepsMax = 4;
+  constexpr std::size_t kDivisorsMax = 4, kStepsMax = 4, kPeaksMax = 4;
   constexpr int kLooks = 32;
   const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
   expr::Ranges ranges(expr);
-  std::vector<Probe::Target> divisors, steps;
+  std::vector<Probe::Target> divisors, steps, peaks;
   const auto add = [&](std::vector<Probe::Target>& list, std::size_t most, Probe::Target target) {
     const expr::Node& a = expr.at(target.a);
     const bool leaf = expr::info(a.op).signature == expr::Signature::Leaf;
@@ -30,6 +42,10 @@ std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe,
                           (node.op == Op::Powi && static_cast<std::int64_t>(node.imm) < 0);
     const expr::NodeId divisor = node.op == Op::Div ? node.b : singular ? node.a : expr::NodeId{};
     if (divisor.valid() && !ranges.at(divisor).nonzero()) add(divisors, kDivisorsMax, {divisor, {}});
+    if (is_flat_far_out(node.op)) {
+      const expr::Fact argument = ranges.at(node.a);
+      if (argument.lo < -kFarOut || argument.hi > kFarOut) add(peaks, kPeaksMax, {node.a, {}});
+    }
     const bool compares =
         expr::info(node.op).signature == expr::Signature::Compare || node.op == Op::Min || node.op == Op::Max;
     if (!compares || shapes[i] != expr::Shape::element || steps.size() == kStepsMax) continue;
@@ -39,6 +55,7 @@ std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe,
     if (one_side) add(steps, kStepsMax, {node.a, node.b});
   }
   divisors.insert(divisors.end(), steps.begin(), steps.end());
+  divisors.insert(divisors.end(), peaks.begin(), peaks.end());
   return divisors;
 }
 

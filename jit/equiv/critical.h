@@ -9,7 +9,8 @@
 namespace trident::equiv {
 
 /// What is divided by, or put under a root or into a logarithm, and may come near to zero: small errors count most
-/// there. And what steps compare of which `uniform()` points (drawn from the ranges) meet one side only. A few of each,
+/// there. What is put into exponentials and the like, which are 0 or overflow but where it is near to zero: all that there
+/// is may be a peak that no point drawn has met. And what steps compare of which `uniform()` points (drawn from the ranges) meet one side only. A few of each,
 /// floats that do not depend on reductions.
 std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe, const std::function<Point()>& uniform);
 

@@ -45,6 +45,12 @@ bool is_short(double value) {
   return std::fabs(value) <= kGreatest && std::floor(value / kUnit) == value / kUnit;
 }
 
+/// Which ops make no constant look short that is not: 0 may be exp(-1e6), 1 may be tanh(50).
+bool is_of_ring(Op op) {
+  return op == Op::Variable || op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Fma || op == Op::Neg ||
+         op == Op::Div || op == Op::Powi || op == Op::Abs || op == Op::Min || op == Op::Max;
+}
+
 /// Where the value jumps, and no derivative says by how much.
 bool jumps(Op op) {
   return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Fmod ||
@@ -80,7 +86,10 @@ class Perturbed {
   Perturbed(const Expr& source, const Expr& form, const expr::LowerOptions& how, std::size_t output)
       : form_(form), how_(how), builder_(expr_) {
     for (const Node& n : source.nodes) {
-      if (n.op != Op::Constant) continue;
+      if (n.op != Op::Constant) {
+        folds_exactly_ = folds_exactly_ && is_of_ring(n.op);
+        continue;
+      }
       known_.insert({n.type, n.imm});
       folds_exactly_ = folds_exactly_ && ir::is_float(n.type) && is_short(expr::value_of(n.type, n.imm));
     }

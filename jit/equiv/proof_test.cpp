@@ -148,6 +148,9 @@ TEST(Proof, FoldedConstantsProveNothing) {
   EXPECT_FALSE(proven(third, product));
   EXPECT_FALSE(proven(sum, zero));
   EXPECT_TRUE(proven(twice, three));
+  // 0 and 1 are short, and what exp(-1000) and tanh(50) become.
+  const Case vanishes{"exp(x - 1000) + x", 1, 2, 0, 1}, rest{"0 + x", 1, 2, 0, 1};
+  EXPECT_FALSE(proven(vanishes, rest));
 }
 
 TEST(Proof, SaysWhyThereIsNone) {

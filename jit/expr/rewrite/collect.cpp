@@ -419,7 +419,7 @@ class Collect {
       if (e == std::round(e) && std::fabs(e) <= kPowerMax)
         p = powered(operand(0), static_cast<std::int64_t>(e), node.child[0]);
     }
-    return p ? std::move(*p) : atom(i);
+    return p && p->representable() ? std::move(*p) : atom(i);
   }
 
   // Cancelling x against 1/x needs x to be nonzero.

@@ -53,7 +53,9 @@ Polynomial Polynomial::from(std::vector<PolynomialTerm> terms) {
       value += terms[j].coefficient;
       magnitude = std::max(magnitude, std::fabs(terms[j].coefficient));
     }
-    if (std::fabs(value) > kCancelled * magnitude) p.terms_.push_back({std::move(terms[i].monomial), value});
+    // What overflowed or underflowed stays to be seen: representable() says so.
+    if (!std::isnormal(magnitude) || std::fabs(value) > kCancelled * magnitude)
+      p.terms_.push_back({std::move(terms[i].monomial), value});
     i = j;
   }
   return p;
@@ -62,6 +64,11 @@ Polynomial Polynomial::from(std::vector<PolynomialTerm> terms) {
 bool Polynomial::is_atom() const {
   return terms_.size() == 1 && terms_[0].coefficient == 1 && terms_[0].monomial.size() == 1 &&
          terms_[0].monomial[0].exponent == 1;
+}
+
+bool Polynomial::representable() const {
+  return std::all_of(terms_.begin(), terms_.end(),
+                     [](const PolynomialTerm& t) { return std::isnormal(t.coefficient); });
 }
 
 std::int32_t Polynomial::degree() const {

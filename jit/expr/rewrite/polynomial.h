@@ -42,6 +42,8 @@ class Polynomial {
   [[nodiscard]] double constant_value() const { return terms_.empty() ? 0 : terms_[0].coefficient; }
   /// Exactly one atom, to the first power, with coefficient 1.
   [[nodiscard]] bool is_atom() const;
+  /// No coefficient has overflowed, nor lost digits or itself below the normal numbers.
+  [[nodiscard]] bool representable() const;
   [[nodiscard]] std::int32_t degree() const;
 
   [[nodiscard]] Polynomial scaled(double factor) const;
