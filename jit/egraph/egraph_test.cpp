@@ -3,7 +3,9 @@
 #include "jit/egraph/egraph.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <random>
@@ -321,6 +323,26 @@ TEST(Extractor, DiverseTermsDifferAndMeanTheSame) {
   std::set<int> ops;
   for (const Term& t : terms) ops.insert(t.nodes[t.roots[0]].op);
   EXPECT_EQ(ops, (std::set<int>{kAdd, kMul, kSub}));
+}
+
+// What classes need of each other grows with the square of a graph; memory does not.
+TEST(Extractor, LargeGraphsTakeBoundedMemory) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer reserves more address space than the limit";
+#endif
+  const auto extract = [] {
+    constexpr std::uint32_t kNodes = 100'000;  // 1.25 GB of bits, one for each pair
+    const rlimit limit{rlim_t{1} << 30, rlim_t{1} << 30};
+    CHECK(::setrlimit(RLIMIT_AS, &limit) == 0);
+    EGraph graph(toy::kOps, toy::plain(), {.nodes_max = 2 * kNodes});
+    ClassId last = graph.add(toy::leaf(0));
+    const ClassId other = graph.add(toy::leaf(1));
+    for (std::uint32_t i = 0; i < kNodes; ++i) last = graph.add(toy::node(kSub, last, other));
+    Extractor extractor(graph, kCosts);
+    const Term term = extractor.dag({{last}});
+    std::exit(term.nodes.size() == kNodes + 2 ? 0 : 1);
+  };
+  EXPECT_EXIT(extract(), ::testing::ExitedWithCode(0), "");
 }
 
 // --- search -------------------------------------------------------------------------------------------------------

@@ -13,6 +13,9 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr int kImprovementRounds = 4;
 // What choosing a node again costs in diverse(), as a share of its cost.
 constexpr double kRepeatShare = 0.6;
+// Words of the sets of classes that classes need, which grow with the square of a graph: 64 MiB, some 22,000 classes.
+// Of a larger graph the choice by trees stands.
+constexpr std::size_t kNeedsMax = std::size_t{8} << 20;
 // Steps between two questions whether it is late.
 constexpr std::uint64_t kStepsPerLook = 256;
 constexpr std::uint64_t kTrialsPerLook = 16;
@@ -52,7 +55,7 @@ void Extractor::choose_by_tree() {
   }
 }
 
-// After choose_by_tree(). False when it got late: the choice is unfinished then.
+// After choose_by_tree(). False when it got late or the graph is too large: the choice is unfinished then.
 bool Extractor::choose_by_dag() {
   // Dense numbers for the classes that have a term.
   std::vector<std::uint32_t> number(graph_.size(), kNone);
@@ -64,6 +67,7 @@ bool Extractor::choose_by_dag() {
     }
   }
   const std::size_t words = (classes.size() + 63) / 64;
+  if (classes.size() * words > kNeedsMax) return false;
   std::vector<std::uint64_t> needs(classes.size() * words, 0), fresh(words);
   std::vector<double> own(classes.size(), 0);
   std::fill(choice_.begin(), choice_.end(), kNone);

@@ -26,6 +26,8 @@ constexpr std::uint16_t kKeys = 4096;
 constexpr double kKeyRange = 200;
 // What extraction takes for each node of a graph, before it was measured.
 constexpr std::uint64_t kExtractNs = 200;
+// What a step of matching takes, before it was measured.
+constexpr double kStepNs = 10;
 
 std::uint64_t now_ns() {
   timespec t{};
@@ -291,16 +293,20 @@ class Search {
     for (const ClassId id : level) reached[id] = 1;
     std::uint64_t steps = kStepsPerRound;
     const std::size_t enough = kMatchesPerRoom * (graph.room() + kMatchesPerRoom);
-    std::uint64_t taken = 0;
+    std::uint64_t taken = 0, affordable = affordable_steps(graph.size());
     for (std::uint8_t distance = 0; distance < space_.matcher->depth_max() && !level.empty(); ++distance) {
       std::vector<ClassId> above;
       for (const ClassId id : level) {
-        const std::uint64_t before = steps;
-        if (!space_.matcher->match(members_, id, distance, matches_, steps) || matches_.list.size() >= enough) return;
-        taken += before - steps;
-        if (taken > kStepsPerLook) {
-          taken = 0;
+        const std::uint64_t most = std::min(steps, affordable);
+        std::uint64_t left = most;
+        const bool whole = space_.matcher->match(members_, id, distance, matches_, left);
+        steps -= most - left, affordable -= most - left, taken += most - left;
+        if (steps == 0 || matches_.list.size() >= enough) return;
+        if (taken > kStepsPerLook || !whole) {
           if (over(graph.size())) return;
+          learn_step_time(taken);
+          affordable = affordable_steps(graph.size());
+          taken = 0;
         }
         graph.each_user(id, [&](NodeIndex user) {
           const ClassId c = graph.find(user);
@@ -309,6 +315,21 @@ class Search {
       }
       level.swap(above);
     }
+  }
+
+  // How many steps of matching there is time for, by what they have been seen to take: the steps of one class are not
+  // interrupted otherwise. Without a budget of time no clock has a say.
+  std::uint64_t affordable_steps(std::uint32_t nodes) {
+    if (options_.budget.nanoseconds == 0) return kStepsPerRound;
+    step_clock_ = now_ns();
+    const std::uint64_t used = step_clock_ - begin_ + ns_per_node_ * nodes;
+    const std::uint64_t left = options_.budget.nanoseconds - std::min(options_.budget.nanoseconds, used);
+    return std::max(kStepsPerLook, static_cast<std::uint64_t>(static_cast<double>(left) / ns_per_step_));
+  }
+  void learn_step_time(std::uint64_t steps) {
+    if (options_.budget.nanoseconds == 0 || steps < kStepsPerLook / 2) return;
+    const double here = static_cast<double>(now_ns() - step_clock_) / static_cast<double>(steps);
+    ns_per_step_ = std::max(here, 0.75 * ns_per_step_ + 0.25 * here);
   }
 
   bool right_sorts(const EGraph& graph, const Match& m) const {
@@ -398,6 +419,8 @@ class Search {
   const SearchOptions& options_;
   SplitMix random_;
   std::uint64_t begin_;
+  double ns_per_step_ = kStepNs;            // of matching, as it was seen to take
+  std::uint64_t step_clock_ = 0;            // when it was looked at last
   std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as it was seen to take
   std::vector<double> gains_;               // per rule: cost of the left side's ops less the right side's
   Members members_;                         // as they are in one round
