@@ -96,6 +96,7 @@ class Optimisation {
                       .seed = options_.seed};
     check_.cancelled = [this] { return out_of_time(); };
     TRY(checker_, equiv::Checker::make(source_, options_.policy, check_));
+    second_looks_.emplace(source_, options_.policy, check_);
     for (std::size_t f = 0; f < forms_.size(); ++f) {
       if (checker_->unexplored() && !forms_[f].keeps_roundings) {
         prepared_.push_back(not_evident());
@@ -109,6 +110,12 @@ class Optimisation {
       auto prepared = checker_->check_meaning(forms_[f].kernel, demand, f == 0 ? nullptr : prepared_.data());
       if (!prepared.ok() && (f == 0 || prepared.error().code != ErrorCode::kCancelled)) return prepared.error();
       if (!prepared.ok()) break;  // the forms checked so far go on
+      if (f > 0 && prepared->meaning.same() && !forms_[f].keeps_roundings) {
+        auto again = second_looks_->ask(forms_[f].kernel, prepared->meaning.max_error_ulp);
+        if (!again.ok() && again.error().code != ErrorCode::kCancelled) return again.error();
+        if (!again.ok()) break;
+        if (!again->same()) prepared->meaning = std::move(again).value();
+      }
       prepared_.push_back(std::move(prepared).value());
       passes_.report("lower", f + 1, forms_.size());
       if (f > 0) continue;
@@ -152,7 +159,7 @@ class Optimisation {
   // One form more, perhaps, and whether there is one.
   Result<bool> refine_forms() {
     if (!passes_.enabled("careful")) return false;
-    TRY(auto found, refine({source_, forms_, prepared_, *checker_, check_, options_, passes_}));
+    TRY(auto found, refine({source_, forms_, prepared_, *checker_, *second_looks_, options_, passes_}));
     if (!found) return false;
     forms_.push_back(std::move(found->form));
     prepared_.push_back(std::move(found->prepared));
@@ -413,6 +420,7 @@ class Optimisation {
   std::vector<Candidate> candidates_;
   equiv::CheckOptions check_;
   std::unique_ptr<equiv::Checker> checker_;
+  std::optional<SecondLooks> second_looks_;
   std::vector<equiv::Checker::Prepared> prepared_;  ///< per form whose meaning was checked in time
   std::uint64_t check_end_ns_ = 0;                  ///< of os::thread_work_ns()
   std::vector<std::vector<std::byte>> columns_;

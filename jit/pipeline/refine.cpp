@@ -1,6 +1,7 @@
 #include "jit/pipeline/refine.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "jit/expr/rewrite/steps.h"
 #include "jit/expr/simplify.h"
@@ -32,15 +33,10 @@ class Descent {
 
   // Of many answers near the limit one may be luck: the last form that holds at other points too.
   Result<std::optional<Refinement>> confirmed() {
-    equiv::CheckOptions check = q_.check;
-    check.samples.seed = ~check.samples.seed;
-    std::unique_ptr<equiv::Checker> other;
     for (std::size_t i = 0; i < kSecondLooksMax && !chain_.empty(); ++i) {
-      if (!other) {
-        TRY(other, equiv::Checker::make(q_.source, q_.options.policy, check));
-      }
-      TRY(const auto again, other->check_meaning(chain_.back().form.kernel, equiv::Demand::any_set, nullptr));
-      if (again.meaning.same()) return std::optional<Refinement>(std::move(chain_.back()));
+      constexpr double kAnyError = std::numeric_limits<double>::infinity();
+      TRY(const equiv::Verdict again, q_.second_looks.ask(chain_.back().form.kernel, kAnyError));
+      if (again.same()) return std::optional<Refinement>(std::move(chain_.back()));
       chain_.pop_back();
     }
     return std::optional<Refinement>();

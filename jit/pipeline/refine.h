@@ -6,6 +6,7 @@
 
 #include "jit/equiv/checker.h"
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/second_look.h"
 
 namespace trident::pipeline {
 
@@ -19,7 +20,7 @@ struct RefineQuestion {
   const std::vector<Form>& forms;                         ///< of it, the unrewritten one first
   const std::vector<equiv::Checker::Prepared>& prepared;  ///< for each form, by the checker
   equiv::Checker& checker;                                ///< of the source
-  const equiv::CheckOptions& check;                       ///< that the checker was made with
+  SecondLooks& second_looks;                              ///< the same
   const Options& options;
   const PassScope& passes;
 };

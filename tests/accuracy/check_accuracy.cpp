@@ -144,13 +144,18 @@ Result<Row> check_forms(const Task& task, const Settings& settings) {
   large.refined_max = settings.points / 16;
   TRY(const auto large_checker, equiv::Checker::make(source, options.policy, large));
 
+  pipeline::SecondLooks second_looks(source, options.policy, small);
   std::vector<equiv::Checker::Prepared> answers;
   for (const pipeline::Form& form : forms) {
     const auto demand = answers.empty() ? equiv::Demand::policy : equiv::Demand::any_set;
     TRY(auto answer, small_checker->check_meaning(form.kernel, demand, answers.empty() ? nullptr : answers.data()));
+    if (!answers.empty() && answer.meaning.same() && !form.keeps_roundings) {
+      TRY(auto again, second_looks.ask(form.kernel, answer.meaning.max_error_ulp));
+      if (!again.same()) answer.meaning = std::move(again);
+    }
     answers.push_back(std::move(answer));
   }
-  TRY(auto refined, pipeline::refine({source, forms, answers, *small_checker, small, options, passes}));
+  TRY(auto refined, pipeline::refine({source, forms, answers, *small_checker, second_looks, options, passes}));
   if (refined) {
     forms.push_back(std::move(refined->form));
     answers.push_back(std::move(refined->prepared));
