@@ -23,7 +23,7 @@ class SecondLooks {
   static constexpr std::size_t kLooks = 3;
 
   const expr::Expr& source_;
-  const expr::Policy& policy_;
+  expr::Policy policy_;
   equiv::CheckOptions check_;
   std::array<std::unique_ptr<equiv::Checker>, kLooks> checkers_;  ///< made when first asked
 };
