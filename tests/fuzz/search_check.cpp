@@ -16,6 +16,7 @@
 #include "jit/expr/simplify.h"
 #include "jit/kir/interpreter.h"
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/second_look.h"
 #include "runtime/os/clock.h"
 #include "tests/fuzz/search_case.h"
 #include "tests/support/mpfr_evaluator.h"
@@ -402,6 +403,14 @@ class Acceptance {
     if (form.keeps_roundings) return true;
     equiv::CheckOptions options;
     options.cancelled = too_long(kQuestionNs);
+    if (!second_looks_) {
+      equiv::CheckOptions first;
+      first.samples = {.points = equiv::suggested_points(source_), .seed = 1};
+      first.cancelled = [this] { return os::thread_cpu_ns() > end_ns_; };
+      second_looks_.emplace(source_, c_.policy, first);
+    }
+    TRY(const equiv::Verdict again, second_looks_->ask(form.kernel, meaning.meaning.max_error_ulp));
+    if (!again.same()) return false;
     TRY(const equiv::Verdict parts, equiv::check_parts(source_, form.expr, form.how, options));
     return parts.same();
   }
@@ -413,6 +422,7 @@ class Acceptance {
   std::uint64_t end_ns_ = 0;  ///< of the question under way
   Checker checker_;
   std::optional<equiv::Checker::Prepared> unrewritten_;
+  std::optional<pipeline::SecondLooks> second_looks_;
 };
 
 /// Of a form that the optimiser's check has accepted: whether it breaks the policy where the source's own evaluation

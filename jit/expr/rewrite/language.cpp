@@ -97,6 +97,10 @@ double held_by(const ENode& leaf) {
   return std::bit_cast<double>(held_bits(leaf));
 }
 
+constexpr bool is_one_of(std::span<const Op> ops, Op op) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
 // No matter of what.
 constexpr Op kNotNegative[] = {Op::Exp, Op::Exp2, Op::Cosh, Op::Erfc, Op::Sqrt, Op::Rsqrt, Op::Hypot};
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
@@ -106,45 +110,40 @@ constexpr double kLeastNormal = std::numeric_limits<double>::min();
 constexpr Op kKeepsSmall[] = {Op::Add,    Op::Sub,      Op::Neg,      Op::Abs,   Op::Min,    Op::Max,     Op::Cast,
                               Op::Select, Op::Constant, Op::Variable, Op::Index, Op::Gather, Op::Strided, Op::Floor,
                               Op::Ceil,   Op::Round,    Op::Rint,     Op::Trunc, Op::Sign,   Op::MinOf,   Op::MaxOf};
-bool keeps_small(Op op) {
-  return std::find(std::begin(kKeepsSmall), std::end(kKeepsSmall), op) != std::end(kKeepsSmall);
-}
-
 // Whether a folded value is the real one but for a rounding: not what underflowed.
 bool folds_soundly(const Node& n, double value, double a, double b) {
   if (!std::isfinite(value)) return false;
-  if (std::fabs(value) >= kLeastNormal || keeps_small(n.op)) return true;
-  // Zero is zero where an operand makes it so.
+  if (std::fabs(value) >= kLeastNormal) return true;
+  if (n.op == Op::Cast) return value != 0 || a == 0;
+  if (is_one_of(kKeepsSmall, n.op)) return true;
+  // Zero is zero where an operand makes it so, or a product that has not underflowed cancels.
+  const bool cancels = n.op == Op::Fma && std::fabs(a * b) >= kLeastNormal;
   const bool zero_at_one =
       n.op == Op::Log || n.op == Op::Log2 || n.op == Op::Log10 || n.op == Op::Acos || n.op == Op::Acosh;
   const bool has_zero = a == 0 || (info(n.op).arity > 1 && b == 0);
-  return value == 0 && (n.op == Op::Fma || has_zero || (zero_at_one && a == 1));
+  return value == 0 && (cancels || has_zero || (zero_at_one && a == 1));
 }
 
-// Bounds that may have underflowed, moved out again.
-void widen_small(Op op, const Facts& a, const Facts& b, Facts& made) {
+// Bounds that may have underflowed or overflowed, moved out again.
+void widen(Op op, const Facts& a, const Facts& b, Facts& made) {
+  constexpr double kGreatest = std::numeric_limits<double>::max();
+  if (made.lo > kGreatest) made.lo = kGreatest;
+  if (made.hi < -kGreatest) made.hi = -kGreatest;
+  const bool small_above = std::fabs(made.hi) < kLeastNormal, small_below = std::fabs(made.lo) < kLeastNormal;
+  if ((!small_above && !small_below) || is_one_of(kKeepsSmall, op)) return;
   const auto zero = [](const Facts& f) { return f.lo == 0 && f.hi == 0; };
   const bool binary = info(op).arity > 1;
-  if (keeps_small(op) || zero(a) || (binary && zero(b)) || std::isnan(made.lo) || std::isnan(made.hi)) return;
-  if (std::fabs(made.hi) < kLeastNormal) made.hi = made.hi < 0 ? 0 : kLeastNormal;
-  if (std::fabs(made.lo) < kLeastNormal) {
-    const bool never_negative =
-        made.lo > 0 || (made.lo == 0 && !std::signbit(made.lo) && !(a.lo < 0) && (!binary || !(b.lo < 0)));
-    made.lo =
-        never_negative || std::find(std::begin(kNotNegative), std::end(kNotNegative), op) != std::end(kNotNegative)
-            ? 0
-            : -kLeastNormal;
-  }
+  if (zero(a) || (binary && zero(b))) return;
+  if (small_above) made.hi = made.hi < 0 ? 0 : kLeastNormal;
+  if (!small_below) return;
+  const bool of_positive = made.lo == 0 && !std::signbit(made.lo) && !(a.lo < 0) && (!binary || !(b.lo < 0));
+  made.lo = made.lo > 0 || of_positive || is_one_of(kNotNegative, op) ? 0 : -kLeastNormal;
 }
 
 // Zero only where the (first) operand is, and never zero.
 constexpr Op kZeroWithOperand[] = {Op::Div,  Op::Neg,   Op::Abs,  Op::Sqrt, Op::Cbrt,  Op::Powi,  Op::Sinh,
                                    Op::Tanh, Op::Asinh, Op::Atan, Op::Asin, Op::Atanh, Op::Expm1, Op::Erf};
 constexpr Op kNeverZero[] = {Op::Recip, Op::Rsqrt, Op::Exp, Op::Exp2, Op::Cosh};
-
-constexpr bool is_one_of(std::span<const Op> ops, Op op) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
 
 // What follows for zeros from the op alone.
 enum class Zeros : std::uint8_t { unknown, never, with_operand };
@@ -261,7 +260,7 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
     if (made.constant) made.variables = 0, made.stage = kBeforeLoop;
   } else if (over_reals) {
     made.nonzero = nonzero(n.op, a, b, n.a == n.b);
-    widen_small(n.op, a, b, made);
+    widen(n.op, a, b, made);
     const std::uint8_t arity = kRows[e.op].children;
     if (a.constant && (arity < 2 || b.constant) && (arity < 3 || c.constant)) {
       const double value = folded(n, a.lo, b.lo, c.lo);

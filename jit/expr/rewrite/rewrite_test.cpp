@@ -97,6 +97,7 @@ TEST(Rewrite, UnderflowAndOverflowAreNoValues) {
   struct Case {
     const char* text;
     std::vector<Variable> variables;
+    bool searched_to_the_end = true;  ///< a contradiction ends the search without a form, which is no wrong form
   };
   for (const Case& c : {Case{"exp(20000*x - x*x - 1e8)", {range("x", 0, 1e7)}},
                         {"1 / (1 + exp(-200*(x - 5)))", {range("x", -100, 100)}},
@@ -105,13 +106,16 @@ TEST(Rewrite, UnderflowAndOverflowAreNoValues) {
                         {"pow(1e10, x - 40)", {range("x", 0, 1)}},
                         {"exp(x - 800)*exp(y + 795)", {range("x", 0, 10), range("y", 0, 10)}},
                         {"1e308*(10*x)", {range("x", 0, 1)}},
+                        {"x*fma(1e-200, 1e-200, 0)*1e300", {range("x", 1, 2)}, false},
                         {"(x*1e-200)*(y*1e-200)*1e300", {range("x", 1, 2), range("y", 1, 2)}}}) {
     const auto source = parse_infix(c.text, {.variables = c.variables});
     ASSERT_TRUE(source.ok());
     for (const auto strategy : {egraph::Strategy::best_first, egraph::Strategy::saturate, egraph::Strategy::hostile}) {
       const auto found = rewrite(*source, {.strategy = strategy});
       ASSERT_TRUE(found.ok());
-      EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << c.text;
+      if (c.searched_to_the_end) {
+        EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << c.text;
+      }
       for (const Expr& form : found->forms) {
         const Node& root = form.at(form.outputs[0].node);
         EXPECT_NE(root.op, Op::Constant) << c.text << " became " << print_infix(form);
