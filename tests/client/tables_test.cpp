@@ -23,8 +23,8 @@ constexpr std::uint32_t kInterpreter = TRIDENT_TIER_INTERPRETER, kBaseline = TRI
 constexpr std::size_t kElements = 1003;  // with a tail at every vector length
 
 /// What one call gets: x, indices j and the table t of any length.
-struct Data {
-  explicit Data(std::size_t length) : t(length), x(kElements), j(kElements) {
+struct CallInputs {
+  explicit CallInputs(std::size_t length) : t(length), x(kElements), j(kElements) {
     for (std::size_t i = 0; i < length; ++i) t[i] = 0.5 + static_cast<double>(i * 37 % 101) / 8;
     for (std::size_t i = 0; i < kElements; ++i) {
       x[i] = 0.25 + static_cast<double>(i * 53 % 97) / 16;
@@ -42,23 +42,27 @@ struct Data {
 
 struct Case {
   const char* text;
-  std::function<long double(const Data&, std::int64_t)> wanted;
+  std::function<long double(const CallInputs&, std::int64_t)> wanted;
 };
 
 const Case kCases[] = {
     {"table t; j: i64; t[j] * x + t[j] * 3 + 0 * x",
-     [](const Data& d, std::int64_t i) {
+     [](const CallInputs& d, std::int64_t i) {
        const auto at = static_cast<std::size_t>(i);
        return d.element(d.j[at]) * (static_cast<long double>(d.x[at]) + 3);
      }},
     {"table t; sqrt(t[2 * index + 1] * t[2 * index + 1]) + x",
-     [](const Data& d, std::int64_t i) { return std::abs(d.element(2 * i + 1)) + d.x[static_cast<std::size_t>(i)]; }},
+     [](const CallInputs& d, std::int64_t i) {
+       return std::abs(d.element(2 * i + 1)) + d.x[static_cast<std::size_t>(i)];
+     }},
     {"table t; exp(t[index] / 8) * exp(x / 8)",
-     [](const Data& d, std::int64_t i) { return std::exp((d.element(i) + d.x[static_cast<std::size_t>(i)]) / 8); }},
+     [](const CallInputs& d, std::int64_t i) {
+       return std::exp((d.element(i) + d.x[static_cast<std::size_t>(i)]) / 8);
+     }},
     {"table t; t[900 - index] + x * 1 + 0",
-     [](const Data& d, std::int64_t i) { return d.element(900 - i) + d.x[static_cast<std::size_t>(i)]; }},
+     [](const CallInputs& d, std::int64_t i) { return d.element(900 - i) + d.x[static_cast<std::size_t>(i)]; }},
     {"table t; t[i64(floor(x))] * (x / x)",
-     [](const Data& d, std::int64_t i) {
+     [](const CallInputs& d, std::int64_t i) {
        return d.element(static_cast<std::int64_t>(std::floor(d.x[static_cast<std::size_t>(i)])));
      }},
 };
@@ -76,7 +80,7 @@ class TablesInDaemon : public testing::Test {
   }
   void TearDown() override { trident_close(ctx_); }
 
-  static void expect_right(const trident_kernel* kernel, const Case& c, const Data& data) {
+  static void expect_right(const trident_kernel* kernel, const Case& c, const CallInputs& data) {
     std::vector<const void*> in(3);
     const auto give = [&](const char* name, const void* values) {
       if (const int at = trident_array_index(kernel, name); at >= 0) in[static_cast<std::size_t>(at)] = values;
@@ -107,7 +111,7 @@ TEST_F(TablesInDaemon, AreRightInEveryTier) {
     ASSERT_EQ(TRIDENT_OK, trident_submit(ctx_, c.text, nullptr, &kernel)) << trident_last_error();
     for (const std::uint32_t tier : {kInterpreter, kBaseline, kOptimised}) {
       ASSERT_EQ(TRIDENT_OK, trident_wait(kernel, tier, kPatienceMs)) << c.text << ": " << trident_last_error();
-      for (const std::size_t length : {0, 1, 37, 2048}) expect_right(kernel, c, Data(length));
+      for (const std::size_t length : {0, 1, 37, 2048}) expect_right(kernel, c, CallInputs(length));
     }
     trident_kernel_info info{};
     info.struct_size = sizeof(info);

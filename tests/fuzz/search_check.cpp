@@ -142,13 +142,19 @@ class ShortExponents {
   mpfr_exp_t emin_, emax_;
 };
 
-/// The expression with every constant that need not be exact moved by an ulp: 3.14159... is no closer to pi than that.
-Expr with_moved_constants(Expr e, Random& random) {
+/// The expression with every constant that need not be exact moved by an ulp: 3.14159... is no closer to pi than that,
+/// and in a form nor is a 1 that its source does not have, which may be what folding has left of 1 + 1e-24.
+Expr with_moved_constants(Expr e, const Expr& source, Random& random) {
+  const auto in_source = [&](double value) {
+    return std::any_of(source.nodes.begin(), source.nodes.end(), [&](const expr::Node& n) {
+      return n.op == expr::Op::Constant && ir::is_float(n.type) && expr::value_of(n.type, n.imm) == value;
+    });
+  };
   for (expr::Node& n : e.nodes) {
     if (n.op != expr::Op::Constant || !ir::is_float(n.type)) continue;
     const double value = expr::value_of(n.type, n.imm);
     const double few_bits = value * 1024;
-    if (!std::isfinite(value) || few_bits == std::trunc(few_bits)) continue;
+    if (!std::isfinite(value) || (few_bits == std::trunc(few_bits) && in_source(value))) continue;
     const double towards = random.one_in(2) ? INFINITY : -INFINITY;
     n.imm = expr::bits_of(
         n.type, n.type == expr::Type::f32
@@ -164,7 +170,7 @@ Expr with_moved_constants(Expr e, Random& random) {
 std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& plain, const Expr& form) {
   constexpr std::size_t kPoints = 16;
   constexpr std::size_t kLeast = 6;
-  constexpr int kBits = 200;
+  constexpr int kBits = 200, kBitsWhereAllCancels = 2400;  // 1 + 1e-310 - 1
   if (!has_real_value(source) || !has_real_value(form)) return "";
   const ShortExponents exponents;
   Random random(c.seed ^ 0x4EA1);
@@ -178,15 +184,16 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
     return std::all_of(values.begin(), values.end(), [](long double v) { return std::fabs(v) <= 1e300L; });
   };
   const Expr steps = with_steps(source), form_steps = with_steps(form);
-  const Expr moved = with_steps(with_moved_constants(source, random));
-  const Expr form_moved = with_steps(with_moved_constants(form, random));
-  // atan2 has no value over the reals where both operands are zero, though MPFR gives it one by their signs.
-  const auto at_origin = [&](const std::vector<long double>& values) {
-    std::vector<std::size_t> place(source.nodes.size());
-    for (std::size_t i = 0, at = source.outputs.size(); i < place.size(); ++i)
-      place[i] = ir::is_float(source.nodes[i].type) ? at++ : 0;
-    return std::any_of(source.nodes.begin(), source.nodes.end(), [&](const expr::Node& n) {
-      return n.op == expr::Op::Atan2 && values[place[n.a.index]] == 0 && values[place[n.b.index]] == 0;
+  const Expr moved = with_steps(with_moved_constants(source, source, random));
+  const Expr form_moved = with_steps(with_moved_constants(form, source, random));
+  // atan2 and pow have no value over the reals where both operands are zero, though MPFR gives them one.
+  const auto at_origin = [](const Expr& e, const std::vector<long double>& values) {
+    std::vector<std::size_t> place(e.nodes.size());
+    for (std::size_t i = 0, at = e.outputs.size(); i < place.size(); ++i)
+      place[i] = ir::is_float(e.nodes[i].type) ? at++ : 0;
+    return std::any_of(e.nodes.begin(), e.nodes.end(), [&](const expr::Node& n) {
+      const bool has_none = n.op == expr::Op::Atan2 || n.op == expr::Op::Pow;
+      return has_none && values[place[n.a.index]] == 0 && values[place[n.b.index]] == 0;
     });
   };
   Expr arrays = source;
@@ -207,14 +214,18 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
       }
       const auto real = testing::evaluate_real(steps, at, kBits);
       if (real[k] == 0) continue;  // of what cancels, rounded constants leave something
-      if (!moderate(real) || at_origin(real)) continue;
+      if (!moderate(real) || at_origin(source, real)) continue;
       const Values strict = interpret(plain, source, point, 1);
       const double ours = expr::value_of(type, strict.lanes[k][0]);
       const long double scale = std::fabs(real[k]) + 1e-30L;
       if (!(std::fabs(ours - real[k]) <= near * 0.01L * scale)) continue;
-      const auto other = testing::evaluate_real(form_steps, at, kBits);
-      if (!moderate(other)) continue;
-      const bool like = std::fabs(other[k] - real[k]) <= near * scale;
+      const auto is_like = [&](const std::vector<long double>& values) {
+        return std::fabs(values[k] - real[k]) <= near * scale;
+      };
+      auto other = testing::evaluate_real(form_steps, at, kBits);
+      if (!is_like(other)) other = testing::evaluate_real(form_steps, at, kBitsWhereAllCancels);
+      if (!moderate(other) || at_origin(form, other)) continue;
+      const bool like = is_like(other);
       if (!like) {
         const auto beside = testing::evaluate_real(moved, at, kBits);
         if (!(std::fabs(beside[k] - real[k]) <= near * 0.01L * scale)) continue;

@@ -7,6 +7,7 @@
 
 #include "jit/expr/builder.h"
 #include "jit/expr/ranges.h"
+#include "jit/expr/rewrite/fold.h"
 #include "jit/expr/shape.h"
 
 namespace trident::expr::rewrite {
@@ -47,44 +48,6 @@ constexpr std::uint32_t variable_bit(std::uint32_t index) {
   return 1u << std::min(index, 31u);
 }
 
-// Functions that are folded when their operand is a constant, in double.
-struct Fold {
-  Op op;
-  double (*f)(double);
-};
-constexpr Fold kFolds[] = {
-    {Op::Abs, std::fabs},    {Op::Sqrt, std::sqrt},   {Op::Cbrt, std::cbrt}, {Op::Exp, std::exp},
-    {Op::Exp2, std::exp2},   {Op::Expm1, std::expm1}, {Op::Log, std::log},   {Op::Log2, std::log2},
-    {Op::Log10, std::log10}, {Op::Log1p, std::log1p}, {Op::Sin, std::sin},   {Op::Cos, std::cos},
-    {Op::Tan, std::tan},     {Op::Asin, std::asin},   {Op::Acos, std::acos}, {Op::Atan, std::atan},
-    {Op::Sinh, std::sinh},   {Op::Cosh, std::cosh},   {Op::Tanh, std::tanh}, {Op::Asinh, std::asinh},
-    {Op::Acosh, std::acosh}, {Op::Atanh, std::atanh}, {Op::Erf, std::erf},   {Op::Erfc, std::erfc},
-};
-
-// The value of an op on constants; NaN where it is not to be folded.
-double folded(const Node& n, double a, double b, double c) {
-  for (const Fold& fold : kFolds) {
-    if (fold.op == n.op) return fold.f(a);
-  }
-  // Integers of 64 bits are not all doubles.
-  if (n.op == Op::Cast && std::fabs(a) < 0x1p53) return value_of(n.type, bits_of(n.type, a));
-  if (n.op == Op::Add) return a + b;
-  if (n.op == Op::Sub) return a - b;
-  if (n.op == Op::Mul) return a * b;
-  if (n.op == Op::Div) return a / b;
-  if (n.op == Op::Neg) return -a;
-  if (n.op == Op::Min) return std::fmin(a, b);
-  if (n.op == Op::Max) return std::fmax(a, b);
-  if (n.op == Op::Fma) return std::fma(a, b, c);
-  if (n.op == Op::Recip) return 1 / a;
-  if (n.op == Op::Rsqrt) return 1 / std::sqrt(a);
-  if (n.op == Op::Hypot) return std::hypot(a, b);
-  if (n.op == Op::Atan2) return std::atan2(a, b);
-  if (n.op == Op::Pow) return std::pow(a, b);
-  if (n.op == Op::Powi) return std::pow(a, static_cast<double>(static_cast<std::int64_t>(n.imm)));
-  return std::nan("");
-}
-
 Fact to_fact(const Facts& f) {
   return {f.lo, f.hi, f.may_be_nan, f.integral};
 }
@@ -105,32 +68,13 @@ constexpr bool is_one_of(std::span<const Op> ops, Op op) {
 constexpr Op kNotNegative[] = {Op::Exp, Op::Exp2, Op::Cosh, Op::Erfc, Op::Sqrt, Op::Rsqrt, Op::Hypot};
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
 
-// Ops whose results on numbers are as near to zero as they say, however small. Products, quotients and functions
-// underflow: exp(-1e4) is no zero over the reals, and taking it for one would prove anything.
-constexpr Op kKeepsSmall[] = {Op::Add,    Op::Sub,      Op::Neg,      Op::Abs,   Op::Min,    Op::Max,     Op::Cast,
-                              Op::Select, Op::Constant, Op::Variable, Op::Index, Op::Gather, Op::Strided, Op::Floor,
-                              Op::Ceil,   Op::Round,    Op::Rint,     Op::Trunc, Op::Sign,   Op::MinOf,   Op::MaxOf};
-// Whether a folded value is the real one but for a rounding: not what underflowed.
-bool folds_soundly(const Node& n, double value, double a, double b) {
-  if (!std::isfinite(value)) return false;
-  if (std::fabs(value) >= kLeastNormal) return true;
-  if (n.op == Op::Cast) return value != 0 || a == 0;
-  if (is_one_of(kKeepsSmall, n.op)) return true;
-  // Zero is zero where an operand makes it so, or a product that has not underflowed cancels.
-  const bool cancels = n.op == Op::Fma && std::fabs(a * b) >= kLeastNormal;
-  const bool zero_at_one =
-      n.op == Op::Log || n.op == Op::Log2 || n.op == Op::Log10 || n.op == Op::Acos || n.op == Op::Acosh;
-  const bool has_zero = a == 0 || (info(n.op).arity > 1 && b == 0);
-  return value == 0 && (cancels || has_zero || (zero_at_one && a == 1));
-}
-
 // Bounds that may have underflowed or overflowed, moved out again.
 void widen(Op op, const Facts& a, const Facts& b, Facts& made) {
   constexpr double kGreatest = std::numeric_limits<double>::max();
   if (made.lo > kGreatest) made.lo = kGreatest;
   if (made.hi < -kGreatest) made.hi = -kGreatest;
   const bool small_above = std::fabs(made.hi) < kLeastNormal, small_below = std::fabs(made.lo) < kLeastNormal;
-  if ((!small_above && !small_below) || is_one_of(kKeepsSmall, op)) return;
+  if ((!small_above && !small_below) || keeps_small(op)) return;
   const auto zero = [](const Facts& f) { return f.lo == 0 && f.hi == 0; };
   const bool binary = info(op).arity > 1;
   if (zero(a) || (binary && zero(b))) return;
@@ -263,9 +207,8 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
     widen(n.op, a, b, made);
     const std::uint8_t arity = kRows[e.op].children;
     if (a.constant && (arity < 2 || b.constant) && (arity < 3 || c.constant)) {
-      const double value = folded(n, a.lo, b.lo, c.lo);
-      if (folds_soundly(n, value, a.lo, b.lo)) {
-        made.lo = made.hi = value;
+      if (const auto value = fold(n, a.lo, b.lo, c.lo)) {
+        made.lo = made.hi = *value;
         made.constant = true;
         made.may_be_nan = false;
         made.variables = 0;

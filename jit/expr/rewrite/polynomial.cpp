@@ -4,10 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "jit/expr/rewrite/fold.h"
+
 namespace trident::expr::rewrite {
 namespace {
 
-// What remains of a sum whose parts cancel but for rounding.
+// What remains of p - q^n where the coefficients of q are rounded.
 constexpr double kCancelled = 1e-13;
 
 std::int32_t degree_of(const Monomial& m) {
@@ -42,20 +44,23 @@ Polynomial Polynomial::atom(std::uint32_t atom, std::int32_t exponent) {
   return p;
 }
 
-Polynomial Polynomial::from(std::vector<PolynomialTerm> terms) {
+Polynomial Polynomial::from(std::vector<PolynomialTerm> terms, double cancelled) {
   std::sort(terms.begin(), terms.end(),
             [](const PolynomialTerm& a, const PolynomialTerm& b) { return less(a.monomial, b.monomial); });
   Polynomial p;
   for (std::size_t i = 0; i < terms.size();) {
     double value = 0, magnitude = 0;
+    bool lossy = false;
     std::size_t j = i;
     for (; j < terms.size() && terms[j].monomial == terms[i].monomial; ++j) {
-      value += terms[j].coefficient;
-      magnitude = std::max(magnitude, std::fabs(terms[j].coefficient));
+      const double c = terms[j].coefficient;
+      lossy = lossy || loses_digits(value, c, value + c);
+      value += c;
+      magnitude = std::max(magnitude, std::fabs(c));
     }
-    // What overflowed or underflowed stays to be seen: representable() says so.
-    if (!std::isnormal(magnitude) || std::fabs(value) > kCancelled * magnitude)
-      p.terms_.push_back({std::move(terms[i].monomial), value});
+    // What overflowed, underflowed or lost its digits stays to be seen: representable() says so.
+    if (!std::isnormal(magnitude) || std::fabs(value) > cancelled * magnitude)
+      p.terms_.push_back({std::move(terms[i].monomial), lossy && cancelled == 0 ? std::nan("") : value});
     i = j;
   }
   return p;
@@ -99,10 +104,10 @@ bool operator<(const Polynomial& a, const Polynomial& b) {
                                       });
 }
 
-std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, double factor_of_b) {
+std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, double factor_of_b, double cancelled) {
   std::vector<PolynomialTerm> terms = a.terms();
   for (const PolynomialTerm& t : b.terms()) terms.push_back({t.monomial, t.coefficient * factor_of_b});
-  Polynomial p = Polynomial::from(std::move(terms));
+  Polynomial p = Polynomial::from(std::move(terms), cancelled);
   if (p.terms().size() > kPolynomialTermsMax) return std::nullopt;
   return p;
 }
@@ -175,7 +180,7 @@ std::optional<Polynomial> root(const Polynomial& p, std::int32_t n) {
   for (int round = 0; round < 8; ++round) {
     const std::optional<Polynomial> whole = power(q, n);
     if (!whole) return std::nullopt;
-    const std::optional<Polynomial> rest = sum(p, *whole, -1);
+    const std::optional<Polynomial> rest = sum(p, *whole, -1, kCancelled);
     if (!rest) return std::nullopt;
     if (rest->zero()) return q;
     const PolynomialTerm next = lead(*rest);

@@ -31,8 +31,8 @@ class Polynomial {
   Polynomial() = default;
   static Polynomial constant(double value);
   static Polynomial atom(std::uint32_t atom, std::int32_t exponent = 1);
-  /// Sums terms of equal monomial and drops what cancels.
-  static Polynomial from(std::vector<PolynomialTerm> terms);
+  /// Sums terms of equal monomial and drops what cancels: what is left is at most `cancelled` of the greatest part.
+  static Polynomial from(std::vector<PolynomialTerm> terms, double cancelled = 0);
 
   [[nodiscard]] const std::vector<PolynomialTerm>& terms() const { return terms_; }
   [[nodiscard]] bool zero() const { return terms_.empty(); }
@@ -42,7 +42,8 @@ class Polynomial {
   [[nodiscard]] double constant_value() const { return terms_.empty() ? 0 : terms_[0].coefficient; }
   /// Exactly one atom, to the first power, with coefficient 1.
   [[nodiscard]] bool is_atom() const;
-  /// No coefficient has overflowed, nor lost digits or itself below the normal numbers.
+  /// No coefficient has overflowed, nor lost digits or itself below the normal numbers, nor digits in a sum
+  /// (loses_digits()).
   [[nodiscard]] bool representable() const;
   [[nodiscard]] std::int32_t degree() const;
 
@@ -55,7 +56,7 @@ class Polynomial {
 };
 
 /// Too large: nothing.
-std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, double factor_of_b = 1);
+std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, double factor_of_b = 1, double cancelled = 0);
 std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b);
 std::optional<Polynomial> power(const Polynomial& a, std::int32_t exponent);
 

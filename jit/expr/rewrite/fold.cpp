@@ -1,0 +1,154 @@
+#include "jit/expr/rewrite/fold.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "jit/expr/builder.h"
+
+namespace trident::expr::rewrite {
+namespace {
+
+// Of a cube of few bits exact, which the library's is not.
+double cube_root(double x) {
+  const double root = std::cbrt(x), few_bits = static_cast<float>(root);
+  return few_bits * few_bits * few_bits == x ? few_bits : root;
+}
+
+// Functions that are folded when their operand is a constant, in double.
+struct Fold {
+  Op op;
+  double (*f)(double);
+};
+constexpr Fold kFolds[] = {
+    {Op::Abs, std::fabs},    {Op::Sqrt, std::sqrt},   {Op::Cbrt, cube_root}, {Op::Exp, std::exp},
+    {Op::Exp2, std::exp2},   {Op::Expm1, std::expm1}, {Op::Log, std::log},   {Op::Log2, std::log2},
+    {Op::Log10, std::log10}, {Op::Log1p, std::log1p}, {Op::Sin, std::sin},   {Op::Cos, std::cos},
+    {Op::Tan, std::tan},     {Op::Asin, std::asin},   {Op::Acos, std::acos}, {Op::Atan, std::atan},
+    {Op::Sinh, std::sinh},   {Op::Cosh, std::cosh},   {Op::Tanh, std::tanh}, {Op::Asinh, std::asinh},
+    {Op::Acosh, std::acosh}, {Op::Atanh, std::atanh}, {Op::Erf, std::erf},   {Op::Erfc, std::erfc},
+};
+
+// The value of an op on constants; NaN where it is not to be folded.
+double folded(const Node& n, double a, double b, double c) {
+  for (const Fold& fold : kFolds) {
+    if (fold.op == n.op) return fold.f(a);
+  }
+  // Integers of 64 bits are not all doubles.
+  if (n.op == Op::Cast && std::fabs(a) < 0x1p53) return value_of(n.type, bits_of(n.type, a));
+  if (n.op == Op::Add) return a + b;
+  if (n.op == Op::Sub) return a - b;
+  if (n.op == Op::Mul) return a * b;
+  if (n.op == Op::Div) return a / b;
+  if (n.op == Op::Neg) return -a;
+  if (n.op == Op::Min) return std::fmin(a, b);
+  if (n.op == Op::Max) return std::fmax(a, b);
+  if (n.op == Op::Fma) return std::fma(a, b, c);
+  if (n.op == Op::Recip) return 1 / a;
+  if (n.op == Op::Rsqrt) return 1 / std::sqrt(a);
+  if (n.op == Op::Hypot) return std::hypot(a, b);
+  if (n.op == Op::Atan2) return std::atan2(a, b);
+  if (n.op == Op::Pow) return std::pow(a, b);
+  if (n.op == Op::Powi) return std::pow(a, static_cast<double>(static_cast<std::int64_t>(n.imm)));
+  return std::nan("");
+}
+
+constexpr double kLeastNormal = std::numeric_limits<double>::min();
+
+// Whether a folded value is the real one but for a rounding: not what underflowed.
+bool is_in_range(const Node& n, double value, double a, double b) {
+  if (!std::isfinite(value)) return false;
+  if (std::fabs(value) >= kLeastNormal) return true;
+  if (n.op == Op::Cast) return value != 0 || a == 0;
+  if (keeps_small(n.op)) return true;
+  // Zero is zero where an operand makes it so, or a product that has not underflowed cancels.
+  const bool cancels = n.op == Op::Fma && std::fabs(a * b) >= kLeastNormal;
+  const bool zero_at_one =
+      n.op == Op::Log || n.op == Op::Log2 || n.op == Op::Log10 || n.op == Op::Acos || n.op == Op::Acosh;
+  const bool has_zero = a == 0 || (info(n.op).arity > 1 && b == 0);
+  return value == 0 && (cancels || has_zero || (zero_at_one && a == 1));
+}
+
+// Significant bits of the mantissa; 0 of zero.
+int bits(double x) {
+  const std::uint64_t mantissa =
+      (std::bit_cast<std::uint64_t>(x) & ((std::uint64_t{1} << 52) - 1)) | (std::uint64_t{1} << 52);
+  return x == 0 ? 0 : 53 - std::countr_zero(mantissa);
+}
+// A rounded result has so few by chance once in 16 million times.
+bool has_few_bits(double x) {
+  return bits(x) <= 29;
+}
+
+bool is_whole(double x) {
+  return std::trunc(x) == x;
+}
+
+// What Knuth's two-sum loses.
+double lost_by_sum(double a, double b, double sum) {
+  const double of_b = sum - a;
+  return (a - (sum - of_b)) + (b - of_b);
+}
+
+// Of a power with a value of few bits.
+bool power_is_exact(double a, double exponent) {
+  if (exponent == 0 || a == 1) return true;
+  const double root = std::sqrt(a);
+  if (!is_whole(exponent))
+    return is_whole(2 * exponent) && root * root == a && bits(root) * std::fabs(2 * exponent) <= 53;
+  return exponent < 0 ? bits(a) == 1 : bits(a) * exponent <= 53;
+}
+
+// Of an op with a value of few bits: whether that is the real one.
+bool is_exact(const Node& n, double value, double a, double b, double c) {
+  if (keeps_small(n.op)) return true;  // of sums loses_digits() tells
+  const long double wide = value;
+  if (n.op == Op::Mul) return std::fma(a, b, -value) == 0;
+  if (n.op == Op::Fma) return std::fma(a, b, -(a * b)) == 0 && lost_by_sum(a * b, c, value) == 0;
+  if (n.op == Op::Div) return std::fma(value, b, -a) == 0;
+  if (n.op == Op::Recip) return std::fma(value, a, -1.0) == 0;
+  if (n.op == Op::Sqrt) return std::fma(value, value, -a) == 0;
+  if (n.op == Op::Rsqrt) return wide * wide * a == 1 && has_few_bits(a);
+  if (n.op == Op::Cbrt) return wide * wide * wide == a && bits(value) <= 21;
+  if (n.op == Op::Hypot)
+    return a == 0 || b == 0 ||
+           (has_few_bits(a) && has_few_bits(b) &&
+            wide * wide == static_cast<long double>(a) * a + static_cast<long double>(b) * b);
+  if (n.op == Op::Pow) return power_is_exact(a, b);
+  if (n.op == Op::Powi) return power_is_exact(a, static_cast<double>(static_cast<std::int64_t>(n.imm)));
+  if (n.op == Op::Exp2) return is_whole(a);
+  if (n.op == Op::Log2) return bits(a) == 1;
+  if (n.op == Op::Log10) return is_whole(value) && value >= 0 && value <= 22 && std::pow(10.0, value) == a;
+  if (n.op == Op::Atan2) return a == 0;
+  return a == 0 || (a == 1 && value == 0);  // functions
+}
+
+}  // namespace
+
+bool keeps_small(Op op) {
+  constexpr Op kOps[] = {Op::Add,    Op::Sub,      Op::Neg,      Op::Abs,   Op::Min,    Op::Max,     Op::Cast,
+                         Op::Select, Op::Constant, Op::Variable, Op::Index, Op::Gather, Op::Strided, Op::Floor,
+                         Op::Ceil,   Op::Round,    Op::Rint,     Op::Trunc, Op::Sign,   Op::MinOf,   Op::MaxOf};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
+bool loses_digits(double a, double b, double sum) {
+  constexpr double kManyDigits = 0x1p-16;
+  if (sum == 0) return false;
+  if (has_few_bits(sum) && lost_by_sum(a, b, sum) != 0) return true;
+  const bool rounded = !has_few_bits(a) || !has_few_bits(b);
+  return rounded && std::fabs(sum) < kManyDigits * std::max(std::fabs(a), std::fabs(b));
+}
+
+std::optional<double> fold(const Node& n, double a, double b, double c) {
+  const double value = folded(n, a, b, c);
+  if (!is_in_range(n, value, a, b)) return std::nullopt;
+  if (value != 0 && has_few_bits(value) && !is_exact(n, value, a, b, c)) return std::nullopt;
+  if (n.op == Op::Add && loses_digits(a, b, value)) return std::nullopt;
+  if (n.op == Op::Sub && loses_digits(a, -b, value)) return std::nullopt;
+  if (n.op == Op::Fma && loses_digits(a * b, c, value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace trident::expr::rewrite

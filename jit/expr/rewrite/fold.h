@@ -1,0 +1,24 @@
+// Folding of ops on constants, in double: only where the result stands for the real value and for nothing else.
+#pragma once
+
+#include <optional>
+
+#include "jit/expr/expr.h"
+
+namespace trident::expr::rewrite {
+
+/// Ops whose results on numbers are as near to zero as they say, however small. Products, quotients and functions
+/// underflow: exp(-1e4) is no zero over the reals, and taking it for one would prove anything.
+[[nodiscard]] bool keeps_small(Op op);
+
+/// Whether `sum`, a + b as rounded, stands for something else than the real sum: for a number of few bits that it is
+/// not (1 + 1e-24), or for what is left of rounded numbers that nearly cancel. Exact zeros do not.
+[[nodiscard]] bool loses_digits(double a, double b, double sum);
+
+/// The value of `n`, an op on f32 or f64, on the constants `a`, `b` and `c` (those that it has). It is the real value
+/// but for a few roundings, and it is a number of few bits, as 1 or 0.5, only where that is exact: exp(1e-300) is no 1,
+/// which rules and other constants would take it for. Nothing where that cannot be had: what underflows or overflows,
+/// what is rounded to a number of few bits, and what cancels the digits of rounded numbers.
+[[nodiscard]] std::optional<double> fold(const Node& n, double a, double b, double c);
+
+}  // namespace trident::expr::rewrite
