@@ -1,4 +1,5 @@
 // What a case of the campaign is held to: search_case.h.
+#include <fmt/format.h>
 #include <mpfr.h>
 
 #include <algorithm>
@@ -164,13 +165,15 @@ Expr with_moved_constants(Expr e, const Expr& source, Random& random) {
   return e;
 }
 
+enum class Likeness : std::uint8_t { unknown, like, unlike };
+
 /// Whether `form` is another function than `source`: away from it at a good part of the points where the source's own
 /// evaluation is good. Steps make for a few, never for so many; where rounded constants do, the source's or those that
 /// a rule has put into the form (1/e as an f32), nothing is said: that is a matter of errors, and of the policy.
 std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& plain, const Expr& form) {
   constexpr std::size_t kPoints = 16;
   constexpr std::size_t kLeast = 6;
-  constexpr int kBits = 200, kBitsWhereAllCancels = 2400;  // 1 + 1e-310 - 1
+  constexpr int kBits = 200, kBitsWhereAllCancels = 2400;  // (1 + 1e-310) - 1
   if (!has_real_value(source) || !has_real_value(form)) return "";
   const ShortExponents exponents;
   Random random(c.seed ^ 0x4EA1);
@@ -186,14 +189,16 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
   const Expr steps = with_steps(source), form_steps = with_steps(form);
   const Expr moved = with_steps(with_moved_constants(source, source, random));
   const Expr form_moved = with_steps(with_moved_constants(form, source, random));
-  // atan2 and pow have no value over the reals where both operands are zero, though MPFR gives them one.
-  const auto at_origin = [](const Expr& e, const std::vector<long double>& values) {
+  // Over the reals pow has no value where both operands are zero, though MPFR gives it one, and there and on the cut
+  // the value of atan2 is a matter of the zero's sign.
+  const auto is_on_a_cut = [](const Expr& e, const std::vector<long double>& values) {
     std::vector<std::size_t> place(e.nodes.size());
     for (std::size_t i = 0, at = e.outputs.size(); i < place.size(); ++i)
       place[i] = ir::is_float(e.nodes[i].type) ? at++ : 0;
     return std::any_of(e.nodes.begin(), e.nodes.end(), [&](const expr::Node& n) {
-      const bool has_none = n.op == expr::Op::Atan2 || n.op == expr::Op::Pow;
-      return has_none && values[place[n.a.index]] == 0 && values[place[n.b.index]] == 0;
+      if (n.op != expr::Op::Atan2 && n.op != expr::Op::Pow) return false;
+      const long double a = values[place[n.a.index]], b = values[place[n.b.index]];
+      return a == 0 && (b == 0 || (b < 0 && n.op == expr::Op::Atan2));
     });
   };
   Expr arrays = source;
@@ -212,33 +217,32 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
         at.push_back(expr::value_of(source.variables[v].type, lanes[v][i]));
         point.push_back({lanes[v][i]});
       }
-      const auto real = testing::evaluate_real(steps, at, kBits);
-      if (real[k] == 0) continue;  // of what cancels, rounded constants leave something
-      if (!moderate(real) || at_origin(source, real)) continue;
-      const Values strict = interpret(plain, source, point, 1);
-      const double ours = expr::value_of(type, strict.lanes[k][0]);
-      const long double scale = std::fabs(real[k]) + 1e-30L;
-      if (!(std::fabs(ours - real[k]) <= near * 0.01L * scale)) continue;
-      const auto is_like = [&](const std::vector<long double>& values) {
-        return std::fabs(values[k] - real[k]) <= near * scale;
+      const auto judge = [&](int bits, std::string& difference) {
+        const auto real = testing::evaluate_real(steps, at, bits);
+        if (real[k] == 0) return Likeness::unknown;  // of what cancels, rounded constants leave something
+        if (!moderate(real) || is_on_a_cut(source, real)) return Likeness::unknown;
+        const Values strict = interpret(plain, source, point, 1);
+        const double ours = expr::value_of(type, strict.lanes[k][0]);
+        const long double scale = std::fabs(real[k]) + 1e-30L;
+        const auto is_near = [&](long double a, long double b, double by) { return std::fabs(a - b) <= by * scale; };
+        if (!is_near(ours, real[k], near * 0.01)) return Likeness::unknown;
+        const auto other = testing::evaluate_real(form_steps, at, bits);
+        if (!moderate(other) || is_on_a_cut(form, other)) return Likeness::unknown;
+        if (is_near(other[k], real[k], near)) return Likeness::like;
+        if (!is_near(testing::evaluate_real(moved, at, bits)[k], real[k], near * 0.01)) return Likeness::unknown;
+        if (!is_near(testing::evaluate_real(form_moved, at, bits)[k], other[k], near * 0.01)) return Likeness::unknown;
+        difference = fmt::format("output {} is {:.17g} instead of {:.17g} at", k, other[k], real[k]);
+        return Likeness::unlike;
       };
-      auto other = testing::evaluate_real(form_steps, at, kBits);
-      if (!is_like(other)) other = testing::evaluate_real(form_steps, at, kBitsWhereAllCancels);
-      if (!moderate(other) || at_origin(form, other)) continue;
-      const bool like = is_like(other);
-      if (!like) {
-        const auto beside = testing::evaluate_real(moved, at, kBits);
-        if (!(std::fabs(beside[k] - real[k]) <= near * 0.01L * scale)) continue;
-        const auto form_beside = testing::evaluate_real(form_moved, at, kBits);
-        if (!(std::fabs(form_beside[k] - other[k]) <= near * 0.01L * scale)) continue;
-      }
+      std::string difference;
+      Likeness likeness = judge(kBits, difference);
+      if (likeness == Likeness::unlike) likeness = judge(kBitsWhereAllCancels, difference);
+      if (likeness == Likeness::unknown) continue;
       ++good;
-      if (like) continue;
+      if (likeness == Likeness::like) continue;
       ++away;
-      char text[200];
-      std::snprintf(text, sizeof text, "output %zu is %.17Lg instead of %.17Lg at", k, other[k], real[k]);
-      example = text;
-      for (const double x : at) std::snprintf(text, sizeof text, " %.17g", x), example += text;
+      example = difference;
+      for (const double x : at) example += fmt::format(" {:.17g}", x);
     }
     if (good >= kLeast && away * 4 >= good) return example + text_of(form);
   }
