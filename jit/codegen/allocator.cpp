@@ -409,11 +409,13 @@ RegSet assign_globals(Function& function, const Block& main, const RegSet& regis
 }
 
 RegSet assign_homeless_globals(Function& function, const RegSet& registers) {
+  // What one instruction may need: masks have at most two operands beside their result.
+  constexpr std::array<int, kRegClasses> kLeast = {kUsesMax + 1, 3};
   RegSet left = registers;
   for (VRegInfo& info : function.vregs) {
     if (!info.global || info.home.place != Place::none || info.zero) continue;
     const auto c = static_cast<std::size_t>(info.reg_class);
-    if (2 * std::popcount(left[c]) <= std::popcount(registers[c])) continue;
+    if (std::popcount(left[c]) <= std::max(std::popcount(registers[c]) / 2, kLeast[c])) continue;
     info.fixed = static_cast<std::uint8_t>(31 - std::countl_zero(left[c]));
     left[c] &= ~(1u << info.fixed);
   }

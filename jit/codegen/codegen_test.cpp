@@ -222,6 +222,30 @@ TEST(Codegen, MoreElementsAliveThanRegisters) {
   }
 }
 
+// The tail of a loop of four vectors keeps four masks, which leaves three registers of them on AVX-512.
+TEST(Codegen, MasksOfTheWholeCallBesideThoseOfTheTail) {
+  kir::Kernel kernel;
+  kir::Builder builder(kernel);
+  kernel.inputs = {{"x", ir::Type::f64}, {"y", ir::Type::f64}};
+  std::vector<kir::Value> masks;
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    kernel.params.push_back({"p" + std::to_string(i), ir::Type::f64});
+    masks.push_back(builder.lt(builder.param(i), builder.constant(ir::Type::f64, 0.5)));
+  }
+  const kir::Value x = builder.input(0), y = builder.input(1);
+  kir::Value value = x;
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    const kir::Value both = builder.op(kir::Op::And, masks[i], builder.lt(x, value));
+    value = builder.select(builder.op(kir::Op::Or, both, masks[(i + 1) % masks.size()]), builder.add(value, y), x);
+  }
+  kernel.outputs.push_back({"o", value, kir::OutputKind::array});
+  kernel.outputs.push_back({"s", builder.reduce(kir::Op::Sum, value), kir::OutputKind::scalar});
+  for (const bool schedule : {false, true}) {
+    for (const std::uint16_t bits : std::array<std::uint16_t, 2>{0, 256})
+      expect_same(kernel, {.vectors = 1, .schedule = schedule, .vector_bits = bits}, {0, 1, 5, 15, 16, 37}, 3);
+  }
+}
+
 TEST(Codegen, AsManyArraysAsAllowed) {
   kir::Kernel kernel;
   kir::Builder builder(kernel);
