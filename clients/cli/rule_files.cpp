@@ -1,5 +1,6 @@
 #include "clients/cli/rule_files.h"
 
+#include <filesystem>
 #include <iterator>
 #include <map>
 
@@ -21,7 +22,19 @@ std::string rule_text(const egraph::Rule& rule) {
 }
 
 Result<RuleFile> read_rule_file(const std::string& path) {
-  TRY(const std::string text, read_file(path));
+  // Asked before it is opened: opening a FIFO waits for a writer.
+  std::error_code code;
+  const auto status = std::filesystem::status(path, code);
+  const bool exists = !code && std::filesystem::exists(status);
+  if (!exists)
+    return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read: %s", path.c_str(),
+                      code ? code.message().c_str() : "there is no such file");
+  if (!std::filesystem::is_regular_file(status))
+    return make_error(ErrorCode::kInvalidArgument, "%s: is %s; rules are read from regular files", path.c_str(),
+                      std::filesystem::is_directory(status) ? "a directory"
+                      : std::filesystem::is_fifo(status)    ? "a FIFO"
+                                                            : "no file but a device or a socket");
+  TRY(const std::string text, read_file(path, kRuleFileBytesMax));
   TRY(RuleSet set, expr::rewrite::parse_rules(text, path));
   if (set.rules.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: no rules in it", path.c_str());
   return RuleFile{path, std::move(set)};

@@ -13,13 +13,16 @@ namespace trident::cli {
 
 /// Rules of a user at one time: many more would only slow the search down.
 inline constexpr std::size_t kUserRulesMax = 4096;
+/// Greatest rule file that is read: ten times what so many rules take.
+inline constexpr std::size_t kRuleFileBytesMax = std::size_t{4} << 20;
 
 struct RuleFile {
   std::string path;
   expr::rewrite::RuleSet set;
 };
 
-/// Errors show the place. A file without rules is one.
+/// Errors show the place. InvalidArgument: not a regular file, or one without rules. LimitExceeded: more than
+/// kRuleFileBytesMax.
 Result<RuleFile> read_rule_file(const std::string& path);
 
 struct CheckedRule {

@@ -1,6 +1,8 @@
 // Oracles: laws as a textbook writes them; files of which it is known which rules are true.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "clients/cli/nearest.h"
@@ -66,6 +68,29 @@ TEST(RuleFiles, OnlyThoseWithTrueRulesAreLoaded) {
   const std::string taken = written("taken.rules", "neg-neg: (neg (neg ?a)) => ?a ;; ieee=exact real=ok\n");
   EXPECT_EQ(load_user_rules({taken}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_user_rules({written("none.rules", "; nothing\n")}).error().code, ErrorCode::kInvalidArgument);
+}
+
+// None of these ends, or is text; a FIFO would be waited for.
+TEST(RuleFiles, AreRegularFilesOfSomeSize) {
+  const auto fault = [](const std::string& path, ErrorCode code) {
+    for (const Error& error : {read_rule_file(path).error(), load_user_rules({path}).error()}) {
+      EXPECT_EQ(error.code, code) << path;
+      EXPECT_EQ(error.message.find(path + ": "), 0u) << error.message;
+    }
+    return read_rule_file(path).error().message;
+  };
+  const std::string fifo = ::testing::TempDir() + "rules.fifo", big = ::testing::TempDir() + "big.rules";
+  std::filesystem::remove(fifo);
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_NE(fault(fifo, ErrorCode::kInvalidArgument).find("a FIFO"), std::string::npos);
+  std::filesystem::remove(fifo);
+  EXPECT_NE(fault(::testing::TempDir(), ErrorCode::kInvalidArgument).find("a directory"), std::string::npos);
+  EXPECT_NE(fault("/dev/zero", ErrorCode::kInvalidArgument).find("a device"), std::string::npos);
+  EXPECT_NE(fault(fifo, ErrorCode::kInvalidArgument).find("no such file"), std::string::npos);
+  std::ofstream(big).close();
+  std::filesystem::resize_file(big, kRuleFileBytesMax + 1);
+  EXPECT_NE(fault(big, ErrorCode::kLimitExceeded).find("more than"), std::string::npos);
+  std::filesystem::remove(big);
 }
 
 TEST(RuleFiles, HoldManyRulesButNotAnyNumber) {

@@ -143,6 +143,42 @@ Number Meaning::step(Op op, const Number& a) {
   return y;
 }
 
+// The nearest integer; of two the even one, or the one that is farther from zero.
+Number Meaning::nearest(Op op, const Number& a) {
+  integers = true;
+  Number y = once(op == Op::Rint ? "rint" : "round", a, a, [&] {
+    const z3::expr whole = to_real(c_.int_const(("nearest" + std::to_string(++made_)).c_str()));
+    const z3::expr twice = 2 * a.value - 2 * whole;
+    const z3::expr tie = twice == 1 || twice == -1;
+    constraints.push_back(twice >= -1 && twice <= 1);
+    if (op == Op::Rint) {
+      const z3::expr half = to_real(c_.int_const(("half" + std::to_string(++made_)).c_str()));
+      constraints.push_back(!tie || whole == 2 * half);
+    } else {
+      constraints.push_back(!tie || (a.value > 0 && whole > a.value) || (a.value < 0 && whole < a.value));
+    }
+    return Number{whole, real("0"), yes(), yes()};
+  });
+  y.defined = a.defined;
+  const z3::expr twice = 2 * a.value - 2 * y.value;
+  y.smooth = a.smooth && twice != 1 && twice != -1;
+  return y;
+}
+
+// The floor of what is not below zero, the ceiling of what is not above.
+Number Meaning::truncated(const Number& a) {
+  integers = true;
+  Number y = once("trunc", a, a, [&] {
+    const z3::expr whole = to_real(c_.int_const(("whole" + std::to_string(++made_)).c_str()));
+    constraints.push_back((a.value >= 0 && whole <= a.value && a.value < whole + 1) ||
+                          (a.value < 0 && whole - 1 < a.value && a.value <= whole));
+    return Number{whole, real("0"), yes(), yes()};
+  });
+  y.defined = a.defined;
+  y.smooth = a.smooth && (a.value != y.value || a.value == 0);
+  return y;
+}
+
 // A zero has a sign that no real tells: either.
 Number Meaning::copysign(const Number& a, const Number& b) {
   obligations.push_back(b.defined);
@@ -197,9 +233,13 @@ Number Meaning::cast(const Pattern& side, const PatternTerm& t) {
                              }));
   const Number a = number(side, t.child[0]);
   if (!ir::is_int(static_cast<ir::Type>(t.sort)) || from_integer) return a;
-  // Truncated: the floor of what is not below zero, the ceiling of what is not above.
-  const Number down = step(Op::Floor, a), up = step(Op::Ceil, a);
-  return select({a.value >= 0, yes()}, down, up);
+  // What an integer's type does not hold becomes its least.
+  const Number whole = truncated(a);
+  const char* const beyond = t.sort == static_cast<std::uint8_t>(ir::Type::i32) ? "2147483648" : "9223372036854775808";
+  const z3::expr limit = real(beyond);
+  Number y = whole;
+  y.value = ite(whole.value >= -limit && whole.value < limit, whole.value, -limit);
+  return y;
 }
 
 Number Meaning::number(const Pattern& side, std::size_t index) {
@@ -238,6 +278,9 @@ Number Meaning::number(const Pattern& side, std::size_t index) {
     case Op::Sign: return sign(operand(0));
     case Op::Floor:
     case Op::Ceil: return step(op, operand(0));
+    case Op::Trunc: return truncated(operand(0));
+    case Op::Rint:
+    case Op::Round: return nearest(op, operand(0));
     case Op::Copysign: return copysign(operand(0), operand(1));
     case Op::Select: return select(truth(side, t.child[0]), operand(1), operand(2));
     case Op::Cast: return cast(side, t);
@@ -313,9 +356,11 @@ void Meaning::assume(const Condition& condition) {
     case ConditionKind::uniform:
     case ConditionKind::of_f32:
     case ConditionKind::of_f64:
-    case ConditionKind::of_i32:
     case ConditionKind::of_b32:
     case ConditionKind::stride: break;
+    case ConditionKind::of_i32:
+      constraints.push_back(a.value >= real("-2147483648") && a.value <= real("2147483647"));
+      break;
   }
 }
 

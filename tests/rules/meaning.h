@@ -108,6 +108,8 @@ class Meaning {
   Number lesser(const Number& a, const Number& b);
   Number sign(const Number& a);
   Number step(expr::Op op, const Number& a);
+  Number nearest(expr::Op op, const Number& a);
+  Number truncated(const Number& a);
   Number copysign(const Number& a, const Number& b);
   Number cast(const egraph::Pattern& side, const egraph::PatternTerm& t);
   Number select(const Truth& condition, const Number& a, const Number& b);

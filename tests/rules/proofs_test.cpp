@@ -23,11 +23,11 @@ using expr::rewrite::Real;
 constexpr const char* kTable = "tests/rules/proofs.txt";
 
 // A rule of these alone must be proved: the real numbers with order are decidable, and so far Z3 has decided each.
-constexpr Op kAlgebraic[] = {Op::Add,   Op::Sub,      Op::Mul,   Op::Div,    Op::Neg,   Op::Recip, Op::Fma,   Op::Min,
-                             Op::Max,   Op::Abs,      Op::Powi,  Op::Sqrt,   Op::Rsqrt, Op::Cbrt,  Op::Hypot, Op::Sign,
-                             Op::Floor, Op::Ceil,     Op::Lt,    Op::Le,     Op::Gt,    Op::Ge,    Op::Eq,    Op::Ne,
-                             Op::And,   Op::Copysign, Op::Or,    Op::Select, Op::Xor,   Op::Not,   Op::Diff,  Op::Sum,
-                             Op::Mean,  Op::Dot,      Op::MinOf, Op::MaxOf};
+constexpr Op kAlgebraic[] = {Op::Add,   Op::Sub,  Op::Mul,   Op::Div,  Op::Neg,   Op::Recip,    Op::Fma,   Op::Min,
+                             Op::Max,   Op::Abs,  Op::Powi,  Op::Sqrt, Op::Rsqrt, Op::Cbrt,     Op::Hypot, Op::Sign,
+                             Op::Floor, Op::Ceil, Op::Trunc, Op::Rint, Op::Round, Op::Cast,     Op::Lt,    Op::Le,
+                             Op::Gt,    Op::Ge,   Op::Eq,    Op::Ne,   Op::And,   Op::Copysign, Op::Or,    Op::Select,
+                             Op::Xor,   Op::Not,  Op::Diff,  Op::Sum,  Op::Mean,  Op::Dot,      Op::MinOf, Op::MaxOf};
 
 bool is_algebraic(const Rule& rule) {
   for (const Pattern* side : {&rule.left, &rule.right})
@@ -175,6 +175,14 @@ constexpr WrongRule kWrong[] = {
     {"r: (floor (neg ?a)) => (neg (floor ?a))"},
     {"r: (floor ?a) => ?a"},
     {"r: (floor (add ?a ?n)) => (add (floor ?a) ?n)"},
+    {"r: (trunc ?a) => (floor ?a)"},
+    {"r: (round ?a) => (floor (add ?a 0.5))"},
+    {"r: (rint ?a) => (round ?a)"},
+    {"r: (rint (add ?a 1)) => (add (rint ?a) 1)"},
+    {"r: (trunc (add ?a 1)) => (add (trunc ?a) 1)"},
+    {"r: (i32 ?a) => (i32 (floor ?a)) if f64(?a)"},
+    {"r: (f64 (i32 ?a)) => (trunc ?a) if f64(?a)"},
+    {"r: (f64 (i64 ?a)) => (f64 (i32 ?a)) if f64(?a)"},
     {"r: (diff (sub ?a ?b) ?x) => (sub (diff ?b ?x) (diff ?a ?x))"},
     {"r: (diff (mul ?a ?b) ?x) => (mul (diff ?a ?x) (diff ?b ?x))"},
     {"r: (diff (div ?a ?b) ?x) => (div (sub (mul ?a (diff ?b ?x)) (mul (diff ?a ?x) ?b)) (mul ?b ?b))"},
