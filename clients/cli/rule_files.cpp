@@ -25,10 +25,8 @@ Result<RuleFile> read_rule_file(const std::string& path) {
   // Asked before it is opened: opening a FIFO waits for a writer.
   std::error_code code;
   const auto status = std::filesystem::status(path, code);
-  const bool exists = !code && std::filesystem::exists(status);
-  if (!exists)
-    return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read: %s", path.c_str(),
-                      code ? code.message().c_str() : "there is no such file");
+  if (code)
+    return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read: %s", path.c_str(), code.message().c_str());
   if (!std::filesystem::is_regular_file(status))
     return make_error(ErrorCode::kInvalidArgument, "%s: is %s; rules are read from regular files", path.c_str(),
                       std::filesystem::is_directory(status) ? "a directory"

@@ -86,7 +86,7 @@ TEST(RuleFiles, AreRegularFilesOfSomeSize) {
   std::filesystem::remove(fifo);
   EXPECT_NE(fault(::testing::TempDir(), ErrorCode::kInvalidArgument).find("a directory"), std::string::npos);
   EXPECT_NE(fault("/dev/zero", ErrorCode::kInvalidArgument).find("a device"), std::string::npos);
-  EXPECT_NE(fault(fifo, ErrorCode::kInvalidArgument).find("no such file"), std::string::npos);
+  EXPECT_NE(fault(fifo, ErrorCode::kInvalidArgument).find("No such file"), std::string::npos);
   std::ofstream(big).close();
   std::filesystem::resize_file(big, kRuleFileBytesMax + 1);
   EXPECT_NE(fault(big, ErrorCode::kLimitExceeded).find("more than"), std::string::npos);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "jit/equiv/rounded.h"
+#include "jit/rulecheck/corners.h"
 
 namespace trident::rulecheck {
 namespace {
@@ -17,6 +19,32 @@ using expr::Type;
 
 constexpr double kHalfPi = 1.5707963267948966;
 constexpr int kTriesMax = 2000;
+
+double rounded_to(Type type, double value) {
+  return type == Type::f32 ? static_cast<double>(static_cast<float>(value)) : value;
+}
+
+// Half of them the ends of a range, where rounding and overflow show most.
+std::vector<double> specials_among(const std::vector<double>& corners, Type type) {
+  const bool narrow = type == Type::f32;
+  std::vector<double> made = corners;
+  const double ends[] = {0.0,
+                         -0.0,
+                         1,
+                         -1,
+                         HUGE_VAL,
+                         -HUGE_VAL,
+                         std::nan(""),
+                         0.1,
+                         -0.1,
+                         narrow ? 3e38 : 1.7e308,
+                         narrow ? -3e38 : -1.7e308,
+                         narrow ? 1e-45 : 5e-324,
+                         narrow ? -1e-40 : -1e-310,
+                         narrow ? 1e25 : 1e200};
+  for (std::size_t i = 0; i < corners.size(); ++i) made.push_back(rounded_to(type, ends[i % std::size(ends)]));
+  return made;
+}
 
 }  // namespace
 
@@ -75,26 +103,41 @@ bool holds_at(const Condition& c, const std::vector<double>& values, bool nan_to
 }
 
 PointSampler::PointSampler(const egraph::Rule& rule, const Sorts& sorts, std::uint64_t seed)
-    : rule_(rule), sorts_(sorts), random_(seed) {
-  for (const egraph::Pattern* side : {&rule.left, &rule.right})
-    for (const egraph::PatternTerm& t : side->terms)
-      if (t.kind == egraph::PatternTerm::Kind::number && t.number != 0) constants_.push_back(t.number);
+    : rule_(rule),
+      sorts_(sorts),
+      corners_(corners_of(rule, sorts, Type::f64)),
+      specials_of_f64_(specials_among(corners_, Type::f64)),
+      specials_of_f32_(specials_among(corners_of(rule, sorts, Type::f32), Type::f32)),
+      random_(seed) {
+  std::erase_if(corners_, [](double v) { return !std::isfinite(v); });
 }
 
 double PointSampler::number() {
-  static constexpr double kCorners[] = {0,   1,    -1,    2,     -2,   0.5,     -0.5,     3,   -3,  0.25,
-                                        1.5, -1.5, 0.999, 1.001, 1e-4, kHalfPi, -kHalfPi, 100, 4.0, -0.75};
-  const auto kind = random_() % 16;
-  if (kind < 2) return kCorners[random_() % std::size(kCorners)];
-  if (kind < 4) return static_cast<double>(random_() % 21) - 10;
-  if (kind == 5 && !constants_.empty()) {
-    static constexpr double kFactors[] = {1, -1, 2, -2, 0.5, -0.5, 1.001, 0.999};
-    const double near = constants_[random_() % constants_.size()] * kFactors[random_() % std::size(kFactors)];
-    if (std::isfinite(near)) return near;
+  const auto kind = random_() % 32;
+  if (kind < 4) {
+    static constexpr double kCorners[] = {0,   1,    -1,    2,     -2,   0.5,     -0.5,     3,   -3,  0.25,
+                                          1.5, -1.5, 0.999, 1.001, 1e-4, kHalfPi, -kHalfPi, 100, 4.0, -0.75};
+    return kCorners[random_() % std::size(kCorners)];
   }
-  const double decades = kind == 4 ? 6 : 1.5;  // most within 0.03 and 30
+  if (kind < 8) return static_cast<double>(random_() % 21) - 10;
+  if (kind < 12) return corners_[random_() % corners_.size()];
+  // Most within 0.03 and 30, some within 10^-6 and 10^6, a few anywhere.
+  const double decades = kind < 14 ? 6 : kind == 14 ? 305 : 1.5;
   const double magnitude = std::pow(10.0, decades * (2 * unit() - 1));
   return random_() % 2 == 0 ? magnitude : -magnitude;
+}
+
+void PointSampler::relate(std::vector<double>& values) {
+  if (values.size() < 2) return;
+  const auto v = random_() % values.size(), w = random_() % values.size();
+  if (v == w || sorts_.truth[v] || sorts_.truth[w]) return;
+  switch (random_() % 4) {
+    case 0: values[v] = values[w]; break;
+    case 1: values[v] = -values[w]; break;
+    case 2: values[v] = std::nextafter(values[w], random_() % 2 == 0 ? HUGE_VAL : -HUGE_VAL); break;
+    default: values[v] = 1 / values[w]; break;
+  }
+  if (std::isinf(values[v])) values[v] = values[w];
 }
 
 // Moves a value towards a condition that few values meet.
@@ -129,12 +172,13 @@ void PointSampler::aim(const Condition& c, std::vector<double>& values) {
   }
 }
 
-void PointSampler::draw_numbers(Point& point) {
-  point.values.resize(rule_.variables.size());
-  for (std::size_t v = 0; v < point.values.size(); ++v)
-    point.values[v] = sorts_.truth[v] ? static_cast<double>(random_() % 2) : number();
-  for (const Condition& c : rule_.conditions) aim(c, point.values);
-  for (std::size_t v = 0; v < point.values.size(); ++v) point.values[v] = typed(point.values[v], v);
+void PointSampler::draw_numbers(std::vector<double>& values) {
+  values.resize(rule_.variables.size());
+  for (std::size_t v = 0; v < values.size(); ++v)
+    values[v] = sorts_.truth[v] ? static_cast<double>(random_() % 2) : number();
+  if (random_() % 8 == 0) relate(values);
+  for (const Condition& c : rule_.conditions) aim(c, values);
+  for (std::size_t v = 0; v < values.size(); ++v) values[v] = typed(values[v], v);
 }
 
 double PointSampler::typed(double value, std::size_t variable) const {
@@ -201,48 +245,82 @@ std::optional<Point> PointSampler::draw() {
     if (sorts_.slopes)
       draw_functions(point);
     else
-      draw_numbers(point);
-    if (std::all_of(rule_.conditions.begin(), rule_.conditions.end(),
-                    [&](const Condition& c) { return holds_at(c, point.values, false); }))
-      return point;
+      draw_numbers(point.values);
+    if (holds(point.values, false)) return point;
   }
   return std::nullopt;
 }
 
-std::optional<Point> PointSampler::draw_special(Type type) {
-  const bool narrow = type == Type::f32;
-  const double specials[] = {0.0,
-                             -0.0,
-                             1,
-                             -1,
-                             HUGE_VAL,
-                             -HUGE_VAL,
-                             std::nan(""),
-                             0.1,
-                             -0.1,
-                             narrow ? 3e38 : 1.7e308,
-                             narrow ? -3e38 : -1.7e308,
-                             narrow ? 1e-45 : 5e-324,
-                             narrow ? -1e-40 : -1e-310,
-                             narrow ? 1e25 : 1e200,
-                             1e-45,
-                             3e38,
-                             0x1p24 + 1,
-                             0x1p31};
-  const auto holds = [&](const std::vector<double>& values) {
-    return std::all_of(rule_.conditions.begin(), rule_.conditions.end(),
-                       [&](const Condition& c) { return holds_at(c, values, true); });
+bool PointSampler::holds(const std::vector<double>& values, bool nan_too) const {
+  return std::all_of(rule_.conditions.begin(), rule_.conditions.end(),
+                     [&](const Condition& c) { return holds_at(c, values, nan_too); });
+}
+
+std::vector<Point> PointSampler::corner_points(Type type, bool finite, std::size_t most) {
+  std::vector<Point> found;
+  if (sorts_.slopes) return found;
+  std::vector<double> corners = corners_of(rule_, sorts_, type);
+  if (finite) std::erase_if(corners, [](double v) { return !std::isfinite(v); });
+  const std::size_t count = rule_.variables.size();
+  const auto keep = [&](const std::vector<double>& values) {
+    Point point;
+    for (std::size_t v = 0; v < count; ++v) point.values.push_back(typed(rounded_to(type, values[v]), v));
+    if (found.size() < most && holds(point.values, !finite)) found.push_back(std::move(point));
   };
+
+  // Half of them: the first corners in all combinations.
+  const auto combinations = [&](std::size_t first) {
+    std::size_t product = 1;
+    for (std::size_t v = 0; v < count && product <= most; ++v) product *= sorts_.truth[v] ? 2 : first;
+    return product;
+  };
+  std::size_t first = 1;
+  while (first < corners.size() && combinations(first + 1) <= std::max<std::size_t>(most / 2, 16)) ++first;
+  std::vector<double> values(count);
+  for (std::size_t i = 0; first > 1 && i < combinations(first); ++i) {
+    std::size_t rest = i;
+    for (std::size_t v = 0; v < count; ++v) {
+      const std::size_t base = sorts_.truth[v] ? 2 : first;
+      values[v] = sorts_.truth[v] ? static_cast<double>(rest % base) : corners[rest % base];
+      rest /= base;
+    }
+    keep(values);
+  }
+
+  // Each corner with others drawn; all the same; then whatever comes.
+  std::vector<std::size_t> order(corners.size() * (count + 1));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (order.size() > most / 4) std::shuffle(order.begin(), order.end(), random_);
+  const std::size_t each = found.size() + most / 4;
+  for (std::size_t i = 0; count > 1 && i < order.size() && found.size() < each; ++i) {
+    draw_numbers(values);
+    const std::size_t v = order[i] % (count + 1);
+    for (std::size_t w = 0; w < count; ++w)
+      if ((w == v || v == count) && !sorts_.truth[w]) values[w] = corners[order[i] / (count + 1)];
+    keep(values);
+  }
+  for (std::size_t tries = 0; count > 1 && found.size() < most && tries < 2 * most; ++tries) {
+    for (std::size_t v = 0; v < count; ++v)
+      values[v] = sorts_.truth[v] ? static_cast<double>(random_() % 2) : corners[random_() % corners.size()];
+    if (random_() % 2 == 0) relate(values);
+    for (const Condition& c : rule_.conditions)
+      if (random_() % 2 == 0) aim(c, values);
+    keep(values);
+  }
+  return found;
+}
+
+std::optional<Point> PointSampler::draw_special(Type type) {
+  const std::vector<double>& specials = type == Type::f32 ? specials_of_f32_ : specials_of_f64_;
   for (int i = 0; i < kTriesMax; ++i) {
     std::optional<Point> point = draw();
     if (!point) return std::nullopt;
-    for (double& value : point->values) value = narrow ? static_cast<double>(static_cast<float>(value)) : value;
-    if (!holds(point->values)) continue;
+    for (double& value : point->values) value = rounded_to(type, value);
+    if (!holds(point->values, true)) continue;
     for (std::size_t v = 0; v < point->values.size(); ++v) {
       if (sorts_.truth[v] || random_() % 2 == 0) continue;
-      const double special = specials[random_() % std::size(specials)];
-      const double before = std::exchange(point->values[v], typed(narrow ? static_cast<float>(special) : special, v));
-      if (!holds(point->values)) point->values[v] = before;
+      const double before = std::exchange(point->values[v], typed(specials[random_() % specials.size()], v));
+      if (!holds(point->values, true)) point->values[v] = before;
     }
     return point;
   }

@@ -47,12 +47,19 @@ class PointSampler {
   /// ... with zeros of both signs, infinities, NaN and ends of the range of `type` among its values, all of which
   /// are values of `type`.
   std::optional<Point> draw_special(expr::Type type);
+  /// At most `most` points of corners_of() where all conditions hold: the first of them in all combinations, each with
+  /// others drawn, and more that are drawn among them. `finite`: without infinities and NaN. None in rules with
+  /// derivatives.
+  std::vector<Point> corner_points(expr::Type type, bool finite, std::size_t most);
 
  private:
   double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   double number();
+  /// Values that are equal to others, opposite, or next to them.
+  void relate(std::vector<double>& values);
+  [[nodiscard]] bool holds(const std::vector<double>& values, bool nan_too) const;
   void aim(const egraph::Condition& condition, std::vector<double>& values);
-  void draw_numbers(Point& point);
+  void draw_numbers(std::vector<double>& values);
   /// The nearest value that the variable's type has, in rules about types.
   [[nodiscard]] double typed(double value, std::size_t variable) const;
   void draw_functions(Point& point);
@@ -60,7 +67,8 @@ class PointSampler {
 
   const egraph::Rule& rule_;
   const Sorts& sorts_;
-  std::vector<double> constants_;  ///< of the rule: what it says may change around them
+  std::vector<double> corners_;  ///< finite ones of f64
+  std::vector<double> specials_of_f64_, specials_of_f32_;
   std::mt19937_64 random_;
 };
 

@@ -18,8 +18,9 @@ namespace trident::rulecheck {
 
 /// How far from x a difference quotient looks.
 inline constexpr double kSlopeStep = 0x1p-200;
-/// How much of itself a constant that stands for a real, such as pi, is moved to see what its rounding does.
-inline constexpr double kNudge = 0x1p-52;
+/// How much of itself a constant that stands for a real, such as pi, is moved to see what its rounding does; and less,
+/// to see whether it does that by and by.
+inline constexpr double kNudge = 0x1p-52, kFineNudge = 0x1p-72;
 
 template <class N>
 class RealEvaluator {
@@ -33,10 +34,11 @@ class RealEvaluator {
   /// Both arguments must outlive the evaluator.
   RealEvaluator(const Point& point, const Sorts& sorts) : point_(point), sorts_(sorts) {}
 
-  /// `nudged`: the term, a constant, that is moved by kNudge; none when negative.
-  Value evaluate(const egraph::Pattern& side, int nudged = -1) {
+  /// `nudged`: the term, a constant, that is moved by `share` of itself; none when negative.
+  Value evaluate(const egraph::Pattern& side, int nudged = -1, double share = 0) {
     side_ = &side;
     nudged_ = nudged;
+    share_ = share;
     N x;
     set_exact(x, point_.x);
     return term(side.terms.size() - 1, x);
@@ -53,9 +55,10 @@ class RealEvaluator {
     if (t.kind == Term::Kind::number) {
       set_exact(r.number, t.number);
       if (static_cast<int>(index) != nudged_) return r;
-      N share;
-      set_exact(share, 1 + kNudge);
-      return apply_op(Op::Mul, 0, r.number, share, share);
+      N share, moved;
+      set_exact(share, share_);
+      apply_to(Op::Mul, 0, r.number, share, share, moved);
+      return apply_op(Op::Add, 0, r.number, moved, moved);
     }
     const Op op = static_cast<Op>(t.op);
     if (op == Op::Diff) return slope(t.child[0], x);
@@ -97,7 +100,8 @@ class RealEvaluator {
     return r;
   }
 
-  // A real has no precision; to an integer it is truncated.
+  // A real has no precision; to an integer it is truncated, and as in floating point (strict_value.cpp) what the
+  // integer's type does not hold becomes its least, but an i64 keeps its low bits.
   Value cast(expr::Type to, const Value& a, const Term& of) {
     const bool truth = of.kind == Term::Kind::variable
                            ? sorts_.truth[of.variable]
@@ -107,6 +111,18 @@ class RealEvaluator {
     if (truth || !ir::is_int(to)) return r;
     r = apply_op(Op::Trunc, 0, a.number, a.number, a.number);
     r.sure = r.sure && a.sure;
+    const double limit = to == expr::Type::i32 ? 0x1p31 : 0x1p63;
+    N above, below;
+    set_exact(above, limit);
+    set_exact(below, -limit);
+    const bool held = !less(r.number, below) && less(r.number, above);
+    if (held || !std::isfinite(approximate(r.number))) return r;
+    const bool from_wide = of.kind == Term::Kind::node && static_cast<Op>(of.op) == Op::Cast &&
+                           static_cast<expr::Type>(of.sort) == expr::Type::i64;
+    set_exact(r.number, -limit);
+    if (to == expr::Type::i32 && from_wide)
+      set_int(r.number,
+              static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(approximate(a.number)))));
     return r;
   }
 
@@ -146,7 +162,13 @@ class RealEvaluator {
       r.sure = false;
       return r;
     }
+    // Beyond even MPFR's exponents nothing is known: exp(1e10) is a number.
+    mpfr_clear_flags();
     apply_to(op, exponent, a, b, c, r.number);
+    if (mpfr_overflow_p() != 0 || mpfr_underflow_p() != 0) {
+      r.sure = false;
+      return r;
+    }
     r.sure = r.number.error_log2 != equiv::Big::kUnknown && inside(op, a, b) && one_step(op, a, b);
     return r;
   }
@@ -175,7 +197,7 @@ class RealEvaluator {
   // A step's operand lies on one side of it with all that it may be.
   static bool one_step(Op op, const N& a, const N& b) {
     if (op == Op::Fmod) return exact(a) && exact(b);
-    if (op == Op::Copysign) return equiv::sure_of_class(b) && approximate(b) != 0;
+    if (op == Op::Copysign) return exact(b) || (equiv::sure_of_class(b) && approximate(b) != 0);
     const bool step =
         op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Sign;
     if (!step || exact(a)) return true;
@@ -207,6 +229,7 @@ class RealEvaluator {
   const Sorts& sorts_;
   const egraph::Pattern* side_ = nullptr;
   int nudged_ = -1;
+  double share_ = 0;
 };
 
 }  // namespace trident::rulecheck

@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "jit/rulecheck/bits.h"
+#include "jit/rulecheck/compare.h"
+#include "jit/rulecheck/edges.h"
 #include "jit/rulecheck/memory.h"
-#include "jit/rulecheck/real_value.h"
 #include "jit/rulecheck/strict_value.h"
 #include "jit/rulecheck/written_out.h"
 
@@ -19,7 +21,6 @@ using egraph::ConditionKind;
 using egraph::Pattern;
 using egraph::PatternTerm;
 using egraph::Rule;
-using equiv::WideBig;
 using expr::Type;
 using expr::rewrite::Ieee;
 using expr::rewrite::Real;
@@ -30,104 +31,6 @@ constexpr std::uint64_t kPointsPerSlope = 5;
 /// A rule that is compared at fewer than one of so many points has not been checked.
 constexpr std::uint64_t kComparedShare = 20;
 
-std::string text_of(double value, Type type = Type::f64) {
-  return type == Type::f32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
-}
-std::string truth_text(bool truth) {
-  return truth ? "true" : "false";
-}
-
-std::vector<Binding> bindings(const Rule& rule, const Sorts& sorts, const Point& point, Type type) {
-  std::vector<Binding> found;
-  if (!point.functions.empty()) found.push_back({"x", text_of(point.x)});
-  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
-    const bool function = !point.functions.empty() && !sorts.truth[v];
-    found.push_back(
-        {"?" + rule.variables[v], sorts.truth[v] ? truth_text(point.values[v] != 0)
-                                  : function     ? point.functions[v].text()
-                                             : text_of(point.values[v], sorts.types.empty() ? type : sorts.types[v])});
-  }
-  return found;
-}
-
-// --- over the reals --------------------------------------------------------------------------------------------------
-
-enum class Outcome { equal, nowhere, undecided, differ, only_left, only_right };
-
-struct Sides {
-  Outcome outcome = Outcome::undecided;
-  std::string left, right;
-};
-
-// Terms of a side that are constants which most likely stand for a real number nearby.
-bool is_rounded(const PatternTerm& t) {
-  return t.kind == PatternTerm::Kind::number && t.number * 1024 != std::round(t.number * 1024);
-}
-
-template <class N>
-long double apart(const N& a, const N& b) {
-  N difference;
-  apply_to(expr::Op::Sub, 0, a, b, b, difference);
-  return std::fabs(approximate(difference));
-}
-
-// How much a side changes when its rounded constants do.
-template <class N>
-long double slack_of(RealEvaluator<N>& evaluator, const Pattern& side, const N& value) {
-  long double slack = 0;
-  for (std::size_t i = 0; i < side.terms.size(); ++i)
-    if (is_rounded(side.terms[i])) slack += apart(evaluator.evaluate(side, static_cast<int>(i)).number, value);
-  return slack;
-}
-
-// A number beyond all that a long double holds.
-template <class N>
-bool overflows(const N& x) {
-  N infinity, size;
-  set_exact(infinity, HUGE_VAL);
-  apply_to(expr::Op::Abs, 0, x, x, x, size);
-  return std::isinf(approximate(x)) && less(size, infinity);
-}
-
-template <class N>
-Sides compare_with(const Rule& rule, const Sorts& sorts, const Point& point) {
-  constexpr long double kShare = 1e-17L, kLeast = 1e-40L;
-  RealEvaluator<N> evaluator(point, sorts);
-  const auto l = evaluator.evaluate(rule.left), r = evaluator.evaluate(rule.right);
-  Sides sides;
-  if (sorts.truth_sides) {
-    sides = {Outcome::differ, truth_text(l.truth), truth_text(r.truth)};
-    if (!l.sure || !r.sure) sides.outcome = Outcome::undecided;
-    if (l.truth == r.truth) sides.outcome = Outcome::equal;
-    return sides;
-  }
-  const long double left = approximate(l.number), right = approximate(r.number);
-  sides.left = text_of(static_cast<double>(left)), sides.right = text_of(static_cast<double>(right));
-  if (!l.sure || !r.sure) return sides;
-  if (overflows(l.number) || overflows(r.number)) return sides.outcome = Outcome::nowhere, sides;
-  if (!std::isfinite(left) || !std::isfinite(right)) {
-    sides.outcome = std::isfinite(left)    ? Outcome::only_left
-                    : std::isfinite(right) ? Outcome::only_right
-                                           : Outcome::nowhere;
-    return sides;
-  }
-  const long double off = apart(l.number, r.number), unknown = error_of(l.number) + error_of(r.number);
-  long double allowed = kShare * std::max(std::fabs(left), std::fabs(right)) + kLeast;
-  if (off > allowed) allowed += slack_of(evaluator, rule.left, l.number) + slack_of(evaluator, rule.right, r.number);
-  if (off - unknown > allowed) sides.outcome = Outcome::differ;
-  if (off + unknown <= allowed) sides.outcome = Outcome::equal;
-  return sides;
-}
-
-// With as many bits as it takes.
-Sides compare_at(const Rule& rule, const Sorts& sorts, const Point& point) {
-  Sides sides;
-  if (!sorts.slopes) sides = compare_with<WideBig<200>>(rule, sorts, point);
-  if (sides.outcome == Outcome::undecided) sides = compare_with<WideBig<800>>(rule, sorts, point);
-  if (sides.outcome == Outcome::undecided) sides = compare_with<WideBig<3200>>(rule, sorts, point);
-  return sides;
-}
-
 std::string fault_of(Outcome outcome, bool slopes) {
   if (outcome == Outcome::only_left) return "the right side is no number where the left side is";
   if (outcome == Outcome::only_right) return "the left side is no number where the right side is";
@@ -137,64 +40,41 @@ std::string fault_of(Outcome outcome, bool slopes) {
 RuleVerdict check_reals(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options) {
   RuleVerdict verdict;
   PointSampler sampler(rule, sorts, options.seed);
+  const auto fails = [&](const Point& point) {
+    const Sides sides = compare_at(rule, sorts, point);
+    // A derivative is asked for where there is one.
+    const bool one_sided =
+        sides.outcome == Outcome::only_left || (sides.outcome == Outcome::only_right && !sorts.slopes);
+    if (sides.outcome == Outcome::equal) ++verdict.compared;
+    if (one_sided ? tags.real == Real::partial : sides.outcome != Outcome::differ) return false;
+    verdict.kind = Kind::wrong;
+    verdict.fault = fault_of(sides.outcome, sorts.slopes.has_value());
+    verdict.point = bindings(rule, sorts, point, Type::f64);
+    verdict.left = sides.left, verdict.right = sides.right;
+    return true;
+  };
   const std::uint64_t points =
       sorts.slopes ? std::max<std::uint64_t>(options.points / kPointsPerSlope, 1) : options.points;
   for (std::uint64_t i = 0; i < points; ++i) {
     const std::optional<Point> point = sampler.draw();
     if (!point)
       return verdict.kind = Kind::unchecked, verdict.fault = "no values that meet its conditions were found", verdict;
-    const Sides sides = compare_at(rule, sorts, *point);
-    // A derivative is asked for where there is one.
-    const bool one_sided =
-        sides.outcome == Outcome::only_left || (sides.outcome == Outcome::only_right && !sorts.slopes);
-    if (sides.outcome == Outcome::equal) ++verdict.compared;
-    const bool allowed = one_sided ? tags.real == Real::partial : sides.outcome != Outcome::differ;
-    if (allowed) continue;
-    verdict.kind = Kind::wrong;
-    verdict.fault = fault_of(sides.outcome, sorts.slopes.has_value());
-    verdict.point = bindings(rule, sorts, *point, Type::f64);
-    verdict.left = sides.left, verdict.right = sides.right;
-    return verdict;
+    if (fails(*point)) return verdict;
   }
+  const std::uint64_t compared = verdict.compared;
+  for (const Point& point : sampler.corner_points(Type::f64, true, points / 4))
+    if (fails(point)) return verdict;
+  verdict.compared = compared;
   if (verdict.compared * kComparedShare >= points) return verdict;
   verdict.kind = Kind::unchecked;
   verdict.fault = fmt::format("both sides are numbers at {} of {} points only", verdict.compared, points);
   return verdict;
 }
 
-// --- in strict arithmetic --------------------------------------------------------------------------------------------
-
-bool keeps(Ieee tag, double left, double right) {
-  if (std::isnan(left) || std::isnan(right)) return std::isnan(left) && std::isnan(right);
-  return left == right && (tag == Ieee::zero || std::signbit(left) == std::signbit(right));
-}
-
-RuleVerdict check_bits(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options) {
-  RuleVerdict verdict;
-  if (sorts.slopes || (tags.ieee != Ieee::exact && tags.ieee != Ieee::zero)) return verdict;
-  for (const Type type : {Type::f64, Type::f32}) {
-    if (type == Type::f32 && !sorts.types.empty()) break;  // both are there at once
-    PointSampler sampler(rule, sorts, options.seed + 1);
-    for (std::uint64_t i = 0; i < options.points / 2 + 1; ++i) {
-      const std::optional<Point> point = sampler.draw_special(type);
-      if (!point) break;  // no such values in f32
-      const double left = strict_value(rule.left, point->values, type, sorts);
-      const double right = strict_value(rule.right, point->values, type, sorts);
-      if (keeps(tags.ieee, left, right)) continue;
-      verdict.kind = Kind::wrong;
-      verdict.fault = fmt::format("ieee={} promises the same bits, but in {} they are others", name_of(tags.ieee),
-                                  ir::name_of(type));
-      verdict.point = bindings(rule, sorts, *point, type);
-      verdict.left = text_of(left, type), verdict.right = text_of(right, type);
-      return verdict;
-    }
-  }
-  return verdict;
-}
-
 RuleVerdict check_plain(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options) {
   RuleVerdict verdict = check_reals(rule, tags, sorts, options);
   if (verdict.kind != Kind::right) return verdict;
+  if (std::optional<RuleVerdict> fault = fault_at_edges(rule, tags, sorts, options)) return *std::move(fault);
   RuleVerdict bits = check_bits(rule, tags, sorts, options);
   bits.compared = verdict.compared;
   return bits;
@@ -302,26 +182,14 @@ std::string hint_of_conditions(const Rule& rule, const Tags& tags, const Sorts& 
 }
 
 // Of a rule that is true over the reals: `tags` promise too much.
-std::string hint_of_tags(const Rule& rule_of_any_call, const Tags& tags, const Sorts& sorts_of_rule,
-                         const RuleCheckOptions& options) {
+std::string hint_of_tags(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options) {
   Tags weaker = tags;
-  weaker.ieee = Ieee::zero;
-  if (tags.ieee == Ieee::exact && holds(rule_of_any_call, weaker, sorts_of_rule, options))
-    return "it holds tagged ieee=zero";
-  const Result<Plain> plain = plain_of(rule_of_any_call);
-  if (!plain.ok()) return "";
-  const auto& [rule, sorts] = *plain;
-  PointSampler sampler(rule, sorts, options.seed + 1);
-  bool same_on_numbers = true;
-  for (std::uint64_t i = 0; i < options.points; ++i) {
-    const std::optional<Point> point = sampler.draw_special(Type::f64);
-    if (!point || !std::all_of(point->values.begin(), point->values.end(), [](double v) { return std::isfinite(v); }))
-      continue;
-    const double left = strict_value(rule.left, point->values, Type::f64, sorts);
-    const double right = strict_value(rule.right, point->values, Type::f64, sorts);
-    same_on_numbers = same_on_numbers && keeps(Ieee::zero, left, right);
+  for (const Ieee tag : {Ieee::zero, Ieee::nan, Ieee::round, Ieee::domain}) {
+    weaker.ieee = tag;
+    if (tag > tags.ieee && holds(rule, weaker, sorts, options))
+      return fmt::format("it holds tagged ieee={}", name_of(tag));
   }
-  return same_on_numbers ? "it holds tagged ieee=nan" : "it holds tagged ieee=round";
+  return "";
 }
 
 }  // namespace
@@ -332,12 +200,7 @@ RuleVerdict check_rule(const Rule& rule, const Tags& tags, const RuleCheckOption
   if (rule.mixed) return check_memory_rule(rule, *sorts, options);
   RuleVerdict verdict = check_without_hint(rule, tags, *sorts, options);
   if (verdict.kind != Kind::wrong || !options.hints) return verdict;
-  Tags rounds = tags;
-  rounds.ieee = Ieee::round;
-  if (check_without_hint(rule, rounds, *sorts, options).kind == Kind::right) {
-    verdict.hint = hint_of_tags(rule, tags, *sorts, options);
-    return verdict;
-  }
+  if (verdict.hint = hint_of_tags(rule, tags, *sorts, options); !verdict.hint.empty()) return verdict;
   verdict.hint = hint_of_conditions(rule, tags, *sorts, options);
   Tags partial = tags;
   partial.real = Real::partial;

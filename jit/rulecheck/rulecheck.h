@@ -9,12 +9,21 @@
 //   real=partial      they are equal where both are numbers
 //   ieee=exact, zero  the same bits in f32 and f64, but for NaN's payload and, under zero, the sign of a zero; also at
 //                     infinities, NaN, denormals, and where overflow is near
+//   ieee=nan          as zero, where all operands are finite (and both sides of a partial rule are)
+//   ieee=round        at finite operands, with all terms far from overflow and underflow, NaN is where it was; but for
+//                     partial rules
+//   ieee=domain       nothing beside what holds over the reals
 //
-// Numbers are equal when they differ by less than 10^-17 of themselves, or by no more than what rounding the rule's own
-// constants (pi, 1/3) to f64 explains. In a rule with (diff e ?x) variables are functions of x, and derivatives are
-// difference quotients; such points are dear, so there is one for five elsewhere.
+// Points are drawn, most within 0.03 and 30 and some anywhere, and chosen: corners.h has values at which rules tend to
+// fail, the first of them in all combinations; and edges.h solves for the points where divisors, differences of
+// compared terms and operands of steps are zero or integers, in exact arithmetic.
 //
-// A rule with reductions is checked for calls of no, one, two and three elements, with the reductions written out.
+// Numbers are equal when they differ by no more than what rounding the rule's own constants (pi, 1/3) to f64 explains.
+// A step that such a constant shifts is no rounding. In a rule with (diff e ?x) variables are functions of x, and
+// derivatives are difference quotients, equal within 10^-17 of themselves; such points are dear, so there is one for
+// five elsewhere, none of them chosen.
+//
+// A rule with reductions is checked for calls of no, one, two and three elements.
 //
 // Not checked, and so refused: casts, reductions of what is one or beside what is not uniform, integer arithmetic,
 // derivatives nested more than twice.
@@ -30,7 +39,7 @@
 namespace trident::rulecheck {
 
 struct RuleCheckOptions {
-  std::uint64_t points = 10'000;  ///< over the reals; half as many in each float type
+  std::uint64_t points = 10'000;  ///< drawn over the reals; a quarter as many are chosen
   std::uint64_t seed = 1;
   bool hints = true;  ///< whether to look for what would make a wrong rule true
 };

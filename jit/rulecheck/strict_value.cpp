@@ -45,6 +45,11 @@ double applied(const egraph::PatternTerm& t, double a, double b, double c, expr:
 
 double strict_value(const egraph::Pattern& side, const std::vector<double>& values, expr::Type type,
                     const Sorts& sorts) {
+  return strict_values(side, values, type, sorts).back();
+}
+
+std::vector<double> strict_values(const egraph::Pattern& side, const std::vector<double>& values, expr::Type type,
+                                  const Sorts& sorts) {
   std::vector<expr::Type> types(side.terms.size(), type);
   if (!sorts.types.empty()) {
     auto said = types_of(side, sorts);
@@ -70,7 +75,7 @@ double strict_value(const egraph::Pattern& side, const std::vector<double>& valu
         made.push_back(applied(t, operand(0), operand(1), operand(2), to));
     }
   }
-  return made.back();
+  return made;
 }
 
 }  // namespace trident::rulecheck

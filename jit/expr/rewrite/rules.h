@@ -14,12 +14,12 @@
 namespace trident::expr::rewrite {
 
 /// What changes in floating point. X(Name, "meaning"), the strongest promise first.
-#define TRIDENT_IEEE_TAGS(X)                                     \
-  X(exact, "the same bits (but for the payload of NaN)")         \
-  X(zero, "only the sign of a zero may change")                  \
-  X(nan, "may differ where an operand is infinite or NaN")       \
-  X(round, "a real identity: last bits and overflow may change") \
-  X(domain, "changes where the result is NaN")
+#define TRIDENT_IEEE_TAGS(X)                                          \
+  X(exact, "the same bits (but for the payload of NaN)")              \
+  X(zero, "only the sign of a zero may change")                       \
+  X(nan, "as zero, but anything where an operand is infinite or NaN") \
+  X(round, "a real identity: last bits and overflow may change")      \
+  X(domain, "as round, and also where the result is NaN may change")
 
 /// Where the identity holds over the reals.
 #define TRIDENT_REAL_TAGS(X)                    \

@@ -1,0 +1,104 @@
+#include "jit/rulecheck/bits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "jit/rulecheck/compare.h"
+#include "jit/rulecheck/strict_value.h"
+
+namespace trident::rulecheck {
+namespace {
+
+using egraph::Rule;
+using expr::Type;
+using expr::rewrite::Ieee;
+using expr::rewrite::Real;
+using Tags = expr::rewrite::RuleSet::Tags;
+
+bool same(Ieee tag, double left, double right) {
+  if (std::isnan(left) || std::isnan(right)) return std::isnan(left) && std::isnan(right);
+  return left == right && (tag != Ieee::exact || std::signbit(left) == std::signbit(right));
+}
+
+// Far from overflow and underflow, which makes the only zeros that exponentials have.
+bool in_range(const egraph::Pattern& side, const std::vector<double>& terms, bool narrow) {
+  const double greatest = narrow ? 0x1p60 : 0x1p500;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const egraph::PatternTerm& t = side.terms[i];
+    const expr::Op op = static_cast<expr::Op>(t.op);
+    const bool exponential = t.kind == egraph::PatternTerm::Kind::node &&
+                             (op == expr::Op::Exp || op == expr::Op::Exp2 || op == expr::Op::Pow ||
+                              op == expr::Op::Powi || op == expr::Op::Erfc);
+    const double size = std::fabs(terms[i]);
+    if (size == 0 ? exponential : size > greatest || size < 1 / greatest) return false;
+  }
+  return true;
+}
+
+class Promise {
+ public:
+  Promise(const Rule& rule, const Tags& tags, const Sorts& sorts) : rule_(rule), tags_(tags), sorts_(sorts) {}
+
+  /// Whether it is kept at a point, whose values are then `left` and `right`.
+  bool kept(const Point& point, Type type) {
+    const auto finite = [](double v) { return std::isfinite(v); };
+    const bool numbers = std::all_of(point.values.begin(), point.values.end(), finite);
+    if (tags_.ieee >= Ieee::nan && !numbers) return true;
+    const std::vector<double> left_terms = strict_values(rule_.left, point.values, type, sorts_);
+    const std::vector<double> right_terms = strict_values(rule_.right, point.values, type, sorts_);
+    left = left_terms.back(), right = right_terms.back();
+    const bool narrow = type == Type::f32 || !sorts_.types.empty();
+    if (tags_.ieee == Ieee::round)
+      return std::isnan(left) == std::isnan(right) || tags_.real == Real::partial ||
+             !in_range(rule_.left, left_terms, narrow) || !in_range(rule_.right, right_terms, narrow);
+    if (tags_.ieee == Ieee::nan && tags_.real == Real::partial && !(finite(left) && finite(right))) return true;
+    return same(tags_.ieee, left, right);
+  }
+
+  [[nodiscard]] std::string broken(Type type) const {
+    const auto name = ir::name_of(type);
+    if (tags_.ieee == Ieee::round)
+      return fmt::format("ieee=round promises that NaN stays where it is, but in {} one side is NaN", name);
+    return fmt::format("ieee={} promises the same bits{}, but in {} they are others", name_of(tags_.ieee),
+                       tags_.ieee == Ieee::nan ? " where all operands are finite" : "", name);
+  }
+
+  double left = 0, right = 0;
+
+ private:
+  const Rule& rule_;
+  const Tags& tags_;
+  const Sorts& sorts_;
+};
+
+}  // namespace
+
+RuleVerdict check_bits(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options) {
+  RuleVerdict verdict;
+  if (sorts.slopes || tags.ieee == Ieee::domain) return verdict;
+  Promise promise(rule, tags, sorts);
+  for (const Type type : {Type::f64, Type::f32}) {
+    if (type == Type::f32 && !sorts.types.empty()) break;  // both are there at once
+    PointSampler sampler(rule, sorts, options.seed + 1);
+    const auto fails = [&](const Point& point) {
+      if (promise.kept(point, type)) return false;
+      verdict.kind = RuleVerdict::Kind::wrong;
+      verdict.fault = promise.broken(type);
+      verdict.point = bindings(rule, sorts, point, type);
+      verdict.left = text_of(promise.left, type), verdict.right = text_of(promise.right, type);
+      return true;
+    };
+    for (const Point& point : sampler.corner_points(type, false, options.points))
+      if (fails(point)) return verdict;
+    for (std::uint64_t i = 0; i < options.points / 2 + 1; ++i) {
+      const std::optional<Point> point = sampler.draw_special(type);
+      if (!point) break;  // no such values in f32
+      if (fails(*point)) return verdict;
+    }
+  }
+  return verdict;
+}
+
+}  // namespace trident::rulecheck

@@ -1,0 +1,146 @@
+// Rules that are wrong at a few points only. Oracle: each was made from a true rule by dropping a condition, moving a
+// constant or promising too much, and comes with a point that a reader can check by hand.
+#include <gtest/gtest.h>
+
+#include "jit/rulecheck/rulecheck.h"
+
+namespace trident::rulecheck {
+namespace {
+
+using expr::rewrite::parse_rules;
+using Kind = RuleVerdict::Kind;
+
+RuleVerdict verdict_on(const std::string& text) {
+  const auto set = parse_rules("r: " + text, "test.rules");
+  if (!set.ok()) return {.kind = Kind::unchecked, .fault = set.error().message};
+  return check_rule(set->rules[0], set->tags[0], {.hints = false});
+}
+
+struct NearMiss {
+  const char* text;
+  const char* wrong_at;
+};
+
+constexpr NearMiss kNearMisses[] = {
+    {"(div ?a ?a) => 1 ;; ieee=domain real=ok", "a=0"},
+    {"(recip (recip ?a)) => ?a ;; ieee=round real=ok", "a=0"},
+    {"(log (pow ?a ?b)) => (mul ?b (log ?a)) if nonneg(?a) ;; ieee=round real=guard", "a=0 b=0"},
+    {"(pow ?a ?b) => (exp (mul ?b (log ?a))) if nonneg(?a) ;; ieee=round real=guard", "a=0 b=0"},
+    {"(div (mul ?a ?b) ?b) => ?a ;; ieee=domain real=ok", "b=0"},
+    {"(mul ?a (rsqrt ?a)) => (sqrt ?a) if nonneg(?a) ;; ieee=domain real=guard", "a=0"},
+    {"(sqrt (div ?a ?b)) => (div (sqrt ?a) (sqrt ?b)) if nonneg(?a) ;; ieee=round real=guard",
+     "a<0 has no root; a=0 b<0"},
+    {"(recip (div ?a ?b)) => (div ?b ?a) if nonzero(?a) ;; ieee=round real=guard", "b=0"},
+    {"(sub (sqrt ?a) (sqrt ?b)) => (div (sub ?a ?b) (add (sqrt ?a) (sqrt ?b))) if nonneg(?a), nonneg(?b) ;; ieee=round "
+     "real=guard",
+     "a=b=0"},
+    {"(abs ?a) => ?a if nonneg(?a) ;; ieee=exact real=guard", "a=-0"},
+    {"(max ?a (min ?a ?b)) => ?a ;; ieee=zero real=ok", "b=NaN"},
+    {"(max ?a ?b) => ?a if le(?b, ?a) ;; ieee=zero real=guard", "b=NaN"},
+    {"(mul 0.5 (add ?a (abs ?a))) => (max ?a 0) ;; ieee=nan real=ok", "twice the greatest float"},
+    {"(add (mul (sin ?a) (sin ?a)) (mul (cos ?a) (cos ?a))) => 1 ;; ieee=nan real=ok", "a=0.9999999999999999"},
+    {"(floor (add ?a ?n)) => (add (floor ?a) ?n) ;; ieee=round real=ok", "a=n=0.5"},
+    {"(floor (add ?a ?n)) => (add (floor ?a) ?n) if integer(?n), finite(?n) ;; ieee=exact real=guard",
+     "a=0.9999999999999999 n=1"},
+    {"(copysign ?a ?b) => (mul (abs ?a) (sign ?b)) ;; ieee=round real=ok", "b=0"},
+    {"(select (lt ?a ?b) ?a ?b) => (min ?a ?b) ;; ieee=zero real=ok", "a=NaN"},
+    {"(i32 (floor ?a)) => (i32 ?a) if f64(?a) ;; ieee=exact real=guard", "a=-0.5"},
+    {"(f64 (i32 ?a)) => (trunc ?a) if f64(?a) ;; ieee=round real=guard", "a=2^31"},
+    {"(i32 (i64 ?a)) => (i32 ?a) if f64(?a) ;; ieee=exact real=guard", "a=2^33+5"},
+    {"(i32 (f32 ?a)) => ?a if i32(?a) ;; ieee=exact real=guard", "a=2^24+1"},
+    {"(round ?a) => (trunc (add ?a (copysign 0.5 ?a))) ;; ieee=exact real=ok", "a=0.49999999999999994"},
+    {"(round ?a) => (rint ?a) ;; ieee=round real=ok", "a=0.5"},
+    {"(floor (add ?a 0.5)) => (rint ?a) ;; ieee=round real=ok", "a=0.5"},
+    {"(floor (add ?a 0.5)) => (round ?a) if nonneg(?a) ;; ieee=zero real=guard", "a=0.49999999999999994"},
+    {"(rint ?a) => (sub (add ?a 6755399441055744) 6755399441055744) ;; ieee=zero real=ok", "a=2^53+2"},
+    {"(min ?a 1e6) => ?a ;; ieee=round real=ok", "a=1e6+1"},
+    {"(min ?a 1e30) => ?a ;; ieee=round real=ok", "a=1e31"},
+    {"(min (abs ?a) 1e300) => (abs ?a) ;; ieee=round real=ok", "a=1.7e308"},
+    {"(max ?a 1e-300) => ?a if nonneg(?a) ;; ieee=round real=guard", "a=0"},
+    {"(max ?a 1e-300) => ?a if pos(?a) ;; ieee=round real=guard", "a=5e-324"},
+    {"(floor (mul (abs ?a) 1e-9)) => 0 ;; ieee=round real=ok", "a=1e9"},
+    {"(floor (add (floor ?a) 0.9999999999999999)) => (ceil ?a) ;; ieee=round real=ok", "a=0.5"},
+    {"(lt ?a (mul 3000 3000)) => (lt ?a (mul 4000 4000)) ;; ieee=round real=ok", "a=9e6"},
+    {"(lt ?a (mul 70000 70000)) => (lt ?a 705032704) ;; ieee=round real=ok", "a=1e9"},
+    {"(min ?a (mul 70000 70000)) => (min ?a 705032704) ;; ieee=round real=ok", "a=1e9"},
+    {"(select (lt (abs ?a) 1e12) (sin ?a) 0) => (sin ?a) ;; ieee=round real=ok", "a=1e12"},
+    {"(sign (sub (mul ?a 3) 7.3)) => (select (lt (mul ?a 3) 7.3) -1 1) ;; ieee=round real=ok", "a=73/30"},
+    {"(div (sub (mul 3 ?a) 1) (sub (mul 3 ?a) 1)) => 1 ;; ieee=domain real=ok", "a=1/3"},
+    {"(div (sub (mul 7 ?a) ?b) (sub (mul 7 ?a) ?b)) => 1 ;; ieee=domain real=ok", "7a=b"},
+    {"(select (eq (mul 3 ?a) (mul 7 ?b)) 1 0) => 0 ;; ieee=round real=ok", "3a=7b"},
+    {"(select (lt ?a ?b) 1 0) => (select (le ?a ?b) 1 0) ;; ieee=round real=ok", "a=b"},
+    {"(select (eq ?a (neg ?b)) 1 2) => 2 ;; ieee=round real=ok", "a=-b"},
+    {"(add (add ?a ?b) ?c) => (add ?a (add ?b ?c)) ;; ieee=nan real=ok", "a=5e-324 b=-1 c=1"},
+    {"(div ?a ?b) => (mul ?a (recip ?b)) ;; ieee=nan real=ok", "a=b=49"},
+    {"(div (mul ?a ?a) ?a) => ?a if nonzero(?a) ;; ieee=nan real=guard", "a=5e-324"},
+    {"(sqrt (mul ?a ?a)) => (abs ?a) ;; ieee=nan real=ok", "a=1e200"},
+    {"(fma ?a ?b ?c) => (add (mul ?a ?b) ?c) ;; ieee=nan real=ok", "products that round"},
+    {"(mul ?a 0) => 0 ;; ieee=zero real=ok", "a=infinity"},
+    {"(mul (mul ?a 2) 0.5) => ?a ;; ieee=nan real=ok", "a=1.7e308"},
+    {"(acos (cos ?a)) => (abs ?a) if within1(?a) ;; ieee=exact real=guard", "a=1e-10"},
+    {"(asin (sin ?a)) => ?a ;; ieee=round real=ok", "a=2"},
+    {"(atan2 ?a ?b) => (atan (div ?a ?b)) if nonneg(?b) ;; ieee=round real=guard", "b=0"},
+    {"(atan2 ?a ?b) => (atan (div ?a ?b)) if nonzero(?b) ;; ieee=round real=guard", "a=0 b=-1"},
+    {"(log (sub 1 ?a)) => (log1p (neg ?a)) if le(?a, ?a) ;; ieee=exact real=guard", "a=1e-20"},
+    {"(cosh (acosh ?a)) => ?a ;; ieee=round real=ok", "a<1"},
+    {"(mul (pow ?a ?b) (pow ?a ?c)) => (pow ?a (add ?b ?c)) if nonneg(?a) ;; ieee=round real=guard", "a=0 b=-1 c=1"},
+    {"(pow (mul ?a ?b) ?c) => (mul (pow ?a ?c) (pow ?b ?c)) if nonneg(?a) ;; ieee=round real=guard", "a=2 b=-1 c=2"},
+    {"(pow ?a 0.5) => (sqrt ?a) ;; ieee=exact real=ok", "a=-infinity"},
+    {"(pow ?a 0.3333333333333333) => (cbrt ?a) ;; ieee=round real=ok", "a=-1"},
+    {"(sqrt (sub (add (mul ?a ?a) (mul ?b ?b)) (mul 2 (mul ?a ?b)))) => (abs (sub ?a ?b)) ;; ieee=round real=ok",
+     "a=0.1 b=0.1+1ulp"},
+    {"(fmod ?a ?b) => (sub ?a (mul ?b (floor (div ?a ?b)))) if pos(?b) ;; ieee=round real=guard", "a=-1 b=2"},
+    {"(fmod ?a 1) => (sub ?a (floor ?a)) ;; ieee=round real=ok", "a=-0.5"},
+    {"(sum (div ?a ?c)) => (div (sum ?a) ?c) if uniform(?c) ;; ieee=round real=guard", "c=0, of no elements"},
+    {"(lt (mul ?a ?c) (mul ?b ?c)) => (lt ?a ?b) if nonneg(?c) ;; ieee=round real=guard", "c=0 a<b"},
+    {"(le (recip ?a) (recip ?b)) => (le ?b ?a) if nonneg(?a), pos(?b) ;; ieee=round real=guard", "a=0"},
+    {"(tanh ?a) => (sign ?a) if ge1(?a) ;; ieee=round real=guard", "a=1"},
+    {"(f64 (mul ?a ?b)) => (mul (f64 ?a) (f64 ?b)) if f32(?a), f32(?b) ;; ieee=zero real=guard", "a=b=0.1"},
+    {"(f32 (add (mul (f64 ?a) (f64 ?b)) (f64 ?c))) => (fma ?a ?b ?c) if f32(?a), f32(?b), f32(?c) ;; ieee=exact "
+     "real=guard",
+     "a sum that rounds"},
+    {"(round (f64 ?a)) => (f64 (rint ?a)) if f32(?a) ;; ieee=exact real=guard", "a=0.5"},
+    {"(lt (f32 ?a) (f32 ?b)) => (lt ?a ?b) if f64(?a), f64(?b) ;; ieee=exact real=guard", "a=1 b=1+1ulp"},
+    {"(lt (f32 ?a) (f32 ?b)) => (lt ?a ?b) if i32(?a), i32(?b) ;; ieee=exact real=guard", "a=2^24 b=2^24+1"},
+    {"(mul 2 ?a) => (add ?a (min ?a 1e12)) ;; ieee=round real=ok", "a=1e13"},
+    {"(abs ?a) => (max ?a (sub 1e-40 ?a)) ;; ieee=round real=ok", "a=0"},
+    {"(sum ?a) => (mul (mean ?a) (max 1 (sum 1))) ;; ieee=round real=ok", "of no elements"},
+};
+
+TEST(NearMisses, AreFound) {
+  for (const NearMiss& miss : kNearMisses) {
+    const RuleVerdict v = verdict_on(miss.text);
+    EXPECT_EQ(v.kind, Kind::wrong) << miss.text << "\n  is wrong at " << miss.wrong_at << "; " << v.fault;
+  }
+}
+
+// The true rules next to them.
+TEST(NearMisses, OfTrueRulesAreNotTakenForTheRules) {
+  for (const char* text : {
+           "(pow ?a 0) => 1 ;; ieee=exact real=ok",
+           "(pow ?a ?b) => (exp (mul ?b (log ?a))) if pos(?a) ;; ieee=round real=guard",
+           "(mul (sign ?a) (abs ?a)) => ?a ;; ieee=exact real=ok",
+           "(copysign ?a ?b) => (mul (abs ?a) (sign ?b)) if nonzero(?b) ;; ieee=round real=guard",
+           "(f64 (i32 ?a)) => (trunc ?a) if f64(?a), within1(?a), notnan(?a) ;; ieee=zero real=guard",
+           "(trunc ?a) => (floor ?a) if nonneg(?a) ;; ieee=exact real=guard",
+           "(floor (mul ?a 0.1)) => (floor (div ?a 10)) ;; ieee=round real=ok",
+           "(sign (sub (mul ?a 3) 7.3)) => (sign (sub ?a (div 7.3 3))) ;; ieee=round real=ok",
+           "(min (max ?a 1e-300) 1e300) => (max (min ?a 1e300) 1e-300) ;; ieee=nan real=ok",
+           "(select (lt ?a ?b) 1 0) => (select (le ?b ?a) 0 1) ;; ieee=nan real=ok",
+           "(mul 2 (max (mul ?a 0.3) 1e-9)) => (max (mul ?a 0.6) 2e-9) ;; ieee=round real=ok",
+           "(sqrt (sub (add (mul ?a ?a) (mul ?b ?b)) (mul 2 (mul ?a ?b)))) => (abs (sub ?a ?b)) ;; ieee=domain real=ok",
+           "(fmod ?a 1) => (sub ?a (trunc ?a)) ;; ieee=nan real=ok",
+           "(log (exp (exp ?a))) => (exp ?a) ;; ieee=round real=ok",
+           "(div (sinh ?a) (cosh ?a)) => (tanh ?a) ;; ieee=round real=ok",
+           "(lt (exp ?a) (exp ?b)) => (lt ?a ?b) ;; ieee=round real=ok",
+           "(rint (neg ?a)) => (neg (rint ?a)) ;; ieee=exact real=ok",
+       }) {
+    const RuleVerdict v = verdict_on(text);
+    std::string at;
+    for (const Binding& b : v.point) at += " " + b.name + "=" + b.value;
+    EXPECT_EQ(v.kind, Kind::right) << text << "\n  " << v.fault << at << ": " << v.left << " and " << v.right;
+  }
+}
+
+}  // namespace
+}  // namespace trident::rulecheck

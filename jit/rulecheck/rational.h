@@ -1,0 +1,36 @@
+// A side of a rule in exact rational arithmetic.
+#pragma once
+
+#include <gmpxx.h>
+
+#include <optional>
+#include <vector>
+
+#include "jit/egraph/pattern.h"
+#include "jit/rulecheck/sorts.h"
+
+namespace trident::rulecheck {
+
+struct RationalValue {
+  enum class Kind : std::uint8_t { number, truth, none, open };
+  Kind kind = Kind::none;  ///< none: no number, as 1/0. open: not said, as the sign of zero
+  mpq_class number;
+  bool truth = false;
+
+  [[nodiscard]] bool is_number() const { return kind == Kind::number; }
+};
+
+/// The fraction that a constant is meant to be: 0.1 is a tenth and 0.3333333333333333 a third. Nothing for pi.
+std::optional<mpq_class> meant_by(double constant);
+
+/// Whether all operations are rational, and constants fractions.
+bool is_rational(const egraph::Pattern& side);
+
+/// Of every term of a rational side; `values` by variable, truth values being 0 or 1.
+std::vector<RationalValue> rational_values(const egraph::Pattern& side, const std::vector<mpq_class>& values,
+                                           const Sorts& sorts);
+
+/// The greatest integer that is not above.
+mpz_class floor_of(const mpq_class& x);
+
+}  // namespace trident::rulecheck
