@@ -27,9 +27,9 @@ std::string text_of_real(long double value) {
              : text_of(static_cast<double>(value));
 }
 
-// Terms of a side that are constants which most likely stand for a real number nearby.
-bool is_rounded(const PatternTerm& t) {
-  return t.kind == PatternTerm::Kind::number && t.number * 1024 != std::round(t.number * 1024);
+// Terms of a side that are constants which most likely stand for a real number nearby that is no fraction.
+bool is_rounded(const PatternTerm& t, const Sorts& sorts) {
+  return t.kind == PatternTerm::Kind::number && !is_dyadic(t.number) && !sorts.meant.contains(t.number);
 }
 
 template <class N>
@@ -46,10 +46,10 @@ struct Slack {
   bool known = true;
 };
 template <class N>
-Slack slack_of(RealEvaluator<N>& evaluator, const Pattern& side, const N& value) {
+Slack slack_of(RealEvaluator<N>& evaluator, const Sorts& sorts, const Pattern& side, const N& value) {
   Slack slack;
   for (std::size_t i = 0; i < side.terms.size(); ++i) {
-    if (!is_rounded(side.terms[i])) continue;
+    if (!is_rounded(side.terms[i], sorts)) continue;
     for (const double sign : {1.0, -1.0}) {
       const N moved = evaluator.evaluate(side, static_cast<int>(i), sign * kNudge).number;
       const N hardly = evaluator.evaluate(side, static_cast<int>(i), sign * kFineNudge).number;
@@ -104,12 +104,13 @@ Sides compare_with(const Rule& rule, const Sorts& sorts, const Point& point, boo
   const long double size = std::max(std::fabs(left), std::fabs(right));
   long double allowed = share * size + (sorts.slopes ? least : 0);
   if (off > allowed) {
-    const Slack of_left = slack_of(evaluator, rule.left, l.number),
-                of_right = slack_of(evaluator, rule.right, r.number);
+    const Slack of_left = slack_of(evaluator, sorts, rule.left, l.number),
+                of_right = slack_of(evaluator, sorts, rule.right, r.number);
     if (!last && !sorts.slopes && !(of_left.known && of_right.known)) return sides;
     allowed += of_left.size + of_right.size;
-    const auto rounds = [](const Pattern& side) {
-      return std::any_of(side.terms.begin(), side.terms.end(), is_rounded);
+    const auto rounds = [&](const Pattern& side) {
+      return std::any_of(side.terms.begin(), side.terms.end(),
+                         [&](const PatternTerm& t) { return is_rounded(t, sorts); });
     };
     if (rounds(rule.left) || rounds(rule.right)) allowed += static_cast<long double>(kNudge) * size;
   }

@@ -82,7 +82,7 @@ class Search {
       : rule_(rule), tags_(tags), sorts_(sorts), random_(seed), edges_(edges_of(rule)) {
     for (const Pattern* side : {&rule.left, &rule.right})
       for (const PatternTerm& t : side->terms)
-        if (t.kind == PatternTerm::Kind::number) constants_.push_back(*meant_by(t.number));
+        if (t.kind == PatternTerm::Kind::number) constants_.push_back(fraction_of(t.number, sorts));
   }
 
   std::optional<RuleVerdict> run(std::uint64_t tries) {
@@ -185,7 +185,7 @@ class Search {
 std::optional<RuleVerdict> fault_at_edges(const Rule& rule, const expr::rewrite::RuleSet::Tags& tags,
                                           const Sorts& sorts, const RuleCheckOptions& options) {
   if (sorts.slopes || !sorts.types.empty() || rule.variables.empty()) return std::nullopt;
-  if (!is_rational(rule.left) || !is_rational(rule.right)) return std::nullopt;
+  if (!is_rational(rule.left, sorts) || !is_rational(rule.right, sorts)) return std::nullopt;
   constexpr std::uint64_t kPointsPerTry = 10;
   return Search(rule, tags, sorts, options.seed + 2).run(options.points / kPointsPerTry);
 }

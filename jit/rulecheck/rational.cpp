@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <string>
 
 namespace trident::rulecheck {
 namespace {
@@ -104,62 +102,16 @@ RationalValue node(const PatternTerm& t, const std::vector<RationalValue>& made)
   return applied(t, a.number, b.number, c.number);
 }
 
-// A fraction of small terms that rounds to the constant, by continued fractions.
-std::optional<mpq_class> small_fraction(double constant) {
-  constexpr long kDenominatorMax = 1000;
-  const mpq_class exact(constant);
-  mpq_class rest = exact;
-  mpz_class p = 1, q = 0, p_before = 0, q_before = 1;
-  for (int i = 0; i < 40; ++i) {
-    const mpz_class whole = floor_of(rest);
-    const mpz_class p_next = whole * p + p_before, q_next = whole * q + q_before;
-    p_before = p, q_before = q, p = p_next, q = q_next;
-    if (q > kDenominatorMax) return std::nullopt;
-    const mpq_class fraction(p, q);
-    // get_d() truncates: the nearest double is this or the next.
-    const double near = fraction.get_d();
-    if (near == constant || abs(fraction - exact) * 2 <= mpq_class(std::nextafter(std::fabs(constant), HUGE_VAL)) -
-                                                             mpq_class(std::fabs(constant)))
-      return fraction;
-    rest -= whole;
-    if (rest == 0) return std::nullopt;
-    rest = 1 / rest;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-mpz_class floor_of(const mpq_class& x) {
-  mpz_class whole;
-  mpz_fdiv_q(whole.get_mpz_t(), x.get_num_mpz_t(), x.get_den_mpz_t());
-  return whole;
+mpq_class fraction_of(double constant, const Sorts& sorts) {
+  const auto found = sorts.meant.find(constant);
+  return found != sorts.meant.end() ? found->second : mpq_class(constant);
 }
 
-std::optional<mpq_class> meant_by(double constant) {
-  if (!std::isfinite(constant)) return std::nullopt;
-  if (constant * 1024 == std::round(constant * 1024)) return mpq_class(constant);
-  if (const auto fraction = small_fraction(constant)) return fraction;
-  // A decimal of few digits.
-  char text[40];
-  std::snprintf(text, sizeof text, "%.11e", constant);
-  if (std::strtod(text, nullptr) != constant) return std::nullopt;
-  std::string digits(text);
-  const std::size_t e = digits.find('e');
-  const int exponent = std::atoi(digits.c_str() + e + 1) - 11;
-  digits.erase(e);
-  std::erase(digits, '.');
-  mpz_class scale;
-  mpz_ui_pow_ui(scale.get_mpz_t(), 10, static_cast<unsigned long>(std::abs(exponent)));
-  const mpz_class whole(digits);
-  mpq_class made = exponent < 0 ? mpq_class(whole, scale) : mpq_class(whole * scale);
-  made.canonicalize();
-  return made;
-}
-
-bool is_rational(const Pattern& side) {
+bool is_rational(const Pattern& side, const Sorts& sorts) {
   for (const PatternTerm& t : side.terms) {
-    if (t.kind == PatternTerm::Kind::number && !meant_by(t.number)) return false;
+    if (t.kind == PatternTerm::Kind::number && !is_dyadic(t.number) && !sorts.meant.contains(t.number)) return false;
     if (t.kind != PatternTerm::Kind::node) continue;
     const Op op = static_cast<Op>(t.op);
     if (std::find(std::begin(kRational), std::end(kRational), op) == std::end(kRational)) return false;
@@ -176,7 +128,7 @@ std::vector<RationalValue> rational_values(const Pattern& side, const std::vecto
     if (t.kind == PatternTerm::Kind::variable)
       made.push_back(sorts.truth[t.variable] ? truth(values[t.variable] != 0) : number(values[t.variable]));
     else if (t.kind == PatternTerm::Kind::number)
-      made.push_back(number(*meant_by(t.number)));
+      made.push_back(number(fraction_of(t.number, sorts)));
     else
       made.push_back(node(t, made));
   }

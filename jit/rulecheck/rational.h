@@ -3,7 +3,6 @@
 
 #include <gmpxx.h>
 
-#include <optional>
 #include <vector>
 
 #include "jit/egraph/pattern.h"
@@ -20,17 +19,14 @@ struct RationalValue {
   [[nodiscard]] bool is_number() const { return kind == Kind::number; }
 };
 
-/// The fraction that a constant is meant to be: 0.1 is a tenth and 0.3333333333333333 a third. Nothing for pi.
-std::optional<mpq_class> meant_by(double constant);
+/// As a side's terms say it.
+mpq_class fraction_of(double constant, const Sorts& sorts);
 
 /// Whether all operations are rational, and constants fractions.
-bool is_rational(const egraph::Pattern& side);
+bool is_rational(const egraph::Pattern& side, const Sorts& sorts);
 
 /// Of every term of a rational side; `values` by variable, truth values being 0 or 1.
 std::vector<RationalValue> rational_values(const egraph::Pattern& side, const std::vector<mpq_class>& values,
                                            const Sorts& sorts);
-
-/// The greatest integer that is not above.
-mpz_class floor_of(const mpq_class& x);
 
 }  // namespace trident::rulecheck

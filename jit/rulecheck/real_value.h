@@ -53,6 +53,11 @@ class RealEvaluator {
     Value r;
     if (t.kind == Term::Kind::variable) return variable(t.variable, x);
     if (t.kind == Term::Kind::number) {
+      if (const auto fraction = sorts_.meant.find(t.number); fraction != sorts_.meant.end()) {
+        mpfr_set_q(r.number.raw(), fraction->second.get_mpq_t(), MPFR_RNDN);
+        r.number.error_log2 = mpfr_get_exp(r.number.raw()) - mpfr_get_prec(r.number.raw());
+        return r;
+      }
       set_exact(r.number, t.number);
       if (static_cast<int>(index) != nudged_) return r;
       N share, moved;
@@ -190,7 +195,7 @@ class RealEvaluator {
     if (op == Op::Asin || op == Op::Acos || op == Op::Atanh) return away(a, 1) && away(a, -1);
     if (op == Op::Acosh) return away(a, 1);
     if (op == Op::Log1p) return away(a, -1);
-    if (op == Op::Pow) return exact(b) || approximate(a) > 0;
+    if (op == Op::Pow) return exact(b) || approximate(a) > 0 || (exact(a) && one_step(Op::Floor, b, b));
     return true;
   }
 

@@ -31,6 +31,9 @@ class SortFinder {
     for (const Pattern* side : {&rule_.left, &rule_.right}) {
       terms_ = side == &rule_.left ? &sorts_.of_left : &sorts_.of_right;
       terms_->resize(side->terms.size());
+      for (const PatternTerm& t : side->terms)
+        if (t.kind == PatternTerm::Kind::number && !is_dyadic(t.number))
+          if (const auto fraction = meant_by(t.number)) sorts_.meant[t.number] = *fraction;
       TRY_VOID(visit(*side, side->terms.size() - 1, wanted, 0));
     }
     if (!rule_.typed) return sorts_;

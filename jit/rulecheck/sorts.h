@@ -2,11 +2,13 @@
 // rule that cannot be understood this way cannot be checked, so it must not be used.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "jit/egraph/pattern.h"
 #include "jit/expr/expr.h"
+#include "jit/rulecheck/meant.h"
 #include "runtime/base/result.h"
 
 namespace trident::rulecheck {
@@ -19,6 +21,7 @@ struct Sorts {
   std::vector<Sort> of_left, of_right;  ///< by term
   bool truth_sides = false;             ///< both sides are truth values
   std::optional<std::uint8_t> slopes;   ///< the variable ?x of (diff e ?x), in rules with derivatives
+  std::map<double, mpq_class> meant;    ///< constants that round fractions
   std::vector<expr::Type> types;        ///< by variable, in rules about types; empty in others
 };
 
