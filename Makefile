@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
+.PHONY: sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -113,6 +113,10 @@ fuzz-search: build ## a million random expressions through search and code gener
 check-aarch64: configure ## NEON code and the interpreter on NEON, under qemu-user
 	@$(MAKE) --no-print-directory packages PACKAGES="$$(sed -n 's/#.*check-aarch64.*//p' packages-optional.txt)"
 	@tests/aarch64/check $(BUILD)
+
+sweep-rules: configure ## rules about types of one f32 at all 2^32 values: half an hour
+	@ninja -C $(BUILD) -j$(JOBS) sweep_rules && nice -n 19 $(BUILD)/tests/sweep_rules
+
 check-math: build ## the greatest errors of the math functions, sampled: minutes
 	@$(BUILD)/tests/math_campaign --stride 499 --points 200000
 

@@ -1,4 +1,9 @@
 // What the tags of the built-in rules promise of f64 and f32. Oracle: tests/support/strict_evaluator.h.
+//
+//   exact, zero  the same bits, at special values too
+//   nan          the same bits but for signs of zeros, at special values that are finite
+//   round        where no term is near overflow or underflow, NaN is where it was (rules_test.cpp has the real
+//   identity) domain       NaN does change somewhere, else the rule is to be `round`
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -134,6 +139,50 @@ bool in_range(const Expr& e, const std::vector<std::vector<std::uint64_t>>& valu
     if (size == 0 ? exponential : size > greatest || size < 1 / greatest) return false;
   }
   return true;
+}
+
+// Rules of one variable, at values of every exponent of f32 and every thirteenth of f64: those next to powers of two,
+// sums of two of them, those with few zeros, and some others. (`make sweep-rules` tries every f32.)
+TEST_P(Tags, ThatPromiseBitsKeepThemAtAllExponents) {
+  if (rule().mixed || rule().variables.size() != 1 || tags().ieee > Ieee::nan) return;
+  if (has_op(rule().left, Op::Diff) || testing::reduces(rule()) || testing::truth_values(rule())[0]) return;
+  for (const Type untyped : {Type::f32, Type::f64}) {
+    const Type type = type_of(rule(), 0, untyped);
+    if (!ir::is_float(type) || (type != untyped && rule().typed)) continue;
+    const int digits = type == Type::f32 ? 23 : 52, exponents = type == Type::f32 ? 9 : 12;
+    const Expr left = side(rule().left, rule(), type), right = side(rule().right, rule(), type);
+    RuleSampler sampler(GetParam() + 23);
+    std::vector<std::vector<std::uint64_t>> inputs(1);
+    const auto add = [&](std::uint64_t exponent, std::uint64_t fraction) {
+      const std::uint64_t bits = exponent << digits | (fraction & ((std::uint64_t{1} << digits) - 1));
+      const double value = value_of(type, bits);
+      if (std::isnan(value) && (bits >> (digits - 1) & 1) == 0) return;  // signalling: libm's pow(NaN, 0) is no 1 then
+      if (tags().ieee == Ieee::nan && !std::isfinite(value)) return;
+      for (const Condition& c : rule().conditions)
+        if (!true_at(c, {value, value}) || (c.kind == ConditionKind::integral && !std::isfinite(value))) return;
+      inputs[0].push_back(bits);
+    };
+    for (std::uint64_t exponent = 0; exponent < std::uint64_t{1} << exponents; exponent += type == Type::f32 ? 1 : 13) {
+      for (int k = 0; k < digits; ++k) {
+        const std::uint64_t power = std::uint64_t{1} << k;
+        for (const std::uint64_t fraction : {power, power - 1, power + 1, ~power, ~(power - 1), sampler.number()})
+          add(exponent, fraction);
+        if (type == Type::f32)
+          for (int j = 0; j < k; ++j) add(exponent, power | std::uint64_t{1} << j);
+      }
+    }
+    const std::size_t n = inputs[0].size();
+    if (n == 0) continue;
+    const auto l = testing::evaluate_strict(left, inputs, n), r = testing::evaluate_strict(right, inputs, n);
+    const auto &a = l[left.outputs[0].node.index], &b = r[right.outputs[0].node.index];
+    const Type made = left.at(left.outputs[0].node).type;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t x = a[a.size() == 1 ? 0 : i], y = b[b.size() == 1 ? 0 : i];
+      ASSERT_TRUE(same_bits(made, x, y, tags()))
+          << rule().name << " " << ir::name_of(type) << " at " << value_of(type, inputs[0][i]) << ": "
+          << value_of(made, x) << " and " << value_of(made, y);
+    }
+  }
 }
 
 // At how many of `count` points one side alone is NaN: `near` where no term is near overflow or underflow, `far` where
