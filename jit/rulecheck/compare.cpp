@@ -122,6 +122,7 @@ Sides compare_with(const Rule& rule, const Sorts& sorts, const Point& point, boo
 }  // namespace
 
 std::string text_of(double value, Type type) {
+  if (std::isnan(value)) return "NaN";  // of either sign
   return type == Type::f32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
 }
 std::vector<Binding> bindings(const Rule& rule, const Sorts& sorts, const Point& point, Type type) {
