@@ -4,9 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -123,7 +126,13 @@ std::string file_name_fault(const std::string& name) {
 
 std::string negative_fault(const std::string& number) {
   const std::size_t first = number.find_first_not_of(' ');
-  return first != std::string::npos && number[first] == '-' ? "expected 0 or more, found " + number.substr(first) : "";
+  if (first == std::string::npos) return "";
+  if (number[first] == '-') return "expected 0 or more, found " + number.substr(first);
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(number.data() + first, number.data() + number.size(), value);
+  if (code == std::errc::result_out_of_range)
+    return "expected at most " + std::to_string(UINT64_MAX) + ", found " + number.substr(first);
+  return "";
 }
 
 Result<void> write_text(const std::string& path, const std::string& text) {
@@ -165,6 +174,9 @@ int run_command_line(int argc, char** argv) {
     app.parse(static_cast<int>(pointers.size()), pointers.data());
   } catch (const CLI::ParseError& error) {
     status = app.exit(error, std::cout, std::cerr) == 0 ? 0 : kExitUsage;
+  } catch (const std::bad_alloc&) {
+    std::fputs("trident: out of memory: the system gives this process no more (see ulimit -v)\n", stderr);
+    status = kExitUsage;
   }
   return with_output_written(status);
 }

@@ -64,7 +64,8 @@ Result<expr::Variable> make_variable(const Source& source, std::string_view name
   v.name = name;
   TRY(v.lo, parse_number(source, lo));
   TRY(v.hi, parse_number(source, hi));
-  if (v.lo > v.hi) return source.error(lo.data(), "the range of '" + v.name + "' is empty");
+  if (v.lo > v.hi || v.lo == HUGE_VAL || v.hi == -HUGE_VAL)
+    return source.error(lo.data(), "the range of '" + v.name + "' has no finite value");
   return v;
 }
 
@@ -262,13 +263,23 @@ Result<void> parse_assumption(const Source& source, std::string_view part, Corpu
     v.lo = std::max(v.lo, bound == 0 && !equal ? 0x1p-126 : bound);
   else
     v.hi = std::min(v.hi, bound == 0 && !equal ? -0x1p-126 : bound);
-  if (v.lo > v.hi) return source.error(part.data(), "the assumptions leave no value for '" + name + "'");
+  const bool excluded = !equal && v.lo == v.hi && v.lo == bound;
+  if (v.lo > v.hi || v.lo == HUGE_VAL || v.hi == -HUGE_VAL || excluded)
+    return source.error(part.data(), "the assumptions leave no value for '" + name + "'");
   return {};
 }
 
 Result<void> parse_assumptions(const Source& source, std::string_view column, CorpusKernel& kernel) {
   if (trim(column).empty()) return {};
-  for (const std::string_view part : split(column, ',')) TRY_VOID(parse_assumption(source, trim(part), kernel));
+  // Twice, as a later assumption may leave only the value that an earlier one excludes.
+  for (int round = 0; round < 2; ++round) {
+    kernel.nonzero.clear();
+    for (const std::string_view part : split(column, ',')) TRY_VOID(parse_assumption(source, trim(part), kernel));
+  }
+  for (const expr::Variable& v : kernel.variables)
+    if (v.lo == 0 && v.hi == 0 &&
+        std::find(kernel.nonzero.begin(), kernel.nonzero.end(), v.name) != kernel.nonzero.end())
+      return source.error(column.data(), "the assumptions leave no value for '" + v.name + "'");
   return {};
 }
 

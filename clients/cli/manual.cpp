@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "jit/egraph/search.h"
+
 namespace trident::cli {
 namespace {
 
@@ -100,16 +102,26 @@ EXAMPLES
   trident demo --report demo.html
   trident demo --type f32 --corpus mykernels.tsv -n 65536)";
 
+#define X(name, meaning) "    " #name ": " meaning "\n"
 constexpr const char* kRewrite = R"(DETAILS
   Searches for a cheaper form of each expression of a FILE by the built-in rules, as the optimiser does before it makes
   code, and shows what that came to: costs before and after, as a tree (shared parts count as often as they are used)
   and as a DAG (once), the work it took, why it stopped, and the form. A derivative's cost before is that of the
-  textbook's form. ratio = (after + 4) / (before + 4). "max ulp" is the form's greatest error against the source over
-  the reals; a form whose value is another one is reported as WRONG, and exit status 1 follows.
+  textbook's form. ratio = (after + 4) / (before + 4). A form whose value is another one is reported as WRONG, and exit
+  status 1 follows.
+  "max ulp" is the form's greatest error, "before" the source's: how far the value computed in f64 is from the exact one
+  of the source (MPFR), in units of the last place of that exact value, at some thousand points; where it is 0 nothing
+  is counted. Where a sum cancels this is vast, for the source too: compare the two. --json adds both in the unit of the
+  policies, ulp of max(|exact|, a millionth of the greatest at the points) (max_error_scaled_ulp, ..._before), which is
+  what remains once such values are added up. Points are log-uniform in magnitude within what is assumed of a variable;
+  where nothing is, from 0.01 to 10 and of either sign.
   A FILE has lines of "name | size | family | assumptions | S-expression"; assumptions are x>0, x!=0, x>=c, x<c, x<=c,
   with commas between them. kernels.tsv and kernels.sexp are read too. `hostile` takes what looks worst: it may find
   less, but never anything wrong.
-  --load-rules FILE adds rules of your own (the format: jit/expr/rules/README.md). They are checked as by `trident rules
+  Budgets are hard: --nodes and --applications are never exceeded, --bytes counts the graph, matches and what extraction
+  takes, --ms is CPU time and overrun by less than 1 ms (--explain, --html and --dot take theirs besides). With --ms 0
+  the other budgets end the search, and the same command gives the same result everywhere. Why it stopped:
+)" TRIDENT_SEARCH_STOPS(X) R"(  --load-rules FILE adds rules of your own (the format: jit/expr/rules/README.md). They are checked as by `trident rules
   check`; when one is wrong none is used, its counterexample is shown, and exit status 1 follows. Names must not be
   taken. The daemon never loads such files.
   --explain shows the steps from which a result follows: instances of rules, and what the collection of sums and
@@ -133,6 +145,8 @@ EXAMPLES
   trident rewrite bench/corpus/rewrite.txt --load-rules mine.rules
   trident rewrite bench/corpus/rewrite.txt --explain
   trident rewrite bench/corpus/rewrite.txt --case quintic --html quintic.html --dot quintic.dot)";
+
+#undef X
 
 constexpr const char* kRules = R"(DETAILS
   `list` has a line for each built-in rule: name, tags, left side => right side, conditions; and how many a theme has.

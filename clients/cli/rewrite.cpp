@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -20,10 +21,35 @@ namespace rw = expr::rewrite;
 
 // Of the points, so many are compared with the source over the reals, which is slow.
 constexpr std::uint64_t kPrecisePoints = 4'000;
-constexpr double kLeast = 0.01, kGreatest = 10;  // magnitudes of the points' coordinates
+constexpr double kLeast = 0.01, kGreatest = 10;  // magnitudes of the coordinates where no range says otherwise
+constexpr double kDecades = kGreatest / kLeast;
+constexpr double kAboveZero = 0x1p-126;  // what "x > 0" leaves out is no more than zero
 constexpr std::uint64_t kPointSeed = 20'240'601;
+// A value over the reals that is not known to this share of its ulp is worked out once more.
+constexpr long double kSureUlp = 0.01L;
+constexpr std::size_t kRefinedMax = 20'000;  // such points, those that need more digits counted for what they cost
+constexpr long double kScaleShare = 1e-6L;   // of the greatest value: the least unit of an error, as in the policies
 
-// Log-uniform in magnitude, of either sign where the case's assumptions allow.
+/// The magnitudes that are drawn of one sign, where [least, most] are declared.
+struct Magnitudes {
+  double least, most;
+};
+Magnitudes magnitudes(double least, double most) {
+  if (std::isinf(most))
+    most = least < kGreatest / 2 ? kGreatest : std::min(least * kDecades, std::numeric_limits<double>::max());
+  if (least <= kAboveZero) least = std::min(kLeast, most / kDecades);
+  return {least, most};
+}
+
+double draw_coordinate(const expr::Variable& v, double sign, double place) {
+  const bool may_be_positive = v.hi > 0, may_be_negative = v.lo < 0;
+  if (!may_be_positive && !may_be_negative) return 0;
+  const bool negative = may_be_negative && (!may_be_positive || sign < 0.5);
+  const Magnitudes m = negative ? magnitudes(std::max(0.0, -v.hi), -v.lo) : magnitudes(std::max(0.0, v.lo), v.hi);
+  const double x = m.least * std::pow(m.most / m.least, place);
+  return std::clamp(negative ? -x : x, v.lo, v.hi);
+}
+
 equiv::Samples draw_points(const expr::Expr& e, std::uint64_t n) {
   std::mt19937_64 random(kPointSeed);
   std::uniform_real_distribution<double> unit(0, 1);
@@ -34,10 +60,8 @@ equiv::Samples draw_points(const expr::Expr& e, std::uint64_t n) {
   for (const expr::Variable& v : e.variables) {
     std::vector<std::byte> column(n * sizeof(double));
     for (std::uint64_t i = 0; i < n; ++i) {
-      double x = kLeast * std::pow(kGreatest / kLeast, unit(random));
-      const bool may_be_positive = v.hi > 0, may_be_negative = v.lo < 0;
-      if (may_be_negative && (!may_be_positive || unit(random) < 0.5)) x = -x;
-      x = std::clamp(x, v.lo, v.hi);
+      const double place = unit(random), sign = unit(random);
+      const double x = draw_coordinate(v, sign, place);
       std::memcpy(column.data() + i * sizeof x, &x, sizeof x);
     }
     samples.columns.push_back(std::move(column));
@@ -71,6 +95,50 @@ std::string point_text(const expr::Expr& e, const equiv::Samples& samples, std::
   return text;
 }
 
+// Of one output: `near` are a form's values.
+FormError error_of(const equiv::OutputValues& right, const std::vector<double>& near) {
+  long double greatest = 0;
+  for (std::size_t i = 0; i < near.size(); ++i)
+    if (right.unsure[i] == 0 && std::isfinite(right.correct[i]))
+      greatest = std::max(greatest, std::fabs(right.correct[i]));
+  FormError error;
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    const long double correct = right.correct[i];
+    if (right.unsure[i] != 0 || !std::isfinite(correct) || !std::isfinite(near[i])) continue;
+    const long double off = std::fabs(correct - static_cast<long double>(near[i])), size = std::fabs(correct);
+    const auto in = [&](long double of) { return static_cast<double>(off / equiv::ulp_at(ir::Type::f64, of)); };
+    if (correct != 0) error.ulp = std::max(error.ulp, in(size));
+    error.scaled_ulp = std::max(error.scaled_ulp, in(std::max(size, kScaleShare * greatest)));
+  }
+  return error;
+}
+
+Result<void> measure_errors(const expr::Expr& source, const expr::Expr& result, std::uint64_t points, RewriteCase& c) {
+  const equiv::Samples few = draw_points(source, points);
+  TRY(equiv::Reference reference, equiv::Reference::make(source, few));
+  TRY(const auto before, evaluate(source, few));
+  TRY(const auto after, evaluate(result, few));
+  for (std::size_t o = 0; o < after.size(); ++o) {
+    const equiv::OutputValues& right = reference.outputs()[o];
+    if (right.per_call || !ir::is_float(right.type)) continue;
+    for (std::size_t i = 0; i < few.n; ++i) {
+      const long double most = kSureUlp * equiv::ulp_at(ir::Type::f64, std::fabs(right.correct[i]));
+      if (!(right.error[i] <= most) || right.unsure[i] == equiv::kRoundingDecides) {
+        if (reference.refined() < kRefinedMax)
+          reference.refine(o, i);
+        else
+          reference.leave_out(o, i);
+      }
+    }
+    const auto add = [](FormError& to, const FormError& more) {
+      to.ulp = std::max(to.ulp, more.ulp), to.scaled_ulp = std::max(to.scaled_ulp, more.scaled_ulp);
+    };
+    add(c.error_before, error_of(right, before[o]));
+    add(c.error, error_of(right, after[o]));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& result, std::uint64_t points,
@@ -93,20 +161,7 @@ Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& res
       c.wrong = values + point_text(source, samples, i);
     }
   }
-  equiv::Samples few = draw_points(source, std::min(points, kPrecisePoints));
-  TRY(const equiv::Reference reference, equiv::Reference::make(source, few));
-  TRY(const auto near, evaluate(result, few));
-  for (std::size_t o = 0; o < near.size(); ++o) {
-    const equiv::OutputValues& right = reference.outputs()[o];
-    for (std::uint64_t i = 0; i < few.n && !right.per_call; ++i) {
-      const long double correct = right.correct[i];
-      if (!std::isfinite(correct) || !std::isfinite(near[o][i]) || right.unsure[i] != 0) continue;
-      const long double off = std::fabs(correct - static_cast<long double>(near[o][i]));
-      const long double ulps = off / equiv::ulp_at(ir::Type::f64, std::fabs(correct));
-      c.max_error_ulp = std::max(c.max_error_ulp, static_cast<double>(ulps));
-    }
-  }
-  return {};
+  return measure_errors(source, result, std::min(points, kPrecisePoints), c);
 }
 
 namespace {

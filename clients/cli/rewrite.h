@@ -30,6 +30,14 @@ struct DerivationLine {
 /// "0.333 is rounded"; empty where nothing is.
 std::string rounded_text(const DerivationLine& step);
 
+/// How far a form, computed in f64, is at most from the source's value over the reals, at some thousand points.
+struct FormError {
+  double ulp = 0;  ///< in units of the exact value's last place; points where that is 0 do not count
+  /// In the unit of the policies: ulp of max(|exact value|, a millionth of the greatest at the points). Where a sum
+  /// cancels the first is vast for any form; this one is what a caller sees who adds such values up.
+  double scaled_ulp = 0;
+};
+
 struct RewriteCase {
   std::string name, group;
   expr::rewrite::TermCost before, after;  ///< before: of a derivative, that of the textbook's form
@@ -37,7 +45,7 @@ struct RewriteCase {
   std::string result;  ///< infix; the source's own text when nothing cheaper was found
   bool derivative_left = false;
   std::uint64_t compared = 0;  ///< points at which the source is finite
-  double max_error_ulp = 0;    ///< of the result in f64 against the source over the reals, at some thousand points
+  FormError error_before, error;  ///< of the source, op by op as it stands, and of the result
   std::string wrong;           ///< the first point at which the result differs; empty when there is none
   std::string failure;         ///< why there are no figures; empty when there are
   egraph::GraphView graph;     ///< RewriteSettings::view: the last one that held something better
@@ -48,8 +56,9 @@ struct RewriteCase {
 /// (after + 4) / (before + 4), so that results of cost zero have a ratio; 1 when a derivative is left.
 double cost_ratio(const RewriteCase& c, double expr::rewrite::TermCost::*cost);
 
-/// Fills in what the comparison of `result` with `source` at `points` points gives: compared, wrong, max_error_ulp. No
-/// derivatives in either.
+/// Fills in what the comparison of `result` with `source` at `points` points gives: compared, wrong, both errors. No
+/// derivatives in either. Points are log-uniform in magnitude over what is declared of each variable; where nothing is,
+/// over 0.01 to 10, of either sign.
 Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& result, std::uint64_t points,
                                  RewriteCase& c);
 

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -18,7 +19,9 @@ namespace {
 struct RewriteVerb {
   std::string input, strategy = "best_first", rules = "all", cost = "default", objective = "dag", policy = "fast";
   std::uint32_t nodes = 5'000;
+  std::string bytes = "256M";
   double ms = 10, dag_max = 0, tree_max = 0;
+  std::uint64_t applications = 0;
   std::uint64_t points = 100'000, seed = 1;
   std::vector<std::string> rule_files;
   std::string only, html, dot;
@@ -39,6 +42,44 @@ Result<T> choose(const char* option, const std::string& given, const Choice<T> (
     known += (known.empty() ? "" : ", ") + std::string(c.text);
   }
   return make_error(ErrorCode::kInvalidArgument, "%s %s: expected one of %s", option, given.c_str(), known.c_str());
+}
+
+constexpr std::size_t kBytesMin = std::size_t{4} << 20, kBytesMax = std::size_t{1} << 40;
+
+/// A number of bytes, or of KiB, MiB or GiB with K, M or G behind it.
+Result<std::size_t> parse_bytes(std::string text) {
+  text.erase(0, text.find_first_not_of(' '));
+  std::size_t value = 0;
+  const char* const last = text.data() + text.size();
+  auto [end, code] = std::from_chars(text.data(), last, value);
+  constexpr std::string_view kUnits = "KMG";
+  unsigned shift = 0;
+  if (end != last && kUnits.find(*end) != std::string_view::npos)
+    shift = 10 * (static_cast<unsigned>(kUnits.find(*end++)) + 1);
+  if (code != std::errc() || end != last || value > kBytesMax >> shift || value << shift < kBytesMin)
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--bytes %s: expected a number of bytes, such as 64M (K, M and G stand for 2^10, 2^20 and 2^30), "
+                      "from 4M to 1024G",
+                      text.c_str());
+  return value << shift;
+}
+
+/// What is wrong with a number, for an option's check(); CLI11 itself says when it is none.
+template <class Right>
+std::string fault_of(const std::string& text, const char* expected, const Right& right) {
+  const std::size_t first = std::min(text.find_first_not_of(' '), text.size());
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data() + first, text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || right(value)) return "";
+  return std::string("expected ") + expected + ", found " + text.substr(first);
+}
+/// Less than a microsecond is no time.
+std::string ms_fault(const std::string& text) {
+  return fault_of(text, "0 (no limit), or 0.001 to 1000000",
+                  [](double ms) { return ms == 0 || (ms >= 1e-3 && ms <= 1e6); });
+}
+std::string ratio_fault(const std::string& text) {
+  return fault_of(text, "a ratio above 0", [](double ratio) { return ratio > 0 && std::isfinite(ratio); });
 }
 
 Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
@@ -62,9 +103,11 @@ Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
     if (code != std::errc() || end != verb.rules.data() + verb.rules.size())
       return make_error(ErrorCode::kInvalidArgument, "--rules %s: expected a number or all", verb.rules.c_str());
   }
+  TRY(const std::size_t bytes, parse_bytes(verb.bytes));
   s.search.budget = {.nodes = verb.nodes,
                      .nanoseconds = static_cast<std::uint64_t>(verb.ms * 1e6),
-                     .applications = std::uint64_t{1} << 40};
+                     .applications = verb.applications == 0 ? UINT64_MAX : verb.applications,
+                     .bytes = bytes};
   s.search.seed = verb.seed;
   s.search.explain = verb.explain || !verb.html.empty();
   s.view = !verb.html.empty() || !verb.dot.empty();
@@ -133,14 +176,22 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("FILE", state->input, "Cases as in bench/corpus/rewrite.txt; kernels.tsv and .sexp too")->required();
   verb->add_option("--strategy", state->strategy, "saturate, pulse, best_first, random or hostile")
       ->capture_default_str();
-  verb->add_option("--rules", state->rules, "So many of the built-in rules, the most useful first, or all")->capture_default_str();
+  verb->add_option("--rules", state->rules, "So many of the built-in rules, the most useful first, or all")
+      ->capture_default_str();
   verb->add_option("--load-rules", state->rule_files, "A file of your own rules, used when all are right; repeatable")
-      ->allow_extra_args(false);
-  verb->add_option("--nodes", state->nodes, "E-nodes of one graph")
+      ->allow_extra_args(false)
+      ->check(file_name_fault, "", "");
+  verb->add_option("--nodes", state->nodes,
+                   "E-nodes of one graph; graphs grow to that where smaller ones bring nothing more")
       ->check(CLI::Range(16, 10'000'000))
       ->capture_default_str();
   verb->add_option("--ms", state->ms, "CPU time for each case, in milliseconds; 0: no limit")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(ms_fault, "", "")
+      ->capture_default_str();
+  verb->add_option("--bytes", state->bytes, "Memory of the search of a case; K, M and G stand for 2^10, 2^20, 2^30")
+      ->capture_default_str();
+  verb->add_option("--applications", state->applications, "Of rules, for each case; 0: no limit")
+      ->check(negative_fault, "", "")
       ->capture_default_str();
   verb->add_option("--cost", state->cost,
                    "What ops cost: default, host (measured by `trident calibrate`) or reference (published)")
@@ -153,11 +204,14 @@ void add_rewrite_command(CLI::App& app, int& status) {
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
   verb->add_option("--seed", state->seed, "Of the search")->check(negative_fault, "", "")->capture_default_str();
-  verb->add_option("--dag-max", state->dag_max, "Exit 1 when the geomean of the DAG ratios is above this");
-  verb->add_option("--tree-max", state->tree_max, "The same for the tree ratios");
+  verb->add_option("--dag-max", state->dag_max, "Exit 1 when the geomean of the DAG ratios is above this")
+      ->check(ratio_fault, "", "");
+  verb->add_option("--tree-max", state->tree_max, "The same for the tree ratios")->check(ratio_fault, "", "");
   verb->add_option("--case", state->only, "Only the case of this name");
-  verb->add_option("--html", state->html, "Write a page about one case: result, derivation and its e-graph");
-  verb->add_option("--dot", state->dot, "Write the e-graph of one case for Graphviz; - for standard output");
+  verb->add_option("--html", state->html, "Write a page about one case: result, derivation and its e-graph")
+      ->check(file_name_fault, "", "");
+  verb->add_option("--dot", state->dot, "Write the e-graph of one case for Graphviz; - for standard output")
+      ->check(file_name_fault, "", "");
   verb->add_flag("--explain", state->explain, "Show the instances of rules from which each result follows, replayed");
   verb->add_flag("--json", state->json, "Print a JSON object instead of the table");
   verb->callback([state, &status] {

@@ -55,7 +55,7 @@ std::string rewrite_html(const RewriteCase& c) {
       html::tiles({{number(ratio), "of the cost before, shared parts once", ratio <= 1},
                    {number(c.before.dag) + " \u2192 " + number(c.after.dag), "cost as a DAG", ratio <= 1},
                    {number(c.before.tree) + " \u2192 " + number(c.after.tree), "cost as a tree", true},
-                   {number(c.max_error_ulp), "ulp at most, in f64", c.wrong.empty()}});
+                   {number(c.error.ulp), "ulp at most, in f64", c.wrong.empty()}});
   body += html::section("Result", "The cheapest form that was found.", "<pre>" + html::escape(c.result) + "</pre>");
   if (!c.derivation.empty()) {
     std::vector<std::vector<std::string>> steps;

@@ -36,7 +36,11 @@ Json case_json(const RewriteCase& c) {
   row["bytes_max"] = c.stats.bytes_max;
   row["stop"] = egraph::name_of(c.stats.stop);
   row["result"] = c.result;
-  row["max_error_ulp"] = c.derivative_left || !std::isfinite(c.max_error_ulp) ? Json(nullptr) : Json(c.max_error_ulp);
+  const auto figure = [&](double x) { return c.derivative_left || !std::isfinite(x) ? Json(nullptr) : Json(x); };
+  row["max_error_ulp"] = figure(c.error.ulp);
+  row["max_error_ulp_before"] = figure(c.error_before.ulp);
+  row["max_error_scaled_ulp"] = figure(c.error.scaled_ulp);
+  row["max_error_scaled_ulp_before"] = figure(c.error_before.scaled_ulp);
   row["compared_points"] = c.compared;
   row["derivative_left"] = c.derivative_left;
   row["wrong"] = c.wrong.empty() ? Json(nullptr) : Json(c.wrong);
@@ -105,8 +109,8 @@ std::string rewrite_text(const RewriteReport& report) {
   const int name = static_cast<int>(std::min<std::size_t>(width, 28));
   std::string out;
   char line[512];
-  std::snprintf(line, sizeof line, "%-*s %15s %6s %15s %6s %8s %7s %7s  %-12s %8s\n", name, "case", "tree", "ratio",
-                "dag", "ratio", "nodes", "applied", "ms", "stop", "max ulp");
+  std::snprintf(line, sizeof line, "%-*s %15s %6s %15s %6s %8s %7s %7s  %-13s %8s %8s\n", name, "case", "tree", "ratio",
+                "dag", "ratio", "nodes", "applied", "ms", "stop", "max ulp", "before");
   out += line;
   for (const RewriteCase& c : report.cases) {
     if (!c.failure.empty()) {
@@ -117,10 +121,11 @@ std::string rewrite_text(const RewriteReport& report) {
     char tree[48], dag[48];
     std::snprintf(tree, sizeof tree, "%g > %g", c.before.tree, c.after.tree);
     std::snprintf(dag, sizeof dag, "%g > %g", c.before.dag, c.after.dag);
-    std::snprintf(line, sizeof line, "%-*.*s %15s %6.3f %15s %6.3f %8llu %7llu %7.2f  %-12s %8.3g\n", name, name,
+    std::snprintf(line, sizeof line, "%-*.*s %15s %6.3f %15s %6.3f %8llu %7llu %7.2f  %-13s %8.3g %8.3g\n", name, name,
                   c.name.c_str(), tree, cost_ratio(c, &TermCost::tree), dag, cost_ratio(c, &TermCost::dag),
                   static_cast<unsigned long long>(c.stats.nodes), static_cast<unsigned long long>(c.stats.applications),
-                  ms(c.stats.nanoseconds), std::string(egraph::name_of(c.stats.stop)).c_str(), c.max_error_ulp);
+                  ms(c.stats.nanoseconds), std::string(egraph::name_of(c.stats.stop)).c_str(), c.error.ulp,
+                  c.error_before.ulp);
     out += line;
     out += "    " + c.result + "\n";
     if (c.derivative_left) out += "    a derivative is left: the ratio counts as 1\n";

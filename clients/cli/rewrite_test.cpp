@@ -27,10 +27,10 @@ TEST(RewriteComparison, EqualFormsAreRight) {
   const RewriteCase doubled = compared("x + x", "2*x");
   EXPECT_EQ("", doubled.wrong);
   EXPECT_EQ(kPoints, doubled.compared);
-  EXPECT_LE(doubled.max_error_ulp, 0.5);
+  EXPECT_LE(doubled.error.ulp, 0.5);
   const RewriteCase square = compared("(x + y)*(x - y)", "x*x - y*y");
   EXPECT_EQ("", square.wrong);
-  EXPECT_GT(square.max_error_ulp, 0.5);  // it cancels
+  EXPECT_GT(square.error.ulp, 0.5);  // it cancels
   EXPECT_EQ("", compared("(x + y, x - y)", "(y + x, -(y - x))").wrong);
 }
 
@@ -55,8 +55,8 @@ TEST(RewriteComparison, SmallDifferencesAreErrorsInUlpsAndNotWrong) {
   const RewriteCase near = compared("x", "x*1.0000001");
   EXPECT_EQ("", near.wrong);
   // An ulp is 2^-53 to 2^-52 of a value, by where in its binade that lies.
-  EXPECT_GT(near.max_error_ulp, 1e-7 * 0x1p52);
-  EXPECT_LT(near.max_error_ulp, 1.001e-7 * 0x1p53);
+  EXPECT_GT(near.error.ulp, 1e-7 * 0x1p52);
+  EXPECT_LT(near.error.ulp, 1.001e-7 * 0x1p53);
   EXPECT_NE("", compared("x", "x*1.00001").wrong);
   EXPECT_NE("", compared("x + 1000", "x + 1000.01").wrong);
 }
@@ -69,6 +69,37 @@ TEST(RewriteComparison, NotANumberInPlaceOfANumberIsWrong) {
   EXPECT_EQ("", wider.wrong);
   EXPECT_GT(wider.compared, kPoints / 4);
   EXPECT_LT(wider.compared, 3 * kPoints / 4);
+}
+
+// Horner's form of (x + 1)^2 is (x + 2) x + 1: near -1 it cancels to nothing, the square does not. The exact values
+// are integers over a power of two, which a wide integer holds.
+TEST(RewriteComparison, ErrorsAreOfTheExactValueAndThoseOfTheSourceStandBeside) {
+  expr::Variable near{.name = "x", .lo = -1.0000001, .hi = -0.9999999};
+  const RewriteCase c = compared("x*x + 2*x + 1", "(x + 1)*(x + 1)", {near});
+  EXPECT_LE(c.error.ulp, 1.0);  // x + 1 is exact here, its square rounded once
+  EXPECT_GT(c.error_before.ulp, 1e6);
+  EXPECT_GT(c.error_before.scaled_ulp, c.error.scaled_ulp);
+  EXPECT_LE(c.error.scaled_ulp, c.error.ulp);
+  // What is right however it is computed is right in both units.
+  const RewriteCase same = compared("x + x", "2*x");
+  EXPECT_EQ(0, same.error.ulp + same.error.scaled_ulp + same.error_before.ulp + same.error_before.scaled_ulp);
+}
+
+TEST(RewriteComparison, PointsFillTheDeclaredRange) {
+  // x - 800 is -100 to what three decades more come to; at one point alone these would be equal.
+  expr::Variable above{.name = "x", .lo = 700}, between{.name = "x", .lo = 1e6, .hi = 1e9};
+  EXPECT_NE("", compared("x - 800", "-100", {above}).wrong);
+  EXPECT_NE("", compared("x", "1e6", {between}).wrong);
+  // Everywhere in the range, and nowhere else: the steps say which thirds are met.
+  const char* const whole = "select(x < 1e7, 1, select(x < 1e8, 2, 3))";
+  for (const char* part : {"select(x < 1e8, select(x < 1e7, 1, 2), 4)", "select(x < 1e7, 4, select(x < 1e8, 2, 3))"})
+    EXPECT_NE("", compared(whole, part, {between}).wrong) << part;
+  EXPECT_EQ("", compared("min(max(x, 1e6), 1e9)", "x", {between}).wrong);
+  EXPECT_EQ("", compared("max(x, 700)", "x", {above}).wrong);
+  // Undeclared: 0.01 to 10 of either sign.
+  EXPECT_EQ("", compared("min(abs(x), 10)", "max(abs(x), 0.01)").wrong);
+  EXPECT_NE("", compared("abs(x)", "x").wrong);
+  EXPECT_NE("", compared("abs(x)", "-x").wrong);
 }
 
 TEST(RewriteComparison, PointsKeepTheAssumptions) {
@@ -105,7 +136,7 @@ TEST(RewriteReports, SayWhatIsWrongAndWhatFailed) {
   EXPECT_TRUE(report.failed());
   EXPECT_NE(std::string::npos, rewrite_text(report).find("FAILED: no such function"));
   report.cases[1].wrong = "1 instead of 2";
-  report.cases[1].max_error_ulp = HUGE_VAL;
+  report.cases[1].error.ulp = HUGE_VAL;
   const auto json = nlohmann::json::parse(rewrite_json(report));
   EXPECT_TRUE(json["cases"][0]["wrong"].is_null());
   EXPECT_EQ("1 instead of 2", json["cases"][1]["wrong"]);
@@ -148,16 +179,18 @@ TEST(Rewriting, OfTheCorpusIsNeverWrongAndNeverDearer) {
   }
 }
 
-TEST(Rewriting, AssumptionsOpenRulesAndBrokenCasesFailAlone) {
-  const auto cases = parse_corpus(
-      "free | s | f |  | (div x x)\nassumed | s | f | x!=0 | (div x x)\nbad | s | f | | (sine x)\n"
-      "root | s | f | x>0 | (sqrt (mul x x))\n",
-      "r.txt");
-  ASSERT_TRUE(cases.ok()) << cases.error().message;
-  RewriteSettings settings;
+RewriteReport rewritten(const char* text, RewriteSettings settings = {}) {
+  const auto cases = parse_corpus(text, "r.txt");
+  EXPECT_TRUE(cases.ok()) << cases.error().message;
   settings.search.policy.kind = expr::PolicyKind::fast;
   settings.points = 100;
-  const RewriteReport report = rewrite_cases(*cases, settings);
+  return rewrite_cases(*cases, settings);
+}
+
+TEST(Rewriting, AssumptionsOpenRulesAndBrokenCasesFailAlone) {
+  const RewriteReport report = rewritten(
+      "free | s | f |  | (div x x)\nassumed | s | f | x!=0 | (div x x)\nbad | s | f | | (sine x)\n"
+      "root | s | f | x>0 | (sqrt (mul x x))\n");
   ASSERT_EQ(4u, report.cases.size());
   // The costs of a number and of a variable are nothing.
   EXPECT_EQ("", report.cases[1].failure);
@@ -169,17 +202,13 @@ TEST(Rewriting, AssumptionsOpenRulesAndBrokenCasesFailAlone) {
 }
 
 TEST(Rewriting, AStepThatRoundsConstantsIsNoEquation) {
-  const auto cases = parse_corpus(
+  RewriteSettings settings;
+  settings.search.explain = true;
+  const RewriteReport report = rewritten(
       "third | s | f |  | (add (div x 3) (mul x (div 1 3)))\n"
       "told | s | f |  | (add (mul x 0.1) (mul 3 (mul x 0.4)))\n"
       "scaled | s | f |  | (mul 2 (mul x 0.1))\n",
-      "r.txt");
-  ASSERT_TRUE(cases.ok()) << cases.error().message;
-  RewriteSettings settings;
-  settings.search.policy.kind = expr::PolicyKind::fast;
-  settings.search.explain = true;
-  settings.points = 100;
-  const RewriteReport report = rewrite_cases(*cases, settings);
+      settings);
   EXPECT_FALSE(report.failed()) << rewrite_text(report);
   // 2/3 is no double; 0.1 * 2 is twice the double that 0.1 is.
   ASSERT_FALSE(report.cases[0].derivation.empty());
@@ -202,16 +231,12 @@ TEST(Rewriting, AStepThatRoundsConstantsIsNoEquation) {
 }
 
 TEST(Rewriting, BytesPerNodeDoNotDependOnHowManyNodesThereWere) {
-  const auto cases = parse_corpus(
+  RewriteSettings settings;
+  settings.search.budget.nodes = 2000;
+  const RewriteReport report = rewritten(
       "tiny | s | f |  | (mul x x)\n"
       "full | s | f |  | (mul (add a (mul b c)) (add b (mul c (add a d))))\n",
-      "r.txt");
-  ASSERT_TRUE(cases.ok()) << cases.error().message;
-  RewriteSettings settings;
-  settings.search.policy.kind = expr::PolicyKind::fast;
-  settings.search.budget.nodes = 2000;
-  settings.points = 100;
-  const RewriteReport report = rewrite_cases(*cases, settings);
+      settings);
   const egraph::SearchStats &tiny = report.cases[0].stats, &full = report.cases[1].stats;
   EXPECT_LT(tiny.nodes, 200u);
   EXPECT_GT(full.nodes, 2000u);

@@ -9,6 +9,9 @@
 namespace trident::egraph {
 namespace {
 
+// What one node repaired, and what one user that learns, takes of a watch.
+constexpr std::uint64_t kRepairSteps = 8, kLessonSteps = 5;
+
 // Room made at once: what most searches fill.
 constexpr std::uint32_t kReserveNodes = 16384;
 
@@ -339,11 +342,12 @@ void EGraph::prune(ClassId id) {
   op_bits_[id] = std::uint64_t{1} << (nodes_[leaf].op % 64);
 }
 
-void EGraph::rebuild() {
+bool EGraph::rebuild(Watch& watch) {
   // Intervals on a cycle may shrink for ever; facts that are not passed on are still true.
   std::uint64_t lessons = 64 + 8ull * nodes_.size();
   while (!stale_nodes_.empty() || !stale_facts_.empty() || !new_constants_.empty()) {
     if (contradiction_) break;
+    if (watch.spend(kRepairSteps)) return false;
     if (!stale_nodes_.empty()) {
       const NodeIndex n = stale_nodes_.back();
       stale_nodes_.pop_back();
@@ -356,6 +360,7 @@ void EGraph::rebuild() {
       --lessons;
       touch(id);
       each_user(id, [&](NodeIndex n) {
+        if (watch.spend(kLessonSteps)) return;
         const ClassId user = find(n);
         if (meet(user, facts_of(nodes_[n]))) teach(user);
       });
@@ -366,20 +371,23 @@ void EGraph::rebuild() {
     }
   }
   for (const NodeIndex n : dead_) {
+    if (watch.spend()) return false;
     if (nodes_[n].flags & kDead && next_[n] != kNone) bury(find(n));
   }
   dead_.clear();
   for (const ClassId touched : touched_) {
+    if (watch.spend()) return false;
     const ClassId id = find(touched);
     if (facts_[id].constant && next_[first_[id]] != first_[id]) prune(id);
   }
+  return true;
 }
 
 std::size_t EGraph::bytes() const {
   const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
   return of(nodes_) + of(parent_) + of(first_) + of(next_) + of(first_edge_) + of(next_edge_) + of(op_bits_) +
-         of(facts_) + of(marks_) + of(table_) + of(stale_nodes_) + of(new_constants_) + of(touched_) +
-         stale_facts_.size() * sizeof(ClassId);
+         of(facts_) + of(marks_) + of(table_) + of(stale_nodes_) + of(new_constants_) + of(touched_) + of(dead_) +
+         stale_facts_.size() * sizeof(ClassId) + (log_ ? log_->bytes() : 0);
 }
 
 }  // namespace trident::egraph

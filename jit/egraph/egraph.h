@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "jit/egraph/proof_log.h"
+#include "jit/egraph/watch.h"
 
 namespace trident::egraph {
 
@@ -117,8 +118,14 @@ class EGraph {
   bool merge(ClassId a, ClassId b) { return merge(a, b, Reason{}); }
   /// ... for a reason that goes into the log: `a` and `b` may be any members, and are the nodes that it is about.
   bool merge(NodeIndex a, NodeIndex b, const Reason& reason);
-  /// Restores congruence and facts. Matching and extraction need it.
-  void rebuild();
+  /// Restores congruence and facts. Matching needs it.
+  void rebuild() {
+    Watch endless;
+    rebuild(endless);
+  }
+  /// ... false when `watch` said that it is late: what is left to do waits for the next call. All that the graph says
+  /// is equal is, but not all that follows is there; terms may be taken out of it.
+  bool rebuild(Watch& watch);
 
   [[nodiscard]] ClassId find(ClassId id) const {
     while (parent_[id] != id) {
@@ -164,6 +171,10 @@ class EGraph {
   std::vector<ClassId> take_touched();
 
   [[nodiscard]] bool full() const { return nodes_.size() >= limits_.nodes_max; }
+  /// Nodes that may be added before memory is moved, which takes time.
+  [[nodiscard]] std::size_t spare() const {
+    return std::min(nodes_.capacity() - nodes_.size(), table_.size() * 3 / 4 - table_used_);
+  }
   /// Nodes that may still be added.
   [[nodiscard]] std::uint32_t room() const { return limits_.nodes_max - std::min(size(), limits_.nodes_max); }
   /// Nodes ever added, which is what the limit counts; and those that are not duplicates of another.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -204,7 +205,8 @@ TEST(Matcher, FindsWhatEnumerationFinds) {
       }
       Matches matches;
       std::uint64_t steps = 10'000'000;
-      matcher.match(members, id, 0, matches, steps);
+      Watch watch;
+      matcher.match(members, id, 0, matches, steps, watch);
       for (const Match& m : matches.list) {
         std::vector<ClassId> bound(
             matches.classes.begin() + m.variables,
@@ -274,8 +276,9 @@ TEST(Extractor, DagCostIsNearTheExhaustiveOptimum) {
       Matches matches;
       Members members(graph);
       std::uint64_t steps = 10'000'000;
+      Watch watch;
       for (ClassId id = 0; id < graph.size(); ++id) {
-        if (graph.find(id) == id) matcher.match(members, id, 0, matches, steps);
+        if (graph.find(id) == id) matcher.match(members, id, 0, matches, steps, watch);
       }
       for (const Match& m : matches.list) {
         const NodeIndex made =
@@ -292,7 +295,7 @@ TEST(Extractor, DagCostIsNearTheExhaustiveOptimum) {
     EXPECT_LE(dag_cost(dag, toy::kOps, kCosts), dag_cost(tree, toy::kOps, kCosts));
     EXPECT_LE(tree_cost(tree, toy::kOps, kCosts), tree_cost(dag, toy::kOps, kCosts));
     improved += dag_cost(dag, toy::kOps, kCosts) < dag_cost(tree, toy::kOps, kCosts);
-    Extractor hurried(graph, kCosts, [] { return true; });  // no time: the choice by tree stands
+    Extractor hurried(graph, kCosts, Watch([] { return true; }));  // no time: the choice by tree stands
     EXPECT_EQ(dag_cost(hurried.dag({{top}}), toy::kOps, kCosts), dag_cost(tree, toy::kOps, kCosts));
     // What was extracted is in the class.
     EXPECT_EQ(graph.find(add(graph, dag)[0]), top);
@@ -393,6 +396,89 @@ TEST(Search, CountsNodesThatRulesAddApart) {
     EXPECT_EQ(stats.nodes, stats.nodes_applied + 4);
     EXPECT_EQ(stats.nodes_applied > 0, m == &matcher);
   }
+}
+
+// It has more orders than any graph has room for.
+Term sum_of_leaves() {
+  Term sum;
+  sum.nodes.push_back(toy::leaf(0));
+  for (std::uint32_t i = 1; i < 12; ++i) {
+    sum.nodes.push_back(toy::leaf(i));
+    sum.nodes.push_back(toy::node(kAdd, 2 * i - 2, 2 * i - 1));
+  }
+  sum.roots = {22};
+  return sum;
+}
+
+TEST(Search, SaysWhyItStopped) {
+  const std::vector<Rule> all = rules();
+  const Matcher matcher(all, toy::kOps), none(all, toy::kOps, std::vector<bool>(all.size(), false));
+  const Term sum = sum_of_leaves();
+  const auto run = [&](const SearchBudget& budget, Strategy strategy, const Matcher& m) {
+    return search({toy::kOps, toy::semantics(), &m, kCosts, {}}, sum, {.strategy = strategy, .budget = budget}).stats;
+  };
+  const std::atomic<bool> cancelled{true};
+  for (const Strategy strategy : {Strategy::saturate, Strategy::pulse, Strategy::best_first}) {
+    const auto stop = [&](const SearchBudget& budget) { return run(budget, strategy, matcher).stop; };
+    EXPECT_EQ(Stop::saturated, run({.nodes = 300, .nanoseconds = 0}, strategy, none).stop);
+    EXPECT_EQ(Stop::nodes, stop({.nodes = 300, .nanoseconds = 0}));
+    EXPECT_EQ(Stop::nodes, stop({.nodes = 20, .nanoseconds = 0}));  // no room for the term
+    EXPECT_EQ(Stop::time, stop({.nodes = 300, .nanoseconds = 1}));
+    EXPECT_EQ(Stop::applications, stop({.nodes = 300, .nanoseconds = 0, .applications = 100}));
+    EXPECT_EQ(Stop::cancelled, stop({.nodes = 300, .nanoseconds = 0, .cancelled = &cancelled}));
+    const SearchStats bounded =
+        run({.nodes = 1'000'000, .nanoseconds = 0, .bytes = std::size_t{4} << 20}, strategy, matcher);
+    EXPECT_EQ(Stop::bytes, bounded.stop) << name_of(strategy);
+    EXPECT_LE(bounded.bytes_max, std::size_t{4} << 20);
+    EXPECT_EQ(Stop::bytes, stop({.nodes = 300, .nanoseconds = 0, .bytes = 1'000}));
+  }
+}
+
+// More room is used, whatever size graphs begin with.
+TEST(Search, GraphsGrowToTheirLimit) {
+  const std::vector<Rule> all = rules();
+  const Matcher matcher(all, toy::kOps);
+  const Term sum = sum_of_leaves();
+  std::uint64_t before = 0;
+  for (const std::uint32_t nodes : {1'000u, 4'000u, 12'000u}) {
+    const SearchStats stats = search({toy::kOps, toy::semantics(), &matcher, kCosts, {}}, sum,
+                                     {.strategy = Strategy::best_first, .budget = {.nodes = nodes, .nanoseconds = 0}})
+                                  .stats;
+    EXPECT_EQ(Stop::nodes, stats.stop);
+    EXPECT_GT(stats.nodes, before + nodes);
+    EXPECT_LE(stats.nodes, stats.graphs * std::uint64_t{nodes});
+    before = stats.nodes;
+  }
+}
+
+TEST(Watch, AsksOnceInSoManyStepsAndNeverAgainWhenItIsLate) {
+  int asked = 0;
+  bool late = false;
+  Watch watch([&] { return ++asked, late; });
+  for (std::uint64_t i = 0; i < 10 * Watch::kStepsPerLook; ++i) EXPECT_FALSE(watch.spend());
+  EXPECT_EQ(10, asked);
+  EXPECT_FALSE(watch.spend(5 * Watch::kStepsPerLook));  // much work at once is asked about at once
+  EXPECT_EQ(11, asked);
+  late = true;
+  std::uint64_t steps = 0;
+  while (!watch.spend()) ++steps;
+  EXPECT_LT(steps, Watch::kStepsPerLook);
+  late = false;
+  EXPECT_TRUE(watch.look());
+  EXPECT_TRUE(watch.spend());
+  EXPECT_EQ(12, asked);
+  Watch endless;
+  EXPECT_FALSE(endless.spend(1'000'000'000));
+}
+
+TEST(Watch, HoldsNoMoreThanThereIs) {
+  Watch watch({}, 100);
+  EXPECT_TRUE(watch.hold(60));
+  EXPECT_FALSE(watch.hold(41));
+  EXPECT_TRUE(watch.hold(40));
+  watch.release(50);
+  EXPECT_TRUE(watch.hold(10));
+  EXPECT_EQ(100u, watch.held_max());
 }
 
 TEST(Search, UnsoundRulesAreNoticedByConstants) {

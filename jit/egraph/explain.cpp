@@ -66,7 +66,7 @@ class Explainer {
     if (edge.kind == Reason::Kind::congruence) {
       if (!children_equal(log_.original(edge.x), log_.original(edge.y), number, pairs)) return false;
     } else if (edge.kind == Reason::Kind::constant) {
-      constant_below(edge.x, pairs);
+      constant_below(edge.x, number, pairs);
     } else if (edge.kind == Reason::Kind::rule) {
       const Rule& rule = rules_[edge.rule];
       const auto variables = log_.variables_of(edge);
@@ -97,13 +97,18 @@ class Explainer {
     return false;
   }
 
-  // A value is known because those below it are.
-  void constant_below(NodeIndex n, Pairs& pairs, int depth = 0) const {
+  // A value is known because those below it are, or because enough is known of them: atan2(0, x) where x is positive.
+  void constant_below(NodeIndex n, std::uint32_t before, Pairs& pairs, int depth = 0) const {
     const ENode& node = log_.original(n);
-    for (std::uint8_t c = 0; c < graph_.row(node.op).children; ++c) literal_of(node.child[c], pairs, depth);
+    for (std::uint8_t c = 0; c < graph_.row(node.op).children; ++c) {
+      if (graph_.facts(graph_.find(node.child[c])).constant)
+        literal_of(node.child[c], before, pairs, depth);
+      else
+        facts_of(node.child[c], before, pairs);
+    }
   }
   // Where the graph was too full for the constant itself, it is the value of a form whose operands are known.
-  void literal_of(std::uint32_t id, Pairs& pairs, int depth = 0) const {
+  void literal_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, int depth = 0) const {
     constexpr int kDepthMax = 32;
     const auto known = [&](std::uint32_t of) { return graph_.facts(graph_.find(of)).constant; };
     if (!known(id)) return;
@@ -116,7 +121,7 @@ class Explainer {
     }
     if (form == kNone || depth == kDepthMax) return;
     pairs.emplace_back(id, form);
-    constant_below(form, pairs, depth + 1);
+    constant_below(form, before, pairs, depth + 1);
   }
 
   // What is known of a value is known of all its forms together.
@@ -130,7 +135,7 @@ class Explainer {
                std::uint32_t before, Pairs& pairs) const {
     const PatternTerm& t = pattern.terms[at];
     if (t.kind == PatternTerm::Kind::number) {
-      literal_of(n, pairs);
+      literal_of(n, before, pairs);
       return true;
     }
     if (t.kind == PatternTerm::Kind::variable) {

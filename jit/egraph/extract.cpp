@@ -4,6 +4,7 @@
 #include <bit>
 #include <deque>
 #include <limits>
+#include <memory>
 
 namespace trident::egraph {
 namespace {
@@ -16,15 +17,15 @@ constexpr double kRepeatShare = 0.6;
 // Words of the sets of classes that classes need, which grow with the square of a graph: 64 MiB, some 22,000 classes.
 // Of a larger graph the choice by trees stands.
 constexpr std::size_t kNeedsMax = std::size_t{8} << 20;
-// Steps between two questions whether it is late.
-constexpr std::uint64_t kStepsPerLook = 256;
-constexpr std::uint64_t kTrialsPerLook = 16;
+// Steps of a watch that a node takes on its way through the queue.
+constexpr std::uint64_t kQueueSteps = 4;
 
 }  // namespace
 
-Extractor::Extractor(const EGraph& graph, const CostModel& costs, std::function<bool()> late)
-    : graph_(graph), costs_(costs), late_(std::move(late)), node_cost_(graph.size()), mark_(graph.size(), 0) {
+Extractor::Extractor(const EGraph& graph, const CostModel& costs, Watch watch)
+    : graph_(graph), costs_(costs), watch_(std::move(watch)), node_cost_(graph.size()), mark_(graph.size(), 0) {
   for (NodeIndex n = 0; n < graph.size(); ++n) {
+    if (watch_.spend()) return;
     const ENode& node = graph.node(n);
     std::array<std::uint8_t, 3> children{};
     for (std::uint8_t c = 0; costs.stage != nullptr && c < graph.row(node.op).children; ++c)
@@ -33,8 +34,9 @@ Extractor::Extractor(const EGraph& graph, const CostModel& costs, std::function<
   }
 }
 
-// Bottom-up to a fixed point: a class's cost only falls, and tells its users when it does.
-void Extractor::choose_by_tree() {
+// Bottom-up to a fixed point: a class's cost only falls, and tells its users when it does. False when it got late: the
+// choice is unfinished then.
+bool Extractor::choose_by_tree() {
   choice_.assign(graph_.size(), kNone);
   total_.assign(graph_.size(), kInfinite);
   std::deque<NodeIndex> work;
@@ -44,6 +46,7 @@ void Extractor::choose_by_tree() {
   while (!work.empty()) {
     const NodeIndex n = work.front();
     work.pop_front();
+    if (watch_.spend(kQueueSteps)) return false;
     double cost = node_cost_[n];
     const ENode& node = graph_.node(n);
     for (std::uint8_t c = 0; c < graph_.row(node.op).children; ++c) cost += total_[graph_.find(node.child[c])];
@@ -53,9 +56,11 @@ void Extractor::choose_by_tree() {
     choice_[id] = n;
     graph_.each_user(id, [&](NodeIndex user) { work.push_back(user); });
   }
+  return !watch_.late();
 }
 
-// After choose_by_tree(). False when it got late or the graph is too large: the choice is unfinished then.
+// After choose_by_tree(). False when it got late or the graph is too large for the memory that there is: the choice is
+// unfinished then.
 bool Extractor::choose_by_dag() {
   // Dense numbers for the classes that have a term.
   std::vector<std::uint32_t> number(graph_.size(), kNone);
@@ -67,8 +72,18 @@ bool Extractor::choose_by_dag() {
     }
   }
   const std::size_t words = (classes.size() + 63) / 64;
-  if (classes.size() * words > kNeedsMax) return false;
-  std::vector<std::uint64_t> needs(classes.size() * words, 0), fresh(words);
+  const std::size_t bytes = classes.size() * words * sizeof(std::uint64_t);
+  if (classes.size() * words > kNeedsMax || !watch_.hold(bytes)) return false;
+  const bool done = choose_by_needs(classes, number);
+  watch_.release(bytes);
+  return done;
+}
+
+bool Extractor::choose_by_needs(std::span<const ClassId> classes, std::span<const std::uint32_t> number) {
+  const std::size_t words = (classes.size() + 63) / 64;
+  // A class's set is written before it is read: filling them all beforehand would take time.
+  const auto needs = std::make_unique_for_overwrite<std::uint64_t[]>(classes.size() * words);
+  std::vector<std::uint64_t> fresh(words);
   std::vector<double> own(classes.size(), 0);
   std::fill(choice_.begin(), choice_.end(), kNone);
   std::fill(total_.begin(), total_.end(), kInfinite);
@@ -82,7 +97,7 @@ bool Extractor::choose_by_dag() {
     const NodeIndex n = work.front();
     work.pop_front();
     waiting[n] = false;
-    if (steps % kStepsPerLook == 0 && late()) return false;
+    if (watch_.spend(kQueueSteps + words / 2)) return false;
     const ClassId id = graph_.find(n);
     const std::uint32_t self = number[id];
     if (self == kNone) continue;
@@ -131,6 +146,7 @@ bool Extractor::choose_by_dag() {
 bool Extractor::visit(ClassId id, double& sum, std::vector<ClassId>* used) {
   id = graph_.find(id);
   if (mark_[id] == stamp_ + 1) return true;
+  if (hurried_ && watch_.spend()) return false;
   if (mark_[id] == stamp_ || choice_[id] == kNone) return false;  // on the way here: a cycle
   mark_[id] = stamp_;
   const ENode& node = graph_.node(choice_[id]);
@@ -155,15 +171,12 @@ double Extractor::cost_below(std::span<const ClassId> roots, std::vector<ClassId
 void Extractor::improve(std::span<const ClassId> roots) {
   std::vector<ClassId> used;
   double best = cost_below(roots, &used);
-  std::uint64_t trials = 0;
-  bool stop = false;
   for (int round = 0; round < kImprovementRounds; ++round) {
     bool better = false;
     for (const ClassId id : std::vector<ClassId>(used)) {
       graph_.each_node(id, [&](NodeIndex n) {
         const NodeIndex before = choice_[id];
-        if (n == before || node_cost_[n] >= best || stop) return;
-        if (++trials % kTrialsPerLook == 0 && late()) stop = true;
+        if (n == before || node_cost_[n] >= best || watch_.late()) return;
         choice_[id] = n;
         const double cost = cost_below(roots, nullptr);
         if (cost < best) {
@@ -174,7 +187,7 @@ void Extractor::improve(std::span<const ClassId> roots) {
         }
       });
     }
-    if (!better || stop) break;
+    if (!better || watch_.late()) break;
     used.clear();
     best = cost_below(roots, &used);
   }
@@ -198,17 +211,18 @@ Term Extractor::build(std::span<const ClassId> roots) {
 }
 
 Term Extractor::tree(std::span<const ClassId> roots) {
-  choose_by_tree();
-  return build(roots);
+  return choose_by_tree() ? build(roots) : Term{};
 }
 
 Term Extractor::dag(std::span<const ClassId> roots) {
-  choose_by_tree();
+  if (!choose_by_tree()) return {};
   const double by_tree = cost_below(roots, nullptr);
   const std::vector<NodeIndex> tree_choice = choice_;
-  const bool in_time = !late() && choose_by_dag();
+  const bool in_time = !watch_.look() && choose_by_dag();
   if (!in_time || !(cost_below(roots, nullptr) <= by_tree)) choice_ = tree_choice;
+  hurried_ = true;
   if (in_time) improve(roots);
+  hurried_ = false;
   return build(roots);
 }
 

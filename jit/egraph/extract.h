@@ -4,7 +4,6 @@
 // true cost.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -15,32 +14,34 @@ namespace trident::egraph {
 
 class Extractor {
  public:
-  /// The graph must be rebuilt and stay as it is meanwhile. `late` (may be empty) is asked now and then: once it says
-  /// so, what was found by then is taken.
-  Extractor(const EGraph& graph, const CostModel& costs, std::function<bool()> late = {});
+  /// The graph stays as it is meanwhile. Once `watch` says that it is late, what was found by then is taken, and what
+  /// it has no room for is done without.
+  explicit Extractor(const EGraph& graph, const CostModel& costs, Watch watch = Watch());
 
-  /// Least tree cost. Empty when a root has no finite term, or one that is infinitely dear.
+  /// Least tree cost. Empty when a root has no finite term, or one that is infinitely dear, or it was late too soon.
   Term tree(std::span<const ClassId> roots);
   /// Small DAG cost, never above that of tree().
   Term dag(std::span<const ClassId> roots);
   /// Up to `count` different terms, the best first: each next one is extracted with what earlier ones chose made
   /// dearer.
   std::vector<Term> diverse(std::span<const ClassId> roots, std::size_t count);
+  /// Of the memory besides that for every node, the most at once.
+  [[nodiscard]] std::size_t held_max() const { return watch_.held_max(); }
 
  private:
-  void choose_by_tree();
+  bool choose_by_tree();
   bool choose_by_dag();
+  bool choose_by_needs(std::span<const ClassId> classes, std::span<const std::uint32_t> number);
   void improve(std::span<const ClassId> roots);
-  /// Cost of the DAG below the roots under the present choice; infinite when it has a cycle.
+  /// Cost of the DAG below the roots under the present choice; infinite when it has a cycle, or it got late.
   double cost_below(std::span<const ClassId> roots, std::vector<ClassId>* used);
   bool visit(ClassId id, double& sum, std::vector<ClassId>* used);
   Term build(std::span<const ClassId> roots);
 
-  bool late() { return late_ && late_(); }
-
   const EGraph& graph_;
   CostModel costs_;
-  std::function<bool()> late_;
+  Watch watch_;
+  bool hurried_ = false;             // whether cost_below() may be late
   std::vector<double> node_cost_;    // per node
   std::vector<NodeIndex> choice_;    // per class
   std::vector<double> total_;        // per class

@@ -274,19 +274,22 @@ struct Matcher::Run {
   const EGraph& graph;
   Members& members;
   Matches& out;
-  std::uint64_t steps;
+  std::uint64_t steps, later;  // before the watch is asked again; and behind that
+  Watch& watch;
   std::uint8_t distance;
   NodeIndex root_node = kNone;
   const Block* const blocks;
   const Bind* const binds;
   std::array<ClassId, kRegistersMax> registers;  // each is bound before it is asked for
 
-  Run(const Matcher& of, Members& in, Matches& found, std::uint64_t steps_max, std::uint8_t away)
+  Run(const Matcher& of, Members& in, Matches& found, std::uint64_t steps_max, Watch& clock, std::uint8_t away)
       : matcher(of),
         graph(in.graph()),
         members(in),
         out(found),
-        steps(steps_max),
+        steps(std::min(steps_max, Watch::kStepsPerLook)),
+        later(steps_max - steps),
+        watch(clock),
         distance(away),
         blocks(of.blocks_.data()),
         binds(of.binds_.data()) {}
@@ -341,8 +344,14 @@ struct Matcher::Run {
 
   // Whether a rule below the step may match anew, and there are steps left.
   bool wanted(std::uint8_t depth) {
-    if (depth <= distance || steps == 0) return false;
+    if (depth <= distance || (steps == 0 && !more())) return false;
     --steps;
+    return true;
+  }
+  [[gnu::noinline]] bool more() {
+    if (later == 0 || watch.look()) return false;
+    steps = std::min(later, Watch::kStepsPerLook);
+    later -= steps;
     return true;
   }
 
@@ -401,13 +410,15 @@ struct Matcher::Run {
   }
 };
 
-bool Matcher::match(Members& members, ClassId root, std::uint8_t distance, Matches& out, std::uint64_t& steps) const {
+bool Matcher::match(Members& members, ClassId root, std::uint8_t distance, Matches& out, std::uint64_t& steps,
+                    Watch& watch) const {
   if (root_block_ == kNone) return steps > 0;
-  Run run(*this, members, out, steps, distance);
+  const std::uint64_t before = steps;
+  Run run(*this, members, out, steps, watch, distance);
   run.registers[0] = root;
   run.below(root_block_);
-  steps = run.steps;
-  return steps > 0;
+  steps = run.steps + run.later;
+  return !watch.spend(1 + (before - steps)) && steps > 0;
 }
 
 NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort) {

@@ -30,6 +30,9 @@ struct Matches {
     list.clear();
     classes.clear();
   }
+  [[nodiscard]] std::size_t bytes() const {
+    return list.capacity() * sizeof(Match) + classes.capacity() * sizeof(ClassId);
+  }
 };
 
 /// The members of the classes of a graph that stays as it is meanwhile, in the order of each_node(), side by side: what
@@ -54,6 +57,10 @@ class Members {
     return {ops_.data() + place.first, nodes_.data() + place.first, numbers_.data() + place.first, place.count};
   }
   [[nodiscard]] const EGraph& graph() const { return *graph_; }
+  [[nodiscard]] std::size_t bytes() const {
+    return places_.capacity() * sizeof(Place) +
+           nodes_.capacity() * (sizeof(ENode) + sizeof(NodeIndex) + sizeof(std::uint8_t));
+  }
 
  private:
   struct Place {
@@ -75,9 +82,10 @@ class Matcher {
 
   /// Appends what matches at class `root` (canonical; the graph of `members` rebuilt). A match of which no class within
   /// `distance` edges below the root could be new is left out: 0 looks for all, 1 only for rules that look below the
-  /// root's children, and so on. Every step of the program is taken from `steps`; false when they are used up, with
-  /// what was found until then.
-  bool match(Members& members, ClassId root, std::uint8_t distance, Matches& out, std::uint64_t& steps) const;
+  /// root's children, and so on. Every step of the program is taken from `steps`; false when they are used up, or it is
+  /// late, with what was found until then.
+  bool match(Members& members, ClassId root, std::uint8_t distance, Matches& out, std::uint64_t& steps,
+             Watch& watch) const;
 
   /// Of the deepest left side: what is further than this above a touched class cannot match anew.
   [[nodiscard]] std::uint8_t depth_max() const { return depth_max_; }

@@ -23,8 +23,9 @@ class OneTerm {
     std::vector<ClassId> asked = classes_;
     std::sort(asked.begin(), asked.end());
     asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+    Watch endless;
     for (const ClassId id : asked)
-      if (!space_.matcher->match(members, id, 0, found, steps)) break;
+      if (!space_.matcher->match(members, id, 0, found, steps, endless)) break;
     return found;
   }
 

@@ -49,4 +49,9 @@ bool ProofLog::equal_before(std::uint32_t a, std::uint32_t b, std::uint32_t numb
   return edges && std::all_of(edges->begin(), edges->end(), [&](std::uint32_t e) { return e < number; });
 }
 
+std::size_t ProofLog::bytes() const {
+  const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
+  return of(originals_) + of(parent_) + of(parent_edge_) + of(edges_) + of(variables_);
+}
+
 }  // namespace trident::egraph

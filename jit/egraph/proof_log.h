@@ -50,6 +50,7 @@ class ProofLog {
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> way(std::uint32_t a, std::uint32_t b) const;
   /// Whether two nodes were equal before edge `number` was made.
   [[nodiscard]] bool equal_before(std::uint32_t a, std::uint32_t b, std::uint32_t number) const;
+  [[nodiscard]] std::size_t bytes() const;
 
  private:
   std::vector<ENode> originals_;

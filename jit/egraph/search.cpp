@@ -1,10 +1,13 @@
 #include "jit/egraph/search.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <ctime>
+#include <new>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace trident::egraph {
 namespace {
@@ -16,24 +19,28 @@ constexpr std::size_t kPulseRoom = 4;
 // Pulses without progress before the search looks elsewhere, and before it gives up.
 constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
-constexpr std::uint64_t kMatchesPerLook = 256;
-// Steps of the matching program in one round, and between two looks at the clock.
-constexpr std::size_t kMatchesPerRoom = 16;  // that are looked for, per node that the graph has room for
-constexpr std::uint64_t kStepsPerRound = 400'000;
-constexpr std::uint64_t kStepsPerLook = 2'500;
+// Graphs that bring nothing grow by this much.
+constexpr std::uint64_t kGrowth = 4;
+// Steps of a watch that applying a match takes.
+constexpr std::uint64_t kApplySteps = 10;
+constexpr std::size_t kMatchesPerRoom = 16;        // that are looked for, per node that the graph has room for
+constexpr std::uint64_t kStepsPerRound = 400'000;  // of the matching program in one round
 // Keys by which matches are ordered: gains of a rule beyond the range are as good as at its end.
 constexpr std::uint16_t kKeys = 4096;
 constexpr double kKeyRange = 200;
 // What extraction takes for each node of a graph, before it was measured.
 constexpr std::uint64_t kExtractNs = 200;
-// What a step of matching takes, before it was measured.
-constexpr double kStepNs = 10;
-
-std::uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
-}
+// What it takes to move a node of a full graph, or a number of a full set, to new memory; to give a node's memory back;
+// and, per node, to begin a round.
+constexpr std::uint64_t kMoveNs = 30, kFreeNs = 5, kRoundNs = 10;
+// Nodes that the matches between two looks at the watch may add.
+constexpr std::uint32_t kSpareNodes = 2'000;
+// Memory that extraction takes for a node whatever happens.
+constexpr std::size_t kExtractBytes = 64;
+// What Members take for a node.
+constexpr std::size_t kMemberBytes = sizeof(ENode) + sizeof(NodeIndex) + 9;
+// Matches, and classes of theirs, that are found between two looks.
+constexpr std::size_t kSpareMatches = 2'000;
 
 struct SplitMix {
   std::uint64_t state;
@@ -78,6 +85,10 @@ class SeenSet {
     return true;
   }
 
+  /// Numbers that have to be moved soon.
+  [[nodiscard]] std::size_t growth() const { return used_ * 2 + 512 >= slots_.size() ? used_ : 0; }
+  [[nodiscard]] std::size_t bytes() const { return slots_.capacity() * sizeof(slots_[0]); }
+
  private:
   [[nodiscard]] std::size_t place(std::uint32_t key) const {
     const std::size_t mask = slots_.size() - 1;
@@ -99,23 +110,35 @@ class SeenSet {
 class Search {
  public:
   Search(const SearchSpace& space, const SearchOptions& options)
-      : space_(space), options_(options), random_{options.seed}, begin_(now_ns()) {
+      : space_(space), options_(options), random_{options.seed}, begin_(thread_cpu_ns()) {
     gains_.reserve(space.matcher->rules().size());
     for (const Rule& rule : space.matcher->rules()) gains_.push_back(cost(rule.left) - cost(rule.right));
   }
 
   SearchResult run(const Term& initial) {
-    incumbents_.push_back(initial);
     best_cost_ = cost(initial);
-    if (options_.strategy == Strategy::saturate)
-      pulse(initial, options_.budget.nodes);
-    else
-      pulses(initial);
+    remember(initial, best_cost_);
+    try {
+      if (options_.strategy == Strategy::saturate)
+        pulse(initial, options_.budget.nodes);
+      else
+        pulses(initial);
+    } catch (const std::bad_alloc&) {  // the system's bound is below ours
+      stop_ = Stop::bytes;
+    }
     finish();
     return std::move(result_);
   }
 
  private:
+  struct Incumbent {
+    double cost;
+    Term term;
+  };
+  void remember(Term term, double cost) {
+    incumbent_bytes_ += term.nodes.size() * (sizeof(ENode) + sizeof(NodeIndex)) + sizeof(Incumbent);
+    incumbents_.push_back({cost, std::move(term)});
+  }
   double cost(const Pattern& pattern) const {
     double sum = 0;
     for (const PatternTerm& t : pattern.terms) {
@@ -128,20 +151,22 @@ class Search {
                                                 : tree_cost(term, space_.ops, space_.costs);
   }
 
+  // Graphs begin small. Where many bring nothing more they grow, up to what the budget allows, and where as many of
+  // that size bring nothing either, the search ends.
   void pulses(const Term& initial) {
     Term from = initial;
     double from_cost = best_cost_;
-    int without_progress = 0, without_record = 0;
-    const std::uint32_t most = std::min(options_.budget.nodes, 4 * kPulseNodes);
-    while (!over(0) && without_record < kPatienceAll) {
+    int without_progress = 0, without_record = 0, fruitless = 0;
+    bool cut = false;  // a fruitless graph was not as large as it might have been
+    std::uint32_t most = std::min(options_.budget.nodes, 4 * kPulseNodes);
+    while (!over(0)) {
       const auto room = static_cast<std::uint32_t>(kPulseRoom * from.nodes.size());
       std::uint32_t nodes = std::min(options_.budget.nodes, std::max(kPulseNodes, room));
       if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
       noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
       const Stop how = pulse(from, nodes);
       ++result_.stats.graphs;
-      if (how == Stop::contradiction) break;
-      if (found_.roots.empty()) break;
+      if (how == Stop::contradiction || found_.roots.empty()) break;
       const double found_cost = cost(found_);
       if (found_cost < from_cost) {
         without_progress = 0;
@@ -149,13 +174,23 @@ class Search {
         ++without_progress;
       }
       if (record_) {
-        without_record = 0;
+        without_record = fruitless = 0;
+        cut = false;
       } else {
-        ++without_record;
-        if (how == Stop::saturated && without_record > kPatience && options_.strategy == Strategy::pulse) break;
+        ++without_record, ++fruitless;
+        cut = cut || how != Stop::saturated;
+        if (how == Stop::saturated && fruitless > kPatience && options_.strategy == Strategy::pulse) break;
+      }
+      if (fruitless == kPatienceAll) {
+        stop_ = !cut ? Stop::saturated : how == Stop::bytes ? Stop::bytes : Stop::nodes;
+        if (!cut || most == options_.budget.nodes || how == Stop::bytes) break;
+        most =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.budget.nodes, kGrowth * std::uint64_t{most}));
+        fruitless = 0;
+        cut = false;
       }
       const bool back = without_progress > kPatience;
-      from = back ? incumbents_.front() : found_;
+      from = back ? incumbents_.front().term : found_;
       how_from_ = back ? result_.explanation : how_found_;
       from_cost = cost(from);
       if (back) without_progress = 0;
@@ -165,59 +200,71 @@ class Search {
   // One graph, from `from` to at most `nodes` nodes; leaves what it found in found_ and record_.
   Stop pulse(const Term& from, std::uint32_t nodes) {
     EGraph graph(space_.ops, space_.semantics, {.nodes_max = nodes, .explain = options_.explain});
+    Watch watch([&] { return over(graph); }, room_for(graph));
     found_ = {};
     record_ = false;
-    const std::vector<ClassId> classes = add_all(graph, from);
-    if (classes.empty()) return stop_ = Stop::nodes;
+    seen_.clear();
+    matches_.clear();
+    const std::vector<ClassId> classes = add_all(graph, from, watch);
+    if (classes.empty()) return stop_ = watch.late() ? stop_ : Stop::nodes;
     std::vector<ClassId> roots;
     for (const std::uint32_t r : from.roots) roots.push_back(classes[r]);
-    graph.rebuild();
+    graph.rebuild(watch);
     for (const Tactic& tactic : space_.tactics) {
-      tactic(graph, from, classes);
-      graph.rebuild();
-      if (over(graph.size())) break;
+      if (watch.look()) break;
+      tactic(graph, from, classes, watch);
+      graph.rebuild(watch);
     }
-    seen_.clear();
     Stop how = Stop::saturated;
     while (true) {
       if (graph.contradiction())
         how = Stop::contradiction;
-      else if (over(graph.size()))
+      else if (watch.look())
         how = stop_;
-      else if (graph.bytes() > options_.budget.bytes)
-        how = Stop::bytes;
       else if (graph.full())
         how = Stop::nodes;
-      else if (!round(graph))
+      else if (!round(graph, watch))
         how = graph.full() ? Stop::nodes : stop_now_ ? stop_ : Stop::saturated;
       else
         continue;
       break;
     }
     stop_ = how;
-    graph.rebuild();
     result_.stats.nodes += graph.size();
-    if (graph.bytes() > result_.stats.bytes_max) {
-      result_.stats.bytes_max = graph.bytes();
+    if (graph.bytes() > graph_bytes_max_) {
+      graph_bytes_max_ = graph.bytes();
       result_.stats.bytes_per_node = graph.bytes_per_node();
     }
+    result_.stats.bytes_max = std::max(result_.stats.bytes_max, memory(graph) + watch.held_max());
     if (graph.contradiction()) return stop_ = Stop::contradiction;
     take(graph, roots);
     if (options_.look && !found_.roots.empty() && (record_ || result_.stats.graphs == 0))
-      options_.look(graph, roots, found_);
-    if (options_.explain && !found_.roots.empty()) {
-      how_found_ = how_from_;
-      auto how_here = explain(graph, space_.matcher->rules(), from, classes, found_);
-      CHECK(how_here);
-      how_found_.push_back(std::move(*how_here));
-      if (record_) result_.explanation = how_found_;
-    }
+      besides([&] { options_.look(graph, roots, found_); });
+    if (options_.explain && !found_.roots.empty()) besides([&] { explain_found(graph, from, classes); });
     return how;
   }
 
+  void explain_found(const EGraph& graph, const Term& from, std::span<const ClassId> classes) {
+    how_found_ = how_from_;
+    auto how_here = explain(graph, space_.matcher->rules(), from, classes, found_);
+    CHECK(how_here);
+    how_found_.push_back(std::move(*how_here));
+    if (record_) result_.explanation = how_found_;
+  }
+
+  // What is done to show what the search does takes none of its time.
+  template <class Work>
+  void besides(const Work& work) {
+    const std::uint64_t t0 = thread_cpu_ns();
+    work();
+    begin_ += thread_cpu_ns() - t0;
+  }
+
   void take(const EGraph& graph, std::vector<ClassId> roots) {
-    const std::uint64_t t0 = now_ns();
-    Extractor extractor(graph, space_.costs, [this] { return over(0); });
+    const std::uint64_t t0 = thread_cpu_ns();
+    // What the graph takes to be given back is not there for extraction.
+    Extractor extractor(graph, space_.costs,
+                        Watch([this, after = kFreeNs * graph.size()] { return late(after); }, room_for(graph)));
     std::vector<Term> terms;
     if (options_.objective == Objective::tree)
       terms.push_back(extractor.tree(roots));
@@ -225,8 +272,10 @@ class Search {
       terms = extractor.diverse(roots, options_.keep);
     else
       terms.push_back(extractor.dag(roots));
-    const std::uint64_t taken = now_ns() - t0;
+    const std::uint64_t taken = thread_cpu_ns() - t0;
     result_.stats.extract_ns += taken;
+    result_.stats.bytes_max =
+        std::max(result_.stats.bytes_max, memory(graph) + kExtractBytes * graph.size() + extractor.held_max());
     ns_per_node_ = std::max(taken / graph.size(), ns_per_node_ / 2);
     for (Term& term : terms) {
       if (term.roots.empty()) continue;
@@ -235,30 +284,38 @@ class Search {
       if (c < best_cost_) {
         best_cost_ = c;
         record_ = true;
-        incumbents_.insert(incumbents_.begin(), std::move(term));
+        remember(std::move(term), c);
+        std::rotate(incumbents_.begin(), incumbents_.end() - 1, incumbents_.end());
       } else if (options_.keep > 1) {
-        incumbents_.push_back(std::move(term));
+        remember(std::move(term), c);
       }
     }
   }
 
   // Matches what is new, applies some of it. False when nothing new was found or the budget ended.
-  bool round(EGraph& graph) {
-    const std::uint64_t t0 = now_ns();
-    collect(graph);
-    const std::uint64_t t1 = now_ns();
+  bool round(EGraph& graph, Watch& watch) {
+    const std::uint64_t t0 = thread_cpu_ns();
+    stop_now_ = false;
+    if (over(graph, kRoundNs * graph.size())) return !(stop_now_ = true);
+    matches_.clear();
+    find_matches(graph, watch);
+    result_.stats.matches += matches_.list.size();
+    const std::uint64_t t1 = thread_cpu_ns();
     result_.stats.match_ns += t1 - t0;
-    order();
     const std::uint64_t merges = graph.merges();
     const std::uint32_t size = graph.size();
-    std::uint64_t count = 0;
-    stop_now_ = false;
+    if (!order(watch) || !apply(graph, watch)) stop_now_ = true;
+    if (!graph.rebuild(watch)) stop_now_ = true;
+    result_.stats.apply_ns += thread_cpu_ns() - t1;
+    result_.stats.nodes_applied += graph.size() - size;
+    return !stop_now_ && (graph.merges() != merges || graph.size() != size);
+  }
+
+  // False when the budget ended.
+  bool apply(EGraph& graph, Watch& watch) {
     const auto& rules = space_.matcher->rules();
     for (const std::uint32_t i : order_) {
-      if (++count % kMatchesPerLook == 0 && over(graph.size())) {
-        stop_now_ = true;
-        break;
-      }
+      if (watch.spend(kApplySteps)) return false;
       const Match& m = matches_.list[i];
       if (!is_fresh(graph, m)) continue;
       const Rule& rule = rules[m.rule];
@@ -269,67 +326,33 @@ class Search {
       graph.merge(m.node, made, {Reason::Kind::rule, m.rule, variables});
       if (result_.stats.applications >= options_.budget.applications) {
         stop_ = Stop::applications;
-        stop_now_ = true;
-        break;
+        return false;
       }
     }
-    graph.rebuild();
-    result_.stats.apply_ns += now_ns() - t1;
-    result_.stats.nodes_applied += graph.size() - size;
-    return !stop_now_ && (graph.merges() != merges || graph.size() != size);
-  }
-
-  void collect(EGraph& graph) {
-    matches_.clear();
-    find_matches(graph);
-    result_.stats.matches += matches_.list.size();
+    return true;
   }
 
   // What touched classes, and the classes above them, match; not all of it where that would be too much.
-  void find_matches(EGraph& graph) {
+  void find_matches(EGraph& graph, Watch& watch) {
     std::vector<ClassId> level = graph.take_touched();
     members_.reset(graph);
     std::vector<std::uint8_t> reached(graph.size(), 0);
     for (const ClassId id : level) reached[id] = 1;
     std::uint64_t steps = kStepsPerRound;
     const std::size_t enough = kMatchesPerRoom * (graph.room() + kMatchesPerRoom);
-    std::uint64_t taken = 0, affordable = affordable_steps(graph.size());
     for (std::uint8_t distance = 0; distance < space_.matcher->depth_max() && !level.empty(); ++distance) {
       std::vector<ClassId> above;
       for (const ClassId id : level) {
-        const std::uint64_t most = std::min(steps, affordable);
-        std::uint64_t left = most;
-        const bool whole = space_.matcher->match(members_, id, distance, matches_, left);
-        steps -= most - left, affordable -= most - left, taken += most - left;
-        if (steps == 0 || matches_.list.size() >= enough) return;
-        if (taken > kStepsPerLook || !whole) {
-          if (over(graph.size())) return;
-          learn_step_time(taken);
-          affordable = affordable_steps(graph.size());
-          taken = 0;
-        }
+        const bool whole = space_.matcher->match(members_, id, distance, matches_, steps, watch);
+        if (!whole || matches_.list.size() >= enough) return;
         graph.each_user(id, [&](NodeIndex user) {
+          if (watch.spend()) return;
           const ClassId c = graph.find(user);
           if (!reached[c]) reached[c] = 1, above.push_back(c);
         });
       }
       level.swap(above);
     }
-  }
-
-  // How many steps of matching there is time for, by what they have been seen to take: the steps of one class are not
-  // interrupted otherwise. Without a budget of time no clock has a say.
-  std::uint64_t affordable_steps(std::uint32_t nodes) {
-    if (options_.budget.nanoseconds == 0) return kStepsPerRound;
-    step_clock_ = now_ns();
-    const std::uint64_t used = step_clock_ - begin_ + ns_per_node_ * nodes;
-    const std::uint64_t left = options_.budget.nanoseconds - std::min(options_.budget.nanoseconds, used);
-    return std::max(kStepsPerLook, static_cast<std::uint64_t>(static_cast<double>(left) / ns_per_step_));
-  }
-  void learn_step_time(std::uint64_t steps) {
-    if (options_.budget.nanoseconds == 0 || steps < kStepsPerLook / 2) return;
-    const double here = static_cast<double>(now_ns() - step_clock_) / static_cast<double>(steps);
-    ns_per_step_ = std::max(here, 0.75 * ns_per_step_ + 0.25 * here);
   }
 
   bool right_sorts(const EGraph& graph, const Match& m) const {
@@ -349,21 +372,25 @@ class Search {
     return seen_.insert(key);
   }
 
-  // The order in which matches are applied: as found, or by what they promise.
-  void order() {
+  // The order in which matches are applied: as found, or by what they promise. False when the budget ended.
+  bool order(Watch& watch) {
     const std::size_t count = matches_.list.size();
     order_.resize(count);
     if (options_.strategy == Strategy::saturate || options_.strategy == Strategy::pulse) {
       std::iota(order_.begin(), order_.end(), 0u);
-      return;
+      return true;
     }
     keys_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) keys_[i] = key_of(matches_.list[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (watch.spend()) return false;
+      keys_[i] = key_of(matches_.list[i]);
+    }
     // A counting sort, which is stable.
     place_.assign(kKeys + 1, 0);
     for (const std::uint16_t key : keys_) ++place_[key + 1u];
     std::partial_sum(place_.begin(), place_.end(), place_.begin());
     for (std::uint32_t i = 0; i < count; ++i) order_[place_[keys_[i]]++] = i;
+    return true;
   }
 
   // Small keys come first.
@@ -381,46 +408,82 @@ class Search {
     return static_cast<std::uint16_t>(share * (kKeys - 1));
   }
 
-  // `nodes`: of the graph that is still to be extracted from.
-  bool over(std::uint32_t nodes) {
-    if (options_.budget.cancelled != nullptr && options_.budget.cancelled->load(std::memory_order_relaxed)) {
+  // Whether nobody waits any longer, if what is still to be done takes `after_ns`.
+  bool late(std::uint64_t after_ns) {
+    const SearchBudget& budget = options_.budget;
+    if (budget.cancelled != nullptr && budget.cancelled->load(std::memory_order_relaxed))
       stop_ = Stop::cancelled;
-      return true;
-    }
-    if (result_.stats.applications >= options_.budget.applications) {
-      stop_ = Stop::applications;
-      return true;
-    }
-    if (options_.budget.graph_nodes != 0 && result_.stats.nodes >= options_.budget.graph_nodes) {
-      stop_ = Stop::nodes;
-      return true;
-    }
-    if (options_.budget.nanoseconds != 0 && now_ns() - begin_ + ns_per_node_ * nodes >= options_.budget.nanoseconds) {
+    else if (budget.nanoseconds != 0 && thread_cpu_ns() - begin_ + after_ns >= budget.nanoseconds)
       stop_ = Stop::time;
-      return true;
-    }
-    return false;
+    else
+      return false;
+    return true;
+  }
+  // ... or another budget ended.
+  bool over(std::uint64_t after_ns) {
+    const SearchBudget& budget = options_.budget;
+    if (result_.stats.applications >= budget.applications)
+      stop_ = Stop::applications;
+    else if (budget.graph_nodes != 0 && result_.stats.nodes >= budget.graph_nodes)
+      stop_ = Stop::nodes;
+    else
+      return late(after_ns);
+    return true;
+  }
+  // ... the graph has still to be extracted from, and memory that is full to be moved.
+  bool over(const EGraph& graph, std::uint64_t after_ns = 0) {
+    const bool moves = graph.spare() < std::min(kSpareNodes, graph.room());
+    after_ns += ns_per_node_ * graph.size() + (moves ? kMoveNs * graph.size() : 0) + seen_.growth() * kMoveNs;
+    if (over(after_ns)) return true;
+    if (growing(graph, moves) <= options_.budget.bytes) return false;
+    stop_ = Stop::bytes;
+    return true;
+  }
+
+  // Memory besides the graph's.
+  [[nodiscard]] std::size_t own_bytes() const {
+    return matches_.bytes() + members_.bytes() + seen_.bytes() + incumbent_bytes_ +
+           order_.capacity() * sizeof(order_[0]) + keys_.capacity() * sizeof(keys_[0]);
+  }
+  [[nodiscard]] std::size_t memory(const EGraph& graph) const { return graph.bytes() + own_bytes(); }
+  // What memory may have become when the watch is asked next. Where it is moved, old and new are there together.
+  [[nodiscard]] std::size_t growing(const EGraph& graph, bool moves) const {
+    const std::size_t nodes = graph.size(), found = matches_.list.size();
+    const auto bytes_of = [](const auto& v) {
+      return v.capacity() * sizeof(v[0]) * (v.size() + kSpareMatches > v.capacity() ? 3 : 1);
+    };
+    return (moves ? graph.bytes() * 9 / 4 : graph.bytes()) + bytes_of(matches_.list) + bytes_of(matches_.classes) +
+           std::max(members_.bytes(), std::bit_ceil(nodes) * kMemberBytes) + nodes +
+           seen_.bytes() * (seen_.growth() > 0 ? 3 : 1) + incumbent_bytes_ +
+           std::max(order_.capacity(), found) * (sizeof(order_[0]) + sizeof(keys_[0])) + kExtractBytes * nodes;
+  }
+  // What is left for tactics and extraction.
+  [[nodiscard]] std::size_t room_for(const EGraph& graph) const {
+    const std::size_t taken = memory(graph) + kExtractBytes * graph.size();
+    return options_.budget.bytes - std::min(options_.budget.bytes, taken);
   }
 
   void finish() {
-    if (stop_ == Stop::contradiction) incumbents_.assign(1, incumbents_.back());
-    std::stable_sort(incumbents_.begin(), incumbents_.end(),
-                     [&](const Term& a, const Term& b) { return cost(a) < cost(b); });
-    if (incumbents_.size() > options_.keep) {
-      twins_last(incumbents_);
-      incumbents_.resize(std::max<std::size_t>(options_.keep, 1));
+    if (stop_ == Stop::contradiction) {
+      const auto initial = std::find_if(incumbents_.begin(), incumbents_.end(),
+                                        [](const Incumbent& i) { return i.term.origin.empty(); });
+      incumbents_.assign(1, Incumbent(*initial));
     }
-    result_.terms = std::move(incumbents_);
+    std::stable_sort(incumbents_.begin(), incumbents_.end(),
+                     [](const Incumbent& a, const Incumbent& b) { return a.cost < b.cost; });
+    for (Incumbent& i : incumbents_) result_.terms.push_back(std::move(i.term));
+    if (result_.terms.size() > options_.keep) {
+      twins_last(result_.terms);
+      result_.terms.resize(std::max<std::size_t>(options_.keep, 1));
+    }
     result_.stats.stop = stop_;
-    result_.stats.nanoseconds = now_ns() - begin_;
+    result_.stats.nanoseconds = thread_cpu_ns() - begin_;
   }
 
   const SearchSpace& space_;
   const SearchOptions& options_;
   SplitMix random_;
   std::uint64_t begin_;
-  double ns_per_step_ = kStepNs;            // of matching, as it was seen to take
-  std::uint64_t step_clock_ = 0;            // when it was looked at last
   std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as it was seen to take
   std::vector<double> gains_;               // per rule: cost of the left side's ops less the right side's
   Members members_;                         // as they are in one round
@@ -429,7 +492,8 @@ class Search {
   std::vector<std::uint16_t> keys_;
   std::vector<std::uint32_t> place_;  // scratch of order()
   SeenSet seen_;
-  std::vector<Term> incumbents_;
+  std::vector<Incumbent> incumbents_;  // the best first, the initial one last of those that were records
+  std::size_t incumbent_bytes_ = 0, graph_bytes_max_ = 0;
   double best_cost_ = 0, noise_ = 0;
   Term found_;
   std::vector<Explanation> how_from_, how_found_;  // how what a graph begins with, and what it found, came about
@@ -439,6 +503,12 @@ class Search {
 };
 
 }  // namespace
+
+std::uint64_t thread_cpu_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
 
 std::string_view name_of(Strategy strategy) {
   switch (strategy) {
@@ -451,17 +521,22 @@ std::string_view name_of(Strategy strategy) {
   return "";
 }
 
+namespace {
+
+struct StopRow {
+  std::string_view name, meaning;
+};
+#define X(name, meaning) {#name, meaning},
+constexpr StopRow kStops[] = {TRIDENT_SEARCH_STOPS(X)};
+#undef X
+
+}  // namespace
+
 std::string_view name_of(Stop stop) {
-  switch (stop) {
-    case Stop::saturated: return "saturated";
-    case Stop::nodes: return "nodes";
-    case Stop::bytes: return "bytes";
-    case Stop::time: return "time";
-    case Stop::applications: return "applications";
-    case Stop::cancelled: return "cancelled";
-    case Stop::contradiction: return "contradiction";
-  }
-  return "";
+  return kStops[static_cast<std::size_t>(stop)].name;
+}
+std::string_view meaning_of(Stop stop) {
+  return kStops[static_cast<std::size_t>(stop)].meaning;
 }
 
 SearchResult search(const SearchSpace& space, const Term& initial, const SearchOptions& options) {

@@ -25,23 +25,41 @@
 namespace trident::egraph {
 
 enum class Strategy : std::uint8_t { saturate, pulse, best_first, random, hostile };
-enum class Stop : std::uint8_t { saturated, nodes, bytes, time, applications, cancelled, contradiction };
+
+/// Why a search ended. X(name, "meaning").
+#define TRIDENT_SEARCH_STOPS(X)                                                                              \
+  X(saturated, "no rule has anything more to say")                                                           \
+  X(nodes, "a graph as large as is allowed brought nothing more, several times if the strategy has several") \
+  X(bytes, "there was no memory for a larger graph")                                                         \
+  X(time, "the CPU time was used up")                                                                        \
+  X(applications, "so many rules were applied")                                                              \
+  X(cancelled, "the caller said so")                                                                         \
+  X(contradiction, "unequal values became equal, so a rule is wrong: nothing that was found is used")
+
+#define X(name, meaning) name,
+enum class Stop : std::uint8_t { TRIDENT_SEARCH_STOPS(X) };
+#undef X
 enum class Objective : std::uint8_t { dag, tree };
 std::string_view name_of(Strategy strategy);
 std::string_view name_of(Stop stop);
+std::string_view meaning_of(Stop stop);
+
+/// The clock of SearchBudget::nanoseconds: CPU time of this thread.
+std::uint64_t thread_cpu_ns();
 
 struct SearchBudget {
-  std::uint32_t nodes = 5'000;             ///< of one graph; pulses start new ones
-  std::uint64_t nanoseconds = 10'000'000;  ///< from the call; 0: none, for runs that must repeat exactly
-  std::uint64_t applications = 1'000'000;  ///< of rules, over all graphs
-  std::uint64_t graph_nodes = 0;           ///< over all graphs; 0: none
-  std::size_t bytes = std::size_t{256} << 20;
+  std::uint32_t nodes = 5'000;                 ///< of one graph; pulses start new ones
+  std::uint64_t nanoseconds = 10'000'000;      ///< from the call; 0: none, for runs that must repeat exactly
+  std::uint64_t applications = 1'000'000;      ///< of rules, over all graphs
+  std::uint64_t graph_nodes = 0;               ///< over all graphs; 0: none
+  std::size_t bytes = std::size_t{256} << 20;  ///< at a time: graph, matches, what extraction needs, terms
   const std::atomic<bool>* cancelled = nullptr;
 };
 
 /// A transformation that is more than a pattern: looks at the graph and merges what it can show to be equal.
-/// `incumbent` has the class of every node of the term that the graph was begun with.
-using Tactic = std::function<void(EGraph& graph, const Term& term, std::span<const ClassId> incumbent)>;
+/// `incumbent` has the class of every node of the term that the graph was begun with. Stops when `watch` is late, with
+/// what was merged by then.
+using Tactic = std::function<void(EGraph& graph, const Term& term, std::span<const ClassId> incumbent, Watch& watch)>;
 
 struct SearchSpace {
   std::span<const OpRow> ops;
@@ -70,7 +88,7 @@ struct SearchStats {
   /// Of all rounds: looking for matches; ordering them, adding their right sides, merging and rebuilding; and after
   /// each graph extraction.
   std::uint64_t match_ns = 0, apply_ns = 0, extract_ns = 0;
-  std::size_t bytes_max = 0;
+  std::size_t bytes_max = 0;  ///< the most that was taken at a time of what SearchBudget::bytes bounds
   double bytes_per_node = 0;  ///< memory for each node that there was room for, in the graph that took most
   Stop stop = Stop::saturated;
 };

@@ -1,6 +1,11 @@
 #include "jit/egraph/term.h"
 
 namespace trident::egraph {
+namespace {
+
+constexpr std::uint64_t kAddSteps = 12;
+
+}  // namespace
 
 std::vector<std::uint8_t> stages_of(const Term& term, std::span<const OpRow> ops, const CostModel& costs) {
   std::vector<std::uint8_t> stages(term.nodes.size(), kStageOfElements);
@@ -33,12 +38,17 @@ double tree_cost(const Term& term, std::span<const OpRow> ops, const CostModel& 
 }
 
 std::vector<ClassId> add_all(EGraph& graph, const Term& term) {
+  Watch endless;
+  return add_all(graph, term, endless);
+}
+
+std::vector<ClassId> add_all(EGraph& graph, const Term& term, Watch& watch) {
   std::vector<ClassId> classes(term.nodes.size());
   for (std::size_t i = 0; i < term.nodes.size(); ++i) {
     ENode node = term.nodes[i];
     for (std::uint8_t c = 0; c < graph.row(node.op).children; ++c) node.child[c] = classes[node.child[c]];
     classes[i] = graph.add(node);
-    if (classes[i] == kNone) return {};
+    if (classes[i] == kNone || watch.spend(kAddSteps)) return {};
   }
   return classes;
 }

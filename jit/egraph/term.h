@@ -38,7 +38,8 @@ double tree_cost(const Term& term, std::span<const OpRow> ops, const CostModel& 
 
 /// Adds the term; the classes of its roots, or an empty list when the graph is full.
 std::vector<ClassId> add(EGraph& graph, const Term& term);
-/// The class of every node of the term; empty when the graph is full.
+/// The class of every node of the term; empty when the graph is full, or it is late.
+std::vector<ClassId> add_all(EGraph& graph, const Term& term, Watch& watch);
 std::vector<ClassId> add_all(EGraph& graph, const Term& term);
 
 }  // namespace trident::egraph

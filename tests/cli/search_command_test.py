@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from command_case import ROOT, TRIDENTD, CommandCase
+from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase
 
 
 class SearchCommand(CommandCase):
@@ -168,23 +168,89 @@ class SearchCommand(CommandCase):
         for strategy in ("saturate", "pulse", "best_first", "random", "hostile"):
             self.assertLessEqual(after("--strategy", strategy), 99)
 
+    def test_rewrite_keeps_its_budgets_and_says_which_one_ended_it(self):
+        terms = " + ".join(f"x{i}*(y{i} + 1)" for i in range(30))
+        cases = self.write("sum.tsv", f"sum\t\t{terms}\n")
+
+        def row(*options):
+            done = self.trident("rewrite", cases, "--points", "10", "--json", *options)
+            return json.loads(done.stdout)["cases"][0]
+
+        for strategy in ("saturate", "best_first"):
+            self.assertEqual("time", row("--strategy", strategy, "--ms", "2")["stop"])
+            bounded = row("--strategy", strategy, "--ms", "0", "--nodes", "1000000", "--bytes", "8M")
+            self.assertEqual("bytes", bounded["stop"])
+            self.assertLessEqual(bounded["bytes_max"], 8 << 20)
+            applied = row("--strategy", strategy, "--ms", "0", "--applications", "700")
+            self.assertEqual(("applications", 700), (applied["stop"], applied["applications"]))
+            self.assertEqual("nodes", row("--strategy", strategy, "--ms", "0", "--nodes", "300")["stop"])
+        self.assertEqual("saturated", row("--ms", "0", "--rules", "0", "--strategy", "saturate")["stop"])
+        # Without a limit on time graphs grow as far as they may.
+        self.assertGreater(row("--ms", "0", "--nodes", "9000")["nodes"], row("--ms", "0", "--nodes", "4000")["nodes"])
+        manual = self.trident("rewrite", "--help").stdout
+        for stop in ("saturated", "nodes", "bytes", "time", "applications", "contradiction"):
+            self.assertRegex(manual, f"(?m)^    {stop}: ")
+
+    def test_rewrite_ends_well_where_the_system_has_no_memory(self):
+        terms = " + ".join(f"x{i}*(y{i} + 1)" for i in range(30))
+        cases = self.write("sum.tsv", f"sum\t\t{terms}\n")
+        plain = subprocess.run([TRIDENT, "rewrite", cases, "--points", "10"], capture_output=True, text=True)
+        self.assertEqual(0, plain.returncode)
+        ends = set()
+        for mib in range(40, 401, 24):
+            done = subprocess.run(["sh", "-c", f"ulimit -v {mib << 10}; exec \"$@\"", "sh", TRIDENT, "rewrite", cases,
+                                   "--points", "10", "--ms", "0", "--nodes", "2000000", "--strategy", "saturate",
+                                   "--applications", "300000", "--bytes", "16G", "--json"], capture_output=True, text=True)
+            self.assertIn(done.returncode, (0, 2, 127), done.stderr)  # 127: the program itself has no room
+            if done.returncode == 2:
+                self.assertIn("out of memory", done.stderr)
+            elif done.returncode == 0:
+                ends.add(json.loads(done.stdout)["cases"][0]["stop"])
+        self.assertIn("bytes", ends)
+
+    def test_rewrite_measures_errors_against_exact_values(self):
+        cases = self.write("binom8.txt", "binom | s | f | | (mul (mul (mul (add x 1) (add x 1)) (mul (add x 1) (add x 1))) "
+                           "(mul (mul (add x 1) (add x 1)) (mul (add x 1) (add x 1))))\n")
+        row = json.loads(self.trident("rewrite", cases, "--json").stdout)["cases"][0]
+        # (x + 1)^8 by seven products of a rounded sum: at most 8 + 7 roundings of half an ulp, up to 2 ulp each.
+        self.assertLess(row["max_error_ulp_before"], 20)
+        self.assertLess(row["max_error_ulp"], 20)
+        cases = self.write("cancels.txt", "cancels | s | f | | (sub (mul x x) (sub (mul x x) y))\n")
+        row = json.loads(self.trident("rewrite", cases, "--json").stdout)["cases"][0]
+        self.assertEqual((0, "y"), (row["dag_after"], row["result"].strip("()")[-1]))
+        self.assertLess(row["max_error_ulp"], 0.01)  # as well as the exact value is known
+        self.assertGreater(row["max_error_ulp_before"], 100)
+
     def test_rewrite_refuses_what_it_does_not_know(self):
         cases = self.write("r.txt", "a | s | f | | (add x x)\n")
         for option, value, hint in (("--strategy", "bestfirst", "saturate, pulse, best_first"), ("--rules", "some", "a number"),
                                     ("--rules", "-3", "a number"), ("--rules", "7x", "a number"),
                                     ("--cost", "guest", "default, host, reference"), ("--objective", "graph", "dag, tree"),
                                     ("--policy", "loose", "loose"), ("--points", "0", "--points"),
-                                    ("--nodes", "1", "--nodes"), ("--ms", "-1", "--ms")):
+                                    ("--nodes", "1", "--nodes"), ("--ms", "-1", "--ms"),
+                                    ("--ms", "nan", "0 (no limit), or 0.001"), ("--ms", "1e-9", "0 (no limit), or 0.001"),
+                                    ("--ms", "inf", "0 (no limit), or 0.001"), ("--ms", "1e7", "0 (no limit), or 0.001"),
+                                    ("--seed", "18446744073709551616", "at most 18446744073709551615"),
+                                    ("--applications", "-5", "0 or more"), ("--dag-max", "nan", "above 0"),
+                                    ("--tree-max", "-1", "above 0"), ("--bytes", "64Q", "such as 64M"),
+                                    ("--bytes", "1M", "from 4M"), ("--bytes", "-64M", "such as 64M"),
+                                    ("--bytes", "99999999999999G", "to 1024G"), ("--bytes", "0", "from 4M")):
             message = self.trident("rewrite", cases, option, value, status=2).stderr
             self.assertIn(hint, message)
             self.assertIn(value, message)
+        for option in ("--html", "--dot", "--load-rules"):
+            self.assertIn("name of a file", self.trident("rewrite", cases, option, "", status=2).stderr)
+        self.assertIn("at most 18446744073709551615",
+                      self.trident("rules", "check", cases, "--seed", "99999999999999999999", status=2).stderr)
         self.assertIn("FILE", self.trident("rewrite", status=2).stderr)
         self.assertIn("cannot be read", self.trident("rewrite", self.at("none.txt"), status=2).stderr)
 
     def test_rewrite_says_where_an_assumption_is_wrong(self):
         for assumption, hint in (("x", "x>0 or x!=0"), ("x!=1", "only 'x!=0'"), ("x!0", "only 'x!=0'"), ("x>", "number"),
                                  ("x>=one", "'one'"), ("2>x", "x>0 or x!=0"), ("x>1,x<0", "no value for 'x'"),
-                                 ("x>0 y>0", "'0 y>0'")):
+                                 ("x>0 y>0", "'0 y>0'"), ("x>1,x<1", "no value for 'x'"), ("x>=1,x<1", "no value for 'x'"),
+                                 ("x>1,x<=1", "no value for 'x'"), ("x>inf", "no value for 'x'"), ("x>=inf", "no value for 'x'"),
+                                 ("x<-inf", "no value for 'x'"), ("x>=0,x<=0,x!=0", "no value for 'x'"), ("x>nan", "'nan'")):
             cases = self.write("r.txt", f"; head\na | s | f | {assumption} | (add x x)\n")
             message = self.trident("rewrite", cases, status=2).stderr
             self.assertIn(hint, message, assumption)

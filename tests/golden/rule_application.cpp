@@ -216,7 +216,8 @@ std::optional<Application> apply_once(const Rule& rule, bool declared) {
   egraph::Members members(graph);
   egraph::Matches matches;
   std::uint64_t steps = 1'000'000;
-  if (!matcher.match(members, root, 0, matches, steps)) return std::nullopt;
+  egraph::Watch watch;
+  if (!matcher.match(members, root, 0, matches, steps, watch)) return std::nullopt;
   // Of the ways round in which ops that commute match, the one that is written.
   for (const egraph::Match& match : matches.list) {
     const std::span<const ClassId> bound(matches.classes.data() + match.variables, rule.variables.size());

@@ -19,9 +19,12 @@ using egraph::ENode;
 using egraph::Facts;
 using egraph::kNone;
 using egraph::NodeIndex;
+using egraph::Watch;
 
 constexpr std::int32_t kPowerMax = 16;  // exponents that are multiplied out
 constexpr std::size_t kFormsPerRegion = 8;
+// Steps of a watch: a node looked up or made, with its facts; how often writing goes through a polynomial.
+constexpr std::uint64_t kNodeSteps = 10, kPasses = 6;
 
 std::uint8_t code(Op op) {
   return static_cast<std::uint8_t>(op);
@@ -31,10 +34,12 @@ std::uint8_t code(Op op) {
 class Writer {
  public:
   enum class Style : std::uint8_t { frequent, rare, expanded, ratio };
-  Writer(EGraph& graph, std::uint8_t sort, Style style) : graph_(graph), sort_(sort), style_(style) {}
+  Writer(EGraph& graph, std::uint8_t sort, Style style, Watch& watch)
+      : graph_(graph), sort_(sort), style_(style), watch_(watch) {}
 
-  /// kNone when the graph is full.
+  /// kNone when the graph is full, or it is late.
   ClassId write(const Polynomial& p) {
+    if (watch_.spend(kPasses * p.steps())) return kNone;
     if (p.zero()) return number(0);
     if (p.is_constant()) return number(p.constant_value());
     if (const auto known = written_.find(p); known != written_.end()) return known->second;
@@ -46,7 +51,7 @@ class Writer {
  private:
   ClassId number(double value) { return graph_.add_constant(sort_, value); }
   ClassId node(Op op, ClassId a, ClassId b = 0, ClassId c = 0) {
-    if (a == kNone || b == kNone || c == kNone) return kNone;
+    if (a == kNone || b == kNone || c == kNone || watch_.spend(kNodeSteps)) return kNone;
     ENode n;
     n.op = code(op);
     n.sort = sort_;
@@ -159,7 +164,7 @@ class Writer {
     if (style_ == Style::expanded) return expanded(p);
     for (std::int32_t n = p.degree(); n >= 2; --n) {
       if (p.terms().size() < 3 || p.degree() % n != 0) continue;
-      if (const std::optional<Polynomial> q = root(p, n)) {
+      if (const std::optional<Polynomial> q = root(p, n, watch_)) {
         const ClassId base = write(*q);
         return base == kNone ? kNone : powered(base, n);
       }
@@ -266,9 +271,9 @@ class Writer {
         const std::optional<Monomial> m = exact_quotient(t.monomial, q.terms().back().monomial);
         if (!m) continue;
         const double c = t.coefficient / q.terms().back().coefficient;
-        const std::optional<Polynomial> part = rewrite::product(Polynomial::from({{*m, c}}), q);
+        const std::optional<Polynomial> part = rewrite::product(Polynomial::from({{*m, c}}), q, watch_);
         if (!part) continue;
-        const std::optional<Polynomial> rest = sum(r, *part, -1);
+        const std::optional<Polynomial> rest = sum(r, *part, watch_, -1);
         if (!rest || rest->terms().size() + q.terms().size() != r.terms().size()) continue;
         literals.push_back({*m, c});
         r = *rest;
@@ -354,19 +359,29 @@ class Writer {
   EGraph& graph_;
   std::uint8_t sort_;
   Style style_;
+  Watch& watch_;
   std::map<Polynomial, ClassId> written_;
 };
 
 // One run over the incumbent term.
 class Collect {
  public:
-  Collect(EGraph& graph, const egraph::Term& term, std::span<const ClassId> classes)
-      : graph_(graph), term_(term), classes_(classes), polynomials_(term.nodes.size()) {}
+  Collect(EGraph& graph, const egraph::Term& term, std::span<const ClassId> classes, Watch& watch)
+      : graph_(graph), term_(term), classes_(classes), watch_(watch), polynomials_(term.nodes.size()) {}
+  Collect(const Collect&) = delete;
+  Collect& operator=(const Collect&) = delete;
+  ~Collect() { watch_.release(held_); }
 
   void run() {
     std::vector<int> users(term_.nodes.size(), 0), inner_users(term_.nodes.size(), 0);
     for (std::size_t i = 0; i < term_.nodes.size(); ++i) {
+      if (watch_.spend(kNodeSteps)) return;
       polynomials_[i] = of_node(term_.nodes[i], i);
+      const std::size_t bytes = polynomials_[i].bytes();
+      if (!watch_.hold(bytes))
+        polynomials_[i] = atom(i);
+      else
+        held_ += bytes;
       for (std::uint8_t c = 0; c < graph_.row(term_.nodes[i].op).children; ++c) {
         ++users[term_.nodes[i].child[c]];
         // Users that dissolved it into their own polynomial need no form of it.
@@ -376,7 +391,7 @@ class Collect {
     }
     for (const std::uint32_t root : term_.roots) ++users[root];
     for (std::size_t i = 0; i < term_.nodes.size(); ++i) {
-      if (graph_.full()) return;
+      if (graph_.full() || watch_.late()) return;
       const Polynomial& p = polynomials_[i];
       const bool atom = p.is_atom() && p.terms()[0].monomial[0].atom == self(i);
       if (atom || !ir::is_float(static_cast<Type>(term_.nodes[i].sort))) continue;
@@ -398,16 +413,16 @@ class Collect {
     std::optional<Polynomial> p;
     // An if chain: most ops are atoms.
     if (n.op == Op::Add)
-      p = sum(operand(0), operand(1));
+      p = sum(operand(0), operand(1), watch_);
     else if (n.op == Op::Sub)
-      p = sum(operand(0), operand(1), -1);
+      p = sum(operand(0), operand(1), watch_, -1);
     else if (n.op == Op::Neg)
       p = operand(0).scaled(-1);
     else if (n.op == Op::Mul)
       p = multiplied(operand(0), operand(1));
     else if (n.op == Op::Fma) {
       p = multiplied(operand(0), operand(1));
-      if (p) p = sum(*p, operand(2));
+      if (p) p = sum(*p, operand(2), watch_);
     } else if (n.op == Op::Div)
       p = divided(operand(0), operand(1), node.child[1]);
     else if (n.op == Op::Recip)
@@ -437,18 +452,18 @@ class Collect {
   }
   std::optional<Polynomial> multiplied(const Polynomial& a, const Polynomial& b) const {
     if (!may_cancel(a, b)) return std::nullopt;
-    return product(a, b);
+    return product(a, b, watch_);
   }
   std::optional<Polynomial> divided(const Polynomial& a, const Polynomial& b, std::uint32_t divisor) const {
     if (b.zero()) return std::nullopt;
     const std::optional<Polynomial> inverse =
-        b.terms().size() == 1 ? power(b, -1) : Polynomial::atom(self(divisor), -1);
+        b.terms().size() == 1 ? power(b, -1, watch_) : Polynomial::atom(self(divisor), -1);
     return multiplied(a, *inverse);
   }
   std::optional<Polynomial> powered(const Polynomial& a, std::int64_t exponent, std::uint32_t base) const {
     if (exponent == 0 || std::abs(exponent) > kPowerMax || a.zero()) return std::nullopt;
     if (exponent < 0 && a.terms().size() > 1) return Polynomial::atom(self(base), static_cast<std::int32_t>(exponent));
-    return power(a, static_cast<std::int32_t>(exponent));
+    return power(a, static_cast<std::int32_t>(exponent), watch_);
   }
 
   // x^2 = other for the atoms that have such a relation: sin, cosh, roots, absolute values.
@@ -478,15 +493,15 @@ class Collect {
         };
         if (op == (of_cosine ? Op::Cos : Op::Sin)) {
           if (const ClassId other = partner(of_cosine ? Op::Sin : Op::Cos); other != kNone)
-            square = sum(Polynomial::constant(1), Polynomial::atom(other, 2), -1);
+            square = sum(Polynomial::constant(1), Polynomial::atom(other, 2), watch_, -1);
         } else if (op == Op::Cosh) {
           if (const ClassId other = partner(Op::Sinh); other != kNone)
-            square = sum(Polynomial::constant(1), Polynomial::atom(other, 2));
+            square = sum(Polynomial::constant(1), Polynomial::atom(other, 2), watch_);
         } else if (op == Op::Sqrt && facts(node.child[0]).lo >= 0) {
           square = inside(node.child[0]);
         } else if (op == Op::Abs) {
           const Polynomial x = inside(node.child[0]);
-          square = product(x, x);
+          square = product(x, x, watch_);
         }
       });
       if (square) found.push_back({atom, *square});
@@ -495,13 +510,14 @@ class Collect {
   }
   // The polynomial of a class if the term has it, else the class as an atom.
   Polynomial inside(ClassId id) const {
+    watch_.spend(classes_.size());
     for (std::size_t i = 0; i < classes_.size(); ++i) {
       if (self(i) == graph_.find(id)) return polynomials_[i];
     }
     return Polynomial::atom(graph_.find(id));
   }
 
-  static std::optional<Polynomial> reduced(Polynomial p, const std::vector<Relation>& relations) {
+  std::optional<Polynomial> reduced(Polynomial p, const std::vector<Relation>& relations) const {
     for (const Relation& relation : relations) {
       for (int round = 0; round < kPowerMax; ++round) {
         std::optional<Polynomial> next = Polynomial();
@@ -513,9 +529,9 @@ class Collect {
           if (at != t.monomial.end()) {
             changed = true;
             part = product(Polynomial::from({{rewrite::product(t.monomial, {{relation.atom, -2}}), t.coefficient}}),
-                           relation.square);
+                           relation.square, watch_);
           }
-          if (part) next = sum(*next, *part);
+          if (part) next = sum(*next, *part, watch_);
           if (!part || !next) return std::nullopt;
         }
         p = std::move(*next);
@@ -537,7 +553,7 @@ class Collect {
       const std::vector<Relation> found = relations(polynomials_[i], of_cosine);
       if (found.empty()) continue;
       if (std::optional<Polynomial> other = reduced(polynomials_[i], found);
-          other && other->terms().size() <= polynomials_[i].terms().size())
+          other && other->representable() && other->terms().size() <= polynomials_[i].terms().size())
         ways.push_back(std::move(*other));
     }
     std::size_t written = 0;
@@ -549,8 +565,8 @@ class Collect {
       for (const Writer::Style style : {frequent, rare, expanded, ratio}) {
         if (style == ratio && !divides(ways[w])) continue;
         if (style == expanded && ways[w].terms().size() > 16) continue;
-        if (++written > kFormsPerRegion || graph_.full()) return;
-        const ClassId made = Writer(graph_, term_.nodes[i].sort, style).write(ways[w]);
+        if (++written > kFormsPerRegion || graph_.full() || watch_.late()) return;
+        const ClassId made = Writer(graph_, term_.nodes[i].sort, style, watch_).write(ways[w]);
         if (made == kNone) return;
         graph_.merge(classes_[i], made);
       }
@@ -560,14 +576,16 @@ class Collect {
   EGraph& graph_;
   const egraph::Term& term_;
   std::span<const ClassId> classes_;
+  Watch& watch_;
   std::vector<Polynomial> polynomials_;
+  std::size_t held_ = 0;  ///< bytes of them
 };
 
 }  // namespace
 
 egraph::Tactic collect_tactic() {
-  return [](EGraph& graph, const egraph::Term& term, std::span<const ClassId> classes) {
-    Collect(graph, term, classes).run();
+  return [](EGraph& graph, const egraph::Term& term, std::span<const ClassId> classes, Watch& watch) {
+    Collect(graph, term, classes, watch).run();
   };
 }
 

@@ -205,6 +205,9 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
   } else if (over_reals) {
     made.nonzero = nonzero(n.op, a, b, n.a == n.b);
     widen(n.op, a, b, made);
+    // The angle of what lies on the positive axis, wherever that is.
+    if (n.op == Op::Atan2 && a.constant && a.lo == 0 && made.lo == 0 && made.hi == 0 && !made.may_be_nan)
+      made.constant = true, made.variables = 0, made.stage = kBeforeLoop;
     const std::uint8_t arity = kRows[e.op].children;
     if (a.constant && (arity < 2 || b.constant) && (arity < 3 || c.constant)) {
       if (const auto value = fold(n, a.lo, b.lo, c.lo)) {

@@ -11,6 +11,9 @@ namespace {
 
 // What remains of p - q^n where the coefficients of q are rounded.
 constexpr double kCancelled = 1e-13;
+// Steps of a watch: a term copied, mostly its allocation; and how often a sum or a product goes through its terms,
+// which it copies, sorts, and gives back.
+constexpr std::uint64_t kTermSteps = 4, kPasses = 3;
 
 std::int32_t degree_of(const Monomial& m) {
   std::int32_t sum = 0;
@@ -104,7 +107,22 @@ bool operator<(const Polynomial& a, const Polynomial& b) {
                                       });
 }
 
-std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, double factor_of_b, double cancelled) {
+std::uint64_t Polynomial::steps() const {
+  std::uint64_t factors = 0;
+  for (const PolynomialTerm& t : terms_) factors += t.monomial.size();
+  return 1 + kTermSteps * terms_.size() + factors / 2;
+}
+
+std::size_t Polynomial::bytes() const {
+  constexpr std::size_t kBlock = 16;  // what an allocation takes besides
+  std::size_t sum = 0;
+  for (const PolynomialTerm& t : terms_) sum += sizeof t + kBlock + t.monomial.capacity() * sizeof(Power);
+  return sum;
+}
+
+std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, egraph::Watch& watch, double factor_of_b,
+                              double cancelled) {
+  if (watch.spend(kPasses * (a.steps() + b.steps()))) return std::nullopt;
   std::vector<PolynomialTerm> terms = a.terms();
   for (const PolynomialTerm& t : b.terms()) terms.push_back({t.monomial, t.coefficient * factor_of_b});
   Polynomial p = Polynomial::from(std::move(terms), cancelled);
@@ -130,12 +148,14 @@ Monomial product(const Monomial& a, const Monomial& b) {
   return m;
 }
 
-std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
+std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b, egraph::Watch& watch) {
   // Before like terms meet there are this many; far more than the limit is not worth a try.
   if (a.terms().size() * b.terms().size() > 16 * kPolynomialTermsMax) return std::nullopt;
   std::vector<PolynomialTerm> terms;
   terms.reserve(a.terms().size() * b.terms().size());
+  const std::uint64_t steps_per_row = kPasses * (b.steps() + b.terms().size());
   for (const PolynomialTerm& x : a.terms()) {
+    if (watch.spend(steps_per_row + b.terms().size() * x.monomial.size())) return std::nullopt;
     for (const PolynomialTerm& y : b.terms()) {
       terms.push_back({product(x.monomial, y.monomial), x.coefficient * y.coefficient});
       if (degree_of(terms.back().monomial) > kPolynomialDegreeMax) return std::nullopt;
@@ -146,22 +166,22 @@ std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
   return p;
 }
 
-std::optional<Polynomial> power(const Polynomial& a, std::int32_t exponent) {
+std::optional<Polynomial> power(const Polynomial& a, std::int32_t exponent, egraph::Watch& watch) {
   if (exponent < 0) {
     if (a.terms().size() != 1) return std::nullopt;
     PolynomialTerm t = a.terms()[0];
     for (Power& p : t.monomial) p.exponent = -p.exponent;
     t.coefficient = 1 / t.coefficient;
-    return power(Polynomial::from({std::move(t)}), -exponent);
+    return power(Polynomial::from({std::move(t)}), -exponent, watch);
   }
   std::optional<Polynomial> result = Polynomial::constant(1);
-  for (std::int32_t i = 0; i < exponent && result; ++i) result = product(*result, a);
+  for (std::int32_t i = 0; i < exponent && result; ++i) result = product(*result, a, watch);
   return result;
 }
 
 // Leading terms first: q's leading term is the root of p's; each further term is what the leading term of the rest of
 // p - q^n asks for, rest / (n * lead^(n-1)).
-std::optional<Polynomial> root(const Polynomial& p, std::int32_t n) {
+std::optional<Polynomial> root(const Polynomial& p, std::int32_t n, egraph::Watch& watch) {
   if (p.terms().size() < 2) return std::nullopt;
   const auto lead = [](const Polynomial& of) { return of.terms().back(); };
   const PolynomialTerm top = lead(p);
@@ -176,11 +196,12 @@ std::optional<Polynomial> root(const Polynomial& p, std::int32_t n) {
   if (std::fabs(std::pow(first.coefficient, n) - top.coefficient) > 1e-9 * std::fabs(top.coefficient))
     return std::nullopt;
   Polynomial q = Polynomial::from({first});
-  const std::optional<Polynomial> slope = power(q, n - 1);
+  const std::optional<Polynomial> slope = power(q, n - 1, watch);
+  if (!slope) return std::nullopt;
   for (int round = 0; round < 8; ++round) {
-    const std::optional<Polynomial> whole = power(q, n);
+    const std::optional<Polynomial> whole = power(q, n, watch);
     if (!whole) return std::nullopt;
-    const std::optional<Polynomial> rest = sum(p, *whole, -1, kCancelled);
+    const std::optional<Polynomial> rest = sum(p, *whole, watch, -1, kCancelled);
     if (!rest) return std::nullopt;
     if (rest->zero()) return q;
     const PolynomialTerm next = lead(*rest);
@@ -193,7 +214,7 @@ std::optional<Polynomial> root(const Polynomial& p, std::int32_t n) {
       if (at->exponent == 0) m.erase(at);
     }
     const std::optional<Polynomial> more =
-        sum(q, Polynomial::from({{m, next.coefficient / (n * slope->terms()[0].coefficient)}}));
+        sum(q, Polynomial::from({{m, next.coefficient / (n * slope->terms()[0].coefficient)}}), watch);
     if (!more || more->terms().size() <= q.terms().size()) return std::nullopt;
     q = *more;
   }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "jit/egraph/watch.h"
+
 namespace trident::expr::rewrite {
 
 struct Power {
@@ -46,6 +48,10 @@ class Polynomial {
   /// (loses_digits()).
   [[nodiscard]] bool representable() const;
   [[nodiscard]] std::int32_t degree() const;
+  /// Steps of a watch that going through it takes, copying it, say.
+  [[nodiscard]] std::uint64_t steps() const;
+  /// Memory that it takes.
+  [[nodiscard]] std::size_t bytes() const;
 
   [[nodiscard]] Polynomial scaled(double factor) const;
   friend bool operator==(const Polynomial& a, const Polynomial& b);
@@ -55,13 +61,14 @@ class Polynomial {
   std::vector<PolynomialTerm> terms_;
 };
 
-/// Too large: nothing.
-std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, double factor_of_b = 1, double cancelled = 0);
-std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b);
-std::optional<Polynomial> power(const Polynomial& a, std::int32_t exponent);
+/// Too large, or late: nothing.
+std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, egraph::Watch& watch, double factor_of_b = 1,
+                              double cancelled = 0);
+std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b, egraph::Watch& watch);
+std::optional<Polynomial> power(const Polynomial& a, std::int32_t exponent, egraph::Watch& watch);
 
 Monomial product(const Monomial& a, const Monomial& b);
 /// q with q^n == p, if there is one with few terms; p must have no negative exponents.
-std::optional<Polynomial> root(const Polynomial& p, std::int32_t n);
+std::optional<Polynomial> root(const Polynomial& p, std::int32_t n, egraph::Watch& watch);
 
 }  // namespace trident::expr::rewrite

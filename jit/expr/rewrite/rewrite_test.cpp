@@ -9,7 +9,6 @@
 #include <set>
 
 #include "jit/expr/builder.h"
-#include "jit/expr/rewrite/polynomial.h"
 #include "jit/expr/rewrite/steps.h"
 #include "tests/support/mpfr_evaluator.h"
 
@@ -97,7 +96,6 @@ TEST(Rewrite, UnderflowAndOverflowAreNoValues) {
   struct Case {
     const char* text;
     std::vector<Variable> variables;
-    bool searched_to_the_end = true;  ///< a contradiction ends the search without a form, which is no wrong form
   };
   for (const Case& c : {Case{"exp(20000*x - x*x - 1e8)", {range("x", 0, 1e7)}},
                         {"1 / (1 + exp(-200*(x - 5)))", {range("x", -100, 100)}},
@@ -106,16 +104,15 @@ TEST(Rewrite, UnderflowAndOverflowAreNoValues) {
                         {"pow(1e10, x - 40)", {range("x", 0, 1)}},
                         {"exp(x - 800)*exp(y + 795)", {range("x", 0, 10), range("y", 0, 10)}},
                         {"1e308*(10*x)", {range("x", 0, 1)}},
-                        {"x*fma(1e-200, 1e-200, 0)*1e300", {range("x", 1, 2)}, false},
+                        {"x*fma(1e-200, 1e-200, 0)*1e300", {range("x", 1, 2)}},
+                        {"x*fma(1e-200, 1e-200, 0)*1e300", {}},
                         {"(x*1e-200)*(y*1e-200)*1e300", {range("x", 1, 2), range("y", 1, 2)}}}) {
     const auto source = parse_infix(c.text, {.variables = c.variables});
     ASSERT_TRUE(source.ok());
     for (const auto strategy : {egraph::Strategy::best_first, egraph::Strategy::saturate, egraph::Strategy::hostile}) {
       const auto found = rewrite(*source, {.strategy = strategy});
       ASSERT_TRUE(found.ok());
-      if (c.searched_to_the_end) {
-        EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << c.text;
-      }
+      EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << c.text;
       for (const Expr& form : found->forms) {
         const Node& root = form.at(form.outputs[0].node);
         EXPECT_NE(root.op, Op::Constant) << c.text << " became " << print_infix(form);
@@ -213,10 +210,12 @@ TEST(Rewrite, DerivationsReplayAndEveryStepIsTrue) {
 }
 
 // Values that are known through another form of theirs, in a graph that has no room for the constant, and -0 where a
-// rule says 0.
+// rule says 0; those that are no numbers, and an angle whose value one operand alone decides.
 TEST(Rewrite, DerivationsThroughKnownValuesReplay) {
   for (const char* text :
-       {"sin(x) / cos(x) + cos(x) / sin(x + 3)", "diff(x^3 * exp(-x), x)", "diff(x / (x^2 + y^2), x)"}) {
+       {"sin(x) / cos(x) + cos(x) / sin(x + 3)", "diff(x^3 * exp(-x), x)", "diff(x / (x^2 + y^2), x)",
+        "abs(tan(10))*cosh(y - 10 + asin(3))", "erf(hypot(cosh(x + 1), 2))*acos(100)*x*y*2",
+        "atan2(0.5 - 0.5, pow(0.5, y)) + recip(min(10, 10))"}) {
     const std::vector<Variable> variables = {{"x", Type::f64, VariableKind::array, 0.1, 1},
                                              {"y", Type::f64, VariableKind::array, 1, 2}};
     const Result<Expr> source = parse_infix(text, {.variables = variables});
@@ -388,72 +387,6 @@ TEST(Rules, KnowTheirThemeLineAndTags) {
   EXPECT_EQ(name_of(set->tags[0].ieee), "zero");
   EXPECT_EQ(name_of(set->tags[0].real), "guard");
   EXPECT_EQ(meaning_of(Real::ok), "holds for all reals");
-}
-
-TEST(Polynomial, RootsOfPowers) {
-  const Polynomial x = Polynomial::atom(1), y = Polynomial::atom(2);
-  const Polynomial base = *sum(*sum(x, y, 3), Polynomial::constant(2), -1);
-  for (int n = 2; n <= 5; ++n) {
-    const auto power_n = power(base, n);
-    ASSERT_TRUE(power_n.has_value());
-    const auto found = root(*power_n, n);
-    ASSERT_TRUE(found.has_value()) << n;
-    EXPECT_TRUE(*power(*found, n) == *power_n);
-    EXPECT_FALSE(root(*sum(*power_n, x), n).has_value());
-  }
-}
-
-// What is left of like terms that nearly cancel, and of sums that swallow a part, is no coefficient.
-TEST(Polynomial, RoundingMakesNoCoefficients) {
-  const Polynomial x = Polynomial::atom(1);
-  const auto difference = sum(x.scaled(1000), x.scaled(999.5), -1);
-  ASSERT_TRUE(difference.has_value());
-  EXPECT_TRUE(*difference == x.scaled(0.5));
-  EXPECT_TRUE(sum(x.scaled(0.1), x.scaled(0.1), -1)->zero());
-  EXPECT_FALSE(sum(x.scaled(1 + 0x1p-40), x, -1)->representable());
-  EXPECT_FALSE(sum(*sum(x.scaled(0.1), x.scaled(0.2)), x.scaled(0.3), -1)->representable());
-  EXPECT_FALSE(sum(x, x.scaled(1e-24))->representable());
-  EXPECT_TRUE(sum(x, x.scaled(0x1p-40))->representable());
-}
-
-TEST(Polynomial, NegativePowersAreThoseOfSingleTerms) {
-  const Polynomial x = Polynomial::atom(1);
-  const auto inverse = power(x.scaled(2), -2);
-  ASSERT_TRUE(inverse.has_value());
-  EXPECT_TRUE(*inverse == Polynomial::atom(1, -2).scaled(0.25));
-  EXPECT_TRUE(*product(*inverse, *power(x.scaled(2), 2)) == Polynomial::constant(1));
-  EXPECT_FALSE(power(*sum(x, Polynomial::constant(1)), -1).has_value());
-}
-
-TEST(Polynomial, ArithmeticAgreesWithNumbers) {
-  std::mt19937 random(5);
-  const double values[] = {3, -2, 5};
-  const auto value = [&](const Polynomial& p) {
-    double total = 0;
-    for (const PolynomialTerm& t : p.terms()) {
-      double product = t.coefficient;
-      for (const Power& f : t.monomial) product *= std::pow(values[f.atom], f.exponent);
-      total += product;
-    }
-    return total;
-  };
-  for (int i = 0; i < 200; ++i) {
-    const auto any = [&] {
-      std::vector<PolynomialTerm> terms;
-      for (int t = 0; t < 4; ++t) {
-        Monomial m;
-        for (std::uint32_t atom = 0; atom < 3; ++atom) {
-          if (const int e = static_cast<int>(random() % 3); e > 0) m.push_back({atom, e});
-        }
-        terms.push_back({m, static_cast<double>(random() % 9) - 4});
-      }
-      std::erase_if(terms, [](const PolynomialTerm& t) { return t.coefficient == 0; });
-      return Polynomial::from(terms);
-    };
-    const Polynomial a = any(), b = any();
-    EXPECT_EQ(value(*sum(a, b, -2)), value(a) - 2 * value(b));
-    EXPECT_EQ(value(*product(a, b)), value(a) * value(b));
-  }
 }
 
 // Zeros have signs, and functions of constants are the kernel's own: to the last bit neither min(x, y) is min(y, x) nor
