@@ -135,7 +135,10 @@ bool keeps_small(Op op) {
 
 bool loses_digits(double a, double b, double sum) {
   constexpr double kManyDigits = 0x1p-16;
+  // What takes the greater operand away again would make the lesser one zero.
+  constexpr double kSmallShare = 1e-9;
   if (sum == 0) return false;
+  if (std::fabs(lost_by_sum(a, b, sum)) > kSmallShare * std::min(std::fabs(a), std::fabs(b))) return true;
   if (has_few_bits(sum) && lost_by_sum(a, b, sum) != 0) return true;
   const bool rounded = !has_few_bits(a) || !has_few_bits(b);
   return rounded && std::fabs(sum) < kManyDigits * std::max(std::fabs(a), std::fabs(b));

@@ -12,7 +12,8 @@ namespace trident::expr::rewrite {
 [[nodiscard]] bool keeps_small(Op op);
 
 /// Whether `sum`, a + b as rounded, stands for something else than the real sum: for a number of few bits that it is
-/// not (1 + 1e-24), or for what is left of rounded numbers that nearly cancel. Exact zeros do not.
+/// not (1 + 1e-24), for what is left of rounded numbers that nearly cancel, or for one of them alone (1e300 + 1e-200).
+/// Exact zeros do not.
 [[nodiscard]] bool loses_digits(double a, double b, double sum);
 
 /// The value of `n`, an op on f32 or f64, on the constants `a`, `b` and `c` (those that it has). It is the real value

@@ -216,6 +216,9 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
         made.may_be_nan = false;
         made.variables = 0;
         made.stage = kBeforeLoop;
+      } else if (n.op == Op::Add || n.op == Op::Sub || n.op == Op::Fma) {
+        made.lo = std::nextafter(made.lo, -std::numeric_limits<double>::infinity());
+        made.hi = std::nextafter(made.hi, std::numeric_limits<double>::infinity());
       }
     }
   }
