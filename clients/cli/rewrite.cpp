@@ -218,10 +218,6 @@ std::vector<std::string> rounded_constants(const expr::Expr& sides, const expr::
   return rounded;
 }
 
-bool has_derivative(const expr::Expr& e) {
-  return std::any_of(e.nodes.begin(), e.nodes.end(), [](const expr::Node& n) { return n.op == expr::Op::Diff; });
-}
-
 Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& settings, RewriteCase& c) {
   TRY(const expr::Expr source, parse_definition(kernel, ir::Type::f64));
   TRY(const expr::Expr plain, expr::eliminate_derivatives(source));
@@ -236,8 +232,9 @@ Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& set
   TRY(const rw::Rewritten found, rw::rewrite(source, options));
   const expr::Expr& result = found.forms.empty() ? source : found.forms.front();
   c.stats = found.stats;
+  c.differentiated = found.differentiated;
   c.result = infix_line(result);
-  c.derivative_left = has_derivative(result);
+  c.derivative_left = has_derivatives(result);
   for (const rw::DerivationStep& step : found.derivation) {
     expr::Expr side = step.sides;
     DerivationLine& line = c.derivation.emplace_back();
@@ -250,7 +247,7 @@ Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& set
   }
   c.replay_fault = found.replay_fault.value_or("");
   TRY(c.after, rw::cost_of(result, options.costs));
-  if (has_derivative(source)) {
+  if (has_derivatives(source)) {
     TRY(const expr::Expr textbook, textbook_derivatives(source));
     TRY(c.before, rw::cost_of(textbook, options.costs));
   } else {

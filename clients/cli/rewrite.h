@@ -43,6 +43,7 @@ struct RewriteCase {
   expr::rewrite::TermCost before, after;  ///< before: of a derivative, that of the textbook's form
   egraph::SearchStats stats;
   std::string result;  ///< infix; the source's own text when nothing cheaper was found
+  expr::rewrite::Differentiated differentiated = expr::rewrite::Differentiated::none;
   bool derivative_left = false;
   std::uint64_t compared = 0;  ///< points at which the source is finite
   FormError error_before, error;  ///< of the source, op by op as it stands, and of the result

@@ -10,6 +10,7 @@ namespace trident::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using expr::rewrite::Differentiated;
 using expr::rewrite::TermCost;
 
 double ms(std::uint64_t nanoseconds) {
@@ -43,6 +44,7 @@ Json case_json(const RewriteCase& c) {
   row["max_error_scaled_ulp_before"] = figure(c.error_before.scaled_ulp);
   row["compared_points"] = c.compared;
   row["derivative_left"] = c.derivative_left;
+  if (c.differentiated != Differentiated::none) row["differentiated_by"] = expr::rewrite::text_of(c.differentiated);
   row["wrong"] = c.wrong.empty() ? Json(nullptr) : Json(c.wrong);
   if (c.derivation.empty()) return row;
   Json steps = Json::array();
@@ -128,6 +130,8 @@ std::string rewrite_text(const RewriteReport& report) {
                   c.error_before.ulp);
     out += line;
     out += "    " + c.result + "\n";
+    if (c.differentiated != Differentiated::none)
+      out += "    differentiated by " + std::string(expr::rewrite::text_of(c.differentiated)) + "\n";
     if (c.derivative_left) out += "    a derivative is left: the ratio counts as 1\n";
     if (!c.wrong.empty()) out += "    WRONG: " + c.wrong + "\n";
     for (const DerivationLine& step : c.derivation) out += step_text(step);

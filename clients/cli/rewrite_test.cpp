@@ -179,6 +179,88 @@ TEST(Rewriting, OfTheCorpusIsNeverWrongAndNeverDearer) {
   }
 }
 
+// No ranges, in a budget of time that long products and third derivatives would use up if they had to share it.
+TEST(Rewriting, LeavesNoDerivativeAndIsNotDearerThanATextbook) {
+  std::string product = "(sin x)";
+  const char* const kFactors[] = {"(cos x)",         "(exp x)",         "(add x 1)", "(mul x y)",         "(tanh x)",
+                                  "(sub 2 x)",       "(cosh x)",        "(log x)",   "(sqrt x)",          "x",
+                                  "(add x (sin y))", "(div x (exp y))", "(neg x)",   "(add 3 (mul x x))", "(sinh x)",
+                                  "(sub (exp x) y)", "(mul y (cos x))", "(tan x)",   "(add y (mul 2 x))"};
+  for (const char* factor : kFactors) product = "(mul " + product + " " + factor + ")";
+  std::string text = "product | s | d | | (d x " + product + ")\n";
+  std::size_t count = 1;
+  for (const char* e : {"(d x (sqrt x))",
+                        "(d x (log x))",
+                        "(d x (abs x))",
+                        "(d x (pow x 2.5))",
+                        "(d x (pow x x))",
+                        "(d x (powi x 20))",
+                        "(d x (powi (sin x) -7))",
+                        "(d x (round (mul x y)))",
+                        "(d x (mul x (rint x)))",
+                        "(d x (mul x (trunc x)))",
+                        "(d x (fmod (mul x x) y))",
+                        "(d x (copysign (mul x y) (sin x)))",
+                        "(d x (max (log x) y))",
+                        "(d x (min x (max y 0)))",
+                        "(d x (acosh (add 2 (mul x x))))",
+                        "(d x (div (sin x) y))",
+                        "(d x (d x (tan (mul x x))))",
+                        "(d x (d x (d x (div (sin x) (add 1 (mul x x))))))",
+                        "(d x (d x (d x (exp (mul (cos x) (log x))))))",
+                        "(add (mul x (d x (mul x (sin y)))) (d y (d x (exp (mul x y)))))",
+                        "(d x (d x (ceil x)))",
+                        "(d x (mul y (mul z x)))"})
+    text += "case" + std::to_string(count++) + " | s | d | | " + e + "\n";
+  const auto cases = parse_corpus(text, "d.txt");
+  ASSERT_TRUE(cases.ok()) << cases.error().message;
+  RewriteSettings settings;
+  settings.search.costs = expr::rewrite::reference_costs();
+  settings.search.policy.kind = expr::PolicyKind::fast;
+  settings.search.budget = {.nodes = 1'500, .nanoseconds = 0, .applications = 10'000, .graph_nodes = 4'000};
+  settings.points = 500;
+  for (const egraph::Objective objective : {egraph::Objective::dag, egraph::Objective::tree}) {
+    settings.search.objective = objective;
+    for (const expr::PolicyKind policy : {expr::PolicyKind::fast, expr::PolicyKind::exact}) {
+      settings.search.policy.kind = policy;
+      const RewriteReport report = rewrite_cases(*cases, settings);
+      EXPECT_FALSE(report.failed()) << rewrite_text(report);
+      ASSERT_EQ(count, report.cases.size());
+      for (const RewriteCase& c : report.cases) {
+        EXPECT_FALSE(c.derivative_left) << c.name << ": " << c.result;
+        EXPECT_GT(c.compared, 50u) << c.name;
+        if (policy == expr::PolicyKind::exact) continue;  // to the bit what the plain pass says
+        const auto cost =
+            objective == egraph::Objective::dag ? &expr::rewrite::TermCost::dag : &expr::rewrite::TermCost::tree;
+        EXPECT_LE(c.after.*cost, c.before.*cost) << c.name << ": " << c.result;
+      }
+    }
+  }
+}
+
+// Where the rules' graph has no room the plain pass differentiates, and the report says so.
+TEST(Rewriting, ThePlainPassFinishesWhatTheRulesDoNot) {
+  const auto cases = parse_corpus("two | s | d | | (d x (d x (mul (tan x) (exp (mul x (sin x))))))\n", "d.txt");
+  ASSERT_TRUE(cases.ok());
+  RewriteSettings settings;
+  settings.search.policy.kind = expr::PolicyKind::fast;
+  settings.points = 200;
+  settings.search.budget = {.nodes = 12, .nanoseconds = 0};
+  const RewriteReport small = rewrite_cases(*cases, settings);
+  EXPECT_FALSE(small.failed()) << rewrite_text(small);
+  EXPECT_FALSE(small.cases[0].derivative_left);
+  EXPECT_NE(std::string::npos, rewrite_text(small).find("differentiated by")) << rewrite_text(small);
+  EXPECT_NE(std::string::npos, rewrite_text(small).find("plain pass")) << rewrite_text(small);
+  settings.search.budget.nodes = 5'000;
+  settings.search.explain = true;
+  const RewriteReport large = rewrite_cases(*cases, settings);
+  EXPECT_FALSE(large.failed()) << rewrite_text(large);
+  EXPECT_EQ("rules", nlohmann::json::parse(rewrite_json(large))["cases"][0]["differentiated_by"]);
+  bool product_rule = false;
+  for (const DerivationLine& step : large.cases[0].derivation) product_rule |= step.rule == "d-mul";
+  EXPECT_TRUE(product_rule) << rewrite_text(large);
+}
+
 RewriteReport rewritten(const char* text, RewriteSettings settings = {}) {
   const auto cases = parse_corpus(text, "r.txt");
   EXPECT_TRUE(cases.ok()) << cases.error().message;

@@ -366,9 +366,13 @@ class Search {
   // Whether the match is to be applied: not if that was done before, when its result is there already.
   bool is_fresh(const EGraph& graph, const Match& m) {
     if (!right_sorts(graph, m)) return false;
-    std::uint64_t key = m.rule * 0x9E37'79B9'7F4A'7C15u + graph.find(m.root);
+    // The root is mixed in as the variables are: classes are small numbers, and two of them added or put together by
+    // exclusive or are often the same as two others.
+    std::uint64_t key = (m.rule + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15u;
+    const auto mix = [&key](ClassId id) { key = (key ^ id) * 0xD6E8'FEB8'6659'FD93u, key ^= key >> 32; };
+    mix(graph.find(m.root));
     for (std::size_t v = 0; v < space_.matcher->rules()[m.rule].variables.size(); ++v)
-      key = (key ^ matches_.classes[m.variables + v]) * 0xD6E8'FEB8'6659'FD93u, key ^= key >> 32;
+      mix(matches_.classes[m.variables + v]);
     return seen_.insert(key);
   }
 
@@ -537,6 +541,23 @@ std::string_view name_of(Stop stop) {
 }
 std::string_view meaning_of(Stop stop) {
   return kStops[static_cast<std::size_t>(stop)].meaning;
+}
+
+void SearchStats::add(const SearchStats& other) {
+  nodes += other.nodes, applications += other.applications, matches += other.matches, graphs += other.graphs;
+  nanoseconds += other.nanoseconds, nodes_applied += other.nodes_applied;
+  match_ns += other.match_ns, apply_ns += other.apply_ns, extract_ns += other.extract_ns;
+  if (other.bytes_max > bytes_max) bytes_max = other.bytes_max, bytes_per_node = other.bytes_per_node;
+}
+
+SearchBudget rest_of(SearchBudget budget, const SearchStats& spent) {
+  const auto take = [](std::uint64_t& from, std::uint64_t what) {
+    if (from != 0) from -= std::min(from - 1, what);
+  };
+  take(budget.nanoseconds, spent.nanoseconds);
+  take(budget.applications, spent.applications);
+  take(budget.graph_nodes, spent.nodes);
+  return budget;
 }
 
 SearchResult search(const SearchSpace& space, const Term& initial, const SearchOptions& options) {

@@ -91,7 +91,12 @@ struct SearchStats {
   std::size_t bytes_max = 0;  ///< the most that was taken at a time of what SearchBudget::bytes bounds
   double bytes_per_node = 0;  ///< memory for each node that there was room for, in the graph that took most
   Stop stop = Stop::saturated;
+  /// Of another search: sums, and of bytes_max the larger; `stop` stays.
+  void add(const SearchStats& other);
 };
+
+/// What is left of a budget for a search that goes on: at least one of each, since nothing would stand for no bound.
+[[nodiscard]] SearchBudget rest_of(SearchBudget budget, const SearchStats& spent);
 
 struct SearchResult {
   std::vector<Term> terms;  ///< the best first; never dearer than the initial one, which is among them when nothing is

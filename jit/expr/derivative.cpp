@@ -11,6 +11,7 @@
 // integer part were constant. copysign(a, b): the sign of b counts as constant. pow(a, b): b * pow(a, b - 1) and log(a)
 // * pow(a, b), the latter NaN at a = 0. sum, mean and dot have derivatives with respect to parameters only: with
 // respect to an array they would be arrays again.
+#include <algorithm>
 #include <numbers>
 #include <optional>
 
@@ -423,6 +424,10 @@ class Elimination {
 
 Result<Expr> eliminate_derivatives(const Expr& expr) {
   return Elimination(expr).run();
+}
+
+bool has_derivatives(const Expr& expr) {
+  return std::any_of(expr.nodes.begin(), expr.nodes.end(), [](const Node& n) { return n.op == Op::Diff; });
 }
 
 }  // namespace trident::expr

@@ -134,6 +134,7 @@ std::vector<std::byte> canonical_bytes(const Expr& expr);
 
 /// Replaces every Diff by derivatives (reverse mode where several variables of one output are asked for).
 Result<Expr> eliminate_derivatives(const Expr& expr);
+bool has_derivatives(const Expr& expr);
 
 enum class PolicyKind : std::uint8_t { exact, bounded, fast };
 struct Policy {

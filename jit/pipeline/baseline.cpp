@@ -5,11 +5,6 @@
 
 namespace trident::pipeline {
 
-bool has_derivatives(const expr::Expr& expr) {
-  return std::any_of(expr.nodes.begin(), expr.nodes.end(),
-                     [](const expr::Node& node) { return node.op == expr::Op::Diff; });
-}
-
 expr::LowerOptions unrewritten(const expr::Policy& policy) {
   return {.policy = policy, .simplify = false, .accuracy = kir::math::Accuracy::ulp1};
 }

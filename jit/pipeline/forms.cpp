@@ -39,24 +39,16 @@ bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
   return policy.k * 0.5 + equiv::kBoundedSlackUlp >= 1e-3 * (single ? 0x1p23 : 0x1p52);
 }
 
-/// What the search makes of the expression. Derivatives are the rules' task, which differentiate and rewrite in one
-/// graph; where they leave one in every form, that of the plain pass (`source`) is searched.
+/// What the search makes of the expression, derivatives included: those are the rules' task, and the plain pass's where
+/// the rules leave one. `source` is searched where what was submitted is no term.
 std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
   expr::rewrite::RewriteOptions rewriting;
   rewriting.policy = options.policy;
   rewriting.seed = options.seed;
   rewriting.costs = costs_of(options).model();
-  const auto forms_of = [&](const expr::Expr& from) {
-    auto found = expr::rewrite::rewrite(from, rewriting);
-    std::vector<expr::Expr> forms = found.ok() ? std::move(found->forms) : std::vector<expr::Expr>();
-    std::erase_if(forms, has_derivatives);
-    return forms;
-  };
-  if (has_derivatives(submitted)) {
-    auto forms = forms_of(submitted);
-    if (!forms.empty()) return forms;
-  }
-  return forms_of(source);
+  auto found = expr::rewrite::rewrite(submitted, rewriting);
+  if (!found.ok() && has_derivatives(submitted)) found = expr::rewrite::rewrite(source, rewriting);
+  return found.ok() ? std::move(found->forms) : std::vector<expr::Expr>();
 }
 
 }  // namespace

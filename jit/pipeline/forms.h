@@ -24,8 +24,6 @@ struct Form {
 inline constexpr codegen::Variant kBaselineVariant{
     .vectors = 1, .schedule = false, .non_temporal = false, .vector_bits = 0};
 
-bool has_derivatives(const expr::Expr& expr);
-
 /// How the baseline and the meaning of `exact` are lowered.
 expr::LowerOptions unrewritten(const expr::Policy& policy);
 

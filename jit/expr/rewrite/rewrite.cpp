@@ -114,6 +114,30 @@ bool equal_in_numbers(Expr sides) {
   return all.one_sided == 0 && all.equal == all.known;
 }
 
+/// The same output of two expressions over the same variables, as "left" and "right".
+Expr both_sides(const Expr& left, const Expr& right, std::size_t output) {
+  Expr sides;
+  sides.variables = left.variables;
+  Builder builder(sides);
+  for (const Expr* side : {&left, &right}) {
+    std::vector<NodeId> moved;
+    for (Node n : side->nodes) {
+      for (NodeId* operand : {&n.a, &n.b, &n.c})
+        if (operand->valid()) *operand = moved[operand->index];
+      moved.push_back(builder.add(n));
+    }
+    sides.outputs.push_back({side == &left ? "left" : "right", moved[side->outputs[output].node.index]});
+  }
+  drop_unused(sides);
+  return sides;
+}
+
+void explain_pass(std::string_view name, const Expr& before, const Expr& after, Rewritten& result) {
+  if (canonical_bytes(before) == canonical_bytes(after)) return;
+  for (std::size_t k = 0; k < before.outputs.size(); ++k)
+    result.derivation.push_back({std::string(name), both_sides(before, after, k)});
+}
+
 void explain(const Expr& source, const egraph::SearchSpace& space, const RuleSet& set,
              const egraph::SearchResult& found, Rewritten& result) {
   for (const egraph::Explanation& e : found.explanation) {
@@ -128,6 +152,14 @@ void explain(const Expr& source, const egraph::SearchSpace& space, const RuleSet
   }
 }
 
+/// How what the search begins with comes from the source.
+void explain_start(const Expr& source, const egraph::SearchSpace& space, const RuleSet& set,
+                   const WithoutDerivatives& start, Rewritten& result) {
+  if (start.how == Differentiated::plain) return explain_pass(kPlainPass, source, start.expr, result);
+  explain(source, space, set, start.found, result);
+  explain_pass(start.how == Differentiated::rest_plain ? kPlainPass : "", start.by_rules, start.expr, result);
+}
+
 }  // namespace
 
 /// What equality is about under a policy.
@@ -138,24 +170,29 @@ Values values_of(const Policy& policy) {
 namespace {
 
 // Compiled for all searches of a policy that use all built-in rules: that takes as long as many a search.
-std::shared_ptr<const egraph::Matcher> matcher_of(const RuleSet& set, const RewriteOptions& options) {
-  const auto compiled = [&] {
-    return std::make_shared<const egraph::Matcher>(set.rules, op_rows(values_of(options.policy)),
-                                                   enabled_rules(set, options));
+struct Matchers {
+  std::shared_ptr<const egraph::Matcher> all, differentiating;
+};
+Matchers matchers_of(const RuleSet& set, const RewriteOptions& options) {
+  const auto compiled = [&]() -> Matchers {
+    const std::vector<bool> enabled = enabled_rules(set, options);
+    return {
+        std::make_shared<const egraph::Matcher>(set.rules, op_rows(values_of(options.policy)), enabled),
+        std::make_shared<const egraph::Matcher>(set.rules, differentiating_ops(), differentiating(set.rules, enabled))};
   };
   if (&set != &builtin_rules() || options.rules_max < set.rules.size()) return compiled();
   switch (options.policy.kind) {
     case PolicyKind::exact: {
-      static const auto matcher = compiled();
-      return matcher;
+      static const auto matchers = compiled();
+      return matchers;
     }
     case PolicyKind::bounded: {
-      static const auto matcher = compiled();
-      return matcher;
+      static const auto matchers = compiled();
+      return matchers;
     }
     case PolicyKind::fast: {
-      static const auto matcher = compiled();
-      return matcher;
+      static const auto matchers = compiled();
+      return matchers;
     }
   }
   CHECK(false);
@@ -165,8 +202,9 @@ std::shared_ptr<const egraph::Matcher> matcher_of(const RuleSet& set, const Rewr
 
 Rules::Rules(const Expr& source, const RewriteOptions& options)
     : set_(options.rules != nullptr ? *options.rules : builtin_rules()),
-      matcher_(matcher_of(set_, options)),
       language_(source.variables, options.policy.kind == PolicyKind::fast, values_of(options.policy)) {
+  Matchers matchers = matchers_of(set_, options);
+  matcher_ = std::move(matchers.all), differentiating_matcher_ = std::move(matchers.differentiating);
   for (const std::uint32_t variable : options.nonzero) language_.promise_nonzero(variable);
   // The rules are about reals: integers wrap.
   const auto bit = [](Type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
@@ -179,10 +217,32 @@ Rules::Rules(const Expr& source, const RewriteOptions& options)
   if (options.policy.kind != PolicyKind::exact) space_.tactics.push_back(collect_tactic());
 }
 
+egraph::SearchSpace Rules::differentiating_space() const {
+  egraph::SearchSpace space = space_;
+  space.ops = differentiating_ops();
+  space.matcher = differentiating_matcher_.get();
+  return space;
+}
+
+namespace {
+
+/// The forms of what was found that are not the source itself.
+void add_forms(const Expr& source, const egraph::SearchResult& found, std::vector<Expr>& forms) {
+  const std::vector<std::byte> original = canonical_bytes(source);
+  for (const egraph::Term& t : found.terms) {
+    if (!keeps_constants(t)) continue;
+    Expr form = to_expr(t, source);
+    drop_unused(form);
+    if (!check(form).ok() || canonical_bytes(form) == original || !same_shapes(source, form)) continue;
+    forms.push_back(std::move(form));
+  }
+}
+
+}  // namespace
+
 Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
-  TRY(const egraph::Term term, to_term(source));
+  Rewritten result;
   const Rules rules(source, options);
-  const egraph::SearchSpace& space = rules.space();
   egraph::SearchOptions search;
   search.strategy = options.strategy;
   search.budget = options.budget;
@@ -190,29 +250,35 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   search.seed = options.seed;
   search.keep = options.explain ? 1 : options.keep;
   search.explain = options.explain;
+  std::optional<WithoutDerivatives> start;
+  if (has_derivatives(source)) {
+    const std::uint64_t began = egraph::thread_cpu_ns();
+    DifferentiationOptions how{options.policy, options.objective, options.budget, options.explain};
+    how.budget.nanoseconds = (how.budget.nanoseconds + 1) / 2;
+    TRY(start, differentiate(source, rules.differentiating_space(), how));
+    start->found.stats.nanoseconds = egraph::thread_cpu_ns() - began;
+    result.differentiated = start->how;
+    if (options.explain) explain_start(source, rules.differentiating_space(), rules.set(), *start, result);
+    search.budget = egraph::rest_of(search.budget, start->found.stats);
+  }
+  const Expr& from = start ? start->expr : source;
+  TRY(const egraph::Term term, to_term(from));
   if (options.look) {
     search.look = [&](const egraph::EGraph& graph, std::span<const egraph::ClassId> roots, const egraph::Term& found) {
-      options.look(
-          egraph::view_of(graph, roots, found, [&](const egraph::ENode& node) { return label(node, source); }));
+      options.look(egraph::view_of(graph, roots, found, [&](const egraph::ENode& node) { return label(node, from); }));
     };
   }
   // Making expressions of what is found takes time too.
   const std::uint64_t after_ns = kFormNs * source.nodes.size() * std::max<std::size_t>(search.keep, 1);
   if (search.budget.nanoseconds != 0) search.budget.nanoseconds -= std::min(after_ns, search.budget.nanoseconds / 2);
-  egraph::SearchResult found = egraph::search(space, term, search);
+  egraph::SearchResult found = egraph::search(rules.space(), term, search);
   const std::uint64_t found_at = egraph::thread_cpu_ns();
-  Rewritten result;
   result.stats = found.stats;
-  const std::vector<std::byte> original = canonical_bytes(source);
-  for (const egraph::Term& t : found.terms) {
-    if (!keeps_constants(t)) continue;
-    Expr form = to_expr(t, source);
-    drop_unused(form);
-    if (!check(form).ok() || canonical_bytes(form) == original || !same_shapes(source, form)) continue;
-    result.forms.push_back(std::move(form));
-  }
+  if (start) result.stats.add(start->found.stats);
+  add_forms(source, found, result.forms);
+  if (start && result.forms.empty()) result.forms.push_back(from);
   result.stats.nanoseconds += egraph::thread_cpu_ns() - found_at;
-  if (options.explain) explain(source, space, rules.set(), found, result);
+  if (options.explain) explain(from, rules.space(), rules.set(), found, result);
   return result;
 }
 

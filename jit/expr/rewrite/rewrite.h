@@ -14,6 +14,7 @@
 #include "jit/egraph/view.h"
 #include "jit/expr/expr.h"
 #include "jit/expr/rewrite/costs.h"
+#include "jit/expr/rewrite/differentiate.h"
 #include "jit/expr/rewrite/language.h"
 #include "jit/expr/rewrite/rules.h"
 #include "runtime/base/result.h"
@@ -40,15 +41,20 @@ struct RewriteOptions {
   std::function<void(const egraph::GraphView& view)> look{};
 };
 
-/// One step of a derivation: an instance of a rule, or of the collection of sums and products.
+/// The name of the step that eliminate_derivatives() makes.
+inline constexpr std::string_view kPlainPass = "differentiation";
+
+/// One step of a derivation: an instance of a rule, of the collection of sums and products, or of what is the same
+/// power written otherwise; and the plain pass's derivatives.
 struct DerivationStep {
-  std::string rule;  ///< its name; empty for the collection
+  std::string rule;  ///< its name; empty for the collection and powers; kPlainPass
   Expr sides;        ///< over the source's variables; the outputs "left" and "right" are equal
 };
 
 struct Rewritten {
-  std::vector<Expr> forms;  ///< the statically cheapest first; without those equal to the source
-  egraph::SearchStats stats;
+  std::vector<Expr> forms;    ///< the statically cheapest first; without those equal to the source
+  egraph::SearchStats stats;  ///< of the graph that differentiates and the search together
+  Differentiated differentiated = Differentiated::none;
   /// RewriteOptions::explain: instances of rules from which it follows, with equal parts put for each other and
   /// constants folded, that the first form equals the source; each may use what earlier ones say.
   std::vector<DerivationStep> derivation;
@@ -64,16 +70,19 @@ class Rules {
   Rules& operator=(const Rules&) = delete;
   [[nodiscard]] const RuleSet& set() const { return set_; }
   [[nodiscard]] const egraph::SearchSpace& space() const { return space_; }
+  /// Of the graph that differentiates.
+  [[nodiscard]] egraph::SearchSpace differentiating_space() const;
 
  private:
   const RuleSet& set_;
-  std::shared_ptr<const egraph::Matcher> matcher_;
+  std::shared_ptr<const egraph::Matcher> matcher_, differentiating_matcher_;
   Language language_;
   egraph::SearchSpace space_;
 };
 
-/// `source` has passed check(). Its Diff nodes are differentiated by the rules; one that they could not get rid of
-/// stays, and makes its form dear. Errors: what to_term() refuses.
+/// `source` has passed check(). What it has of Diff nodes is differentiated first (differentiate.h), at the cost of the
+/// same budget; no form has any, and there is always one then. Errors: what to_term() refuses, and what
+/// eliminate_derivatives() does.
 Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options);
 
 }  // namespace trident::expr::rewrite
