@@ -14,6 +14,8 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr int kImprovementRounds = 4;
 // What choosing a node again costs in diverse(), as a share of its cost.
 constexpr double kRepeatShare = 0.6;
+// Of forms that cost the same the one with fewer operands is taken: x * 2, not fma(x, 2, 0).
+constexpr double kOperandCost = 1e-6;
 // Words of the sets of classes that classes need, which grow with the square of a graph: 64 MiB, some 22,000 classes.
 // Of a larger graph the choice by trees stands.
 constexpr std::size_t kNeedsMax = std::size_t{8} << 20;
@@ -30,7 +32,8 @@ Extractor::Extractor(const EGraph& graph, const CostModel& costs, Watch watch)
     std::array<std::uint8_t, 3> children{};
     for (std::uint8_t c = 0; costs.stage != nullptr && c < graph.row(node.op).children; ++c)
       children[c] = graph.facts(graph.find(node.child[c])).stage;
-    node_cost_[n] = costs.of(node, costs.stage != nullptr ? costs.stage(node, children) : kStageOfElements);
+    node_cost_[n] = costs.of(node, costs.stage != nullptr ? costs.stage(node, children) : kStageOfElements) +
+                    kOperandCost * graph.row(node.op).children;
   }
 }
 

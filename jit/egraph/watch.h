@@ -11,8 +11,8 @@ namespace trident::egraph {
 
 class Watch {
  public:
-  /// A step is what takes some ten nanoseconds: a node visited, a term copied. 20 us between two looks.
-  static constexpr std::uint64_t kStepsPerLook = 2'000;
+  /// A step is what takes some ten nanoseconds: a node visited, a term copied. 60 us between two looks.
+  static constexpr std::uint64_t kStepsPerLook = 6'000;
 
   /// `late` is asked once in kStepsPerLook steps, and not again once it has said so. Empty: it is never late.
   explicit Watch(std::function<bool()> late = {}, std::size_t bytes_max = static_cast<std::size_t>(-1))
