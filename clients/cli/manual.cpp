@@ -109,7 +109,8 @@ constexpr const char* kRewrite = R"(DETAILS
   and as a DAG (once), the work it took, why it stopped, and the form. A derivative's cost before is that of the
   textbook's form; it is differentiated before the search, by the rules and, where those leave one or end with a dearer
   form, by the plain pass, and a line below the form says by which ("differentiated_by" in --json). ratio =
-  (after + 4) / (before + 4). A form whose value is another one is reported as WRONG, and exit status 1 follows.
+  (after + 4) / (before + 4). A form whose value is another one (by more than 1e-6 of it and 1e-9, in f64; where it is
+  the source that cancels, the exact value counts) is reported as WRONG, and exit status 1 follows.
   "max ulp" is the form's greatest error, "before" the source's: how far the value computed in f64 is from the exact one
   of the source (MPFR), in units of the last place of that exact value, at some thousand points; where it is 0 nothing
   is counted. Where a sum cancels this is vast, for the source too: compare the two. --json adds both in the unit of the

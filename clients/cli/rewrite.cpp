@@ -1,5 +1,7 @@
 #include "clients/cli/rewrite.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -27,6 +29,7 @@ constexpr double kAboveZero = 0x1p-126;  // what "x > 0" leaves out is no more t
 constexpr std::uint64_t kPointSeed = 20'240'601;
 // A value over the reals that is not known to this share of its ulp is worked out once more.
 constexpr long double kSureUlp = 0.01L;
+constexpr std::size_t kSuspectsMax = 4'000;  // points where a form is away from its source, looked into
 constexpr std::size_t kRefinedMax = 20'000;  // such points, those that need more digits counted for what they cost
 constexpr long double kScaleShare = 1e-6L;   // of the greatest value: the least unit of an error, as in the policies
 
@@ -113,6 +116,38 @@ FormError error_of(const equiv::OutputValues& right, const std::vector<double>& 
   return error;
 }
 
+/// Works out what is not known to kSureUlp, up to kRefinedMax points.
+void make_sure(equiv::Reference& reference, std::size_t output) {
+  const equiv::OutputValues& right = reference.outputs()[output];
+  for (std::size_t i = 0; i < right.correct.size(); ++i) {
+    const long double most = kSureUlp * equiv::ulp_at(ir::Type::f64, std::fabs(right.correct[i]));
+    if (right.error[i] <= most && right.unsure[i] != equiv::kRoundingDecides) continue;
+    if (reference.refined() < kRefinedMax)
+      reference.refine(output, i);
+    else
+      reference.leave_out(output, i);
+  }
+}
+
+/// The points of `samples` at `numbers`.
+equiv::Samples points_at(const equiv::Samples& samples, std::span<const std::uint64_t> numbers) {
+  equiv::Samples chosen;
+  chosen.name = samples.name;
+  chosen.n = numbers.size();
+  chosen.calls = {{0, chosen.n, false}};
+  for (const std::vector<std::byte>& column : samples.columns) {
+    auto& to = chosen.columns.emplace_back(chosen.n * sizeof(double));
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+      std::memcpy(&to[k * sizeof(double)], &column[numbers[k] * sizeof(double)], sizeof(double));
+  }
+  return chosen;
+}
+
+bool is_off(long double value, long double from) {  // also where it is not a number, or infinite
+  const long double off = std::fabs(value - from);
+  return !(off <= kWrongDifference || off <= kWrongShare * std::fabs(from));
+}
+
 Result<void> measure_errors(const expr::Expr& source, const expr::Expr& result, std::uint64_t points, RewriteCase& c) {
   const equiv::Samples few = draw_points(source, points);
   TRY(equiv::Reference reference, equiv::Reference::make(source, few));
@@ -121,15 +156,7 @@ Result<void> measure_errors(const expr::Expr& source, const expr::Expr& result, 
   for (std::size_t o = 0; o < after.size(); ++o) {
     const equiv::OutputValues& right = reference.outputs()[o];
     if (right.per_call || !ir::is_float(right.type)) continue;
-    for (std::size_t i = 0; i < few.n; ++i) {
-      const long double most = kSureUlp * equiv::ulp_at(ir::Type::f64, std::fabs(right.correct[i]));
-      if (!(right.error[i] <= most) || right.unsure[i] == equiv::kRoundingDecides) {
-        if (reference.refined() < kRefinedMax)
-          reference.refine(o, i);
-        else
-          reference.leave_out(o, i);
-      }
-    }
+    make_sure(reference, o);
     const auto add = [](FormError& to, const FormError& more) {
       to.ulp = std::max(to.ulp, more.ulp), to.scaled_ulp = std::max(to.scaled_ulp, more.scaled_ulp);
     };
@@ -150,15 +177,26 @@ Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& res
   TRY(const auto wanted, evaluate(source, samples));
   TRY(const auto got, evaluate(result, samples));
   for (std::size_t o = 0; o < wanted.size(); ++o) {
+    std::vector<std::uint64_t> suspects;
     for (std::uint64_t i = 0; i < points; ++i) {
-      const double x = wanted[o][i], y = got[o][i];
-      if (!std::isfinite(x)) continue;
+      if (!std::isfinite(wanted[o][i])) continue;
       ++c.compared;
-      const double off = std::fabs(x - y);  // not a number, or infinite, where y is
-      if (off <= kWrongDifference || off <= kWrongShare * std::fabs(x) || !c.wrong.empty()) continue;
-      char values[96];
-      std::snprintf(values, sizeof values, "%.17g instead of %.17g at ", y, x);
-      c.wrong = values + point_text(source, samples, i);
+      if (is_off(got[o][i], wanted[o][i]) && suspects.size() < kSuspectsMax) suspects.push_back(i);
+    }
+    if (suspects.empty()) continue;
+    // The source is evaluated in f64 too, and may be the one that is off.
+    const equiv::Samples there = points_at(samples, suspects);
+    TRY(equiv::Reference reference, equiv::Reference::make(source, there));
+    const equiv::OutputValues& right = reference.outputs()[o];
+    const bool has_values = !right.per_call && ir::is_float(right.type);
+    if (has_values) make_sure(reference, o);
+    for (std::size_t k = 0; k < suspects.size() && c.wrong.empty(); ++k) {
+      const double x = wanted[o][suspects[k]], y = got[o][suspects[k]];
+      const long double exact = has_values ? right.correct[k] : 0;
+      const bool known = has_values && right.unsure[k] == 0 && std::isfinite(exact);
+      if (known && (!is_off(y, exact) || std::fabs(y - exact) <= std::fabs(x - exact))) continue;
+      c.wrong = fmt::format("{:.17g} instead of {:.17g} at {}", y, known ? static_cast<double>(exact) : x,
+                            point_text(source, samples, suspects[k]));
     }
   }
   return measure_errors(source, result, std::min(points, kPrecisePoints), c);

@@ -87,7 +87,9 @@ bool reduces(const Rule& rule) {
 Rule of_elements(const Rule& rule, std::size_t elements) {
   CHECK(elements >= 1 && elements <= 4);
   Substitution substitution{rule, elements};
-  Rule made{.name = rule.name, .left = substitution.side(rule.left), .right = substitution.side(rule.right)};
+  Rule made;
+  made.name = rule.name;
+  made.left = substitution.side(rule.left), made.right = substitution.side(rule.right);
   for (std::size_t e = 0; e < elements; ++e) {
     for (const std::string& name : rule.variables) made.variables.push_back(name + std::string(e, '\''));
     for (const Condition& c : rule.conditions)

@@ -102,7 +102,7 @@ class Generator {
                                      Op::Min, Op::Max, Op::Hypot, Op::Pow, Op::Copysign, Op::Fmod, Op::Atan2};
     if (depth == 0 || pick(9) == 0) {
       if (pick(5) == 0) return b.constant(Type::f64, static_cast<double>(pick(13)) / 2 - 2.5);
-      return b.variable(pick(3) == 0 ? 1 + pick(2) : 0);
+      return b.variable(pick(3) == 0 ? static_cast<std::uint32_t>(1 + pick(2)) : 0);
     }
     const NodeId a = term(b, depth - 1);
     if (pick(12) == 0) return b.powi(a, static_cast<std::int64_t>(pick(24)) - 4);
