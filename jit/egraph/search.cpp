@@ -34,13 +34,13 @@ constexpr std::uint64_t kExtractNs = 200;
 // and, per node, to begin a round.
 constexpr std::uint64_t kMoveNs = 30, kFreeNs = 5, kRoundNs = 10;
 // Nodes that the matches between two looks at the watch may add.
-constexpr std::uint32_t kSpareNodes = 2'000;
+constexpr std::uint32_t kSpareNodes = Watch::kStepsPerLook;
 // Memory that extraction takes for a node whatever happens.
 constexpr std::size_t kExtractBytes = 64;
 // What Members take for a node.
 constexpr std::size_t kMemberBytes = sizeof(ENode) + sizeof(NodeIndex) + 9;
 // Matches, and classes of theirs, that are found between two looks.
-constexpr std::size_t kSpareMatches = 2'000;
+constexpr std::size_t kSpareMatches = Watch::kStepsPerLook;
 
 struct SplitMix {
   std::uint64_t state;
@@ -459,7 +459,8 @@ class Search {
     return (moves ? graph.bytes() * 9 / 4 : graph.bytes()) + bytes_of(matches_.list) + bytes_of(matches_.classes) +
            std::max(members_.bytes(), std::bit_ceil(nodes) * kMemberBytes) + nodes +
            seen_.bytes() * (seen_.growth() > 0 ? 3 : 1) + incumbent_bytes_ +
-           std::max(order_.capacity(), found) * (sizeof(order_[0]) + sizeof(keys_[0])) + kExtractBytes * nodes;
+           std::max(order_.capacity(), found) * (sizeof(order_[0]) + sizeof(keys_[0])) +
+           kExtractBytes * (nodes + std::min<std::size_t>(kSpareNodes, graph.room()));
   }
   // What is left for tactics and extraction.
   [[nodiscard]] std::size_t room_for(const EGraph& graph) const {
