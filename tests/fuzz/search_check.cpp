@@ -187,8 +187,13 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
     return std::all_of(values.begin(), values.end(), [](long double v) { return std::fabs(v) <= 1e300L; });
   };
   const Expr steps = with_steps(source), form_steps = with_steps(form);
-  const Expr moved = with_steps(with_moved_constants(source, source, random));
-  const Expr form_moved = with_steps(with_moved_constants(form, source, random));
+  // Where all constants move, some may move alike, and their difference stay.
+  constexpr std::size_t kMoves = 4;
+  std::array<Expr, kMoves> moved, form_moved;
+  for (std::size_t m = 0; m < kMoves; ++m) {
+    moved[m] = with_steps(with_moved_constants(source, source, random));
+    form_moved[m] = with_steps(with_moved_constants(form, source, random));
+  }
   // Over the reals pow has no value where both operands are zero, though MPFR gives it one, and there and on the cut
   // the value of atan2 is a matter of the zero's sign.
   const auto is_on_a_cut = [](const Expr& e, const std::vector<long double>& values) {
@@ -207,7 +212,7 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
   for (std::size_t k = 0; k < source.outputs.size(); ++k) {
     const expr::Type type = source.at(source.outputs[k].node).type;
     if (!ir::is_float(type)) continue;
-    const double near = type == expr::Type::f32 ? 1e-3 : 1e-7;
+    const double near = type == expr::Type::f32 ? 1e-3 : 1e-6;  // cosh(20) and sinh(20) are one double
     std::size_t good = 0, away = 0;
     std::string example;
     for (std::size_t i = 0; i < kPoints; ++i) {
@@ -229,8 +234,12 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
         const auto other = testing::evaluate_real(form_steps, at, bits);
         if (!moderate(other) || is_on_a_cut(form, other)) return Likeness::unknown;
         if (is_near(other[k], real[k], near)) return Likeness::like;
-        if (!is_near(testing::evaluate_real(moved, at, bits)[k], real[k], near * 0.01)) return Likeness::unknown;
-        if (!is_near(testing::evaluate_real(form_moved, at, bits)[k], other[k], near * 0.01)) return Likeness::unknown;
+        const auto depends_on_roundings = [&](const Expr& e, long double value) {
+          return !is_near(testing::evaluate_real(e, at, bits)[k], value, near * 0.01);
+        };
+        for (std::size_t m = 0; m < kMoves; ++m)
+          if (depends_on_roundings(moved[m], real[k]) || depends_on_roundings(form_moved[m], other[k]))
+            return Likeness::unknown;
         difference = fmt::format("output {} is {:.17g} instead of {:.17g} at", k, other[k], real[k]);
         return Likeness::unlike;
       };

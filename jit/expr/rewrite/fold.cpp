@@ -134,7 +134,7 @@ bool keeps_small(Op op) {
 }
 
 bool loses_digits(double a, double b, double sum) {
-  constexpr double kManyDigits = 0x1p-16;
+  constexpr double kManyDigits = 0x1p-8;
   // What takes the greater operand away again would make the lesser one zero.
   constexpr double kSmallShare = 1e-9;
   if (sum == 0) return false;
