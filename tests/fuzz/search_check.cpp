@@ -165,6 +165,11 @@ Expr with_moved_constants(Expr e, const Expr& source, Random& random) {
   return e;
 }
 
+bool rounds_to_integers(expr::Op op) {
+  using expr::Op;
+  return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Rint || op == Op::Round;
+}
+
 enum class Likeness : std::uint8_t { unknown, like, unlike };
 
 /// Whether `form` is another function than `source`: away from it at a good part of the points where the source's own
@@ -194,15 +199,27 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
     moved[m] = with_steps(with_moved_constants(source, source, random));
     form_moved[m] = with_steps(with_moved_constants(form, source, random));
   }
-  // Over the reals pow has no value where both operands are zero, though MPFR gives it one, and there and on the cut
-  // the value of atan2 is a matter of the zero's sign.
+  // Where a step is rounded over one of its own edges nothing is said: floor(log1p(expm1(3))). Nor where zero is its
+  // own edge: over the reals pow has no value where both operands are zero, though MPFR gives it one, and there and on
+  // the cut the value of atan2 is a matter of the zero's sign.
   const auto is_on_a_cut = [](const Expr& e, const std::vector<long double>& values) {
     std::vector<std::size_t> place(e.nodes.size());
     for (std::size_t i = 0, at = e.outputs.size(); i < place.size(); ++i)
       place[i] = ir::is_float(e.nodes[i].type) ? at++ : 0;
+    const auto is_exact = [&](expr::NodeId id) {
+      const expr::Op op = e.at(id).op;
+      return op == expr::Op::Variable || op == expr::Op::Constant || rounds_to_integers(op);
+    };
     return std::any_of(e.nodes.begin(), e.nodes.end(), [&](const expr::Node& n) {
+      if (!n.a.valid() || !ir::is_float(e.at(n.a).type)) return false;
+      const long double a = values[place[n.a.index]];
+      if (rounds_to_integers(n.op)) return std::rint(2 * a) == 2 * a && !is_exact(n.a);
+      if (n.op == expr::Op::Sign) return a == 0 && !is_exact(n.a);
+      if (!n.b.valid() || !ir::is_float(e.at(n.b).type)) return false;
+      const long double b = values[place[n.b.index]];
+      if (expr::info(n.op).signature == expr::Signature::Compare) return a == b && !(is_exact(n.a) && is_exact(n.b));
+      if (n.op == expr::Op::Fmod) return std::rint(a / b) == a / b && !(is_exact(n.a) && is_exact(n.b));
       if (n.op != expr::Op::Atan2 && n.op != expr::Op::Pow) return false;
-      const long double a = values[place[n.a.index]], b = values[place[n.b.index]];
       return a == 0 && (b == 0 || (b < 0 && n.op == expr::Op::Atan2));
     });
   };

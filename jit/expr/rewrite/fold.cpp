@@ -30,30 +30,6 @@ constexpr Fold kFolds[] = {
     {Op::Acosh, std::acosh}, {Op::Atanh, std::atanh}, {Op::Erf, std::erf},   {Op::Erfc, std::erfc},
 };
 
-// The value of an op on constants; NaN where it is not to be folded.
-double folded(const Node& n, double a, double b, double c) {
-  for (const Fold& fold : kFolds) {
-    if (fold.op == n.op) return fold.f(a);
-  }
-  // Integers of 64 bits are not all doubles.
-  if (n.op == Op::Cast && std::fabs(a) < 0x1p53) return value_of(n.type, bits_of(n.type, a));
-  if (n.op == Op::Add) return a + b;
-  if (n.op == Op::Sub) return a - b;
-  if (n.op == Op::Mul) return a * b;
-  if (n.op == Op::Div) return a / b;
-  if (n.op == Op::Neg) return -a;
-  if (n.op == Op::Min) return std::fmin(a, b);
-  if (n.op == Op::Max) return std::fmax(a, b);
-  if (n.op == Op::Fma) return std::fma(a, b, c);
-  if (n.op == Op::Recip) return 1 / a;
-  if (n.op == Op::Rsqrt) return 1 / std::sqrt(a);
-  if (n.op == Op::Hypot) return std::hypot(a, b);
-  if (n.op == Op::Atan2) return std::atan2(a, b);
-  if (n.op == Op::Pow) return std::pow(a, b);
-  if (n.op == Op::Powi) return std::pow(a, static_cast<double>(static_cast<std::int64_t>(n.imm)));
-  return std::nan("");
-}
-
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
 
 // Whether a folded value is the real one but for a rounding: not what underflowed.
@@ -83,12 +59,6 @@ bool has_few_bits(double x) {
 
 bool is_whole(double x) {
   return std::trunc(x) == x;
-}
-
-// What Knuth's two-sum loses.
-double lost_by_sum(double a, double b, double sum) {
-  const double of_b = sum - a;
-  return (a - (sum - of_b)) + (b - of_b);
 }
 
 // Of a power with a value of few bits.
@@ -133,6 +103,34 @@ bool keeps_small(Op op) {
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
+double in_doubles(const Node& n, double a, double b, double c) {
+  for (const Fold& fold : kFolds) {
+    if (fold.op == n.op) return fold.f(a);
+  }
+  // Integers of 64 bits are not all doubles.
+  if (n.op == Op::Cast && std::fabs(a) < 0x1p53) return value_of(n.type, bits_of(n.type, a));
+  if (n.op == Op::Add) return a + b;
+  if (n.op == Op::Sub) return a - b;
+  if (n.op == Op::Mul) return a * b;
+  if (n.op == Op::Div) return a / b;
+  if (n.op == Op::Neg) return -a;
+  if (n.op == Op::Min) return std::fmin(a, b);
+  if (n.op == Op::Max) return std::fmax(a, b);
+  if (n.op == Op::Fma) return std::fma(a, b, c);
+  if (n.op == Op::Recip) return 1 / a;
+  if (n.op == Op::Rsqrt) return 1 / std::sqrt(a);
+  if (n.op == Op::Hypot) return std::hypot(a, b);
+  if (n.op == Op::Atan2) return std::atan2(a, b);
+  if (n.op == Op::Pow) return std::pow(a, b);
+  if (n.op == Op::Powi) return std::pow(a, static_cast<double>(static_cast<std::int64_t>(n.imm)));
+  return std::nan("");
+}
+
+double lost_by_sum(double a, double b, double sum) {
+  const double of_b = sum - a;
+  return (a - (sum - of_b)) + (b - of_b);
+}
+
 bool loses_digits(double a, double b, double sum) {
   constexpr double kManyDigits = 0x1p-8;
   // What takes the greater operand away again would make the lesser one zero.
@@ -145,7 +143,7 @@ bool loses_digits(double a, double b, double sum) {
 }
 
 std::optional<double> fold(const Node& n, double a, double b, double c) {
-  const double value = folded(n, a, b, c);
+  const double value = in_doubles(n, a, b, c);
   if (!is_in_range(n, value, a, b)) return std::nullopt;
   if (value != 0 && has_few_bits(value) && !is_exact(n, value, a, b, c)) return std::nullopt;
   if (n.op == Op::Add && loses_digits(a, b, value)) return std::nullopt;

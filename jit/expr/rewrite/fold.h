@@ -11,10 +11,17 @@ namespace trident::expr::rewrite {
 /// underflow: exp(-1e4) is no zero over the reals, and taking it for one would prove anything.
 [[nodiscard]] bool keeps_small(Op op);
 
+/// What `sum`, a + b as rounded, is short of the real sum (Knuth's two-sum); not a number where one is not finite.
+[[nodiscard]] double lost_by_sum(double a, double b, double sum);
+
 /// Whether `sum`, a + b as rounded, stands for something else than the real sum: for a number of few bits that it is
 /// not (1 + 1e-24), for what is left of rounded numbers that nearly cancel, or for one of them alone (1e300 + 1e-200).
 /// Exact zeros do not.
 [[nodiscard]] bool loses_digits(double a, double b, double sum);
+
+/// The value of `n` on constants as doubles have it, rounded once, overflowing and underflowing as they do; not a
+/// number of ops that are not evaluated.
+[[nodiscard]] double in_doubles(const Node& n, double a, double b, double c);
 
 /// The value of `n`, an op on f32 or f64, on the constants `a`, `b` and `c` (those that it has). It is the real value
 /// but for a few roundings, and it is a number of few bits, as 1 or 0.5, only where that is exact: exp(1e-300) is no 1,

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "jit/expr/builder.h"
 #include "jit/expr/ranges.h"
@@ -67,6 +69,28 @@ constexpr bool is_one_of(std::span<const Op> ops, Op op) {
 // No matter of what.
 constexpr Op kNotNegative[] = {Op::Exp, Op::Exp2, Op::Cosh, Op::Erfc, Op::Sqrt, Op::Rsqrt, Op::Hypot};
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
+
+// Bounds of sums that were rounded, moved out: 1 + 1e17 - 1e17 is no zero. Zeros and what is exact stay.
+void widen_sums(Op op, const Facts& a, const Facts& b, const Facts& c, Facts& made) {
+  const auto out = [](double& bound, bool exact, double towards) {
+    if (!exact && std::isfinite(bound)) bound = std::nextafter(bound, towards);
+  };
+  const auto exact_sum = [](double x, double y) { return lost_by_sum(x, y, x + y) == 0; };
+  if (op == Op::Add || op == Op::Sub) {
+    const double sign = op == Op::Add ? 1 : -1;
+    out(made.lo, exact_sum(a.lo, sign * (op == Op::Add ? b.lo : b.hi)), -INFINITY);
+    out(made.hi, exact_sum(a.hi, sign * (op == Op::Add ? b.hi : b.lo)), INFINITY);
+  } else if (op == Op::Fma) {
+    const auto exact = [&](double bound, double addend) {
+      for (const double x : {a.lo, a.hi})
+        for (const double y : {b.lo, b.hi})
+          if (x * y + addend == bound && std::fma(x, y, -(x * y)) == 0 && exact_sum(x * y, addend)) return true;
+      return false;
+    };
+    out(made.lo, exact(made.lo, c.lo), -INFINITY);
+    out(made.hi, exact(made.hi, c.hi), INFINITY);
+  }
+}
 
 // Bounds that may have underflowed or overflowed, moved out again.
 void widen(Op op, const Facts& a, const Facts& b, Facts& made) {
@@ -205,6 +229,7 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
   } else if (over_reals) {
     made.nonzero = nonzero(n.op, a, b, n.a == n.b);
     widen(n.op, a, b, made);
+    widen_sums(n.op, a, b, c, made);
     // The angle of what lies on the positive axis, wherever that is.
     if (n.op == Op::Atan2 && a.constant && a.lo == 0 && made.lo == 0 && made.hi == 0 && !made.may_be_nan)
       made.constant = true, made.variables = 0, made.stage = kBeforeLoop;
@@ -264,6 +289,28 @@ bool keeps_constants(const egraph::Term& term) {
     const double rounded = value_of(Type::f32, bits_of(Type::f32, held));
     return rounded == held || std::isnan(held) || (std::fabs(rounded) >= 0x1p-126 && std::isfinite(rounded));
   });
+}
+
+bool overflows(const egraph::Term& term) {
+  std::vector<std::optional<double>> values(term.nodes.size());
+  for (std::size_t i = 0; i < term.nodes.size(); ++i) {
+    const ENode& e = term.nodes[i];
+    const Node n = node_of(e);
+    if (!ir::is_float(n.type)) continue;
+    if (n.op == Op::Constant) values[i] = n.type == Type::f32 ? held_by(e) : value_of(n.type, n.imm);
+    const std::uint8_t arity = kRows[e.op].children;
+    std::array<double, 3> operands{};
+    bool constant = arity > 0;
+    for (std::uint8_t c = 0; c < arity && constant; ++c) {
+      constant = values[e.child[c]].has_value();
+      if (constant) operands[c] = *values[e.child[c]];
+    }
+    if (!constant) continue;
+    const double value = in_doubles(n, operands[0], operands[1], operands[2]);
+    if (std::isinf(value)) return true;
+    if (!std::isnan(value)) values[i] = value;
+  }
+  return false;
 }
 
 Expr to_expr(const egraph::Term& term, const Expr& like) {

@@ -49,6 +49,8 @@ Result<egraph::Term> to_term(const Expr& expr);
 /// Whether the term's f32 constants, which the graph holds as doubles, are the same but for rounding in their type:
 /// 1e-48 is zero there, 1e-40 has few digits, 1e48 is infinite.
 bool keeps_constants(const egraph::Term& term);
+/// Whether an op on constants of floats overflows, or has no value, in double: exp(9007199254740992), log2(0).
+bool overflows(const egraph::Term& term);
 /// ... and back, with variables and output names of `like`.
 Expr to_expr(const egraph::Term& term, const Expr& like);
 

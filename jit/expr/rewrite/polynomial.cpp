@@ -61,9 +61,10 @@ Polynomial Polynomial::from(std::vector<PolynomialTerm> terms, double cancelled)
       value += c;
       magnitude = std::max(magnitude, std::fabs(c));
     }
-    // What overflowed, underflowed or lost its digits stays to be seen: representable() says so.
-    if (!std::isnormal(magnitude) || std::fabs(value) > cancelled * magnitude)
-      p.terms_.push_back({std::move(terms[i].monomial), lossy && cancelled == 0 ? std::nan("") : value});
+    // What overflowed, underflowed or lost its digits stays to be seen, whatever is added: representable() says so.
+    if (lossy && cancelled == 0) value = std::nan("");
+    if (!std::isnormal(magnitude) || !(std::fabs(value) <= cancelled * magnitude))
+      p.terms_.push_back({std::move(terms[i].monomial), value});
     i = j;
   }
   return p;

@@ -1,9 +1,11 @@
-// Oracles: values of polynomials at points, powers whose root is known.
+// Oracles: values of polynomials at points, powers whose root is known, coefficients in GMP's fractions.
 #include "jit/expr/rewrite/polynomial.h"
 
+#include <gmpxx.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <random>
 
 namespace trident::expr::rewrite {
@@ -88,6 +90,58 @@ TEST(Polynomial, ArithmeticAgreesWithNumbers) {
     EXPECT_EQ(value(*sum(a, b, -2)), value(a) - 2 * value(b));
     EXPECT_EQ(value(*product(a, b)), value(a) * value(b));
   }
+}
+
+// Coefficients by monomial, exactly.
+using Exact = std::map<Monomial, mpq_class>;
+
+Exact exact(const std::vector<PolynomialTerm>& terms) {
+  Exact made;
+  for (const PolynomialTerm& t : terms) made[t.monomial] += mpq_class(t.coefficient);
+  return made;
+}
+
+// What is representable has the coefficients of exact arithmetic, but for roundings; none is missing.
+TEST(Polynomial, CoefficientsOfAnySizesAreExactOrNone) {
+  std::mt19937 random(9);
+  const double sizes[] = {1,     -1,    2,     3,       0.1,   -0.7,  1e-10,  1e8,
+                          6e-17, -1e16, 1e-24, 1013.25, 8.3e6, 1e200, -1e200, 1e-200};
+  int kept = 0, refused = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const auto any = [&] {
+      std::vector<PolynomialTerm> terms;
+      for (int t = 0; t < 3; ++t) {
+        Monomial m;
+        if (const int e = static_cast<int>(random() % 2); e > 0)
+          m.push_back({static_cast<std::uint32_t>(random() % 2), e});
+        terms.push_back({m, sizes[random() % std::size(sizes)]});
+      }
+      return terms;
+    };
+    const std::vector<PolynomialTerm> a = any(), b = any(), c = any();
+    Exact wanted = exact(c);  // a * b + c
+    for (const auto& [m, p] : exact(a))
+      for (const auto& [n, q] : exact(b)) wanted[rewrite::product(m, n)] += p * q;
+    const auto both = product(Polynomial::from(a), Polynomial::from(b));
+    ASSERT_TRUE(both.has_value());
+    const auto got = sum(*both, Polynomial::from(c));
+    ASSERT_TRUE(got.has_value());
+    if (!got->representable()) {
+      ++refused;
+      continue;
+    }
+    ++kept;
+    for (const PolynomialTerm& t : got->terms()) wanted[t.monomial];
+    for (const auto& [m, q] : wanted) {
+      double coefficient = 0;
+      for (const PolynomialTerm& t : got->terms())
+        if (t.monomial == m) coefficient = t.coefficient;
+      const mpq_class off = abs(mpq_class(coefficient) - q);
+      ASSERT_TRUE(off <= abs(q) * mpq_class(1e-8)) << coefficient << " instead of " << q.get_d();
+    }
+  }
+  EXPECT_GT(kept, 100);
+  EXPECT_GT(refused, 2'000);
 }
 
 }  // namespace

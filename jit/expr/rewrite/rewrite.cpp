@@ -226,11 +226,13 @@ egraph::SearchSpace Rules::differentiating_space() const {
 
 namespace {
 
-/// The forms of what was found that are not the source itself.
-void add_forms(const Expr& source, const egraph::SearchResult& found, std::vector<Expr>& forms) {
+/// The forms of what was found that are not the source itself, nor compute with infinities that it does not have.
+void add_forms(const Expr& source, const egraph::Term& term, const egraph::SearchResult& found,
+               std::vector<Expr>& forms) {
   const std::vector<std::byte> original = canonical_bytes(source);
+  const bool may_overflow = overflows(term);
   for (const egraph::Term& t : found.terms) {
-    if (!keeps_constants(t)) continue;
+    if (!keeps_constants(t) || (!may_overflow && overflows(t))) continue;
     Expr form = to_expr(t, source);
     drop_unused(form);
     if (!check(form).ok() || canonical_bytes(form) == original || !same_shapes(source, form)) continue;
@@ -275,7 +277,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   const std::uint64_t found_at = egraph::thread_cpu_ns();
   result.stats = found.stats;
   if (start) result.stats.add(start->found.stats);
-  add_forms(source, found, result.forms);
+  add_forms(source, term, found, result.forms);
   if (start && result.forms.empty()) result.forms.push_back(from);
   result.stats.nanoseconds += egraph::thread_cpu_ns() - found_at;
   if (options.explain) explain(from, rules.space(), rules.set(), found, result);

@@ -10,6 +10,7 @@
 
 #include "jit/expr/builder.h"
 #include "jit/expr/rewrite/steps.h"
+#include "jit/kir/interpreter.h"
 #include "tests/support/mpfr_evaluator.h"
 
 namespace trident::expr::rewrite {
@@ -116,6 +117,37 @@ TEST(Rewrite, UnderflowAndOverflowAreNoValues) {
       for (const Expr& form : found->forms) {
         const Node& root = form.at(form.outputs[0].node);
         EXPECT_NE(root.op, Op::Constant) << c.text << " became " << print_infix(form);
+      }
+    }
+  }
+}
+
+// Terms whose coefficients lose digits stay, a rounded bound is no fact, and no form computes with infinities of its
+// own.
+TEST(Rewrite, ConstantsOfAnySizesMeanTheSame) {
+  for (const char* text :
+       {"(1 + 1e-10*x)*(1 + 1e8*x) + x", "fma(1 - 6e-17*x, 2 + 3*x, 5*x)", "(1 + 1.2e-12*x)*(1013.25 + 8.3e6*x) - 17*x",
+        "fma((x + x) - (5.7e-10 + x), 1.78*x - 5, (x - 7*x) - (1e9*x - 2.2*x))", "x*tanh(20)", "x < tanh(20) ? x : 2*x",
+        "log2(x) + x/(tanh(4503599627370496) + log2(x))", "x + log2(log1p(5e-324))"}) {
+    const auto source = parse_infix(text, {.variables = {{"x", Type::f64, VariableKind::array, 1, 2}}});
+    ASSERT_TRUE(source.ok()) << text;
+    for (const egraph::Strategy strategy :
+         {egraph::Strategy::best_first, egraph::Strategy::saturate, egraph::Strategy::pulse, egraph::Strategy::random,
+          egraph::Strategy::hostile}) {
+      const auto found = rewrite(*source, {.strategy = strategy});
+      ASSERT_TRUE(found.ok());
+      EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << text;
+      for (const Expr& form : found->forms) {
+        for (const double x : {1.0, 1.25, 1.7, 2.0}) {
+          const double wanted = static_cast<double>(testing::evaluate_real(*source, {x}, 2000)[0]);
+          const auto kernel = lower(form, {.policy = {PolicyKind::exact}, .simplify = false});
+          ASSERT_TRUE(kernel.ok());
+          double got = 0;
+          const void* in[] = {&x};
+          void* out[] = {&got};
+          kir::interpret(*kernel, 1, in, out, nullptr);
+          EXPECT_LE(std::fabs(got - wanted), 1e-9 * std::fabs(wanted)) << text << " became " << print_infix(form);
+        }
       }
     }
   }
