@@ -34,6 +34,9 @@ def cases():
     deep, towers = "x", "x"
     for i in range(200):
         deep = ("sin(", "(y - ", "x*(1 + ")[i % 3] + deep + ")"
+    nested = "tanh(sin(x*y))*pow(x, x)"
+    for _ in range(12):
+        nested = f"diff({nested}, x)"
     for _ in range(10):
         towers = f"(({towers})*({towers}) + y)"
     return {
@@ -55,6 +58,9 @@ def cases():
         "deep": deep,
         "towers": towers,
         "2000-nodes": joined(500, " - ", lambda i: f"v{i % 31}*v{i * 5 % 29}/(1 + v{i * 3 % 23})"),
+        "nested-derivatives": nested,
+        "200-derivatives": joined(200, " + ", lambda i: f"diff(sin(x*{i + 1})*y, x)"),
+        "derivative-of-300": f"diff({joined(300, ' + ', lambda i: f'sin(x*{i + 1})*exp(x/{i + 2})')}, x)",
         "derivative": f"diff({joined(20, '*', lambda i: f'sin(x*{i + 1} + y)')}, x)",
     }
 

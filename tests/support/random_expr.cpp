@@ -106,8 +106,8 @@ class Generator {
       return note(builder_.constant_int(type, kInts[random_.below(kInts.size())]));
     }
     constexpr std::array<double, 12> kFloats = {0, 1, -1, 2, 0.5, -0.5, 3, 10, 0.1, 1e-6, 3.141592653589793, -2.5};
-    if (random_.chance(0.05)) {
-      constexpr std::array<double, 5> kRare = {kInfinity, -kInfinity, NAN, 1e300, 1e-310};
+    if (random_.chance(0.08)) {
+      constexpr std::array<double, 10> kRare = {kInfinity, -kInfinity, NAN, 1e300, 1e-310, 1e8, 1e-10, 6e-17, 1e16, 20};
       return note(builder_.constant(type, kRare[random_.below(kRare.size())]));
     }
     return note(builder_.constant(type, kFloats[random_.below(kFloats.size())]));

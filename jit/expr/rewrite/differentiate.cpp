@@ -17,6 +17,8 @@ using egraph::PatternTerm;
 
 // Exponents up to here are doubles, floats and 32-bit integers alike.
 constexpr double kExponentMax = 1 << 24;
+// What the plain pass and simplification take for a node of the plain pass.
+constexpr std::uint64_t kPassNs = 200, kSimplifyNs = 400;
 
 std::uint8_t code(Op op) {
   return static_cast<std::uint8_t>(op);
@@ -141,17 +143,25 @@ Result<WithoutDerivatives> differentiate(const Expr& source, const egraph::Searc
     Expr expr;
   };
   std::vector<Candidate> candidates;
+  const std::uint64_t began = egraph::thread_cpu_ns();
+  const auto has_time_for = [&](const Expr& expr, std::uint64_t ns_per_node) {
+    const std::uint64_t most = options.budget.nanoseconds;
+    return most == 0 || egraph::thread_cpu_ns() - began + ns_per_node * expr.nodes.size() <= most;
+  };
   TRY(Expr plain, eliminate_derivatives(source));
   TRY(const egraph::Term term, to_term(source));
-  if (options.policy.kind != PolicyKind::exact) {
-    result.found = by_rules(space, term, options);
+  if (options.policy.kind != PolicyKind::exact && has_time_for(plain, 0)) {
+    DifferentiationOptions rest = options;
+    if (rest.budget.nanoseconds != 0) rest.budget.nanoseconds -= egraph::thread_cpu_ns() - began;
+    result.found = by_rules(space, term, rest);
     if (std::optional<Expr> form = form_of(result.found.terms.front(), source)) {
       result.by_rules = std::move(*form);
       Expr powers = with_integer_powers(result.by_rules);
       if (!has_derivatives(powers))
         candidates.push_back({Differentiated::by_rules, std::move(powers)});
-      else if (auto rest = eliminate_derivatives(powers); rest.ok())
-        candidates.push_back({Differentiated::rest_plain, std::move(*rest)});
+      else if (has_time_for(plain, kPassNs))
+        if (auto rest_of_it = eliminate_derivatives(powers); rest_of_it.ok())
+          candidates.push_back({Differentiated::rest_plain, std::move(*rest_of_it)});
     }
   }
   candidates.push_back({Differentiated::plain, std::move(plain)});
@@ -159,7 +169,8 @@ Result<WithoutDerivatives> differentiate(const Expr& source, const egraph::Searc
   if (options.policy.kind != PolicyKind::exact) {
     const LowerOptions how{.policy = options.policy, .accuracy = kir::math::Accuracy::ulp4};
     for (std::size_t i = 0, count = candidates.size(); i < count; ++i)
-      candidates.push_back({candidates[i].how, simplify(candidates[i].expr, how)});
+      if (has_time_for(candidates[i].expr, kSimplifyNs))
+        candidates.push_back({candidates[i].how, simplify(candidates[i].expr, how)});
   }
   double least = std::numeric_limits<double>::infinity();
   for (Candidate& c : candidates) {
