@@ -243,7 +243,8 @@ std::string fault_text(const CheckedRule& rule) {
   const rulecheck::RuleVerdict& v = rule.verdict;
   std::string out = rule.file + ":" + std::to_string(rule.line) + ": " + rule.name + ": " +
                     (v.kind == Kind::wrong ? "wrong: " : "not checked: ") + v.fault + "\n    " + rule.text + "\n";
-  if (v.kind == Kind::wrong) out += "    at " + point_text(v.point) + ": left " + v.left + ", right " + v.right + "\n";
+  if (v.kind == Kind::wrong && !v.point.empty())
+    out += "    at " + point_text(v.point) + ": left " + v.left + ", right " + v.right + "\n";
   if (!v.hint.empty()) out += "    hint: " + v.hint + "\n";
   return out;
 }

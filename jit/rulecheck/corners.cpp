@@ -67,7 +67,8 @@ class Corners {
   std::set<std::uint64_t> seen_;
 };
 
-// The values of terms without variables: (exp 20) as well as 20.
+}  // namespace
+
 std::vector<double> constants_of(const egraph::Rule& rule, const Sorts& sorts) {
   std::vector<double> found;
   const std::vector<double> nothing(rule.variables.size());
@@ -81,7 +82,7 @@ std::vector<double> constants_of(const egraph::Rule& rule, const Sorts& sorts) {
           all = all && constant[t.child[k]];
       constant.push_back(all);
       if (!all || !sorts.types.empty()) continue;
-      const Pattern term{{side->terms.begin(), side->terms.begin() + static_cast<std::ptrdiff_t>(i) + 1}};
+      const Pattern term = term_alone(*side, static_cast<std::uint8_t>(i));
       const double value = strict_value(term, nothing, Type::f64, sorts);
       if (std::isfinite(value) && value != 0 && std::find(found.begin(), found.end(), value) == found.end() &&
           found.size() < kConstantsMax)
@@ -90,8 +91,6 @@ std::vector<double> constants_of(const egraph::Rule& rule, const Sorts& sorts) {
   }
   return found;
 }
-
-}  // namespace
 
 std::vector<double> corners_of(const egraph::Rule& rule, const Sorts& sorts, Type type) {
   const std::vector<double> constants = sorts.slopes ? std::vector<double>{} : constants_of(rule, sorts);

@@ -10,6 +10,9 @@
 
 namespace trident::rulecheck {
 
+/// The values of terms without variables, but for zero: (exp 20) as well as 20. None in a rule about types.
+std::vector<double> constants_of(const egraph::Rule& rule, const Sorts& sorts);
+
 /// Values of `type` (f32 or f64; both in a rule about types), none twice, infinities and NaN last: the first are those
 /// worth trying in all combinations. Some hundreds.
 std::vector<double> corners_of(const egraph::Rule& rule, const Sorts& sorts, expr::Type type);

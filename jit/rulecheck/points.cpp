@@ -8,6 +8,7 @@
 
 #include "jit/equiv/rounded.h"
 #include "jit/rulecheck/corners.h"
+#include "jit/rulecheck/targets.h"
 
 namespace trident::rulecheck {
 namespace {
@@ -106,6 +107,8 @@ PointSampler::PointSampler(const egraph::Rule& rule, const Sorts& sorts, std::ui
     : rule_(rule),
       sorts_(sorts),
       corners_(corners_of(rule, sorts, Type::f64)),
+      constants_(constants_of(rule, sorts)),
+      targets_(targets_of(rule, sorts)),
       specials_of_f64_(specials_among(corners_, Type::f64)),
       specials_of_f32_(specials_among(corners_of(rule, sorts, Type::f32), Type::f32)),
       random_(seed) {
@@ -213,9 +216,24 @@ Function PointSampler::function() {
   return f;
 }
 
+double PointSampler::wide_number() {
+  const double sign = random_() % 2 == 0 ? 1 : -1;
+  if (constants_.empty() || random_() % 2 == 0) return sign * std::pow(10.0, 6 * (2 * unit() - 1));
+  return sign * constants_[random_() % constants_.size()] * std::pow(10.0, 0.6 * (2 * unit() - 1));
+}
+
+void PointSampler::bring_near_constant(Function& f, double x) {
+  if (constants_.empty()) return;
+  const double scale = constants_[random_() % constants_.size()] / f.at(x) * std::pow(10.0, 2 * unit() - 1);
+  const bool usable = std::isfinite(scale) && std::fabs(scale) > 1e-200 && std::fabs(scale) < 1e200;
+  if (usable) f.steps.push_back({Op::Mul, random_() % 4 == 0 ? -scale : scale});
+}
+
 void PointSampler::draw_functions(Point& point) {
-  // No round numbers: kinks and steps lie there.
-  point.x = (0.1 + 2.4 * unit()) * (random_() % 2 == 0 ? 1 : -1);
+  // Half of them near zero, where most functions are neither huge nor flat; no round numbers: kinks and steps lie
+  // there.
+  const bool wide = random_() % 2 == 0;
+  point.x = wide ? wide_number() : (0.1 + 2.4 * unit()) * (random_() % 2 == 0 ? 1 : -1);
   point.functions.assign(rule_.variables.size(), {});
   point.values.resize(rule_.variables.size());
   for (std::uint8_t v = 0; v < point.functions.size(); ++v) {
@@ -230,10 +248,16 @@ void PointSampler::draw_functions(Point& point) {
     if (constant) {
       const double quarters = std::round(4 * std::remainder(number(), 20.0)) / 4;
       const double truth = static_cast<double>(random_() % 2);
-      const double value = sorts_.truth[v] ? truth : whole ? std::round(quarters) : quarters;
+      const double number =
+          wide ? (random_() % 4 == 0 && !constants_.empty() ? constants_[random_() % constants_.size()] : wide_number())
+               : quarters;
+      const double value = sorts_.truth[v] ? truth : whole ? std::round(number) : number;
       f = {{{Op::Mul, 0}, {Op::Add, value}}, true};
     } else {
-      f = function();
+      // A difference quotient of what is steeper steps over many integers at once.
+      do f = function();
+      while (wide && !(std::fabs(f.at(point.x)) < 1e40));
+      if (wide && random_() % 2 == 0) bring_near_constant(f, point.x);
     }
   }
   for (std::size_t v = 0; v < point.values.size(); ++v) point.values[v] = point.functions[v].at(point.x);
@@ -267,6 +291,19 @@ std::vector<Point> PointSampler::corner_points(Type type, bool finite, std::size
     for (std::size_t v = 0; v < count; ++v) point.values.push_back(typed(rounded_to(type, values[v]), v));
     if (found.size() < most && holds(point.values, !finite)) found.push_back(std::move(point));
   };
+
+  // A quarter: all variables that have targets at one of them; or one, and others drawn.
+  std::vector<double> aimed(count);
+  const bool any = std::any_of(targets_.begin(), targets_.end(), [](const auto& t) { return !t.empty(); });
+  for (std::size_t i = 0; any && i < most / 4; ++i) {
+    draw_numbers(aimed);
+    const std::size_t only = i % 4 == 0 ? random_() % count : count;
+    for (std::size_t v = 0; v < count; ++v) {
+      if (targets_[v].empty() || (only != count && only != v)) continue;
+      aimed[v] = targets_[v][random_() % 2 == 0 ? 0 : random_() % targets_[v].size()];
+    }
+    keep(aimed);
+  }
 
   // Half of them: the first corners in all combinations.
   const auto combinations = [&](std::size_t first) {

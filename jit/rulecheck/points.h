@@ -47,9 +47,9 @@ class PointSampler {
   /// ... with zeros of both signs, infinities, NaN and ends of the range of `type` among its values, all of which
   /// are values of `type`.
   std::optional<Point> draw_special(expr::Type type);
-  /// At most `most` points of corners_of() where all conditions hold: the first of them in all combinations, each with
-  /// others drawn, and more that are drawn among them. `finite`: without infinities and NaN. None in rules with
-  /// derivatives.
+  /// At most `most` points of targets_of() and corners_of() where all conditions hold: the first of these in all
+  /// combinations, each with others drawn, and more that are drawn among them. `finite`: without infinities and NaN.
+  /// None in rules with derivatives.
   std::vector<Point> corner_points(expr::Type type, bool finite, std::size_t most);
 
  private:
@@ -64,10 +64,16 @@ class PointSampler {
   [[nodiscard]] double typed(double value, std::size_t variable) const;
   void draw_functions(Point& point);
   Function function();
+  /// Within 10^-6 and 10^6, or near a constant of the rule.
+  double wide_number();
+  /// Scaled so that its value at x lies near a constant of the rule, or beyond it.
+  void bring_near_constant(Function& f, double x);
 
   const egraph::Rule& rule_;
   const Sorts& sorts_;
-  std::vector<double> corners_;  ///< finite ones of f64
+  std::vector<double> corners_;               ///< finite ones of f64
+  std::vector<double> constants_;             ///< of the rule
+  std::vector<std::vector<double>> targets_;  ///< by variable
   std::vector<double> specials_of_f64_, specials_of_f32_;
   std::mt19937_64 random_;
 };

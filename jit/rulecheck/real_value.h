@@ -180,7 +180,7 @@ class RealEvaluator {
 
   // What a period leaves of a number with millions of digits takes MPFR as many.
   static bool unending(Op op, const N& a) {
-    constexpr long double kGreatest = 1e300L;
+    constexpr long double kGreatest = 1e320L;
     const bool periodic = op == Op::Sin || op == Op::Cos || op == Op::Tan || op == Op::Fmod;
     return periodic && std::fabs(approximate(a)) > kGreatest;
   }

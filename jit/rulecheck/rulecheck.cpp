@@ -80,7 +80,19 @@ RuleVerdict check_plain(const Rule& rule, const Tags& tags, const Sorts& sorts, 
   return bits;
 }
 
-// Of a rule with reductions: in calls of 0, 1, 2 and 3 elements. Of none there need be no values to compare.
+// In calls of many elements, as many as the rule's own constants say among them.
+RuleVerdict check_long_calls(const Rule& rule, const Tags& tags, const RuleCheckOptions& options) {
+  const Result<Rule> plain = written_out_repeated(rule);
+  if (!plain.ok()) return {.kind = Kind::unchecked, .fault = plain.error().message};
+  const Result<Sorts> sorts = sorts_of(*plain);
+  if (!sorts.ok()) return {.kind = Kind::unchecked, .fault = sorts.error().message};
+  RuleVerdict verdict = check_reals(*plain, tags, *sorts, options);
+  if (verdict.kind == Kind::right)
+    if (std::optional<RuleVerdict> fault = fault_at_edges(*plain, tags, *sorts, options)) verdict = *std::move(fault);
+  return verdict;
+}
+
+// Of a rule with reductions: in calls of 0, 1, 2, 3 and more elements. Of none there need be no values to compare.
 RuleVerdict check_reductions(const Rule& rule, const Tags& tags, const RuleCheckOptions& options) {
   RuleVerdict verdict;
   std::uint64_t compared = 0;
@@ -95,8 +107,20 @@ RuleVerdict check_reductions(const Rule& rule, const Tags& tags, const RuleCheck
     if (verdict.kind != Kind::right) return verdict;
     compared += verdict.compared;
   }
-  verdict.compared = compared;
+  verdict = check_long_calls(rule, tags, options);
+  verdict.compared += compared;
   return verdict;
+}
+
+// Quotients of differences show no bits, so only derivatives of x itself and of elements of tables may promise them.
+bool promises_bits_of_slopes(const Rule& rule, const Tags& tags, const Sorts& sorts) {
+  if (!sorts.slopes || rule.mixed || (tags.ieee != Ieee::exact && tags.ieee != Ieee::zero)) return false;
+  const auto is_x = [&](const PatternTerm& t) {
+    return t.kind == PatternTerm::Kind::variable && t.variable == *sorts.slopes;
+  };
+  const bool of_x_by_x = rule.left.terms.size() == 3 && is_x(rule.left.terms[0]) && is_x(rule.left.terms[1]);
+  const PatternTerm& right = rule.right.root();
+  return !of_x_by_x || right.kind != PatternTerm::Kind::number || right.number != 1;
 }
 
 RuleVerdict check_without_hint(const Rule& rule, const Tags& tags, const Sorts& sorts,
@@ -197,6 +221,10 @@ std::string hint_of_tags(const Rule& rule, const Tags& tags, const Sorts& sorts,
 RuleVerdict check_rule(const Rule& rule, const Tags& tags, const RuleCheckOptions& options) {
   const Result<Sorts> sorts = sorts_of(rule);
   if (!sorts.ok()) return {.kind = Kind::unchecked, .fault = sorts.error().message};
+  if (promises_bits_of_slopes(rule, tags, *sorts))
+    return {.kind = Kind::wrong,
+            .fault = fmt::format("ieee={} promises bits, which cannot be checked for derivatives", name_of(tags.ieee)),
+            .hint = "tag it ieee=round"};
   if (rule.mixed) return check_memory_rule(rule, *sorts, options);
   RuleVerdict verdict = check_without_hint(rule, tags, *sorts, options);
   if (verdict.kind != Kind::wrong || !options.hints) return verdict;

@@ -15,15 +15,22 @@
 //   ieee=domain       nothing beside what holds over the reals
 //
 // Points are drawn, most within 0.03 and 30 and some anywhere, and chosen: corners.h has values at which rules tend to
-// fail, the first of them in all combinations; and edges.h solves for the points where divisors, differences of
+// fail, the first of them in all combinations; targets.h finds where a comparison of one variable turns over, and these
+// are tried for all variables at once; and edges.h solves for the points where divisors, differences of
 // compared terms and operands of steps are zero or integers, in exact arithmetic.
 //
 // Numbers are equal when they differ by no more than what rounding the rule's own constants (pi, 1/3) to f64 explains.
 // A step that such a constant shifts is no rounding. In a rule with (diff e ?x) variables are functions of x, and
 // derivatives are difference quotients, equal within 10^-17 of themselves; such points are dear, so there is one for
-// five elsewhere, none of them chosen.
+// five elsewhere, none of them chosen: x, constants and functions lie within 10^-6 and 10^6 or near the rule's own
+// constants and beyond. Difference quotients show no bits, so such a rule must not be tagged exact or zero, unless it is
+// (diff ?x ?x) => 1 or about elements of tables.
 //
-// A rule with reductions is checked for calls of no, one, two and three elements.
+// Where bits are promised functions are also taken for what kernels are, an ulp off here and there: exp of f32 is not
+// exp of f64 rounded, nor the greater of two exponentials that of the greater operand.
+//
+// A rule with reductions is checked for calls of no, one, two and three elements, and over the reals for calls of any
+// number whose elements but for the first are the same.
 //
 // Not checked, and so refused: casts, reductions of what is one or beside what is not uniform, integer arithmetic,
 // derivatives nested more than twice.

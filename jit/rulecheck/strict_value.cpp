@@ -1,9 +1,12 @@
 #include "jit/rulecheck/strict_value.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
 #include "jit/equiv/rounded.h"
+#include "jit/equiv/tracked.h"
 #include "runtime/base/check.h"
 
 namespace trident::rulecheck {
@@ -41,7 +44,59 @@ double applied(const egraph::PatternTerm& t, double a, double b, double c, expr:
   return equiv::apply_rounded(op, type, static_cast<std::int64_t>(t.has_payload ? t.number : 0), a, b, c);
 }
 
+// Odd or even, and so are their kernels.
+bool is_symmetric(Op op) {
+  constexpr Op kSymmetric[] = {Op::Sin,  Op::Cos,   Op::Tan,   Op::Asin, Op::Atan, Op::Sinh, Op::Cosh,
+                               Op::Tanh, Op::Asinh, Op::Atanh, Op::Cbrt, Op::Erf,  Op::Hypot};
+  return std::find(std::begin(kSymmetric), std::end(kSymmetric), op) != std::end(kSymmetric);
+}
+
+// Of about every second operand, by chance, the value next to `right` on the way to zero, which leaves the function's
+// range what it is.
+double faithfully(const egraph::PatternTerm& t, double a, double b, double right, expr::Type type) {
+  const Op op = static_cast<Op>(t.op);
+  const bool by_definition = op == Op::Pow && (b == 1 || b == 0);
+  if (!is_function(t) || by_definition || !std::isfinite(right) || right == std::rint(right)) return right;
+  const auto bits = [&](double x) { return std::bit_cast<std::uint64_t>(is_symmetric(op) ? std::fabs(x) : x); };
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15u;
+  std::uint64_t hash = static_cast<std::uint64_t>(t.op) + (type == expr::Type::f32 ? 1000u : 0u);
+  for (const std::uint64_t part : {bits(a), expr::info(op).arity > 1 ? bits(b) : 0, bits(t.number)}) {
+    hash = (hash ^ part) * kMix;
+    hash ^= hash >> 32;
+  }
+  if ((hash & 1u) == 0) return right;
+  return type == expr::Type::f32 ? static_cast<double>(std::nextafter(static_cast<float>(right), 0.0F))
+                                 : std::nextafter(right, 0.0);
+}
+
 }  // namespace
+
+egraph::Pattern term_alone(const egraph::Pattern& side, std::uint8_t term) {
+  std::vector<bool> needed(term + 1u);
+  needed[term] = true;
+  const auto arity = [](const egraph::PatternTerm& t) -> std::size_t {
+    return t.kind == egraph::PatternTerm::Kind::node ? expr::info(static_cast<Op>(t.op)).arity : 0;
+  };
+  for (std::size_t i = term + 1u; i-- > 0;)
+    for (std::size_t k = 0; needed[i] && k < arity(side.terms[i]); ++k) needed[side.terms[i].child[k]] = true;
+  egraph::Pattern alone;
+  std::vector<std::uint8_t> place(term + 1u);
+  for (std::size_t i = 0; i <= term; ++i) {
+    if (!needed[i]) continue;
+    egraph::PatternTerm copy = side.terms[i];
+    for (std::size_t k = 0; k < arity(copy); ++k) copy.child[k] = place[copy.child[k]];
+    place[i] = static_cast<std::uint8_t>(alone.terms.size());
+    alone.terms.push_back(copy);
+  }
+  return alone;
+}
+
+bool is_function(const egraph::PatternTerm& t) {
+  if (t.kind != egraph::PatternTerm::Kind::node) return false;
+  const Op op = static_cast<Op>(t.op);
+  if (op == Op::Powi) return std::fabs(t.number) > 2;  // powers are products
+  return expr::info(op).types == expr::Types::F && equiv::units_of(op) > 1;
+}
 
 double strict_value(const egraph::Pattern& side, const std::vector<double>& values, expr::Type type,
                     const Sorts& sorts) {
@@ -49,7 +104,7 @@ double strict_value(const egraph::Pattern& side, const std::vector<double>& valu
 }
 
 std::vector<double> strict_values(const egraph::Pattern& side, const std::vector<double>& values, expr::Type type,
-                                  const Sorts& sorts) {
+                                  const Sorts& sorts, bool faithful) {
   std::vector<expr::Type> types(side.terms.size(), type);
   if (!sorts.types.empty()) {
     auto said = types_of(side, sorts);
@@ -73,6 +128,7 @@ std::vector<double> strict_values(const egraph::Pattern& side, const std::vector
                                                : integer(operand(0), to, types[t.child[0]]));
       else
         made.push_back(applied(t, operand(0), operand(1), operand(2), to));
+      if (faithful) made.back() = faithfully(t, operand(0), operand(1), made.back(), to);
     }
   }
   return made;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "jit/expr/shape.h"
@@ -28,7 +29,7 @@ struct Lanes {
 
 class Writer {
  public:
-  Writer(const Rule& rule, std::size_t elements) : rule_(rule), elements_(elements) {
+  Writer(const Rule& rule, std::size_t elements, bool repeated) : rule_(rule), elements_(elements) {
     for (std::uint8_t v = 0; v < rule.variables.size(); ++v) {
       const bool uniform = std::any_of(rule.conditions.begin(), rule.conditions.end(), [&](const Condition& c) {
         return c.kind == ConditionKind::uniform && c.variable[0] == v;
@@ -39,6 +40,11 @@ class Writer {
       for (std::size_t i = 0; !uniform && i < elements; ++i)
         made_.variables.push_back(rule.variables[v] + "[" + std::to_string(i) + "]");
     }
+    if (!repeated) return;
+    weight_ = static_cast<std::uint8_t>(made_.variables.size());
+    made_.variables.emplace_back(kRepeated);
+    for (const ConditionKind kind : {ConditionKind::integral, ConditionKind::positive})
+      made_.conditions.push_back({kind, {*weight_, 0}});
   }
 
   Result<Rule> run() {
@@ -65,6 +71,7 @@ class Writer {
     return static_cast<std::uint8_t>(out_.terms.size() - 1);
   }
   std::uint8_t number(double value) { return push({.kind = PatternTerm::Kind::number, .number = value}); }
+  std::uint8_t weight() { return push({.kind = PatternTerm::Kind::variable, .variable = *weight_}); }
   std::uint8_t node(Op op, std::uint8_t a, std::uint8_t b) {
     return push({.kind = PatternTerm::Kind::node, .op = static_cast<std::uint8_t>(op), .child = {a, b, 0}});
   }
@@ -125,10 +132,12 @@ class Writer {
     std::vector<std::uint8_t> parts;
     for (std::size_t e = 0; e < elements_; ++e)
       parts.push_back(op == Op::Dot ? node(Op::Mul, a.at(e), b.at(e)) : a.at(e));
+    if (weight_ && join == Op::Add) parts[1] = node(Op::Mul, weight(), parts[1]);
     if (parts.size() == kElementsMax) std::swap(parts[1], parts[2]);  // the third meets the first, then the second
     std::uint8_t made = number(of_none);
     for (const std::uint8_t part : parts) made = node(join, made, part);
-    if (op == Op::Mean) made = node(Op::Div, made, number(static_cast<double>(elements_)));
+    if (op == Op::Mean && weight_) made = node(Op::Div, made, node(Op::Add, number(1), weight()));
+    if (op == Op::Mean && !weight_) made = node(Op::Div, made, number(static_cast<double>(elements_)));
     return Lanes{Shape::total, {made}};
   }
 
@@ -136,6 +145,7 @@ class Writer {
   std::size_t elements_;
   std::vector<std::uint8_t> first_;
   std::vector<bool> uniform_;
+  std::optional<std::uint8_t> weight_;  ///< the variable that says how often the second element occurs
   Pattern out_;
   Rule made_;
 };
@@ -150,7 +160,11 @@ bool has_reductions(const Rule& rule) {
 }
 
 Result<Rule> written_out(const Rule& rule, std::size_t elements) {
-  return Writer(rule, elements).run();
+  return Writer(rule, elements, false).run();
+}
+
+Result<Rule> written_out_repeated(const Rule& rule) {
+  return Writer(rule, 2, true).run();
 }
 
 }  // namespace trident::rulecheck
