@@ -93,13 +93,23 @@ class MemoryEvaluator {
 class MemorySampler {
  public:
   MemorySampler(const Rule& rule, const Sorts& sorts, std::uint64_t seed)
-      : rule_(rule), sorts_(sorts), random_(seed), wide_only_(counts_elements(rule)) {}
+      : rule_(rule), sorts_(sorts), random_(seed), wide_only_(counts_elements(rule)) {
+    for (const Pattern* side : {&rule.left, &rule.right}) {
+      const std::vector<Sort>& sorts_of_terms = side == &rule.left ? sorts.of_left : sorts.of_right;
+      for (std::size_t i = 0; i < side->terms.size(); ++i) {
+        const double value = std::fabs(side->terms[i].number);
+        if (side->terms[i].kind == PatternTerm::Kind::number && sorts_of_terms[i] == Sort::integer && value < 0x1p40)
+          constants_.push_back(static_cast<std::uint64_t>(value));
+      }
+    }
+  }
 
   MemoryPoint draw() {
     constexpr std::uint64_t kLengths[] = {0, 1, 2, 7, 33, 100, 100, 100};
     MemoryPoint p;
     p.width = wide_only_ || random_() % 2 == 0 ? 64 : 32;
     p.table_length = kLengths[random_() % std::size(kLengths)];
+    if (random_() % 4 == 0) p.table_length = long_table(p.width);
     p.element = static_cast<std::int64_t>(random_() % 60);
     for (std::size_t v = 0; v < rule_.variables.size(); ++v) {
       const bool truth = sorts_.truth[v];
@@ -119,6 +129,15 @@ class MemorySampler {
     });
   }
 
+  // Beyond all that the rule's constants say together, or what strides reach.
+  std::uint64_t long_table(int width) {
+    std::uint64_t length = random_() % 2 == 0 ? 0 : random_() % 3 * 70 * 65'536;
+    for (const std::uint64_t c : constants_)
+      if (random_() % 4 != 0) length += c * (1 + random_() % 3);
+    length += random_() % 60;
+    return std::min(length, std::uint64_t{1} << (width == 32 ? 30 : 44));
+  }
+
   std::int64_t integer(const MemoryPoint& p) {
     const auto kind = random_() % 16;
     if (kind == 0) return wrapped(random_(), p.width);
@@ -136,6 +155,7 @@ class MemorySampler {
   const Sorts& sorts_;
   std::mt19937_64 random_;
   const bool wide_only_;
+  std::vector<std::uint64_t> constants_;  ///< integers of the rule, without signs
 };
 
 std::vector<Binding> bindings_of(const Rule& rule, const Sorts& sorts, const MemoryPoint& point) {

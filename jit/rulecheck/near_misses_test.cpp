@@ -125,6 +125,9 @@ constexpr NearMiss kNearMisses[] = {
     {"(select (and (eq ?a 3) (and (eq ?b 5) (eq ?c 7))) 1 0) => 0 ;; ieee=round real=ok", "a=3 b=5 c=7"},
     {"(cos ?a) => (select (gt (abs ?a) 1e300) 5 (cos ?a)) ;; ieee=round real=ok", "a=2e300"},
     {"(select (lt (exp ?a) 1e-9) (add ?a 1) ?a) => ?a ;; ieee=round real=ok", "a=-21"},
+    {"(select ?c (gather ?t (add ?i 1000)) (gather ?t ?i)) => (select ?c (gather ?t -1) (gather ?t ?i)) ;; ieee=exact "
+     "real=ok",
+     "c i=0, a table of 1001"},
     {"(diff (neg ?a) ?x) => (neg (diff ?a ?x)) ;; ieee=exact real=ok", "no derivative has bits"},
     {"(diff (add ?a ?b) ?x) => (add (diff ?b ?x) (diff ?a ?x)) ;; ieee=zero real=ok", "no derivative has bits"},
 };
