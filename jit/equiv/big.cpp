@@ -1,5 +1,7 @@
 #include "jit/equiv/big.h"
 
+#include <cmath>
+
 namespace trident::equiv {
 namespace {
 
@@ -15,6 +17,42 @@ int reciprocal_sqrt(mpfr_ptr r, mpfr_srcptr a) {
 int sign_of(mpfr_ptr r, mpfr_srcptr a) {
   if (mpfr_nan_p(a) || mpfr_zero_p(a)) return mpfr_set(r, a, MPFR_RNDN);
   return mpfr_set_si(r, mpfr_sgn(a), MPFR_RNDN);
+}
+
+// The sum of the first terms of MPFR's series for erf, 1 - x^2/3, may be zero where x^2 is 3 to the last bit, and then
+// MPFR 4.2 ends the process (an assertion in erf.c). There one whose terms have one sign (DLMF 7.6.2):
+// erf(x) = 2x/sqrt(pi) exp(-x^2) sum of (2x^2)^k / (1 * 3 * ... * (2k + 1)).
+bool is_near_root_of_3(mpfr_srcptr x) {
+  return mpfr_regular_p(x) != 0 && std::fabs(std::fabs(mpfr_get_d(x, MPFR_RNDN)) - 1.7320508075688772) < 1e-9;
+}
+
+int error_function(mpfr_ptr r, mpfr_srcptr x, bool complement) {
+  if (!is_near_root_of_3(x)) return complement ? mpfr_erfc(r, x, MPFR_RNDN) : mpfr_erf(r, x, MPFR_RNDN);
+  constexpr mpfr_prec_t kGuardBits = 64;
+  const mpfr_prec_t bits = mpfr_get_prec(r) + kGuardBits;
+  mpfr_t square, term, sum;
+  mpfr_inits2(bits, square, term, sum, nullptr);
+  mpfr_sqr(square, x, MPFR_RNDN);
+  mpfr_set_ui(term, 1, MPFR_RNDN);
+  mpfr_set_ui(sum, 1, MPFR_RNDN);
+  for (unsigned long k = 1; mpfr_get_exp(term) > -bits; ++k) {
+    mpfr_mul(term, term, square, MPFR_RNDN);
+    mpfr_mul_2ui(term, term, 1, MPFR_RNDN);
+    mpfr_div_ui(term, term, 2 * k + 1, MPFR_RNDN);
+    mpfr_add(sum, sum, term, MPFR_RNDN);
+  }
+  mpfr_neg(square, square, MPFR_RNDN);
+  mpfr_exp(term, square, MPFR_RNDN);
+  mpfr_mul(sum, sum, term, MPFR_RNDN);
+  mpfr_mul(sum, sum, x, MPFR_RNDN);
+  mpfr_mul_2ui(sum, sum, 1, MPFR_RNDN);
+  mpfr_const_pi(term, MPFR_RNDN);
+  mpfr_rec_sqrt(term, term, MPFR_RNDN);
+  mpfr_mul(sum, sum, term, MPFR_RNDN);
+  if (complement) mpfr_ui_sub(sum, 1, sum, MPFR_RNDN);
+  mpfr_set(r, sum, MPFR_RNDN);
+  mpfr_clears(square, term, sum, nullptr);
+  return 1;  // never exact
 }
 
 // MPFR's ternary value: 0 when the result is exact. Steps are exact by what they mean, though MPFR says otherwise.
@@ -56,8 +94,8 @@ int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_src
     case Op::Asinh: return mpfr_asinh(r, x, MPFR_RNDN);
     case Op::Acosh: return mpfr_acosh(r, x, MPFR_RNDN);
     case Op::Atanh: return mpfr_atanh(r, x, MPFR_RNDN);
-    case Op::Erf: return mpfr_erf(r, x, MPFR_RNDN);
-    case Op::Erfc: return mpfr_erfc(r, x, MPFR_RNDN);
+    case Op::Erf: return error_function(r, x, false);
+    case Op::Erfc: return error_function(r, x, true);
     case Op::Floor: return mpfr_floor(r, x) * 0;
     case Op::Ceil: return mpfr_ceil(r, x) * 0;
     case Op::Round: return mpfr_round(r, x) * 0;

@@ -207,6 +207,36 @@ Samples samples_of(std::vector<std::vector<T>> columns) {
   return s;
 }
 
+// Where MPFR's own erf may end the process. Oracle: erfc(x) = gamma(1/2, x^2) / sqrt(pi), in MPFR too but by another
+// way.
+TEST(Big, ErrorFunctionsAtTheRootOfThree) {
+  WideBig<3200> x, erf, erfc;
+  WideBig<3400> right, square, root_of_pi;
+  for (const int sign : {1, -1}) {
+    mpfr_sqrt_ui(x.raw(), 3, MPFR_RNDN);
+    mpfr_mul_si(x.raw(), x.raw(), sign, MPFR_RNDN);
+    apply(expr::Op::Erf, 0, x, x, x, erf);
+    apply(expr::Op::Erfc, 0, x, x, x, erfc);
+    mpfr_sqr(square.raw(), x.raw(), MPFR_RNDN);
+    mpfr_set_d(right.raw(), 0.5, MPFR_RNDN);
+    mpfr_gamma_inc(right.raw(), right.raw(), square.raw(), MPFR_RNDN);
+    mpfr_const_pi(root_of_pi.raw(), MPFR_RNDN);
+    mpfr_sqrt(root_of_pi.raw(), root_of_pi.raw(), MPFR_RNDN);
+    mpfr_div(right.raw(), right.raw(), root_of_pi.raw(), MPFR_RNDN);
+    if (sign < 0) mpfr_ui_sub(right.raw(), 2, right.raw(), MPFR_RNDN);
+    const auto off_log2 = [&](const Big& value) {
+      WideBig<3400> off;
+      mpfr_sub(off.raw(), value.raw(), right.raw(), MPFR_RNDN);
+      return mpfr_zero_p(off.raw()) != 0 ? -4000 : static_cast<std::int64_t>(mpfr_get_exp(off.raw()));
+    };
+    EXPECT_LE(off_log2(erfc), erfc.error_log2);
+    EXPECT_LE(erfc.error_log2, -3190);
+    mpfr_ui_sub(right.raw(), 1, right.raw(), MPFR_RNDN);
+    EXPECT_LE(off_log2(erf), erf.error_log2);
+    EXPECT_LE(erf.error_log2, -3190);
+  }
+}
+
 TEST(Reference, CancellationIsRefinedExactly) {
   // (1 + x) - 1 for tiny x: strict gives 0, the truth is x; the quick path cannot know and must say so.
   const auto e = parsed("(1 + x) - 1", Type::f64);
