@@ -54,10 +54,11 @@ rank-rules: build ## which rules of jit/expr/rules are the most useful: writes r
 bench-rules: build ## the search with all rules against the best 50, in 10 ms each; fails beyond 2 %
 	@/usr/bin/python3 bench/compare_rules.py $(BUILD)/bin/trident
 
-bench-search: build ## what the search finds in bench/corpus/rewrite.txt by published costs: bars for 10, 20 and 150 ms; overruns on hard inputs
+bench-search: build ## what the search finds in bench/corpus/rewrite.txt by published costs: bars for 10, 20 and 150 ms; throughput; overruns on hard inputs
 	@status=0; rewrite="$(BUILD)/bin/trident rewrite bench/corpus/rewrite.txt --cost reference --nodes 5000"; \
-	for bars in '--ms 10 --dag-max 0.53' '--ms 20 --dag-max 0.50' '--ms 20 --objective tree --tree-max 0.39' \
+	for bars in '--ms 10 --all-nodes 5000 --dag-max 0.53' '--ms 20 --dag-max 0.50' '--ms 20 --objective tree --tree-max 0.39' \
 	  '--ms 150 --dag-max 0.46'; do echo "$$bars"; $$rewrite $$bars | tail -n 3 || status=1; done; \
+	/usr/bin/python3 bench/search_throughput.py $(BUILD)/bin/trident || status=1; \
 	/usr/bin/python3 bench/search_overruns.py $(BUILD)/bin/trident || status=1; exit $$status
 
 bench-rewrite: build ## what the search finds in 150 ms against the best forms known by hand; fails beyond 15 %

@@ -21,7 +21,7 @@ struct RewriteVerb {
   std::uint32_t nodes = 5'000;
   std::string bytes = "256M";
   double ms = 10, dag_max = 0, tree_max = 0;
-  std::uint64_t applications = 0;
+  std::uint64_t applications = 0, all_nodes = 0;
   std::uint64_t points = 100'000, seed = 1;
   std::vector<std::string> rule_files;
   std::string only, html, dot;
@@ -107,6 +107,7 @@ Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
   s.search.budget = {.nodes = verb.nodes,
                      .nanoseconds = static_cast<std::uint64_t>(verb.ms * 1e6),
                      .applications = verb.applications == 0 ? UINT64_MAX : verb.applications,
+                     .graph_nodes = verb.all_nodes,
                      .bytes = bytes};
   s.search.seed = verb.seed;
   s.search.explain = verb.explain || !verb.html.empty();
@@ -181,9 +182,13 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("--load-rules", state->rule_files, "A file of your own rules, used when all are right; repeatable")
       ->allow_extra_args(false)
       ->check(file_name_fault, "", "");
-  verb->add_option("--nodes", state->nodes,
-                   "E-nodes of one graph; graphs grow to that where smaller ones bring nothing more")
+  verb->add_option(
+          "--nodes", state->nodes,
+          "E-nodes of one graph (--all-nodes: of all); graphs grow to that where smaller ones bring nothing more")
       ->check(CLI::Range(16, 10'000'000))
+      ->capture_default_str();
+  verb->add_option("--all-nodes", state->all_nodes, "E-nodes of all graphs of a case together; 0: no limit")
+      ->check(negative_fault, "", "")
       ->capture_default_str();
   verb->add_option("--ms", state->ms, "CPU time for each case, in milliseconds; 0: no limit")
       ->check(ms_fault, "", "")

@@ -197,8 +197,11 @@ class Search {
     }
   }
 
-  // One graph, from `from` to at most `nodes` nodes; leaves what it found in found_ and record_.
+  // One graph, from `from` to at most `nodes` nodes and what is left for all graphs; leaves what it found in found_ and
+  // record_.
   Stop pulse(const Term& from, std::uint32_t nodes) {
+    if (const std::uint64_t all = options_.budget.graph_nodes; all != 0)
+      nodes = static_cast<std::uint32_t>(std::min<std::uint64_t>(nodes, all - std::min(all, result_.stats.nodes)));
     EGraph graph(space_.ops, space_.semantics, {.nodes_max = nodes, .explain = options_.explain});
     Watch watch([&] { return over(graph); }, room_for(graph));
     found_ = {};

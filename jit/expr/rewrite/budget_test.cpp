@@ -152,6 +152,11 @@ TEST(Budget, NodesAndApplicationsAreNeverExceeded) {
     ASSERT_TRUE(found.ok());
     EXPECT_LE(found->stats.applications, 500u) << hard.name;
     EXPECT_LE(found->stats.nodes, 3'000u) << hard.name;
+    options.strategy = egraph::Strategy::best_first;
+    options.budget = {.nodes = 3'000, .nanoseconds = 0, .graph_nodes = 3'700};
+    const auto in_all = rewrite(*source, options);
+    ASSERT_TRUE(in_all.ok());
+    EXPECT_LE(in_all->stats.nodes, 3'700u) << hard.name;
   }
 }
 
