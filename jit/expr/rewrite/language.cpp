@@ -282,22 +282,23 @@ Result<egraph::Term> to_term(const Expr& expr) {
   return term;
 }
 
-bool keeps_constants(const egraph::Term& term) {
-  return std::all_of(term.nodes.begin(), term.nodes.end(), [](const ENode& e) {
-    if (e.op != static_cast<std::uint8_t>(Op::Constant) || e.sort != static_cast<std::uint8_t>(Type::f32)) return true;
-    const double held = held_by(e);
-    const double rounded = value_of(Type::f32, bits_of(Type::f32, held));
-    return rounded == held || std::isnan(held) || (std::fabs(rounded) >= 0x1p-126 && std::isfinite(rounded));
-  });
+namespace {
+
+enum class Constants : std::uint8_t { as_held, as_typed };
+
+double constant_of(const ENode& e, const Node& n, Constants as) {
+  if (n.type != Type::f32 || as == Constants::as_typed) return value_of(n.type, n.imm);
+  return held_by(e);
 }
 
-bool overflows(const egraph::Term& term) {
+/// The values of a term's nodes on floats that are made of constants alone, in doubles.
+std::vector<std::optional<double>> values_of_constants(const egraph::Term& term, Constants as) {
   std::vector<std::optional<double>> values(term.nodes.size());
   for (std::size_t i = 0; i < term.nodes.size(); ++i) {
     const ENode& e = term.nodes[i];
     const Node n = node_of(e);
     if (!ir::is_float(n.type)) continue;
-    if (n.op == Op::Constant) values[i] = n.type == Type::f32 ? held_by(e) : value_of(n.type, n.imm);
+    if (n.op == Op::Constant) values[i] = constant_of(e, n, as);
     const std::uint8_t arity = kRows[e.op].children;
     std::array<double, 3> operands{};
     bool constant = arity > 0;
@@ -307,9 +308,34 @@ bool overflows(const egraph::Term& term) {
     }
     if (!constant) continue;
     const double value = in_doubles(n, operands[0], operands[1], operands[2]);
-    if (std::isinf(value)) return true;
     if (!std::isnan(value)) values[i] = value;
   }
+  return values;
+}
+
+}  // namespace
+
+bool keeps_constants(const egraph::Term& term) {
+  // Of one rounding to f32 6e-8 is left; more is what an op makes of it, 0.5000000001 - 0.5 above all.
+  constexpr double kMoved = 1e-4;
+  const bool kept = std::all_of(term.nodes.begin(), term.nodes.end(), [](const ENode& e) {
+    if (e.op != static_cast<std::uint8_t>(Op::Constant) || e.sort != static_cast<std::uint8_t>(Type::f32)) return true;
+    const double held = held_by(e);
+    const double rounded = value_of(Type::f32, bits_of(Type::f32, held));
+    return rounded == held || std::isnan(held) || (std::fabs(rounded) >= 0x1p-126 && std::isfinite(rounded));
+  });
+  if (!kept) return false;
+  const auto held = values_of_constants(term, Constants::as_held);
+  const auto typed = values_of_constants(term, Constants::as_typed);
+  for (std::size_t i = 0; i < held.size(); ++i)
+    if (held[i] && typed[i] && std::fabs(*held[i] - *typed[i]) > kMoved * std::fabs(*held[i])) return false;
+  return true;
+}
+
+bool overflows(const egraph::Term& term) {
+  const auto values = values_of_constants(term, Constants::as_held);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] && std::isinf(*values[i]) && kRows[term.nodes[i].op].children > 0) return true;
   return false;
 }
 

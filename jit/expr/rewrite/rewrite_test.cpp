@@ -337,6 +337,32 @@ TEST(Rewrite, ConstantsThatVanishInF32AreNoForms) {
   EXPECT_GT(forms, 0u);
 }
 
+// 0.5000000001 - 0.5 is 1e-10 in the graph, and nothing where both are f32.
+TEST(Rewrite, ConstantsThatCancelInF32AreNoForms) {
+  const auto source = parse_infix("(tanh(1e-10), y*0.5)", {.type = Type::f32, .variables = {{"y", Type::f32}}});
+  ASSERT_TRUE(source.ok()) << source.error().message;
+  // Sums for nothing: a difference of constants is cheaper than any function.
+  const auto cost = [](const void*, const egraph::ENode& node, std::uint8_t) {
+    const Op op = static_cast<Op>(node.op);
+    return info(op).signature == Signature::Leaf || op == Op::Add || op == Op::Sub ? 0.0 : 1.0;
+  };
+  for (const auto strategy : {egraph::Strategy::best_first, egraph::Strategy::saturate, egraph::Strategy::hostile}) {
+    RewriteOptions options{.policy = {PolicyKind::fast}, .strategy = strategy};
+    options.costs = {.context = nullptr, .cost = cost};
+    const auto found = rewrite(*source, options);
+    ASSERT_TRUE(found.ok());
+    for (const Expr& form : found->forms) {
+      const kir::Kernel kernel = lower(form, {.policy = {}, .simplify = false}).value();
+      const float y = 3;
+      float tanh = 0, half = 0;
+      const void* in[] = {&y};
+      void* out[] = {&tanh, &half};
+      kir::interpret(kernel, 1, in, out, nullptr);
+      EXPECT_FLOAT_EQ(tanh, 1e-10f) << print_infix(form);
+    }
+  }
+}
+
 TEST(Rewrite, IntegersAreLeftAlone) {
   ParseOptions options;
   for (const char* name : {"a", "b"}) options.variables.push_back({.name = name, .type = Type::i32});
