@@ -81,6 +81,7 @@ Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, const BenchOptio
   o.isa = options.isa;
   o.seed = options.seed;
   o.elements = options.n;
+  o.rules = options.rules;
   auto ours = std::make_unique<Ours>();
   TRY(ours->baseline, pipeline::compile_baseline(e, o));
   TRY(pipeline::Optimised optimised, pipeline::optimise(e, o));

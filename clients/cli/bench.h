@@ -19,6 +19,7 @@
 #include "clients/cli/loop_profile.h"
 #include "jit/codegen/codegen.h"
 #include "jit/expr/expr.h"
+#include "jit/pipeline/search_rules.h"
 
 namespace trident::cli {
 
@@ -40,6 +41,7 @@ struct BenchOptions {
   unsigned rounds = 101;
   unsigned jobs = 2;  ///< compilers at a time
   std::uint64_t seed = 1;
+  const pipeline::SearchRules* rules = nullptr;  ///< pipeline::Options::rules
   bool numexpr = true;
   bool promise_ranges = true;  ///< false: inputs are sampled from the declared ranges, but nothing is promised of them
   Against against = Against::fast_math;

@@ -7,6 +7,7 @@
 #include "clients/cli/bench.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/kernel_options.h"
+#include "clients/cli/user_rules.h"
 #include "jit/pipeline/pass_scope.h"
 
 namespace trident::cli {
@@ -20,7 +21,7 @@ struct BenchVerb {
   unsigned rounds = 101, jobs = 2;
   bool text_options = false;  ///< the command line says something about the text of an expression
   std::string against = "auto";
-  std::vector<std::string> disabled;
+  std::vector<std::string> disabled, rule_files;
   double geomean_max = 0, transcendental_max = 0, algebraic_max = 0, derivatives_max = 0, worst_max = 0;
   double search_gain_max = 0, roof_min = 0;
 };
@@ -133,7 +134,9 @@ bool bars_hold(const BenchVerb& verb, const BenchResult& r) {
 Result<int> bench(const BenchVerb& verb) {
   TRY(std::vector<CorpusKernel> kernels, kernels_of(verb));
   TRY_VOID(filter_kernels(verb.filter, kernels));
-  TRY(const BenchOptions options, options_of(verb));
+  TRY(BenchOptions options, options_of(verb));
+  TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
+  options.rules = rules ? &*rules : nullptr;
   TRY(const BenchResult result, run_bench(kernels, options));
   std::fputs((verb.json ? bench_json(result) : bench_text(result)).c_str(), stdout);
   std::fflush(stdout);
@@ -182,6 +185,7 @@ void add_bench_command(CLI::App& app, int& status) {
                    "Time ours once more without this, in the same rounds; may be repeated: search (all rewriting) or "
                    "another candidate that `trident explain` knows")
       ->take_all();
+  add_load_rules(*verb, state->rule_files);
   verb->add_option("--geomean-max", state->geomean_max, "Exit 1 when the geomean ratio is above this");
   verb->add_option("--transcendental-max", state->transcendental_max,
                    "The same for kernels with transcendental functions");

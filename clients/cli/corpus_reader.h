@@ -30,7 +30,7 @@ struct CorpusKernel {
 
 /// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret.
 Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::string_view file);
-/// Greatest corpus or rule file that is read: far above any, far below trouble.
+/// Greatest corpus that is read: far above any, far below trouble.
 inline constexpr std::size_t kCorpusBytesMax = std::size_t{64} << 20;
 
 /// A whole file. InvalidArgument when it cannot be read, LimitExceeded when it does not end before `bytes_max`.

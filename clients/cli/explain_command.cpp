@@ -12,6 +12,7 @@
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/loop_profile.h"
 #include "clients/cli/progress_bar.h"
+#include "clients/cli/user_rules.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/pipeline.h"
 #include "runtime/stats/robust.h"
@@ -51,7 +52,7 @@ std::string names_of_candidates() {
 struct ExplainVerb {
   KernelOptions kernel;
   std::string input, tier = "optimised", stop_after = "cost";
-  std::vector<std::string> dump = {"i", "k", "m", "c"}, disabled;
+  std::vector<std::string> dump = {"i", "k", "m", "c"}, disabled, rule_files;
   std::uint64_t n = 4096, seed = 1;
   bool prove_error = false;
   bool has_options = false;  ///< the command line has more than the input
@@ -75,6 +76,9 @@ struct ExplainVerb {
     if (prove_error && tier == "baseline")
       return make_error(ErrorCode::kInvalidArgument,
                         "--prove-error is about what the search finds: leave out --tier baseline");
+    if (!rule_files.empty() && tier == "baseline")
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--load-rules is about what the search finds: leave out --tier baseline");
     if (tier != "baseline" && tier != "optimised")
       return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected baseline or optimised", tier.c_str());
     for (const std::string& name : disabled)
@@ -147,6 +151,8 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   options.disabled = verb.disabled;
   options.prove_error = verb.prove_error;
   if (verb.tier == "baseline") return pipeline::compile_baseline(e, options);
+  TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
+  options.rules = rules ? &*rules : nullptr;
   std::optional<ProgressBar> bar(std::in_place, "optimising", 0);
   TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
         bar->update(p.done, p.total, stage_text(p.stage, p.best_ratio));
@@ -252,6 +258,7 @@ void add_tier_options(CLI::App& verb, ExplainVerb& state) {
   verb.add_option("--disable", state.disabled,
                   "Leave out what the search would try; may be repeated: " + names_of_candidates())
       ->take_all();
+  add_load_rules(verb, state.rule_files);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "clients/cli/costs_file.h"
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/rewrite.h"
-#include "clients/cli/rule_files.h"
+#include "clients/cli/user_rules.h"
 
 namespace trident::cli {
 namespace {
@@ -118,16 +118,11 @@ Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
 
 /// The rules of a user's files, and behind them the built-in ones; --rules counts only these.
 Result<expr::rewrite::RuleSet> with_user_rules(const RewriteVerb& verb, RewriteSettings& settings) {
-  TRY(expr::rewrite::RuleSet set, load_user_rules(verb.rule_files));
-  std::fprintf(stderr, "trident: %zu rule%s of %s\n", set.rules.size(), set.rules.size() == 1 ? "" : "s",
-               verb.rule_files.size() == 1 ? verb.rule_files[0].c_str() : "files of yours");
-  const std::vector<bool> fire = allowed(set, settings.search.policy);
+  TRY(rulecheck::UserRules own_rules, load_rules(verb.rule_files));
+  const std::vector<bool> fire = allowed(own_rules.set, settings.search.policy);
   const auto own = static_cast<std::size_t>(std::count(fire.begin(), fire.end(), true));
   settings.search.rules_max += std::min(own, std::numeric_limits<std::size_t>::max() - settings.search.rules_max);
-  const expr::rewrite::RuleSet& builtin = expr::rewrite::builtin_rules();
-  set.rules.insert(set.rules.end(), builtin.rules.begin(), builtin.rules.end());
-  set.tags.insert(set.tags.end(), builtin.tags.begin(), builtin.tags.end());
-  return set;
+  return expr::rewrite::with_builtin_rules(std::move(own_rules.set));
 }
 
 Result<int> rewrite(const RewriteVerb& verb) {
@@ -147,10 +142,10 @@ Result<int> rewrite(const RewriteVerb& verb) {
     TRY(cost::Table table, host_costs(codegen::name_of(isa)));
     settings.search.costs = measured.emplace(std::move(table)).model();
   }
-  expr::rewrite::RuleSet rules;
+  std::optional<expr::rewrite::CompiledRules> rules;
   if (!verb.rule_files.empty()) {
-    TRY(rules, with_user_rules(verb, settings));
-    settings.search.rules = &rules;
+    TRY(expr::rewrite::RuleSet set, with_user_rules(verb, settings));
+    settings.search.rules = &rules.emplace(std::move(set));
   }
   const RewriteReport report = rewrite_cases(cases, settings);
   if (!verb.html.empty()) TRY_VOID(write_text(verb.html, rewrite_html(report.cases[0])));
@@ -179,9 +174,7 @@ void add_rewrite_command(CLI::App& app, int& status) {
       ->capture_default_str();
   verb->add_option("--rules", state->rules, "So many of the built-in rules, the most useful first, or all")
       ->capture_default_str();
-  verb->add_option("--load-rules", state->rule_files, "A file of your own rules, used when all are right; repeatable")
-      ->allow_extra_args(false)
-      ->check(file_name_fault, "", "");
+  add_load_rules(*verb, state->rule_files);
   verb->add_option(
           "--nodes", state->nodes,
           "E-nodes of one graph (--all-nodes: of all); graphs grow to that where smaller ones bring nothing more")

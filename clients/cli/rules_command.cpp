@@ -6,6 +6,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/nearest.h"
 #include "clients/cli/rules_report.h"
+#include "clients/cli/user_rules.h"
 
 namespace trident::cli {
 namespace {
@@ -47,14 +48,14 @@ Result<int> show(const RulesVerb& verb) {
 }
 
 Result<int> check(const RulesVerb& verb) {
-  std::vector<RuleFile> files;
+  std::vector<rulecheck::RuleFile> files;
   for (const std::string& path : verb.files) {
-    TRY(RuleFile file, read_rule_file(path));
+    TRY(rulecheck::RuleFile file, rulecheck::read_rule_file(path));
     files.push_back(std::move(file));
   }
-  const std::vector<CheckedRule> rules = check_rule_files(files, verb.check);
+  const std::vector<rulecheck::CheckedRule> rules = check_rules(files, verb.check);
   std::fputs((verb.json ? check_json(rules, verb.check) : check_text(rules, verb.check)).c_str(), stdout);
-  const bool all_right = std::all_of(rules.begin(), rules.end(), [](const CheckedRule& r) {
+  const bool all_right = std::all_of(rules.begin(), rules.end(), [](const rulecheck::CheckedRule& r) {
     return r.verdict.kind == rulecheck::RuleVerdict::Kind::right;
   });
   return all_right ? 0 : kExitWrong;

@@ -15,6 +15,10 @@ using egraph::Rule;
 using expr::Op;
 using expr::rewrite::builtin_rules;
 using expr::rewrite::RuleSet;
+using rulecheck::CheckedRule;
+using rulecheck::fault_text;
+using rulecheck::point_text;
+using rulecheck::rule_text;
 using Json = nlohmann::ordered_json;
 using Kind = rulecheck::RuleVerdict::Kind;
 
@@ -147,13 +151,6 @@ Json point_json(const std::vector<rulecheck::Binding>& point) {
   return values;
 }
 
-std::string point_text(const std::vector<rulecheck::Binding>& point) {
-  std::string text;
-  for (const rulecheck::Binding& b : point)
-    if (b.name.substr(1) != b.value) text += (text.empty() ? "" : ", ") + b.name + " = " + b.value;  // not ?x = x
-  return text;
-}
-
 std::string counted(std::size_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -237,16 +234,6 @@ std::string rule_page_json(std::size_t index) {
   if (const auto example = rulecheck::example_of(rule))
     page["example"] = {{"point", point_json(example->point)}, {"left", example->left}, {"right", example->right}};
   return page.dump(2) + "\n";
-}
-
-std::string fault_text(const CheckedRule& rule) {
-  const rulecheck::RuleVerdict& v = rule.verdict;
-  std::string out = rule.file + ":" + std::to_string(rule.line) + ": " + rule.name + ": " +
-                    (v.kind == Kind::wrong ? "wrong: " : "not checked: ") + v.fault + "\n    " + rule.text + "\n";
-  if (v.kind == Kind::wrong && !v.point.empty())
-    out += "    at " + point_text(v.point) + ": left " + v.left + ", right " + v.right + "\n";
-  if (!v.hint.empty()) out += "    hint: " + v.hint + "\n";
-  return out;
 }
 
 std::string check_text(const std::vector<CheckedRule>& rules, const rulecheck::RuleCheckOptions& options) {

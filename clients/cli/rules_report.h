@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/rule_files.h"
+#include "jit/rulecheck/rule_files.h"
 
 namespace trident::cli {
 
@@ -17,9 +17,8 @@ std::string rule_page_json(std::size_t index);
 /// The law that a rule states, in infix: "sqrt(a*a) = a, where a is never less than zero".
 std::string law_of(const egraph::Rule& rule);
 
-/// A rule that is not right: place, fault, counterexample and hint, a line each.
-std::string fault_text(const CheckedRule& rule);
-std::string check_text(const std::vector<CheckedRule>& rules, const rulecheck::RuleCheckOptions& options);
-std::string check_json(const std::vector<CheckedRule>& rules, const rulecheck::RuleCheckOptions& options);
+/// What became of the rules of files: those that are not right, and how many are.
+std::string check_text(const std::vector<rulecheck::CheckedRule>& rules, const rulecheck::RuleCheckOptions& options);
+std::string check_json(const std::vector<rulecheck::CheckedRule>& rules, const rulecheck::RuleCheckOptions& options);
 
 }  // namespace trident::cli

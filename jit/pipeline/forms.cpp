@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "jit/equiv/compare.h"
-#include "jit/expr/rewrite/rewrite.h"
 #include "jit/expr/simplify.h"
 #include "runtime/base/limits.h"
 #include "runtime/os/cpu.h"
@@ -42,12 +41,9 @@ bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
 /// What the search makes of the expression, derivatives included: those are the rules' task, and the plain pass's where
 /// the rules leave one. `source` is searched where what was submitted is no term.
 std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
-  expr::rewrite::RewriteOptions rewriting;
-  rewriting.policy = options.policy;
-  rewriting.seed = options.seed;
-  rewriting.costs = costs_of(options).model();
-  auto found = expr::rewrite::rewrite(submitted, rewriting);
-  if (!found.ok() && has_derivatives(submitted)) found = expr::rewrite::rewrite(source, rewriting);
+  const expr::rewrite::RewriteOptions how = rewriting(options);
+  auto found = expr::rewrite::rewrite(submitted, how);
+  if (!found.ok() && has_derivatives(submitted)) found = expr::rewrite::rewrite(source, how);
   return found.ok() ? std::move(found->forms) : std::vector<expr::Expr>();
 }
 
@@ -69,6 +65,15 @@ const expr::rewrite::OpCosts& costs_of(const Options& options) {
   const expr::rewrite::OpCosts* measured = measured_costs(options);
   static const std::string kCpu = os::cpu_model();
   return measured != nullptr ? *measured : expr::rewrite::default_op_costs(codegen::name_of(options.isa), kCpu);
+}
+
+expr::rewrite::RewriteOptions rewriting(const Options& options) {
+  expr::rewrite::RewriteOptions how;
+  how.policy = options.policy;
+  how.seed = options.seed;
+  how.costs = costs_of(options).model();
+  how.rules = options.rules != nullptr ? &options.rules->compiled() : nullptr;
+  return how;
 }
 
 void keep_totals(const kir::Kernel& source, kir::Kernel& rewritten) {

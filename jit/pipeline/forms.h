@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/expr/rewrite/rewrite.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/pipeline.h"
 
@@ -29,6 +30,9 @@ expr::LowerOptions unrewritten(const expr::Policy& policy);
 
 /// What forms are weighed by: as measured here for the instruction set, else as shipped for it and this processor.
 const expr::rewrite::OpCosts& costs_of(const Options& options);
+
+/// What a search by these options starts from: policy, seed, costs and rules.
+expr::rewrite::RewriteOptions rewriting(const Options& options);
 
 /// The unrewritten form first, then from the most careful to the boldest; no two with the same instructions. `source`
 /// is `submitted` without derivatives.

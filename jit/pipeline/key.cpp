@@ -1,12 +1,8 @@
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <memory>
 #include <span>
 
 #include "jit/pipeline/pipeline.h"
+#include "jit/pipeline/sha256.h"
 #include "runtime/base/submission_limits.h"
 #include "runtime/os/self.h"
 
@@ -15,41 +11,6 @@ namespace {
 
 // Changes whenever the meaning of a key or of what is stored under it changes.
 constexpr std::string_view kDomain = "trident kernel key 2";
-
-// A context and the algorithm, looked up once per thread: the look-up costs more than the hash.
-class Sha256 {
- public:
-  Sha256() : algorithm_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {
-    CHECK(algorithm_ != nullptr);
-    CHECK(context_ != nullptr);
-  }
-  void start() { CHECK(EVP_DigestInit_ex2(context_.get(), algorithm_.get(), nullptr) == 1); }
-  // With its length before it, so that neighbours cannot trade bytes.
-  void add(std::span<const std::byte> bytes) {
-    const std::uint64_t size = bytes.size();
-    CHECK(EVP_DigestUpdate(context_.get(), &size, sizeof size) == 1);
-    CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
-  }
-  image::Key finish() {
-    image::Key key;
-    unsigned size = 0;
-    CHECK(EVP_DigestFinal_ex(context_.get(), key.data(), &size) == 1);
-    CHECK(size == key.size());
-    return key;
-  }
-
- private:
-  struct Free {
-    void operator()(EVP_MD* p) const { EVP_MD_free(p); }
-    void operator()(EVP_MD_CTX* p) const { EVP_MD_CTX_free(p); }
-  };
-  std::unique_ptr<EVP_MD, Free> algorithm_;
-  std::unique_ptr<EVP_MD_CTX, Free> context_;
-};
-
-std::span<const std::byte> bytes_of(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
 
 /// How far from the processor the arrays of a call lie, roughly: what is fastest in one class need not be in another,
 /// while within a class the judge's answer is the same but for its noise. Fixed bounds, not this machine's: a key means
@@ -80,8 +41,8 @@ image::Key key_of(const expr::Expr& expr, const Options& options) {
 image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Options& options) {
   thread_local Sha256 sha;
   sha.start();
-  sha.add(bytes_of(kDomain));
-  sha.add(bytes_of(os::build_id()));
+  sha.add(kDomain);
+  sha.add(os::build_id());
   sha.add(canonical);
   struct {
     std::uint8_t isa, policy;
@@ -94,11 +55,15 @@ image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, 
            {},
            options.policy.kind == expr::PolicyKind::bounded ? options.policy.k : 0};
   sha.add(std::as_bytes(std::span(&target, 1)));
-  for (const std::string& name : options.disabled) sha.add(bytes_of(name));
+  for (const std::string& name : options.disabled) sha.add(name);
   // What is shipped is covered by the build id.
   if (const auto* costs = measured_costs(options); costs != nullptr) {
-    sha.add(bytes_of("costs"));
+    sha.add("costs");
     sha.add(std::as_bytes(std::span(costs->table().figures)));
+  }
+  if (options.rules != nullptr) {
+    sha.add("rules");
+    sha.add(std::as_bytes(std::span(options.rules->digest())));
   }
   return sha.finish();
 }

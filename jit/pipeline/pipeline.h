@@ -15,6 +15,7 @@
 #include "jit/expr/expr.h"
 #include "jit/expr/rewrite/costs.h"
 #include "jit/image/image.h"
+#include "jit/pipeline/search_rules.h"
 #include "runtime/base/result.h"
 
 namespace trident::pipeline {
@@ -33,6 +34,8 @@ struct Options {
   /// What the search weighs forms by, measured on this machine; it counts for the instruction set that it was measured
   /// for. Without one: what is shipped for `isa` and this processor. Must outlive the call.
   const expr::rewrite::OpCosts* costs = nullptr;
+  /// What the search rewrites by; null: the built-in rules alone. Must outlive the call.
+  const SearchRules* rules = nullptr;
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
   /// Only the question whether the baseline is right: no other form, no other variant, fewer points, no judge.
   bool check_only = false;
@@ -49,7 +52,8 @@ inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 inline constexpr std::uint64_t kWallPerBudget = 10;
 
 /// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, how much
-/// memory a call of Options::elements moves (four classes), code generator's build id, the figures of measured_costs().
+/// memory a call of Options::elements moves (four classes), code generator's build id, the figures of measured_costs(), the text of
+/// Options::rules.
 image::Key key_of(const expr::Expr& expr, const Options& options);
 /// The same from expr::canonical_bytes() of the expression.
 image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Options& options);

@@ -18,7 +18,7 @@ constexpr std::size_t kSecondLooksMax = 3;
 class Descent {
  public:
   Descent(const RefineQuestion& q, const Form& start)
-      : q_(q), start_(start.expr), how_(start.how), steps_(q.source, rewriting(q)) {
+      : q_(q), start_(start.expr), how_(start.how), steps_(q.source, rewriting(q.options)) {
     how_.simplify = false;
   }
 
@@ -43,13 +43,6 @@ class Descent {
   }
 
  private:
-  static expr::rewrite::RewriteOptions rewriting(const RefineQuestion& q) {
-    expr::rewrite::RewriteOptions options;
-    options.policy = q.options.policy;
-    options.costs = costs_of(q.options).model();
-    return options;
-  }
-
   // Whether one of the steps from `from` holds; it is then the last of the chain.
   Result<bool> step(const expr::Expr& from) {
     std::size_t refused = 0;

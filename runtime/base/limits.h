@@ -30,6 +30,8 @@ inline constexpr std::uint32_t kKernelFrameBytesMax = 128u << 10;
 inline constexpr std::uint32_t kStackPageBytes = 4096;
 /// Bytes of one wire frame.
 inline constexpr std::size_t kFrameBytesMax = 1u << 20;
+/// Bytes of the rewrite rules of a user, and of one file of them.
+inline constexpr std::size_t kRulesTextBytesMax = 4u << 20;
 /// Length of one call in elements: byte offsets of 8-byte elements stay far below 2^63.
 inline constexpr std::uint64_t kCallElementsMax = std::uint64_t{1} << 48;
 

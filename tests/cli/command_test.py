@@ -155,7 +155,7 @@ class Command(CommandCase):
     def test_verbs_have_the_options_that_they_heed(self):
         text = {"--type", "--syntax", "--range", "--scalar"}
         code = {"--policy", "--isa"}
-        search = {"--tier", "--n", "--seed", "--disable"}
+        search = {"--tier", "--n", "--seed", "--disable", "--load-rules"}
         self.assertEqual(text | {"--derivatives"}, self.options_of("parse"))
         self.assertEqual(text | {"--derivatives"}, self.options_of("check"))
         self.assertEqual(text | {"--derivatives"}, self.options_of("dot"))
@@ -167,7 +167,8 @@ class Command(CommandCase):
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
                                         "--html", "--no-numexpr", "--no-ranges", "--geomean-max", "--transcendental-max",
                                         "--algebraic-max", "--derivatives-max", "--worst-max", "--search-gain-max",
-                                        "--roof-min", "--against", "--disable"}, self.options_of("bench") - {"--runs"})
+                                        "--roof-min", "--against", "--disable", "--load-rules"},
+                         self.options_of("bench") - {"--runs"})
         self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon"}, self.options_of("demo"))
         self.assertEqual({"--json"}, self.options_of("doctor"))
         self.assertEqual({"--ops", "--isa", "--output", "--quick", "--json"}, self.options_of("calibrate"))

@@ -135,6 +135,10 @@ bool nonzero(Op op, const Facts& a, const Facts& b, bool same) {
 
 }  // namespace
 
+Values values_of(const Policy& policy) {
+  return policy.kind == PolicyKind::exact ? Values::bits : Values::reals;
+}
+
 std::span<const OpRow> op_rows(Values values) {
   return values == Values::bits ? kRowsInBits : kRows;
 }

@@ -17,6 +17,7 @@ namespace trident::expr::rewrite {
 
 /// What equality is about: numbers over the reals, or what the kernel computes, to the last bit (the policy exact).
 enum class Values : std::uint8_t { reals, bits };
+Values values_of(const Policy& policy);
 
 /// One row per expr::Op, in its order.
 std::span<const egraph::OpRow> op_rows(Values values = Values::reals);

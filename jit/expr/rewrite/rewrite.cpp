@@ -19,12 +19,6 @@ namespace {
 // What it takes to make an expression of a term and to check it, for each node of the source.
 constexpr std::uint64_t kFormNs = 250;
 
-std::vector<bool> enabled_rules(const RuleSet& set, const RewriteOptions& options) {
-  std::vector<bool> enabled = allowed(set, options.policy);
-  if (options.rules_max < enabled.size()) keep_best(set, options.rules_max, enabled);
-  return enabled;
-}
-
 std::string label(const egraph::ENode& enode, const Expr& source) {
   const Node node = node_of(enode);
   if (node.op == Op::Variable) return source.variables[node.imm].name;
@@ -162,55 +156,19 @@ void explain_start(const Expr& source, const egraph::SearchSpace& space, const R
 
 }  // namespace
 
-/// What equality is about under a policy.
-Values values_of(const Policy& policy) {
-  return policy.kind == PolicyKind::exact ? Values::bits : Values::reals;
-}
-
-namespace {
-
-// Compiled for all searches of a policy that use all built-in rules: that takes as long as many a search.
-struct Matchers {
-  std::shared_ptr<const egraph::Matcher> all, differentiating;
-};
-Matchers matchers_of(const RuleSet& set, const RewriteOptions& options) {
-  const auto compiled = [&]() -> Matchers {
-    const std::vector<bool> enabled = enabled_rules(set, options);
-    return {
-        std::make_shared<const egraph::Matcher>(set.rules, op_rows(values_of(options.policy)), enabled),
-        std::make_shared<const egraph::Matcher>(set.rules, differentiating_ops(), differentiating(set.rules, enabled))};
-  };
-  if (&set != &builtin_rules() || options.rules_max < set.rules.size()) return compiled();
-  switch (options.policy.kind) {
-    case PolicyKind::exact: {
-      static const auto matchers = compiled();
-      return matchers;
-    }
-    case PolicyKind::bounded: {
-      static const auto matchers = compiled();
-      return matchers;
-    }
-    case PolicyKind::fast: {
-      static const auto matchers = compiled();
-      return matchers;
-    }
-  }
-  CHECK(false);
-}
-
-}  // namespace
-
 Rules::Rules(const Expr& source, const RewriteOptions& options)
-    : set_(options.rules != nullptr ? *options.rules : builtin_rules()),
+    : Rules(source, options, options.rules != nullptr ? *options.rules : CompiledRules::builtin()) {}
+
+Rules::Rules(const Expr& source, const RewriteOptions& options, const CompiledRules& rules)
+    : set_(rules.set()),
+      matchers_(rules.matchers(options.policy, options.rules_max)),
       language_(source.variables, options.policy.kind == PolicyKind::fast, values_of(options.policy)) {
-  Matchers matchers = matchers_of(set_, options);
-  matcher_ = std::move(matchers.all), differentiating_matcher_ = std::move(matchers.differentiating);
   for (const std::uint32_t variable : options.nonzero) language_.promise_nonzero(variable);
   // The rules are about reals: integers wrap.
   const auto bit = [](Type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
   space_ = {op_rows(values_of(options.policy)),
             language_.semantics(),
-            matcher_.get(),
+            matchers_.all.get(),
             options.costs,
             {},
             bit(Type::f32) | bit(Type::f64) | bit(Type::b32)};
@@ -220,7 +178,7 @@ Rules::Rules(const Expr& source, const RewriteOptions& options)
 egraph::SearchSpace Rules::differentiating_space() const {
   egraph::SearchSpace space = space_;
   space.ops = differentiating_ops();
-  space.matcher = differentiating_matcher_.get();
+  space.matcher = matchers_.differentiating.get();
   return space;
 }
 

@@ -13,6 +13,7 @@
 #include "jit/egraph/search.h"
 #include "jit/egraph/view.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/rewrite/compiled_rules.h"
 #include "jit/expr/rewrite/costs.h"
 #include "jit/expr/rewrite/differentiate.h"
 #include "jit/expr/rewrite/language.h"
@@ -35,7 +36,7 @@ struct RewriteOptions {
   std::size_t keep = 3;
   std::size_t rules_max = std::numeric_limits<std::size_t>::max();  ///< only the best of those that may fire
   std::vector<std::uint32_t> nonzero{};                             ///< variables that are promised not to be zero
-  const RuleSet* rules = nullptr;  ///< in place of the built-in ones; all have passed jit/rulecheck
+  const CompiledRules* rules = nullptr;  ///< in place of the built-in ones; all have passed jit/rulecheck
   bool explain = false;            ///< say how the first form comes from the source
   /// Shown the first graph of the search and every later one that held a cheaper form.
   std::function<void(const egraph::GraphView& view)> look{};
@@ -74,8 +75,10 @@ class Rules {
   [[nodiscard]] egraph::SearchSpace differentiating_space() const;
 
  private:
+  Rules(const Expr& source, const RewriteOptions& options, const CompiledRules& rules);
+
   const RuleSet& set_;
-  std::shared_ptr<const egraph::Matcher> matcher_, differentiating_matcher_;
+  CompiledRules::Matchers matchers_;
   Language language_;
   egraph::SearchSpace space_;
 };

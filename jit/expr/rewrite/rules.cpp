@@ -118,6 +118,13 @@ const RuleSet& builtin_rules() {
   return kSet;
 }
 
+RuleSet with_builtin_rules(RuleSet own) {
+  const RuleSet& builtin = builtin_rules();
+  own.rules.insert(own.rules.end(), builtin.rules.begin(), builtin.rules.end());
+  own.tags.insert(own.tags.end(), builtin.tags.begin(), builtin.tags.end());
+  return own;
+}
+
 void keep_best(const RuleSet& set, std::size_t count, std::vector<bool>& enabled) {
   std::vector<std::size_t> order(set.rules.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -56,6 +56,9 @@ Result<RuleSet> parse_rules(std::string_view text, std::string_view file);
 /// All built-in rules; parsed once, on first use.
 const RuleSet& builtin_rules();
 
+/// `own` and, behind them, the built-in ones.
+RuleSet with_builtin_rules(RuleSet own);
+
 /// Of the rules that are `enabled` the first `count` by rank; the others no longer are.
 void keep_best(const RuleSet& set, std::size_t count, std::vector<bool>& enabled);
 

@@ -1,0 +1,140 @@
+#include "jit/rulecheck/rule_files.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "jit/expr/rewrite/language.h"
+
+namespace trident::rulecheck {
+
+using expr::rewrite::RuleSet;
+
+namespace {
+
+Result<std::string> read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", path.c_str());
+  std::string text(kRuleFileBytesMax + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kRuleFileBytesMax)
+    return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes", path.c_str(), kRuleFileBytesMax);
+  return text;
+}
+
+/// The lines of `text` that hold the rules of `set`.
+std::string lines_of(const RuleSet& set, std::string_view text) {
+  std::string lines;
+  std::uint32_t number = 1;
+  std::size_t at = 0;
+  for (const RuleSet::Tags& tags : set.tags) {
+    for (; number < tags.line; ++number) at = text.find('\n', at) + 1;
+    lines.append(text.substr(at, text.find('\n', at) - at)) += '\n';
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string rule_text(const egraph::Rule& rule) {
+  const auto rows = expr::rewrite::op_rows();
+  std::string text = print(rule.left, rows, rule.variables) + " => " + print(rule.right, rows, rule.variables);
+  for (std::size_t i = 0; i < rule.conditions.size(); ++i)
+    text += (i == 0 ? " if " : ", ") + print(rule.conditions[i], rule.variables);
+  return text;
+}
+
+Result<RuleFile> read_rule_file(const std::string& path) {
+  // Asked before it is opened: opening a FIFO waits for a writer.
+  std::error_code code;
+  const auto status = std::filesystem::status(path, code);
+  if (code)
+    return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read: %s", path.c_str(), code.message().c_str());
+  if (!std::filesystem::is_regular_file(status))
+    return make_error(ErrorCode::kInvalidArgument, "%s: is %s; rules are read from regular files", path.c_str(),
+                      std::filesystem::is_directory(status) ? "a directory"
+                      : std::filesystem::is_fifo(status)    ? "a FIFO"
+                                                            : "no file but a device or a socket");
+  TRY(const std::string text, read_text(path));
+  TRY(RuleSet set, expr::rewrite::parse_rules(text, path));
+  if (set.rules.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: no rules in it", path.c_str());
+  std::string lines = lines_of(set, text);
+  return RuleFile{path, std::move(set), std::move(lines)};
+}
+
+std::vector<CheckedRule> check_rule_files(const std::vector<RuleFile>& files, const RuleCheckOptions& options,
+                                          const CheckProgress& progress) {
+  std::size_t total = 0;
+  for (const RuleFile& f : files) total += f.set.rules.size();
+  std::vector<CheckedRule> checked;
+  for (const RuleFile& f : files) {
+    for (std::size_t i = 0; i < f.set.rules.size(); ++i) {
+      const egraph::Rule& rule = f.set.rules[i];
+      if (progress) progress(checked.size(), total, rule.name);
+      checked.push_back(
+          {f.path, rule.name, rule_text(rule), f.set.tags[i].line, check_rule(rule, f.set.tags[i], options)});
+    }
+  }
+  return checked;
+}
+
+Result<UserRules> load_user_rules(const std::vector<std::string>& paths, const CheckProgress& progress) {
+  std::map<std::string, std::string, std::less<>> taken;
+  for (const egraph::Rule& rule : expr::rewrite::builtin_rules().rules) taken[rule.name] = "among the built-in ones";
+  std::vector<RuleFile> files;
+  std::size_t count = 0, bytes = 0;
+  for (const std::string& path : paths) {
+    TRY(RuleFile file, read_rule_file(path));
+    count += file.set.rules.size();
+    if (count > kUserRulesMax)
+      return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu rules", path.c_str(), kUserRulesMax);
+    bytes += file.text.size();
+    if (bytes > limits::kRulesTextBytesMax)
+      return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes of rules in all files together",
+                        path.c_str(), limits::kRulesTextBytesMax);
+    for (std::size_t i = 0; i < file.set.rules.size(); ++i) {
+      const std::string& name = file.set.rules[i].name;
+      const std::string place = path + ":" + std::to_string(file.set.tags[i].line);
+      const auto [other, fresh] = taken.emplace(name, "at " + place);
+      if (!fresh)
+        return make_error(ErrorCode::kInvalidArgument, "%s: there is a rule \"%s\" already, %s", place.c_str(),
+                          name.c_str(), other->second.c_str());
+    }
+    files.push_back(std::move(file));
+  }
+  std::string faults;
+  for (const CheckedRule& rule : check_rule_files(files, {}, progress))
+    if (rule.verdict.kind != RuleVerdict::Kind::right) faults += fault_text(rule);
+  if (!faults.empty())
+    return make_error(ErrorCode::kNotEquivalent, "no rules are loaded, because not all are right:\n%s",
+                      faults.substr(0, faults.size() - 1).c_str());
+  UserRules all;
+  for (RuleFile& f : files) {
+    std::move(f.set.rules.begin(), f.set.rules.end(), std::back_inserter(all.set.rules));
+    std::move(f.set.tags.begin(), f.set.tags.end(), std::back_inserter(all.set.tags));
+    all.text += f.text;
+  }
+  return all;
+}
+
+std::string point_text(const std::vector<Binding>& point) {
+  std::string text;
+  for (const Binding& b : point)
+    if (b.name.substr(1) != b.value) text += (text.empty() ? "" : ", ") + b.name + " = " + b.value;  // not ?x = x
+  return text;
+}
+
+std::string fault_text(const CheckedRule& rule) {
+  const RuleVerdict& v = rule.verdict;
+  const bool wrong = v.kind == RuleVerdict::Kind::wrong;
+  std::string out = rule.file + ":" + std::to_string(rule.line) + ": " + rule.name + ": " +
+                    (wrong ? "wrong: " : "not checked: ") + v.fault + "\n    " + rule.text + "\n";
+  if (wrong && !v.point.empty())
+    out += "    at " + point_text(v.point) + ": left " + v.left + ", right " + v.right + "\n";
+  if (!v.hint.empty()) out += "    hint: " + v.hint + "\n";
+  return out;
+}
+
+}  // namespace trident::rulecheck
