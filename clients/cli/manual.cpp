@@ -125,7 +125,7 @@ constexpr const char* kRewrite = R"(DETAILS
   the other budgets end the search, and the same command gives the same result everywhere. Why it stopped:
 )" TRIDENT_SEARCH_STOPS(X) R"(  --load-rules FILE adds rules of your own (the format: jit/expr/rules/README.md). They are checked as by `trident rules
   check`; when one is wrong none is used, its counterexample is shown, and exit status 1 follows. Names must not be
-  taken. The daemon never loads such files.
+  taken. `trident explain`, `disasm` and `bench` take the option too, and the daemon has `tridentd --rules FILE`.
   --explain shows the steps from which a result follows: instances of rules, and what the collection of sums and
   products ("collect") says. Each may use what earlier ones say; equal parts are put for each other and constants
   folded without a step. A step with "~=" holds up to the rounding of constants that are folded or stand in the rule:
@@ -158,7 +158,8 @@ constexpr const char* kRules = R"(DETAILS
   quotients), and the tags exact and zero bit by bit in f32 and f64 at special values. A wrong rule comes with values
   of its variables, both sides there, and where one was found a condition or a tag that would make it true. Exit
   status 1 when a rule is wrong or cannot be checked.
-  Rules of yours are used by `trident rewrite --load-rules`, never by the daemon.
+  Rules of yours are used by `trident rewrite`, `explain`, `disasm` and `bench` with --load-rules FILE, and by a daemon
+  that is told to, `tridentd --rules FILE`.
 
 EXAMPLES
   trident rules list --theme roots

@@ -60,7 +60,24 @@ bool assign(const toml::node& node, flag& to) {
   return value.has_value();
 }
 
+bool assign(const toml::node& node, list& to) {
+  list texts;
+  if (text one; assign(node, one)) {
+    texts.push_back(one);
+  } else {
+    const toml::array* array = node.as_array();
+    if (array == nullptr) return false;
+    for (const toml::node& element : *array)
+      if (!assign(element, texts.emplace_back())) return false;
+  }
+  to = std::move(texts);
+  return true;
+}
+
 bool in_range(const text&, number, number) {
+  return true;
+}
+bool in_range(const list&, number, number) {
   return true;
 }
 bool in_range(flag, number, number) {
@@ -88,12 +105,22 @@ void add_option(CLI::App& app, const std::string& name, std::optional<flag>& to,
       name, [&to] { to = true; }, meaning);
 }
 
+void add_option(CLI::App& app, const std::string& name, std::optional<list>& to, const std::string& meaning) {
+  app.add_option_function<list>(
+         name, [&to](const list& given) { to = given; }, meaning)
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+}
+
 /// "what it is [default]".
 std::string meaning_with_default(const char* meaning, const std::string& standard) {
   return standard.empty() || standard == "0" ? meaning : std::string(meaning) + " [" + standard + "]";
 }
 std::string printed(const text& value) {
   return value;
+}
+std::string printed(const list&) {
+  return "";
 }
 std::string printed(number value) {
   return std::to_string(value);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/log/log.h"
@@ -15,6 +16,7 @@ namespace trident::config {
 using text = std::string;
 using number = std::uint64_t;
 using flag = bool;
+using list = std::vector<std::string>;
 
 struct Settings {
 #define X(name, type, standard, min, max, meaning) type name = standard;

@@ -42,6 +42,26 @@ TEST(Config, ErrorsNameFileLineAndSetting) {
   EXPECT_EQ(message("# nothing\n"), "accepted");
 }
 
+TEST(Config, ListsAreArraysOrRepeatedFlags) {
+  const auto rules = [](const char* text) { return apply_file({}, text, "f.toml")->rules; };
+  EXPECT_EQ(rules("rules = [\"a\", \"b\"]\n"), (list{"a", "b"}));
+  EXPECT_EQ(rules("rules = \"a\"\n"), list{"a"});
+  EXPECT_EQ(rules("rules = []\n"), list{});
+  for (const char* text : {"rules = 1\n", "rules = [\"a\", 2]\n"})
+    EXPECT_EQ(apply_file({}, text, "f.toml").error().message, "f.toml:1: 'rules' has a value of the wrong kind");
+  char pattern[] = "/tmp/trident-config-XXXXXX";
+  const std::string file = std::string(::mkdtemp(pattern)) + "/t.toml";
+  std::ofstream(file) << "rules = [\"a\", \"b\"]\n";
+  const auto loaded = [&](std::vector<const char*> flags) {
+    flags.insert(flags.begin(), {"--config", file.c_str()});
+    return std::get<Settings>(load_flags(flags).value()).rules;
+  };
+  EXPECT_EQ(loaded({}), (list{"a", "b"}));
+  EXPECT_EQ(loaded({"--rules", "c", "--workers", "2", "--rules", "d"}), (list{"c", "d"}));  // instead of the file's
+  EXPECT_EQ(loaded({"--rules", ""}), list{""});
+  (void)!std::system(("rm -rf " + file.substr(0, file.rfind('/'))).c_str());
+}
+
 TEST(Config, RangesAndWordsAreChecked) {
   EXPECT_EQ(load_flags({"--workers", "0"}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_flags({"--workers", "257"}).error().code, ErrorCode::kInvalidArgument);

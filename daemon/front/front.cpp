@@ -10,6 +10,7 @@
 #include "daemon/net/listener.h"
 #include "daemon/net/loop.h"
 #include "daemon/session/session.h"
+#include "jit/rulecheck/rule_files.h"
 #include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
@@ -89,9 +90,54 @@ Result<std::optional<expr::rewrite::OpCosts>> measured_costs(const config::Setti
   return std::make_optional<expr::rewrite::OpCosts>(std::move(table));
 }
 
+/// After `state`, if any. Newlines in the status would begin other variables.
+void tell_status(std::string status, const std::string& state = "") {
+  std::replace(status.begin(), status.end(), '\n', ' ');
+  os::notify_service_manager(state + "STATUS=" + status);
+}
+
+/// The start has failed: a line of the log for each of the message.
+int refused(const Error& error, int exit_status) {
+  for (std::size_t at = 0; at < error.message.size();) {
+    const std::size_t end = std::min(error.message.find('\n', at), error.message.size());
+    log::error("{}", std::string_view(error.message).substr(at, end - at));
+    at = end + 1;
+  }
+  tell_status(error.message);
+  return exit_status;
+}
+
+/// Rules of the owner's files: as workers are told them, and as keys need them.
+struct OwnRules {
+  std::string text;
+  pipeline::SearchRules rules;
+};
+
+/// What --rules names, if anything. Thousands of rules take minutes, of which the service manager is told. Errors:
+/// those of rulecheck::load_user_rules().
+Result<std::optional<OwnRules>> own_rules(const config::Settings& settings) {
+  std::vector<std::string> files = settings.rules;
+  std::erase(files, "");
+  if (files.empty()) return std::optional<OwnRules>();
+  std::uint64_t told_ns = 0;
+  const auto progress = [&](std::size_t done, std::size_t total, const std::string&) {
+    constexpr std::uint64_t kEveryNs = 1'000'000'000, kOneRuleMaxUs = 60'000'000;
+    const std::uint64_t now = os::monotonic_ns();
+    if (done == 0) log::info("rules to be checked: {}", total);
+    if (done != 0 && now - told_ns < kEveryNs) return;
+    told_ns = now;
+    os::notify_service_manager(
+        fmt::format("STATUS=checking rules: {} of {}\nEXTEND_TIMEOUT_USEC={}", done, total, kOneRuleMaxUs));
+  };
+  TRY(rulecheck::UserRules user, rulecheck::load_user_rules(files, progress));
+  TRY(pipeline::SearchRules rules, pipeline::SearchRules::parse(user.text, files.front()));
+  log::info("rules beside the built-in ones: {}", user.set.rules.size());
+  return std::make_optional<OwnRules>(OwnRules{std::move(user.text), std::move(rules)});
+}
+
 class Front {
  public:
-  Front(const config::Settings& settings, const expr::rewrite::OpCosts* costs)
+  Front(const config::Settings& settings, const expr::rewrite::OpCosts* costs, const OwnRules* own)
       : settings_(settings),
         started_ns_(os::monotonic_ns()),
         cache_({.path = prepared_cache_path(settings),
@@ -103,9 +149,11 @@ class Front {
             {.optimise_workers = static_cast<std::uint32_t>(settings.workers),
              .baseline_timeout_ms = settings.baseline_timeout_ms,
              .costs = costs != nullptr ? cost::print(costs->table()) : "",
+             .rules = own != nullptr ? own->text : "",
              .optimise_grace_ms = settings.optimise_grace_ms},
             job_limits(settings), cache_,
-            [this](const auto& subscriber, const auto& event) { sessions_.on_event(subscriber, event); }, costs),
+            [this](const auto& subscriber, const auto& event) { sessions_.on_event(subscriber, event); }, costs,
+            own != nullptr ? &own->rules : nullptr),
         sessions_(loop_, session_limits(settings), [this] { return stats_json(); }),
         watchdog_(loop_),
         drain_(loop_) {
@@ -145,7 +193,7 @@ class Front {
     std::string trouble = jobs_.pool().trouble(watchdog_interval_ns_);
     if (trouble != told_trouble_) {
       if (!trouble.empty()) log::error("the watchdog is not told that all is well: {}", trouble);
-      os::notify_service_manager("STATUS=" + (trouble.empty() ? "serving" : trouble));
+      tell_status(trouble.empty() ? "serving" : trouble);
       told_trouble_ = trouble;
     }
     if (trouble.empty()) os::notify_service_manager("WATCHDOG=1");
@@ -162,7 +210,7 @@ class Front {
     auto loaded = config::load(argc, argv);
     if (!loaded.ok()) {
       log::error("configuration kept as it was: {}", loaded.error().message);
-      os::notify_service_manager("READY=1\nSTATUS=serving; the last reload failed: " + loaded.error().message);
+      tell_status("serving; the last reload failed: " + loaded.error().message, "READY=1\n");
       return;
     }
     if (const auto* settings = std::get_if<config::Settings>(&*loaded)) {
@@ -215,17 +263,11 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
       log::warning("{}", set.error().message);
   os::deny_writable_code();
   const auto costs = measured_costs(settings);
-  if (!costs.ok()) {
-    log::error("{}", costs.error().message);
-    os::notify_service_manager("STATUS=" + costs.error().message);
-    return kExitUsage;
-  }
-  Front front(settings, *costs ? &**costs : nullptr);
-  if (const auto listening = front.listen(); !listening.ok()) {
-    log::error("{}", listening.error().message);
-    os::notify_service_manager("STATUS=" + listening.error().message);
-    return 1;
-  }
+  if (!costs.ok()) return refused(costs.error(), kExitUsage);
+  const auto own = own_rules(settings);
+  if (!own.ok()) return refused(own.error(), kExitUsage);
+  Front front(settings, *costs ? &**costs : nullptr, *own ? &**own : nullptr);
+  if (const auto listening = front.listen(); !listening.ok()) return refused(listening.error(), 1);
   front.serve(argc, argv);
   return 0;
 }

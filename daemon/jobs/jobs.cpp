@@ -86,10 +86,11 @@ std::string Jobs::Flight::describe() const {
 }
 
 Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink,
-           const expr::rewrite::OpCosts* costs)
+           const expr::rewrite::OpCosts* costs, const pipeline::SearchRules* rules)
     : cache_(cache),
       limits_(limits),
       costs_(costs),
+      rules_(rules),
       sink_(std::move(sink)),
       pool_(loop, workers,
             {.on_response = [this](const auto& header, auto tail,
@@ -111,6 +112,7 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   options.seed = kSeed;
   options.elements = work.elements;
   options.costs = costs_;
+  options.rules = rules_;
   std::vector<std::byte> canonical = expr::canonical_bytes(work.expr);
   const image::Key key = pipeline::key_of(work.expr, canonical, options);
   std::string id = flight_id(uid, key);

@@ -86,9 +86,10 @@ struct Stats {
 
 class Jobs {
  public:
-  /// `costs`: what the search weighs forms by, for PoolOptions::costs; null for what is shipped. Must outlive the jobs.
+  /// `costs`: what the search weighs forms by, for PoolOptions::costs; null for what is shipped. `rules`: what it
+  /// rewrites by, for PoolOptions::rules; null for the built-in ones alone. Both must outlive the jobs.
   Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink,
-       const expr::rewrite::OpCosts* costs = nullptr);
+       const expr::rewrite::OpCosts* costs = nullptr, const pipeline::SearchRules* rules = nullptr);
   ~Jobs();
 
   /// `message` is the client's message as it came, from which `work` was read.
@@ -152,6 +153,7 @@ class Jobs {
   cache::Cache& cache_;
   Limits limits_;
   const expr::rewrite::OpCosts* costs_;
+  const pipeline::SearchRules* rules_;
   Sink sink_;
   Stats stats_;
   bool draining_ = false;

@@ -1,5 +1,6 @@
 #include "daemon/worker/compile.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -19,7 +20,8 @@ namespace trident::worker {
 namespace {
 
 constexpr std::size_t kPrefixBytes = 4;
-constexpr std::size_t kRequestBytesMax = sizeof(RequestHeader) + limits::kFrameBytesMax;
+constexpr std::size_t kRequestBytesMax =
+    sizeof(RequestHeader) + std::max(limits::kFrameBytesMax, limits::kRulesTextBytesMax);
 /// Progress is for people: more than this many lines a second are noise.
 constexpr std::uint64_t kProgressEveryNs = 50'000'000;
 /// A worker that needs more is out of control; the front counts it as a crash.
@@ -173,19 +175,35 @@ bool serve_optimise(Front& front, std::uint64_t ticket, const ingest::Work& work
   return front.send(response, {}, sealed->get());
 }
 
-/// `costs`: what later requests are optimised by.
-bool serve(Front& front, std::span<const std::byte> request, std::optional<expr::rewrite::OpCosts>& costs) {
+/// What the front has said that searches go by.
+struct Basis {
+  std::optional<expr::rewrite::OpCosts> costs;
+  std::optional<pipeline::SearchRules> rules;
+
+  /// The front has read the text from files, and tried it.
+  void take(Tail what, std::string_view text) {
+    if (what == Tail::costs) {
+      auto table = cost::parse(text, "the front's costs");
+      CHECK(table.ok());
+      costs.emplace(std::move(table).value());
+    } else {
+      auto parsed = pipeline::SearchRules::parse(text, "the front's rules");
+      CHECK(parsed.ok());
+      rules.emplace(std::move(parsed).value());
+    }
+  }
+};
+
+bool serve(Front& front, std::span<const std::byte> request, Basis& basis) {
   RequestHeader header;
   if (request.size() < sizeof(header)) return false;
   std::memcpy(&header, request.data(), sizeof(header));
-  if (header.costs != 0) {
-    const auto text = request.subspan(sizeof(header));
-    auto table = cost::parse({reinterpret_cast<const char*>(text.data()), text.size()}, "the front's costs");
-    CHECK(table.ok());  // the front has read them from a file, and printed them
-    costs.emplace(std::move(table).value());
+  const auto tail = request.subspan(sizeof(header));
+  if (header.tail != Tail::submit) {
+    basis.take(header.tail, {reinterpret_cast<const char*>(tail.data()), tail.size()});
     return true;
   }
-  const auto message = ingest::read(request.subspan(sizeof(header)));
+  const auto message = ingest::read(tail);
   const auto* submit = message.ok() ? std::get_if<ingest::Submit>(&*message) : nullptr;
   if (submit == nullptr || !submit->work.ok())
     return send_failure(front, header.ticket, make_error(ErrorCode::kInternal, "the front passed on a bad message"));
@@ -201,7 +219,8 @@ bool serve(Front& front, std::span<const std::byte> request, std::optional<expr:
   options.checked = true;  // by ingest
   options.check_only = header.check_only != 0;
   options.budget_ns = header.budget_ns;
-  options.costs = costs ? &*costs : nullptr;
+  options.costs = basis.costs ? &*basis.costs : nullptr;
+  options.rules = basis.rules ? &*basis.rules : nullptr;
   return header.lane == Lane::baseline ? serve_baseline(front, header.ticket, work, options)
                                        : serve_optimise(front, header.ticket, work, options);
 }
@@ -228,11 +247,11 @@ int run_worker(const char* lane) {
   os::deny_writable_code();
   if (std::string_view(lane) == "baseline") warm_up();
   Front front{os::Fd(os::kInheritedFd)};
-  std::optional<expr::rewrite::OpCosts> costs;
+  Basis basis;
   while (true) {
     front.prepare();
     const auto request = front.next();
-    if (request.empty() || !serve(front, request, costs)) return 0;
+    if (request.empty() || !serve(front, request, basis)) return 0;
   }
 }
 

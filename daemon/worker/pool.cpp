@@ -97,6 +97,10 @@ class Pool::Worker {
     channel_->send(message_);
   }
 
+  void tell(Tail what, const std::string& text) {
+    if (!text.empty()) send({.lane = lane_, .tail = what}, std::as_bytes(std::span(text)));
+  }
+
   void start() {
     if (auto started = try_start(); !started.ok()) {
       log::error("cannot start a {} worker: {}", name_of(lane_), started.error().message);
@@ -121,8 +125,10 @@ class Pool::Worker {
                       }));
     TRY(exit_, net::Poller::make(pool_.loop_, child_.pidfd()));
     exit_.watch(net::Poller::kReadable, [this](int) { end(Fate::crashed); });
-    if (lane_ == Lane::optimise && !pool_.options_.costs.empty())
-      send({.lane = lane_, .costs = 1}, std::as_bytes(std::span(pool_.options_.costs)));
+    if (lane_ == Lane::optimise) {
+      tell(Tail::costs, pool_.options_.costs);
+      tell(Tail::rules, pool_.options_.rules);
+    }
     started_ns_ = os::monotonic_ns();
     ++pool_.stats_.started;
     return {};

@@ -32,6 +32,7 @@ struct PoolOptions {
   std::uint32_t optimise_workers = 1;
   std::uint64_t baseline_timeout_ms = 1000;  ///< for one compilation
   std::string costs{};                       ///< cost::print() of a table for the optimise workers; empty: none
+  std::string rules{};                       ///< for them too: what SearchRules::parse() takes; empty: none
   std::uint64_t optimise_grace_ms = 0;       ///< by the clock, beyond kWallPerBudget times its request's budget
 };
 

@@ -2,8 +2,9 @@
 // tail. Same program on both ends, so the layout has no versions. The front still treats a worker as code that
 // untrusted input may have broken: sizes and enums are checked, a worker that errs is killed.
 //
-//   front -> worker   first the costs that were measured on this machine, if any; then, for each request,
-//                     RequestHeader, then the client's Submit message as it came: the worker runs ingest again
+//   front -> worker   first what the search goes by beside what is built in, if anything: costs that were measured on
+//                     this machine, rules of its owner; then, for each request, RequestHeader, then the client's Submit
+//                     message as it came: the worker runs ingest again
 //   worker -> front   ResponseHeader, then a text (failed); a sealed memfd attached (image)
 #pragma once
 
@@ -22,13 +23,19 @@ enum class Lane : std::uint8_t {
   optimise
 };
 
+/// What a RequestHeader stands before. Texts hold for all requests from then on and get no response.
+enum class Tail : std::uint8_t {
+  submit,  ///< a request: the client's message
+  costs,   ///< optimise lane: a table of jit/cost
+  rules    ///< optimise lane: what pipeline::SearchRules::parse() takes
+};
+
 struct RequestHeader {
   std::uint64_t ticket = 0;
   Lane lane = Lane::baseline;
   std::uint8_t isa = 0;         ///< enum trident_isa
   std::uint8_t check_only = 0;  ///< optimise lane: pipeline::Options::check_only
-  std::uint8_t costs = 0;  ///< optimise lane: 1 when what follows is no message but the text of a table of jit/cost,
-                           ///< which holds for all requests from then on; there is no response
+  Tail tail = Tail::submit;
   std::uint8_t reserved[4] = {};
   std::uint64_t seed = 0;
   std::uint64_t budget_ns = 0;  ///< CPU time of an optimise job; 0: pipeline's default

@@ -127,6 +127,42 @@ class SearchCommand(CommandCase):
             self.assertEqual(2, done.returncode)
             self.assertIn(hint, done.stdout + done.stderr)
 
+    def test_the_daemon_refuses_rules_that_are_not_right(self):
+        good = self.write("good.rules", "one: (neg (neg (neg ?a))) => (neg ?a) ;; ieee=exact real=ok\n")
+        wrong = self.write("wrong.rules", "; mine\nroot: (sqrt (mul ?a ?a)) => ?a ;; ieee=round real=ok\n")
+        broken = self.write("broken.rules", "\na: (sine ?a) => ?a ;; ieee=round real=ok\n")
+        taken = self.write("taken.rules", "neg-neg: (neg (neg ?a)) => ?a ;; ieee=exact real=ok\n")
+        config = self.write("t.toml", "rules = '%s'\n" % wrong)
+        for words, hints in ((("--rules", good, "--rules", wrong), (wrong + ":2: root: wrong: ", "hint: it holds with nonneg(?a)")),
+                             (("--config", config), (wrong + ":2: root: wrong: ",)),
+                             (("--rules", broken), (broken + ":2:5: ",)),
+                             (("--rules", taken), (taken + ":1: there is a rule \"neg-neg\" already",)),
+                             (("--rules", self.at("none.rules")), (self.at("none.rules") + ": cannot be read",))):
+            done = subprocess.run([TRIDENTD, *words, "--cache", "none", "--socket", self.at("s.sock")],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(2, done.returncode, words)
+            for hint in hints:
+                self.assertIn(hint, done.stdout + done.stderr)
+            self.assertNotIn("\\n", done.stderr)  # a line of the log for each of the message
+            self.assertFalse(os.path.exists(self.at("s.sock")))
+
+    def test_explain_and_bench_search_by_rules_of_the_user(self):
+        rules = self.write("own.rules", "asinh-log: (asinh (div (sub (mul ?a ?a) 1) (mul 2 ?a))) => (log ?a) if pos(?a) "
+                           ";; ieee=round real=guard\n")
+        words = ("asinh((x*x - 1)/(2*x))", "-r", "x:2:8")
+
+        def has_root(*options):
+            return bool(re.search(r"(?m)\bsqrt\b", self.trident("explain", *words, "--dump=k", *options).stdout))
+
+        self.assertTrue(has_root())
+        self.assertFalse(has_root("--load-rules", rules))
+        self.assertIn("--tier baseline", self.trident("explain", *words, "--load-rules", rules, "--tier", "baseline",
+                                                      status=2).stderr)
+        wrong = self.write("wrong.rules", "root: (sqrt (mul ?a ?a)) => ?a ;; ieee=round real=ok\n")
+        for verb in ("explain", "disasm", "bench"):
+            self.assertIn("wrong.rules:1: root: wrong",
+                          self.trident(verb, *words, "--load-rules", wrong, status=1).stderr)
+
     def test_calibrate_refuses_what_it_cannot_do(self):
         for words, hint in (([], "--ops"), (["--ops", "--isa", "sse"], "sse"), (["--ops", "--rounds", "3"], "--rounds"),
                             (["--ops", "--json", "--output", "-"], "--output -")):
