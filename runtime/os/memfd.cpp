@@ -155,6 +155,17 @@ Result<Mapping> map_shared(std::size_t size) {
   return Mapping(base, length);
 }
 
+Result<Mapping> map_private(std::size_t size) {
+  constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+  const std::size_t length = round_to_pages(std::max<std::size_t>(size, 1));
+  void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return os_error("mmap of private memory");
+#ifdef MADV_HUGEPAGE
+  if (length >= 2 * kHugePageBytes) (void)::madvise(base, length, MADV_HUGEPAGE);  // advice: refused is as good
+#endif
+  return Mapping(base, length);
+}
+
 Result<GuardedMapping> GuardedMapping::make(std::size_t size) {
   const std::size_t page = page_bytes();
   const std::size_t length = round_to_pages(std::max<std::size_t>(size, 1));

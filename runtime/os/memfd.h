@@ -73,6 +73,10 @@ Result<Mapping> map_read_only(const Fd& fd, std::size_t size);
 /// Zeroed memory that children made by fork() share with this process.
 Result<Mapping> map_shared(std::size_t size);
 
+/// Zeroed memory of this process alone. Pages are given when first touched, huge ones where the system has them, so
+/// that reserving far more than is used costs address space only.
+Result<Mapping> map_private(std::size_t size);
+
 /// `size` bytes (rounded to pages) shared with children, with an inaccessible page before and after. Anything that
 /// steps over an end dies at once.
 class GuardedMapping {

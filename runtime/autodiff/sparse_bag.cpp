@@ -1,0 +1,78 @@
+#include "runtime/autodiff/ops.h"
+#include "runtime/base/check.h"
+
+namespace trident::autodiff {
+namespace {
+
+template <class Real>
+struct SparseBag : Op<Real> {
+  const tensor::Kernels<Real>* kernels;
+  tensor::RowTable<Real>* table;
+  Bags bags;
+  Operand<Real> b;
+  Value<Real> y;
+  Real* before;
+  std::size_t rows, width;
+  Activation activation;
+};
+
+template <class Real>
+void forward(Op<Real>& base) {
+  auto& op = static_cast<SparseBag<Real>&>(base);
+  const std::int32_t *ids = op.bags.ids.data, *offsets = op.bags.offsets.data;
+  CHECK(offsets[0] == 0 && static_cast<std::size_t>(offsets[op.rows]) <= op.bags.ids.shape.count());
+  for (std::size_t r = 0; r < op.rows; ++r) {
+    const std::int32_t from = offsets[r], to = offsets[r + 1];
+    CHECK(from <= to);
+    std::uint32_t largest = 0;  // a negative id is a large one
+    for (std::int32_t i = from; i < to; ++i) largest = std::max(largest, static_cast<std::uint32_t>(ids[i]));
+    CHECK(largest < op.table->rows());
+    op.kernels->sum_rows(op.width, op.table->base(), op.table->row_stride(), ids + from,
+                         static_cast<std::size_t>(to - from), op.y.data + r * op.width);
+  }
+  op.kernels->bias_activate(op.rows, op.width, op.b.data, op.activation, op.before, op.y.data);
+}
+
+template <class Real>
+void backward(Op<Real>& base) {
+  auto& op = static_cast<SparseBag<Real>&>(base);
+  Real* d = op.y.gradient;  // stays behind as the gradient of the rows
+  op.kernels->activation_backward(op.rows * op.width, op.activation, op.before, op.y.data, d, d);
+  if (op.b.gradient) op.kernels->column_sums(op.rows, op.width, d, op.b.accumulate, op.b.gradient);
+}
+
+}  // namespace
+
+template <class Real>
+Value<Real> sparse_bag(Tape<Real>& tape, tensor::RowTable<Real>& table, Bags bags, Value<Real> b,
+                       Activation activation) {
+  CHECK(!b.present() || b.shape == Shape{table.width()});
+  auto* op = tape.arena().template take<SparseBag<Real>>();
+  op->forward = forward<Real>;
+  op->backward = backward<Real>;
+  op->kernels = &tape.kernels();
+  op->table = &table;
+  op->bags = bags;
+  op->b = Operand<Real>(b);
+  op->rows = bags.count();
+  op->width = table.width();
+  op->activation = activation;
+  op->y = tape.result({op->rows, op->width});
+  op->before = activation == Activation::gelu && tape.mode() == Mode::train
+                   ? tape.arena().template take<Real>(op->rows * op->width)
+                   : nullptr;
+  tape.record(op, {&op->b},
+              {OpKind::sparse_bag,
+               {tape.rows_value(table), bags.ids.id, bags.offsets.id, b.id},
+               {op->y.id},
+               {{"activation", static_cast<double>(activation)}}});
+  if (tape.mode() == Mode::train) {
+    tape.add_row_gradient({&table, bags.ids.data, bags.offsets.data, op->rows, op->y.gradient});
+  }
+  return op->y;
+}
+
+template Value<float> sparse_bag(Tape<float>&, tensor::RowTable<float>&, Bags, Value<float>, Activation);
+template Value<double> sparse_bag(Tape<double>&, tensor::RowTable<double>&, Bags, Value<double>, Activation);
+
+}  // namespace trident::autodiff
