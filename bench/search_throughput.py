@@ -17,6 +17,7 @@ FIGURES = {
     "nodes_per_second": ("M e-nodes/s", 1e-6, 3.0),
     "matches_per_second": ("M matches/s", 1e-6, 10.0),
     "bytes_per_node": ("bytes/e-node", 1, 90.0),
+    "bytes_per_live_node": ("bytes/no duplicate", 1, None),
     "search_nodes_per_second": ("M e-nodes/s of all", 1e-6, None),
     "search_matches_per_second": ("M matches/s of all", 1e-6, None),
 }

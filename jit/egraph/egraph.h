@@ -189,6 +189,8 @@ class EGraph {
   [[nodiscard]] double bytes_per_node() const {
     return static_cast<double>(bytes()) / static_cast<double>(std::max<std::size_t>(nodes_.capacity(), 1));
   }
+  /// ... for each of these that would be no duplicate, at the share that duplicates have now.
+  [[nodiscard]] double bytes_per_live_node() const { return bytes_per_node() * size() / std::max<double>(live_, 1); }
   /// Null unless Limits::explain.
   [[nodiscard]] const ProofLog* proof_log() const { return log_.get(); }
 

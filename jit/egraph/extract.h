@@ -25,7 +25,8 @@ class Extractor {
   /// Up to `count` different terms, the best first: each next one is extracted with what earlier ones chose made
   /// dearer.
   std::vector<Term> diverse(std::span<const ClassId> roots, std::size_t count);
-  /// Of the memory besides that for every node, the most at once.
+  /// Of the memory besides that for every node, what is taken now, and the most at once.
+  [[nodiscard]] std::size_t held() const { return watch_.held(); }
   [[nodiscard]] std::size_t held_max() const { return watch_.held_max(); }
 
  private:

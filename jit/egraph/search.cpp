@@ -32,7 +32,9 @@ constexpr double kKeyRange = 200;
 constexpr std::uint64_t kExtractNs = 200;
 // What it takes to move a node of a full graph, or a number of a full set, to new memory; to give a node's memory back;
 // and, per node, to begin a round.
-constexpr std::uint64_t kMoveNs = 30, kFreeNs = 5, kRoundNs = 10;
+constexpr std::uint64_t kMoveNs = 30, kFreeNs = 8, kRoundNs = 10;
+// Bytes of large pieces of memory that are given back in a nanosecond.
+constexpr std::uint64_t kFreedPerNs = 45;
 // Nodes that the matches between two looks at the watch may add.
 constexpr std::uint32_t kSpareNodes = Watch::kStepsPerLook;
 // Memory that extraction takes for a node whatever happens.
@@ -237,6 +239,7 @@ class Search {
     if (graph.bytes() > graph_bytes_max_) {
       graph_bytes_max_ = graph.bytes();
       result_.stats.bytes_per_node = graph.bytes_per_node();
+      result_.stats.bytes_per_live_node = graph.bytes_per_live_node();
     }
     result_.stats.bytes_max = std::max(result_.stats.bytes_max, memory(graph) + watch.held_max());
     if (graph.contradiction()) return stop_ = Stop::contradiction;
@@ -265,9 +268,13 @@ class Search {
 
   void take(const EGraph& graph, std::vector<ClassId> roots) {
     const std::uint64_t t0 = thread_cpu_ns();
-    // What the graph takes to be given back is not there for extraction.
-    Extractor extractor(graph, space_.costs,
-                        Watch([this, after = kFreeNs * graph.size()] { return late(after); }, room_for(graph)));
+    // What graph and extraction take to be given back is not there for extraction.
+    const Extractor* holder = nullptr;
+    const auto ask = [this, &holder, after = kFreeNs * graph.size()] {
+      return late(after + (holder != nullptr ? holder->held() / kFreedPerNs : 0));
+    };
+    Extractor extractor(graph, space_.costs, Watch(ask, room_for(graph)));
+    holder = &extractor;
     std::vector<Term> terms;
     if (options_.objective == Objective::tree)
       terms.push_back(extractor.tree(roots));
@@ -551,7 +558,9 @@ void SearchStats::add(const SearchStats& other) {
   nodes += other.nodes, applications += other.applications, matches += other.matches, graphs += other.graphs;
   nanoseconds += other.nanoseconds, nodes_applied += other.nodes_applied;
   match_ns += other.match_ns, apply_ns += other.apply_ns, extract_ns += other.extract_ns;
-  if (other.bytes_max > bytes_max) bytes_max = other.bytes_max, bytes_per_node = other.bytes_per_node;
+  if (other.bytes_max <= bytes_max) return;
+  bytes_max = other.bytes_max;
+  bytes_per_node = other.bytes_per_node, bytes_per_live_node = other.bytes_per_live_node;
 }
 
 SearchBudget rest_of(SearchBudget budget, const SearchStats& spent) {

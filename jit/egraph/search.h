@@ -88,8 +88,9 @@ struct SearchStats {
   /// Of all rounds: looking for matches; ordering them, adding their right sides, merging and rebuilding; and after
   /// each graph extraction.
   std::uint64_t match_ns = 0, apply_ns = 0, extract_ns = 0;
-  std::size_t bytes_max = 0;  ///< the most that was taken at a time of what SearchBudget::bytes bounds
-  double bytes_per_node = 0;  ///< memory for each node that there was room for, in the graph that took most
+  std::size_t bytes_max = 0;       ///< the most that was taken at a time of what SearchBudget::bytes bounds
+  double bytes_per_node = 0;       ///< memory for each node that there was room for, in the graph that took most
+  double bytes_per_live_node = 0;  ///< ... of those that are no duplicates
   Stop stop = Stop::saturated;
   /// Of another search: sums, and of bytes_max the larger; `stop` stays.
   void add(const SearchStats& other);

@@ -44,6 +44,7 @@ class Watch {
     return true;
   }
   void release(std::size_t bytes) { held_ -= bytes; }
+  [[nodiscard]] std::size_t held() const { return held_; }
   [[nodiscard]] std::size_t held_max() const { return held_max_; }
 
  private:
