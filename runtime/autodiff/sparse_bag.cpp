@@ -67,7 +67,7 @@ Value<Real> sparse_bag(Tape<Real>& tape, tensor::RowTable<Real>& table, Bags bag
                {op->y.id},
                {{"activation", static_cast<double>(activation)}}});
   if (tape.mode() == Mode::train) {
-    tape.add_row_gradient({&table, bags.ids.data, bags.offsets.data, op->rows, op->y.gradient});
+    tape.add_row_gradient({&table, bags.ids.data, bags.offsets.data, op->rows, op->y.gradient, bags.ids.shape.count()});
   }
   return op->y;
 }

@@ -114,6 +114,7 @@ struct RowGradient {
   const std::int32_t* offsets;
   std::size_t bags;
   const Real* gradient;  ///< bags x table->width()
+  std::size_t ids_max;   ///< ids that the lists have room for together
 };
 
 template <class Real>

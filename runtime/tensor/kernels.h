@@ -61,12 +61,12 @@ struct Kernels {
   /// out = sum of the first `width` elements of rows ids[0..count) of a table with `stride` elements a row.
   void (*sum_rows)(std::size_t width, const Real* table, std::size_t stride, const std::int32_t* ids, std::size_t count,
                    Real* out);
-  /// The gradient of one row is the sum of rows samples[0..count) of `gradients` (each `width` elements); it is summed
-  /// in registers and applied at once. `row` holds `plane` elements each of weight, m and v.
-  void (*row_adam)(std::size_t width, std::size_t plane, const AdamStep<Real>&, const Real* gradients,
+  /// The gradient of one row is the sum of gradients[samples[i]][0..width) over i < count; it is summed in registers
+  /// and applied at once. `row` holds `plane` elements each of weight, m and v.
+  void (*row_adam)(std::size_t width, std::size_t plane, const AdamStep<Real>&, const Real* const* gradients,
                    const std::uint32_t* samples, std::size_t count, Real* row);
   /// The same; `row` holds weight and sum of squares.
-  void (*row_adagrad)(std::size_t width, std::size_t plane, const AdagradStep<Real>&, const Real* gradients,
+  void (*row_adagrad)(std::size_t width, std::size_t plane, const AdagradStep<Real>&, const Real* const* gradients,
                       const std::uint32_t* samples, std::size_t count, Real* row);
 };
 

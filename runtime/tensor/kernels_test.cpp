@@ -210,6 +210,8 @@ TYPED_TEST(KernelTest, RowsSumAndLearn) {
       expect_near(out, want, "sum_rows", level, width);
 
       const auto gradients = random_values<Real>(10 * width, 2);
+      std::vector<const Real*> gradient_rows;
+      for (std::size_t i = 0; i < 10; ++i) gradient_rows.push_back(gradients.data() + i * width);
       const std::vector<std::uint32_t> samples = {1, 4, 4, 9};
       std::vector<Real> summed(width);
       for (std::size_t c = 0; c < width; ++c) {
@@ -226,7 +228,7 @@ TYPED_TEST(KernelTest, RowsSumAndLearn) {
         adam[width + c] = mi;
         adam[2 * width + c] = vi;
       }
-      kernels.row_adam(width, width, s, gradients.data(), samples.data(), samples.size(), row.data());
+      kernels.row_adam(width, width, s, gradient_rows.data(), samples.data(), samples.size(), row.data());
       expect_near(row, adam, "row_adam", level, width);
 
       const AdagradStep<Real> a{Real(0.1), Real(1e-6), Real(0.5)};
@@ -238,7 +240,7 @@ TYPED_TEST(KernelTest, RowsSumAndLearn) {
         adagrad[c] = pair[c] - 0.1L * gi / (std::sqrt(square) + 1e-6L);
         adagrad[width + c] = square;
       }
-      kernels.row_adagrad(width, width, a, gradients.data(), samples.data(), samples.size(), pair.data());
+      kernels.row_adagrad(width, width, a, gradient_rows.data(), samples.data(), samples.size(), pair.data());
       expect_near(pair, adagrad, "row_adagrad", level, width);
     }
   }

@@ -7,7 +7,12 @@
 
 namespace trident::tensor::TRIDENT_TENSOR_LEVEL {
 
-inline constexpr std::size_t kRowVectors = 4;  // columns are taken in strips of this many vectors, all in registers
+// Columns are taken in strips of this many vectors, all in registers: 256 floats in one visit to a row at AVX-512.
+#if defined(TRIDENT_LEVEL_AVX512)
+inline constexpr std::size_t kRowVectors = 16;
+#else
+inline constexpr std::size_t kRowVectors = 8;
+#endif
 inline constexpr std::size_t kPrefetchAhead =
     8;  // rows; a row of 256 floats is 1 KB somewhere in a table of hundreds of MB
 
@@ -27,14 +32,17 @@ void sum_rows(std::size_t width, const Real* table, std::size_t stride, const st
       width,
       [&](std::size_t c) {
         Vector<Real> sums[kRowVectors] = {};
+#pragma GCC unroll 1
         for (std::size_t i = 0; i < count; ++i) {
           if (i + kPrefetchAhead < count) {
             const Real* ahead = table + static_cast<std::size_t>(ids[i + kPrefetchAhead]) * stride + c;
             for (std::size_t e = 0; e < kRowVectors * kLanes<Real>; e += kLineElements) __builtin_prefetch(ahead + e);
           }
           const Real* row = table + static_cast<std::size_t>(ids[i]) * stride + c;
+#pragma GCC unroll 16
           for (std::size_t v = 0; v < kRowVectors; ++v) sums[v] += load(row + v * kLanes<Real>);
         }
+#pragma GCC unroll 16
         for (std::size_t v = 0; v < kRowVectors; ++v) store<Real>(out + c + v * kLanes<Real>, sums[v]);
       },
       [&](std::size_t c, std::size_t part) {
@@ -47,27 +55,29 @@ void sum_rows(std::size_t width, const Real* table, std::size_t stride, const st
 
 /// The summed gradient of one row, strip by strip, each handed to apply(column, lanes, gradient).
 template <class Real, class Apply>
-inline void for_row_gradient(std::size_t width, const Real* gradients, const std::uint32_t* samples, std::size_t count,
-                             Real scale, Apply apply) {
+inline void for_row_gradient(std::size_t width, const Real* const* gradients, const std::uint32_t* samples,
+                             std::size_t count, Real scale, Apply apply) {
   by_strips<Real>(
       width,
       [&](std::size_t c) {
         Vector<Real> sums[kRowVectors] = {};
         for (std::size_t i = 0; i < count; ++i) {
-          const Real* from = gradients + samples[i] * width + c;
+          const Real* from = gradients[samples[i]] + c;
+#pragma GCC unroll 16
           for (std::size_t v = 0; v < kRowVectors; ++v) sums[v] += load(from + v * kLanes<Real>);
         }
+#pragma GCC unroll 16
         for (std::size_t v = 0; v < kRowVectors; ++v) apply(c + v * kLanes<Real>, kLanes<Real>, sums[v] * scale);
       },
       [&](std::size_t c, std::size_t part) {
         Vector<Real> sum{};
-        for (std::size_t i = 0; i < count; ++i) sum += load_part(gradients + samples[i] * width + c, part);
+        for (std::size_t i = 0; i < count; ++i) sum += load_part(gradients[samples[i]] + c, part);
         apply(c, part, sum * scale);
       });
 }
 
 template <class Real>
-void row_adam(std::size_t width, std::size_t plane, const AdamStep<Real>& step, const Real* gradients,
+void row_adam(std::size_t width, std::size_t plane, const AdamStep<Real>& step, const Real* const* gradients,
               const std::uint32_t* samples, std::size_t count, Real* row) {
   const AdamStep<Real> s = step;
   for_row_gradient<Real>(width, gradients, samples, count, s.gradient_scale,
@@ -81,7 +91,7 @@ void row_adam(std::size_t width, std::size_t plane, const AdamStep<Real>& step, 
 }
 
 template <class Real>
-void row_adagrad(std::size_t width, std::size_t plane, const AdagradStep<Real>& step, const Real* gradients,
+void row_adagrad(std::size_t width, std::size_t plane, const AdagradStep<Real>& step, const Real* const* gradients,
                  const std::uint32_t* samples, std::size_t count, Real* row) {
   const AdagradStep<Real> s = step;
   for_row_gradient<Real>(width, gradients, samples, count, s.gradient_scale,

@@ -1,0 +1,19 @@
+// What a model is, as text and as a hash: which ops lead to an output, how they are wired, and which parameters of
+// which shape they use. Batch sizes and lengths are left out, losses too: weights fit every tape with the same hash.
+#pragma once
+
+#include <string>
+
+#include "runtime/autodiff/tape.h"
+
+namespace trident::nn {
+
+/// One line per op, in order of recording.
+template <class Real>
+std::string architecture_text(const autodiff::Tape<Real>& tape, const autodiff::Value<Real>& output);
+
+/// SHA-256 of architecture_text in hexadecimal.
+template <class Real>
+std::string architecture_hash(const autodiff::Tape<Real>& tape, const autodiff::Value<Real>& output);
+
+}  // namespace trident::nn

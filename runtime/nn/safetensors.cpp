@@ -1,0 +1,266 @@
+#include "runtime/nn/safetensors.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/base/check.h"
+#include "runtime/os/atomic_file.h"
+
+namespace trident::nn {
+namespace {
+
+constexpr std::size_t kElementBytes = 4;  // of both types
+constexpr const char* kArchitecture = "architecture";
+constexpr std::size_t kRankMax = 8;
+
+const char* name_of(ElementType type) {
+  return type == ElementType::f32 ? "F32" : "U32";
+}
+
+template <class... Arguments>
+Error reject(const std::string& path, const char* format, Arguments... arguments) {
+  Error error = make_error(ErrorCode::kRejectedRecord, format, arguments...);
+  error.message = path + ": " + error.message;
+  return error;
+}
+
+std::string text_of(std::span<const std::uint64_t> shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+using Json = nlohmann::json;
+
+/// The header as an object; nlohmann's parser would keep the last of two members of one name without a word.
+Result<Json> parse_header(const std::string& path, std::span<const char> text) {
+  std::vector<std::set<std::string>> open;
+  bool repeated = false;
+  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end && !open.empty()) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.empty()) {
+      repeated = repeated || !open.back().insert(parsed.get<std::string>()).second;
+    }
+    return true;
+  };
+  Json header = Json::parse(text.begin(), text.end(), watch, false);
+  if (!header.is_object()) return reject(path, "the header is not a JSON object");
+  if (repeated) return reject(path, "the header names something twice");
+  return header;
+}
+
+struct Extent {
+  std::uint64_t from, to;
+  std::string name;
+};
+
+Result<SafetensorsFile::Tensor> parse_tensor(const std::string& path, const std::string& name, const Json& entry,
+                                             std::span<const std::byte> data, std::vector<Extent>& extents) {
+  const char* n = name.c_str();
+  if (!entry.is_object() || entry.size() != 3 || !entry.contains("dtype") || !entry.contains("shape") ||
+      !entry.contains("data_offsets")) {
+    return reject(path, "tensor %s: its entry must have dtype, shape and data_offsets", n);
+  }
+  SafetensorsFile::Tensor tensor{};
+  const Json &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
+  if (dtype == "F32")
+    tensor.type = ElementType::f32;
+  else if (dtype == "U32")
+    tensor.type = ElementType::u32;
+  else
+    return reject(path, "tensor %s: its dtype is neither F32 nor U32", n);
+  if (!shape.is_array() || shape.size() > kRankMax)
+    return reject(path, "tensor %s: its shape is no list of up to 8", n);
+  std::uint64_t bytes = kElementBytes;
+  for (const Json& extent : shape) {
+    if (!extent.is_number_unsigned()) return reject(path, "tensor %s: an extent is no natural number", n);
+    tensor.shape.push_back(extent.get<std::uint64_t>());
+    if (__builtin_mul_overflow(bytes, tensor.shape.back(), &bytes)) {
+      return reject(path, "tensor %s: its shape %s is too large", n, text_of(tensor.shape).c_str());
+    }
+  }
+  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+      !offsets[1].is_number_unsigned()) {
+    return reject(path, "tensor %s: data_offsets are not two natural numbers", n);
+  }
+  const auto from = offsets[0].get<std::uint64_t>(), to = offsets[1].get<std::uint64_t>();
+  if (from > to || to > data.size()) {
+    return reject(path, "tensor %s: data_offsets [%llu, %llu) are outside the %zu bytes of data", n,
+                  static_cast<unsigned long long>(from), static_cast<unsigned long long>(to), data.size());
+  }
+  if (to - from != bytes) {
+    return reject(path, "tensor %s: %llu bytes of data, but shape %s takes %llu", n,
+                  static_cast<unsigned long long>(to - from), text_of(tensor.shape).c_str(),
+                  static_cast<unsigned long long>(bytes));
+  }
+  tensor.data = data.subspan(from, to - from);
+  if (to > from) extents.push_back({from, to, name});
+  return tensor;
+}
+
+}  // namespace
+
+Result<void> write_safetensors(const std::string& path, const Metadata& metadata,
+                               std::span<const TensorSource> tensors) {
+  auto header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::uint64_t at = 0;
+  for (const TensorSource& tensor : tensors) {
+    std::uint64_t count = 1;
+    for (const std::uint64_t extent : tensor.shape) count *= extent;
+    CHECK(count == tensor.rows * tensor.row_elements && !header.contains(tensor.name));
+    header[tensor.name] = {
+        {"dtype", name_of(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {at, at + count * kElementBytes}}};
+    at += count * kElementBytes;
+  }
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  TRY(os::AtomicFile file, os::AtomicFile::create(path));
+  const std::uint64_t length = text.size();
+  TRY_VOID(file.append(std::as_bytes(std::span(&length, 1))));
+  TRY_VOID(file.append(std::as_bytes(std::span(text))));
+  for (const TensorSource& tensor : tensors) {
+    for (std::size_t r = 0; r < tensor.rows; ++r) {
+      TRY_VOID(file.append({static_cast<const std::byte*>(tensor.base) + r * tensor.row_stride * kElementBytes,
+                            tensor.row_elements * kElementBytes}));
+    }
+  }
+  return file.commit();
+}
+
+Result<SafetensorsFile> parse_safetensors(const std::string& path, std::vector<std::byte> bytes) {
+  SafetensorsFile file;
+  file.bytes = std::move(bytes);
+  std::uint64_t length = 0;
+  if (file.bytes.size() < sizeof length)
+    return reject(path, "too short for a safetensors file: %zu bytes", file.bytes.size());
+  std::memcpy(&length, file.bytes.data(), sizeof length);
+  if (length > kHeaderBytesMax || length > file.bytes.size() - sizeof length) {
+    return reject(path, "the header is said to have %llu bytes; the file has %zu and the limit is %zu",
+                  static_cast<unsigned long long>(length), file.bytes.size(), kHeaderBytesMax);
+  }
+  const std::span<const char> text(reinterpret_cast<const char*>(file.bytes.data()) + sizeof length, length);
+  if (text.empty() || text[0] != '{') return reject(path, "the header does not begin with '{'");
+  TRY(const Json header, parse_header(path, text));
+  const auto data = std::span<const std::byte>(file.bytes).subspan(sizeof length + length);
+  std::vector<Extent> extents;
+  for (const auto& [name, entry] : header.items()) {
+    if (name == "__metadata__") {
+      if (!entry.is_object()) return reject(path, "__metadata__ is not an object");
+      for (const auto& [key, value] : entry.items()) {
+        if (!value.is_string()) return reject(path, "__metadata__: %s is not a string", key.c_str());
+        file.metadata[key] = value.get<std::string>();
+      }
+      continue;
+    }
+    TRY(auto tensor, parse_tensor(path, name, entry, data, extents));
+    file.tensors.emplace(name, std::move(tensor));
+  }
+  std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) { return a.from < b.from; });
+  std::uint64_t end = 0;
+  for (const Extent& extent : extents) {
+    if (extent.from != end) {
+      return reject(path, "tensor %s begins at byte %llu of the data, where %llu was expected: %s", extent.name.c_str(),
+                    static_cast<unsigned long long>(extent.from), static_cast<unsigned long long>(end),
+                    extent.from < end ? "two tensors overlap" : "there is a hole");
+    }
+    end = extent.to;
+  }
+  if (end != data.size()) {
+    return reject(path, "the tensors end at byte %llu of %zu bytes of data", static_cast<unsigned long long>(end),
+                  data.size());
+  }
+  return file;
+}
+
+Result<SafetensorsFile> read_safetensors(const std::string& path) {
+  TRY(std::vector<std::byte> bytes, os::read_file(path, kWeightFileBytesMax));
+  return parse_safetensors(path, std::move(bytes));
+}
+
+std::vector<TensorSource> weight_sources(const tensor::ParameterStore<float>& store) {
+  std::vector<TensorSource> sources;
+  for (const auto& slice : store.slices()) {
+    std::vector<std::uint64_t> shape;
+    for (std::size_t i = 0; i < slice.shape.rank(); ++i) shape.push_back(slice.shape[static_cast<int>(i)]);
+    const std::size_t count = slice.shape.count();
+    sources.push_back({slice.name, ElementType::f32, shape, store.values(slice).data(), 1, count, count});
+  }
+  for (const auto& table : store.tables()) {
+    sources.push_back({table->name(),
+                       ElementType::f32,
+                       {table->rows(), table->width()},
+                       table->base(),
+                       table->rows(),
+                       table->width(),
+                       table->row_stride()});
+  }
+  return sources;
+}
+
+Result<void> save_weights(const std::string& path, const tensor::ParameterStore<float>& store,
+                          const std::string& architecture, Metadata metadata) {
+  metadata[kArchitecture] = architecture;
+  metadata.emplace("seed", std::to_string(store.seed()));
+  const auto sources = weight_sources(store);
+  return write_safetensors(path, metadata, sources);
+}
+
+Result<std::span<const std::byte>> expect_tensor(const std::string& path, const SafetensorsFile& file,
+                                                 const std::string& name, ElementType type,
+                                                 std::span<const std::uint64_t> shape) {
+  const auto found = file.tensors.find(name);
+  if (found == file.tensors.end()) return reject(path, "tensor %s is missing", name.c_str());
+  if (found->second.type != type) {
+    return reject(path, "tensor %s is %s; %s was expected", name.c_str(), name_of(found->second.type), name_of(type));
+  }
+  if (!std::equal(shape.begin(), shape.end(), found->second.shape.begin(), found->second.shape.end())) {
+    return reject(path, "tensor %s has shape %s; %s was expected", name.c_str(), text_of(found->second.shape).c_str(),
+                  text_of(shape).c_str());
+  }
+  return found->second.data;
+}
+
+Result<void> load_weights(const std::string& path, const SafetensorsFile& file, tensor::ParameterStore<float>& store,
+                          const std::string& architecture) {
+  const auto named = file.metadata.find(kArchitecture);
+  if (named == file.metadata.end() || named->second != architecture) {
+    return reject(path,
+                  "these are weights of another model: its architecture is %s, ours %s; train again, or give the file "
+                  "of this model",
+                  named == file.metadata.end() ? "not said" : named->second.c_str(), architecture.c_str());
+  }
+  const auto sources = weight_sources(store);
+  std::vector<std::span<const std::byte>> data;
+  std::size_t known = 0;
+  for (const TensorSource& source : sources) {
+    TRY(auto bytes, expect_tensor(path, file, source.name, source.type, source.shape));
+    data.push_back(bytes);
+    ++known;
+  }
+  for (const auto& [name, tensor] : file.tensors) known += name.starts_with("optimiser.") ? 1 : 0;
+  if (known != file.tensors.size())
+    return reject(path, "it has %zu tensors that this model has not", file.tensors.size() - known);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const TensorSource& source = sources[i];
+    // The sources point into the store, which we were given to change.
+    auto* to = const_cast<std::byte*>(static_cast<const std::byte*>(source.base));
+    const std::size_t row_bytes = source.row_elements * kElementBytes;
+    for (std::size_t r = 0; r < source.rows; ++r) {
+      std::memcpy(to + r * source.row_stride * kElementBytes, data[i].data() + r * row_bytes, row_bytes);
+    }
+  }
+  return {};
+}
+
+Result<Metadata> load_weights(const std::string& path, tensor::ParameterStore<float>& store,
+                              const std::string& architecture) {
+  TRY(SafetensorsFile file, read_safetensors(path));
+  TRY_VOID(load_weights(path, file, store, architecture));
+  return std::move(file.metadata);
+}
+
+}  // namespace trident::nn

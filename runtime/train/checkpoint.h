@@ -1,0 +1,36 @@
+// Everything that a run needs to go on with the same bits: weights, optimiser state, and where it stood. One
+// safetensors file (runtime/nn/safetensors.h); the optimiser's tensors have names that begin with "optimiser.", so that
+// the file can be loaded as weights too.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/tensor/parameter_store.h"
+#include "runtime/train/optimiser.h"
+
+namespace trident::train {
+
+/// Where a run stands, besides weights and optimiser. The order of an epoch's samples follows from seed and epoch, so
+/// no generator has more state than these.
+struct Progress {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;     ///< from 0
+  std::uint64_t position = 0;  ///< batches done within the epoch
+  std::uint64_t step = 0;      ///< batches done in all
+  double loss_sum = 0;         ///< of the epoch's batches
+  double best_metric = 0;      ///< meaningless while best_epoch is none
+  std::uint64_t best_epoch = kNone;
+  double seconds = 0;  ///< spent so far
+  static constexpr std::uint64_t kNone = UINT64_MAX;
+};
+
+Result<void> save_checkpoint(const std::string& path, const tensor::ParameterStore<float>& store,
+                             Optimiser<float>& optimiser, const Progress& progress, const std::string& architecture);
+
+/// Fills store and optimiser. RejectedRecord, and nothing changed, when the file is damaged or of another model.
+Result<Progress> load_checkpoint(const std::string& path, tensor::ParameterStore<float>& store,
+                                 Optimiser<float>& optimiser, const std::string& architecture);
+
+}  // namespace trident::train
