@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
+.PHONY: sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -72,6 +72,10 @@ bench-streaming: build ## 16M-element kernels against hand-written non-temporal 
 
 bench-slot: build ## what a call through the slot costs
 	@$(BUILD)/bench/bench_slot_call
+
+bench-train: configure ## steps of training against PyTorch on the CPU, interleaved, answers checked first; bars 4, 4, 6 and 6 times; 3 minutes
+	@$(MAKE) --no-print-directory packages PACKAGES="$$(sed -n 's/#.*bench-train.*//p' packages-optional.txt)"
+	@ninja -C $(BUILD) -j$(JOBS) bench_train && /usr/bin/python3 bench/train_pytorch.py $(BUILD)/bench/bench_train
 
 bench-compile: configure ## an expression of 30 ops from its text to baseline machine code
 	@ninja -C $(BUILD) -j$(JOBS) bench_compile_speed && $(BUILD)/bench/bench_compile_speed
