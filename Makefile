@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
+.PHONY: sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -119,6 +119,13 @@ fuzz-search: build ## a million random expressions through search and code gener
 check-aarch64: configure ## NEON code and the interpreter on NEON, under qemu-user
 	@$(MAKE) --no-print-directory packages PACKAGES="$$(sed -n 's/#.*check-aarch64.*//p' packages-optional.txt)"
 	@tests/aarch64/check $(BUILD)
+
+check-onnx: configure ## exported models: accepted by onnx.checker, and within 1e-5 of ONNX Runtime (npm's, into the build folder)
+	@$(MAKE) --no-print-directory packages PACKAGES="$$(sed -n 's/#.*check-onnx.*//p' packages-optional.txt) $$(command -v npm >/dev/null || echo npm)"
+	@ninja -C $(BUILD) -j$(JOBS) export_onnx_models && mkdir -p $(BUILD)/onnx && $(BUILD)/tests/export_onnx_models $(BUILD)/onnx
+	@/usr/bin/python3 tests/onnx/check_models.py $(BUILD)/onnx
+	@[ -d $(BUILD)/onnx/node_modules/onnxruntime-node ] || npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(BUILD)/onnx onnxruntime-node@1.30.0
+	@node tests/onnx/run_models.js $(BUILD)/onnx
 
 sweep-rules: configure ## rules about types of one f32 at all 2^32 values: half an hour
 	@ninja -C $(BUILD) -j$(JOBS) sweep_rules && nice -n 19 $(BUILD)/tests/sweep_rules
