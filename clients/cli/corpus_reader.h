@@ -7,8 +7,10 @@
 // The files come from anywhere, so everything that is wrong with one is an error that shows the place.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "jit/expr/expr.h"
@@ -24,11 +26,15 @@ struct CorpusKernel {
   /// infinite ends.
   std::vector<expr::Variable> variables;
   std::vector<std::string> nonzero;  ///< variables that a rewrite.txt assumes not to be zero
-  std::string place;                 ///< "file:line", for messages about the definition
-  std::string syntax = "auto";       ///< of the definition: auto, infix, sexpr, fpcore
+  /// Every assumption's variable, and what to say where the definition has no such variable.
+  std::vector<std::pair<std::string, Error>> assumed;
+  std::optional<Error> fault;   ///< of its assumptions: this kernel is no expression, the others of its file are
+  std::string place;            ///< "file:line", for messages about the definition
+  std::string syntax = "auto";  ///< of the definition: auto, infix, sexpr, fpcore
 };
 
-/// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret.
+/// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret. What is wrong
+/// with a definition or an assumption is told by parse_definition(), so that it fails its own kernel only.
 Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::string_view file);
 /// Greatest corpus that is read: far above any, far below trouble.
 inline constexpr std::size_t kCorpusBytesMax = std::size_t{64} << 20;
@@ -38,7 +44,8 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max = k
 /// Reads a file of kernels.
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path);
 
-/// The definition as an expression over variables of `type` (f32 or f64), derivatives still in it.
+/// The definition as an expression over variables of `type` (f32 or f64), derivatives still in it. SyntaxError with the
+/// place, also for an assumption that cannot be read, leaves no value, or is about a variable that is not there.
 Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type);
 /// ... derivatives eliminated.
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type);

@@ -74,10 +74,28 @@ TEST(CorpusReader, AssumptionsBecomeRanges) {
   EXPECT_EQ(nonzero->at(0).nonzero, (std::vector<std::string>{"x", "y"}));
   EXPECT_TRUE(nonzero->at(0).variables.empty());
   for (const char* bad : {"x", "x!=1", "x!0", "x>", "x==1", "=1", ">0", "1>0", "x>y", "x>0,", "x>=2,x<=1", "x>nan"}) {
-    const auto refused = read(bad);
-    EXPECT_FALSE(refused.ok()) << bad;
-    EXPECT_TRUE(refused.ok() || refused.error().message.find("r.txt:1:") != std::string::npos) << bad;
+    const auto refused = to_expr(read(bad)->at(0), ir::Type::f64);
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_NE(std::string::npos, refused.error().message.find("r.txt:1:")) << bad << ": " << refused.error().message;
   }
+}
+
+TEST(CorpusReader, AWrongAssumptionFailsItsOwnCase) {
+  const auto kernels = parse_corpus(
+      "known | s | f | x>0,y!=0 | (add x y)\nunknown | s | f | x>0, q>0 | (add x 1)\n"
+      "unread | s | f | x>y | (add x y)\nby | s | f | x>0 | (d x (mul y x))\nnever | s | f | q!=0 | (add x 1)\n",
+      "r.txt");
+  ASSERT_TRUE(kernels.ok()) << kernels.error().message;
+  ASSERT_EQ(kernels->size(), 5u);
+  const auto message = [&](std::size_t i) {
+    const auto e = to_expr((*kernels)[i], ir::Type::f64);
+    return e.ok() ? std::string("accepted") : e.error().message;
+  };
+  EXPECT_EQ(message(0), "accepted");
+  EXPECT_NE(message(1).find("r.txt:2:24: the expression has no variable 'q'"), std::string::npos) << message(1);
+  EXPECT_NE(message(2).find("r.txt:3:20: 'y' is not a number"), std::string::npos) << message(2);
+  EXPECT_EQ(message(3), "accepted");
+  EXPECT_NE(message(4).find("r.txt:5:17: the expression has no variable 'q'"), std::string::npos) << message(4);
 }
 
 TEST(CorpusReader, ErrorsShowThePlace) {

@@ -288,9 +288,12 @@ class SearchCommand(CommandCase):
                                  ("x>1,x<=1", "no value for 'x'"), ("x>inf", "no value for 'x'"), ("x>=inf", "no value for 'x'"),
                                  ("x<-inf", "no value for 'x'"), ("x>=0,x<=0,x!=0", "no value for 'x'"), ("x>nan", "'nan'")):
             cases = self.write("r.txt", f"; head\na | s | f | {assumption} | (add x x)\n")
-            message = self.trident("rewrite", cases, status=2).stderr
+            message = self.trident("rewrite", cases, status=1).stdout
+            self.assertIn("FAILED", message, assumption)
             self.assertIn(hint, message, assumption)
             self.assertIn("r.txt:2:", message)
+        cases = self.write("r.txt", "good | s | f | x!=0 | (div x x)\nbad | s | f | q>0 | (add x 1)\n")
+        self.assertIn("r.txt:2:15: the expression has no variable 'q'", self.trident("rewrite", cases, status=1).stdout)
         # A case that is no expression fails by itself; the others have their figures.
         cases = self.write("r.txt", "good | s | f | x!=0 | (div x x)\nbad | s | f | | (add x\n")
         report = json.loads(self.trident("rewrite", cases, "--points", "50", "--json", status=1).stdout)
@@ -353,7 +356,7 @@ class SearchCommand(CommandCase):
         self.assertRegex(text, r"at \?a = (-\S+): left (\S+), right \1\n")
         self.assertIn("hint: it holds with nonneg(?a)", text)
         self.assertIn("wrong.rules:3: sum: not checked: ", text)
-        self.assertIn("3 rules: 1 right, 1 wrong, 1 not checked (1000 points each, seed 7)", text)
+        self.assertIn("3 rules: 1 right, 1 wrong, 1 not checked (the right ones compared at 1000 points each, seed 7)", text)
         report = json.loads(self.trident("rules", "check", wrong, "--json", status=1).stdout)
         root = report["rules"][0]
         self.assertEqual(("root", 2, "wrong"), (root["name"], root["line"], root["verdict"]))
