@@ -30,7 +30,7 @@ test: build ## the test-suite
 demo: build ## the main job: kernels through a private daemon, live table, HTML report
 	@$(BUILD)/bin/trident demo --report $(BUILD)/demo.html
 
-bench-kernels: build ## kernels against the pinned compilers, f32 and f64, with and without AVX-512; reports in build/reports
+bench-kernels: build ## kernels against the pinned compilers and ours without any rewriting, f32 and f64, with and without AVX-512; reports in build/reports
 	@mkdir -p $(BUILD)/reports; status=0; for type in f32 f64; do \
 	  $(BUILD)/bin/trident bench bench/corpus/kernels.tsv --type $$type --html $(BUILD)/reports/bench-$$type.html \
 	    --disable search --geomean-max 0.60 --transcendental-max 0.38 --algebraic-max 1.0 --derivatives-max 0.55 \

@@ -27,10 +27,6 @@ namespace trident::cli {
 inline constexpr double kLostRatio = 1.15;
 /// The second size, small enough that every stream stays in the first-level cache: where compute is judged.
 inline constexpr std::uint64_t kSmallElements = 512;
-/// What `--disable search` switches off (jit/pipeline/passes.def): everything that changes which operations there are,
-/// or their order. Products fused into sums, the accuracy of functions, the shapes of the loop and the tournament stay:
-/// they are code generation.
-inline constexpr std::array<const char*, 4> kRewriting = {"identities", "simplified", "search", "careful"};
 
 struct BenchOptions {
   ir::Type type = ir::Type::f64;

@@ -71,15 +71,10 @@ Result<Against> parse_against(const std::string& text, const expr::Policy& polic
   return make_error(ErrorCode::kInvalidArgument, "--against %s: expected auto, fast-math or strict", text.c_str());
 }
 
-/// What the contestant is optimised without: `search` stands for all rewriting.
+/// What the contestant is optimised without.
 Result<void> parse_disabled(const std::vector<std::string>& names, BenchOptions& o) {
-  for (const std::string& name : names) {
-    if (name == "search")
-      o.disabled.insert(o.disabled.end(), kRewriting.begin(), kRewriting.end());
-    else
-      o.disabled.push_back(name);
-    o.without += (o.without.empty() ? "" : ", ") + name;
-  }
+  o.disabled = pipeline::candidates_named(names);
+  for (const std::string& name : names) o.without += (o.without.empty() ? "" : ", ") + name;
   pipeline::Options named;
   named.disabled = o.disabled;
   if (const auto known = pipeline::check_names(named); !known)
@@ -181,9 +176,11 @@ void add_bench_command(CLI::App& app, int& status) {
                    "The pinned compilers: fast-math (four), strict (clang-19 without -ffast-math), or auto, which is "
                    "strict under --policy exact")
       ->capture_default_str();
-  verb->add_option("--disable", state->disabled,
-                   "Time ours once more without this, in the same rounds; may be repeated: search (all rewriting) or "
-                   "another candidate that `trident explain` knows")
+  verb->add_option(
+          "--disable", state->disabled,
+          "Time ours once more without this, in the same rounds; may be repeated: search (identities, simplified, "
+          "searched and careful: all rewriting, the plain simplifier too) or another candidate that `trident "
+          "explain` knows")
       ->take_all();
   add_load_rules(*verb, state->rule_files);
   verb->add_option("--geomean-max", state->geomean_max, "Exit 1 when the geomean ratio is above this");
@@ -192,8 +189,10 @@ void add_bench_command(CLI::App& app, int& status) {
   verb->add_option("--algebraic-max", state->algebraic_max, "The same for those without");
   verb->add_option("--derivatives-max", state->derivatives_max, "The same for kernels named d and a digit");
   verb->add_option("--worst-max", state->worst_max, "Exit 1 when the ratio of any kernel is above this");
-  verb->add_option("--search-gain-max", state->search_gain_max,
-                   "Exit 1 when the geomean of ours to ours without search is above this; needs --disable search");
+  verb->add_option(
+      "--search-gain-max", state->search_gain_max,
+      "Exit 1 when the geomean of ours to ours without what --disable names is above this; needs --disable "
+      "search");
   verb->add_option("--roof-min", state->roof_min,
                    "Exit 1 when the median share of the roof at 512 elements is below this");
   verb->callback([state, verb, &status] {

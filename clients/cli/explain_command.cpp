@@ -14,6 +14,7 @@
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/user_rules.h"
 #include "jit/image/image.h"
+#include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/pipeline.h"
 #include "runtime/stats/robust.h"
 
@@ -32,7 +33,7 @@ constexpr Stage kStages[] = {{"parse", 'i', "the expression, its variables and r
                              {"emit", 'm', "machine code"},
                              {"cost", 'c', "what the main loop is made of, and what was measured"}};
 
-/// What --disable takes: the rows of passes.def that may be switched off.
+/// What --disable takes, beside search for several of them: the rows of passes.def that may be switched off.
 constexpr const char* kCandidates[] = {
 #define TRIDENT_pass(name)
 #define TRIDENT_candidate(name) #name,
@@ -44,7 +45,7 @@ constexpr const char* kCandidates[] = {
 };
 
 std::string names_of_candidates() {
-  std::string names;
+  std::string names = "search";
   for (const char* name : kCandidates) names += (names.empty() ? "" : ", ") + std::string(name);
   return names;
 }
@@ -81,7 +82,7 @@ struct ExplainVerb {
                         "--load-rules is about what the search finds: leave out --tier baseline");
     if (tier != "baseline" && tier != "optimised")
       return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected baseline or optimised", tier.c_str());
-    for (const std::string& name : disabled)
+    for (const std::string& name : pipeline::candidates_named(disabled))
       if (std::find(std::begin(kCandidates), std::end(kCandidates), name) == std::end(kCandidates))
         return make_error(ErrorCode::kInvalidArgument, "--disable %s: expected one of %s", name.c_str(),
                           names_of_candidates().c_str());
@@ -148,7 +149,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   options.isa = isa;
   options.seed = verb.seed;
   options.elements = verb.n;
-  options.disabled = verb.disabled;
+  options.disabled = pipeline::candidates_named(verb.disabled);
   options.prove_error = verb.prove_error;
   if (verb.tier == "baseline") return pipeline::compile_baseline(e, options);
   TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
@@ -256,7 +257,8 @@ void add_tier_options(CLI::App& verb, ExplainVerb& state) {
       ->capture_default_str();
   verb.add_option("--seed", state.seed, "Of the search")->check(negative_fault, "", "")->capture_default_str();
   verb.add_option("--disable", state.disabled,
-                  "Leave out what the search would try; may be repeated: " + names_of_candidates())
+                  "Leave out what would be tried; may be repeated: " + names_of_candidates() +
+                      "; search stands for identities, simplified, searched and careful")
       ->take_all();
   add_load_rules(verb, state.rule_files);
 }

@@ -51,9 +51,11 @@ constexpr const char* kBench = R"(DETAILS
   our answers must have the interpreter's bits. It keeps errno, so square roots of what may be negative stay scalar, and
   calls libm element by element; beside it, without counting, stand clang-19 with -fno-math-errno, which lets roots be
   vectors, and g++-12 with both.
-  --disable search times ours once more in the same rounds, with the forms "identities", "simplified" and "search" of
-  `trident explain` off: the operations of the source in its order. Fused products, accuracies of functions, shapes of
-  the loop and the tournament are the same, so the ratio of the two is the search's own merit.
+  --disable search times ours once more in the same rounds, with the forms "identities", "simplified", "searched" and
+  "careful" of `trident explain` off: the operations of the source in its order. Fused products, accuracies of
+  functions, shapes of the loop and the tournament are the same, so the ratio of the two is the merit of all rewriting,
+  that of the plain simplifier (identities, simplified) with it. --disable searched --disable careful leaves the
+  simplifier on: the ratio is then what the search by rules adds to it.
   A FILE is a corpus: kernels.tsv (name, variables with ranges, infix), kernels.sexp or rewrite.txt of bench/corpus.
   --json prints an object with "kernels", rows of "name", "ns" per contestant, "best_compiler", "ratio" and
   "max_error_ulp" among others, and "summary"; what is not known is null (a reduction has no share of a roof). Compiled
@@ -71,8 +73,9 @@ constexpr const char* kExplain = R"(DETAILS
   every candidate form and variant, the ratio of its time to the baseline's, and why it was left out. Forms, and what
   --disable leaves out: identities (without operations that change nothing), contracted (products fused into sums),
   simplified (under the policy's identities; without it the next two are not simplified either), accuracy4 (functions
-  within 4 ulp), rel3 (functions to three digits, where the policy leaves that much room), search (rewritten by rules),
+  within 4 ulp), rel3 (functions to three digits, where the policy leaves that much room), searched (by rules),
   careful (by one rule at a time, each step checked before the next); variants: interleave, schedule, non_temporal.
+  "search" stands for identities, simplified, searched and careful: no rewriting at all, as in `trident bench`.
   --prove-error cuts the declared ranges into boxes and bounds what all roundings can do in each by interval arithmetic:
   in ulp of max(|correct|, a millionth of the greatest), the unit of the policies, and absolutely. It takes the stated
   errors of math functions and the rules' truth over the reals for granted. Where nothing can be proven it says why.
@@ -123,7 +126,8 @@ constexpr const char* kRewrite = R"(DETAILS
   Budgets are hard: --nodes and --applications are never exceeded, --bytes counts the graph, matches and what extraction
   takes, --ms is CPU time and overrun by less than 1 ms (--explain, --html and --dot take theirs besides). With --ms 0
   the other budgets end the search, and the same command gives the same result everywhere. Why it stopped:
-)" TRIDENT_SEARCH_STOPS(X) R"(  --load-rules FILE adds rules of your own (the format: jit/expr/rules/README.md). They are checked as by `trident rules
+)" TRIDENT_SEARCH_STOPS(
+    X) R"(  --load-rules FILE adds rules of your own (the format: jit/expr/rules/README.md). They are checked as by `trident rules
   check`; when one is wrong none is used, its counterexample is shown, and exit status 1 follows. Names must not be
   taken. `trident explain`, `disasm` and `bench` take the option too, and the daemon has `tridentd --rules FILE`.
   --explain shows the steps from which a result follows: instances of rules, and what the collection of sums and
@@ -154,10 +158,12 @@ constexpr const char* kRules = R"(DETAILS
   `list` has a line for each built-in rule: name, tags, left side => right side, conditions; and how many a theme has.
   `show` says what its tags and conditions mean, under which policies it fires, where it stands, and gives an example.
   `check` reads files of rules (a rule a line; jit/expr/rules/README.md has the format) and tries each: both sides at
-  --points points of its domain in MPFR (a fifth as many where there are derivatives, which are compared with difference
-  quotients), and the tags exact and zero bit by bit in f32 and f64 at special values. A wrong rule comes with values
-  of its variables, both sides there, and where one was found a condition or a tag that would make it true. Exit
-  status 1 when a rule is wrong or cannot be checked.
+  --points points of its domain in MPFR where both are numbers (a fifth as many where there are derivatives, which are
+  compared with difference quotients; as many for each call length where there are reductions) and at chosen ones, and
+  the tags exact and zero bit by bit in f32 and f64 at special values. The last line says at how many drawn points the
+  right ones were compared, --json ("compared_points") so of each. A wrong rule comes with values of its variables, both
+  sides there, and where one was found a condition or a tag that would make it true. Exit status 1 when a rule is wrong
+  or cannot be checked.
   Rules of yours are used by `trident rewrite`, `explain`, `disasm` and `bench` with --load-rules FILE, and by a daemon
   that is told to, `tridentd --rules FILE`.
 

@@ -77,7 +77,7 @@ const Case kCases[] = {
 TEST(Derivatives, FormsOfTheSearchAreSlopes) {
   for (const Case& c : kCases) {
     const std::string text = "f = " + std::string(c.text) + "; (f, diff(f, x), diff(f, y))";
-    const std::vector<kir::Kernel> kernels = forms_of(parsed(text), "search");
+    const std::vector<kir::Kernel> kernels = forms_of(parsed(text), "searched");
     EXPECT_FALSE(kernels.empty()) << c.text;
     for (const kir::Kernel& kernel : kernels) {
       for (const auto& [x, y] : {std::array{0.7, 1.3}, std::array{1.9, 0.6}, std::array{1.1, 1.7}}) {
@@ -99,8 +99,8 @@ TEST(Derivatives, TheRulesDifferentiate) {
     const auto plain = expr::eliminate_derivatives(submitted);
     ASSERT_TRUE(plain.ok());
     std::string by_rules, by_pass;
-    for (const kir::Kernel& kernel : forms_of(submitted, "search")) by_rules += kir::print(kernel);
-    for (const kir::Kernel& kernel : forms_of(*plain, "search")) by_pass += kir::print(kernel);
+    for (const kir::Kernel& kernel : forms_of(submitted, "searched")) by_rules += kir::print(kernel);
+    for (const kir::Kernel& kernel : forms_of(*plain, "searched")) by_pass += kir::print(kernel);
     others += by_rules != by_pass ? 1 : 0;
   }
   EXPECT_GT(others, 0);

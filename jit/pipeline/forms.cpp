@@ -107,11 +107,11 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy)) add_less_accurate("rel3", Accuracy::rel3);
-  if (passes.enabled("search") && rounding_may_change) {
+  if (passes.enabled("searched") && rounding_may_change) {
     for (const expr::Expr& form : searched(submitted, source, options)) {
-      if (!add_simplified("search", form, Accuracy::ulp4)) continue;
+      if (!add_simplified("searched", form, Accuracy::ulp4)) continue;
       const std::size_t less_accurate = list.size() - 1;
-      if (add_simplified("search", form, Accuracy::ulp1)) list.back().in_place_of = less_accurate;
+      if (add_simplified("searched", form, Accuracy::ulp1)) list.back().in_place_of = less_accurate;
     }
   }
   return list;

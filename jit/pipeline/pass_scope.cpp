@@ -30,6 +30,17 @@ std::uint64_t budget_of(const Options& options) {
 
 }  // namespace
 
+std::vector<std::string> candidates_named(std::span<const std::string> names) {
+  std::vector<std::string> candidates;
+  for (const std::string& name : names) {
+    if (name == "search")
+      candidates.insert(candidates.end(), kRewriting.begin(), kRewriting.end());
+    else
+      candidates.push_back(name);
+  }
+  return candidates;
+}
+
 Result<void> check_names(const Options& options) {
   if (!options.stop_after.empty() && !has_row(options.stop_after, Kind::pass))
     return make_error(ErrorCode::kInvalidArgument, "there is no pass named '%s'", options.stop_after.c_str());

@@ -2,7 +2,10 @@
 // is looked at before it starts.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +50,13 @@ class PassScope {
   bool stopped_ = false;
   std::vector<PassTime> times_;
 };
+
+/// Everything that changes which operations there are, or their order: what "search" stands for where candidates are
+/// switched off. Products fused into sums, the accuracy of functions, the shapes of the loop and the tournament stay:
+/// they are code generation.
+inline constexpr std::array<const char*, 4> kRewriting = {"identities", "simplified", "searched", "careful"};
+/// `names` with kRewriting in place of "search".
+std::vector<std::string> candidates_named(std::span<const std::string> names);
 
 /// InvalidArgument when Options names a pass or candidate that passes.def does not have.
 Result<void> check_names(const Options& options);

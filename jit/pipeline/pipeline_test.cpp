@@ -235,9 +235,9 @@ TEST(Optimise, MeasuredCostsSteerTheSearch) {
     Options options{.isa = isa, .disabled = {"contracted", "simplified"}, .costs = &costs, .stop_after = "forms"};
     options.dump = [&](std::string_view pass, std::string_view text) { forms += pass == "forms" ? text : ""; };
     EXPECT_TRUE(optimise(e, options).ok());
-    const std::size_t first = forms.find("; search\n");
+    const std::size_t first = forms.find("; searched\n");
     EXPECT_NE(first, std::string::npos);
-    return first == std::string::npos ? "" : forms.substr(first, forms.find("; search\n", first + 1) - first);
+    return first == std::string::npos ? "" : forms.substr(first, forms.find("; searched\n", first + 1) - first);
   };
   const std::string without_fma = searched(kir::Op::Fma), without_add = searched(kir::Op::Add);
   EXPECT_EQ(without_fma.find(" fma "), std::string::npos) << without_fma;
@@ -487,7 +487,7 @@ TEST(Optimise, ReductionsGetTheirForms) {
     ASSERT_TRUE(list.ok());
     std::ptrdiff_t least = work_of(list->front().kernel);
     for (const Form& form : *list)
-      if (form.name == "search") least = std::min(least, work_of(form.kernel));
+      if (form.name == "searched") least = std::min(least, work_of(form.kernel));
     EXPECT_LE(least, work_of(list->front().kernel) - c.less) << c.text;
 
     auto optimised = optimise(source, options);
@@ -495,7 +495,7 @@ TEST(Optimise, ReductionsGetTheirForms) {
     ASSERT_EQ(optimised->outcome, Outcome::published) << c.text << ": " << optimised->detail;
     const bool searched =
         std::any_of(optimised->candidates.begin(), optimised->candidates.end(),
-                    [](const auto& candidate) { return candidate.form == "search" && candidate.same; });
+                    [](const auto& candidate) { return candidate.form == "searched" && candidate.same; });
     EXPECT_TRUE(searched) << c.text;
   }
 }
