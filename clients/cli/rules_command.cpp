@@ -83,7 +83,7 @@ void add_rules_command(CLI::App& app, int& status) {
       ->required();
   CLI::App* checked = add("check", "Whether the rules of files are true; exit 1 if one is not", check);
   checked->add_option("FILE", state->files, "Files of rules, as in jit/expr/rules")->required();
-  checked->add_option("--points", state->check.points, "Points at which both sides of a rule are compared")
+  checked->add_option("--points", state->check.points, "Points at which both sides of a rule are numbers and compared")
       ->check(CLI::Range(100, 10'000'000))
       ->capture_default_str();
   checked->add_option("--seed", state->check.seed, "Of the points")

@@ -244,7 +244,16 @@ std::string check_text(const std::vector<CheckedRule>& rules, const rulecheck::R
          std::to_string(count_of(rules, Kind::wrong)) + " wrong";
   if (const std::size_t unchecked = count_of(rules, Kind::unchecked))
     out += ", " + std::to_string(unchecked) + " not checked";
-  return out + " (" + counted(options.points, "point") + " each, seed " + std::to_string(options.seed) + ")\n";
+  std::uint64_t least = UINT64_MAX, most = 0;
+  for (const CheckedRule& rule : rules) {
+    if (rule.verdict.kind != Kind::right) continue;
+    least = std::min(least, rule.verdict.compared), most = std::max(most, rule.verdict.compared);
+  }
+  out += " (";
+  if (least <= most)
+    out += "the right ones compared at " + (least < most ? std::to_string(least) + " to " : "") +
+           counted(most, "point") + " each, ";
+  return out + "seed " + std::to_string(options.seed) + ")\n";
 }
 
 std::string check_json(const std::vector<CheckedRule>& rules, const rulecheck::RuleCheckOptions& options) {

@@ -106,6 +106,8 @@ RuleVerdict check_bits(const Rule& rule, const Tags& tags, const Sorts& sorts, c
     };
     for (const Point& point : sampler.corner_points(type, false, options.points))
       if (fails(point)) return verdict;
+    for (const Point& point : sampler.ordered_points(type, false, options.points / 4))
+      if (fails(point)) return verdict;
     for (std::uint64_t i = 0; i < options.points / 2 + 1; ++i) {
       const std::optional<Point> point = sampler.draw_special(type);
       if (!point) break;  // no such values in f32

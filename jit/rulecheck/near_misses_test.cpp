@@ -128,6 +128,22 @@ constexpr NearMiss kNearMisses[] = {
     {"(select ?c (gather ?t (add ?i 1000)) (gather ?t ?i)) => (select ?c (gather ?t -1) (gather ?t ?i)) ;; ieee=exact "
      "real=ok",
      "c i=0, a table of 1001"},
+    {"(select (lt ?a ?b) (select (lt ?b ?c) (select (lt ?c ?d) (select (lt ?d ?e) (select (lt ?e ?f) (select (lt ?f "
+     "?g) "
+     "(select (lt ?g ?h) 1 0) 0) 0) 0) 0) 0) 0) => 0 ;; ieee=round real=ok",
+     "eight that ascend"},
+    {"(select (gt ?a ?b) (select (gt ?b ?c) (select (gt ?c ?d) (select (gt ?d ?e) (select (gt ?e ?f) (select (gt ?f "
+     "?g) "
+     "(select (gt ?g ?h) 1 0) 0) 0) 0) 0) 0) 0) => 0 if negative(?a) ;; ieee=round real=guard",
+     "eight that descend below zero"},
+    {"(select (lt ?d ?e) (select (lt ?h ?a) (select (lt ?b ?c) (select (lt ?f ?g) (select (lt ?e ?f) (select (lt ?a "
+     "?b) "
+     "(select (lt ?g ?h) 1 0) 0) 0) 0) 0) 0) 0) => 0 if within1(?d) ;; ieee=round real=guard",
+     "d < e < f < g < h < a < b < c"},
+    {"(select (and (lt ?a ?b) (lt ?b ?c)) (select (and (le ?d ?c) (and (le ?c ?d) (lt ?d ?e))) (select (lt ?e ?f) "
+     "(select "
+     "(lt ?f ?g) (select (lt ?g ?h) 1 0) 0) 0) 0) 0) => 0 ;; ieee=round real=ok",
+     "a < b < c = d < e < f < g < h"},
     {"(diff (neg ?a) ?x) => (neg (diff ?a ?x)) ;; ieee=exact real=ok", "no derivative has bits"},
     {"(diff (add ?a ?b) ?x) => (add (diff ?b ?x) (diff ?a ?x)) ;; ieee=zero real=ok", "no derivative has bits"},
 };

@@ -8,6 +8,7 @@
 
 #include "jit/equiv/rounded.h"
 #include "jit/rulecheck/corners.h"
+#include "jit/rulecheck/orders.h"
 #include "jit/rulecheck/targets.h"
 
 namespace trident::rulecheck {
@@ -146,6 +147,11 @@ void PointSampler::relate(std::vector<double>& values) {
 // Moves a value towards a condition that few values meet.
 void PointSampler::aim(const Condition& c, std::vector<double>& values) {
   double& a = values[c.variable[0]];
+  if (sorts_.truth[c.variable[0]]) {
+    if (c.kind == ConditionKind::positive) a = 1;
+    if (c.kind == ConditionKind::nonpositive) a = 0;
+    return;
+  }
   const bool corner = random_() % 16 == 0;
   switch (c.kind) {
     case ConditionKind::positive:
@@ -343,6 +349,19 @@ std::vector<Point> PointSampler::corner_points(Type type, bool finite, std::size
     for (const Condition& c : rule_.conditions)
       if (random_() % 2 == 0) aim(c, values);
     keep(values);
+  }
+  return found;
+}
+
+std::vector<Point> PointSampler::ordered_points(Type type, bool finite, std::size_t most) {
+  std::vector<Point> found;
+  for (std::vector<double>& values : ordered_values(rule_, sorts_, most)) {
+    for (std::size_t v = 0; v < values.size(); ++v) values[v] = typed(rounded_to(type, values[v]), v);
+    if (!holds(values, !finite)) {
+      for (const Condition& c : rule_.conditions) aim(c, values);
+      for (std::size_t v = 0; v < values.size(); ++v) values[v] = typed(rounded_to(type, values[v]), v);
+    }
+    if (holds(values, !finite)) found.push_back({std::move(values), {}, 0});
   }
   return found;
 }

@@ -52,6 +52,9 @@ class PointSampler {
   /// None in rules with derivatives.
   std::vector<Point> corner_points(expr::Type type, bool finite, std::size_t most);
 
+  /// Those of ordered_values() where all conditions hold, some moved there; at most `most`.
+  std::vector<Point> ordered_points(expr::Type type, bool finite, std::size_t most);
+
  private:
   double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   double number();

@@ -28,8 +28,8 @@ using Tags = expr::rewrite::RuleSet::Tags;
 using Kind = RuleVerdict::Kind;
 
 constexpr std::uint64_t kPointsPerSlope = 5;
-/// A rule that is compared at fewer than one of so many points has not been checked.
-constexpr std::uint64_t kComparedShare = 20;
+/// Points that are drawn for one at which both sides can be compared, at most: a rule that needs more is not checked.
+constexpr std::uint64_t kDrawsPerPoint = 20;
 
 std::string fault_of(Outcome outcome, bool slopes) {
   if (outcome == Outcome::only_left) return "the right side is no number where the left side is";
@@ -55,7 +55,12 @@ RuleVerdict check_reals(const Rule& rule, const Tags& tags, const Sorts& sorts, 
   };
   const std::uint64_t points =
       sorts.slopes ? std::max<std::uint64_t>(options.points / kPointsPerSlope, 1) : options.points;
-  for (std::uint64_t i = 0; i < points; ++i) {
+  for (std::uint64_t draws = 0; verdict.compared < points; ++draws) {
+    if (draws == kDrawsPerPoint * points) {
+      verdict.kind = Kind::unchecked;
+      verdict.fault = fmt::format("both sides are numbers at {} of {} points only", verdict.compared, draws);
+      return verdict;
+    }
     const std::optional<Point> point = sampler.draw();
     if (!point)
       return verdict.kind = Kind::unchecked, verdict.fault = "no values that meet its conditions were found", verdict;
@@ -64,10 +69,9 @@ RuleVerdict check_reals(const Rule& rule, const Tags& tags, const Sorts& sorts, 
   const std::uint64_t compared = verdict.compared;
   for (const Point& point : sampler.corner_points(Type::f64, true, points / 4))
     if (fails(point)) return verdict;
+  for (const Point& point : sampler.ordered_points(Type::f64, true, points / 4))
+    if (fails(point)) return verdict;
   verdict.compared = compared;
-  if (verdict.compared * kComparedShare >= points) return verdict;
-  verdict.kind = Kind::unchecked;
-  verdict.fault = fmt::format("both sides are numbers at {} of {} points only", verdict.compared, points);
   return verdict;
 }
 

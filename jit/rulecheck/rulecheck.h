@@ -14,17 +14,19 @@
 //                     partial rules
 //   ieee=domain       nothing beside what holds over the reals
 //
-// Points are drawn, most within 0.03 and 30 and some anywhere, and chosen: corners.h has values at which rules tend to
-// fail, the first of them in all combinations; targets.h finds where a comparison of one variable turns over, and these
-// are tried for all variables at once; and edges.h solves for the points where divisors, differences of
-// compared terms and operands of steps are zero or integers, in exact arithmetic.
+// Points are drawn, most within 0.03 and 30 and some anywhere, until both sides are numbers at as many as were asked
+// for (a rule of which that is so at fewer than one in twenty is not checked), and chosen: corners.h has values at
+// which rules tend to fail, the first of them in all combinations; targets.h finds where a comparison of one variable
+// turns over, and these are tried for all variables at once; orders.h puts the variables in order; and edges.h solves
+// for the points where divisors, differences of compared terms and operands of steps are zero or integers, in exact
+// arithmetic.
 //
 // Numbers are equal when they differ by no more than what rounding the rule's own constants (pi, 1/3) to f64 explains.
 // A step that such a constant shifts is no rounding. In a rule with (diff e ?x) variables are functions of x, and
 // derivatives are difference quotients, equal within 10^-17 of themselves; such points are dear, so there is one for
 // five elsewhere, none of them chosen: x, constants and functions lie within 10^-6 and 10^6 or near the rule's own
-// constants and beyond. Difference quotients show no bits, so such a rule must not be tagged exact or zero, unless it is
-// (diff ?x ?x) => 1 or about elements of tables.
+// constants and beyond. Difference quotients show no bits, so such a rule must not be tagged exact or zero, unless it
+// is (diff ?x ?x) => 1 or about elements of tables.
 //
 // Where bits are promised functions are also taken for what kernels are, an ulp off here and there: exp of f32 is not
 // exp of f64 rounded, nor the greater of two exponentials that of the greater operand.
@@ -46,7 +48,7 @@
 namespace trident::rulecheck {
 
 struct RuleCheckOptions {
-  std::uint64_t points = 10'000;  ///< drawn over the reals; a quarter as many are chosen
+  std::uint64_t points = 10'000;  ///< drawn and compared over the reals; up to half as many are chosen besides
   std::uint64_t seed = 1;
   bool hints = true;  ///< whether to look for what would make a wrong rule true
 };
@@ -63,7 +65,7 @@ struct RuleVerdict {
   std::vector<Binding> point{};  ///< of a wrong rule
   std::string left{}, right{};   ///< the values of its sides there
   std::string hint{};            ///< what would make it true; empty when nothing was found
-  std::uint64_t compared = 0;    ///< points over the reals at which both sides were compared
+  std::uint64_t compared = 0;  ///< points drawn over the reals at which both sides are numbers; in calls of any length
 };
 
 /// Deterministic in all arguments. A tenth of a second for most rules.
