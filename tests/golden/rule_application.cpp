@@ -30,7 +30,7 @@ struct Place {
   double hi = std::numeric_limits<double>::infinity();
   Type type = Type::f64;
   expr::VariableKind kind = expr::VariableKind::array;
-  bool truth = false;     ///< v < 0
+  bool truth = false;     ///< 0 < v
   bool whole = false;     ///< rint(v)
   bool constant = false;  ///< 3
 };
@@ -114,7 +114,7 @@ LeftSide left_side(const Rule& rule, const std::vector<Place>& places) {
       continue;
     }
     const NodeId variable = builder.variable(v);
-    side.variables.push_back(places[v].truth   ? builder.op(Op::Lt, variable, builder.constant(places[v].type, 0))
+    side.variables.push_back(places[v].truth   ? builder.op(Op::Lt, builder.constant(places[v].type, 0), variable)
                              : places[v].whole ? builder.op(Op::Rint, variable)
                                                : variable);
   }

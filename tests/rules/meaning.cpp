@@ -323,7 +323,29 @@ Truth Meaning::truth(const Pattern& side, std::size_t index) {
   throw Beyond{std::string(expr::info(op).text)};
 }
 
+// Of a truth value: that it is true, or that it is not.
+bool Meaning::assume_truth(const Condition& condition) {
+  const auto is_it = [&](const Pattern& side) {
+    return std::any_of(side.terms.begin(), side.terms.end(), [&](const PatternTerm& t) {
+      if (t.kind != PatternTerm::Kind::node) return false;
+      const Op op = static_cast<Op>(t.op);
+      const bool logic = op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Not;
+      for (std::uint8_t i = 0; i < (logic ? expr::info(op).arity : op == Op::Select ? 1 : 0); ++i) {
+        const PatternTerm& operand = side.terms[t.child[i]];
+        if (operand.kind == PatternTerm::Kind::variable && operand.variable == condition.variable[0]) return true;
+      }
+      return false;
+    });
+  };
+  if (!is_it(rule_.left)) return false;
+  const z3::expr value = c_.bool_const(("?" + rule_.variables[condition.variable[0]]).c_str());
+  if (condition.kind == ConditionKind::positive) constraints.push_back(value);
+  if (condition.kind == ConditionKind::nonpositive) constraints.push_back(!value);
+  return true;
+}
+
 void Meaning::assume(const Condition& condition) {
+  if (assume_truth(condition)) return;
   const Number a = variable(condition.variable[0]);
   const auto steady = [&] {
     if (slopes_) constraints.push_back(a.slope == 0);

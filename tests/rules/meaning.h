@@ -61,6 +61,7 @@ class Meaning {
   Number number(const egraph::Pattern& side, std::size_t index);
   Truth truth(const egraph::Pattern& side, std::size_t index);
   void assume(const egraph::Condition& condition);
+  bool assume_truth(const egraph::Condition& condition);
   Number variable(std::uint8_t v);
   /// (diff e ?x): the variable that moves at rate one.
   void moves(std::uint8_t v) {

@@ -114,8 +114,7 @@ TEST(Prover, RefutesTheOppositeOfEveryRule) {
     const PatternTerm& root = rule.right.root();
     if (verdicts()[i].proof != Proof::proved) continue;
     if (root.kind == PatternTerm::Kind::number && root.number == 0) continue;
-    const bool truth = rule.left.root().kind == PatternTerm::Kind::node &&
-                       expr::info(static_cast<Op>(rule.left.root().op)).signature == expr::Signature::Compare;
+    const bool truth = is_truth(rule.left);
     PatternTerm opposite{.kind = PatternTerm::Kind::node, .op = static_cast<std::uint8_t>(truth ? Op::Not : Op::Neg)};
     opposite.child[0] = static_cast<std::uint8_t>(rule.right.terms.size() - 1);
     rule.right.terms.push_back(opposite);

@@ -71,6 +71,8 @@ bool has_op(const Pattern& pattern, Op op) {
   return false;
 }
 
+}  // namespace
+
 bool is_truth(const Pattern& pattern) {
   const PatternTerm& t = pattern.root();
   if (t.kind != PatternTerm::Kind::node) return false;
@@ -78,6 +80,8 @@ bool is_truth(const Pattern& pattern) {
   return expr::info(op).signature == expr::Signature::Compare || op == Op::And || op == Op::Or || op == Op::Xor ||
          op == Op::Not;
 }
+
+namespace {
 
 /// Both sides of a rule, with what the definitions of their numbers say; conditions are left to the caller.
 struct Sides {

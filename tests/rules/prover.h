@@ -47,6 +47,8 @@ struct ProofVerdict {
 };
 
 ProofVerdict prove(const egraph::Rule& rule, expr::rewrite::Real tag);
+/// Whether a side is a truth value, by its op.
+bool is_truth(const egraph::Pattern& side);
 /// Of a rule about tables (Rule::mixed), which prove() asks.
 ProofVerdict prove_memory(const egraph::Rule& rule);
 

@@ -86,7 +86,8 @@ std::vector<bool> truth_values(const Rule& rule) {
   return truth;
 }
 
-// Replaces truth-valued variables by comparisons of a float variable with zero.
+// Replaces truth-valued variables by comparisons of zero with a float variable: true where that is pos(), false where
+// it is nonpos(), as conditions say of truth values.
 Expr side(const Pattern& pattern, const Rule& rule, Type type) {
   Expr plain;
   for (const std::string& name : rule.variables)
@@ -102,7 +103,7 @@ Expr side(const Pattern& pattern, const Rule& rule, Type type) {
     };
     if (t.kind == PatternTerm::Kind::variable) {
       const NodeId v = builder.variable(t.variable);
-      made.push_back(truth[t.variable] ? builder.op(Op::Lt, v, builder.constant(builder.type_of(v), 0)) : v);
+      made.push_back(truth[t.variable] ? builder.op(Op::Lt, builder.constant(builder.type_of(v), 0), v) : v);
     } else if (t.kind == PatternTerm::Kind::number) {
       made.push_back(builder.constant(type, t.number));
     } else if (t.has_payload) {

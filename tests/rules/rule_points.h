@@ -23,7 +23,7 @@ double of_type(expr::Type type, double x);
 /// By variable: whether a truth value stands in its place.
 std::vector<bool> truth_values(const egraph::Rule& rule);
 
-/// One side over variables of `type`, with comparisons of a variable with zero in place of truth values; a side that is
+/// One side over variables of `type`, with comparisons of zero with a variable in place of truth values; a side that is
 /// a truth value becomes 1 or 0.
 expr::Expr side(const egraph::Pattern& pattern, const egraph::Rule& rule, expr::Type type);
 

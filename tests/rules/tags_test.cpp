@@ -193,7 +193,7 @@ struct OneSided {
 };
 OneSided one_sided(const Rule& rule, Type type, std::uint64_t seed, std::size_t count) {
   const bool narrow = type == Type::f32 || rule.typed;
-  const double kSpecials[] = {0.0, -0.0, 1, -1, 0.5, 2, 1e-5, 0.1, INFINITY, -INFINITY, NAN};
+  const double kSpecials[] = {0.0, -0.0, 1, -1, 0.5, 2, 1e-5, 0.1, 40, INFINITY, -INFINITY, NAN};
   const Expr left = side(rule.left, rule, type), right = side(rule.right, rule, type);
   RuleSampler sampler(seed);
   std::vector<std::vector<std::uint64_t>> inputs(rule.variables.size());
@@ -202,7 +202,7 @@ OneSided one_sided(const Rule& rule, Type type, std::uint64_t seed, std::size_t 
   for (std::size_t i = 0; i < count && sampler.point(rule, at); ++i) {
     for (std::size_t v = 0; v < at.size(); ++v) {
       const double before = at[v];
-      const double special = kSpecials[sampler.number() % (i % 2 == 0 ? 8 : std::size(kSpecials))];
+      const double special = kSpecials[sampler.number() % (i % 2 == 0 ? 9 : std::size(kSpecials))];
       if (sampler.number() % 4 == 0) at[v] = of_type(type_of(rule, v, type), special);
       for (const Condition& c : rule.conditions)
         if (!true_at(c, at) || (c.kind == ConditionKind::integral && !std::isfinite(at[v]))) at[v] = before;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "jit/expr/builder.h"
@@ -113,6 +114,23 @@ constexpr Op kZeroWithOperand[] = {Op::Div,  Op::Neg,   Op::Abs,  Op::Sqrt, Op::
                                    Op::Tanh, Op::Asinh, Op::Atan, Op::Asin, Op::Atanh, Op::Expm1, Op::Erf};
 constexpr Op kNeverZero[] = {Op::Recip, Op::Rsqrt, Op::Exp, Op::Exp2, Op::Cosh};
 
+constexpr bool compares(Op op) {
+  return info(op).signature == Signature::Compare;
+}
+
+// Whether a comparison that the intervals decide holds over the reals, whatever the bounds were rounded to: they are
+// well apart, or meet at a number of few bits, which stands for itself, such as zero.
+bool decided_by_far(const Facts& a, const Facts& b, bool same) {
+  constexpr double kApart = 1e-6;  // of either: also for what is folded of f32 constants
+  if (same) return true;
+  const double low = a.hi < b.lo ? a.hi : b.hi, high = a.hi < b.lo ? b.lo : a.lo;
+  if (low < high) return high - low > kApart * std::max(std::fabs(low), std::fabs(high));
+  const auto stands_for_itself = [](double x) { return static_cast<double>(static_cast<float>(x)) == x; };
+  for (const auto& [x, y] : {std::pair(a.hi, b.lo), std::pair(a.lo, b.hi)})
+    if (x == y) return stands_for_itself(x);
+  return false;
+}
+
 // What follows for zeros from the op alone.
 enum class Zeros : std::uint8_t { unknown, never, with_operand };
 constexpr auto kZeros = [] {
@@ -212,15 +230,14 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
   const Type operand = n.op == Op::Cast ? static_cast<Type>(a.sort) : n.type;
   const bool over_reals = ir::is_float(n.type) && !bits;
   made.sort = e.sort;
-  // The type that a comparison compares is not in its node.
-  const bool told = !bits || info(n.op).signature != Signature::Compare;
-  if (told && (n.op != Op::Cast || a.sort != egraph::kNoSort)) {
+  if (n.op != Op::Cast || a.sort != egraph::kNoSort) {
     Node wide = n;
     if (over_reals && n.op != Op::Constant && n.op != Op::Cast) wide.type = Type::f64;
     const Fact fact = fact_of(wide, operand, to_fact(a), to_fact(b), to_fact(c), kir::math::Accuracy::ulp4);
     made.lo = fact.lo, made.hi = fact.hi;
     made.may_be_nan = fact.may_be_nan;
     made.integral = fact.integral;
+    if (compares(n.op) && !bits && made.lo == made.hi && !decided_by_far(a, b, n.a == n.b)) made.lo = 0, made.hi = 1;
   }
   made.variables = a.variables | b.variables | c.variables;
   made.stage = stage_of(e, {a.stage, b.stage, c.stage});

@@ -1,0 +1,96 @@
+// Comparisons that are known: of constants, and of values whose intervals do not overlap. Oracle: arithmetic that a
+// reader can do, and IEEE 754, by which every comparison with NaN but != is false.
+#include <gtest/gtest.h>
+
+#include "jit/expr/rewrite/rewrite.h"
+
+namespace trident::expr::rewrite {
+namespace {
+
+Variable range(const char* name, double lo, double hi) {
+  return {name, Type::f64, VariableKind::array, lo, hi};
+}
+
+// The outputs without the declarations of variables.
+std::string outputs_of(const Expr& e) {
+  const std::string text = print_infix(e);
+  const std::size_t declared = text.find(";\n");
+  return declared == std::string::npos ? text : text.substr(declared + 2);
+}
+
+struct Case {
+  const char* text;
+  std::vector<Variable> variables;
+  const char* result;  ///< what it becomes; null: what it is
+};
+
+void expect_results(PolicyKind policy, std::initializer_list<Case> cases) {
+  for (const Case& c : cases) {
+    ParseOptions parse;
+    parse.variables = c.variables;
+    const Result<Expr> source = parse_sexpr(c.text, parse);
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    RewriteOptions options;
+    options.policy.kind = policy;
+    options.keep = 1;
+    const Result<Rewritten> found = rewrite(*source, options);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << c.text;
+    const Expr& form = found->forms.empty() ? *source : found->forms.front();
+    const Result<Expr> wanted = c.result == nullptr ? source : parse_sexpr(c.result, parse);
+    ASSERT_TRUE(wanted.ok()) << wanted.error().message;
+    EXPECT_EQ(outputs_of(*wanted), outputs_of(form)) << c.text;
+  }
+}
+
+TEST(Truths, OfConstants) {
+  for (const PolicyKind policy : {PolicyKind::exact, PolicyKind::bounded, PolicyKind::fast})
+    expect_results(policy, {{"(select (le 0 0) x (neg x))", {}, "x"},
+                            {"(select (lt 0 0) x (neg x))", {}, "(neg x)"},
+                            {"(select (gt 2 1) x y)", {}, "x"},
+                            {"(select (ge 1 2) x y)", {}, "y"},
+                            {"(select (eq 0.5 0.5) x y)", {}, "x"},
+                            {"(select (ne 0.5 0.5) x y)", {}, "y"},
+                            {"(select (eq 0 -0.0) x y)", {}, "x"},
+                            {"(select (and (lt 0 1) (lt x y)) x z)", {}, "(select (lt x y) x z)"},
+                            {"(select (and (lt x y) (lt 1 0)) x z)", {}, "z"},
+                            {"(select (or (lt x y) (lt 0 1)) x z)", {}, "x"},
+                            {"(select (or (lt 1 0) (lt x y)) x z)", {}, "(select (lt x y) x z)"},
+                            {"(select (xor (lt 1 0) (lt x y)) x z)", {}, "(select (lt x y) x z)"},
+                            {"(select (xor (lt 0 1) (lt x y)) x z)", {}, "(select (lt x y) z x)"},
+                            {"(select (not (not (lt x y))) x z)", {}, "(select (lt x y) x z)"}});
+}
+
+TEST(Truths, OfIntervals) {
+  for (const PolicyKind policy : {PolicyKind::exact, PolicyKind::bounded, PolicyKind::fast})
+    expect_results(policy, {{"(select (lt x y) x z)", {range("x", 1, 2), range("y", 3, 4)}, "x"},
+                            {"(select (lt x y) x z)", {range("x", 1, 3), range("y", 3, 4)}, nullptr},
+                            {"(select (le x y) x z)", {range("x", 1, 3), range("y", 3, 4)}, "x"},
+                            {"(select (eq x y) x z)", {range("x", 1, 2), range("y", 3, 4)}, "z"},
+                            {"(select (lt 0 x) x (neg x))", {range("x", 1, 9)}, "x"},
+                            {"(select (le 0 (abs x)) x z)", {range("x", -9, 9)}, "x"}});
+}
+
+// What may be NaN is not known to be above anything, but it is known not to be below.
+TEST(Truths, OfWhatMayBeNaN) {
+  for (const PolicyKind policy : {PolicyKind::exact, PolicyKind::bounded, PolicyKind::fast})
+    expect_results(policy, {{"(select (lt (sqrt x) -1) y z)", {}, "z"},
+                            {"(select (lt -1 (sqrt x)) y z)", {}, nullptr},
+                            {"(select (ne (sqrt x) -1) y z)", {}, "y"},
+                            {"(select (lt -1 (sqrt x)) y z)", {range("x", 0, 9)}, "y"}});
+}
+
+// 0.1 * 3 is above 0.3 in doubles, and by the rounding of 0.1 alone.
+TEST(Truths, ThatRoundingDecidesAreKnownOfBitsOnly) {
+  expect_results(PolicyKind::exact, {{"(select (le (mul 0.1 3) 0.3) y z)", {}, "z"}});
+  RewriteOptions fast;
+  fast.policy.kind = PolicyKind::fast;
+  const Result<Expr> source = parse_sexpr("(select (le (mul 0.1 3) 0.3) y z)", {});
+  ASSERT_TRUE(source.ok());
+  const Result<Rewritten> found = rewrite(*source, fast);
+  ASSERT_TRUE(found.ok());
+  for (const Expr& form : found->forms) EXPECT_NE(print_infix(form).find("select"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace trident::expr::rewrite
