@@ -33,6 +33,9 @@ constexpr std::size_t kSuspectsMax = 4'000;  // points where a form is away from
 constexpr std::size_t kRefinedMax = 20'000;  // such points, those that need more digits counted for what they cost
 constexpr long double kScaleShare = 1e-6L;   // of the greatest value: the least unit of an error, as in the policies
 
+constexpr std::size_t kFormsTried = 4;
+constexpr double kWorseConditioned = 1e3;  // how many times the source's error a form may have
+
 /// The magnitudes that are drawn of one sign, where [least, most] are declared.
 struct Magnitudes {
   double least, most;
@@ -256,11 +259,30 @@ std::vector<std::string> rounded_constants(const expr::Expr& sides, const expr::
   return rounded;
 }
 
+/// The cheapest form that is right and not much worse conditioned than the source: 1/(1 + cos(2x)) loses all digits
+/// near the poles of 1/cos(x)^2, and few points are near enough to show it. Where there is none, the cheapest. What the
+/// comparison says of it goes to `c`.
+Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, const expr::Expr& source,
+                                           std::uint64_t points, RewriteCase& c) {
+  const RewriteCase unknown = c;
+  std::optional<RewriteCase> cheapest;
+  for (const expr::Expr& form : forms) {
+    c = unknown;
+    if (has_derivatives(form)) return &form;
+    TRY_VOID(compare_with_source(source, form, points, c));
+    if (c.wrong.empty() && c.error.ulp <= kWorseConditioned * (1 + c.error_before.ulp)) return &form;
+    if (!cheapest) cheapest = c;
+  }
+  c = std::move(*cheapest);
+  return &forms.front();
+}
+
 Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& settings, RewriteCase& c) {
   TRY(const expr::Expr source, parse_definition(kernel, ir::Type::f64));
   TRY(const expr::Expr plain, expr::eliminate_derivatives(source));
   rw::RewriteOptions options = settings.search;
-  options.keep = 1;
+  options.keep = kFormsTried;
+  options.records = true;
   for (std::uint32_t v = 0; v < source.variables.size(); ++v) {
     const auto& promised = kernel.nonzero;
     if (std::find(promised.begin(), promised.end(), source.variables[v].name) != promised.end())
@@ -268,7 +290,9 @@ Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& set
   }
   if (settings.view) options.look = [&c](const egraph::GraphView& view) { c.graph = view; };
   TRY(const rw::Rewritten found, rw::rewrite(source, options));
-  const expr::Expr& result = found.forms.empty() ? source : found.forms.front();
+  const std::vector<expr::Expr> forms = found.forms.empty() ? std::vector{source} : found.forms;
+  TRY(const expr::Expr* const chosen, best_conditioned(forms, plain, settings.points, c));
+  const expr::Expr& result = *chosen;
   c.stats = found.stats;
   c.differentiated = found.differentiated;
   c.result = infix_line(result);
@@ -291,8 +315,7 @@ Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& set
   } else {
     TRY(c.before, rw::cost_of(source, options.costs));
   }
-  if (c.derivative_left) return {};
-  return compare_with_source(plain, result, settings.points, c);
+  return {};
 }
 
 }  // namespace

@@ -246,6 +246,24 @@ TEST(Rewriting, LeavesNoDerivativeAndIsNotDearerThanATextbook) {
 }
 
 // Where the rules' graph has no room the plain pass differentiates, and the report says so.
+// 1/cos(x)^2 is dearer than 1/(1 + cos(2x)) as a tree, which loses all digits near its poles.
+TEST(Rewriting, AFormThatLosesItsDigitsGivesWay) {
+  const auto cases = parse_corpus("tan | s | d | | (d x (tan x))\n", "d.txt");
+  ASSERT_TRUE(cases.ok()) << cases.error().message;
+  RewriteSettings settings;
+  settings.search.costs = expr::rewrite::reference_costs();
+  settings.search.policy.kind = expr::PolicyKind::fast;
+  settings.search.objective = egraph::Objective::tree;
+  settings.search.budget = {.nodes = 5'000, .nanoseconds = 0, .applications = 30'000};
+  settings.points = 10'000;
+  const RewriteReport report = rewrite_cases(*cases, settings);
+  ASSERT_EQ(report.cases.size(), 1u);
+  const RewriteCase& c = report.cases[0];
+  EXPECT_FALSE(report.failed()) << rewrite_text(report);
+  EXPECT_LT(c.error.ulp, 100) << c.result;
+  EXPECT_LT(c.after.tree, c.before.tree) << c.result;
+}
+
 TEST(Rewriting, ThePlainPassFinishesWhatTheRulesDoNot) {
   const auto cases = parse_corpus("two | s | d | | (d x (d x (mul (tan x) (exp (mul x (sin x))))))\n", "d.txt");
   ASSERT_TRUE(cases.ok());

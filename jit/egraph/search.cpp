@@ -137,6 +137,7 @@ class Search {
     double cost;
     Term term;
   };
+  [[nodiscard]] bool wants_more() const { return options_.keep > 1 && !options_.records; }
   void remember(Term term, double cost) {
     incumbent_bytes_ += term.nodes.size() * (sizeof(ENode) + sizeof(NodeIndex)) + sizeof(Incumbent);
     incumbents_.push_back({cost, std::move(term)});
@@ -278,7 +279,7 @@ class Search {
     std::vector<Term> terms;
     if (options_.objective == Objective::tree)
       terms.push_back(extractor.tree(roots));
-    else if (options_.keep > 1)
+    else if (wants_more())
       terms = extractor.diverse(roots, options_.keep);
     else
       terms.push_back(extractor.dag(roots));
@@ -296,7 +297,7 @@ class Search {
         record_ = true;
         remember(std::move(term), c);
         std::rotate(incumbents_.begin(), incumbents_.end() - 1, incumbents_.end());
-      } else if (options_.keep > 1) {
+      } else if (wants_more()) {
         remember(std::move(term), c);
       }
     }

@@ -77,6 +77,7 @@ struct SearchOptions {
   SearchBudget budget;
   std::uint64_t seed = 1;
   std::size_t keep = 1;  ///< how many different terms to return
+  bool records = false;  ///< they are the best and those that were the best before: none is looked for beside them
   bool explain = false;  ///< say how the best term comes from the initial one; takes more memory and time
   /// Shown the first graph and every later one that held a better term, with that term.
   std::function<void(const EGraph& graph, std::span<const ClassId> roots, const Term& found)> look{};

@@ -209,6 +209,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   search.objective = options.objective;
   search.seed = options.seed;
   search.keep = options.explain ? 1 : options.keep;
+  search.records = options.records;
   search.explain = options.explain;
   std::optional<WithoutDerivatives> start;
   if (has_derivatives(source)) {

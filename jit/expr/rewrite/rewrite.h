@@ -34,10 +34,11 @@ struct RewriteOptions {
   egraph::CostModel costs = default_costs();
   std::uint64_t seed = 1;
   std::size_t keep = 3;
+  bool records = false;                                             ///< egraph::SearchOptions::records
   std::size_t rules_max = std::numeric_limits<std::size_t>::max();  ///< only the best of those that may fire
   std::vector<std::uint32_t> nonzero{};                             ///< variables that are promised not to be zero
   const CompiledRules* rules = nullptr;  ///< in place of the built-in ones; all have passed jit/rulecheck
-  bool explain = false;            ///< say how the first form comes from the source
+  bool explain = false;                  ///< say how the first form comes from the source
   /// Shown the first graph of the search and every later one that held a cheaper form.
   std::function<void(const egraph::GraphView& view)> look{};
 };
