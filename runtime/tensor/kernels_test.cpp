@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
+#include "runtime/os/self.h"
 #include "runtime/tensor/generator.h"
 
 namespace trident::tensor {
@@ -244,6 +246,19 @@ TYPED_TEST(KernelTest, RowsSumAndLearn) {
       expect_near(pair, adagrad, "row_adagrad", level, width);
     }
   }
+}
+
+[[noreturn]] void multiply_where_no_code_can_be_made() {
+  (void)os::deny_writable_code();  // where the system does not know it there is nothing to deny
+  const float a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8};
+  float c[4];
+  kernels<float>().gemm(false, true, 2, 2, 2, 1, a, 2, b, 2, 0, c, 2);
+  std::_Exit(c[0] == 17 && c[1] == 23 && c[2] == 39 && c[3] == 53 ? 0 : 1);
+}
+
+TEST(Kernels, MultiplyWhereNoCodeCanBeMade) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(multiply_where_no_code_can_be_made(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Kernels, TheBestLevelIsOneThatRuns) {

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "runtime/train/team.h"
 
@@ -61,6 +63,18 @@ TEST(Team, DoesEveryPieceOnceInEveryRound) {
       team.run(count, [&](std::size_t i) { done[i].fetch_add(1); });
       for (std::size_t i = 0; i < 7; ++i) ASSERT_EQ(done[i].load(), i < count ? 1 : 0);
     }
+  }
+}
+
+TEST(Team, ReturnsOnlyWhenTheSlowestPieceIsDone) {
+  Team team(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> done{0};
+    team.run(5, [&](std::size_t) {
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+      done.fetch_add(1);
+    });
+    ASSERT_EQ(done.load(), 5);
   }
 }
 
