@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
+.PHONY: check-nnue bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ check-policy: build ## the optimised kernels of the corpus against MPFR on a mil
 bench-streaming: build ## 16M-element kernels against hand-written non-temporal copy and triad
 	@$(BUILD)/bench/bench_streaming
 
+bench-nnue: build ## the accumulator after an accepted rewrite against a rebuild; candidates scored and scored again
+	@$(BUILD)/bench/bench_nnue
+
 bench-slot: build ## what a call through the slot costs
 	@$(BUILD)/bench/bench_slot_call
 
@@ -126,6 +129,10 @@ check-onnx: configure ## exported models: accepted by onnx.checker, and within 1
 	@/usr/bin/python3 tests/onnx/check_models.py $(BUILD)/onnx
 	@[ -d $(BUILD)/onnx/node_modules/onnxruntime-node ] || npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(BUILD)/onnx onnxruntime-node@1.30.0
 	@node tests/onnx/run_models.js $(BUILD)/onnx
+
+REWRITES ?= 1000000
+check-nnue: build ## the accumulator after each of REWRITES random rewrites and unions against one written out path by path
+	@TRIDENT_NNUE_REWRITES=$(REWRITES) $(BUILD)/tests/jit_nnue_test --gtest_filter='Incumbent.IncrementalIsRebuiltBitForBit'
 
 sweep-rules: configure ## rules about types of one f32 at all 2^32 values: half an hour
 	@ninja -C $(BUILD) -j$(JOBS) sweep_rules && nice -n 19 $(BUILD)/tests/sweep_rules

@@ -20,12 +20,18 @@ namespace trident::expr {
 using ir::Type;
 
 enum class Op : std::uint8_t {
-#define X(id, Name, text, arity, signature, types, meaning) Name = id,
+#define X(id, Name, text, arity, signature, types, kind, meaning) Name = id,
 #include "jit/expr/ops.def"
 #undef X
 };
 enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Reduce2, Diff, Read };
 enum class Types : std::uint8_t { N, F, I, B, A };
+/// One row of kinds.def.
+enum class NodeKind : std::uint8_t {
+#define X(Name, meaning) Name,
+#include "jit/expr/kinds.def"
+#undef X
+};
 
 /// One row of ops.def.
 struct OpInfo {
@@ -33,6 +39,7 @@ struct OpInfo {
   std::uint8_t arity;
   Signature signature;
   Types types;
+  NodeKind kind;
   std::string_view meaning;
 };
 inline constexpr std::uint32_t kOpCount = 0
@@ -41,7 +48,8 @@ inline constexpr std::uint32_t kOpCount = 0
 #undef X
     ;
 inline constexpr std::array<OpInfo, kOpCount> kOpInfos = {{
-#define X(id, Name, text, arity, signature, types, meaning) {text, arity, Signature::signature, Types::types, meaning},
+#define X(id, Name, text, arity, signature, types, kind, meaning) \
+  {text, arity, Signature::signature, Types::types, NodeKind::kind, meaning},
 #include "jit/expr/ops.def"
 #undef X
 }};

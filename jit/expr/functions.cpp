@@ -9,7 +9,7 @@ namespace trident::expr {
 namespace {
 
 constexpr Function kFunctions[] = {
-#define X(id, Name, text, arity, signature, types, meaning) {text, Form::Op, Op::Name},
+#define X(id, Name, text, arity, signature, types, kind, meaning) {text, Form::Op, Op::Name},
 #include "jit/expr/ops.def"
 #undef X
 #define A(name, target) {#name, Form::Op, Op::target},

@@ -281,6 +281,11 @@ ENode Language::constant(const void*, std::uint8_t sort, double value) {
   return leaf;
 }
 
+double constant_value(const ENode& leaf) {
+  const Type type = static_cast<Type>(leaf.sort);
+  return type == Type::f32 ? held_by(leaf) : value_of(type, held_bits(leaf));
+}
+
 std::uint8_t stage_of(const ENode& node, const std::array<std::uint8_t, 3>& children) {
   const Op op = static_cast<Op>(node.op);
   if (op == Op::Variable) return node.child[1] != 0 ? kBeforeLoop : egraph::kStageOfElements;
@@ -308,8 +313,7 @@ namespace {
 enum class Constants : std::uint8_t { as_held, as_typed };
 
 double constant_of(const ENode& e, const Node& n, Constants as) {
-  if (n.type != Type::f32 || as == Constants::as_typed) return value_of(n.type, n.imm);
-  return held_by(e);
+  return as == Constants::as_typed ? value_of(n.type, n.imm) : constant_value(e);
 }
 
 /// The values of a term's nodes on floats that are made of constants alone, in doubles.

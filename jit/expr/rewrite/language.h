@@ -55,6 +55,9 @@ bool overflows(const egraph::Term& term);
 /// ... and back, with variables and output names of `like`.
 Expr to_expr(const egraph::Term& term, const Expr& like);
 
+/// The value of a Constant, as the graph holds it: of f32 with the digits of a double.
+double constant_value(const egraph::ENode& leaf);
+
 /// A node of a term as one of an expression; operands keep their numbers.
 Node node_of(const egraph::ENode& node);
 egraph::ENode enode_of(const Node& node);

@@ -1,0 +1,74 @@
+// What an accumulator is moved by: rows and node vectors that come and go, collected first and then summed in one pass.
+//
+//   accumulator = bias + sum over nodes of h(node),   h(node) = sum of the rows of the node's features
+//
+// All of it is exact: h of at most kRowsMax rows in int16, the accumulator in int32 for any number of nodes that a term
+// may have. So what was added can be taken away again, in whatever order, and the accumulator is then what a rebuild
+// gives, to the bit.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/nn/accumulator/weights.h"
+
+namespace trident::nn {
+
+using simd::Accumulator;
+using simd::NodeVector;
+
+/// Rows and vectors to be added and taken away. Vectors are borrowed.
+class Movement {
+ public:
+  explicit Movement(const AccumulatorWeights& weights) : weights_(&weights) {}
+
+  void clear() {
+    plus_.clear(), minus_.clear();
+    plus_vectors_.clear(), minus_vectors_.clear();
+    plus_sizes_.clear(), minus_sizes_.clear();
+    rows_in_vectors_ = 0;
+  }
+  void add(std::uint32_t feature) {
+    plus_.push_back(weights_->row(feature));
+    weights_->prefetch(plus_.back());
+  }
+  void take(std::uint32_t feature) {
+    minus_.push_back(weights_->row(feature));
+    weights_->prefetch(minus_.back());
+  }
+  /// ... of a vector that is the sum of `rows` rows, at most simd::kRowsMax.
+  void add(const NodeVector& vector, std::uint32_t rows) {
+    plus_vectors_.push_back(&vector), plus_sizes_.push_back(rows);
+    rows_in_vectors_ += rows;
+  }
+  void take(const NodeVector& vector, std::uint32_t rows) {
+    minus_vectors_.push_back(&vector), minus_sizes_.push_back(rows);
+    rows_in_vectors_ += rows;
+  }
+
+  /// Passes over 256 lanes.
+  [[nodiscard]] std::size_t passes() const {
+    return plus_.size() + minus_.size() + plus_vectors_.size() + minus_vectors_.size();
+  }
+  [[nodiscard]] bool empty() const { return rows() == 0; }
+  /// Added and taken away together, those that the vectors are sums of included.
+  [[nodiscard]] std::size_t rows() const { return plus_.size() + minus_.size() + rows_in_vectors_; }
+  /// How many more rows the accumulator is the sum of afterwards.
+  [[nodiscard]] std::int64_t rows_gained() const;
+
+  void apply(Accumulator& accumulator) const;
+  /// Their sum as a vector; false where a lane is beyond int16, with `out` undefined.
+  [[nodiscard]] bool sum(NodeVector& out) const;
+
+ private:
+  [[nodiscard]] simd::Terms terms() const;
+  void apply_in_parts(Accumulator& accumulator) const;
+
+  const AccumulatorWeights* weights_;
+  std::vector<std::uint32_t> plus_, minus_;
+  std::vector<const NodeVector*> plus_vectors_, minus_vectors_;
+  std::vector<std::uint32_t> plus_sizes_, minus_sizes_;
+  std::size_t rows_in_vectors_ = 0;
+};
+
+}  // namespace trident::nn

@@ -1,0 +1,13 @@
+// What kernels.cpp makes of each level.
+#pragma once
+
+#include "runtime/simd/kernels.h"
+
+namespace trident::simd {
+
+extern const Kernels kPortableKernels;
+#ifdef __x86_64__
+extern const Kernels kAvx2Kernels, kAvx512VnniKernels;
+#endif
+
+}  // namespace trident::simd
