@@ -349,7 +349,7 @@ TEST(Rewriting, BytesPerNodeDoNotDependOnHowManyNodesThereWere) {
   EXPECT_GT(full.nodes, 2000u);
   EXPECT_NEAR(tiny.bytes_per_node, full.bytes_per_node, 0.2 * full.bytes_per_node);
   // What a node, its class, three edges and its facts take at least.
-  EXPECT_GT(tiny.bytes_per_node, 16 + 5 * 4 + 3 * 4 + sizeof(egraph::Facts));
+  EXPECT_GT(tiny.bytes_per_node, 16 + 4 * 4 + 3 * 4 + sizeof(egraph::Facts));
 }
 
 }  // namespace

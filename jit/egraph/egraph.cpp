@@ -41,10 +41,11 @@ bool newsworthy(const Facts& before, const Facts& after) {
 EGraph::EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Limits& limits)
     : ops_(ops), semantics_(semantics), limits_(limits) {
   CHECK(ops.size() <= 256);
+  CHECK(limits.nodes_max <= kIsClass);
   if (limits.explain) log_ = std::make_unique<ProofLog>();
   const std::size_t room = std::min(limits.nodes_max, kReserveNodes);
   table_.assign(std::bit_ceil(std::max<std::size_t>(64, room + room / 2)), kNone);
-  for (auto* v : {&parent_, &first_, &next_, &first_edge_}) v->reserve(room);
+  for (auto* v : {&up_, &next_, &first_edge_}) v->reserve(room);
   nodes_.reserve(room), next_edge_.reserve(3 * room), op_bits_.reserve(room), facts_.reserve(room),
       marks_.reserve(room);
 }
@@ -166,8 +167,7 @@ ClassId EGraph::found(const Key& key, std::uint32_t slot) {
   node.child[0] = key.a, node.child[1] = key.b, node.child[2] = key.c;
   if (log_) log_->created(node);
   sorts_held_ |= std::uint64_t{1} << (key.sort % 64);
-  parent_.push_back(id);
-  first_.push_back(id);
+  up_.push_back(kIsClass | id);
   next_.push_back(id);
   first_edge_.push_back(kNone);
   op_bits_.push_back(std::uint64_t{1} << (key.op % 64));
@@ -251,18 +251,13 @@ bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
       e = next_edge_[e];
     } while (e != first_edge_[b]);
   }
-  parent_[b] = a;
-  const auto splice = [](std::vector<std::uint32_t>& first, std::vector<std::uint32_t>& next, ClassId to,
-                         ClassId from) {
-    if (first[from] == kNone) return;
-    if (first[to] == kNone)
-      first[to] = first[from];
-    else
-      std::swap(next[first[to]], next[first[from]]);
-    first[from] = kNone;
-  };
-  splice(first_, next_, a, b);
-  splice(first_edge_, next_edge_, a, b);
+  std::swap(next_[first_of(a)], next_[first_of(b)]);
+  up_[b] = a;
+  if (first_edge_[a] == kNone)
+    first_edge_[a] = first_edge_[b];
+  else if (first_edge_[b] != kNone)
+    std::swap(next_edge_[first_edge_[a]], next_edge_[first_edge_[b]]);
+  first_edge_[b] = kNone;
   op_bits_[a] |= op_bits_[b];
   // What b knew and a did not is news to the users of a; what a knew, to those that came from b.
   const Facts news = facts_[b];
@@ -274,7 +269,7 @@ bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
 
 // Takes the dead members out of a ring, all at once: a class may have many.
 void EGraph::bury(ClassId id) {
-  const NodeIndex first = first_[id];
+  const NodeIndex first = first_of(id);
   NodeIndex begin = kNone, last = kNone;
   NodeIndex n = next_[first];
   for (bool more = true; more;) {
@@ -290,7 +285,7 @@ void EGraph::bury(ClassId id) {
   }
   CHECK(last != kNone);  // what a dead node duplicates is in the class too
   next_[last] = begin;
-  first_[id] = last;
+  up_[id] = kIsClass | last;
 }
 
 void EGraph::repair_node(NodeIndex n) {
@@ -338,7 +333,7 @@ void EGraph::prune(ClassId id) {
     n = after;
   }
   next_[leaf] = leaf;
-  first_[id] = leaf;
+  up_[id] = kIsClass | leaf;
   op_bits_[id] = std::uint64_t{1} << (nodes_[leaf].op % 64);
 }
 
@@ -378,15 +373,15 @@ bool EGraph::rebuild(Watch& watch) {
   for (const ClassId touched : touched_) {
     if (watch.spend()) return false;
     const ClassId id = find(touched);
-    if (facts_[id].constant && next_[first_[id]] != first_[id]) prune(id);
+    if (facts_[id].constant && next_[first_of(id)] != first_of(id)) prune(id);
   }
   return true;
 }
 
 std::size_t EGraph::bytes() const {
   const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
-  return of(nodes_) + of(parent_) + of(first_) + of(next_) + of(first_edge_) + of(next_edge_) + of(op_bits_) +
-         of(facts_) + of(marks_) + of(table_) + of(stale_nodes_) + of(new_constants_) + of(touched_) + of(dead_) +
+  return of(nodes_) + of(up_) + of(next_) + of(first_edge_) + of(next_edge_) + of(op_bits_) + of(facts_) + of(marks_) +
+         of(table_) + of(stale_nodes_) + of(new_constants_) + of(touched_) + of(dead_) +
          stale_facts_.size() * sizeof(ClassId) + (log_ ? log_->bytes() : 0);
 }
 

@@ -128,9 +128,12 @@ class EGraph {
   bool rebuild(Watch& watch);
 
   [[nodiscard]] ClassId find(ClassId id) const {
-    while (parent_[id] != id) {
-      parent_[id] = parent_[parent_[id]];
-      id = parent_[id];
+    for (std::uint32_t up = up_[id]; !(up & kIsClass);) {
+      const std::uint32_t further = up_[up];
+      if (further & kIsClass) return up;
+      up_[id] = further;
+      id = further;
+      up = up_[id];
     }
     return id;
   }
@@ -148,12 +151,12 @@ class EGraph {
   /// Calls visit(NodeIndex) for the members of a class.
   template <class Visit>
   void each_node(ClassId id, const Visit& visit) const {
-    NodeIndex n = first_[id];
-    if (n == kNone) return;
+    const NodeIndex first = first_of(id);
+    NodeIndex n = first;
     do {
       visit(n);
       n = next_[n];
-    } while (n != first_[id]);
+    } while (n != first);
   }
   /// Calls visit(NodeIndex) for the nodes that use a class; a node that uses it twice is visited twice.
   template <class Visit>
@@ -203,6 +206,9 @@ class EGraph {
   [[nodiscard]] static Key key_of(const ENode& node) {
     return {node.op, node.sort, node.child[0], node.child[1], node.child[2]};
   }
+  static constexpr std::uint32_t kIsClass = std::uint32_t{1} << 31;
+  /// A member of a canonical class, which always has one.
+  [[nodiscard]] NodeIndex first_of(ClassId id) const { return up_[id] & ~kIsClass; }
   void canonicalise(Key& key) const;
   [[nodiscard]] static std::uint64_t hash(const Key& key);
   [[nodiscard]] static bool same(const ENode& node, const Key& key);
@@ -225,9 +231,9 @@ class EGraph {
   Limits limits_;
 
   std::vector<ENode> nodes_;
-  mutable std::vector<ClassId> parent_;  ///< union-find
-  std::vector<NodeIndex> first_;         ///< per class: a member
-  std::vector<NodeIndex> next_;          ///< ring of members
+  /// Union-find: of a canonical class a member with kIsClass, of another a class that it is part of.
+  mutable std::vector<std::uint32_t> up_;
+  std::vector<NodeIndex> next_;  ///< ring of members
   std::vector<std::uint32_t> first_edge_;
   std::vector<std::uint32_t> next_edge_;  ///< edge 3 * node + position
   std::vector<std::uint64_t> op_bits_;
