@@ -116,8 +116,9 @@ constexpr const char* kRewrite = R"(DETAILS
   the source that cancels, the exact value counts) is reported as WRONG, and exit status 1 follows.
   "max ulp" is the form's greatest error, "before" the source's: how far the value computed in f64 is from the exact one
   of the source (MPFR), in units of the last place of that exact value, at some thousand points; where it is 0 nothing
-  is counted. Where a sum cancels this is vast, for the source too: compare the two. A form with
-  more than a thousand times the source's error gives way to the one before it. --json adds both in the unit of the
+  is counted. Where a sum cancels this is vast, for the source too: compare the two. A form that
+  is wrong or has more than a thousand times the source's error is passed over for the one before it, which a line says;
+  where none is left the cheapest is shown. --json adds both in the unit of the
   policies, ulp of max(|exact|, a millionth of the greatest at the points) (max_error_scaled_ulp, ..._before), which is
   what remains once such values are added up. Points are log-uniform in magnitude within what is assumed of a variable;
   where nothing is, from 0.01 to 10 and of either sign.

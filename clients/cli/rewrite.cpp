@@ -268,6 +268,7 @@ Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, co
   std::optional<RewriteCase> cheapest;
   for (const expr::Expr& form : forms) {
     c = unknown;
+    c.passed_over = static_cast<std::uint32_t>(&form - forms.data());
     if (has_derivatives(form)) return &form;
     TRY_VOID(compare_with_source(source, form, points, c));
     if (c.wrong.empty() && c.error.ulp <= kWorseConditioned * (1 + c.error_before.ulp)) return &form;

@@ -45,11 +45,12 @@ struct RewriteCase {
   std::string result;  ///< infix; the source's own text when nothing cheaper was found
   expr::rewrite::Differentiated differentiated = expr::rewrite::Differentiated::none;
   bool derivative_left = false;
-  std::uint64_t compared = 0;  ///< points at which the source is finite
-  FormError error_before, error;  ///< of the source, op by op as it stands, and of the result
-  std::string wrong;           ///< the first point at which the result differs; empty when there is none
-  std::string failure;         ///< why there are no figures; empty when there are
-  egraph::GraphView graph;     ///< RewriteSettings::view: the last one that held something better
+  std::uint32_t passed_over = 0;           ///< cheaper forms, wrong or with much greater errors than the source
+  std::uint64_t compared = 0;              ///< points at which the source is finite
+  FormError error_before, error;           ///< of the source, op by op as it stands, and of the result
+  std::string wrong;                       ///< the first point at which the result differs; empty when there is none
+  std::string failure;                     ///< why there are no figures; empty when there are
+  egraph::GraphView graph;                 ///< RewriteSettings::view: the last one that held something better
   std::vector<DerivationLine> derivation;  ///< RewriteOptions::explain
   std::string replay_fault;                ///< why the derivation does not hold; empty when it does
 };

@@ -1,4 +1,5 @@
 // The reports of `trident rewrite`, for people and for programs.
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -43,6 +44,7 @@ Json case_json(const RewriteCase& c) {
   row["max_error_scaled_ulp"] = figure(c.error.scaled_ulp);
   row["max_error_scaled_ulp_before"] = figure(c.error_before.scaled_ulp);
   row["compared_points"] = c.compared;
+  row["passed_over"] = c.passed_over;
   row["derivative_left"] = c.derivative_left;
   if (c.differentiated != Differentiated::none) row["differentiated_by"] = expr::rewrite::text_of(c.differentiated);
   row["wrong"] = c.wrong.empty() ? Json(nullptr) : Json(c.wrong);
@@ -137,6 +139,9 @@ std::string rewrite_text(const RewriteReport& report) {
     out += "    " + c.result + "\n";
     if (c.differentiated != Differentiated::none)
       out += "    differentiated by " + std::string(expr::rewrite::text_of(c.differentiated)) + "\n";
+    if (c.passed_over > 0)
+      out += fmt::format("    passed over: {} cheaper form{}, wrong or with much greater errors\n", c.passed_over,
+                         c.passed_over == 1 ? "" : "s");
     if (c.derivative_left) out += "    a derivative is left: the ratio counts as 1\n";
     if (!c.wrong.empty()) out += "    WRONG: " + c.wrong + "\n";
     for (const DerivationLine& step : c.derivation) out += step_text(step);

@@ -71,25 +71,58 @@ constexpr bool is_one_of(std::span<const Op> ops, Op op) {
 constexpr Op kNotNegative[] = {Op::Exp, Op::Exp2, Op::Cosh, Op::Erfc, Op::Sqrt, Op::Rsqrt, Op::Hypot};
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
 
-// Bounds of sums that were rounded, moved out: 1 + 1e17 - 1e17 is no zero. Zeros and what is exact stay.
-void widen_sums(Op op, const Facts& a, const Facts& b, const Facts& c, Facts& made) {
-  const auto out = [](double& bound, bool exact, double towards) {
-    if (!exact && std::isfinite(bound)) bound = std::nextafter(bound, towards);
+struct Corner {
+  double value = 0;
+  bool exact = false;
+};
+Corner product(double x, double y) {
+  return {x * y, std::fma(x, y, -(x * y)) == 0};
+}
+Corner quotient(double x, double y) {
+  return {x / y, std::fma(x / y, y, -x) == 0};
+}
+Corner sum_of_product(double x, double y, double addend) {
+  return {std::fma(x, y, addend), product(x, y).exact && lost_by_sum(x * y, addend, x * y + addend) == 0};
+}
+
+// Bounds of sums, products and quotients that were rounded, moved out: 1 + 1e17 - 1e17 is no zero, and 0.1 * 10 is more
+// than 1. Zeros and what is exact stay.
+void widen_rounded(Op op, const Facts& a, const Facts& b, const Facts& c, Facts& made) {
+  const auto down = [&](double bound, bool exact) {
+    if (std::isfinite(bound)) made.lo = std::min(made.lo, exact ? bound : std::nextafter(bound, -INFINITY));
+  };
+  const auto up = [&](double bound, bool exact) {
+    if (std::isfinite(bound)) made.hi = std::max(made.hi, exact ? bound : std::nextafter(bound, INFINITY));
   };
   const auto exact_sum = [](double x, double y) { return lost_by_sum(x, y, x + y) == 0; };
+  const std::array<double, 2> first{a.lo, a.hi}, second{b.lo, b.hi};
   if (op == Op::Add || op == Op::Sub) {
     const double sign = op == Op::Add ? 1 : -1;
-    out(made.lo, exact_sum(a.lo, sign * (op == Op::Add ? b.lo : b.hi)), -INFINITY);
-    out(made.hi, exact_sum(a.hi, sign * (op == Op::Add ? b.hi : b.lo)), INFINITY);
+    down(made.lo, exact_sum(a.lo, sign * (op == Op::Add ? b.lo : b.hi)));
+    up(made.hi, exact_sum(a.hi, sign * (op == Op::Add ? b.hi : b.lo)));
   } else if (op == Op::Fma) {
-    const auto exact = [&](double bound, double addend) {
-      for (const double x : {a.lo, a.hi})
-        for (const double y : {b.lo, b.hi})
-          if (x * y + addend == bound && std::fma(x, y, -(x * y)) == 0 && exact_sum(x * y, addend)) return true;
-      return false;
-    };
-    out(made.lo, exact(made.lo, c.lo), -INFINITY);
-    out(made.hi, exact(made.hi, c.hi), INFINITY);
+    const double lo = made.lo, hi = made.hi;
+    bool lo_is_known = lo == c.lo, hi_is_known = hi == c.hi;  // of a square, or where there is nothing to add to
+    for (const double x : first)
+      for (const double y : second) {
+        const Corner least = sum_of_product(x, y, c.lo), most = sum_of_product(x, y, c.hi);
+        if (x * y + c.lo == lo || least.value == lo) lo_is_known = true, down(least.value, least.exact);
+        if (x * y + c.hi == hi || most.value == hi) hi_is_known = true, up(most.value, most.exact);
+      }
+    if (!lo_is_known) down(lo, false);
+    if (!hi_is_known) up(hi, false);
+  } else if (op == Op::Mul || op == Op::Div) {
+    const double lo = made.lo, hi = made.hi;
+    for (const double x : first)
+      for (const double y : second) {
+        const Corner at = op == Op::Mul ? product(x, y) : quotient(x, y);
+        if (at.value == lo) down(lo, at.exact);
+        if (at.value == hi) up(hi, at.exact);
+      }
+  } else if (op == Op::Recip) {
+    down(made.lo, std::fma(made.lo, a.hi, -1.0) == 0), up(made.hi, std::fma(made.hi, a.lo, -1.0) == 0);
+  } else if (op == Op::Sqrt) {
+    down(made.lo, std::fma(made.lo, made.lo, -a.lo) == 0), up(made.hi, std::fma(made.hi, made.hi, -a.hi) == 0);
   }
 }
 
@@ -250,7 +283,7 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
   } else if (over_reals) {
     made.nonzero = nonzero(n.op, a, b, n.a == n.b);
     widen(n.op, a, b, made);
-    widen_sums(n.op, a, b, c, made);
+    widen_rounded(n.op, a, b, c, made);
     // The angle of what lies on the positive axis, wherever that is.
     if (n.op == Op::Atan2 && a.constant && a.lo == 0 && made.lo == 0 && made.hi == 0 && !made.may_be_nan)
       made.constant = true, made.variables = 0, made.stage = kBeforeLoop;

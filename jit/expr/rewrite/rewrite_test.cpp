@@ -363,6 +363,30 @@ TEST(Rewrite, ConstantsThatCancelInF32AreNoForms) {
   }
 }
 
+// Bounds of products are rounded too: 0.1 * 10 is more than 1, and (1e8 + 1)(1e8 + 3) - 10000000400000002 is 1.
+TEST(Rewrite, BoundsOfRoundedProductsDecideNoComparison) {
+  struct Case {
+    const char* text;
+    double lo, hi;
+  };
+  for (const Case& c :
+       {Case{"select(fma(x, 10, -1) <= 0, 1, 2)", 0.05, 0.1}, Case{"select(x*10 - 1 <= 0, 1, 2)", 0.05, 0.1},
+        Case{"select(1.5 < fma(x, 100000003, -10000000400000002), 1, 2)", 100000001, 100000001.0000001}}) {
+    const auto source = parse_infix(c.text, {.variables = {{"x", Type::f64, VariableKind::array, c.lo, c.hi}}});
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    for (const PolicyKind policy : {PolicyKind::bounded, PolicyKind::fast}) {
+      const auto found = rewrite(*source, {.policy = {policy}});
+      ASSERT_TRUE(found.ok());
+      EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << c.text;
+      for (const Expr& form : found->forms) {
+        const bool reads_x =
+            std::any_of(form.nodes.begin(), form.nodes.end(), [](const Node& n) { return n.op == Op::Variable; });
+        EXPECT_TRUE(reads_x) << c.text << " became " << print_infix(form);
+      }
+    }
+  }
+}
+
 TEST(Rewrite, IntegersAreLeftAlone) {
   ParseOptions options;
   for (const char* name : {"a", "b"}) options.variables.push_back({.name = name, .type = Type::i32});
