@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: check-nnue bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
+.PHONY: check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -72,6 +72,9 @@ bench-streaming: build ## 16M-element kernels against hand-written non-temporal 
 
 bench-nnue: build ## the accumulator after an accepted rewrite against a rebuild; candidates scored and scored again
 	@$(BUILD)/bench/bench_nnue
+
+bench-cube: configure ## Q-learning on the 2x2x2 cube judged by true distance, three seeds; some 6 minutes
+	@ninja -C $(BUILD) -j$(JOBS) bench_cube && $(BUILD)/bench/bench_cube
 
 bench-slot: build ## what a call through the slot costs
 	@$(BUILD)/bench/bench_slot_call
