@@ -3,11 +3,11 @@
 //   by the old protocol   one cube, SGD, uniform replay, 2,000 episodes of 3 and then 4 random moves, 50 moves to solve
 //                         them; its own figure is the share solved while training (exploring), at least 45.8 %. Unlike
 //                         there, a scramble that undoes itself is drawn again.
-//   by DQN                64 cubes, Adam, prioritised replay, scrambles of 1 to 7 moves by curriculum
+//   by DQN                64 cubes, Adam, prioritised replay, scrambles of 1 to 6 moves by curriculum
 //
 // "Greedy": always the best action, at most 50 moves. Random moves stand beside as what knowing nothing gives.
 //
-//   bench_cube [STEPS [SEEDS]]     steps of DQN (default 60,000) for each of SEEDS seeds (default 3)
+//   bench_cube [STEPS [SEEDS]]     steps of DQN (default 80,000) for each of SEEDS seeds (default 3)
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -92,6 +92,7 @@ void print(const char* what, const Shares& shares) {
 }
 
 struct Protocol {
+  int moves_max;  ///< cut an episode short
   train::QAgentOptions agent;
   train::ReplayOptions ring;
   train::Exploration exploration;
@@ -105,7 +106,8 @@ struct Protocol {
 };
 
 Protocol old_protocol(std::uint64_t seed) {
-  return {.agent = {.inputs = Cube2x2::kInputs,
+  return {.moves_max = kMovesMax,
+          .agent = {.inputs = Cube2x2::kInputs,
                     .actions = Cube2x2::kMoves,
                     // 0.005 on the batch's sum, clipped at norm 1; losses here are means of 64.
                     .rate = {.peak = 0.005 * 64},
@@ -125,7 +127,9 @@ Protocol old_protocol(std::uint64_t seed) {
 }
 
 Protocol dqn(std::uint64_t seed, std::uint64_t steps) {
-  Protocol protocol{.agent = {.inputs = Cube2x2::kInputs,
+  // Few moves: what lies far beyond the scrambles is not worth the steps.
+  Protocol protocol{.moves_max = 14,
+                    .agent = {.inputs = Cube2x2::kInputs,
                               .actions = Cube2x2::kMoves,
                               .batch = 256,
                               .rate = {.peak = 1e-3, .last = 2e-5, .warmup_steps = 500, .steps = steps},
@@ -142,7 +146,7 @@ Protocol dqn(std::uint64_t seed, std::uint64_t steps) {
                     .episodes = 0,
                     .steps = steps,
                     .may_undo = false};
-  for (std::uint32_t difficulty = 1; difficulty <= 7; ++difficulty) {
+  for (std::uint32_t difficulty = 1; difficulty <= 6; ++difficulty) {
     protocol.levels.push_back({.difficulty = difficulty, .threshold = 0.8});
   }
   return protocol;
@@ -182,7 +186,9 @@ Run run(const Cube2x2& cube, const Protocol& protocol) {
     for (std::size_t i = 0; i < cubes; ++i) {
       const std::uint32_t next = cube.move(states[i], actions[i]);
       const bool solved = next == Cube2x2::kSolved;
-      const Outcome outcome = solved ? Outcome::terminal : ++ages[i] == kMovesMax ? Outcome::truncated : Outcome::going;
+      const Outcome outcome = solved                            ? Outcome::terminal
+                              : ++ages[i] == protocol.moves_max ? Outcome::truncated
+                                                                : Outcome::going;
       ring.add(i, std::as_bytes(std::span(&states[i], 1)), actions[i], solved ? 1 : -0.01,
                std::as_bytes(std::span(&next, 1)), outcome);
       states[i] = next;
@@ -262,7 +268,7 @@ int main(int argc, char** argv) {
   const auto number = [&](int i, std::uint64_t otherwise) {
     return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
   };
-  const std::uint64_t steps = number(1, 60'000), seeds = number(2, 3);
+  const std::uint64_t steps = number(1, 80'000), seeds = number(2, 3);
   if (argc > 3 || steps == 0 || seeds == 0) {
     std::fprintf(stderr, "usage: bench_cube [STEPS [SEEDS]]\n");
     return 2;
