@@ -28,6 +28,13 @@ inline constexpr unsigned kDepthMax = 4, kDefaultDepth = 3;
 inline constexpr std::array<std::uint32_t, kDepthMax + 2> kFirstCode = {0, 1, 4, 13, 40, 121};
 inline constexpr std::array<std::uint32_t, kDepthMax + 1> kPathsOfLength = {1, 3, 9, 27, 81};
 inline constexpr std::uint32_t kPaths = kFirstCode[kDepthMax + 1];
+/// How long the path with a code is.
+inline constexpr std::array<std::uint8_t, kPaths> kLengthOf = [] {
+  std::array<std::uint8_t, kPaths> length{};
+  for (std::uint8_t n = 0; n <= kDepthMax; ++n)
+    for (std::uint32_t code = kFirstCode[n]; code < kFirstCode[n + 1u]; ++code) length[code] = n;
+  return length;
+}();
 /// A node has so many features at most: its paths, and how often it is referenced.
 static_assert(kPaths + 1 <= simd::kRowsMax);
 

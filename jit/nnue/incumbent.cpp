@@ -1,6 +1,7 @@
 #include "jit/nnue/incumbent.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/base/check.h"
 
@@ -149,22 +150,18 @@ void Incumbent::walk(Index top, Cone& cone, Index from, Index to) const {
   }
 }
 
-void Incumbent::compare_cones() {
-  const auto difference = [&](const Cone& a, const Cone& b, std::vector<Difference>& out, auto& out_to) {
-    out.clear();
-    out_to.fill(0);
-    std::uint8_t length = 0;
-    for (std::uint32_t i = 0; i < a.count; ++i) {
-      const std::uint8_t code = a.code[i];
-      if (a.kind[i] == b.at[code]) continue;
-      while (code >= kFirstCode[length + 1u]) ++length;
-      out.push_back({length, static_cast<std::uint8_t>(code - kFirstCode[length]), a.kind[i]});
-      ++out_to[length];
-    }
-    for (unsigned d = 1; d <= kDepthMax; ++d) out_to[d] += out_to[d - 1];
-  };
-  difference(old_cone_, new_cone_, lost_, lost_to_);
-  difference(new_cone_, old_cone_, gained_, gained_to_);
+// Without branches on whether a place differs, which no processor foresees.
+void Incumbent::compare(const Cone& a, const Cone& b, Differences& out) {
+  std::array<std::uint32_t, kDepthMax + 1> of_length{};
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < a.count; ++i) {
+    const std::uint8_t code = a.code[i], length = kLengthOf[code];
+    const bool differs = a.kind[i] != b.at[code];
+    out.path[count] = {length, static_cast<std::uint8_t>(code - kFirstCode[length]), a.kind[i]};
+    count += differs;
+    of_length[length] += differs;
+  }
+  std::partial_sum(of_length.begin(), of_length.end(), out.up_to.begin());
 }
 
 void Incumbent::find_above(Index top) {
@@ -175,7 +172,7 @@ void Incumbent::find_above(Index top) {
     const Above a = above_[i];
     if (a.length == depth_) break;
     const auto length = static_cast<std::uint8_t>(a.length + 1);
-    const std::size_t each = lost_to_[depth_ - length] + gained_to_[depth_ - length] + 1;
+    const std::size_t each = lost_.up_to[depth_ - length] + gained_.up_to[depth_ - length] + 1;
     for (std::uint32_t e = records_[a.record].first_edge; e != kNoEdge; e = records_[e / 4].next[e % 4]) {
       above_.push_back({e / 4, length, static_cast<std::uint8_t>(e % 4 * kPowerOf3[a.length] + a.offset)});
       work += each;
@@ -189,12 +186,16 @@ void Incumbent::find_above(Index top) {
 
 // Of a node that stays and has the place below it.
 void Incumbent::move_difference(const Above& a) {
-  const std::uint32_t kind = records_[a.record].kind, room = depth_ - a.length;
-  const auto code = [&](const Difference& d) {
-    return kFirstCode[a.length + d.length] + a.offset * kPowerOf3[d.length] + d.offset;
+  const std::uint32_t above = feature(records_[a.record].kind, 0, kFirstCode[a.length]), room = depth_ - a.length;
+  const auto feature_of = [&](const Differences& d) {
+    return [&](std::size_t j) {
+      const Differences::Path& p = d.path[j];
+      const std::uint32_t longer = kFirstCode[a.length + p.length] - kFirstCode[a.length];
+      return above + feature(0, p.kind, longer + a.offset * kPowerOf3[p.length] + p.offset);
+    };
   };
-  for (std::uint32_t j = 0; j < lost_to_[room]; ++j) movement_.take(feature(kind, lost_[j].kind, code(lost_[j])));
-  for (std::uint32_t j = 0; j < gained_to_[room]; ++j) movement_.add(feature(kind, gained_[j].kind, code(gained_[j])));
+  movement_.take_all(lost_.up_to[room], feature_of(lost_));
+  movement_.add_all(gained_.up_to[room], feature_of(gained_));
 }
 
 // --- nodes that come and go ---
@@ -218,13 +219,12 @@ Incumbent::References& Incumbent::look_at(Index i) {
 }
 
 void Incumbent::add_rows(const Cone& cone, bool plus) {
-  for (std::uint32_t i = 0; i < cone.count; ++i) {
-    const std::uint32_t f = feature(cone.kind[0], cone.kind[i], cone.code[i]);
-    if (plus)
-      movement_.add(f);
-    else
-      movement_.take(f);
-  }
+  const std::uint32_t above = feature(cone.kind[0], 0, 0);
+  const auto feature_of = [&](std::size_t i) { return above + feature(0, cone.kind[i], cone.code[i]); };
+  if (plus)
+    movement_.add_all(cone.count, feature_of);
+  else
+    movement_.take_all(cone.count, feature_of);
 }
 
 void Incumbent::keep_vector(Index i, const Cone& cone) {
@@ -327,7 +327,8 @@ void Incumbent::work_out(Index from, Index to, bool keep_vectors) {
   begin();
   walk(from, old_cone_);
   walk(to, new_cone_, from, to);
-  compare_cones();
+  compare(old_cone_, new_cone_, lost_);
+  compare(new_cone_, old_cone_, gained_);
   find_above(from);
   for (std::size_t i = 1; i < above_.size() && !too_much_; ++i) move_difference(above_[i]);
   References& r = look_at(from);

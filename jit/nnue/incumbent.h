@@ -147,9 +147,13 @@ class Incumbent {
   struct References {
     std::uint32_t stamp = 0, before = 0, now = 0;
   };
-  /// One of the two cones has it, the other has not.
-  struct Difference {
-    std::uint8_t length, offset, kind;
+  /// What one of the two cones has, and the other has not.
+  struct Differences {
+    struct Path {
+      std::uint8_t length, offset, kind;
+    };
+    std::array<Path, kPaths> path;                     ///< ascending
+    std::array<std::uint32_t, kDepthMax + 1> up_to{};  ///< how many are no longer
   };
 
   [[nodiscard]] Index resolve(Index i) const {
@@ -165,7 +169,7 @@ class Incumbent {
   void redirect_users(Index from, Index to);
 
   void walk(Index top, Cone& cone, Index from = kNowhere, Index to = kNowhere) const;
-  void compare_cones();
+  static void compare(const Cone& a, const Cone& b, Differences& out);
   void find_above(Index top);
   void move_difference(const Above& a);
 
@@ -205,8 +209,7 @@ class Incumbent {
   nn::Movement movement_;
   Cone old_cone_, new_cone_, cone_;
   std::vector<Above> above_;
-  std::vector<Difference> lost_, gained_;
-  std::array<std::uint32_t, kDepthMax + 1> lost_to_{}, gained_to_{};  ///< how many are no deeper
+  Differences lost_, gained_;
   std::vector<Index> looked_at_, coming_, going_;
   std::vector<std::uint32_t> rows_;
   bool above_cut_ = false;  ///< not all that is above was looked at

@@ -29,12 +29,19 @@ class Movement {
     rows_in_vectors_ = 0;
   }
   void add(std::uint32_t feature) {
-    plus_.push_back(weights_->row(feature));
-    weights_->prefetch(plus_.back());
+    plus_.append(*weights_, 1, [&](std::size_t) { return feature; });
   }
   void take(std::uint32_t feature) {
-    minus_.push_back(weights_->row(feature));
-    weights_->prefetch(minus_.back());
+    minus_.append(*weights_, 1, [&](std::size_t) { return feature; });
+  }
+  /// ... of `count` features, of which number i is feature_of(i).
+  template <class FeatureOf>
+  void add_all(std::size_t count, const FeatureOf& feature_of) {
+    plus_.append(*weights_, count, feature_of);
+  }
+  template <class FeatureOf>
+  void take_all(std::size_t count, const FeatureOf& feature_of) {
+    minus_.append(*weights_, count, feature_of);
   }
   /// ... of a vector that is the sum of `rows` rows, at most simd::kRowsMax.
   void add(const NodeVector& vector, std::uint32_t rows) {
@@ -61,11 +68,30 @@ class Movement {
   [[nodiscard]] bool sum(NodeVector& out) const;
 
  private:
+  /// Numbers of rows. Room is made once for many, so that the places of all are looked up at the same time.
+  class Rows {
+   public:
+    void clear() { count_ = 0; }
+    [[nodiscard]] std::size_t size() const { return count_; }
+    [[nodiscard]] const std::uint32_t* data() const { return row_.data(); }
+    template <class FeatureOf>
+    void append(const AccumulatorWeights& weights, std::size_t count, const FeatureOf& feature_of) {
+      if (count_ + count > row_.size()) row_.resize(2 * (count_ + count));
+      std::uint32_t* const out = row_.data() + count_;
+      for (std::size_t i = 0; i < count; ++i) out[i] = weights.row(feature_of(i));
+      for (std::size_t i = 0; i < count; ++i) weights.prefetch(out[i]);
+      count_ += count;
+    }
+
+   private:
+    std::vector<std::uint32_t> row_ = std::vector<std::uint32_t>(2 * simd::kRowsMax);
+    std::size_t count_ = 0;
+  };
   [[nodiscard]] simd::Terms terms() const;
   void apply_in_parts(Accumulator& accumulator) const;
 
   const AccumulatorWeights* weights_;
-  std::vector<std::uint32_t> plus_, minus_;
+  Rows plus_, minus_;
   std::vector<const NodeVector*> plus_vectors_, minus_vectors_;
   std::vector<std::uint32_t> plus_sizes_, minus_sizes_;
   std::size_t rows_in_vectors_ = 0;
