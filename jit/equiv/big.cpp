@@ -104,7 +104,6 @@ int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_src
     case Op::Fmod: return mpfr_fmod(r, x, y, MPFR_RNDN);
     case Op::Copysign: return mpfr_setsign(r, x, mpfr_signbit(y) != 0 && mpfr_nan_p(y) == 0, MPFR_RNDN);
     case Op::Sign: return sign_of(r, x);
-    case Op::Cast: return mpfr_set(r, x, MPFR_RNDN);  // a change of precision is a rounding, which reals do not have
     case Op::Constant:
     case Op::Variable:
     case Op::Lt:
@@ -121,6 +120,7 @@ int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_src
     case Op::Shr:
     case Op::Sar:
     case Op::Select:
+    case Op::Cast:
     case Op::Sum:
     case Op::MinOf:
     case Op::MaxOf:

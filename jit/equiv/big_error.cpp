@@ -183,8 +183,7 @@ std::int64_t propagate_error(Op op, std::int64_t exponent, const Big& a, const B
     case Op::Atan:
     case Op::Tanh:
     case Op::Asinh:
-    case Op::Copysign:
-    case Op::Cast: return ea;  // no steeper than one
+    case Op::Copysign: return ea;  // no steeper than one
     case Op::Constant:
     case Op::Variable:
     case Op::Lt:
@@ -201,6 +200,7 @@ std::int64_t propagate_error(Op op, std::int64_t exponent, const Big& a, const B
     case Op::Shr:
     case Op::Sar:
     case Op::Select:
+    case Op::Cast:
     case Op::Sum:
     case Op::MinOf:
     case Op::MaxOf:

@@ -84,6 +84,43 @@ TEST(Checker, TellsRewritingsFromMistakes) {
   }
 }
 
+// A cast to a type that holds less rounds, and is meant to: what it takes away is no error, and a form without it
+// wrong.
+TEST(Checker, CastsRoundByTheirMeaning) {
+  const Pair pairs[] = {
+      {"x - f64(f32(x))", "x*0", false},
+      {"f64(f32(x))", "x", false},
+      {"f64(f32(x*y)) + 1", "x*y + 1", false},
+      {"f64(f32(x*y)) + 1", "f64(f32(x)*f32(y)) + 1", false},
+      {"f64(f32(exp(x)))*y", "exp(x)*y", false},
+      {"f64(f32(exp(x)))*y", "y*f64(f32(exp(x)))", true},
+      {"f64(f32(x/y + x*y)) - x", "f64(f32(x*(1/y + y))) - x", true},  // but next to the middle between two floats
+      {"f32(x*y)", "f32(x)*f32(y)", true},                             // an ulp and a half of f32
+      {"f32(x*y + x)", "f32(x*(y + 1))", true},
+      {"f32(x - y)", "f32(x) - f32(y)", false},  // cancels
+      {"f64(f32(x)) - f64(f32(y))", "f64(f32(x) - f32(y))", false},
+  };
+  for (const expr::Policy policy : {expr::Policy{}, expr::Policy{expr::PolicyKind::fast}}) {
+    for (const Pair& pair : pairs) {
+      const auto source = parsed(pair.source, Type::f64, two(Type::f64, 0.5, 4));
+      EXPECT_TRUE(verdict_of(source, lowered(source), policy).same()) << pair.source;
+      const Verdict v = verdict_of(source, lowered(parsed(pair.candidate, Type::f64, two(Type::f64, 0.5, 4))), policy);
+      EXPECT_EQ(v.same(), pair.same) << pair.source << " -> " << pair.candidate << "\n" << print(v);
+    }
+  }
+  const std::vector<Variable> anything = {{"x", Type::f64, expr::VariableKind::array},
+                                          {"n", Type::i64, expr::VariableKind::array}};
+  for (const auto& [text, wrong] :
+       {std::pair("f64(f32(x))", "x"), std::pair("f32(1/x) - 1", "1/f32(x) - 1"), std::pair("n - i64(f64(n))", "n - n"),
+        std::pair("f64(f32(n)) - f64(n)", "0*f64(n)")}) {
+    const auto source = parsed(text, Type::f64, anything);
+    for (const auto kind : {expr::PolicyKind::exact, expr::PolicyKind::bounded, expr::PolicyKind::fast}) {
+      EXPECT_TRUE(verdict_of(source, lowered(source), {kind}).same()) << text;
+      EXPECT_FALSE(verdict_of(source, lowered(parsed(wrong, Type::f64, anything)), {kind}).same()) << text;
+    }
+  }
+}
+
 TEST(Checker, UndeclaredRangesKeepSpecialValues) {
   const Pair pairs[] = {
       {"x * 0", "0", false},  // NaN and infinities

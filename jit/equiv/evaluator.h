@@ -431,19 +431,39 @@ class Evaluator {
     for (std::size_t i = 0; i < count; ++i) {
       r.unsure[i] = a.unsure[i];
       if (ir::is_float(from) && ir::is_float(node.type)) {
-        r.s[i] = node.type == Type::f32 ? static_cast<double>(static_cast<float>(a.s[i])) : a.s[i];
-        r.c[i] = a.c[i];
+        if (node.type == Type::f32 && from == Type::f64) {
+          narrow_lane(a, r, i);
+        } else {
+          r.s[i] = a.s[i];
+          r.c[i] = a.c[i];
+        }
       } else if (ir::is_float(from)) {
         cast_to_integer(node.type, from, a, r, i);
       } else if (ir::is_float(node.type)) {
         const bool truth = ir::is_mask(from);
         r.s[i] = int_to_float(node.type, truth ? -a.si[i] : a.si[i]);
-        set_int(r.c[i], truth ? -a.ci[i] : a.ci[i]);
+        set_exact(r.c[i], int_to_float(node.type, truth ? -a.ci[i] : a.ci[i]));
       } else {
         r.si[i] = cast_integer(node.type, from, a.si[i]);
         r.ci[i] = cast_integer(node.type, from, a.ci[i]);
       }
     }
+  }
+
+  // f32(x) of an x in f64 is what it rounds to by its meaning, and jumps where x meets the middle between two floats.
+  static void narrow_lane(const Lanes& a, Lanes& r, std::size_t i) {
+    r.s[i] = static_cast<double>(static_cast<float>(a.s[i]));
+    round_to_f32(a.c[i], r.c[i]);
+    const long double s = a.s[i], c = approximate(a.c[i]);
+    if (is_exactly(a.c[i], a.s[i]) || (std::isnan(s) && std::isnan(c))) return;
+    // What only f64 cannot hold is an infinity of f32 long before.
+    constexpr long double kFarBeyond = 0x1p129L;
+    const bool beyond = std::isinf(s) && c * std::copysign(1.0L, s) > kFarBeyond;
+    if (beyond && error_of(a.c[i]) < std::fabs(c) / 4) return;
+    const long double slack = tolerance(Type::f64, a.s[i], a.c[i]);
+    if (static_cast<float>(c - slack) == static_cast<float>(c + slack)) return;
+    r.unsure[i] = 1;
+    set_exact(r.c[i], r.s[i]);
   }
 
   static void cast_to_integer(Type to, Type from, const Lanes& a, Lanes& r, std::size_t i) {

@@ -12,7 +12,6 @@ namespace {
 
 /// Points of one way.
 constexpr std::uint64_t kEqualityPoints = 64;
-constexpr long double kEqualityTolerance = 1e-9L;
 /// Of the points where both are known, as many eighths must agree (some lie where rounding decides a step), and as many
 /// of all points must be known.
 constexpr std::size_t kAgreeEighths = 7, kKnownEighths = 2;
@@ -29,8 +28,8 @@ Values values_of(const Evaluator<Tracked<long double>>& evaluator, const expr::E
   return values;
 }
 
-bool near(long double a, long double b) {
-  return a == b || std::fabs(a - b) <= kEqualityTolerance * std::max(std::fabs(a), std::fabs(b));
+bool near(long double a, long double b, long double tolerance) {
+  return a == b || std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b));
 }
 
 /// How many of the known values are the commonest one, as far as three places tell; and how many are known.
@@ -62,12 +61,12 @@ std::vector<Values> known_values(const expr::Expr& expr, const std::vector<expr:
   return values;
 }
 
-bool equal_over_the_reals(const Values& a, const Values& b) {
+bool equal_over_the_reals(const Values& a, const Values& b, long double tolerance) {
   std::size_t known = 0, agree = 0;
   for (std::size_t i = 0; i < a.size() && (known - agree) * 8 <= a.size() * (8 - kAgreeEighths); ++i) {
     if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
     ++known;
-    agree += near(a[i], b[i]) ? 1 : 0;
+    agree += near(a[i], b[i], tolerance) ? 1 : 0;
   }
   return known * 8 >= a.size() * kKnownEighths && agree * 8 >= known * kAgreeEighths;
 }

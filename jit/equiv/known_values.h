@@ -15,8 +15,10 @@ using Values = std::vector<long double>;
 /// on a reduction have no values.
 std::vector<Values> known_values(const expr::Expr& expr, const std::vector<expr::NodeId>& nodes, std::uint64_t seed);
 
+/// How far apart values of one function may be, of their size; in f32 behind casts to it, which round where they stand.
+inline constexpr long double kEqualityTolerance = 1e-9L, kNarrowTolerance = 0x1p-21L;
 /// Whether both are one function of the variables, as far as these points tell: some lie where rounding decides a step.
-bool equal_over_the_reals(const Values& a, const Values& b);
+bool equal_over_the_reals(const Values& a, const Values& b, long double tolerance = kEqualityTolerance);
 /// Whether values say something of what they come from: a mask of a rare case is 0 almost everywhere.
 bool varies(const Values& values);
 /// All known values but one at most are one value.

@@ -35,6 +35,13 @@ void set_int(Tracked<T>& n, std::int64_t value) {
   n.v = static_cast<T>(value);
   n.e = std::numeric_limits<T>::digits >= 63 ? T(0) : std::fabs(n.v) * kUnit<T>;
 }
+/// The float next to a value that is sure to lie on one side of the middle between two: a float that is exact, but for
+/// the sign of a zero and the class of what no float holds, which are as sure as they were.
+template <class T>
+void round_to_f32(const Tracked<T>& a, Tracked<T>& r) {
+  r.v = static_cast<T>(static_cast<float>(a.v));
+  r.e = r.v == 0 || !std::isfinite(a.v) ? a.e : T(0);
+}
 template <class T>
 void widen(Tracked<T>& n, long double error) {
   n.e += static_cast<T>(error);
@@ -76,6 +83,11 @@ inline void set_exact(Big& n, double value) {
 inline void set_int(Big& n, std::int64_t value) {
   mpfr_set_si(n.raw(), static_cast<long>(value), MPFR_RNDN);
   n.error_log2 = Big::kExact;
+}
+inline void round_to_f32(const Big& a, Big& r) {
+  const bool as_before = mpfr_number_p(a.raw()) == 0;
+  mpfr_set_flt(r.raw(), mpfr_get_flt(a.raw(), MPFR_RNDN), MPFR_RNDN);
+  r.error_log2 = as_before || mpfr_zero_p(r.raw()) != 0 ? a.error_log2 : Big::kExact;
 }
 inline void widen(Big& n, long double error) {
   n.error_log2 = sum_of_bounds(n.error_log2, std::isfinite(error) ? std::ilogb(error) + 1 : Big::kUnknown);

@@ -59,6 +59,8 @@ class Parts {
     for (std::size_t k = 0; k < source.outputs.size(); ++k)
       both_.outputs.push_back({source.outputs[k].name, in_source[source.outputs[k].node.index]});
     for (const expr::Output& o : form.outputs) form_outputs_.push_back(in_form[o.node.index]);
+    for (const Node& n : both_.nodes)
+      narrows_ = narrows_ || (n.op == Op::Cast && n.type == expr::Type::f32 && both_.at(n.a).type == expr::Type::f64);
     shapes_ = expr::shapes_of(both_);
     expr::Ranges ranges(both_, how_);
     for (std::uint32_t i = 0; i < both_.nodes.size(); ++i) facts_.push_back(ranges.at(NodeId(i)));
@@ -209,7 +211,7 @@ class Parts {
     for (std::uint32_t n = 0; n < source_nodes_; ++n) {
       if (both_.nodes[n].type != type || shapes_[n] != shapes_[m]) continue;
       if (expr::info(both_.nodes[n].op).signature == expr::Signature::Leaf) continue;
-      if (!varies(values_[n]) || !equal_over_the_reals(values_[n], values_[m])) continue;
+      if (!varies(values_[n]) || !equal_over_the_reals(values_[n], values_[m], tolerance_of(type))) continue;
       if (!ir::is_float(type)) {  // no rounding: what is equal is alike
         alike_[m] = n;
         return {};
@@ -373,7 +375,12 @@ class Parts {
   // Whether both outputs are equal over the reals wherever the variables are.
   bool still_equal(const Expr& pair) {
     const auto values = known_values(pair, {pair.outputs[0].node, pair.outputs[1].node}, options_.samples.seed);
-    return equal_over_the_reals(values[0], values[1]);
+    return equal_over_the_reals(values[0], values[1], tolerance_of(pair.at(pair.outputs[0].node).type));
+  }
+
+  // A form may round to f32 otherwise than its source does; how careful it is there is for the checks to say.
+  [[nodiscard]] long double tolerance_of(expr::Type type) const {
+    return narrows_ && type == expr::Type::f32 ? kNarrowTolerance : kEqualityTolerance;
   }
 
   // As many cuts as leave both equal. First those whose values hardly vary, for what stands behind a mask looks equal
@@ -439,6 +446,7 @@ class Parts {
   Expr both_;  ///< source and form over one list of nodes, the source's first; outputs of the source
   expr::Builder builder_;
   std::uint32_t source_nodes_ = 0;
+  bool narrows_ = false;  ///< one of them casts f64 to f32
   std::vector<NodeId> form_outputs_;
   std::vector<Shape> shapes_;
   std::vector<expr::Fact> facts_;  ///< per node

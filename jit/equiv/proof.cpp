@@ -51,6 +51,54 @@ bool is_of_ring(Op op) {
          op == Op::Div || op == Op::Powi || op == Op::Abs || op == Op::Min || op == Op::Max;
 }
 
+std::vector<bool> below(const Expr& expr, NodeId root) {
+  std::vector<bool> needed(expr.nodes.size(), false);
+  needed[root.index] = true;
+  for (std::size_t i = expr.nodes.size(); i-- > 0;)
+    for (const NodeId operand : {expr.nodes[i].a, expr.nodes[i].b, expr.nodes[i].c})
+      if (needed[i] && operand.valid()) needed[operand.index] = true;
+  return needed;
+}
+
+bool narrows(const Expr& expr, const Node& n) {
+  return n.op == Op::Cast && n.type == Type::f32 && expr.at(n.a).type == Type::f64;
+}
+
+/// Casts to f32 are what both mean by them where each of the form's is one of the source's, or where each of the two
+/// has but one below an output, as that output: then the form rounds what is over the reals the same.
+class Narrowings {
+ public:
+  Narrowings(const Expr& source, const Expr& form, std::size_t output) {
+    Expr both;
+    both.variables = source.variables;
+    expr::Builder builder(both);
+    const std::set<std::uint32_t> theirs = casts_of(source, output, builder), ours = casts_of(form, output, builder);
+    const auto alone = [&](const Expr& e, const std::set<std::uint32_t>& casts) {
+      return casts.size() == 1 && narrows(e, e.at(e.outputs[output].node));
+    };
+    same_ = theirs == ours || (alone(source, theirs) && alone(form, ours));
+  }
+  [[nodiscard]] bool same() const { return same_; }
+
+ private:
+  // The narrowing casts below an output, by their numbers in what both are put into.
+  static std::set<std::uint32_t> casts_of(const Expr& expr, std::size_t output, expr::Builder& builder) {
+    std::set<std::uint32_t> casts;
+    std::vector<NodeId> place;
+    const std::vector<bool> needed = below(expr, expr.outputs[output].node);
+    for (std::uint32_t i = 0; i < expr.nodes.size(); ++i) {
+      Node n = expr.nodes[i];
+      for (NodeId* operand : {&n.a, &n.b, &n.c})
+        if (operand->valid()) *operand = place[operand->index];
+      place.push_back(builder.add(n));
+      if (needed[i] && narrows(expr, expr.nodes[i])) casts.insert(place.back().index);
+    }
+    return casts;
+  }
+
+  bool same_ = false;
+};
+
 /// Where the value jumps, and no derivative says by how much.
 bool jumps(Op op) {
   return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Fmod ||
@@ -98,11 +146,11 @@ class Perturbed {
       expr_.variables.push_back(std::move(v));
     }
     inputs_ = expr_.variables.size();
-    needed_.assign(form.nodes.size(), false);
-    needed_[form.outputs[output].node.index] = true;
-    for (std::size_t i = form.nodes.size(); i-- > 0;)
-      for (const NodeId operand : {form.nodes[i].a, form.nodes[i].b, form.nodes[i].c})
-        if (needed_[i] && operand.valid()) needed_[operand.index] = true;
+    if (!Narrowings(source, form, output).same()) {
+      refuse("the form rounds to f32 where the source does not, or not where it does");
+      return;
+    }
+    needed_ = below(form, form.outputs[output].node);
     for (std::uint32_t i = 0; i < form.nodes.size() && why_.empty(); ++i) {
       place_.emplace_back();
       exact_.push_back(false);
@@ -152,7 +200,14 @@ class Perturbed {
     }
     if (n.op == Op::Cast && ir::is_float(n.type) && ir::is_float(form_.at(n.a).type)) {
       place_[i] = at(n.a);
-      if (n.type == Type::f32 && form_.at(n.a).type == Type::f64) round(i, n.type, 0.5);
+      if (!narrows(form_, n)) {
+        exact_[i] = exact_[n.a.index];
+      } else if (exact_[n.a.index]) {
+        place_[i] = builder_.cast(Type::f64, builder_.cast(Type::f32, at(n.a)));
+        exact_[i] = true;
+      } else {
+        round(i, n.type, 1);  // half an ulp of the correct value's own, and half one of the computed value's
+      }
       return;
     }
     if (row.signature != expr::Signature::Same || !ir::is_float(n.type) || jumps(n.op))

@@ -7,6 +7,9 @@
 // derivatives come from the plain pass, their bounds and d_i from interval arithmetic over boxes, which are halved
 // where the bound is greatest.
 //
+// A cast to f32 rounds by its meaning: of what has no error it is exact; of what has one it may fall to either side of
+// the middle between two floats, and counts as an ulp.
+//
 // What it rests on: the rules' being true over the reals; the stated errors of math functions
 // (jit/kir/math/errors.def).
 #pragma once

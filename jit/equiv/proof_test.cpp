@@ -82,7 +82,7 @@ Sampled sampled(const expr::Expr& source, const expr::Expr& form, const expr::Lo
     const void* in[] = {&bits[0], &bits[1]};
     void* out[] = {&result};
     kir::interpret(*kernel, 1, in, out, nullptr);
-    const long double real = testing::evaluate_real(source, at, 200)[0];
+    const long double real = testing::evaluate_real(source, at, 200, testing::Casts::rounding)[0];
     correct.push_back(real);
     errors.push_back(static_cast<double>(std::fabs(static_cast<long double>(expr::value_of(out_type, result)) - real)));
   }
@@ -133,6 +133,30 @@ TEST(Proof, OneRoundingIsHalfAnUlp) {
   ASSERT_TRUE(bounds.ok());
   EXPECT_NEAR(bounds->front().absolute, 0x1p-23, 0x1p-50);
   EXPECT_NEAR(bounds->front().ulp, 0.5, 1e-6);
+}
+
+// A cast to f32 is a rounding that is meant, and counts only for what may lie on either side of its steps.
+TEST(Proof, CastsRoundByTheirMeaning) {
+  const auto proven = [](const char* source_text, const char* form_text) {
+    const Case source_case{source_text, 1.1, 1.9, 1.1, 1.9}, form_case{form_text, 1.1, 1.9, 1.1, 1.9};
+    const expr::Expr source = parsed(source_case, Type::f64), form = parsed(form_case, Type::f64);
+    const auto bounds = prove_error(source, form, kAsItStands, few_boxes(256));
+    EXPECT_TRUE(bounds.ok());
+    const Sampled met = sampled(source, form, kAsItStands);
+    EXPECT_TRUE(!bounds->front().proven || met.absolute <= bounds->front().absolute) << source_text << " " << form_text;
+    return bounds->front();
+  };
+  EXPECT_LE(proven("x - f64(f32(x))", "x - f64(f32(x))").absolute, 0x1p-60);
+  EXPECT_LE(proven("y + f64(f32(x))", "f64(f32(x)) + y").ulp, 0.5 + 1e-6);
+  const ErrorBound either = proven("f64(f32(x*y)) - x", "f64(f32(x*y)) - x");
+  EXPECT_TRUE(either.proven) << either.why;
+  EXPECT_LE(either.absolute, 0x1.1p-22);
+  const ErrorBound output = proven("f32(x*y + x)", "f32(x + y*x)");
+  EXPECT_TRUE(output.proven) << output.why;
+  for (const auto& [source, form] :
+       {std::pair("x - f64(f32(x))", "x - x"), std::pair("f32(x*y)*f32(y)", "f32(x)*f32(y)*f32(y)"),
+        std::pair("f32(x + y)", "f32(x) + f32(y)"), std::pair("x*y", "f64(f32(x*y))")})
+    EXPECT_FALSE(proven(source, form).proven) << source << " " << form;
 }
 
 // What folding constants has rounded, and what cancelled there, nobody can see in the form.

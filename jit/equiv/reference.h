@@ -1,12 +1,14 @@
 // What an expression means at given points, twice over:
 //
 //   correct   the value over the reals, from the inputs as they are (a quick path with an error bound, tracked.h, or
-//             MPFR with one, big.h: with 200 bits, and where these do not settle the value with 800 and 3,200)
+//             MPFR with one, big.h: with 200 bits, and where these do not settle the value with 800 and 3,200); a cast
+//             to a float that cannot hold its operand rounds it, for that is what was written
 //   strict    the source evaluated op by op, each op correctly rounded in its type; reductions in the order of kir.h
 //
-// Steps (floor, comparisons, the edge of a domain) on computed operands are the one place where a good implementation
-// may rightly answer something else: where the true operand is so near the step that rounding decides. Such points are
-// not decided (`Doubt`), nor are those whose value 3,200 bits leave open. A step on exact operands is always decided.
+// Steps (floor, comparisons, the edge of a domain, a cast from f64 to f32) on computed operands are the one place where
+// a good implementation may rightly answer something else: where the true operand is so near the step that rounding
+// decides. Such points are not decided (`Doubt`), nor are those whose value 3,200 bits leave open. A step on exact
+// operands is always decided.
 #pragma once
 
 #include <cstdint>

@@ -237,6 +237,51 @@ TEST(Big, ErrorFunctionsAtTheRootOfThree) {
   }
 }
 
+// Oracle: the processor's conversion of the exact value. Ties, denormals, overflow and signs of zero among them.
+TEST(Reference, CastsToF32RoundAsTheProcessorDoes) {
+  const std::vector<double> x = {1 + 0x1p-24,        1 + 3 * 0x1p-24, 0.1,      -1e300, 0x1.ffffffp127, 0x1.fffffefp127,
+                                 0x1p-150,           -0x1p-150,       0x3p-150, 1e-46,  0x1.8p-149,     -0.0,
+                                 0x1.fffffffffp-127, 1e308,           INFINITY, NAN,    1 + 0x1p-25,    3e-39};
+  const auto s = samples_of<double>({x});
+  // Of the first nothing is rounded before; of the others the quick path does not know that.
+  for (const char* text : {"f64(f32(x))", "f64(f32(x*1))", "f64(f32(x*0.5 + x*0.5))"}) {
+    const auto e = parsed(text, Type::f64);
+    auto reference = Reference::make(e, s);
+    ASSERT_TRUE(reference.ok());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto wanted = static_cast<double>(static_cast<float>(x[i]));
+      reference->refine(0, i);
+      EXPECT_EQ(reference->outputs()[0].unsure[i], kDecided) << text << " of " << x[i];
+      EXPECT_TRUE(same(static_cast<double>(reference->outputs()[0].correct[i]), wanted)) << text << " of " << x[i];
+    }
+  }
+  // The middle between two floats, but for what is left of 0.1 in the type: rounding decides. An ulp beside, not.
+  const auto near = parsed("f64(f32(sqrt(x)*sqrt(x)))", Type::f64);
+  const auto middle = samples_of<double>({{7 + 0x1p-22, 7 + 0x1p-21, 7.1}});
+  auto reference = Reference::make(near, middle);
+  ASSERT_TRUE(reference.ok());
+  for (std::size_t i = 0; i < 3; ++i) reference->refine(0, i);
+  EXPECT_EQ(reference->outputs()[0].unsure[0], kRoundingDecides);
+  EXPECT_EQ(reference->outputs()[0].unsure[1], kDecided);
+  EXPECT_EQ(reference->outputs()[0].correct[2], static_cast<long double>(7.1F));
+  // The sign of what vanishes in f32 is known as well as it was: 1 / f32(0 +- something) is not.
+  const auto sign = parsed("1/f64(f32(1e-30*(sqrt(x)*sqrt(x) - x)*1e-30))", Type::f64);
+  const auto one = samples_of<double>({{7}});
+  auto unknown = Reference::make(sign, one);
+  ASSERT_TRUE(unknown.ok());
+  unknown->refine(0, 0);
+  EXPECT_NE(unknown->outputs()[0].unsure[0], kDecided);
+}
+
+TEST(Reference, IntegersBecomeFloatsAsTheProcessorMakesThem) {
+  const auto e = expr::parse_infix("f64(f32(n)) - f64(n)", {.type = Type::f64, .variables = {{"n", Type::i32}}});
+  ASSERT_TRUE(e.ok());
+  const auto s = samples_of<std::int32_t>({{(1 << 24) + 1, -(1 << 24) - 3, 5}});
+  auto reference = Reference::make(*e, s);
+  ASSERT_TRUE(reference.ok());
+  EXPECT_EQ(reference->outputs()[0].correct, (std::vector<long double>{-1, -1, 0}));
+}
+
 TEST(Reference, CancellationIsRefinedExactly) {
   // (1 + x) - 1 for tiny x: strict gives 0, the truth is x; the quick path cannot know and must say so.
   const auto e = parsed("(1 + x) - 1", Type::f64);

@@ -93,7 +93,6 @@ T apply_plain(expr::Op op, std::int64_t exponent, T a, T b, T c) {
     case Op::Fmod: return std::fmod(a, b);
     case Op::Copysign: return std::isnan(b) ? std::fabs(a) : std::copysign(a, b);
     case Op::Sign: return sign_of(a);
-    case Op::Cast: return a;
     case Op::Constant:
     case Op::Variable:
     case Op::Lt:
@@ -110,6 +109,7 @@ T apply_plain(expr::Op op, std::int64_t exponent, T a, T b, T c) {
     case Op::Shr:
     case Op::Sar:
     case Op::Select:
+    case Op::Cast:
     case Op::Sum:
     case Op::MinOf:
     case Op::MaxOf:
@@ -127,7 +127,7 @@ T apply_plain(expr::Op op, std::int64_t exponent, T a, T b, T c) {
 constexpr int units_of(expr::Op op) {
   using expr::Op;
   for (const Op exact : {Op::Neg, Op::Abs, Op::Min, Op::Max, Op::Floor, Op::Ceil, Op::Round, Op::Rint, Op::Trunc,
-                         Op::Fmod, Op::Copysign, Op::Sign, Op::Cast})
+                         Op::Fmod, Op::Copysign, Op::Sign})
     if (op == exact) return 0;
   for (const Op arithmetic : {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Fma, Op::Recip, Op::Sqrt})
     if (op == arithmetic) return 1;
@@ -164,8 +164,7 @@ T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Track
     case Op::Max: return std::fmax(a.e, b.e);
     case Op::Neg:
     case Op::Abs:
-    case Op::Copysign:
-    case Op::Cast: return a.e;
+    case Op::Copysign: return a.e;
     case Op::Sqrt: return far ? T(0.6) * v * a.e / x : kInfinite<T>;
     case Op::Rsqrt: return far ? T(0.8) * v * a.e / x : kInfinite<T>;
     case Op::Cbrt: return far ? T(0.45) * std::fabs(v) * a.e / x : kInfinite<T>;
@@ -227,6 +226,7 @@ T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Track
     case Op::Shr:
     case Op::Sar:
     case Op::Select:
+    case Op::Cast:
     case Op::Sum:
     case Op::MinOf:
     case Op::MaxOf:

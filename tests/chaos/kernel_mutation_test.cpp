@@ -121,7 +121,7 @@ class BoundedOracle {
         point.push_back(float_lane(source_.variables[v].type, lane));
         std::memcpy(&lanes.emplace_back(1, 0)[0], lane, bytes);
       }
-      set.real.push_back(testing::evaluate_real(source_, point, 320)[0]);
+      set.real.push_back(testing::evaluate_real(source_, point, 320, testing::Casts::rounding)[0]);
       const std::uint64_t bits = testing::evaluate_strict(source_, lanes, 1)[source_.outputs[0].node.index][0];
       set.strict.push_back(float_lane(type_, reinterpret_cast<const std::byte*>(&bits)));
       if (measurable(set, i)) set.greatest = std::max(set.greatest, std::fabs(set.real[i]));

@@ -228,7 +228,7 @@ std::vector<std::vector<Point>> evaluate(const expr::Expr& expr, const kir::Kern
     std::vector<double> at;
     for (std::size_t v = 0; v < expr.variables.size(); ++v)
       at.push_back(float_of(expr.variables[v].type, lanes[v][i % lanes[v].size()]));
-    const auto real = testing::evaluate_real(expr, at, kPrecisionBits);
+    const auto real = testing::evaluate_real(expr, at, kPrecisionBits, testing::Casts::rounding);
     for (std::size_t k = 0; k < expr.outputs.size(); ++k) {
       const auto& column = strict[expr.outputs[k].node.index];
       const ir::Type type = expr.at(expr.outputs[k].node).type;

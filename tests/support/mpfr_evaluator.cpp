@@ -35,6 +35,34 @@ void sign_of(mpfr_ptr r, mpfr_srcptr a) {
     mpfr_set_si(r, mpfr_sgn(a) > 0 ? 1 : -1, MPFR_RNDN);
 }
 
+// erfc(x) = Gamma(1/2, x^2) / sqrt(pi) for positive x. MPFR 4.2's erf and erfc end the process where x is the root of 3
+// to more than a thousand bits (a sum of theirs all but vanishes there); its incomplete gamma function does not.
+void error_function(mpfr_ptr r, mpfr_srcptr x, bool complement) {
+  const bool near_root_of_3 =
+      mpfr_regular_p(x) != 0 && std::fabs(std::fabs(mpfr_get_d(x, MPFR_RNDN)) - 1.7320508075688772) < 1e-9;
+  if (!near_root_of_3) {
+    complement ? mpfr_erfc(r, x, MPFR_RNDN) : mpfr_erf(r, x, MPFR_RNDN);
+    return;
+  }
+  constexpr int kGuardBits = 32;
+  const int bits = static_cast<int>(mpfr_get_prec(r)) + kGuardBits;
+  Real half(bits), tail(bits), square(bits);
+  mpfr_set_d(half.get(), 0.5, MPFR_RNDN);
+  mpfr_sqr(square.get(), x, MPFR_RNDN);
+  mpfr_gamma_inc(tail.get(), half.get(), square.get(), MPFR_RNDN);
+  mpfr_const_pi(square.get(), MPFR_RNDN);
+  mpfr_sqrt(square.get(), square.get(), MPFR_RNDN);
+  mpfr_div(tail.get(), tail.get(), square.get(), MPFR_RNDN);  // erfc(|x|)
+  if (!complement) {
+    mpfr_ui_sub(r, 1, tail.get(), MPFR_RNDN);
+    mpfr_copysign(r, r, x, MPFR_RNDN);
+  } else if (mpfr_signbit(x) != 0) {
+    mpfr_ui_sub(r, 2, tail.get(), MPFR_RNDN);
+  } else {
+    mpfr_set(r, tail.get(), MPFR_RNDN);
+  }
+}
+
 bool compare(Op op, mpfr_srcptr a, mpfr_srcptr b) {
   switch (op) {
     case Op::Lt: return mpfr_less_p(a, b) != 0;
@@ -78,8 +106,8 @@ void unary(Op op, mpfr_ptr r, mpfr_srcptr a) {
     case Op::Asinh: mpfr_asinh(r, a, MPFR_RNDN); return;
     case Op::Acosh: mpfr_acosh(r, a, MPFR_RNDN); return;
     case Op::Atanh: mpfr_atanh(r, a, MPFR_RNDN); return;
-    case Op::Erf: mpfr_erf(r, a, MPFR_RNDN); return;
-    case Op::Erfc: mpfr_erfc(r, a, MPFR_RNDN); return;
+    case Op::Erf: error_function(r, a, false); return;
+    case Op::Erfc: error_function(r, a, true); return;
     case Op::Floor: mpfr_rint_floor(r, a, MPFR_RNDN); return;
     case Op::Ceil: mpfr_rint_ceil(r, a, MPFR_RNDN); return;
     case Op::Round: mpfr_rint_round(r, a, MPFR_RNDN); return;
@@ -113,7 +141,7 @@ void binary(Op op, mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr b) {
   }
 }
 
-void evaluate(const Expr& expr, Values& inputs, Values& values, int bits) {
+void evaluate(const Expr& expr, Values& inputs, Values& values, int bits, Casts casts) {
   for (const Node& n : expr.nodes) {
     values.push_back(std::make_unique<Real>(bits));
     mpfr_ptr r = values.back()->get();
@@ -124,6 +152,8 @@ void evaluate(const Expr& expr, Values& inputs, Values& values, int bits) {
       mpfr_set(r, inputs[n.imm]->get(), MPFR_RNDN);
     else if (n.op == Op::Cast && ir::is_int(n.type))
       mpfr_rint_trunc(r, at(n.a), MPFR_RNDN);
+    else if (n.op == Op::Cast && n.type == ir::Type::f32 && casts == Casts::rounding)
+      mpfr_set_flt(r, mpfr_get_flt(at(n.a), MPFR_RNDN), MPFR_RNDN);
     else if (n.op == Op::Powi)
       mpfr_pow_si(r, at(n.a), static_cast<long>(n.imm), MPFR_RNDN);
     else if (n.op == Op::Fma)
@@ -148,10 +178,11 @@ Values exact(const std::vector<double>& inputs, int bits) {
 
 }  // namespace
 
-std::vector<long double> evaluate_real(const Expr& expr, const std::vector<double>& inputs, int precision_bits) {
+std::vector<long double> evaluate_real(const Expr& expr, const std::vector<double>& inputs, int precision_bits,
+                                       Casts casts) {
   Values at = exact(inputs, precision_bits);
   Values values;
-  evaluate(expr, at, values, precision_bits);
+  evaluate(expr, at, values, precision_bits, casts);
   std::vector<long double> out;
   for (const expr::Output& o : expr.outputs) out.push_back(mpfr_get_ld(values[o.node.index]->get(), MPFR_RNDN));
   return out;
@@ -165,7 +196,7 @@ std::vector<long double> difference_quotient(const Expr& expr, const std::vector
     Real step(precision_bits);
     mpfr_set_si_2exp(step.get(), s == 0 ? 1 : -1, -step_bits, MPFR_RNDN);
     mpfr_add(at[wrt]->get(), at[wrt]->get(), step.get(), MPFR_RNDN);
-    evaluate(expr, at, side[s], precision_bits);
+    evaluate(expr, at, side[s], precision_bits, Casts::exact);
   }
   std::vector<long double> out;
   for (const expr::Output& o : expr.outputs) {
