@@ -44,6 +44,7 @@ Result<T> choose(const char* option, const std::string& given, const Choice<T> (
   return make_error(ErrorCode::kInvalidArgument, "%s %s: expected one of %s", option, given.c_str(), known.c_str());
 }
 
+constexpr std::uint32_t kNodesMin = 16, kNodesMax = 10'000'000;
 constexpr std::size_t kBytesMin = std::size_t{4} << 20, kBytesMax = std::size_t{1} << 40;
 
 /// A number of bytes, or of KiB, MiB or GiB with K, M or G behind it.
@@ -77,6 +78,10 @@ std::string fault_of(const std::string& text, const char* expected, const Right&
 std::string ms_fault(const std::string& text) {
   return fault_of(text, "0 (no limit), or 0.001 to 1000000",
                   [](double ms) { return ms == 0 || (ms >= 1e-3 && ms <= 1e6); });
+}
+std::string nodes_fault(const std::string& text) {
+  return fault_of(text, "a number of e-nodes, at least 16 and at most 10000000",
+                  [](double nodes) { return nodes >= kNodesMin && nodes <= kNodesMax; });
 }
 std::string ratio_fault(const std::string& text) {
   return fault_of(text, "a ratio above 0", [](double ratio) { return ratio > 0 && std::isfinite(ratio); });
@@ -175,10 +180,10 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("--rules", state->rules, "So many of the built-in rules, the most useful first, or all")
       ->capture_default_str();
   add_load_rules(*verb, state->rule_files);
-  verb->add_option(
-          "--nodes", state->nodes,
-          "E-nodes of one graph (--all-nodes: of all); graphs grow to that where smaller ones bring nothing more")
-      ->check(CLI::Range(16, 10'000'000))
+  verb->add_option("--nodes", state->nodes,
+                   "E-nodes of one graph (--all-nodes: of all), at least 16; graphs grow to that where smaller ones "
+                   "bring nothing more")
+      ->check(nodes_fault, "", "")
       ->capture_default_str();
   verb->add_option("--all-nodes", state->all_nodes, "E-nodes of all graphs of a case together; 0: no limit")
       ->check(negative_fault, "", "")
@@ -186,7 +191,8 @@ void add_rewrite_command(CLI::App& app, int& status) {
   verb->add_option("--ms", state->ms, "CPU time for each case, in milliseconds; 0: no limit")
       ->check(ms_fault, "", "")
       ->capture_default_str();
-  verb->add_option("--bytes", state->bytes, "Memory of the search of a case; K, M and G stand for 2^10, 2^20, 2^30")
+  verb->add_option("--bytes", state->bytes,
+                   "Memory of the search of a case, at least 4M; K, M and G stand for 2^10, 2^20, 2^30")
       ->capture_default_str();
   verb->add_option("--applications", state->applications, "Of rules, for each case; 0: no limit")
       ->check(negative_fault, "", "")

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "jit/expr/rewrite/language.h"
 
@@ -34,6 +35,36 @@ std::string lines_of(const RuleSet& set, std::string_view text) {
     lines.append(text.substr(at, text.find('\n', at) - at)) += '\n';
   }
   return lines;
+}
+
+/// Which names of rules are taken, and where.
+class TakenNames {
+ public:
+  TakenNames() {
+    const RuleSet& built_in = expr::rewrite::builtin_rules();
+    for (std::size_t i = 0; i < built_in.rules.size(); ++i)
+      places_[built_in.rules[i].name] = {"among the built-in ones", built_in.tags[i].theme};
+  }
+
+  struct Place {
+    std::string text, theme;  ///< theme: of a built-in one
+  };
+  /// Where the name of a rule is taken; if nowhere, it is from now on by this one.
+  std::optional<Place> take(const RuleFile& file, std::size_t rule) {
+    const std::string here = "at " + file.path + ":" + std::to_string(file.set.tags[rule].line);
+    const auto [other, fresh] = places_.emplace(file.set.rules[rule].name, Place{here, ""});
+    return fresh ? std::nullopt : std::optional(other->second);
+  }
+
+ private:
+  std::map<std::string, Place, std::less<>> places_;
+};
+
+/// Whether a file is the one that the built-in rules of a theme are made of, perhaps edited since.
+bool is_source_of(const std::string& theme, const std::string& path) {
+  std::error_code code;
+  const auto full = std::filesystem::weakly_canonical(path, code);
+  return !code && !theme.empty() && full.string().ends_with("/jit/expr/rules/" + theme + ".rules");
 }
 
 }  // namespace
@@ -69,20 +100,26 @@ std::vector<CheckedRule> check_rule_files(const std::vector<RuleFile>& files, co
   std::size_t total = 0;
   for (const RuleFile& f : files) total += f.set.rules.size();
   std::vector<CheckedRule> checked;
+  TakenNames taken;
   for (const RuleFile& f : files) {
     for (std::size_t i = 0; i < f.set.rules.size(); ++i) {
       const egraph::Rule& rule = f.set.rules[i];
       if (progress) progress(checked.size(), total, rule.name);
-      checked.push_back(
-          {f.path, rule.name, rule_text(rule), f.set.tags[i].line, check_rule(rule, f.set.tags[i], options)});
+      RuleVerdict verdict = check_rule(rule, f.set.tags[i], options);
+      const auto other = taken.take(f, i);
+      if (other && !is_source_of(other->theme, f.path) && verdict.kind == RuleVerdict::Kind::right) {
+        verdict.kind = RuleVerdict::Kind::wrong;
+        verdict.fault = "there is a rule of this name already, " + other->text;
+        verdict.hint = "give it another";
+      }
+      checked.push_back({f.path, rule.name, rule_text(rule), f.set.tags[i].line, std::move(verdict)});
     }
   }
   return checked;
 }
 
 Result<UserRules> load_user_rules(const std::vector<std::string>& paths, const CheckProgress& progress) {
-  std::map<std::string, std::string, std::less<>> taken;
-  for (const egraph::Rule& rule : expr::rewrite::builtin_rules().rules) taken[rule.name] = "among the built-in ones";
+  TakenNames taken;
   std::vector<RuleFile> files;
   std::size_t count = 0, bytes = 0;
   for (const std::string& path : paths) {
@@ -95,12 +132,9 @@ Result<UserRules> load_user_rules(const std::vector<std::string>& paths, const C
       return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes of rules in all files together",
                         path.c_str(), limits::kRulesTextBytesMax);
     for (std::size_t i = 0; i < file.set.rules.size(); ++i) {
-      const std::string& name = file.set.rules[i].name;
-      const std::string place = path + ":" + std::to_string(file.set.tags[i].line);
-      const auto [other, fresh] = taken.emplace(name, "at " + place);
-      if (!fresh)
-        return make_error(ErrorCode::kInvalidArgument, "%s: there is a rule \"%s\" already, %s", place.c_str(),
-                          name.c_str(), other->second.c_str());
+      if (const auto other = taken.take(file, i))
+        return make_error(ErrorCode::kInvalidArgument, "%s:%u: there is a rule \"%s\" already, %s", path.c_str(),
+                          file.set.tags[i].line, file.set.rules[i].name.c_str(), other->text.c_str());
     }
     files.push_back(std::move(file));
   }

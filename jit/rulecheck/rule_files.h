@@ -37,7 +37,8 @@ struct CheckedRule {
 /// Told before each rule how many have been checked of how many, and which is next.
 using CheckProgress = std::function<void(std::size_t done, std::size_t total, const std::string& name)>;
 
-/// All rules of all files, in order.
+/// All rules of all files, in order. A true one whose name is taken, by a built-in rule or in another of the files, is
+/// no right one; but the files that the built-in rules are made of may be checked.
 std::vector<CheckedRule> check_rule_files(const std::vector<RuleFile>& files, const RuleCheckOptions& options,
                                           const CheckProgress& progress = {});
 

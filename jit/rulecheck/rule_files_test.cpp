@@ -46,6 +46,34 @@ TEST(RuleFiles, OnlyThoseWithTrueRulesAreLoaded) {
   EXPECT_EQ(load_user_rules({written("none.rules", "; nothing\n")}).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(RuleFiles, NamesThatAreTakenAreNotRight) {
+  const char* const text =
+      "neg-neg: (neg (neg ?a)) => ?a ;; ieee=exact real=ok\n"
+      "mine: (add (mul 3 ?a) ?a) => (mul 4 ?a) ;; ieee=round real=ok\n";
+  const auto checked = [&](const std::vector<std::string>& paths) {
+    std::vector<RuleFile> files;
+    for (const std::string& path : paths) files.push_back(read_rule_file(path).value());
+    return check_rule_files(files, {});
+  };
+  const std::string one = written("one.rules", text), two = written("two.rules", text);
+  const auto rules = checked({one, two});
+  ASSERT_EQ(rules.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(rules[i].verdict.kind, i == 1 ? RuleVerdict::Kind::right : RuleVerdict::Kind::wrong)
+        << fault_text(rules[i]);
+  EXPECT_EQ(fault_text(rules[0]).find(one + ":1: neg-neg: wrong: there is a rule of this name already, among"), 0u)
+      << fault_text(rules[0]);
+  EXPECT_NE(fault_text(rules[3]).find("two.rules:2: mine: wrong: "), std::string::npos);
+  EXPECT_NE(fault_text(rules[3]).find("already, at " + one + ":2"), std::string::npos) << fault_text(rules[3]);
+  // What the built-in ones are made of has their names by right.
+  const std::string tree = ::testing::TempDir() + "tree/jit/expr/rules";
+  std::filesystem::create_directories(tree);
+  std::filesystem::copy_file(one, tree + "/sums.rules", std::filesystem::copy_options::overwrite_existing);
+  for (const CheckedRule& rule : checked({tree + "/sums.rules"}))
+    EXPECT_EQ(rule.verdict.kind, RuleVerdict::Kind::right) << fault_text(rule);
+  EXPECT_FALSE(load_user_rules({tree + "/sums.rules"}).ok());
+}
+
 // The text is what is told to others, who make the same rules of it, in order, whatever stands around them in the
 // files.
 TEST(RuleFiles, BecomeOneTextOfTheirRules) {

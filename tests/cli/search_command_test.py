@@ -263,7 +263,7 @@ class SearchCommand(CommandCase):
                                     ("--rules", "-3", "a number"), ("--rules", "7x", "a number"),
                                     ("--cost", "guest", "default, host, reference"), ("--objective", "graph", "dag, tree"),
                                     ("--policy", "loose", "loose"), ("--points", "0", "--points"),
-                                    ("--nodes", "1", "--nodes"), ("--ms", "-1", "--ms"),
+                                    ("--nodes", "1", "at least 16"), ("--ms", "-1", "--ms"),
                                     ("--ms", "nan", "0 (no limit), or 0.001"), ("--ms", "1e-9", "0 (no limit), or 0.001"),
                                     ("--ms", "inf", "0 (no limit), or 0.001"), ("--ms", "1e7", "0 (no limit), or 0.001"),
                                     ("--seed", "18446744073709551616", "at most 18446744073709551615"),
@@ -274,6 +274,9 @@ class SearchCommand(CommandCase):
             message = self.trident("rewrite", cases, option, value, status=2).stderr
             self.assertIn(hint, message)
             self.assertIn(value, message)
+        usage = self.trident("rewrite", "--help").stdout
+        for option, least in (("--nodes", "at least 16"), ("--bytes", "at least 4M")):
+            self.assertRegex(" ".join(usage.split()), f"{option} [^;]*{least};")
         for option in ("--html", "--dot", "--load-rules"):
             self.assertIn("name of a file", self.trident("rewrite", cases, option, "", status=2).stderr)
         self.assertIn("at most 18446744073709551615",
@@ -363,6 +366,11 @@ class SearchCommand(CommandCase):
         self.assertLess(float(root["point"]["?a"]), 0)
         self.assertEqual(float(root["left"]), -float(root["right"]))
         self.assertEqual({"rules": 2, "right": 0, "wrong": 1, "unchecked": 1, "points": 10000, "seed": 1}, report["summary"])
+
+    def test_rules_check_knows_the_names_that_are_taken(self):
+        taken = self.write("taken.rules", "\nneg-neg: (neg (neg ?a)) => ?a ;; ieee=exact real=ok\n")
+        text = self.trident("rules", "check", taken, status=1).stdout
+        self.assertIn("taken.rules:2: neg-neg: wrong: there is a rule of this name already, among the built-in ones", text)
 
     def test_rules_check_shows_where_a_file_is_no_rules(self):
         for text, place, hint in (("\n a: (sine ?a) => ?a ;; ieee=round real=ok\n", "r.rules:2:6: ", "no op \"sine\""),
