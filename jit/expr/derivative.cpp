@@ -5,6 +5,9 @@
 // inner ones first, so that second derivatives are derivatives of the expression that an inner one became. Factors of
 // zero and one never become nodes.
 //
+// A quotient q = a / b takes one division more, whatever depends on what: (a' - q b') / b where q is needed anyway,
+// else (a' - (a r) b') r with r = 1 / b. Its square b^2 would leave the type's range long before the quotient does.
+//
 // Conventions where no derivative exists. abs: sign(a), so 0 at 0. min and max: at a tie the first operand's, and as
 // in the value a NaN operand leaves the other alone. select: the chosen branch's, the condition counts as constant.
 // floor, ceil, round, rint, trunc, sign and everything of integer or truth value: 0. fmod(a, b): as if the quotient's
@@ -12,6 +15,7 @@
 // * pow(a, b), the latter NaN at a = 0. sum, mean and dot have derivatives with respect to parameters only: with
 // respect to an array they would be arrays again.
 #include <algorithm>
+#include <array>
 #include <numbers>
 #include <optional>
 
@@ -59,12 +63,14 @@ struct Partials {
 
 class Differentiator {
  public:
-  explicit Differentiator(Builder& builder) : b_(builder) {}
+  /// `values`: per node of the builder, as far as it goes, whether its value is needed whatever the derivatives are.
+  Differentiator(Builder& builder, const std::vector<bool>& values) : b_(builder), values_(values) {}
   // Nodes travel by value here: the builder's vector moves while new ones are appended.
 
   /// The derivative of `e` with respect to `x`, forwards.
   Result<NodeId> forward(NodeId e, NodeId x) {
     const std::vector<bool> depends = dependence(e, {x});
+    find_needed(depends);
     std::vector<NodeId> tangent(e.index + 1);
     for (std::uint32_t i = 0; i <= e.index; ++i) {
       if (!depends[i]) continue;
@@ -82,6 +88,7 @@ class Differentiator {
   /// The derivatives of `e` with respect to each of `xs`, backwards. Only for expressions without reductions.
   Result<std::vector<NodeId>> reverse(NodeId e, const std::vector<NodeId>& xs) {
     const std::vector<bool> depends = dependence(e, xs);
+    find_needed(depends);
     std::vector<NodeId> adjoint(e.index + 1);
     adjoint[e.index] = constant(b_.type_of(e), 1);
     for (std::uint32_t i = e.index + 1; i-- > 0;) {
@@ -138,6 +145,22 @@ class Differentiator {
     return depends;
   }
 
+  // Which values are needed besides their derivatives: as asked for, and by the derivatives of their users.
+  void find_needed(const std::vector<bool>& depends) {
+    needed_.assign(depends.size(), false);
+    for (std::uint32_t i = 0; i < depends.size(); ++i) {
+      if (i < values_.size() && values_[i]) needed_[i] = true;
+      if (!depends[i]) continue;
+      const Node n = b_.at(NodeId(i));
+      const bool product = n.op == Op::Mul || n.op == Op::Fma;
+      const bool sum = n.op == Op::Add || n.op == Op::Sub || n.op == Op::Neg || n.op == Op::Cast || n.op == Op::Sum ||
+                       n.op == Op::Mean;
+      if (sum || n.op == Op::Select) continue;
+      if (n.a.valid() && !((product || n.op == Op::Div) && !depends[n.b.index])) needed_[n.a.index] = true;
+      if (n.b.valid() && !(product && !depends[n.a.index])) needed_[n.b.index] = true;
+    }
+  }
+
   // --- arithmetic on tangents: an invalid id is zero ---
   NodeId constant(Type type, double v) { return b_.constant(type, v); }
   bool is_one(NodeId id) const {
@@ -182,6 +205,7 @@ class Differentiator {
       return reduction(node, of(node.a), of(node.b), x);
     if (signature == Signature::Read)
       return NodeId();  // tables are constant, and their elements' numbers have steps only
+    if (node.op == Op::Div && of(node.b).valid()) return quotient(id, node, of(node.a), of(node.b));
     const Partials p = partials_of(id, node);
     NodeId total;
     const Partial partial[] = {p.a, p.b, p.c};
@@ -191,6 +215,30 @@ class Differentiator {
       if (t.valid()) total = sum(total, apply(partial[k], t), partial[k].negative);
     }
     return total;
+  }
+
+  bool is_reciprocal(Node node) const { return node.op == Op::Div && is_one(node.a); }
+
+  // The tangent of a quotient from those of its operands, of which the first may be zero.
+  NodeId quotient(NodeId id, Node node, NodeId ta, NodeId tb) {
+    if (is_reciprocal(node)) return b_.op(Op::Neg, mul(mul(tb, id), id));
+    if (needed_[id.index]) {
+      const NodeId part = mul(tb, id);
+      return b_.op(Op::Div, ta.valid() ? sum(ta, part, true) : b_.op(Op::Neg, part), node.b);
+    }
+    const NodeId reciprocal = b_.op(Op::Recip, node.b), part = mul(tb, b_.op(Op::Mul, node.a, reciprocal));
+    return b_.op(Op::Mul, ta.valid() ? sum(ta, part, true) : b_.op(Op::Neg, part), reciprocal);
+  }
+
+  // ... and the adjoints of its operands from that of the quotient: the second still to be subtracted.
+  std::array<NodeId, 2> quotient_shares(NodeId id, Node node, NodeId t) {
+    if (is_reciprocal(node)) return {mul(t, id), mul(mul(t, id), id)};
+    if (needed_[id.index]) {
+      const NodeId share = is_one(t) ? b_.op(Op::Recip, node.b) : b_.op(Op::Div, t, node.b);
+      return {share, b_.op(Op::Mul, share, id)};
+    }
+    const NodeId reciprocal = b_.op(Op::Recip, node.b), share = mul(t, reciprocal);
+    return {share, b_.op(Op::Mul, share, b_.op(Op::Mul, node.a, reciprocal))};
   }
 
   Result<NodeId> reduction(Node node, NodeId ta, NodeId tb, NodeId x) {
@@ -233,6 +281,11 @@ class Differentiator {
       if (ir::is_float(b_.type_of(node.a))) give(node.a, cast(b_.type_of(node.a), t), false);
       return;
     }
+    if (node.op == Op::Div && depends[node.b.index]) {
+      const auto [to_a, to_b] = quotient_shares(id, node, t);
+      give(node.a, to_a, false), give(node.b, to_b, true);
+      return;
+    }
     const Partials p = partials_of(id, node);
     const Partial partial[] = {p.a, p.b, p.c};
     const NodeId operands[] = {node.a, node.b, node.c};
@@ -257,7 +310,7 @@ class Differentiator {
       case Op::Add: return {one(), one(), {}};
       case Op::Sub: return {one(), minus_one(), {}};
       case Op::Mul: return {times(b), times(a), {}};
-      case Op::Div: return {over(b), minus_times(op(Op::Div, y, b)), {}};
+      case Op::Div: return {over(b), {}, {}};  // of a divisor that depends: quotient() and quotient_shares()
       case Op::Neg: return {minus_one(), {}, {}};
       case Op::Abs: return {times(op(Op::Sign, a)), {}, {}};
       case Op::Fma: return {times(b), times(a), one()};
@@ -361,13 +414,23 @@ class Differentiator {
   }
 
   Builder& b_;
+  const std::vector<bool>& values_;
+  std::vector<bool> needed_;
 };
 
 // Rebuilds `source` without its Diff nodes.
 class Elimination {
  public:
-  explicit Elimination(const Expr& source) : source_(source), builder_(out_), differentiator_(builder_) {
+  explicit Elimination(const Expr& source)
+      : source_(source), builder_(out_), differentiator_(builder_, values_), is_value_(source.nodes.size(), false) {
     out_.variables = source.variables;
+    for (const Output& o : source.outputs) is_value_[o.node.index] = true;
+    for (std::size_t i = source.nodes.size(); i-- > 0;) {
+      const Node& n = source.nodes[i];
+      if (!is_value_[i] || n.op == Op::Diff) continue;
+      for (const NodeId operand : {n.a, n.b, n.c})
+        if (operand.valid()) is_value_[operand.index] = true;
+    }
   }
 
   Result<Expr> run() {
@@ -383,6 +446,9 @@ class Elimination {
         if (operand->valid()) *operand = moved_[operand->index];
       }
       moved_[i] = builder_.add(node);
+      if (!is_value_[i]) continue;
+      values_.resize(std::max<std::size_t>(values_.size(), builder_.size()), false);
+      values_[moved_[i].index] = true;
     }
     for (const Output& o : source_.outputs) out_.outputs.push_back({o.name, moved_[o.node.index]});
     drop_unused(out_);
@@ -416,7 +482,9 @@ class Elimination {
   const Expr& source_;
   Expr out_;
   Builder builder_;
+  std::vector<bool> values_;  ///< per node of the builder: Differentiator
   Differentiator differentiator_;
+  std::vector<bool> is_value_;  ///< per node of the source: an output needs it, and not only its derivative
   std::vector<NodeId> moved_;
 };
 

@@ -92,6 +92,10 @@ TEST(Derivative, OfEveryFunctionOfTwoArguments) {
       {"x - y", [](Real x, Real y) { return x - y; }},
       {"x * y", [](Real x, Real y) { return x * y; }},
       {"x / y", [](Real x, Real y) { return x / y; }},
+      {"1 / (x + y)", [](Real x, Real y) { return 1 / (x + y); }},
+      {"x*y / (x + y*y)", [](Real x, Real y) { return x * y / (x + y * y); }},
+      {"exp(y / x)", [](Real x, Real y) { return std::exp(y / x); }},
+      {"2*y - (x + 3)/y", [](Real x, Real y) { return 2 * y - (x + 3) / y; }},
       {"pow(x, y)", [](Real x, Real y) { return std::pow(x, y); }},
       {"hypot(x, y)", [](Real x, Real y) { return std::hypot(x, y); }},
       {"atan2(x, y)", [](Real x, Real y) { return std::atan2(x, y); }},
@@ -109,6 +113,30 @@ TEST(Derivative, OfEveryFunctionOfTwoArguments) {
         const double ours_y = value_of_text("diff(" + std::string(row.text) + ", y)", x, y);
         EXPECT_NEAR(static_cast<double>(by_x), ours_x, 1e-7 * (1 + std::fabs(ours_x))) << row.text << " by x";
         EXPECT_NEAR(static_cast<double>(by_y), ours_y, 1e-7 * (1 + std::fabs(ours_y))) << row.text << " by y";
+      }
+    }
+  }
+}
+
+// By two variables at once the pass goes backwards; a quotient whose value is an output too has another form.
+TEST(Derivative, OfQuotientsByTwoVariablesAndBesideTheirValues) {
+  struct Row {
+    const char* text;
+    std::function<Real(Real, Real)> f;
+  };
+  for (const Row& row : {Row{"x / y", [](Real x, Real y) { return x / y; }},
+                         Row{"1 / (x*y)", [](Real x, Real y) { return 1 / (x * y); }},
+                         Row{"sin(x)*y / (x + y*y)", [](Real x, Real y) { return std::sin(x) * y / (x + y * y); }},
+                         Row{"exp(y / x)", [](Real x, Real y) { return std::exp(y / x); }}}) {
+    for (const double x : {0.4, 1.3, 2.9}) {
+      for (const double y : {0.7, 1.9, 3.1}) {
+        const Real slopes =
+            quotient([&](Real t) { return row.f(t, y); }, x) + 10 * quotient([&](Real t) { return row.f(x, t); }, y);
+        const std::string both = "diff(q, x) + 10*diff(q, y)", q = std::string("q = ") + row.text + "; ";
+        const auto near = [&](Real right) { return 1e-7 * (1 + std::fabs(static_cast<double>(right))); };
+        EXPECT_NEAR(static_cast<double>(slopes), value_of_text(q + both, x, y), near(slopes)) << row.text;
+        const Real more = slopes + 100 * row.f(x, y);
+        EXPECT_NEAR(static_cast<double>(more), value_of_text(q + both + " + 100*q", x, y), near(more)) << row.text;
       }
     }
   }
