@@ -118,7 +118,9 @@ constexpr const char* kRewrite = R"(DETAILS
   of the source (MPFR), in units of the last place of that exact value, at some thousand points; where it is 0 nothing
   is counted. Where a sum cancels this is vast, for the source too: compare the two. A form that
   is wrong or has more than a thousand times the source's error is passed over for the one before it, which a line says;
-  where none is left the cheapest is shown. --json adds both in the unit of the
+  where none is left the cheapest is shown. So is one, and at last the source is shown, with another value only where
+  floats tell apart what reals do not: where copysign, atan2 or a division sees the sign of a zero, or a comparison, min
+  or max sees NaN. What such an operation sees at some points is left as it is. --json adds both in the unit of the
   policies, ulp of max(|exact|, a millionth of the greatest at the points) (max_error_scaled_ulp, ..._before), which is
   what remains once such values are added up. Points are log-uniform in magnitude within what is assumed of a variable;
   where nothing is, from 0.01 to 10 and of either sign.

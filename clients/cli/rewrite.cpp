@@ -14,6 +14,7 @@
 #include "jit/equiv/reference.h"
 #include "jit/expr/builder.h"
 #include "jit/expr/print_plan.h"
+#include "jit/expr/rewrite/special_values.h"
 #include "jit/kir/interpreter.h"
 
 namespace trident::cli {
@@ -146,6 +147,20 @@ equiv::Samples points_at(const equiv::Samples& samples, std::span<const std::uin
   return chosen;
 }
 
+/// Of the points of `samples` those at which floats tell apart what is one value over the reals.
+std::vector<bool> special_points(const expr::Expr& source, const equiv::Samples& samples) {
+  std::vector<bool> special(samples.n);
+  std::vector<rw::LaneValues> columns(source.variables.size());
+  for (std::size_t first = 0; first < samples.n; first += rw::kLanes) {
+    const std::size_t count = std::min<std::size_t>(samples.n - first, rw::kLanes);
+    for (std::size_t v = 0; v < columns.size(); ++v)
+      std::memcpy(columns[v].data(), &samples.columns[v][first * sizeof(double)], count * sizeof(double));
+    const std::uint64_t lanes = rw::special_values(source, columns, count).lanes;
+    for (std::size_t i = 0; i < count; ++i) special[first + i] = ((lanes >> i) & 1) != 0;
+  }
+  return special;
+}
+
 bool is_off(long double value, long double from) {  // also where it is not a number, or infinite
   const long double off = std::fabs(value - from);
   return !(off <= kWrongDifference || off <= kWrongShare * std::fabs(from));
@@ -193,13 +208,18 @@ Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& res
     const equiv::OutputValues& right = reference.outputs()[o];
     const bool has_values = !right.per_call && ir::is_float(right.type);
     if (has_values) make_sure(reference, o);
+    const std::vector<bool> special = special_points(source, there);
     for (std::size_t k = 0; k < suspects.size() && c.wrong.empty(); ++k) {
       const double x = wanted[o][suspects[k]], y = got[o][suspects[k]];
       const long double exact = has_values ? right.correct[k] : 0;
       const bool known = has_values && right.unsure[k] == 0 && std::isfinite(exact);
       if (known && (!is_off(y, exact) || std::fabs(y - exact) <= std::fabs(x - exact))) continue;
-      c.wrong = fmt::format("{:.17g} instead of {:.17g} at {}", y, known ? static_cast<double>(exact) : x,
-                            point_text(source, samples, suspects[k]));
+      // Both sides of a step are as good where rounding decides on which the source is.
+      if (has_values && right.unsure[k] == equiv::kRoundingDecides) continue;
+      if (special[k] && !c.unlike.empty()) continue;
+      (special[k] ? c.unlike : c.wrong) =
+          fmt::format("{:.17g} instead of {:.17g} at {}", y, known ? static_cast<double>(exact) : x,
+                      point_text(source, samples, suspects[k]));
     }
   }
   return measure_errors(source, result, std::min(points, kPrecisePoints), c);
@@ -260,8 +280,9 @@ std::vector<std::string> rounded_constants(const expr::Expr& sides, const expr::
 }
 
 /// The cheapest form that is right and not much worse conditioned than the source: 1/(1 + cos(2x)) loses all digits
-/// near the poles of 1/cos(x)^2, and few points are near enough to show it. Where there is none, the cheapest. What the
-/// comparison says of it goes to `c`.
+/// near the poles of 1/cos(x)^2, and few points are near enough to show it. Where there is none, the cheapest that
+/// keeps what signs of zeros and NaN decide; where there is none of those either, the source. What the comparison says
+/// of it goes to `c`.
 Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, const expr::Expr& source,
                                            std::uint64_t points, RewriteCase& c) {
   const RewriteCase unknown = c;
@@ -271,11 +292,19 @@ Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, co
     c.passed_over = static_cast<std::uint32_t>(&form - forms.data());
     if (has_derivatives(form)) return &form;
     TRY_VOID(compare_with_source(source, form, points, c));
-    if (c.wrong.empty() && c.error.ulp <= kWorseConditioned * (1 + c.error_before.ulp)) return &form;
-    if (!cheapest) cheapest = c;
+    if (!c.wrong.empty() || c.unlike.empty()) {
+      if (c.wrong.empty() && c.error.ulp <= kWorseConditioned * (1 + c.error_before.ulp)) return &form;
+      if (!cheapest) cheapest = c;
+    }
   }
-  c = std::move(*cheapest);
-  return &forms.front();
+  if (cheapest) {
+    c = std::move(*cheapest);
+    return &forms[c.passed_over];
+  }
+  c = unknown;
+  c.passed_over = static_cast<std::uint32_t>(forms.size());
+  TRY_VOID(compare_with_source(source, source, points, c));
+  return &source;
 }
 
 Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& settings, RewriteCase& c) {

@@ -45,10 +45,11 @@ struct RewriteCase {
   std::string result;  ///< infix; the source's own text when nothing cheaper was found
   expr::rewrite::Differentiated differentiated = expr::rewrite::Differentiated::none;
   bool derivative_left = false;
-  std::uint32_t passed_over = 0;           ///< cheaper forms, wrong or with much greater errors than the source
-  std::uint64_t compared = 0;              ///< points at which the source is finite
-  FormError error_before, error;           ///< of the source, op by op as it stands, and of the result
-  std::string wrong;                       ///< the first point at which the result differs; empty when there is none
+  std::uint32_t passed_over = 0;  ///< cheaper forms: wrong, `unlike`, or with much greater errors than the source
+  std::uint64_t compared = 0;     ///< points at which the source is finite
+  FormError error_before, error;  ///< of the source, op by op as it stands, and of the result
+  std::string unlike;  ///< the same where a zero's sign, or NaN, decides about the source's value: see special_values.h
+  std::string wrong;   ///< the first point at which the result differs; empty when there is none
   std::string failure;                     ///< why there are no figures; empty when there are
   egraph::GraphView graph;                 ///< RewriteSettings::view: the last one that held something better
   std::vector<DerivationLine> derivation;  ///< RewriteOptions::explain

@@ -140,8 +140,10 @@ std::string rewrite_text(const RewriteReport& report) {
     if (c.differentiated != Differentiated::none)
       out += "    differentiated by " + std::string(expr::rewrite::text_of(c.differentiated)) + "\n";
     if (c.passed_over > 0)
-      out += fmt::format("    passed over: {} cheaper form{}, wrong or with much greater errors\n", c.passed_over,
-                         c.passed_over == 1 ? "" : "s");
+      out += fmt::format(
+          "    passed over: {} cheaper form{}, wrong, of greater errors, or unlike where a zero's sign or NaN "
+          "decides\n",
+          c.passed_over, c.passed_over == 1 ? "" : "s");
     if (c.derivative_left) out += "    a derivative is left: the ratio counts as 1\n";
     if (!c.wrong.empty()) out += "    WRONG: " + c.wrong + "\n";
     for (const DerivationLine& step : c.derivation) out += step_text(step);

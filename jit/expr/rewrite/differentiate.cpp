@@ -6,6 +6,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/rewrite/special_values.h"
 #include "jit/expr/simplify.h"
 
 namespace trident::expr::rewrite {
@@ -150,7 +151,9 @@ Result<WithoutDerivatives> differentiate(const Expr& source, const egraph::Searc
   };
   TRY(Expr plain, eliminate_derivatives(source));
   TRY(const egraph::Term term, to_term(source));
-  if (options.policy.kind != PolicyKind::exact && has_time_for(plain, 0)) {
+  const bool exact = options.policy.kind == PolicyKind::exact;
+  const bool special = !exact && special_values(plain).any();
+  if (!exact && !special && has_time_for(plain, 0)) {
     DifferentiationOptions rest = options;
     if (rest.budget.nanoseconds != 0) rest.budget.nanoseconds -= egraph::thread_cpu_ns() - began;
     result.found = by_rules(space, term, rest);
@@ -164,9 +167,12 @@ Result<WithoutDerivatives> differentiate(const Expr& source, const egraph::Searc
           candidates.push_back({Differentiated::rest_plain, std::move(*rest_of_it)});
     }
   }
-  candidates.push_back({Differentiated::plain, std::move(plain)});
+  const Differentiated why = exact     ? Differentiated::plain_bits
+                             : special ? Differentiated::plain_special
+                                       : Differentiated::plain;
+  candidates.push_back({why, std::move(plain)});
   // Later ones must be cheaper to be taken.
-  if (options.policy.kind != PolicyKind::exact) {
+  if (!exact) {
     const LowerOptions how{.policy = options.policy, .accuracy = kir::math::Accuracy::ulp4};
     for (std::size_t i = 0, count = candidates.size(); i < count; ++i)
       if (has_time_for(candidates[i].expr, kSimplifyNs))

@@ -18,11 +18,13 @@
 namespace trident::expr::rewrite {
 
 /// Who has differentiated: X(Name, "what a report says").
-#define TRIDENT_DIFFERENTIATED(X)                          \
-  X(none, "no derivatives")                                \
-  X(by_rules, "rules")                                     \
-  X(rest_plain, "rules, and the plain pass what was left") \
-  X(plain, "the plain pass, whose form is cheaper")
+#define TRIDENT_DIFFERENTIATED(X)                                    \
+  X(none, "no derivatives")                                          \
+  X(by_rules, "rules")                                               \
+  X(rest_plain, "rules, and the plain pass what was left")           \
+  X(plain, "the plain pass, whose form is cheaper")                  \
+  X(plain_bits, "the plain pass, whose bits the policy exact keeps") \
+  X(plain_special, "the plain pass, since signs of zeros or NaN decide about values")
 #define X(name, text) name,
 enum class Differentiated : std::uint8_t { TRIDENT_DIFFERENTIATED(X) };
 #undef X
@@ -36,6 +38,9 @@ struct DifferentiationOptions {
 };
 
 struct WithoutDerivatives {
+  /// Whether the rules have no part in `expr`.
+  [[nodiscard]] bool by_plain_pass() const { return how >= Differentiated::plain; }
+
   Expr expr;
   Differentiated how = Differentiated::none;
   egraph::SearchResult found;  ///< in the rules' graph: what it cost, and, where its form was taken, why it is equal
@@ -48,7 +53,8 @@ std::vector<bool> differentiating(std::span<const egraph::Rule> rules, std::vect
 std::span<const egraph::OpRow> differentiating_ops();
 
 /// `space` is that of the search, but for ops and matcher, which are of the rules that differentiate; not asked under
-/// the policy exact, to which the plain pass's derivative is the meaning, bit for bit. Errors: those of
+/// the policy exact, to which the plain pass's derivative is the meaning, bit for bit, nor where there are special
+/// values (special_values.h), which rules may lose. Errors: those of
 /// eliminate_derivatives().
 Result<WithoutDerivatives> differentiate(const Expr& source, const egraph::SearchSpace& space,
                                          const DifferentiationOptions& options);

@@ -247,6 +247,13 @@ Language::Language(std::span<const Variable> variables, bool finite, Values valu
   }
 }
 
+void Language::forget(std::size_t variable) {
+  Facts& facts = facts_[variable];
+  if (!ir::is_float(static_cast<Type>(facts.sort))) return;
+  facts.lo = -std::numeric_limits<double>::infinity(), facts.hi = std::numeric_limits<double>::infinity();
+  facts.may_be_nan = true;
+}
+
 egraph::Semantics Language::semantics() const {
   return {.context = this, .facts = &facts, .constant = &constant};
 }
@@ -304,7 +311,9 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
   return made;
 }
 
-ENode Language::constant(const void*, std::uint8_t sort, double value) {
+ENode Language::constant(const void* self, std::uint8_t sort, double value) {
+  // Over the reals there is one zero. What sees the sign of one is kept from the search (special_values.h).
+  if (value == 0 && static_cast<const Language*>(self)->values_ == Values::reals) value = 0;
   ENode leaf;
   leaf.op = static_cast<std::uint8_t>(Op::Constant);
   leaf.sort = sort;

@@ -31,6 +31,8 @@ class Language {
   /// Valid while this lives and stays where it is.
   [[nodiscard]] egraph::Semantics semantics() const;
   void promise_nonzero(std::size_t variable) { facts_[variable].nonzero = true; }
+  /// It may be infinite or NaN, `finite` or not.
+  void forget(std::size_t variable);
 
  private:
   static egraph::Facts facts(const void* self, const egraph::ENode& node,

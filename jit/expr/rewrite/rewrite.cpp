@@ -9,7 +9,9 @@
 #include "jit/expr/compact.h"
 #include "jit/expr/print_plan.h"
 #include "jit/expr/rewrite/collect.h"
+#include "jit/expr/rewrite/fixed_parts.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/expr/rewrite/special_values.h"
 #include "jit/expr/shape.h"
 #include "jit/kir/interpreter.h"
 
@@ -132,14 +134,18 @@ void explain_pass(std::string_view name, const Expr& before, const Expr& after, 
     result.derivation.push_back({std::string(name), both_sides(before, after, k)});
 }
 
-void explain(const Expr& source, const egraph::SearchSpace& space, const RuleSet& set,
+/// `parts`: those of the source that the search has left as they are, if any.
+void explain(const Expr& source, const FixedParts* parts, const egraph::SearchSpace& space, const RuleSet& set,
              const egraph::SearchResult& found, Rewritten& result) {
+  const auto sides = [&](std::span<const egraph::ENode> pool, std::uint32_t left, std::uint32_t right) {
+    if (parts == nullptr) return sides_of(pool, left, right, source);
+    return parts->close_others(sides_of(pool, left, right, parts->open()));
+  };
   for (const egraph::Explanation& e : found.explanation) {
     for (const egraph::Step& step : e.steps)
-      result.derivation.push_back(
-          {step.rule ? set.rules[*step.rule].name : "", sides_of(e.pool, step.left, step.right, source)});
+      result.derivation.push_back({step.rule ? set.rules[*step.rule].name : "", sides(e.pool, step.left, step.right)});
     const auto believe = [&](std::span<const egraph::ENode> pool, std::uint32_t left, std::uint32_t right) {
-      return equal_in_numbers(sides_of(pool, left, right, source));
+      return equal_in_numbers(sides(pool, left, right));
     };
     if (result.replay_fault) continue;
     result.replay_fault = egraph::replay(space.ops, space.semantics, set.rules, e, believe);
@@ -149,21 +155,22 @@ void explain(const Expr& source, const egraph::SearchSpace& space, const RuleSet
 /// How what the search begins with comes from the source.
 void explain_start(const Expr& source, const egraph::SearchSpace& space, const RuleSet& set,
                    const WithoutDerivatives& start, Rewritten& result) {
-  if (start.how == Differentiated::plain) return explain_pass(kPlainPass, source, start.expr, result);
-  explain(source, space, set, start.found, result);
+  if (start.by_plain_pass()) return explain_pass(kPlainPass, source, start.expr, result);
+  explain(source, nullptr, space, set, start.found, result);
   explain_pass(start.how == Differentiated::rest_plain ? kPlainPass : "", start.by_rules, start.expr, result);
 }
 
 }  // namespace
 
-Rules::Rules(const Expr& source, const RewriteOptions& options)
-    : Rules(source, options, options.rules != nullptr ? *options.rules : CompiledRules::builtin()) {}
+Rules::Rules(const Expr& source, const RewriteOptions& options, std::size_t unknown)
+    : Rules(source, options, unknown, options.rules != nullptr ? *options.rules : CompiledRules::builtin()) {}
 
-Rules::Rules(const Expr& source, const RewriteOptions& options, const CompiledRules& rules)
+Rules::Rules(const Expr& source, const RewriteOptions& options, std::size_t unknown, const CompiledRules& rules)
     : set_(rules.set()),
       matchers_(rules.matchers(options.policy, options.rules_max)),
       language_(source.variables, options.policy.kind == PolicyKind::fast, values_of(options.policy)) {
   for (const std::uint32_t variable : options.nonzero) language_.promise_nonzero(variable);
+  for (std::size_t v = unknown; v < source.variables.size(); ++v) language_.forget(v);
   // The rules are about reals: integers wrap.
   const auto bit = [](Type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
   space_ = {op_rows(values_of(options.policy)),
@@ -185,17 +192,26 @@ egraph::SearchSpace Rules::differentiating_space() const {
 namespace {
 
 /// The forms of what was found that are not the source itself, nor compute with infinities that it does not have.
-void add_forms(const Expr& source, const egraph::Term& term, const egraph::SearchResult& found,
+void add_forms(const Expr& source, const FixedParts* parts, const egraph::Term& term, const egraph::SearchResult& found,
                std::vector<Expr>& forms) {
   const std::vector<std::byte> original = canonical_bytes(source);
   const bool may_overflow = overflows(term);
   for (const egraph::Term& t : found.terms) {
     if (!keeps_constants(t) || (!may_overflow && overflows(t))) continue;
-    Expr form = to_expr(t, source);
-    drop_unused(form);
-    if (!check(form).ok() || canonical_bytes(form) == original || !same_shapes(source, form)) continue;
-    forms.push_back(std::move(form));
+    std::optional<Expr> form = to_expr(t, parts != nullptr ? parts->open() : source);
+    if (parts != nullptr) form = parts->close(*form);
+    if (!form) continue;
+    drop_unused(*form);
+    if (!check(*form).ok() || canonical_bytes(*form) == original || !same_shapes(source, *form)) continue;
+    forms.push_back(std::move(*form));
   }
+}
+
+/// What a search over the reals leaves as it is; null where that is nothing.
+std::unique_ptr<const FixedParts> fixed_parts(const Expr& source, const Policy& policy) {
+  if (policy.kind == PolicyKind::exact) return nullptr;
+  SpecialValues special = special_values(source);
+  return special.any() ? std::make_unique<const FixedParts>(source, std::move(special.nodes)) : nullptr;
 }
 
 }  // namespace
@@ -223,23 +239,31 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
     search.budget = egraph::rest_of(search.budget, start->found.stats);
   }
   const Expr& from = start ? start->expr : source;
-  TRY(const egraph::Term term, to_term(from));
+  const std::uint64_t began = egraph::thread_cpu_ns();
+  const std::unique_ptr<const FixedParts> parts = fixed_parts(from, options.policy);
+  std::optional<const Rules> of_parts;
+  if (parts) of_parts.emplace(parts->open(), options, source.variables.size());
+  const egraph::SearchSpace& space = of_parts ? of_parts->space() : rules.space();
+  const Expr& searched = parts ? parts->open() : from;
+  TRY(const egraph::Term term, to_term(searched));
   if (options.look) {
     search.look = [&](const egraph::EGraph& graph, std::span<const egraph::ClassId> roots, const egraph::Term& found) {
-      options.look(egraph::view_of(graph, roots, found, [&](const egraph::ENode& node) { return label(node, from); }));
+      options.look(
+          egraph::view_of(graph, roots, found, [&](const egraph::ENode& node) { return label(node, searched); }));
     };
   }
   // Making expressions of what is found takes time too.
-  const std::uint64_t after_ns = kFormNs * source.nodes.size() * std::max<std::size_t>(search.keep, 1);
-  if (search.budget.nanoseconds != 0) search.budget.nanoseconds -= std::min(after_ns, search.budget.nanoseconds / 2);
-  egraph::SearchResult found = egraph::search(rules.space(), term, search);
+  const std::uint64_t before_ns = egraph::thread_cpu_ns() - began;
+  const std::uint64_t aside_ns = before_ns + kFormNs * source.nodes.size() * std::max<std::size_t>(search.keep, 1);
+  if (search.budget.nanoseconds != 0) search.budget.nanoseconds -= std::min(aside_ns, search.budget.nanoseconds / 2);
+  egraph::SearchResult found = egraph::search(space, term, search);
   const std::uint64_t found_at = egraph::thread_cpu_ns();
   result.stats = found.stats;
   if (start) result.stats.add(start->found.stats);
-  add_forms(source, term, found, result.forms);
+  add_forms(source, parts.get(), term, found, result.forms);
   if (start && result.forms.empty()) result.forms.push_back(from);
-  result.stats.nanoseconds += egraph::thread_cpu_ns() - found_at;
-  if (options.explain) explain(from, rules.space(), rules.set(), found, result);
+  result.stats.nanoseconds += before_ns + egraph::thread_cpu_ns() - found_at;
+  if (options.explain) explain(from, parts.get(), space, rules.set(), found, result);
   return result;
 }
 

@@ -67,7 +67,9 @@ struct Rewritten {
 /// What a search needs of rules and variables. Stays where it is; what `options` points to must outlive it.
 class Rules {
  public:
-  Rules(const Expr& source, const RewriteOptions& options);
+  /// `unknown`: from this variable on nothing is known of any.
+  Rules(const Expr& source, const RewriteOptions& options,
+        std::size_t unknown = std::numeric_limits<std::size_t>::max());
   Rules(const Rules&) = delete;
   Rules& operator=(const Rules&) = delete;
   [[nodiscard]] const RuleSet& set() const { return set_; }
@@ -76,7 +78,7 @@ class Rules {
   [[nodiscard]] egraph::SearchSpace differentiating_space() const;
 
  private:
-  Rules(const Expr& source, const RewriteOptions& options, const CompiledRules& rules);
+  Rules(const Expr& source, const RewriteOptions& options, std::size_t unknown, const CompiledRules& rules);
 
   const RuleSet& set_;
   CompiledRules::Matchers matchers_;
