@@ -1,0 +1,138 @@
+// The network of jit/nnue as it is trained, in floats: one embedding of features, a mean over nodes, two heads.
+//
+//   row(p, d, q) = A[p, d] + B[p, q] + C[d, q] + R[p, d, q]
+//
+// p and d are the kinds above and below, q the path between (jit/nnue/features.h). 401,408 rows of their own could not
+// be learnt from some 100,000 kernels, of which most features are in none; 17,472 can, and what a feature has beyond
+// that is learnt only where it was met often enough (R). (Feature factorisation, after Stockfish.)
+//
+//   x = clip((bias + sum of rows) / nodes, 0, 1)
+//   score = w2 clip(w1 x + ws scalars / 127 + b1 + B[rule], 0, 1) + b2
+//
+// Everything lies in one ParameterStore; batches are recorded on tapes by record(), whoever trains. quantise() makes
+// the integers of runtime/nn/accumulator of it, with the rows added up.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/nnue/features.h"
+#include "runtime/autodiff/tape.h"
+#include "runtime/base/result.h"
+#include "runtime/nn/accumulator/weights.h"
+#include "runtime/nn/safetensors.h"
+
+namespace trident::learn {
+
+inline constexpr std::uint32_t kFactors =
+    nnue::kKinds * nnue::kKinds + nnue::kKinds * nnue::kCodes + nnue::kKinds * nnue::kCodes;
+static_assert(kFactors == 17'472);
+
+struct NetworkShape {
+  std::uint32_t width = nn::kLanes;  ///< of the embedding: at most nn::kLanes
+  unsigned depth = nnue::kDefaultDepth;
+  std::uint32_t rules = 1;              ///< rows of biases of the guide's head
+  std::vector<std::uint32_t> own_rows;  ///< features that have an R, ascending
+};
+
+/// Features that were met at least `hits_min` times, for NetworkShape::own_rows.
+std::vector<std::uint32_t> features_met(std::span<const std::uint64_t> hits, std::uint64_t hits_min = 50);
+
+/// A term, or what it would be after a rewrite, as a head sees it.
+struct Example {
+  std::span<const std::uint32_t> features;  ///< as often as the term has them
+  std::uint32_t nodes = 1;
+  std::array<std::int16_t, nn::kScalars> scalars{};
+  std::uint32_t rule = 0;  ///< of the guide
+};
+
+/// A forward pass on a tape, and where its inputs go.
+struct RecordedBatch {
+  nn::HeadKind head{};
+  std::size_t samples = 0;
+  bool frozen = false;
+  autodiff::Bags rows;              ///< absent when frozen
+  autodiff::Value<float> embedded;  ///< when frozen: [samples, width]
+  autodiff::Value<float> per_node;  ///< else: 1 / nodes, [samples, width]
+  autodiff::Value<float> scalars;   ///< [samples, kScalars]
+  autodiff::Bags rules;             ///< of the guide
+  autodiff::Value<float> score;     ///< [samples, 1]
+};
+
+struct Quantised {
+  nn::PlainWeights weights;
+  std::array<double, nn::kHeads> unit{};  ///< a head's integer times this is the score of the floats
+};
+
+class Network {
+ public:
+  /// `kinds_hash`: KindTable::hash. `seed`: of the first weights.
+  Network(NetworkShape shape, std::uint64_t kinds_hash, std::uint64_t seed);
+
+  /// Errors: those of nn::read_safetensors; RejectedRecord for weights of another shape or other kinds, ops, scalars.
+  static Result<std::unique_ptr<Network>> load(const std::string& path, std::uint64_t kinds_hash);
+  Result<void> save(const std::string& path, nn::Metadata metadata = {}) const;
+
+  /// Records head(`samples` examples with at most `features_max` features together). Frozen: no gradient reaches the
+  /// embedding, which another head goes by.
+  RecordedBatch record(autodiff::Tape<float>& tape, nn::HeadKind head, std::size_t samples, std::size_t features_max,
+                       bool frozen = false);
+  /// Fills a batch's inputs. Fewer examples than it has samples: the last one repeats.
+  void fill(const RecordedBatch& batch, std::span<const Example> examples) const;
+
+  /// The score of one, by the formula.
+  [[nodiscard]] double score(nn::HeadKind head, const Example& example) const;
+  /// x, clipped, of the formula; `out` has shape().width elements.
+  void embed(const Example& example, std::span<float> out) const;
+  /// row(p, d, q); `out` as embed's.
+  void row(std::uint32_t feature, std::span<float> out) const;
+
+  /// `hits`: how often each feature was met, which gives the order of the rows; features that never were are left out,
+  /// and have rows of zeros, unless `all_rows`.
+  [[nodiscard]] Quantised quantise(std::span<const std::uint64_t> hits, bool all_rows = false) const;
+
+  [[nodiscard]] const NetworkShape& shape() const { return shape_; }
+  [[nodiscard]] tensor::ParameterStore<float>& store() { return *store_; }
+  [[nodiscard]] const tensor::ParameterStore<float>& store() const { return *store_; }
+  /// What weights are for: shape, kinds, scalars. For checkpoints.
+  [[nodiscard]] const std::string& architecture() const { return architecture_; }
+
+ private:
+  [[nodiscard]] std::size_t rows_of(std::uint32_t feature, std::array<std::int32_t, 4>& rows) const;
+  [[nodiscard]] std::span<const float> values(std::string_view name) const;
+
+  NetworkShape shape_;
+  std::uint64_t kinds_hash_;
+  std::unique_ptr<tensor::ParameterStore<float>> store_;
+  std::vector<std::int32_t> own_row_;  ///< per feature: its R in the table, or -1
+  std::string architecture_;
+};
+
+/// What the judge's head is told beside the accumulator, in its order. X(Name, "meaning"); logarithms are natural, in
+/// 128ths. Costs are in fmas (jit/cost/cost.h).
+#define TRIDENT_JUDGE_SCALARS(X)                                      \
+  X(nodes, "logarithm of the term's nodes")                           \
+  X(throughput, "logarithm of the sum of reciprocal throughputs")     \
+  X(latency, "logarithm of the sum of latencies")                     \
+  X(path, "logarithm of the critical path")                           \
+  X(slack, "logarithm of critical path over sum of throughputs")      \
+  X(divisions, "divisions and roots, in eighths of all instructions") \
+  X(transcendentals, "calls of functions that are many instructions") \
+  X(constants, "different constants")                                 \
+  X(variables, "arrays read")                                         \
+  X(outputs, "arrays written")                                        \
+  X(live, "most values that are live at once, in source order")       \
+  X(wide, "1 where elements are f64")                                 \
+  X(instructions, "logarithm of the instructions that it lowers to")  \
+  X(static_guess, "logarithm of the analytical model's nanoseconds")  \
+  X(spare_14, "0") X(spare_15, "0")
+#define X(name, meaning) name,
+enum class JudgeScalar : std::uint8_t { TRIDENT_JUDGE_SCALARS(X) };
+#undef X
+static_assert(static_cast<std::size_t>(JudgeScalar::spare_15) + 1 == nn::kScalars);
+
+}  // namespace trident::learn
