@@ -85,7 +85,7 @@ std::unique_ptr<Sample> sample_of(std::uint64_t seed, expr::Expr source) {
     if (s->graph->find(id) == id && s->chosen[id] != egraph::kNone)
       space.matcher->match(members, id, 0, found, steps, endless);
   for (const egraph::Match& m : found.list) {
-    nnue::Candidate c{m.rule, m.root, {}};
+    nnue::Candidate c{m.rule, m.root, m.node, {}};
     std::copy_n(found.classes.begin() + m.variables, space.matcher->rules()[m.rule].variables.size(),
                 c.variables.begin());
     s->matches.push_back(c);

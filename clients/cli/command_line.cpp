@@ -63,15 +63,20 @@ bool is_option_of(const CLI::App& verb, const std::string& word) {
 /// take any number of values. take_blanks_off() is the other half.
 std::vector<std::string> hide_expressions(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
-  const auto verbs =
-      app.get_subcommands([&](const CLI::App* verb) { return argc > 1 && verb->get_name() == words[1]; });
-  if (verbs.empty()) return words;
+  // Verbs may have verbs of their own (train guide).
+  const CLI::App* verb = &app;
+  for (std::size_t w = 1; w < words.size(); ++w) {
+    const auto named = verb->get_subcommands([&](const CLI::App* v) { return v->get_name() == words[w]; });
+    if (named.empty()) break;
+    verb = named[0];
+  }
+  if (verb == &app) return words;
   const auto hide = [](std::string& word) {
     if (word.starts_with('-') && word.size() > 1) word.insert(0, 1, ' ');
   };
   const auto end = std::find(words.begin() + 2, words.end(), "--");
   for (auto word = words.begin() + 2; word != end; ++word)
-    if (word->starts_with('-') && word->size() > 1 && !is_option_of(*verbs[0], *word)) hide(*word);
+    if (word->starts_with('-') && word->size() > 1 && !is_option_of(*verb, *word)) hide(*word);
   if (end == words.end()) return words;
   std::for_each(end + 1, words.end(), hide);
   const auto positionals = words.erase(end);
@@ -162,6 +167,7 @@ int run_command_line(int argc, char** argv) {
   add_rewrite_command(app, status);
   add_rules_command(app, status);
   add_calibrate_command(app, status);
+  add_train_command(app, status);
   add_text_commands(app, status);
   add_completion_command(app, status);
   add_manual(app);

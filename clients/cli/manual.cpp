@@ -196,6 +196,25 @@ EXAMPLES
   trident calibrate --ops --isa avx2 --json
   trident calibrate --ops --quick --output - | sort -k 4 -n)";
 
+constexpr const char* kTrain = R"(DETAILS
+  The guide says which of the rewrites that match a search applies next (`trident rewrite --strategy guided`). It learns
+  from searches over expressions that are composed of what the rules are about and then made worse by random rewrites:
+  of every rewrite that was applied, whether the best form found in the end rests on it. Figures are of searches that it
+  has not seen, as the area under the curve (AUC: how often a needed rewrite is put before another one; 0.5 is
+  guessing), beside what the change of static cost and the rule alone would give.
+
+  No guide changes what is right: what a search finds is checked as ever. The same seed and options give the same
+  weights, with any number of threads, and after Ctrl-C or kill -9 with --resume.
+
+FILES
+  FOLDER/roundN/{last,best}.safetensors   checkpoint, and the weights of the best epoch; log.csv, log.jsonl
+  FOLDER/guide.safetensors                the network in floats
+
+EXAMPLES
+  trident train guide --output guide.nnue --plot guide.svg
+  trident train guide --output t.nnue --without trigonometry --json
+  trident rewrite cases.txt --strategy guided --weights guide.nnue)";
+
 constexpr const char* kCompletion = R"(EXAMPLES
   trident completion bash > ~/.local/share/bash-completion/completions/trident
   trident completion zsh > ~/.zfunc/_trident
@@ -271,7 +290,8 @@ const char* manual_of(std::string_view verb) {
                              {"completion", kCompletion},
                              {"rewrite", kRewrite},
                              {"rules", kRules},
-                             {"calibrate", kCalibrate}};
+                             {"calibrate", kCalibrate},
+                             {"train", kTrain}};
   for (const Page& page : kPages)
     if (page.verb == verb) return page.text;
   return "";

@@ -12,12 +12,14 @@
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/rewrite.h"
 #include "clients/cli/user_rules.h"
+#include "jit/expr/rewrite/guides.h"
 
 namespace trident::cli {
 namespace {
 
 struct RewriteVerb {
   std::string input, strategy = "best_first", rules = "all", cost = "default", objective = "dag", policy = "fast";
+  std::string guide = "network", weights;
   std::uint32_t nodes = 5'000;
   std::string bytes = "256M";
   double ms = 10, dag_max = 0, tree_max = 0;
@@ -45,6 +47,11 @@ Result<T> choose(const char* option, const std::string& given, const Choice<T> (
 }
 
 constexpr std::uint32_t kNodesMin = 16, kNodesMax = 10'000'000;
+
+#define X(name, meaning) {#name, expr::rewrite::GuideKind::name},
+constexpr Choice<expr::rewrite::GuideKind> kGuides[] = {TRIDENT_GUIDES(X)};
+#undef X
+
 constexpr std::size_t kBytesMin = std::size_t{4} << 20, kBytesMax = std::size_t{1} << 40;
 
 /// A number of bytes, or of KiB, MiB or GiB with K, M or G behind it.
@@ -90,11 +97,9 @@ std::string ratio_fault(const std::string& text) {
 Result<RewriteSettings> settings_of(const RewriteVerb& verb) {
   using egraph::Objective, egraph::Strategy;
   RewriteSettings s;
-  constexpr Choice<Strategy> kStrategies[] = {{"saturate", Strategy::saturate},
-                                              {"pulse", Strategy::pulse},
-                                              {"best_first", Strategy::best_first},
-                                              {"random", Strategy::random},
-                                              {"hostile", Strategy::hostile}};
+  constexpr Choice<Strategy> kStrategies[] = {{"saturate", Strategy::saturate},     {"pulse", Strategy::pulse},
+                                              {"best_first", Strategy::best_first}, {"random", Strategy::random},
+                                              {"hostile", Strategy::hostile},       {"guided", Strategy::guided}};
   constexpr Choice<Objective> kObjectives[] = {{"dag", Objective::dag}, {"tree", Objective::tree}};
   const Choice<egraph::CostModel> costs[] = {
       {"default", expr::rewrite::default_costs()}, {"host", {}}, {"reference", expr::rewrite::reference_costs()}};
@@ -152,6 +157,14 @@ Result<int> rewrite(const RewriteVerb& verb) {
     TRY(expr::rewrite::RuleSet set, with_user_rules(verb, settings));
     settings.search.rules = &rules.emplace(std::move(set));
   }
+  std::optional<expr::rewrite::AnyGuide> guide;
+  if (settings.search.strategy == egraph::Strategy::guided) {
+    TRY(const expr::rewrite::GuideKind kind, choose("--guide", verb.guide, kGuides));
+    TRY(guide, expr::rewrite::AnyGuide::make(kind, verb.weights));
+    settings.search.guide = guide->get();
+  } else if (!verb.weights.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "--weights are the guide's: add --strategy guided");
+  }
   const RewriteReport report = rewrite_cases(cases, settings);
   if (!verb.html.empty()) TRY_VOID(write_text(verb.html, rewrite_html(report.cases[0])));
   if (!verb.dot.empty()) TRY_VOID(write_text(verb.dot, egraph::print_dot(report.cases[0].graph)));
@@ -175,8 +188,12 @@ void add_rewrite_command(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("rewrite", "Search for cheaper forms of the expressions in a file");
   auto state = std::make_shared<RewriteVerb>();
   verb->add_option("FILE", state->input, "Cases as in bench/corpus/rewrite.txt; kernels.tsv and .sexp too")->required();
-  verb->add_option("--strategy", state->strategy, "saturate, pulse, best_first, random or hostile")
+  verb->add_option("--strategy", state->strategy, "saturate, pulse, best_first, random, hostile or guided")
       ->capture_default_str();
+  verb->add_option("--guide", state->guide,
+                   "Of strategy guided: network (trained), cost, constant, random or hostile; no guide changes results")
+      ->capture_default_str();
+  verb->add_option("--weights", state->weights, "A file of `trident train guide` in place of the weights shipped");
   verb->add_option("--rules", state->rules, "So many of the built-in rules, the most useful first, or all")
       ->capture_default_str();
   add_load_rules(*verb, state->rule_files);

@@ -239,6 +239,7 @@ bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
   CHECK(nodes_[a].sort == nodes_[b].sort);
   if (b < a) std::swap(a, b);
   ++merges_;
+  if (limits_.unions) unions_.push_back({a, b});
   // The users of b leave the table under their old names; rebuild() puts them back under the new one.
   if (first_edge_[b] != kNone) {
     std::uint32_t e = first_edge_[b];
@@ -381,7 +382,7 @@ bool EGraph::rebuild(Watch& watch) {
 std::size_t EGraph::bytes() const {
   const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
   return of(nodes_) + of(up_) + of(next_) + of(first_edge_) + of(next_edge_) + of(op_bits_) + of(facts_) + of(marks_) +
-         of(table_) + of(stale_nodes_) + of(new_constants_) + of(touched_) + of(dead_) +
+         of(table_) + of(stale_nodes_) + of(new_constants_) + of(touched_) + of(dead_) + of(unions_) +
          stale_facts_.size() * sizeof(ClassId) + (log_ ? log_->bytes() : 0);
 }
 

@@ -86,6 +86,12 @@ struct Semantics {
 struct Limits {
   std::uint32_t nodes_max = 100'000;  ///< live or not: what was ever added
   bool explain = false;               ///< keep a log of the reasons of all merges
+  bool unions = false;                ///< keep a list of which classes became one
+};
+
+/// Two classes became one, which is called `kept` from then on.
+struct Union {
+  ClassId kept = kNone, gone = kNone;
 };
 
 class EGraph {
@@ -194,6 +200,8 @@ class EGraph {
   }
   /// ... for each of these that would be no duplicate, at the share that duplicates have now.
   [[nodiscard]] double bytes_per_live_node() const { return bytes_per_node() * size() / std::max<double>(live_, 1); }
+  /// In the order in which they happened; empty unless Limits::unions.
+  [[nodiscard]] std::span<const Union> unions() const { return unions_; }
   /// Null unless Limits::explain.
   [[nodiscard]] const ProofLog* proof_log() const { return log_.get(); }
 
@@ -246,6 +254,7 @@ class EGraph {
   std::deque<ClassId> stale_facts_;     ///< users must learn
   std::vector<ClassId> new_constants_;
   std::vector<ClassId> touched_;
+  std::vector<Union> unions_;
   std::unique_ptr<ProofLog> log_;
   NodeIndex last_added_ = kNone;
   std::uint64_t sorts_held_ = 0;

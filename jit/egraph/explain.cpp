@@ -20,6 +20,16 @@ class Explainer {
   }
 
   std::optional<Explanation> run(const Term& from, std::span<const ClassId> classes, const Term& to) {
+    if (!find_needed(from, classes, to)) return std::nullopt;
+    Explanation explanation;
+    explanation.from = from, explanation.to = to;
+    for (std::uint32_t e = 0; e < needed_.size(); ++e)
+      if (needed_[e]) add_step(log_.edge(e), explanation);
+    explanation.pool = std::move(pool_);
+    return explanation;
+  }
+
+  bool find_needed(const Term& from, std::span<const ClassId> classes, const Term& to) {
     for (std::size_t r = 0; r < from.roots.size(); ++r) need(classes[from.roots[r]], to.origin[to.roots[r]]);
     for (std::size_t i = 0; i < to.nodes.size(); ++i) {
       const ENode& original = log_.original(to.origin[i]);
@@ -29,15 +39,11 @@ class Explainer {
     while (!work_.empty()) {
       const std::uint32_t edge = work_.back();
       work_.pop_back();
-      if (!justify(edge)) return std::nullopt;
+      if (!justify(edge)) return false;
     }
-    Explanation explanation;
-    explanation.from = from, explanation.to = to;
-    for (std::uint32_t e = 0; e < needed_.size(); ++e)
-      if (needed_[e]) add_step(log_.edge(e), explanation);
-    explanation.pool = std::move(pool_);
-    return explanation;
+    return true;
   }
+  [[nodiscard]] const std::vector<bool>& needed() const { return needed_; }
 
  private:
   // Child c of a node of the extracted term. Ops that commute may have been put the other way round since.
@@ -230,6 +236,14 @@ std::optional<Explanation> explain(const EGraph& graph, std::span<const Rule> ru
                                    std::span<const ClassId> classes, const Term& to) {
   CHECK(graph.proof_log() != nullptr);
   return Explainer(graph, rules).run(from, classes, to);
+}
+
+std::optional<std::vector<bool>> needed_merges(const EGraph& graph, std::span<const Rule> rules, const Term& from,
+                                               std::span<const ClassId> classes, const Term& to) {
+  CHECK(graph.proof_log() != nullptr);
+  Explainer explainer(graph, rules);
+  if (!explainer.find_needed(from, classes, to)) return std::nullopt;
+  return explainer.needed();
 }
 
 namespace {

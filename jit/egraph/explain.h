@@ -33,6 +33,10 @@ struct Explanation {
 std::optional<Explanation> explain(const EGraph& graph, std::span<const Rule> rules, const Term& from,
                                    std::span<const ClassId> classes, const Term& to);
 
+/// Per edge of the graph's log whether the explanation of `to` needs it; nothing where explain() gives nothing.
+std::optional<std::vector<bool>> needed_merges(const EGraph& graph, std::span<const Rule> rules, const Term& from,
+                                               std::span<const ClassId> classes, const Term& to);
+
 /// Goes through the steps in a graph of its own: every rule's conditions hold when its turn comes, both sides are
 /// instances of the rule's, and in the end both terms are equal. Of a tactic's step `believe(pool, left, right)` is
 /// asked. Returns what is wrong, or nothing.

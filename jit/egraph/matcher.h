@@ -4,6 +4,7 @@
 // class, the ops that the class holds choose among them.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <span>
@@ -33,6 +34,14 @@ struct Matches {
   [[nodiscard]] std::size_t bytes() const {
     return list.capacity() * sizeof(Match) + classes.capacity() * sizeof(ClassId);
   }
+};
+
+/// A match by itself. Classes by any of their numbers.
+struct Candidate {
+  RuleIndex rule = 0;
+  ClassId root = 0;
+  NodeIndex node = 0;
+  std::array<ClassId, kRuleVariablesMax> variables{};
 };
 
 /// The members of the classes of a graph that stays as it is meanwhile, in the order of each_node(), side by side: what

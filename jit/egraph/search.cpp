@@ -19,12 +19,19 @@ constexpr std::size_t kPulseRoom = 4;
 // Pulses without progress before the search looks elsewhere, and before it gives up.
 constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
+// ... before graphs are grown without the guide, too.
+constexpr int kPatienceGuide = 2;
 // Graphs that bring nothing grow by this much.
 constexpr std::uint64_t kGrowth = 4;
 // Steps of a watch that applying a match takes.
 constexpr std::uint64_t kApplySteps = 10;
 constexpr std::size_t kMatchesPerRoom = 16;        // that are looked for, per node that the graph has room for
 constexpr std::uint64_t kStepsPerRound = 400'000;  // of the matching program in one round
+// Matches that a guide takes between two looks at what is new, and that it is told of at once; steps of a watch that
+// each takes it.
+constexpr std::size_t kTakenPerRound = 16;
+constexpr std::size_t kProposedAtOnce = 128;
+constexpr std::uint64_t kGuideSteps = 40;
 // Keys by which matches are ordered: gains of a rule beyond the range are as good as at its end.
 constexpr std::uint16_t kKeys = 4096;
 constexpr double kKeyRange = 200;
@@ -114,7 +121,8 @@ class Search {
   Search(const SearchSpace& space, const SearchOptions& options)
       : space_(space), options_(options), random_{options.seed}, begin_(thread_cpu_ns()) {
     gains_.reserve(space.matcher->rules().size());
-    for (const Rule& rule : space.matcher->rules()) gains_.push_back(cost(rule.left) - cost(rule.right));
+    for (const Rule& rule : space.matcher->rules()) gains_.push_back(static_gain(rule, space.costs));
+    CHECK((options.strategy == Strategy::guided) == (options.guide != nullptr));
   }
 
   SearchResult run(const Term& initial) {
@@ -142,13 +150,6 @@ class Search {
     incumbent_bytes_ += term.nodes.size() * (sizeof(ENode) + sizeof(NodeIndex)) + sizeof(Incumbent);
     incumbents_.push_back({cost, std::move(term)});
   }
-  double cost(const Pattern& pattern) const {
-    double sum = 0;
-    for (const PatternTerm& t : pattern.terms) {
-      if (t.kind == PatternTerm::Kind::node) sum += std::min(space_.costs.of({.op = t.op}), 1000.0);
-    }
-    return sum;
-  }
   double cost(const Term& term) const {
     return options_.objective == Objective::dag ? dag_cost(term, space_.ops, space_.costs)
                                                 : tree_cost(term, space_.ops, space_.costs);
@@ -167,6 +168,8 @@ class Search {
       std::uint32_t nodes = std::min(options_.budget.nodes, std::max(kPulseNodes, room));
       if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
       noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
+      // Where the guide knows no more, what matches is applied as best_first does, every other time.
+      by_guide_ = options_.guide != nullptr && (fruitless <= kPatienceGuide || fruitless % 2 == 0);
       const Stop how = pulse(from, nodes);
       ++result_.stats.graphs;
       if (how == Stop::contradiction || found_.roots.empty()) break;
@@ -205,7 +208,7 @@ class Search {
   Stop pulse(const Term& from, std::uint32_t nodes) {
     if (const std::uint64_t all = options_.budget.graph_nodes; all != 0)
       nodes = static_cast<std::uint32_t>(std::min<std::uint64_t>(nodes, all - std::min(all, result_.stats.nodes)));
-    EGraph graph(space_.ops, space_.semantics, {.nodes_max = nodes, .explain = options_.explain});
+    EGraph graph(space_.ops, space_.semantics, {.nodes_max = nodes, .explain = options_.explain, .unions = by_guide_});
     Watch watch([&] { return over(graph); }, room_for(graph));
     found_ = {};
     record_ = false;
@@ -221,6 +224,11 @@ class Search {
       tactic(graph, from, classes, watch);
       graph.rebuild(watch);
     }
+    const bool guided = by_guide_ && !watch.late() && !graph.contradiction();
+    if (guided) {
+      options_.guide->begin({graph, from, classes, space_.matcher->rules(), space_.costs, space_.semantics, noise_,
+                             random_(), result_.stats.graphs == 0});
+    }
     Stop how = Stop::saturated;
     while (true) {
       if (graph.contradiction())
@@ -229,7 +237,7 @@ class Search {
         how = stop_;
       else if (graph.full())
         how = Stop::nodes;
-      else if (!round(graph, watch))
+      else if (!(guided ? guided_round(graph, watch) : round(graph, watch)))
         how = graph.full() ? Stop::nodes : stop_now_ ? stop_ : Stop::saturated;
       else
         continue;
@@ -245,6 +253,7 @@ class Search {
     result_.stats.bytes_max = std::max(result_.stats.bytes_max, memory(graph) + watch.held_max());
     if (graph.contradiction()) return stop_ = Stop::contradiction;
     take(graph, roots);
+    if (guided) options_.guide->end(found_);
     if (options_.look && !found_.roots.empty() && (record_ || result_.stats.graphs == 0))
       besides([&] { options_.look(graph, roots, found_); });
     if (options_.explain && !found_.roots.empty()) besides([&] { explain_found(graph, from, classes); });
@@ -324,21 +333,68 @@ class Search {
 
   // False when the budget ended.
   bool apply(EGraph& graph, Watch& watch) {
-    const auto& rules = space_.matcher->rules();
     for (const std::uint32_t i : order_) {
       if (watch.spend(kApplySteps)) return false;
       const Match& m = matches_.list[i];
       if (!is_fresh(graph, m)) continue;
-      const Rule& rule = rules[m.rule];
-      const std::span<const ClassId> variables(&matches_.classes[m.variables], rule.variables.size());
-      const NodeIndex made = instantiate(graph, rule.right, variables, graph.sort(graph.find(m.root)));
-      if (made == kNone) break;
-      ++result_.stats.applications;
-      graph.merge(m.node, made, {Reason::Kind::rule, m.rule, variables});
-      if (result_.stats.applications >= options_.budget.applications) {
-        stop_ = Stop::applications;
-        return false;
+      if (!apply(graph, m.rule, m.node, &matches_.classes[m.variables])) break;
+    }
+    return stop_ != Stop::applications;
+  }
+
+  // One match, whose variables begin at `classes`; false when the graph is full, or the budget ended.
+  bool apply(EGraph& graph, RuleIndex index, NodeIndex node, const ClassId* classes) {
+    const Rule& rule = space_.matcher->rules()[index];
+    const std::span<const ClassId> variables(classes, rule.variables.size());
+    const NodeIndex made = instantiate(graph, rule.right, variables, graph.sort(graph.find(node)));
+    if (made == kNone) return false;
+    ++result_.stats.applications;
+    graph.merge(node, made, {Reason::Kind::rule, index, variables});
+    if (result_.stats.applications < options_.budget.applications) return true;
+    stop_ = Stop::applications;
+    return false;
+  }
+
+  // Matches what is new and lets it wait with the guide; applies some of what waits. False when nothing did, or the
+  // budget ended.
+  bool guided_round(EGraph& graph, Watch& watch) {
+    const std::uint64_t t0 = thread_cpu_ns();
+    stop_now_ = false;
+    if (over(graph, kRoundNs * graph.size())) return !(stop_now_ = true);
+    matches_.clear();
+    find_matches(graph, watch);
+    result_.stats.matches += matches_.list.size();
+    const std::uint64_t t1 = thread_cpu_ns();
+    result_.stats.match_ns += t1 - t0;
+    stop_now_ = !propose(graph, watch);
+    const std::uint32_t size = graph.size();
+    std::size_t taken = 0;
+    for (; taken < kTakenPerRound && !stop_now_; ++taken) {
+      if (watch.spend(kApplySteps)) stop_now_ = true;
+      const std::optional<Candidate> next = options_.guide->take();
+      if (!next) break;
+      if (!apply(graph, next->rule, next->node, next->variables.data())) stop_now_ = true;
+    }
+    if (!graph.rebuild(watch)) stop_now_ = true;
+    if (!stop_now_) options_.guide->follow();
+    result_.stats.apply_ns += thread_cpu_ns() - t1;
+    result_.stats.nodes_applied += graph.size() - size;
+    return !stop_now_ && taken > 0;
+  }
+
+  // False when the budget ended.
+  bool propose(const EGraph& graph, Watch& watch) {
+    for (std::size_t i = 0; i < matches_.list.size();) {
+      proposed_.clear();
+      for (; i < matches_.list.size() && proposed_.size() < kProposedAtOnce; ++i) {
+        const Match& m = matches_.list[i];
+        if (!is_fresh(graph, m)) continue;
+        Candidate& c = proposed_.emplace_back(Candidate{m.rule, m.root, m.node, {}});
+        std::copy_n(matches_.classes.begin() + m.variables, space_.matcher->rules()[m.rule].variables.size(),
+                    c.variables.begin());
       }
+      options_.guide->add(proposed_);
+      if (watch.spend(kGuideSteps * proposed_.size())) return false;
     }
     return true;
   }
@@ -413,7 +469,8 @@ class Search {
     const double gain = gains_[m.rule];
     double key = 0;
     switch (options_.strategy) {
-      case Strategy::best_first: key = -gain + noise_ * 20 * random_.unit(); break;
+      case Strategy::best_first:
+      case Strategy::guided: key = -gain + noise_ * 20 * random_.unit(); break;
       case Strategy::hostile: key = gain; break;
       case Strategy::random: key = kKeyRange * (2 * random_.unit() - 1); break;
       case Strategy::saturate:
@@ -506,6 +563,7 @@ class Search {
   Matches matches_;
   std::vector<std::uint32_t> order_;
   std::vector<std::uint16_t> keys_;
+  std::vector<Candidate> proposed_;
   std::vector<std::uint32_t> place_;  // scratch of order()
   SeenSet seen_;
   std::vector<Incumbent> incumbents_;  // the best first, the initial one last of those that were records
@@ -513,7 +571,7 @@ class Search {
   double best_cost_ = 0, noise_ = 0;
   Term found_;
   std::vector<Explanation> how_from_, how_found_;  // how what a graph begins with, and what it found, came about
-  bool record_ = false, stop_now_ = false;
+  bool record_ = false, stop_now_ = false, by_guide_ = false;
   Stop stop_ = Stop::saturated;
   SearchResult result_;
 };
@@ -533,6 +591,7 @@ std::string_view name_of(Strategy strategy) {
     case Strategy::best_first: return "best_first";
     case Strategy::random: return "random";
     case Strategy::hostile: return "hostile";
+    case Strategy::guided: return "guided";
   }
   return "";
 }

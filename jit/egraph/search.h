@@ -5,8 +5,9 @@
 //   best_first  as pulse, but the matches that promise most go first, and what promises differs from pulse to pulse
 //   random      matches in random order
 //   hostile     matches that promise least first
+//   guided      a few matches at a time, those that a guide (guide.h) takes out of all that wait
 //
-// The last two are for tests: whatever a guide does, results stay right and budgets hold.
+// Random and hostile are for tests: whatever a guide does, results stay right and budgets hold.
 #pragma once
 
 #include <atomic>
@@ -19,12 +20,13 @@
 #include "jit/egraph/egraph.h"
 #include "jit/egraph/explain.h"
 #include "jit/egraph/extract.h"
+#include "jit/egraph/guide.h"
 #include "jit/egraph/matcher.h"
 #include "jit/egraph/term.h"
 
 namespace trident::egraph {
 
-enum class Strategy : std::uint8_t { saturate, pulse, best_first, random, hostile };
+enum class Strategy : std::uint8_t { saturate, pulse, best_first, random, hostile, guided };
 
 /// Why a search ended. X(name, "meaning").
 #define TRIDENT_SEARCH_STOPS(X)                                                                              \
@@ -75,6 +77,7 @@ struct SearchOptions {
   Strategy strategy = Strategy::best_first;
   Objective objective = Objective::dag;
   SearchBudget budget;
+  Guide* guide = nullptr;  ///< of strategy guided, which needs one; borrowed
   std::uint64_t seed = 1;
   std::size_t keep = 1;  ///< how many different terms to return
   bool records = false;  ///< they are the best and those that were the best before: none is looked for beside them

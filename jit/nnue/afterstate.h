@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,20 @@ class Hosts {
   /// `chosen`: per canonical class the node of least tree cost, or egraph::kNone. The graph stays as it is.
   Hosts(const egraph::EGraph& graph, std::span<const egraph::NodeIndex> chosen, const egraph::CostModel& costs,
         std::span<const ClassId> roots);
+
+  /// To be filled in: no class has a way yet.
+  Hosts() = default;
+  void clear() { regret_.clear(), user_.clear(); }
+  void grow(std::uint32_t classes) {
+    regret_.resize(classes, std::numeric_limits<double>::infinity());
+    user_.resize(classes, egraph::kNone);
+  }
+  /// A way on which `regret` is lost, over node `user`; kNone: the class is a root.
+  void offer(ClassId id, double regret, egraph::NodeIndex user) {
+    if (regret < regret_[id]) regret_[id] = regret, user_[id] = user;
+  }
+  /// `gone` is called `kept` now.
+  void unite(ClassId kept, ClassId gone) { offer(kept, regret_[gone], user_[gone]); }
 
   /// Of canonical classes; infinite where no root needs it.
   [[nodiscard]] double regret(ClassId id) const { return regret_[id]; }
@@ -52,6 +67,8 @@ class Afterstates {
               Incumbent& incumbent, std::span<const egraph::NodeIndex> chosen, const Hosts* hosts = nullptr)
       : graph_(graph), semantics_(semantics), kinds_(kinds), incumbent_(incumbent), chosen_(chosen), hosts_(hosts) {}
 
+  /// In place of those that were given before.
+  void set_chosen(std::span<const egraph::NodeIndex> chosen) { chosen_ = chosen; }
   /// T becomes the term: its nodes' `origin` are the choices.
   void begin(const egraph::Term& term);
   /// Of a rule's match at `root`, a member of a class, with `variables`. False when the afterstate cannot be told: a

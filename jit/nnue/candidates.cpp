@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "runtime/base/check.h"
 
@@ -17,9 +19,15 @@ void Scalars::set(Scalar scalar, std::int64_t v) {
 }
 
 Candidates::Candidates(std::span<const egraph::Rule> rules, Afterstates& afterstates, Incumbent& incumbent,
-                       const Hosts* hosts)
-    : rules_(rules), afterstates_(afterstates), incumbent_(incumbent), hosts_(hosts) {
-  CHECK(incumbent.weights().bias_rows(nn::HeadKind::guide) >= rules.size());
+                       const Hosts* hosts, Context context, std::span<const std::uint32_t> rows)
+    : rules_(rules),
+      afterstates_(afterstates),
+      incumbent_(incumbent),
+      hosts_(hosts),
+      context_(std::move(context)),
+      rows_(rows) {
+  CHECK(rows.empty() ? incumbent.weights().bias_rows(nn::HeadKind::guide) >= rules.size()
+                     : rows.size() == rules.size());
 }
 
 std::uint32_t Candidates::slot() {
@@ -32,27 +40,54 @@ std::uint32_t Candidates::slot() {
   return slot;
 }
 
+void describe(const Afterstate& after, const Delta& delta, const Incumbent& incumbent, double regret, Scalars& out) {
+  const bool in_term = after.steps == 0;
+  out.set(Scalar::references, incumbent.references(after.from));
+  out.set(Scalar::in_term, in_term);
+  out.set(Scalar::steps, after.steps);
+  out.set(Scalar::regret, in_term ? 0 : std::lround(2 * std::log2(1 + std::min(4 * regret, 65'535.0))));
+  out.set(Scalar::nodes_gained, delta.nodes_gained);
+  out.set(Scalar::nodes_made, after.made);
+  out.set(Scalar::right_side_known, after.made == 0);
+}
+
+void Candidates::release(std::uint32_t slot) {
+  Waiting& w = slots_[slot];
+  if (w.delta != egraph::kNone) free_deltas_.push_back(w.delta);
+  w.delta = egraph::kNone;
+  free_.push_back(slot);
+}
+
+// What there is to tell before the delta is worked out.
+void Candidates::describe_place(Waiting& w) const {
+  const ClassId root = incumbent_.find(w.candidate.root);
+  const std::uint32_t references = incumbent_.references(root);
+  w.scalars.set(Scalar::references, references);
+  w.scalars.set(Scalar::in_term, references > 0);
+  if (context_) context_(w.candidate, w.scalars);
+}
+
 void Candidates::build(Waiting& w) {
   ++built_;
+  if (w.delta == egraph::kNone) {
+    if (free_deltas_.empty()) {
+      free_deltas_.push_back(static_cast<std::uint32_t>(deltas_.size()));
+      deltas_.emplace_back();
+    }
+    w.delta = free_deltas_.back();
+    free_deltas_.pop_back();
+  }
+  Delta& delta = deltas_[w.delta];
   const Candidate& c = w.candidate;
   w.has_afterstate = afterstates_.build(rules_[c.rule], c.root, c.variables, afterstate_);
   if (!w.has_afterstate) return;
   if (afterstate_.to != egraph::kNone)
-    incumbent_.delta_of(afterstate_.from, afterstate_.to, w.delta);
+    incumbent_.delta_of(afterstate_.from, afterstate_.to, delta);
   else
-    incumbent_.delta_of(afterstate_.from, afterstate_.overlay, w.delta);
-  w.has_afterstate = w.delta.fits;
-  const bool in_term = afterstate_.steps == 0;
-  w.scalars.set(Scalar::references, incumbent_.references(afterstate_.from));
-  w.scalars.set(Scalar::in_term, in_term);
-  w.scalars.set(Scalar::steps, afterstate_.steps);
-  w.scalars.set(Scalar::regret,
-                in_term || hosts_ == nullptr
-                    ? 0
-                    : std::lround(2 * std::log2(1 + std::min(4 * hosts_->regret(incumbent_.find(c.root)), 65'535.0))));
-  w.scalars.set(Scalar::nodes_gained, w.delta.nodes_gained);
-  w.scalars.set(Scalar::nodes_made, afterstate_.made);
-  w.scalars.set(Scalar::right_side_known, afterstate_.made == 0);
+    incumbent_.delta_of(afterstate_.from, afterstate_.overlay, delta);
+  w.has_afterstate = delta.fits;
+  if (context_) context_(c, w.scalars);
+  describe(afterstate_, delta, incumbent_, hosts_ != nullptr ? hosts_->regret(incumbent_.find(c.root)) : 0, w.scalars);
 }
 
 // From the deltas that there are.
@@ -64,9 +99,13 @@ void Candidates::score(std::span<Entry> entries) {
     Waiting& w = slots_[entries[i].slot];
     w.scored_at = incumbent_.moves();
     entries[i].score = w.prior;
-    if (!w.has_afterstate) continue;
-    const auto nodes = static_cast<std::int64_t>(incumbent_.nodes()) + w.delta.nodes_gained;
-    states_.push_back({&w.delta.vector, weights.bias_row(nn::HeadKind::guide, w.candidate.rule), w.scalars.value.data(),
+    const Delta* const delta = w.delta != egraph::kNone ? &deltas_[w.delta] : nullptr;
+    if (delta != nullptr && !w.has_afterstate) continue;
+    static const nn::NodeVector kNothing{};
+    const auto nodes = static_cast<std::int64_t>(incumbent_.nodes()) + (delta != nullptr ? delta->nodes_gained : 0);
+    const std::uint32_t row = rows_.empty() ? w.candidate.rule : rows_[w.candidate.rule];
+    states_.push_back({delta != nullptr ? &delta->vector : &kNothing, weights.bias_row(nn::HeadKind::guide, row),
+                       w.scalars.value.data(),
                        weights.pool(static_cast<std::uint32_t>(std::max<std::int64_t>(nodes, 1)))});
     which_.push_back(i);
   }
@@ -77,7 +116,7 @@ void Candidates::score(std::span<Entry> entries) {
   scored_ += states_.size();
 }
 
-void Candidates::add(std::span<const Candidate> matches, const Scalars& context, std::int32_t prior) {
+void Candidates::add(std::span<const Candidate> matches, const Scalars& context, std::int32_t prior, bool lazily) {
   batch_.clear();
   for (const Candidate& match : matches) {
     const std::uint32_t at = slot();
@@ -85,7 +124,10 @@ void Candidates::add(std::span<const Candidate> matches, const Scalars& context,
     w.candidate = match;
     w.scalars = context;
     w.prior = prior;
-    build(w);
+    if (lazily)
+      describe_place(w);
+    else
+      build(w);
     batch_.push_back({0, at, sequence_++});
   }
   score(batch_);
@@ -95,25 +137,31 @@ void Candidates::add(std::span<const Candidate> matches, const Scalars& context,
   }
 }
 
-std::optional<Candidate> Candidates::take_best() {
-  while (!heap_.empty()) {
+std::optional<Candidate> Candidates::take_best(std::size_t rescored_max) {
+  std::optional<Entry> best;
+  for (std::size_t tries = 0; !heap_.empty(); ++tries) {
     std::pop_heap(heap_.begin(), heap_.end());
-    Entry& top = heap_.back();
-    Waiting& w = slots_[top.slot];
-    if (w.scored_at != incumbent_.moves()) {
-      if (!w.has_afterstate || !incumbent_.holds(w.delta)) build(w);
-      score({&top, 1});
-      if (heap_.size() > 1 && top < heap_.front()) {
-        std::push_heap(heap_.begin(), heap_.end());
-        continue;
-      }
-    }
-    last_score_ = top.score;
-    free_.push_back(top.slot);
+    Entry top = heap_.back();
     heap_.pop_back();
-    return w.candidate;
+    Waiting& w = slots_[top.slot];
+    const bool built = w.delta != egraph::kNone;
+    if (w.scored_at != incumbent_.moves() || !built) {
+      if (!built || !w.has_afterstate || !incumbent_.holds(deltas_[w.delta])) build(w);
+      score({&top, 1});
+    }
+    if (best) {
+      if (*best < top) std::swap(*best, top);
+      heap_.push_back(top);
+      std::push_heap(heap_.begin(), heap_.end());
+    } else {
+      best = top;
+    }
+    if (heap_.empty() || heap_.front() < *best || tries + 1 >= rescored_max) break;
   }
-  return std::nullopt;
+  if (!best) return std::nullopt;
+  last_score_ = best->score;
+  release(best->slot);
+  return slots_[best->slot].candidate;
 }
 
 std::optional<Candidate> Candidates::take_any(std::uint64_t draw) {
@@ -121,10 +169,13 @@ std::optional<Candidate> Candidates::take_any(std::uint64_t draw) {
   const std::size_t at = draw % heap_.size();
   const Entry entry = heap_[at];
   last_score_ = entry.score;
-  heap_[at] = heap_.back();
+  // It becomes the greatest, and is taken out as such.
+  heap_[at].score = std::numeric_limits<std::int32_t>::max();
+  heap_[at].sequence = 0;
+  std::push_heap(heap_.begin(), heap_.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  std::pop_heap(heap_.begin(), heap_.end());
   heap_.pop_back();
-  std::make_heap(heap_.begin(), heap_.end());
-  free_.push_back(entry.slot);
+  release(entry.slot);
   return slots_[entry.slot].candidate;
 }
 
@@ -140,7 +191,8 @@ void Candidates::rescore_best(std::size_t count) {
   }
   for (const Entry& entry : batch_) {
     Waiting& w = slots_[entry.slot];
-    if (w.scored_at != incumbent_.moves() && (!w.has_afterstate || !incumbent_.holds(w.delta))) build(w);
+    if (w.delta == egraph::kNone || w.scored_at == incumbent_.moves()) continue;
+    if (!w.has_afterstate || !incumbent_.holds(deltas_[w.delta])) build(w);
   }
   score(batch_);
   if (all) {
@@ -155,7 +207,7 @@ void Candidates::rescore_best(std::size_t count) {
 }
 
 void Candidates::clear() {
-  for (const Entry& entry : heap_) free_.push_back(entry.slot);
+  for (const Entry& entry : heap_) release(entry.slot);
   heap_.clear();
 }
 

@@ -11,6 +11,9 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -45,23 +48,27 @@ struct alignas(32) Scalars {
 };
 static_assert(static_cast<std::size_t>(Scalar::spare_15) + 1 == simd::kScalars);
 
-struct Candidate {
-  egraph::RuleIndex rule = 0;
-  ClassId root = 0;
-  std::array<ClassId, egraph::kRuleVariablesMax> variables{};
-};
+using egraph::Candidate;
+
+/// Fills in what there is to tell of an afterstate and its delta: the scalars above `context`.
+void describe(const Afterstate& after, const Delta& delta, const Incumbent& incumbent, double regret, Scalars& out);
 
 class Candidates {
  public:
-  /// All must outlive it. The guide's head has a row of biases per rule.
+  /// Fills in what of a candidate only the searcher knows; called whenever its delta is worked out.
+  using Context = std::function<void(const Candidate& candidate, Scalars& out)>;
+
+  /// All must outlive it. `rows`: the row of biases of the guide's head for each rule; empty: as rules are numbered.
   Candidates(std::span<const egraph::Rule> rules, Afterstates& afterstates, Incumbent& incumbent,
-             const Hosts* hosts = nullptr);
+             const Hosts* hosts = nullptr, Context context = {}, std::span<const std::uint32_t> rows = {});
 
   /// Scores matches at their first sight and lets them wait; `context` says what only the searcher knows, and is taken
-  /// for all. Those without an afterstate wait with `prior`.
-  void add(std::span<const Candidate> matches, const Scalars& context, std::int32_t prior);
-  /// The one that is best now, and no longer waits. Of equal scores the one that came first.
-  std::optional<Candidate> take_best();
+  /// for all. Those without an afterstate wait with `prior`. Lazily: their deltas are worked out when they come to the
+  /// top, and before that they are scored as if they changed nothing.
+  void add(std::span<const Candidate> matches, const Scalars& context, std::int32_t prior, bool lazily = false);
+  /// The one that is best now, and no longer waits. Of equal scores the one that came first. Of `rescored_max` at the
+  /// top that had to be scored anew the best is taken, even if one below might have become better.
+  std::optional<Candidate> take_best(std::size_t rescored_max = std::numeric_limits<std::size_t>::max());
   /// Any of those that wait: number `draw` modulo their count. The best stays where it is.
   std::optional<Candidate> take_any(std::uint64_t draw);
   /// Scores the `count` that looked best anew.
@@ -77,11 +84,11 @@ class Candidates {
 
  private:
   struct Waiting {
-    Delta delta;
     Scalars scalars;
     Candidate candidate;
     std::uint64_t scored_at = 0;  ///< Incumbent::moves() then
     std::int32_t prior = 0;
+    std::uint32_t delta = egraph::kNone;  ///< in deltas_; kNone: scored as if it changed nothing, so far
     bool has_afterstate = false;
   };
   struct Entry {
@@ -93,16 +100,21 @@ class Candidates {
     }
   };
   void build(Waiting& waiting);
+  void describe_place(Waiting& waiting) const;
   void score(std::span<Entry> entries);
   std::uint32_t slot();
+  void release(std::uint32_t slot);
 
   std::span<const egraph::Rule> rules_;
   Afterstates& afterstates_;
   Incumbent& incumbent_;
   const Hosts* hosts_;
+  Context context_;
+  std::span<const std::uint32_t> rows_;
   std::vector<Entry> heap_;
   std::vector<Waiting> slots_;
-  std::vector<std::uint32_t> free_;
+  std::deque<Delta> deltas_;  ///< which stay where they are
+  std::vector<std::uint32_t> free_, free_deltas_;
   std::uint64_t sequence_ = 0, built_ = 0, scored_ = 0;
   std::int32_t last_score_ = 0;
 

@@ -82,7 +82,7 @@ struct State {
       if (graph.find(id) == id) matcher.match(members, id, 0, found, steps, endless);
     std::vector<Candidate> candidates;
     for (const egraph::Match& m : found.list) {
-      Candidate c{m.rule, m.root, {}};
+      Candidate c{m.rule, m.root, m.node, {}};
       std::copy_n(found.classes.begin() + m.variables, rules()[m.rule].variables.size(), c.variables.begin());
       candidates.push_back(c);
     }

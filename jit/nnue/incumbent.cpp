@@ -26,9 +26,21 @@ Incumbent::Incumbent(const nn::AccumulatorWeights& weights, unsigned depth)
   for (std::uint32_t v = kReserveVectors; v-- > 0;) free_vectors_.push_back(v);
 }
 
+void Incumbent::clear() {
+  std::fill_n(records_.begin(), used_, Record{});
+  std::fill_n(references_.begin(), used_, References{});
+  used_ = 0;
+  free_vectors_.clear();
+  for (auto v = static_cast<std::uint32_t>(vectors_.size()); v-- > 0;) free_vectors_.push_back(v);
+  roots_.clear();
+  accumulator_ = weights_.bias();
+  nodes_ = 0, features_ = 0, clock_ = 0, all_touched_ = 0, rebuilds_ = 0, moves_ = 0, stamp_ = 0;
+}
+
 // --- records ---
 
 void Incumbent::make_room(std::uint32_t classes) {
+  used_ = std::max(used_, classes + kOverlayMax);
   if (records_.size() >= std::size_t{classes} + kOverlayMax) return;
   const std::size_t size = std::max<std::size_t>(std::size_t{classes} + kOverlayMax, records_.size() * 2);
   records_.resize(size);

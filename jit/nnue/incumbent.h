@@ -68,6 +68,8 @@ class Incumbent {
   /// Nothing is known. `weights` must outlive it and be for features to `depth`, which is 1 to kDepthMax.
   explicit Incumbent(const nn::AccumulatorWeights& weights, unsigned depth = kDefaultDepth);
 
+  /// Nothing is known again; memory stays.
+  void clear();
   /// The choice of a class, whose children need choices before it comes into T. In T this moves the accumulator: the
   /// choices must have no cycle, then and in between (of several changes those of children come first).
   void choose(ClassId id, const Choice& choice);
@@ -200,6 +202,7 @@ class Incumbent {
   std::uint64_t rebuilds_ = 0, moves_ = 0;
   std::vector<Record> records_;
   std::vector<References> references_;  ///< per record: scratch
+  std::uint32_t used_ = 0;              ///< records that are not as they were made
   std::vector<Index> roots_;
   std::deque<nn::NodeVector> vectors_;  ///< which stay where they are
   std::vector<std::uint32_t> free_vectors_;

@@ -18,8 +18,8 @@ using egraph::Strategy;
 using testing::Motif;
 using testing::Random;
 
-constexpr std::array kStrategies = {Strategy::best_first, Strategy::pulse, Strategy::random, Strategy::hostile,
-                                    Strategy::saturate};
+constexpr std::array kStrategies = {Strategy::best_first, Strategy::pulse,    Strategy::random,
+                                    Strategy::hostile,    Strategy::saturate, Strategy::guided};
 
 Motif::Guard guard_of(ConditionKind kind) {
   switch (kind) {

@@ -12,6 +12,7 @@
 #include "jit/equiv/parts.h"
 #include "jit/expr/builder.h"
 #include "jit/expr/compact.h"
+#include "jit/expr/rewrite/guides.h"
 #include "jit/expr/rewrite/rewrite.h"
 #include "jit/expr/shape.h"
 #include "jit/expr/simplify.h"
@@ -64,6 +65,11 @@ Result<std::vector<Expr>> search(const SearchCase& c, const Expr& source) {
   expr::rewrite::RewriteOptions options;
   options.policy = c.policy;
   options.strategy = c.strategy;
+  if (c.strategy == egraph::Strategy::guided) {
+    thread_local auto guide = expr::rewrite::AnyGuide::make(expr::rewrite::GuideKind::network);
+    CHECK(guide.ok());
+    options.guide = guide->get();
+  }
   options.seed = c.seed;
   options.budget = {.nodes = c.graph_nodes, .nanoseconds = 0, .applications = 8'000, .graph_nodes = 3 * c.graph_nodes};
   if (c.odd_costs) options.costs = {.context = &c.seed, .cost = &odd_cost};

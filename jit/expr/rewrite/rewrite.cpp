@@ -221,6 +221,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   const Rules rules(source, options);
   egraph::SearchOptions search;
   search.strategy = options.strategy;
+  search.guide = options.guide;
   search.budget = options.budget;
   search.objective = options.objective;
   search.seed = options.seed;

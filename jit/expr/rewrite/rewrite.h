@@ -29,6 +29,7 @@ inline constexpr egraph::SearchBudget kSearchBudget{
 struct RewriteOptions {
   Policy policy{};
   egraph::Strategy strategy = egraph::Strategy::best_first;
+  egraph::Guide* guide = nullptr;  ///< of strategy guided, which needs one; for one search at a time
   egraph::SearchBudget budget = kSearchBudget;
   egraph::Objective objective = egraph::Objective::dag;
   egraph::CostModel costs = default_costs();

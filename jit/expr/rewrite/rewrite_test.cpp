@@ -9,6 +9,7 @@
 #include <set>
 
 #include "jit/expr/builder.h"
+#include "jit/expr/rewrite/guides.h"
 #include "jit/expr/rewrite/steps.h"
 #include "jit/kir/interpreter.h"
 #include "tests/support/mpfr_evaluator.h"
@@ -87,6 +88,34 @@ TEST(Rewrite, FormsMeanTheSameOverTheReals) {
     }
   }
   EXPECT_GT(forms, 30);
+}
+
+// ... whoever guides it.
+TEST(Rewrite, GuidesChangeTimeAndNeverResults) {
+  for (const GuideKind kind :
+       {GuideKind::network, GuideKind::cost, GuideKind::constant, GuideKind::random, GuideKind::hostile}) {
+    const Result<AnyGuide> guide = AnyGuide::make(kind);
+    ASSERT_TRUE(guide.ok()) << guide.error().message;
+    int forms = 0;
+    for (const char* text : kTexts) {
+      const Result<Expr> source = parse_infix(text);
+      ASSERT_TRUE(source.ok()) << text;
+      RewriteOptions options;
+      options.strategy = egraph::Strategy::guided;
+      options.guide = guide->get();
+      options.budget.graph_nodes = 3'000;
+      const Result<Rewritten> found = rewrite(*source, options);
+      ASSERT_TRUE(found.ok());
+      EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << text;
+      EXPECT_LE(found->stats.nodes, 3'000u);
+      for (const Expr& form : found->forms) {
+        ASSERT_TRUE(check(form).ok());
+        ASSERT_NO_FATAL_FAILURE(expect_same_value(*source, form, 7));
+        ++forms;
+      }
+    }
+    EXPECT_GT(forms, 15);
+  }
 }
 
 // What underflows in double is no zero, what overflows no number: neither proves anything.

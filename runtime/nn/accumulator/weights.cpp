@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the block is little-endian");
 
 constexpr std::array<char, 8> kMagic = {'T', 'R', 'I', 'D', 'N', 'N', 'U', 'E'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kFeaturesMax = 1u << 24, kBiasRowsMax = 1u << 16, kPoolFactorMax = 1u << 24;
 constexpr std::int32_t kHeadBiasMax = 1 << 24;
 constexpr std::uint32_t kShiftMax = 24;
@@ -40,7 +40,7 @@ static_assert(sizeof(Header) <= kHeaderBytes && sizeof(simd::Head) % kAlignment 
 
 /// Where the parts begin.
 struct Layout {
-  std::size_t bias, heads, places, rows, end;
+  std::size_t bias, heads, keys, places, rows, end;
   std::array<std::size_t, kHeads> head_bias;
 };
 
@@ -54,7 +54,8 @@ Layout layout_of(const Header& h) {
   l.heads = l.bias + sizeof(simd::Accumulator);
   l.head_bias[0] = l.heads + kHeads * sizeof(simd::Head);
   l.head_bias[1] = l.head_bias[0] + std::size_t{h.bias_rows[0]} * kHidden * sizeof(std::int32_t);
-  l.places = l.head_bias[1] + std::size_t{h.bias_rows[1]} * kHidden * sizeof(std::int32_t);
+  l.keys = l.head_bias[1] + std::size_t{h.bias_rows[1]} * kHidden * sizeof(std::int32_t);
+  l.places = l.keys + std::size_t{h.bias_rows[1]} * sizeof(std::uint64_t);
   l.rows = aligned(l.places + std::size_t{h.features} * sizeof(std::uint32_t));
   l.end = l.rows + (std::size_t{h.stored_rows} + 1) * kLanes;
   return l;
@@ -142,7 +143,7 @@ Result<std::vector<std::byte>> AccumulatorWeights::pack(const PlainWeights& weig
 
   std::vector<std::byte> block(layout.end);
   const auto put = [&](std::size_t at, const void* from, std::size_t bytes) {
-    std::memcpy(block.data() + at, from, bytes);
+    if (bytes > 0) std::memcpy(block.data() + at, from, bytes);
   };
   put(layout.bias, weights.bias.data(), sizeof weights.bias);
   for (std::size_t h = 0; h < kHeads; ++h) {
@@ -152,6 +153,9 @@ Result<std::vector<std::byte>> AccumulatorWeights::pack(const PlainWeights& weig
     put(layout.heads + h * sizeof head, &head, sizeof head);
     put(layout.head_bias[h], bias.data(), bias.size() * sizeof bias[0]);
   }
+  const PlainWeights::Head& guide = weights.heads[static_cast<std::size_t>(HeadKind::guide)];
+  if (!guide.keys.empty() && guide.keys.size() != guide.bias.size()) return unfit("the guide's rows have other keys");
+  put(layout.keys, guide.keys.data(), guide.keys.size() * sizeof(std::uint64_t));
   put(layout.places, places.data(), places.size() * sizeof places[0]);
   put(layout.rows, weights.rows.data(), weights.rows.size());
   put(0, &header, sizeof header);
@@ -204,6 +208,7 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
     w.head_bias_[h] = at(layout.head_bias[h], w.head_bias_[h]);
     TRY_VOID(check_head(w.heads_[h], {w.head_bias_[h], std::size_t{header.bias_rows[h]} * kHidden}));
   }
+  w.keys_ = {at(layout.keys, w.keys_.data()), header.bias_rows[static_cast<std::size_t>(HeadKind::guide)]};
   for (std::uint32_t f = 0; f < header.features; ++f)
     if (w.places_[f] > header.stored_rows) return wrong("the place of a feature", w.places_[f], header.stored_rows);
   for (std::uint32_t nodes = 0; nodes < kPoolsKept; ++nodes) w.pools_.push_back(w.pool_of(nodes));
@@ -218,14 +223,18 @@ Result<AccumulatorWeights> AccumulatorWeights::map(const std::string& path, cons
   return weights;
 }
 
-Result<AccumulatorWeights> AccumulatorWeights::make(const PlainWeights& plain) {
-  TRY(const std::vector<std::byte> block, pack(plain));
+Result<AccumulatorWeights> AccumulatorWeights::copy(std::span<const std::byte> block, const FeatureSpace& space) {
   const auto own = std::make_shared<std::vector<simd::NodeVector>>((block.size() + sizeof(simd::NodeVector) - 1) /
                                                                    sizeof(simd::NodeVector));
-  std::memcpy(static_cast<void*>(own->data()), block.data(), block.size());
-  TRY(AccumulatorWeights weights, view(std::as_bytes(std::span(*own)), plain.space));
+  if (!block.empty()) std::memcpy(static_cast<void*>(own->data()), block.data(), block.size());
+  TRY(AccumulatorWeights weights, view(std::as_bytes(std::span(*own)), space));
   weights.own_ = own;
   return weights;
+}
+
+Result<AccumulatorWeights> AccumulatorWeights::make(const PlainWeights& plain) {
+  TRY(const std::vector<std::byte> block, pack(plain));
+  return copy(block, plain.space);
 }
 
 simd::Pool AccumulatorWeights::pool_of(std::uint32_t nodes) const {

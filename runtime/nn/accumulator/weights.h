@@ -1,7 +1,8 @@
 // The weights of an efficiently updatable network with an accumulator, as one block of bytes that is mapped read-only
 // and used where it lies:
 //
-//   header | bias (int32) | two heads | bias rows of the heads (int32) | places (u32 per feature) | rows (int8)
+//   header | bias (int32) | two heads | bias rows of the heads (int32) | keys of the second head's (u64) |
+//   places (u32 per feature) | rows (int8)
 //
 // Rows are stored in the order in which they are hit, the most often first: of 401,408 features some 8,000 take 99 % of
 // the hits, and so lie in one or two contiguous megabytes. A feature's place says which row it has; all features that
@@ -53,6 +54,7 @@ struct PlainWeights {
     std::int32_t b2 = 0;
     std::uint32_t shift = 6;
     std::vector<std::array<std::int32_t, kHidden>> bias{{}};  ///< rows of it: one, or one per rule
+    std::vector<std::uint64_t> keys{};                        ///< of the guide's rows: what each is for; empty: zeros
   };
   std::array<Head, kHeads> heads;
 };
@@ -70,7 +72,9 @@ class AccumulatorWeights {
   static Result<AccumulatorWeights> view(std::span<const std::byte> block, const FeatureSpace& space);
   /// Maps a file. Errors: OsError, NotFound, and those of view().
   static Result<AccumulatorWeights> map(const std::string& path, const FeatureSpace& space);
-  /// pack() and view() in memory of their own.
+  /// view() of a copy, wherever the block lies.
+  static Result<AccumulatorWeights> copy(std::span<const std::byte> block, const FeatureSpace& space);
+  /// pack() and copy().
   static Result<AccumulatorWeights> make(const PlainWeights& weights);
 
   [[nodiscard]] const std::int8_t* rows() const { return rows_; }
@@ -87,6 +91,8 @@ class AccumulatorWeights {
   [[nodiscard]] const std::int32_t* bias_row(HeadKind kind, std::uint32_t row) const {
     return head_bias_[static_cast<std::size_t>(kind)] + row * kHidden;
   }
+  /// What the guide's rows are for, as PlainWeights::Head::keys says.
+  [[nodiscard]] std::span<const std::uint64_t> keys() const { return keys_; }
   [[nodiscard]] std::uint32_t features() const { return features_; }
   /// Without the row of zeros.
   [[nodiscard]] std::uint32_t stored_rows() const { return stored_rows_; }
@@ -104,6 +110,7 @@ class AccumulatorWeights {
   const simd::Head* heads_ = nullptr;
   std::array<const std::int32_t*, kHeads> head_bias_{};
   std::array<std::uint32_t, kHeads> bias_rows_{};
+  std::span<const std::uint64_t> keys_;
   std::uint32_t features_ = 0, stored_rows_ = 0, pool_factor_ = 0;
   std::vector<simd::Pool> pools_;  ///< by number of nodes, of those that are met often
   std::shared_ptr<const os::Mapping> mapping_;

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""The guided search against the unguided ones on bench/corpus/rewrite.txt, by published costs: what each finds in the
+same time, and how many rewrites each applies until it is within 2 % of the best that any of the runs found.
+
+Strategies take turns, three times; of a case the median counts. The guided search must be at least as good as the best
+unguided strategy on 95 % of the cases and better in geomean, and reach the 2 % with a quarter of the rewrites.
+
+usage: guide.py TRIDENT [WEIGHTS]
+"""
+import json
+import math
+import statistics
+import subprocess
+import sys
+
+ROUNDS = 3
+TIMES = {10: 0.46, 100: 0.42}  # ms: bar for the DAG ratio
+STRATEGIES = {
+    "guided": ["--strategy", "guided"],
+    "best_first": ["--strategy", "best_first"],
+    "pulse": ["--strategy", "pulse"],
+    "saturate, best 50 rules": ["--strategy", "saturate", "--rules", "50"],
+}
+# Of rewrites: each half as much again as the one before.
+STEPS = [round(25 * 1.5**k) for k in range(19)]
+
+
+def run(trident, options):
+    command = [trident, "rewrite", "bench/corpus/rewrite.txt", "--cost", "reference", "--points", "1000", *options]
+    done = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        sys.exit(f"guide: {' '.join(command)} ended with {done.returncode}: a result is wrong or missing")
+    return {c["name"]: c for c in json.loads(done.stdout)["cases"]}
+
+
+def geomean(values):
+    values = list(values)
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def main(trident, weights=None):
+    strategies = {name: options + (["--weights", weights] if weights and name == "guided" else []) for name, options in STRATEGIES.items()}
+    held = True
+
+    def bar(text, good):
+        nonlocal held
+        held = held and good
+        print(f"  bar: {text}: {'held' if good else 'MISSED'}")
+
+    best = {}
+    for ms, most in TIMES.items():
+        rounds = [{name: run(trident, [*options, "--ms", str(ms)]) for name, options in strategies.items()} for _ in range(ROUNDS)]
+        cases = list(rounds[0]["guided"])
+        ratio = {name: {c: statistics.median(one[name][c]["dag_ratio"] for one in rounds) for c in cases} for name in strategies}
+        for one in rounds:
+            for found in one.values():
+                for c in cases:
+                    best[c] = min(best.get(c, math.inf), found[c]["dag_after"])
+        print(f"{ms} ms")
+        for name in strategies:
+            print(f"  {name:24} DAG ratio {geomean(ratio[name].values()):.4f}")
+        unguided = min((name for name in strategies if name != "guided"), key=lambda name: geomean(ratio[name].values()))
+        worse = [c for c in cases if ratio["guided"][c] > ratio[unguided][c] + 1e-9]
+        for c in cases:
+            if abs(ratio["guided"][c] - ratio[unguided][c]) > 1e-9:
+                print(f"    {c:14} guided {ratio['guided'][c]:.3f}, {unguided} {ratio[unguided][c]:.3f}")
+        guided = geomean(ratio["guided"].values())
+        bar(f"geomean {guided:.4f}, at most {most}", guided <= most)
+        bar(f"as good as {unguided} on {len(cases) - len(worse)} of {len(cases)} cases, at least 95 %", len(worse) <= 0.05 * len(cases))
+        bar(f"better in geomean than {unguided} ({geomean(ratio[unguided].values()):.4f})", guided < geomean(ratio[unguided].values()))
+
+    print("rewrites applied until within 2 % of the best that was found")
+    needed = {name: {} for name in ("guided", "best_first")}
+    for steps in STEPS:
+        for name, reached in needed.items():
+            for c, found in run(trident, [*strategies[name], "--ms", "0", "--applications", str(steps)]).items():
+                if c not in reached and found["dag_after"] <= 1.02 * best[c] + 1e-9:
+                    reached[c] = steps
+    shares = []
+    for c in best:
+        guided, plain = (needed[name].get(c) for name in ("guided", "best_first"))
+        print(f"  {c:14} guided {guided or 'never'}, best_first {plain or 'never'}")
+        # Who never gets there is counted with the most that was tried.
+        shares.append((guided or 2 * STEPS[-1]) / (plain or 2 * STEPS[-1]))
+    hard = [s for s, c in zip(shares, best) if (needed["best_first"].get(c) or math.inf) > STEPS[0]]
+    if hard:
+        bar(f"rewrites of the guided search {100 * geomean(hard):.0f} % of best_first's, over the {len(hard)} cases that take more than {STEPS[0]}, at most 25 %", geomean(hard) <= 0.25)
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,210 @@
+#include "clients/cli/train_guide.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "clients/cli/line_plot.h"
+#include "jit/expr/rewrite/kinds.h"
+#include "jit/expr/rewrite/language.h"
+#include "jit/nnue/network_guide.h"
+#include "jit/nnue/rule_keys.h"
+
+namespace trident::cli {
+namespace {
+
+constexpr std::size_t kSamplesPerShard = 32;
+// Rows that are stored: features met at least so often in training; others count as never met.
+constexpr std::uint64_t kHitsStored = 24, kHitsOwnRow = 200;
+constexpr std::size_t kRowsStored = 6'000;
+
+std::vector<std::string> other_themes(const std::vector<std::string>& without) {
+  std::set<std::string> all;
+  for (const auto& tags : expr::rewrite::builtin_rules().tags) all.insert(tags.theme);
+  for (const std::string& theme : without) all.erase(theme);
+  return {all.begin(), all.end()};
+}
+
+Result<void> check_themes(const std::vector<std::string>& themes) {
+  const std::vector<std::string> all = other_themes({});
+  for (const std::string& theme : themes) {
+    if (std::find(all.begin(), all.end(), theme) != all.end()) continue;
+    return make_error(ErrorCode::kInvalidArgument, "--without %s: no such domain; there are %s", theme.c_str(),
+                      fmt::format("{}", fmt::join(all, ", ")).c_str());
+  }
+  return {};
+}
+
+Result<std::vector<std::byte>> packed(const learn::Network& network, std::vector<std::uint64_t> hits) {
+  std::vector<std::uint64_t> most = hits;
+  std::sort(most.begin(), most.end(), std::greater<>());
+  const std::uint64_t least = std::max(kHitsStored, most[std::min(kRowsStored, most.size() - 1)]);
+  for (std::uint64_t& h : hits) h = h < least ? 0 : h;
+  learn::Quantised quantised = network.quantise(hits);
+  quantised.weights.heads[static_cast<std::size_t>(nn::HeadKind::guide)].keys =
+      nnue::keys_of(expr::rewrite::builtin_rules().rules, expr::rewrite::op_rows());
+  return nn::AccumulatorWeights::pack(quantised.weights);
+}
+
+std::vector<std::pair<double, double>> calibration_of(const learn::Network& network,
+                                                      const learn::GuideSamples& samples) {
+  std::vector<std::pair<double, bool>> said;
+  std::vector<std::uint32_t> list;
+  for (const learn::GuideSample& s : samples.samples) {
+    const double logit = network.score(nn::HeadKind::guide, learn::example_of(samples, s, true, list));
+    said.emplace_back(1 / (1 + std::exp(-logit)), s.needed);
+  }
+  std::sort(said.begin(), said.end());
+  constexpr std::size_t kTenths = 10;
+  std::vector<std::pair<double, double>> out;
+  for (std::size_t t = 0; t < kTenths && said.size() >= kTenths; ++t) {
+    const std::size_t from = t * said.size() / kTenths, to = (t + 1) * said.size() / kTenths;
+    double mean = 0, needed = 0;
+    for (std::size_t i = from; i < to; ++i) mean += said[i].first, needed += said[i].second ? 1 : 0;
+    out.emplace_back(mean / static_cast<double>(to - from), needed / static_cast<double>(to - from));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
+  TRY_VOID(check_themes(options.without));
+  TrainedGuide out;
+  const nnue::KindTable& kinds = expr::rewrite::node_kinds();
+  learn::EpisodeOptions play;
+  play.scrambles.themes = options.without.empty() ? std::vector<std::string>{} : other_themes(options.without);
+  play.depth = nnue::kDefaultDepth;
+  const auto episodes = [&](std::uint64_t seed, std::uint32_t count, egraph::Guide* guide) {
+    play.seed = seed, play.episodes = count, play.guide = guide;
+    play.progress = [&, count](std::uint32_t done) {
+      if (options.progress) options.progress("playing", done, count);
+    };
+    return learn::play(play);
+  };
+  // Seeds of what is held out are never those of training.
+  const std::uint64_t held_seed = options.seed + 1'000'000;
+  const learn::GuideSamples held_out = episodes(held_seed, std::max(options.episodes / 8, 20u), nullptr);
+  learn::GuideSamples train;
+  std::unique_ptr<learn::Network> network;
+  std::optional<nn::AccumulatorWeights> weights;
+  std::optional<nnue::NetworkGuide> guide;
+  for (std::uint32_t round = 0; round < options.rounds && !out.interrupted; ++round) {
+    // From the second round on half of the episodes go by what the first ones have taught.
+    train.append(episodes(options.seed * 64 + round, options.episodes / options.rounds, guide ? &*guide : nullptr));
+    const std::vector<std::uint64_t> hits = learn::hits_of(train);
+    learn::NetworkShape shape;
+    shape.width = options.width;
+    shape.rules = static_cast<std::uint32_t>(expr::rewrite::builtin_rules().rules.size()) + 1;
+    shape.own_rows = learn::features_met(hits, kHitsOwnRow);
+    network = std::make_unique<learn::Network>(shape, kinds.hash, options.seed);
+    learn::GuideTraining how;
+    how.trainer.folder = options.folder + "/round" + std::to_string(round + 1);
+    std::error_code failed;
+    std::filesystem::create_directories(how.trainer.folder, failed);
+    if (failed) return make_error(ErrorCode::kOsError, "%s: %s", how.trainer.folder.c_str(), failed.message().c_str());
+    how.trainer.seed = options.seed + round;
+    how.trainer.epochs = options.epochs;
+    how.trainer.samples_per_shard = kSamplesPerShard;
+    how.trainer.threads = options.threads;
+    how.trainer.resume = options.resume;
+    how.trainer.schedule = {.peak = 2e-3,
+                            .last = 1e-4,
+                            .warmup_steps = 50,
+                            .steps = options.epochs * train.samples.size() / (2 * kSamplesPerShard)};
+    out.epochs.emplace_back();
+    how.progress = [&](const train::Report& r) {
+      if (r.epoch_done) out.epochs.back().push_back({r.loss, 1 - r.metric});
+      if (options.progress) options.progress("training", r.epoch * r.positions + r.position, r.epochs * r.positions);
+      return !options.stopped || !options.stopped();
+    };
+    TRY(const train::TrainingResult result, learn::train_guide(*network, train, held_out, how));
+    out.interrupted = result.interrupted;
+    TRY(out.block, packed(*network, hits));
+    out.features = shape.own_rows.size();
+    guide.reset();
+    TRY(weights, nn::AccumulatorWeights::copy(out.block, nnue::feature_space(kinds.hash, nnue::kDefaultDepth)));
+    guide.emplace(*weights, kinds);
+  }
+  out.samples = train.samples.size(), out.graphs = train.graphs;
+  out.figures = learn::figures_of(*network, train, held_out);
+  out.calibration = calibration_of(*network, held_out);
+  if (!options.without.empty() && !out.interrupted) {
+    play.scrambles.themes = options.without;
+    out.left_out =
+        learn::figures_of(*network, train, episodes(held_seed + 1, std::max(options.episodes / 8, 20u), nullptr));
+  }
+  TRY_VOID(network->save(options.folder + "/guide.safetensors"));
+  return out;
+}
+
+namespace {
+
+void add_figures(std::string& text, const char* what, const learn::GuideFigures& f) {
+  if (f.samples == 0) return;
+  text += fmt::format("{}: {} rewrites, of which the best term needs {}\n", what, f.samples, f.needed);
+  for (const auto& [name, auc] : {std::pair{"network", f.auc},
+                                  {"network, without the change that a rewrite makes", f.auc_no_delta},
+                                  {"change of static cost", f.auc_static},
+                                  {"how often the rule was needed in training", f.auc_rule}})
+    text += fmt::format("  {:<50} AUC {:.4f}\n", name, auc);
+}
+
+nlohmann::ordered_json json_of(const learn::GuideFigures& f) {
+  return {{"samples", f.samples},           {"needed", f.needed},         {"auc", f.auc},
+          {"auc_no_delta", f.auc_no_delta}, {"auc_static", f.auc_static}, {"auc_rule", f.auc_rule}};
+}
+
+}  // namespace
+
+std::string guide_text(const TrainedGuide& trained) {
+  std::string text = fmt::format("trained on {} rewrites of {} graphs\n", trained.samples, trained.graphs);
+  add_figures(text, "held out", trained.figures);
+  add_figures(text, "domains left out of training", trained.left_out);
+  return text;
+}
+
+std::string guide_json(const TrainedGuide& trained) {
+  nlohmann::ordered_json root = {{"samples", trained.samples}, {"graphs", trained.graphs}};
+  root["held_out"] = json_of(trained.figures);
+  if (trained.left_out.samples > 0) root["left_out"] = json_of(trained.left_out);
+  root["rounds"] = nlohmann::ordered_json::array();
+  for (const auto& round : trained.epochs) {
+    nlohmann::ordered_json epochs = nlohmann::ordered_json::array();
+    for (const TrainedGuide::Epoch& e : round) epochs.push_back({{"loss", e.loss}, {"auc", e.auc}});
+    root["rounds"].push_back(epochs);
+  }
+  root["calibration"] = trained.calibration;
+  return root.dump(1) + "\n";
+}
+
+std::string guide_plot(const TrainedGuide& trained) {
+  Panel loss{"loss by epoch", {}, {}}, auc{"area under the curve, held out", {}, {}};
+  for (std::size_t r = 0; r < trained.epochs.size(); ++r) {
+    const std::string name = fmt::format("round {}", r + 1);
+    Line l{name, {}}, a{name, {}};
+    for (std::size_t e = 0; e < trained.epochs[r].size(); ++e) {
+      l.points.emplace_back(static_cast<double>(e + 1), trained.epochs[r][e].loss);
+      a.points.emplace_back(static_cast<double>(e + 1), trained.epochs[r][e].auc);
+    }
+    loss.lines.push_back(std::move(l)), auc.lines.push_back(std::move(a));
+  }
+  for (const auto& [name, value] :
+       {std::pair{"static cost", trained.figures.auc_static}, {"rule alone", trained.figures.auc_rule}})
+    auc.marks.emplace_back(name, value);
+  Panel calibration{"needed, by what the network says", {}, {}};
+  Line said{"network", {}}, right{"as it should be", {}};
+  for (const auto& [mean, share] : trained.calibration) {
+    said.points.emplace_back(mean, share);
+    right.points.emplace_back(mean, mean);
+  }
+  calibration.lines = {said, right};
+  return line_plot({loss, auc, calibration});
+}
+
+}  // namespace trident::cli

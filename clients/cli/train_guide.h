@@ -1,0 +1,48 @@
+// Training of the search's guide (`trident train guide`): episodes of searches over composed and scrambled expressions,
+// then the network, judged on episodes that it has not seen.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jit/learn/guide_trainer.h"
+
+namespace trident::cli {
+
+struct TrainGuideOptions {
+  std::uint64_t seed = 1, epochs = 3;
+  std::uint32_t episodes = 4000, rounds = 2;
+  unsigned threads = 1;
+  std::uint32_t width = nn::kLanes;
+  std::vector<std::string> without;  ///< domains of rules that are left out of training, and tested on
+  std::string folder;                ///< of checkpoints and logs, one below it for each round
+  bool resume = false;
+  /// "playing", episodes done and in all; "training", batches.
+  std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress{};
+  std::function<bool()> stopped{};  ///< asked after every batch
+};
+
+struct TrainedGuide {
+  struct Epoch {
+    double loss = 0, auc = 0;
+  };
+  std::vector<std::vector<Epoch>> epochs;  ///< per round
+  learn::GuideFigures figures;             ///< held out
+  learn::GuideFigures left_out;            ///< on the domains left out; no samples where there are none
+  /// Of the held-out samples by tenths of what the network says: its mean probability and the share that was needed.
+  std::vector<std::pair<double, double>> calibration;
+  std::size_t samples = 0, graphs = 0, features = 0;
+  std::vector<std::byte> block;  ///< for nn::AccumulatorWeights
+  bool interrupted = false;
+};
+
+/// Errors: those of the trainer, and of files in the folder.
+Result<TrainedGuide> train_guide(const TrainGuideOptions& options);
+
+std::string guide_text(const TrainedGuide& trained);
+std::string guide_json(const TrainedGuide& trained);
+/// Loss, area under the curve, and calibration, as one SVG.
+std::string guide_plot(const TrainedGuide& trained);
+
+}  // namespace trident::cli

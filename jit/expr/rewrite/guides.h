@@ -1,0 +1,43 @@
+// Guides of searches by name, for those who let a user choose one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "jit/egraph/guide.h"
+#include "jit/nnue/network_guide.h"
+#include "runtime/base/result.h"
+#include "runtime/nn/accumulator/weights.h"
+
+namespace trident::expr::rewrite {
+
+/// X(name, "meaning").
+#define TRIDENT_GUIDES(X)                                                \
+  X(network, "the trained network")                                      \
+  X(cost, "what a rule takes off the cost of the ops that it names")     \
+  X(constant, "all matches alike, in the order in which they are found") \
+  X(random, "any order")                                                 \
+  X(hostile, "what the cost promises least of first")
+#define X(name, meaning) name,
+enum class GuideKind : std::uint8_t { TRIDENT_GUIDES(X) };
+#undef X
+
+/// A guide with what it needs; for one search at a time, any number one after the other.
+class AnyGuide {
+ public:
+  /// `weights`: a file for the network; empty: those that come with the program. Errors: those of
+  /// nn::AccumulatorWeights::map() and view(), the file's name first.
+  static Result<AnyGuide> make(GuideKind kind, const std::string& weights = {});
+  [[nodiscard]] egraph::Guide& operator*() const { return *guide_; }
+  [[nodiscard]] egraph::Guide* get() const { return guide_.get(); }
+
+ private:
+  std::unique_ptr<nn::AccumulatorWeights> weights_;
+  std::unique_ptr<egraph::Guide> guide_;
+};
+
+/// Weights for the built-in kinds of nodes: of a file, or those that come with the program.
+Result<nn::AccumulatorWeights> guide_weights(const std::string& path);
+
+}  // namespace trident::expr::rewrite

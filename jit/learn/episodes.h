@@ -1,0 +1,92 @@
+// What searches teach: every match that was applied, as the network would have seen it then, and whether the best term
+// that its graph held in the end rests on it (hindsight, by the graph's own explanation).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "jit/egraph/guide.h"
+#include "jit/expr/rewrite/rewrite.h"
+#include "jit/nnue/feature_list.h"
+#include "jit/nnue/network_guide.h"
+
+namespace trident::learn {
+
+/// One match at the moment when it was applied. What it would lead to has the features of its state without `lost` and
+/// with `gained`.
+struct GuideSample {
+  std::uint32_t state = 0;                                  ///< number in GuideSamples
+  std::uint32_t first_lost = 0, first_gained = 0, end = 0;  ///< in GuideSamples::changes
+  std::uint32_t nodes = 1;                                  ///< after it
+  std::uint32_t episode = 0, graph = 0;                     ///< of the graph: over all episodes
+  std::uint16_t rule = 0;
+  bool needed = false;  ///< the best term of the graph rests on it
+  std::array<std::int16_t, nn::kScalars> scalars{};
+};
+
+struct GuideSamples {
+  struct State {
+    std::uint32_t first = 0, end = 0;  ///< in `features`
+    std::uint32_t nodes = 1;
+  };
+  std::vector<std::uint32_t> features, changes;
+  std::vector<State> states;
+  std::vector<GuideSample> samples;
+  std::uint32_t graphs = 0;
+
+  /// What a network sees of a sample; `delta`: false for the state as it was. Appends nothing: `out` is written anew.
+  void features_of(const GuideSample& sample, bool delta, std::vector<std::uint32_t>& out) const;
+  /// The scalars; without what only the afterstate tells where `delta` is false.
+  static std::array<std::int16_t, nn::kScalars> scalars_of(const GuideSample& sample, bool delta);
+  void append(const GuideSamples& other);
+};
+
+/// Watches the guide that a search goes by. Needs graphs with a log (SearchOptions::explain).
+class Witness final : public egraph::Guide {
+ public:
+  struct Options {
+    std::uint32_t episode = 0;
+    std::uint32_t per_graph_max = 128;  ///< samples that are kept: those that were needed, others at random
+    unsigned depth = nnue::kDefaultDepth;
+  };
+  /// All must outlive it. `weights` only says how features are counted.
+  Witness(egraph::Guide& guide, const nn::AccumulatorWeights& weights, const nnue::KindTable& kinds,
+          const Options& options, GuideSamples& out);
+
+  void begin(const egraph::GuidedGraph& graph) override;
+  void add(std::span<const egraph::Candidate> matches) override { guide_.add(matches); }
+  std::optional<egraph::Candidate> take() override;
+  void follow() override;
+  void end(const egraph::Term& found) override;
+
+ private:
+  struct Pending {
+    GuideSample sample;
+    std::uint64_t first_edge = 0;  ///< of the log, made by it, if it merged anything
+    bool merged = false, open = true;
+  };
+  void settle();
+
+  egraph::Guide& guide_;
+  Options options_;
+  GuideSamples& out_;
+  nnue::Follower follower_;
+  nnue::SearchContext context_;
+  std::optional<egraph::GuidedGraph> graph_;
+  std::vector<egraph::ClassId> roots_;
+  GuideSamples graph_samples_;
+  std::vector<Pending> pending_;
+  std::vector<std::uint32_t> state_features_, after_features_;
+  std::uint64_t state_moves_ = ~std::uint64_t{0};
+  double cost_ = 0, cost_from_ = 0;
+  nnue::Afterstate afterstate_;
+  nnue::Delta delta_;
+};
+
+/// Weights of zeros, by which a Follower only counts.
+const nn::AccumulatorWeights& counting_weights(const nnue::KindTable& kinds, unsigned depth, std::uint32_t rules);
+
+}  // namespace trident::learn

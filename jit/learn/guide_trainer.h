@@ -1,0 +1,59 @@
+// Trains the guide's head, and the embedding below it, on what searches teach (episodes.h).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jit/learn/episodes.h"
+#include "jit/learn/network.h"
+#include "jit/learn/scrambles.h"
+#include "runtime/train/trainer.h"
+
+namespace trident::learn {
+
+/// How episodes are played.
+struct EpisodeOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t episodes = 1000;
+  ScrambleOptions scrambles;
+  unsigned depth = nnue::kDefaultDepth;
+  std::uint32_t nodes = 1500;        ///< of the graph of an episode
+  std::uint32_t applications = 600;  ///< that are watched of each
+  /// Asked in place of the static order, in half of the episodes; null: none.
+  egraph::Guide* guide = nullptr;
+  std::function<void(std::uint32_t done)> progress{};
+};
+GuideSamples play(const EpisodeOptions& options);
+
+/// A sample as a head sees it; `delta`: false for the state as it was. `list` holds its features and must outlive it.
+Example example_of(const GuideSamples& samples, const GuideSample& sample, bool delta,
+                   std::vector<std::uint32_t>& list);
+
+/// How well scores tell samples that were needed from others: the share of pairs, of one and the other, that are in the
+/// right order (area under the receiver's operating characteristic). 0.5 where there are no pairs.
+double area_under_curve(std::span<const double> scores, std::span<const bool> needed);
+/// ... over all samples, by what `score` says.
+double area_under_curve(const GuideSamples& samples, const std::function<double(const GuideSample&)>& score);
+
+struct GuideFigures {
+  double auc = 0.5;           ///< of the network
+  double auc_no_delta = 0.5;  ///< ... shown the state as it was, with the same scalars
+  double auc_static = 0.5;    ///< by the change of tree cost alone
+  double auc_rule = 0.5;      ///< by how often a rule was needed in training
+  std::size_t samples = 0, needed = 0;
+};
+GuideFigures figures_of(const Network& network, const GuideSamples& train, const GuideSamples& held_out);
+
+struct GuideTraining {
+  train::TrainerOptions trainer;
+  bool frozen = false;  ///< only the head
+  std::function<bool(const train::Report&)> progress{};
+};
+Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& train, const GuideSamples& held_out,
+                                          const GuideTraining& options);
+
+/// How often every feature is in states and afterstates of samples: for nn::hot_first and Network::quantise.
+std::vector<std::uint64_t> hits_of(const GuideSamples& samples);
+
+}  // namespace trident::learn
