@@ -70,9 +70,9 @@ class Differentiator {
   /// The derivative of `e` with respect to `x`, forwards.
   Result<NodeId> forward(NodeId e, NodeId x) {
     const std::vector<bool> depends = dependence(e, {x});
-    find_needed(depends);
+    depends_ = &depends, needed_.clear();
     std::vector<NodeId> tangent(e.index + 1);
-    for (std::uint32_t i = 0; i <= e.index; ++i) {
+    for (const std::uint32_t i : reached_) {
       if (!depends[i]) continue;
       if (b_.size() > kNodesMax) return too_large();
       const Node node = b_.at(NodeId(i));
@@ -88,10 +88,11 @@ class Differentiator {
   /// The derivatives of `e` with respect to each of `xs`, backwards. Only for expressions without reductions.
   Result<std::vector<NodeId>> reverse(NodeId e, const std::vector<NodeId>& xs) {
     const std::vector<bool> depends = dependence(e, xs);
-    find_needed(depends);
+    depends_ = &depends, needed_.clear();
     std::vector<NodeId> adjoint(e.index + 1);
     adjoint[e.index] = constant(b_.type_of(e), 1);
-    for (std::uint32_t i = e.index + 1; i-- > 0;) {
+    for (std::size_t k = reached_.size(); k-- > 0;) {
+      const std::uint32_t i = reached_[k];
       if (!depends[i] || !adjoint[i].valid()) continue;
       if (b_.size() > kNodesMax) return too_large();
       pull(NodeId(i), b_.at(NodeId(i)), depends, adjoint);
@@ -107,7 +108,7 @@ class Differentiator {
   /// Whether a reduction that depends on one of `xs` lies below `e`.
   bool reduces(NodeId e, const std::vector<NodeId>& xs) {
     const std::vector<bool> depends = dependence(e, xs);
-    for (std::uint32_t i = 0; i <= e.index; ++i) {
+    for (const std::uint32_t i : reached_) {
       const Signature signature = info(b_.at(NodeId(i)).op).signature;
       if (depends[i] && (signature == Signature::Reduce || signature == Signature::Reduce2)) return true;
     }
@@ -119,36 +120,44 @@ class Differentiator {
     return make_error(ErrorCode::kLimitExceeded, "the derivatives have more than %u operations", kNodesMax);
   }
 
-  // Per node up to `e`: reachable from e, and reaching one of xs through values that have derivatives.
-  std::vector<bool> dependence(NodeId e, const std::vector<NodeId>& xs) const {
-    std::vector<bool> depends(e.index + 1, false);
-    for (const NodeId x : xs) {
-      if (x.index <= e.index) depends[x.index] = true;
+  // Per node up to `e`: reachable from e, and reaching one of xs through values that have derivatives. What is reached
+  // goes to `reached_`: of many derivatives each sees little of all that there is.
+  std::vector<bool> dependence(NodeId e, const std::vector<NodeId>& xs) {
+    std::vector<bool> reached(e.index + 1, false), depends(e.index + 1, false);
+    reached[e.index] = true;
+    reached_ = {e.index};
+    for (std::size_t k = 0; k < reached_.size(); ++k) {
+      const Node n = b_.at(NodeId(reached_[k]));
+      for (const NodeId operand : {n.a, n.b, n.c}) {
+        if (!operand.valid() || reached[operand.index]) continue;
+        reached[operand.index] = true;
+        reached_.push_back(operand.index);
+      }
     }
-    for (std::uint32_t i = 0; i <= e.index; ++i) {
+    std::sort(reached_.begin(), reached_.end());
+    for (const NodeId x : xs) {
+      if (x.index <= e.index) depends[x.index] = reached[x.index];
+    }
+    for (const std::uint32_t i : reached_) {
       const Node n = b_.at(NodeId(i));
       if (!ir::is_float(n.type)) continue;
       for (const NodeId operand : {n.a, n.b, n.c}) {
         if (operand.valid() && depends[operand.index]) depends[i] = true;
       }
     }
-    std::vector<bool> reached(e.index + 1, false);
-    reached[e.index] = true;
-    for (std::uint32_t i = e.index + 1; i-- > 0;) {
-      if (!reached[i]) continue;
-      const Node n = b_.at(NodeId(i));
-      for (const NodeId operand : {n.a, n.b, n.c}) {
-        if (operand.valid()) reached[operand.index] = true;
-      }
-    }
-    for (std::uint32_t i = 0; i <= e.index; ++i) depends[i] = depends[i] && reached[i];
     return depends;
   }
 
-  // Which values are needed besides their derivatives: as asked for, and by the derivatives of their users.
+  // Whether a value is needed besides its derivative. Few derivatives ask, and there may be many.
+  bool is_needed(NodeId id) {
+    if (needed_.empty()) find_needed(*depends_);
+    return needed_[id.index];
+  }
+
+  // Which ones are: as asked for, and by the derivatives of their users.
   void find_needed(const std::vector<bool>& depends) {
     needed_.assign(depends.size(), false);
-    for (std::uint32_t i = 0; i < depends.size(); ++i) {
+    for (const std::uint32_t i : reached_) {
       if (i < values_.size() && values_[i]) needed_[i] = true;
       if (!depends[i]) continue;
       const Node n = b_.at(NodeId(i));
@@ -222,7 +231,7 @@ class Differentiator {
   // The tangent of a quotient from those of its operands, of which the first may be zero.
   NodeId quotient(NodeId id, Node node, NodeId ta, NodeId tb) {
     if (is_reciprocal(node)) return b_.op(Op::Neg, mul(mul(tb, id), id));
-    if (needed_[id.index]) {
+    if (is_needed(id)) {
       const NodeId part = mul(tb, id);
       return b_.op(Op::Div, ta.valid() ? sum(ta, part, true) : b_.op(Op::Neg, part), node.b);
     }
@@ -233,7 +242,7 @@ class Differentiator {
   // ... and the adjoints of its operands from that of the quotient: the second still to be subtracted.
   std::array<NodeId, 2> quotient_shares(NodeId id, Node node, NodeId t) {
     if (is_reciprocal(node)) return {mul(t, id), mul(mul(t, id), id)};
-    if (needed_[id.index]) {
+    if (is_needed(id)) {
       const NodeId share = is_one(t) ? b_.op(Op::Recip, node.b) : b_.op(Op::Div, t, node.b);
       return {share, b_.op(Op::Mul, share, id)};
     }
@@ -415,7 +424,9 @@ class Differentiator {
 
   Builder& b_;
   const std::vector<bool>& values_;
-  std::vector<bool> needed_;
+  std::vector<std::uint32_t> reached_;          ///< of the derivative that is being made, operands first
+  const std::vector<bool>* depends_ = nullptr;  ///< of the derivative that is being made
+  std::vector<bool> needed_;                    ///< empty until something asks
 };
 
 // Rebuilds `source` without its Diff nodes.

@@ -18,8 +18,9 @@ using egraph::PatternTerm;
 
 // Exponents up to here are doubles, floats and 32-bit integers alike.
 constexpr double kExponentMax = 1 << 24;
-// What the plain pass and simplification take for a node of the plain pass.
-constexpr std::uint64_t kPassNs = 200, kSimplifyNs = 400;
+// What the plain pass, simplification, and the look at special values with the beginning of a search take for a node of
+// the plain pass.
+constexpr std::uint64_t kPassNs = 200, kSimplifyNs = 400, kBeginNs = 100;
 
 std::uint8_t code(Op op) {
   return static_cast<std::uint8_t>(op);
@@ -152,8 +153,9 @@ Result<WithoutDerivatives> differentiate(const Expr& source, const egraph::Searc
   TRY(Expr plain, eliminate_derivatives(source));
   TRY(const egraph::Term term, to_term(source));
   const bool exact = options.policy.kind == PolicyKind::exact;
-  const bool special = !exact && special_values(plain).any();
-  if (!exact && !special && has_time_for(plain, 0)) {
+  const bool in_time = has_time_for(plain, kBeginNs);
+  const bool special = !exact && in_time && special_values(plain).any();
+  if (!exact && !special && in_time) {
     DifferentiationOptions rest = options;
     if (rest.budget.nanoseconds != 0) rest.budget.nanoseconds -= egraph::thread_cpu_ns() - began;
     result.found = by_rules(space, term, rest);

@@ -237,6 +237,13 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
     start->found.stats.nanoseconds = egraph::thread_cpu_ns() - began;
     result.differentiated = start->how;
     if (options.explain) explain_start(source, rules.differentiating_space(), rules.set(), *start, result);
+    const bool spent = search.budget.nanoseconds != 0 && start->found.stats.nanoseconds >= search.budget.nanoseconds;
+    if (spent && !options.explain && !options.look) {  // nor is there time for what a search must know beforehand
+      result.stats = start->found.stats;
+      result.stats.stop = egraph::Stop::time;
+      result.forms.push_back(std::move(start->expr));
+      return result;
+    }
     search.budget = egraph::rest_of(search.budget, start->found.stats);
   }
   const Expr& from = start ? start->expr : source;

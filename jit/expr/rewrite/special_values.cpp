@@ -13,9 +13,9 @@
 namespace trident::expr::rewrite {
 namespace {
 
-// Values that are computed for the sake of one expression, at most: a fraction of a millisecond.
-constexpr std::size_t kValuesMax = 16'384;
-constexpr std::size_t kLanesMin = 4;
+// Values that are computed for the sake of one expression, at most, unless it is very large: some 20 ns each.
+constexpr std::size_t kValuesMax = 8'192;
+constexpr std::size_t kLanesMin = 2;
 // Magnitudes that are drawn where nothing is declared.
 constexpr double kLeast = 0.01, kGreatest = 10;
 
@@ -52,6 +52,10 @@ double cast_to(Type type, double a) {
 
 /// The op in doubles. Of equal zeros min and max take the second.
 double value_of_op(const Node& n, double a, double b, double c) {
+  // Most nodes are one of these.
+  if (n.op == Op::Mul && ir::is_float(n.type)) return a * b;
+  if (n.op == Op::Add && ir::is_float(n.type)) return a + b;
+  if (n.op == Op::Sub && ir::is_float(n.type)) return a - b;
   const Signature signature = info(n.op).signature;
   if (signature == Signature::Compare) return comparison(n.op, a, b);
   if (signature == Signature::Select) return a != 0 ? b : c;
@@ -88,7 +92,7 @@ class Look {
 
   SpecialValues run() {
     const std::size_t size = expr_.nodes.size();
-    values_.resize(size);
+    values_.resize(size * count_);
     for (std::size_t i = 0; i < size; ++i) evaluate(i);
     seen_.assign(size, 0), carries_.assign(size, 0);
     for (const Output& o : expr_.outputs) seen_[o.node.index] = all_;
@@ -108,17 +112,18 @@ class Look {
 
  private:
   static NodeId operand(const Node& n, int k) { return k == 0 ? n.a : k == 1 ? n.b : n.c; }
+  [[nodiscard]] double value_at(NodeId id, std::size_t lane) const { return values_[id.index * count_ + lane]; }
   [[nodiscard]] std::array<double, 3> operands(const Node& n, std::size_t lane) const {
     std::array<double, 3> x{};
     for (int k = 0; k < 3; ++k)
-      if (const NodeId id = operand(n, k); id.valid()) x[static_cast<std::size_t>(k)] = values_[id.index][lane];
+      if (const NodeId id = operand(n, k); id.valid()) x[static_cast<std::size_t>(k)] = value_at(id, lane);
     return x;
   }
 
   void evaluate(std::size_t i) {
     const Node& n = expr_.nodes[i];
-    LaneValues& to = values_[i];
-    if (makes_total(n.op)) return to.fill(total(n));
+    const std::span to = std::span(values_).subspan(i * count_, count_);
+    if (makes_total(n.op)) return std::fill(to.begin(), to.end(), total(n));
     for (std::size_t lane = 0; lane < count_; ++lane) {
       const auto [a, b, c] = operands(n, lane);
       double value = 0;
@@ -147,8 +152,8 @@ class Look {
   }
 
   [[nodiscard]] bool is_never_a_number(const Node& n, std::size_t i) const {
-    const auto end = values_[i].begin() + static_cast<std::ptrdiff_t>(count_);
-    return ir::is_float(n.type) && std::all_of(values_[i].begin(), end, [](double x) { return std::isnan(x); });
+    const std::span values = std::span(values_).subspan(i * count_, count_);
+    return ir::is_float(n.type) && std::all_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
   }
 
   /// Whether `n` gives something else at a point where all operands that are node `id` are `other` instead.
@@ -178,10 +183,10 @@ class Look {
         const auto lane = static_cast<std::size_t>(std::countr_zero(left));
         const std::uint64_t bit = std::uint64_t{1} << lane;
         const bool chooses = n.op == Op::Select && k > 0;
-        if (chooses && (values_[n.a.index][lane] != 0) != (k == 1)) continue;
+        if (chooses && (value_at(n.a, lane) != 0) != (k == 1)) continue;
         seen_[id.index] |= makes_total(n.op) ? all_ : bit;
         if (!ir::is_float(expr_.at(id).type) || info(n.op).signature == Signature::Read) continue;
-        const double from = values_[id.index][lane];
+        const double from = value_at(id, lane);
         if (from != 0 && !std::isnan(from)) continue;
         const bool extreme = n.op == Op::MinOf || n.op == Op::MaxOf;
         if (makes_total(n.op) ? !extreme || from == 0 : !reads(n, operands(n, lane), id, from)) continue;
@@ -198,7 +203,7 @@ class Look {
     for (std::uint64_t left = carries_[i]; left != 0; left &= left - 1) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(left));
       const std::uint64_t bit = std::uint64_t{1} << lane;
-      if ((seen_[id.index] & bit) != 0 && is_special(values_[id.index][lane])) carries_[id.index] |= bit;
+      if ((seen_[id.index] & bit) != 0 && is_special(value_at(id, lane))) carries_[id.index] |= bit;
     }
   }
 
@@ -206,7 +211,7 @@ class Look {
   std::span<const LaneValues> columns_;
   std::size_t count_;
   std::uint64_t all_;
-  std::vector<LaneValues> values_;      ///< per node
+  std::vector<double> values_;          ///< per node `count_` of them
   std::vector<std::uint64_t> seen_;     ///< per node: the points at which an output may depend on it
   std::vector<std::uint64_t> carries_;  ///< per node: the points at which what is read comes from it
 };
@@ -221,10 +226,11 @@ struct SplitMix {
   }
 };
 
-// Log-uniform in magnitude between the ends, where these are ordinary.
-double draw(const Variable& v, SplitMix& random) {
+// Log-uniform in magnitude between the ends, where these are ordinary. At the first point nothing is negative that need
+// not be: of few points none might be one where roots, logarithms and powers are numbers.
+double draw(const Variable& v, bool first, SplitMix& random) {
   const double place = random.unit(), turn = random.unit();
-  const bool negative = v.lo < 0 && (!(v.hi > 0) || turn < 0.5);
+  const bool negative = v.lo < 0 && (!(v.hi > 0) || (turn < 0.5 && !first));
   const double near = negative ? std::max(-v.hi, 0.0) : std::max(v.lo, 0.0), far = negative ? -v.lo : v.hi;
   const double most = std::isfinite(far) ? far : std::max(kGreatest, near * kGreatest / kLeast);
   if (most == 0) return 0;
@@ -246,7 +252,7 @@ SpecialValues special_values(const Expr& expr) {
   SplitMix random;
   std::vector<LaneValues> columns(expr.variables.size());
   for (std::size_t v = 0; v < columns.size(); ++v)
-    for (std::size_t lane = 0; lane < count; ++lane) columns[v][lane] = draw(expr.variables[v], random);
+    for (std::size_t lane = 0; lane < count; ++lane) columns[v][lane] = draw(expr.variables[v], lane == 0, random);
   return special_values(expr, columns, count);
 }
 
