@@ -458,6 +458,7 @@ class Collect {
     if (b.zero()) return std::nullopt;
     const std::optional<Polynomial> inverse =
         b.terms().size() == 1 ? power(b, -1, watch_) : Polynomial::atom(self(divisor), -1);
+    if (!inverse) return std::nullopt;  // it is late
     return multiplied(a, *inverse);
   }
   std::optional<Polynomial> powered(const Polynomial& a, std::int64_t exponent, std::uint32_t base) const {
