@@ -168,6 +168,7 @@ class Look {
     const double value = value_of_op(n, x[0], x[1], x[2]);
     if (from == 0) return depends(n, x, id, -from, value);
     if (std::isnan(value)) return false;
+    if (n.op == Op::Pow && std::isnan(x[1])) return true;  // 1^NaN is 1, as 1^x is of every number
     constexpr double kOthers[] = {-1e300, -1, 0, 1, 1e300};
     return std::any_of(std::begin(kOthers), std::end(kOthers),
                        [&](double other) { return depends(n, x, id, other, value); });

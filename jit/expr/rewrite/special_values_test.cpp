@@ -26,6 +26,7 @@ TEST(SpecialValues, AreWhatReadsThemAndWhatTheyComeFrom) {
   EXPECT_EQ(special_nodes("1/floor(x/20)"), 2u);
   EXPECT_EQ(special_nodes("select(2*log(x) < 1, x*y, z)"), 3u);
   EXPECT_EQ(special_nodes("min(sqrt(x), y*z)"), 2u);
+  EXPECT_EQ(special_nodes("pow(sign(abs(x)), log(y))"), 2u);  // 1^NaN is 1
   // NaN everywhere, and where no point leads.
   EXPECT_EQ(special_nodes("x*y + log(-1)"), 2u);
   EXPECT_EQ(special_nodes("select(abs(x) < 1e9, x*y, sqrt(-2))"), 1u);
