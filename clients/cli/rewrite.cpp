@@ -35,6 +35,7 @@ constexpr std::size_t kRefinedMax = 20'000;  // such points, those that need mor
 constexpr long double kScaleShare = 1e-6L;   // of the greatest value: the least unit of an error, as in the policies
 
 constexpr std::size_t kFormsTried = 4;
+constexpr double kDigitsLost = 0x1p32;     // ulp: a form that is so far away somewhere is never shown
 constexpr double kWorseConditioned = 1e3;  // how many times the source's error a form may have
 
 /// The magnitudes that are drawn of one sign, where [least, most] are declared.
@@ -76,7 +77,24 @@ equiv::Samples draw_points(const expr::Expr& e, std::uint64_t n) {
   return samples;
 }
 
-/// Values of all outputs at all points, by the interpreter in f64.
+/// What a kernel has written of `type`, as numbers.
+std::vector<double> as_numbers(ir::Type type, const std::vector<double>& written) {
+  const auto read = [&]<typename T>(T) {
+    std::vector<double> values;
+    values.reserve(written.size());
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      T value{};
+      std::memcpy(&value, reinterpret_cast<const std::byte*>(written.data()) + i * sizeof value, sizeof value);
+      values.push_back(static_cast<double>(value));
+    }
+    return values;
+  };
+  if (type == ir::Type::f64) return written;
+  if (type == ir::Type::f32) return read(float{});
+  return ir::bytes_of(type) == 4 ? read(std::int32_t{}) : read(std::int64_t{});
+}
+
+/// Values of all outputs at all points, by the interpreter, in the types that the outputs have.
 Result<std::vector<std::vector<double>>> evaluate(const expr::Expr& e, const equiv::Samples& samples) {
   expr::LowerOptions options;
   options.simplify = false;
@@ -87,6 +105,7 @@ Result<std::vector<std::vector<double>>> evaluate(const expr::Expr& e, const equ
   std::vector<void*> out;
   for (auto& v : values) out.push_back(v.data());
   kir::interpret(kernel, samples.n, in.data(), out.data(), nullptr);
+  for (std::size_t o = 0; o < values.size(); ++o) values[o] = as_numbers(e.at(e.outputs[o].node).type, values[o]);
   return values;
 }
 
@@ -113,7 +132,7 @@ FormError error_of(const equiv::OutputValues& right, const std::vector<double>& 
     const long double correct = right.correct[i];
     if (right.unsure[i] != 0 || !std::isfinite(correct) || !std::isfinite(near[i])) continue;
     const long double off = std::fabs(correct - static_cast<long double>(near[i])), size = std::fabs(correct);
-    const auto in = [&](long double of) { return static_cast<double>(off / equiv::ulp_at(ir::Type::f64, of)); };
+    const auto in = [&](long double of) { return static_cast<double>(off / equiv::ulp_at(right.type, of)); };
     if (correct != 0) error.ulp = std::max(error.ulp, in(size));
     error.scaled_ulp = std::max(error.scaled_ulp, in(std::max(size, kScaleShare * greatest)));
   }
@@ -124,7 +143,7 @@ FormError error_of(const equiv::OutputValues& right, const std::vector<double>& 
 void make_sure(equiv::Reference& reference, std::size_t output) {
   const equiv::OutputValues& right = reference.outputs()[output];
   for (std::size_t i = 0; i < right.correct.size(); ++i) {
-    const long double most = kSureUlp * equiv::ulp_at(ir::Type::f64, std::fabs(right.correct[i]));
+    const long double most = kSureUlp * equiv::ulp_at(right.type, std::fabs(right.correct[i]));
     if (right.error[i] <= most && right.unsure[i] != equiv::kRoundingDecides) continue;
     if (reference.refined() < kRefinedMax)
       reference.refine(output, i);
@@ -161,9 +180,10 @@ std::vector<bool> special_points(const expr::Expr& source, const equiv::Samples&
   return special;
 }
 
-bool is_off(long double value, long double from) {  // also where it is not a number, or infinite
+bool is_off(ir::Type type, long double value, long double from) {  // also where it is not a number, or infinite
   const long double off = std::fabs(value - from);
-  return !(off <= kWrongDifference || off <= kWrongShare * std::fabs(from));
+  const double share = type == ir::Type::f32 ? kWrongShareOfF32 : kWrongShare;
+  return !(off <= kWrongDifference || off <= share * std::fabs(from));
 }
 
 Result<void> measure_errors(const expr::Expr& source, const expr::Expr& result, std::uint64_t points, RewriteCase& c) {
@@ -195,11 +215,12 @@ Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& res
   TRY(const auto wanted, evaluate(source, samples));
   TRY(const auto got, evaluate(result, samples));
   for (std::size_t o = 0; o < wanted.size(); ++o) {
+    const ir::Type type = source.at(source.outputs[o].node).type;
     std::vector<std::uint64_t> suspects;
     for (std::uint64_t i = 0; i < points; ++i) {
       if (!std::isfinite(wanted[o][i])) continue;
       ++c.compared;
-      if (is_off(got[o][i], wanted[o][i]) && suspects.size() < kSuspectsMax) suspects.push_back(i);
+      if (is_off(type, got[o][i], wanted[o][i]) && suspects.size() < kSuspectsMax) suspects.push_back(i);
     }
     if (suspects.empty()) continue;
     // The source is evaluated in f64 too, and may be the one that is off.
@@ -213,7 +234,7 @@ Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& res
       const double x = wanted[o][suspects[k]], y = got[o][suspects[k]];
       const long double exact = has_values ? right.correct[k] : 0;
       const bool known = has_values && right.unsure[k] == 0 && std::isfinite(exact);
-      if (known && (!is_off(y, exact) || std::fabs(y - exact) <= std::fabs(x - exact))) continue;
+      if (known && (!is_off(type, y, exact) || std::fabs(y - exact) <= std::fabs(x - exact))) continue;
       // Both sides of a step are as good where rounding decides on which the source is.
       if (has_values && right.unsure[k] == equiv::kRoundingDecides) continue;
       if (special[k] && !c.unlike.empty()) continue;
@@ -280,8 +301,8 @@ std::vector<std::string> rounded_constants(const expr::Expr& sides, const expr::
 }
 
 /// The cheapest form that is right and not much worse conditioned than the source: 1/(1 + cos(2x)) loses all digits
-/// near the poles of 1/cos(x)^2, and few points are near enough to show it. Where there is none, the cheapest that
-/// keeps what signs of zeros and NaN decide; where there is none of those either, the source. What the comparison says
+/// near the poles of 1/cos(x)^2, and few points are near enough to show it. Where there is none, the cheapest that is
+/// right and keeps some digits; where there is none of those either, the source. What the comparison says
 /// of it goes to `c`.
 Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, const expr::Expr& source,
                                            std::uint64_t points, RewriteCase& c) {
@@ -292,10 +313,9 @@ Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, co
     c.passed_over = static_cast<std::uint32_t>(&form - forms.data());
     if (has_derivatives(form)) return &form;
     TRY_VOID(compare_with_source(source, form, points, c));
-    if (!c.wrong.empty() || c.unlike.empty()) {
-      if (c.wrong.empty() && c.error.ulp <= kWorseConditioned * (1 + c.error_before.ulp)) return &form;
-      if (!cheapest) cheapest = c;
-    }
+    if (!c.wrong.empty() || !c.unlike.empty()) continue;
+    if (c.error.ulp <= kWorseConditioned * (1 + c.error_before.ulp)) return &form;
+    if (!cheapest && c.error.ulp <= kDigitsLost) cheapest = c;
   }
   if (cheapest) {
     c = std::move(*cheapest);

@@ -12,7 +12,7 @@
 namespace trident::cli {
 
 /// A result is wrong where it is off by more than this share of the source's value and by more than this at all.
-inline constexpr double kWrongShare = 1e-6, kWrongDifference = 1e-9;
+inline constexpr double kWrongShare = 1e-6, kWrongShareOfF32 = 3e-5, kWrongDifference = 1e-9;
 
 struct RewriteSettings {
   expr::rewrite::RewriteOptions search;

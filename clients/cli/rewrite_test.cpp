@@ -68,6 +68,35 @@ TEST(RewriteComparison, ASourceThatCancelsIsNoJudge) {
   EXPECT_NE("", compared("(x + 1e10) - 1e10", "x*1.00001").wrong);
 }
 
+// An ulp of f32 is 2^29 of f64, and its values lie packed.
+TEST(RewriteComparison, OutputsInF32AreTheValuesThatTheyAre) {
+  for (const char* text : {"f32(x)", "f32(tanh(x))", "(f32(x), x*y, f32(y)*f32(y))"}) {
+    const RewriteCase same = compared(text, text);
+    EXPECT_EQ("", same.wrong) << text;
+    EXPECT_LE(same.error.ulp, 2.0) << text;
+  }
+  const RewriteCase near = compared("f32(x)", "f32(x*1.0000001)");
+  EXPECT_EQ("", near.wrong);
+  EXPECT_GE(near.error.ulp, 0.5);
+  EXPECT_LE(near.error.ulp, 3.0);
+  EXPECT_NE("", compared("f32(x)", "f32(x*1.001)").wrong);
+}
+
+TEST(Rewriting, ShowsTheSourceWhereNoFormIsRight) {
+  for (const char* text : {"(mul (tanh (mul x 1e-12)) 1e12)", "(hypot (pow 1e16 x) 1)", "(pow (log1p 1e-310) x)",
+                           "(div (log1p 1e-310) x)", "(log1p (mul x 1e-20))"}) {
+    const auto kernels = parse_corpus(std::string("c | s | g | x>0 | ") + text + "\n", "t");
+    ASSERT_TRUE(kernels.ok()) << text;
+    RewriteSettings settings;
+    settings.search.policy.kind = expr::PolicyKind::bounded;
+    const RewriteReport report = rewrite_cases(*kernels, settings);
+    ASSERT_EQ(1u, report.cases.size());
+    EXPECT_EQ("", report.cases[0].failure) << text;
+    EXPECT_EQ("", report.cases[0].wrong) << text << " -> " << report.cases[0].result;
+    EXPECT_LE(report.cases[0].error.ulp, 1e3 * (1 + report.cases[0].error_before.ulp)) << report.cases[0].result;
+  }
+}
+
 TEST(RewriteComparison, NotANumberInPlaceOfANumberIsWrong) {
   EXPECT_NE("", compared("log(x*x)", "log(-x*x)").wrong);
   EXPECT_NE("", compared("x", "x/0").wrong);
