@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t kSamplesPerShard = 32;
 // Rows that are stored: features met at least so often in training; others count as never met.
-constexpr std::uint64_t kHitsStored = 24, kHitsOwnRow = 200;
-constexpr std::size_t kRowsStored = 6'000;
+constexpr std::uint64_t kHitsStored = 6, kHitsOwnRow = 200;
+constexpr std::size_t kRowsStored = 12'000;
 
 std::vector<std::string> other_themes(const std::vector<std::string>& without) {
   std::set<std::string> all;

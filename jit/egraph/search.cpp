@@ -29,7 +29,7 @@ constexpr std::size_t kMatchesPerRoom = 16;        // that are looked for, per n
 constexpr std::uint64_t kStepsPerRound = 400'000;  // of the matching program in one round
 // Matches that a guide takes between two looks at what is new, and that it is told of at once; steps of a watch that
 // each takes it.
-constexpr std::size_t kTakenPerRound = 16;
+constexpr std::size_t kTakenPerRound = 32;
 constexpr std::size_t kProposedAtOnce = 128;
 constexpr std::uint64_t kGuideSteps = 40;
 // Keys by which matches are ordered: gains of a rule beyond the range are as good as at its end.
@@ -168,7 +168,7 @@ class Search {
       std::uint32_t nodes = std::min(options_.budget.nodes, std::max(kPulseNodes, room));
       if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
       noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
-      // Where the guide knows no more, what matches is applied as best_first does, every other time.
+      // Where the guide knows no more, all that matches is applied as pulse does, every other time.
       by_guide_ = options_.guide != nullptr && (fruitless <= kPatienceGuide || fruitless % 2 == 0);
       const Stop how = pulse(from, nodes);
       ++result_.stats.graphs;
@@ -447,7 +447,8 @@ class Search {
   bool order(Watch& watch) {
     const std::size_t count = matches_.list.size();
     order_.resize(count);
-    if (options_.strategy == Strategy::saturate || options_.strategy == Strategy::pulse) {
+    if (options_.strategy != Strategy::best_first && options_.strategy != Strategy::random &&
+        options_.strategy != Strategy::hostile) {
       std::iota(order_.begin(), order_.end(), 0u);
       return true;
     }
@@ -469,12 +470,12 @@ class Search {
     const double gain = gains_[m.rule];
     double key = 0;
     switch (options_.strategy) {
-      case Strategy::best_first:
-      case Strategy::guided: key = -gain + noise_ * 20 * random_.unit(); break;
+      case Strategy::best_first: key = -gain + noise_ * 20 * random_.unit(); break;
       case Strategy::hostile: key = gain; break;
       case Strategy::random: key = kKeyRange * (2 * random_.unit() - 1); break;
       case Strategy::saturate:
-      case Strategy::pulse: break;
+      case Strategy::pulse:
+      case Strategy::guided: break;
     }
     const double share = std::clamp(key / kKeyRange, -1.0, 1.0) * 0.5 + 0.5;
     return static_cast<std::uint16_t>(share * (kKeys - 1));

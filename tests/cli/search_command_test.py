@@ -54,6 +54,44 @@ class SearchCommand(CommandCase):
         self.assertIn("sin-double-rev: 2 * (sin(x) * cos(x))  =  sin(2 * x)",
                       self.trident("rewrite", cases, "--points", "50", "--explain").stdout)
 
+    # --- guided, train ------------------------------------------------------------------------------------------------
+
+    def test_guides_change_no_result(self):
+        cases = self.write("g.txt", "double | s | t | | (mul 2 (mul (sin x) (cos x)))\nsum | s | p | | (add (mul a b) (mul a c))\n")
+        costs = set()
+        for guide in ("network", "cost", "constant", "random", "hostile"):
+            done = self.trident("rewrite", cases, "--strategy", "guided", "--guide", guide, "--points", "500", "--cost", "reference",
+                                "--ms", "0", "--all-nodes", "4000", "--json")
+            report = json.loads(done.stdout)["cases"]
+            self.assertEqual([None, None], [case["wrong"] for case in report])
+            costs.add(tuple(case["dag_after"] for case in report))
+        self.assertEqual({(44, 8)}, costs)
+        self.assertIn("add --strategy guided", self.trident("rewrite", cases, "--weights", "w.nnue", status=2).stderr)
+        self.assertIn("expected one of network, cost", self.trident("rewrite", cases, "--strategy", "guided", "--guide", "me", status=2).stderr)
+        broken = self.write("broken.nnue", "no weights")
+        self.assertIn("broken.nnue", self.trident("rewrite", cases, "--strategy", "guided", "--weights", broken, status=1).stderr)
+
+    def test_train_guide_repeats_itself_and_goes_on(self):
+        folder = self.at("training")
+        def train(name, *options, status=0):
+            path = self.at(name)
+            done = self.trident("train", "guide", "-o", path, "--folder", folder, "--episodes", "40", "--rounds", "1", "--epochs", "1",
+                                "--width", "32", *options, status=status)
+            self.assertNotIn("\r", done.stderr)
+            return path, done
+        first, done = train("a.nnue", "--json", "--plot", self.at("p.svg"))
+        figures = json.loads(done.stdout)["held_out"]
+        for name in ("auc", "auc_no_delta", "auc_static", "auc_rule"):
+            self.assertTrue(0 <= figures[name] <= 1, name)
+        with open(self.at("p.svg"), encoding="utf-8") as plot:
+            self.assertTrue(plot.read().startswith("<svg"))
+        second, _ = train("b.nnue", "--resume", "--threads", "2")
+        with open(first, "rb") as a, open(second, "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        cases = self.write("g.txt", "double | s | t | | (mul 2 (mul (sin x) (cos x)))\n")
+        self.trident("rewrite", cases, "--strategy", "guided", "--weights", first, "--points", "500")
+        self.assertIn("there are additions", train("c.nnue", "--without", "nothing", status=2)[1].stderr)
+
     # --- calibrate ----------------------------------------------------------------------------------------------------
 
     # From jit/kir/ops.def: types of every op but the leaves, conversions from every type that there is.
