@@ -1,0 +1,383 @@
+#include "jit/learn/timed_kernels.h"
+
+#include <sqlite3.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "runtime/base/check.h"
+#include "runtime/base/limits.h"
+#include "runtime/os/clock.h"
+
+namespace trident::learn {
+namespace {
+
+constexpr int kApplicationId = 0x54524B54;  // "TRKT"
+constexpr int kFormatVersion = 1;
+constexpr int kBusyMs = 20'000;
+/// A damaged tree can be a very large tree: no statement on a sound file comes near this.
+constexpr std::uint64_t kStatementMaxNs = 120'000'000'000;
+constexpr int kInstructionsPerLook = 1'000'000;
+constexpr std::size_t kNameMax = 256;
+constexpr std::size_t kMachinesMax = 10'000;
+/// A second for an element is far beyond any kernel.
+constexpr double kNsMax = 1e9;
+
+constexpr const char* kSchema =
+    "CREATE TABLE machine(id INTEGER PRIMARY KEY, cpu TEXT NOT NULL, isa TEXT NOT NULL, build TEXT NOT NULL,"
+    " date TEXT NOT NULL, UNIQUE(cpu, isa, build));"
+    "CREATE TABLE family(id INTEGER PRIMARY KEY, machine INTEGER NOT NULL REFERENCES machine(id), name TEXT NOT NULL,"
+    " generator TEXT NOT NULL, UNIQUE(machine, name));"
+    "CREATE TABLE kernel(family INTEGER NOT NULL REFERENCES family(id), place INTEGER NOT NULL, text TEXT NOT NULL,"
+    " how TEXT NOT NULL, ns REAL NOT NULL, ns_again REAL NOT NULL, PRIMARY KEY(family, place)) WITHOUT ROWID;"
+    "CREATE TABLE earlier(family INTEGER NOT NULL REFERENCES family(id), place INTEGER NOT NULL, ns REAL NOT NULL,"
+    " ns_again REAL NOT NULL);"
+    "PRAGMA application_id=1414679380; PRAGMA user_version=1;";
+static_assert(kApplicationId == 1414679380);
+static_assert(kFormatVersion == 1);
+
+Error damaged(const std::string& path, const char* why) {
+  return make_error(ErrorCode::kRejectedRecord, "%s: a damaged cache of timed kernels: %s", path.c_str(), why);
+}
+
+Error error_of(sqlite3* db, const std::string& path) {
+  switch (sqlite3_errcode(db)) {
+    case SQLITE_NOTADB: return make_error(ErrorCode::kRejectedRecord, "%s: no cache of timed kernels", path.c_str());
+    case SQLITE_CORRUPT:
+    case SQLITE_FORMAT:
+    case SQLITE_SCHEMA:
+    case SQLITE_MISMATCH:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_TOOBIG:
+    case SQLITE_INTERRUPT:
+    case SQLITE_ERROR: return damaged(path, sqlite3_errmsg(db));
+    case SQLITE_NOMEM: return make_error(ErrorCode::kOutOfMemory, "%s: %s", path.c_str(), sqlite3_errmsg(db));
+    default: return make_error(ErrorCode::kOsError, "%s: %s", path.c_str(), sqlite3_errmsg(db));
+  }
+}
+
+int too_long(void* give_up_at_ns) {
+  return os::monotonic_ns() > *static_cast<std::uint64_t*>(give_up_at_ns) ? 1 : 0;
+}
+
+/// One prepared statement. Texts that are bound must outlive the step.
+class Statement {
+ public:
+  static Result<Statement> prepare(sqlite3* db, const std::string& path, const char* sql) {
+    sqlite3_stmt* raw = nullptr;
+    if (sqlite3_prepare_v2(db, sql, -1, &raw, nullptr) != SQLITE_OK) return error_of(db, path);
+    return Statement(db, raw, path);
+  }
+  void bind(int index, const std::string& text) {
+    CHECK(sqlite3_bind_text64(stmt_.get(), index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK);
+  }
+  void bind(int index, std::int64_t number) { CHECK(sqlite3_bind_int64(stmt_.get(), index, number) == SQLITE_OK); }
+  void bind(int index, double number) { CHECK(sqlite3_bind_double(stmt_.get(), index, number) == SQLITE_OK); }
+  template <class... Values>
+  void bind_all(const Values&... values) {
+    int index = 0;
+    (bind(++index, values), ...);
+  }
+  /// Whether there is a row.
+  Result<bool> step() {
+    std::uint64_t give_up_at_ns = os::monotonic_ns() + kStatementMaxNs;
+    sqlite3_progress_handler(db_, kInstructionsPerLook, too_long, &give_up_at_ns);
+    const int code = sqlite3_step(stmt_.get());
+    sqlite3_progress_handler(db_, 0, nullptr, nullptr);
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    return error_of(db_, path_);
+  }
+  /// A statement without rows, to be used again.
+  Result<void> run() {
+    auto row = step();
+    sqlite3_reset(stmt_.get());
+    if (!row.ok()) return row.error();
+    return {};
+  }
+  [[nodiscard]] std::string text(int column) const {
+    const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(stmt_.get(), column));
+    return data == nullptr ? std::string() : std::string(data, static_cast<std::size_t>(size(column)));
+  }
+  [[nodiscard]] int size(int column) const { return sqlite3_column_bytes(stmt_.get(), column); }
+  [[nodiscard]] std::int64_t number(int column) const { return sqlite3_column_int64(stmt_.get(), column); }
+  [[nodiscard]] double real(int column) const { return sqlite3_column_double(stmt_.get(), column); }
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
+  };
+  Statement(sqlite3* db, sqlite3_stmt* stmt, std::string path) : db_(db), stmt_(stmt), path_(std::move(path)) {}
+  sqlite3* db_;
+  std::unique_ptr<sqlite3_stmt, Finalize> stmt_;
+  std::string path_;
+};
+
+Result<void> run(sqlite3* db, const std::string& path, const char* sql) {
+  if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return error_of(db, path);
+  return {};
+}
+
+/// A transaction that did not reach its end is undone.
+class Transaction {
+ public:
+  static Result<std::unique_ptr<Transaction>> begin(sqlite3* db, const std::string& path, const char* how) {
+    TRY_VOID(run(db, path, how));
+    return std::unique_ptr<Transaction>(new Transaction(db, path));
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() {
+    if (!ended_) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  Result<void> commit() {
+    TRY_VOID(run(db_, path_, "COMMIT"));
+    ended_ = true;
+    return {};
+  }
+
+ private:
+  Transaction(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  sqlite3* db_;
+  std::string path_;
+  bool ended_ = false;
+};
+
+/// Whether there are tables; then they are ours and of this version.
+Result<bool> has_tables(sqlite3* db, const std::string& path) {
+  TRY(Statement identity, Statement::prepare(db, path,
+                                             "SELECT (SELECT application_id FROM pragma_application_id),"
+                                             " (SELECT user_version FROM pragma_user_version),"
+                                             " (SELECT count(*) FROM sqlite_schema)"));
+  TRY(const bool row, identity.step());
+  if (!row) return damaged(path, "it says nothing of itself");
+  if (identity.number(2) == 0) return false;
+  if (identity.number(0) != kApplicationId)
+    return make_error(ErrorCode::kRejectedRecord, "%s: no cache of timed kernels, but another SQLite file",
+                      path.c_str());
+  if (identity.number(1) != kFormatVersion)
+    return make_error(ErrorCode::kRejectedRecord,
+                      "%s: a cache of timed kernels of version %lld; this Trident reads version %d", path.c_str(),
+                      static_cast<long long>(identity.number(1)), kFormatVersion);
+  return true;
+}
+
+Result<sqlite3*> open_file(const std::string& path, bool create) {
+  sqlite3* db = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
+  const int code = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
+  if (code != SQLITE_OK) {
+    Error error = db == nullptr ? make_error(ErrorCode::kOutOfMemory, "%s: out of memory", path.c_str())
+                                : make_error(ErrorCode::kOsError, "%s: %s", path.c_str(), sqlite3_errmsg(db));
+    sqlite3_close(db);
+    return error;
+  }
+  sqlite3_busy_timeout(db, kBusyMs);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, static_cast<int>(limits::kTextBytesMax + 4096));
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  return db;
+}
+
+constexpr const char* kSettings =
+    "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY;"
+    "PRAGMA synchronous=FULL;";
+
+bool is_time(double ns) {
+  return std::isfinite(ns) && ns > 0 && ns <= kNsMax;
+}
+
+/// What is wrong with a kernel, or null.
+const char* fault_of(const TimedKernel& kernel) {
+  if (kernel.text.empty() || kernel.text.size() > limits::kTextBytesMax) return "a kernel's text is empty or too long";
+  if (kernel.how.empty() || kernel.how.size() > kNameMax) return "a kernel does not say how it was made";
+  if (!is_time(kernel.ns) || !is_time(kernel.ns_again)) return "a kernel's time is no time";
+  return nullptr;
+}
+const char* fault_of(const std::string& name, const std::string& generator, std::size_t kernels) {
+  if (name.empty() || name.size() > kNameMax) return "a family's name is empty or too long";
+  if (generator.empty() || generator.size() > kNameMax) return "a family's generator is empty or too long";
+  if (kernels == 0 || kernels > kFamilyKernelsMax) return "a family has no kernels, or too many";
+  return nullptr;
+}
+
+class Loader {
+ public:
+  Loader(sqlite3* db, const std::string& path) : db_(db), path_(path) {}
+
+  Result<TimedKernels> load() {
+    TRY(auto transaction, Transaction::begin(db_, path_, "BEGIN"));
+    TRY_VOID(machines());
+    TRY_VOID(families());
+    TRY_VOID(kernels());
+    TRY_VOID(transaction->commit());
+    return std::move(all_);
+  }
+
+ private:
+  Result<void> machines() {
+    TRY(Statement rows, Statement::prepare(db_, path_, "SELECT id, cpu, isa, build, date FROM machine ORDER BY id"));
+    for (;;) {
+      TRY(const bool more, rows.step());
+      if (!more) return {};
+      if (all_.machines.size() == kMachinesMax) return damaged(path_, "too many machines");
+      machine_of_[rows.number(0)] = static_cast<std::uint32_t>(all_.machines.size());
+      all_.machines.push_back({rows.text(1), rows.text(2), rows.text(3), rows.text(4)});
+    }
+  }
+
+  Result<void> families() {
+    TRY(Statement rows, Statement::prepare(db_, path_, "SELECT id, machine, name, generator FROM family ORDER BY id"));
+    for (;;) {
+      TRY(const bool more, rows.step());
+      if (!more) return {};
+      const auto machine = machine_of_.find(rows.number(1));
+      if (machine == machine_of_.end()) return damaged(path_, "a family of no machine");
+      if (all_.families.size() == kTimedKernelsMax) return too_many();
+      ids_.push_back(rows.number(0));
+      all_.families.push_back({rows.text(2), rows.text(3), machine->second});
+    }
+  }
+
+  Result<void> kernels() {
+    TRY(Statement rows, Statement::prepare(db_, path_,
+                                           "SELECT family, place, text, how, ns, ns_again FROM kernel"
+                                           " ORDER BY family, place"));
+    std::uint32_t next = 0;  // family
+    for (;;) {
+      TRY(const bool more, rows.step());
+      if (!more) break;
+      if (all_.kernels.size() == kTimedKernelsMax) return too_many();
+      const auto at = static_cast<std::uint32_t>(all_.kernels.size());
+      if (next < ids_.size() && rows.number(0) == ids_[next]) {
+        if (next > 0) TRY_VOID(close(next - 1));
+        all_.families[next++].first = at;
+      } else if (next == 0 || rows.number(0) != ids_[next - 1]) {
+        return damaged(path_, "a kernel of no family");
+      }
+      if (rows.number(1) != at - all_.families[next - 1].first) return damaged(path_, "a family with a gap");
+      TimedKernel kernel{next - 1, rows.text(2), rows.text(3), rows.real(4), rows.real(5)};
+      if (const char* fault = fault_of(kernel); fault != nullptr) return damaged(path_, fault);
+      all_.kernels.push_back(std::move(kernel));
+    }
+    if (next != ids_.size()) return damaged(path_, "a family without kernels");
+    if (next > 0) TRY_VOID(close(next - 1));
+    return {};
+  }
+
+  Result<void> close(std::uint32_t number) {
+    TimedFamily& family = all_.families[number];
+    family.end = static_cast<std::uint32_t>(all_.kernels.size());
+    if (const char* fault = fault_of(family.name, family.generator, family.end - family.first); fault != nullptr)
+      return damaged(path_, fault);
+    return {};
+  }
+
+  [[nodiscard]] Error too_many() const {
+    return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu kernels", path_.c_str(), kTimedKernelsMax);
+  }
+
+  sqlite3* db_;
+  const std::string& path_;
+  std::map<std::int64_t, std::uint32_t> machine_of_;
+  std::vector<std::int64_t> ids_;  ///< of families
+  TimedKernels all_;
+};
+
+}  // namespace
+
+void TimedKernelWriter::CloseDb::operator()(sqlite3* db) const {
+  sqlite3_close(db);
+}
+
+Result<TimedKernels> load_timed_kernels(const std::string& path) {
+  std::error_code code;
+  if (!std::filesystem::exists(path, code))
+    return make_error(ErrorCode::kNotFound, "%s: no such file; `trident calibrate --kernels N` makes one",
+                      path.c_str());
+  TRY(sqlite3* const raw, open_file(path, false));
+  const std::unique_ptr<sqlite3, decltype([](sqlite3* db) { sqlite3_close(db); })> db(raw);
+  TRY_VOID(run(raw, path, kSettings));
+  TRY(const bool ours, has_tables(raw, path));
+  if (!ours) return make_error(ErrorCode::kRejectedRecord, "%s: no cache of timed kernels: it is empty", path.c_str());
+  return Loader(raw, path).load();
+}
+
+Result<TimedKernelWriter> TimedKernelWriter::open(const std::string& path, const Machine& machine) {
+  TRY(sqlite3* const raw, open_file(path, true));
+  TimedKernelWriter writer(raw, path);
+  TRY_VOID(run(raw, path, kSettings));
+  TRY(auto transaction, Transaction::begin(raw, path, "BEGIN IMMEDIATE"));
+  TRY(const bool ours, has_tables(raw, path));
+  if (!ours) TRY_VOID(run(raw, path, kSchema));
+  TRY(Statement add, Statement::prepare(raw, path,
+                                        "INSERT OR IGNORE INTO machine(cpu, isa, build, date)"
+                                        " VALUES(?1, ?2, ?3, ?4)"));
+  add.bind_all(machine.cpu, machine.isa, machine.build, machine.date);
+  TRY_VOID(add.run());
+  TRY(Statement id, Statement::prepare(raw, path, "SELECT id FROM machine WHERE cpu=?1 AND isa=?2 AND build=?3"));
+  id.bind_all(machine.cpu, machine.isa, machine.build);
+  TRY(const bool found, id.step());
+  if (!found) return damaged(path, "a machine that was just written is not there");
+  writer.machine_ = id.number(0);
+  { const Statement done = std::move(id); }  // which read: a commit would wait for it
+  TRY_VOID(transaction->commit());
+  return writer;
+}
+
+Result<std::vector<std::string>> TimedKernelWriter::families() {
+  TRY(Statement rows, Statement::prepare(db_.get(), path_, "SELECT name FROM family WHERE machine=?1 ORDER BY id"));
+  rows.bind_all(machine_);
+  std::vector<std::string> names;
+  for (;;) {
+    TRY(const bool more, rows.step());
+    if (!more) return names;
+    names.push_back(rows.text(0));
+  }
+}
+
+Result<std::uint64_t> TimedKernelWriter::kernels() {
+  TRY(Statement count, Statement::prepare(db_.get(), path_,
+                                          "SELECT count(*) FROM family JOIN kernel ON kernel.family = family.id"
+                                          " WHERE family.machine=?1"));
+  count.bind_all(machine_);
+  TRY(const bool row, count.step());
+  return row ? static_cast<std::uint64_t>(count.number(0)) : 0;
+}
+
+Result<void> TimedKernelWriter::append(std::span<const FamilyTimes> families) {
+  for (const FamilyTimes& family : families) {
+    const char* fault = fault_of(family.name, family.generator, family.kernels.size());
+    for (const TimedKernel& kernel : family.kernels)
+      if (fault == nullptr) fault = fault_of(kernel);
+    for (const FamilyTimes::Earlier& earlier : family.earlier)
+      if (fault == nullptr && (!is_time(earlier.ns) || !is_time(earlier.ns_again)))
+        fault = "an earlier time is no time";
+    if (fault != nullptr) return make_error(ErrorCode::kInvalidArgument, "family %s: %s", family.name.c_str(), fault);
+  }
+  sqlite3* db = db_.get();
+  TRY(auto transaction, Transaction::begin(db, path_, "BEGIN IMMEDIATE"));
+  TRY(Statement add, Statement::prepare(db, path_,
+                                        "INSERT INTO family(machine, name, generator) VALUES(?1, ?2, ?3)"
+                                        " ON CONFLICT DO NOTHING"));
+  TRY(Statement add_kernel, Statement::prepare(db, path_, "INSERT INTO kernel VALUES(?1, ?2, ?3, ?4, ?5, ?6)"));
+  TRY(Statement add_earlier, Statement::prepare(db, path_, "INSERT INTO earlier VALUES(?1, ?2, ?3, ?4)"));
+  for (const FamilyTimes& family : families) {
+    add.bind_all(machine_, family.name, family.generator);
+    TRY_VOID(add.run());
+    if (sqlite3_changes(db) == 0) continue;
+    const std::int64_t id = sqlite3_last_insert_rowid(db);
+    std::int64_t place = 0;
+    for (const TimedKernel& kernel : family.kernels) {
+      add_kernel.bind_all(id, place++, kernel.text, kernel.how, kernel.ns, kernel.ns_again);
+      TRY_VOID(add_kernel.run());
+    }
+    for (const FamilyTimes::Earlier& earlier : family.earlier) {
+      add_earlier.bind_all(id, std::int64_t{earlier.place}, earlier.ns, earlier.ns_again);
+      TRY_VOID(add_earlier.run());
+    }
+  }
+  return transaction->commit();
+}
+
+}  // namespace trident::learn
