@@ -92,6 +92,24 @@ TEST(Policy, StepsOffByAnUlpExcuseTheSourcesOwnSteps) {
   EXPECT_FALSE(passes(6, {.fallback = &fallback}));
 }
 
+// A product of 1e47 has neighbours 2^104 apart: where steps are an ulp off its tangent is any number, and one in a
+// hundred is beyond sixty. What is spread evenly, as a cosine or the product itself, has no such far ones.
+TEST(Policy, ATangentOfNothingButRoundingMayBeFarOff) {
+  const std::string product = "(exp(x)*sqrt(x)*sqrt(y)*sqrt(x + y)*sqrt(x - y)*cbrt(x)*cbrt(y)*log(x)*exp(y))";
+  const auto passes = [](const std::string& text, double candidate, const Standing& standing) {
+    return judge({100}, {2}, {candidate}, {PolicyKind::bounded, 2}, 0, text.c_str(), standing).passes;
+  };
+  const Standing unrewritten{.unrewritten = true};
+  for (const double candidate : {-35.0, 1e5, 1e7}) {
+    EXPECT_TRUE(passes("tan" + product, candidate, unrewritten)) << candidate;
+    EXPECT_FALSE(passes("tan" + product, candidate, {})) << candidate;
+  }
+  EXPECT_FALSE(passes("tan" + product, 1e12, unrewritten));
+  EXPECT_FALSE(passes("cos" + product, -35, unrewritten));
+  EXPECT_FALSE(passes(product + " - 1e47", 1e60, unrewritten));
+  EXPECT_FALSE(passes("tan(y)", -35, unrewritten));
+}
+
 // x^64 by six squarings, whose roundings add up, less the power rounded once.
 TEST(Policy, PowersMadeOfProductsAreExcused) {
   constexpr double kUlps = 12;

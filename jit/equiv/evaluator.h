@@ -43,6 +43,9 @@ class Stop {
 template <class N>
 class Evaluator {
  public:
+  /// Bits of `unsure`.
+  static constexpr std::uint8_t kOpen = 1;              ///< rounding decides a step on the way
+  static constexpr std::uint8_t kMayBeNextInteger = 2;  ///< ... of one unit, which is no more than rounding itself
   /// The values of one node at the points of a block. Floats use s and c; integers and bools si and ci (bools 0 or -1).
   struct Lanes {
     std::vector<double> s;
@@ -181,37 +184,42 @@ class Evaluator {
     return 8 * off + 2 * error_of(correct) + 16 * ulp_at(type, c);
   }
 
-  static bool near(Type type, double strict, const N& correct, long double step) {
-    if (is_exactly(correct, strict)) return false;
-    const long double c = approximate(correct);
-    if (std::isnan(strict) && std::isnan(c)) return false;
-    return !(std::fabs(c - step) > tolerance(type, strict, correct));
+  // An integer that rounding has chosen may be the correct one, and is not exact for that.
+  static bool exactly(const Lanes& a, std::size_t i) {
+    return is_exactly(a.c[i], a.s[i]) && (a.unsure[i] & kMayBeNextInteger) == 0;
   }
 
-  static bool near_zero(Type type, double strict, const N& correct) { return near(type, strict, correct, 0); }
+  static bool near(Type type, const Lanes& a, std::size_t i, long double step) {
+    if (exactly(a, i)) return false;
+    const long double c = approximate(a.c[i]);
+    if (std::isnan(a.s[i]) && std::isnan(c)) return false;
+    return !(std::fabs(c - step) > tolerance(type, a.s[i], a.c[i]));
+  }
+
+  static bool near_zero(Type type, const Lanes& a, std::size_t i) { return near(type, a, i, 0); }
 
   // Whether an operand lies where the op's domain ends and rounding decides whether the result is a number.
   bool near_edge(const expr::Node& node, std::size_t i) const {
     const Op op = node.op;
     const Lanes& a = lanes_[node.a.index];
     const Lanes& b = node.b.valid() ? lanes_[node.b.index] : a;
-    const auto near_a = [&](long double edge) { return near(node.type, a.s[i], a.c[i], edge); };
+    const auto near_a = [&](long double edge) { return near(node.type, a, i, edge); };
     const bool starts_at_zero = op == Op::Sqrt || op == Op::Rsqrt || op == Op::Log || op == Op::Log2 || op == Op::Log10;
     if (starts_at_zero || op == Op::Recip) return near_a(0);
-    if (op == Op::Div) return near_zero(node.type, b.s[i], b.c[i]);
-    if (op == Op::Pow) return near_a(0) || (a.s[i] < 0 && !is_exactly(b.c[i], b.s[i]));
+    if (op == Op::Div) return near_zero(node.type, b, i);
+    if (op == Op::Pow) return near_a(0) || (a.s[i] < 0 && !exactly(b, i));
     if (op == Op::Asin || op == Op::Acos || op == Op::Atanh) return near_a(1) || near_a(-1);
     if (op == Op::Acosh) return near_a(1);
     if (op == Op::Log1p) return near_a(-1);
-    if (op == Op::Atan2) return near_a(0) && near_or_below_zero(node.type, b.s[i], b.c[i]);
+    if (op == Op::Atan2) return near_a(0) && near_or_below_zero(node.type, b, i);
     return false;
   }
   // Of zeros of both signs min and max may give either.
   static bool picks_a_zero(Op op, double a, double b) {
     return (op == Op::Min || op == Op::Max) && a == 0 && b == 0 && std::signbit(a) != std::signbit(b);
   }
-  static bool near_or_below_zero(Type type, double strict, const N& correct) {
-    return approximate(correct) < 0 || near_zero(type, strict, correct);
+  static bool near_or_below_zero(Type type, const Lanes& a, std::size_t i) {
+    return approximate(a.c[i]) < 0 || near_zero(type, a, i);
   }
 
   // Floor and its kin: the result is an integer, and jumps where the operand meets an integer or (rounding) a half.
@@ -220,14 +228,14 @@ class Evaluator {
     const long double c = approximate(a.c[i]);
     const bool halves = node.op == Op::Round || node.op == Op::Rint;
     const long double step = halves ? std::floor(c) + 0.5L : std::nearbyint(c);
-    if (std::isfinite(c) && ulp_at(node.type, c) < 0.5L && near(node.type, a.s[i], a.c[i], step)) {
-      r.unsure[i] = 1;
-      set_exact(r.c[i], r.s[i]);
-      return;
+    if (std::isfinite(c) && near(node.type, a, i, step)) {
+      // Where the type holds integers only, steps are as small as its rounding; to what decides by them they are steps.
+      const bool all_integers = ulp_at(node.type, c) >= 0.5L;
+      r.unsure[i] |= all_integers ? kMayBeNextInteger : kOpen;
+      if (!all_integers) return set_exact(r.c[i], r.s[i]);
     }
     apply_to(node.op, 0, a.c[i], a.c[i], a.c[i], r.c[i]);
-    // Where the type holds integers only, steps are as small as its rounding: an error that reaches one moves through.
-    const long double error = error_of(a.c[i]);
+    const long double error = error_of(a.c[i]);  // one that reaches a step moves through
     if (error > 0 && !(std::fabs(c - step) > error)) widen(r.c[i], error + 1);
   }
 
@@ -239,7 +247,7 @@ class Evaluator {
     } else if (node.op == Op::Copysign || node.op == Op::Sign) {
       const Lanes& signed_by = node.op == Op::Sign ? a : b;
       // The sign of a NaN means nothing: no two machines need share it.
-      if (near_zero(node.type, signed_by.s[i], signed_by.c[i]) || std::isnan(signed_by.s[i])) r.unsure[i] = 1;
+      if (near_zero(node.type, signed_by, i) || std::isnan(signed_by.s[i])) r.unsure[i] |= kOpen;
       apply_to(node.op, 0, a.c[i], b.c[i], b.c[i], r.c[i]);
     } else {
       round_lane(node, r, i);
@@ -248,14 +256,14 @@ class Evaluator {
 
   // fmod jumps by |b| where a is a multiple of b.
   void fmod_lane(const expr::Node& node, const Lanes& a, const Lanes& b, Lanes& r, std::size_t i) {
-    const bool exact = is_exactly(a.c[i], a.s[i]) && is_exactly(b.c[i], b.s[i]);
+    const bool exact = exactly(a, i) && exactly(b, i);
     apply_to(node.op, 0, a.c[i], b.c[i], b.c[i], r.c[i]);
     if (exact) return;
     const long double rest = std::fabs(approximate(r.c[i]));
     const long double whole = std::fabs(approximate(b.c[i]));
     const long double slack = tolerance(node.type, a.s[i], a.c[i]) +
                               tolerance(node.type, b.s[i], b.c[i]) * (1 + std::fabs(approximate(a.c[i])) / whole);
-    if (!(rest > slack) || !(whole - rest > slack)) r.unsure[i] = 1;
+    if (!(rest > slack) || !(whole - rest > slack)) r.unsure[i] |= kOpen;
   }
 
   static bool is_step(Op op) {
@@ -312,7 +320,7 @@ class Evaluator {
         continue;
       }
       apply_to(node.op, exponent, a.c[i], b.c[i], c.c[i], r.c[i]);
-      if (near_edge(node, i) || picks_a_zero(node.op, a.s[i], b.s[i])) r.unsure[i] = 1;
+      if (near_edge(node, i) || picks_a_zero(node.op, a.s[i], b.s[i])) r.unsure[i] |= kOpen;
     }
   }
 
@@ -392,10 +400,10 @@ class Evaluator {
       const bool ordered_c = !std::isnan(approximate(a.c[i])) && !std::isnan(approximate(b.c[i]));
       r.si[i] = holds(node.op, a.s[i] < b.s[i], a.s[i] == b.s[i], ordered_s) ? -1 : 0;
       r.ci[i] = holds(node.op, less(a.c[i], b.c[i]), equal(a.c[i], b.c[i]), ordered_c) ? -1 : 0;
-      if (ordered_s != ordered_c) r.unsure[i] = 1;
-      if (!ordered_s || !ordered_c || (is_exactly(a.c[i], a.s[i]) && is_exactly(b.c[i], b.s[i]))) continue;
+      if (ordered_s != ordered_c) r.unsure[i] |= kOpen;
+      if (!ordered_s || !ordered_c || (exactly(a, i) && exactly(b, i))) continue;
       const long double margin = std::fabs(approximate(a.c[i]) - approximate(b.c[i]));
-      if (!(margin > tolerance(type, a.s[i], a.c[i]) + tolerance(type, b.s[i], b.c[i]))) r.unsure[i] = 1;
+      if (!(margin > tolerance(type, a.s[i], a.c[i]) + tolerance(type, b.s[i], b.c[i]))) r.unsure[i] |= kOpen;
     }
   }
 
@@ -421,7 +429,7 @@ class Evaluator {
         r.si[i] = taken_s.si[i];
         r.ci[i] = taken_c.ci[i];
       }
-      r.unsure[i] = condition.unsure[i] | taken_s.unsure[i] | taken_c.unsure[i];
+      r.unsure[i] = (condition.unsure[i] & kOpen) | taken_s.unsure[i] | taken_c.unsure[i];
     }
   }
 
@@ -455,14 +463,14 @@ class Evaluator {
     r.s[i] = static_cast<double>(static_cast<float>(a.s[i]));
     round_to_f32(a.c[i], r.c[i]);
     const long double s = a.s[i], c = approximate(a.c[i]);
-    if (is_exactly(a.c[i], a.s[i]) || (std::isnan(s) && std::isnan(c))) return;
+    if (exactly(a, i) || (std::isnan(s) && std::isnan(c))) return;
     // What only f64 cannot hold is an infinity of f32 long before.
     constexpr long double kFarBeyond = 0x1p129L;
     const bool beyond = std::isinf(s) && c * std::copysign(1.0L, s) > kFarBeyond;
     if (beyond && error_of(a.c[i]) < std::fabs(c) / 4) return;
     const long double slack = tolerance(Type::f64, a.s[i], a.c[i]);
     if (static_cast<float>(c - slack) == static_cast<float>(c + slack)) return;
-    r.unsure[i] = 1;
+    r.unsure[i] |= kOpen;
     set_exact(r.c[i], r.s[i]);
   }
 
@@ -471,13 +479,13 @@ class Evaluator {
     if (ir::is_mask(to)) {
       r.si[i] = a.s[i] != 0 ? -1 : 0;
       r.ci[i] = c != 0 ? -1 : 0;
-      if (near_zero(from, a.s[i], a.c[i])) r.unsure[i] = 1;
+      if (near_zero(from, a, i)) r.unsure[i] |= kOpen;
       return;
     }
     r.si[i] = truncate(to, static_cast<long double>(a.s[i]));
     r.ci[i] = truncate(to, c);
     // Every integer is a step, the ends of the range among them.
-    if (std::isfinite(c) && near(from, a.s[i], a.c[i], std::nearbyint(c))) r.unsure[i] = 1;
+    if (std::isfinite(c) && near(from, a, i, std::nearbyint(c))) r.unsure[i] |= kOpen;
   }
 
   void integers(const expr::Node& node, Lanes& r, std::size_t count) {
@@ -518,7 +526,7 @@ class Evaluator {
       const Lanes& b = node.b.valid() ? lanes_[node.b.index] : a;
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t partial = (at + i) % 16;
-        if (any_unsure(node, i)) reduction.unsure = true;
+        if ((any_unsure(node, i) & kOpen) != 0) reduction.unsure = true;
         if (ir::is_float(node.type)) {
           feed_float(node, reduction, partial, a, b, i);
         } else {
@@ -552,7 +560,7 @@ class Evaluator {
   void finish(Reduction& reduction, std::uint64_t n) {
     const expr::Node& node = expr_.nodes[reduction.node];
     Lanes& r = lanes_[reduction.node];
-    r.unsure[0] = reduction.unsure ? 1 : 0;
+    r.unsure[0] = reduction.unsure ? kOpen : 0;
     for (std::size_t s = 8; s >= 1; s /= 2) {
       for (std::size_t j = 0; j < s; ++j) {
         if (!ir::is_float(node.type)) {

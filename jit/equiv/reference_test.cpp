@@ -417,6 +417,40 @@ TEST(Reference, OnlyStepsOnRoundedOperandsAreUnsure) {
   EXPECT_EQ(unsure->outputs()[0].unsure, (std::vector<std::uint8_t>{1, 0, 0}));
 }
 
+// At -9174232.3 an f32 is an integer, whichever of the two: a cast of it is decided by rounding though the nearest is
+// the one that trunc gives over the reals, and the trunc itself is not. Of an operand that is exact the cast is
+// decided.
+TEST(Reference, WhatIsAnIntegerByRoundingIsNoExactInteger) {
+  constexpr float kBase = -0.168415144F;
+  ASSERT_NEAR(std::pow(static_cast<double>(kBase), -9.0), -9174232.3, 0.3);
+  for (const char* const rounds : {"trunc", "floor", "ceil", "rint", "round"}) {
+    const std::string step = std::string(rounds) + "(x^-9)";
+    for (const float x : {kBase, -0.1795F}) {  // and one between 2^22 and 2^23, where halves are floats too
+      const auto s = samples_of<float>({{x}});
+      for (const std::string& text : {"i64(" + step + ")", "i64(" + step + " + 1)", step + " < x^-9 ? 1 : 2"}) {
+        const auto e = parsed(text.c_str(), Type::f32);
+        auto reference = Reference::make(e, s);
+        ASSERT_TRUE(reference.ok());
+        EXPECT_EQ(kRoundingDecides, reference->outputs()[0].unsure[0]) << text;
+        reference->refine(0, 0);
+        EXPECT_EQ(kRoundingDecides, reference->outputs()[0].unsure[0]) << text;
+      }
+      const auto e = parsed(step.c_str(), Type::f32);
+      auto reference = Reference::make(e, s);
+      ASSERT_TRUE(reference.ok());
+      reference->refine(0, 0);
+      EXPECT_EQ(kDecided, reference->outputs()[0].unsure[0]) << step;
+      EXPECT_NEAR(std::pow(static_cast<double>(x), -9.0), static_cast<double>(reference->outputs()[0].correct[0]), 1);
+    }
+    const auto exact = parsed(("i64(" + std::string(rounds) + "(x))").c_str(), Type::f32);
+    const auto s = samples_of<float>({{-9174233.0F, 5000000.5F, 0.25F}});
+    auto reference = Reference::make(exact, s);
+    ASSERT_TRUE(reference.ok());
+    EXPECT_EQ((std::vector<std::uint8_t>{0, 0, 0}), reference->outputs()[0].unsure);
+    EXPECT_EQ(-9174233, reference->outputs()[0].integer[0]);
+  }
+}
+
 TEST(Reference, ReductionsFollowTheDocumentedOrder) {
   const auto e = parsed("(sum(x), dot(x, y), mean(x), minof(x), maxof(y))", Type::f32);
   std::mt19937_64 random(5);

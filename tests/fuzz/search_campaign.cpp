@@ -28,7 +28,8 @@ struct Settings {
   std::uint64_t runs = 2'000, seed = 1, seconds = 0;
   std::uint32_t nodes = 200;
   unsigned threads = 2, findings_max = 20, tries = 400;
-  std::string state, folder = ".", file;
+  std::string state, folder = ".";
+  std::vector<std::string> files;
   std::uint64_t replay = 0;
   bool show = false;
 };
@@ -210,15 +211,18 @@ int main(int argc, char** argv) {
   app.add_option("--tries", s.tries, "checks spent on making a finding small")->capture_default_str();
   app.add_option("--folder", s.folder, "where findings are left, as files for --case")->capture_default_str();
   auto* const replay = app.add_option("--replay", s.replay, "one case by its number");
-  app.add_option("--case", s.file, "one case from a file")->excludes(replay);
+  app.add_option("--case", s.files, "cases from files")->excludes(replay);
   app.add_flag("--show", s.show, "print the case, do not check it");
   CLI11_PARSE(app, argc, argv);
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) std::signal(signal, fuzz::name_current);
   if (replay->count() > 0) return fuzz::one(s, fuzz::make_search_case(s.replay, s.nodes));
-  if (s.file.empty()) return fuzz::run(s);
-  std::ifstream in(s.file);
-  const auto c = fuzz::read_search_case({std::istreambuf_iterator<char>(in), {}});
-  if (c.ok()) return fuzz::one(s, *c);
-  std::fprintf(stderr, "%s: %s\n", s.file.c_str(), c.error().message.c_str());
-  return 2;
+  if (s.files.empty()) return fuzz::run(s);
+  int status = 0;
+  for (const std::string& file : s.files) {
+    std::ifstream in(file);
+    const auto c = fuzz::read_search_case({std::istreambuf_iterator<char>(in), {}});
+    if (!c.ok()) return std::fprintf(stderr, "%s: %s\n", file.c_str(), c.error().message.c_str()), 2;
+    status = std::max(status, fuzz::one(s, *c));
+  }
+  return status;
 }
