@@ -236,15 +236,6 @@ class Calibration {
   double insts_per_step_ = 1;  ///< of the row whose latency was measured last
 };
 
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
-  return text;
-}
-
 double to_three_digits(double value) {
   return std::round(value * 1000) / 1000;
 }
@@ -292,6 +283,15 @@ bool was_disturbed(const Row& row, const Attempt& attempt, FmaLeast least) {
 }
 
 }  // namespace
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
+  return text;
+}
 
 Result<double> steps_in_fmas(const StepRounds& rounds, double op_steps, double fma_steps) {
   const std::size_t count =

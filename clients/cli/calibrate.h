@@ -31,6 +31,9 @@ struct CalibrateOptions {
   std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress{};
 };
 
+/// YYYY-MM-DD, of the world's time.
+std::string today();
+
 /// Nanoseconds per call, one for each round: two lengths of the op's chains and two of the fma's.
 struct StepRounds {
   std::vector<double> op_short, op_long, fma_short, fma_long;

@@ -1,4 +1,4 @@
-// The command line of `trident calibrate` (calibrate.h does the work).
+// The command line of `trident calibrate` (calibrate.h and calibrate_kernels.h do the work).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "clients/cli/calibrate.h"
+#include "clients/cli/calibrate_kernels.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/costs_file.h"
 #include "clients/cli/interrupt.h"
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/progress_bar.h"
+#include "jit/learn/timed_kernels.h"
 
 namespace trident::cli {
 namespace {
@@ -18,6 +20,7 @@ namespace {
 struct CalibrateVerb {
   bool ops = false, quick = false, json = false;
   std::string isa = "auto", output;
+  CalibrateKernelsOptions kernels;
 };
 
 constexpr std::uint32_t kQuickRounds = 5;
@@ -67,9 +70,41 @@ std::string as_json(const cost::Table& table, const std::string& file) {
   return root.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+Result<int> run_kernels(const CalibrateVerb& verb) {
+  CalibrateKernelsOptions options = verb.kernels;
+  TRY(options.isa, parse_isa(verb.isa));
+  if (options.isa == codegen::Isa::neon)
+    return make_error(ErrorCode::kUnsupported, "--isa %s: kernels are timed for avx2 and avx512", verb.isa.c_str());
+  options.path = verb.output;
+  if (options.path == "-") return make_error(ErrorCode::kInvalidArgument, "--output -: a cache of kernels is a file");
+  if (options.path.empty()) {
+    TRY(options.path, user_kernels_path(codegen::name_of(options.isa)));
+  }
+  if (verb.quick) options.rounds = kQuickRounds;
+  note_interrupts();
+  CalibratedKernels done;
+  {
+    ProgressBar bar("calibrating", options.kernels);
+    options.progress = [&bar](std::uint64_t kernels, const std::string& what) { bar.update(kernels, what); };
+    options.stopped = [] { return !check_interrupted().ok(); };
+    TRY(done, calibrate_kernels(options));
+  }
+  std::fputs((verb.json ? calibrated_json(done, options) : calibrated_text(done)).c_str(), stdout);
+  if (done.interrupted) {
+    std::fprintf(stderr, "trident: interrupted; %s has %llu kernels, and the same command goes on\n",
+                 options.path.c_str(), static_cast<unsigned long long>(done.kernels));
+    return kExitInterrupted;
+  }
+  std::fprintf(stderr, "trident: written to %s\n", options.path.c_str());
+  return 0;
+}
+
 Result<int> run(const CalibrateVerb& verb) {
-  if (!verb.ops)
-    return make_error(ErrorCode::kInvalidArgument, "say what to measure: --ops for the costs of kernel operations");
+  if (verb.ops == (verb.kernels.kernels > 0))
+    return make_error(
+        ErrorCode::kInvalidArgument,
+        "say what to measure: --ops for the costs of kernel operations, or --kernels N for whole kernels");
+  if (!verb.ops) return run_kernels(verb);
   CalibrateOptions options;
   TRY(options.isa, parse_isa(verb.isa));
   if (options.isa == codegen::Isa::neon)
@@ -101,15 +136,26 @@ Result<int> run(const CalibrateVerb& verb) {
 }  // namespace
 
 void add_calibrate_command(CLI::App& app, int& status) {
-  CLI::App* verb = app.add_subcommand("calibrate", "Measure what kernel operations cost on this machine");
+  CLI::App* verb =
+      app.add_subcommand("calibrate", "Measure what kernel operations, or whole kernels, take on this machine");
   auto state = std::make_shared<CalibrateVerb>();
   verb->add_flag("--ops", state->ops, "Latency and throughput of every op of the kernel IR");
+  CalibrateKernelsOptions& kernels = state->kernels;
+  verb->add_option("--kernels", kernels.kernels, "Time kernels, until the benchmark cache has so many of this machine")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{learn::kTimedKernelsMax}));
+  verb->add_option("--corpus", kernels.corpora, "With --kernels: begin with the kernels of this file (repeatable)");
+  verb->add_option("--seed", kernels.seed, "With --kernels: of everything random")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 30))
+      ->capture_default_str();
+  verb->add_option("--threads", kernels.threads, "With --kernels: that make kernels; one times them, alone")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
   verb->add_option("--isa", state->isa, "avx2 or avx512; auto: the best that this processor has")
       ->capture_default_str();
   verb->add_option("-o,--output", state->output,
-                   "Write the table here, - for standard output; default: the user's cache (FILES, below)");
-  verb->add_flag("--quick", state->quick, "Fewer rounds: figures of some percent in a second");
-  verb->add_flag("--json", state->json, "Print a JSON object instead of the table");
+                   "Write the table here, - for standard output; append kernels here; default: see FILES below");
+  verb->add_flag("--quick", state->quick, "Fewer rounds, coarser figures");
+  verb->add_flag("--json", state->json, "Print a JSON object instead of text");
   verb->callback([state, &status] {
     const auto code = run(*state);
     status = code ? *code : report(code.error());

@@ -337,6 +337,25 @@ Result<std::vector<CorpusKernel>> read_corpus(const std::string& path) {
   return parse_corpus(text, path);
 }
 
+Result<std::vector<std::string>> read_fpcores(const std::string& path) {
+  TRY(const std::string text, read_file(path));
+  std::vector<std::string> cores;
+  std::string core;
+  int depth = 0;
+  bool quoted = false, comment = false;
+  for (const char c : text) {
+    comment = comment ? c != '\n' : c == ';' && !quoted;
+    if (comment) continue;
+    if (c == '"') quoted = !quoted;
+    if (!quoted) depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    core += c;
+    if (depth != 0 || c != ')' || quoted) continue;
+    cores.push_back(std::move(core));
+    core.clear();
+  }
+  return cores;
+}
+
 namespace {
 
 bool has_variable(const expr::Expr& e, const std::string& name) {

@@ -44,6 +44,9 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max = k
 /// Reads a file of kernels.
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path);
 
+/// The cores of a file of FPCore, comments left out, each for expr::parse_fpcore(). Errors: those of read_file().
+Result<std::vector<std::string>> read_fpcores(const std::string& path);
+
 /// The definition as an expression over variables of `type` (f32 or f64), derivatives still in it. SyntaxError with the
 /// place, also for an assumption that cannot be read, leaves no value, or is about a variable that is not there.
 Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type);

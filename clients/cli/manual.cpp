@@ -177,7 +177,7 @@ EXAMPLES
   trident rules check mine.rules --points 100000)";
 
 constexpr const char* kCalibrate = R"(DETAILS
-  Measures what each op of the kernel IR (jit/kir/ops.def) takes here, for each of its types: latency, from a chain of
+  --ops measures what each op of the kernel IR (jit/kir/ops.def) takes here, for each of its types: latency, from a chain of
   ops that wait for each other, and throughput, from many chains side by side; both as multiples of what an fma of the
   float type as wide takes, which is measured in the same rounds. The code is what the code generator makes of such
   chains, and it runs in sandboxed children. div.newton and sqrt.newton do without the divider, where the instruction
@@ -188,13 +188,26 @@ constexpr const char* kCalibrate = R"(DETAILS
   --json prints an object with "cpu", "isa", "build", "date", "file", "unit" (nanoseconds of an fma) and "ops", rows of
   "op", "type", "latency", "throughput", "shipped_latency" and "shipped_throughput".
 
+  --kernels fills the benchmark cache that learned costs are trained on: families of kernels that mean the same and
+  take different time, from the files of --corpus, from scrambled compositions of the rewrite rules, and from random
+  programs. The kernels of a family are timed in turn in a sandboxed child, on arrays that the first cache holds, and
+  once more in another child: how well the two agree is the ceiling of any prediction. Families that do not repeat are
+  measured up to three times, and all of it is kept. N counts what was timed on this processor with this instruction
+  set and build; families that are there are not made again, so the same command goes on after Ctrl-C, and with a
+  larger N. The same seed makes the same kernels. Several processes may fill one file, with seeds of their own.
+  About 2 ms a kernel. Prefer a quiet machine.
+  --json prints an object with "file", "isa", "seed", "kernels", "added", "families" by generator, "repeated",
+  "unsteady", "test_retest" ("spearman", "spearman_in_families", "median_error"), "seconds" and "interrupted".
+
 FILES
   $XDG_CACHE_HOME/trident/ISA.costs, else ~/.cache/trident/ISA.costs    where a table is written without --output
+  $XDG_CACHE_HOME/trident/ISA.kernels, else ~/.cache/trident/ISA.kernels    the same for timed kernels (SQLite)
 
 EXAMPLES
   trident calibrate --ops
   trident calibrate --ops --isa avx2 --json
-  trident calibrate --ops --quick --output - | sort -k 4 -n)";
+  trident calibrate --ops --quick --output - | sort -k 4 -n
+  trident calibrate --kernels 20000 --corpus bench/corpus/kernels.tsv --threads 2)";
 
 constexpr const char* kTrain = R"(DETAILS
   The guide says which of the rewrites that match a search applies next (`trident rewrite --strategy guided`). It learns

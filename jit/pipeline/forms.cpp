@@ -67,6 +67,19 @@ const expr::rewrite::OpCosts& costs_of(const Options& options) {
   return measured != nullptr ? *measured : expr::rewrite::default_op_costs(codegen::name_of(options.isa), kCpu);
 }
 
+codegen::DividerCycles divider_of(const Options& options) {
+  const cost::Table& table = costs_of(options).table();
+  codegen::DividerCycles divider;
+  if (table.cpu == cost::kAnyCpu) return divider;
+  const double cycles = options.isa == codegen::Isa::avx2 ? 1 : 0.5;  // of 512 bits
+  const auto of = [&](kir::Op op, ir::Type type) {
+    return cycles * table.at({op, type, type, cost::Form::plain}).throughput;
+  };
+  divider.div_f32 = of(kir::Op::Div, ir::Type::f32), divider.div_f64 = of(kir::Op::Div, ir::Type::f64);
+  divider.sqrt_f32 = of(kir::Op::Sqrt, ir::Type::f32), divider.sqrt_f64 = of(kir::Op::Sqrt, ir::Type::f64);
+  return divider;
+}
+
 expr::rewrite::RewriteOptions rewriting(const Options& options) {
   expr::rewrite::RewriteOptions how;
   how.policy = options.policy;

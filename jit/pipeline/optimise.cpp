@@ -52,21 +52,6 @@ std::string print_variant(const codegen::Variant& v) {
   return v.non_temporal ? text + ", streaming stores" : text;
 }
 
-/// Of a processor that was measured; of others what the code generator takes for usual. A unit of the table is half a
-/// cycle: two pipes begin an fma each.
-codegen::DividerCycles divider_of(const Options& options) {
-  const cost::Table& table = costs_of(options).table();
-  codegen::DividerCycles divider;
-  if (table.cpu == cost::kAnyCpu) return divider;
-  const double cycles = options.isa == codegen::Isa::avx2 ? 1 : 0.5;  // of 512 bits
-  const auto of = [&](kir::Op op, ir::Type type) {
-    return cycles * table.at({op, type, type, cost::Form::plain}).throughput;
-  };
-  divider.div_f32 = of(kir::Op::Div, ir::Type::f32), divider.div_f64 = of(kir::Op::Div, ir::Type::f64);
-  divider.sqrt_f32 = of(kir::Op::Sqrt, ir::Type::f32), divider.sqrt_f64 = of(kir::Op::Sqrt, ir::Type::f64);
-  return divider;
-}
-
 class Optimisation {
  public:
   Optimisation(const expr::Expr& expr, const Options& options, PassScope& passes)

@@ -1,5 +1,7 @@
 #include "runtime/stats/robust.h"
 
+#include <numeric>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,6 +33,37 @@ double median_absolute_deviation(std::span<const double> samples) {
   v.reserve(samples.size());
   for (const double sample : samples) v.push_back(std::fabs(sample - center));
   return median_in_place(v);
+}
+
+namespace {
+
+std::vector<double> ranks_of(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return values[i] < values[j]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t from = 0; from < order.size();) {
+    std::size_t end = from + 1;
+    while (end < order.size() && values[order[end]] == values[order[from]]) ++end;
+    for (std::size_t i = from; i < end; ++i) ranks[order[i]] = 0.5 * static_cast<double>(from + end - 1);
+    from = end;
+  }
+  return ranks;
+}
+
+}  // namespace
+
+double rank_correlation(std::span<const double> a, std::span<const double> b) {
+  CHECK(a.size() == b.size());
+  const std::vector<double> x = ranks_of(a), y = ranks_of(b);
+  const double mean = 0.5 * (static_cast<double>(a.size()) - 1);
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
 
 Interval median_interval(std::span<const double> samples, double z) {

@@ -13,6 +13,10 @@ double median(std::span<const double> samples);
 /// Median of |sample - median|. Times 1.4826 it estimates the standard deviation of normal noise.
 double median_absolute_deviation(std::span<const double> samples);
 
+/// Spearman's: how far two lists of the same length, without NaN, have the same order, from -1 to 1; equal values share
+/// their mean rank. 0 when one list is constant, or shorter than two.
+double rank_correlation(std::span<const double> a, std::span<const double> b);
+
 struct Interval {
   double lo, hi;
 };

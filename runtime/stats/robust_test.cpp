@@ -82,5 +82,17 @@ TEST(Robust, SequentialRuleFindsGainsAndRarelyInventsThem) {
   EXPECT_LE(invented, kTrials * 0.012);
 }
 
+TEST(RankCorrelation, WorkedOutByHand) {
+  const auto of = [](std::vector<double> a, std::vector<double> b) { return rank_correlation(a, b); };
+  EXPECT_DOUBLE_EQ(of({1, 2, 3, 4}, {10, 200, 3000, 40000}), 1);
+  EXPECT_DOUBLE_EQ(of({1, 2, 3, 4}, {9, 7, 5, -1}), -1);
+  // Without ties 1 - 6 sum d^2 / (n (n^2 - 1)): differences 1, 1, 0, 1, 1 of 5.
+  EXPECT_DOUBLE_EQ(of({1, 2, 3, 4, 5}, {2, 1, 3, 5, 4}), 1 - 6.0 * 4 / 120);
+  // Ranks 1.5, 1.5, 3 against 1, 2, 3: covariance 1.5, variances 1.5 and 2.
+  EXPECT_DOUBLE_EQ(of({7, 7, 8}, {1, 2, 3}), 1.5 / std::sqrt(3.0));
+  EXPECT_EQ(of({1, 1, 1}, {1, 2, 3}), 0);
+  EXPECT_EQ(of({}, {}), 0);
+}
+
 }  // namespace
 }  // namespace trident::stats

@@ -64,26 +64,14 @@ Result<expr::Expr> source_of(const Task& task) {
   return expr::parse_fpcore(task.fpcore, {.type = task.type});
 }
 
-// The top-level forms of an FPCore file (as FPBench has them), comments left out.
+// The cores of an FPCore file, each in both types.
 Result<std::vector<Task>> read_fpcores(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return make_error(ErrorCode::kNotFound, "cannot read %s", path.c_str());
+  TRY(const std::vector<std::string> cores, cli::read_fpcores(path));
+  const std::string file_name = path.substr(path.find_last_of('/') + 1);
   std::vector<Task> tasks;
-  std::string line, form;
-  int depth = 0;
-  bool quoted = false;
-  while (std::getline(file, line)) {
-    for (const char c : line + "\n") {
-      if (c == ';' && !quoted) break;
-      if (c == '"') quoted = !quoted;
-      if (!quoted) depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-      form += c;
-      if (depth != 0 || c != ')' || quoted) continue;
-      const std::string file_name = path.substr(path.find_last_of('/') + 1);
-      const std::string name = file_name.substr(0, file_name.find('.')) + " " + std::to_string(tasks.size() / 2);
-      for (const expr::Type type : {expr::Type::f32, expr::Type::f64}) tasks.push_back({name, type, nullptr, form});
-      form.clear();
-    }
+  for (const std::string& core : cores) {
+    const std::string name = file_name.substr(0, file_name.find('.')) + " " + std::to_string(tasks.size() / 2);
+    for (const expr::Type type : {expr::Type::f32, expr::Type::f64}) tasks.push_back({name, type, nullptr, core});
   }
   return tasks;
 }

@@ -1,0 +1,53 @@
+// `trident calibrate --kernels N`: families of kernels that mean the same (jit/learn/variants.h), from corpora,
+// scrambled compositions of rules and random programs, compiled, timed in sandboxed children and appended to a
+// benchmark cache (jit/learn/timed_kernels.h) until it holds N kernels of this processor, instruction set and build.
+//
+// Families are made by several threads and timed by one while the others rest: what runs beside a kernel would be timed
+// with it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "jit/codegen/codegen.h"
+#include "runtime/base/result.h"
+
+namespace trident::cli {
+
+struct CalibrateKernelsOptions {
+  std::string path;  ///< of the cache
+  std::uint64_t kernels = 0;
+  std::uint64_t seed = 1;
+  unsigned threads = 1;
+  codegen::Isa isa = codegen::Isa::avx2;
+  std::vector<std::string> corpora;  ///< files of kernels, or of FPCore where the name ends so
+  std::uint32_t rounds = 9;
+  std::function<void(std::uint64_t done, const std::string& what)> progress{};  ///< kernels in the cache
+  std::function<bool()> stopped{};                                              ///< asked before every family
+};
+
+struct CalibratedKernels {
+  std::uint64_t kernels = 0, added = 0;             ///< of this processor, instruction set and build
+  std::map<std::string, std::uint64_t> families{};  ///< by generator
+  std::uint64_t repeated = 0;                       ///< families of this run that were measured more than once
+  std::uint64_t unsteady = 0;                       ///< ... and never agreed with themselves
+  double rho = 0;         ///< rank correlation of the two measurements, over all kernels: the ceiling of any model
+  double rho_family = 0;  ///< the median of those within families of four or more
+  double error = 0;       ///< the median of |log| of the quotient of the two
+  double seconds = 0;
+  bool interrupted = false;
+};
+
+/// $XDG_CACHE_HOME/trident/<isa>.kernels, else ~/.cache/trident/<isa>.kernels. NotFound without a home.
+Result<std::string> user_kernels_path(std::string_view isa);
+
+/// Errors: those of the corpora and of the cache; Unsupported for an instruction set that is not here; OsError.
+Result<CalibratedKernels> calibrate_kernels(const CalibrateKernelsOptions& options);
+
+std::string calibrated_text(const CalibratedKernels& done);
+std::string calibrated_json(const CalibratedKernels& done, const CalibrateKernelsOptions& options);
+
+}  // namespace trident::cli

@@ -1,0 +1,54 @@
+// Times of the kernels of a family, against each other in one sandboxed child and once more in another: on arrays that
+// the first cache holds, with values inside the declared ranges, turn by turn, so that what disturbs the machine
+// disturbs all alike.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "jit/codegen/codegen.h"
+#include "jit/expr/expr.h"
+#include "jit/image/image.h"
+#include "jit/judge/guarded.h"
+#include "jit/learn/variants.h"
+#include "runtime/base/result.h"
+
+namespace trident::learn {
+
+/// A family in machine code, each kernel with the loop that the pipeline would try first.
+struct CompiledFamily {
+  std::vector<expr::Variable> variables;
+  judge::Signature signature;
+  std::vector<std::size_t> kernels;  ///< numbers of the variants that could be compiled, ascending
+  std::vector<image::Mapped> code;
+};
+/// Errors: those of the first variant, and OsError.
+Result<CompiledFamily> compile(const expr::Expr& source, std::span<const KernelVariant> variants, codegen::Isa isa);
+
+struct TimingOptions {
+  std::uint64_t seed = 1;  ///< of the values
+  std::uint32_t rounds = 9;
+  std::uint64_t batch_ns = 10'000;
+  std::uint32_t attempts = 3;  ///< as long as the two measurements of a family differ
+};
+
+struct FamilyTiming {
+  struct Pair {
+    double ns = 0, ns_again = 0;  ///< per element; 0 where the kernel crashed or hung
+  };
+  std::vector<Pair> times;                 ///< of CompiledFamily::kernels: of the attempt that repeats best
+  std::vector<std::vector<Pair>> earlier;  ///< of the other attempts
+};
+
+/// A measurement is the lower quartile of the rounds. Errors: OsError.
+Result<FamilyTiming> time_family(const CompiledFamily& family, const TimingOptions& options);
+
+/// Elements, at most 1024, of which half of the first cache holds all arrays.
+std::uint64_t elements_timed(const CompiledFamily& family);
+
+/// Whether two measurements of a family agree as well as those of a quiet machine do.
+bool repeats(std::span<const FamilyTiming::Pair> times);
+
+}  // namespace trident::learn
