@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration
+.PHONY: bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -53,6 +53,9 @@ calibration: build ## the benchmark cache that learned costs are trained on: 200
 	@$(BUILD)/bin/trident calibrate --kernels 200000 --seed 1 --threads $(JOBS) --output $(CALIBRATION) \
 	  --corpus bench/corpus/kernels.tsv --corpus bench/corpus/rewrite.txt --corpus bench/corpus/by_hand.tsv \
 	  --corpus bench/corpus/training.tsv $(addprefix --corpus ,$(wildcard bench/corpus/fpbench/*.fpcore))
+
+calibration-cut: build ## some of them in little room, to be shipped: jit/learn/calibration/
+	@$(BUILD)/bin/trident calibrate --kernels 20000 --pack jit/learn/calibration/kernels.xz --output $(CALIBRATION)
 
 rank-rules: build ## which rules of jit/expr/rules are the most useful: writes ranking.txt there; 2 minutes
 	@/usr/bin/python3 bench/rank_rules.py $(BUILD)/bin/trident

@@ -19,7 +19,7 @@ namespace {
 
 struct CalibrateVerb {
   bool ops = false, quick = false, json = false;
-  std::string isa = "auto", output;
+  std::string isa = "auto", output, pack;
   CalibrateKernelsOptions kernels;
 };
 
@@ -79,6 +79,12 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
   if (options.path == "-") return make_error(ErrorCode::kInvalidArgument, "--output -: a cache of kernels is a file");
   if (options.path.empty()) {
     TRY(options.path, user_kernels_path(codegen::name_of(options.isa)));
+  }
+  if (!verb.pack.empty()) {
+    TRY(const std::size_t kernels, pack_kernels(options.path, options.kernels, verb.pack));
+    std::fprintf(stderr, "trident: %zu kernels of %s written to %s\n", kernels, options.path.c_str(),
+                 verb.pack.c_str());
+    return 0;
   }
   if (verb.quick) options.rounds = kQuickRounds;
   note_interrupts();
@@ -147,6 +153,7 @@ void add_calibrate_command(CLI::App& app, int& status) {
   verb->add_option("--seed", kernels.seed, "With --kernels: of everything random")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 30))
       ->capture_default_str();
+  verb->add_option("--pack", state->pack, "Measure nothing: write about N --kernels of the cache here, compressed");
   verb->add_option("--threads", kernels.threads, "With --kernels: that make kernels; one times them, alone")
       ->check(CLI::Range(1u, 256u))
       ->capture_default_str();

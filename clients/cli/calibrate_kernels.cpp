@@ -16,11 +16,13 @@
 #include "clients/cli/costs_file.h"
 #include "jit/expr/builder.h"
 #include "jit/expr/rewrite/guides.h"
+#include "jit/learn/packed_kernels.h"
 #include "jit/learn/programs.h"
 #include "jit/learn/scrambles.h"
 #include "jit/learn/timed_kernels.h"
 #include "jit/learn/variant_timing.h"
 #include "jit/learn/variants.h"
+#include "runtime/os/atomic_file.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/self.h"
@@ -74,10 +76,12 @@ Result<std::vector<Task>> corpus_tasks(const CalibrateKernelsOptions& options) {
   return tasks;
 }
 
-/// Number `n` of those without an end: in turn a scramble and a program.
+/// Number `n` of those without an end: two scrambles, of which every other one comes to nothing, then a program.
 Task random_task(std::uint64_t seed, std::uint64_t n) {
-  const char* generator = n % 2 == 0 ? "scramble" : "program";
-  return {fmt::format("{}-{}-{}", generator, seed, n / 2), generator, seed * kPerSeed + n / 2, {}};
+  const bool program = n % 3 == 2;
+  const std::uint64_t number = program ? n / 3 : n / 3 * 2 + n % 3;
+  const char* generator = program ? "program" : "scramble";
+  return {fmt::format("{}-{}-{}", generator, seed, number), generator, seed * kPerSeed + number, {}};
 }
 
 /// Half of the scrambles in f32: compositions are of f64.
@@ -268,6 +272,15 @@ Result<std::string> user_kernels_path(std::string_view isa) {
 
 Result<CalibratedKernels> calibrate_kernels(const CalibrateKernelsOptions& options) {
   return Run(options).all();
+}
+
+Result<std::size_t> pack_kernels(const std::string& cache, std::size_t kernels, const std::string& to) {
+  TRY(const learn::TimedKernels all, learn::load_timed_kernels(cache));
+  const learn::TimedKernels some = learn::cut(all, kernels);
+  TRY(os::AtomicFile file, os::AtomicFile::create(to));
+  TRY_VOID(file.append(learn::pack(some)));
+  TRY_VOID(file.commit());
+  return some.kernels.size();
 }
 
 std::string calibrated_text(const CalibratedKernels& done) {

@@ -47,6 +47,9 @@ Result<std::string> user_kernels_path(std::string_view isa);
 /// Errors: those of the corpora and of the cache; Unsupported for an instruction set that is not here; OsError.
 Result<CalibratedKernels> calibrate_kernels(const CalibrateKernelsOptions& options);
 
+/// Writes a cut of the cache in little room (jit/learn/packed_kernels.h) to `to`; how many kernels it has.
+Result<std::size_t> pack_kernels(const std::string& cache, std::size_t kernels, const std::string& to);
+
 std::string calibrated_text(const CalibratedKernels& done);
 std::string calibrated_json(const CalibratedKernels& done, const CalibrateKernelsOptions& options);
 

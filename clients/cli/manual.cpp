@@ -195,7 +195,8 @@ constexpr const char* kCalibrate = R"(DETAILS
   measured up to three times, and all of it is kept. N counts what was timed on this processor with this instruction
   set and build; families that are there are not made again, so the same command goes on after Ctrl-C, and with a
   larger N. The same seed makes the same kernels. Several processes may fill one file, with seeds of their own.
-  About 2 ms a kernel. Prefer a quiet machine.
+  Some milliseconds a kernel. Prefer a quiet machine. --pack writes a cut of the cache, of all sources of families
+  alike, in a form to be shipped, which is read wherever a cache is.
   --json prints an object with "file", "isa", "seed", "kernels", "added", "families" by generator, "repeated",
   "unsteady", "test_retest" ("spearman", "spearman_in_families", "median_error"), "seconds" and "interrupted".
 
@@ -207,7 +208,8 @@ EXAMPLES
   trident calibrate --ops
   trident calibrate --ops --isa avx2 --json
   trident calibrate --ops --quick --output - | sort -k 4 -n
-  trident calibrate --kernels 20000 --corpus bench/corpus/kernels.tsv --threads 2)";
+  trident calibrate --kernels 20000 --corpus bench/corpus/kernels.tsv --threads 2
+  trident calibrate --kernels 20000 --pack some.kernels)";
 
 constexpr const char* kTrain = R"(DETAILS
   The guide says which of the rewrites that match a search applies next (`trident rewrite --strategy guided`). It learns

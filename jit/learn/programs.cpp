@@ -324,6 +324,7 @@ class Writer {
         return keep(make(kPositive[below(kPositive.size())], clear_of_zero(a), -8, 15));
       }
       case 12: {
+        if (chance(0.2)) return keep(make(Op::Acosh, add(mul(a, a), constant(1)), 0, 20));
         constexpr std::array kAny = {Op::Atan, Op::Asinh, Op::Erf, Op::Erfc};
         return keep(make(kAny[below(kAny.size())], a, -12, 12));
       }

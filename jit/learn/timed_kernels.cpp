@@ -4,10 +4,13 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
+#include "jit/learn/packed_kernels.h"
 #include "runtime/base/check.h"
 #include "runtime/base/limits.h"
+#include "runtime/os/atomic_file.h"
 #include "runtime/os/clock.h"
 
 namespace trident::learn {
@@ -21,8 +24,7 @@ constexpr std::uint64_t kStatementMaxNs = 120'000'000'000;
 constexpr int kInstructionsPerLook = 1'000'000;
 constexpr std::size_t kNameMax = 256;
 constexpr std::size_t kMachinesMax = 10'000;
-/// A second for an element is far beyond any kernel.
-constexpr double kNsMax = 1e9;
+constexpr std::size_t kPackedBytesMax = std::size_t{256} << 20;
 
 constexpr const char* kSchema =
     "CREATE TABLE machine(id INTEGER PRIMARY KEY, cpu TEXT NOT NULL, isa TEXT NOT NULL, build TEXT NOT NULL,"
@@ -184,7 +186,7 @@ constexpr const char* kSettings =
     "PRAGMA synchronous=FULL;";
 
 bool is_time(double ns) {
-  return std::isfinite(ns) && ns > 0 && ns <= kNsMax;
+  return std::isfinite(ns) && ns > 0 && ns <= kTimedNsMax;
 }
 
 /// What is wrong with a kernel, or null.
@@ -199,6 +201,16 @@ const char* fault_of(const std::string& name, const std::string& generator, std:
   if (generator.empty() || generator.size() > kNameMax) return "a family's generator is empty or too long";
   if (kernels == 0 || kernels > kFamilyKernelsMax) return "a family has no kernels, or too many";
   return nullptr;
+}
+
+/// The bytes of a packed cache; none for any other file.
+Result<std::vector<std::byte>> packed_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return make_error(ErrorCode::kOsError, "%s: cannot be read", path.c_str());
+  std::vector<std::byte> bytes(16);
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!in || !is_packed(bytes)) return std::vector<std::byte>();
+  return os::read_file(path, kPackedBytesMax);
 }
 
 class Loader {
@@ -295,6 +307,8 @@ Result<TimedKernels> load_timed_kernels(const std::string& path) {
   if (!std::filesystem::exists(path, code))
     return make_error(ErrorCode::kNotFound, "%s: no such file; `trident calibrate --kernels N` makes one",
                       path.c_str());
+  TRY(const auto packed, packed_file(path));
+  if (!packed.empty()) return unpack(packed, path);
   TRY(sqlite3* const raw, open_file(path, false));
   const std::unique_ptr<sqlite3, decltype([](sqlite3* db) { sqlite3_close(db); })> db(raw);
   TRY_VOID(run(raw, path, kSettings));

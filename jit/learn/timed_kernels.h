@@ -54,9 +54,11 @@ struct TimedKernels {
 /// What a cache may hold; more is refused.
 inline constexpr std::size_t kTimedKernelsMax = 8'000'000;
 inline constexpr std::size_t kFamilyKernelsMax = 64;
+/// A second for an element is far beyond any kernel.
+inline constexpr double kTimedNsMax = 1e9;
 
-/// Errors: NotFound without a file; RejectedRecord for a file that is no cache, is one of another version, or is
-/// damaged; LimitExceeded; OsError.
+/// Of a cache, or of one in little room (packed_kernels.h). Errors: NotFound without a file; RejectedRecord for a file
+/// that is no cache, is one of another version, or is damaged; LimitExceeded; OsError.
 Result<TimedKernels> load_timed_kernels(const std::string& path);
 
 /// A family to be written. Of `kernels` only text, how and times count.

@@ -171,7 +171,8 @@ class Command(CommandCase):
                          self.options_of("bench") - {"--runs"})
         self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon"}, self.options_of("demo"))
         self.assertEqual({"--json"}, self.options_of("doctor"))
-        self.assertEqual({"--ops", "--isa", "--output", "--quick", "--json"}, self.options_of("calibrate"))
+        self.assertEqual({"--ops", "--isa", "--output", "--quick", "--json", "--kernels", "--corpus", "--seed", "--threads",
+                          "--pack"}, self.options_of("calibrate"))
 
     def test_options_about_a_text(self):
         infix, sexpr, fpcore = "x - y*2", "(- x (* y 2))", "(FPCore (x y) (- x (* y 2)))"
