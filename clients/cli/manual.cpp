@@ -177,11 +177,11 @@ EXAMPLES
   trident rules check mine.rules --points 100000)";
 
 constexpr const char* kCalibrate = R"(DETAILS
-  --ops measures what each op of the kernel IR (jit/kir/ops.def) takes here, for each of its types: latency, from a chain of
-  ops that wait for each other, and throughput, from many chains side by side; both as multiples of what an fma of the
-  float type as wide takes, which is measured in the same rounds. The code is what the code generator makes of such
-  chains, and it runs in sandboxed children. div.newton and sqrt.newton do without the divider, where the instruction
-  set gains by that. Takes seconds; prefer a quiet machine. The table shows what is shipped beside it.
+  --ops measures what each op of the kernel IR (jit/kir/ops.def) takes here, for each of its types: latency, from a
+  chain of ops that wait for each other, and throughput, from many chains side by side; both as multiples of what an
+  fma of the float type as wide takes, which is measured in the same rounds. The code is what the code generator makes
+  of such chains, and it runs in sandboxed children. div.newton and sqrt.newton do without the divider, where the
+  instruction set gains by that. Takes seconds; prefer a quiet machine. The table shows what is shipped beside it.
   The file is a text, a line for each op and type, that replaces an older one at once or not at all. It is used where
   processor and instruction set are those that it was measured on: by `trident rewrite --cost host`, and by a daemon
   that is told to, `tridentd --costs FILE`; without one, searches go by what is shipped for the processor.
@@ -202,7 +202,7 @@ constexpr const char* kCalibrate = R"(DETAILS
 
 FILES
   $XDG_CACHE_HOME/trident/ISA.costs, else ~/.cache/trident/ISA.costs    where a table is written without --output
-  $XDG_CACHE_HOME/trident/ISA.kernels, else ~/.cache/trident/ISA.kernels    the same for timed kernels (SQLite)
+  $XDG_CACHE_HOME/trident/ISA.kernels, else ~/.cache/trident/ISA.kernels    timed kernels (SQLite)
 
 EXAMPLES
   trident calibrate --ops
