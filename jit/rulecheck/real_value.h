@@ -69,7 +69,11 @@ class RealEvaluator {
     if (op == Op::Diff) return slope(t.child[0], x);
     const Value a = term(t.child[0], x);
     if (op == Op::Select) return select(t, a, x);
-    if (op == Op::Cast) return cast(static_cast<expr::Type>(t.sort), a, side_->terms[t.child[0]]);
+    if (op == Op::Cast) {
+      const bool rounds = sorts_.casts_round && static_cast<expr::Type>(t.sort) == expr::Type::f32;
+      const Value exact = cast(static_cast<expr::Type>(t.sort), a, side_->terms[t.child[0]]);
+      return rounds ? rounded_to_f32(exact) : exact;
+    }
     const Value b = expr::info(op).arity > 1 ? term(t.child[1], x) : a;
     const Value c = expr::info(op).arity > 2 ? term(t.child[2], x) : a;
     if (op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Not) {
@@ -128,6 +132,20 @@ class RealEvaluator {
     if (to == expr::Type::i32 && from_wide)
       set_int(r.number,
               static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(approximate(a.number)))));
+    return r;
+  }
+
+  // Sure unless the operand may lie on either side of the middle between two floats.
+  static Value rounded_to_f32(const Value& a) {
+    Value r = a;
+    if (!std::isfinite(approximate(a.number)) || mpfr_zero_p(a.number.raw()) != 0) return r;
+    N error, low, high;
+    set_exact(error, exact(a.number) ? 0 : static_cast<double>(error_of(a.number)));
+    apply_to(Op::Sub, 0, a.number, error, error, low);
+    apply_to(Op::Add, 0, a.number, error, error, high);
+    const float down = mpfr_get_flt(low.raw(), MPFR_RNDN), up = mpfr_get_flt(high.raw(), MPFR_RNDN);
+    if (down != up) r.sure = false;
+    set_exact(r.number, static_cast<double>(up));
     return r;
   }
 

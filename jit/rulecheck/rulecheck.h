@@ -22,7 +22,8 @@
 // arithmetic.
 //
 // Numbers are equal when they differ by no more than what rounding the rule's own constants (pi, 1/3) to f64 explains.
-// A step that such a constant shifts is no rounding. In a rule with (diff e ?x) variables are functions of x, and
+// A step that such a constant shifts is no rounding. A cast to f32 rounds where the sides tell more than an f32 does.
+// In a rule with (diff e ?x) variables are functions of x, and
 // derivatives are difference quotients, equal within 10^-17 of themselves; such points are dear, so there is one for
 // five elsewhere, none of them chosen: x, constants and functions lie within 10^-6 and 10^6 or near the rule's own
 // constants and beyond. Difference quotients show no bits, so such a rule must not be tagged exact or zero, unless it

@@ -51,7 +51,8 @@ TEST(RuleCheck, TrueRulesAreRight) {
            "(f32 (f64 ?a)) => ?a if f32(?a) ;; ieee=exact real=guard",
            "(f32 (mul (f64 ?a) (f64 ?b))) => (mul ?a ?b) if f32(?a), f32(?b) ;; ieee=exact real=guard",
            "(i32 (f64 ?a)) => ?a if i32(?a) ;; ieee=exact real=guard",
-           "(f64 (f32 ?a)) => ?a if f64(?a) ;; ieee=round real=guard",
+           "(f32 (sub ?a ?b)) => (sub (f32 ?a) (f32 ?b)) if f64(?a), f64(?b) ;; ieee=round real=guard",
+           "(f64 (f32 (neg ?a))) => (neg (f64 (f32 ?a))) if f64(?a) ;; ieee=round real=guard",
            // Some points cancel all of thousands of bits, or overflow what a long double holds.
            "(add (mul (cosh ?a) (cosh ?b)) (mul (sinh ?a) (sinh ?b))) => (cosh (add ?a ?b)) ;; ieee=round real=ok",
            // exp(exp(20)) has some hundred million digits before the point, all of which its sine needs.
@@ -69,6 +70,10 @@ TEST(RuleCheck, WrongRulesAreWrong) {
   for (const char* text : {
            "(sum ?a) => (maxof ?a) ;; ieee=round real=ok",
            "(f64 (f32 ?a)) => ?a if f64(?a) ;; ieee=exact real=guard",
+           "(f64 (f32 ?a)) => ?a if f64(?a) ;; ieee=round real=guard",
+           "(f64 (f32 (add ?a ?b))) => (f64 (add (f32 ?a) (f32 ?b))) if f64(?a), f64(?b) ;; ieee=round real=guard",
+           "(f64 (f32 ?n)) => (f64 ?n) if i32(?n) ;; ieee=round real=guard",
+           "(lt (f32 ?a) (f32 ?b)) => (lt ?a ?b) if f64(?a), f64(?b) ;; ieee=round real=guard",
            "(i32 (f32 ?a)) => ?a if i32(?a) ;; ieee=exact real=guard",
            "(f64 (mul ?a ?b)) => (mul (f64 ?a) (f64 ?b)) if f32(?a), f32(?b) ;; ieee=exact real=guard",
            "(f32 (sqrt ?a)) => (sqrt (f32 ?a)) if f64(?a) ;; ieee=exact real=guard",

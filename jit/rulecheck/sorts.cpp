@@ -40,6 +40,7 @@ class SortFinder {
     TRY(const std::vector<expr::Type> left, types_of(rule_.left, sorts_));
     TRY(const std::vector<expr::Type> right, types_of(rule_.right, sorts_));
     if (left.back() != right.back()) return make_error(ErrorCode::kTypeError, "the sides are of two types");
+    sorts_.casts_round = left.back() != expr::Type::f32;
     return sorts_;
   }
 

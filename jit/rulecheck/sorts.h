@@ -23,6 +23,9 @@ struct Sorts {
   std::optional<std::uint8_t> slopes;   ///< the variable ?x of (diff e ?x), in rules with derivatives
   std::map<double, mpq_class> meant;    ///< constants that round fractions
   std::vector<expr::Type> types;        ///< by variable, in rules about types; empty in others
+  /// Both sides tell more than an f32 holds, so a cast to f32 on the way is what it is meant to be, a rounding; sides
+  /// that are f32 round anyway.
+  bool casts_round = false;
 };
 
 /// The type of every term of a side of a rule about types. TypeError: operands of two types. Unsupported: numbers,

@@ -103,6 +103,7 @@ SearchCase make_search_case(std::uint64_t seed, std::uint32_t nodes_max) {
   options.reductions = random.chance(0.4);
   options.integers = random.chance(0.5);
   options.ranged = random.chance(0.3) ? 1 : 0.6;
+  if (random.chance(0.3)) options.narrowing = 0.15;
   if (random.chance(0.75)) options.motifs = rule_motifs();
   c.expr = testing::random_expr(random.next(), options);
   constexpr std::array<expr::PolicyKind, 3> kPolicies = {expr::PolicyKind::exact, expr::PolicyKind::bounded,

@@ -135,6 +135,7 @@ class Generator {
   }
 
   bool operation() {
+    if (options_.narrowing > 0 && random_.chance(options_.narrowing)) return narrow_and_widen();
     if (!options_.motifs.empty() && random_.chance(0.33)) return motif();
     constexpr auto kOps = static_cast<std::uint32_t>(Op::Diff) + 1;  // later ones read tables, of which it makes none
     const Op op = static_cast<Op>(random_.below(kOps));
@@ -222,6 +223,12 @@ class Generator {
     if (random_.chance(0.1) && from != Type::b32) to = Type::b32;
     const NodeId a = pick(from);
     return a.valid() && append({Op::Cast, to, a, {}, {}, 0});
+  }
+
+  bool narrow_and_widen() {
+    if (std::find(types_.begin(), types_.end(), Type::f64) == types_.end()) return false;
+    const NodeId a = pick(Type::f64);
+    return append({Op::Cast, Type::f32, a, {}, {}, 0}) && append({Op::Cast, Type::f64, last_, {}, {}, 0});
   }
 
   NodeId variable() {

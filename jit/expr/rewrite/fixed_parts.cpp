@@ -1,5 +1,6 @@
 #include "jit/expr/rewrite/fixed_parts.h"
 
+#include <array>
 #include <utility>
 
 #include "jit/expr/builder.h"
@@ -8,6 +9,45 @@
 #include "jit/expr/shape.h"
 
 namespace trident::expr::rewrite {
+namespace {
+
+bool casts(const Expr& expr, NodeId id, Type from, Type to) {
+  const Node& n = expr.at(id);
+  return n.op == Op::Cast && n.type == to && expr.at(n.a).type == from;
+}
+
+bool is_made_of_widened(const Expr& expr, NodeId id) {
+  const Node& n = expr.at(id);
+  const bool exact_rule_of = n.op == Op::Add || n.op == Op::Sub || n.op == Op::Mul || n.op == Op::Div ||
+                             n.op == Op::Recip || n.op == Op::Sqrt || n.op == Op::Cast;
+  if (!exact_rule_of) return false;
+  if (n.op == Op::Cast) return casts(expr, id, Type::f32, Type::f64);
+  return casts(expr, n.a, Type::f32, Type::f64) && (!n.b.valid() || casts(expr, n.b, Type::f32, Type::f64));
+}
+
+/// Of the operands of `n` those whose value it gives, or its negative.
+std::array<NodeId, 2> passed_on(const Node& n) {
+  if (n.op == Op::Neg || n.op == Op::Abs || n.op == Op::Copysign) return {n.a, {}};
+  if (n.op == Op::Min || n.op == Op::Max) return {n.a, n.b};
+  if (n.op == Op::Select) return {n.b, n.c};
+  return {};
+}
+
+}  // namespace
+
+std::vector<bool> casts_read_in_f64(const Expr& expr) {
+  std::vector<bool> read(expr.nodes.size(), false), found(expr.nodes.size(), false);
+  for (std::uint32_t i = static_cast<std::uint32_t>(expr.nodes.size()); i-- > 0;) {
+    const Node& n = expr.nodes[i];
+    if (casts(expr, NodeId(i), Type::f32, Type::f64)) read[n.a.index] = true;
+    if (!read[i]) continue;
+    for (const NodeId operand : passed_on(n))
+      if (operand.valid()) read[operand.index] = true;
+    found[i] = casts(expr, NodeId(i), Type::f64, Type::f32) && !is_made_of_widened(expr, n.a) &&
+               info(expr.at(n.a).op).signature != Signature::Leaf;
+  }
+  return found;
+}
 
 FixedParts::FixedParts(const Expr& source, std::vector<bool> fixed) : source_(source), fixed_(std::move(fixed)) {
   open_.variables = source.variables;

@@ -10,6 +10,11 @@
 
 namespace trident::expr::rewrite {
 
+/// Casts of f64 to f32 that are cast back: f64(f32(x)) has the value of an f32, so what rounds in f32 too, but
+/// elsewhere, is another value, off by far more than f64 rounds. Left out are those of sums and the like of widened f32
+/// values, for which there are exact rules.
+std::vector<bool> casts_read_in_f64(const Expr& expr);
+
 class FixedParts {
  public:
   /// `fixed`: per node of `source`, which has no derivatives and must outlive this.

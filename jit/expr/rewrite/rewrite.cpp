@@ -210,8 +210,11 @@ void add_forms(const Expr& source, const FixedParts* parts, const egraph::Term& 
 /// What a search over the reals leaves as it is; null where that is nothing.
 std::unique_ptr<const FixedParts> fixed_parts(const Expr& source, const Policy& policy) {
   if (policy.kind == PolicyKind::exact) return nullptr;
-  SpecialValues special = special_values(source);
-  return special.any() ? std::make_unique<const FixedParts>(source, std::move(special.nodes)) : nullptr;
+  std::vector<bool> fixed = special_values(source).nodes;
+  const std::vector<bool> casts = casts_read_in_f64(source);
+  for (std::size_t i = 0; i < fixed.size(); ++i) fixed[i] = fixed[i] || casts[i];
+  const bool any = std::find(fixed.begin(), fixed.end(), true) != fixed.end();
+  return any ? std::make_unique<const FixedParts>(source, std::move(fixed)) : nullptr;
 }
 
 }  // namespace

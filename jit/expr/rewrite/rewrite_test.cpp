@@ -323,6 +323,68 @@ TEST(Rewrite, PrecisionThatIsNotNeededGoes) {
   EXPECT_GT(best(Type::f64), 0);
 }
 
+// A value that is cast to f32 and back is that of an f32: no identity of f32 arithmetic holds of it to more digits.
+TEST(Rewrite, CastsToF32AndBackStay) {
+  struct Case {
+    const char* text;
+    double (*value)(double x, double y);
+  };
+  const auto narrow = [](double v) { return static_cast<double>(static_cast<float>(v)); };
+  static const auto rounded = narrow;
+  const Case cases[] = {
+      {"f64(f32(x / y))", [](double x, double y) { return rounded(x / y); }},
+      {"f64(f32(x + 0.1))", [](double x, double) { return rounded(x + 0.1); }},
+      {"f64(f32(x / 0.1))", [](double x, double) { return rounded(x / 0.1); }},
+      {"f64(f32(x + f64(f32(0.1))))", [](double x, double) { return rounded(x + rounded(0.1)); }},
+      {"f64(abs(f32(x - y)))*2", [](double x, double y) { return std::fabs(rounded(x - y)) * 2; }},
+      {"f64(-min(f32(x*y), f32(y)))", [](double x, double y) { return -std::fmin(rounded(x * y), rounded(y)); }},
+      {"f64(f32(tanh(x)))", [](double x, double) { return rounded(std::tanh(x)); }},
+  };
+  std::size_t forms = 0;
+  for (const Case& c : cases) {
+    const auto source = parse_infix(c.text, {.variables = {{"x"}, {"y"}}});
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    for (const PolicyKind policy : {PolicyKind::bounded, PolicyKind::fast}) {
+      for (const auto strategy : {egraph::Strategy::best_first, egraph::Strategy::hostile}) {
+        const auto found = rewrite(*source, {.policy = {policy}, .strategy = strategy});
+        ASSERT_TRUE(found.ok());
+        EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << c.text;
+        for (const Expr& form : found->forms) {
+          ++forms;
+          std::mt19937_64 random(7);
+          std::uniform_real_distribution<double> draw(0.1, 3);
+          std::size_t off = 0;
+          for (int i = 0; i < 100; ++i) {
+            std::vector<double> at = {draw(random), draw(random)};
+            const double wanted = c.value(at[0], at[1]);
+            at.resize(form.variables.size());
+            const auto got = static_cast<double>(testing::evaluate_real(form, at, 200, testing::Casts::rounding)[0]);
+            off += std::fabs(got - wanted) > 1e-12 * std::fabs(wanted) ? 1 : 0;
+          }
+          EXPECT_EQ(off, 0u) << c.text << " became " << print_infix(form);
+        }
+      }
+    }
+  }
+  EXPECT_GT(forms, 4u);  // what is below such a cast is rewritten
+  // A sum of two f32 in f64 rounds to what it is in f32.
+  const auto sum = parse_infix("f64(f32(f64(f32(x)) + f64(f32(y))))", {.variables = {{"x"}, {"y"}}});
+  ASSERT_TRUE(sum.ok());
+  const auto found = rewrite(*sum, {.policy = {PolicyKind::bounded}});
+  ASSERT_TRUE(found.ok() && !found->forms.empty());
+  EXPECT_NE(print_infix(found->forms.front()).find("f64(f32(x) + f32(y))"), std::string::npos);
+}
+
+TEST(Rewrite, WhatIsAPoleEverywhereIsNoNumber) {
+  for (const char* text : {"x + f64(y < y)^-2", "x*(1/f64(y < y))", "x + log(f64(y < y))"}) {
+    const auto source = parse_infix(text);
+    ASSERT_TRUE(source.ok());
+    const auto found = rewrite(*source, {.policy = {PolicyKind::bounded}});
+    ASSERT_TRUE(found.ok());
+    EXPECT_NE(found->stats.stop, egraph::Stop::contradiction) << text;
+  }
+}
+
 // What f32 constants fold to is no constant of f32: it is rounded when it leaves the graph, once, and the search goes
 // on.
 TEST(Rewrite, ConstantsOfF32AreRoundedOnce) {

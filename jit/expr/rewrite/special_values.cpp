@@ -151,9 +151,21 @@ class Look {
     return n.op == Op::Mean ? sum / static_cast<double>(count_) : sum;
   }
 
+  // NaN everywhere, or everywhere a pole: what overflows everywhere is a number.
   [[nodiscard]] bool is_never_a_number(const Node& n, std::size_t i) const {
+    if (!ir::is_float(n.type)) return false;
     const std::span values = std::span(values_).subspan(i * count_, count_);
-    return ir::is_float(n.type) && std::all_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+    for (std::size_t lane = 0; lane < count_; ++lane)
+      if (!std::isnan(values[lane]) && !(std::isinf(values[lane]) && is_pole(n, operands(n, lane)))) return false;
+    return true;
+  }
+  static bool is_pole(const Node& n, const std::array<double, 3>& x) {
+    if (n.op == Op::Div) return x[1] == 0 && std::isfinite(x[0]);
+    if (n.op == Op::Pow) return x[0] == 0;
+    if (n.op == Op::Powi) return x[0] == 0 && static_cast<std::int64_t>(n.imm) < 0;
+    const bool from_zero =
+        n.op == Op::Recip || n.op == Op::Rsqrt || n.op == Op::Log || n.op == Op::Log2 || n.op == Op::Log10;
+    return from_zero && x[0] == 0;
   }
 
   /// Whether `n` gives something else at a point where all operands that are node `id` are `other` instead.
