@@ -18,7 +18,7 @@
 namespace trident::expr::rewrite {
 namespace {
 
-// What it takes to make an expression of a term and to check it, for each node of the source.
+// What it takes to make an expression of a term and to check it, for each node of what the search began with.
 constexpr std::uint64_t kFormNs = 250;
 
 std::string label(const egraph::ENode& enode, const Expr& source) {
@@ -191,12 +191,14 @@ egraph::SearchSpace Rules::differentiating_space() const {
 
 namespace {
 
-/// The forms of what was found that are not the source itself, nor compute with infinities that it does not have.
+/// The forms of what was found that are not the source itself, nor compute with infinities that it does not have. None
+/// but the first is begun when it is late.
 void add_forms(const Expr& source, const FixedParts* parts, const egraph::Term& term, const egraph::SearchResult& found,
-               std::vector<Expr>& forms) {
+               std::uint64_t late_ns, std::vector<Expr>& forms) {
   const std::vector<std::byte> original = canonical_bytes(source);
   const bool may_overflow = overflows(term);
   for (const egraph::Term& t : found.terms) {
+    if (!forms.empty() && egraph::thread_cpu_ns() >= late_ns) return;
     if (!keeps_constants(t) || (!may_overflow && overflows(t))) continue;
     std::optional<Expr> form = to_expr(t, parts != nullptr ? parts->open() : source);
     if (parts != nullptr) form = parts->close(*form);
@@ -265,13 +267,16 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   }
   // Making expressions of what is found takes time too.
   const std::uint64_t before_ns = egraph::thread_cpu_ns() - began;
-  const std::uint64_t aside_ns = before_ns + kFormNs * source.nodes.size() * std::max<std::size_t>(search.keep, 1);
-  if (search.budget.nanoseconds != 0) search.budget.nanoseconds -= std::min(aside_ns, search.budget.nanoseconds / 2);
+  const std::uint64_t form_ns = kFormNs * from.nodes.size(), total_ns = search.budget.nanoseconds;
+  const std::uint64_t all_forms_ns = form_ns * std::max<std::size_t>(search.keep, 1);
+  const std::uint64_t aside_ns = before_ns + std::min(all_forms_ns, std::max(2 * form_ns, total_ns / 8));
+  const std::uint64_t late_ns = total_ns == 0 ? ~std::uint64_t{0} : began + total_ns - std::min(form_ns, total_ns);
+  if (total_ns != 0) search.budget.nanoseconds -= std::min(aside_ns, total_ns / 2);
   egraph::SearchResult found = egraph::search(space, term, search);
   const std::uint64_t found_at = egraph::thread_cpu_ns();
   result.stats = found.stats;
   if (start) result.stats.add(start->found.stats);
-  add_forms(source, parts.get(), term, found, result.forms);
+  add_forms(source, parts.get(), term, found, late_ns, result.forms);
   if (start && result.forms.empty()) result.forms.push_back(from);
   result.stats.nanoseconds += before_ns + egraph::thread_cpu_ns() - found_at;
   if (options.explain) explain(from, parts.get(), space, rules.set(), found, result);
