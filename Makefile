@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut
+.PHONY: bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -76,6 +76,9 @@ bench-guide: build ## the guided search against the unguided ones in the same ti
 guide-weights: build ## train the guide that is shipped, jit/nnue/weights/shipped.nnue (some minutes)
 	@$(BUILD)/bin/trident train guide --episodes 4500 --rounds 1 --epochs 2 --seed 1 --folder $(BUILD)/guide-training \
 	  --plot $(BUILD)/guide-training.svg --output jit/nnue/weights/shipped.nnue
+
+bench-daemon-learning: build ## a daemon with untrained weights, its trainer and a client for 15 minutes: what is held out, promotions, better kernels sent
+	@/usr/bin/python3 bench/daemon_learning.py $(BUILD)/bin
 
 bench-rewrite: build ## what the search finds in 150 ms against the best forms known by hand; fails beyond 15 %
 	@/usr/bin/python3 bench/by_hand.py $(BUILD)/bin/trident

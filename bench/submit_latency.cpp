@@ -65,8 +65,8 @@ class Daemon {
     CHECK(::mkdtemp(pattern) != nullptr);
     directory_ = pattern;
     auto child = os::Child::spawn({.program = TRIDENTD_PATH,
-                                   .arguments = {"tridentd", "--socket", socket(), "--cache", "none", "--log-level",
-                                                 "warning", "--optimise-queue-per-user", "0"}});
+                                   .arguments = {"tridentd", "--socket", socket(), "--cache", "none", "--state", "none",
+                                                 "--log-level", "warning", "--optimise-queue-per-user", "0"}});
     CHECK(child.ok());
     child_ = std::move(*child);
   }

@@ -179,7 +179,7 @@ void add_bench_command(CLI::App& app, int& status) {
   verb->add_option(
           "--disable", state->disabled,
           "Time ours once more without this, in the same rounds; may be repeated: search (identities, simplified, "
-          "searched and careful: all rewriting, the plain simplifier too) or another candidate that `trident "
+          "searched, guided and careful: all rewriting, the plain simplifier too) or another candidate that `trident "
           "explain` knows")
       ->take_all();
   add_load_rules(*verb, state->rule_files);

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "clients/cli/calibrate.h"
 #include "clients/cli/calibrate_kernels.h"
@@ -13,6 +15,8 @@
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/progress_bar.h"
 #include "jit/learn/timed_kernels.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/self.h"
 
 namespace trident::cli {
 namespace {
@@ -21,6 +25,7 @@ struct CalibrateVerb {
   bool ops = false, quick = false, json = false;
   std::string isa = "auto", output, pack;
   CalibrateKernelsOptions kernels;
+  std::optional<std::uint32_t> stale_days;
 };
 
 constexpr std::uint32_t kQuickRounds = 5;
@@ -105,6 +110,19 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
   return 0;
 }
 
+/// Whether the table says what this processor does with this program's kernels, and was measured in the last `days`.
+bool is_current(const std::string& path, codegen::Isa isa, std::uint32_t days) {
+  const auto table = read_costs(path);
+  if (!table.ok() || !cost::fits(*table, os::cpu_model(), codegen::name_of(isa))) return false;
+  if (table->build != os::build_id()) return false;
+  using namespace std::chrono;
+  unsigned year = 0, month = 0, day = 0;
+  if (std::sscanf(table->date.c_str(), "%4u-%2u-%2u", &year, &month, &day) != 3) return false;
+  const sys_days measured{std::chrono::year(static_cast<int>(year)) / month / day};
+  const auto age = floor<std::chrono::days>(system_clock::now()) - measured;
+  return age >= std::chrono::days(0) && age <= std::chrono::days(days);
+}
+
 Result<int> run(const CalibrateVerb& verb) {
   if (verb.ops == (verb.kernels.kernels > 0))
     return make_error(
@@ -121,6 +139,10 @@ Result<int> run(const CalibrateVerb& verb) {
   }
   if (path == "-" && verb.json)
     return make_error(ErrorCode::kInvalidArgument, "--output - and --json would both print; leave one out");
+  if (verb.stale_days && path != "-" && is_current(path, options.isa, *verb.stale_days)) {
+    std::fprintf(stderr, "trident: %s: measured here by this build; kept\n", path.c_str());
+    return 0;
+  }
   if (verb.quick) options.rounds = kQuickRounds;
   note_interrupts();
   cost::Table table;
@@ -161,6 +183,9 @@ void add_calibrate_command(CLI::App& app, int& status) {
       ->capture_default_str();
   verb->add_option("-o,--output", state->output,
                    "Write the table here, - for standard output; append kernels here; default: see FILES below");
+  verb->add_option("--stale", state->stale_days,
+                   "Do nothing where the file is of this processor and this build and at most so many days old")
+      ->check(CLI::Range(0, 100'000));
   verb->add_flag("--quick", state->quick, "Fewer rounds, coarser figures");
   verb->add_flag("--json", state->json, "Print a JSON object instead of text");
   verb->callback([state, &status] {

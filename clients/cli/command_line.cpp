@@ -168,6 +168,7 @@ int run_command_line(int argc, char** argv) {
   add_rules_command(app, status);
   add_calibrate_command(app, status);
   add_train_command(app, status);
+  add_weights_command(app, status);
   add_text_commands(app, status);
   add_completion_command(app, status);
   add_manual(app);

@@ -345,8 +345,8 @@ Result<std::unique_ptr<PrivateDaemon>> PrivateDaemon::start(const std::string& p
   os::Process::Options options;
   options.merge_errors = true;
   auto process = os::Process::spawn(
-      std::vector<std::string>{program, "--socket", daemon->socket_, "--cache", folder + "/kernels.db", "--log-level",
-                               "warning", "--budget-ms", "10000"},
+      std::vector<std::string>{program, "--socket", daemon->socket_, "--cache", folder + "/kernels.db", "--state",
+                               "none", "--log-level", "warning", "--budget-ms", "10000"},
       options);
   if (!process) return process.error();
   daemon->process_ = std::make_unique<os::Process>(std::move(*process));

@@ -51,11 +51,11 @@ constexpr const char* kBench = R"(DETAILS
   our answers must have the interpreter's bits. It keeps errno, so square roots of what may be negative stay scalar, and
   calls libm element by element; beside it, without counting, stand clang-19 with -fno-math-errno, which lets roots be
   vectors, and g++-12 with both.
-  --disable search times ours once more in the same rounds, with the forms "identities", "simplified", "searched" and
-  "careful" of `trident explain` off: the operations of the source in its order. Fused products, accuracies of
-  functions, shapes of the loop and the tournament are the same, so the ratio of the two is the merit of all rewriting,
-  that of the plain simplifier (identities, simplified) with it. --disable searched --disable careful leaves the
-  simplifier on: the ratio is then what the search by rules adds to it.
+  --disable search times ours once more in the same rounds, with the forms "identities", "simplified", "searched",
+  "guided" and "careful" of `trident explain` off: the operations of the source in its order. Fused products,
+  accuracies of functions, shapes of the loop and the tournament are the same, so the ratio of the two is the merit of
+  all rewriting, that of the plain simplifier (identities, simplified) with it. --disable searched --disable guided
+  --disable careful leaves the simplifier on: the ratio is then what the search by rules adds to it.
   A FILE is a corpus: kernels.tsv (name, variables with ranges, infix), kernels.sexp or rewrite.txt of bench/corpus.
   --json prints an object with "kernels", rows of "name", "ns" per contestant, "best_compiler", "ratio" and
   "max_error_ulp" among others, and "summary"; what is not known is null (a reduction has no share of a roof). Compiled
@@ -74,8 +74,9 @@ constexpr const char* kExplain = R"(DETAILS
   --disable leaves out: identities (without operations that change nothing), contracted (products fused into sums),
   simplified (under the policy's identities; without it the next two are not simplified either), accuracy4 (functions
   within 4 ulp), rel3 (functions to three digits, where the policy leaves that much room), searched (by rules),
-  careful (by one rule at a time, each step checked before the next); variants: interleave, schedule, non_temporal.
-  "search" stands for identities, simplified, searched and careful: no rewriting at all, as in `trident bench`.
+  guided (the same, in the order that a trained network says), careful (by one rule at a time, each step checked before
+  the next); variants: interleave, schedule, non_temporal.
+  "search" stands for identities, simplified, searched, guided and careful: no rewriting at all, as in `trident bench`.
   --prove-error cuts the declared ranges into boxes and bounds what all roundings can do in each by interval arithmetic:
   in ulp of max(|correct|, a millionth of the greatest), the unit of the policies, and absolutely. It takes the stated
   errors of math functions and the rules' truth over the reals for granted. Where nothing can be proven it says why.
@@ -221,14 +222,37 @@ constexpr const char* kTrain = R"(DETAILS
   No guide changes what is right: what a search finds is checked as ever. The same seed and options give the same
   weights, with any number of threads, and after Ctrl-C or kill -9 with --resume.
 
+  `train daemon` does the same beside a daemon, over and over and when nothing else wants the processor: half of its
+  searches are over what clients have submitted (the daemon keeps the expressions alone, without names), one in five of
+  which it never plays. Weights are promoted only where they find more in those; the daemon sees them at once.
+
 FILES
   FOLDER/roundN/{last,best}.safetensors   checkpoint, and the weights of the best epoch; log.csv, log.jsonl
   FOLDER/guide.safetensors                the network in floats
+  STATE/journal, STATE/weights/, STATE/training.jsonl   what `train daemon` reads and writes (`trident weights --help`)
 
 EXAMPLES
   trident train guide --output guide.nnue --plot guide.svg
   trident train guide --output t.nnue --without trigonometry --json
+  trident train daemon --rounds 1
   trident rewrite cases.txt --strategy guided --weights guide.nnue)";
+
+constexpr const char* kWeights = R"(DETAILS
+  The daemon's search goes by weights that come with the program until `trident train daemon` has promoted others, which
+  it does only where they find more in expressions that it has not learnt from. A running daemon sees every change at
+  once: it searches what its clients have open again, when it has nothing else to do, and sends them what is faster. No
+  weights change a result: whatever a search finds is checked as ever.
+
+FILES
+  STATE/weights/DIGEST.bytes   a version, named by the SHA-256 of its bytes; DIGEST.json: its figures
+  STATE/weights/chosen         digests, the chosen one first, behind it those before it, which rollback goes back to
+  STATE is $XDG_STATE_HOME/trident, else ~/.local/state/trident; of the system's daemon /var/lib/tridentd.
+
+EXAMPLES
+  trident weights list
+  trident weights rollback
+  trident weights use none
+  trident weights list --state /var/lib/tridentd --json)";
 
 constexpr const char* kCompletion = R"(EXAMPLES
   trident completion bash > ~/.local/share/bash-completion/completions/trident
@@ -306,7 +330,8 @@ const char* manual_of(std::string_view verb) {
                              {"rewrite", kRewrite},
                              {"rules", kRules},
                              {"calibrate", kCalibrate},
-                             {"train", kTrain}};
+                             {"train", kTrain},
+                             {"weights", kWeights}};
   for (const Page& page : kPages)
     if (page.verb == verb) return page.text;
   return "";

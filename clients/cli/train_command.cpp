@@ -1,12 +1,19 @@
-// The command line of `trident train` (train_guide.h does the work).
+// The command line of `trident train` (train_guide.h and train_daemon.h do the work).
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/interrupt.h"
 #include "clients/cli/progress_bar.h"
+#include "clients/cli/state_folder.h"
+#include "clients/cli/train_daemon.h"
 #include "clients/cli/train_guide.h"
 #include "runtime/os/atomic_file.h"
+#include "runtime/os/priority.h"
 
 namespace trident::cli {
 namespace {
@@ -43,11 +50,102 @@ Result<int> run(GuideVerb& verb) {
   return 0;
 }
 
+struct DaemonVerb {
+  DaemonTraining training;
+  std::string state;
+  std::uint64_t rounds = 0;
+  bool busy = false;
+};
+
+constexpr std::uint64_t kLogBytesMax = 4 << 20;
+constexpr unsigned kPauseMinS = 10, kPauseMaxS = 3600;
+
+/// Appends to STATE/training.jsonl, of which the older half makes room.
+Result<void> log_round(const std::string& state, const std::string& line) {
+  const std::string path = state + "/training.jsonl";
+  std::error_code none;
+  if (const auto bytes = std::filesystem::file_size(path, none); !none && bytes > kLogBytesMax / 2)
+    std::filesystem::rename(path, path + ".before", none);
+  std::ofstream file(path, std::ios::app);
+  file << line << std::endl;
+  if (!file) return make_error(ErrorCode::kOsError, "%s: cannot be written", path.c_str());
+  return {};
+}
+
+void pause(unsigned seconds) {
+  for (unsigned s = 0; s < seconds && check_interrupted().ok(); ++s) ::sleep(1);
+}
+
+Result<int> run(DaemonVerb& verb) {
+  TRY(verb.training.state, state_folder(verb.state));
+  if (!verb.busy)
+    if (const auto idle = os::run_when_idle(); !idle.ok())
+      std::fprintf(stderr, "trident: not all of idle priority could be had: %s\n", idle.error().message.c_str());
+  note_interrupts();
+  verb.training.stopped = [] { return !check_interrupted().ok(); };
+  DaemonTrainer trainer(verb.training);
+  unsigned pause_s = kPauseMinS;
+  std::size_t submitted = 0;
+  for (std::uint64_t done = 0; check_interrupted().ok() && (verb.rounds == 0 || done < verb.rounds);) {
+    auto round = trainer.round();
+    if (!round.ok() && !check_interrupted().ok()) break;
+    if (!round.ok()) return round.error();
+    if (round->interrupted) break;
+    if (round->enough) {
+      ++done;
+      const std::string line = round_json(*round);
+      TRY_VOID(log_round(verb.training.state, line));
+      std::printf("%s\n", line.c_str());
+      std::fflush(stdout);
+    } else if (verb.rounds != 0) {
+      return make_error(ErrorCode::kNotFound, "%s has %zu expressions; a round needs %zu",
+                        journal_path(verb.training.state).c_str(), round->submitted, verb.training.least);
+    }
+    // Where nothing new is submitted and nothing more found, rounds become rare.
+    pause_s = round->promoted || round->submitted != submitted ? kPauseMinS : std::min(2 * pause_s, kPauseMaxS);
+    submitted = round->submitted;
+    if (verb.rounds == 0) pause(pause_s);
+  }
+  return check_interrupted().ok() ? 0 : kExitInterrupted;
+}
+
+void add_daemon_verb(CLI::App& train, int& status) {
+  CLI::App* verb = train.add_subcommand(
+      "daemon", "Train the daemon's guide on what clients submit, at idle priority, for as long as it runs");
+  auto state = std::make_shared<DaemonVerb>();
+  DaemonTraining& o = state->training;
+  add_state_option(*verb, state->state);
+  verb->add_option("--rounds", state->rounds, "End after so many; 0: go on")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  verb->add_option("--episodes", o.episodes, "Searches that a round plays")
+      ->check(CLI::Range(40, 1'000'000))
+      ->capture_default_str();
+  verb->add_option("--epochs", o.epochs, "Passes over the samples of the last rounds")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb->add_option("--least", o.least, "Expressions that a round needs to begin")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  verb->add_option("--seed", o.seed, "Of everything random")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
+      ->capture_default_str();
+  verb->add_option("--threads", o.threads, "Which change nothing but the time")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
+  verb->add_flag("--busy", state->busy, "At the priority that it was started with");
+  verb->callback([state, &status] {
+    const auto code = run(*state);
+    status = code ? *code : report(code.error());
+  });
+}
+
 }  // namespace
 
 void add_train_command(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("train", "Train what guides searches");
   verb->require_subcommand(1);
+  add_daemon_verb(*verb, status);
   CLI::App* guide = verb->add_subcommand("guide", "Train the network that `rewrite --strategy guided` goes by");
   auto state = std::make_shared<GuideVerb>();
   TrainGuideOptions& o = state->options;

@@ -18,7 +18,6 @@
 namespace trident::cli {
 namespace {
 
-constexpr std::size_t kSamplesPerShard = 32;
 // Rows that are stored: features met at least so often in training; others count as never met.
 constexpr std::uint64_t kHitsStored = 6, kHitsOwnRow = 200;
 constexpr std::size_t kRowsStored = 12'000;
@@ -40,7 +39,9 @@ Result<void> check_themes(const std::vector<std::string>& themes) {
   return {};
 }
 
-Result<std::vector<std::byte>> packed(const learn::Network& network, std::vector<std::uint64_t> hits) {
+}  // namespace
+
+Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::vector<std::uint64_t> hits) {
   std::vector<std::uint64_t> most = hits;
   std::sort(most.begin(), most.end(), std::greater<>());
   const std::uint64_t least = std::max(kHitsStored, most[std::min(kRowsStored, most.size() - 1)]);
@@ -50,6 +51,23 @@ Result<std::vector<std::byte>> packed(const learn::Network& network, std::vector
       nnue::keys_of(expr::rewrite::builtin_rules().rules, expr::rewrite::op_rows());
   return nn::AccumulatorWeights::pack(quantised.weights);
 }
+
+Result<std::vector<std::byte>> untrained_guide(std::uint64_t seed) {
+  learn::NetworkShape shape;
+  shape.rules = static_cast<std::uint32_t>(expr::rewrite::builtin_rules().rules.size()) + 1;
+  const learn::Network network(shape, expr::rewrite::node_kinds().hash, seed);
+  return packed_guide(network, std::vector<std::uint64_t>(nnue::kFeatures));
+}
+
+train::Schedule guide_schedule(std::uint64_t epochs, std::size_t samples) {
+  return {.peak = 2e-3, .last = 1e-4, .warmup_steps = 50, .steps = epochs * samples / (2 * kSamplesPerShard)};
+}
+
+std::vector<std::uint32_t> features_with_rows(std::span<const std::uint64_t> hits) {
+  return learn::features_met(hits, kHitsOwnRow);
+}
+
+namespace {
 
 std::vector<std::pair<double, double>> calibration_of(const learn::Network& network,
                                                       const learn::GuideSamples& samples) {
@@ -84,6 +102,7 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
     play.seed = seed, play.episodes = count, play.guide = guide;
     play.progress = [&, count](std::uint32_t done) {
       if (options.progress) options.progress("playing", done, count);
+      return true;
     };
     return learn::play(play);
   };
@@ -101,7 +120,7 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
     learn::NetworkShape shape;
     shape.width = options.width;
     shape.rules = static_cast<std::uint32_t>(expr::rewrite::builtin_rules().rules.size()) + 1;
-    shape.own_rows = learn::features_met(hits, kHitsOwnRow);
+    shape.own_rows = features_with_rows(hits);
     network = std::make_unique<learn::Network>(shape, kinds.hash, options.seed);
     learn::GuideTraining how;
     how.trainer.folder = options.folder + "/round" + std::to_string(round + 1);
@@ -113,10 +132,7 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
     how.trainer.samples_per_shard = kSamplesPerShard;
     how.trainer.threads = options.threads;
     how.trainer.resume = options.resume;
-    how.trainer.schedule = {.peak = 2e-3,
-                            .last = 1e-4,
-                            .warmup_steps = 50,
-                            .steps = options.epochs * train.samples.size() / (2 * kSamplesPerShard)};
+    how.trainer.schedule = guide_schedule(options.epochs, train.samples.size());
     out.epochs.emplace_back();
     how.progress = [&](const train::Report& r) {
       if (r.epoch_done) out.epochs.back().push_back({r.loss, 1 - r.metric});
@@ -125,7 +141,7 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
     };
     TRY(const train::TrainingResult result, learn::train_guide(*network, train, held_out, how));
     out.interrupted = result.interrupted;
-    TRY(out.block, packed(*network, hits));
+    TRY(out.block, packed_guide(*network, hits));
     out.features = shape.own_rows.size();
     guide.reset();
     TRY(weights, nn::AccumulatorWeights::copy(out.block, nnue::feature_space(kinds.hash, nnue::kDefaultDepth)));

@@ -40,6 +40,16 @@ struct TrainedGuide {
 /// Errors: those of the trainer, and of files in the folder.
 Result<TrainedGuide> train_guide(const TrainGuideOptions& options);
 
+/// A trained network as a block for nn::AccumulatorWeights, its rows in the order of `hits` (learn::hits_of).
+Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::vector<std::uint64_t> hits);
+/// A network that has learnt nothing; the same for the same seed.
+Result<std::vector<std::byte>> untrained_guide(std::uint64_t seed);
+/// How a guide is trained, whoever does.
+inline constexpr std::size_t kSamplesPerShard = 32;
+train::Schedule guide_schedule(std::uint64_t epochs, std::size_t samples);
+/// Features that have a row of their own when a network is trained on samples with these hits.
+std::vector<std::uint32_t> features_with_rows(std::span<const std::uint64_t> hits);
+
 std::string guide_text(const TrainedGuide& trained);
 std::string guide_json(const TrainedGuide& trained);
 /// Loss, area under the curve, and calibration, as one SVG.

@@ -7,7 +7,8 @@
 namespace trident::admin {
 
 std::string stats_json(double uptime_s, const session::Stats& sessions, const jobs::Stats& jobs,
-                       const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache) {
+                       const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache,
+                       const Learning& learning) {
   nlohmann::ordered_json json;
   json["uptime_s"] = uptime_s;
   json["build"] = os::build_id();
@@ -38,6 +39,10 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                   {"retried", jobs.retried},
                   {"checked_alone", jobs.checked_alone},
                   {"revoked", jobs.revoked},
+                  {"renewals", jobs.renewals},
+                  {"republished", jobs.republished},
+                  {"open_kernels", jobs.open_kernels},
+                  {"renewals_waiting", jobs.renewals_waiting},
                   {"flights", jobs.flights},
                   {"baseline_waiting", jobs.baseline_waiting},
                   {"optimise_waiting", jobs.optimise_waiting},
@@ -65,6 +70,8 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                    {"rejected", store.rejected},
                    {"set_aside", store.set_aside},
                    {"write_failures", store.write_failures}};
+  json["learning"] = {
+      {"weights", learning.weights}, {"weights_changed", learning.weights_changed}, {"noted", learning.noted}};
   // What came from outside (a reason quotes a path) need not be UTF-8.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

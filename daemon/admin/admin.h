@@ -9,8 +9,14 @@
 
 namespace trident::admin {
 
+struct Learning {
+  std::string weights;  ///< that the search goes by: a digest, or none
+  std::uint64_t weights_changed = 0, noted = 0;
+};
+
 /// One JSON object: uptime, and one object per part of the daemon.
 std::string stats_json(double uptime_s, const session::Stats& sessions, const jobs::Stats& jobs,
-                       const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache);
+                       const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache,
+                       const Learning& learning);
 
 }  // namespace trident::admin

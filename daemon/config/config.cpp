@@ -243,4 +243,15 @@ std::string cache_path(const Settings& settings) {
   return {};
 }
 
+std::string state_path(const Settings& settings) {
+  if (settings.state == "none") return {};
+  if (!settings.state.empty()) return settings.state;
+  // Several directories are separated by colons; the first one is meant.
+  if (const std::string given = from_environment("STATE_DIRECTORY"); !given.empty())
+    return given.substr(0, given.find(':'));
+  if (const std::string base = from_environment("XDG_STATE_HOME"); !base.empty()) return base + "/trident";
+  if (const std::string home = from_environment("HOME"); !home.empty()) return home + "/.local/state/trident";
+  return {};
+}
+
 }  // namespace trident::config

@@ -48,5 +48,7 @@ Result<log::Level> log_level_of(const std::string& name);
 std::string socket_path(const Settings& settings);
 /// The cache file; empty for none.
 std::string cache_path(const Settings& settings);
+/// The folder of what is learnt; empty for none.
+std::string state_path(const Settings& settings);
 
 }  // namespace trident::config

@@ -7,6 +7,8 @@
 #include "daemon/admin/admin.h"
 #include "daemon/cache/cache.h"
 #include "daemon/jobs/jobs.h"
+#include "daemon/learning/journal.h"
+#include "daemon/learning/weights_source.h"
 #include "daemon/net/listener.h"
 #include "daemon/net/loop.h"
 #include "daemon/session/session.h"
@@ -74,14 +76,23 @@ std::string prepared_cache_path(const config::Settings& settings) {
   return path;
 }
 
-/// What --costs names, if anything and if it is for this processor. Errors: those of cost::parse(), NotFound.
+/// What --costs names, else what was measured into the folder of what is learnt, if it is for this processor. Errors:
+/// those of cost::parse(), NotFound.
 Result<std::optional<expr::rewrite::OpCosts>> measured_costs(const config::Settings& settings) {
-  const std::string& file = settings.costs;
   std::optional<expr::rewrite::OpCosts> none;
-  if (file.empty()) return none;
+  const std::string state = config::state_path(settings);
+  const bool asked = !settings.costs.empty();
+  if (!asked && state.empty()) return none;
+  const std::string file = asked ? settings.costs : state + "/costs";
   const auto text = config::read_file(file);
+  if (!text && !asked) return none;
   if (!text) return make_error(ErrorCode::kNotFound, "costs: cannot read %s", file.c_str());
-  TRY(cost::Table table, cost::parse(*text, file));
+  auto parsed = cost::parse(*text, file);
+  if (!parsed.ok() && !asked) {
+    log::warning("{}: the costs that are built in are used", parsed.error().message);
+    return none;
+  }
+  TRY(cost::Table table, std::move(parsed));
   if (const std::string cpu = os::cpu_model(); !cost::fits(table, cpu, table.isa)) {
     log::warning("{}: measured on {}, and this is {}: the costs that are built in are used", file, table.cpu, cpu);
     return none;
@@ -158,6 +169,7 @@ class Front {
         watchdog_(loop_),
         drain_(loop_) {
     sessions_.set_jobs(jobs_);
+    if (const std::string state = config::state_path(settings); !state.empty()) learn_in(state);
   }
 
   Result<void> listen() {
@@ -178,6 +190,18 @@ class Front {
   }
 
  private:
+  /// Weights that were trained here, and the journal that they are trained on.
+  void learn_in(const std::string& state) {
+    weights_.emplace(loop_, state + "/weights", [this] {
+      ++weights_changed_;
+      jobs_.set_weights(weights_->weights(), weights_->told());
+    });
+    jobs_.set_weights(weights_->weights(), weights_->told());
+    if (settings_.journal_bytes == 0) return;
+    journal_.emplace(state + "/journal", settings_.journal_bytes);
+    jobs_.set_journal([this](const expr::Expr& expr) { journal_->note(expr); });
+  }
+
   /// Only under a service manager that asked for it: an idle daemon otherwise has no timer at all.
   void start_watchdog() {
     watchdog_interval_ns_ = os::watchdog_interval_ns();
@@ -202,7 +226,10 @@ class Front {
   std::string stats_json() const {
     const double uptime = static_cast<double>(os::monotonic_ns() - started_ns_) / 1e9;
     return admin::stats_json(uptime, sessions_.stats(), jobs_.stats(), jobs_.pool().stats(), jobs_.pool().alive(),
-                             cache_.stats());
+                             cache_.stats(),
+                             {.weights = weights_ ? weights_->name() : std::string(store::Versions::kNone),
+                              .weights_changed = weights_changed_,
+                              .noted = journal_ ? journal_->stats().noted : 0});
   }
 
   void reload(int argc, const char* const* argv) {
@@ -244,6 +271,9 @@ class Front {
   std::uint64_t started_ns_, drain_started_ns_ = 0;
   net::Loop loop_;
   cache::Cache cache_;
+  std::optional<learning::WeightsSource> weights_;  ///< with the folder of what is learnt
+  std::optional<learning::Journal> journal_;
+  std::uint64_t weights_changed_ = 0;
   jobs::Jobs jobs_;
   session::Sessions sessions_;
   net::Timer watchdog_, drain_;

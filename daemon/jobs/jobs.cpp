@@ -24,6 +24,17 @@ constexpr std::uint8_t kStageEmit = 1;
 constexpr std::uint32_t kChecksMax = 3;
 constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
 
+/// Bytes of submissions that are kept to be searched again, of all users.
+constexpr std::uint64_t kRenewalBytesMax = std::uint64_t{32} << 20;
+/// Behind the id of a flight: no submission shares it, for it has no baseline to give.
+constexpr char kRenewalMark = 'r';
+
+/// Of the time of the baseline what the entry's kernel takes.
+double ratio_of(const cache::Entry& entry) {
+  const bool better = entry.outcome == static_cast<std::uint8_t>(pipeline::Outcome::published);
+  return better && entry.baseline_ns > 0 ? entry.winner_ns / entry.baseline_ns : 1;
+}
+
 Error too_many_jobs() {
   return make_error(ErrorCode::kBusy, "too many jobs are waiting");
 }
@@ -63,8 +74,10 @@ struct Jobs::Flight {
   worker::Ticket ticket = 0;                       ///< while running or optimising
   std::optional<FairQueue<Flight*>::Place> place;  ///< while waiting
   cache::SharedImage baseline;
-  std::uint32_t checks = 0;       ///< begun
-  bool baseline_checked = false;  ///< an optimise worker has come past the check
+  std::uint32_t checks = 0;                 ///< begun
+  bool baseline_checked = false;            ///< an optimise worker has come past the check
+  std::uint64_t weights = 0;                ///< the generation that the key is of
+  std::optional<Renewals::Number> renewal;  ///< of this: nobody waits for it, and there is no baseline
   std::vector<Subscriber> subscribers;
 };
 
@@ -92,6 +105,7 @@ Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& li
       costs_(costs),
       rules_(rules),
       sink_(std::move(sink)),
+      renewals_(kRenewalBytesMax),
       pool_(loop, workers,
             {.on_response = [this](const auto& header, auto tail,
                                    os::Fd fd) { on_response(header, tail, std::move(fd)); },
@@ -100,19 +114,25 @@ Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& li
 
 Jobs::~Jobs() = default;
 
-void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
-                  std::span<const std::byte> message) {
-  const std::uint64_t now = os::monotonic_ns();
-  ++stats_.submitted;
+pipeline::Options Jobs::options_of(const ingest::Work& work, codegen::Isa isa) const {
   pipeline::Options options;
-  const auto known_isa = image::isa_of(isa);
-  if (!known_isa.ok()) return sink_(subscriber, Failed{known_isa.error()});
   options.policy = work.policy;
-  options.isa = *known_isa;
+  options.isa = isa;
   options.seed = kSeed;
   options.elements = work.elements;
   options.costs = costs_;
   options.rules = rules_;
+  options.weights = weights_;
+  return options;
+}
+
+void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
+                  std::span<const std::byte> message) {
+  const std::uint64_t now = os::monotonic_ns();
+  ++stats_.submitted;
+  const auto known_isa = image::isa_of(isa);
+  if (!known_isa.ok()) return sink_(subscriber, Failed{known_isa.error()});
+  const pipeline::Options options = options_of(work, *known_isa);
   std::vector<std::byte> canonical = expr::canonical_bytes(work.expr);
   const image::Key key = pipeline::key_of(work.expr, canonical, options);
   std::string id = flight_id(uid, key);
@@ -127,7 +147,12 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
     ++stats_.shared;
     return subscribe(*at->second, subscriber);
   }
-  if (const cache::Entry* entry = cache_.find_hot(uid, key, canonical)) return answer(subscriber, *entry);
+  const auto kernel = [&, weights = renewals_.weights()] {
+    Renewals::Kernel made{id, uid, isa, {message.begin(), message.end()}};
+    made.weights = weights;
+    return made;
+  };
+  if (const cache::Entry* entry = cache_.find_hot(uid, key, canonical)) return answer(subscriber, *entry, kernel());
   const std::uint64_t bytes = message.size() + canonical.size();
   if (flights_.size() >= limits_.flights || baseline_queue_.size_of(uid) >= limits_.baseline_queue_per_user ||
       !has_room(uid, bytes)) {
@@ -144,12 +169,14 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   flight.canonical = std::move(canonical);
   flight.message.assign(message.begin(), message.end());
   flight.submitted_ns = now;
+  flight.weights = renewals_.weights();
   charge(flight, bytes);
-  flights_.emplace(std::move(id), std::move(owned));
+  flights_.emplace(id, std::move(owned));
   wait_for_baseline(flight, false);
+  if (journal_) journal_(work.expr);
   if (const cache::Entry* entry = cache_.find_stored(uid, key, flight.canonical)) {
     remove(flight);  // the worker's answer, if any is under way, finds no flight and is dropped
-    return answer(subscriber, *entry);
+    return answer(subscriber, *entry, kernel());
   }
   subscribe(flight, subscriber);
 }
@@ -161,7 +188,8 @@ void Jobs::subscribe(Flight& flight, const Subscriber& subscriber) {
   if (flight.baseline.file) sink_(subscriber, ImageReady{flight.baseline, 0, 0});
 }
 
-void Jobs::answer(const Subscriber& subscriber, const cache::Entry& entry) {
+void Jobs::answer(const Subscriber& subscriber, const cache::Entry& entry, const Renewals::Kernel& kernel) {
+  if (entry.image.file) remember(subscriber, kernel, ratio_of(entry));
   sink_(subscriber, Accepted{true});
   if (entry.image.file) {
     const bool optimised = entry.image.tier == TRIDENT_TIER_OPTIMISED;
@@ -172,7 +200,7 @@ void Jobs::answer(const Subscriber& subscriber, const cache::Entry& entry) {
 
 void Jobs::cancel(const Subscriber& subscriber) {
   const auto at = waiting_.find(subscriber);
-  if (at == waiting_.end()) return;
+  if (at == waiting_.end()) return renewals_.forget(subscriber);
   ++stats_.cancelled;
   Flight& flight = *at->second;
   waiting_.erase(at);
@@ -186,12 +214,17 @@ void Jobs::tell_all(Flight& flight, const Event& event) {
     if (waiting_.contains(subscriber)) sink_(subscriber, event);
 }
 
-void Jobs::finish(Flight& flight, pipeline::Outcome outcome) {
+void Jobs::finish(Flight& flight, pipeline::Outcome outcome, double ratio) {
   switch (outcome) {
     case pipeline::Outcome::published: ++stats_.published; break;
     case pipeline::Outcome::no_gain: ++stats_.no_gain; break;
     case pipeline::Outcome::budget_spent: ++stats_.budget_spent; break;
     case pipeline::Outcome::not_equivalent: ++stats_.not_equivalent; break;
+  }
+  if (outcome != pipeline::Outcome::not_equivalent) {
+    Renewals::Kernel kernel{flight.id, flight.uid, flight.isa, flight.message};
+    kernel.weights = flight.weights;
+    for (const Subscriber& subscriber : flight.subscribers) remember(subscriber, kernel, ratio);
   }
   tell_all(flight, Finished{outcome});
   remove(flight);
@@ -206,6 +239,7 @@ void Jobs::fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms
 void Jobs::remove(Flight& flight) {
   if (flight.place) queue_of(flight).erase(*flight.place);
   if (flight.ticket != 0) running_.erase(flight.ticket);
+  if (renewing_ == &flight) renewing_ = nullptr;
   for (const Subscriber& subscriber : flight.subscribers) waiting_.erase(subscriber);
   const auto bytes = flight_bytes_.find(flight.uid);
   bytes->second -= flight.bytes;
@@ -280,7 +314,10 @@ void Jobs::revoke(Flight& flight) {
 void Jobs::run(Flight& flight, worker::Lane lane) {
   const bool check = flight.state == State::check_waiting;
   flight.place.reset();
-  flight.state = lane == worker::Lane::baseline ? State::baseline_running : check ? State::checking : State::optimising;
+  flight.state = lane == worker::Lane::baseline ? State::baseline_running
+                 : check                        ? State::checking
+                 : flight.renewal               ? State::renewing
+                                                : State::optimising;
   flight.ticket = next_ticket_++;
   running_[flight.ticket] = &flight;
   worker::RequestHeader header;
@@ -302,7 +339,7 @@ void Jobs::serve(worker::Lane lane) {
     auto& queue = lane == worker::Lane::baseline ? baseline_queue_
                   : check_queue_.size() > 0      ? check_queue_
                                                  : optimise_queue_;
-    if (queue.size() == 0) return;
+    if (queue.size() == 0) return lane == worker::Lane::optimise ? renew_next() : void();
     Flight& flight = **queue.pop();
     flight.place.reset();
     // The images of those before it may have taken the user's share: whoever asked asks again, and loses nothing.
@@ -333,6 +370,7 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
     case worker::Kind::progress:
     case worker::Kind::failed: break;
   }
+  if (flight.renewal) return end_renewal(flight, nullptr);
   const Error error{static_cast<ErrorCode>(std::min(header.code, static_cast<std::uint8_t>(ErrorCode::kBusy))),
                     std::string(tail)};
   if (lane == worker::Lane::baseline) return fail(flight, error);
@@ -358,6 +396,7 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::
   const auto outcome = static_cast<pipeline::Outcome>(header.code);
   const bool check = flight.state == State::checking;
   if (!check) strikes_.erase(flight.id);
+  if (flight.renewal) return on_renewed(flight, header, std::move(fd));
   if (outcome == pipeline::Outcome::budget_spent || (check && outcome == pipeline::Outcome::no_gain)) {
     if (header.baseline_checked == 0) return check ? check_failed(flight) : wait_for_check(flight);
     stats_.checked_alone += check ? 1 : 0;
@@ -382,8 +421,99 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::
   entry.canonical = flight.canonical;
   const std::uint32_t uid = flight.uid;
   const image::Key key = flight.key;
-  finish(flight, outcome);
-  cache_.insert(uid, key, std::move(entry));
+  // A key of other weights than those that the worker went by: the answer is as good, but not the key's.
+  const bool of_key = flight.weights == renewals_.weights();
+  finish(flight, outcome, ratio_of(entry));
+  if (of_key) cache_.insert(uid, key, std::move(entry));
+}
+
+// Whatever is wrong with the baseline now, it was found right before: those who have it are told as ever.
+void Jobs::on_renewed(Flight& flight, const worker::ResponseHeader& header, os::Fd fd) {
+  const auto outcome = static_cast<pipeline::Outcome>(header.code);
+  if (outcome == pipeline::Outcome::not_equivalent) {
+    log::error("a baseline kernel differs from its reference and is revoked: {}", flight.describe());
+    if (const Renewals::Kernel* kernel = renewals_.find(*flight.renewal); kernel != nullptr)
+      for (const Subscriber& subscriber : std::vector(kernel->subscribers)) sink_(subscriber, Revoked{});
+  }
+  if (outcome != pipeline::Outcome::published) return end_renewal(flight, nullptr);
+  cache::Entry entry;
+  entry.outcome = header.code;
+  entry.baseline_ns = header.baseline_ns;
+  entry.winner_ns = header.winner_ns;
+  entry.image = shared(header, std::move(fd), TRIDENT_TIER_OPTIMISED);
+  entry.canonical = flight.canonical;
+  if (flight.weights == renewals_.weights()) cache_.insert(flight.uid, flight.key, entry);
+  end_renewal(flight, &entry);
+}
+
+void Jobs::end_renewal(Flight& flight, const cache::Entry* entry) {
+  Renewals::Kernel* const kernel = renewals_.find(*flight.renewal);
+  if (kernel != nullptr && entry != nullptr) offer(*kernel, *entry);
+  remove(flight);
+}
+
+void Jobs::offer(Renewals::Kernel& kernel, const cache::Entry& entry) {
+  const double ratio = ratio_of(entry);
+  if (!(ratio < kernel.ratio * kRenewalGain)) return;
+  kernel.ratio = ratio;
+  ++kernel.renewed;
+  ++stats_.republished;
+  // A copy: a subscriber may close while it is told.
+  for (const Subscriber& subscriber : std::vector(kernel.subscribers))
+    sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, entry.winner_ns});
+}
+
+void Jobs::remember(const Subscriber& subscriber, const Renewals::Kernel& kernel, double ratio) {
+  if (!renews_) return;
+  Renewals::Kernel one = kernel;
+  one.ratio = ratio;
+  renewals_.remember(subscriber, std::move(one));
+}
+
+void Jobs::set_weights(const pipeline::SearchWeights* weights, const std::string& told) {
+  const bool first = !std::exchange(renews_, true);
+  weights_ = weights;
+  pool_.tell_weights(told);
+  if (first) return;
+  renewals_.set_weights(renewals_.weights() + 1);
+  serve(worker::Lane::optimise);
+}
+
+void Jobs::renew_next() {
+  while (renewing_ == nullptr && !draining_ && pool_.has_room(worker::Lane::optimise)) {
+    const auto number = renewals_.next();
+    if (!number) return;
+    renew(*number);
+  }
+}
+
+void Jobs::renew(Renewals::Number number) {
+  Renewals::Kernel& kernel = *renewals_.find(number);
+  kernel.weights = renewals_.weights();
+  const auto read = ingest::read(kernel.message);
+  const auto* submit = read.ok() ? std::get_if<ingest::Submit>(&*read) : nullptr;
+  const auto isa = image::isa_of(kernel.isa);
+  if (submit == nullptr || !submit->work.ok() || !isa.ok()) return;
+  auto owned = std::make_unique<Flight>();
+  Flight& flight = *owned;
+  flight.canonical = expr::canonical_bytes(submit->work->expr);
+  flight.key = pipeline::key_of(submit->work->expr, flight.canonical, options_of(*submit->work, *isa));
+  flight.id = flight_id(kernel.uid, flight.key) + kRenewalMark;
+  if (quarantined(flight.id, worker::Lane::optimise) || !has_room(kernel.uid, kernel.message.size())) return;
+  ++stats_.renewals;
+  const cache::Entry* known = cache_.find_hot(kernel.uid, flight.key, flight.canonical);
+  if (known == nullptr) known = cache_.find_stored(kernel.uid, flight.key, flight.canonical);
+  if (known != nullptr && known->image.file) return offer(kernel, cache::Entry(*known));
+  flight.uid = kernel.uid;
+  flight.isa = kernel.isa;
+  flight.message = kernel.message;
+  flight.weights = renewals_.weights();
+  flight.renewal = number;
+  flight.state = State::renewing;
+  charge(flight, flight.message.size() + flight.canonical.size());
+  flights_.emplace(flight.id, std::move(owned));
+  renewing_ = &flight;
+  run(flight, worker::Lane::optimise);
 }
 
 void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
@@ -401,7 +531,7 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
     ++stats_.lost;
     retry = strike(flight.id, lane) < kStrikesMax && fate == Fate::crashed;
   }
-  if (flight.subscribers.empty()) return remove(flight);
+  if (flight.renewal || flight.subscribers.empty()) return remove(flight);
   if (check) return check_failed(flight);
   if (retry) {
     ++stats_.retried;
@@ -432,7 +562,7 @@ void Jobs::drain() {
   draining_ = true;
   std::vector<Flight*> past_baseline;
   for (const auto& [id, flight] : flights_)
-    if (flight->baseline.file) past_baseline.push_back(flight.get());
+    if (flight->baseline.file || flight->renewal) past_baseline.push_back(flight.get());
   for (Flight* flight : past_baseline) remove(*flight);
 }
 
@@ -442,6 +572,8 @@ Stats Jobs::stats() const {
   copy.baseline_waiting = baseline_queue_.size();
   copy.optimise_waiting = optimise_queue_.size();
   copy.check_waiting = check_queue_.size();
+  copy.open_kernels = renewals_.size();
+  copy.renewals_waiting = renewals_.waiting();
   return copy;
 }
 

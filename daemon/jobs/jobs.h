@@ -15,6 +15,10 @@
 //
 // A key that kills or hangs baseline workers three times is refused for ten minutes; one that does so to optimise
 // workers gets its baseline and no more.
+//
+// When the weights that the search goes by change, what clients still have open is searched again, one at a time and
+// behind all else (renewals.h). A kernel that was measured to be better takes the place of theirs; nothing else happens
+// to them.
 #pragma once
 
 #include <array>
@@ -30,16 +34,12 @@
 #include "daemon/cache/cache.h"
 #include "daemon/ingest/ingest.h"
 #include "daemon/jobs/fair_queue.h"
+#include "daemon/jobs/renewals.h"
+#include "daemon/jobs/subscriber.h"
 #include "daemon/worker/pool.h"
 #include "jit/pipeline/pipeline.h"
 
 namespace trident::jobs {
-
-/// Who hears of a job: a connection and its number for the job.
-struct Subscriber {
-  std::uint64_t session = 0, job = 0;
-  friend bool operator==(const Subscriber&, const Subscriber&) = default;
-};
 
 struct Accepted {
   bool cached = false;
@@ -62,7 +62,7 @@ struct Failed {
   Error error;
   std::uint32_t retry_after_ms = 0;
 };
-/// Finished and Failed are a job's last.
+/// Finished and Failed are a job's last, but for an ImageReady long after Finished (renewals.h).
 using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, Failed>;
 using Sink = std::function<void(const Subscriber&, const Event&)>;
 
@@ -79,6 +79,8 @@ struct Stats {
   std::uint64_t submitted = 0, shared = 0, busy = 0, cancelled = 0, quarantined = 0, failed = 0;
   std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
   std::uint64_t lost = 0, retried = 0, checked_alone = 0, revoked = 0;
+  std::uint64_t renewals = 0, republished = 0;  ///< searched again for what clients have; better ones sent
+  std::size_t open_kernels = 0, renewals_waiting = 0;
   std::size_t flights = 0, baseline_waiting = 0, optimise_waiting = 0, check_waiting = 0;
   /// Submission to baseline image: [i] counts those below 2^i microseconds (and not below 2^(i-1)).
   std::array<std::uint64_t, 24> baseline_us_log2{};
@@ -95,6 +97,11 @@ class Jobs {
   /// `message` is the client's message as it came, from which `work` was read.
   void submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
               std::span<const std::byte> message);
+  /// Told every submission that is new to the cache's memory.
+  void set_journal(std::function<void(const expr::Expr&)> journal) { journal_ = std::move(journal); }
+  /// What the search's guide goes by from now on; null: what comes with the program. It must live until the next call.
+  /// `told`: for worker::PoolOptions::weights. Before the first call no kernel is ever searched again.
+  void set_weights(const pipeline::SearchWeights* weights, const std::string& told);
   /// The subscriber wants no more events; nothing if it waits for none.
   void cancel(const Subscriber& subscriber);
 
@@ -112,7 +119,8 @@ class Jobs {
     optimise_waiting,
     optimising,
     check_waiting,
-    checking
+    checking,
+    renewing
   };
   struct Flight;
   struct Strikes {
@@ -120,14 +128,18 @@ class Jobs {
     std::uint64_t forgotten_at_ns = 0;
     [[nodiscard]] std::uint32_t& of(worker::Lane lane) { return lane == worker::Lane::baseline ? baseline : optimise; }
   };
-  struct SubscriberHash {
-    std::size_t operator()(const Subscriber& s) const { return s.session * 0x9E3779B97F4A7C15u ^ s.job; }
-  };
-
+  [[nodiscard]] pipeline::Options options_of(const ingest::Work& work, codegen::Isa isa) const;
   void subscribe(Flight& flight, const Subscriber& subscriber);
-  void answer(const Subscriber& subscriber, const cache::Entry& entry);
+  void answer(const Subscriber& subscriber, const cache::Entry& entry, const Renewals::Kernel& kernel);
+  void remember(const Subscriber& subscriber, const Renewals::Kernel& kernel, double ratio);
+  void renew_next();
+  void renew(Renewals::Number number);
+  void on_renewed(Flight& flight, const worker::ResponseHeader& header, os::Fd fd);
+  void end_renewal(Flight& flight, const cache::Entry* entry);
+  void offer(Renewals::Kernel& kernel, const cache::Entry& entry);
   void tell_all(Flight& flight, const Event& event);
-  void finish(Flight& flight, pipeline::Outcome outcome);
+  /// `ratio`: the time of the kernel that the clients have now over the baseline's.
+  void finish(Flight& flight, pipeline::Outcome outcome, double ratio = 1);
   void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
   void remove(Flight& flight);
   [[nodiscard]] bool has_room(std::uint32_t uid, std::uint64_t bytes) const;
@@ -165,6 +177,11 @@ class Jobs {
   std::unordered_map<std::uint32_t, std::uint64_t> flight_bytes_;  ///< by user
   std::uint64_t all_bytes_ = 0;
   std::unordered_map<std::string, Strikes> strikes_;
+  std::function<void(const expr::Expr&)> journal_;
+  const pipeline::SearchWeights* weights_ = nullptr;
+  bool renews_ = false;  ///< set_weights() was called
+  Renewals renewals_;
+  Flight* renewing_ = nullptr;
   worker::Pool pool_;
 };
 

@@ -34,8 +34,7 @@ class Sessions::Session {
   }
 
   ~Session() {
-    for (const auto& [job, state] : jobs_)
-      if (!state.done) all_.jobs_->cancel({id_, job});
+    for (const auto& [job, state] : jobs_) all_.jobs_->cancel({id_, job});
     for (auto& [number, job] : jobs_) release(job);
     const auto user = all_.users_.find(uid_);
     if (--user->second.connections != 0) return;
@@ -67,7 +66,6 @@ class Sessions::Session {
 
  private:
   struct Job {
-    bool done = false;
     bool inline_images = false;
     std::vector<std::shared_ptr<cache::ImageFile>> images;  ///< sent by descriptor
   };
@@ -130,7 +128,7 @@ class Sessions::Session {
   void on_cancel(std::uint64_t job) {
     const auto at = jobs_.find(job);
     if (at == jobs_.end()) return;
-    if (!at->second.done) all_.jobs_->cancel({id_, job});
+    all_.jobs_->cancel({id_, job});
     release(at->second);
     jobs_.erase(at);
     channel_->flush();  // its Accepted may have waited for an answer that will not come
@@ -188,9 +186,7 @@ class Sessions::Session {
   void tell(std::uint64_t job, const jobs::Revoked&) { publish::revoke(*channel_, job, TRIDENT_TIER_BASELINE); }
 
   void tell(std::uint64_t job, const jobs::Finished& event) {
-    const auto at = jobs_.find(job);
-    if (at == jobs_.end()) return;  // given up
-    at->second.done = true;
+    if (!jobs_.contains(job)) return;  // given up
     publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome));
   }
 

@@ -179,10 +179,13 @@ bool serve_optimise(Front& front, std::uint64_t ticket, const ingest::Work& work
 struct Basis {
   std::optional<expr::rewrite::OpCosts> costs;
   std::optional<pipeline::SearchRules> rules;
+  std::optional<pipeline::SearchWeights> weights;
 
   /// The front has read the text from files, and tried it.
   void take(Tail what, std::string_view text) {
-    if (what == Tail::costs) {
+    if (what == Tail::weights) {
+      take_weights(text);
+    } else if (what == Tail::costs) {
       auto table = cost::parse(text, "the front's costs");
       CHECK(table.ok());
       costs.emplace(std::move(table).value());
@@ -191,6 +194,20 @@ struct Basis {
       CHECK(parsed.ok());
       rules.emplace(std::move(parsed).value());
     }
+  }
+
+  /// The file may have gone since the front has seen it, when others were chosen twice meanwhile. Weights change what
+  /// is found, never what a kernel means, so those of the program do until the front's next word.
+  void take_weights(std::string_view text) {
+    weights.reset();
+    if (text.empty()) return;
+    const std::size_t blank = text.find(' ');
+    CHECK(blank != std::string_view::npos);
+    auto mapped = pipeline::SearchWeights::map(std::string(text.substr(blank + 1)), text.substr(0, blank));
+    if (mapped.ok())
+      weights.emplace(std::move(mapped).value());
+    else
+      log::warning("{}: the search goes by the weights that come with the program", mapped.error().message);
   }
 };
 
@@ -221,6 +238,7 @@ bool serve(Front& front, std::span<const std::byte> request, Basis& basis) {
   options.budget_ns = header.budget_ns;
   options.costs = basis.costs ? &*basis.costs : nullptr;
   options.rules = basis.rules ? &*basis.rules : nullptr;
+  options.weights = basis.weights ? &*basis.weights : nullptr;
   return header.lane == Lane::baseline ? serve_baseline(front, header.ticket, work, options)
                                        : serve_optimise(front, header.ticket, work, options);
 }

@@ -79,6 +79,10 @@ class Pool::Worker {
       log::warning("a {} worker ended with {}", name_of(lane_), how);
   }
 
+  void tell_weights() {
+    if (alive() && lane_ == Lane::optimise) tell(Tail::weights, pool_.options_.weights);
+  }
+
   void request(const RequestHeader& header, std::span<const std::byte> message) {
     running_.push_back(header.ticket);
     if (lane_ == Lane::optimise)
@@ -97,9 +101,7 @@ class Pool::Worker {
     channel_->send(message_);
   }
 
-  void tell(Tail what, const std::string& text) {
-    if (!text.empty()) send({.lane = lane_, .tail = what}, std::as_bytes(std::span(text)));
-  }
+  void tell(Tail what, const std::string& text) { send({.lane = lane_, .tail = what}, std::as_bytes(std::span(text))); }
 
   void start() {
     if (auto started = try_start(); !started.ok()) {
@@ -126,8 +128,9 @@ class Pool::Worker {
     TRY(exit_, net::Poller::make(pool_.loop_, child_.pidfd()));
     exit_.watch(net::Poller::kReadable, [this](int) { end(Fate::crashed); });
     if (lane_ == Lane::optimise) {
-      tell(Tail::costs, pool_.options_.costs);
-      tell(Tail::rules, pool_.options_.rules);
+      if (!pool_.options_.costs.empty()) tell(Tail::costs, pool_.options_.costs);
+      if (!pool_.options_.rules.empty()) tell(Tail::rules, pool_.options_.rules);
+      if (!pool_.options_.weights.empty()) tell(Tail::weights, pool_.options_.weights);
     }
     started_ns_ = os::monotonic_ns();
     ++pool_.stats_.started;
@@ -281,6 +284,11 @@ void Pool::request(const RequestHeader& header, std::span<const std::byte> messa
   Worker* const worker = find_room(header.lane);
   CHECK(worker != nullptr);
   worker->request(header, message);
+}
+
+void Pool::tell_weights(const std::string& told) {
+  options_.weights = told;
+  for (const auto& worker : workers_) worker->tell_weights();
 }
 
 std::string Pool::trouble(std::uint64_t patience_ns) const {

@@ -33,6 +33,7 @@ struct PoolOptions {
   std::uint64_t baseline_timeout_ms = 1000;  ///< for one compilation
   std::string costs{};                       ///< cost::print() of a table for the optimise workers; empty: none
   std::string rules{};                       ///< for them too: what SearchRules::parse() takes; empty: none
+  std::string weights{};                     ///< for them too: told_weights(); empty: those of the program
   std::uint64_t optimise_grace_ms = 0;       ///< by the clock, beyond kWallPerBudget times its request's budget
 };
 
@@ -61,6 +62,9 @@ class Pool {
   [[nodiscard]] bool has_room(Lane lane) const;
   /// Sends a request to a worker with room (there must be one).
   void request(const RequestHeader& header, std::span<const std::byte> message);
+
+  /// PoolOptions::weights from now on, for requests that follow; workers are told at once.
+  void tell_weights(const std::string& told);
 
   /// Why the pool gets nowhere: a worker that has been missing or overdue for longer than `patience_ns`; empty when all
   /// is well. Workers that die of a request, or take too long over it, are replaced in time and are no reason.

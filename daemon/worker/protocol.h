@@ -3,7 +3,8 @@
 // untrusted input may have broken: sizes and enums are checked, a worker that errs is killed.
 //
 //   front -> worker   first what the search goes by beside what is built in, if anything: costs that were measured on
-//                     this machine, rules of its owner; then, for each request, RequestHeader, then the client's Submit
+//                     this machine, rules of its owner, weights that were trained here (these at any time, whenever
+//                     others are chosen); then, for each request, RequestHeader, then the client's Submit
 //                     message as it came: the worker runs ingest again
 //   worker -> front   ResponseHeader, then a text (failed); a sealed memfd attached (image)
 #pragma once
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "jit/image/image.h"
@@ -27,8 +29,15 @@ enum class Lane : std::uint8_t {
 enum class Tail : std::uint8_t {
   submit,  ///< a request: the client's message
   costs,   ///< optimise lane: a table of jit/cost
-  rules    ///< optimise lane: what pipeline::SearchRules::parse() takes
+  rules,   ///< optimise lane: what pipeline::SearchRules::parse() takes
+  weights  ///< optimise lane: told_weights()
 };
+
+/// The text of Tail::weights: which file has which bytes, since a worker reads it for itself. For the weights that come
+/// with the program: nothing.
+inline std::string told_weights(std::string_view digest, std::string_view path) {
+  return std::string(digest) + " " + std::string(path);
+}
 
 struct RequestHeader {
   std::uint64_t ticket = 0;

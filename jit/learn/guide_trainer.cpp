@@ -15,6 +15,20 @@ using nn::HeadKind;
 constexpr std::size_t kFeaturesMax = 2'000;
 constexpr std::size_t kShards = 2;
 
+expr::Expr episode_source(const EpisodeOptions& options, std::uint32_t episode, std::uint64_t& seed) {
+  const std::size_t own = options.expressions.size();
+  if (own != 0 && episode / 2 % 2 == 0) {  // of either kind with and without the guide (play)
+    const std::uint64_t turn = options.seed * 131 + episode / 4 * 2 + episode % 2;
+    const expr::Expr& one = options.expressions[turn % own];
+    if (turn / own % 2 == 0) return one;
+    auto worse = worsened(one, seed++, options.scrambles);
+    return worse ? std::move(worse->expr) : one;
+  }
+  std::optional<Scramble> scramble;
+  while (!scramble) scramble = scrambled(seed++, options.scrambles);
+  return std::move(scramble->expr);
+}
+
 }  // namespace
 
 Example example_of(const GuideSamples& samples, const GuideSample& s, bool delta, std::vector<std::uint32_t>& list) {
@@ -31,8 +45,7 @@ GuideSamples play(const EpisodeOptions& options) {
   egraph::RandomGuide random;
   std::uint64_t seed = options.seed * 1'000'003;
   for (std::uint32_t episode = 0; episode < options.episodes; ++episode) {
-    std::optional<Scramble> scramble;
-    while (!scramble) scramble = scrambled(seed++, options.scrambles);
+    const expr::Expr source = episode_source(options, episode, seed);
     egraph::Guide* const policy = options.guide != nullptr && episode % 2 == 0 ? options.guide
                                   : episode % 4 == 3                           ? static_cast<egraph::Guide*>(&random)
                                                                                : &by_cost;
@@ -48,8 +61,8 @@ GuideSamples play(const EpisodeOptions& options) {
                   .applications = options.applications,
                   .graph_nodes = 2 * options.nodes};
     how.explain = true;
-    static_cast<void>(expr::rewrite::rewrite(scramble->expr, how));
-    if (options.progress) options.progress(episode + 1);
+    static_cast<void>(expr::rewrite::rewrite(source, how));
+    if (options.progress && !options.progress(episode + 1)) break;
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,14 @@ struct EpisodeOptions {
   std::uint64_t seed = 1;
   std::uint32_t episodes = 1000;
   ScrambleOptions scrambles;
+  /// Played in half of the episodes, in turn: as they are, then made worse at random. Empty: only what is composed.
+  std::span<const expr::Expr> expressions{};
   unsigned depth = nnue::kDefaultDepth;
   std::uint32_t nodes = 1500;        ///< of the graph of an episode
   std::uint32_t applications = 600;  ///< that are watched of each
   /// Asked in place of the static order, in half of the episodes; null: none.
   egraph::Guide* guide = nullptr;
-  std::function<void(std::uint32_t done)> progress{};
+  std::function<bool(std::uint32_t done)> progress{};  ///< false: no more episodes
 };
 GuideSamples play(const EpisodeOptions& options);
 

@@ -102,25 +102,13 @@ class Composer {
   std::vector<std::string> themes_;
 };
 
-}  // namespace
-
-std::optional<Scramble> scrambled(std::uint64_t seed, const ScrambleOptions& options) {
-  Random random(seed * 0x9E37'79B9'7F4A'7C15u + 1);
-  Composer composer(random, options);
-  auto parsed = expr::parse_sexpr(composer.compose());
-  if (!parsed.ok() || expr::has_derivatives(*parsed)) return std::nullopt;
-  Scramble out;
-  out.themes = std::move(composer.themes());
-  // Half of the variables are positive, as lengths and masses are.
-  for (expr::Variable& v : parsed->variables)
-    if (random() % 2 == 0) v.lo = 0.01, v.hi = 100;
-  if (!expr::check(*parsed).ok()) return std::nullopt;
-  out.good = *parsed;
-  auto term = expr::rewrite::to_term(*parsed);
+/// Fills in `expr` and `steps` of what has a `good`.
+std::optional<Scramble> with_random_rewrites(Scramble out, Random& random, const ScrambleOptions& options) {
+  auto term = expr::rewrite::to_term(out.good);
   if (!term.ok() || term->nodes.size() > options.nodes_max) return std::nullopt;
   expr::rewrite::RewriteOptions how;
   how.policy.kind = expr::PolicyKind::fast;
-  const expr::rewrite::Rules rules(*parsed, how);
+  const expr::rewrite::Rules rules(out.good, how);
   const std::uint64_t steps = options.steps_max == 0 ? 0 : random() % (options.steps_max + 1);
   egraph::Term at = *std::move(term);
   for (; out.steps < steps; ++out.steps) {
@@ -133,10 +121,39 @@ std::optional<Scramble> scrambled(std::uint64_t seed, const ScrambleOptions& opt
     if (next[b].nodes.size() > next[a].nodes.size()) a = b;
     at = std::move(next[a]);
   }
-  out.expr = expr::rewrite::to_expr(at, *parsed);
+  out.expr = expr::rewrite::to_expr(at, out.good);
   expr::drop_unused(out.expr);
   if (!expr::check(out.expr).ok()) return std::nullopt;
   return out;
+}
+
+Random random_of(std::uint64_t seed) {
+  return Random(seed * 0x9E37'79B9'7F4A'7C15u + 1);
+}
+
+}  // namespace
+
+std::optional<Scramble> worsened(const expr::Expr& good, std::uint64_t seed, const ScrambleOptions& options) {
+  if (expr::has_derivatives(good)) return std::nullopt;
+  Random random = random_of(seed);
+  Scramble out;
+  out.good = good;
+  return with_random_rewrites(std::move(out), random, options);
+}
+
+std::optional<Scramble> scrambled(std::uint64_t seed, const ScrambleOptions& options) {
+  Random random = random_of(seed);
+  Composer composer(random, options);
+  auto parsed = expr::parse_sexpr(composer.compose());
+  if (!parsed.ok() || expr::has_derivatives(*parsed)) return std::nullopt;
+  Scramble out;
+  out.themes = std::move(composer.themes());
+  // Half of the variables are positive, as lengths and masses are.
+  for (expr::Variable& v : parsed->variables)
+    if (random() % 2 == 0) v.lo = 0.01, v.hi = 100;
+  if (!expr::check(*parsed).ok()) return std::nullopt;
+  out.good = std::move(*parsed);
+  return with_random_rewrites(std::move(out), random, options);
 }
 
 }  // namespace trident::learn

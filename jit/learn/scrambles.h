@@ -27,4 +27,7 @@ struct Scramble {
 /// The same for the same seed and options. Nothing where what was drawn is no expression; ask again with another seed.
 std::optional<Scramble> scrambled(std::uint64_t seed, const ScrambleOptions& options = {});
 
+/// An expression and random rewrites of it. Nothing of one with derivatives, nor of one that is too large.
+std::optional<Scramble> worsened(const expr::Expr& good, std::uint64_t seed, const ScrambleOptions& options = {});
+
 }  // namespace trident::learn

@@ -38,13 +38,32 @@ bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
   return policy.k * 0.5 + equiv::kBoundedSlackUlp >= 1e-3 * (single ? 0x1p23 : 0x1p52);
 }
 
-/// What the search makes of the expression, derivatives included: those are the rules' task, and the plain pass's where
+/// What a search makes of the expression, derivatives included: those are the rules' task, and the plain pass's where
 /// the rules leave one. `source` is searched where what was submitted is no term.
-std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
-  const expr::rewrite::RewriteOptions how = rewriting(options);
+std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& source,
+                                 const expr::rewrite::RewriteOptions& how) {
   auto found = expr::rewrite::rewrite(submitted, how);
   if (!found.ok() && has_derivatives(submitted)) found = expr::rewrite::rewrite(source, how);
   return found.ok() ? std::move(found->forms) : std::vector<expr::Expr>();
+}
+
+/// The guide needs a part of the rewrites that the unguided search does, which has its whole budget all the same: what
+/// the guide makes comes beside it, never in its place.
+constexpr egraph::SearchBudget kGuidedBudget{
+    .nodes = 4'000, .nanoseconds = 0, .applications = 20'000, .graph_nodes = 5'000};
+constexpr std::size_t kGuidedForms = 2;
+
+std::vector<expr::Expr> guided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
+  static const Result<nn::AccumulatorWeights> shipped = expr::rewrite::guide_weights(std::string());
+  CHECK(shipped.ok());  // a part of the program
+  const auto guide =
+      expr::rewrite::AnyGuide::make(options.guide, options.weights != nullptr ? options.weights->weights() : *shipped);
+  expr::rewrite::RewriteOptions how = rewriting(options);
+  how.strategy = egraph::Strategy::guided;
+  how.guide = guide.get();
+  how.budget = kGuidedBudget;
+  how.keep = kGuidedForms;
+  return searched(submitted, source, how);
 }
 
 }  // namespace
@@ -120,13 +139,16 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy)) add_less_accurate("rel3", Accuracy::rel3);
-  if (passes.enabled("searched") && rounding_may_change) {
-    for (const expr::Expr& form : searched(submitted, source, options)) {
-      if (!add_simplified("searched", form, Accuracy::ulp4)) continue;
+  const auto add_found = [&](const char* name, const std::vector<expr::Expr>& found) {
+    for (const expr::Expr& form : found) {
+      if (!add_simplified(name, form, Accuracy::ulp4)) continue;
       const std::size_t less_accurate = list.size() - 1;
-      if (add_simplified("searched", form, Accuracy::ulp1)) list.back().in_place_of = less_accurate;
+      if (add_simplified(name, form, Accuracy::ulp1)) list.back().in_place_of = less_accurate;
     }
-  }
+  };
+  if (passes.enabled("searched") && rounding_may_change)
+    add_found("searched", searched(submitted, source, rewriting(options)));
+  if (passes.enabled("guided") && rounding_may_change) add_found("guided", guided(submitted, source, options));
   return list;
 }
 

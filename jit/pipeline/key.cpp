@@ -65,6 +65,10 @@ image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, 
     sha.add("rules");
     sha.add(std::as_bytes(std::span(options.rules->digest())));
   }
+  if (options.weights != nullptr) {
+    sha.add("weights");
+    sha.add(std::as_bytes(std::span(options.weights->digest())));
+  }
   return sha.finish();
 }
 

@@ -54,7 +54,7 @@ class PassScope {
 /// Everything that changes which operations there are, or their order: what "search" stands for where candidates are
 /// switched off. Products fused into sums, the accuracy of functions, the shapes of the loop and the tournament stay:
 /// they are code generation.
-inline constexpr std::array<const char*, 4> kRewriting = {"identities", "simplified", "searched", "careful"};
+inline constexpr std::array<const char*, 5> kRewriting = {"identities", "simplified", "searched", "guided", "careful"};
 /// `names` with kRewriting in place of "search".
 std::vector<std::string> candidates_named(std::span<const std::string> names);
 

@@ -14,8 +14,10 @@
 #include "jit/equiv/proof.h"
 #include "jit/expr/expr.h"
 #include "jit/expr/rewrite/costs.h"
+#include "jit/expr/rewrite/guides.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/search_rules.h"
+#include "jit/pipeline/search_weights.h"
 #include "runtime/base/result.h"
 
 namespace trident::pipeline {
@@ -36,6 +38,10 @@ struct Options {
   const expr::rewrite::OpCosts* costs = nullptr;
   /// What the search rewrites by; null: the built-in rules alone. Must outlive the call.
   const SearchRules* rules = nullptr;
+  /// What the guided search goes by; null: the weights that come with the program. Must outlive the call.
+  const SearchWeights* weights = nullptr;
+  /// Guides other than the network are for tests: they change what is found, and when, never what a kernel means.
+  expr::rewrite::GuideKind guide = expr::rewrite::GuideKind::network;
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
   /// Only the question whether the baseline is right: no other form, no other variant, fewer points, no judge.
   bool check_only = false;
@@ -52,8 +58,8 @@ inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 inline constexpr std::uint64_t kWallPerBudget = 10;
 
 /// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, how much
-/// memory a call of Options::elements moves (four classes), code generator's build id, the figures of measured_costs(), the text of
-/// Options::rules.
+/// memory a call of Options::elements moves (four classes), code generator's build id, the figures of measured_costs(),
+/// the text of Options::rules, the bytes of Options::weights.
 image::Key key_of(const expr::Expr& expr, const Options& options);
 /// The same from expr::canonical_bytes() of the expression.
 image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Options& options);

@@ -122,7 +122,7 @@ TEST(SearchRules, MakeSmallStepsToo) {
   const SearchRules rules = rules_of(kRule);
   std::string refined;
   // Nothing but the source to start from.
-  Options options{.disabled = {"identities", "contracted", "simplified", "accuracy4", "searched"},
+  Options options{.disabled = {"identities", "contracted", "simplified", "accuracy4", "searched", "guided"},
                   .rules = &rules,
                   .stop_after = "refine"};
   options.dump = [&](std::string_view pass, std::string_view text) {

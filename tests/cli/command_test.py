@@ -18,7 +18,7 @@ TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
 SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
 PINNED = {"g++-12 libmvec", "g++-12", "clang-19 libmvec", "clang-19"}
 VERBS = ("run", "bench", "explain", "disasm", "doctor", "demo", "parse", "print", "check", "dot", "rewrite", "rules",
-         "calibrate", "completion")
+         "calibrate", "train", "weights", "completion")
 
 
 class Command(CommandCase):
@@ -171,7 +171,7 @@ class Command(CommandCase):
                          self.options_of("bench") - {"--runs"})
         self.assertEqual({"--corpus", "--report", "--type", "--n", "--timeout-ms", "--daemon"}, self.options_of("demo"))
         self.assertEqual({"--json"}, self.options_of("doctor"))
-        self.assertEqual({"--ops", "--isa", "--output", "--quick", "--json", "--kernels", "--corpus", "--seed", "--threads",
+        self.assertEqual({"--ops", "--isa", "--output", "--stale", "--quick", "--json", "--kernels", "--corpus", "--seed", "--threads",
                           "--pack"}, self.options_of("calibrate"))
 
     def test_options_about_a_text(self):
@@ -220,7 +220,7 @@ class Command(CommandCase):
             self.assertIn("bounded:k with k from 2 to 1e6", self.trident("explain", "x", "-p", wrong, status=2).stderr)
         self.assertNotIn("zmm", explain("--isa", "avx2"))
         help_text = " ".join(self.trident("explain", "--help").stdout.split())
-        for name in ("identities", "contracted", "simplified", "accuracy4", "rel3", "searched", "search stands for identities", "interleave", "schedule",
+        for name in ("identities", "contracted", "simplified", "accuracy4", "rel3", "searched", "guided", "search stands for identities", "interleave", "schedule",
                      "non_temporal"):
             self.assertIn(name, help_text)
         self.assertIn("expected one of search, identities", self.trident("explain", "x", "--disable", "nothing", status=2).stderr)
@@ -472,7 +472,7 @@ class Command(CommandCase):
         command = ["bench", "(x*y + x*z)/(y + z)", "-r", "x:1:2", "-r", "y:1:2", "-r", "z:1:2", "--quick", "--no-numexpr",
                    "--disable", "search"]
         report = json.loads(self.trident(*command, "--json").stdout)
-        self.assertEqual(["identities", "simplified", "searched", "careful"], report["disabled"])
+        self.assertEqual(["identities", "simplified", "searched", "guided", "careful"], report["disabled"])
         row = report["kernels"][0]
         self.assertGreater(row["ns"]["without search"], 0)
         self.assertLess(row["gain"], 0.9)  # a division and two operations against none

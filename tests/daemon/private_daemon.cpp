@@ -26,8 +26,8 @@ PrivateDaemon::~PrivateDaemon() {
 }
 
 void PrivateDaemon::start() {
-  std::vector<std::string> arguments = {"tridentd", "--socket",    socket(),  "--cache",
-                                        cache(),    "--log-level", "warning", "--baseline-timeout-ms",
+  std::vector<std::string> arguments = {"tridentd", "--socket", socket(),      "--cache", cache(),
+                                        "--state",  state(),    "--log-level", "warning", "--baseline-timeout-ms",
                                         "60000"};  // tests stop workers for a while
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   auto child = os::Child::spawn({.program = TRIDENTD_PATH, .arguments = arguments});

@@ -12,7 +12,7 @@ namespace trident::tests {
 
 class PrivateDaemon {
  public:
-  /// Starts tridentd with `flags` on top of --socket and --cache, and waits until it accepts.
+  /// Starts tridentd with `flags` on top of --socket, --cache and --state, and waits until it accepts.
   explicit PrivateDaemon(std::vector<std::string> flags = {});
   ~PrivateDaemon();
   PrivateDaemon(const PrivateDaemon&) = delete;
@@ -21,6 +21,7 @@ class PrivateDaemon {
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] std::string socket() const { return directory_ + "/run/tridentd.sock"; }
   [[nodiscard]] std::string cache() const { return directory_ + "/cache/kernels.db"; }
+  [[nodiscard]] std::string state() const { return directory_ + "/state"; }
   [[nodiscard]] int pid() const { return child_.pid(); }
 
   /// Worker processes of a lane ("baseline" or "optimise"), waited for until there are `count`.

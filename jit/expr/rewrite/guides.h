@@ -1,7 +1,9 @@
 // Guides of searches by name, for those who let a user choose one.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,6 +31,8 @@ class AnyGuide {
   /// `weights`: a file for the network; empty: those that come with the program. Errors: those of
   /// nn::AccumulatorWeights::map() and view(), the file's name first.
   static Result<AnyGuide> make(GuideKind kind, const std::string& weights = {});
+  /// `borrowed` must outlive it; of kinds but the network unused.
+  static AnyGuide make(GuideKind kind, const nn::AccumulatorWeights& borrowed);
   [[nodiscard]] egraph::Guide& operator*() const { return *guide_; }
   [[nodiscard]] egraph::Guide* get() const { return guide_.get(); }
 
@@ -37,7 +41,9 @@ class AnyGuide {
   std::unique_ptr<egraph::Guide> guide_;
 };
 
-/// Weights for the built-in kinds of nodes: of a file, or those that come with the program.
+/// Weights for the built-in kinds of nodes that lie somewhere: see nn::AccumulatorWeights::view().
+Result<nn::AccumulatorWeights> guide_weights(std::span<const std::byte> block);
+/// ... of a file, or those that come with the program.
 Result<nn::AccumulatorWeights> guide_weights(const std::string& path);
 
 }  // namespace trident::expr::rewrite

@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+"""Does a daemon learn from what it is given? A daemon with untrained weights, its trainer beside it, and a client that
+streams the shared corpus for a while and keeps its kernels.
+
+Of the corpus one expression in five is held out: it is never submitted, so nothing is learnt from it. Before and after,
+what the guided search finds of those in 10 ms is measured (DAG ratio, costs of bench/guide.py). The client's kernels are
+called all the while by the client library, which counts what it receives.
+
+Bars: the held-out ratio improves by 5 %; weights were promoted; better kernels were sent into the client that runs.
+
+usage: daemon_learning.py BIN [--minutes N] [--weights untrained|none]
+"""
+import argparse
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CORPUS = os.path.join(ROOT, "bench/corpus")
+ROUNDS = 5
+GAIN_MIN = 0.05
+# A client does not submit everything at once.
+PAUSE_S = 0.5
+
+
+def held_out(number):
+    return number % 5 == 2
+
+
+def read_lines(name):
+    with open(os.path.join(CORPUS, name), encoding="utf-8") as lines:
+        return [line.rstrip("\n") for line in lines]
+
+
+def corpus():
+    """What is streamed, (text, ranges), and what is held out, by the file that it is from: lines as they stand."""
+    streamed, kept, number = [], {}, 0
+    for name in ("kernels.tsv", "training.tsv", "by_hand.tsv", "rewrite.txt"):
+        for line in read_lines(name):
+            if not line or line[0] in "#;":
+                continue
+            number += 1
+            if held_out(number):
+                kept.setdefault(name, []).append(line)
+            elif name.endswith(".txt"):
+                streamed.append((line.split("|")[4].split(";")[0].strip(), {}))
+            else:
+                fields = line.split("\t")
+                bounds = [v.split(":") for v in fields[1].split(",") if v.count(":") == 2]
+                streamed.append((fields[2], {v: (float(lo), float(hi)) for v, lo, hi in bounds}))
+    return streamed, kept
+
+
+def geomean(values):
+    values = list(values)
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def found(trident, folder, kept, weights):
+    """The geometric mean over the held-out expressions of the DAG ratio in 10 ms: each the median of several searches."""
+    ratios = []
+    for name, lines in kept.items():
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as cases:
+            cases.write("\n".join(lines) + "\n")
+        runs = {}
+        for _ in range(ROUNDS):
+            command = [trident, "rewrite", path, "--strategy", "guided", "--cost", "reference", "--ms", "10", "--points", "200", "--json"]
+            done = subprocess.run(command + (["--weights", weights] if weights else []), stdout=subprocess.PIPE, check=False)
+            if done.returncode != 0:
+                sys.exit(f"daemon_learning: {' '.join(command)} ended with {done.returncode}: a result is wrong or missing")
+            for case in json.loads(done.stdout)["cases"]:
+                runs.setdefault(case["name"], []).append(case["dag_ratio"])
+        ratios += [statistics.median(of_case) for of_case in runs.values()]
+    return geomean(ratios), len(ratios)
+
+
+def chosen(trident, state):
+    """The file of the chosen weights; empty for the program's own."""
+    done = subprocess.run([trident, "weights", "list", "--state", state, "--json"], stdout=subprocess.PIPE, check=True)
+    name = next(v["name"] for v in json.loads(done.stdout) if v["chosen"])
+    return "" if name == "none" else os.path.join(state, "weights", name + ".bytes")
+
+
+class Client:
+    """A program that submits one expression after the other, keeps all its kernels, and calls them."""
+
+    def __init__(self, bin_folder, socket):
+        os.environ["TRIDENT_LIBRARY"] = os.path.join(bin_folder, "../lib/libtrident.so")
+        sys.path.insert(0, os.path.join(ROOT, "clients/python"))
+        import numpy
+        import trident
+        self.numpy, self.trident = numpy, trident
+        self.context = trident.Context("daemon", socket)
+        self.kernels, self.answers, self.arrays, self.wrong = [], [], [], 0
+
+    def submit(self, text, ranges):
+        kernel = self.trident.Kernel(text, ranges=ranges, context=self.context)
+        draw = self.numpy.random.default_rng(len(self.kernels))
+        arrays = [draw.uniform(*ranges.get(name, (0.5, 2)), 1024) for name in kernel.arrays]
+        self.kernels.append(kernel)
+        self.arrays.append(arrays)
+        self.answers.append(kernel(*arrays))
+
+    def call_all(self):
+        """Every kernel again; answers stay what they were but for roundings."""
+        for kernel, arrays, before in zip(self.kernels, self.arrays, self.answers):
+            now, then = (r if isinstance(r, tuple) else (r,) for r in (kernel(*arrays), before))
+            self.wrong += not all(self.numpy.allclose(a, b, rtol=1e-6, atol=1e-9, equal_nan=True) for a, b in zip(now, then))
+
+    def stats(self):
+        return self.context.daemon_stats(60_000)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("bin", help="the folder of trident and tridentd")
+    parser.add_argument("--minutes", type=float, default=15)
+    parser.add_argument("--weights", default="untrained", help="what the daemon begins with: untrained or none")
+    parser.add_argument("--episodes", type=int, default=600, help="of the trainer's rounds")
+    parser.add_argument("--threads", type=int, default=1, help="of the trainer")
+    options = parser.parse_args()
+    trident, tridentd = (os.path.join(options.bin, name) for name in ("trident", "tridentd"))
+    folder = tempfile.mkdtemp(prefix="trident-learning-")
+    state, socket = os.path.join(folder, "state"), os.path.join(folder, "tridentd.sock")
+    subprocess.run([trident, "weights", "use", options.weights, "--state", state], stdout=subprocess.DEVNULL, check=True)
+    streamed, kept = corpus()
+    before, count = found(trident, folder, kept, chosen(trident, state))
+    print(f"held out: {count} expressions, {len(streamed)} are streamed; DAG ratio in 10 ms before: {before:.4f}", flush=True)
+
+    daemon = subprocess.Popen([tridentd, "--socket", socket, "--cache", os.path.join(folder, "kernels.db"), "--state", state, "--log-level", "warning"])
+    trainer = subprocess.Popen([trident, "train", "daemon", "--state", state, "--episodes", str(options.episodes), "--threads", str(options.threads)])
+    held = True
+    try:
+        while not os.path.exists(socket):
+            time.sleep(0.05)
+        client = Client(os.path.abspath(options.bin), socket)
+        end = time.monotonic() + 60 * options.minutes
+        waiting, told = list(streamed), None
+        while time.monotonic() < end:
+            if waiting:
+                client.submit(*waiting.pop(0))
+            else:
+                client.call_all()
+            stats = client.stats()
+            now = (stats["learning"]["weights_changed"], stats["jobs"]["republished"])
+            if now != told:
+                left = (end - time.monotonic()) / 60
+                print(f"  {left:5.1f} min left: {now[0]} promotions seen, {now[1]} kernels sent again", flush=True)
+                told = now
+            time.sleep(PAUSE_S)
+        # The clients hear of the last promotion too.
+        patience = time.monotonic() + 60
+        while client.stats()["jobs"]["renewals_waiting"] and time.monotonic() < patience:
+            time.sleep(PAUSE_S)
+        client.call_all()
+        stats = client.stats()
+        swaps = sum(kernel.info()["swaps"] for kernel in client.kernels)
+    finally:
+        for process in (trainer, daemon):
+            process.send_signal(signal.SIGTERM)
+        for process in (trainer, daemon):
+            process.wait()
+    after, _ = found(trident, folder, kept, chosen(trident, state))
+
+    def bar(text, good):
+        nonlocal held
+        held = held and good
+        print(f"  bar: {text}: {'held' if good else 'MISSED'}")
+
+    jobs = stats["jobs"]
+    print(f"{len(client.kernels)} kernels open, {stats['learning']['noted']} noted, {jobs['renewals']} searched again, {swaps} swaps in the client; {folder}")
+    bar(f"held-out DAG ratio in 10 ms {before:.4f} -> {after:.4f}, {100 * (1 - after / before):.1f} % better, at least {100 * GAIN_MIN:.0f} %",
+        after <= before * (1 - GAIN_MIN))
+    bar(f"promotions: {stats['learning']['weights_changed']}, at least 1", stats["learning"]["weights_changed"] >= 1)
+    bar(f"better kernels sent into the running client: {jobs['republished']}, at least 1", jobs["republished"] >= 1)
+    bar(f"answers of its kernels that changed: {client.wrong}, none may", client.wrong == 0)
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+#include "clients/cli/state_folder.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+namespace trident::cli {
+
+Result<std::string> state_folder(const std::string& given) {
+  if (!given.empty()) return given;
+  const char* xdg = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (xdg != nullptr && xdg[0] == '/') return std::string(xdg) + "/trident";
+  if (home != nullptr && home[0] == '/') return std::string(home) + "/.local/state/trident";
+  return make_error(ErrorCode::kNotFound,
+                    "neither XDG_STATE_HOME nor HOME says where the daemon keeps what it learns; use --state FOLDER");
+}
+
+std::string journal_path(const std::string& state) {
+  return state + "/journal";
+}
+
+Result<store::Versions> weight_versions(const std::string& state) {
+  return store::Versions::open(state + "/weights");
+}
+
+void add_state_option(CLI::App& verb, std::string& state) {
+  verb.add_option("--state", state,
+                  "The daemon's folder of what is learnt (tridentd --state); the system's: /var/lib/tridentd. Default: "
+                  "the user's (FILES, below)");
+}
+
+}  // namespace trident::cli

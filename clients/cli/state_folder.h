@@ -1,0 +1,23 @@
+// Where the daemon keeps what it learns (daemon/learning): for the verbs that look there.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/store/versions.h"
+
+namespace CLI {
+class App;
+}
+
+namespace trident::cli {
+
+/// `given`, else as the user's daemon has it: $XDG_STATE_HOME/trident, else ~/.local/state/trident. NotFound without a
+/// home.
+Result<std::string> state_folder(const std::string& given);
+std::string journal_path(const std::string& state);
+Result<store::Versions> weight_versions(const std::string& state);
+
+void add_state_option(CLI::App& verb, std::string& state);
+
+}  // namespace trident::cli

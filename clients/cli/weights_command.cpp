@@ -1,0 +1,110 @@
+// `trident weights`: which weights the daemon's search goes by, and others in their place. The daemon sees the change
+// at once; it is told nothing.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/state_folder.h"
+#include "clients/cli/train_guide.h"
+#include "jit/expr/rewrite/guides.h"
+
+namespace trident::cli {
+namespace {
+
+constexpr std::size_t kShownDigits = 12;
+constexpr const char* kUntrained = "untrained";
+constexpr std::uint64_t kUntrainedSeed = 1;
+
+struct WeightsVerb {
+  std::string state, name;
+  bool json = false;
+};
+
+std::string shown(std::string_view name) {
+  return std::string(name.substr(0, kShownDigits));
+}
+
+/// "held out 0.512 (0.587 before), 120 expressions, 2026-11-23T07:00:00Z"; what is no such object is shown as it is.
+std::string figures_text(const store::Versions::Version& version) {
+  if (version.name == store::Versions::kNone) return "the weights that come with the program";
+  const auto root = nlohmann::json::parse(version.figures, nullptr, false);
+  if (!root.is_object() || !root.contains("ratio")) return version.figures;
+  return fmt::format("held out {:.4f} ({:.4f} before), {} expressions, {}", root.value("ratio", 0.0),
+                     root.value("ratio_before", 0.0), root.value("held_out", 0), root.value("date", ""));
+}
+
+Result<int> list(const WeightsVerb& verb) {
+  TRY(const std::string state, state_folder(verb.state));
+  TRY(const store::Versions versions, weight_versions(state));
+  TRY(const auto all, versions.list());
+  if (verb.json) {
+    nlohmann::ordered_json root = nlohmann::ordered_json::array();
+    for (const auto& version : all) {
+      auto figures = nlohmann::ordered_json::parse(version.figures, nullptr, false);
+      if (figures.is_discarded()) figures = nullptr;
+      root.push_back({{"name", version.name}, {"chosen", version.chosen}, {"figures", figures}});
+    }
+    std::puts(root.dump(1).c_str());
+    return 0;
+  }
+  for (const auto& version : all)
+    std::printf("%c %-*s  %s\n", version.chosen ? '*' : ' ', static_cast<int>(kShownDigits),
+                shown(version.name).c_str(), figures_text(version).c_str());
+  return 0;
+}
+
+Result<int> use(const WeightsVerb& verb) {
+  TRY(const std::string state, state_folder(verb.state));
+  TRY(store::Versions versions, weight_versions(state));
+  std::string name;
+  if (verb.name == kUntrained) {
+    TRY(const std::vector<std::byte> block, untrained_guide(kUntrainedSeed));
+    TRY(name, versions.add(block, R"({"untrained": true})"));
+  } else {
+    TRY(name, versions.find(verb.name));
+  }
+  if (name != store::Versions::kNone) {  // what the daemon would refuse is not chosen
+    TRY([[maybe_unused]] const auto weights, expr::rewrite::guide_weights(versions.path_of(name)));
+  }
+  TRY_VOID(versions.choose(name));
+  std::printf("%s\n", name.c_str());
+  return 0;
+}
+
+Result<int> roll_back(const WeightsVerb& verb) {
+  TRY(const std::string state, state_folder(verb.state));
+  TRY(store::Versions versions, weight_versions(state));
+  TRY(const std::string name, versions.roll_back());
+  std::printf("%s\n", name.c_str());
+  return 0;
+}
+
+}  // namespace
+
+void add_weights_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("weights", "Weights that the daemon's search goes by: which, and back to others");
+  verb->require_subcommand(1);
+  const auto add = [&](const char* name, const char* meaning, Result<int> (*run)(const WeightsVerb&)) {
+    CLI::App* one = verb->add_subcommand(name, meaning);
+    auto state = std::make_shared<WeightsVerb>();
+    add_state_option(*one, state->state);
+    one->callback([state, run, &status] {
+      const auto code = run(*state);
+      status = code ? *code : report(code.error());
+    });
+    return std::pair{one, state};
+  };
+  auto [listing, listed] = add("list", "All, with what is known of them; the chosen one has a star", list);
+  listing->add_flag("--json", listed->json, "Print a JSON array instead of text");
+  auto [using_, used] = add("use", "Choose one, and print its name", use);
+  using_
+      ->add_option("NAME", used->name,
+                   "The first digits of its digest; none: the program's own; untrained: such as know nothing")
+      ->required();
+  add("rollback", "Back to what was chosen before, and print its name", roll_back);
+}
+
+}  // namespace trident::cli

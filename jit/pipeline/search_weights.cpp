@@ -1,0 +1,22 @@
+#include "jit/pipeline/search_weights.h"
+
+#include <algorithm>
+
+#include "jit/expr/rewrite/guides.h"
+#include "runtime/store/versions.h"
+
+namespace trident::pipeline {
+
+Result<SearchWeights> SearchWeights::map(const std::string& path, std::string_view digest) {
+  SearchWeights found;
+  TRY(os::Mapping mapping, store::map_verified(path, digest));
+  found.mapping_ = std::make_shared<const os::Mapping>(std::move(mapping));
+  auto weights = expr::rewrite::guide_weights(found.mapping_->bytes());
+  if (!weights.ok()) return make_error(weights.error().code, "%s: %s", path.c_str(), weights.error().message.c_str());
+  found.weights_ = std::make_unique<const nn::AccumulatorWeights>(std::move(weights).value());
+  const store::Digest bytes = store::sha256_of(found.mapping_->bytes());
+  std::copy(bytes.begin(), bytes.end(), found.digest_.begin());
+  return found;
+}
+
+}  // namespace trident::pipeline

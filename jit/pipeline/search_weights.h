@@ -1,0 +1,32 @@
+// The weights that the search's guide goes by when they are not those that come with the program.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "jit/image/image.h"
+#include "runtime/base/result.h"
+#include "runtime/nn/accumulator/weights.h"
+
+namespace trident::pipeline {
+
+class SearchWeights {
+ public:
+  /// Maps the file read-only, shared with all who do, and looks whether its bytes have the digest (64 hexadecimal
+  /// digits) and are weights for this program's kinds of nodes. Errors: NotFound, OsError, RejectedRecord.
+  static Result<SearchWeights> map(const std::string& path, std::string_view digest);
+
+  [[nodiscard]] const nn::AccumulatorWeights& weights() const { return *weights_; }
+  /// Of the bytes: what kernels searched by these weights are told by from others.
+  [[nodiscard]] const image::Key& digest() const { return digest_; }
+
+ private:
+  SearchWeights() = default;
+
+  std::shared_ptr<const os::Mapping> mapping_;
+  std::unique_ptr<const nn::AccumulatorWeights> weights_;  ///< which stay where they are
+  image::Key digest_{};
+};
+
+}  // namespace trident::pipeline

@@ -1,0 +1,143 @@
+// Weights and guides on their way through the spine, good ones and bad ones. Oracles: the interpreter on the kernel of
+// the unrewritten source, the forms that an unguided search makes, the bytes of a file.
+#include "jit/pipeline/search_weights.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "jit/kir/interpreter.h"
+#include "jit/nnue/shipped_weights.h"
+#include "jit/pipeline/forms.h"
+#include "runtime/os/cpu.h"
+#include "runtime/store/versions.h"
+
+namespace trident::pipeline {
+namespace {
+
+using expr::rewrite::GuideKind;
+
+class SearchWeightsTest : public ::testing::Test {
+ protected:
+  SearchWeightsTest() {
+    char pattern[] = "/dev/shm/trident-weights-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+  }
+  ~SearchWeightsTest() override { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] store::Versions versions() const { return store::Versions::open(folder_).value(); }
+  std::string folder_;
+};
+
+expr::Expr parsed(std::string_view text) {
+  auto e = expr::parse_infix(text, {.type = expr::Type::f64,
+                                    .variables = {{"x", expr::Type::f64, expr::VariableKind::array, 0.5, 4},
+                                                  {"y", expr::Type::f64, expr::VariableKind::array, 0.5, 4}}});
+  CHECK(e.ok());
+  return std::move(e).value();
+}
+
+std::vector<Form> forms_of(const expr::Expr& e, const Options& options) {
+  const std::function<void(const Progress&)> nobody;
+  auto made = forms(e, e, options, PassScope(options, nobody));
+  CHECK(made.ok());
+  return std::move(made).value();
+}
+
+std::vector<std::byte> shipped() {
+  const auto bytes = nnue::shipped_weights();
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST_F(SearchWeightsTest, CountInTheKeyByTheirBytes) {
+  store::Versions folder = versions();
+  const std::string name = folder.add(shipped(), "{}").value();
+  const auto weights = SearchWeights::map(folder.path_of(name), name);
+  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  const auto again = SearchWeights::map(folder.path_of(name), name);
+  ASSERT_TRUE(again.ok());
+  const expr::Expr e = parsed("x*y + x");
+  EXPECT_NE(key_of(e, {}), key_of(e, {.weights = &*weights}));
+  EXPECT_EQ(key_of(e, {.weights = &*again}), key_of(e, {.weights = &*weights}));
+  // The same weights from a file make the same forms as from the program.
+  std::string mapped, built_in;
+  mapped = print(forms_of(e, {.weights = &*weights})), built_in = print(forms_of(e, {}));
+  EXPECT_EQ(mapped, built_in);
+}
+
+TEST_F(SearchWeightsTest, AreRefusedWhenAnythingIsWrongWithThem) {
+  store::Versions folder = versions();
+  const std::vector<std::byte> right = shipped();
+  for (const std::size_t at : {std::size_t{0}, std::size_t{8}, std::size_t{40}, right.size() / 2, right.size() - 1}) {
+    std::vector<std::byte> wrong = right;
+    wrong[at] ^= std::byte{1};
+    const std::string name = folder.add(wrong, "{}").value();  // of its own digest: the block itself must be refused
+    const auto refused = SearchWeights::map(folder.path_of(name), name);
+    ASSERT_FALSE(refused.ok()) << at;
+    EXPECT_EQ(refused.error().code, ErrorCode::kRejectedRecord) << refused.error().message;
+  }
+  const std::string name = folder.add(std::span(right).first(right.size() - 1), "{}").value();
+  EXPECT_FALSE(SearchWeights::map(folder.path_of(name), name).ok());
+  const std::string good = folder.add(right, "{}").value();
+  EXPECT_FALSE(SearchWeights::map(folder.path_of(good), name).ok());
+  EXPECT_EQ(SearchWeights::map(folder_ + "/nothing", good).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(SearchWeights::map(folder.path_of(good), good).ok());
+}
+
+constexpr const char* kTexts[] = {"x*y + x*x + y*x", "sin(x)*sin(x) + cos(x)*cos(x) + y", "(x^2 - y^2)/(x + y)",
+                                  "exp(x)*exp(y)/exp(x)", "log(x*x*y) - log(y)"};
+constexpr GuideKind kKinds[] = {GuideKind::network, GuideKind::constant, GuideKind::random, GuideKind::hostile};
+
+// Beside what the guide makes there is all that there is without one.
+TEST(Guides, TakeNothingAway) {
+  for (const char* text : kTexts) {
+    const expr::Expr e = parsed(text);
+    const auto without = forms_of(e, {.disabled = {"guided"}});
+    for (const GuideKind kind : kKinds) {
+      const auto with = forms_of(e, {.guide = kind});
+      ASSERT_GE(with.size(), without.size());
+      for (std::size_t f = 0; f < without.size(); ++f) EXPECT_TRUE(same_kernel(with[f].kernel, without[f].kernel));
+    }
+  }
+}
+
+double value(const kir::Kernel& kernel, double x, double y) {
+  double result = 0;
+  const void* in[] = {&x, &y};
+  void* out[] = {&result};
+  kir::interpret(kernel, 1, in, out, nullptr);
+  return result;
+}
+
+TEST(Guides, BadOnesChangeNoResult) {
+  if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
+  std::size_t published = 0;
+  for (const char* text : kTexts) {
+    const expr::Expr e = parsed(text);
+    const auto source = expr::lower(e, unrewritten({}));
+    ASSERT_TRUE(source.ok());
+    for (const GuideKind kind : kKinds) {
+      const auto best = optimise(e, {.policy = {expr::PolicyKind::bounded, 4}, .guide = kind});
+      ASSERT_TRUE(best.ok()) << best.error().message;
+      EXPECT_NE(best->outcome, Outcome::not_equivalent) << best->detail;
+      if (best->outcome != Outcome::published) continue;
+      ++published;
+      std::mt19937_64 random(7);
+      std::uniform_real_distribution<double> draw(0.5, 4);
+      for (int i = 0; i < 500; ++i) {
+        const double x = draw(random), y = draw(random);
+        const double right = value(*source, x, y), found = value(best->winner.kernel, x, y);
+        EXPECT_LE(std::fabs(found - right), 1e-12 * (1 + std::fabs(right))) << text << " at " << x << ", " << y;
+      }
+    }
+  }
+  EXPECT_GE(published, std::size(kKinds));
+}
+
+}  // namespace
+}  // namespace trident::pipeline

@@ -1,0 +1,22 @@
+// One writer at a time, over all processes, for files that are read and then replaced.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/os/fd.h"
+
+namespace trident::os {
+
+/// Held until destruction, and not beyond the end of the process however it ends. The file stays.
+class FileLock {
+ public:
+  /// Waits for whoever has it. Makes the file where absent; who may only read it can hold it too. OsError.
+  static Result<FileLock> hold(const std::string& path);
+
+ private:
+  explicit FileLock(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
+}  // namespace trident::os

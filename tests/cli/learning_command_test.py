@@ -1,0 +1,108 @@
+"""What a daemon learns and how it is undone, from outside: learning_command_test.py TRIDENT TRIDENTD."""
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+from command_case import TRIDENTD, CommandCase
+
+EXPRESSIONS = ["x*x + 2*x*y + y*y", "sin(x)*sin(x) + cos(x)*cos(x)", "(x*y)/(x*z)", "exp(x)*exp(y)", "log(x) + log(y)",
+               "(x^2 - y^2)/(x - y)", "sqrt(x*x)*y", "x/(1/y)", "a*x + a*y + a*z", "tanh(x)*cosh(x)"]
+
+
+class LearningCommand(CommandCase):
+    def state(self):
+        return self.at("state")
+
+    def weights(self, *words, status=0):
+        return self.trident("weights", *words, "--state", self.state(), status=status)
+
+    def listed(self):
+        return json.loads(self.weights("list", "--json").stdout)
+
+    def chosen(self):
+        return [version["name"] for version in self.listed() if version["chosen"]]
+
+    def test_weights_are_chosen_and_rolled_back(self):
+        self.assertEqual(["none"], self.chosen())
+        self.assertIn("nothing was chosen before", self.weights("rollback", status=1).stderr)
+        name = self.weights("use", "untrained").stdout.strip()
+        path = os.path.join(self.state(), "weights", name + ".bytes")
+        with open(path, "rb") as file:
+            self.assertEqual(name, hashlib.sha256(file.read()).hexdigest())
+        self.assertEqual([name], self.chosen())
+        self.assertRegex(self.weights("list").stdout, rf"(?m)^\* {name[:12]} ")
+        self.assertEqual("none", self.weights("rollback").stdout.strip())
+        self.assertEqual(["none"], self.chosen())
+        self.assertEqual(name, self.weights("use", name[:8]).stdout.strip())
+        self.assertIn("no version 123", self.weights("use", "123", status=1).stderr)
+        with open(path, "r+b") as file:
+            file.seek(100)
+            file.write(b"!")
+        self.weights("use", "none")
+        self.assertIn("checksum", self.weights("use", name[:8], status=1).stderr)
+        self.assertEqual(["none"], self.chosen())
+
+    def test_calibrate_leaves_what_is_not_stale(self):
+        table = self.at("costs")
+        calibrate = ("calibrate", "--ops", "--quick", "--isa", "avx2", "--output", table)
+        self.trident(*calibrate)
+        before = os.stat(table).st_mtime_ns
+        self.assertIn("kept", self.trident(*calibrate, "--stale", "6").stderr)
+        self.assertEqual(before, os.stat(table).st_mtime_ns)
+        with open(table, encoding="utf-8") as file:
+            text = file.read()
+        today = next(line for line in text.splitlines() if line.startswith("date "))
+        for line, instead in ((today, "date 2020-01-01"),
+                              (next(x for x in text.splitlines() if x.startswith("build ")), "build 0123456789abcdef"),
+                              (next(x for x in text.splitlines() if x.startswith("cpu ")), "cpu Another family 1")):
+            with open(table, "w", encoding="utf-8") as file:
+                file.write(text.replace(line, instead))
+            self.trident(*calibrate, "--stale", "6")
+            with open(table, encoding="utf-8") as file:
+                self.assertNotIn(instead, file.read())
+
+    def test_a_daemon_learns(self):
+        """Untrained weights, some submissions, one round: promoted, and seen by the daemon that runs."""
+        self.weights("use", "untrained")
+        socket = self.at("s")
+        with open(self.at("log"), "w+", encoding="utf-8") as log:
+            daemon = subprocess.Popen([TRIDENTD, "--socket", socket, "--cache", "none", "--state", self.state()], stderr=log,
+                                      env=self.environment)
+            try:
+                self.environment["TRIDENT_SOCKET"] = socket
+                for text in EXPRESSIONS:
+                    self.trident("run", text, "-n", "8", "--mode", "daemon", "--tier", "baseline")
+                train = ("train", "daemon", "--state", self.state(), "--rounds", "1", "--epochs", "2", "--busy")
+                self.assertIn("10 expressions; a round needs 11", self.trident(*train, "--least", "11", status=1).stderr)
+                round_ = json.loads(self.trident(*train, "--least", "10", "--episodes", "120").stdout)
+                self.assertEqual(10, round_["submitted"])
+                self.assertTrue(round_["promoted"], round_)
+                self.assertLess(round_["ratio"], round_["ratio_before"])
+                self.assertEqual([round_["candidate"]], self.chosen())
+                figures = self.listed()[0]["figures"]
+                self.assertEqual((round_["ratio"], round_["ratio_before"]), (figures["ratio"], figures["ratio_before"]))
+                with open(os.path.join(self.state(), "training.jsonl"), encoding="utf-8") as lines:
+                    self.assertEqual([round_], [json.loads(line) for line in lines])
+                self.weights("rollback")
+                wanted = [self.chosen()[0], round_["candidate"], self.chosen()[0]]
+                end = time.monotonic() + 20
+                while time.monotonic() < end and log_names(log) != wanted:
+                    time.sleep(0.1)
+                self.assertEqual(wanted, log_names(log))
+            finally:
+                daemon.terminate()
+                self.assertEqual(0, daemon.wait(60))
+
+
+def log_names(log):
+    """The weights that the daemon has said it goes by, in order."""
+    log.seek(0)
+    return [line.rsplit(" ", 1)[1].strip() for line in log if "weights of the search's guide" in line]
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
