@@ -47,7 +47,7 @@ def corpus():
                 continue
             number += 1
             if held_out(number):
-                kept.setdefault(name, []).append(line)
+                kept.setdefault(name, []).append("\t".join(line.split("\t")[:3]))
             elif name.endswith(".txt"):
                 streamed.append((line.split("|")[4].split(";")[0].strip(), {}))
             else:

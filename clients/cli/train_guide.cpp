@@ -21,6 +21,7 @@ namespace {
 // Rows that are stored: features met at least so often in training; others count as never met.
 constexpr std::uint64_t kHitsStored = 6, kHitsOwnRow = 200;
 constexpr std::size_t kRowsStored = 12'000;
+constexpr std::uint32_t kUntrainedEpisodes = 60;
 
 std::vector<std::string> other_themes(const std::vector<std::string>& without) {
   std::set<std::string> all;
@@ -53,10 +54,14 @@ Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::
 }
 
 Result<std::vector<std::byte>> untrained_guide(std::uint64_t seed) {
+  // Rows are stored of what is met at all.
+  learn::EpisodeOptions play;
+  play.seed = seed, play.episodes = kUntrainedEpisodes;
+  const std::vector<std::uint64_t> hits = learn::hits_of(learn::play(play));
   learn::NetworkShape shape;
   shape.rules = static_cast<std::uint32_t>(expr::rewrite::builtin_rules().rules.size()) + 1;
   const learn::Network network(shape, expr::rewrite::node_kinds().hash, seed);
-  return packed_guide(network, std::vector<std::uint64_t>(nnue::kFeatures));
+  return packed_guide(network, hits);
 }
 
 train::Schedule guide_schedule(std::uint64_t epochs, std::size_t samples) {

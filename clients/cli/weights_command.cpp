@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kShownDigits = 12;
 constexpr const char* kUntrained = "untrained";
-constexpr std::uint64_t kUntrainedSeed = 1;
 
 struct WeightsVerb {
   std::string state, name;
+  std::uint64_t seed = 1;
   bool json = false;
 };
 
@@ -61,7 +61,7 @@ Result<int> use(const WeightsVerb& verb) {
   TRY(store::Versions versions, weight_versions(state));
   std::string name;
   if (verb.name == kUntrained) {
-    TRY(const std::vector<std::byte> block, untrained_guide(kUntrainedSeed));
+    TRY(const std::vector<std::byte> block, untrained_guide(verb.seed));
     TRY(name, versions.add(block, R"({"untrained": true})"));
   } else {
     TRY(name, versions.find(verb.name));
@@ -104,6 +104,7 @@ void add_weights_command(CLI::App& app, int& status) {
       ->add_option("NAME", used->name,
                    "The first digits of its digest; none: the program's own; untrained: such as know nothing")
       ->required();
+  using_->add_option("--seed", used->seed, "Of untrained ones")->check(CLI::Range(0, 1'000'000))->capture_default_str();
   add("rollback", "Back to what was chosen before, and print its name", roll_back);
 }
 
