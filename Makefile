@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut
+.PHONY: bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -57,6 +57,13 @@ calibration: build ## the benchmark cache that learned costs are trained on: 200
 calibration-cut: build ## some of them in little room, to be shipped: jit/learn/calibration/
 	@$(BUILD)/bin/trident calibrate --kernels 20000 --pack jit/learn/calibration/kernels.xz --output $(CALIBRATION)
 
+bench-judge: build ## the judge of times on kernels held out, beside an analytical model and regressions; after make calibration
+	@$(BUILD)/bin/trident train judge --kernels $(CALIBRATION) --epochs 4 --threads $(JOBS) --folder $(BUILD)/judge-training \
+	  --plot $(BUILD)/judge-training.svg --output $(BUILD)/judge.nnue
+
+judge-weights: bench-judge ## ... and ships it, jit/nnue/weights/judge.nnue
+	@cp $(BUILD)/judge.nnue jit/nnue/weights/judge.nnue
+
 rank-rules: build ## which rules of jit/expr/rules are the most useful: writes ranking.txt there; 2 minutes
 	@/usr/bin/python3 bench/rank_rules.py $(BUILD)/bin/trident
 
@@ -74,7 +81,7 @@ bench-guide: build ## the guided search against the unguided ones in the same ti
 	@/usr/bin/python3 bench/guide.py $(BUILD)/bin/trident
 
 guide-weights: build ## train the guide that is shipped, jit/nnue/weights/shipped.nnue (some minutes)
-	@$(BUILD)/bin/trident train guide --episodes 4500 --rounds 1 --epochs 2 --seed 1 --folder $(BUILD)/guide-training \
+	@$(BUILD)/bin/trident train guide --episodes 4000 --rounds 1 --epochs 2 --seed 1 --folder $(BUILD)/guide-training \
 	  --plot $(BUILD)/guide-training.svg --output jit/nnue/weights/shipped.nnue
 
 bench-daemon-learning: build ## a daemon with untrained weights, its trainer and a client for 15 minutes: what is held out, promotions, better kernels sent
@@ -92,7 +99,7 @@ bench-streaming: build ## 16M-element kernels against hand-written non-temporal 
 bench-nnue: build ## the accumulator after an accepted rewrite against a rebuild; candidates scored and scored again
 	@$(BUILD)/bench/bench_nnue
 
-bench-cube: configure ## Q-learning on the 2x2x2 cube judged by true distance, three seeds; some 6 minutes
+bench-cube: configure ## Q-learning and traces on the 2x2x2 cube judged by true distance, three seeds; some 10 minutes
 	@ninja -C $(BUILD) -j$(JOBS) bench_cube && $(BUILD)/bench/bench_cube
 
 bench-slot: build ## what a call through the slot costs

@@ -12,6 +12,7 @@
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/loop_profile.h"
 #include "clients/cli/progress_bar.h"
+#include "clients/cli/search_story.h"
 #include "clients/cli/user_rules.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/pass_scope.h"
@@ -29,6 +30,7 @@ struct Stage {
 };
 constexpr Stage kStages[] = {{"parse", 'i', "the expression, its variables and ranges"},
                              {"dot", 'd', "the expression as a Graphviz graph"},
+                             {"search", 's', "the chain of rules to the cheapest form, with costs and times"},
                              {"lower", 'k', "kernel IR"},
                              {"emit", 'm', "machine code"},
                              {"cost", 'c', "what the main loop is made of, and what was measured"}};
@@ -52,8 +54,8 @@ std::string names_of_candidates() {
 
 struct ExplainVerb {
   KernelOptions kernel;
-  std::string input, tier = "optimised", stop_after = "cost";
-  std::vector<std::string> dump = {"i", "k", "m", "c"}, disabled, rule_files;
+  std::string input, tier = "optimised", stop_after = "cost", svg;
+  std::vector<std::string> dump = {"i", "s", "k", "m", "c"}, disabled, rule_files;
   std::uint64_t n = 4096, seed = 1;
   bool prove_error = false;
   bool has_options = false;  ///< the command line has more than the input
@@ -66,14 +68,20 @@ struct ExplainVerb {
     }
     return !stopped && std::find(dump.begin(), dump.end(), std::string(1, letter)) != dump.end();
   }
+  /// Whether what a search does is asked about.
+  [[nodiscard]] bool tells() const {
+    const bool searches = tier != "baseline" && kernel.policy != "exact" &&
+                          std::find(disabled.begin(), disabled.end(), "search") == disabled.end();
+    return searches && (wants('s') || !svg.empty());
+  }
   [[nodiscard]] Result<void> check() const {
     const auto known = [](const auto& matches) { return std::any_of(std::begin(kStages), std::end(kStages), matches); };
     for (const std::string& letter : dump)
       if (!known([&](const Stage& s) { return letter == std::string(1, s.letter); }))
-        return make_error(ErrorCode::kInvalidArgument, "--dump %s: expected letters of i,d,k,m,c", letter.c_str());
+        return make_error(ErrorCode::kInvalidArgument, "--dump %s: expected letters of i,d,s,k,m,c", letter.c_str());
     if (!known([&](const Stage& s) { return stop_after == s.name; }))
-      return make_error(ErrorCode::kInvalidArgument, "--stop-after %s: expected parse, dot, lower, emit or cost",
-                        stop_after.c_str());
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--stop-after %s: expected parse, dot, search, lower, emit or cost", stop_after.c_str());
     if (prove_error && tier == "baseline")
       return make_error(ErrorCode::kInvalidArgument,
                         "--prove-error is about what the search finds: leave out --tier baseline");
@@ -182,6 +190,18 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   return pipeline::compile_baseline(e, options);
 }
 
+Result<void> tell_story(const ExplainVerb& verb, const expr::Expr& e, codegen::Isa isa) {
+  StoryOptions options;
+  TRY(options.policy, parse_policy(verb.kernel.policy));
+  options.isa = isa, options.seed = verb.seed, options.elements = verb.n;
+  options.curves = !verb.svg.empty();
+  TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
+  options.rules = rules ? &*rules : nullptr;
+  TRY(const SearchStory story, tell(e, options));
+  if (verb.wants('s')) std::fputs(story_text(story).c_str(), stdout);
+  return verb.svg.empty() ? Result<void>() : write_text(verb.svg, story_svg(story));
+}
+
 Result<void> explain(const ExplainVerb& verb) {
   TRY_VOID(verb.check());
   TRY(const SourceText source, source_of(verb.input));
@@ -189,8 +209,10 @@ Result<void> explain(const ExplainVerb& verb) {
   TRY(const expr::Expr e, expr::eliminate_derivatives(parsed));
   if (verb.wants('i')) std::fputs(expression_text(e).c_str(), stdout);
   if (verb.wants('d')) std::fputs((expr::print_dot(e) + "\n").c_str(), stdout);
-  if (!verb.wants('k') && !verb.wants('m') && !verb.wants('c')) return {};
+  if (!verb.wants('s') && !verb.wants('k') && !verb.wants('m') && !verb.wants('c') && verb.svg.empty()) return {};
   TRY(const codegen::Isa isa, parse_isa(verb.kernel.isa));
+  if (verb.tells()) TRY_VOID(tell_story(verb, e, isa));
+  if (!verb.wants('k') && !verb.wants('m') && !verb.wants('c')) return {};
   TRY(const ir::Type type, parse_float_type(verb.kernel.type));
   std::string cost;
   TRY(const pipeline::Compiled compiled, compile(verb, parsed, isa, cost));
@@ -273,11 +295,13 @@ void add_explain_command(CLI::App& app, int& status) {
   verb->add_flag("--prove-error", state->prove_error,
                  "Prove a bound of the kernel's error that holds for all values in the declared ranges");
   verb->add_option("--dump", state->dump,
-                   "Stages to print: i expression, d Graphviz, k kernel IR, m machine code, c cost")
+                   "Stages to print: i expression, d Graphviz, s search, k kernel IR, m machine code, c cost")
       ->delimiter(',')
       ->capture_default_str();
-  verb->add_option("--stop-after", state->stop_after, "Last stage: parse, dot, lower, emit or cost")
+  verb->add_option("--stop-after", state->stop_after, "Last stage: parse, dot, search, lower, emit or cost")
       ->capture_default_str();
+  verb->add_option("--svg", state->svg,
+                   "Draw the search here: the chain of forms, their costs and times, and how strategies came closer");
   verb->callback([state, &status] {
     const auto done = explain(*state);
     status = done ? 0 : report(done.error());

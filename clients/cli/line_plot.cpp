@@ -11,7 +11,7 @@
 namespace trident::cli {
 namespace {
 
-constexpr double kWidth = 360, kHeight = 260, kLeft = 56, kRight = 16, kTop = 34, kBottom = 46;
+constexpr double kWidth = kPanelWidth, kHeight = kPanelHeight, kLeft = 56, kRight = 16, kTop = 34, kBottom = 46;
 constexpr const char* kColours[] = {"#2563eb", "#dc2626", "#059669", "#9333ea", "#d97706"};
 
 struct Range {
@@ -26,6 +26,8 @@ struct Range {
   }
   [[nodiscard]] double share(double v) const { return (v - lo) / (hi - lo); }
 };
+
+}  // namespace
 
 std::string panel_svg(const Panel& panel, double left) {
   Range x, y;
@@ -69,8 +71,6 @@ std::string panel_svg(const Panel& panel, double left) {
   }
   return svg;
 }
-
-}  // namespace
 
 std::string line_plot(const std::vector<Panel>& panels) {
   std::string body;

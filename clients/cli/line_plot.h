@@ -18,6 +18,10 @@ struct Panel {
   std::vector<std::pair<std::string, double>> marks;  ///< values on the upright axis that lines are compared with
 };
 
+inline constexpr double kPanelWidth = 360, kPanelHeight = 260;
+
+/// One panel as a part of an SVG whose style has a class "dim".
+std::string panel_svg(const Panel& panel, double left);
 /// Axes span what there is; a panel without finite points says so.
 std::string line_plot(const std::vector<Panel>& panels);
 

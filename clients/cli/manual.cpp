@@ -80,11 +80,18 @@ constexpr const char* kExplain = R"(DETAILS
   --prove-error cuts the declared ranges into boxes and bounds what all roundings can do in each by interval arithmetic:
   in ulp of max(|correct|, a millionth of the greatest), the unit of the policies, and absolutely. It takes the stated
   errors of math functions and the rules' truth over the reals for granted. Where nothing can be proven it says why.
+  "search" in the listing is the chain from the source to the statically cheapest form, an instance of a rule from line
+  to line, or several where no form in between has all of it; "collect" is the collection of sums and products. Beside
+  each form its static cost in fmas, the nanoseconds an element that the analytical model and the judge's network say
+  ("-" where no judge is shipped), and what its kernel takes here, all forms timed in turn. That form is a candidate
+  only: which one is published equivalence and the tournament decide, below it. --svg draws the chain with bars, and
+  what each strategy has found after so many rewrites.
 
 EXAMPLES
   trident explain 'sin(x)^2 + cos(x)^2' -r x:-3:3
   trident explain 'tanh(a*x + b)' -r x:-1:1 -s a -s b --tier baseline --dump=k,m
   trident explain 'x/(1 + y*y)' -r x:1:2 -r y:0:9 --prove-error --dump=c
+  trident explain 'exp(x)*exp(y)/(exp(y) + 1)' --dump=s --svg search.svg
   trident explain 'sqrt(x*x + y*y)' --dump=d --stop-after=dot | dot -Tsvg > graph.svg)";
 
 constexpr const char* kDisasm = R"(EXAMPLES
@@ -213,12 +220,16 @@ EXAMPLES
   trident calibrate --kernels 20000 --pack some.kernels)";
 
 constexpr const char* kTrain = R"(DETAILS
+  guide and judge are networks of one shape (jit/learn/README.md): features of a term, an embedding, a small head.
+
   The guide says which of the rewrites that match a search applies next (`trident rewrite --strategy guided`). It learns
   from searches over expressions that are composed of what the rules are about and then made worse by random rewrites:
   of every rewrite that was applied, whether the best form found in the end rests on it. Figures are of searches that it
   has not seen, as the area under the curve (AUC: how often a needed rewrite is put before another one; 0.5 is
   guessing), beside what the change of static cost and the rule alone would give.
 
+  --without leaves a domain of rules out: expressions are composed of the others, and what its rules' matches teach is
+  not learnt; figures of expressions of that domain follow, its rules shown as new ones.
   No guide changes what is right: what a search finds is checked as ever. The same seed and options give the same
   weights, with any number of threads, and after Ctrl-C or kill -9 with --resume.
 
@@ -226,15 +237,24 @@ constexpr const char* kTrain = R"(DETAILS
   searches are over what clients have submitted (the daemon keeps the expressions alone, without names), one in five of
   which it never plays. Weights are promoted only where they find more in those; the daemon sees them at once.
 
+  The judge guesses what a kernel takes, from kernels that were timed on a machine (`trident calibrate --kernels`): it
+  learns what an analytical model of the processor's pipes leaves over. One family of kernels in five is held out, and
+  all that were written by hand. Figures: rank correlation with the measured times (Spearman), pairs of one family more
+  than 5 % apart that are put in order, median error of logarithms, and regret: how much slower the kernel that would be
+  chosen first is than its family's fastest, on average, as a logarithm. Beside them the same of the model, of ridge
+  regression on all that the head is told, and of single figures, fitted to the same kernels.
+
 FILES
   FOLDER/roundN/{last,best}.safetensors   checkpoint, and the weights of the best epoch; log.csv, log.jsonl
-  FOLDER/guide.safetensors                the network in floats
+  FOLDER/{last,best}.safetensors          the same of a judge
+  FOLDER/{guide,judge}.safetensors        the network in floats
   STATE/journal, STATE/weights/, STATE/training.jsonl   what `train daemon` reads and writes (`trident weights --help`)
 
 EXAMPLES
   trident train guide --output guide.nnue --plot guide.svg
   trident train guide --output t.nnue --without trigonometry --json
   trident train daemon --rounds 1
+  trident train judge --kernels calibration.kernels --output judge.nnue --plot judge.svg
   trident rewrite cases.txt --strategy guided --weights guide.nnue)";
 
 constexpr const char* kWeights = R"(DETAILS

@@ -1,4 +1,4 @@
-// The command line of `trident train` (train_guide.h and train_daemon.h do the work).
+// The command line of `trident train` (train_guide.h, train_judge.h and train_daemon.h do the work).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +12,7 @@
 #include "clients/cli/state_folder.h"
 #include "clients/cli/train_daemon.h"
 #include "clients/cli/train_guide.h"
+#include "clients/cli/train_judge.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/priority.h"
 
@@ -24,16 +25,31 @@ struct GuideVerb {
   bool json = false;
 };
 
-Result<int> run(GuideVerb& verb) {
+struct JudgeVerb {
+  TrainJudgeOptions options;
+  std::string output, plot, folder;
+  bool json = false;
+};
+
+/// How what was trained is reported.
+template <class Trained>
+struct Report {
+  std::string (*text)(const Trained&);
+  std::string (*json)(const Trained&);
+  std::string (*plot)(const Trained&);
+};
+
+template <class Verb, class Train, class Trained>
+Result<int> run(Verb& verb, Train&& train, const Report<Trained>& report) {
   verb.options.folder = verb.folder.empty() ? verb.output + ".training" : verb.folder;
   note_interrupts();
-  Result<TrainedGuide> trained = [&] {
+  Result<Trained> trained = [&] {
     ProgressBar bar("training", 1);
     verb.options.progress = [&bar](const std::string& what, std::size_t done, std::size_t total) {
       bar.update(done, total, what);
     };
     verb.options.stopped = [] { return !check_interrupted().ok(); };
-    return train_guide(verb.options);
+    return train(verb.options);
   }();
   if (!trained.ok()) return trained.error();
   if (trained->interrupted) {
@@ -43,11 +59,35 @@ Result<int> run(GuideVerb& verb) {
   TRY(os::AtomicFile file, os::AtomicFile::create(verb.output));
   TRY_VOID(file.append(trained->block));
   TRY_VOID(file.commit());
-  if (!verb.plot.empty()) TRY_VOID(write_text(verb.plot, guide_plot(*trained)));
-  std::fputs((verb.json ? guide_json(*trained) : guide_text(*trained)).c_str(), stdout);
+  if (!verb.plot.empty()) TRY_VOID(write_text(verb.plot, report.plot(*trained)));
+  std::fputs((verb.json ? report.json(*trained) : report.text(*trained)).c_str(), stdout);
   std::fprintf(stderr, "trident: written to %s; checkpoints and logs are in %s\n", verb.output.c_str(),
                verb.options.folder.c_str());
   return 0;
+}
+
+/// Options that all trainings have.
+template <class Verb>
+void add_shared_options(CLI::App& verb, Verb& state) {
+  auto& o = state.options;
+  verb.add_option("--epochs", o.epochs, "Passes over the samples")->check(CLI::Range(1, 10'000))->capture_default_str();
+  verb.add_option("--seed", o.seed, "Of everything random: the same seed gives the same weights")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
+      ->capture_default_str();
+  verb.add_option("--threads", o.threads, "Which change nothing but the time")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
+  verb.add_option("--width", o.width, "Of the embedding: at most 256")
+      ->check(CLI::Range(8u, static_cast<unsigned>(nn::kLanes)))
+      ->capture_default_str();
+  verb.add_option("--depth", o.depth, "Of features: paths from a node down; searches take 3")
+      ->check(CLI::Range(1u, nnue::kDepthMax))
+      ->capture_default_str();
+  verb.add_option("-o,--output", state.output, "Write the weights here")->required();
+  verb.add_option("--folder", state.folder, "Checkpoints and logs (CSV, JSONL); default: beside the output");
+  verb.add_flag("--resume", o.resume, "Go on from the checkpoint in the folder");
+  verb.add_option("--plot", state.plot, "Write loss, how well it ranks, and calibration here, as SVG");
+  verb.add_flag("--json", state.json, "Print a JSON object instead of text");
 }
 
 struct DaemonVerb {
@@ -143,12 +183,13 @@ void add_daemon_verb(CLI::App& train, int& status) {
 }  // namespace
 
 void add_train_command(CLI::App& app, int& status) {
-  CLI::App* verb = app.add_subcommand("train", "Train what guides searches");
+  CLI::App* verb = app.add_subcommand("train", "Train what guides searches and what guesses times");
   verb->require_subcommand(1);
   add_daemon_verb(*verb, status);
+
   CLI::App* guide = verb->add_subcommand("guide", "Train the network that `rewrite --strategy guided` goes by");
-  auto state = std::make_shared<GuideVerb>();
-  TrainGuideOptions& o = state->options;
+  auto of_guide = std::make_shared<GuideVerb>();
+  TrainGuideOptions& o = of_guide->options;
   guide->add_option("--episodes", o.episodes, "Searches to learn from; one in eight more is held out")
       ->check(CLI::Range(40, 10'000'000))
       ->capture_default_str();
@@ -156,27 +197,31 @@ void add_train_command(CLI::App& app, int& status) {
       ->add_option("--rounds", o.rounds, "Train so often, the later rounds on searches that the earlier ones guide too")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  guide->add_option("--epochs", o.epochs, "Passes over the samples of each round")
+  guide->add_option("--without", o.without, "A domain of rules to leave out of training and to test on (repeatable)");
+  guide->add_flag("!--no-delta", o.sight.delta, "For comparison: show the state before a rewrite, not the one after");
+  guide->add_flag("!--no-rule", o.sight.rule, "For comparison: do not show which rule it is");
+  guide
+      ->add_option("--embedding", o.embedding, "Begin with the embedding of this network (*.safetensors), as a judge's")
+      ->check(CLI::ExistingFile);
+  guide->add_flag("--frozen", o.frozen, "Leave the embedding as it is");
+  add_shared_options(*guide, *of_guide);
+  guide->callback([of_guide, &status] {
+    const auto code = run(*of_guide, train_guide, Report<TrainedGuide>{guide_text, guide_json, guide_plot});
+    status = code ? *code : report(code.error());
+  });
+
+  CLI::App* judge = verb->add_subcommand("judge", "Train the network that guesses what kernels take");
+  auto of_judge = std::make_shared<JudgeVerb>();
+  judge->add_option("--kernels", of_judge->options.kernels, "Kernels that were timed (`trident calibrate --kernels`)")
+      ->required();
+  judge->add_option("--without", of_judge->options.without,
+                    "A generator of families to leave out of training and to test on (repeatable)");
+  judge->add_option("--patience", of_judge->options.patience, "Epochs without a better figure before it stops")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  guide->add_option("--seed", o.seed, "Of everything random: the same seed gives the same weights")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
-      ->capture_default_str();
-  guide->add_option("--threads", o.threads, "Which change nothing but the time")
-      ->check(CLI::Range(1u, 256u))
-      ->capture_default_str();
-  guide->add_option("--width", o.width, "Of the embedding: at most 256")
-      ->check(CLI::Range(8u, static_cast<unsigned>(nn::kLanes)))
-      ->capture_default_str();
-  guide->add_option("--without", o.without, "A domain of rules to leave out of training and to test on (repeatable)");
-  guide->add_option("-o,--output", state->output, "Write the weights here, for --weights of other commands")
-      ->required();
-  guide->add_option("--folder", state->folder, "Checkpoints and logs (CSV, JSONL); default: beside the output");
-  guide->add_flag("--resume", o.resume, "Go on from the checkpoint in the folder");
-  guide->add_option("--plot", state->plot, "Write loss, area under the curve and calibration here, as SVG");
-  guide->add_flag("--json", state->json, "Print a JSON object instead of text");
-  guide->callback([state, &status] {
-    const auto code = run(*state);
+  add_shared_options(*judge, *of_judge);
+  judge->callback([of_judge, &status] {
+    const auto code = run(*of_judge, train_judge, Report<TrainedJudge>{judge_text, judge_json, judge_plot});
     status = code ? *code : report(code.error());
   });
 }

@@ -30,6 +30,11 @@ std::vector<std::string> other_themes(const std::vector<std::string>& without) {
   return {all.begin(), all.end()};
 }
 
+bool is_of(const learn::GuideSample& sample, const std::vector<std::string>& themes) {
+  const std::string& theme = expr::rewrite::builtin_rules().tags[sample.rule].theme;
+  return std::find(themes.begin(), themes.end(), theme) != themes.end();
+}
+
 Result<void> check_themes(const std::vector<std::string>& themes) {
   const std::vector<std::string> all = other_themes({});
   for (const std::string& theme : themes) {
@@ -48,6 +53,7 @@ Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::
   const std::uint64_t least = std::max(kHitsStored, most[std::min(kRowsStored, most.size() - 1)]);
   for (std::uint64_t& h : hits) h = h < least ? 0 : h;
   learn::Quantised quantised = network.quantise(hits);
+  quantised.weights.judge_unit = 0;  // that head was not trained
   quantised.weights.heads[static_cast<std::size_t>(nn::HeadKind::guide)].keys =
       nnue::keys_of(expr::rewrite::builtin_rules().rules, expr::rewrite::op_rows());
   return nn::AccumulatorWeights::pack(quantised.weights);
@@ -74,12 +80,12 @@ std::vector<std::uint32_t> features_with_rows(std::span<const std::uint64_t> hit
 
 namespace {
 
-std::vector<std::pair<double, double>> calibration_of(const learn::Network& network,
-                                                      const learn::GuideSamples& samples) {
+std::vector<std::pair<double, double>> calibration_of(const learn::Network& network, const learn::GuideSamples& samples,
+                                                      learn::Sight sight) {
   std::vector<std::pair<double, bool>> said;
   std::vector<std::uint32_t> list;
   for (const learn::GuideSample& s : samples.samples) {
-    const double logit = network.score(nn::HeadKind::guide, learn::example_of(samples, s, true, list));
+    const double logit = network.score(nn::HeadKind::guide, learn::example_of(samples, s, sight, list));
     said.emplace_back(1 / (1 + std::exp(-logit)), s.needed);
   }
   std::sort(said.begin(), said.end());
@@ -102,7 +108,7 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   const nnue::KindTable& kinds = expr::rewrite::node_kinds();
   learn::EpisodeOptions play;
   play.scrambles.themes = options.without.empty() ? std::vector<std::string>{} : other_themes(options.without);
-  play.depth = nnue::kDefaultDepth;
+  play.depth = options.depth;
   const auto episodes = [&](std::uint64_t seed, std::uint32_t count, egraph::Guide* guide) {
     play.seed = seed, play.episodes = count, play.guide = guide;
     play.progress = [&, count](std::uint32_t done) {
@@ -121,13 +127,20 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   for (std::uint32_t round = 0; round < options.rounds && !out.interrupted; ++round) {
     // From the second round on half of the episodes go by what the first ones have taught.
     train.append(episodes(options.seed * 64 + round, options.episodes / options.rounds, guide ? &*guide : nullptr));
+    // What matches of the domains left out taught is forgotten too.
+    std::erase_if(train.samples, [&](const learn::GuideSample& s) { return is_of(s, options.without); });
     const std::vector<std::uint64_t> hits = learn::hits_of(train);
     learn::NetworkShape shape;
-    shape.width = options.width;
+    shape.width = options.width, shape.depth = options.depth;
     shape.rules = static_cast<std::uint32_t>(expr::rewrite::builtin_rules().rules.size()) + 1;
     shape.own_rows = features_with_rows(hits);
     network = std::make_unique<learn::Network>(shape, kinds.hash, options.seed);
+    if (!options.embedding.empty()) {
+      TRY(const std::unique_ptr<learn::Network> other, learn::Network::load(options.embedding, kinds.hash));
+      TRY_VOID(network->take_embedding(*other));
+    }
     learn::GuideTraining how;
+    how.frozen = options.frozen, how.sight = options.sight;
     how.trainer.folder = options.folder + "/round" + std::to_string(round + 1);
     std::error_code failed;
     std::filesystem::create_directories(how.trainer.folder, failed);
@@ -149,16 +162,23 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
     TRY(out.block, packed_guide(*network, hits));
     out.features = shape.own_rows.size();
     guide.reset();
-    TRY(weights, nn::AccumulatorWeights::copy(out.block, nnue::feature_space(kinds.hash, nnue::kDefaultDepth)));
-    guide.emplace(*weights, kinds);
+    TRY(weights, nn::AccumulatorWeights::copy(out.block, nnue::feature_space(kinds.hash, options.depth)));
+    guide.emplace(*weights, kinds, options.depth);
   }
   out.samples = train.samples.size(), out.graphs = train.graphs;
-  out.figures = learn::figures_of(*network, train, held_out);
-  out.calibration = calibration_of(*network, held_out);
+  out.figures = learn::figures_of(*network, train, held_out, options.sight);
+  const std::vector<std::int32_t> scores = learn::integer_scores(*weights, held_out);
+  out.told_apart = learn::told_apart(held_out, scores);
+  out.auc_integers = learn::area_under_curve(held_out, [&](const learn::GuideSample& s) {
+    return double(scores[static_cast<std::size_t>(&s - held_out.samples.data())]);
+  });
+  out.calibration = calibration_of(*network, held_out, options.sight);
   if (!options.without.empty() && !out.interrupted) {
     play.scrambles.themes = options.without;
-    out.left_out =
-        learn::figures_of(*network, train, episodes(held_seed + 1, std::max(options.episodes / 8, 20u), nullptr));
+    learn::GuideSamples other = episodes(held_seed + 1, std::max(options.episodes / 8, 20u), nullptr);
+    for (learn::GuideSample& s : other.samples)
+      if (is_of(s, options.without)) s.rule = learn::kNewRule;
+    out.left_out = learn::figures_of(*network, train, other, options.sight);
   }
   TRY_VOID(network->save(options.folder + "/guide.safetensors"));
   return out;
@@ -171,14 +191,17 @@ void add_figures(std::string& text, const char* what, const learn::GuideFigures&
   text += fmt::format("{}: {} rewrites, of which the best term needs {}\n", what, f.samples, f.needed);
   for (const auto& [name, auc] : {std::pair{"network", f.auc},
                                   {"network, without the change that a rewrite makes", f.auc_no_delta},
+                                  {"network, among rewrites of one graph", f.within},
+                                  {"... without the change that a rewrite makes", f.within_no_delta},
                                   {"change of static cost", f.auc_static},
                                   {"how often the rule was needed in training", f.auc_rule}})
     text += fmt::format("  {:<50} AUC {:.4f}\n", name, auc);
 }
 
 nlohmann::ordered_json json_of(const learn::GuideFigures& f) {
-  return {{"samples", f.samples},           {"needed", f.needed},         {"auc", f.auc},
-          {"auc_no_delta", f.auc_no_delta}, {"auc_static", f.auc_static}, {"auc_rule", f.auc_rule}};
+  return {{"samples", f.samples},           {"needed", f.needed},    {"auc", f.auc},
+          {"auc_no_delta", f.auc_no_delta}, {"within", f.within},    {"within_no_delta", f.within_no_delta},
+          {"auc_static", f.auc_static},     {"auc_rule", f.auc_rule}};
 }
 
 }  // namespace
@@ -186,6 +209,8 @@ nlohmann::ordered_json json_of(const learn::GuideFigures& f) {
 std::string guide_text(const TrainedGuide& trained) {
   std::string text = fmt::format("trained on {} rewrites of {} graphs\n", trained.samples, trained.graphs);
   add_figures(text, "held out", trained.figures);
+  text += fmt::format("  {:<50} AUC {:.4f}\n", "network, in integers", trained.auc_integers);
+  text += fmt::format("  different rewrites of one state that it tells apart: {:.2f} %\n", 100 * trained.told_apart);
   add_figures(text, "domains left out of training", trained.left_out);
   return text;
 }
@@ -193,6 +218,8 @@ std::string guide_text(const TrainedGuide& trained) {
 std::string guide_json(const TrainedGuide& trained) {
   nlohmann::ordered_json root = {{"samples", trained.samples}, {"graphs", trained.graphs}};
   root["held_out"] = json_of(trained.figures);
+  root["held_out"]["auc_integers"] = trained.auc_integers;
+  root["held_out"]["told_apart"] = trained.told_apart;
   if (trained.left_out.samples > 0) root["left_out"] = json_of(trained.left_out);
   root["rounds"] = nlohmann::ordered_json::array();
   for (const auto& round : trained.epochs) {

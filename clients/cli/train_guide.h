@@ -15,6 +15,10 @@ struct TrainGuideOptions {
   std::uint32_t episodes = 4000, rounds = 2;
   unsigned threads = 1;
   std::uint32_t width = nn::kLanes;
+  unsigned depth = nnue::kDefaultDepth;
+  learn::Sight sight;
+  std::string embedding;             ///< network in floats whose embedding training begins with; empty: random
+  bool frozen = false;               ///< the embedding stays as it is
   std::vector<std::string> without;  ///< domains of rules that are left out of training, and tested on
   std::string folder;                ///< of checkpoints and logs, one below it for each round
   bool resume = false;
@@ -30,6 +34,8 @@ struct TrainedGuide {
   std::vector<std::vector<Epoch>> epochs;  ///< per round
   learn::GuideFigures figures;             ///< held out
   learn::GuideFigures left_out;            ///< on the domains left out; no samples where there are none
+  double auc_integers = 0.5;               ///< held out, by the integers that a search goes by
+  double told_apart = 1;                   ///< of different rewrites of one state, held out
   /// Of the held-out samples by tenths of what the network says: its mean probability and the share that was needed.
   std::vector<std::pair<double, double>> calibration;
   std::size_t samples = 0, graphs = 0, features = 0;

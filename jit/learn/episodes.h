@@ -15,6 +15,9 @@
 
 namespace trident::learn {
 
+/// GuideSample::rule of rules that training does not know.
+inline constexpr std::uint16_t kNewRule = 0xFFFF;
+
 /// One match at the moment when it was applied. What it would lead to has the features of its state without `lost` and
 /// with `gained`.
 struct GuideSample {

@@ -5,6 +5,7 @@
 
 #include "jit/expr/rewrite/kinds.h"
 #include "runtime/autodiff/ops.h"
+#include "runtime/nn/accumulator/accumulator.h"
 
 namespace trident::learn {
 namespace {
@@ -31,9 +32,10 @@ expr::Expr episode_source(const EpisodeOptions& options, std::uint32_t episode, 
 
 }  // namespace
 
-Example example_of(const GuideSamples& samples, const GuideSample& s, bool delta, std::vector<std::uint32_t>& list) {
-  samples.features_of(s, delta, list);
-  return {list, delta ? s.nodes : samples.states[s.state].nodes, GuideSamples::scalars_of(s, delta), s.rule + 1u};
+Example example_of(const GuideSamples& samples, const GuideSample& s, Sight sight, std::vector<std::uint32_t>& list) {
+  samples.features_of(s, sight.delta, list);
+  return {list, sight.delta ? s.nodes : samples.states[s.state].nodes, GuideSamples::scalars_of(s, sight.delta),
+          sight.rule && s.rule != kNewRule ? s.rule + 1u : 0u};
 }
 
 GuideSamples play(const EpisodeOptions& options) {
@@ -67,7 +69,15 @@ GuideSamples play(const EpisodeOptions& options) {
   return out;
 }
 
-double area_under_curve(std::span<const double> scores, std::span<const bool> needed) {
+namespace {
+
+/// Pairs in the right order, and all pairs.
+struct Pairs {
+  double right = 0, all = 0;
+  [[nodiscard]] double share() const { return all == 0 ? 0.5 : right / all; }
+};
+
+Pairs pairs_of(std::span<const double> scores, std::span<const bool> needed) {
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
@@ -81,7 +91,13 @@ double area_under_curve(std::span<const double> scores, std::span<const bool> ne
     positives += p;
     i = j;
   }
-  return positives == 0 || below == 0 ? 0.5 : right / (static_cast<double>(positives) * below);
+  return {right, static_cast<double>(positives) * below};
+}
+
+}  // namespace
+
+double area_under_curve(std::span<const double> scores, std::span<const bool> needed) {
+  return pairs_of(scores, needed).share();
 }
 
 double area_under_curve(const GuideSamples& samples, const std::function<double(const GuideSample&)>& score) {
@@ -94,26 +110,82 @@ double area_under_curve(const GuideSamples& samples, const std::function<double(
   return area_under_curve(scores, {needed.get(), scores.size()});
 }
 
-GuideFigures figures_of(const Network& network, const GuideSamples& train, const GuideSamples& held_out) {
+double area_within_graphs(const GuideSamples& samples, const std::function<double(const GuideSample&)>& score) {
+  Pairs sum;
+  const auto needed = std::make_unique<bool[]>(samples.samples.size());
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < samples.samples.size();) {
+    scores.clear();
+    const std::uint32_t graph = samples.samples[i].graph;
+    for (; i < samples.samples.size() && samples.samples[i].graph == graph; ++i) {
+      needed[scores.size()] = samples.samples[i].needed;
+      scores.push_back(score(samples.samples[i]));
+    }
+    const Pairs pairs = pairs_of(scores, {needed.get(), scores.size()});
+    sum.right += pairs.right, sum.all += pairs.all;
+  }
+  return sum.share();
+}
+
+GuideFigures figures_of(const Network& network, const GuideSamples& train, const GuideSamples& held_out, Sight sight) {
   GuideFigures f;
   f.samples = held_out.samples.size();
   std::vector<std::uint32_t> list;
-  const auto by_network = [&](bool delta) {
-    return area_under_curve(held_out, [&](const GuideSample& s) {
-      return network.score(HeadKind::guide, example_of(held_out, s, delta, list));
-    });
-  };
-  f.auc = by_network(true);
-  f.auc_no_delta = by_network(false);
+  for (const bool delta : {true, false}) {
+    const Sight shown{sight.delta && delta, sight.rule};
+    std::vector<double> scores;
+    for (const GuideSample& s : held_out.samples)
+      scores.push_back(network.score(HeadKind::guide, example_of(held_out, s, shown, list)));
+    const auto score = [&](const GuideSample& s) {
+      return scores[static_cast<std::size_t>(&s - held_out.samples.data())];
+    };
+    (delta ? f.auc : f.auc_no_delta) = area_under_curve(held_out, score);
+    (delta ? f.within : f.within_no_delta) = area_within_graphs(held_out, score);
+  }
   f.auc_static = area_under_curve(held_out, [](const GuideSample& s) {
     return -double{s.scalars[static_cast<std::size_t>(nnue::Scalar::cost_change)]};
   });
   std::vector<double> share(network.shape().rules), count(network.shape().rules);
   for (const GuideSample& s : train.samples) ++count[s.rule], share[s.rule] += s.needed ? 1 : 0;
-  f.auc_rule =
-      area_under_curve(held_out, [&](const GuideSample& s) { return (share[s.rule] + 0.1) / (count[s.rule] + 1); });
+  f.auc_rule = area_under_curve(held_out, [&](const GuideSample& s) {
+    const std::size_t rule = s.rule == kNewRule ? share.size() - 1 : s.rule;  // the last row is no rule's
+    return (share[rule] + 0.1) / (count[rule] + 1);
+  });
   for (const GuideSample& s : held_out.samples) f.needed += s.needed ? 1 : 0;
   return f;
+}
+
+std::vector<std::int32_t> integer_scores(const nn::AccumulatorWeights& weights, const GuideSamples& samples) {
+  std::vector<std::int32_t> scores;
+  std::vector<std::uint32_t> list;
+  nn::Movement movement(weights);
+  for (const GuideSample& s : samples.samples) {
+    const Example example = example_of(samples, s, {}, list);
+    movement.clear();
+    movement.add_all(list.size(), [&](std::size_t i) { return list[i]; });
+    nn::Accumulator accumulator = weights.bias();
+    movement.apply(accumulator);
+    alignas(32) const std::array<std::int16_t, nn::kScalars> scalars = example.scalars;
+    const simd::Afterstate state{nullptr, weights.bias_row(HeadKind::guide, example.rule), scalars.data(),
+                                 weights.pool(example.nodes)};
+    scores.emplace_back();
+    simd::kernels().score(&scores.back(), weights.head(HeadKind::guide), accumulator, &state, 1);
+  }
+  return scores;
+}
+
+double told_apart(const GuideSamples& samples, std::span<const std::int32_t> scores) {
+  std::size_t pairs = 0, apart = 0;
+  std::vector<std::uint32_t> before, list;
+  for (std::size_t i = 1; i < samples.samples.size(); ++i) {
+    const GuideSample &a = samples.samples[i - 1], &b = samples.samples[i];
+    if (a.state != b.state) continue;
+    samples.features_of(a, true, before), samples.features_of(b, true, list);
+    std::sort(before.begin(), before.end()), std::sort(list.begin(), list.end());
+    if (a.rule == b.rule && a.scalars == b.scalars && before == list) continue;
+    ++pairs, apart += scores[i] != scores[i - 1] ? 1 : 0;
+  }
+  return pairs == 0 ? 1 : static_cast<double>(apart) / static_cast<double>(pairs);
 }
 
 Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& train, const GuideSamples& held_out,
@@ -149,10 +221,10 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
     std::vector<Example> examples;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const GuideSample& sample = train.samples[samples[i]];
-      // Some are shown as a search sees them first, before their delta is worked out, and some as if the rule were new.
+      Example example = example_of(train, sample, options.sight, s.lists[i]);
+      // Some are shown as if the rule were new.
       const std::uint64_t draw = samples[i] * 0x9E37'79B9'7F4A'7C15u >> 40;
-      Example example = example_of(train, sample, draw % 8 != 0, s.lists[i]);
-      if (draw / 8 % 16 == 0) example.rule = 0;
+      if (draw % 16 == 0) example.rule = 0;
       examples.push_back(example);
       s.labels.data[i] = sample.needed ? 0 : 1;
     }
@@ -161,7 +233,7 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
   std::vector<std::uint32_t> list;
   model.validate = [&] {
     return 1 - area_under_curve(held_out, [&](const GuideSample& s) {
-             return network.score(HeadKind::guide, example_of(held_out, s, true, list));
+             return network.score(HeadKind::guide, example_of(held_out, s, options.sight, list));
            });
   };
   std::vector<std::uint32_t> usable;

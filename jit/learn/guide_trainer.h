@@ -29,8 +29,13 @@ struct EpisodeOptions {
 };
 GuideSamples play(const EpisodeOptions& options);
 
-/// A sample as a head sees it; `delta`: false for the state as it was. `list` holds its features and must outlive it.
-Example example_of(const GuideSamples& samples, const GuideSample& sample, bool delta,
+/// What a network is shown of a sample; less than all is for comparison.
+struct Sight {
+  bool delta = true;  ///< the change that the rewrite makes; else the state as it was
+  bool rule = true;   ///< which rule it is
+};
+/// A sample as a head sees it. `list` holds its features and must outlive it.
+Example example_of(const GuideSamples& samples, const GuideSample& sample, Sight sight,
                    std::vector<std::uint32_t>& list);
 
 /// How well scores tell samples that were needed from others: the share of pairs, of one and the other, that are in the
@@ -39,18 +44,30 @@ double area_under_curve(std::span<const double> scores, std::span<const bool> ne
 /// ... over all samples, by what `score` says.
 double area_under_curve(const GuideSamples& samples, const std::function<double(const GuideSample&)>& score);
 
+/// ... of pairs of one graph.
+double area_within_graphs(const GuideSamples& samples, const std::function<double(const GuideSample&)>& score);
+
 struct GuideFigures {
-  double auc = 0.5;           ///< of the network
-  double auc_no_delta = 0.5;  ///< ... shown the state as it was, with the same scalars
-  double auc_static = 0.5;    ///< by the change of tree cost alone
-  double auc_rule = 0.5;      ///< by how often a rule was needed in training
+  double auc = 0.5;                            ///< of the network
+  double auc_no_delta = 0.5;                   ///< ... shown the state as it was
+  double within = 0.5, within_no_delta = 0.5;  ///< the same, over pairs of rewrites of one graph alone
+  double auc_static = 0.5;                     ///< by the change of tree cost alone
+  double auc_rule = 0.5;                       ///< by how often a rule was needed in training
   std::size_t samples = 0, needed = 0;
 };
-GuideFigures figures_of(const Network& network, const GuideSamples& train, const GuideSamples& held_out);
+GuideFigures figures_of(const Network& network, const GuideSamples& train, const GuideSamples& held_out,
+                        Sight sight = {});
+
+/// How a search sees them: scores by integers, one per sample.
+std::vector<std::int32_t> integer_scores(const nn::AccumulatorWeights& weights, const GuideSamples& samples);
+/// Of pairs of neighbouring candidates of one state that are not the same in rule, features and scalars, the share that
+/// has different scores.
+double told_apart(const GuideSamples& samples, std::span<const std::int32_t> scores);
 
 struct GuideTraining {
   train::TrainerOptions trainer;
   bool frozen = false;  ///< only the head
+  Sight sight;
   std::function<bool(const train::Report&)> progress{};
 };
 Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& train, const GuideSamples& held_out,

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "jit/expr/rewrite/judge.h"
 #include "jit/nnue/candidates.h"
 #include "runtime/autodiff/ops.h"
 #include "runtime/base/check.h"
@@ -29,7 +30,8 @@ constexpr std::size_t kActiveRows = 32;        // that a node's mean is the sum 
 constexpr float kRuleBound = 0.05f;
 constexpr float kScalarUnit = 1.0f / 127;  // so that scalars have the scale of pooled lanes as integers
 constexpr double kOne = 127;               // of integers that stand for 1
-constexpr std::uint32_t kShiftMax = 12;
+constexpr std::uint32_t kShiftMax = 12, kFinerMax = 6;
+constexpr const char* kEmbeddingBias = "embedding.bias";
 constexpr const char *kOwnRows = "own_rows", *kWidth = "width", *kDepth = "depth", *kRules = "rules";
 
 const std::string& name_of(HeadKind head) {
@@ -169,6 +171,22 @@ Result<void> Network::save(const std::string& path, nn::Metadata metadata) const
   return nn::save_weights(path, *store_, architecture_, std::move(metadata));
 }
 
+Result<void> Network::take_embedding(const Network& other) {
+  if (other.shape_.width != shape_.width || other.shape_.depth != shape_.depth)
+    return make_error(ErrorCode::kInvalidArgument, "an embedding of width %u and depth %u is not one of %u and %u",
+                      other.shape_.width, other.shape_.depth, shape_.width, shape_.depth);
+  const std::span<const float> from = other.values(kEmbeddingBias);
+  std::copy(from.begin(), from.end(), store_->values(*store_->find(kEmbeddingBias)).begin());
+  tensor::RowTable<float>& table = *store_->tables()[0];
+  const tensor::RowTable<float>& theirs = *other.store_->tables()[0];
+  for (std::size_t r = 0; r < kFactors; ++r) std::copy_n(theirs.row(r), shape_.width, table.row(r));
+  for (const std::uint32_t f : shape_.own_rows)
+    if (other.own_row_[f] >= 0)
+      std::copy_n(theirs.row(static_cast<std::size_t>(other.own_row_[f])), shape_.width,
+                  table.row(static_cast<std::size_t>(own_row_[f])));
+  return {};
+}
+
 RecordedBatch Network::record(Tape<float>& tape, HeadKind head, std::size_t samples, std::size_t features_max,
                               bool frozen) {
   const std::string& name = name_of(head);
@@ -262,7 +280,7 @@ void Network::row(std::uint32_t feature, std::span<float> out) const {
 
 void Network::embed(const Example& example, std::span<float> out) const {
   const tensor::RowTable<float>& table = *store_->tables()[0];
-  const std::span<const float> bias = values("embedding.bias");
+  const std::span<const float> bias = values(kEmbeddingBias);
   std::copy(bias.begin(), bias.end(), out.begin());
   for (const std::uint32_t feature : example.features) {
     std::array<std::int32_t, 4> rows;
@@ -312,7 +330,7 @@ Quantised Network::quantise(std::span<const std::uint64_t> hits, bool all_rows) 
   const double scale = scale_of(std::span(rows).first(weight.size() * kLanes), weight);
   w.rows.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) w.rows[i] = to_int8(rows[i] * scale);
-  const std::span<const float> bias = values("embedding.bias");
+  const std::span<const float> bias = values(kEmbeddingBias);
   for (std::size_t l = 0; l < shape_.width; ++l) w.bias[l] = static_cast<std::int32_t>(std::lround(bias[l] * scale));
   w.pool_factor = static_cast<std::uint32_t>(std::clamp(std::lround(kOne * 65536 / scale), 1l, 1l << 24));
 
@@ -325,8 +343,14 @@ Quantised Network::quantise(std::span<const std::uint64_t> hits, bool all_rows) 
     while (head.shift < kShiftMax && largest(w1) * std::ldexp(1.0, static_cast<int>(head.shift) + 1) <= kOne)
       ++head.shift;
     const double scale1 = std::ldexp(1.0, static_cast<int>(head.shift));
+    // Finer steps between 0 and 1 than the pooled lanes have: near candidates differ by little.
+    const std::uint32_t finer = std::min(kFinerMax, head.shift);
+    head.shift -= finer;
+    head.most = 127 << finer;
+    const double step = std::ldexp(1.0, static_cast<int>(finer)), half = std::ldexp(0.5, static_cast<int>(head.shift));
     const double scale2 = kOne / std::max(1e-3, static_cast<double>(largest(w2)));
-    out.unit[static_cast<std::size_t>(kind)] = 1 / (kOne * scale2);
+    out.unit[static_cast<std::size_t>(kind)] = 1 / (kOne * step * scale2);
+    if (kind == HeadKind::judge) w.judge_unit = static_cast<float>(1 / (kOne * step * scale2));
     const std::size_t bias_rows = kind == HeadKind::guide ? shape_.rules : 1;
     head.bias.assign(bias_rows, {});
     for (std::size_t j = 0; j < kHidden; ++j) {
@@ -338,11 +362,10 @@ Quantised Network::quantise(std::span<const std::uint64_t> hits, bool all_rows) 
         const double b = b1[j] + (kind == HeadKind::guide ? double{store_->tables()[1]->row(r)[j]} : 0.0);
         // The shift rounds down: half a unit makes it round to nearest.
         const double bound = 1 << 24;
-        head.bias[r][j] =
-            static_cast<std::int32_t>(std::lround(std::clamp(b * kOne * scale1 + scale1 / 2, -bound, bound)));
+        head.bias[r][j] = static_cast<std::int32_t>(std::lround(std::clamp(b * kOne * scale1 + half, -bound, bound)));
       }
     }
-    head.b2 = static_cast<std::int32_t>(std::lround(values(name_of(kind) + ".out.bias")[0] * kOne * scale2));
+    head.b2 = static_cast<std::int32_t>(std::lround(values(name_of(kind) + ".out.bias")[0] * kOne * step * scale2));
   }
   return out;
 }

@@ -95,6 +95,10 @@ class Network {
   /// and have rows of zeros, unless `all_rows`.
   [[nodiscard]] Quantised quantise(std::span<const std::uint64_t> hits, bool all_rows = false) const;
 
+  /// Begins with the embedding of another network; features without a row of their own there begin with zeros. Errors:
+  /// InvalidArgument for another width or depth.
+  Result<void> take_embedding(const Network& other);
+
   [[nodiscard]] const NetworkShape& shape() const { return shape_; }
   [[nodiscard]] tensor::ParameterStore<float>& store() { return *store_; }
   [[nodiscard]] const tensor::ParameterStore<float>& store() const { return *store_; }
@@ -111,28 +115,5 @@ class Network {
   std::vector<std::int32_t> own_row_;  ///< per feature: its R in the table, or -1
   std::string architecture_;
 };
-
-/// What the judge's head is told beside the accumulator, in its order. X(Name, "meaning"); logarithms are natural, in
-/// 128ths. Costs are in fmas (jit/cost/cost.h).
-#define TRIDENT_JUDGE_SCALARS(X)                                      \
-  X(nodes, "logarithm of the term's nodes")                           \
-  X(throughput, "logarithm of the sum of reciprocal throughputs")     \
-  X(latency, "logarithm of the sum of latencies")                     \
-  X(path, "logarithm of the critical path")                           \
-  X(slack, "logarithm of critical path over sum of throughputs")      \
-  X(divisions, "divisions and roots, in eighths of all instructions") \
-  X(transcendentals, "calls of functions that are many instructions") \
-  X(constants, "different constants")                                 \
-  X(variables, "arrays read")                                         \
-  X(outputs, "arrays written")                                        \
-  X(live, "most values that are live at once, in source order")       \
-  X(wide, "1 where elements are f64")                                 \
-  X(instructions, "logarithm of the instructions that it lowers to")  \
-  X(static_guess, "logarithm of the analytical model's nanoseconds")  \
-  X(spare_14, "0") X(spare_15, "0")
-#define X(name, meaning) name,
-enum class JudgeScalar : std::uint8_t { TRIDENT_JUDGE_SCALARS(X) };
-#undef X
-static_assert(static_cast<std::size_t>(JudgeScalar::spare_15) + 1 == nn::kScalars);
 
 }  // namespace trident::learn

@@ -132,7 +132,7 @@ std::int64_t integer_formula(const nn::PlainWeights& w, HeadKind kind, const Sam
   std::int64_t score = head.b2;
   for (std::size_t j = 0; j < nn::kHidden; ++j) {
     for (std::size_t k = 0; k < nn::kScalars; ++k) z[j] += head.ws[j * nn::kScalars + k] * s.example.scalars[k];
-    score += head.w2[j] * std::clamp<std::int64_t>(z[j] >> head.shift, 0, 127);
+    score += head.w2[j] * std::clamp<std::int64_t>(z[j] >> head.shift, 0, head.most);
   }
   return score;
 }

@@ -225,7 +225,7 @@ std::int32_t score_of(const naive::Term& after, std::size_t rule, const Scalars&
       z += std::min<std::int64_t>(127, a * (plain().pool_factor / nodes) / 65'536) * head.w1[j * nn::kLanes + l];
     }
     for (std::size_t k = 0; k < nn::kScalars; ++k) z += scalars.value[k] * head.ws[j * nn::kScalars + k];
-    score += head.w2[j] * std::clamp<std::int64_t>(z >> head.shift, 0, 127);
+    score += head.w2[j] * std::clamp<std::int64_t>(z >> head.shift, 0, head.most);
   }
   return static_cast<std::int32_t>(score);
 }

@@ -1,5 +1,4 @@
-// The features of the incumbent extraction, and of what it would be after a rewrite, one by one: for those who train,
-// and have no weights yet to sum.
+// Features one by one: of a term, of the incumbent extraction, and of what it would be after a rewrite.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +10,14 @@
 namespace trident::nnue {
 
 struct FeatureList {
-  std::vector<std::uint32_t> list;  ///< ascending, as often as the term has them
+  std::vector<std::uint32_t> list;  ///< as often as the term has them
   std::uint32_t nodes = 0;          ///< that a root needs
 };
 
-/// `roots`: those of the incumbent. Null `after`: as it is.
+/// Of a term outside any graph, as an incumbent that extracts it has them. `depth` is 1 to kDepthMax.
+FeatureList features_of(const egraph::Term& term, std::span<const egraph::OpRow> ops, const KindTable& kinds,
+                        unsigned depth = kDefaultDepth);
+/// `roots`: those of the incumbent. Null `after`: as it is. The list is ascending.
 FeatureList features_of(const Incumbent& incumbent, std::span<const ClassId> roots, const Afterstate* after = nullptr);
 
 }  // namespace trident::nnue

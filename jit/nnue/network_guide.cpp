@@ -16,8 +16,8 @@ constexpr std::uint32_t kPatience = 64, kPatiencePerNode = 1;
 constexpr std::size_t kRescored = 4;
 // The share of steps that are taken at random, for each unit of noise.
 constexpr double kExplore = 0.04;
-// The score of what has no afterstate.
-constexpr std::int32_t kPrior = -(1 << 20);
+// The score of what has no afterstate: below all others.
+constexpr std::int32_t kPrior = -(1 << 30);
 
 std::int64_t logarithmic(double x) {
   const double size = kPerDoubling * std::log2(1 + std::min(std::fabs(x), 1e9));

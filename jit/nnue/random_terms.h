@@ -36,7 +36,7 @@ inline nn::PlainWeights random_weights(std::uint32_t seed, unsigned depth, std::
     for (auto& lane : head.w1) lane = weight();
     for (auto& lane : head.ws) lane = weight();
     for (auto& lane : head.w2) lane = weight();
-    head.shift = 9;
+    head.shift = 9, head.most = 1 << (6 + random() % 8);
   }
   auto& bias = w.heads[static_cast<std::size_t>(nn::HeadKind::guide)].bias;
   bias.resize(rules);

@@ -1,8 +1,10 @@
 #include "jit/pipeline/forms.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "jit/equiv/compare.h"
+#include "jit/expr/rewrite/judge.h"
 #include "jit/expr/simplify.h"
 #include "runtime/base/limits.h"
 #include "runtime/os/cpu.h"
@@ -38,6 +40,31 @@ bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
   return policy.k * 0.5 + equiv::kBoundedSlackUlp >= 1e-3 * (single ? 0x1p23 : 0x1p52);
 }
 
+// Forms of a search that are made and checked, of those that it is asked for where a judge can tell them apart.
+constexpr std::size_t kFormsKept = 3, kFormsAsked = 8;
+
+/// The statically cheapest, and of the others those that the judge thinks fastest. It advises: which one is taken is
+/// measured.
+std::vector<expr::Expr> chosen(std::vector<expr::Expr> found, const expr::rewrite::Judge& judge,
+                               const Options& options) {
+  const cost::Table& costs = costs_of(options).table();
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 1; i < found.size(); ++i) {
+    double log_ns = std::numeric_limits<double>::infinity();
+    const auto kernel =
+        expr::lower(found[i], {.policy = options.policy, .simplify = false, .accuracy = kir::math::Accuracy::ulp4});
+    if (kernel.ok())
+      if (const auto guess = judge.log_ns(found[i], *kernel, costs); guess.ok()) log_ns = *guess;
+    order.emplace_back(log_ns, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<expr::Expr> kept;
+  if (!found.empty()) kept.push_back(std::move(found.front()));
+  for (std::size_t k = 0; k < order.size() && kept.size() < kFormsKept; ++k)
+    kept.push_back(std::move(found[order[k].second]));
+  return kept;
+}
+
 /// What a search makes of the expression, derivatives included: those are the rules' task, and the plain pass's where
 /// the rules leave one. `source` is searched where what was submitted is no term.
 std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& source,
@@ -45,6 +72,14 @@ std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& 
   auto found = expr::rewrite::rewrite(submitted, how);
   if (!found.ok() && has_derivatives(submitted)) found = expr::rewrite::rewrite(source, how);
   return found.ok() ? std::move(found->forms) : std::vector<expr::Expr>();
+}
+
+std::vector<expr::Expr> unguided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
+  expr::rewrite::RewriteOptions how = rewriting(options);
+  const expr::rewrite::Judge* const judge = expr::rewrite::shipped_judge();
+  how.keep = judge != nullptr ? kFormsAsked : kFormsKept;
+  std::vector<expr::Expr> found = searched(submitted, source, how);
+  return judge != nullptr ? chosen(std::move(found), *judge, options) : found;
 }
 
 /// The guide needs a part of the rewrites that the unguided search does, which has its whole budget all the same: what
@@ -146,8 +181,7 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
       if (add_simplified(name, form, Accuracy::ulp1)) list.back().in_place_of = less_accurate;
     }
   };
-  if (passes.enabled("searched") && rounding_may_change)
-    add_found("searched", searched(submitted, source, rewriting(options)));
+  if (passes.enabled("searched") && rounding_may_change) add_found("searched", unguided(submitted, source, options));
   if (passes.enabled("guided") && rounding_may_change) add_found("guided", guided(submitted, source, options));
   return list;
 }

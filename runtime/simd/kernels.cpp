@@ -241,7 +241,7 @@ void pool(std::uint8_t* out, const Accumulator& accumulator, const NodeVector* d
 #if defined(TRIDENT_LEVEL_AVX512VNNI)
 
 std::int32_t output(const Head& head, V z0, V z1) {
-  const V most = _mm512_set1_epi32(127);
+  const V most = _mm512_set1_epi32(head.most);
   const auto weighted = [&](V z, const std::int8_t* w2) {
     z = _mm512_srav_epi32(z, _mm512_set1_epi32(static_cast<int>(head.shift)));
     z = _mm512_min_epi32(_mm512_max_epi32(z, zero()), most);
@@ -289,7 +289,7 @@ void score_some(std::int32_t* out, const Head& head, const Accumulator& accumula
 template <std::size_t count>
 void score_some(std::int32_t* out, const Head& head, const Accumulator& accumulator, const Afterstate* states) {
   constexpr std::size_t kParts = kHidden / kDwords;
-  const V ones = _mm256_set1_epi16(1), most = _mm256_set1_epi32(127);
+  const V ones = _mm256_set1_epi16(1), most = _mm256_set1_epi32(head.most);
   const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(head.shift));
   for (std::size_t c = 0; c < count; ++c) {
     alignas(64) std::uint8_t x[kLanes];
@@ -337,7 +337,7 @@ void score_some(std::int32_t* out, const Head& head, const Accumulator& accumula
     std::int32_t total = head.b2;
     for (std::size_t j = 0; j < kHidden; ++j) {
       const std::int32_t a = z[j] >> head.shift;
-      total += head.w2[j] * (a < 0 ? 0 : a < 127 ? a : 127);
+      total += head.w2[j] * (a < 0 ? 0 : a < head.most ? a : head.most);
     }
     out[c] = total;
   }

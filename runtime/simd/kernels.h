@@ -46,14 +46,15 @@ struct Pool {
   std::int32_t factor = 1, bound = 127 << 16;
 };
 
-/// z = bias + w1 x + ws s; the result is b2 + w2 clip(z >> shift), clipped to [0, 127]. |s| at most 2^11, |ws| 2^7,
-/// |bias| 2^24, shift 0 to 24.
+/// z = bias + w1 x + ws s; the result is b2 + w2 clip(z >> shift), clipped to [0, most]. |s| at most 2^11, |ws| 2^7,
+/// |bias| 2^24, shift 0 to 24, most 1 to 2^16: what stands for 1, and how finely.
 struct alignas(64) Head {
   std::int8_t w1[kLanes / 4][kHidden][4];     ///< inputs 4 by 4, as dot products of bytes want them
   std::int16_t ws[kScalars / 2][kHidden][2];  ///< ... 2 by 2
   std::int8_t w2[kHidden];
   std::int32_t b2;
   std::uint32_t shift;
+  std::int32_t most;
 };
 
 /// One afterstate to be scored.

@@ -129,6 +129,7 @@ TEST_P(EachLevel, ScoresAfterstates) {
     for (auto& w : head->w2) w = static_cast<std::int8_t>(draw(random, -128, 127));
     head->b2 = draw(random, -100'000, 100'000);
     head->shift = static_cast<std::uint32_t>(draw(random, 0, 24));
+    head->most = draw(random, 0, 1) == 0 ? 127 : draw(random, 1, 1 << 16);
     struct alignas(64) State {
       std::int32_t bias[kHidden];
       std::int16_t scalars[kScalars];
@@ -156,7 +157,7 @@ TEST_P(EachLevel, ScoresAfterstates) {
               std::int64_t{in.accumulator.lane[l]} + (states[c].delta ? states[c].delta->lane[l] : 0);
           z += clipped(a < 0 ? 0 : (a * states[c].pool.factor) >> 16, 127) * head->w1[l / 4][j][l % 4];
         }
-        const std::int64_t activation = clipped(z >> head->shift, 127);
+        const std::int64_t activation = clipped(z >> head->shift, head->most);
         inside += activation > 0 && activation < 127;
         expected += head->w2[j] * activation;
       }

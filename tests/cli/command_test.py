@@ -161,7 +161,7 @@ class Command(CommandCase):
         self.assertEqual(text | {"--derivatives"}, self.options_of("dot"))
         self.assertEqual(text | {"--derivatives", "--to"}, self.options_of("print"))
         self.assertEqual(text | code | search, self.options_of("disasm"))
-        self.assertEqual(text | code | search | {"--dump", "--stop-after", "--prove-error"}, self.options_of("explain"))
+        self.assertEqual(text | code | search | {"--dump", "--stop-after", "--prove-error", "--svg"}, self.options_of("explain"))
         self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head"},
                          self.options_of("run"))
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",

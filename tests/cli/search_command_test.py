@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import unittest
+import xml.etree.ElementTree
 
 from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase
 
@@ -70,6 +71,27 @@ class SearchCommand(CommandCase):
         self.assertIn("expected one of network, cost", self.trident("rewrite", cases, "--strategy", "guided", "--guide", "me", status=2).stderr)
         broken = self.write("broken.nnue", "no weights")
         self.assertIn("broken.nnue", self.trident("rewrite", cases, "--strategy", "guided", "--weights", broken, status=1).stderr)
+
+    def test_explain_tells_how_a_form_was_found(self):
+        svg = self.at("search.svg")
+        done = self.trident("explain", "exp(x)*exp(y)/(exp(y) + 1) + x*0", "-r", "x:-3:3", "--dump=s", "--svg", svg)
+        rows = re.findall(r"(?m)^; +([0-9.]+) +([0-9.]+) +(\S+) +([0-9.]+)  (.+)\n +(.+)$", done.stdout)
+        self.assertGreaterEqual(len(rows), 2, done.stdout)
+        self.assertEqual("source", rows[0][4])
+        self.assertLess(float(rows[-1][0]), float(rows[0][0]))
+        for _, model, _, measured, _, form in rows:
+            self.assertGreater(float(model), 0)
+            self.assertGreater(float(measured), 0)
+            self.assertNotIn("f64", form)  # the form alone, without declarations
+        known = {line.split()[0] for line in self.trident("rules", "list").stdout.splitlines() if line.strip()}
+        for row in rows[1:]:
+            for rule in row[4].split(", "):
+                self.assertTrue(rule == "collect" or rule in known, rule)
+        root = xml.etree.ElementTree.parse(svg).getroot()
+        boxes = [e for e in root.iter() if e.tag.endswith("rect") and e.get("rx") == "6"]
+        self.assertEqual(len(rows), len(boxes))
+        self.assertEqual(3, sum(e.tag.endswith("polyline") for e in root.iter()))  # a curve for each strategy
+        self.assertEqual("", self.trident("explain", "x + 1", "--dump=s", "-p", "exact").stdout)
 
     def test_train_guide_repeats_itself_and_goes_on(self):
         folder = self.at("training")

@@ -16,10 +16,11 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the block is little-endian");
 
 constexpr std::array<char, 8> kMagic = {'T', 'R', 'I', 'D', 'N', 'N', 'U', 'E'};
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::uint32_t kFeaturesMax = 1u << 24, kBiasRowsMax = 1u << 16, kPoolFactorMax = 1u << 24;
 constexpr std::int32_t kHeadBiasMax = 1 << 24;
 constexpr std::uint32_t kShiftMax = 24;
+constexpr std::int32_t kMostMax = 1 << 16;
 constexpr std::uint32_t kPoolsKept = 1024;
 constexpr std::size_t kAlignment = 64;
 
@@ -33,7 +34,7 @@ struct Header {
   std::uint64_t checksum = 0;  ///< XXH3-64 of all that follows, seeded with that of all that goes before
   std::array<std::uint32_t, kHeads> bias_rows{};
   std::uint32_t pool_factor = 0;
-  std::uint32_t unused = 0;
+  float judge_unit = 0;
 };
 constexpr std::size_t kHeaderBytes = 128;
 static_assert(sizeof(Header) <= kHeaderBytes && sizeof(simd::Head) % kAlignment == 0);
@@ -74,6 +75,8 @@ Error wrong(const char* what, std::uint64_t is, std::uint64_t should) {
 /// What keeps the kernels exact.
 Result<void> check_head(const simd::Head& head, std::span<const std::int32_t> bias) {
   if (head.shift > kShiftMax) return wrong("a head's shift", head.shift, kShiftMax);
+  if (head.most < 1 || head.most > kMostMax)
+    return make_error(ErrorCode::kRejectedRecord, "the network's weights: a head's bound is not in [1, 2^16]");
   for (const auto& group : head.ws)
     for (const auto& unit : group)
       for (const std::int16_t w : unit)
@@ -94,6 +97,7 @@ simd::Head pack_head(const PlainWeights::Head& plain) {
   }
   head.b2 = plain.b2;
   head.shift = plain.shift;
+  head.most = plain.most;
   return head;
 }
 
@@ -131,6 +135,8 @@ Result<std::vector<std::byte>> AccumulatorWeights::pack(const PlainWeights& weig
   header.stored_rows = static_cast<std::uint32_t>(order.size());
   header.feature_hash = weights.space.hash;
   header.pool_factor = weights.pool_factor;
+  if (!(weights.judge_unit >= 0) || weights.judge_unit > 1) return unfit("the judge's unit must be in [0, 1]");
+  header.judge_unit = weights.judge_unit;
   for (std::size_t h = 0; h < kHeads; ++h) {
     const PlainWeights::Head& head = weights.heads[h];
     if (head.bias.empty() || head.bias.size() > kBiasRowsMax) return unfit("a head has no bias rows, or too many");
@@ -186,6 +192,8 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
     if (rows == 0 || rows > kBiasRowsMax) return wrong("the number of bias rows", rows, 1);
   if (header.pool_factor == 0 || header.pool_factor > kPoolFactorMax)
     return wrong("the pool factor", header.pool_factor, kPoolFactorMax);
+  if (!(header.judge_unit >= 0) || header.judge_unit > 1)
+    return make_error(ErrorCode::kRejectedRecord, "the network's weights: the judge's unit is not in [0, 1]");
   const Layout layout = layout_of(header);
   if (header.bytes != layout.end || block.size() < layout.end) return wrong("the size", block.size(), layout.end);
   block = block.first(layout.end);  // a mapping ends with its page
@@ -199,6 +207,7 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
   };
   AccumulatorWeights w;
   w.features_ = header.features, w.stored_rows_ = header.stored_rows, w.pool_factor_ = header.pool_factor;
+  w.judge_unit_ = header.judge_unit;
   w.rows_ = at(layout.rows, w.rows_);
   w.places_ = at(layout.places, w.places_);
   w.bias_ = at(layout.bias, w.bias_);

@@ -53,10 +53,12 @@ struct PlainWeights {
     std::array<std::int8_t, kHidden> w2{};
     std::int32_t b2 = 0;
     std::uint32_t shift = 6;
+    std::int32_t most = 127;
     std::vector<std::array<std::int32_t, kHidden>> bias{{}};  ///< rows of it: one, or one per rule
     std::vector<std::uint64_t> keys{};                        ///< of the guide's rows: what each is for; empty: zeros
   };
   std::array<Head, kHeads> heads;
+  float judge_unit = 0;  ///< what one of the judge's integers stands for; 0: it was not trained
 };
 
 /// Features in the order of their hits, those without any left out; of equal hits the lower number first.
@@ -91,6 +93,8 @@ class AccumulatorWeights {
   [[nodiscard]] const std::int32_t* bias_row(HeadKind kind, std::uint32_t row) const {
     return head_bias_[static_cast<std::size_t>(kind)] + row * kHidden;
   }
+  /// What one of the integers that the judge's head answers stands for; 0: it says nothing.
+  [[nodiscard]] float judge_unit() const { return judge_unit_; }
   /// What the guide's rows are for, as PlainWeights::Head::keys says.
   [[nodiscard]] std::span<const std::uint64_t> keys() const { return keys_; }
   [[nodiscard]] std::uint32_t features() const { return features_; }
@@ -112,6 +116,7 @@ class AccumulatorWeights {
   std::array<std::uint32_t, kHeads> bias_rows_{};
   std::span<const std::uint64_t> keys_;
   std::uint32_t features_ = 0, stored_rows_ = 0, pool_factor_ = 0;
+  float judge_unit_ = 0;
   std::vector<simd::Pool> pools_;  ///< by number of nodes, of those that are met often
   std::shared_ptr<const os::Mapping> mapping_;
   std::shared_ptr<const std::vector<simd::NodeVector>> own_;  ///< memory that is aligned
