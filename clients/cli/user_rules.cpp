@@ -44,7 +44,8 @@ Result<std::optional<pipeline::SearchRules>> load_search_rules(const std::vector
 }
 
 std::vector<rulecheck::CheckedRule> check_rules(const std::vector<rulecheck::RuleFile>& files,
-                                                const rulecheck::RuleCheckOptions& options) {
+                                                rulecheck::RuleCheckOptions options) {
+  options.slope_points = options.points;
   return rulecheck::check_rule_files(files, options, CheckBar().progress());
 }
 

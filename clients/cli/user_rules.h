@@ -22,6 +22,6 @@ Result<rulecheck::UserRules> load_rules(const std::vector<std::string>& files);
 Result<std::optional<pipeline::SearchRules>> load_search_rules(const std::vector<std::string>& files);
 /// rulecheck::check_rule_files() with a progress bar on a terminal.
 std::vector<rulecheck::CheckedRule> check_rules(const std::vector<rulecheck::RuleFile>& files,
-                                                const rulecheck::RuleCheckOptions& options);
+                                                rulecheck::RuleCheckOptions options);
 
 }  // namespace trident::cli

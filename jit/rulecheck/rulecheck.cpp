@@ -27,7 +27,6 @@ using expr::rewrite::Real;
 using Tags = expr::rewrite::RuleSet::Tags;
 using Kind = RuleVerdict::Kind;
 
-constexpr std::uint64_t kPointsPerSlope = 5;
 /// Points that are drawn for one at which both sides can be compared, at most: a rule that needs more is not checked.
 constexpr std::uint64_t kDrawsPerPoint = 20;
 
@@ -53,8 +52,7 @@ RuleVerdict check_reals(const Rule& rule, const Tags& tags, const Sorts& sorts, 
     verdict.left = sides.left, verdict.right = sides.right;
     return true;
   };
-  const std::uint64_t points =
-      sorts.slopes ? std::max<std::uint64_t>(options.points / kPointsPerSlope, 1) : options.points;
+  const std::uint64_t points = sorts.slopes ? options.slope_points : options.points;
   for (std::uint64_t draws = 0; verdict.compared < points; ++draws) {
     if (draws == kDrawsPerPoint * points) {
       verdict.kind = Kind::unchecked;

@@ -427,6 +427,11 @@ class SearchCommand(CommandCase):
         self.assertEqual(float(root["left"]), -float(root["right"]))
         self.assertEqual({"rules": 2, "right": 0, "wrong": 1, "unchecked": 1, "points": 10000, "seed": 1}, report["summary"])
 
+    def test_rules_check_compares_derivatives_at_as_many_points(self):
+        rule = self.write("slope.rules", "slope: (diff (mul 3 (sin ?a)) ?x) => (mul 3 (mul (diff ?a ?x) (cos ?a)))"
+                          " ;; ieee=round real=ok\n")
+        self.assertIn("compared at 10000 points each", self.trident("rules", "check", rule).stdout)
+
     def test_rules_check_knows_the_names_that_are_taken(self):
         taken = self.write("taken.rules", "\nneg-neg: (neg (neg ?a)) => ?a ;; ieee=exact real=ok\n")
         text = self.trident("rules", "check", taken, status=1).stdout
