@@ -13,7 +13,8 @@ std::uint64_t hash_of(const Node& n) {
   h *= 0x9E37'79B9'7F4A'7C15u;
   h ^= static_cast<std::uint64_t>(n.b.index) | static_cast<std::uint64_t>(n.c.index) << 32;
   h = std::rotl(h, 29) * 0xBF58'476D'1CE4'E5B9u;
-  h = (h ^ n.imm ^ (h >> 31)) * 0x94D0'49BB'1331'11EBu;
+  // Doubles of few digits differ in high bits only, and a product's low bits come from low ones.
+  h = (h ^ n.imm ^ (n.imm >> 32) ^ (h >> 31)) * 0x94D0'49BB'1331'11EBu;
   return h ^ (h >> 29);
 }
 

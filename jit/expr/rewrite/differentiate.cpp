@@ -19,8 +19,8 @@ using egraph::PatternTerm;
 // Exponents up to here are doubles, floats and 32-bit integers alike.
 constexpr double kExponentMax = 1 << 24;
 // What the plain pass, simplification, and the look at special values with the beginning of a search take for a node of
-// the plain pass.
-constexpr std::uint64_t kPassNs = 200, kSimplifyNs = 400, kBeginNs = 100;
+// the plain pass; on a machine that is slower by how much longer its first pass took.
+constexpr double kPassNs = 200, kSimplifyNs = 400, kBeginNs = 100;
 
 std::uint8_t code(Op op) {
   return static_cast<std::uint8_t>(op);
@@ -146,11 +146,13 @@ Result<WithoutDerivatives> differentiate(const Expr& source, const egraph::Searc
   };
   std::vector<Candidate> candidates;
   const std::uint64_t began = egraph::thread_cpu_ns();
-  const auto has_time_for = [&](const Expr& expr, std::uint64_t ns_per_node) {
-    const std::uint64_t most = options.budget.nanoseconds;
-    return most == 0 || egraph::thread_cpu_ns() - began + ns_per_node * expr.nodes.size() <= most;
-  };
   TRY(Expr plain, eliminate_derivatives(source));
+  const auto spent_ns = [&] { return static_cast<double>(egraph::thread_cpu_ns() - began); };
+  const double slowness = std::max(1.0, spent_ns() / (kPassNs * static_cast<double>(plain.nodes.size())));
+  const auto has_time_for = [&](const Expr& expr, double ns_per_node) {
+    const auto most = static_cast<double>(options.budget.nanoseconds);
+    return most == 0 || spent_ns() + slowness * ns_per_node * static_cast<double>(expr.nodes.size()) <= most;
+  };
   TRY(const egraph::Term term, to_term(source));
   const bool exact = options.policy.kind == PolicyKind::exact;
   const bool in_time = has_time_for(plain, kBeginNs);
