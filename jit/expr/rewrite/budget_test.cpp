@@ -179,5 +179,29 @@ TEST(Budget, BytesAreABound) {
   EXPECT_GT(least, std::size_t{1} << 20);
 }
 
+// No work is counted, so none was done.
+TEST(Budget, WhatCannotEndInTimeIsNotBegun) {
+  RewriteOptions options;
+  options.policy.kind = PolicyKind::fast;
+  options.budget.nanoseconds = 50'000;
+  const auto sum = parse_infix(joined(500, " + ", [](int i) { return "(x - " + std::to_string(i) + ")^2"; }));
+  ASSERT_TRUE(sum.ok());
+  const auto found = rewrite(*sum, options);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->stats.nanoseconds, 0u);
+  EXPECT_EQ(found->stats.stop, egraph::Stop::time);
+  EXPECT_TRUE(found->forms.empty());
+  // Derivatives have to go whatever that takes.
+  const auto slopes =
+      parse_infix(joined(100, " + ", [](int i) { return "diff(sin(x*" + std::to_string(i + 1) + ")*y, x)"; }));
+  ASSERT_TRUE(slopes.ok());
+  const auto without = rewrite(*slopes, options);
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(without->stats.graphs, 0u);
+  EXPECT_EQ(without->stats.stop, egraph::Stop::time);
+  ASSERT_EQ(without->forms.size(), 1u);
+  EXPECT_FALSE(has_derivatives(without->forms.front()));
+}
+
 }  // namespace
 }  // namespace trident::expr::rewrite

@@ -186,7 +186,7 @@ Result<WithoutDerivatives> differentiate(const Expr& source, const egraph::Searc
   for (Candidate& c : candidates) {
     const Result<egraph::Term> as_term = to_term(c.expr);
     if (!as_term.ok()) continue;
-    const double cost = cost_of(*as_term, space, options.objective);
+    const double cost = candidates.size() == 1 ? 0 : cost_of(*as_term, space, options.objective);
     if (!(cost < least)) continue;
     least = cost;
     result.expr = std::move(c.expr);

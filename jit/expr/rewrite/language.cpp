@@ -340,6 +340,7 @@ std::uint8_t stage_of(const ENode& node, const std::array<std::uint8_t, 3>& chil
 
 Result<egraph::Term> to_term(const Expr& expr) {
   egraph::Term term;
+  term.nodes.reserve(expr.nodes.size());
   for (const Node& n : expr.nodes) {
     if (n.op == Op::Powi && static_cast<std::int64_t>(n.imm) != static_cast<std::int32_t>(n.imm))
       return make_error(ErrorCode::kUnsupported, "an integer power beyond 32 bits");

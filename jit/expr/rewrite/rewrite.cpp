@@ -20,6 +20,8 @@ namespace {
 
 // What it takes to make an expression of a term and to check it, for each node of what the search began with.
 constexpr std::uint64_t kFormNs = 250;
+// ... and what is looked at before a search begins.
+constexpr std::uint64_t kBeginNs = 125;
 
 std::string label(const egraph::ENode& enode, const Expr& source) {
   const Node node = node_of(enode);
@@ -191,6 +193,11 @@ egraph::SearchSpace Rules::differentiating_space() const {
 
 namespace {
 
+/// Whether there is time to look for what a search must know beforehand, and to make a form of what it finds.
+bool has_time_to_begin(const Expr& from, const egraph::SearchBudget& budget) {
+  return budget.nanoseconds == 0 || (kBeginNs + kFormNs) * from.nodes.size() < budget.nanoseconds;
+}
+
 /// The forms of what was found that are not the source itself, nor compute with infinities that it does not have. None
 /// but the first is begun when it is late.
 void add_forms(const Expr& source, const FixedParts* parts, const egraph::Term& term, const egraph::SearchResult& found,
@@ -242,16 +249,14 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
     start->found.stats.nanoseconds = egraph::thread_cpu_ns() - began;
     result.differentiated = start->how;
     if (options.explain) explain_start(source, rules.differentiating_space(), rules.set(), *start, result);
-    const bool spent = search.budget.nanoseconds != 0 && start->found.stats.nanoseconds >= search.budget.nanoseconds;
-    if (spent && !options.explain && !options.look) {  // nor is there time for what a search must know beforehand
-      result.stats = start->found.stats;
-      result.stats.stop = egraph::Stop::time;
-      result.forms.push_back(std::move(start->expr));
-      return result;
-    }
     search.budget = egraph::rest_of(search.budget, start->found.stats);
   }
   const Expr& from = start ? start->expr : source;
+  if (!has_time_to_begin(from, search.budget) && !options.explain && !options.look) {
+    if (start) result.stats = start->found.stats, result.forms.push_back(std::move(start->expr));
+    result.stats.stop = egraph::Stop::time;
+    return result;
+  }
   const std::uint64_t began = egraph::thread_cpu_ns();
   const std::unique_ptr<const FixedParts> parts = fixed_parts(from, options.policy);
   std::optional<const Rules> of_parts;
