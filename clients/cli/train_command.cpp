@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/interrupt.h"
@@ -18,6 +19,10 @@
 
 namespace trident::cli {
 namespace {
+
+#define X(Name, name, meaning) {name, learn::Gain::Name},
+const std::map<std::string, learn::Gain> kGains = {TRIDENT_GAINS(X)};
+#undef X
 
 struct GuideVerb {
   TrainGuideOptions options;
@@ -197,6 +202,12 @@ void add_train_command(CLI::App& app, int& status) {
       ->add_option("--rounds", o.rounds, "Train so often, the later rounds on searches that the earlier ones guide too")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
+  guide
+      ->add_option("--gain", o.gain,
+                   "Rewrites that were needed weigh more where the search gained more: none (all weigh alike), static "
+                   "(by the static cost) or judge (by the time that the shipped judge guesses)")
+      ->transform(CLI::CheckedTransformer(kGains).description(""))
+      ->default_str("none");
   guide->add_option("--without", o.without, "A domain of rules to leave out of training and to test on (repeatable)");
   guide->add_flag("!--no-delta", o.sight.delta, "For comparison: show the state before a rewrite, not the one after");
   guide->add_flag("!--no-rule", o.sight.rule, "For comparison: do not show which rule it is");

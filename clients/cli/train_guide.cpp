@@ -100,6 +100,16 @@ std::vector<std::pair<double, double>> calibration_of(const learn::Network& netw
   return out;
 }
 
+void note_gains(const learn::GuideSamples& train, TrainedGuide& out) {
+  double sum = 0, graphs = 0;
+  for (std::size_t i = 0; i < train.samples.size(); ++i) {
+    if (i > 0 && train.samples[i].graph == train.samples[i - 1].graph) continue;
+    sum += train.samples[i].gain, ++graphs;
+    out.gain_most = std::max(out.gain_most, double{train.samples[i].gain});
+  }
+  out.gain = graphs == 0 ? 0 : sum / graphs;
+}
+
 }  // namespace
 
 Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
@@ -109,6 +119,7 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   learn::EpisodeOptions play;
   play.scrambles.themes = options.without.empty() ? std::vector<std::string>{} : other_themes(options.without);
   play.depth = options.depth;
+  play.gain = options.gain;
   const auto episodes = [&](std::uint64_t seed, std::uint32_t count, egraph::Guide* guide) {
     play.seed = seed, play.episodes = count, play.guide = guide;
     play.progress = [&, count](std::uint32_t done) {
@@ -166,6 +177,7 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
     guide.emplace(*weights, kinds, options.depth);
   }
   out.samples = train.samples.size(), out.graphs = train.graphs;
+  note_gains(train, out);
   out.figures = learn::figures_of(*network, train, held_out, options.sight);
   const std::vector<std::int32_t> scores = learn::integer_scores(*weights, held_out);
   out.told_apart = learn::told_apart(held_out, scores);
@@ -208,6 +220,8 @@ nlohmann::ordered_json json_of(const learn::GuideFigures& f) {
 
 std::string guide_text(const TrainedGuide& trained) {
   std::string text = fmt::format("trained on {} rewrites of {} graphs\n", trained.samples, trained.graphs);
+  if (trained.gain_most > 0)
+    text += fmt::format("log gain of a graph: {:.3f} on average, {:.3f} at most\n", trained.gain, trained.gain_most);
   add_figures(text, "held out", trained.figures);
   text += fmt::format("  {:<50} AUC {:.4f}\n", "network, in integers", trained.auc_integers);
   text += fmt::format("  different rewrites of one state that it tells apart: {:.2f} %\n", 100 * trained.told_apart);
@@ -216,7 +230,10 @@ std::string guide_text(const TrainedGuide& trained) {
 }
 
 std::string guide_json(const TrainedGuide& trained) {
-  nlohmann::ordered_json root = {{"samples", trained.samples}, {"graphs", trained.graphs}};
+  nlohmann::ordered_json root = {{"samples", trained.samples},
+                                 {"graphs", trained.graphs},
+                                 {"gain", trained.gain},
+                                 {"gain_most", trained.gain_most}};
   root["held_out"] = json_of(trained.figures);
   root["held_out"]["auc_integers"] = trained.auc_integers;
   root["held_out"]["told_apart"] = trained.told_apart;

@@ -17,10 +17,11 @@ struct TrainGuideOptions {
   std::uint32_t width = nn::kLanes;
   unsigned depth = nnue::kDefaultDepth;
   learn::Sight sight;
-  std::string embedding;             ///< network in floats whose embedding training begins with; empty: random
-  bool frozen = false;               ///< the embedding stays as it is
-  std::vector<std::string> without;  ///< domains of rules that are left out of training, and tested on
-  std::string folder;                ///< of checkpoints and logs, one below it for each round
+  learn::Gain gain = learn::Gain::none;  ///< by which samples weigh in training
+  std::string embedding;                 ///< network in floats whose embedding training begins with; empty: random
+  bool frozen = false;                   ///< the embedding stays as it is
+  std::vector<std::string> without;      ///< domains of rules that are left out of training, and tested on
+  std::string folder;                    ///< of checkpoints and logs, one below it for each round
   bool resume = false;
   /// "playing", episodes done and in all; "training", batches.
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress{};
@@ -39,7 +40,8 @@ struct TrainedGuide {
   /// Of the held-out samples by tenths of what the network says: its mean probability and the share that was needed.
   std::vector<std::pair<double, double>> calibration;
   std::size_t samples = 0, graphs = 0, features = 0;
-  std::vector<std::byte> block;  ///< for nn::AccumulatorWeights
+  double gain = 0, gain_most = 0;  ///< of the graphs trained on: mean and most (learn::GuideSample::gain)
+  std::vector<std::byte> block;    ///< for nn::AccumulatorWeights
   bool interrupted = false;
 };
 

@@ -152,6 +152,12 @@ void Witness::follow() {
   cost_ = follower_.cost();
 }
 
+float Witness::gain_of(const egraph::Term& found) const {
+  if (!options_.log_cost) return 0;
+  const std::optional<double> before = options_.log_cost(graph_->from), after = options_.log_cost(found);
+  return before && after ? static_cast<float>(*before - *after) : 0;
+}
+
 void Witness::end(const egraph::Term& found) {
   settle();
   guide_.end(found);
@@ -168,9 +174,11 @@ void Witness::end(const egraph::Term& found) {
   const std::size_t others = pending_.size() - positive;
   const std::size_t room = options_.per_graph_max - std::min<std::size_t>(positive, options_.per_graph_max);
   GuideSamples& g = graph_samples_;
+  const float gain = gain_of(found);
   for (const Pending& p : pending_) {
     if (!p.sample.needed && random() % std::max<std::size_t>(others, 1) >= room) continue;
     g.samples.push_back(p.sample);
+    g.samples.back().gain = gain;
   }
   g.graphs = 1;
   out_.append(g);

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +29,7 @@ struct GuideSample {
   std::uint32_t episode = 0, graph = 0;                     ///< of the graph: over all episodes
   std::uint16_t rule = 0;
   bool needed = false;  ///< the best term of the graph rests on it
+  float gain = 0;       ///< what its graph's best term takes less than the first: the difference of their log_cost
   std::array<std::int16_t, nn::kScalars> scalars{};
 };
 
@@ -54,6 +57,8 @@ class Witness final : public egraph::Guide {
     std::uint32_t episode = 0;
     std::uint32_t per_graph_max = 128;  ///< samples that are kept: those that were needed, others at random
     unsigned depth = nnue::kDefaultDepth;
+    /// The logarithm of what a term costs (gains.h), nothing where it cannot be told; empty: samples have no gain.
+    std::function<std::optional<double>(const egraph::Term&)> log_cost{};
   };
   /// All must outlive it. `weights` only says how features are counted.
   Witness(egraph::Guide& guide, const nn::AccumulatorWeights& weights, const nnue::KindTable& kinds,
@@ -72,6 +77,7 @@ class Witness final : public egraph::Guide {
     bool merged = false, open = true;
   };
   void settle();
+  [[nodiscard]] float gain_of(const egraph::Term& found) const;
 
   egraph::Guide& guide_;
   Options options_;

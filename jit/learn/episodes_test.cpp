@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "jit/expr/rewrite/judge.h"
 #include "jit/expr/rewrite/kinds.h"
 #include "jit/learn/guide_trainer.h"
 #include "tests/support/mpfr_evaluator.h"
@@ -52,19 +53,20 @@ TEST(Scrambles, MeanWhatTheGoodFormMeans) {
   EXPECT_GT(themes.size(), 6u);
 }
 
-GuideSamples watched(const char* text) {
+GuideSamples watched(const char* text, Gain gain = Gain::none) {
   const auto source = expr::parse_infix(text);
   CHECK(source.ok());
   const nnue::KindTable& kinds = expr::rewrite::node_kinds();
   GuideSamples out;
   egraph::StaticGuide by_cost(egraph::StaticGuide::Order::best_first);
   const auto rules = static_cast<std::uint32_t>(expr::rewrite::builtin_rules().rules.size());
-  Witness witness(by_cost, counting_weights(kinds, nnue::kDefaultDepth, rules), kinds, {.per_graph_max = 100'000}, out);
   expr::rewrite::RewriteOptions how;
   how.policy.kind = expr::PolicyKind::fast;
   how.strategy = egraph::Strategy::guided;
-  how.guide = &witness;
   how.costs = expr::rewrite::reference_costs();
+  const Witness::Options watching{.per_graph_max = 100'000, .log_cost = log_cost_by(gain, *source, how.costs)};
+  Witness witness(by_cost, counting_weights(kinds, nnue::kDefaultDepth, rules), kinds, watching, out);
+  how.guide = &witness;
   how.budget = {.nodes = 800, .nanoseconds = 0, .applications = 200, .graph_nodes = 800};
   how.explain = true;
   const auto found = expr::rewrite::rewrite(*source, how);
@@ -89,6 +91,67 @@ TEST(Episodes, KnowWhichRewritesTheBestTermRestsOn) {
     EXPECT_TRUE(found) << c.text << " needs " << c.rule;
     EXPECT_LT(needed, samples.samples.size() / 2) << c.text;
   }
+}
+
+// exp(x) exp(y) takes two of 30 and a product of 4; exp(x + y) one of 30 and a sum of 4.
+TEST(Gains, AreWhatTheDerivationSaves) {
+  const GuideSamples samples = watched("exp(x)*exp(y)", Gain::by_cost);
+  ASSERT_EQ(samples.graphs, 1u);
+  const double gain = std::log((30 + 30 + 4 + 4.0) / (30 + 4 + 4.0));
+  std::size_t needed = 0;
+  for (const GuideSample& s : samples.samples) {
+    EXPECT_NEAR(s.gain, gain, 1e-6);
+    needed += s.needed ? 1 : 0;
+  }
+  ASSERT_GT(needed, 0u);
+  ASSERT_LT(needed, samples.samples.size());
+  const auto count = static_cast<double>(samples.samples.size());
+  const double mean = (count + static_cast<double>(needed) * gain) / count;
+  const std::vector<float> weights = weights_of(samples);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    EXPECT_NEAR(weights[i], (samples.samples[i].needed ? 1 + gain : 1) / mean, 1e-6);
+}
+
+TEST(Gains, OfTheJudgeAreItsGuesses) {
+  const auto guess = [](const char* text) {
+    const auto form = expr::parse_infix(text);
+    const auto kernel = expr::lower(
+        *form, {.policy = {.kind = expr::PolicyKind::fast}, .simplify = false, .accuracy = kir::math::Accuracy::ulp4});
+    return *expr::rewrite::shipped_judge()->log_ns(*form, *kernel, expr::rewrite::default_op_costs("avx512").table());
+  };
+  const GuideSamples samples = watched("exp(x)*exp(y)", Gain::by_judge);
+  const double gain = guess("exp(x)*exp(y)") - guess("exp(x + y)");
+  ASSERT_FALSE(samples.samples.empty());
+  EXPECT_GT(gain, 0);
+  for (const GuideSample& s : samples.samples) EXPECT_NEAR(s.gain, gain, 1e-6);
+}
+
+// The cast back to f64 stays as it is: the search is about what is cast, an output beside the source's own.
+TEST(Gains, OfSourcesWithPartsThatStayAreToldByCostAlone) {
+  const char* const text = "f64(f32(exp(x)*exp(y))) + z";
+  for (const auto& [gain, least, most] :
+       {std::tuple{Gain::by_cost, 0.1f, 1.0f}, std::tuple{Gain::by_judge, 0.0f, 0.0f}}) {
+    const GuideSamples samples = watched(text, gain);
+    ASSERT_FALSE(samples.samples.empty());
+    for (const GuideSample& s : samples.samples) {
+      EXPECT_GE(s.gain, least);
+      EXPECT_LE(s.gain, most);
+    }
+  }
+}
+
+TEST(Gains, WeighAtMostThreeTimesAndAlikeWithoutThem) {
+  GuideSamples samples = watched("exp(x)*exp(y)");
+  for (const float w : weights_of(samples)) EXPECT_EQ(w, 1);
+  for (GuideSample& s : samples.samples) s.gain = s.needed ? 9.0f : -5.0f;
+  const std::vector<float> weights = weights_of(samples);
+  double sum = 0, needed = 0, other = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    sum += weights[i];
+    (samples.samples[i].needed ? needed : other) = weights[i];
+  }
+  EXPECT_NEAR(needed, 3 * other, 1e-6);
+  EXPECT_NEAR(sum, static_cast<double>(weights.size()), 1e-3);
 }
 
 TEST(Episodes, ChangesAreWhatTellsAfterstatesFromStates) {

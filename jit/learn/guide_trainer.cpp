@@ -51,11 +51,9 @@ GuideSamples play(const EpisodeOptions& options) {
     egraph::Guide* const policy = options.guide != nullptr && episode % 2 == 0 ? options.guide
                                   : episode % 4 == 3                           ? static_cast<egraph::Guide*>(&random)
                                                                                : &by_cost;
-    Witness witness(*policy, weights, kinds, {.episode = episode, .depth = options.depth}, out);
     expr::rewrite::RewriteOptions how;
     how.policy.kind = expr::PolicyKind::fast;
     how.strategy = egraph::Strategy::guided;
-    how.guide = &witness;
     how.seed = options.seed * 7919 + episode;
     how.costs = episode % 2 == 0 ? expr::rewrite::reference_costs() : expr::rewrite::default_costs();
     how.budget = {.nodes = options.nodes,
@@ -63,6 +61,10 @@ GuideSamples play(const EpisodeOptions& options) {
                   .applications = options.applications,
                   .graph_nodes = 2 * options.nodes};
     how.explain = true;
+    const Witness::Options watching{
+        .episode = episode, .depth = options.depth, .log_cost = log_cost_by(options.gain, source, how.costs)};
+    Witness witness(*policy, weights, kinds, watching, out);
+    how.guide = &witness;
     static_cast<void>(expr::rewrite::rewrite(source, how));
     if (options.progress && !options.progress(episode + 1)) break;
   }
@@ -195,6 +197,7 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
     autodiff::Tape<float> tape;
     RecordedBatch recorded;
     autodiff::Integers labels;
+    autodiff::Value<float> weights;
     std::vector<std::vector<std::uint32_t>> lists;
     explicit OfShard(tensor::ParameterStore<float>& store) : tape(store, autodiff::Mode::train) {}
   };
@@ -210,12 +213,14 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
     std::fill_n(zero.data, batch, 0.0f);
     const autodiff::Value<float> both[] = {s.recorded.score, zero};
     s.labels = s.tape.integers("needed", {batch});
+    s.weights = s.tape.input("weights", {batch});
     const autodiff::Value<float> loss = autodiff::softmax_cross_entropy(
-        s.tape, autodiff::concat(s.tape, std::span<const autodiff::Value<float>>(both)), s.labels, {});
+        s.tape, autodiff::concat(s.tape, std::span<const autodiff::Value<float>>(both)), s.labels, {}, s.weights);
     s.tape.finish(loss);
     s.lists.resize(batch);
     model.shards.push_back({&s.tape, loss});
   }
+  const std::vector<float> weights = weights_of(train);
   model.load = [&](std::size_t shard, std::span<const std::uint32_t> samples) {
     OfShard& s = *shards[shard];
     std::vector<Example> examples;
@@ -227,6 +232,7 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
       if (draw % 16 == 0) example.rule = 0;
       examples.push_back(example);
       s.labels.data[i] = sample.needed ? 0 : 1;
+      s.weights.data[i] = weights[samples[i]];
     }
     network.fill(s.recorded, examples);
   };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jit/learn/episodes.h"
+#include "jit/learn/gains.h"
 #include "jit/learn/network.h"
 #include "jit/learn/scrambles.h"
 #include "runtime/train/trainer.h"
@@ -21,6 +22,7 @@ struct EpisodeOptions {
   /// Played in half of the episodes, in turn: as they are, then made worse at random. Empty: only what is composed.
   std::span<const expr::Expr> expressions{};
   unsigned depth = nnue::kDefaultDepth;
+  Gain gain = Gain::none;            ///< by which samples weigh (weights_of)
   std::uint32_t nodes = 1500;        ///< of the graph of an episode
   std::uint32_t applications = 600;  ///< that are watched of each
   /// Asked in place of the static order, in half of the episodes; null: none.

@@ -68,9 +68,11 @@ template <class Real>
 Value<Real> gather_action(Tape<Real>&, Value<Real> q, Integers actions);
 
 /// Weighted mean of -log softmax(logits)[label]: logits [.., C], labels one per row; a negative label is masked out.
-/// class_weights [C] or absent; divided by the sum of the weights of the labels there (0 where all are masked).
+/// class_weights [C] or absent, row_weights one per row or absent: a row weighs their product; divided by the sum of
+/// the weights of the rows that are not masked (0 where all are).
 template <class Real>
-Value<Real> softmax_cross_entropy(Tape<Real>&, Value<Real> logits, Integers labels, Value<Real> class_weights);
+Value<Real> softmax_cross_entropy(Tape<Real>&, Value<Real> logits, Integers labels, Value<Real> class_weights,
+                                  Value<Real> row_weights = {});
 /// Mean of weights (x - target)^2; weights (of x's shape) or absent: ones.
 template <class Real>
 Value<Real> mse(Tape<Real>&, Value<Real> x, Value<Real> target, Value<Real> weights = {});

@@ -191,6 +191,32 @@ TEST(Gradient, CrossEntropyWithWeightsAndMask) {
   }
 }
 
+TEST(Gradient, CrossEntropyWithRowWeights) {
+  Bench b;
+  const auto logits = b.input({7, 5}, 3);
+  const auto labels = b.integers({7}, 5);
+  labels.data[2] = -1;
+  const std::vector<double> classes = {0.5, 1, 2, 0.1, 3}, rows = {1, 2, 9, 0, 0.25, 1.5, 1};
+  b.check_loss(
+      softmax_cross_entropy(b.tape, logits, labels, b.tape.constant(classes, {5}), b.tape.constant(rows, {7})));
+}
+
+// A row that weighs three is that row three times, one that weighs nothing is not there.
+TEST(Meaning, RowWeightsAreRowsRepeated) {
+  Bench b;
+  const std::vector<double> once = {0.3, -1, 2, 0.5, 0.1, 0.7}, repeated = {0.3, -1, 0.3, -1, 0.3, -1, 0.1, 0.7};
+  const auto logits = b.tape.constant(once, {3, 2}), copies = b.tape.constant(repeated, {4, 2});
+  const auto labels = b.integers({3}, 2), copied = b.integers({4}, 2);
+  for (std::size_t i = 0; i < 3; ++i) labels.data[i] = i == 2;
+  for (std::size_t i = 0; i < 4; ++i) copied.data[i] = i == 3;
+  const std::vector<double> weights = {3, 0, 1};
+  const auto weighted = softmax_cross_entropy(b.tape, logits, labels, {}, b.tape.constant(weights, {3}));
+  const auto plain = softmax_cross_entropy(b.tape, copies, copied, {});
+  b.tape.finish();
+  b.tape.forward();
+  EXPECT_NEAR(weighted.data[0], plain.data[0], 1e-14);
+}
+
 TEST(Gradient, PairwiseRank) {
   Bench b;
   const auto scores = b.input({12}, 2);

@@ -13,14 +13,15 @@ template <class Real>
 struct CrossEntropy : Op<Real> {
   Operand<Real> logits;
   const std::int32_t* labels;
-  const Real* class_weights;
+  const Real *class_weights, *row_weights;
   Value<Real> loss;
   Real* shares;
   double weight_sum;
   std::size_t rows, classes;
   [[nodiscard]] Real weight(std::size_t row) const {
     if (labels[row] < 0) return 0;
-    return class_weights ? class_weights[labels[row]] : Real{1};
+    const Real of_class = class_weights ? class_weights[labels[row]] : Real{1};
+    return row_weights ? of_class * row_weights[row] : of_class;
   }
 };
 
@@ -106,21 +107,25 @@ void rank_backward(Op<Real>& base) {
 }  // namespace
 
 template <class Real>
-Value<Real> softmax_cross_entropy(Tape<Real>& tape, Value<Real> logits, Integers labels, Value<Real> class_weights) {
+Value<Real> softmax_cross_entropy(Tape<Real>& tape, Value<Real> logits, Integers labels, Value<Real> class_weights,
+                                  Value<Real> row_weights) {
   CHECK(labels.shape.count() == logits.shape.rows());
   CHECK(!class_weights.present() || class_weights.shape == Shape{logits.shape[-1]});
+  CHECK(!row_weights.present() || row_weights.shape.count() == logits.shape.rows());
   auto* op = tape.arena().template take<CrossEntropy<Real>>();
   op->forward = entropy_forward<Real>;
   op->backward = entropy_backward<Real>;
   op->logits = Operand<Real>(logits);
   op->labels = labels.data;
   op->class_weights = class_weights.data;
+  op->row_weights = row_weights.data;
   op->rows = logits.shape.rows();
   op->classes = logits.shape[-1];
   op->shares = tape.arena().template take<Real>(logits.shape.count());
   op->loss = tape.result({1});
-  tape.record(op, {&op->logits},
-              {OpKind::softmax_cross_entropy, {logits.id, labels.id, class_weights.id}, {op->loss.id}, {}});
+  tape.record(
+      op, {&op->logits},
+      {OpKind::softmax_cross_entropy, {logits.id, labels.id, class_weights.id, row_weights.id}, {op->loss.id}, {}});
   return op->loss;
 }
 
@@ -140,8 +145,8 @@ Value<Real> pairwise_rank(Tape<Real>& tape, Value<Real> scores, Value<Real> targ
   return op->loss;
 }
 
-#define INSTANTIATE(Real)                                                                      \
-  template Value<Real> softmax_cross_entropy(Tape<Real>&, Value<Real>, Integers, Value<Real>); \
+#define INSTANTIATE(Real)                                                                                   \
+  template Value<Real> softmax_cross_entropy(Tape<Real>&, Value<Real>, Integers, Value<Real>, Value<Real>); \
   template Value<Real> pairwise_rank(Tape<Real>&, Value<Real>, Value<Real>, Integers);
 INSTANTIATE(float)
 INSTANTIATE(double)
