@@ -12,6 +12,7 @@
 #include "clients/cli/line_plot.h"
 #include "jit/expr/rewrite/kinds.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/learn/submitted.h"
 #include "jit/nnue/network_guide.h"
 #include "jit/nnue/rule_keys.h"
 
@@ -21,6 +22,7 @@ namespace {
 // Rows that are stored: features met at least so often in training; others count as never met.
 constexpr std::uint64_t kHitsStored = 6, kHitsOwnRow = 200;
 constexpr std::size_t kRowsStored = 12'000;
+constexpr double kRatioWorst = 10;
 constexpr std::uint32_t kUntrainedEpisodes = 60;
 
 std::vector<std::string> other_themes(const std::vector<std::string>& without) {
@@ -100,6 +102,31 @@ std::vector<std::pair<double, double>> calibration_of(const learn::Network& netw
   return out;
 }
 
+/// Tries weights in searches over cases that no episode plays.
+class SearchTrial {
+ public:
+  SearchTrial(const learn::ScrambleOptions& scrambles, unsigned depth)
+      : cases_(learn::composed_cases(2 * kCasesChosenBy, scrambles)), depth_(depth) {}
+  [[nodiscard]] std::span<const expr::Expr> chosen_by() const { return std::span(cases_).first(kCasesChosenBy); }
+  [[nodiscard]] std::span<const expr::Expr> others() const { return std::span(cases_).subspan(kCasesChosenBy); }
+
+  Result<double> ratio(std::span<const expr::Expr> cases, std::span<const std::byte> block) const {
+    const nnue::KindTable& kinds = expr::rewrite::node_kinds();
+    TRY(const nn::AccumulatorWeights weights,
+        nn::AccumulatorWeights::copy(block, nnue::feature_space(kinds.hash, depth_)));
+    nnue::NetworkGuide guide(weights, kinds, depth_);
+    return learn::found_ratio(cases, guide, learn::kApplicationsJudged);
+  }
+  static double static_ratio(std::span<const expr::Expr> cases) {
+    egraph::StaticGuide guide(egraph::StaticGuide::Order::best_first);
+    return learn::found_ratio(cases, guide, learn::kApplicationsJudged);
+  }
+
+ private:
+  std::vector<expr::Expr> cases_;
+  unsigned depth_;
+};
+
 void note_gains(const learn::GuideSamples& train, TrainedGuide& out) {
   double sum = 0, graphs = 0;
   for (std::size_t i = 0; i < train.samples.size(); ++i) {
@@ -131,6 +158,7 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   // Seeds of what is held out are never those of training.
   const std::uint64_t held_seed = options.seed + 1'000'000;
   const learn::GuideSamples held_out = episodes(held_seed, std::max(options.episodes / 8, 20u), nullptr);
+  const SearchTrial trial(play.scrambles, options.depth);
   learn::GuideSamples train;
   std::unique_ptr<learn::Network> network;
   std::optional<nn::AccumulatorWeights> weights;
@@ -163,13 +191,22 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
     how.trainer.resume = options.resume;
     how.trainer.schedule = guide_schedule(options.epochs, train.samples.size());
     out.epochs.emplace_back();
+    double auc = 0.5;
+    // Weights that no search can use are the worst.
+    how.judge = [&](double held_out_auc) {
+      auc = held_out_auc;
+      const auto block = packed_guide(*network, hits);
+      const auto ratio = block.ok() ? trial.ratio(trial.chosen_by(), *block) : Result<double>(block.error());
+      return ratio.ok() ? *ratio : kRatioWorst;
+    };
     how.progress = [&](const train::Report& r) {
-      if (r.epoch_done) out.epochs.back().push_back({r.loss, 1 - r.metric});
+      if (r.epoch_done) out.epochs.back().push_back({r.loss, auc, r.metric});
       if (options.progress) options.progress("training", r.epoch * r.positions + r.position, r.epochs * r.positions);
       return !options.stopped || !options.stopped();
     };
     TRY(const train::TrainingResult result, learn::train_guide(*network, train, held_out, how));
     out.interrupted = result.interrupted;
+    out.ratio_chosen = result.best_metric;
     TRY(out.block, packed_guide(*network, hits));
     out.features = shape.own_rows.size();
     guide.reset();
@@ -178,6 +215,9 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   }
   out.samples = train.samples.size(), out.graphs = train.graphs;
   note_gains(train, out);
+  out.ratio_static_chosen = SearchTrial::static_ratio(trial.chosen_by());
+  out.ratio_static = SearchTrial::static_ratio(trial.others());
+  TRY(out.ratio, trial.ratio(trial.others(), out.block));
   out.figures = learn::figures_of(*network, train, held_out, options.sight);
   const std::vector<std::int32_t> scores = learn::integer_scores(*weights, held_out);
   out.told_apart = learn::told_apart(held_out, scores);
@@ -225,6 +265,11 @@ std::string guide_text(const TrainedGuide& trained) {
   add_figures(text, "held out", trained.figures);
   text += fmt::format("  {:<50} AUC {:.4f}\n", "network, in integers", trained.auc_integers);
   text += fmt::format("  different rewrites of one state that it tells apart: {:.2f} %\n", 100 * trained.told_apart);
+  text += fmt::format("what searches find, as a share of what they began with (epochs are chosen by the first)\n");
+  for (const auto& [name, chosen, other] :
+       {std::tuple{"network", trained.ratio_chosen, trained.ratio},
+        std::tuple{"change of static cost", trained.ratio_static_chosen, trained.ratio_static}})
+    text += fmt::format("  {:<50} {:.4f}, in other cases {:.4f}\n", name, chosen, other);
   add_figures(text, "domains left out of training", trained.left_out);
   return text;
 }
@@ -237,11 +282,15 @@ std::string guide_json(const TrainedGuide& trained) {
   root["held_out"] = json_of(trained.figures);
   root["held_out"]["auc_integers"] = trained.auc_integers;
   root["held_out"]["told_apart"] = trained.told_apart;
+  root["ratio"] = {{"chosen_by", trained.ratio_chosen},
+                   {"others", trained.ratio},
+                   {"static_chosen_by", trained.ratio_static_chosen},
+                   {"static_others", trained.ratio_static}};
   if (trained.left_out.samples > 0) root["left_out"] = json_of(trained.left_out);
   root["rounds"] = nlohmann::ordered_json::array();
   for (const auto& round : trained.epochs) {
     nlohmann::ordered_json epochs = nlohmann::ordered_json::array();
-    for (const TrainedGuide::Epoch& e : round) epochs.push_back({{"loss", e.loss}, {"auc", e.auc}});
+    for (const TrainedGuide::Epoch& e : round) epochs.push_back({{"loss", e.loss}, {"auc", e.auc}, {"ratio", e.ratio}});
     root["rounds"].push_back(epochs);
   }
   root["calibration"] = trained.calibration;

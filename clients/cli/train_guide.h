@@ -31,12 +31,16 @@ struct TrainGuideOptions {
 struct TrainedGuide {
   struct Epoch {
     double loss = 0, auc = 0;
+    double ratio = 1;  ///< what searches find by its weights (learn::found_ratio), in cases to choose by
   };
   std::vector<std::vector<Epoch>> epochs;  ///< per round
   learn::GuideFigures figures;             ///< held out
   learn::GuideFigures left_out;            ///< on the domains left out; no samples where there are none
-  double auc_integers = 0.5;               ///< held out, by the integers that a search goes by
-  double told_apart = 1;                   ///< of different rewrites of one state, held out
+  /// learn::found_ratio() of the chosen epoch, in the cases that it was chosen by and in others.
+  double ratio_chosen = 1, ratio = 1;
+  double ratio_static = 1, ratio_static_chosen = 1;  ///< ... of what a rule takes off the static cost, in both
+  double auc_integers = 0.5;                         ///< held out, by the integers that a search goes by
+  double told_apart = 1;                             ///< of different rewrites of one state, held out
   /// Of the held-out samples by tenths of what the network says: its mean probability and the share that was needed.
   std::vector<std::pair<double, double>> calibration;
   std::size_t samples = 0, graphs = 0, features = 0;
@@ -47,6 +51,9 @@ struct TrainedGuide {
 
 /// Errors: those of the trainer, and of files in the folder.
 Result<TrainedGuide> train_guide(const TrainGuideOptions& options);
+
+/// Expressions that no episode plays: the first are what the epoch is chosen by, as many others what it is reported by.
+inline constexpr std::size_t kCasesChosenBy = 128;
 
 /// A trained network as a block for nn::AccumulatorWeights, its rows in the order of `hits` (learn::hits_of).
 Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::vector<std::uint64_t> hits);

@@ -229,5 +229,41 @@ TEST(GuideTrainer, LearnsFromEpisodes) {
   std::filesystem::remove_all(folder);
 }
 
+// Of four epochs the second is judged to be the best, whatever the area under the curve says.
+TEST(GuideTrainer, EndsWithTheEpochThatIsJudgedBest) {
+  EpisodeOptions play_options;
+  play_options.episodes = 20;
+  play_options.scrambles.parts_max = 3;
+  const GuideSamples train = play(play_options);
+  const std::string folder = ::testing::TempDir() + "/trident_guide_judged";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  NetworkShape shape;
+  shape.width = 16;
+  shape.rules = static_cast<std::uint32_t>(expr::rewrite::builtin_rules().rules.size()) + 1;
+  Network network(shape, expr::rewrite::node_kinds().hash, 1);
+  GuideTraining how;
+  how.trainer.folder = folder;
+  how.trainer.epochs = 4, how.trainer.samples_per_shard = 16;
+  how.trainer.schedule.peak = 3e-3;
+  std::vector<std::vector<float>> after;
+  how.judge = [&](double auc) {
+    const double verdicts[] = {0.9, 0.3, 0.5, 0.4};
+    EXPECT_GE(auc, 0);
+    EXPECT_LE(auc, 1);
+    const auto flat = network.store().flat();
+    after.emplace_back(flat.begin(), flat.end());
+    return verdicts[after.size() - 1];
+  };
+  const auto result = train_guide(network, train, train, how);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_EQ(after.size(), 4u);
+  EXPECT_EQ(result->best_metric, 0.3);
+  const auto flat = network.store().flat();
+  EXPECT_TRUE(std::equal(flat.begin(), flat.end(), after[1].begin(), after[1].end()));
+  EXPECT_NE(after[1], after[3]);
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace trident::learn

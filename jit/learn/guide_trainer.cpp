@@ -238,9 +238,10 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
   };
   std::vector<std::uint32_t> list;
   model.validate = [&] {
-    return 1 - area_under_curve(held_out, [&](const GuideSample& s) {
-             return network.score(HeadKind::guide, example_of(held_out, s, options.sight, list));
-           });
+    const double auc = area_under_curve(held_out, [&](const GuideSample& s) {
+      return network.score(HeadKind::guide, example_of(held_out, s, options.sight, list));
+    });
+    return options.judge ? options.judge(auc) : 1 - auc;
   };
   std::vector<std::uint32_t> usable;
   for (std::uint32_t i = 0; i < train.samples.size(); ++i) {

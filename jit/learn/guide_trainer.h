@@ -70,6 +70,9 @@ struct GuideTraining {
   train::TrainerOptions trainer;
   bool frozen = false;  ///< only the head
   Sight sight;
+  /// Told the area under the curve after every epoch; the epoch where it returns least is the best. Empty: the one with
+  /// the largest area.
+  std::function<double(double auc)> judge{};
   std::function<bool(const train::Report&)> progress{};
 };
 Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& train, const GuideSamples& held_out,

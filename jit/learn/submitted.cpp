@@ -5,7 +5,6 @@
 
 #include "jit/expr/rewrite/guides.h"
 #include "jit/expr/rewrite/rewrite.h"
-#include "jit/learn/scrambles.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/store/sha256.h"
 
@@ -46,14 +45,18 @@ Result<Submitted> read_submitted(std::span<const std::string> files) {
 
 double found_ratio(std::span<const expr::Expr> cases, const nn::AccumulatorWeights& weights,
                    std::uint64_t applications) {
+  const auto guide = expr::rewrite::AnyGuide::make(expr::rewrite::GuideKind::network, weights);
+  return found_ratio(cases, *guide, applications);
+}
+
+double found_ratio(std::span<const expr::Expr> cases, egraph::Guide& guide, std::uint64_t applications) {
   double sum = 0;
   std::size_t judged = 0;
   for (const expr::Expr& source : cases) {
-    const auto guide = expr::rewrite::AnyGuide::make(expr::rewrite::GuideKind::network, weights);
     expr::rewrite::RewriteOptions how;
     how.policy.kind = expr::PolicyKind::fast;
     how.strategy = egraph::Strategy::guided;
-    how.guide = guide.get();
+    how.guide = &guide;
     how.keep = 1;
     how.costs = expr::rewrite::default_costs();
     how.budget = {.nodes = 5'000, .nanoseconds = 0, .applications = applications, .graph_nodes = 10'000};
@@ -72,10 +75,10 @@ double found_ratio(std::span<const expr::Expr> cases, const nn::AccumulatorWeigh
   return judged == 0 ? 1 : std::exp(sum / static_cast<double>(judged));
 }
 
-std::vector<expr::Expr> composed_cases(std::size_t count) {
+std::vector<expr::Expr> composed_cases(std::size_t count, const ScrambleOptions& options) {
   std::vector<expr::Expr> cases;
   for (std::uint64_t seed = kComposedSeed; cases.size() < count; ++seed)
-    if (auto one = scrambled(seed)) cases.push_back(std::move(one->expr));
+    if (auto one = scrambled(seed, options)) cases.push_back(std::move(one->expr));
   return cases;
 }
 

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "jit/egraph/guide.h"
 #include "jit/expr/expr.h"
+#include "jit/learn/scrambles.h"
 #include "runtime/base/result.h"
 #include "runtime/nn/accumulator/weights.h"
 
@@ -28,10 +30,13 @@ Result<Submitted> read_submitted(std::span<const std::string> files);
 double found_ratio(std::span<const expr::Expr> cases, const nn::AccumulatorWeights& weights,
                    std::uint64_t applications);
 
+/// ... by another guide.
+double found_ratio(std::span<const expr::Expr> cases, egraph::Guide& guide, std::uint64_t applications);
+
 /// So many rewrites take about 10 ms.
 inline constexpr std::uint64_t kApplicationsJudged = 400;
 
 /// Composed expressions that no episode plays, for a journal that has too few to judge by.
-std::vector<expr::Expr> composed_cases(std::size_t count);
+std::vector<expr::Expr> composed_cases(std::size_t count, const ScrambleOptions& options = {});
 
 }  // namespace trident::learn
