@@ -140,6 +140,16 @@ TEST(Gains, OfSourcesWithPartsThatStayAreToldByCostAlone) {
   }
 }
 
+TEST(Gains, TheJudgeIsAskedOnlyOfTermsWithTheOutputsOfTheirSource) {
+  const auto source = expr::parse_sexpr("(exp x)");
+  ASSERT_TRUE(source.ok());
+  egraph::Term term = *expr::rewrite::to_term(*source);
+  expr::Expr two = *source;
+  two.outputs.push_back({"other", two.outputs[0].node});
+  EXPECT_TRUE(log_cost_by(Gain::by_judge, *source, {})(term).has_value());
+  EXPECT_FALSE(log_cost_by(Gain::by_judge, two, {})(term).has_value());
+}
+
 TEST(Gains, WeighAtMostThreeTimesAndAlikeWithoutThem) {
   GuideSamples samples = watched("exp(x)*exp(y)");
   for (const float w : weights_of(samples)) EXPECT_EQ(w, 1);
