@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/state_folder.h"
 #include "clients/cli/train_guide.h"
 #include "jit/expr/rewrite/guides.h"
+#include "jit/expr/rewrite/language.h"
+#include "jit/expr/rewrite/rules.h"
+#include "jit/nnue/rule_keys.h"
 
 namespace trident::cli {
 namespace {
@@ -74,6 +79,53 @@ Result<int> use(const WeightsVerb& verb) {
   return 0;
 }
 
+/// Built-in rules that have a row of biases of their own.
+std::size_t rules_known(const nn::AccumulatorWeights& weights) {
+  const std::vector<std::uint32_t> rows =
+      nnue::rows_of(expr::rewrite::builtin_rules().rules, expr::rewrite::op_rows(), weights.keys());
+  return rows.size() - static_cast<std::size_t>(std::count(rows.begin(), rows.end(), 0u));
+}
+
+Result<int> show(const WeightsVerb& verb) {
+  std::string path;  // of the program's own: none
+  store::Versions::Version version{std::string(store::Versions::kNone), "", false};
+  if (verb.name.find('/') != std::string::npos) {
+    path = version.name = verb.name;
+  } else {
+    TRY(const std::string state, state_folder(verb.state));
+    TRY(const store::Versions versions, weight_versions(state));
+    TRY(const std::string name, verb.name.empty() ? versions.chosen() : versions.find(verb.name));
+    TRY(const auto all, versions.list());
+    version = *std::find_if(all.begin(), all.end(), [&](const auto& v) { return v.name == name; });
+    if (name != store::Versions::kNone) path = versions.path_of(name);
+  }
+  TRY(const nn::AccumulatorWeights weights, expr::rewrite::guide_weights(path));
+  const std::size_t rules = expr::rewrite::builtin_rules().rules.size(), known = rules_known(weights);
+  const std::size_t bytes = std::size_t{weights.stored_rows()} * nn::kLanes;
+  if (verb.json) {
+    auto figures = nlohmann::ordered_json::parse(version.figures, nullptr, false);
+    if (figures.is_discarded()) figures = nullptr;
+    const nlohmann::ordered_json root = {{"name", version.name},
+                                         {"chosen", version.chosen},
+                                         {"features", weights.features()},
+                                         {"rows", weights.stored_rows()},
+                                         {"row_bytes", bytes},
+                                         {"rules", rules},
+                                         {"rules_known", known},
+                                         {"judge", weights.judge_unit() != 0},
+                                         {"figures", figures}};
+    std::puts(root.dump(1).c_str());
+    return 0;
+  }
+  std::printf("%s%s\n", version.name.c_str(), version.chosen ? ", chosen" : "");
+  std::printf("  features   %u of %u have a row, %.1f MB; the others have zeros\n", weights.stored_rows(),
+              weights.features(), static_cast<double>(bytes) * 1e-6);
+  std::printf("  rules      %zu of %zu built-in ones have biases of their own\n", known, rules);
+  std::printf("  judge      %s\n", weights.judge_unit() != 0 ? "trained: guesses times" : "none: it only guides");
+  if (verb.name.find('/') == std::string::npos) std::printf("  figures    %s\n", figures_text(version).c_str());
+  return 0;
+}
+
 Result<int> roll_back(const WeightsVerb& verb) {
   TRY(const std::string state, state_folder(verb.state));
   TRY(store::Versions versions, weight_versions(state));
@@ -99,6 +151,11 @@ void add_weights_command(CLI::App& app, int& status) {
   };
   auto [listing, listed] = add("list", "All, with what is known of them; the chosen one has a star", list);
   listing->add_flag("--json", listed->json, "Print a JSON array instead of text");
+  auto [showing, showed] = add("show", "What is in one: rows, rules that it knows, its figures", show);
+  showing->add_option("NAME", showed->name,
+                      "The first digits of its digest; none: the program's own; a file, with a / in it; default: the "
+                      "chosen one");
+  showing->add_flag("--json", showed->json, "Print a JSON object instead of text");
   auto [using_, used] = add("use", "Choose one, and print its name", use);
   using_
       ->add_option("NAME", used->name,

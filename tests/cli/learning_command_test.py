@@ -2,15 +2,38 @@
 import hashlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
 import unittest
+import xml.etree.ElementTree
 
 from command_case import TRIDENTD, CommandCase
 
 EXPRESSIONS = ["x*x + 2*x*y + y*y", "sin(x)*sin(x) + cos(x)*cos(x)", "(x*y)/(x*z)", "exp(x)*exp(y)", "log(x) + log(y)",
                "(x^2 - y^2)/(x - y)", "sqrt(x*x)*y", "x/(1/y)", "a*x + a*y + a*z", "tanh(x)*cosh(x)"]
+
+
+def ranks(values):
+    """From 0; equal values share the mean of theirs."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    rank = [0.0] * len(values)
+    first = 0
+    for i in range(1, len(order) + 1):
+        if i == len(order) or values[order[i]] != values[order[first]]:
+            for place in order[first:i]:
+                rank[place] = (first + i - 1) / 2
+            first = i
+    return rank
+
+
+def spearman(a, b):
+    """Pearson's correlation of ranks."""
+    x, y = ranks(a), ranks(b)
+    mean = (len(a) - 1) / 2
+    return (sum((p - mean) * (q - mean) for p, q in zip(x, y))
+            / (sum((p - mean)**2 for p in x) * sum((q - mean)**2 for q in y))**0.5)
 
 
 class LearningCommand(CommandCase):
@@ -45,6 +68,55 @@ class LearningCommand(CommandCase):
         self.weights("use", "none")
         self.assertIn("checksum", self.weights("use", name[:8], status=1).stderr)
         self.assertEqual(["none"], self.chosen())
+
+    def test_weights_are_shown(self):
+        rules = len(json.loads(self.trident("rules", "list", "--json").stdout)["rules"])
+        name = self.weights("use", "untrained").stdout.strip()
+        shown = json.loads(self.weights("show", "--json").stdout)
+        size = os.path.getsize(os.path.join(self.state(), "weights", name + ".bytes"))
+        self.assertEqual((name, True, False, {"untrained": True}),
+                         (shown["name"], shown["chosen"], shown["judge"], shown["figures"]))
+        self.assertEqual((rules, rules), (shown["rules"], shown["rules_known"]))
+        self.assertEqual(56 * 56 * 128, shown["features"])
+        # Behind rows there is one of zeros; before them, places of four bytes and little else.
+        rest = size - 256 * (shown["rows"] + 1) - 4 * shown["features"]
+        self.assertTrue(0 < rest < 1 << 18, rest)
+        self.assertRegex(self.weights("show", name[:9]).stdout, rf"^{name}, chosen\n")
+        self.assertRegex(self.weights("show", "none").stdout, "^none\n")
+        self.assertIn("No such file", self.weights("show", "./absent", status=1).stderr)
+
+    def test_a_judge_is_trained(self):
+        kernels, weights = self.at("some.kernels"), self.at("judge.nnue")
+        self.trident("calibrate", "--kernels", "1200", "--quick", "--seed", "3", "--output", kernels)
+        train = ("train", "judge", "--kernels", kernels, "--epochs", "1", "--without", "program", "--json")
+        report = json.loads(self.trident(*train, "-o", weights, "--plot", self.at("judge.svg")).stdout)
+        database = sqlite3.connect(kernels)
+        times = database.execute("SELECT ns, ns_again FROM kernel").fetchall()
+        programs = database.execute("SELECT count(*) FROM kernel JOIN family ON family.id = kernel.family"
+                                    " WHERE name LIKE 'program-%'").fetchone()[0]
+        database.close()
+        self.assertEqual(len(times), report["kernels"])
+        self.assertAlmostEqual(spearman([ns for ns, _ in times], [again for _, again in times]), report["ceiling"], 9)
+        splits = {split["name"]: split for split in report["splits"]}
+        self.assertEqual(programs, splits["generators left out"]["kernels"])
+        self.assertEqual(len(times), report["trained_on"] + sum(split["kernels"] for split in splits.values()))
+        for split in splits.values():
+            guesses = {guess["name"]: guess["spearman"] for guess in split["guesses"]}
+            self.assertLess({"network", "ridge regression", "analytical model"}, guesses.keys())
+            self.assertGreater(guesses["network"], 0.5)
+        xml.etree.ElementTree.parse(self.at("judge.svg"))
+        self.assertTrue(json.loads(self.weights("show", weights, "--json").stdout)["judge"])
+        again = self.at("again.nnue")
+        self.trident(*train, "-o", again, "--threads", "2")
+        with open(weights, "rb") as one, open(again, "rb") as other:
+            self.assertEqual(one.read(), other.read())
+
+    def test_a_judge_is_not_trained_on_little(self):
+        kernels = self.at("few.kernels")
+        self.trident("calibrate", "--kernels", "40", "--quick", "--output", kernels)
+        message = self.trident("train", "judge", "--kernels", kernels, "-o", self.at("judge.nnue"), status=2).stderr
+        self.assertIn("trident calibrate --kernels", message)
+        self.assertFalse(os.path.exists(self.at("judge.nnue")))
 
     def test_calibrate_leaves_what_is_not_stale(self):
         table = self.at("costs")

@@ -15,7 +15,9 @@ Result<nn::AccumulatorWeights> guide_weights(const std::string& path) {
                      : nn::AccumulatorWeights::map(path, nnue::feature_space(node_kinds().hash, nnue::kDefaultDepth));
   if (weights.ok()) return weights;
   const std::string name = path.empty() ? "the weights that come with the program" : path;
-  return make_error(weights.error().code, "%s: %s", name.c_str(), weights.error().message.c_str());
+  const std::string& what = weights.error().message;
+  if (what.starts_with(name)) return weights.error();
+  return make_error(weights.error().code, "%s: %s", name.c_str(), what.c_str());
 }
 
 Result<AnyGuide> AnyGuide::make(GuideKind kind, const std::string& weights) {
