@@ -235,7 +235,10 @@ constexpr const char* kTrain = R"(DETAILS
 
   `train daemon` does the same beside a daemon, over and over and when nothing else wants the processor: half of its
   searches are over what clients have submitted (the daemon keeps the expressions alone, without names), one in five of
-  which it never plays. Weights are promoted only where they find more in those; the daemon sees them at once.
+  which it never plays. Weights are promoted only where they find more in those; the daemon sees them at once. As soon
+  as STATE/kernels has 5,000 kernels of this machine (`trident calibrate --kernels 20000 --output STATE/kernels`), and
+  again when it has others, a judge is trained too, which is promoted only where it ranks held-out kernels better than
+  the one in use, and lies behind the guide in the same version.
 
   The judge guesses what a kernel takes, from kernels that were timed on a machine (`trident calibrate --kernels`): it
   learns what an analytical model of the processor's pipes leaves over. One family of kernels in five is held out, and
@@ -248,7 +251,8 @@ FILES
   FOLDER/roundN/{last,best}.safetensors   checkpoint, and the weights of the best epoch; log.csv, log.jsonl
   FOLDER/{last,best}.safetensors          the same of a judge
   FOLDER/{guide,judge}.safetensors        the network in floats
-  STATE/journal, STATE/weights/, STATE/training.jsonl   what `train daemon` reads and writes (`trident weights --help`)
+  STATE/{journal,kernels}, STATE/{weights/,training.jsonl}   what `train daemon` reads, and what it writes
+                                                             (`trident weights --help`)
 
 EXAMPLES
   trident train guide --output guide.nnue --plot guide.svg
@@ -261,7 +265,8 @@ constexpr const char* kWeights = R"(DETAILS
   The daemon's search goes by weights that come with the program until `trident train daemon` has promoted others, which
   it does only where they find more in expressions that it has not learnt from. A running daemon sees every change at
   once: it searches what its clients have open again, when it has nothing else to do, and sends them what is faster. No
-  weights change a result: whatever a search finds is checked as ever.
+  weights change a result: whatever a search finds is checked as ever. A version holds the guide's weights, and may hold
+  a judge's behind them, which has learnt this machine's times.
 
 FILES
   STATE/weights/DIGEST.bytes   a version, named by the SHA-256 of its bytes; DIGEST.json: its figures

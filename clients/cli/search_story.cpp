@@ -110,7 +110,8 @@ Result<SearchStory> tell(const expr::Expr& source, const StoryOptions& options) 
     if (const auto kernel = expr::lower(link.form, lowering); kernel.ok()) {
       step.predicted_ns = rw::static_ns(rw::work_of(*kernel, costs.table()), costs.table());
       if (const rw::Judge* judge = rw::shipped_judge())
-        if (const auto log_ns = judge->log_ns(link.form, *kernel, costs.table()); log_ns.ok()) step.judged_ns = std::exp(*log_ns);
+        if (const auto log_ns = judge->log_ns(link.form, *kernel, costs.table()); log_ns.ok())
+          step.judged_ns = std::exp(*log_ns);
       if (auto code = compiled(*kernel, options.isa); code.ok()) codes.back() = std::move(code).value();
     }
     story.steps.push_back(std::move(step));

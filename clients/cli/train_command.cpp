@@ -12,6 +12,7 @@
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/state_folder.h"
 #include "clients/cli/train_daemon.h"
+#include "clients/cli/train_daemon_judge.h"
 #include "clients/cli/train_guide.h"
 #include "clients/cli/train_judge.h"
 #include "runtime/os/atomic_file.h"
@@ -121,6 +122,18 @@ void pause(unsigned seconds) {
   for (unsigned s = 0; s < seconds && check_interrupted().ok(); ++s) ::sleep(1);
 }
 
+/// Trains the judge too, where there are kernels for it.
+Result<void> judge_round(DaemonJudgeTrainer& trainer, const std::string& state) {
+  const auto round = trainer.round();
+  if (!round.ok() && !check_interrupted().ok()) return {};
+  if (!round.ok()) return round.error();
+  if (!round->enough || round->interrupted) return {};
+  const std::string line = judge_round_json(*round);
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+  return log_round(state, line);
+}
+
 Result<int> run(DaemonVerb& verb) {
   TRY(verb.training.state, state_folder(verb.state));
   if (!verb.busy)
@@ -129,9 +142,14 @@ Result<int> run(DaemonVerb& verb) {
   note_interrupts();
   verb.training.stopped = [] { return !check_interrupted().ok(); };
   DaemonTrainer trainer(verb.training);
+  DaemonJudgeTrainer judge({.state = verb.training.state,
+                            .seed = verb.training.seed,
+                            .threads = verb.training.threads,
+                            .stopped = verb.training.stopped});
   unsigned pause_s = kPauseMinS;
   std::size_t submitted = 0;
   for (std::uint64_t done = 0; check_interrupted().ok() && (verb.rounds == 0 || done < verb.rounds);) {
+    TRY_VOID(judge_round(judge, verb.training.state));
     auto round = trainer.round();
     if (!round.ok() && !check_interrupted().ok()) break;
     if (!round.ok()) return round.error();

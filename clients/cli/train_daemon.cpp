@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "clients/cli/state_folder.h"
+#include "clients/cli/train_daemon_judge.h"
 #include "clients/cli/train_guide.h"
 #include "jit/expr/rewrite/guides.h"
 #include "jit/expr/rewrite/kinds.h"
@@ -36,12 +37,8 @@ Result<nn::AccumulatorWeights> weights_of(const store::Versions& versions, const
 
 /// What is stored with weights.
 nlohmann::ordered_json figures_of(const TrainedRound& round) {
-  return {{"date", now_text()},
-          {"held_out", round.held_out},
-          {"ratio_before", round.ratio_before},
-          {"ratio", round.ratio},
-          {"samples", round.samples},
-          {"auc", round.auc},
+  return {{"date", now_text()},    {"held_out", round.held_out}, {"ratio_before", round.ratio_before},
+          {"ratio", round.ratio},  {"samples", round.samples},   {"auc", round.auc},
           {"before", round.before}};
 }
 
@@ -62,7 +59,12 @@ Result<void> promote_if_better(store::Versions& versions, std::span<const std::b
   // What the daemon cannot use either is no match for anything.
   round.ratio_before = before.ok() ? learn::found_ratio(held_out, *before, learn::kApplicationsJudged) : 1;
   if (!improves(round.ratio_before, round.ratio)) return {};
-  TRY(round.candidate, versions.add(block, figures_of(round).dump()));
+  // The judge that is in use, if it is not the program's, stays.
+  std::vector<std::byte> with_judge(block.begin(), block.end());
+  if (round.before != store::Versions::kNone)
+    if (const auto mapped = versions.map(round.before); mapped.ok())
+      with_judge = guide_and_judge(block, nn::AccumulatorWeights::behind(mapped->bytes()));
+  TRY(round.candidate, versions.add(with_judge, figures_of(round).dump()));
   const Result<void> chosen = versions.choose(round.candidate, round.before);
   round.promoted = chosen.ok();
   return chosen;

@@ -40,26 +40,32 @@ std::vector<std::pair<double, double>> calibration_of(const learn::Network& netw
   return out;
 }
 
-/// The machine of most kernels.
-std::uint32_t most_of(const learn::TimedKernels& timed) {
+}  // namespace
+
+std::uint32_t machine_trained_on(const learn::TimedKernels& timed) {
   std::vector<std::size_t> kernels(timed.machines.size() + 1);
   for (const learn::TimedFamily& family : timed.families) kernels[family.machine] += family.end - family.first;
-  return static_cast<std::uint32_t>(std::max_element(kernels.begin(), kernels.end()) - kernels.begin());
+  const std::size_t most = *std::max_element(kernels.begin(), kernels.end());
+  auto machine = static_cast<std::uint32_t>(kernels.size());
+  while (10 * kernels[--machine] < 9 * most) continue;
+  return machine;
 }
 
-}  // namespace
+learn::JudgeSplit judge_split(const learn::JudgeSamples& samples, std::span<const std::string> without) {
+  return learn::split_of(samples, kByHand, without);
+}
 
 Result<TrainedJudge> train_judge(const TrainJudgeOptions& options) {
   TrainedJudge out;
   TRY(const learn::TimedKernels timed, learn::load_timed_kernels(options.kernels));
-  const std::uint32_t machine = most_of(timed);
+  const std::uint32_t machine = machine_trained_on(timed);
   TRY(const learn::JudgeSamples samples, learn::samples_of(timed, machine, options.depth, [&](std::size_t done) {
         if (options.progress) options.progress("reading", done, timed.kernels.size());
       }));
   out.ceiling = learn::ceiling_of(timed, machine);
   if (!timed.machines.empty()) out.machine = timed.machines[machine].cpu + ", " + timed.machines[machine].isa;
   out.kernels = samples.samples.size(), out.families = samples.families.size();
-  const learn::JudgeSplit split = learn::split_of(samples, kByHand, options.without);
+  const learn::JudgeSplit split = judge_split(samples, options.without);
   if (split.train.size() < 100 || split.held_out.size() < 20)
     return make_error(ErrorCode::kInvalidArgument,
                       "%s: %zu kernels to train on and %zu to test on are too few; time some more "

@@ -42,6 +42,11 @@ struct TrainedJudge {
   bool interrupted = false;
 };
 
+/// Number of the machine whose kernels are trained on: the newest of those that have nearly the most.
+std::uint32_t machine_trained_on(const learn::TimedKernels& timed);
+/// Which of its kernels are trained on.
+learn::JudgeSplit judge_split(const learn::JudgeSamples& samples, std::span<const std::string> without);
+
 /// Errors: those of the cache, the trainer, and of files in the folder.
 Result<TrainedJudge> train_judge(const TrainJudgeOptions& options);
 

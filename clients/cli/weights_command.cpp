@@ -15,6 +15,7 @@
 #include "jit/expr/rewrite/language.h"
 #include "jit/expr/rewrite/rules.h"
 #include "jit/nnue/rule_keys.h"
+#include "runtime/os/mapped_file.h"
 
 namespace trident::cli {
 namespace {
@@ -102,18 +103,18 @@ Result<int> show(const WeightsVerb& verb) {
   TRY(const nn::AccumulatorWeights weights, expr::rewrite::guide_weights(path));
   const std::size_t rules = expr::rewrite::builtin_rules().rules.size(), known = rules_known(weights);
   const std::size_t bytes = std::size_t{weights.stored_rows()} * nn::kLanes;
+  bool judge = weights.judge_unit() != 0;
+  if (!path.empty()) {
+    TRY(const os::Mapping mapping, os::map_file(path));
+    judge = judge || !nn::AccumulatorWeights::behind(mapping.bytes()).empty();
+  }
   if (verb.json) {
     auto figures = nlohmann::ordered_json::parse(version.figures, nullptr, false);
     if (figures.is_discarded()) figures = nullptr;
-    const nlohmann::ordered_json root = {{"name", version.name},
-                                         {"chosen", version.chosen},
-                                         {"features", weights.features()},
-                                         {"rows", weights.stored_rows()},
-                                         {"row_bytes", bytes},
-                                         {"rules", rules},
-                                         {"rules_known", known},
-                                         {"judge", weights.judge_unit() != 0},
-                                         {"figures", figures}};
+    const nlohmann::ordered_json root = {
+        {"name", version.name},          {"chosen", version.chosen}, {"features", weights.features()},
+        {"rows", weights.stored_rows()}, {"row_bytes", bytes},       {"rules", rules},
+        {"rules_known", known},          {"judge", judge},           {"figures", figures}};
     std::puts(root.dump(1).c_str());
     return 0;
   }
@@ -121,7 +122,7 @@ Result<int> show(const WeightsVerb& verb) {
   std::printf("  features   %u of %u have a row, %.1f MB; the others have zeros\n", weights.stored_rows(),
               weights.features(), static_cast<double>(bytes) * 1e-6);
   std::printf("  rules      %zu of %zu built-in ones have biases of their own\n", known, rules);
-  std::printf("  judge      %s\n", weights.judge_unit() != 0 ? "trained: guesses times" : "none: it only guides");
+  std::printf("  judge      %s\n", judge ? "trained: guesses times" : "none of its own: the program's");
   if (verb.name.find('/') == std::string::npos) std::printf("  figures    %s\n", figures_text(version).c_str());
   return 0;
 }

@@ -76,7 +76,8 @@ std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& 
 
 std::vector<expr::Expr> unguided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
   expr::rewrite::RewriteOptions how = rewriting(options);
-  const expr::rewrite::Judge* const judge = expr::rewrite::shipped_judge();
+  const bool own = options.weights != nullptr && options.weights->judge() != nullptr;
+  const expr::rewrite::Judge* const judge = own ? options.weights->judge() : expr::rewrite::shipped_judge();
   how.keep = judge != nullptr ? kFormsAsked : kFormsKept;
   std::vector<expr::Expr> found = searched(submitted, source, how);
   return judge != nullptr ? chosen(std::move(found), *judge, options) : found;

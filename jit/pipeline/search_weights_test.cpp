@@ -12,7 +12,9 @@
 #include <random>
 #include <set>
 
+#include "jit/expr/rewrite/kinds.h"
 #include "jit/kir/interpreter.h"
+#include "jit/nnue/feature_list.h"
 #include "jit/nnue/shipped_weights.h"
 #include "jit/pipeline/forms.h"
 #include "runtime/os/cpu.h"
@@ -87,6 +89,68 @@ TEST_F(SearchWeightsTest, AreRefusedWhenAnythingIsWrongWithThem) {
   EXPECT_FALSE(SearchWeights::map(folder.path_of(good), name).ok());
   EXPECT_EQ(SearchWeights::map(folder_ + "/nothing", good).error().code, ErrorCode::kNotFound);
   EXPECT_TRUE(SearchWeights::map(folder.path_of(good), good).ok());
+}
+
+/// `first`, and at the next multiple of 64 `second`.
+std::vector<std::byte> one_behind_the_other(std::vector<std::byte> first, std::span<const std::byte> second) {
+  first.resize((first.size() + 63) / 64 * 64);
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+/// Which of an expression's forms are fastest, it says by a correction of its own alone.
+std::vector<std::byte> headstrong_judge() {
+  nn::PlainWeights plain;
+  plain.space = nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth);
+  for (auto& head : plain.heads) head.bias.resize(1);
+  // Scalar 0 counts the nodes: the more, the faster.
+  plain.judge_unit = 1e-3f;
+  auto& judge = plain.heads[static_cast<std::size_t>(nn::HeadKind::judge)];
+  for (std::size_t j = 0; j < nn::kHidden; ++j) judge.ws[j * nn::kScalars] = 100, judge.w2[j] = -100;
+  auto packed = nn::AccumulatorWeights::pack(plain);
+  CHECK(packed.ok());
+  return std::move(packed).value();
+}
+
+TEST_F(SearchWeightsTest, MayHaveAJudgeBehindThem) {
+  store::Versions folder = versions();
+  const std::string alone = folder.add(shipped(), "{}").value();
+  const auto guide = SearchWeights::map(folder.path_of(alone), alone);
+  ASSERT_TRUE(guide.ok());
+  EXPECT_EQ(guide->judge(), nullptr);
+  const std::string name = folder.add(one_behind_the_other(shipped(), nnue::shipped_judge()), "{}").value();
+  const auto both = SearchWeights::map(folder.path_of(name), name);
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  ASSERT_NE(both->judge(), nullptr);
+  const std::string other = folder.add(one_behind_the_other(shipped(), headstrong_judge()), "{}").value();
+  const auto headstrong = SearchWeights::map(folder.path_of(other), other);
+  ASSERT_TRUE(headstrong.ok()) << headstrong.error().message;
+  // The program's own judge chooses the same forms from a file, another one other forms.
+  bool others = false;
+  for (const char* text :
+       {"exp(x)*exp(y)/exp(x) + x*y + x*x", "log(x*x*y) - log(y)*2", "(x^2 - y^2)/(x + y)*sqrt(x)"}) {
+    const expr::Expr e = parsed(text);
+    const std::string built_in = print(forms_of(e, {}));
+    EXPECT_EQ(print(forms_of(e, {.weights = &*both})), built_in);
+    others = others || print(forms_of(e, {.weights = &*headstrong})) != built_in;
+    EXPECT_NE(key_of(e, {.weights = &*guide}), key_of(e, {.weights = &*both}));
+  }
+  EXPECT_TRUE(others);
+}
+
+TEST_F(SearchWeightsTest, AreRefusedWithWhatIsNoJudgeBehindThem) {
+  store::Versions folder = versions();
+  std::vector<std::byte> damaged = one_behind_the_other(shipped(), nnue::shipped_judge());
+  damaged.back() ^= std::byte{1};
+  const std::string text = "no judge at all";
+  for (const std::vector<std::byte>& wrong : {damaged, one_behind_the_other(shipped(), shipped()),
+                                              one_behind_the_other(shipped(), std::as_bytes(std::span(text)))}) {
+    const std::string name = folder.add(wrong, "{}").value();
+    const auto refused = SearchWeights::map(folder.path_of(name), name);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kRejectedRecord);
+    EXPECT_NE(refused.error().message.find(folder.path_of(name)), std::string::npos);
+  }
 }
 
 constexpr const char* kTexts[] = {"x*y + x*x + y*x", "sin(x)*sin(x) + cos(x)*cos(x) + y", "(x^2 - y^2)/(x + y)",

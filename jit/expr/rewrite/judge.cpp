@@ -115,17 +115,23 @@ JudgeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::u
 Result<double> Judge::log_ns(const Expr& expr, const kir::Kernel& kernel, const cost::Table& costs) const {
   TRY(const egraph::Term term, to_term(expr));
   const nnue::FeatureList features = nnue::features_of(term, op_rows(), node_kinds());
+  const KernelWork work = work_of(kernel, costs);
+  const JudgeScalars scalars = scalars_of(work, costs, features.nodes);
+  return std::log(static_ns(work, costs)) + correction(features.list, features.nodes, scalars);
+}
+
+double Judge::correction(std::span<const std::uint32_t> features, std::uint32_t nodes,
+                         const JudgeScalars& scalars) const {
   nn::Movement movement(weights_);
-  movement.add_all(features.list.size(), [&](std::size_t i) { return features.list[i]; });
+  movement.add_all(features.size(), [&](std::size_t i) { return features[i]; });
   nn::Accumulator accumulator = weights_.bias();
   movement.apply(accumulator);
-  const KernelWork work = work_of(kernel, costs);
-  alignas(32) const JudgeScalars scalars = scalars_of(work, costs, features.nodes);
-  const simd::Afterstate state{nullptr, weights_.bias_row(nn::HeadKind::judge, 0), scalars.data(),
-                               weights_.pool(features.nodes)};
+  alignas(32) const JudgeScalars in_place = scalars;
+  const simd::Afterstate state{nullptr, weights_.bias_row(nn::HeadKind::judge, 0), in_place.data(),
+                               weights_.pool(nodes)};
   std::int32_t score = 0;
   simd::kernels().score(&score, weights_.head(nn::HeadKind::judge), accumulator, &state, 1);
-  return std::log(static_ns(work, costs)) + double{weights_.judge_unit()} * score;
+  return double{weights_.judge_unit()} * score;
 }
 
 const Judge* shipped_judge() {

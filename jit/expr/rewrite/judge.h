@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "jit/cost/cost.h"
 #include "jit/expr/expr.h"
@@ -69,6 +70,9 @@ class Judge {
   /// The logarithm of the nanoseconds per element that `kernel`, which `expr` was lowered to, should take. Errors: what
   /// to_term() refuses.
   [[nodiscard]] Result<double> log_ns(const Expr& expr, const kir::Kernel& kernel, const cost::Table& costs) const;
+  /// What it adds to the logarithm of static_ns() for a term with these features, of so many nodes.
+  [[nodiscard]] double correction(std::span<const std::uint32_t> features, std::uint32_t nodes,
+                                  const JudgeScalars& scalars) const;
 
  private:
   const nn::AccumulatorWeights& weights_;

@@ -131,6 +131,25 @@ TEST(Weights, AreMappedFromAFile) {
   EXPECT_EQ(ErrorCode::kNotFound, AccumulatorWeights::map(path, kSpace).error().code);
 }
 
+TEST(Weights, WhatLiesBehindABlock) {
+  const auto block = AccumulatorWeights::pack(random_weights(6)), other = AccumulatorWeights::pack(random_weights(7));
+  ASSERT_TRUE(block.ok() && other.ok());
+  EXPECT_TRUE(AccumulatorWeights::behind(*block).empty());
+  std::vector<std::byte> both = *block;
+  both.resize(block->size() + 5000);  // the rest of a page
+  EXPECT_TRUE(AccumulatorWeights::behind(both).empty());
+  both.resize((block->size() + 63) / 64 * 64);
+  both.insert(both.end(), other->begin(), other->end());
+  const auto behind = AccumulatorWeights::behind(both);
+  EXPECT_TRUE(std::equal(behind.begin(), behind.end(), other->begin(), other->end()));
+  // The block is what it was.
+  EXPECT_TRUE(AccumulatorWeights::view(Block(both).bytes(), kSpace).ok());
+  for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{200}, block->size() - 1})
+    EXPECT_TRUE(AccumulatorWeights::behind(std::span(both).first(size)).empty()) << size;
+  both[0] ^= std::byte{1};
+  EXPECT_TRUE(AccumulatorWeights::behind(both).empty());
+}
+
 TEST(Weights, HotFeaturesComeFirst) {
   const std::vector<std::uint64_t> hits = {0, 5, 9, 0, 5, 1};
   EXPECT_EQ((std::vector<std::uint32_t>{2, 1, 4, 5}), hot_first(hits));

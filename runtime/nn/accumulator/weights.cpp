@@ -224,6 +224,16 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
   return w;
 }
 
+std::span<const std::byte> AccumulatorWeights::behind(std::span<const std::byte> bytes) {
+  Header header;
+  if (bytes.size() < kHeaderBytes) return {};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.magic != kMagic || header.bytes > bytes.size()) return {};
+  const std::span<const std::byte> rest = bytes.subspan(std::min(aligned(header.bytes), bytes.size()));
+  const bool any = std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; });
+  return any ? rest : std::span<const std::byte>();
+}
+
 Result<AccumulatorWeights> AccumulatorWeights::map(const std::string& path, const FeatureSpace& space) {
   TRY(os::Mapping mapping, os::map_file(path));
   const auto kept = std::make_shared<const os::Mapping>(std::move(mapping));

@@ -72,6 +72,9 @@ class AccumulatorWeights {
   /// Takes a block that is aligned to 64 bytes and outlives what is returned. Errors: RejectedRecord, with what is
   /// wrong.
   static Result<AccumulatorWeights> view(std::span<const std::byte> block, const FeatureSpace& space);
+  /// What lies behind the block that `bytes` begin with, from the next multiple of 64 on; empty where they do not begin
+  /// with one, or end with it and the rest of its page.
+  static std::span<const std::byte> behind(std::span<const std::byte> bytes);
   /// Maps a file. Errors: OsError, NotFound, and those of view().
   static Result<AccumulatorWeights> map(const std::string& path, const FeatureSpace& space);
   /// view() of a copy, wherever the block lies.
