@@ -211,8 +211,7 @@ void add_train_command(CLI::App& app, int& status) {
   add_daemon_verb(*verb, status);
 
   CLI::App* guide = verb->add_subcommand(
-      "guide",
-      "Train the network that `rewrite --strategy guided` goes by: the epoch is written whose searches find most");
+      "guide", "Train the network that `rewrite --strategy guided` goes by; the best epoch is written");
   auto of_guide = std::make_shared<GuideVerb>();
   TrainGuideOptions& o = of_guide->options;
   guide->add_option("--episodes", o.episodes, "Searches to learn from; one in eight more is held out")

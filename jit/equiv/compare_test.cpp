@@ -128,6 +128,25 @@ TEST(Policy, PowersMadeOfProductsAreExcused) {
   EXPECT_FALSE(passes(product - power, {.point_by_point = true}));
 }
 
+// 64 times exp(x)^6 by an exponential that is an ulp too large: in a sum of like terms the errors of the terms do not
+// cancel, in one of terms that are not alike they do. The sums are of long doubles, 11 bits more exact.
+TEST(Policy, StepsOffByAnUlpAreOffAlikeForLikeOperands) {
+  const auto passes = [](double apart, const Standing& standing) {
+    std::vector<double> x, y(64, 1);
+    long double sum = 0;
+    for (int i = 0; i < 64; ++i) {
+      x.push_back(0.7 + apart * i);
+      const long double off = std::nextafter(std::exp(x.back()), 100.0);
+      sum += off * off * off * off * off * off;
+    }
+    const char* text = "sum(exp(x) * exp(x) * exp(x) * exp(x) * exp(x) * exp(x) * y)";
+    return judge(x, y, {static_cast<double>(sum)}, {PolicyKind::bounded, 1}, 0, text, standing).passes;
+  };
+  EXPECT_TRUE(passes(0, {.unrewritten = true}));
+  EXPECT_FALSE(passes(0, {}));
+  EXPECT_FALSE(passes(0x1p-20, {.unrewritten = true}));
+}
+
 // 1e16 + 2 - 1e16, whose strict evaluation is exact by luck: with half an ulp of bad luck in the sum it is off by 1,
 // of which the wobbling steps find two thirds.
 TEST(Policy, PointByPointASourceMayBeUnlucky) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -125,7 +126,11 @@ class Evaluator {
 
   /// From now on the strict value of every op that rounds moves by up to an ulp, at random; with `chains` powers may be
   /// of rounded products, as a kernel makes them.
-  void wobble(Random* random, bool chains) { wobble_ = random, chains_ = chains; }
+  void wobble(Random* random, bool chains) {
+    wobble_ = random;
+    chains_ = chains;
+    last_wobbled_.clear();
+  }
 
   /// Whether every value in lane 0 is known far better than its type can tell: where a step is undecided nevertheless,
   /// it is rounding that decides it.
@@ -312,8 +317,7 @@ class Evaluator {
     const Lanes& c = node.c.valid() ? lanes_[node.c.index] : a;
     for (std::size_t i = 0; i < count; ++i) {
       r.s[i] = apply_rounded(node.op, node.type, exponent, a.s[i], b.s[i], c.s[i]);
-      if (chains_ && node.op == Op::Powi) r.s[i] = chain_of_products(node, a.s[i], r.s[i]);
-      if (wobble_ != nullptr) r.s[i] = wobbled(node, r.s[i]);
+      if (wobble_ != nullptr) r.s[i] = wobbled(node, index, {a.s[i], b.s[i], c.s[i]}, r.s[i]);
       r.unsure[i] = any_unsure(node, i);
       if (is_step(node.op)) {
         step_lane(node, r, i);
@@ -324,7 +328,22 @@ class Evaluator {
     }
   }
 
-  double wobbled(const expr::Node& node, double value) {
+  /// What a step is off by it is off by wherever it has the same operands: in a sum such errors do not cancel.
+  struct Wobbled {
+    std::array<double, 3> operands{};
+    double result = 0;
+  };
+
+  double wobbled(const expr::Node& node, std::uint32_t index, const std::array<double, 3>& operands, double value) {
+    const auto [last, first_time] = last_wobbled_.try_emplace(index);
+    if (first_time || last->second.operands != operands) {
+      if (chains_ && node.op == Op::Powi) value = chain_of_products(node, operands[0], value);
+      last->second = {operands, moved(node, value)};
+    }
+    return last->second.result;
+  }
+
+  double moved(const expr::Node& node, double value) {
     const Op op = node.op;
     const bool exact = op == Op::Neg || op == Op::Abs || op == Op::Min || op == Op::Max || is_step(op);
     if (exact || value == 0 || !std::isfinite(value)) return value;
@@ -612,6 +631,7 @@ class Evaluator {
   Call call_;  ///< being evaluated
   Random* wobble_ = nullptr;
   bool chains_ = false;
+  std::unordered_map<std::uint32_t, Wobbled> last_wobbled_;  ///< by node
 };
 
 }  // namespace trident::equiv
