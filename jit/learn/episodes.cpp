@@ -70,22 +70,74 @@ const nn::AccumulatorWeights& counting_weights(const nnue::KindTable& kinds, uns
   return made.emplace(key, std::move(weights).value()).first->second;
 }
 
+// --- Onlooker ---
+
+Onlooker::Onlooker(const nn::AccumulatorWeights& weights, const nnue::KindTable& kinds, unsigned depth)
+    : follower_(weights, kinds, depth) {}
+
+void Onlooker::begin(const egraph::GuidedGraph& graph) {
+  rules_ = graph.rules;
+  noted_ = {};
+  state_moves_ = ~std::uint64_t{0};
+  if (!follower_.begin(graph)) return;
+  context_.begin(graph, follower_);
+  roots_.clear();
+  for (const std::uint32_t root : graph.from.roots) roots_.push_back(graph.graph.find(graph.classes[root]));
+  cost_ = follower_.cost();
+}
+
+std::optional<GuideSample> Onlooker::look(const Candidate& match) {
+  if (!follower_.afterstates().build(rules_[match.rule], match.root, match.variables, afterstate_)) return std::nullopt;
+  nnue::Incumbent& incumbent = follower_.incumbent();
+  if (afterstate_.to != egraph::kNone)
+    incumbent.delta_of(afterstate_.from, afterstate_.to, delta_);
+  else
+    incumbent.delta_of(afterstate_.from, afterstate_.overlay, delta_);
+  if (!delta_.fits) return std::nullopt;
+  GuideSamples& g = noted_;
+  if (state_moves_ != incumbent.moves()) {
+    state_moves_ = incumbent.moves();
+    nnue::FeatureList state = nnue::features_of(incumbent, roots_);
+    const auto first = static_cast<std::uint32_t>(g.features.size());
+    g.features.insert(g.features.end(), state.list.begin(), state.list.end());
+    g.states.push_back({first, static_cast<std::uint32_t>(g.features.size()), state.nodes});
+    state_features_ = std::move(state.list);
+  }
+  const nnue::FeatureList after = nnue::features_of(incumbent, roots_, &afterstate_);
+  GuideSample s;
+  s.state = static_cast<std::uint32_t>(g.states.size() - 1);
+  s.first_lost = static_cast<std::uint32_t>(g.changes.size());
+  std::set_difference(state_features_.begin(), state_features_.end(), after.list.begin(), after.list.end(),
+                      std::back_inserter(g.changes));
+  s.first_gained = static_cast<std::uint32_t>(g.changes.size());
+  std::set_difference(after.list.begin(), after.list.end(), state_features_.begin(), state_features_.end(),
+                      std::back_inserter(g.changes));
+  s.end = static_cast<std::uint32_t>(g.changes.size());
+  s.nodes = after.nodes;
+  s.rule = match.rule;
+  nnue::Scalars scalars;
+  context_.fill(match, scalars);
+  nnue::describe(afterstate_, delta_, incumbent, follower_.hosts().regret(incumbent.find(match.root)), scalars);
+  s.scalars = scalars.value;
+  return s;
+}
+
+void Onlooker::follow() {
+  follower_.follow();
+  context_.brought(cost_ - follower_.cost());
+  cost_ = follower_.cost();
+}
+
+// --- Witness ---
+
 Witness::Witness(egraph::Guide& guide, const nn::AccumulatorWeights& weights, const nnue::KindTable& kinds,
                  const Options& options, GuideSamples& out)
-    : guide_(guide), options_(options), out_(out), follower_(weights, kinds, options.depth) {}
+    : guide_(guide), options_(options), out_(out), onlooker_(weights, kinds, options.depth) {}
 
 void Witness::begin(const egraph::GuidedGraph& graph) {
   graph_.emplace(graph);
-  graph_samples_ = {};
   pending_.clear();
-  state_moves_ = ~std::uint64_t{0};
-  if (follower_.begin(graph)) {
-    context_.begin(graph, follower_);
-    roots_.clear();
-    for (const std::uint32_t root : graph.from.roots) roots_.push_back(graph.classes[root]);
-    for (egraph::ClassId& root : roots_) root = graph.graph.find(root);
-    cost_ = cost_from_ = follower_.cost();
-  }
+  onlooker_.begin(graph);
   guide_.begin(graph);
 }
 
@@ -101,55 +153,19 @@ void Witness::settle() {
 std::optional<Candidate> Witness::take() {
   settle();
   const std::optional<Candidate> taken = guide_.take();
-  if (!taken || !follower_.holds()) return taken;
-  context_.took(taken->rule);
-  const egraph::Rule& rule = graph_->rules[taken->rule];
-  if (!follower_.afterstates().build(rule, taken->root, taken->variables, afterstate_)) return taken;
-  nnue::Incumbent& incumbent = follower_.incumbent();
-  if (afterstate_.to != egraph::kNone)
-    incumbent.delta_of(afterstate_.from, afterstate_.to, delta_);
-  else
-    incumbent.delta_of(afterstate_.from, afterstate_.overlay, delta_);
-  if (!delta_.fits) return taken;
-  GuideSamples& g = graph_samples_;
-  if (state_moves_ != incumbent.moves()) {
-    state_moves_ = incumbent.moves();
-    nnue::FeatureList state = nnue::features_of(incumbent, roots_);
-    const auto first = static_cast<std::uint32_t>(g.features.size());
-    g.features.insert(g.features.end(), state.list.begin(), state.list.end());
-    g.states.push_back({first, static_cast<std::uint32_t>(g.features.size()), state.nodes});
-    state_features_ = std::move(state.list);
+  if (!taken || !onlooker_.holds()) return taken;
+  onlooker_.took(taken->rule);
+  if (std::optional<GuideSample> sample = onlooker_.look(*taken)) {
+    sample->episode = options_.episode;
+    pending_.push_back({*sample, graph_->graph.proof_log()->edges()});
   }
-  const nnue::FeatureList after = nnue::features_of(incumbent, roots_, &afterstate_);
-  Pending pending;
-  GuideSample& s = pending.sample;
-  s.state = static_cast<std::uint32_t>(g.states.size() - 1);
-  s.first_lost = static_cast<std::uint32_t>(g.changes.size());
-  std::set_difference(state_features_.begin(), state_features_.end(), after.list.begin(), after.list.end(),
-                      std::back_inserter(g.changes));
-  s.first_gained = static_cast<std::uint32_t>(g.changes.size());
-  std::set_difference(after.list.begin(), after.list.end(), state_features_.begin(), state_features_.end(),
-                      std::back_inserter(g.changes));
-  s.end = static_cast<std::uint32_t>(g.changes.size());
-  s.nodes = after.nodes;
-  s.episode = options_.episode;
-  s.rule = taken->rule;
-  nnue::Scalars scalars;
-  context_.fill(*taken, scalars);
-  nnue::describe(afterstate_, delta_, incumbent, follower_.hosts().regret(incumbent.find(taken->root)), scalars);
-  s.scalars = scalars.value;
-  pending.first_edge = graph_->graph.proof_log()->edges();
-  pending_.push_back(pending);
   return taken;
 }
 
 void Witness::follow() {
   settle();
   guide_.follow();
-  if (!follower_.holds()) return;
-  follower_.follow();
-  context_.brought(cost_ - follower_.cost());
-  cost_ = follower_.cost();
+  if (onlooker_.holds()) onlooker_.follow();
 }
 
 float Witness::gain_of(const egraph::Term& found) const {
@@ -173,7 +189,7 @@ void Witness::end(const egraph::Term& found) {
   if (positive == 0) return;  // nothing was better than the beginning: that teaches little
   const std::size_t others = pending_.size() - positive;
   const std::size_t room = options_.per_graph_max - std::min<std::size_t>(positive, options_.per_graph_max);
-  GuideSamples& g = graph_samples_;
+  GuideSamples& g = onlooker_.noted();
   const float gain = gain_of(found);
   for (const Pending& p : pending_) {
     if (!p.sample.needed && random() % std::max<std::size_t>(others, 1) >= room) continue;

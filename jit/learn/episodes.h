@@ -50,6 +50,38 @@ struct GuideSamples {
   void append(const GuideSamples& other);
 };
 
+/// Follows a search's graph and notes matches as the network would see them. Asked by a guide, when the search asks it.
+class Onlooker {
+ public:
+  /// Both must outlive it. `weights` only says how features are counted.
+  Onlooker(const nn::AccumulatorWeights& weights, const nnue::KindTable& kinds, unsigned depth);
+
+  /// Forgets what it has noted.
+  void begin(const egraph::GuidedGraph& graph);
+  [[nodiscard]] bool holds() const { return follower_.holds(); }
+  /// The match as it would be if it were applied now, its state and changes in noted(); nothing where that cannot be
+  /// told. Rule and scalars are filled in, but not the episode.
+  std::optional<GuideSample> look(const egraph::Candidate& match);
+  void took(egraph::RuleIndex rule) { context_.took(rule); }
+  void follow();
+  /// Tree cost of the incumbent, while it holds.
+  [[nodiscard]] double cost() const { return cost_; }
+  [[nodiscard]] const GuideSamples& noted() const { return noted_; }
+  GuideSamples& noted() { return noted_; }
+
+ private:
+  nnue::Follower follower_;
+  nnue::SearchContext context_;
+  std::span<const egraph::Rule> rules_;
+  std::vector<egraph::ClassId> roots_;
+  GuideSamples noted_;
+  std::vector<std::uint32_t> state_features_;
+  std::uint64_t state_moves_ = ~std::uint64_t{0};
+  double cost_ = 0;
+  nnue::Afterstate afterstate_;
+  nnue::Delta delta_;
+};
+
 /// Watches the guide that a search goes by. Needs graphs with a log (SearchOptions::explain).
 class Witness final : public egraph::Guide {
  public:
@@ -82,17 +114,9 @@ class Witness final : public egraph::Guide {
   egraph::Guide& guide_;
   Options options_;
   GuideSamples& out_;
-  nnue::Follower follower_;
-  nnue::SearchContext context_;
+  Onlooker onlooker_;
   std::optional<egraph::GuidedGraph> graph_;
-  std::vector<egraph::ClassId> roots_;
-  GuideSamples graph_samples_;
   std::vector<Pending> pending_;
-  std::vector<std::uint32_t> state_features_, after_features_;
-  std::uint64_t state_moves_ = ~std::uint64_t{0};
-  double cost_ = 0, cost_from_ = 0;
-  nnue::Afterstate afterstate_;
-  nnue::Delta delta_;
 };
 
 /// Weights of zeros, by which a Follower only counts.

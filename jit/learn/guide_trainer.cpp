@@ -63,7 +63,7 @@ GuideSamples play(const EpisodeOptions& options) {
     how.explain = true;
     const Witness::Options watching{
         .episode = episode, .depth = options.depth, .log_cost = log_cost_by(options.gain, source, how.costs)};
-    Witness witness(*policy, weights, kinds, watching, out);
+    Witness witness(options.between ? options.between(*policy, episode) : *policy, weights, kinds, watching, out);
     how.guide = &witness;
     static_cast<void>(expr::rewrite::rewrite(source, how));
     if (options.progress && !options.progress(episode + 1)) break;
@@ -193,11 +193,13 @@ double told_apart(const GuideSamples& samples, std::span<const std::int32_t> sco
 Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& train, const GuideSamples& held_out,
                                           const GuideTraining& options) {
   const std::size_t batch = options.trainer.samples_per_shard;
+  const std::size_t answers = options.labels.empty() ? 1 : 2;  // of a sample: by hindsight, or either with its chance
+  CHECK(options.labels.empty() || options.labels.size() == train.samples.size());
   struct OfShard {
     autodiff::Tape<float> tape;
     RecordedBatch recorded;
-    autodiff::Integers labels;
-    autodiff::Value<float> weights;
+    autodiff::Integers labels;       // a row for each sample and label, 0: needed
+    autodiff::Value<float> weights;  // of the rows
     std::vector<std::vector<std::uint32_t>> lists;
     explicit OfShard(tensor::ParameterStore<float>& store) : tape(store, autodiff::Mode::train) {}
   };
@@ -211,11 +213,12 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
     s.recorded = network.record(s.tape, HeadKind::guide, batch, batch * kFeaturesMax, options.frozen);
     const autodiff::Value<float> zero = s.tape.input("other", {batch, 1});
     std::fill_n(zero.data, batch, 0.0f);
-    const autodiff::Value<float> both[] = {s.recorded.score, zero};
-    s.labels = s.tape.integers("needed", {batch});
-    s.weights = s.tape.input("weights", {batch});
+    const std::vector<autodiff::Value<float>> logits = {s.recorded.score, zero, s.recorded.score, zero};
+    const autodiff::Value<float> rows = autodiff::concat(s.tape, std::span(logits).first(2 * answers));
+    s.labels = s.tape.integers("needed", {answers * batch});
+    s.weights = s.tape.input("weights", {answers * batch});
     const autodiff::Value<float> loss = autodiff::softmax_cross_entropy(
-        s.tape, autodiff::concat(s.tape, std::span<const autodiff::Value<float>>(both)), s.labels, {}, s.weights);
+        s.tape, answers == 1 ? rows : autodiff::reshape(s.tape, rows, {answers * batch, 2}), s.labels, {}, s.weights);
     s.tape.finish(loss);
     s.lists.resize(batch);
     model.shards.push_back({&s.tape, loss});
@@ -231,8 +234,15 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
       const std::uint64_t draw = samples[i] * 0x9E37'79B9'7F4A'7C15u >> 40;
       if (draw % 16 == 0) example.rule = 0;
       examples.push_back(example);
-      s.labels.data[i] = sample.needed ? 0 : 1;
-      s.weights.data[i] = weights[samples[i]];
+      const float weight = weights[samples[i]];
+      if (options.labels.empty()) {
+        s.labels.data[i] = sample.needed ? 0 : 1;
+        s.weights.data[i] = weight;
+        continue;
+      }
+      const float needed = options.labels[samples[i]];
+      s.labels.data[2 * i] = 0, s.labels.data[2 * i + 1] = 1;
+      s.weights.data[2 * i] = weight * needed, s.weights.data[2 * i + 1] = weight * (1 - needed);
     }
     network.fill(s.recorded, examples);
   };

@@ -27,6 +27,8 @@ struct EpisodeOptions {
   std::uint32_t applications = 600;  ///< that are watched of each
   /// Asked in place of the static order, in half of the episodes; null: none.
   egraph::Guide* guide = nullptr;
+  /// Who stands between the search and the order that an episode goes by, of which it is told; empty: nobody.
+  std::function<egraph::Guide&(egraph::Guide& order, std::uint32_t episode)> between{};
   std::function<bool(std::uint32_t done)> progress{};  ///< false: no more episodes
 };
 GuideSamples play(const EpisodeOptions& options);
@@ -70,6 +72,8 @@ struct GuideTraining {
   train::TrainerOptions trainer;
   bool frozen = false;  ///< only the head
   Sight sight;
+  /// How likely each sample of training was needed, in place of whether it was (QTeacher); empty: by hindsight.
+  std::span<const float> labels{};
   /// Told the area under the curve after every epoch; the epoch where it returns least is the best. Empty: the one with
   /// the largest area.
   std::function<double(double auc)> judge{};
