@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -230,7 +231,8 @@ TEST(Checker, WhatCannotBeDecidedIsNoEvidence) {
   EXPECT_NE(print(wrong).find("undecided at"), std::string::npos) << print(wrong);
 }
 
-// However hard an expression is, the checker asks often whether to go on.
+// However hard an expression is, the checker asks often whether to go on. Each gap is the shortest of three runs, which
+// ask at the same places: a machine that is busy with something else can make any one of them long.
 TEST(Checker, AsksForCancellationWithinMilliseconds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr std::clock_t kGapMaxMs = 1000;
@@ -244,19 +246,28 @@ TEST(Checker, AsksForCancellationWithinMilliseconds) {
             ")) * (1 + y * 1e-13)) * floor(pow(x, y) * 10)";
   const auto source = parsed(text, Type::f64, two(Type::f64, 0.5, 4));
   const auto kernel = lowered(source);
-  std::clock_t asked = std::clock();
-  std::clock_t gap = 0;
-  const auto ask = [&] {
-    const std::clock_t now = std::clock();
-    gap = std::max(gap, now - asked);
-    asked = now;
-    return false;
+  const auto gaps_of_a_run = [&] {
+    std::vector<std::clock_t> gaps;
+    std::clock_t asked = std::clock();
+    const auto ask = [&] {
+      const std::clock_t now = std::clock();
+      gaps.push_back(now - asked);
+      asked = now;
+      return false;
+    };
+    auto checker = Checker::make(source, {}, {.samples = {.points = 512, .seed = 7}, .cancelled = ask});
+    CHECK(checker.ok());
+    CHECK((*checker)->check_meaning(kernel, Demand::any_set).ok());
+    ask();
+    return gaps;
   };
-  auto checker = Checker::make(source, {}, {.samples = {.points = 1024, .seed = 7}, .cancelled = ask});
-  ASSERT_TRUE(checker.ok());
-  ASSERT_TRUE((*checker)->check_meaning(kernel, Demand::any_set).ok());
-  ask();
-  EXPECT_LT(gap, kGapMaxMs * CLOCKS_PER_SEC / 1000);
+  std::vector<std::clock_t> shortest = gaps_of_a_run();
+  for (int run = 1; run < 3; ++run) {
+    const std::vector<std::clock_t> gaps = gaps_of_a_run();
+    ASSERT_EQ(gaps.size(), shortest.size());
+    for (std::size_t i = 0; i < gaps.size(); ++i) shortest[i] = std::min(shortest[i], gaps[i]);
+  }
+  EXPECT_LT(*std::max_element(shortest.begin(), shortest.end()), kGapMaxMs * CLOCKS_PER_SEC / 1000);
 }
 
 // What only happens far out or at infinity counts wherever a range does not exclude it.
