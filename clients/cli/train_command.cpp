@@ -24,6 +24,9 @@ namespace {
 #define X(Name, name, meaning) {name, learn::Gain::Name},
 const std::map<std::string, learn::Gain> kGains = {TRIDENT_GAINS(X)};
 #undef X
+#define X(name, meaning) {#name, learn::Teacher::name},
+const std::map<std::string, learn::Teacher> kTeachers = {TRIDENT_TEACHERS(X)};
+#undef X
 
 struct GuideVerb {
   TrainGuideOptions options;
@@ -227,6 +230,12 @@ void add_train_command(CLI::App& app, int& status) {
                    "(by the static cost) or judge (by the time that the shipped judge guesses)")
       ->transform(CLI::CheckedTransformer(kGains).description(""))
       ->default_str("none");
+  guide
+      ->add_option("--teacher", o.teacher,
+                   "What a rewrite is labelled by: hindsight (whether the best term rests on it), q (what it is worth "
+                   "to apply it, learnt by reinforcement) or both (the mean)")
+      ->transform(CLI::CheckedTransformer(kTeachers).description(""))
+      ->default_str("hindsight");
   guide->add_option("--without", o.without, "A domain of rules to leave out of training and to test on (repeatable)");
   guide->add_flag("!--no-delta", o.sight.delta, "For comparison: show the state before a rewrite, not the one after");
   guide->add_flag("!--no-rule", o.sight.rule, "For comparison: do not show which rule it is");

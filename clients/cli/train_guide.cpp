@@ -24,6 +24,7 @@ constexpr std::uint64_t kHitsStored = 6, kHitsOwnRow = 200;
 constexpr std::size_t kRowsStored = 12'000;
 constexpr double kRatioWorst = 10;
 constexpr std::uint32_t kUntrainedEpisodes = 60;
+constexpr std::uint64_t kReinforcedSeed = std::uint64_t{1} << 50;
 
 std::vector<std::string> other_themes(const std::vector<std::string>& without) {
   std::set<std::string> all;
@@ -105,8 +106,9 @@ std::vector<std::pair<double, double>> calibration_of(const learn::Network& netw
 /// Tries weights in searches over cases that no episode plays.
 class SearchTrial {
  public:
-  SearchTrial(const learn::ScrambleOptions& scrambles, unsigned depth)
-      : cases_(learn::composed_cases(2 * kCasesChosenBy, scrambles)), depth_(depth) {}
+  using Progress = std::function<void(std::size_t done, std::size_t total)>;
+  SearchTrial(const learn::ScrambleOptions& scrambles, unsigned depth, Progress progress)
+      : cases_(learn::composed_cases(2 * kCasesChosenBy, scrambles)), depth_(depth), progress_(std::move(progress)) {}
   [[nodiscard]] std::span<const expr::Expr> chosen_by() const { return std::span(cases_).first(kCasesChosenBy); }
   [[nodiscard]] std::span<const expr::Expr> others() const { return std::span(cases_).subspan(kCasesChosenBy); }
 
@@ -115,16 +117,21 @@ class SearchTrial {
     TRY(const nn::AccumulatorWeights weights,
         nn::AccumulatorWeights::copy(block, nnue::feature_space(kinds.hash, depth_)));
     nnue::NetworkGuide guide(weights, kinds, depth_);
-    return learn::found_ratio(cases, guide, learn::kApplicationsJudged);
+    return ratio(cases, guide);
   }
-  static double static_ratio(std::span<const expr::Expr> cases) {
+  [[nodiscard]] double static_ratio(std::span<const expr::Expr> cases) const {
     egraph::StaticGuide guide(egraph::StaticGuide::Order::best_first);
-    return learn::found_ratio(cases, guide, learn::kApplicationsJudged);
+    return ratio(cases, guide);
   }
 
  private:
+  [[nodiscard]] double ratio(std::span<const expr::Expr> cases, egraph::Guide& guide) const {
+    return learn::found_ratio(cases, guide, learn::kApplicationsJudged,
+                              [&](std::size_t done) { progress_(done, cases.size()); });
+  }
   std::vector<expr::Expr> cases_;
   unsigned depth_;
+  Progress progress_;
 };
 
 void note_gains(const learn::GuideSamples& train, TrainedGuide& out) {
@@ -137,103 +144,211 @@ void note_gains(const learn::GuideSamples& train, TrainedGuide& out) {
   out.gain = graphs == 0 ? 0 : sum / graphs;
 }
 
-}  // namespace
+/// A network that was trained.
+struct Taught {
+  std::unique_ptr<learn::Network> network;
+  std::vector<std::byte> block;
+  std::size_t features = 0;
+  double ratio = kRatioWorst;  ///< in the cases that it was chosen by
+};
 
-Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
-  TRY_VOID(check_themes(options.without));
-  TrainedGuide out;
-  const nnue::KindTable& kinds = expr::rewrite::node_kinds();
+class GuideSchool {
+ public:
+  explicit GuideSchool(const TrainGuideOptions& options);
+  Result<TrainedGuide> run();
+
+ private:
+  learn::GuideSamples episodes(std::uint64_t seed, std::uint32_t count, egraph::Guide* guide);
+  Result<void> round(std::uint32_t number);
+  /// Trains a network anew on `train_`. The figures of its epochs come to be the last of out_.epochs.
+  Result<Taught> taught(std::uint32_t round, const std::string& folder, std::span<const float> labels);
+  Result<std::vector<float>> labels(std::uint32_t round, const learn::Network& network, egraph::Guide* guide);
+  Result<void> judge();
+  bool stopped() { return out_.interrupted = out_.interrupted || (options_.stopped && options_.stopped()); }
+  // Seeds of what is held out are never those of training.
+  [[nodiscard]] std::uint64_t held_seed() const { return options_.seed + 1'000'000; }
+  [[nodiscard]] std::uint32_t held_episodes() const { return std::max(options_.episodes / 8, 20u); }
+  void show(const char* what, std::size_t done, std::size_t total) {
+    if (options_.progress) options_.progress(what, done, total);
+  }
+
+  const TrainGuideOptions& options_;
+  const nnue::KindTable& kinds_ = expr::rewrite::node_kinds();
+  learn::EpisodeOptions play_;
+  SearchTrial trial_;
+  learn::GuideSamples train_, held_out_;
+  /// The last and the best of all rounds: rounds go on from the one, and the other is what comes of it.
+  Taught last_, best_;
+  TrainedGuide out_;
+};
+
+learn::EpisodeOptions played_by(const TrainGuideOptions& options) {
   learn::EpisodeOptions play;
   play.scrambles.themes = options.without.empty() ? std::vector<std::string>{} : other_themes(options.without);
   play.depth = options.depth;
   play.gain = options.gain;
-  const auto episodes = [&](std::uint64_t seed, std::uint32_t count, egraph::Guide* guide) {
-    play.seed = seed, play.episodes = count, play.guide = guide;
-    play.progress = [&, count](std::uint32_t done) {
-      if (options.progress) options.progress("playing", done, count);
-      return true;
-    };
-    return learn::play(play);
+  return play;
+}
+
+GuideSchool::GuideSchool(const TrainGuideOptions& options)
+    : options_(options),
+      play_(played_by(options)),
+      trial_(play_.scrambles, options.depth,
+             [this](std::size_t done, std::size_t total) { show("trying", done, total); }) {}
+
+learn::GuideSamples GuideSchool::episodes(std::uint64_t seed, std::uint32_t count, egraph::Guide* guide) {
+  play_.seed = seed, play_.episodes = count, play_.guide = guide;
+  play_.progress = [this, count](std::uint32_t done) {
+    show(play_.between ? "reinforcing" : "playing", done, count);
+    return !stopped();
   };
-  // Seeds of what is held out are never those of training.
-  const std::uint64_t held_seed = options.seed + 1'000'000;
-  const learn::GuideSamples held_out = episodes(held_seed, std::max(options.episodes / 8, 20u), nullptr);
-  const SearchTrial trial(play.scrambles, options.depth);
-  learn::GuideSamples train;
-  std::unique_ptr<learn::Network> network;
+  return learn::play(play_);
+}
+
+Result<Taught> GuideSchool::taught(std::uint32_t round, const std::string& folder, std::span<const float> labels) {
+  Taught taught;
+  const std::vector<std::uint64_t> hits = learn::hits_of(train_);
+  learn::NetworkShape shape;
+  shape.width = options_.width, shape.depth = options_.depth;
+  shape.rules = static_cast<std::uint32_t>(expr::rewrite::builtin_rules().rules.size()) + 1;
+  shape.own_rows = features_with_rows(hits);
+  taught.features = shape.own_rows.size();
+  taught.network = std::make_unique<learn::Network>(shape, kinds_.hash, options_.seed);
+  if (!options_.embedding.empty()) {
+    TRY(const std::unique_ptr<learn::Network> other, learn::Network::load(options_.embedding, kinds_.hash));
+    TRY_VOID(taught.network->take_embedding(*other));
+  }
+  learn::GuideTraining how;
+  how.frozen = options_.frozen, how.sight = options_.sight, how.labels = labels;
+  how.trainer.folder = options_.folder + "/" + folder;
+  std::error_code failed;
+  std::filesystem::create_directories(how.trainer.folder, failed);
+  if (failed) return make_error(ErrorCode::kOsError, "%s: %s", how.trainer.folder.c_str(), failed.message().c_str());
+  how.trainer.seed = options_.seed + round;
+  how.trainer.epochs = options_.epochs;
+  how.trainer.samples_per_shard = kSamplesPerShard;
+  how.trainer.threads = options_.threads;
+  how.trainer.resume = options_.resume;
+  how.trainer.schedule = guide_schedule(options_.epochs, train_.samples.size());
+  std::vector<TrainedGuide::Epoch> epochs;
+  double auc = 0.5;
+  // Weights that no search can use are the worst.
+  how.judge = [&](double held_out_auc) {
+    auc = held_out_auc;
+    const auto block = packed_guide(*taught.network, hits);
+    const auto ratio = block.ok() ? trial_.ratio(trial_.chosen_by(), *block) : Result<double>(block.error());
+    return ratio.ok() ? *ratio : kRatioWorst;
+  };
+  how.progress = [&](const train::Report& r) {
+    if (r.epoch_done) epochs.push_back({r.loss, auc, r.metric});
+    show("training", r.epoch * r.positions + r.position, r.epochs * r.positions);
+    return !stopped();
+  };
+  TRY(const train::TrainingResult result, learn::train_guide(*taught.network, train_, held_out_, how));
+  out_.interrupted = out_.interrupted || result.interrupted;
+  out_.epochs.resize(round + 1);
+  out_.epochs.back() = std::move(epochs);
+  taught.ratio = result.best_metric;
+  TRY(taught.block, packed_guide(*taught.network, hits));
+  return taught;
+}
+
+// What the second teacher, who sees by the network that the first has taught, says of the same samples.
+Result<std::vector<float>> GuideSchool::labels(std::uint32_t round, const learn::Network& network,
+                                               egraph::Guide* guide) {
+  learn::QTeacherOptions how;
+  how.seed = options_.seed + round;
+  learn::QTeacher teacher(network, kinds_, train_, how);
+  play_.between = [&](egraph::Guide& order, std::uint32_t episode) -> egraph::Guide& {
+    return teacher.between(order, episode);
+  };
+  episodes(kReinforcedSeed + options_.seed * 64 + round, options_.episodes / options_.rounds, guide);
+  play_.between = {};
+  TRY_VOID(teacher.state());
+  if (stopped()) return std::vector<float>{};
+  const std::vector<float> labels = teacher.labels(train_);
+  out_.decisions += teacher.decisions(), out_.learning_steps += teacher.steps();
+  out_.auc_labels = learn::area_under_curve(train_, [&](const learn::GuideSample& s) {
+    return double{labels[static_cast<std::size_t>(&s - train_.samples.data())]};
+  });
+  return options_.teacher == learn::Teacher::q ? labels : learn::mean_of_both(labels, train_);
+}
+
+Result<void> GuideSchool::round(std::uint32_t number) {
   std::optional<nn::AccumulatorWeights> weights;
   std::optional<nnue::NetworkGuide> guide;
-  for (std::uint32_t round = 0; round < options.rounds && !out.interrupted; ++round) {
-    // From the second round on half of the episodes go by what the first ones have taught.
-    train.append(episodes(options.seed * 64 + round, options.episodes / options.rounds, guide ? &*guide : nullptr));
-    // What matches of the domains left out taught is forgotten too.
-    std::erase_if(train.samples, [&](const learn::GuideSample& s) { return is_of(s, options.without); });
-    const std::vector<std::uint64_t> hits = learn::hits_of(train);
-    learn::NetworkShape shape;
-    shape.width = options.width, shape.depth = options.depth;
-    shape.rules = static_cast<std::uint32_t>(expr::rewrite::builtin_rules().rules.size()) + 1;
-    shape.own_rows = features_with_rows(hits);
-    network = std::make_unique<learn::Network>(shape, kinds.hash, options.seed);
-    if (!options.embedding.empty()) {
-      TRY(const std::unique_ptr<learn::Network> other, learn::Network::load(options.embedding, kinds.hash));
-      TRY_VOID(network->take_embedding(*other));
-    }
-    learn::GuideTraining how;
-    how.frozen = options.frozen, how.sight = options.sight;
-    how.trainer.folder = options.folder + "/round" + std::to_string(round + 1);
-    std::error_code failed;
-    std::filesystem::create_directories(how.trainer.folder, failed);
-    if (failed) return make_error(ErrorCode::kOsError, "%s: %s", how.trainer.folder.c_str(), failed.message().c_str());
-    how.trainer.seed = options.seed + round;
-    how.trainer.epochs = options.epochs;
-    how.trainer.samples_per_shard = kSamplesPerShard;
-    how.trainer.threads = options.threads;
-    how.trainer.resume = options.resume;
-    how.trainer.schedule = guide_schedule(options.epochs, train.samples.size());
-    out.epochs.emplace_back();
-    double auc = 0.5;
-    // Weights that no search can use are the worst.
-    how.judge = [&](double held_out_auc) {
-      auc = held_out_auc;
-      const auto block = packed_guide(*network, hits);
-      const auto ratio = block.ok() ? trial.ratio(trial.chosen_by(), *block) : Result<double>(block.error());
-      return ratio.ok() ? *ratio : kRatioWorst;
-    };
-    how.progress = [&](const train::Report& r) {
-      if (r.epoch_done) out.epochs.back().push_back({r.loss, auc, r.metric});
-      if (options.progress) options.progress("training", r.epoch * r.positions + r.position, r.epochs * r.positions);
-      return !options.stopped || !options.stopped();
-    };
-    TRY(const train::TrainingResult result, learn::train_guide(*network, train, held_out, how));
-    out.interrupted = result.interrupted;
-    out.ratio_chosen = result.best_metric;
-    TRY(out.block, packed_guide(*network, hits));
-    out.features = shape.own_rows.size();
-    guide.reset();
-    TRY(weights, nn::AccumulatorWeights::copy(out.block, nnue::feature_space(kinds.hash, options.depth)));
-    guide.emplace(*weights, kinds, options.depth);
+  if (number > 0) {
+    TRY(weights, nn::AccumulatorWeights::copy(last_.block, nnue::feature_space(kinds_.hash, options_.depth)));
+    guide.emplace(*weights, kinds_, options_.depth);
   }
-  out.samples = train.samples.size(), out.graphs = train.graphs;
-  note_gains(train, out);
-  out.ratio_static_chosen = SearchTrial::static_ratio(trial.chosen_by());
-  out.ratio_static = SearchTrial::static_ratio(trial.others());
-  TRY(out.ratio, trial.ratio(trial.others(), out.block));
-  out.figures = learn::figures_of(*network, train, held_out, options.sight);
-  const std::vector<std::int32_t> scores = learn::integer_scores(*weights, held_out);
-  out.told_apart = learn::told_apart(held_out, scores);
-  out.auc_integers = learn::area_under_curve(held_out, [&](const learn::GuideSample& s) {
-    return double(scores[static_cast<std::size_t>(&s - held_out.samples.data())]);
+  // From the second round on half of the episodes go by what the first ones have taught.
+  egraph::Guide* const taught_before = guide ? &*guide : nullptr;
+  train_.append(episodes(options_.seed * 64 + number, options_.episodes / options_.rounds, taught_before));
+  // What matches of the domains left out taught is forgotten too.
+  std::erase_if(train_.samples, [&](const learn::GuideSample& s) { return is_of(s, options_.without); });
+  if (out_.interrupted) return {};
+  const std::string folder = "round" + std::to_string(number + 1);
+  TRY(last_, taught(number, folder, {}));
+  if (options_.teacher != learn::Teacher::hindsight && !out_.interrupted) {
+    TRY(const std::vector<float> labels, labels(number, *last_.network, taught_before));
+    if (out_.interrupted) return {};
+    TRY(last_, taught(number, folder + "-again", labels));
+  }
+  return {};
+}
+
+Result<void> GuideSchool::judge() {
+  const learn::Network& network = *best_.network;
+  out_.samples = train_.samples.size(), out_.graphs = train_.graphs;
+  out_.features = best_.features;
+  note_gains(train_, out_);
+  out_.ratio_chosen = best_.ratio;
+  out_.ratio_static_chosen = trial_.static_ratio(trial_.chosen_by());
+  out_.ratio_static = trial_.static_ratio(trial_.others());
+  TRY(out_.ratio, trial_.ratio(trial_.others(), best_.block));
+  out_.figures = learn::figures_of(network, train_, held_out_, options_.sight);
+  TRY(const nn::AccumulatorWeights weights,
+      nn::AccumulatorWeights::copy(best_.block, nnue::feature_space(kinds_.hash, options_.depth)));
+  const std::vector<std::int32_t> scores = learn::integer_scores(weights, held_out_);
+  out_.told_apart = learn::told_apart(held_out_, scores);
+  out_.auc_integers = learn::area_under_curve(held_out_, [&](const learn::GuideSample& s) {
+    return double(scores[static_cast<std::size_t>(&s - held_out_.samples.data())]);
   });
-  out.calibration = calibration_of(*network, held_out, options.sight);
-  if (!options.without.empty() && !out.interrupted) {
-    play.scrambles.themes = options.without;
-    learn::GuideSamples other = episodes(held_seed + 1, std::max(options.episodes / 8, 20u), nullptr);
+  out_.calibration = calibration_of(network, held_out_, options_.sight);
+  if (!options_.without.empty()) {
+    play_.scrambles.themes = options_.without;
+    learn::GuideSamples other = episodes(held_seed() + 1, held_episodes(), nullptr);
     for (learn::GuideSample& s : other.samples)
-      if (is_of(s, options.without)) s.rule = learn::kNewRule;
-    out.left_out = learn::figures_of(*network, train, other, options.sight);
+      if (is_of(s, options_.without)) s.rule = learn::kNewRule;
+    out_.left_out = learn::figures_of(network, train_, other, options_.sight);
   }
-  TRY_VOID(network->save(options.folder + "/guide.safetensors"));
-  return out;
+  return {};
+}
+
+Result<TrainedGuide> GuideSchool::run() {
+  held_out_ = episodes(held_seed(), held_episodes(), nullptr);
+  for (std::uint32_t number = 0; number < options_.rounds && !out_.interrupted; ++number) {
+    TRY_VOID(round(number));
+    if (out_.interrupted) break;
+    out_.round_chosen = last_.ratio < best_.ratio || number == 0 ? number : out_.round_chosen;
+    if (out_.round_chosen == number) {
+      // The last one's block is what the next round plays by.
+      best_ = Taught{std::move(last_.network), last_.block, last_.features, last_.ratio};
+    }
+  }
+  if (out_.interrupted) return std::move(out_);
+  TRY_VOID(judge());
+  if (out_.interrupted) return std::move(out_);
+  out_.block = std::move(best_.block);
+  TRY_VOID(best_.network->save(options_.folder + "/guide.safetensors"));
+  return std::move(out_);
+}
+
+}  // namespace
+
+Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
+  TRY_VOID(check_themes(options.without));
+  return GuideSchool(options).run();
 }
 
 namespace {
@@ -262,6 +377,10 @@ std::string guide_text(const TrainedGuide& trained) {
   std::string text = fmt::format("trained on {} rewrites of {} graphs\n", trained.samples, trained.graphs);
   if (trained.gain_most > 0)
     text += fmt::format("log gain of a graph: {:.3f} on average, {:.3f} at most\n", trained.gain, trained.gain_most);
+  if (trained.decisions > 0)
+    text += fmt::format("reinforced by {} decisions in {} steps; its labels tell what was needed with AUC {:.4f}\n",
+                        trained.decisions, trained.learning_steps, trained.auc_labels);
+  if (trained.epochs.size() > 1) text += fmt::format("chosen: round {}\n", trained.round_chosen + 1);
   add_figures(text, "held out", trained.figures);
   text += fmt::format("  {:<50} AUC {:.4f}\n", "network, in integers", trained.auc_integers);
   text += fmt::format("  different rewrites of one state that it tells apart: {:.2f} %\n", 100 * trained.told_apart);
@@ -286,6 +405,10 @@ std::string guide_json(const TrainedGuide& trained) {
                    {"others", trained.ratio},
                    {"static_chosen_by", trained.ratio_static_chosen},
                    {"static_others", trained.ratio_static}};
+  if (trained.decisions > 0)
+    root["reinforced"] = {
+        {"decisions", trained.decisions}, {"steps", trained.learning_steps}, {"auc_labels", trained.auc_labels}};
+  root["round_chosen"] = trained.round_chosen + 1;
   if (trained.left_out.samples > 0) root["left_out"] = json_of(trained.left_out);
   root["rounds"] = nlohmann::ordered_json::array();
   for (const auto& round : trained.epochs) {

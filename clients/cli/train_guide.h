@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jit/learn/guide_trainer.h"
+#include "jit/learn/q_teacher.h"
 
 namespace trident::cli {
 
@@ -18,14 +19,15 @@ struct TrainGuideOptions {
   unsigned depth = nnue::kDefaultDepth;
   learn::Sight sight;
   learn::Gain gain = learn::Gain::none;  ///< by which samples weigh in training
-  std::string embedding;                 ///< network in floats whose embedding training begins with; empty: random
-  bool frozen = false;                   ///< the embedding stays as it is
-  std::vector<std::string> without;      ///< domains of rules that are left out of training, and tested on
-  std::string folder;                    ///< of checkpoints and logs, one below it for each round
+  learn::Teacher teacher = learn::Teacher::hindsight;
+  std::string embedding;             ///< network in floats whose embedding training begins with; empty: random
+  bool frozen = false;               ///< the embedding stays as it is
+  std::vector<std::string> without;  ///< domains of rules that are left out of training, and tested on
+  std::string folder;                ///< of checkpoints and logs, one below it for each round
   bool resume = false;
-  /// "playing", episodes done and in all; "training", batches.
+  /// "playing" and "reinforcing", episodes done and in all; "training", batches; "trying", cases.
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress{};
-  std::function<bool()> stopped{};  ///< asked after every batch
+  std::function<bool()> stopped{};  ///< asked after every batch and every episode
 };
 
 struct TrainedGuide {
@@ -34,8 +36,12 @@ struct TrainedGuide {
     double ratio = 1;  ///< what searches find by its weights (learn::found_ratio), in cases to choose by
   };
   std::vector<std::vector<Epoch>> epochs;  ///< per round
-  learn::GuideFigures figures;             ///< held out
-  learn::GuideFigures left_out;            ///< on the domains left out; no samples where there are none
+  std::size_t round_chosen = 0;            ///< of all the one with the best epoch
+  /// What the second teacher has decided and learnt, and how well its labels tell what was needed; none of hindsight.
+  std::uint64_t decisions = 0, learning_steps = 0;
+  double auc_labels = 0.5;
+  learn::GuideFigures figures;   ///< held out
+  learn::GuideFigures left_out;  ///< on the domains left out; no samples where there are none
   /// learn::found_ratio() of the chosen epoch, in the cases that it was chosen by and in others.
   double ratio_chosen = 1, ratio = 1;
   double ratio_static = 1, ratio_static_chosen = 1;  ///< ... of what a rule takes off the static cost, in both

@@ -145,7 +145,7 @@ GuideFigures figures_of(const Network& network, const GuideSamples& train, const
     (delta ? f.within : f.within_no_delta) = area_within_graphs(held_out, score);
   }
   f.auc_static = area_under_curve(held_out, [](const GuideSample& s) {
-    return -double{s.scalars[static_cast<std::size_t>(nnue::Scalar::cost_change)]};
+    return -static_cast<double>(s.scalars[static_cast<std::size_t>(nnue::Scalar::cost_change)]);
   });
   std::vector<double> share(network.shape().rules), count(network.shape().rules);
   for (const GuideSample& s : train.samples) ++count[s.rule], share[s.rule] += s.needed ? 1 : 0;
@@ -206,7 +206,8 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
   std::vector<std::unique_ptr<OfShard>> shards;
   train::Model model;
   model.store = &network.store();
-  model.architecture = network.architecture();
+  // A figure is never compared with one of another kind.
+  model.architecture = network.architecture() + (options.judge ? "/judged" : "");
   for (std::size_t i = 0; i < kShards; ++i) {
     shards.push_back(std::make_unique<OfShard>(network.store()));
     OfShard& s = *shards.back();

@@ -216,12 +216,12 @@ std::vector<float> QTeacher::labels(const GuideSamples& samples) {
   return labels;
 }
 
-std::vector<float> labels_of(Teacher teacher, const GuideSamples& samples, QTeacher* q) {
-  if (teacher == Teacher::hindsight) return {};
-  std::vector<float> labels = q->labels(samples);
-  for (std::size_t i = 0; teacher == Teacher::both && i < labels.size(); ++i)
-    labels[i] = (labels[i] + (samples.samples[i].needed ? 1.0f : 0.0f)) / 2;
-  return labels;
+std::vector<float> mean_of_both(std::span<const float> labels, const GuideSamples& samples) {
+  CHECK(labels.size() == samples.samples.size());
+  std::vector<float> mean;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    mean.push_back((labels[i] + (samples.samples[i].needed ? 1.0f : 0.0f)) / 2);
+  return mean;
 }
 
 }  // namespace trident::learn

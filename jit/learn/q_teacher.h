@@ -134,7 +134,7 @@ class QTeacher {
   double epsilon_ = 1;
 };
 
-/// The labels of `teacher` for train_guide(); empty for hindsight.
-std::vector<float> labels_of(Teacher teacher, const GuideSamples& samples, QTeacher* q);
+/// Of each sample the mean of its label and of whether it was needed.
+std::vector<float> mean_of_both(std::span<const float> labels, const GuideSamples& samples);
 
 }  // namespace trident::learn

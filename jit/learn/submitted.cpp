@@ -49,10 +49,12 @@ double found_ratio(std::span<const expr::Expr> cases, const nn::AccumulatorWeigh
   return found_ratio(cases, *guide, applications);
 }
 
-double found_ratio(std::span<const expr::Expr> cases, egraph::Guide& guide, std::uint64_t applications) {
+double found_ratio(std::span<const expr::Expr> cases, egraph::Guide& guide, std::uint64_t applications,
+                   const std::function<void(std::size_t done)>& progress) {
   double sum = 0;
   std::size_t judged = 0;
   for (const expr::Expr& source : cases) {
+    if (progress) progress(static_cast<std::size_t>(&source - cases.data()));
     expr::rewrite::RewriteOptions how;
     how.policy.kind = expr::PolicyKind::fast;
     how.strategy = egraph::Strategy::guided;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ double found_ratio(std::span<const expr::Expr> cases, const nn::AccumulatorWeigh
                    std::uint64_t applications);
 
 /// ... by another guide.
-double found_ratio(std::span<const expr::Expr> cases, egraph::Guide& guide, std::uint64_t applications);
+double found_ratio(std::span<const expr::Expr> cases, egraph::Guide& guide, std::uint64_t applications,
+                   const std::function<void(std::size_t done)>& progress = {});
 
 /// So many rewrites take about 10 ms.
 inline constexpr std::uint64_t kApplicationsJudged = 400;
