@@ -12,9 +12,10 @@
 namespace trident::cli {
 namespace {
 
+// A seed by which an epoch of the first round is the best.
 TEST(TrainGuide, WritesTheEpochWhoseSearchesFindMost) {
   TrainGuideOptions options;
-  options.seed = 3, options.episodes = 120, options.rounds = 2, options.epochs = 2, options.width = 32;
+  options.seed = 9, options.episodes = 120, options.rounds = 2, options.epochs = 2, options.width = 32;
   options.folder = ::testing::TempDir() + "/trident_train_guide";
   std::filesystem::remove_all(options.folder);
   const auto trained = train_guide(options);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -97,6 +98,7 @@ constexpr double kPrice = 0.05, kDiscount = 0.9;
 struct Way {
   std::vector<bool> choices;
   std::vector<std::vector<std::byte>> states;
+  std::vector<std::uint16_t> rules;  ///< that were offered
   std::vector<double> rewards;
   train::Outcome outcome = train::Outcome::going;
   double cost_found = 0;
@@ -110,8 +112,11 @@ Way go(const Tiny& tiny, const QTeacher& seen_by, const std::vector<bool>& scrip
   TakeOrLeave guide(counting_weights(kinds, nnue::kDefaultDepth, rules), kinds, nnue::kDefaultDepth,
                     {.price = kPrice,
                      .state_bytes = seen_by.state_bytes(),
-                     .describe = [&](const GuideSamples& noted, const GuideSample& match,
-                                     std::span<std::byte> state) { seen_by.describe(noted, match, state); },
+                     .describe =
+                         [&](const GuideSamples& noted, const GuideSample& match, std::span<std::byte> state) {
+                           way.rules.push_back(match.rule);
+                           seen_by.describe(noted, match, state);
+                         },
                      .takes =
                          [&](std::span<const std::byte> state) {
                            const std::size_t turn = way.choices.size();
@@ -202,6 +207,24 @@ TEST(QTeacher, RewardsAddUpToWhatWasGainedLessThePrice) {
     found.insert(way.cost_found);
   }
   EXPECT_GE(found.size(), 4u);  // either, both or none of two rewrites that gain
+}
+
+TEST(QTeacher, WhatIsLeftIsOfferedAgainWhenSomethingWasTaken) {
+  const Tiny tiny("log(exp(x)) + exp(y)*exp(z)", kFew);  // the only logarithm that there ever is
+  const auto network = small_network(tiny.rules.set().rules.size());
+  const QTeacher teacher(*network, expr::rewrite::node_kinds(), {}, tiny_options());
+  const auto& rules = tiny.rules.set().rules;
+  const auto of_logarithm = static_cast<std::uint16_t>(
+      std::find_if(rules.begin(), rules.end(), [](const auto& r) { return r.name == "log-exp"; }) - rules.begin());
+  std::set<std::ptrdiff_t> taken_at_last;  // at the offer of this number
+  for (const Way& way : all_ways(tiny, teacher)) {
+    const auto offers = std::count(way.rules.begin(), way.rules.end(), of_logarithm);
+    const auto taken = std::count(way.choices.begin(), way.choices.end(), true);
+    EXPECT_LE(offers, taken + 1);  // once for every time that something else was taken, and once for itself
+    for (std::size_t i = 0; i < way.choices.size(); ++i)
+      if (way.rules[i] == of_logarithm && way.choices[i]) taken_at_last.insert(offers);
+  }
+  EXPECT_TRUE(taken_at_last.contains(1) && taken_at_last.contains(2));
 }
 
 TEST(QTeacher, ChoosesAsTheBestOfAllOrdersDoes) {
