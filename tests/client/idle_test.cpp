@@ -16,6 +16,7 @@ namespace trident::tests {
 namespace {
 
 constexpr unsigned kWatchedMs = 1500;
+constexpr int kWatchedMost = 6;
 constexpr std::uint32_t kPatienceMs = 60'000;
 
 struct Account {
@@ -31,13 +32,19 @@ Account account() {
   return {static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) * 1e-3, usage.ru_nvcsw};
 }
 
+// What the last answer set off may end late on a busy machine; a thread that looks about by a timer never rests.
 void expect_idle() {
-  sleep_ms(200);  // what the last answer set off
-  const Account before = account();
-  sleep_ms(kWatchedMs);
-  const Account after = account();
-  EXPECT_LT(after.cpu_us - before.cpu_us, 1000) << "microseconds of processor time in " << kWatchedMs << " ms";
-  EXPECT_LE(after.runs - before.runs, 3) << "threads were woken";  // this one's own sleep is one
+  double cpu_us = 0;
+  long runs = 0;
+  for (int watched = 0; watched < kWatchedMost; ++watched) {
+    const Account before = account();
+    sleep_ms(kWatchedMs);
+    const Account after = account();
+    cpu_us = after.cpu_us - before.cpu_us, runs = after.runs - before.runs;
+    if (cpu_us < 1000 && runs <= 3) return;  // this one's own sleep is one
+  }
+  ADD_FAILURE() << cpu_us << " us of processor time in " << kWatchedMs << " ms; threads were woken " << runs
+                << " times";
 }
 
 /// Opens, has `text` compiled to its end, and returns the context.
