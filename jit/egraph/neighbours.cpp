@@ -32,26 +32,35 @@ class OneTerm {
   /// The term with `match` applied; no roots where that is not possible.
   Term applied(const Match& match, std::span<const ClassId> classes) {
     const Rule& rule = space_.matcher->rules()[match.rule];
-    const auto variables = classes.subspan(match.variables, rule.variables.size());
+    return applied(rule, match.root, classes.subspan(match.variables, rule.variables.size()));
+  }
+
+  Term applied(const Place& place) {
+    std::vector<ClassId> variables;
+    for (const std::uint32_t node : place.variables) variables.push_back(classes_[node]);
+    return applied(space_.matcher->rules()[place.rule], classes_[place.root], variables);
+  }
+
+ private:
+  static constexpr std::uint32_t kUnderWay = kNone - 1;
+
+  Term applied(const Rule& rule, ClassId root, std::span<const ClassId> variables) {
     const auto wanted = [&](ClassId id) { return (space_.sorts >> graph_.sort(graph_.find(id))) & 1; };
-    if (!wanted(match.root) || !std::all_of(variables.begin(), variables.end(), wanted)) return {};
-    const NodeIndex right = instantiate(graph_, rule.right, variables, graph_.sort(match.root));
+    if (!wanted(root) || !std::all_of(variables.begin(), variables.end(), wanted)) return {};
+    const NodeIndex right = instantiate(graph_, rule.right, variables, graph_.sort(root));
     if (right == kNone) return {};
     graph_.rebuild();
-    replaced_ = graph_.find(match.root);
+    replaced_ = graph_.find(root);
     instead_ = graph_.find(right);
     place_.assign(graph_.size(), kNone);
     Term term;
-    for (const ClassId root : roots_) {
-      const std::uint32_t at = copy(graph_.find(root), term);
+    for (const ClassId top : roots_) {
+      const std::uint32_t at = copy(graph_.find(top), term);
       if (at == kNone) return {};
       term.roots.push_back(at);
     }
     return term;
   }
-
- private:
-  static constexpr std::uint32_t kUnderWay = kNone - 1;
 
   [[nodiscard]] NodeIndex node_of(ClassId id) const {
     NodeIndex chosen = kNone;
@@ -101,6 +110,13 @@ std::vector<Term> neighbours(const SearchSpace& space, const Term& initial, std:
     const auto equal = [&](const Term& other) { return same(term, other); };
     if (!term.roots.empty() && std::none_of(terms.begin(), terms.end(), equal)) terms.push_back(std::move(term));
   }
+  return terms;
+}
+
+std::vector<Term> rewritten_at(const SearchSpace& space, const Term& initial, std::span<const Place> places) {
+  OneTerm from(space, initial);
+  std::vector<Term> terms;
+  for (const Place& place : places) terms.push_back(from.applied(place));
   return terms;
 }
 

@@ -2,6 +2,8 @@
 // before the next.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "jit/egraph/search.h"
@@ -12,5 +14,15 @@ namespace trident::egraph {
 /// Each instance of a rule's left side in `initial` replaced by its right side, wherever the instance is used; in the
 /// order of the term's nodes, equal ones once. Tactics take no part. At most `steps_max` steps of matching.
 std::vector<Term> neighbours(const SearchSpace& space, const Term& initial, std::uint64_t steps_max = 1'000'000);
+
+/// An instance of a rule's left side in a term, by nodes of the term.
+struct Place {
+  RuleIndex rule = 0;
+  std::uint32_t root = 0;
+  std::vector<std::uint32_t> variables;
+};
+
+/// For each place the term with the right side there; one without roots where that is not possible.
+std::vector<Term> rewritten_at(const SearchSpace& space, const Term& initial, std::span<const Place> places);
 
 }  // namespace trident::egraph

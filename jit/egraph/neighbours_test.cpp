@@ -56,6 +56,32 @@ TEST(Neighbours, AreOneRuleAtOnePlace) {
   EXPECT_EQ(fused, 2);
 }
 
+// (a b + a c) - a b, fused at the sum: with a b as the product, and with a c.
+TEST(Neighbours, AreToldByTheirPlaces) {
+  auto rule = parse_rule("fuse: (add (mul ?a ?b) ?c) => (fma ?a ?b ?c)", toy::kOps);
+  ASSERT_TRUE(rule.ok());
+  const std::vector<Rule> one{*rule};
+  const Matcher matcher(one, toy::kOps);
+  Term term;
+  term.nodes = {toy::leaf(0),          toy::leaf(1),          toy::leaf(2),         toy::node(kMul, 0, 1),
+                toy::node(kMul, 0, 2), toy::node(kAdd, 3, 4), toy::node(kSub, 5, 3)};
+  term.roots = {6};
+  const std::array<Place, 2> places = {Place{0, 5, {0, 1, 4}}, Place{0, 5, {0, 2, 3}}};
+  const std::vector<Term> found = rewritten_at(space_of(matcher), term, places);
+  ASSERT_EQ(found.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(found[i].roots.size(), 1u);
+    const ENode& root = found[i].nodes[found[i].roots[0]];
+    ASSERT_EQ(root.op, kSub);
+    const ENode& fused = found[i].nodes[root.child[0]];
+    ASSERT_EQ(fused.op, kFma);
+    // What is added: the other product, as it was.
+    const ENode &added = found[i].nodes[fused.child[2]], &factor = found[i].nodes[fused.child[1]];
+    EXPECT_EQ(added.op, kMul);
+    EXPECT_EQ(factor.child, toy::leaf(i == 0 ? 1 : 2).child);
+  }
+}
+
 // ?a => ?a + 0 would stand for itself.
 TEST(Neighbours, LeaveOutWhatNeedsItself) {
   auto rule = parse_rule("grow: (neg ?a) => (neg (neg (neg ?a)))", toy::kOps);
