@@ -187,6 +187,21 @@ Result<void> Network::take_embedding(const Network& other) {
   return {};
 }
 
+Result<void> Network::take(const Network& other) {
+  if (other.shape_.rules != shape_.rules)
+    return make_error(ErrorCode::kInvalidArgument, "a network for %u rules is not one for %u", other.shape_.rules,
+                      shape_.rules);
+  TRY_VOID(take_embedding(other));
+  for (const tensor::Slice& slice : other.store_->slices()) {
+    const std::span<const float> from = other.values(slice.name);
+    std::copy(from.begin(), from.end(), store_->values(*store_->find(slice.name)).begin());
+  }
+  tensor::RowTable<float>& rules = *store_->tables()[1];
+  const tensor::RowTable<float>& theirs = *other.store_->tables()[1];
+  for (std::size_t r = 0; r < rules.rows(); ++r) std::copy_n(theirs.row(r), rules.width(), rules.row(r));
+  return {};
+}
+
 RecordedBatch Network::record(Tape<float>& tape, HeadKind head, std::size_t samples, std::size_t features_max,
                               bool frozen) {
   const std::string& name = name_of(head);

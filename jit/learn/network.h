@@ -98,6 +98,8 @@ class Network {
   /// Begins with the embedding of another network; features without a row of their own there begin with zeros. Errors:
   /// InvalidArgument for another width or depth.
   Result<void> take_embedding(const Network& other);
+  /// ... and with its heads. InvalidArgument also for another number of rules.
+  Result<void> take(const Network& other);
 
   [[nodiscard]] const NetworkShape& shape() const { return shape_; }
   [[nodiscard]] tensor::ParameterStore<float>& store() { return *store_; }

@@ -99,6 +99,10 @@ std::uint64_t identity_of(const Term& term, std::span<const egraph::OpRow> ops) 
   return hash;
 }
 
+bool leads_back(const GuideSamples& state) {
+  return std::any_of(state.samples.begin(), state.samples.end(), [](const GuideSample& s) { return s.needed; });
+}
+
 /// What is composed, as a short search leaves it.
 std::optional<expr::Expr> good_form(std::uint64_t seed, ScrambleOptions scrambles, const egraph::CostModel& costs) {
   scrambles.steps_max = 0;
@@ -123,7 +127,14 @@ std::optional<Walk> walk_of(std::uint64_t seed, const WalkOptions& options, std:
   const auto term = expr::rewrite::to_term(*good);
   if (!term.ok() || term->nodes.size() > options.scrambles.nodes_max) return std::nullopt;
   const expr::rewrite::Rules rules(*good, how);
-  return walk_from(rules.space(), *term, options.steps, options.scrambles.nodes_max, options.depth, seed);
+  auto walk = walk_from(rules.space(), *term, options.steps, options.scrambles.nodes_max, options.depth, seed);
+  if (!walk) return std::nullopt;
+  for (GuideSamples& state : walk->samples) {
+    if (options.leaves_out) std::erase_if(state.samples, options.leaves_out);
+    if (!leads_back(state)) return std::nullopt;
+    for (GuideSample& s : state.samples) s.episode = number;
+  }
+  return walk;
 }
 
 /// Calls `each` with the samples of one graph after the other.
@@ -195,8 +206,7 @@ std::optional<Walk> walk_from(const egraph::SearchSpace& space, const Term& good
       const std::uint64_t identity = identity_of(to, space.ops);
       if (std::find(seen.begin(), seen.end(), identity) != seen.end()) continue;
       GuideSamples samples = ways_back(space, to, at, depth);
-      if (std::none_of(samples.samples.begin(), samples.samples.end(), [](const GuideSample& s) { return s.needed; }))
-        continue;
+      if (!leads_back(samples)) continue;
       seen.push_back(identity);
       walk.states.push_back(to);
       walk.samples.push_back(std::move(samples));
@@ -212,10 +222,7 @@ GuideSamples walked(const WalkOptions& options) {
   for (std::uint32_t number = 0; number < options.walks; ++number) {
     std::optional<Walk> walk;
     while (!walk) walk = walk_of(seed++, options, number);
-    for (GuideSamples& state : walk->samples) {
-      for (GuideSample& s : state.samples) s.episode = number;
-      out.append(state);
-    }
+    for (const GuideSamples& state : walk->samples) out.append(state);
     if (options.progress && !options.progress(number + 1)) break;
   }
   return out;

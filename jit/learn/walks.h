@@ -21,7 +21,8 @@ struct WalkOptions {
   std::uint32_t steps = 1;      ///< of each walk
   ScrambleOptions scrambles{};  ///< what good forms are made of, and how large states become
   unsigned depth = nnue::kDefaultDepth;
-  std::function<bool(std::uint32_t done)> progress{};  ///< false: no more walks
+  std::function<bool(const GuideSample&)> leaves_out{};  ///< what is no sample; no walk goes back by that alone
+  std::function<bool(std::uint32_t done)> progress{};    ///< false: no more walks
 };
 
 /// A graph for each state, in the order of the walk; GuideSample::episode is the number of the walk. The same for the

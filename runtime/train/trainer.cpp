@@ -164,7 +164,7 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
     const Report report = report_of(metric, true, is_best);
     TRY_VOID(log.add(report));
     if (progress) (void)progress(report);
-    result.stopped_early = at.epoch - at.best_epoch >= options.patience;
+    result.stopped_early = at.epoch - at.best_epoch >= options.patience || metric <= options.enough;
     Progress next = at;
     next.epoch = result.stopped_early ? options.epochs : at.epoch + 1;  // a stopped run has nothing to go on with
     next.position = 0;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct TrainerOptions {
   std::uint64_t epochs = 10;
   std::size_t samples_per_shard = 64;  ///< a batch is this times the number of shards; what is left of an epoch waits
   std::uint64_t patience = 5;          ///< epochs without a better figure before stopping
+  double enough = -std::numeric_limits<double>::infinity();  ///< a figure that ends training: as good as is asked for
   std::uint64_t checkpoint_steps = 1000;
   Schedule schedule;
   OptimiserOptions optimiser;

@@ -248,6 +248,31 @@ TEST_F(Trainer, StopsEarlyAndEndsWithTheBestWeights) {
   EXPECT_NE(json.find("\"epoch\": 3, \"step\": 36,"), std::string::npos);
 }
 
+TEST_F(Trainer, StopsWhereTheFigureIsEnoughAndHasNothingToGoOnWith) {
+  auto o = options("enough");
+  o.epochs = 50;
+  o.enough = 0.25;
+  Regression regression;
+  std::uint64_t epoch = 0;
+  std::vector<float> fourth;
+  regression.model.validate = [&] {
+    if (++epoch == 4) fourth = regression.weights();
+    return 1.0 / static_cast<double>(epoch);
+  };
+  const auto result = train(regression.model, regression.training, o);
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(result->stopped_early);
+  EXPECT_EQ(epoch, 4u);
+  EXPECT_EQ(result->best_metric, 0.25);
+  o.resume = true;
+  const auto again = train(regression.model, regression.training, o);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(epoch, 4u) << "trained on";
+  EXPECT_EQ(again->best_epoch, 3u);
+  EXPECT_EQ(again->best_metric, 0.25);
+  EXPECT_TRUE(same_bits(regression.weights(), fourth));
+}
+
 TEST_F(Trainer, LearnsAndReports) {
   std::vector<double> metrics;
   auto o = options("learn", 2);
