@@ -236,6 +236,11 @@ void add_train_command(CLI::App& app, int& status) {
                    "to apply it, learnt by reinforcement) or both (the mean)")
       ->transform(CLI::CheckedTransformer(kTeachers).description(""))
       ->default_str("hindsight");
+  guide
+      ->add_option("--pretrain", o.pretrain,
+                   "First learn which rewrite led here, on so many backward walks from good forms, short ones first")
+      ->check(CLI::Range(0, 10'000'000))
+      ->capture_default_str();
   guide->add_option("--without", o.without, "A domain of rules to leave out of training and to test on (repeatable)");
   guide->add_flag("!--no-delta", o.sight.delta, "For comparison: show the state before a rewrite, not the one after");
   guide->add_flag("!--no-rule", o.sight.rule, "For comparison: do not show which rule it is");

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "clients/cli/line_plot.h"
+#include "clients/cli/pretrain.h"
 #include "jit/expr/rewrite/kinds.h"
 #include "jit/expr/rewrite/language.h"
 #include "jit/learn/submitted.h"
@@ -177,6 +178,7 @@ class GuideSchool {
   learn::EpisodeOptions play_;
   SearchTrial trial_;
   learn::GuideSamples train_, held_out_;
+  std::unique_ptr<learn::Network> pretrained_;  ///< what training begins with; null: random
   /// The last and the best of all rounds: rounds go on from the one, and the other is what comes of it.
   Taught last_, best_;
   TrainedGuide out_;
@@ -217,6 +219,16 @@ Result<Taught> GuideSchool::taught(std::uint32_t round, const std::string& folde
   if (!options_.embedding.empty()) {
     TRY(const std::unique_ptr<learn::Network> other, learn::Network::load(options_.embedding, kinds_.hash));
     TRY_VOID(taught.network->take_embedding(*other));
+  }
+  if (pretrained_) {
+    TRY_VOID(taught.network->take(*pretrained_));
+  } else if (options_.pretrain > 0) {
+    TRY(out_.pretrained, pretrain(*taught.network, options_, play_.scrambles,
+                                  [&](const learn::GuideSample& s) { return is_of(s, options_.without); }));
+    out_.interrupted = out_.interrupted || out_.pretrained.interrupted;
+    if (out_.interrupted) return taught;
+    pretrained_ = std::make_unique<learn::Network>(shape, kinds_.hash, options_.seed);
+    TRY_VOID(pretrained_->take(*taught.network));
   }
   learn::GuideTraining how;
   how.frozen = options_.frozen, how.sight = options_.sight, how.labels = labels;
@@ -380,6 +392,7 @@ std::string guide_text(const TrainedGuide& trained) {
   if (trained.decisions > 0)
     text += fmt::format("reinforced by {} decisions in {} steps; its labels tell what was needed with AUC {:.4f}\n",
                         trained.decisions, trained.learning_steps, trained.auc_labels);
+  text += pretraining_text(trained.pretrained);
   if (trained.epochs.size() > 1) text += fmt::format("chosen: round {}\n", trained.round_chosen + 1);
   add_figures(text, "held out", trained.figures);
   text += fmt::format("  {:<50} AUC {:.4f}\n", "network, in integers", trained.auc_integers);
@@ -405,6 +418,7 @@ std::string guide_json(const TrainedGuide& trained) {
                    {"others", trained.ratio},
                    {"static_chosen_by", trained.ratio_static_chosen},
                    {"static_others", trained.ratio_static}};
+  if (!trained.pretrained.lengths.empty()) root["pretraining"] = pretraining_json(trained.pretrained);
   if (trained.decisions > 0)
     root["reinforced"] = {
         {"decisions", trained.decisions}, {"steps", trained.learning_steps}, {"auc_labels", trained.auc_labels}};

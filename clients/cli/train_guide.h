@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jit/learn/guide_trainer.h"
+#include "jit/learn/pretraining.h"
 #include "jit/learn/q_teacher.h"
 
 namespace trident::cli {
@@ -20,12 +21,14 @@ struct TrainGuideOptions {
   learn::Sight sight;
   learn::Gain gain = learn::Gain::none;  ///< by which samples weigh in training
   learn::Teacher teacher = learn::Teacher::hindsight;
+  std::uint32_t pretrain = 0;        ///< backward walks to pretrain on; 0: none
   std::string embedding;             ///< network in floats whose embedding training begins with; empty: random
   bool frozen = false;               ///< the embedding stays as it is
   std::vector<std::string> without;  ///< domains of rules that are left out of training, and tested on
   std::string folder;                ///< of checkpoints and logs, one below it for each round
   bool resume = false;
-  /// "playing" and "reinforcing", episodes done and in all; "training", batches; "trying", cases.
+  /// "playing" and "reinforcing", episodes done and in all; "training", batches; "trying", cases; "walking",
+  /// walks, and "pretraining", batches.
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress{};
   std::function<bool()> stopped{};  ///< asked after every batch and every episode
 };
@@ -40,6 +43,7 @@ struct TrainedGuide {
   /// What the second teacher has decided and learnt, and how well its labels tell what was needed; none of hindsight.
   std::uint64_t decisions = 0, learning_steps = 0;
   double auc_labels = 0.5;
+  learn::Pretrained pretrained;  ///< of no lengths where there was no pretraining
   learn::GuideFigures figures;   ///< held out
   learn::GuideFigures left_out;  ///< on the domains left out; no samples where there are none
   /// learn::found_ratio() of the chosen epoch, in the cases that it was chosen by and in others.

@@ -10,6 +10,7 @@ namespace trident::learn {
 namespace {
 
 constexpr std::uint32_t kTestedMin = 20;
+constexpr std::uint64_t kPatience = 2;
 // Seeds of the walks that are tested on are never those of training.
 constexpr std::uint64_t kTestedSeed = 1'000'000;
 
@@ -21,7 +22,7 @@ class Pretraining {
     const auto lengths = static_cast<std::uint32_t>(options_.lengths.size());
     const std::uint32_t walks = std::max(options_.walks / lengths, 1u), tested = std::max(walks / 4, kTestedMin);
     std::vector<train::Level> levels;
-    for (const std::uint32_t steps : options_.lengths) levels.push_back({steps, options_.enough});
+    for (const auto& length : options_.lengths) levels.push_back({length.steps, length.enough});
     train::Curriculum curriculum(std::move(levels), tested);
     Pretrained out;
     for (bool next = true; next;) {
@@ -35,7 +36,7 @@ class Pretraining {
       }
       next = false;
       for (const bool one : solved) next = curriculum.record(level, one) || next;
-      of.enough = next || curriculum.success() >= options_.enough;
+      of.enough = next || curriculum.success() >= options_.lengths[level].enough;
       if (of.enough) out.reached = of.steps;
     }
     return out;
@@ -82,7 +83,8 @@ class Pretraining {
     if (failed) return make_error(ErrorCode::kOsError, "%s: %s", how.trainer.folder.c_str(), failed.message().c_str());
     how.trainer.epochs = options_.epochs_max;
     how.trainer.schedule = options_.schedule(options_.epochs_max, train.samples.size());
-    how.trainer.enough = 1 - options_.enough;
+    how.trainer.enough = 1 - options_.lengths[level].enough;
+    how.trainer.patience = kPatience;
     // A copy, so that no length begins with what the optimiser remembers of another.
     const auto learner = std::make_unique<Network>(network_.shape(), expr::rewrite::node_kinds().hash, options_.seed);
     TRY_VOID(learner->take(network_));

@@ -17,9 +17,14 @@ struct PretrainingOptions {
   std::uint64_t seed = 1;
   std::uint32_t walks = 2000;  ///< to train on, as many of each length; a quarter more are there to be tested on
   ScrambleOptions scrambles{};
-  std::vector<std::uint32_t> lengths = {1, 2, 4, 8};     ///< of walks, in rewrites
-  double enough = 0.5;                                   ///< the share of ends at which the way back must come first
-  std::uint64_t epochs_max = 8;                          ///< of each length
+  struct Length {
+    std::uint32_t steps;  ///< rewrites of each walk
+    double enough;        ///< the share of ends at which the way back must come first
+  };
+  /// Less is asked of longer walks: of rewrites at different places any may be undone first, and which was the last
+  /// cannot be seen.
+  std::vector<Length> lengths = {{1, 0.7}, {2, 0.5}, {4, 0.35}, {8, 0.25}};
+  std::uint64_t epochs_max = 6;                          ///< of each length
   std::function<bool(const GuideSample&)> leaves_out{};  ///< WalkOptions::leaves_out
   /// Of the trainer the folder (one below it for each length), seed, samples of a shard, threads, resume; and what is
   /// seen. Of its progress nothing is asked.
