@@ -286,6 +286,37 @@ TEST(Network, LearnsABatchByHeart) {
   }
 }
 
+// What has rows of its own in one network only is zeros in the other.
+TEST(Network, TakesAllOfAnotherButRowsThatItHasNot) {
+  const auto all = samples(7, 24);
+  const std::unique_ptr<Network> other = random_network(all, 64);
+  NetworkShape shape = other->shape();
+  Network same(shape, nnue::naive::kHash, 8);
+  ASSERT_TRUE(same.take(*other).ok());
+  std::vector<std::uint32_t> half;
+  for (std::size_t i = 0; i < shape.own_rows.size(); i += 2) half.push_back(shape.own_rows[i]);
+  shape.own_rows = half;
+  Network fewer(shape, nnue::naive::kHash, 8);
+  ASSERT_TRUE(fewer.take(*other).ok());
+  Network again(other->shape(), nnue::naive::kHash, 9);
+  ASSERT_TRUE(again.take(fewer).ok());
+  for (const HeadKind head : {HeadKind::judge, HeadKind::guide}) {
+    double apart = 0;
+    for (const Sample& s : all) {
+      EXPECT_EQ(same.score(head, s.example), other->score(head, s.example));
+      EXPECT_EQ(again.score(head, s.example), fewer.score(head, s.example));
+      apart += std::fabs(fewer.score(head, s.example) - other->score(head, s.example));
+    }
+    EXPECT_GT(apart, 0);
+  }
+  shape.rules += 1;
+  Network more(shape, nnue::naive::kHash, 8);
+  EXPECT_NE(more.take(*other).error().message.find("for 5 rules is not one for 6"), std::string::npos);
+  shape.rules -= 1, shape.width = 32;
+  Network narrow(shape, nnue::naive::kHash, 8);
+  EXPECT_FALSE(narrow.take(*other).ok());
+}
+
 TEST(Network, FrozenEmbeddingStaysAndTheHeadLearns) {
   const auto all = samples(6, 16);
   Network network({.width = 64, .rules = kRules, .own_rows = {}}, 1, 1);

@@ -209,6 +209,23 @@ TEST(Walks, AreTheSameForOneSeedAndHaveAGraphForEachState) {
   EXPECT_NE(samples.features, walked(other).features);
 }
 
+TEST(Walks, LeaveOutWhatTheyAreTold) {
+  WalkOptions options;
+  options.seed = 3, options.walks = 10, options.steps = 2;
+  std::map<std::uint16_t, std::size_t> met;
+  for (const GuideSample& s : walked(options).samples) ++met[s.rule];
+  const auto most =
+      std::max_element(met.begin(), met.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  ASSERT_GT(most->second, 5u);
+  options.leaves_out = [&](const GuideSample& s) { return s.rule == most->first; };
+  std::set<std::uint32_t> with_way_back;
+  for (const GuideSample& s : walked(options).samples) {
+    EXPECT_NE(s.rule, most->first);
+    if (s.needed) with_way_back.insert(s.graph);
+  }
+  EXPECT_EQ(with_way_back.size(), 20u);
+}
+
 /// Samples of graphs and walks with what they score.
 struct Scored {
   std::uint32_t episode, graph;

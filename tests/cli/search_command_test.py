@@ -112,6 +112,19 @@ class SearchCommand(CommandCase):
             self.assertEqual(a.read(), b.read())
         cases = self.write("g.txt", "double | s | t | | (mul 2 (mul (sin x) (cos x)))\n")
         self.trident("rewrite", cases, "--strategy", "guided", "--weights", first, "--points", "500")
+        third, done = train("d.nnue", "--pretrain", "80", "--json")
+        pretraining = json.loads(done.stdout)["pretraining"]
+        self.assertIn(pretraining["depth_reached"], (0, 1, 2, 4, 8))
+        for at, depth in enumerate(pretraining["depths"]):
+            self.assertEqual((2**at, 20, True), (depth["depth"], depth["walks"], depth["samples"] > 100))
+            self.assertTrue(0 < depth["first_chance"] < depth["first_static"] < 1 and 0 <= depth["first"] <= 1)
+            self.assertEqual(at + 1 < len(pretraining["depths"]) or depth["depth"] == pretraining["depth_reached"], depth["enough"])
+        again, done = train("e.nnue", "--pretrain", "80", "--resume", "--threads", "2")
+        self.assertIn(f"depth that was reached: {pretraining['depth_reached']}\n", done.stdout)
+        with open(third, "rb") as a, open(again, "rb") as b, open(first, "rb") as other:
+            bytes_of = a.read()
+            self.assertEqual(bytes_of, b.read())
+            self.assertNotEqual(bytes_of, other.read())
         self.assertIn("there are additions", train("c.nnue", "--without", "nothing", status=2)[1].stderr)
 
     # --- calibrate ----------------------------------------------------------------------------------------------------
