@@ -75,31 +75,41 @@ double share_of_ends(const Network& network, const GuideSamples& samples) {
 
 TEST_F(PretrainingOnWalks, LearnsTheWayBackAndSaysHowWell) {
   PretrainingOptions o = options("learns");
-  o.lengths = {{1, 0.99}};
+  o.lengths = {{2, 0.99}};
+  o.walks = 400;
   Network network = fresh();
   const Network before = fresh();
   const auto pretrained = pretrain(network, o);
   ASSERT_TRUE(pretrained.ok()) << pretrained.error().message;
   ASSERT_EQ(pretrained->lengths.size(), 1u);
   const Pretrained::OfLength& of = pretrained->lengths[0];
-  EXPECT_EQ(of.steps, 1u);
-  EXPECT_EQ(of.walks, 120u);
-  EXPECT_EQ(of.walks_tested, 30u);
-  EXPECT_EQ(of.network.states, 30u);
+  EXPECT_EQ(of.steps, 2u);
+  EXPECT_EQ(of.walks, 400u);
+  EXPECT_EQ(of.walks_tested, 100u);
+  EXPECT_EQ(of.network.states, 200u);
   // Of the walks that were trained on none was tested on.
   WalkOptions walks;
-  walks.seed = 3 * 64 + 1'000'000, walks.walks = 30, walks.steps = 1;
+  walks.seed = 3 * 64 + 1'000'000, walks.walks = 100, walks.steps = 2;
   const GuideSamples tested = walked(walks);
-  walks.seed = 3 * 64, walks.walks = 120;
+  walks.seed = 3 * 64, walks.walks = 400;
   const GuideSamples train = walked(walks);
   EXPECT_EQ(of.samples, train.samples.size());
   EXPECT_EQ(of.ends, share_of_ends(network, tested));
   EXPECT_EQ(of.ends_before, share_of_ends(before, tested));
   EXPECT_GT(of.network.first, of.by_cost.first);
   EXPECT_GT(of.by_cost.first, of.network.chance);
-  EXPECT_GT(of.ends, of.ends_before + 0.2);
+  EXPECT_GT(of.ends, of.ends_before);
   // ... and those that were are learnt better.
-  EXPECT_GT(share_of_ends(network, train), share_of_ends(before, train) + 0.2);
+  EXPECT_GT(share_of_ends(network, train), share_of_ends(before, train) + 0.1);
+}
+
+TEST_F(PretrainingOnWalks, BeginsWithTheNetworkThatItIsGiven) {
+  PretrainingOptions o = options("begins");
+  o.lengths = {{1, 0.99}};
+  o.schedule = [](std::uint64_t, std::size_t) { return train::Schedule{.peak = 0, .last = 0, .steps = 1}; };
+  Network network = fresh();
+  ASSERT_TRUE(pretrain(network, o).ok());
+  EXPECT_EQ(weights_in(network), weights_in(fresh())) << "nothing was learnt at a rate of zero";
 }
 
 TEST_F(PretrainingOnWalks, GoesOnToLongerWalksWhereEnoughEndsAreSolved) {
@@ -115,7 +125,7 @@ TEST_F(PretrainingOnWalks, GoesOnToLongerWalksWhereEnoughEndsAreSolved) {
   for (const auto& of : all->lengths) EXPECT_TRUE(of.enough && of.epochs == 1) << "one epoch is enough for nothing";
 
   o = options("falls_short");
-  o.lengths = {{1, 0}, {2, 1.01}, {4, 0}};
+  o.lengths = {{1, 0}, {2, 0.99}, {4, 0}};
   Network other = fresh();
   const auto some = pretrain(other, o);
   ASSERT_TRUE(some.ok()) << some.error().message;
@@ -125,7 +135,7 @@ TEST_F(PretrainingOnWalks, GoesOnToLongerWalksWhereEnoughEndsAreSolved) {
   EXPECT_EQ(some->reached, 1u);
   EXPECT_LE(some->lengths[1].epochs, o.epochs_max);
   o = options("nothing");
-  o.lengths = {{1, 1.01}, {2, 0}};
+  o.lengths = {{1, 0.99}, {2, 0}};
   const auto none = pretrain(other, o);
   ASSERT_TRUE(none.ok());
   EXPECT_EQ(none->lengths.size(), 1u);
