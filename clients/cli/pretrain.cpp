@@ -5,6 +5,13 @@
 #include <nlohmann/json.hpp>
 
 namespace trident::cli {
+namespace {
+
+// Of the rate at which searches are learnt from. At that rate itself the hidden units end where they are cut off: what
+// is learnt afterwards is worse, and more rewrites score alike.
+constexpr double kRateShare = 0.25;
+
+}  // namespace
 
 Result<learn::Pretrained> pretrain(learn::Network& network, const TrainGuideOptions& options,
                                    const learn::ScrambleOptions& scrambles,
@@ -12,7 +19,11 @@ Result<learn::Pretrained> pretrain(learn::Network& network, const TrainGuideOpti
   learn::PretrainingOptions how;
   how.seed = options.seed, how.walks = options.pretrain;
   how.scrambles = scrambles, how.leaves_out = leaves_out;
-  how.schedule = guide_schedule;
+  how.schedule = [](std::uint64_t epochs, std::size_t samples) {
+    train::Schedule schedule = guide_schedule(epochs, samples);
+    schedule.peak *= kRateShare, schedule.last *= kRateShare;
+    return schedule;
+  };
   how.progress = options.progress, how.stopped = options.stopped;
   how.training.frozen = options.frozen, how.training.sight = options.sight;
   how.training.trainer.folder = options.folder + "/pretraining";
