@@ -249,6 +249,7 @@ constexpr const char* kTrain = R"(DETAILS
 
 FILES
   FOLDER/roundN/{last,best}.safetensors   checkpoint, and the weights of the best epoch; log.csv, log.jsonl
+  FOLDER/pretraining/stepsN/...           the same of walks of N rewrites (--pretrain)
   FOLDER/{last,best}.safetensors          the same of a judge
   FOLDER/{guide,judge}.safetensors        the network in floats
   STATE/{journal,kernels}, STATE/{weights/,training.jsonl}   what `train daemon` reads, and what it writes
@@ -257,6 +258,7 @@ FILES
 EXAMPLES
   trident train guide --output guide.nnue --plot guide.svg
   trident train guide --output t.nnue --without trigonometry --json
+  trident train guide --output guide.nnue --pretrain 2000
   trident train daemon --rounds 1
   trident train judge --kernels calibration.kernels --output judge.nnue --plot judge.svg
   trident rewrite cases.txt --strategy guided --weights guide.nnue)";
