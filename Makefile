@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut
+.PHONY: bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -79,6 +79,9 @@ bench-search: build ## what the search finds in bench/corpus/rewrite.txt by publ
 
 bench-guide: build ## the guided search against the unguided ones in the same time, and by rewrites applied
 	@/usr/bin/python3 bench/guide.py $(BUILD)/bin/trident
+
+bench-guide-ablations: build ## what each part of the guide's training is worth, domains left out in turn: build/guide-ablations.csv (about an hour; goes on where it ended)
+	@/usr/bin/python3 bench/guide_ablations.py $(BUILD)/bin/trident $(BUILD)/guide-ablations.csv
 
 guide-weights: build ## train the guide that is shipped, jit/nnue/weights/shipped.nnue (some minutes)
 	@$(BUILD)/bin/trident train guide --episodes 4000 --rounds 1 --epochs 2 --seed 1 --folder $(BUILD)/guide-training \

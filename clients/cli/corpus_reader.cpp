@@ -384,4 +384,23 @@ Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type) {
   return expr::eliminate_derivatives(parsed);
 }
 
+Result<std::vector<expr::Expr>> read_expressions(const std::string& path) {
+  std::vector<expr::Expr> all;
+  const auto add = [&](Result<expr::Expr> one) {
+    if (one.ok()) all.push_back(std::move(*one));
+  };
+  if (path.ends_with(".fpcore")) {
+    TRY(const std::vector<std::string> cores, read_fpcores(path));
+    for (const std::string& core : cores) {
+      auto one = expr::parse_fpcore(core, {.type = ir::Type::f64, .variables = {}});
+      if (one.ok()) add(expr::eliminate_derivatives(*one));
+    }
+  } else {
+    TRY(const std::vector<CorpusKernel> kernels, read_corpus(path));
+    for (const CorpusKernel& kernel : kernels) add(to_expr(kernel, ir::Type::f64));
+  }
+  if (all.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: no expression in it", path.c_str());
+  return all;
+}
+
 }  // namespace trident::cli

@@ -53,4 +53,8 @@ Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type);
 /// ... derivatives eliminated.
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type);
 
+/// All expressions of a file of kernels or of FPCore (*.fpcore), in f64 and without derivatives; definitions that are
+/// no expressions are passed over. Errors: those of read_corpus(); InvalidArgument where none is left.
+Result<std::vector<expr::Expr>> read_expressions(const std::string& path);
+
 }  // namespace trident::cli

@@ -141,6 +141,12 @@ TEST(CorpusReader, SharedCorpusInBothForms) {
     ++compared;
   }
   EXPECT_GE(compared, 15u);
+  for (const auto& [file, count] :
+       {std::pair{"kernels.tsv", 22u}, {"rewrite.txt", 28u}, {"fpbench/graphics.fpcore", 1u}}) {
+    const auto all = read_expressions(std::string("bench/corpus/") + file);
+    ASSERT_TRUE(all.ok()) << all.error().message;
+    EXPECT_EQ(all->size(), count) << file;
+  }
   const auto rewrite = read_corpus("bench/corpus/rewrite.txt");
   ASSERT_TRUE(rewrite.ok()) << rewrite.error().message;
   EXPECT_EQ(rewrite->size(), 28u);

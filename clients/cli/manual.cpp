@@ -250,6 +250,7 @@ constexpr const char* kTrain = R"(DETAILS
 FILES
   FOLDER/roundN/{last,best}.safetensors   checkpoint, and the weights of the best epoch; log.csv, log.jsonl
   FOLDER/pretraining/stepsN/...           the same of walks of N rewrites (--pretrain)
+  FOLDER/roundN-again/                    ... of the training by the second teacher
   FOLDER/{last,best}.safetensors          the same of a judge
   FOLDER/{guide,judge}.safetensors        the network in floats
   STATE/{journal,kernels}, STATE/{weights/,training.jsonl}   what `train daemon` reads, and what it writes

@@ -242,6 +242,12 @@ void add_train_command(CLI::App& app, int& status) {
       ->check(CLI::Range(0, 10'000'000))
       ->capture_default_str();
   guide->add_option("--without", o.without, "A domain of rules to leave out of training and to test on (repeatable)");
+  guide
+      ->add_option("--only", o.only,
+                   "A corpus to learn from, in place of composed expressions: as they are, and made worse "
+                   "(repeatable)")
+      ->check(CLI::ExistingFile);
+  guide->add_option("--test", o.tests, "A corpus to report figures on too (repeatable)")->check(CLI::ExistingFile);
   guide->add_flag("!--no-delta", o.sight.delta, "For comparison: show the state before a rewrite, not the one after");
   guide->add_flag("!--no-rule", o.sight.rule, "For comparison: do not show which rule it is");
   guide

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "clients/cli/corpus_reader.h"
 #include "clients/cli/line_plot.h"
 #include "clients/cli/pretrain.h"
 #include "jit/expr/rewrite/kinds.h"
@@ -37,6 +38,15 @@ std::vector<std::string> other_themes(const std::vector<std::string>& without) {
 bool is_of(const learn::GuideSample& sample, const std::vector<std::string>& themes) {
   const std::string& theme = expr::rewrite::builtin_rules().tags[sample.rule].theme;
   return std::find(themes.begin(), themes.end(), theme) != themes.end();
+}
+
+Result<std::vector<expr::Expr>> expressions_of(const std::vector<std::string>& files) {
+  std::vector<expr::Expr> all;
+  for (const std::string& file : files) {
+    TRY(std::vector<expr::Expr> some, read_expressions(file));
+    all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+  }
+  return all;
 }
 
 Result<void> check_themes(const std::vector<std::string>& themes) {
@@ -108,8 +118,8 @@ std::vector<std::pair<double, double>> calibration_of(const learn::Network& netw
 class SearchTrial {
  public:
   using Progress = std::function<void(std::size_t done, std::size_t total)>;
-  SearchTrial(const learn::ScrambleOptions& scrambles, unsigned depth, Progress progress)
-      : cases_(learn::composed_cases(2 * kCasesChosenBy, scrambles)), depth_(depth), progress_(std::move(progress)) {}
+  SearchTrial(std::vector<expr::Expr> cases, unsigned depth, Progress progress)
+      : cases_(std::move(cases)), depth_(depth), progress_(std::move(progress)) {}
   [[nodiscard]] std::span<const expr::Expr> chosen_by() const { return std::span(cases_).first(kCasesChosenBy); }
   [[nodiscard]] std::span<const expr::Expr> others() const { return std::span(cases_).subspan(kCasesChosenBy); }
 
@@ -155,7 +165,8 @@ struct Taught {
 
 class GuideSchool {
  public:
-  explicit GuideSchool(const TrainGuideOptions& options);
+  /// `only`, `tests`: the expressions of the files that the options name.
+  GuideSchool(const TrainGuideOptions& options, std::vector<expr::Expr> only, std::vector<expr::Expr> tests);
   Result<TrainedGuide> run();
 
  private:
@@ -165,6 +176,7 @@ class GuideSchool {
   Result<Taught> taught(std::uint32_t round, const std::string& folder, std::span<const float> labels);
   Result<std::vector<float>> labels(std::uint32_t round, const learn::Network& network, egraph::Guide* guide);
   Result<void> judge();
+  Result<void> test();
   bool stopped() { return out_.interrupted = out_.interrupted || (options_.stopped && options_.stopped()); }
   // Seeds of what is held out are never those of training.
   [[nodiscard]] std::uint64_t held_seed() const { return options_.seed + 1'000'000; }
@@ -175,6 +187,7 @@ class GuideSchool {
 
   const TrainGuideOptions& options_;
   const nnue::KindTable& kinds_ = expr::rewrite::node_kinds();
+  std::vector<expr::Expr> only_, tests_;
   learn::EpisodeOptions play_;
   SearchTrial trial_;
   learn::GuideSamples train_, held_out_;
@@ -192,11 +205,14 @@ learn::EpisodeOptions played_by(const TrainGuideOptions& options) {
   return play;
 }
 
-GuideSchool::GuideSchool(const TrainGuideOptions& options)
+GuideSchool::GuideSchool(const TrainGuideOptions& options, std::vector<expr::Expr> only, std::vector<expr::Expr> tests)
     : options_(options),
+      only_(std::move(only)),
+      tests_(std::move(tests)),
       play_(played_by(options)),
-      trial_(play_.scrambles, options.depth,
-             [this](std::size_t done, std::size_t total) { show("trying", done, total); }) {}
+      trial_(only_.empty() ? learn::composed_cases(2 * kCasesChosenBy, play_.scrambles)
+                           : learn::worsened_cases(2 * kCasesChosenBy, only_, play_.scrambles),
+             options.depth, [this](std::size_t done, std::size_t total) { show("trying", done, total); }) {}
 
 learn::GuideSamples GuideSchool::episodes(std::uint64_t seed, std::uint32_t count, egraph::Guide* guide) {
   play_.seed = seed, play_.episodes = count, play_.guide = guide;
@@ -337,7 +353,18 @@ Result<void> GuideSchool::judge() {
   return {};
 }
 
+Result<void> GuideSchool::test() {
+  play_.expressions = tests_, play_.composed = false;
+  const learn::GuideSamples samples = episodes(held_seed() + 2, held_episodes(), nullptr);
+  out_.tested = learn::figures_of(*best_.network, train_, samples, options_.sight);
+  const std::vector<expr::Expr> cases = learn::worsened_cases(kCasesChosenBy, tests_, play_.scrambles);
+  out_.ratio_static_tested = trial_.static_ratio(cases);
+  TRY(out_.ratio_tested, trial_.ratio(cases, best_.block));
+  return {};
+}
+
 Result<TrainedGuide> GuideSchool::run() {
+  play_.expressions = only_, play_.composed = only_.empty();
   held_out_ = episodes(held_seed(), held_episodes(), nullptr);
   for (std::uint32_t number = 0; number < options_.rounds && !out_.interrupted; ++number) {
     TRY_VOID(round(number));
@@ -350,6 +377,7 @@ Result<TrainedGuide> GuideSchool::run() {
   }
   if (out_.interrupted) return std::move(out_);
   TRY_VOID(judge());
+  if (!tests_.empty()) TRY_VOID(test());
   if (out_.interrupted) return std::move(out_);
   out_.block = std::move(best_.block);
   TRY_VOID(best_.network->save(options_.folder + "/guide.safetensors"));
@@ -360,7 +388,9 @@ Result<TrainedGuide> GuideSchool::run() {
 
 Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   TRY_VOID(check_themes(options.without));
-  return GuideSchool(options).run();
+  TRY(std::vector<expr::Expr> only, expressions_of(options.only));
+  TRY(std::vector<expr::Expr> tests, expressions_of(options.tests));
+  return GuideSchool(options, std::move(only), std::move(tests)).run();
 }
 
 namespace {
@@ -403,6 +433,10 @@ std::string guide_text(const TrainedGuide& trained) {
         std::tuple{"change of static cost", trained.ratio_static_chosen, trained.ratio_static}})
     text += fmt::format("  {:<50} {:.4f}, in other cases {:.4f}\n", name, chosen, other);
   add_figures(text, "domains left out of training", trained.left_out);
+  add_figures(text, "expressions tested on", trained.tested);
+  if (trained.tested.samples > 0)
+    text += fmt::format("  {:<50} {:.4f}, by change of static cost {:.4f}\n", "what searches find in them",
+                        trained.ratio_tested, trained.ratio_static_tested);
   return text;
 }
 
@@ -424,6 +458,10 @@ std::string guide_json(const TrainedGuide& trained) {
         {"decisions", trained.decisions}, {"steps", trained.learning_steps}, {"auc_labels", trained.auc_labels}};
   root["round_chosen"] = trained.round_chosen + 1;
   if (trained.left_out.samples > 0) root["left_out"] = json_of(trained.left_out);
+  if (trained.tested.samples > 0) {
+    root["tested"] = json_of(trained.tested);
+    root["tested"]["ratio"] = trained.ratio_tested, root["tested"]["ratio_static"] = trained.ratio_static_tested;
+  }
   root["rounds"] = nlohmann::ordered_json::array();
   for (const auto& round : trained.epochs) {
     nlohmann::ordered_json epochs = nlohmann::ordered_json::array();

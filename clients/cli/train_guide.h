@@ -21,11 +21,12 @@ struct TrainGuideOptions {
   learn::Sight sight;
   learn::Gain gain = learn::Gain::none;  ///< by which samples weigh in training
   learn::Teacher teacher = learn::Teacher::hindsight;
-  std::uint32_t pretrain = 0;        ///< backward walks to pretrain on; 0: none
-  std::string embedding;             ///< network in floats whose embedding training begins with; empty: random
-  bool frozen = false;               ///< the embedding stays as it is
-  std::vector<std::string> without;  ///< domains of rules that are left out of training, and tested on
-  std::string folder;                ///< of checkpoints and logs, one below it for each round
+  std::uint32_t pretrain = 0;            ///< backward walks to pretrain on; 0: none
+  std::string embedding;                 ///< network in floats whose embedding training begins with; empty: random
+  bool frozen = false;                   ///< the embedding stays as it is
+  std::vector<std::string> without;      ///< domains of rules that are left out of training, and tested on
+  std::vector<std::string> only, tests;  ///< files: expressions to learn from, and none else; to test on
+  std::string folder;                    ///< of checkpoints and logs, one below it for each round
   bool resume = false;
   /// "playing" and "reinforcing", episodes done and in all; "training", batches; "trying", cases; "walking",
   /// walks, and "pretraining", batches.
@@ -43,9 +44,11 @@ struct TrainedGuide {
   /// What the second teacher has decided and learnt, and how well its labels tell what was needed; none of hindsight.
   std::uint64_t decisions = 0, learning_steps = 0;
   double auc_labels = 0.5;
-  learn::Pretrained pretrained;  ///< of no lengths where there was no pretraining
-  learn::GuideFigures figures;   ///< held out
-  learn::GuideFigures left_out;  ///< on the domains left out; no samples where there are none
+  learn::Pretrained pretrained;                      ///< of no lengths where there was no pretraining
+  learn::GuideFigures figures;                       ///< held out
+  learn::GuideFigures left_out;                      ///< on the domains left out; no samples where there are none
+  learn::GuideFigures tested;                        ///< on the expressions of TrainGuideOptions::tests
+  double ratio_tested = 1, ratio_static_tested = 1;  ///< as `ratio`, of these made worse at random
   /// learn::found_ratio() of the chosen epoch, in the cases that it was chosen by and in others.
   double ratio_chosen = 1, ratio = 1;
   double ratio_static = 1, ratio_static_chosen = 1;  ///< ... of what a rule takes off the static cost, in both

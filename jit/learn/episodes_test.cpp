@@ -187,7 +187,7 @@ TEST(AreaUnderCurve, CountsPairs) {
   for (int round = 0; round < 50; ++round) {
     std::vector<double> scores;
     bool needed[40];
-    for (bool& n : needed) scores.push_back(random() % 8), n = random() % 3 == 0;
+    for (bool& n : needed) scores.push_back(static_cast<double>(random() % 8)), n = random() % 3 == 0;
     double right = 0, pairs = 0;
     for (std::size_t i = 0; i < 40; ++i)
       for (std::size_t j = 0; j < 40; ++j)

@@ -18,8 +18,8 @@ constexpr std::size_t kShards = 2;
 
 expr::Expr episode_source(const EpisodeOptions& options, std::uint32_t episode, std::uint64_t& seed) {
   const std::size_t own = options.expressions.size();
-  if (own != 0 && episode / 2 % 2 == 0) {  // of either kind with and without the guide (play)
-    const std::uint64_t turn = options.seed * 131 + episode / 4 * 2 + episode % 2;
+  if (own != 0 && (!options.composed || episode / 2 % 2 == 0)) {  // of either kind with and without the guide (play)
+    const std::uint64_t turn = options.seed * 131 + (options.composed ? episode / 4 * 2 + episode % 2 : episode);
     const expr::Expr& one = options.expressions[turn % own];
     if (turn / own % 2 == 0) return one;
     auto worse = worsened(one, seed++, options.scrambles);

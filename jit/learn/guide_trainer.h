@@ -21,6 +21,7 @@ struct EpisodeOptions {
   ScrambleOptions scrambles;
   /// Played in half of the episodes, in turn: as they are, then made worse at random. Empty: only what is composed.
   std::span<const expr::Expr> expressions{};
+  bool composed = true;  ///< false: `expressions` in all episodes
   unsigned depth = nnue::kDefaultDepth;
   Gain gain = Gain::none;            ///< by which samples weigh (weights_of)
   std::uint32_t nodes = 1500;        ///< of the graph of an episode

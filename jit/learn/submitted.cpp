@@ -84,4 +84,15 @@ std::vector<expr::Expr> composed_cases(std::size_t count, const ScrambleOptions&
   return cases;
 }
 
+std::vector<expr::Expr> worsened_cases(std::size_t count, std::span<const expr::Expr> expressions,
+                                       const ScrambleOptions& options) {
+  std::vector<expr::Expr> cases;
+  for (std::uint64_t turn = 0; cases.size() < count && !expressions.empty(); ++turn) {
+    const expr::Expr& one = expressions[turn % expressions.size()];
+    auto worse = worsened(one, kComposedSeed + turn, options);
+    cases.push_back(worse ? std::move(worse->expr) : one);
+  }
+  return cases;
+}
+
 }  // namespace trident::learn

@@ -40,5 +40,8 @@ inline constexpr std::uint64_t kApplicationsJudged = 400;
 
 /// Composed expressions that no episode plays, for a journal that has too few to judge by.
 std::vector<expr::Expr> composed_cases(std::size_t count, const ScrambleOptions& options = {});
+/// ... of expressions that were made worse at random, in turn.
+std::vector<expr::Expr> worsened_cases(std::size_t count, std::span<const expr::Expr> expressions,
+                                       const ScrambleOptions& options = {});
 
 }  // namespace trident::learn

@@ -125,6 +125,15 @@ class SearchCommand(CommandCase):
             bytes_of = a.read()
             self.assertEqual(bytes_of, b.read())
             self.assertNotEqual(bytes_of, other.read())
+        polynomials = self.write("poly.tsv", "p\tx:-1:1\tx*x + 2*x*y + y*y\nq\tx:-1:1\t(x + 1)*(x + 2) - x*x\n")
+        sines = self.write("sines.txt", "s | s | t | | (add (mul (sin x) (sin x)) (mul (cos x) (cos x)))\nbad | s | t | | (sin\n")
+        _, done = train("d.nnue", "--only", polynomials, "--test", sines, "--json")
+        report = json.loads(done.stdout)
+        self.assertGreater(report["tested"]["samples"], 20)
+        self.assertTrue(0 < report["tested"]["ratio"] < 1 and 0 < report["tested"]["ratio_static"] < 1, report["tested"])
+        self.assertNotEqual(figures["samples"], report["held_out"]["samples"])
+        nothing = self.write("none.tsv", "p\tx:-1:1\tx +\n")
+        self.assertIn("none.tsv: no expression", train("e.nnue", "--only", nothing, status=2)[1].stderr)
         self.assertIn("there are additions", train("c.nnue", "--without", "nothing", status=2)[1].stderr)
 
     # --- calibrate ----------------------------------------------------------------------------------------------------
