@@ -134,12 +134,12 @@ def main():
         writer = csv.DictWriter(file, FIELDS)
         if file.tell() == 0:
             writer.writeheader()
-        todo = {pool.submit(run, how.trident, folder, how, row): row[0] for row in wanted if row[0] not in found}
-        for n, future in enumerate(concurrent.futures.as_completed(todo), 1):
-            found[todo[future]] = future.result()
+        waiting = {pool.submit(run, how.trident, folder, how, row): row[0] for row in wanted if row[0] not in found}
+        for n, future in enumerate(concurrent.futures.as_completed(waiting), 1):
+            found[waiting[future]] = future.result()
             writer.writerow(future.result())
             file.flush()
-            print(f"guide_ablations: {n} of {len(todo)}: {todo[future]}", file=sys.stderr)
+            print(f"guide_ablations: {n} of {len(waiting)}: {waiting[future]}", file=sys.stderr)
     sys.exit(0 if show(found, wanted) else 1)
 
 

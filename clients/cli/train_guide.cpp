@@ -315,6 +315,11 @@ Result<void> GuideSchool::round(std::uint32_t number) {
   // What matches of the domains left out taught is forgotten too.
   std::erase_if(train_.samples, [&](const learn::GuideSample& s) { return is_of(s, options_.without); });
   if (out_.interrupted) return {};
+  if (train_.samples.size() < 2 * kSamplesPerShard)
+    return make_error(ErrorCode::kInvalidArgument,
+                      "%zu rewrites to learn from, a batch is %zu: say more --episodes, or expressions that searches "
+                      "make better by rules",
+                      train_.samples.size(), 2 * kSamplesPerShard);
   const std::string folder = "round" + std::to_string(number + 1);
   TRY(last_, taught(number, folder, {}));
   if (options_.teacher != learn::Teacher::hindsight && !out_.interrupted) {

@@ -93,14 +93,15 @@ class SearchCommand(CommandCase):
         self.assertEqual(3, sum(e.tag.endswith("polyline") for e in root.iter()))  # a curve for each strategy
         self.assertEqual("", self.trident("explain", "x + 1", "--dump=s", "-p", "exact").stdout)
 
+    def train_guide(self, name, *options, status=0):
+        path = self.at(name)
+        done = self.trident("train", "guide", "-o", path, "--folder", self.at("training"), "--episodes", "40", "--rounds", "1",
+                            "--epochs", "1", "--width", "32", *options, status=status)
+        self.assertNotIn("\r", done.stderr)
+        return path, done
+
     def test_train_guide_repeats_itself_and_goes_on(self):
-        folder = self.at("training")
-        def train(name, *options, status=0):
-            path = self.at(name)
-            done = self.trident("train", "guide", "-o", path, "--folder", folder, "--episodes", "40", "--rounds", "1", "--epochs", "1",
-                                "--width", "32", *options, status=status)
-            self.assertNotIn("\r", done.stderr)
-            return path, done
+        train = self.train_guide
         first, done = train("a.nnue", "--json", "--plot", self.at("p.svg"))
         figures = json.loads(done.stdout)["held_out"]
         for name in ("auc", "auc_no_delta", "auc_static", "auc_rule"):
@@ -125,16 +126,20 @@ class SearchCommand(CommandCase):
             bytes_of = a.read()
             self.assertEqual(bytes_of, b.read())
             self.assertNotEqual(bytes_of, other.read())
-        polynomials = self.write("poly.tsv", "p\tx:-1:1\tx*x + 2*x*y + y*y\nq\tx:-1:1\t(x + 1)*(x + 2) - x*x\n")
+        self.assertIn("there are additions", train("c.nnue", "--without", "nothing", status=2)[1].stderr)
+
+    def test_train_guide_learns_of_one_corpus_and_is_tested_on_another(self):
+        train = self.train_guide
+        polynomials = self.write("poly.tsv", "p\tx:-1:1\tx*x + 2*x*y + y*y\nq\tx:1:2\tlog(x*exp(y)) - sin(x)/cos(x)\n")
         sines = self.write("sines.txt", "s | s | t | | (add (mul (sin x) (sin x)) (mul (cos x) (cos x)))\nbad | s | t | | (sin\n")
         _, done = train("d.nnue", "--only", polynomials, "--test", sines, "--json")
         report = json.loads(done.stdout)
         self.assertGreater(report["tested"]["samples"], 20)
         self.assertTrue(0 < report["tested"]["ratio"] < 1 and 0 < report["tested"]["ratio_static"] < 1, report["tested"])
-        self.assertNotEqual(figures["samples"], report["held_out"]["samples"])
         nothing = self.write("none.tsv", "p\tx:-1:1\tx +\n")
         self.assertIn("none.tsv: no expression", train("e.nnue", "--only", nothing, status=2)[1].stderr)
-        self.assertIn("there are additions", train("c.nnue", "--without", "nothing", status=2)[1].stderr)
+        little = self.write("little.tsv", "p\tx:-1:1\tx + y\n")
+        self.assertIn("0 rewrites to learn from", train("f.nnue", "--only", little, status=2)[1].stderr)
 
     # --- calibrate ----------------------------------------------------------------------------------------------------
 
