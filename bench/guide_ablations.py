@@ -87,11 +87,11 @@ def run(trident, folder, how, row):
     if done.returncode != 0:
         sys.exit(f"guide_ablations: {name} ended with {done.returncode}: {done.stderr.strip()}")
     report = json.loads(done.stdout)
-    figures = report[which]
+    figures = report.get(which, {})  # of a domain whose rules no search of these applies there is none
     ratio = (figures["ratio"], figures["ratio_static"]) if which == "tested" else (
         report["ratio"]["others"], report["ratio"]["static_others"])
     return {"row": name, "options": " ".join(options), "episodes": how.episodes, "epochs": how.epochs, "seed": how.seed,
-            **{k: round(figures[k], 4) for k in ("auc", "auc_no_delta", "within", "auc_static", "auc_rule")},
+            **{k: round(figures[k], 4) if figures else "" for k in ("auc", "auc_no_delta", "within", "auc_static", "auc_rule")},
             "ratio": round(ratio[0], 4), "ratio_static": round(ratio[1], 4), "seconds": round(os.times()[4] - before[4])}
 
 
@@ -108,6 +108,9 @@ def show(found, wanted):
     held = True
     for name, _, which in wanted:
         line = found[name]
+        if line["auc"] == "":
+            print(f"{name:<44} no search applies a rule of it")
+            continue
         missed = which != "held_out" and float(line["auc"]) < LEFT_OUT_MIN
         held = held and not missed
         print(f"{name:<44} " + " ".join(f"{float(line[k]):{w}.4f}" for k, w in (

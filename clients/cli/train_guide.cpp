@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
 #include "clients/cli/corpus_reader.h"
-#include "clients/cli/line_plot.h"
 #include "clients/cli/pretrain.h"
 #include "jit/expr/rewrite/kinds.h"
 #include "jit/expr/rewrite/language.h"
@@ -396,109 +394,6 @@ Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   TRY(std::vector<expr::Expr> only, expressions_of(options.only));
   TRY(std::vector<expr::Expr> tests, expressions_of(options.tests));
   return GuideSchool(options, std::move(only), std::move(tests)).run();
-}
-
-namespace {
-
-void add_figures(std::string& text, const char* what, const learn::GuideFigures& f) {
-  if (f.samples == 0) return;
-  text += fmt::format("{}: {} rewrites, of which the best term needs {}\n", what, f.samples, f.needed);
-  for (const auto& [name, auc] : {std::pair{"network", f.auc},
-                                  {"network, without the change that a rewrite makes", f.auc_no_delta},
-                                  {"network, among rewrites of one graph", f.within},
-                                  {"... without the change that a rewrite makes", f.within_no_delta},
-                                  {"change of static cost", f.auc_static},
-                                  {"how often the rule was needed in training", f.auc_rule}})
-    text += fmt::format("  {:<50} AUC {:.4f}\n", name, auc);
-}
-
-nlohmann::ordered_json json_of(const learn::GuideFigures& f) {
-  return {{"samples", f.samples},           {"needed", f.needed},    {"auc", f.auc},
-          {"auc_no_delta", f.auc_no_delta}, {"within", f.within},    {"within_no_delta", f.within_no_delta},
-          {"auc_static", f.auc_static},     {"auc_rule", f.auc_rule}};
-}
-
-}  // namespace
-
-std::string guide_text(const TrainedGuide& trained) {
-  std::string text = fmt::format("trained on {} rewrites of {} graphs\n", trained.samples, trained.graphs);
-  if (trained.gain_most > 0)
-    text += fmt::format("log gain of a graph: {:.3f} on average, {:.3f} at most\n", trained.gain, trained.gain_most);
-  if (trained.decisions > 0)
-    text += fmt::format("reinforced by {} decisions in {} steps; its labels tell what was needed with AUC {:.4f}\n",
-                        trained.decisions, trained.learning_steps, trained.auc_labels);
-  text += pretraining_text(trained.pretrained);
-  if (trained.epochs.size() > 1) text += fmt::format("chosen: round {}\n", trained.round_chosen + 1);
-  add_figures(text, "held out", trained.figures);
-  text += fmt::format("  {:<50} AUC {:.4f}\n", "network, in integers", trained.auc_integers);
-  text += fmt::format("  different rewrites of one state that it tells apart: {:.2f} %\n", 100 * trained.told_apart);
-  text += fmt::format("what searches find, as a share of what they began with (epochs are chosen by the first)\n");
-  for (const auto& [name, chosen, other] :
-       {std::tuple{"network", trained.ratio_chosen, trained.ratio},
-        std::tuple{"change of static cost", trained.ratio_static_chosen, trained.ratio_static}})
-    text += fmt::format("  {:<50} {:.4f}, in other cases {:.4f}\n", name, chosen, other);
-  add_figures(text, "domains left out of training", trained.left_out);
-  add_figures(text, "expressions tested on", trained.tested);
-  if (trained.tested.samples > 0)
-    text += fmt::format("  {:<50} {:.4f}, by change of static cost {:.4f}\n", "what searches find in them",
-                        trained.ratio_tested, trained.ratio_static_tested);
-  return text;
-}
-
-std::string guide_json(const TrainedGuide& trained) {
-  nlohmann::ordered_json root = {{"samples", trained.samples},
-                                 {"graphs", trained.graphs},
-                                 {"gain", trained.gain},
-                                 {"gain_most", trained.gain_most}};
-  root["held_out"] = json_of(trained.figures);
-  root["held_out"]["auc_integers"] = trained.auc_integers;
-  root["held_out"]["told_apart"] = trained.told_apart;
-  root["ratio"] = {{"chosen_by", trained.ratio_chosen},
-                   {"others", trained.ratio},
-                   {"static_chosen_by", trained.ratio_static_chosen},
-                   {"static_others", trained.ratio_static}};
-  if (!trained.pretrained.lengths.empty()) root["pretraining"] = pretraining_json(trained.pretrained);
-  if (trained.decisions > 0)
-    root["reinforced"] = {
-        {"decisions", trained.decisions}, {"steps", trained.learning_steps}, {"auc_labels", trained.auc_labels}};
-  root["round_chosen"] = trained.round_chosen + 1;
-  if (trained.left_out.samples > 0) root["left_out"] = json_of(trained.left_out);
-  if (trained.tested.samples > 0) {
-    root["tested"] = json_of(trained.tested);
-    root["tested"]["ratio"] = trained.ratio_tested, root["tested"]["ratio_static"] = trained.ratio_static_tested;
-  }
-  root["rounds"] = nlohmann::ordered_json::array();
-  for (const auto& round : trained.epochs) {
-    nlohmann::ordered_json epochs = nlohmann::ordered_json::array();
-    for (const TrainedGuide::Epoch& e : round) epochs.push_back({{"loss", e.loss}, {"auc", e.auc}, {"ratio", e.ratio}});
-    root["rounds"].push_back(epochs);
-  }
-  root["calibration"] = trained.calibration;
-  return root.dump(1) + "\n";
-}
-
-std::string guide_plot(const TrainedGuide& trained) {
-  Panel loss{"loss by epoch", {}, {}}, auc{"area under the curve, held out", {}, {}};
-  for (std::size_t r = 0; r < trained.epochs.size(); ++r) {
-    const std::string name = fmt::format("round {}", r + 1);
-    Line l{name, {}}, a{name, {}};
-    for (std::size_t e = 0; e < trained.epochs[r].size(); ++e) {
-      l.points.emplace_back(static_cast<double>(e + 1), trained.epochs[r][e].loss);
-      a.points.emplace_back(static_cast<double>(e + 1), trained.epochs[r][e].auc);
-    }
-    loss.lines.push_back(std::move(l)), auc.lines.push_back(std::move(a));
-  }
-  for (const auto& [name, value] :
-       {std::pair{"static cost", trained.figures.auc_static}, {"rule alone", trained.figures.auc_rule}})
-    auc.marks.emplace_back(name, value);
-  Panel calibration{"needed, by what the network says", {}, {}};
-  Line said{"network", {}}, right{"as it should be", {}};
-  for (const auto& [mean, share] : trained.calibration) {
-    said.points.emplace_back(mean, share);
-    right.points.emplace_back(mean, mean);
-  }
-  calibration.lines = {said, right};
-  return line_plot({loss, auc, calibration});
 }
 
 }  // namespace trident::cli
