@@ -4,8 +4,8 @@
 Every row is a line of a CSV as soon as it is known: interrupted, the next run goes on where this one ended. All rows are
 deterministic, so two may run at once. Figures of a row are held out: AUC for rewrites that the best term rests on, the
 same with the candidate's change not shown, within one graph, and what searches find in 128 cases that nothing was chosen
-by, beside the order by static cost. Rows that leave a domain of rules out, or learn from one corpus and are tested on
-others, have the figures of what was left out; the bar for these is an AUC of 0.70.
+by, beside the order by static cost. Rows that leave a domain of rules out have the figures of what these rules do, rows
+that learn from one corpus those of the others; the bar for these is an AUC of 0.70.
 
 usage: guide_ablations.py TRIDENT CSV [--episodes N] [--epochs N] [--seed N] [--jobs N] [--rows REGEX]
 """
@@ -60,7 +60,7 @@ def rows(folder):
     yield "teacher: both", ["--teacher", "both"], "held_out"
     yield "pretrained on 2000 walks", ["--pretrain", "2000"], "held_out"
     for domain in DOMAINS:
-        yield f"without {domain}", ["--without", domain], "left_out"
+        yield f"without {domain}", ["--without", domain], "left_out_rules"
     yield "graphics alone, on derivatives and ML-like", graphics + others, "tested"
 
 

@@ -352,6 +352,8 @@ Result<void> GuideSchool::judge() {
     for (learn::GuideSample& s : other.samples)
       if (is_of(s, options_.without)) s.rule = learn::kNewRule;
     out_.left_out = learn::figures_of(network, train_, other, options_.sight);
+    std::erase_if(other.samples, [](const learn::GuideSample& s) { return s.rule != learn::kNewRule; });
+    out_.left_out_rules = learn::figures_of(network, train_, other, options_.sight);
   }
   return {};
 }

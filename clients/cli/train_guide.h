@@ -44,9 +44,10 @@ struct TrainedGuide {
   /// What the second teacher has decided and learnt, and how well its labels tell what was needed; none of hindsight.
   std::uint64_t decisions = 0, learning_steps = 0;
   double auc_labels = 0.5;
-  learn::Pretrained pretrained;                      ///< of no lengths where there was no pretraining
-  learn::GuideFigures figures;                       ///< held out
-  learn::GuideFigures left_out;                      ///< on the domains left out; no samples where there are none
+  learn::Pretrained pretrained;  ///< of no lengths where there was no pretraining
+  learn::GuideFigures figures;   ///< held out
+  /// On searches about the domains left out, and on what rules of these domains do in them; no samples where none are.
+  learn::GuideFigures left_out, left_out_rules;
   learn::GuideFigures tested;                        ///< on the expressions of TrainGuideOptions::tests
   double ratio_tested = 1, ratio_static_tested = 1;  ///< as `ratio`, of these made worse at random
   /// learn::found_ratio() of the chosen epoch, in the cases that it was chosen by and in others.

@@ -47,7 +47,8 @@ std::string guide_text(const TrainedGuide& trained) {
        {std::tuple{"network", trained.ratio_chosen, trained.ratio},
         std::tuple{"change of static cost", trained.ratio_static_chosen, trained.ratio_static}})
     text += fmt::format("  {:<50} {:.4f}, in other cases {:.4f}\n", name, chosen, other);
-  add_figures(text, "domains left out of training", trained.left_out);
+  add_figures(text, "searches about domains left out of training", trained.left_out);
+  add_figures(text, "... rules of these domains alone", trained.left_out_rules);
   add_figures(text, "expressions tested on", trained.tested);
   if (trained.tested.samples > 0)
     text += fmt::format("  {:<50} {:.4f}, by change of static cost {:.4f}\n", "what searches find in them",
@@ -73,6 +74,7 @@ std::string guide_json(const TrainedGuide& trained) {
         {"decisions", trained.decisions}, {"steps", trained.learning_steps}, {"auc_labels", trained.auc_labels}};
   root["round_chosen"] = trained.round_chosen + 1;
   if (trained.left_out.samples > 0) root["left_out"] = json_of(trained.left_out);
+  if (trained.left_out_rules.samples > 0) root["left_out_rules"] = json_of(trained.left_out_rules);
   if (trained.tested.samples > 0) {
     root["tested"] = json_of(trained.tested);
     root["tested"]["ratio"] = trained.ratio_tested, root["tested"]["ratio_static"] = trained.ratio_static_tested;

@@ -43,6 +43,25 @@ TEST(TrainGuide, WritesTheEpochWhoseSearchesFindMost) {
   std::filesystem::remove_all(options.folder);
 }
 
+// Of a domain that is left out nothing is learnt, and what its rules do is counted by itself.
+TEST(TrainGuide, DomainsLeftOutAreTestedOn) {
+  TrainGuideOptions options;
+  options.seed = 3, options.episodes = 60, options.rounds = 1, options.epochs = 1, options.width = 32;
+  options.without = {"exponentials"};
+  options.folder = ::testing::TempDir() + "/trident_train_guide_without";
+  std::filesystem::remove_all(options.folder);
+  const auto trained = train_guide(options);
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
+  EXPECT_GT(trained->left_out_rules.samples, 50u);
+  EXPECT_LT(2 * trained->left_out_rules.samples, trained->left_out.samples);
+  EXPECT_GT(trained->left_out_rules.needed, 0u);
+  EXPECT_LT(trained->left_out_rules.needed, trained->left_out.needed);
+  EXPECT_EQ(trained->left_out_rules.auc_rule, 0.5);  // none of them was met in training: all shares are alike
+  options.without = {"exponential"};
+  EXPECT_FALSE(train_guide(options).ok());
+  std::filesystem::remove_all(options.folder);
+}
+
 // Another teacher plays by itself, and one thread and two learn the same of it.
 TEST(TrainGuide, ASecondTeacherTellsOtherThings) {
   const auto trained = [](learn::Teacher teacher, unsigned threads) {
