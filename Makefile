@@ -80,7 +80,7 @@ bench-search: build ## what the search finds in bench/corpus/rewrite.txt by publ
 bench-guide: build ## the guided search against the unguided ones in the same time, and by rewrites applied
 	@/usr/bin/python3 bench/guide.py $(BUILD)/bin/trident
 
-bench-guide-ablations: build ## what each part of the guide's training is worth, domains left out in turn: build/guide-ablations.csv (about an hour; goes on where it ended)
+bench-guide-ablations: build ## what each part of the guide's training is worth, domains left out in turn: build/guide-ablations.csv (some 25 minutes; goes on where it ended)
 	@/usr/bin/python3 bench/guide_ablations.py $(BUILD)/bin/trident $(BUILD)/guide-ablations.csv
 
 guide-weights: build ## train the guide that is shipped, jit/nnue/weights/shipped.nnue (some minutes)

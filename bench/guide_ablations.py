@@ -20,6 +20,7 @@ import sys
 
 LEFT_OUT_MIN = 0.70
 CORPUS = "bench/corpus"
+JUDGED_BY = "jit/learn/calibration/kernels.xz"
 FIELDS = ("row", "options", "episodes", "epochs", "seed", "auc", "auc_no_delta", "within", "auc_static", "auc_rule", "ratio",
           "ratio_static", "seconds")
 DOMAINS = ("additions", "derivatives", "exponentials", "extrema", "fused", "hyperbolics", "memory", "powers", "products",
@@ -70,9 +71,6 @@ def train_judge(trident, folder):
         return
     subprocess.run([trident, "train", "judge", "--kernels", JUDGED_BY, "--epochs", "4", "--folder", folder,
                     "-o", os.path.join(folder, "judge.nnue")], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-JUDGED_BY = "jit/learn/calibration/kernels.xz"
 
 
 def run(trident, folder, how, row):

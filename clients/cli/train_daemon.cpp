@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <ctime>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "clients/cli/state_folder.h"
@@ -134,15 +133,8 @@ Result<TrainedRound> DaemonTrainer::round() {
   shape.own_rows = features_with_rows(hits);
   learn::Network network(shape, expr::rewrite::node_kinds().hash, options_.seed + rounds_);
   learn::GuideTraining how;
-  how.trainer.folder = options_.state + "/training";
-  std::error_code failed;
-  std::filesystem::create_directories(how.trainer.folder, failed);
-  if (failed) return make_error(ErrorCode::kOsError, "%s: %s", how.trainer.folder.c_str(), failed.message().c_str());
-  how.trainer.seed = options_.seed + rounds_;
-  how.trainer.epochs = options_.epochs;
-  how.trainer.samples_per_shard = kSamplesPerShard;
-  how.trainer.threads = options_.threads;
-  how.trainer.schedule = guide_schedule(options_.epochs, all.samples.size());
+  TRY(how.trainer, guide_trainer(options_.state + "/training", options_.seed + rounds_, options_.epochs,
+                                 options_.threads, all.samples.size()));
   how.progress = [&](const train::Report& r) {
     if (r.epoch_done) round.auc = 1 - r.best_metric;
     if (options_.progress) options_.progress("training", r.epoch * r.positions + r.position, r.epochs * r.positions);

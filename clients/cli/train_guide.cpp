@@ -86,6 +86,19 @@ train::Schedule guide_schedule(std::uint64_t epochs, std::size_t samples) {
   return {.peak = 2e-3, .last = 1e-4, .warmup_steps = 50, .steps = epochs * samples / (2 * kSamplesPerShard)};
 }
 
+Result<train::TrainerOptions> guide_trainer(const std::string& folder, std::uint64_t seed, std::uint64_t epochs,
+                                            unsigned threads, std::size_t samples) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return make_error(ErrorCode::kOsError, "%s: %s", folder.c_str(), failed.message().c_str());
+  train::TrainerOptions options;
+  options.folder = folder;
+  options.seed = seed, options.epochs = epochs, options.threads = threads;
+  options.samples_per_shard = kSamplesPerShard;
+  options.schedule = guide_schedule(epochs, samples);
+  return options;
+}
+
 std::vector<std::uint32_t> features_with_rows(std::span<const std::uint64_t> hits) {
   return learn::features_met(hits, kHitsOwnRow);
 }
@@ -246,16 +259,9 @@ Result<Taught> GuideSchool::taught(std::uint32_t round, const std::string& folde
   }
   learn::GuideTraining how;
   how.frozen = options_.frozen, how.sight = options_.sight, how.labels = labels;
-  how.trainer.folder = options_.folder + "/" + folder;
-  std::error_code failed;
-  std::filesystem::create_directories(how.trainer.folder, failed);
-  if (failed) return make_error(ErrorCode::kOsError, "%s: %s", how.trainer.folder.c_str(), failed.message().c_str());
-  how.trainer.seed = options_.seed + round;
-  how.trainer.epochs = options_.epochs;
-  how.trainer.samples_per_shard = kSamplesPerShard;
-  how.trainer.threads = options_.threads;
+  TRY(how.trainer, guide_trainer(options_.folder + "/" + folder, options_.seed + round, options_.epochs,
+                                 options_.threads, train_.samples.size()));
   how.trainer.resume = options_.resume;
-  how.trainer.schedule = guide_schedule(options_.epochs, train_.samples.size());
   std::vector<TrainedGuide::Epoch> epochs;
   double auc = 0.5;
   // Weights that no search can use are the worst.
@@ -393,6 +399,11 @@ Result<TrainedGuide> GuideSchool::run() {
 
 Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   TRY_VOID(check_themes(options.without));
+  // What is left out must not be learnt of by a back door.
+  if (!options.without.empty() && options.teacher != learn::Teacher::hindsight)
+    return make_error(ErrorCode::kInvalidArgument, "--without is for hindsight: another --teacher plays by all rules");
+  if (!options.only.empty() && options.pretrain > 0)
+    return make_error(ErrorCode::kInvalidArgument, "--only without --pretrain: walks begin with composed expressions");
   TRY(std::vector<expr::Expr> only, expressions_of(options.only));
   TRY(std::vector<expr::Expr> tests, expressions_of(options.tests));
   return GuideSchool(options, std::move(only), std::move(tests)).run();

@@ -73,7 +73,9 @@ inline constexpr std::size_t kCasesChosenBy = 128;
 Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::vector<std::uint64_t> hits);
 /// A network that has learnt nothing; the same for the same seed.
 Result<std::vector<std::byte>> untrained_guide(std::uint64_t seed);
-/// How a guide is trained, whoever does.
+/// How a guide is trained, whoever does. Makes the folder; errors: OsError where it cannot.
+Result<train::TrainerOptions> guide_trainer(const std::string& folder, std::uint64_t seed, std::uint64_t epochs,
+                                            unsigned threads, std::size_t samples);
 inline constexpr std::size_t kSamplesPerShard = 32;
 train::Schedule guide_schedule(std::uint64_t epochs, std::size_t samples);
 /// Features that have a row of their own when a network is trained on samples with these hits.

@@ -13,23 +13,12 @@
 #include "jit/expr/rewrite/compiled_rules.h"
 #include "jit/expr/rewrite/kinds.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/learn/few_rules.h"
 
 namespace trident::learn {
 namespace {
 
 using egraph::Candidate;
-
-expr::rewrite::RuleSet rules_named(const std::set<std::string>& names) {
-  const expr::rewrite::RuleSet& all = expr::rewrite::builtin_rules();
-  expr::rewrite::RuleSet few;
-  for (std::size_t r = 0; r < all.rules.size(); ++r) {
-    if (!names.contains(all.rules[r].name)) continue;
-    few.rules.push_back(all.rules[r]);
-    few.tags.push_back(all.tags[r]);
-  }
-  CHECK(few.rules.size() == names.size());
-  return few;
-}
 
 /// Of a term as it is written out, where nothing is free (jit/nnue/follower.cpp): not even a variable.
 double tree_cost(const egraph::Term& term, const egraph::CostModel& costs) {
@@ -249,6 +238,13 @@ TEST(QTeacher, ChoosesAsTheBestOfAllOrdersDoes) {
   EXPECT_GE(static_cast<double>(agreed), 0.95 * static_cast<double>(asked)) << agreed << " of " << asked;
   EXPECT_GT(takes, asked / 20);
   EXPECT_LT(takes, asked - asked / 20);
+}
+
+TEST(QTeacher, BothTeachersAreHeardAlike) {
+  GuideSamples samples;
+  for (const bool needed : {false, true}) samples.samples.emplace_back().needed = needed;
+  const float labels[] = {0.25f, 0.75f};
+  EXPECT_EQ(mean_of_both(labels, samples), (std::vector<float>{0.125f, 0.875f}));
 }
 
 TEST(QTeacher, LabelsAreWhatIsLearnt) {

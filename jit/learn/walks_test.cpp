@@ -13,6 +13,7 @@
 #include "jit/expr/rewrite/kinds.h"
 #include "jit/expr/rewrite/language.h"
 #include "jit/expr/rewrite/rewrite.h"
+#include "jit/learn/few_rules.h"
 
 namespace trident::learn {
 namespace {
@@ -25,18 +26,6 @@ constexpr std::uint64_t kMatchSteps = 100'000;
 // The last two lead away and not back: exp(2 a) is no sum, and what a logarithm took off is gone.
 constexpr const char* kHandful[] = {"exp-add",   "exp-mul-rev", "exp-sub",   "exp-div-rev", "exp-neg",
                                     "exp-recip", "exp-sq",      "max-assoc", "exp-double",  "log-exp"};
-
-expr::rewrite::RuleSet rules_named(const std::set<std::string>& names) {
-  const expr::rewrite::RuleSet& all = expr::rewrite::builtin_rules();
-  expr::rewrite::RuleSet few;
-  for (std::size_t r = 0; r < all.rules.size(); ++r) {
-    if (!names.contains(all.rules[r].name)) continue;
-    few.rules.push_back(all.rules[r]);
-    few.tags.push_back(all.tags[r]);
-  }
-  CHECK(few.rules.size() == names.size());
-  return few;
-}
 
 /// Rules as a search over one expression has them.
 struct Few {
