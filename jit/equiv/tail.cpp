@@ -234,15 +234,19 @@ class Climb {
       }
       for (const PointErrors& e : s.points) take(certain, e);
     }
+    if (!breaks({tail_.ours_ulp, certain.strict_ulp})) return 0;  // no set can be worse
     int broken = 0;
     for (int trial = 0; trial < kTrials; ++trial) {
       PointErrors greatest = certain;
       for (const Stratum* s : rare)
         for (std::uint64_t n = poisson(s->expected); n > 0; --n)
           take(greatest, s->points[random_.below(s->points.size())]);
-      if (greatest.ours_ulp > q_.k * greatest.strict_ulp + q_.slack_ulp) ++broken;
+      if (breaks(greatest)) ++broken;
     }
     return static_cast<double>(broken) / kTrials;
+  }
+  [[nodiscard]] bool breaks(const PointErrors& greatest) const {
+    return greatest.ours_ulp > q_.k * greatest.strict_ulp + q_.slack_ulp;
   }
   static void take(PointErrors& greatest, const PointErrors& e) {
     greatest.ours_ulp = std::max(greatest.ours_ulp, e.ours_ulp);

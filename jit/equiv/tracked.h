@@ -23,6 +23,10 @@ struct Tracked {
 
 template <class T>
 inline constexpr T kUnit = std::numeric_limits<T>::epsilon() / 2;
+/// Allowed to every rounding besides, for results that are denormal. Itself and its products are not: over denormal
+/// operands x87 takes hundreds of cycles.
+template <class T>
+inline constexpr T kLeastError = std::numeric_limits<T>::min() * (1 << 22);
 /// Error allowed to a libm function, in units: three times the worst that glibc documents.
 inline constexpr int kFunctionUnits = 16;
 
@@ -252,9 +256,7 @@ Tracked<T> apply(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const 
   if (op == expr::Op::Powi && (exponent > kExactExponentMax || exponent < -kExactExponentMax))
     r.e = tracked_detail::kInfinite<T>;
   const int units = units_of(op);
-  if (units != 0)
-    r.e += std::fabs(r.v) * (static_cast<T>(units) * kUnit<T>)+static_cast<T>(units) *
-           std::numeric_limits<T>::denorm_min();
+  if (units != 0) r.e += static_cast<T>(units) * (std::fabs(r.v) * kUnit<T> + kLeastError<T>);
   return r;
 }
 

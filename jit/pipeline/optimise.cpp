@@ -1,9 +1,9 @@
 // The optimising tier, as it reads aloud: see run_passes() at the end. Candidates are forms (forms.h) times variants of
 // the code generator. Nothing runs in this process: candidates run in sandboxed children.
 //
-// Budget: the meaning of the forms and the code of the candidates are checked within kCheckShare of what is left then;
-// the tournament takes the rest up to kTournamentNs. When checks run out of time the candidates already checked go on;
-// without a checked baseline there is no answer (budget_spent).
+// Budget: the meaning of the forms is checked within kMeaningShare of what is left then, the code of the candidates in
+// what is left but for kEndTournaments times what the tournament takes. When checks run out of time the candidates
+// already checked go on; without a checked baseline there is no answer (budget_spent).
 #include <algorithm>
 #include <cstring>
 
@@ -20,7 +20,9 @@ namespace trident::pipeline {
 namespace {
 
 constexpr const char* kUnchecked = "not checked in time";
-constexpr double kCheckShare = 0.6;
+constexpr double kMeaningShare = 0.6;
+/// The tournament, and the looks at the winner's parts and at all of its code.
+constexpr std::uint64_t kEndTournaments = 3;
 constexpr std::uint64_t kCheckOnlyPoints = 2048;
 constexpr std::uint64_t kTournamentNs = 250'000'000;
 /// Calls that stream through memory take tens of milliseconds each: their tournament may take this long per byte that a
@@ -75,7 +77,7 @@ class Optimisation {
   // Which forms mean what the source means; false when the unrewritten one does not, or the baseline is not its code.
   Result<bool> check_forms() {
     check_end_ns_ =
-        os::thread_work_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kCheckShare);
+        os::thread_work_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare);
     const std::uint64_t points = equiv::suggested_points(source_);
     check_.samples = {.points = options_.check_only ? std::min(points, kCheckOnlyPoints) : points,
                       .seed = options_.seed};
@@ -193,6 +195,9 @@ class Optimisation {
 
   // Which candidates do what their forms mean: their number.
   Result<std::size_t> check_candidates() {
+    // However long the questions about meanings took: each candidate is quickly asked, and the plainest are the last.
+    const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * tournament_ns();
+    check_end_ns_ = std::max(check_end_ns_, os::thread_work_ns() + left - std::min(left, end));
     std::vector<bool> asked(forms_.size(), false);
     asked[0] = true;  // by the baseline
     std::size_t sound = 1;
@@ -348,14 +353,23 @@ class Optimisation {
 
   [[nodiscard]] bool out_of_time() const { return passes_.spent() || os::thread_work_ns() >= check_end_ns_; }
 
-  // Points of the uniform set, over and over, until the judge's call is filled.
-  void fill_workload() {
-    const equiv::Samples& points = checker_->sets()[0];
+  [[nodiscard]] std::uint64_t bytes_per_element() const {
     std::uint64_t bytes = 1;
     for (const auto& variable : source_.variables) bytes += ir::bytes_of(variable.type);
     for (const auto& output : signature_.outputs) bytes += output.bytes;
-    workload_.elements = std::min(options_.elements, kWorkloadBytesMax / bytes);
-    workload_bytes_ = workload_.elements * bytes;
+    return bytes;
+  }
+  [[nodiscard]] std::uint64_t workload_elements() const {
+    return std::min(options_.elements, kWorkloadBytesMax / bytes_per_element());
+  }
+  [[nodiscard]] std::uint64_t tournament_ns() const {
+    return std::max(kTournamentNs, workload_elements() * bytes_per_element() * kTournamentNsPerByte);
+  }
+
+  // Points of the uniform set, over and over, until the judge's call is filled.
+  void fill_workload() {
+    const equiv::Samples& points = checker_->sets()[0];
+    workload_.elements = workload_elements();
     for (std::size_t v = 0; v < source_.variables.size(); ++v) {
       if (source_.variables[v].is_scalar()) continue;
       auto& column =
@@ -376,8 +390,7 @@ class Optimisation {
     std::vector<const image::Mapped*> contestants;
     for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
     judge::TournamentRules rules;
-    rules.cpu_ns = std::min(std::max(kTournamentNs, workload_bytes_ * kTournamentNsPerByte),
-                            std::max<std::uint64_t>(passes_.left_ns(), 1));
+    rules.cpu_ns = std::min(tournament_ns(), std::max<std::uint64_t>(passes_.left_ns(), 1));
     rules.cancelled = [this] { return passes_.spent(); };
     rules.progress = [this](std::size_t done, std::size_t total, double best) {
       passes_.report("judge", done, total, best);
@@ -407,10 +420,9 @@ class Optimisation {
   std::unique_ptr<equiv::Checker> checker_;
   std::optional<SecondLooks> second_looks_;
   std::vector<equiv::Checker::Prepared> prepared_;  ///< per form whose meaning was checked in time
-  std::uint64_t check_end_ns_ = 0;                  ///< of os::thread_work_ns()
+  std::uint64_t check_end_ns_ = 0;                  ///< of os::thread_work_ns(): of the checks at work
   std::vector<std::vector<std::byte>> columns_;
   judge::Workload workload_;
-  std::uint64_t workload_bytes_ = 0;  ///< that one timed call moves
 };
 
 // The spine.
