@@ -85,7 +85,7 @@ def run(trident, folder, how, row):
     if done.returncode != 0:
         sys.exit(f"guide_ablations: {name} ended with {done.returncode}: {done.stderr.strip()}")
     report = json.loads(done.stdout)
-    figures = report.get(which, {})  # of a domain whose rules no search of these applies there is none
+    figures = report.get(which, {})  # of derivatives there is none: a search begins when these are gone
     ratio = (figures["ratio"], figures["ratio_static"]) if which == "tested" else (
         report["ratio"]["others"], report["ratio"]["static_others"])
     return {"row": name, "options": " ".join(options), "episodes": how.episodes, "epochs": how.epochs, "seed": how.seed,
@@ -107,7 +107,7 @@ def show(found, wanted):
     for name, _, which in wanted:
         line = found[name]
         if line["auc"] == "":
-            print(f"{name:<44} no search applies a rule of it")
+            print(f"{name:<44} no search applies a rule of it (derivatives are gone before a search begins)")
             continue
         missed = which != "held_out" and float(line["auc"]) < LEFT_OUT_MIN
         held = held and not missed

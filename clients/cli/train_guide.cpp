@@ -210,6 +210,7 @@ class GuideSchool {
 
 learn::EpisodeOptions played_by(const TrainGuideOptions& options) {
   learn::EpisodeOptions play;
+  play.scrambles.dressed = true;
   play.scrambles.themes = options.without.empty() ? std::vector<std::string>{} : other_themes(options.without);
   play.depth = options.depth;
   play.gain = options.gain;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <set>
 
@@ -51,6 +52,49 @@ TEST(Scrambles, MeanWhatTheGoodFormMeans) {
   EXPECT_GT(changed, 30u);
   EXPECT_GT(compared, 150u);
   EXPECT_GT(themes.size(), 6u);
+}
+
+// A fourth wears types, tables or known truths, and searches apply the rules that are about these; the others are what
+// they are without that option.
+TEST(Scrambles, ThatAreDressedHaveWhatTheirRulesAreAbout) {
+  const auto has = [](const expr::Expr& e, std::initializer_list<expr::Op> ops) {
+    return std::any_of(e.nodes.begin(), e.nodes.end(),
+                       [&](const expr::Node& n) { return std::find(ops.begin(), ops.end(), n.op) != ops.end(); });
+  };
+  std::map<std::string, std::size_t> worn;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    ScrambleOptions options{.parts_max = 3, .steps_max = 0, .dressed = true};
+    const auto dressed = scrambled(seed, options);
+    options.dressed = false;
+    const auto plain = scrambled(seed, options);
+    if (!dressed) continue;
+    const std::string theme = dressed->themes.empty() ? "" : dressed->themes.back();
+    if (theme == "types") {
+      for (const expr::Variable& v : dressed->good.variables) EXPECT_EQ(v.type, expr::Type::f32);
+      EXPECT_EQ(dressed->good.at(dressed->good.outputs[0].node).type, expr::Type::f32);
+      worn[theme] += has(dressed->good, {expr::Op::Cast}) ? 1 : 0;
+    } else if (theme == "memory") {
+      worn[theme] += has(dressed->good, {expr::Op::Gather}) ? 1 : 0;
+    } else if (theme == "truths") {
+      worn[theme] += has(dressed->good, {expr::Op::Select}) ? 1 : 0;
+    } else {
+      ASSERT_TRUE(plain) << seed;
+      EXPECT_EQ(expr::canonical_bytes(plain->good), expr::canonical_bytes(dressed->good)) << seed;
+      ++worn["none"];
+    }
+  }
+  EXPECT_GT(worn["none"], 80u);
+  for (const char* theme : {"types", "memory", "truths"}) {
+    EXPECT_GT(worn[theme], 3u) << theme;
+    EpisodeOptions options;
+    options.scrambles = {.themes = {theme}, .parts_max = 3, .dressed = true};
+    options.episodes = 12;
+    const GuideSamples samples = play(options);
+    const auto& tags = expr::rewrite::builtin_rules().tags;
+    EXPECT_TRUE(std::any_of(samples.samples.begin(), samples.samples.end(), [&](const GuideSample& s) {
+      return tags[s.rule].theme == theme;
+    })) << theme;
+  }
 }
 
 GuideSamples watched(const char* text, Gain gain = Gain::none) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include "jit/egraph/neighbours.h"
 #include "jit/expr/compact.h"
@@ -23,36 +24,92 @@ constexpr const char* kJoints[] = {"(add %1 %2)", "(mul %1 %2)",          "(sub 
 constexpr const char* kCoats[] = {"(neg %1)", "(mul 2 %1)", "(mul %1 %1)", "(exp %1)",
                                   "(sin %1)", "(abs %1)",   "(sqrt %1)"};
 
+/// Places of a table's elements, as rules of memory have them.
+constexpr const char* kPlaces[] = {"index",
+                                   "(add index 2)",
+                                   "(sub index 1)",
+                                   "(sub 7 index)",
+                                   "(mul 2 index)",
+                                   "(add index 0)",
+                                   "(add (mul 3 index) 1)",
+                                   "(mul 2 (add index 1))",
+                                   "(add (shl index 1) 1)",
+                                   "(sub (add index 3) 1)"};
+/// Choices between two operands by conditions that hold, or do not, for all values of leaves.
+constexpr const char* kChoices[] = {
+    "(select (lt 1 2) %1 %2)",
+    "(select (lt (mul %3 %3) -1) %1 %2)",
+    "(select (and (lt 1 2) (lt %3 %4)) %1 %2)",
+    "(select (or (lt %3 %4) (lt 2 1)) %1 %2)",
+    "(select (and (lt %3 %4) (lt 2 1)) %1 %2)",
+    "(select (or (le -3 (abs %3)) (lt %3 %4)) %1 %2)",
+    "(select (xor (lt 1 2) (lt %3 %4)) %1 %2)",
+    "(select (not (not (lt %3 %4))) %1 %2)",
+    "(select (lt %3 %4) %1 %2)",
+};
+enum class Dress : std::uint8_t { none, types, memory, truths };
+constexpr std::pair<Dress, const char*> kDresses[] = {
+    {Dress::types, "types"}, {Dress::memory, "memory"}, {Dress::truths, "truths"}};
+constexpr std::uint64_t kDressedOneIn = 4;
+
 template <std::size_t N>
 const char* any_of(const char* const (&from)[N], Random& random) {
   return from[random() % N];
 }
 
-std::string with_parts(std::string text, const std::string& first, const std::string& second) {
+/// `text` with the parts in place of %1, %2, ...
+std::string with_parts(std::string text, std::initializer_list<std::string> parts) {
   for (std::size_t at = 0; (at = text.find('%', at)) != std::string::npos;) {
-    const std::string& part = text[at + 1] == '1' ? first : second;
+    const std::string& part = parts.begin()[text[at + 1] - '1'];
     text.replace(at, 2, part);
     at += part.size();
   }
   return text;
 }
 
+bool asked_for(const ScrambleOptions& options, std::string_view theme) {
+  return options.themes.empty() ||
+         std::find(options.themes.begin(), options.themes.end(), theme) != options.themes.end();
+}
+
+bool dresses(std::string_view theme) {
+  return std::any_of(std::begin(kDresses), std::end(kDresses), [&](const auto& d) { return d.second == theme; });
+}
+
+/// What the expression of a seed wears. Drawn by itself: what is not dressed is what it was without that option.
+Dress dress_of(std::uint64_t seed, const ScrambleOptions& options) {
+  if (!options.dressed) return Dress::none;
+  std::vector<Dress> asked;
+  for (const auto& [dress, theme] : kDresses)
+    if (asked_for(options, theme)) asked.push_back(dress);
+  const std::uint64_t draw = Random(seed ^ 0xD4E55ED)();
+  const bool alone = std::all_of(options.themes.begin(), options.themes.end(), dresses) && !options.themes.empty();
+  if (asked.empty() || (!alone && draw % kDressedOneIn != 0)) return Dress::none;
+  return asked[draw / kDressedOneIn % asked.size()];
+}
+
 class Composer {
  public:
-  Composer(Random& random, const ScrambleOptions& options) : random_(random), options_(options) {
+  Composer(Random& random, const ScrambleOptions& options, Dress dress)
+      : random_(random), options_(options), dress_(dress) {
     const expr::rewrite::RuleSet& set = expr::rewrite::builtin_rules();
+    const bool dress_alone = dress != Dress::none && std::all_of(options.themes.begin(), options.themes.end(), dresses);
     for (std::size_t r = 0; r < set.rules.size(); ++r) {
       const std::string& theme = set.tags[r].theme;
-      const bool asked = options.themes.empty() ||
-                         std::find(options.themes.begin(), options.themes.end(), theme) != options.themes.end();
-      if (asked && !set.rules[r].typed && !set.rules[r].mixed) of_theme_[theme].push_back(r);
+      if ((dress_alone || asked_for(options, theme)) && !set.rules[r].typed && !set.rules[r].mixed)
+        of_theme_[theme].push_back(r);
     }
   }
 
   std::string leaf() {
     const std::uint64_t draw = random_() % 10;
     if (draw == 0) return std::to_string(1 + random_() % 4);
-    return std::string(1, static_cast<char>('a' + random_() % kVariables));
+    const std::string variable(1, static_cast<char>('a' + random_() % kVariables));
+    if (dress_ != Dress::none) variables_.insert("(" + variable + (dress_ == Dress::types ? ":f32)" : ":f64)"));
+    if (dress_ == Dress::types) return "(f64 " + variable + ")";
+    if (dress_ != Dress::memory || draw >= 6) return variable;
+    variables_.insert("(table t:f64)");
+    return std::string("(gather t ") + any_of(kPlaces, random_) + ")";
   }
 
   /// A side of a rule over leaves, or over what `inner` is.
@@ -80,26 +137,46 @@ class Composer {
     return text;
   }
 
+  /// An expression; one that is dressed says the types of its variables.
   std::string compose() {
-    const std::uint64_t parts = 1 + random_() % options_.parts_max;
-    std::string text;
-    for (std::uint64_t p = 0; p < parts; ++p) {
-      switch (text.empty() ? 0 : random_() % 4) {
-        case 0: text = text.empty() ? side("") : with_parts(any_of(kJoints, random_), text, side("")); break;
-        case 1: text = with_parts(any_of(kJoints, random_), side(""), text); break;
-        case 2: text = with_parts(any_of(kCoats, random_), text, ""); break;
-        default: text = side(text);
-      }
-    }
-    return text;
+    const std::string body = compose_body();
+    if (dress_ == Dress::none) return body;
+    std::string kernel = "(kernel k :vars (";
+    for (const std::string& variable : variables_) kernel += variable + " ";
+    return kernel + ") :body (outputs (out " + body + ")))";
   }
   std::vector<std::string>& themes() { return themes_; }
 
  private:
+  std::string compose_body() {
+    const std::uint64_t parts = 1 + random_() % options_.parts_max;
+    std::string text;
+    for (std::uint64_t p = 0; p < parts; ++p) {
+      if (dress_ == Dress::truths && !text.empty() && random_() % 3 == 0) {
+        text = chosen(text, side(""));
+        continue;
+      }
+      switch (text.empty() ? 0 : random_() % 4) {
+        case 0: text = text.empty() ? side("") : with_parts(any_of(kJoints, random_), {text, side("")}); break;
+        case 1: text = with_parts(any_of(kJoints, random_), {side(""), text}); break;
+        case 2: text = with_parts(any_of(kCoats, random_), {text}); break;
+        default: text = side(text);
+      }
+    }
+    if (dress_ == Dress::truths && parts == 1) text = chosen(text, leaf());
+    return dress_ == Dress::types ? "(f32 " + text + ")" : text;
+  }
+  /// One of the two, by a condition about leaves.
+  std::string chosen(const std::string& first, const std::string& second) {
+    return with_parts(any_of(kChoices, random_), {first, second, leaf(), leaf()});
+  }
+
   Random& random_;
   const ScrambleOptions& options_;
   std::map<std::string, std::vector<std::size_t>> of_theme_;
   std::vector<std::string> themes_;
+  std::set<std::string> variables_;  ///< of what is dressed
+  Dress dress_;
 };
 
 /// Fills in `expr` and `steps` of what has a `good`.
@@ -143,14 +220,17 @@ std::optional<Scramble> worsened(const expr::Expr& good, std::uint64_t seed, con
 
 std::optional<Scramble> scrambled(std::uint64_t seed, const ScrambleOptions& options) {
   Random random = random_of(seed);
-  Composer composer(random, options);
+  const Dress dress = dress_of(seed, options);
+  Composer composer(random, options, dress);
   auto parsed = expr::parse_sexpr(composer.compose());
   if (!parsed.ok() || expr::has_derivatives(*parsed)) return std::nullopt;
   Scramble out;
   out.themes = std::move(composer.themes());
+  for (const auto& [worn, theme] : kDresses)
+    if (worn == dress) out.themes.emplace_back(theme);
   // Half of the variables are positive, as lengths and masses are.
   for (expr::Variable& v : parsed->variables)
-    if (random() % 2 == 0) v.lo = 0.01, v.hi = 100;
+    if (random() % 2 == 0 && !v.is_table()) v.lo = 0.01, v.hi = 100;
   if (!expr::check(*parsed).ok()) return std::nullopt;
   out.good = std::move(*parsed);
   return with_random_rewrites(std::move(out), random, options);
