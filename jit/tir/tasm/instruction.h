@@ -1,0 +1,102 @@
+// What an instruction of Triton VM is: the rows of instructions.def, to be asked by op, opcode or name.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "runtime/field/element.h"
+
+namespace trident::tir::tasm {
+
+using field::Element;
+
+/// In the order of instructions.def.
+enum class Op : std::uint8_t {
+#define X(name, ...) k##name,
+#include "jit/tir/tasm/instructions.def"
+#undef X
+};
+
+inline constexpr std::size_t kOpCount =
+#define X(...) 1 +
+#include "jit/tir/tasm/instructions.def"
+#undef X
+    0;
+static_assert(kOpCount == 46);
+
+/// What the second word of an instruction is; `none` has only one word.
+enum class Argument : std::uint8_t { none, element, count, index, label };
+inline constexpr std::uint64_t kCountMin = 1, kCountMax = 5;  ///< of words
+inline constexpr std::uint64_t kIndexMax = 15;                ///< of a register
+/// The stack never has fewer elements than this, st0 to st15.
+inline constexpr std::size_t kRegisters = 16;
+
+/// What an instruction touches besides the stack. Only kPure without kMayFail can be dropped when nobody looks at what
+/// it leaves.
+enum Effects : std::uint16_t {
+  kPure = 0,
+  kControl = 1,
+  kAsserts = 2,  ///< fails by intent
+  kMayFail = 4,  ///< fails outside its domain; a stack that is too shallow is not meant
+  kReadsRam = 8,
+  kWritesRam = 16,
+  kSecret = 32,  ///< takes from secret input
+  kPublicInput = 64,
+  kPublicOutput = 128,
+  kSponge = 256,
+};
+
+/// A number of elements, words or rows: fixed + per_argument * the argument.
+struct Amount {
+  std::uint8_t fixed = 0, per_argument = 0;
+  [[nodiscard]] constexpr std::uint32_t of(std::uint64_t argument) const {
+    return fixed + per_argument * static_cast<std::uint32_t>(argument);
+  }
+};
+
+/// A row of instructions.def.
+struct InstructionRow {
+  std::string_view text;
+  std::uint8_t opcode;
+  Argument argument;
+  Amount takes, gives;
+  std::uint16_t effects;
+  Amount ram;
+  std::uint8_t hash_rows, u32_entries;
+  std::string_view meaning;
+
+  /// Words of program memory.
+  [[nodiscard]] constexpr std::uint32_t words() const { return argument == Argument::none ? 1 : 2; }
+  /// Change of the stack's height.
+  [[nodiscard]] constexpr int stack_change(std::uint64_t n) const {
+    return static_cast<int>(gives.of(n)) - static_cast<int>(takes.of(n));
+  }
+};
+
+const InstructionRow& row(Op op);
+/// None if no instruction has the opcode or the name.
+std::optional<Op> op_of_opcode(std::uint64_t opcode);
+std::optional<Op> op_named(std::string_view text);
+
+/// One instruction of a program. The argument is 0 where there is none and the address of a label for `call`.
+struct Instruction {
+  Op op = Op::kNop;
+  Element argument;
+
+  bool operator==(const Instruction&) const = default;
+  [[nodiscard]] std::uint32_t words() const { return row(op).words(); }
+  [[nodiscard]] int stack_change() const { return row(op).stack_change(argument_of_amounts()); }
+  /// The argument where amounts depend on it, else 0.
+  [[nodiscard]] std::uint64_t argument_of_amounts() const {
+    const Argument kind = row(op).argument;
+    return kind == Argument::count || kind == Argument::index ? argument.value() : 0;
+  }
+};
+
+/// Whether `argument` is one that an instruction of this kind may have.
+bool legal_argument(Argument kind, Element argument);
+
+}  // namespace trident::tir::tasm
