@@ -21,6 +21,9 @@ constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
 // ... before graphs are grown without the guide, too.
 constexpr int kPatienceGuide = 2;
+// Terms of more nodes than this are made smaller by a graph without the guide first: it takes its time with each match,
+// and there are many.
+constexpr std::size_t kGuidedNodes = 48;
 // Graphs that bring nothing grow by this much.
 constexpr std::uint64_t kGrowth = 4;
 // Steps of a watch that applying a match takes.
@@ -169,7 +172,8 @@ class Search {
       if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
       noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
       // Where the guide knows no more, all that matches is applied as pulse does, every other time.
-      by_guide_ = options_.guide != nullptr && (fruitless <= kPatienceGuide || fruitless % 2 == 0);
+      const bool too_large = result_.stats.graphs == 0 && from.nodes.size() > kGuidedNodes;
+      by_guide_ = options_.guide != nullptr && !too_large && (fruitless <= kPatienceGuide || fruitless % 2 == 0);
       const Stop how = pulse(from, nodes);
       ++result_.stats.graphs;
       if (how == Stop::contradiction || found_.roots.empty()) break;

@@ -314,6 +314,7 @@ TEST(Optimise, SmallStepsHoldWhereLargeOnesDoNot) {
     const codegen::Isa isa = host_isas().back();
     Options options{.isa = isa, .disabled = std::move(disabled), .stop_after = "refine"};
     options.costs = &expr::rewrite::default_op_costs(codegen::name_of(isa));  // whatever processor this is
+    options.budget_ns = 20 * kDefaultBudgetNs;                                // and however slow
     options.dump = [&](std::string_view pass, std::string_view text) {
       if (pass == "refine") *refined = text;
     };
