@@ -1,0 +1,13 @@
+// What kernels.cpp makes of each level.
+#pragma once
+
+#include "runtime/field/kernels.h"
+
+namespace trident::field {
+
+extern const Kernels kPortableKernels;
+#ifdef __x86_64__
+extern const Kernels kAvx2Kernels, kAvx512Kernels;
+#endif
+
+}  // namespace trident::field
