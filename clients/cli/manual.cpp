@@ -184,6 +184,25 @@ EXAMPLES
   trident rules show d-mul
   trident rules check mine.rules --points 100000)";
 
+constexpr const char* kOracle = R"(DETAILS
+  `oracle tir` reads what the real Triton VM 2.0.0 has answered and says where our machine answers otherwise. A row is
+  a JSON object on a line; a file whose name ends in .json is one object. What is in a row is compared, what is not
+  there is not:
+    programs   "program" (text), "public_input", "secret_input", "secret_digests", "ram"; then "expected_output",
+               "final_stack" (top first), "final_ram", "sponge_state", "cycle_count", "program_words",
+               "program_encoding", "program_digest", "heights" of the nine tables, "padded_height", "hash_rows",
+               "u32_entries"; or "error" (the variant's name; parse_error for a text that is refused) with
+               "instruction_pointer" and the stack at the failure
+    vectors    "tip5_permutation", "tip5_hash_10", "tip5_hash_pair", "tip5_hash_varlen", "bfe", "xfe"; "perm",
+               "hash_fields" and "hash_bytes" of the Poseidon2 that serves as content address
+  Each difference is a line FILE:LINE: name: what: expected .., found ..; the last line counts. Exit status 1 when a row
+  differs, cannot be read, or is of a kind that this version does not understand (equivalence pairs, lowerings).
+
+EXAMPLES
+  trident oracle tir oracle.jsonl oracle_fuzz.jsonl
+  trident oracle tir data_vectors.json poseidon2_vectors.json
+  head -n 1 oracle.jsonl | trident oracle tir -)";
+
 constexpr const char* kCalibrate = R"(DETAILS
   --ops measures what each op of the kernel IR (jit/kir/ops.def) takes here, for each of its types: latency, from a
   chain of ops that wait for each other, and throughput, from many chains side by side; both as multiples of what an
@@ -357,6 +376,7 @@ const char* manual_of(std::string_view verb) {
                              {"completion", kCompletion},
                              {"rewrite", kRewrite},
                              {"rules", kRules},
+                             {"oracle", kOracle},
                              {"calibrate", kCalibrate},
                              {"train", kTrain},
                              {"weights", kWeights}};

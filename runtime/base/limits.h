@@ -35,4 +35,15 @@ inline constexpr std::size_t kRulesTextBytesMax = 4u << 20;
 /// Length of one call in elements: byte offsets of 8-byte elements stay far below 2^63.
 inline constexpr std::uint64_t kCallElementsMax = std::uint64_t{1} << 48;
 
+/// Bytes of one program text for Triton VM.
+inline constexpr std::size_t kTasmTextBytesMax = 16u << 20;
+/// What one run of Triton VM may take unless its caller says otherwise: cycles, elements on its stack, nested calls, words
+/// of RAM, entries of the u32 table, words of output. Some seconds, and less than a GiB.
+inline constexpr std::uint64_t kVmCycles = std::uint64_t{1} << 28;
+inline constexpr std::size_t kVmStackElements = 1u << 24;
+inline constexpr std::size_t kVmJumps = 1u << 24;
+inline constexpr std::size_t kVmRamWords = 1u << 22;
+inline constexpr std::size_t kVmU32Entries = 1u << 22;
+inline constexpr std::size_t kVmOutputWords = 1u << 22;
+
 }  // namespace trident::limits

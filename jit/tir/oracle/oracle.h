@@ -1,0 +1,41 @@
+// Rows of what the real Triton VM (or the library it uses) has answered, and whether we answer the same.
+//
+//   programs   one JSON object: a program with its inputs, final state, nine heights, or its failure
+//   vectors    one JSON object of many: Tip5, field, extension; or the ad hoc Poseidon2
+//
+// Equivalence pairs and lowerings are told apart, and refused as not understood.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/tir/vm/machine.h"
+
+namespace trident::tir::oracle {
+
+enum class Kind : std::uint8_t { program, vectors, equivalence, lowering, unknown };
+std::string_view name_of(Kind kind);
+
+/// What came of one row.
+struct Verdict {
+  Kind kind = Kind::unknown;
+  std::string name;                ///< the row's own
+  std::uint64_t checked = 0;       ///< programs or vectors compared
+  std::vector<std::string> wrong;  ///< a sentence per difference; a row that cannot be read has one too
+  bool understood = true;
+};
+
+/// Keeps its machine from row to row.
+class Checker {
+ public:
+  /// `text`: one JSON object.
+  Verdict check(std::string_view text);
+
+ private:
+  vm::Machine machine_;
+  vm::Code code_;
+};
+
+}  // namespace trident::tir::oracle

@@ -1,0 +1,92 @@
+// Oracle: the real Triton VM's answers (tests/tir); and that a row with any one answer changed is noticed.
+#include "jit/tir/oracle/oracle.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/unpacked.h"
+
+namespace trident::tir::oracle {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> lines(const std::string& name) {
+  std::istringstream in(test::unpacked("tests/tir/oracles/" + name + ".xz"));
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+void expect_all_right(const std::string& name, Kind kind, std::size_t count) {
+  Checker checker;
+  std::uint64_t checked = 0;
+  for (const std::string& line : lines(name)) {
+    const Verdict verdict = checker.check(line);
+    ASSERT_EQ(verdict.kind, kind);
+    checked += verdict.checked;
+    for (const std::string& wrong : verdict.wrong) ADD_FAILURE() << verdict.name << ": " << wrong;
+  }
+  EXPECT_EQ(checked, count);
+}
+
+TEST(Oracle, ProgramsByCategory) {
+  expect_all_right("oracle.jsonl", Kind::program, 941);
+}
+TEST(Oracle, RandomPrograms) {
+  expect_all_right("oracle_fuzz.jsonl", Kind::program, 86);
+}
+TEST(Oracle, Vectors) {
+  expect_all_right("data_vectors.json", Kind::vectors, 115 + 12 + 8 + 6 + 4 + 11);
+  expect_all_right("poseidon2_vectors.json", Kind::vectors, 3 + 5 + 7);
+}
+
+/// Every number of an answer that is changed is a difference.
+void expect_noticed(json row, const json::json_pointer& at) {
+  json& value = row[at];
+  if (value.is_structured()) {
+    for (const auto& [key, unused] : value.items()) expect_noticed(row, at / key);
+    if (value.is_array()) {
+      value.push_back(value.empty() ? json(0) : value.back());
+      EXPECT_FALSE(Checker().check(row.dump()).wrong.empty()) << at;
+    }
+    return;
+  }
+  if (value.is_number()) value = value.get<std::uint64_t>() ^ 1;
+  if (value.is_string()) value = "SomethingElse";
+  EXPECT_FALSE(Checker().check(row.dump()).wrong.empty()) << at;
+}
+
+TEST(Oracle, NothingThatIsChangedGoesUnnoticed) {
+  std::size_t seen = 0;
+  for (const std::string& line : lines("oracle.jsonl")) {
+    const json row = json::parse(line);
+    const std::string name = row["name"];
+    if (name != "sponge_absorb_mem_1" && name != "err_assert_vector_fail" && name != "err_parse_sub") continue;
+    ++seen;
+    for (const char* key : {"cycle_count", "error", "expected_output", "final_ram", "final_stack", "hash_rows",
+                            "heights", "instruction_pointer", "padded_height", "program_digest", "program_encoding",
+                            "program_words", "sponge_state", "u32_entries"})
+      if (row.contains(key)) expect_noticed(row, json::json_pointer("/" + std::string(key)));
+  }
+  EXPECT_EQ(seen, 3u);
+}
+
+TEST(Oracle, SaysWhatItDoesNotUnderstand) {
+  Checker checker;
+  EXPECT_FALSE(checker.check(R"({"baseline": "nop", "candidate": ""})").understood);
+  EXPECT_EQ(checker.check(R"({"tir_op": "Add", "program": "halt"})").kind, Kind::lowering);
+  EXPECT_FALSE(checker.check("[]").understood);
+  EXPECT_FALSE(checker.check("{}").understood);
+  for (const char* bad : {"", "{", "nonsense", R"({"program": 5})", R"({"program": "halt", "public_input": [-1]})",
+                          R"({"program": "halt", "public_input": 3})", R"({"program": "halt", "ram": [[1]]})",
+                          R"({"program": "halt", "heights": {}, "padded_height": 256})",
+                          R"({"program": "halt", "secret_digests": [[1, 2, 3, 4]]})",
+                          R"({"program": "halt", "public_input": [18446744069414584321]})"})
+    EXPECT_EQ(checker.check(bad).wrong.size(), 1u) << bad;
+}
+
+}  // namespace
+}  // namespace trident::tir::oracle

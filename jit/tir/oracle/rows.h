@@ -1,0 +1,43 @@
+// What the checks of the kinds share.
+#pragma once
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "jit/tir/oracle/oracle.h"
+
+namespace trident::tir::oracle {
+
+using field::Element;
+using nlohmann::json;
+
+/// These throw what nlohmann throws when the JSON is of another form; Checker::check catches it.
+Element element(const json& value);
+std::vector<Element> elements(const json& list);
+template <std::size_t N>
+std::array<Element, N> element_array(const json& list) {
+  const std::vector<Element> all = elements(list);
+  if (all.size() != N) throw json::other_error::create(501, "a list of another length was expected", &list);
+  std::array<Element, N> out;
+  for (std::size_t i = 0; i < N; ++i) out[i] = all[i];
+  return out;
+}
+
+/// "[1, 2]", shortened when long.
+std::string text(const std::vector<Element>& list);
+template <class Range>
+std::vector<Element> listed(const Range& range) {
+  return {range.begin(), range.end()};
+}
+
+/// Adds "what: expected .., found .." if the two differ.
+void compare(Verdict& verdict, const std::string& what, const std::vector<Element>& expected,
+             const std::vector<Element>& found);
+void compare(Verdict& verdict, const std::string& what, std::uint64_t expected, std::uint64_t found);
+
+void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict);
+void check_vectors(const json& row, Verdict& verdict);
+
+}  // namespace trident::tir::oracle

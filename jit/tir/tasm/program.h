@@ -1,0 +1,70 @@
+// A program of Triton VM, from text to instructions to words and back.
+//
+// The text, as the machine's own parser takes it (its place in an error is the byte at which that parser would stop):
+//
+//   program      item*                                 between items blanks and comments
+//   item         label ":" | instruction | "break" | hint | "error_id" integer
+//   instruction  name [argument]                       instructions.def; blanks, a comment or the end after each word
+//   argument     integer in (-p, p) | 0..15 | 1..5 | label
+//   label        (letter | "_") (letter | digit | "_" | "-")*     neither an instruction's name nor a keyword
+//   hint         "hint" name [":" type] "=" "stack[" integer [".." integer] "]"
+//   type         "*"* name ["<" type, ... ">"]
+//   comment      "//" and at least one character up to the end of the line, or "/*" ... "*/", not nested
+//
+// `break`, hints and error numbers do nothing; an error number follows an assertion. Where that parser asks Unicode for
+// letters, here any character outside ASCII is one that is not a blank.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/ir/text.h"
+#include "jit/tir/tasm/instruction.h"
+#include "runtime/base/result.h"
+#include "runtime/field/tip5.h"
+
+namespace trident::tir::tasm {
+
+/// What stands between instructions and is no word of the program.
+struct Mark {
+  enum class Kind : std::uint8_t { label, breakpoint, hint, error_id };
+  Kind kind;
+  std::uint32_t instruction;            ///< index of the one that it stands before; their number when none follows
+  std::string text;                     ///< a label's or hint's name; the number of an error
+  std::string type;                     ///< of a hint, may be empty
+  std::uint64_t start = 0, length = 0;  ///< of a hint, on the stack
+
+  bool operator==(const Mark&) const = default;
+};
+
+struct Program {
+  std::vector<Instruction> instructions;
+  /// In the order of the text.
+  std::vector<Mark> marks;
+  /// Byte in the source of each instruction; empty when there is none.
+  std::vector<std::uint32_t> offsets;
+
+  [[nodiscard]] std::uint32_t words() const;
+};
+
+/// Whether two programs have the same instructions and marks, wherever they stand in their texts.
+bool same(const Program& a, const Program& b);
+
+/// SyntaxError with name, line, column and a caret; LimitExceeded for a text above limits::kTasmTextBytesMax.
+Result<Program> assemble(const ir::SourceText& source);
+
+/// One item a line; assemble() makes the same program of it. Call targets without a label get one.
+std::string print(const Program& program);
+std::string print(const Instruction& instruction);
+
+/// The program as the machine holds it: opcodes, each followed by its argument if it has one.
+std::vector<Element> encode(const Program& program);
+/// The other way; InvalidArgument for words that are no program, such as calls into the middle of an instruction.
+Result<Program> decode(std::span<const Element> words);
+
+/// What the machine finds at the bottom of its stack: Tip5 of the words.
+field::Digest digest(std::span<const Element> words);
+
+}  // namespace trident::tir::tasm

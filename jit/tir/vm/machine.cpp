@@ -1,0 +1,573 @@
+#include "jit/tir/vm/machine.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/base/check.h"
+#include "runtime/field/extension.h"
+
+namespace trident::tir::vm {
+
+using field::Extension;
+using field::kDigestWords;
+using field::kTip5Rate;
+using tasm::Op;
+
+namespace {
+
+constexpr std::size_t kRegisters = tasm::kRegisters;
+/// Most elements that one instruction adds.
+constexpr std::size_t kGrowthMax = 10;
+constexpr std::uint64_t kHashRows = 6;
+/// Of a call that goes nowhere: never executed, because load() refuses it.
+constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+
+struct FailureRow {
+  std::string_view text, meaning;
+};
+constexpr FailureRow kFailures[] = {
+    {"", ""},
+#define X(name, text, meaning) {text, meaning},
+#include "jit/tir/vm/failures.def"
+#undef X
+};
+
+/// Instructions that an entry of the u32 table is about.
+enum class U32 : std::uint64_t { split, lt, and_, log_2_floor, pow, pop_count };
+
+std::uint64_t u32_rows(U32 kind, std::uint64_t left, std::uint64_t right) {
+  const std::uint64_t m = kind == U32::pow ? right : std::max(left, right);
+  return m == 0 ? 1 : 1 + static_cast<std::uint64_t>(std::bit_width(m));
+}
+
+Result<void> wrong_call(const tasm::Instruction& instruction, std::size_t index) {
+  return make_error(ErrorCode::kInvalidArgument, "instruction %zu: '%s' goes to where no instruction begins", index,
+                    tasm::print(instruction).c_str());
+}
+
+void hash_program(const tasm::Program& program, Code& code) {
+  // The words are hashed as they are made: ten at a time, then a 1 and zeros.
+  field::Tip5 sponge;
+  field::Tip5Lookups lookups;
+  std::size_t filled = 0;
+  const auto absorb = [&](Element word) {
+    sponge.set_word(filled++, word);
+    if (filled < kTip5Rate) return;
+    sponge.permute(lookups);
+    code.cascade.insert(lookups);
+    filled = 0;
+  };
+  for (const tasm::Instruction& instruction : program.instructions) {
+    const tasm::InstructionRow& row = tasm::row(instruction.op);
+    absorb(Element::canonical(row.opcode));
+    if (row.words() == 2) absorb(instruction.argument);
+  }
+  absorb(field::kOne);
+  while (filled != 0) absorb(field::kZero);
+  code.digest = sponge.digest();
+}
+
+}  // namespace
+
+std::string_view name_of(Failure failure) {
+  return kFailures[static_cast<std::size_t>(failure)].text;
+}
+
+Result<void> load(const tasm::Program& program, Code& code, Hashing hashing) {
+  code.steps.clear();
+  code.addresses.clear();
+  code.cascade.clear();
+  std::uint32_t address = 0;
+  for (const tasm::Instruction& instruction : program.instructions) {
+    const tasm::InstructionRow& row = tasm::row(instruction.op);
+    if (!tasm::legal_argument(row.argument, instruction.argument))
+      return make_error(ErrorCode::kInvalidArgument, "instruction %zu: '%s' has an argument out of range",
+                        code.steps.size(), tasm::print(instruction).c_str());
+    const std::uint64_t n = instruction.argument_of_amounts();
+    const int change = row.stack_change(n);
+    code.addresses.push_back(address);
+    address += row.words();
+    code.steps.push_back({instruction.op, static_cast<std::uint8_t>(change < 0 ? -change : change),
+                          static_cast<std::uint8_t>(row.ram.of(n)), row.hash_rows,
+                          static_cast<std::uint32_t>(kRegisters) + static_cast<std::uint32_t>(change < 0 ? -change : 0),
+                          kNowhere, instruction.argument});
+  }
+  code.addresses.push_back(address);
+  for (std::size_t i = 0; i < code.steps.size(); ++i) {
+    if (code.steps[i].op != Op::kCall) continue;
+    const std::uint64_t to = code.steps[i].argument.value();
+    const auto found = std::lower_bound(code.addresses.begin(), code.addresses.end(), to);
+    if (found == code.addresses.end() || *found != to) return wrong_call(program.instructions[i], i);
+    code.steps[i].target = static_cast<std::uint32_t>(found - code.addresses.begin());
+  }
+  code.hashed = hashing == Hashing::whole_program;
+  if (code.hashed)
+    hash_program(program, code);
+  else
+    code.digest = {};
+  return {};
+}
+
+/// One run: the registers that the loop works with, and an instruction per function. Each returns none, or the failure,
+/// and leaves the machine as the real one does: what is popped before a failure is popped.
+class Execution {
+ public:
+  explicit Execution(Machine& machine)
+      : m_(machine),
+        steps_(machine.code_->steps.data()),
+        count_(static_cast<std::uint32_t>(machine.code_->steps.size())) {
+    use_stack(m_.size_);
+  }
+
+  void run() {
+    while (true) {
+      Failure failure = Failure::none;
+      if (ip_ >= count_)
+        failure = Failure::kInstructionPointerOverflow;
+      else if (cycles_ >= m_.budget_.cycles)
+        failure = Failure::kCycleLimit;
+      else if (size() < steps_[ip_].size_min)
+        failure = Failure::kTooShallow;
+      else if (top_ >= room_end_ && !make_room())
+        failure = Failure::kStackLimit;
+      else {
+        const std::uint32_t executed = ip_;
+        failure = execute(steps_[ip_]);
+        if (failure == Failure::none) {
+          ++cycles_;
+          ++m_.executions_[executed];
+          if (!halted_) continue;
+        }
+      }
+      m_.failure_ = failure;
+      m_.ip_ = ip_;
+      m_.cycles_ = cycles_;
+      m_.size_ = size();
+      return;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(top_ - m_.stack_.data()) + 1; }
+  [[nodiscard]] Element& st(std::size_t i) { return *(top_ - i); }
+  void push(Element e) { *++top_ = e; }
+  Element pop() { return *top_--; }
+  Failure next() {
+    ++ip_;
+    return Failure::none;
+  }
+  Failure fail(Failure failure, std::uint64_t index, Element expected, Element actual) {
+    m_.detail_ = {index, expected, actual};
+    return failure;
+  }
+  void use_stack(std::size_t used) {
+    top_ = m_.stack_.data() + used - 1;
+    room_end_ = m_.stack_.data() + std::min(m_.stack_.size() - kGrowthMax, m_.budget_.stack_elements);
+  }
+  bool make_room() {
+    const std::size_t used = size();
+    if (used > m_.budget_.stack_elements) return false;
+    m_.stack_.resize(2 * m_.stack_.size());
+    use_stack(used);
+    return true;
+  }
+
+  // --- tables ---
+
+  Failure u32(U32 kind, std::uint64_t left, std::uint64_t right) {
+    const auto [value, is_new] = m_.u32_.insert({left, right | static_cast<std::uint64_t>(kind) << 32});
+    if (!is_new) return Failure::none;
+    m_.u32_rows_ += u32_rows(kind, left, right);
+    return m_.u32_.size() > m_.budget_.u32_entries ? Failure::kU32Limit : Failure::none;
+  }
+  [[nodiscard]] Element ram(Element address) const {
+    const std::uint64_t* word = m_.ram_.find({address.value(), 0});
+    return word == nullptr ? Element() : Element::canonical(*word);
+  }
+  void set_ram(Element address, Element value) { *m_.ram_.insert({address.value(), 0}).first = value.value(); }
+  void permute(field::Tip5& sponge) {
+    if (!m_.cascade_used_) m_.cascade_ = m_.code_->cascade, m_.cascade_used_ = true;
+    field::Tip5Lookups lookups;
+    sponge.permute(lookups);
+    m_.cascade_.insert(lookups);
+  }
+
+  // --- instructions ---
+
+  Failure is_u32(std::size_t i) {
+    return st(i).is_u32() ? Failure::none : fail(Failure::kFailedU32Conversion, i, {}, st(i));
+  }
+  Failure pick(std::size_t n) {
+    const Element e = st(n);
+    std::copy(top_ - n + 1, top_ + 1, top_ - n);
+    *top_ = e;
+    return next();
+  }
+  Failure place(std::size_t n) {
+    const Element e = *top_;
+    std::copy_backward(top_ - n, top_, top_ + 1);
+    st(n) = e;
+    return next();
+  }
+  Failure skiz() {
+    const bool skip = pop().is_zero();
+    if (skip && ip_ + 1 >= count_) return Failure::kInstructionPointerOverflow;
+    ip_ += skip ? 2 : 1;
+    return Failure::none;
+  }
+  Failure call(std::uint32_t target) {
+    if (m_.jumps_.size() >= m_.budget_.jumps) return Failure::kJumpStackLimit;
+    m_.jumps_.push_back({ip_ + 1, target});
+    ip_ = target;
+    return Failure::none;
+  }
+  Failure jump(bool back) {
+    if (m_.jumps_.empty()) return Failure::kJumpStackIsEmpty;
+    ip_ = back ? m_.jumps_.back().origin : m_.jumps_.back().destination;
+    if (back) m_.jumps_.pop_back();
+    return Failure::none;
+  }
+  Failure assert_one() {
+    if (st(0) != field::kOne) return fail(Failure::kAssertionFailed, 0, field::kOne, st(0));
+    --top_;
+    return next();
+  }
+  Failure assert_vector() {
+    for (std::size_t i = 0; i < kDigestWords; ++i)
+      if (st(i) != st(i + kDigestWords)) return fail(Failure::kVectorAssertionFailed, i, st(i), st(i + kDigestWords));
+    top_ -= kDigestWords;
+    return next();
+  }
+  Failure read_mem(std::uint64_t n) {
+    Element pointer = pop();
+    for (; n > 0; --n, pointer -= field::kOne) push(ram(pointer));
+    push(pointer);
+    return next();
+  }
+  Failure write_mem(std::uint64_t n) {
+    if (m_.ram_.size() + n > m_.budget_.ram_words) return Failure::kRamLimit;
+    Element pointer = pop();
+    for (; n > 0; --n, pointer += field::kOne) set_ram(pointer, pop());
+    push(pointer);
+    return next();
+  }
+  /// `words`, then Tip5 of fixed length, to the top of the stack.
+  template <class Word>
+  void hash(Word word) {
+    field::Tip5 sponge(field::Tip5::Domain::fixed_length);
+    for (std::size_t i = 0; i < kTip5Rate; ++i) sponge.set_word(i, word(i));
+    permute(sponge);
+    for (std::size_t i = kDigestWords; i > 0; --i) push(sponge.word(i - 1));
+  }
+  Failure hash_top() {
+    const Element* const first = top_;
+    top_ -= kTip5Rate;
+    hash([first](std::size_t i) { return *(first - i); });
+    return next();
+  }
+  Failure sponge_absorb() {
+    if (!m_.sponge_) return Failure::kSpongeNotInitialized;
+    for (std::size_t i = 0; i < kTip5Rate; ++i) m_.sponge_->set_word(i, pop());
+    permute(*m_.sponge_);
+    return next();
+  }
+  Failure sponge_absorb_mem() {
+    if (!m_.sponge_) return Failure::kSpongeNotInitialized;
+    constexpr std::size_t kShown = 4;  // on the stack, for want of other places
+    Element pointer = st(0);
+    for (std::size_t i = 0; i < kTip5Rate; ++i, pointer += field::kOne) {
+      const Element word = ram(pointer);
+      m_.sponge_->set_word(i, word);
+      if (i < kShown) st(1 + i) = word;
+    }
+    st(0) = pointer;
+    permute(*m_.sponge_);
+    return next();
+  }
+  Failure sponge_squeeze() {
+    if (!m_.sponge_) return Failure::kSpongeNotInitialized;
+    for (std::size_t i = kTip5Rate; i > 0; --i) push(m_.sponge_->word(i - 1));
+    permute(*m_.sponge_);
+    return next();
+  }
+  Failure invert() {
+    if (st(0).is_zero()) return Failure::kInverseOfZero;
+    st(0) = inverse(st(0));
+    return next();
+  }
+  Failure split() {
+    const std::uint64_t value = st(0).value(), low = value & field::kEpsilon, high = value >> 32;
+    st(0) = Element::canonical(high);
+    push(Element::canonical(low));
+    const Failure limit = u32(U32::split, low, high);
+    return limit == Failure::none ? next() : limit;
+  }
+  /// lt, and, xor: st0 op st1.
+  template <class F>
+  Failure u32_pair(U32 kind, F f) {
+    for (const std::size_t i : {0, 1})
+      if (const Failure failure = is_u32(i); failure != Failure::none) return failure;
+    const std::uint64_t left = pop().value(), right = st(0).value();
+    st(0) = Element::canonical(f(left, right));
+    const Failure limit = u32(kind, left, right);
+    return limit == Failure::none ? next() : limit;
+  }
+  Failure log_2_floor() {
+    if (const Failure failure = is_u32(0); failure != Failure::none) return failure;
+    if (st(0).is_zero()) return Failure::kLogarithmOfZero;
+    const std::uint64_t value = st(0).value();
+    st(0) = Element::canonical(static_cast<std::uint64_t>(std::bit_width(value)) - 1);
+    const Failure limit = u32(U32::log_2_floor, value, 0);
+    return limit == Failure::none ? next() : limit;
+  }
+  Failure pop_count() {
+    if (const Failure failure = is_u32(0); failure != Failure::none) return failure;
+    const std::uint64_t value = st(0).value();
+    st(0) = Element::canonical(static_cast<std::uint64_t>(std::popcount(value)));
+    const Failure limit = u32(U32::pop_count, value, 0);
+    return limit == Failure::none ? next() : limit;
+  }
+  Failure pow() {
+    if (const Failure failure = is_u32(1); failure != Failure::none) return failure;
+    const Element base = pop();
+    const std::uint64_t exponent = st(0).value();
+    st(0) = power(base, exponent);
+    const Failure limit = u32(U32::pow, base.value(), exponent);
+    return limit == Failure::none ? next() : limit;
+  }
+  Failure div_mod() {
+    for (const std::size_t i : {0, 1})
+      if (const Failure failure = is_u32(i); failure != Failure::none) return failure;
+    if (st(1).is_zero()) return Failure::kDivisionByZero;
+    const std::uint64_t n = st(0).value(), d = st(1).value(), quotient = n / d, remainder = n % d;
+    st(1) = Element::canonical(quotient);
+    st(0) = Element::canonical(remainder);
+    Failure limit = u32(U32::lt, remainder, d);
+    if (limit == Failure::none) limit = u32(U32::split, n, quotient);
+    return limit == Failure::none ? next() : limit;
+  }
+  /// The element of the extension whose first coefficient is st[i].
+  Extension extension(std::size_t i) { return {{st(i), st(i + 1), st(i + 2)}}; }
+  void set_extension(std::size_t i, const Extension& x) { st(i) = x.c[0], st(i + 1) = x.c[1], st(i + 2) = x.c[2]; }
+  Failure extension_pair(const Extension& result) {
+    top_ -= 3;
+    set_extension(0, result);
+    return next();
+  }
+  Failure x_invert() {
+    if (extension(0).is_zero()) return Failure::kInverseOfZero;
+    set_extension(0, inverse(extension(0)));
+    return next();
+  }
+  Failure xb_mul() {
+    const Element factor = pop();
+    set_extension(0, factor * extension(0));
+    return next();
+  }
+  Extension extension_at(Element& pointer) {
+    Extension x;
+    for (Element& c : x.c) c = ram(pointer), pointer += field::kOne;
+    return x;
+  }
+  Failure xx_dot_step() {
+    const Extension right = extension_at(st(0)), left = extension_at(st(1));
+    set_extension(2, extension(2) + right * left);
+    return next();
+  }
+  Failure xb_dot_step() {
+    const Element right = ram(st(0));
+    st(0) += field::kOne;
+    set_extension(2, extension(2) + right * extension_at(st(1)));
+    return next();
+  }
+  Failure read(std::uint64_t n, std::span<const Element> from, std::size_t& taken, Failure empty) {
+    if (from.size() - taken < n) return fail(empty, from.size() - taken, {}, {});
+    for (; n > 0; --n) push(from[taken++]);
+    return next();
+  }
+  Failure write_io(std::uint64_t n) {
+    if (m_.output_.size() + n > m_.budget_.output_words) return Failure::kOutputLimit;
+    for (; n > 0; --n) m_.output_.push_back(pop());
+    return next();
+  }
+  Failure merkle_step(const Digest& sibling) {
+    const std::uint64_t index = st(kDigestWords).value(), parent = index / 2;
+    Digest own;
+    for (Element& e : own) e = pop();
+    const bool right = index % 2 != 0;  // it is the right child
+    hash([&](std::size_t i) {
+      const bool first = i < kDigestWords;
+      return (first == right ? sibling : own)[first ? i : i - kDigestWords];
+    });
+    st(kDigestWords) = Element::canonical(parent);
+    const Failure limit = u32(U32::split, index, parent);
+    return limit == Failure::none ? next() : limit;
+  }
+  Failure merkle_step_secret() {
+    if (const Failure failure = is_u32(kDigestWords); failure != Failure::none) return failure;
+    if (m_.digests_read_ == m_.inputs_.secret_digests.size()) return Failure::kEmptySecretDigestInput;
+    return merkle_step(m_.inputs_.secret_digests[m_.digests_read_++]);
+  }
+  Failure merkle_step_mem() {
+    if (const Failure failure = is_u32(kDigestWords); failure != Failure::none) return failure;
+    Element& pointer = st(7);
+    Digest sibling;
+    for (Element& e : sibling) e = ram(pointer), pointer += field::kOne;
+    return merkle_step(sibling);
+  }
+
+  Failure execute(const Code::Step& step) {
+    const std::uint64_t n = step.argument.value();
+    switch (step.op) {
+      case Op::kPop: top_ -= n; return next();
+      case Op::kPush: push(step.argument); return next();
+      case Op::kDivine: return read(n, m_.inputs_.secret_input, m_.secret_read_, Failure::kEmptySecretInput);
+      case Op::kPick: return pick(n);
+      case Op::kPlace: return place(n);
+      case Op::kDup: push(st(n)); return next();
+      case Op::kSwap: std::swap(st(0), st(n)); return next();
+      case Op::kHalt: halted_ = true; return next();
+      case Op::kNop: return next();
+      case Op::kSkiz: return skiz();
+      case Op::kCall: return call(step.target);
+      case Op::kReturn: return jump(true);
+      case Op::kRecurse: return jump(false);
+      case Op::kRecurseOrReturn: return jump(st(5) == st(6));
+      case Op::kAssert: return assert_one();
+      case Op::kReadMem: return read_mem(n);
+      case Op::kWriteMem: return write_mem(n);
+      case Op::kHash: return hash_top();
+      case Op::kAssertVector: return assert_vector();
+      case Op::kSpongeInit: m_.sponge_.emplace(); return next();
+      case Op::kSpongeAbsorb: return sponge_absorb();
+      case Op::kSpongeAbsorbMem: return sponge_absorb_mem();
+      case Op::kSpongeSqueeze: return sponge_squeeze();
+      case Op::kAdd:
+        --top_;
+        st(0) += top_[1];
+        return next();
+      case Op::kAddI: st(0) += step.argument; return next();
+      case Op::kMul:
+        --top_;
+        st(0) *= top_[1];
+        return next();
+      case Op::kInvert: return invert();
+      case Op::kEq:
+        --top_;
+        st(0) = Element::canonical(st(0) == top_[1] ? 1 : 0);
+        return next();
+      case Op::kSplit: return split();
+      case Op::kLt: return u32_pair(U32::lt, [](std::uint64_t a, std::uint64_t b) { return std::uint64_t{a < b}; });
+      case Op::kAnd: return u32_pair(U32::and_, [](std::uint64_t a, std::uint64_t b) { return a & b; });
+      case Op::kXor: return u32_pair(U32::and_, [](std::uint64_t a, std::uint64_t b) { return a ^ b; });
+      case Op::kLog2Floor: return log_2_floor();
+      case Op::kPow: return pow();
+      case Op::kDivMod: return div_mod();
+      case Op::kPopCount: return pop_count();
+      case Op::kXxAdd: return extension_pair(extension(0) + extension(3));
+      case Op::kXxMul: return extension_pair(extension(0) * extension(3));
+      case Op::kXInvert: return x_invert();
+      case Op::kXbMul: return xb_mul();
+      case Op::kReadIo: return read(n, m_.inputs_.public_input, m_.public_read_, Failure::kEmptyPublicInput);
+      case Op::kWriteIo: return write_io(n);
+      case Op::kMerkleStep: return merkle_step_secret();
+      case Op::kMerkleStepMem: return merkle_step_mem();
+      case Op::kXxDotStep: return xx_dot_step();
+      case Op::kXbDotStep: return xb_dot_step();
+    }
+    CHECK(false);
+  }
+
+  Machine& m_;
+  const Code::Step* steps_;
+  std::uint32_t count_, ip_ = 0;
+  std::uint64_t cycles_ = 0;
+  Element *top_, *room_end_;
+  bool halted_ = false;
+};
+
+void Machine::begin(const Code& code, const Inputs& inputs, const Budget& budget) {
+  code_ = &code;
+  inputs_ = inputs;
+  budget_ = budget;
+  const std::size_t size = std::max(inputs.stack.size(), kRegisters);
+  if (stack_.size() < size + 2 * kGrowthMax) stack_.resize(std::max<std::size_t>(256, 2 * size + 2 * kGrowthMax));
+  size_ = size;
+  std::fill_n(stack_.begin(), size, Element());
+  if (!inputs.stack.empty()) {
+    std::copy(inputs.stack.rbegin(), inputs.stack.rend(),
+              std::make_reverse_iterator(stack_.begin() + static_cast<std::ptrdiff_t>(size)));
+  } else {
+    std::reverse_copy(code.digest.begin(), code.digest.end(), stack_.begin());
+  }
+  jumps_.clear();
+  ram_.clear();
+  u32_.clear();
+  for (const auto& [address, word] : inputs.ram) *ram_.insert({address.value(), 0}).first = word.value();
+  output_.clear();
+  sponge_.reset();
+  cascade_used_ = false;
+  u32_rows_ = cycles_ = 0;
+  public_read_ = secret_read_ = digests_read_ = 0;
+  ip_ = 0;
+  detail_ = {};
+  executions_.assign(code.steps.size(), 0);
+}
+
+Failure Machine::run(const Code& code, const Inputs& inputs, const Budget& budget) {
+  begin(code, inputs, budget);
+  Execution(*this).run();
+  return failure_;
+}
+
+std::uint32_t Machine::address() const {
+  return code_->addresses[ip_];
+}
+
+std::string Machine::failure_text() const {
+  if (failure_ == Failure::none) return "";
+  const FailureRow& row = kFailures[static_cast<std::size_t>(failure_)];
+  std::string out = std::string(row.text) + ": " + std::string(row.meaning);
+  const std::string actual = std::to_string(detail_.actual.value()),
+                    expected = std::to_string(detail_.expected.value());
+  if (failure_ == Failure::kFailedU32Conversion) out += ": st" + std::to_string(detail_.index) + " is " + actual;
+  if (failure_ == Failure::kAssertionFailed) out += ": it is " + actual;
+  if (failure_ == Failure::kVectorAssertionFailed)
+    out += ": st" + std::to_string(detail_.index) + " is " + expected + ", st" +
+           std::to_string(detail_.index + kDigestWords) + " is " + actual;
+  return out;
+}
+
+std::vector<std::pair<Element, Element>> Machine::ram() const {
+  std::vector<std::pair<Element, Element>> out;
+  ram_.each(
+      [&](Map::Key key, std::uint64_t word) { out.emplace_back(Element::canonical(key.a), Element::canonical(word)); });
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first.value() < b.first.value(); });
+  return out;
+}
+
+Heights Machine::heights() const {
+  Heights h;
+  std::uint64_t stack_rows = 0, ram_rows = 0, hash_rows = 0;
+  for (std::size_t i = 0; i < executions_.size(); ++i) {
+    const Code::Step& step = code_->steps[i];
+    stack_rows += executions_[i] * step.stack_rows;
+    ram_rows += executions_[i] * step.ram_rows;
+    hash_rows += executions_[i] * step.hash_rows;
+  }
+  h.of(Table::processor) = h.of(Table::jump_stack) = cycles_;
+  h.of(Table::op_stack) = stack_rows;
+  h.of(Table::ram) = ram_rows;
+  h.of(Table::u32) = u32_rows_;
+  h.of(Table::lookup) = kLookupRows;
+  h.of(Table::cascade) = cascade_used_ ? cascade_.size() : code_->cascade.size();
+  if (code_->hashed) {
+    const std::uint64_t pieces = code_->words() / kTip5Rate + 1;
+    h.of(Table::program) = pieces * kTip5Rate;
+    hash_rows += pieces * kHashRows;
+  }
+  h.of(Table::hash) = hash_rows;
+  return h;
+}
+
+}  // namespace trident::tir::vm

@@ -1,0 +1,135 @@
+// Triton VM: what a program does, and how tall the tables of a proof of it are. Equal to the real machine (2.0.0, the
+// same from 1.0.0 to 7.0.0) in stack, output, RAM, sponge, failures and heights; it only makes no trace.
+//
+//   Program --load--> Code --run--> Machine (end state, heights)
+//                      ^ decoded, hashed; may be run any number of times
+//
+// A Machine keeps its memory between runs. What a run may take is bounded by its Budget: beyond it the run fails with a
+// *Limit failure, which the real machine does not know.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "jit/tir/tasm/program.h"
+#include "jit/tir/vm/heights.h"
+#include "jit/tir/vm/sets.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/result.h"
+
+namespace trident::tir::vm {
+
+using field::Digest;
+using field::Element;
+
+enum class Failure : std::uint8_t {
+  none,
+#define X(name, text, meaning) k##name,
+#include "jit/tir/vm/failures.def"
+#undef X
+};
+/// As the real machine calls it; empty for none.
+std::string_view name_of(Failure failure);
+
+/// A program made ready to run.
+struct Code {
+  struct Step {
+    tasm::Op op;
+    std::uint8_t stack_rows, ram_rows, hash_rows;
+    std::uint32_t size_min;  ///< of the stack before it
+    std::uint32_t target;    ///< of a call: index of a step
+    Element argument;
+  };
+  std::vector<Step> steps;
+  std::vector<std::uint32_t> addresses;  ///< of the steps, and of the end
+  /// With a digest also what hashing the program costs.
+  bool hashed = false;
+  Digest digest{};
+  Cascade cascade;
+
+  [[nodiscard]] std::uint32_t words() const { return addresses.back(); }
+};
+
+/// Whether a program's digest and its cost are wanted: not when a block is to be compared with another.
+enum class Hashing : std::uint8_t { whole_program, none };
+/// InvalidArgument for arguments out of range and calls to where no instruction begins. Uses the memory of `code`
+/// again.
+Result<void> load(const tasm::Program& program, Code& code, Hashing hashing = Hashing::whole_program);
+
+struct Inputs {
+  std::span<const Element> public_input, secret_input;
+  std::span<const Digest> secret_digests;
+  std::span<const std::pair<Element, Element>> ram;  ///< address and word; of two for one address the last
+  /// Bottom first, at least 16; empty: zeros on the program's digest, as the real machine begins.
+  std::span<const Element> stack;
+};
+
+struct Budget {
+  std::uint64_t cycles = limits::kVmCycles;
+  std::size_t stack_elements = limits::kVmStackElements, jumps = limits::kVmJumps, ram_words = limits::kVmRamWords;
+  std::size_t u32_entries = limits::kVmU32Entries, output_words = limits::kVmOutputWords;
+};
+
+class Machine {
+ public:
+  /// Runs until `halt` or a failure. `code` must outlive what is asked afterwards.
+  Failure run(const Code& code, const Inputs& inputs, const Budget& budget = {});
+
+  [[nodiscard]] Failure failure() const { return failure_; }
+  /// "OpStackError(TooShallow): the stack would have ..." with values where there are any; empty for none.
+  [[nodiscard]] std::string failure_text() const;
+  /// Executed instructions; one that fails is not among them.
+  [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
+  /// Index of the step that failed or comes next, and its address.
+  [[nodiscard]] std::uint32_t step() const { return ip_; }
+  [[nodiscard]] std::uint32_t address() const;
+  /// Bottom first.
+  [[nodiscard]] std::span<const Element> stack() const { return {stack_.data(), size_}; }
+  [[nodiscard]] const std::vector<Element>& output() const { return output_; }
+  /// By address.
+  [[nodiscard]] std::vector<std::pair<Element, Element>> ram() const;
+  [[nodiscard]] const std::optional<field::Tip5>& sponge() const { return sponge_; }
+  [[nodiscard]] std::size_t u32_entries() const { return u32_.size(); }
+  /// Of what was executed, of the program itself only if its code is hashed.
+  [[nodiscard]] Heights heights() const;
+  /// How often each step was executed.
+  [[nodiscard]] std::span<const std::uint64_t> executions() const { return executions_; }
+
+ private:
+  friend class Execution;
+  struct Jump {
+    std::uint32_t origin, destination;
+  };
+  /// What a failure is about.
+  struct Detail {
+    std::uint64_t index = 0;
+    Element expected, actual;
+  };
+
+  void begin(const Code& code, const Inputs& inputs, const Budget& budget);
+
+  const Code* code_ = nullptr;
+  Inputs inputs_;
+  Budget budget_;
+  std::vector<Element> stack_;  ///< its first size_ elements
+  std::size_t size_ = 0;
+  std::vector<Jump> jumps_;
+  Map ram_, u32_;
+  std::vector<Element> output_;
+  std::optional<field::Tip5> sponge_;
+  Cascade cascade_;
+  bool cascade_used_ = false;
+  std::uint64_t u32_rows_ = 0, cycles_ = 0;
+  std::size_t public_read_ = 0, secret_read_ = 0, digests_read_ = 0;
+  std::uint32_t ip_ = 0;
+  Failure failure_ = Failure::none;
+  Detail detail_;
+  std::vector<std::uint64_t> executions_;
+};
+
+}  // namespace trident::tir::vm
