@@ -37,7 +37,8 @@ void check_text(const json& row, const tasm::Program& program, const vm::Code& c
     compare(verdict, "words", row.at("program_words").get<std::uint64_t>(), program.words());
   if (row.contains("program_encoding"))
     compare(verdict, "encoding", elements(row.at("program_encoding")), tasm::encode(program));
-  if (row.contains("program_digest")) compare(verdict, "digest", elements(row.at("program_digest")), listed(code.digest));
+  if (row.contains("program_digest"))
+    compare(verdict, "digest", elements(row.at("program_digest")), listed(code.digest));
 }
 
 void check_heights(const json& row, const vm::Machine& machine, const vm::Code& code, Verdict& verdict) {
@@ -108,8 +109,10 @@ void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdic
   check_text(row, *program, code, verdict);
   if (row.contains("cycle_count"))
     compare(verdict, "cycles", row.at("cycle_count").get<std::uint64_t>(), machine.cycles());
-  if (row.contains("expected_output")) compare(verdict, "output", elements(row.at("expected_output")), machine.output());
-  if (row.contains("final_stack")) compare(verdict, "stack", elements(row.at("final_stack")), top_first(machine.stack()));
+  if (row.contains("expected_output"))
+    compare(verdict, "output", elements(row.at("expected_output")), machine.output());
+  if (row.contains("final_stack"))
+    compare(verdict, "stack", elements(row.at("final_stack")), top_first(machine.stack()));
   if (row.contains("instruction_pointer"))
     compare(verdict, "instruction pointer", row.at("instruction_pointer").get<std::uint64_t>(), machine.address());
   check_end(row, machine, verdict);

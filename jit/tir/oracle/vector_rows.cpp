@@ -59,7 +59,8 @@ void check_tip5(const json& all, Verdict& v) {
                 (element(row.at("rounds").at(round).at(i)) * Element(field::kEpsilon)).value());
   });
   each(all, "tip5_hash_10", v, [&](const json& row, const std::string& where) {
-    compare(v, where, elements(row.at("out")), listed(field::tip5_hash_10(element_array<field::kTip5Rate>(row.at("in")))));
+    compare(v, where, elements(row.at("out")),
+            listed(field::tip5_hash_10(element_array<field::kTip5Rate>(row.at("in")))));
   });
   each(all, "tip5_hash_pair", v, [&](const json& row, const std::string& where) {
     const auto left = element_array<5>(row.at("left")), right = element_array<5>(row.at("right"));
