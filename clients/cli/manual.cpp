@@ -32,6 +32,9 @@ constexpr const char* kRun = R"(DETAILS
   `trident parse --help` says what types there are. Integers are printed in full.
   What is assumed for a variable without an input is said on standard error. An expression may begin with a minus sign;
   where an option has its first letter (-n*2), put -- before it.
+  A FILE.tasm is a program of Triton VM. It is run exactly as there; printed are its output, the stack (the top first),
+  the rows of the nine tables of a proof, and the height to which the tallest pads them all. Numbers are integers above
+  -p and below p. A program that fails has status 1; standard error says where and why, as the real machine calls it.
 
 EXAMPLES
   trident run 'sum(x*x)' --n 1000
@@ -39,7 +42,8 @@ EXAMPLES
   trident run 'sum(x*x)' -i x=samples.txt
   trident run 'j: i64; t[2*index] - t[j]' -i t=1,4,9,16 -i j=0,7,2
   trident run 'let t = sin(x); t*t, 1 - t*t' -i x=0:3.14 -n 5 --csv -
-  trident run 'diff(tanh(x), x)' -i x=0:1 --tier optimised --mode embedded)";
+  trident run 'diff(tanh(x), x)' -i x=0:1 --tier optimised --mode embedded
+  trident run hash.tasm --input 1,2,3 --secret 7 --ram 100=5,6 --json)";
 
 constexpr const char* kBench = R"(DETAILS
   Contestants are our optimised and baseline kernels, our interpreter, g++-12 and clang-19 with -O3 -march=native

@@ -16,6 +16,7 @@
 #include "clients/cli/kernel_options.h"
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/run_inputs.h"
+#include "clients/cli/run_program.h"
 #include "jit/image/image.h"
 #include "schemas/kernel_image.h"
 
@@ -31,6 +32,7 @@ struct RunVerb {
   std::vector<std::string> inputs;
   std::uint64_t n = 0;
   unsigned head = 8, timeout_ms = 10'000;
+  ProgramRun program;
 };
 
 /// Of what trident.h calls its types.
@@ -397,15 +399,15 @@ int run(const RunVerb& verb) {
 }  // namespace
 
 void add_run_command(CLI::App& app, int& status) {
-  CLI::App* verb = app.add_subcommand("run", "Evaluate an expression and print the results");
+  CLI::App* verb = app.add_subcommand("run", "Evaluate an expression, or run a program of Triton VM");
   auto state = std::make_shared<RunVerb>();
-  verb->add_option("EXPR", state->text, "The expression")->required();
+  verb->add_option("EXPR", state->text, "The expression, or FILE.tasm")->required();
   verb->add_option(
           "-i,--input", state->inputs,
           "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE of numbers; may be repeated. "
           "Without it: evenly spaced over its declared range, else 0:1 (a scalar: the middle, else 1). A table is as "
           "long "
-          "as its list, else --n elements")
+          "as its list, else --n elements. Of a program: words, a list or FILE")
       ->take_all()
       ->expected(1)
       ->allow_extra_args(false);
@@ -427,7 +429,22 @@ void add_run_command(CLI::App& app, int& status) {
       ->check(negative_fault, "", "")
       ->capture_default_str()
       ->excludes(csv);
-  verb->callback([state, &status] { status = run(*state); });
+  add_program_options(*verb, state->program);
+  verb->callback([state, verb, &status] {
+    const bool program = names_program(state->text);
+    if (const auto fit = check_options_fit(*verb, program); !fit) {
+      status = report(fit.error());
+      return;
+    }
+    if (!program) {
+      status = run(*state);
+      return;
+    }
+    state->program.file = state->text;
+    state->program.public_input = state->inputs;
+    const auto code = run_program(state->program);
+    status = code ? *code : report(code.error());
+  });
 }
 
 }  // namespace trident::cli

@@ -35,11 +35,12 @@ class Command(CommandCase):
 
     def test_examples_of_run_print_and_explain_work(self):
         samples = self.write("samples.txt", "1 2\n3,4\n")
+        program = self.write("hash.tasm", "read_io 3 divine 1 add add add push 101 read_mem 2 pop 1 add add write_io 1 halt\n")
         for verb in ("run", "print"):
             for line in re.findall(r"(?m)^  (trident .*)$", self.trident(verb, "--help").stdout):
                 if "- <" in line or "| dot" in line:
                     continue
-                command = line.replace("trident", TRIDENT, 1).replace("samples.txt", samples)
+                command = line.replace("trident", TRIDENT, 1).replace("samples.txt", samples).replace("hash.tasm", program)
                 if "--tier" in line:
                     command += " --timeout-ms 60000"  # for a busy machine
                 done = subprocess.run(command, shell=True, env=self.environment, capture_output=True, text=True, timeout=90,
@@ -164,8 +165,8 @@ class Command(CommandCase):
         self.assertEqual(text | {"--derivatives", "--to"}, self.options_of("print"))
         self.assertEqual(text | code | search, self.options_of("disasm"))
         self.assertEqual(text | code | search | {"--dump", "--stop-after", "--prove-error", "--svg"}, self.options_of("explain"))
-        self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head"},
-                         self.options_of("run"))
+        self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head"} |
+                         {"--secret", "--digests", "--ram", "--cycles", "--json"}, self.options_of("run"))
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
                                         "--html", "--no-numexpr", "--no-ranges", "--geomean-max", "--transcendental-max",
                                         "--algebraic-max", "--derivatives-max", "--worst-max", "--search-gain-max",

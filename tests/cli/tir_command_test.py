@@ -42,5 +42,64 @@ class Oracle(CommandCase):
         self.trident("oracle", "tir", self.write("empty.jsonl", ""), status=2)
 
 
+class RunOfAProgram(CommandCase):
+    def test_all_rows_of_the_real_machine(self):
+        rows = [json.loads(line) for line in oracle_lines("oracle.jsonl").splitlines()]
+        some = [row for i, row in enumerate(rows) if i % 25 == 0 or row["category"] in ("error", "sponge")]
+        for row in some:
+            if len(row["secret_digests"]) > 20:
+                continue
+            arguments = ["--json"]
+            for option, key in (("--input", "public_input"), ("--secret", "secret_input")):
+                arguments += [option, ",".join(map(str, row[key]))] if row[key] else []
+            for digest in row["secret_digests"]:
+                arguments += ["--digests", ",".join(map(str, digest))]
+            for address, word in row["ram"]:
+                arguments += ["--ram", f"{address}={word}"]
+            path = self.write("p.tasm", row["program"])
+            error = row.get("error")
+            done = self.trident("run", path, *arguments, status=2 if error == "parse_error" else 1 if error else 0)
+            if error == "parse_error":
+                self.assertIn("p.tasm:1:", done.stderr)
+                continue
+            found = json.loads(done.stdout)
+            self.assertEqual(row["final_stack"], found["stack"], row["name"])
+            self.assertEqual(row["expected_output"], found["output"], row["name"])
+            self.assertEqual(row["program_digest"], found["digest"], row["name"])
+            if error:
+                self.assertTrue(error.startswith(found["failure"].rstrip(")")), row["name"])
+                self.assertIn(f"p.tasm:1:", done.stderr)
+            else:
+                self.assertEqual(row["heights"], found["heights"], row["name"])
+                self.assertEqual(row["padded_height"], found["padded_height"], row["name"])
+        self.assertGreater(len(some), 60)
+
+    def test_text(self):
+        path = self.write("p.tasm", "read_io 2\n  add\n  write_io 1\n  halt\n")
+        numbers = self.write("numbers.txt", "5\n-1\n")
+        for value in ("5,-1", "5 -1", numbers):
+            lines = self.trident("run", path, "--input", value).stdout.splitlines()
+            self.assertEqual("output 4", lines[0])
+            self.assertEqual("cycles 4, words 6", lines[2])
+            self.assertIn("lookup             256  decides", lines)
+            self.assertEqual("padded             256", lines[-1])
+        done = self.trident("run", path, "--input", "5", status=1)
+        self.assertIn(f"{path}:1:1: EmptyPublicInput: the public input is used up\n  read_io 2\n  ^", done.stderr)
+        path = self.write("q.tasm", "push 1\npush 3 assert error_id 17\nhalt")
+        self.assertIn("q.tasm:2:8: AssertionFailed: the top of the stack is not 1: it is 3 (error_id 17)",
+                      self.trident("run", path, status=1).stderr)
+        self.assertIn("CycleLimit", self.trident("run", self.write("l.tasm", "call f f: recurse"), "--cycles", "1000", status=1).stderr)
+
+    def test_mistakes(self):
+        path = self.write("p.tasm", "halt")
+        for arguments, message in ((("--input", "x"), "x: there is no such file"), (("--input", "5-"), "'5-' is no integer"),
+                                   (("--secret", "18446744069414584321"), "is no integer above -p and below p"),
+                                   (("--digests", "1,2,3"), "3 words, but a digest has 5"), (("--ram", "5"), "address=words"),
+                                   (("--n", "3"), "--n is about expressions"), (("--csv", "-"), "--csv is about expressions")):
+            self.assertIn(message, self.trident("run", path, *arguments, status=2).stderr)
+        self.assertIn("--secret is about programs", self.trident("run", "x", "--secret", "5", status=2).stderr)
+        self.assertIn("no such file", self.trident("run", self.at("none.tasm"), status=2).stderr)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,211 @@
+#include "clients/cli/run_program.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "clients/cli/commands.h"
+#include "jit/tir/vm/machine.h"
+
+namespace trident::cli {
+namespace {
+
+using field::Element;
+using tir::vm::Machine;
+using tir::vm::Table;
+namespace tasm = tir::tasm;
+namespace vm = tir::vm;
+
+constexpr const char* kProgramOptions[] = {"--secret", "--digests", "--ram", "--cycles", "--json"};
+constexpr std::size_t kStackShown = 16;
+
+/// The beginning of a file, up to one byte more than `bytes_max`.
+Result<std::string> text_of(const std::string& file, std::size_t bytes_max) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text(bytes_max + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || (!in && !in.eof()) || !in.is_open())
+    return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file, or it cannot be read", file.c_str());
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > bytes_max)
+    return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes", file.c_str(), bytes_max);
+  return text;
+}
+
+/// An integer in (-p, p).
+std::optional<Element> element_of(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || value >= field::kModulus) return {};
+  return negative ? -Element(value) : Element(value);
+}
+
+/// Numbers separated by commas, blanks or lines: the text itself, or the file that it names.
+Result<std::vector<Element>> elements_of(const char* option, const std::vector<std::string>& texts) {
+  std::vector<Element> out;
+  for (std::string text : texts) {
+    const std::string given = text;
+    if (text.find_first_not_of("0123456789-, \t") != std::string::npos) {
+      TRY(text, text_of(text, limits::kTasmTextBytesMax));
+    }
+    constexpr const char* kBetween = ", \t\r\n";
+    for (std::size_t at = text.find_first_not_of(kBetween); at != std::string::npos;) {
+      const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
+      const std::string word = text.substr(at, end - at);
+      const auto value = element_of(word);
+      if (!value)
+        return make_error(ErrorCode::kInvalidArgument, "%s %s: '%s' is no integer above -p and below p", option,
+                          given.c_str(), word.c_str());
+      out.push_back(*value);
+      at = text.find_first_not_of(kBetween, end);
+    }
+  }
+  return out;
+}
+
+Result<std::vector<field::Digest>> digests_of(const std::vector<std::string>& texts) {
+  TRY(const std::vector<Element> words, elements_of("--digests", texts));
+  if (words.size() % field::kDigestWords != 0)
+    return make_error(ErrorCode::kInvalidArgument, "--digests: %zu words, but a digest has %zu", words.size(),
+                      field::kDigestWords);
+  std::vector<field::Digest> out(words.size() / field::kDigestWords);
+  for (std::size_t i = 0; i < words.size(); ++i) out[i / field::kDigestWords][i % field::kDigestWords] = words[i];
+  return out;
+}
+
+Result<std::vector<std::pair<Element, Element>>> ram_of(const std::vector<std::string>& texts) {
+  std::vector<std::pair<Element, Element>> out;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const auto address = element_of(text.substr(0, equals));
+    if (equals == std::string::npos || !address)
+      return make_error(ErrorCode::kInvalidArgument, "--ram %s: expected address=words", text.c_str());
+    TRY(const std::vector<Element> words, elements_of("--ram", {text.substr(equals + 1)}));
+    Element at = *address;
+    for (const Element word : words) out.emplace_back(at, word), at += field::kOne;
+  }
+  return out;
+}
+
+std::string listed(std::span<const Element> list) {
+  std::string out;
+  for (const Element e : list) out += " " + std::to_string(e.value());
+  return out;
+}
+
+void print_text(const Machine& machine, const vm::Code& code) {
+  const vm::Heights heights = machine.heights();
+  std::vector<Element> stack(machine.stack().rbegin(), machine.stack().rend());
+  const std::size_t deeper = stack.size() - std::min(stack.size(), kStackShown);
+  stack.resize(stack.size() - deeper);
+  std::printf("output%s\nstack %s", listed(machine.output()).c_str(), listed(stack).c_str());
+  if (deeper > 0) std::printf(" and %zu below", deeper);
+  std::printf("\ncycles %llu, words %u\n\n", static_cast<unsigned long long>(machine.cycles()), code.words());
+  if (machine.failure() != vm::Failure::none) return;
+  std::printf("table             rows\n");
+  for (std::size_t t = 0; t < vm::kTableCount; ++t)
+    std::printf("%-11s %10llu%s\n", std::string(vm::kTableNames[t]).c_str(),
+                static_cast<unsigned long long>(heights.rows[t]),
+                static_cast<Table>(t) == heights.tallest() ? "  decides" : "");
+  std::printf("padded      %10llu\n", static_cast<unsigned long long>(heights.padded()));
+}
+
+void print_json(const Machine& machine, const vm::Code& code) {
+  const auto list = [](const auto& range) {
+    auto out = nlohmann::ordered_json::array();
+    for (const Element e : range) out.push_back(e.value());
+    return out;
+  };
+  nlohmann::ordered_json json;
+  const bool ended = machine.failure() == vm::Failure::none;
+  json["failure"] = ended ? nlohmann::ordered_json() : nlohmann::ordered_json(vm::name_of(machine.failure()));
+  json["output"] = list(machine.output());
+  json["stack"] = list(std::vector<Element>(machine.stack().rbegin(), machine.stack().rend()));
+  json["cycles"] = machine.cycles();
+  json["words"] = code.words();
+  json["digest"] = list(code.digest);
+  if (ended) {
+    const vm::Heights heights = machine.heights();
+    for (std::size_t t = 0; t < vm::kTableCount; ++t)
+      json["heights"][std::string(vm::kTableNames[t])] = heights.rows[t];
+    json["tallest"] = vm::kTableNames[static_cast<std::size_t>(heights.tallest())];
+    json["padded_height"] = heights.padded();
+  }
+  std::printf("%s\n", json.dump(2).c_str());
+}
+
+/// With the number that the program gives to a failed assertion.
+std::string failure_text(const Machine& machine, const tasm::Program& program) {
+  std::string out = machine.failure_text();
+  const bool assertion =
+      machine.failure() == vm::Failure::kAssertionFailed || machine.failure() == vm::Failure::kVectorAssertionFailed;
+  for (const tasm::Mark& mark : program.marks)
+    if (assertion && mark.kind == tasm::Mark::Kind::error_id && mark.instruction == machine.step() + 1)
+      out += " (error_id " + mark.text + ")";
+  return out;
+}
+
+}  // namespace
+
+bool names_program(const std::string& text) {
+  return text.ends_with(".tasm");
+}
+
+void add_program_options(CLI::App& verb, ProgramRun& run) {
+  const auto list = [&](const char* name, std::vector<std::string>& values, const char* description) {
+    verb.add_option(name, values, description)->take_all()->expected(1)->allow_extra_args(false);
+  };
+  list("--secret", run.secret_input, "Of a program: secret words, a list or FILE; may be repeated");
+  list("--digests", run.digests, "Of a program: secret digests, five words each, a list or FILE; may be repeated");
+  list("--ram", run.ram, "Of a program: what its RAM holds at first, address=words; may be repeated");
+  verb.add_option("--cycles", run.cycles, "Of a program: most cycles that it may run")
+      ->check(negative_fault, "", "")
+      ->default_val(limits::kVmCycles);
+  verb.add_flag("--json", run.json, "Of a program: print a JSON object instead");
+}
+
+Result<void> check_options_fit(const CLI::App& verb, bool program) {
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->count() == 0 || option->get_positional() || option->check_lname("input")) continue;
+    const std::string name = option->get_name();
+    const bool of_programs =
+        std::find(std::begin(kProgramOptions), std::end(kProgramOptions), name) != std::end(kProgramOptions);
+    if (of_programs != program)
+      return make_error(ErrorCode::kInvalidArgument, "%s is about %s", name.c_str(),
+                        of_programs ? "programs, whose files end in .tasm" : "expressions, not programs");
+  }
+  return {};
+}
+
+Result<int> run_program(const ProgramRun& run) {
+  TRY(const std::string text, text_of(run.file, limits::kTasmTextBytesMax));
+  const ir::SourceText source(text, run.file);
+  TRY(const tasm::Program program, tasm::assemble(source));
+  TRY(const std::vector<Element> public_input, elements_of("--input", run.public_input));
+  TRY(const std::vector<Element> secret_input, elements_of("--secret", run.secret_input));
+  TRY(const std::vector<field::Digest> digests, digests_of(run.digests));
+  TRY(const auto ram, ram_of(run.ram));
+  vm::Code code;
+  TRY_VOID(vm::load(program, code));
+  vm::Budget budget;
+  budget.cycles = run.cycles;
+  Machine machine;
+  machine.run(code, {public_input, secret_input, digests, ram, {}}, budget);
+  if (run.json)
+    print_json(machine, code);
+  else
+    print_text(machine, code);
+  if (machine.failure() == vm::Failure::none) return 0;
+  const std::size_t offset = machine.step() < program.offsets.size() ? program.offsets[machine.step()] : text.size();
+  std::fprintf(stderr, "trident: %s\n", source.caret_message(offset, failure_text(machine, program)).c_str());
+  return kExitWrong;
+}
+
+}  // namespace trident::cli
