@@ -149,6 +149,7 @@ fuzz: packages ## a million random and mutated texts and messages each, under Ad
 	@cd build-asan/tests && ./fuzz_message --runs 1000000
 	@build-asan/tests/session_campaign --messages 1000000
 	@cd build-asan/tests && ./fuzz_kir_text --runs 1000000 $(CURDIR)/tests/fuzz/seeds/kernel.kir
+	@cd build-asan/tests && ./fuzz_tasm_text --runs 1000000 --lines $(CURDIR)/tests/fuzz/seeds/programs.txt
 
 FUZZ_SECONDS ?= 0
 fuzz-search: build ## a million random expressions through search and code generation, hours; goes on where it was stopped
