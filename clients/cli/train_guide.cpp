@@ -24,6 +24,10 @@ constexpr std::uint64_t kHitsStored = 6, kHitsOwnRow = 200;
 constexpr std::size_t kRowsStored = 12'000;
 constexpr double kRatioWorst = 10;
 constexpr std::uint32_t kUntrainedEpisodes = 60;
+// Of domains that were left out: samples of their own rules that are wanted, and how often episodes are played for
+// them.
+constexpr std::size_t kLeftOutSamples = 1'000;
+constexpr std::uint64_t kLeftOutTurns = 12;
 constexpr std::uint64_t kReinforcedSeed = std::uint64_t{1} << 50;
 
 std::vector<std::string> other_themes(const std::vector<std::string>& without) {
@@ -355,9 +359,16 @@ Result<void> GuideSchool::judge() {
   out_.calibration = calibration_of(network, held_out_, options_.sight);
   if (!options_.without.empty()) {
     play_.scrambles.themes = options_.without;
-    learn::GuideSamples other = episodes(held_seed() + 1, held_episodes(), nullptr);
-    for (learn::GuideSample& s : other.samples)
-      if (is_of(s, options_.without)) s.rule = learn::kNewRule;
+    learn::GuideSamples other;
+    std::size_t own = 0;
+    for (std::uint64_t turn = 0; turn < kLeftOutTurns && own < kLeftOutSamples && !out_.interrupted; ++turn) {
+      other.append(episodes(held_seed() + kLeftOutTurns * turn + 1, held_episodes(), nullptr));
+      own = 0;
+      for (learn::GuideSample& s : other.samples) {
+        if (s.rule != learn::kNewRule && is_of(s, options_.without)) s.rule = learn::kNewRule;
+        own += s.rule == learn::kNewRule ? 1 : 0;
+      }
+    }
     out_.left_out = learn::figures_of(network, train_, other, options_.sight);
     std::erase_if(other.samples, [](const learn::GuideSample& s) { return s.rule != learn::kNewRule; });
     out_.left_out_rules = learn::figures_of(network, train_, other, options_.sight);
