@@ -29,7 +29,7 @@ TEST(TrainGuide, WritesTheEpochWhoseSearchesFindMost) {
   const auto weights = nn::AccumulatorWeights::copy(
       trained->block, nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth));
   ASSERT_TRUE(weights.ok());
-  const std::vector<expr::Expr> cases = learn::composed_cases(2 * kCasesChosenBy);
+  const std::vector<expr::Expr> cases = learn::composed_cases(2 * kCasesChosenBy, {.dressed = true});
   const std::span<const expr::Expr> all(cases);
   const double found = learn::found_ratio(all.first(kCasesChosenBy), *weights, learn::kApplicationsJudged);
   const auto by_ratio = [](const auto& a, const auto& b) { return a.ratio < b.ratio; };
