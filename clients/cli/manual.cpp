@@ -207,6 +207,23 @@ EXAMPLES
   trident oracle tir data_vectors.json poseidon2_vectors.json
   head -n 1 oracle.jsonl | trident oracle tir -)";
 
+constexpr const char* kProfile = R"(DETAILS
+  Runs a program of Triton VM and says where the rows of the nine tables of its proof come from: by subroutine (a label
+  that is called), by line of the source, and as a flame graph. The tallest table, rounded up to a power of two, is what
+  a proof costs; the report is ordered by it, or by --table. Rows that no instruction has (hashing the program, the
+  lookup table) stand apart. An entry of the u32 and cascade tables is borne by the first instruction that needs it.
+  "own" is what a subroutine's instructions have, "with calls" that and all that it calls; recursion is counted once.
+  --json prints an object with "cycles", "heights", "tallest", "padded_height", "table", "text" (rows of the program
+  itself), "subroutines", rows of "name", "calls", "own" and "with_calls" by table, "lines", rows of "line", "source"
+  and "own" by table, and "paths", the frames of the flame graph: "name", "parent" (index; of the first null), "calls"
+  and "own" by table.
+  Exit status 1 if the program fails; then nothing is reported but where and why.
+
+EXAMPLES
+  trident profile program.tasm --input 5,7
+  trident profile program.tasm --table hash --top 5
+  trident profile program.tasm --ram 100=1,2,3 --svg flames.svg)";
+
 constexpr const char* kCalibrate = R"(DETAILS
   --ops measures what each op of the kernel IR (jit/kir/ops.def) takes here, for each of its types: latency, from a
   chain of ops that wait for each other, and throughput, from many chains side by side; both as multiples of what an
@@ -380,6 +397,7 @@ const char* manual_of(std::string_view verb) {
                              {"completion", kCompletion},
                              {"rewrite", kRewrite},
                              {"rules", kRules},
+                             {"profile", kProfile},
                              {"oracle", kOracle},
                              {"calibrate", kCalibrate},
                              {"train", kTrain},

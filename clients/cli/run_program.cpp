@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "clients/cli/commands.h"
-#include "jit/tir/vm/machine.h"
 
 namespace trident::cli {
 namespace {
@@ -184,27 +183,37 @@ Result<void> check_options_fit(const CLI::App& verb, bool program) {
   return {};
 }
 
+Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run) {
+  auto out = std::make_unique<LoadedProgram>();
+  out->file = run.file;
+  TRY(out->text, text_of(run.file, limits::kTasmTextBytesMax));
+  TRY(out->program, tasm::assemble(ir::SourceText(out->text, out->file)));
+  TRY(out->public_input, elements_of("--input", run.public_input));
+  TRY(out->secret_input, elements_of("--secret", run.secret_input));
+  TRY(out->digests, digests_of(run.digests));
+  TRY(out->ram, ram_of(run.ram));
+  TRY_VOID(vm::load(out->program, out->code));
+  return out;
+}
+
+void LoadedProgram::report_failure(const Machine& machine) const {
+  const std::size_t offset = machine.step() < program.offsets.size() ? program.offsets[machine.step()] : text.size();
+  std::fprintf(stderr, "trident: %s\n",
+               ir::SourceText(text, file).caret_message(offset, failure_text(machine, program)).c_str());
+}
+
 Result<int> run_program(const ProgramRun& run) {
-  TRY(const std::string text, text_of(run.file, limits::kTasmTextBytesMax));
-  const ir::SourceText source(text, run.file);
-  TRY(const tasm::Program program, tasm::assemble(source));
-  TRY(const std::vector<Element> public_input, elements_of("--input", run.public_input));
-  TRY(const std::vector<Element> secret_input, elements_of("--secret", run.secret_input));
-  TRY(const std::vector<field::Digest> digests, digests_of(run.digests));
-  TRY(const auto ram, ram_of(run.ram));
-  vm::Code code;
-  TRY_VOID(vm::load(program, code));
+  TRY(const auto loaded, load_program(run));
   vm::Budget budget;
   budget.cycles = run.cycles;
   Machine machine;
-  machine.run(code, {public_input, secret_input, digests, ram, {}}, budget);
+  machine.run(loaded->code, loaded->inputs(), budget);
   if (run.json)
-    print_json(machine, code);
+    print_json(machine, loaded->code);
   else
-    print_text(machine, code);
+    print_text(machine, loaded->code);
   if (machine.failure() == vm::Failure::none) return 0;
-  const std::size_t offset = machine.step() < program.offsets.size() ? program.offsets[machine.step()] : text.size();
-  std::fprintf(stderr, "trident: %s\n", source.caret_message(offset, failure_text(machine, program)).c_str());
+  loaded->report_failure(machine);
   return kExitWrong;
 }
 

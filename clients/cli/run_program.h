@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "jit/tir/vm/machine.h"
 #include "runtime/base/result.h"
 
 namespace CLI {
@@ -19,6 +22,22 @@ struct ProgramRun {
   std::uint64_t cycles = 0;
   bool json = false;
 };
+
+/// A program that can be run, with all that it reads.
+struct LoadedProgram {
+  std::string file, text;
+  tir::tasm::Program program;
+  tir::vm::Code code;
+  std::vector<field::Element> public_input, secret_input;
+  std::vector<field::Digest> digests;
+  std::vector<std::pair<field::Element, field::Element>> ram;
+
+  [[nodiscard]] tir::vm::Inputs inputs() const { return {public_input, secret_input, digests, ram, {}}; }
+  /// Says on standard error why and where the machine has failed.
+  void report_failure(const tir::vm::Machine& machine) const;
+};
+/// Errors of the file, its text and the options name their place.
+Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run);
 
 /// Whether the operand of `run` is a program's file.
 bool names_program(const std::string& text);

@@ -101,5 +101,44 @@ class RunOfAProgram(CommandCase):
         self.assertIn("no such file", self.trident("run", self.at("none.tasm"), status=2).stderr)
 
 
+class ProfileOfAProgram(CommandCase):
+    TEXT = ("read_io 1 call loop halt\n"
+            "loop: dup 0 push 0 eq skiz return\n"
+            "  addi -1 call f recurse\n"
+            "f: push 9 split pop 2 return\n")
+
+    def test_rows_are_where_they_are_made(self):
+        path = self.write("p.tasm", self.TEXT)
+        svg = self.at("p.svg")
+        found = json.loads(self.trident("profile", path, "--input", "3", "--svg", svg, "--json").stdout)
+        by_name = {row["name"]: row for row in found["subroutines"]}
+        self.assertEqual([1, 1, 3], [by_name[name]["calls"] for name in ("(begin)", "loop", "f")])
+        self.assertEqual(12, by_name["f"]["own"]["processor"])
+        self.assertEqual(4 * 4 + 1 + 3 * 3, by_name["loop"]["own"]["processor"])
+        self.assertEqual(found["cycles"], by_name["(begin)"]["with_calls"]["processor"])
+        # bits of 9, and one, once: the others find the entry
+        self.assertEqual(5, by_name["f"]["own"]["u32"])
+        lines = {row["line"]: row["own"]["processor"] for row in found["lines"]}
+        self.assertEqual({1: 3, 2: 17, 3: 9, 4: 12}, lines)
+        for table, rows in found["heights"].items():
+            self.assertEqual(rows, found["text"][table] + sum(path["own"][table] for path in found["paths"]), table)
+        self.assertEqual([None, "(begin)", "loop"], [row["parent"] if row["parent"] is None else
+                                                     found["paths"][row["parent"]]["name"] for row in found["paths"]])
+        with open(svg) as handle:
+            self.assertIn("loop: ", handle.read())
+
+    def test_the_order_is_by_the_table_asked_for(self):
+        path = self.write("p.tasm", self.TEXT)
+        text = self.trident("profile", path, "--input", "3", "--table", "u32", "--top", "1").stdout
+        self.assertRegex(text, r"own +source\n4 +5 100.0 %  f: push 9 split pop 2 return")
+        self.assertIn("and 3 more lines (--top)", text)
+
+    def test_failures_are_told(self):
+        path = self.write("p.tasm", self.TEXT)
+        self.assertIn("p.tasm:1:1: EmptyPublicInput", self.trident("profile", path, status=1).stderr)
+        self.assertIn("no such file", self.trident("profile", self.at("none.tasm"), status=2).stderr)
+        self.trident("profile", path, "--table", "nonsense", status=2)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

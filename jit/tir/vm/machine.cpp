@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "jit/tir/vm/profile.h"
 #include "runtime/base/check.h"
 #include "runtime/field/extension.h"
 
@@ -119,7 +120,9 @@ class Execution {
     use_stack(m_.size_);
   }
 
-  void run() {
+  /// Calls counted(index of the step) after each step.
+  template <class Counted>
+  void run(Counted counted) {
     while (true) {
       Failure failure = Failure::none;
       if (ip_ >= count_)
@@ -136,6 +139,7 @@ class Execution {
         if (failure == Failure::none) {
           ++cycles_;
           ++m_.executions_[executed];
+          counted(executed);
           if (!halted_) continue;
         }
       }
@@ -145,6 +149,17 @@ class Execution {
       m_.size_ = size();
       return;
     }
+  }
+
+  void run() {
+    run([](std::uint32_t) {});
+  }
+  static void begin(Profile& profile, const Code& code) { profile.begin(code); }
+  void run(Profile& profile) {
+    run([&](std::uint32_t executed) {
+      profile.count(executed, m_.jumps_.size(), ip_, m_.u32_rows_,
+                    m_.cascade_used_ ? m_.cascade_.size() : m_.code_->cascade.size());
+    });
   }
 
  private:
@@ -514,9 +529,14 @@ void Machine::begin(const Code& code, const Inputs& inputs, const Budget& budget
   executions_.assign(code.steps.size(), 0);
 }
 
-Failure Machine::run(const Code& code, const Inputs& inputs, const Budget& budget) {
+Failure Machine::run(const Code& code, const Inputs& inputs, const Budget& budget, Profile* profile) {
   begin(code, inputs, budget);
-  Execution(*this).run();
+  if (profile == nullptr) {
+    Execution(*this).run();
+  } else {
+    Execution::begin(*profile, code);
+    Execution(*this).run(*profile);
+  }
   return failure_;
 }
 
@@ -546,8 +566,20 @@ std::vector<std::pair<Element, Element>> Machine::ram() const {
   return out;
 }
 
-Heights Machine::heights() const {
+Heights Code::text_rows() const {
   Heights h;
+  h.of(Table::lookup) = kLookupRows;
+  h.of(Table::cascade) = cascade.size();
+  if (hashed) {
+    const std::uint64_t pieces = words() / kTip5Rate + 1;
+    h.of(Table::program) = pieces * kTip5Rate;
+    h.of(Table::hash) = pieces * kHashRows;
+  }
+  return h;
+}
+
+Heights Machine::heights() const {
+  Heights h = code_->text_rows();
   std::uint64_t stack_rows = 0, ram_rows = 0, hash_rows = 0;
   for (std::size_t i = 0; i < executions_.size(); ++i) {
     const Code::Step& step = code_->steps[i];
@@ -559,14 +591,8 @@ Heights Machine::heights() const {
   h.of(Table::op_stack) = stack_rows;
   h.of(Table::ram) = ram_rows;
   h.of(Table::u32) = u32_rows_;
-  h.of(Table::lookup) = kLookupRows;
-  h.of(Table::cascade) = cascade_used_ ? cascade_.size() : code_->cascade.size();
-  if (code_->hashed) {
-    const std::uint64_t pieces = code_->words() / kTip5Rate + 1;
-    h.of(Table::program) = pieces * kTip5Rate;
-    hash_rows += pieces * kHashRows;
-  }
-  h.of(Table::hash) = hash_rows;
+  if (cascade_used_) h.of(Table::cascade) = cascade_.size();
+  h.of(Table::hash) += hash_rows;
   return h;
 }
 

@@ -53,6 +53,8 @@ struct Code {
   Cascade cascade;
 
   [[nodiscard]] std::uint32_t words() const { return addresses.back(); }
+  /// What a proof has of them before the first cycle: the hashed program, and the lookup table.
+  [[nodiscard]] Heights text_rows() const;
 };
 
 /// Whether a program's digest and its cost are wanted: not when a block is to be compared with another.
@@ -75,10 +77,13 @@ struct Budget {
   std::size_t u32_entries = limits::kVmU32Entries, output_words = limits::kVmOutputWords;
 };
 
+class Profile;
+
 class Machine {
  public:
-  /// Runs until `halt` or a failure. `code` must outlive what is asked afterwards.
-  Failure run(const Code& code, const Inputs& inputs, const Budget& budget = {});
+  /// Runs until `halt` or a failure. `code` must outlive what is asked afterwards. A `profile` is begun anew and makes
+  /// the run a few times slower.
+  Failure run(const Code& code, const Inputs& inputs, const Budget& budget = {}, Profile* profile = nullptr);
 
   [[nodiscard]] Failure failure() const { return failure_; }
   /// "OpStackError(TooShallow): the stack would have ..." with values where there are any; empty for none.

@@ -1,0 +1,242 @@
+// `trident profile`: where the rows of a Triton VM program's tables come from.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/flame_graph.h"
+#include "clients/cli/run_program.h"
+#include "jit/tir/vm/profile.h"
+
+namespace trident::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using tir::vm::Heights;
+using tir::vm::Table;
+namespace tasm = tir::tasm;
+namespace vm = tir::vm;
+
+constexpr Table kOfInstructions[] = {Table::processor, Table::op_stack, Table::ram,
+                                     Table::hash,      Table::cascade,  Table::u32};
+constexpr std::size_t kSourceShown = 44;
+
+struct ProfileVerb {
+  ProgramRun program;
+  std::string table = "tallest", svg;
+  std::size_t top = 20;
+};
+
+std::string_view name_of(Table table) {
+  return vm::kTableNames[static_cast<std::size_t>(table)];
+}
+
+unsigned long long shown(std::uint64_t rows) {
+  return static_cast<unsigned long long>(rows);
+}
+
+struct Line {
+  std::uint32_t number;
+  std::string source;
+  Heights own;
+};
+
+/// A profile in the words of the source.
+class Report {
+ public:
+  Report(const LoadedProgram& loaded, const vm::Profile& profile, const Heights& heights, const std::string& table)
+      : loaded_(loaded), profile_(profile), heights_(heights), table_(table_named(table)) {
+    for (const tasm::Mark& mark : loaded.program.marks)
+      if (mark.kind == tasm::Mark::Kind::label) labels_.try_emplace(mark.instruction, mark.text);
+  }
+
+  [[nodiscard]] std::string flames() const {
+    std::vector<Flame> flames;
+    for (const vm::Frame& frame : profile_.frames)
+      flames.push_back({name_of_frame(frame), frame.parent, frame.own.of(table_)});
+    return flame_svg(flames, loaded_.file + ": rows of the " + std::string(name_of(table_)) + " table", "rows");
+  }
+
+  void print(std::size_t top) const {
+    print_tables();
+    std::vector<vm::Profile::Subroutine> subroutines = sorted_subroutines();
+    std::printf("\n%-*s %10s %10s %10s  (rows of its own, by table; share of %s with calls)\n", 24, "subroutine",
+                "calls", "own", "with calls", std::string(name_of(table_)).c_str());
+    for (std::size_t i = 0; i < std::min(top, subroutines.size()); ++i) {
+      const auto& row = subroutines[i];
+      std::printf("%-24s %10llu %10llu %10llu %5.1f %%", name_of_entry(row.entry).c_str(), shown(row.calls),
+                  shown(row.own.of(table_)), shown(row.inclusive.of(table_)), share(row.inclusive));
+      print_rows(row.own);
+    }
+    print_left_out(subroutines.size(), top, "subroutines");
+    const std::vector<Line> lines = sorted_lines();
+    std::printf("\n%-6s %10s  %s\n", "line", "own", "source");
+    for (std::size_t i = 0; i < std::min(top, lines.size()); ++i) {
+      std::printf("%-6u %10llu %5.1f %%  %-*s", lines[i].number, shown(lines[i].own.of(table_)), share(lines[i].own),
+                  static_cast<int>(kSourceShown), lines[i].source.substr(0, kSourceShown).c_str());
+      print_rows(lines[i].own);
+    }
+    print_left_out(lines.size(), top, "lines");
+    if (profile_.frames_cut)
+      std::printf("\nmore than %zu paths of calls: the rest is counted where it is called from\n",
+                  vm::Profile::kFramesMax);
+  }
+
+  [[nodiscard]] ordered_json json(std::uint64_t cycles) const {
+    ordered_json out;
+    out["cycles"] = cycles;
+    out["heights"] = rows_of(heights_);
+    out["tallest"] = name_of(heights_.tallest());
+    out["padded_height"] = heights_.padded();
+    out["table"] = name_of(table_);
+    out["text"] = rows_of(profile_.text);
+    out["subroutines"] = ordered_json::array();
+    for (const auto& row : sorted_subroutines())
+      out["subroutines"].push_back({{"name", name_of_entry(row.entry)},
+                                    {"calls", row.calls},
+                                    {"own", rows_of(row.own)},
+                                    {"with_calls", rows_of(row.inclusive)}});
+    out["lines"] = ordered_json::array();
+    for (const Line& line : sorted_lines())
+      out["lines"].push_back({{"line", line.number}, {"source", line.source}, {"own", rows_of(line.own)}});
+    out["paths"] = ordered_json::array();
+    for (std::size_t i = 0; i < profile_.frames.size(); ++i) {
+      const vm::Frame& frame = profile_.frames[i];
+      out["paths"].push_back({{"name", name_of_frame(frame)},
+                              {"parent", i == 0 ? ordered_json() : ordered_json(frame.parent)},
+                              {"calls", frame.calls},
+                              {"own", rows_of(frame.own)}});
+    }
+    return out;
+  }
+
+ private:
+  /// "tallest" is that in which instructions have the most rows.
+  [[nodiscard]] Table table_named(const std::string& name) const {
+    for (const Table table : kOfInstructions)
+      if (name == name_of(table)) return table;
+    const auto rows = [&](Table table) { return heights_.of(table) - profile_.text.of(table); };
+    return *std::max_element(std::begin(kOfInstructions), std::end(kOfInstructions),
+                             [&](Table a, Table b) { return rows(a) < rows(b); });
+  }
+  [[nodiscard]] std::string name_of_entry(std::uint32_t entry) const {
+    const auto found = labels_.find(entry);
+    return found != labels_.end() ? found->second : entry == 0 ? "(begin)" : "step " + std::to_string(entry);
+  }
+  [[nodiscard]] std::string name_of_frame(const vm::Frame& frame) const { return name_of_entry(frame.entry); }
+  [[nodiscard]] double share(const Heights& rows) const {
+    const std::uint64_t whole = heights_.of(table_);
+    return whole == 0 ? 0 : 100.0 * static_cast<double>(rows.of(table_)) / static_cast<double>(whole);
+  }
+  [[nodiscard]] static ordered_json rows_of(const Heights& heights) {
+    ordered_json out = ordered_json::object();
+    for (std::size_t t = 0; t < vm::kTableCount; ++t) out[std::string(vm::kTableNames[t])] = heights.rows[t];
+    return out;
+  }
+
+  /// The most of the table first.
+  [[nodiscard]] std::vector<vm::Profile::Subroutine> sorted_subroutines() const {
+    std::vector<vm::Profile::Subroutine> out = profile_.subroutines();
+    std::stable_sort(out.begin(), out.end(),
+                     [&](const auto& a, const auto& b) { return a.inclusive.of(table_) > b.inclusive.of(table_); });
+    return out;
+  }
+  /// Lines that were executed.
+  [[nodiscard]] std::vector<Line> sorted_lines() const {
+    const ir::SourceText source(loaded_.text, loaded_.file);
+    std::map<std::uint32_t, Line> by_number;
+    std::uint32_t number = 1;
+    std::size_t at = 0;  // the offsets rise, so that lines are counted once
+    for (std::size_t step = 0; step < profile_.steps.size(); ++step) {
+      const std::size_t offset = loaded_.program.offsets[step];
+      for (; at < offset; ++at) number += loaded_.text[at] == '\n' ? 1 : 0;
+      const Heights& rows = profile_.steps[step];
+      if (rows.of(Table::processor) == 0) continue;
+      Line& line = by_number.try_emplace(number, Line{number, {}, {}}).first->second;
+      if (line.source.empty()) {
+        const std::string_view text = source.line(offset);
+        const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
+        for (const char c : text.substr(first)) line.source += c >= 0x20 && c < 0x7f ? c : '?';
+      }
+      for (std::size_t t = 0; t < vm::kTableCount; ++t) line.own.rows[t] += rows.rows[t];
+    }
+    std::vector<Line> out;
+    for (auto& [key, line] : by_number) out.push_back(std::move(line));
+    std::stable_sort(out.begin(), out.end(),
+                     [&](const Line& a, const Line& b) { return a.own.of(table_) > b.own.of(table_); });
+    return out;
+  }
+
+  void print_tables() const {
+    std::printf("%-11s %12s %12s\n", "table", "rows", "of the text");
+    for (std::size_t t = 0; t < vm::kTableCount; ++t)
+      std::printf("%-11s %12llu %12llu%s\n", std::string(vm::kTableNames[t]).c_str(), shown(heights_.rows[t]),
+                  shown(profile_.text.rows[t]), static_cast<Table>(t) == heights_.tallest() ? "  decides" : "");
+    std::printf("%-11s %12llu\n", "padded", shown(heights_.padded()));
+  }
+  static void print_rows(const Heights& rows) {
+    for (const Table table : kOfInstructions)
+      if (rows.of(table) > 0) std::printf("  %s %llu", std::string(name_of(table)).c_str(), shown(rows.of(table)));
+    std::printf("\n");
+  }
+  static void print_left_out(std::size_t count, std::size_t top, const char* what) {
+    if (count > top) std::printf("and %zu more %s (--top)\n", count - top, what);
+  }
+
+  const LoadedProgram& loaded_;
+  const vm::Profile& profile_;
+  const Heights& heights_;
+  Table table_;
+  std::map<std::uint32_t, std::string> labels_;
+};
+
+Result<int> profile(const ProfileVerb& verb) {
+  TRY(const auto loaded, load_program(verb.program));
+  vm::Budget budget;
+  budget.cycles = verb.program.cycles;
+  vm::Machine machine;
+  vm::Profile profile;
+  if (machine.run(loaded->code, loaded->inputs(), budget, &profile) != vm::Failure::none) {
+    loaded->report_failure(machine);
+    return kExitWrong;
+  }
+  const Heights heights = machine.heights();
+  const Report report(*loaded, profile, heights, verb.table);
+  if (!verb.svg.empty()) TRY_VOID(write_text(verb.svg, report.flames()));
+  if (verb.svg == "-") return 0;
+  if (verb.program.json)
+    std::printf("%s\n", report.json(machine.cycles()).dump(2).c_str());
+  else
+    report.print(verb.top);
+  return 0;
+}
+
+}  // namespace
+
+void add_profile_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("profile", "Where the rows of a Triton VM program's tables come from");
+  auto options = std::make_shared<ProfileVerb>();
+  verb->add_option("FILE", options->program.file, "A program of Triton VM, in a file whose name ends in .tasm")
+      ->required();
+  verb->add_option("--input", options->program.public_input, "Public words, a list or FILE; may be repeated")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
+  add_program_options(*verb, options->program);
+  std::vector<std::string> tables = {"tallest"};
+  for (const Table table : kOfInstructions) tables.emplace_back(name_of(table));
+  verb->add_option("--table", options->table, "What to order by")->check(CLI::IsMember(tables))->capture_default_str();
+  verb->add_option("--top", options->top, "How many subroutines and lines to print")
+      ->check(negative_fault, "", "")
+      ->capture_default_str();
+  verb->add_option("--svg", options->svg, "Write a flame graph to FILE, - for standard output and nothing else")
+      ->check(file_name_fault, "", "");
+  verb->callback([options, &status] {
+    const auto code = profile(*options);
+    status = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace trident::cli

@@ -1,0 +1,89 @@
+#include "jit/tir/vm/profile.h"
+
+#include <algorithm>
+#include <map>
+
+#include "jit/tir/vm/machine.h"
+
+namespace trident::tir::vm {
+namespace {
+
+void add(Heights& to, const Heights& rows) {
+  for (std::size_t t = 0; t < kTableCount; ++t) to.rows[t] += rows.rows[t];
+}
+
+}  // namespace
+
+void Profile::begin(const Code& code) {
+  code_ = &code;
+  text = code.text_rows();
+  frames.assign(1, {0, 0, 1, {}});
+  steps.assign(code.steps.size(), {});
+  frames_cut = false;
+  path_.assign(1, 0);
+  called_.assign(1, {});
+  u32_rows_ = 0;
+  cascade_rows_ = code.cascade.size();
+}
+
+void Profile::count(std::uint32_t executed, std::size_t depth, std::uint32_t next, std::uint64_t u32_rows,
+                    std::uint64_t cascade_rows) {
+  const Code::Step& step = code_->steps[executed];
+  Heights rows;
+  rows.of(Table::processor) = rows.of(Table::jump_stack) = 1;
+  rows.of(Table::op_stack) = step.stack_rows;
+  rows.of(Table::ram) = step.ram_rows;
+  rows.of(Table::hash) = step.hash_rows;
+  rows.of(Table::u32) = u32_rows - u32_rows_;
+  rows.of(Table::cascade) = cascade_rows - cascade_rows_;
+  u32_rows_ = u32_rows;
+  cascade_rows_ = cascade_rows;
+  add(steps[executed], rows);
+  add(frames[path_.back()].own, rows);
+
+  if (depth + 1 < path_.size()) path_.pop_back();
+  if (depth + 1 > path_.size()) {
+    const std::uint32_t frame = frame_of_call(path_.back(), next);
+    if (frames[frame].entry == next) ++frames[frame].calls;
+    path_.push_back(frame);
+  }
+}
+
+std::uint32_t Profile::frame_of_call(std::uint32_t caller, std::uint32_t entry) {
+  // The first frame is no call, even where one goes to the same step.
+  for (std::uint32_t at = caller; at != 0; at = frames[at].parent)
+    if (frames[at].entry == entry) return at;
+  for (const std::uint32_t known : called_[caller])
+    if (frames[known].entry == entry) return known;
+  if (frames.size() == kFramesMax) {
+    frames_cut = true;
+    return caller;
+  }
+  const auto frame = static_cast<std::uint32_t>(frames.size());
+  frames.push_back({caller, entry, 0, {}});
+  called_[caller].push_back(frame);
+  called_.emplace_back();
+  return frame;
+}
+
+std::vector<Profile::Subroutine> Profile::subroutines() const {
+  std::vector<Heights> inclusive(frames.size());
+  for (std::size_t f = frames.size(); f-- > 0;) {
+    add(inclusive[f], frames[f].own);
+    if (f > 0) add(inclusive[frames[f].parent], inclusive[f]);
+  }
+  std::map<std::uint32_t, Subroutine> by_entry;
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    const Frame& frame = frames[f];
+    Subroutine& subroutine = by_entry.try_emplace(frame.entry, Subroutine{frame.entry, 0, {}, {}}).first->second;
+    subroutine.calls += frame.calls;
+    add(subroutine.own, frame.own);
+    // What a program does from its first step on has all that is called in it, also by a call of that step.
+    if (frame.entry != frames[0].entry || f == 0) add(subroutine.inclusive, inclusive[f]);
+  }
+  std::vector<Subroutine> out;
+  for (auto& [entry, subroutine] : by_entry) out.push_back(subroutine);
+  return out;
+}
+
+}  // namespace trident::tir::vm

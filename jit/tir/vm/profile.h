@@ -1,0 +1,65 @@
+// Where the rows of a run's tables come from: which instruction, in which subroutine, called from where.
+//
+//   Machine::run(code, inputs, budget, &profile)
+//
+// Rows are those of Heights. A word that a u32 or cascade table already has costs nothing, so that the instruction that
+// is the first to need an entry bears it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "jit/tir/vm/heights.h"
+
+namespace trident::tir::vm {
+
+struct Code;
+
+/// A subroutine as called along one path. A recursive call goes back to the frame that its subroutine has on the path.
+struct Frame {
+  std::uint32_t parent;  ///< index, below its own; of the first itself
+  std::uint32_t entry;   ///< step that a call goes to; of the first 0
+  std::uint64_t calls = 0;
+  Heights own;  ///< without what is called from here
+
+  bool operator==(const Frame&) const = default;
+};
+
+/// Of one run. The sum of `text` and of all own rows, or of all steps', are the run's heights.
+class Profile {
+ public:
+  /// Paths beyond this number are counted where they are called from; a program can have a path for each cycle.
+  static constexpr std::size_t kFramesMax = std::size_t{1} << 16;
+
+  /// What no instruction costs: hashing the program, and the lookup table.
+  Heights text;
+  std::vector<Frame> frames;   ///< the first is where the program begins
+  std::vector<Heights> steps;  ///< by step of the code
+  bool frames_cut = false;     ///< kFramesMax was reached
+
+  /// Rows of a subroutine, and with all that it calls. By entry.
+  struct Subroutine {
+    std::uint32_t entry;
+    std::uint64_t calls = 0;
+    Heights own, inclusive;
+  };
+  [[nodiscard]] std::vector<Subroutine> subroutines() const;
+
+ private:
+  friend class Execution;
+
+  void begin(const Code& code);
+  /// After step `executed`: the jump stack's depth, the step that comes next, and how tall these two tables are.
+  void count(std::uint32_t executed, std::size_t depth, std::uint32_t next, std::uint64_t u32_rows,
+             std::uint64_t cascade_rows);
+
+  /// Of a call to step `entry` from frame `caller`.
+  std::uint32_t frame_of_call(std::uint32_t caller, std::uint32_t entry);
+
+  const Code* code_ = nullptr;
+  std::vector<std::uint32_t> path_;                 ///< a frame per open call, and the first
+  std::vector<std::vector<std::uint32_t>> called_;  ///< by frame: frames called from it
+  std::uint64_t u32_rows_ = 0, cascade_rows_ = 0;
+};
+
+}  // namespace trident::tir::vm
