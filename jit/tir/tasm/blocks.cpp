@@ -1,0 +1,145 @@
+#include "jit/tir/tasm/blocks.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/base/check.h"
+
+namespace trident::tir::tasm {
+namespace {
+
+bool controls(const Instruction& instruction) {
+  return (row(instruction.op).effects & kControl) != 0;
+}
+bool asserts(const Instruction& instruction) {
+  return (row(instruction.op).effects & kAsserts) != 0;
+}
+
+/// Of every instruction, and of the end.
+std::vector<std::uint32_t> addresses(const Program& program) {
+  std::vector<std::uint32_t> out{0};
+  for (const Instruction& instruction : program.instructions) out.push_back(out.back() + instruction.words());
+  return out;
+}
+std::uint32_t index_of(const std::vector<std::uint32_t>& addresses, Element address) {
+  const auto found = std::lower_bound(addresses.begin(), addresses.end(), address.value());
+  CHECK(found != addresses.end() && *found == address.value());
+  return static_cast<std::uint32_t>(found - addresses.begin());
+}
+
+/// Builds a program from pieces of another.
+class Rebuilder {
+ public:
+  explicit Rebuilder(const Program& from) : from_(from), addresses_(addresses(from)) {
+    places_.resize(from.instructions.size() + 1);
+  }
+
+  void keep_until(std::uint32_t end) {
+    for (; at_ < end; ++at_) {
+      marks_before(at_);
+      places_[at_] = count();
+      out_.instructions.push_back(from_.instructions[at_]);
+      if (!from_.offsets.empty()) out_.offsets.push_back(from_.offsets[at_]);
+    }
+  }
+
+  void replace(const Replacement& replacement) {
+    const Block& block = replacement.block;
+    keep_until(block.begin);
+    marks_before(block.begin);
+    const std::vector<std::string> numbers = numbers_of(block);
+    const auto kept = static_cast<std::size_t>(
+        std::count_if(replacement.instructions.begin(), replacement.instructions.end(), asserts));
+    std::size_t asserted = 0;
+    for (; at_ < block.end; ++at_) places_[at_] = count();
+    for (const Instruction& instruction : replacement.instructions) {
+      out_.instructions.push_back(instruction);
+      if (!from_.offsets.empty()) out_.offsets.push_back(from_.offsets[block.begin]);
+      if (asserts(instruction) && kept == numbers.size() && !numbers[asserted++].empty())
+        out_.marks.push_back({Mark::Kind::error_id, count(), numbers[asserted - 1], "", 0, 0});
+    }
+    // The number of a last assertion stands before what follows the block.
+    while (mark_ < from_.marks.size() && from_.marks[mark_].instruction <= block.end &&
+           (from_.marks[mark_].instruction < block.end || from_.marks[mark_].kind == Mark::Kind::error_id))
+      ++mark_;
+  }
+
+  Program finish() {
+    keep_until(static_cast<std::uint32_t>(from_.instructions.size()));
+    marks_before(at_);
+    places_[at_] = count();
+    std::vector<std::uint32_t> moved = addresses(out_);
+    for (Instruction& instruction : out_.instructions)
+      if (instruction.op == Op::kCall)
+        instruction.argument = Element(moved[places_[index_of(addresses_, instruction.argument)]]);
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(out_.instructions.size()); }
+  void marks_before(std::uint32_t instruction) {
+    for (; mark_ < from_.marks.size() && from_.marks[mark_].instruction <= instruction; ++mark_) {
+      out_.marks.push_back(from_.marks[mark_]);
+      out_.marks.back().instruction = count();
+    }
+  }
+  /// Of the block's assertions, empty where there is none.
+  [[nodiscard]] std::vector<std::string> numbers_of(const Block& block) const {
+    std::vector<std::string> out;
+    for (std::uint32_t i = block.begin; i < block.end; ++i) {
+      if (!asserts(from_.instructions[i])) continue;
+      const auto number = std::find_if(from_.marks.begin(), from_.marks.end(), [&](const Mark& mark) {
+        return mark.kind == Mark::Kind::error_id && mark.instruction == i + 1;
+      });
+      out.push_back(number == from_.marks.end() ? "" : number->text);
+    }
+    return out;
+  }
+
+  const Program& from_;
+  std::vector<std::uint32_t> addresses_, places_;  ///< places_: new index of each old instruction
+  Program out_;
+  std::uint32_t at_ = 0;
+  std::size_t mark_ = 0;
+};
+
+}  // namespace
+
+std::vector<Block> straight_blocks(const Program& program) {
+  const auto& all = program.instructions;
+  const std::vector<std::uint32_t> addresses = tasm::addresses(program);
+  std::vector<bool> begins(all.size() + 2), alone(all.size() + 2);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].op == Op::kCall) begins[index_of(addresses, all[i].argument)] = true;
+    if (controls(all[i])) begins[i + 1] = true;
+    if (all[i].op == Op::kSkiz) alone[i + 1] = begins[std::min(i + 2, all.size())] = true;
+  }
+  std::vector<Block> out;
+  Block open{0, 0};
+  const auto close = [&](std::uint32_t at) {
+    open.end = at;
+    if (open.size() > 0) out.push_back(open);
+    open.begin = at;
+  };
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    if (begins[i]) close(i);
+    if (!alone[i] && !controls(all[i])) continue;
+    close(i);
+    open.begin = i + 1;
+  }
+  close(static_cast<std::uint32_t>(all.size()));
+  return out;
+}
+
+Program with_blocks(const Program& program, std::span<const Replacement> replacements) {
+  Rebuilder rebuilder(program);
+  for (const Replacement& replacement : replacements) rebuilder.replace(replacement);
+  return rebuilder.finish();
+}
+
+std::uint32_t words(std::span<const Instruction> instructions) {
+  return std::accumulate(instructions.begin(), instructions.end(), 0u,
+                         [](std::uint32_t sum, const Instruction& i) { return sum + i.words(); });
+}
+
+}  // namespace trident::tir::tasm
