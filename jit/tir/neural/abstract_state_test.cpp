@@ -1,0 +1,129 @@
+// Oracle: Triton VM itself, begun on the elements that stand for the slots.
+#include "jit/tir/neural/abstract_state.h"
+
+#include <gtest/gtest.h>
+
+#include "jit/tir/tasm/program.h"
+#include "jit/tir/vm/machine.h"
+#include "runtime/tensor/generator.h"
+
+namespace trident::tir::neural {
+namespace {
+
+using tasm::Op;
+
+AbstractState state_after(const std::string& text) {
+  const auto program = tasm::assemble(ir::SourceText(text));
+  CHECK(program.ok());
+  AbstractState state;
+  Step step;
+  for (std::size_t k = 0; k < program->instructions.size(); ++k)
+    EXPECT_TRUE(state.run(program->instructions[k], static_cast<Origin>(k), step)) << text;
+  return state;
+}
+bool same(const std::string& a, const std::string& b) {
+  return state_after(a).same(state_after(b));
+}
+
+constexpr std::size_t kStack = 64;
+
+/// Instructions that are computed whatever they are given, or when what they are given is u32.
+std::vector<Instruction> random_block(tensor::Generator& random) {
+  constexpr Op kOps[] = {Op::kPush, Op::kPop, Op::kPick,  Op::kPlace,  Op::kDup,      Op::kSwap,  Op::kNop, Op::kAdd,
+                         Op::kAddI, Op::kMul, Op::kEq,    Op::kXxAdd,  Op::kXxMul,    Op::kXbMul, Op::kAnd, Op::kXor,
+                         Op::kLt,   Op::kPow, Op::kSplit, Op::kDivMod, Op::kPopCount, Op::kInvert};
+  std::vector<Instruction> block;
+  for (std::size_t i = 0; i < 24; ++i) {
+    const Op op = kOps[random.below(std::size(kOps))];
+    const tasm::InstructionRow& row = tasm::row(op);
+    const bool u32 = row.u32_entries > 0 || op == Op::kEq;
+    // Constants before what wants u32: the state knows nothing else to be one.
+    for (int n = 0; n < 2 && u32; ++n) block.push_back({Op::kPush, Element(1 + random.below(9))});
+    std::uint64_t argument = 0;
+    if (row.argument == tasm::Argument::count) argument = 1 + random.below(2);
+    if (row.argument == tasm::Argument::index) argument = random.below(16);
+    if (row.argument == tasm::Argument::element) argument = random.below(100);
+    block.push_back({op, Element(argument)});
+  }
+  return block;
+}
+
+TEST(AbstractState, ComputesWhatTheMachineDoes) {
+  tensor::Generator random(11);
+  vm::Machine machine;
+  int compared = 0;
+  for (int turn = 0; turn < 3000; ++turn) {
+    std::vector<Element> start(kStack);
+    for (std::size_t s = 0; s < kStack; ++s) start[kStack - 1 - s] = slot_value(s);
+    tasm::Program program;
+    program.instructions = random_block(random);
+    AbstractState state;
+    Step step;
+    for (const Instruction& i : program.instructions) ASSERT_TRUE(state.run(i, 0, step));
+    program.instructions.push_back({Op::kHalt, {}});
+    vm::Code code;
+    ASSERT_TRUE(vm::load(program, code, vm::Hashing::none).ok());
+    if (machine.run(code, {.public_input = {}, .secret_input = {}, .secret_digests = {}, .ram = {}, .stack = start}) !=
+        vm::Failure::none)
+      continue;
+    ++compared;
+    const auto stack = machine.stack();
+    ASSERT_EQ(static_cast<int>(stack.size()), static_cast<int>(kStack) + state.height());
+    for (std::size_t d = 0; d < stack.size(); ++d)
+      ASSERT_EQ(state.at(d).value, stack[stack.size() - 1 - d]) << tasm::print(program) << d;
+  }
+  EXPECT_GT(compared, 1500);
+}
+
+TEST(AbstractState, EqualPolynomialsAreTheSame) {
+  EXPECT_TRUE(same("", "push 1 pop 1"));
+  EXPECT_TRUE(same("swap 1 add", "add"));
+  EXPECT_TRUE(same("dup 0 add", "push 2 mul"));
+  EXPECT_TRUE(same("push -1 mul add push -1 mul", "swap 1 push -1 mul add"));
+  EXPECT_TRUE(same("push 5 add", "addi 5"));
+  EXPECT_TRUE(same("pop 1 pop 1", "pop 2"));
+  EXPECT_TRUE(same("push 255 pop_count", "push 8"));
+  EXPECT_TRUE(same("swap 1 and", "and"));
+  EXPECT_FALSE(same("add", "mul"));
+  EXPECT_FALSE(same("swap 1 lt", "lt"));
+  EXPECT_FALSE(same("dup 0", "dup 1"));
+  EXPECT_FALSE(same("pop 1", ""));
+}
+
+TEST(AbstractState, EffectsKeepTheirOrder) {
+  EXPECT_TRUE(same("read_io 1 read_io 1", "read_io 2"));
+  EXPECT_TRUE(same("divine 1 divine 2", "divine 3"));
+  EXPECT_TRUE(same("write_io 2", "write_io 1 write_io 1"));
+  EXPECT_FALSE(same("write_io 2", "swap 1 write_io 2"));
+  EXPECT_FALSE(same("read_io 1 divine 1", "divine 1 read_io 1"));
+  EXPECT_TRUE(same("read_io 1 divine 1", "divine 1 read_io 1 swap 1"));
+  EXPECT_TRUE(same("read_mem 2", "read_mem 1 read_mem 1"));
+  EXPECT_TRUE(same("write_mem 2", "write_mem 1 write_mem 1"));
+  EXPECT_FALSE(same("dup 0 read_mem 1 pop 1 place 1 push 7 swap 1 write_mem 1",
+                    "push 7 dup 1 write_mem 1 pop 1 read_mem 1 addi 1"));
+  EXPECT_FALSE(same("sponge_init sponge_squeeze", "sponge_squeeze sponge_init"));
+}
+
+TEST(AbstractState, WhatCanFailStays) {
+  EXPECT_FALSE(same("dup 0 invert pop 1", ""));
+  EXPECT_FALSE(same("assert", "pop 1"));
+  EXPECT_FALSE(same("dup 1 dup 1 lt pop 1", ""));
+  EXPECT_TRUE(same("dup 0 invert pop 1 dup 0 invert pop 1", "dup 0 invert pop 1"));
+}
+
+TEST(AbstractState, RefusesControlFlow) {
+  AbstractState state;
+  Step step;
+  for (const Op op : {Op::kHalt, Op::kSkiz, Op::kCall, Op::kReturn, Op::kRecurse, Op::kRecurseOrReturn})
+    EXPECT_FALSE(state.run({op, {}}, 0, step));
+}
+
+TEST(AbstractState, KnowsHowDeepABlockReaches) {
+  EXPECT_EQ(state_after("add").dug(), 2u);
+  EXPECT_EQ(state_after("dup 15").dug(), 16u);
+  EXPECT_EQ(state_after("pop 5 pop 5 push 1 push 2 add").dug(), 10u);
+  EXPECT_EQ(state_after("pop 5 pop 5 push 1 push 2 add").height(), -9);
+}
+
+}  // namespace
+}  // namespace trident::tir::neural

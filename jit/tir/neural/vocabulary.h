@@ -1,0 +1,95 @@
+// What the network writes: tokens, of which every instruction with every argument is one or a few.
+//
+//   end                                     the block is complete
+//   one token                               an instruction without argument; with a count 1..5; with a register 0..15
+//   push, addi: small                       with one of kSmallConstants
+//   push, addi: copied                      with the k-th distinct constant of the block that is rewritten
+//   push, addi, call: literal digit+        with any element, in base 16, the highest digit first; the first token that
+//                                           is no digit ends it
+//
+// Every instruction of the machine can be written, also those of control flow, which no block contains.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/tir/tasm/instruction.h"
+
+namespace trident::tir::neural {
+
+using field::Element;
+using tasm::Instruction;
+
+using Token = std::uint8_t;
+
+inline constexpr std::size_t kCopiedMax = 8;
+inline constexpr std::size_t kLiteralDigitsMax = 16;
+inline constexpr std::uint64_t kLiteralBase = 16;
+/// What compilers of this machine push most: counters, strides, limb sizes, -1 for subtraction.
+inline constexpr std::array<std::uint64_t, 12> kSmallConstants = {
+    0, 1, 2, 3, 4, 5, 8, 16, 32, 1u << 16, std::uint64_t{1} << 32, field::kModulus - 1};
+
+enum class TokenKind : std::uint8_t { end, instruction, small, copied, literal, digit };
+
+/// What a token says. `argument`: of an instruction its count or register, else an index (small, copied) or a digit.
+struct TokenRow {
+  TokenKind kind = TokenKind::end;
+  tasm::Op op = tasm::Op::kNop;
+  std::uint8_t argument = 0;
+};
+
+inline constexpr std::size_t kTokenCount = 187;
+inline constexpr Token kEnd = 0;
+const TokenRow& row(Token token);
+/// "dup 3", "push copy 0", "addi literal", "digit 7", "end".
+std::string print(Token token);
+
+/// The distinct constants of a block that are not small, in the order in which they first stand there: at most
+/// kCopiedMax, later ones have no number.
+struct ConstantPool {
+  std::array<Element, kCopiedMax> values{};
+  std::size_t count = 0;
+  [[nodiscard]] std::optional<std::size_t> find(Element value) const;
+};
+ConstantPool constants_of(std::span<const Instruction> block);
+
+/// The shortest tokens of an instruction whose argument is legal.
+void append_tokens(const Instruction& instruction, const ConstantPool& pool, std::vector<Token>& tokens);
+/// The first of them: what stands for the instruction where there is room for one token.
+Token first_token(const Instruction& instruction, const ConstantPool& pool);
+/// Of a whole block, with kEnd.
+std::vector<Token> tokens_of(std::span<const Instruction> block, const ConstantPool& pool);
+
+/// Reads tokens one at a time.
+class TokenReader {
+ public:
+  explicit TokenReader(const ConstantPool& pool) : pool_(&pool) {}
+
+  /// Whether `token` can follow: digits only in a literal, which stays below p and has no leading zero; copies only of
+  /// constants that there are; nothing after the end.
+  [[nodiscard]] bool legal(Token token) const;
+  /// Takes a legal token; appends the instructions that it completes: a literal before it, its own.
+  void take(Token token, std::vector<Instruction>& instructions);
+  [[nodiscard]] bool ended() const { return ended_; }
+  /// Within a literal that has digits, with what it would be if it ended here.
+  [[nodiscard]] std::optional<Instruction> open_literal() const;
+
+ private:
+  const ConstantPool* pool_;
+  std::optional<tasm::Op> literal_;
+  std::uint64_t value_ = 0;
+  std::size_t digits_ = 0;
+  bool ended_ = false;
+};
+
+/// The instructions that tokens up to kEnd say; none if one of them is not legal or the end is missing.
+std::optional<std::vector<Instruction>> instructions_of(std::span<const Token> tokens, const ConstantPool& pool);
+
+/// Whether an instruction may stand in a straight-line block.
+bool in_block(tasm::Op op);
+
+}  // namespace trident::tir::neural
