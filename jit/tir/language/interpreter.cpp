@@ -22,6 +22,7 @@ class Interpreter {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].op == Op::kFnStart) functions_.emplace(all[i].name, i + 1);
     out_.stack.assign(inputs.stack.begin(), inputs.stack.end());
+    for (const auto& [address, word] : inputs.ram) ram(address) = word;
   }
 
   Outcome run() {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "jit/tir/language/program.h"
@@ -18,6 +19,8 @@ struct Inputs {
   std::span<const field::Digest> secret_digests;
   /// Bottom first, at least 16.
   std::span<const Element> stack;
+  /// Address and word; of two for one address the last.
+  std::span<const std::pair<Element, Element>> ram = {};
 };
 
 struct Outcome {

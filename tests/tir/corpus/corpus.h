@@ -1,0 +1,49 @@
+// The programs of this folder with their inputs and expected outputs (cases.json), run and measured.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/tir/language/program.h"
+#include "jit/tir/vm/machine.h"
+
+namespace trident::tir::corpus {
+
+using field::Digest;
+using field::Element;
+
+struct Case {
+  std::string name, topic, what;
+  bool held_out = false;  ///< in the test split: nothing may be learnt or tuned on it
+  std::vector<Element> public_input, secret_input;
+  std::vector<Digest> secret_digests;
+  std::vector<std::pair<Element, Element>> ram;
+  std::vector<Element> expected_output;
+  std::string text;  ///< TIR
+  std::string hand;  ///< TASM; empty when nobody wrote it by hand
+
+  /// Borrows from this.
+  [[nodiscard]] vm::Inputs inputs() const { return {public_input, secret_input, secret_digests, ram, {}}; }
+};
+
+/// All, by name. The working directory is the repository's root; ends the program when a file is not as it must be.
+std::vector<Case> read_cases();
+
+/// Ends the program, with the place of the fault, when the text is not right.
+language::Program program_of(const Case& c);
+/// None when there is no program by hand.
+std::optional<tasm::Program> hand_of(const Case& c);
+
+struct Measured {
+  vm::Failure failure = vm::Failure::none;
+  std::string failure_text;
+  std::vector<Element> output;
+  std::uint32_t words = 0;
+  vm::Heights heights;
+};
+/// `program` is hashed as a whole program, from the state in which the real machine begins.
+Measured run(const tasm::Program& program, const Case& c, const vm::Budget& budget = {});
+
+}  // namespace trident::tir::corpus
