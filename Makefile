@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: tir-corpus bench-tir bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut
+.PHONY: tir-corpus bench-tir bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut bench-tir-neural
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -107,6 +107,9 @@ bench-tir: configure ## Triton VM here: a cycle, Tip5, the score of a block of 3
 
 tir-corpus: configure ## the tables of 64 programs in TIR: lowered plainly, with peephole passes, and written by hand; exact, not timed
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_corpus && $(BUILD)/bench/bench_tir_corpus
+
+bench-tir-neural: configure ## the network of TASM: a generation of its evolution on two threads
+	@ninja -C $(BUILD) -j$(JOBS) bench_tir_neural && $(BUILD)/bench/bench_tir_neural
 
 bench-cube: configure ## Q-learning and traces on the 2x2x2 cube judged by true distance, three seeds; some 10 minutes
 	@ninja -C $(BUILD) -j$(JOBS) bench_cube && $(BUILD)/bench/bench_cube

@@ -1,0 +1,75 @@
+// What a generation of the network's evolution costs: 16 sets of weights write 16 tokens for each of 58 blocks of 12
+// instructions, on two threads. Before it is timed, what is written at every level must be what plain C++ writes.
+#include <atomic>
+#include <thread>
+
+#include "bench/ratio.h"
+#include "jit/tir/neural/decode.h"
+#include "jit/tir/neural/sample_blocks.h"
+#include "runtime/base/check.h"
+
+namespace trident::bench {
+namespace {
+
+using namespace tir::neural;
+
+constexpr std::size_t kPopulation = 16, kBlocks = 58, kNodes = 12, kTokens = 16, kThreads = 2;
+constexpr double kBarSeconds = 0.35;
+constexpr DecodeOptions kOptions{.tokens_max = kTokens, .tokens_min = kTokens - 1};
+
+std::vector<Original> blocks() {
+  tensor::Generator random(58);
+  std::vector<Original> originals;
+  while (originals.size() < kBlocks) originals.push_back(*Original::of(sample_block(random, kNodes)));
+  return originals;
+}
+
+struct Written {
+  std::vector<std::vector<Token>> tokens;
+  std::uint64_t multiply_adds = 0;
+  bool operator==(const Written& other) const { return tokens == other.tokens; }
+};
+
+Written write(const Weights& weights, std::span<const Original> originals, tensor::Level level) {
+  Network network(weights, level);
+  Written written;
+  for (const Draft& draft : decode_greedily(network, originals, kOptions)) written.tokens.push_back(draft.tokens());
+  written.multiply_adds = network.multiply_adds();
+  return written;
+}
+
+std::uint64_t generation(const std::vector<Weights>& population, std::span<const Original> originals) {
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::uint64_t> multiply_adds{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < population.size(); i = next++)
+      multiply_adds += write(population[i], originals, tensor::best_level()).multiply_adds;
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t t = 1; t < kThreads; ++t) threads.emplace_back(work);
+  work();
+  for (std::thread& t : threads) t.join();
+  return multiply_adds;
+}
+
+void generations(benchmark::State& state) {
+  const std::vector<Original> originals = blocks();
+  std::vector<Weights> population;
+  for (std::size_t i = 0; i < kPopulation; ++i) population.push_back(initial_weights(i + 1));
+  const Written plain = write(population[0], originals, tensor::Level::portable);
+  for (const tensor::Level level : {tensor::Level::avx2, tensor::Level::avx512})
+    if (arithmetic_of(level) != nullptr) CHECK(write(population[0], originals, level) == plain);
+  std::uint64_t multiply_adds = 0;
+  const Rounds rounds = run_rounds(state, {[&] { multiply_adds = generation(population, originals); }});
+  std::printf("%.3f G multiply-adds of %zu weights, level %s\n", static_cast<double>(multiply_adds) * 1e-9,
+              kParameterCount, std::string(name_of(tensor::best_level())).c_str());
+  check_bar("a generation, seconds on two threads", rounds.median_ns(0) * 1e-9, kBarSeconds, true);
+}
+BENCHMARK(generations)->Iterations(9)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace trident::bench
+
+int main(int argc, char** argv) {
+  return trident::bench::run_benchmarks(argc, argv);
+}

@@ -1,0 +1,40 @@
+// Blocks out of the network: the most likely token each time, or a beam of drafts.
+//
+// The logarithm of a token's share among those that are legal is computed in fixed point like everything else, so the
+// order of a beam is the same on every machine.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/tir/neural/network.h"
+
+namespace trident::tir::neural {
+
+struct DecodeOptions {
+  std::size_t width = 1;  ///< drafts kept; 1: greedy
+  std::size_t tokens_max = kDraftTokensMax;
+  std::size_t tokens_min = 0;  ///< no end before so many; for measuring
+  /// No end but where AbstractState sees no difference from the original: most of what is written elsewise is wrong.
+  bool end_when_reached = false;
+};
+
+/// A draft that has ended.
+struct Candidate {
+  std::vector<Instruction> block;
+  std::int64_t score = 0;  ///< sum of the tokens' logarithms, in units of 2^-16
+  bool reached = false;    ///< as far as AbstractState can tell
+};
+
+/// The best first; none when no draft ended in time. The greedy draft is never dropped from a beam, so that the best
+/// score is at least its score. Of equal scores the draft whose tokens come first.
+std::vector<Candidate> decode(Network& network, const Original& original, const DecodeOptions& options);
+
+/// The greedy drafts of many blocks side by side, which is what they would be one by one. Not all have ended.
+std::vector<Draft> decode_greedily(Network& network, std::span<const Original> originals, const DecodeOptions& options);
+
+/// ln(x / 2^24) in units of 2^-16, x > 0; within 2 units.
+std::int64_t log_of(std::uint64_t x);
+
+}  // namespace trident::tir::neural

@@ -1,0 +1,109 @@
+#include "jit/tir/neural/draft.h"
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+
+namespace trident::tir::neural {
+namespace {
+
+void append(FeatureRows& rows, std::size_t row) {
+  rows.push_back(static_cast<std::int32_t>(row));
+}
+
+void append_bits(FeatureRows& rows, std::size_t first, std::size_t bits, std::size_t value) {
+  for (std::size_t b = 0; b < bits; ++b)
+    if (value >> b & 1) append(rows, first + b);
+}
+
+}  // namespace
+
+Result<Original> Original::of(std::span<const Instruction> block) {
+  Original original;
+  TRY(original.encoding_, encode(block));
+  original.block_.assign(block.begin(), block.end());
+  original.pool_ = constants_of(block);
+  Step step;
+  for (std::size_t k = 0; k < block.size(); ++k) {
+    CHECK(original.end_.run(block[k], static_cast<Origin>(k), step));
+    for (std::size_t w = 0; w < step.work_count; ++w) original.works_.push_back({step.work[w], k});
+  }
+  for (std::size_t d = 0; d < kCellsSearched; ++d) original.end_values_[d] = original.end_.at(d).value;
+  return original;
+}
+
+void Original::append_context_rows(FeatureRows& rows) const {
+  for (std::size_t s = 0; s < kContextWords; ++s) {
+    if (context_word::kUsed.of(encoding_.context[s])) append(rows, feature::kSlotUsed + s);
+    if (!context_word::kStays.of(encoding_.context[s])) append(rows, feature::kSlotMoved + s);
+  }
+}
+
+void Original::append_node_rows(std::size_t k, FeatureRows& rows) const {
+  const std::uint64_t what = encoding_.word(k, 0), life = encoding_.word(k, 2);
+  append(rows, feature::kToken + node_word0::kToken.of(what));
+  append(rows, feature::kType + node_word0::kType.of(what));
+  append_bits(rows, feature::kNodeBit, feature::kNodeBits, k);
+  const std::uint64_t place = node_word2::kPlace.of(life);
+  if (place != kNoPlace) append(rows, feature::kPlace + std::min<std::size_t>(place, feature::kPlaces - 1));
+  for (std::size_t operand = 0; operand < feature::kOperandsSeen; ++operand) {
+    const std::uint64_t from = input_field(operand).of(encoding_.word(k, 1));
+    const std::size_t first = feature::kOperand + operand * feature::kOperandRows;
+    if (from < kNodesMax)
+      append(rows, first + kContextWords + std::min<std::size_t>(k - from, 8) - 1);
+    else if (from != kNoNode && from != kDeeperSlot)
+      append(rows, first + (from - kFirstSlot));
+  }
+}
+
+bool Draft::legal(Token token) const {
+  if (!reader_.legal(token)) return false;
+  if (tokens_.size() + 1 >= kDraftTokensMax && token != kEnd) return false;
+  return in_block(row(token).op);
+}
+
+void Draft::take(Token token) {
+  CHECK(legal(token));
+  const std::size_t before = instructions_.size();
+  reader_.take(token, instructions_);
+  tokens_.push_back(token);
+  Step step;
+  for (std::size_t i = before; i < instructions_.size(); ++i) {
+    CHECK(state_.run(instructions_[i], static_cast<Origin>(i), step));
+    for (std::size_t w = 0; w < original_->works_.size(); ++w)
+      for (std::size_t s = 0; s < step.work_count; ++s)
+        if (original_->works_[w].name == step.work[s]) done_.set(w);
+  }
+}
+
+std::uint32_t Draft::pending() const {
+  std::uint32_t nodes = 0;
+  for (std::size_t w = 0; w < original_->works_.size(); ++w)
+    if (!done_.test(w)) nodes |= std::uint32_t{1} << original_->works_[w].node;
+  if (nodes != 0) return nodes;
+  return static_cast<std::uint32_t>((std::uint64_t{1} << original_->nodes()) - 1);
+}
+
+void Draft::append_rows(FeatureRows& rows) const {
+  if (!tokens_.empty()) append(rows, feature::kToken + tokens_.back());
+  append_bits(rows, feature::kStepBit, feature::kStepBits, tokens_.size());
+  std::array<Element, kCellsSearched> now{};
+  for (std::size_t d = 0; d < kCellsSearched; ++d) now[d] = state_.at(d).value;
+  const auto& end = original_->end_values_;
+  const int to_add = original_->end().height() - state_.height();
+  for (std::size_t c = 0; c < kCellsSeen; ++c) {
+    // The place where the cell comes to lie when nothing below it changes is the first to be asked.
+    const auto aligned = static_cast<std::size_t>(std::clamp(static_cast<int>(c) + to_add, 0, 23));
+    std::size_t place = aligned;
+    if (end[aligned] != now[c])
+      place = static_cast<std::size_t>(std::find(end.begin(), end.end(), now[c]) - end.begin());
+    const std::size_t kind = place == kCellsSearched ? kCellsSeen + 1 : std::min(place, kCellsSeen);
+    append(rows, feature::kCell + c * feature::kCellRows + kind);
+  }
+  for (std::size_t d = 0; d < kCellsSeen; ++d)
+    if (std::find(now.begin(), now.end(), end[d]) == now.end()) append(rows, feature::kMissing + d);
+  append(rows, feature::kHeight + static_cast<std::size_t>(std::clamp(to_add, -4, 4) + 4));
+  if (state_.same_effects(original_->end())) append(rows, feature::kEffectsDone);
+}
+
+}  // namespace trident::tir::neural

@@ -1,0 +1,113 @@
+// The block that is to be rewritten, a draft of the block that is written instead, and what the network is told of
+// both: rows of its feature table, whose sums are what it starts from.
+//
+//   encoder   a node: its token, type, place in the block, place of its result at the end, who made its first two
+//             operands; and for every node alike, which slots of the stack are used and which do not stay
+//   decoder   the last token, how many there are, and where the draft's stack stands against the stack that it shall
+//             reach: for each of its upper cells the place where the end has its value, for each of the end's upper
+//             cells whether its value is there, the difference in height, whether all effects are done
+//
+// Which nodes are still to be done, because the draft has not done their work, is a mask for the decoder's attention.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/tir/neural/encoding.h"
+
+namespace trident::tir::neural {
+
+inline constexpr std::size_t kDraftTokensMax = 64;
+/// Cells of the stack that the decoder is told of, and how deep their values are looked for.
+inline constexpr std::size_t kCellsSeen = 8, kCellsSearched = 24;
+
+/// Where each kind of row begins in the feature table.
+namespace feature {
+inline constexpr std::size_t kToken = 0;
+inline constexpr std::size_t kType = kToken + kTokenCount;
+inline constexpr std::size_t kNodeBit = kType + kTypeCount;  ///< of the node's number
+inline constexpr std::size_t kNodeBits = 5;
+inline constexpr std::size_t kPlace = kNodeBit + kNodeBits;  ///< of the result at the end: 0..7, deeper
+inline constexpr std::size_t kPlaces = 9;
+/// For each of two operands: a slot 0..15, or a node that many before, 1..8 or more.
+inline constexpr std::size_t kOperand = kPlace + kPlaces;
+inline constexpr std::size_t kOperandRows = kContextWords + 8, kOperandsSeen = 2;
+inline constexpr std::size_t kSlotUsed = kOperand + kOperandsSeen * kOperandRows;
+inline constexpr std::size_t kSlotMoved = kSlotUsed + kContextWords;
+inline constexpr std::size_t kStepBit = kSlotMoved + kContextWords;  ///< of the number of tokens
+inline constexpr std::size_t kStepBits = 6;
+/// For each cell: the place where the end has its value: 0..7, deeper, nowhere.
+inline constexpr std::size_t kCell = kStepBit + kStepBits;
+inline constexpr std::size_t kCellRows = kCellsSeen + 2;
+inline constexpr std::size_t kMissing = kCell + kCellsSeen * kCellRows;
+inline constexpr std::size_t kHeight = kMissing + kCellsSeen;  ///< what is to be added, -4..4
+inline constexpr std::size_t kHeights = 9;
+inline constexpr std::size_t kEffectsDone = kHeight + kHeights;
+inline constexpr std::size_t kCount = kEffectsDone + 1;
+}  // namespace feature
+static_assert(feature::kCount == 392);
+
+using FeatureRows = std::vector<std::int32_t>;
+
+/// A block and what is known of it.
+class Original {
+ public:
+  /// As encode().
+  static Result<Original> of(std::span<const Instruction> block);
+
+  [[nodiscard]] const std::vector<Instruction>& block() const { return block_; }
+  [[nodiscard]] const ConstantPool& pool() const { return pool_; }
+  [[nodiscard]] const Encoding& encoding() const { return encoding_; }
+  [[nodiscard]] const AbstractState& end() const { return end_; }
+  [[nodiscard]] std::size_t nodes() const { return encoding_.count; }
+
+  /// Rows of every node alike, and of node `k` besides; appended.
+  void append_context_rows(FeatureRows& rows) const;
+  void append_node_rows(std::size_t k, FeatureRows& rows) const;
+
+ private:
+  friend class Draft;
+  struct Work {
+    std::uint64_t name;
+    std::size_t node;
+  };
+
+  std::vector<Instruction> block_;
+  ConstantPool pool_;
+  Encoding encoding_;
+  AbstractState end_;
+  std::array<Element, kCellsSearched> end_values_{};
+  std::vector<Work> works_;
+};
+
+/// Value semantics; a beam copies them. Refers to its original.
+class Draft {
+ public:
+  explicit Draft(const Original& original) : original_(&original), reader_(original.pool()) {}
+
+  /// What the reader takes, without control flow, and only the end as token kDraftTokensMax.
+  [[nodiscard]] bool legal(Token token) const;
+  void take(Token token);
+  [[nodiscard]] bool ended() const { return reader_.ended(); }
+  [[nodiscard]] const Original& original() const { return *original_; }
+  [[nodiscard]] const std::vector<Token>& tokens() const { return tokens_; }
+  [[nodiscard]] const std::vector<Instruction>& instructions() const { return instructions_; }
+  /// Whether what is complete of it ends as the original does, as far as AbstractState can tell.
+  [[nodiscard]] bool reached() const { return !reader_.open_literal() && state_.same(original_->end()); }
+
+  void append_rows(FeatureRows& rows) const;
+  /// Bit k: node k is still to be done; all nodes when none is.
+  [[nodiscard]] std::uint32_t pending() const;
+
+ private:
+  const Original* original_;
+  TokenReader reader_;
+  AbstractState state_;
+  std::vector<Token> tokens_;
+  std::vector<Instruction> instructions_;
+  std::bitset<kNodesMax * Step::kWorkMax> done_;  ///< of the original's works
+};
+
+}  // namespace trident::tir::neural
