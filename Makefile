@@ -102,6 +102,10 @@ bench-streaming: build ## 16M-element kernels against hand-written non-temporal 
 bench-nnue: build ## the accumulator after an accepted rewrite against a rebuild; candidates scored and scored again
 	@$(BUILD)/bench/bench_nnue
 
+.PHONY: check-tir-lowering
+check-tir-lowering: configure ## 100,000 random programs of TIR: what they mean against what the machine does with them
+	@ninja -C $(BUILD) -j$(JOBS) jit_tir_lowering_test && TRIDENT_TIR_PROGRAMS=100000 ctest --test-dir $(BUILD) -R jit_tir_lowering --output-on-failure
+
 bench-tir: configure ## Triton VM here: a cycle, Tip5, the score of a block of 32 instructions and of a program of 150 words
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir && $(BUILD)/bench/bench_tir
 

@@ -32,7 +32,7 @@ constexpr const char* kRun = R"(DETAILS
   `trident parse --help` says what types there are. Integers are printed in full.
   What is assumed for a variable without an input is said on standard error. An expression may begin with a minus sign;
   where an option has its first letter (-n*2), put -- before it.
-  A FILE.tasm is a program of Triton VM. It is run exactly as there; printed are its output, the stack (the top first),
+  A FILE.tasm is a program of Triton VM, a FILE.tir one in TIR (`trident lower --help`). It is run exactly as there; printed are its output, the stack (the top first),
   the rows of the nine tables of a proof, and the height to which the tallest pads them all. Numbers are integers above
   -p and below p. A program that fails has status 1; standard error says where and why, as the real machine calls it.
 
@@ -199,13 +199,40 @@ constexpr const char* kOracle = R"(DETAILS
                "instruction_pointer" and the stack at the failure
     vectors    "tip5_permutation", "tip5_hash_10", "tip5_hash_pair", "tip5_hash_varlen", "bfe", "xfe"; "perm",
                "hash_fields" and "hash_bytes" of the Poseidon2 that serves as content address
+    lowerings  "tir_op", one operation of TIR; "program", whose first constants are its operands, and the
+               "expected_output" that our lowering of it must give, with and without peephole passes
   Each difference is a line FILE:LINE: name: what: expected .., found ..; the last line counts. Exit status 1 when a row
-  differs, cannot be read, or is of a kind that this version does not understand (equivalence pairs, lowerings).
+  differs, cannot be read, or is of a kind that this version does not understand (equivalence pairs).
 
 EXAMPLES
   trident oracle tir oracle.jsonl oracle_fuzz.jsonl
   trident oracle tir data_vectors.json poseidon2_vectors.json
   head -n 1 oracle.jsonl | trident oracle tir -)";
+
+constexpr const char* kLower = R"(DETAILS
+  TIR is a stack language of 54 operations with functions, branches and counted loops. Each operation becomes the
+  instructions that mean the same on Triton VM; elements that are out of the registers' reach wait in RAM, from address
+  2^30. Then sound peephole passes shorten what runs in a straight line; of a FILE.tasm they are all that is done.
+
+    program     (operation | function)*                what stands before the functions ends in halt or entry
+    function    fn NAME { operation* }                 ends in return or halt
+    control     call NAME   return   halt   entry NAME (call NAME, then halt)
+                if { .. }   if { .. } else { .. }      by the top of the stack; an if alone leaves the height as it is
+                loop [NAME] { .. }                     counts the top of the stack down to 0, leaves the height too
+                asm CHANGE { TASM }                    straight-line instructions that change the height so much
+    the rest    push V, pop N, dup N, swap N, add sub mul neg invert eq lt and or xor pop_count split div_mod shl shr
+                log2 pow, read_io N, write_io N, read_mem N, write_mem N, assert 1|5, hash, reveal NAME TAG N,
+                seal NAME TAG N, ram_read N, ram_write N, hint N, sponge_init sponge_absorb sponge_squeeze sponge_load
+                merkle_step merkle_load ext_mul ext_invert fold_ext fold_base, proof [NAME] { .. }
+  Operands are in reading order: push 17 push 5 div_mod leaves 3 2 with 2 on top, push 3 push 5 lt leaves 1.
+
+  Passes: nops, hints, pops, batches, forwards, stores, copies, swaps, chains, epilogues, additions, constants, commutes,
+  orders. --json prints "words_before_passes", "words", "instructions" and "program".
+
+EXAMPLES
+  trident lower program.tir
+  trident lower program.tir --passes none -o program.tasm
+  trident lower program.tasm --passes pops,additions,commutes --json)";
 
 constexpr const char* kProfile = R"(DETAILS
   Runs a program of Triton VM and says where the rows of the nine tables of its proof come from: by subroutine (a label
@@ -398,6 +425,7 @@ const char* manual_of(std::string_view verb) {
                              {"rewrite", kRewrite},
                              {"rules", kRules},
                              {"profile", kProfile},
+                             {"lower", kLower},
                              {"oracle", kOracle},
                              {"calibrate", kCalibrate},
                              {"train", kTrain},

@@ -147,11 +147,13 @@ class Report {
   [[nodiscard]] std::vector<Line> sorted_lines() const {
     const ir::SourceText source(loaded_.text, loaded_.file);
     std::map<std::uint32_t, Line> by_number;
-    std::uint32_t number = 1;
-    std::size_t at = 0;  // the offsets rise, so that lines are counted once
+    std::vector<std::size_t> ends;
+    for (std::size_t at = loaded_.text.find('\n'); at != std::string::npos; at = loaded_.text.find('\n', at + 1))
+      ends.push_back(at);
     for (std::size_t step = 0; step < profile_.steps.size(); ++step) {
       const std::size_t offset = loaded_.program.offsets[step];
-      for (; at < offset; ++at) number += loaded_.text[at] == '\n' ? 1 : 0;
+      const auto number =
+          static_cast<std::uint32_t>(std::lower_bound(ends.begin(), ends.end(), offset) - ends.begin() + 1);
       const Heights& rows = profile_.steps[step];
       if (rows.of(Table::processor) == 0) continue;
       Line& line = by_number.try_emplace(number, Line{number, {}, {}}).first->second;
@@ -218,8 +220,7 @@ Result<int> profile(const ProfileVerb& verb) {
 void add_profile_command(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("profile", "Where the rows of a Triton VM program's tables come from");
   auto options = std::make_shared<ProfileVerb>();
-  verb->add_option("FILE", options->program.file, "A program of Triton VM, in a file whose name ends in .tasm")
-      ->required();
+  verb->add_option("FILE", options->program.file, "A program of Triton VM: TASM, or TIR in a .tir")->required();
   verb->add_option("--input", options->program.public_input, "Public words, a list or FILE; may be repeated")
       ->take_all()
       ->expected(1)

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "clients/cli/commands.h"
+#include "jit/tir/lowering/lowering.h"
 
 namespace trident::cli {
 namespace {
@@ -22,6 +23,7 @@ namespace vm = tir::vm;
 
 constexpr const char* kProgramOptions[] = {"--secret", "--digests", "--ram", "--cycles", "--json"};
 constexpr std::size_t kStackShown = 16;
+constexpr std::string_view kTirEnding = ".tir";
 
 /// The beginning of a file, up to one byte more than `bytes_max`.
 Result<std::string> text_of(const std::string& file, std::size_t bytes_max) {
@@ -154,7 +156,7 @@ std::string failure_text(const Machine& machine, const tasm::Program& program) {
 }  // namespace
 
 bool names_program(const std::string& text) {
-  return text.ends_with(".tasm");
+  return text.ends_with(".tasm") || text.ends_with(kTirEnding);
 }
 
 void add_program_options(CLI::App& verb, ProgramRun& run) {
@@ -178,16 +180,28 @@ Result<void> check_options_fit(const CLI::App& verb, bool program) {
         std::find(std::begin(kProgramOptions), std::end(kProgramOptions), name) != std::end(kProgramOptions);
     if (of_programs != program)
       return make_error(ErrorCode::kInvalidArgument, "%s is about %s", name.c_str(),
-                        of_programs ? "programs, whose files end in .tasm" : "expressions, not programs");
+                        of_programs ? "programs, whose files end in .tasm or .tir" : "expressions, not programs");
   }
   return {};
 }
 
+Result<ProgramText> read_program(const std::string& file, tir::lowering::PassSet passes) {
+  ProgramText out;
+  out.file = file;
+  TRY(out.text, text_of(file, limits::kTasmTextBytesMax));
+  const ir::SourceText source(out.text, out.file);
+  if (file.ends_with(kTirEnding)) {
+    TRY(const tir::language::Program program, tir::language::parse(source));
+    out.program = tir::lowering::lower(program, {.passes = passes});
+  } else {
+    TRY(out.program, tasm::assemble(source));
+  }
+  return out;
+}
+
 Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run) {
   auto out = std::make_unique<LoadedProgram>();
-  out->file = run.file;
-  TRY(out->text, text_of(run.file, limits::kTasmTextBytesMax));
-  TRY(out->program, tasm::assemble(ir::SourceText(out->text, out->file)));
+  TRY(static_cast<ProgramText&>(*out), read_program(run.file, tir::lowering::PassSet::all()));
   TRY(out->public_input, elements_of("--input", run.public_input));
   TRY(out->secret_input, elements_of("--secret", run.secret_input));
   TRY(out->digests, digests_of(run.digests));

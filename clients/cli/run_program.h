@@ -1,4 +1,4 @@
-// `trident run FILE.tasm`: a program of Triton VM, what it leaves and how tall the tables of its proof are.
+// `trident run FILE.tasm|FILE.tir`: a program of Triton VM, what it leaves and how tall the tables of its proof are.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/tir/lowering/peepholes.h"
 #include "jit/tir/vm/machine.h"
 #include "runtime/base/result.h"
 
@@ -23,10 +24,16 @@ struct ProgramRun {
   bool json = false;
 };
 
-/// A program that can be run, with all that it reads.
-struct LoadedProgram {
+/// A file and the program in it; TIR is lowered, and its instructions have the places of their operations.
+struct ProgramText {
   std::string file, text;
   tir::tasm::Program program;
+};
+/// Errors of the file and its text name their place. The passes are for TIR: TASM stays as it is.
+Result<ProgramText> read_program(const std::string& file, tir::lowering::PassSet passes);
+
+/// A program that can be run, with all that it reads.
+struct LoadedProgram : ProgramText {
   tir::vm::Code code;
   std::vector<field::Element> public_input, secret_input;
   std::vector<field::Digest> digests;

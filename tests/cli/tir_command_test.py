@@ -42,6 +42,34 @@ class Oracle(CommandCase):
         self.trident("oracle", "tir", self.write("empty.jsonl", ""), status=2)
 
 
+class Lowering(CommandCase):
+    TEXT = "// halves\nread_io 2\ncall half\nwrite_io 1\nhalt\nfn half {\n  push 1 shr\n  swap 1 pop 1\n  return\n}\n"
+
+    def test_lowers_and_shortens(self):
+        path = self.write("p.tir", self.TEXT)
+        plain, short = self.at("plain.tasm"), self.at("short.tasm")
+        self.trident("lower", path, "--passes", "none", "-o", plain)
+        self.trident("lower", path, "-o", short)
+        for file in (path, plain, short):
+            self.assertEqual("output 21", self.trident("run", file, "--input", "7,43").stdout.splitlines()[0])
+        found = json.loads(self.trident("lower", plain, "--json", "--passes", "pops,commutes").stdout)
+        self.assertEqual(found["words_before_passes"], found["words"])
+        with open(plain) as handle:
+            self.assertIn("__half:", handle.read())
+        self.assertIn("__half", self.trident("profile", path, "--input", "7,43").stdout)
+        self.assertIn("  push 1 shr"[2:], self.trident("profile", path, "--input", "7,43").stdout)
+
+    def test_mistakes_have_a_place(self):
+        path = self.write("p.tir", "push 1\n  frobnicate\nhalt")
+        for verb in ("lower", "run", "profile"):
+            self.assertIn("p.tir:2:3: there is no operation 'frobnicate'", self.trident(verb, path, status=2).stderr)
+        good = self.write("q.tir", "halt")
+        self.assertIn("there is no pass 'x', but all, none and nops", self.trident("lower", good, "--passes", "x", status=2).stderr)
+        self.assertIn("no such file", self.trident("lower", self.at("none.tir"), status=2).stderr)
+        path = self.write("r.tir", "push 1\npush 0 invert\nhalt")
+        self.assertIn("r.tir:2:8: InverseOfZero", self.trident("run", path, status=1).stderr)
+
+
 class RunOfAProgram(CommandCase):
     def test_all_rows_of_the_real_machine(self):
         rows = [json.loads(line) for line in oracle_lines("oracle.jsonl").splitlines()]

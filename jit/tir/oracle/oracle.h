@@ -1,9 +1,10 @@
 // Rows of what the real Triton VM (or the library it uses) has answered, and whether we answer the same.
 //
 //   programs   one JSON object: a program with its inputs, final state, nine heights, or its failure
+//   lowerings  one JSON object: one operation of TIR on literal operands, lowered, and what that has written
 //   vectors    one JSON object of many: Tip5, field, extension; or the ad hoc Poseidon2
 //
-// Equivalence pairs and lowerings are told apart, and refused as not understood.
+// Equivalence pairs are told apart, and refused as not understood.
 #pragma once
 
 #include <cstdint>

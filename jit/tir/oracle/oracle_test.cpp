@@ -38,6 +38,10 @@ TEST(Oracle, ProgramsByCategory) {
 TEST(Oracle, RandomPrograms) {
   expect_all_right("oracle_fuzz.jsonl", Kind::program, 86);
 }
+TEST(Oracle, Lowerings) {
+  expect_all_right("tir_lowering.jsonl", Kind::lowering, 576);
+  expect_all_right("trident_checks.jsonl", Kind::program, 13);
+}
 TEST(Oracle, Vectors) {
   expect_all_right("data_vectors.json", Kind::vectors, 115 + 12 + 8 + 6 + 4 + 11);
   expect_all_right("poseidon2_vectors.json", Kind::vectors, 3 + 5 + 7);
@@ -74,10 +78,22 @@ TEST(Oracle, NothingThatIsChangedGoesUnnoticed) {
   EXPECT_EQ(seen, 3u);
 }
 
+TEST(Oracle, LoweringsThatWriteSomethingElseAreNoticed) {
+  std::size_t seen = 0;
+  for (const std::string& line : lines("tir_lowering.jsonl")) {
+    json row = json::parse(line);
+    expect_noticed(row, json::json_pointer("/expected_output"));
+    row["tir_op"] = row["tir_op"] == "Add" ? "Mul" : "Add";
+    seen += Checker().check(row.dump()).wrong.empty() ? 0 : 1;
+  }
+  EXPECT_GT(seen, 400u);
+}
+
 TEST(Oracle, SaysWhatItDoesNotUnderstand) {
   Checker checker;
   EXPECT_FALSE(checker.check(R"({"baseline": "nop", "candidate": ""})").understood);
   EXPECT_EQ(checker.check(R"({"tir_op": "Add", "program": "halt"})").kind, Kind::lowering);
+  EXPECT_FALSE(checker.check(R"({"tir_op": "Nonsense", "program": "halt", "expected_output": []})").understood);
   EXPECT_FALSE(checker.check("[]").understood);
   EXPECT_FALSE(checker.check("{}").understood);
   for (const char* bad : {"", "{", "nonsense", R"({"program": 5})", R"({"program": "halt", "public_input": [-1]})",

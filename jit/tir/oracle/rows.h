@@ -38,6 +38,8 @@ void compare(Verdict& verdict, const std::string& what, const std::vector<Elemen
 void compare(Verdict& verdict, const std::string& what, std::uint64_t expected, std::uint64_t found);
 
 void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict);
+/// The operation of a row as TIR, lowered, against what the real machine has written.
+void check_lowering(const json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict);
 void check_vectors(const json& row, Verdict& verdict);
 
 }  // namespace trident::tir::oracle
