@@ -97,6 +97,11 @@ class Draft {
   /// Whether what is complete of it ends as the original does, as far as AbstractState can tell.
   [[nodiscard]] bool reached() const { return !reader_.open_literal() && state_.same(original_->end()); }
 
+  /// After the instructions that are complete.
+  [[nodiscard]] const AbstractState& state() const { return state_; }
+  [[nodiscard]] std::size_t works_done() const { return done_.count(); }
+  [[nodiscard]] std::size_t works_undone() const { return original_->works_.size() - done_.count(); }
+
   void append_rows(FeatureRows& rows) const;
   /// Bit k: node k is still to be done; all nodes when none is.
   [[nodiscard]] std::uint32_t pending() const;
