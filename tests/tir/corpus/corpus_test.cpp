@@ -12,7 +12,7 @@
 namespace trident::tir::corpus {
 namespace {
 
-constexpr std::size_t kCasesMin = 24, kHeldOutMin = 8, kByHandMin = 0, kPaddedMin = 4;
+constexpr std::size_t kCasesMin = 64, kHeldOutMin = 30, kByHandMin = 1, kPaddedMin = 5;
 
 std::vector<std::uint64_t> values(const std::vector<Element>& list) {
   std::vector<std::uint64_t> out;

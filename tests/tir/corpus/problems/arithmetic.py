@@ -43,3 +43,56 @@ def legendre(run):
 def matmul(run):
     a, b = run.read(16), run.read(16)
     return [sum(a[4 * i + k] * b[4 * k + j] for k in range(4)) % P for i in range(4) for j in range(4)]
+
+
+@problem("field", "dot product of fixed-point vectors",
+         public=[6] + [x % P for x in (19661, 32768, -98304, 147456, 45875, -13107, 6553, 6554, 1 << 30, -7, -1, 1)])
+def fixed_dot(run):
+    centred = [x - P if x > P // 2 else x for x in run.read(2 * run.read())]
+    return [sum(a * b for a, b in zip(centred[::2], centred[1::2])) // 2**16 % P]
+
+
+@problem("ntt", "transform of 8 elements by butterflies", public=numbers("ntt", 8, P))
+def ntt(run):
+    a, root = run.read(8), pow(2, 24, P)
+    return [sum(a[j] * pow(root, i * j, P) for j in range(8)) % P for i in range(8)]
+
+
+def determinant_of(m):
+    if not m:
+        return 1
+    return sum((-1)**j * m[0][j] * determinant_of([r[:j] + r[j + 1:] for r in m[1:]]) for j in range(len(m))) % P
+
+
+@problem("matrix", "determinant of a 3 by 3 matrix on the stack", public=numbers("determinant", 9, P))
+def determinant(run):
+    return [determinant_of([run.read(3) for _ in range(3)])]
+
+
+@problem("matrix", "four linear equations by elimination", public=numbers("gauss", 20, P))
+def gauss(run):
+    rows = [run.read(5) for _ in range(4)]
+    whole = inverse(determinant_of([r[:4] for r in rows]))
+    # Cramer's rule
+    return [determinant_of([r[:k] + [r[4]] + r[k + 1:4] for r in rows]) * whole % P for k in range(4)]
+
+
+@problem("matrix", "a signal under a filter of three weights", public=[1, 2, 1, 20] + numbers("convolution", 20, 256))
+def convolution(run):
+    weights, signal = run.read(3), run.read(run.read())
+    at = lambda i: signal[min(max(i, 0), len(signal) - 1)]
+    return [sum(w * at(i + k - 1) for k, w in enumerate(weights)) % P for i in range(len(signal))]
+
+
+@problem("matrix", "a matrix transposed, with sums of rows", public=numbers("transpose", 25, 1000))
+def transpose(run):
+    rows = [run.read(5) for _ in range(5)]
+    return [x for column in zip(*rows) for x in list(column) + [sum(column)]]
+
+
+@problem("matrix", "Fibonacci by powers of a matrix", public=[1000])
+def matrix_fibonacci(run):
+    a, b = 0, 1
+    for _ in range(run.read()):
+        a, b = b, (a + b) % P
+    return [a]

@@ -1,6 +1,8 @@
 """Numbers of 32 bits, and bigger ones in limbs."""
 import binascii
+import datetime
 import math
+import zlib
 
 from problems.registry import numbers, problem
 
@@ -92,3 +94,77 @@ def bigint_mul(run):
 @problem("bigint", "factorial in five limbs", public=[20])
 def factorial(run):
     return limbs(math.factorial(run.read()), 5)
+
+
+@problem("u32", "days of dates", public=[3, 1970, 1, 1, 2000, 2, 29, 2026, 11, 24])
+def civil_days(run):
+    # 1 March of year 0 is day 305 before 1 January of year 1, whose ordinal is 1.
+    return [datetime.date(*run.read(3)).toordinal() + 305 for _ in range(run.read())]
+
+
+@problem("u32", "Adler-32 of bytes, variables in RAM", public=[24] + numbers("adler32", 24, 256))
+def adler32(run):
+    return [zlib.adler32(bytes(run.read(run.read())))]
+
+
+def rotated(x, k):
+    return (x << k | x >> 32 - k) & U32 - 1
+
+
+@problem("u32", "a double round of ChaCha", public=numbers("chacha", 16, U32))
+def chacha_double_round(run):
+    s = run.read(16)
+    for k in range(8):
+        a, b, c, d = [4 * i + (k + (i if k > 3 else 0)) % 4 for i in range(4)]
+        for x, y, z, by in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+            s[x] = (s[x] + s[y]) % U32
+            s[z] = rotated(s[z] ^ s[x], by)
+    return s
+
+
+@problem("u32", "words of SHA-256's message schedule", public=numbers("sha256", 16, U32))
+def sha256_schedule(run):
+    w = run.read(16)
+    right = lambda x, k: rotated(x, 32 - k)
+    for t in range(16, 20):
+        s0 = right(w[t - 15], 7) ^ right(w[t - 15], 18) ^ w[t - 15] >> 3
+        s1 = right(w[t - 2], 17) ^ right(w[t - 2], 19) ^ w[t - 2] >> 10
+        w.append((w[t - 16] + s0 + w[t - 7] + s1) % U32)
+    return w[16:]
+
+
+@problem("u32", "bits in reverse order", public=[2, 0x12345678, 0xF0000001])
+def bit_reverse(run):
+    return [int(f"{x:032b}"[::-1], 2) for x in run.read(run.read())]
+
+
+@problem("u32", "Hamming distances of neighbours", public=[16] + numbers("hamming", 16, U32))
+def hamming(run):
+    words = run.read(run.read())
+    distances = [bin(a ^ b).count("1") for a, b in zip(words, words[1:])]
+    return distances + [max(distances)]
+
+
+@problem("bigint", "comparisons of numbers of 128 bits",
+         public=[3] + [1, 2, 3, 4] * 2 + [1, 2, 3, 4, 1, 2, 4, 0] + [U32 - 1, 0, 0, 1, U32 - 2, 5, 5, 5])
+def bigint_compare(run):
+    out = []
+    for _ in range(run.read()):
+        a, b = value_of(run.read(4)[::-1]), value_of(run.read(4)[::-1])
+        out.append(0 if a < b else 1 if a == b else 2)
+    return out
+
+
+@problem("bigint", "128 bits divided by 16", public=[40503] + numbers("bigint_divide", 8, 65536))
+def bigint_divide(run):
+    divisor = run.read()
+    value = sum(x << 16 * (7 - i) for i, x in enumerate(run.read(8)))
+    return [value // divisor >> 16 * (7 - i) & 65535 for i in range(8)] + [value % divisor]
+
+
+@problem("bigint", "a Fibonacci number in four limbs", public=[40])
+def fibonacci_big(run):
+    a, b = 0, 1
+    for _ in range(run.read()):
+        a, b = b, a + b
+    return limbs(a, 4)

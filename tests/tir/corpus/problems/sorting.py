@@ -36,3 +36,23 @@ def counting_sort(run):
 @problem("sorting", "heapsort", public=[12] + numbers("heap_sort", 12, U32))
 def heap_sort(run):
     return sorted(run.read(run.read()))
+
+
+@problem("sorting", "merge sort by recursion", public=[16] + numbers("merge_sort", 16, 5000))
+def merge_sort(run):
+    return sorted(run.read(run.read()))
+
+
+@problem("sorting", "selection sort", public=[10] + numbers("selection_sort", 10, U32))
+def selection_sort(run):
+    return sorted(run.read(run.read()))
+
+
+_LIST = numbers("permutation_check", 20, U32)
+
+
+@problem("sorting", "a sorted list by hints, proved by products", public=[987654321987654321, 20] + _LIST, secret=sorted(_LIST))
+def permutation_check(run):
+    _, n = run.read(2)
+    run.hint(n)
+    return sorted(run.read(n))
