@@ -1,0 +1,128 @@
+#include "jit/tir/neural/table_ops.h"
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+
+namespace trident::tir::neural {
+namespace {
+
+using autodiff::Bags;
+using autodiff::Op;
+using autodiff::Operand;
+using autodiff::OpKind;
+using autodiff::Tape;
+using autodiff::Value;
+
+template <class Real>
+struct SumRows : Op<Real> {
+  const tensor::Kernels<Real>* kernels;
+  Operand<Real> table;
+  Bags bags;
+  Value<Real> y;
+  std::size_t lists, rows, width;
+};
+
+template <class Real>
+void forward_sum(Op<Real>& base) {
+  auto& op = static_cast<SumRows<Real>&>(base);
+  const std::int32_t *ids = op.bags.ids.data, *offsets = op.bags.offsets.data;
+  CHECK(offsets[0] == 0 && static_cast<std::size_t>(offsets[op.lists]) <= op.bags.ids.shape.count());
+  for (std::size_t l = 0; l < op.lists; ++l) {
+    const std::int32_t from = offsets[l], to = offsets[l + 1];
+    CHECK(from <= to);
+    for (std::int32_t i = from; i < to; ++i) CHECK(static_cast<std::uint32_t>(ids[i]) < op.rows);
+    op.kernels->sum_rows(op.width, op.table.data, op.width, ids + from, static_cast<std::size_t>(to - from),
+                         op.y.data + l * op.width);
+  }
+}
+
+template <class Real>
+void backward_sum(Op<Real>& base) {
+  auto& op = static_cast<SumRows<Real>&>(base);
+  if (!op.table.gradient) return;
+  if (!op.table.accumulate) std::fill_n(op.table.gradient, op.rows * op.width, Real{0});
+  const std::int32_t *ids = op.bags.ids.data, *offsets = op.bags.offsets.data;
+  for (std::size_t l = 0; l < op.lists; ++l)
+    for (std::int32_t i = offsets[l]; i < offsets[l + 1]; ++i)
+      op.kernels->axpy(op.width, Real{1}, op.y.gradient + l * op.width,
+                       op.table.gradient + static_cast<std::size_t>(ids[i]) * op.width);
+}
+
+template <class Real>
+struct Compare : Op<Real> {
+  const tensor::Kernels<Real>* kernels;
+  Operand<Real> x, table, bias;
+  Value<Real> y;
+  std::size_t count, rows, table_rows, width;
+};
+
+template <class Real>
+void forward_compare(Op<Real>& base) {
+  auto& op = static_cast<Compare<Real>&>(base);
+  op.kernels->gemm(false, true, op.count, op.rows, op.width, 1, op.x.data, op.width, op.table.data, op.width, 0,
+                   op.y.data, op.rows);
+  op.kernels->bias_activate(op.count, op.rows, op.bias.data, autodiff::Activation::none, nullptr, op.y.data);
+}
+
+template <class Real>
+void backward_compare(Op<Real>& base) {
+  auto& op = static_cast<Compare<Real>&>(base);
+  const Real* d = op.y.gradient;
+  if (op.x.gradient)
+    op.kernels->gemm(false, false, op.count, op.width, op.rows, 1, d, op.rows, op.table.data, op.width, op.x.beta(),
+                     op.x.gradient, op.width);
+  if (op.table.gradient) {
+    op.kernels->gemm(true, false, op.rows, op.width, op.count, 1, d, op.rows, op.x.data, op.width, op.table.beta(),
+                     op.table.gradient, op.width);
+    if (!op.table.accumulate)
+      std::fill_n(op.table.gradient + op.rows * op.width, (op.table_rows - op.rows) * op.width, Real{0});
+  }
+  if (op.bias.gradient) op.kernels->column_sums(op.count, op.rows, d, op.bias.accumulate, op.bias.gradient);
+}
+
+}  // namespace
+
+template <class Real>
+Value<Real> sum_table_rows(Tape<Real>& tape, Value<Real> table, Bags bags) {
+  CHECK(table.shape.rank() == 2);
+  auto* op = tape.arena().template take<SumRows<Real>>();
+  op->forward = forward_sum<Real>;
+  op->backward = backward_sum<Real>;
+  op->kernels = &tape.kernels();
+  op->table = Operand<Real>(table);
+  op->bags = bags;
+  op->lists = bags.count();
+  op->rows = table.shape[0];
+  op->width = table.shape[1];
+  op->y = tape.result({op->lists, op->width});
+  tape.record(op, {&op->table}, {OpKind::sparse_bag, {table.id, bags.ids.id, bags.offsets.id}, {op->y.id}, {}});
+  return op->y;
+}
+
+template <class Real>
+Value<Real> compare_with_rows(Tape<Real>& tape, Value<Real> x, Value<Real> table, std::size_t rows, Value<Real> bias) {
+  CHECK(table.shape.rank() == 2 && x.shape[-1] == table.shape[1] && rows <= table.shape[0]);
+  CHECK(bias.shape.count() == rows);
+  auto* op = tape.arena().template take<Compare<Real>>();
+  op->forward = forward_compare<Real>;
+  op->backward = backward_compare<Real>;
+  op->kernels = &tape.kernels();
+  op->x = Operand<Real>(x);
+  op->table = Operand<Real>(table);
+  op->bias = Operand<Real>(bias);
+  op->count = x.shape.rows();
+  op->rows = rows;
+  op->table_rows = table.shape[0];
+  op->width = table.shape[1];
+  op->y = tape.result(x.shape.with_last(rows));
+  tape.record(op, {&op->x, &op->table, &op->bias}, {OpKind::linear, {x.id, table.id, bias.id}, {op->y.id}, {}});
+  return op->y;
+}
+
+template Value<float> sum_table_rows(Tape<float>&, Value<float>, Bags);
+template Value<double> sum_table_rows(Tape<double>&, Value<double>, Bags);
+template Value<float> compare_with_rows(Tape<float>&, Value<float>, Value<float>, std::size_t, Value<float>);
+template Value<double> compare_with_rows(Tape<double>&, Value<double>, Value<double>, std::size_t, Value<double>);
+
+}  // namespace trident::tir::neural
