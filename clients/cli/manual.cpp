@@ -201,12 +201,16 @@ constexpr const char* kOracle = R"(DETAILS
                "hash_fields" and "hash_bytes" of the Poseidon2 that serves as content address
     lowerings  "tir_op", one operation of TIR; "program", whose first constants are its operands, and the
                "expected_output" that our lowering of it must give, with and without peephole passes
+    pairs      "baseline" and "candidate", two blocks; "equivalent", which we must decide the same way (unknown is
+               wrong) for stacks of 30 elements or more; "witness_stack_bottom_first" with "public_input" and
+               "secret_input", where our machine must see the difference too
   Each difference is a line FILE:LINE: name: what: expected .., found ..; the last line counts. Exit status 1 when a row
-  differs, cannot be read, or is of a kind that this version does not understand (equivalence pairs).
+  differs, cannot be read, or is of a kind that this version does not understand.
 
 EXAMPLES
   trident oracle tir oracle.jsonl oracle_fuzz.jsonl
   trident oracle tir data_vectors.json poseidon2_vectors.json
+  trident oracle tir equiv_pairs.jsonl
   head -n 1 oracle.jsonl | trident oracle tir -)";
 
 constexpr const char* kLower = R"(DETAILS

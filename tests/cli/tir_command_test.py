@@ -17,9 +17,10 @@ class Oracle(CommandCase):
     def test_all_rows_are_right(self):
         programs = self.write("oracle.jsonl", oracle_lines("oracle.jsonl"))
         vectors = self.write("data_vectors.json", oracle_lines("data_vectors.json"))
-        done = self.trident("oracle", "tir", programs, vectors)
-        self.assertEqual(["programs: 941 checked", "vectors: 156 checked", "1097 checked, 0 rows differ, 0 not checked"],
-                         done.stdout.splitlines())
+        pairs = self.write("equiv_pairs.jsonl", oracle_lines("equiv_pairs.jsonl"))
+        done = self.trident("oracle", "tir", programs, vectors, pairs)
+        self.assertEqual(["programs: 941 checked", "vectors: 156 checked", "equivalence pairs: 37 checked",
+                          "1134 checked, 0 rows differ, 0 not checked"], done.stdout.splitlines())
 
     def test_a_difference_is_told_with_its_place(self):
         rows = [json.loads(line) for line in oracle_lines("oracle.jsonl").splitlines()[:3]]
@@ -32,9 +33,9 @@ class Oracle(CommandCase):
         self.assertEqual("3 checked, 2 rows differ, 0 not checked", lines[-1])
 
     def test_what_is_not_understood_is_no_success(self):
-        path = self.write("pairs.jsonl", '{"baseline": "nop", "candidate": ""}\n')
+        path = self.write("rows.jsonl", '{"something": "else"}\n')
         done = self.trident("oracle", "tir", path, status=1)
-        self.assertIn("equivalence pairs: 1 rows are not understood", done.stdout)
+        self.assertIn("rows of an unknown form: 1 rows are not understood", done.stdout)
         self.assertIn("0 checked, 0 rows differ, 1 not checked", done.stdout)
         for text in ("nonsense\n", "[1]\n", "{}\n"):
             self.trident("oracle", "tir", self.write("bad.jsonl", text), status=1)

@@ -74,7 +74,7 @@ Verdict Checker::check(std::string_view text) {
       case Kind::program: check_program(row, machine_, code_, verdict); break;
       case Kind::vectors: check_vectors(row, verdict); break;
       case Kind::lowering: check_lowering(row, machine_, code_, verdict); break;
-      case Kind::equivalence:
+      case Kind::equivalence: check_pair(row, verdict); break;
       case Kind::unknown: verdict.understood = false; break;
     }
   } catch (const json::exception& error) {

@@ -3,8 +3,7 @@
 //   programs   one JSON object: a program with its inputs, final state, nine heights, or its failure
 //   lowerings  one JSON object: one operation of TIR on literal operands, lowered, and what that has written
 //   vectors    one JSON object of many: Tip5, field, extension; or the ad hoc Poseidon2
-//
-// Equivalence pairs are told apart, and refused as not understood.
+//   pairs      one JSON object: two blocks, and whether they are the same
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ std::string_view name_of(Kind kind);
 struct Verdict {
   Kind kind = Kind::unknown;
   std::string name;                ///< the row's own
-  std::uint64_t checked = 0;       ///< programs or vectors compared
+  std::uint64_t checked = 0;       ///< programs, pairs, operations or vectors
   std::vector<std::string> wrong;  ///< a sentence per difference; a row that cannot be read has one too
   bool understood = true;
 };

@@ -42,6 +42,9 @@ TEST(Oracle, Lowerings) {
   expect_all_right("tir_lowering.jsonl", Kind::lowering, 576);
   expect_all_right("trident_checks.jsonl", Kind::program, 13);
 }
+TEST(Oracle, Pairs) {
+  expect_all_right("equiv_pairs.jsonl", Kind::equivalence, 37);
+}
 TEST(Oracle, Vectors) {
   expect_all_right("data_vectors.json", Kind::vectors, 115 + 12 + 8 + 6 + 4 + 11);
   expect_all_right("poseidon2_vectors.json", Kind::vectors, 3 + 5 + 7);
@@ -89,9 +92,21 @@ TEST(Oracle, LoweringsThatWriteSomethingElseAreNoticed) {
   EXPECT_GT(seen, 400u);
 }
 
+TEST(Oracle, PairsThatAreJudgedOtherwiseAreNoticed) {
+  for (const std::string& line : lines("equiv_pairs.jsonl")) {
+    json row = json::parse(line);
+    row["equivalent"] = !row["equivalent"];
+    EXPECT_EQ(Checker().check(row.dump()).wrong.size(), 1u) << line;
+    if (row["witness_stack_bottom_first"].is_null()) continue;
+    row["candidate"] = row["baseline"];  // then there is nothing to witness
+    EXPECT_EQ(Checker().check(row.dump()).wrong.size(), 1u) << line;
+  }
+}
+
 TEST(Oracle, SaysWhatItDoesNotUnderstand) {
   Checker checker;
-  EXPECT_FALSE(checker.check(R"({"baseline": "nop", "candidate": ""})").understood);
+  EXPECT_EQ(checker.check(R"({"baseline": "nop", "candidate": ""})").wrong.size(), 1u);
+  EXPECT_EQ(checker.check(R"({"baseline": "nop", "candidate": "nip", "equivalent": true})").wrong.size(), 1u);
   EXPECT_EQ(checker.check(R"({"tir_op": "Add", "program": "halt"})").kind, Kind::lowering);
   EXPECT_FALSE(checker.check(R"({"tir_op": "Nonsense", "program": "halt", "expected_output": []})").understood);
   EXPECT_FALSE(checker.check("[]").understood);

@@ -40,6 +40,8 @@ void compare(Verdict& verdict, const std::string& what, std::uint64_t expected, 
 void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict);
 /// The operation of a row as TIR, lowered, against what the real machine has written.
 void check_lowering(const json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict);
+/// Whether we decide as the real machine did, and see a difference in the state in which it saw one.
+void check_pair(const json& row, Verdict& verdict);
 void check_vectors(const json& row, Verdict& verdict);
 
 }  // namespace trident::tir::oracle

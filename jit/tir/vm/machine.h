@@ -8,6 +8,7 @@
 // *Limit failure, which the real machine does not know.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -100,6 +101,8 @@ class Machine {
   [[nodiscard]] std::vector<std::pair<Element, Element>> ram() const;
   [[nodiscard]] const std::optional<field::Tip5>& sponge() const { return sponge_; }
   [[nodiscard]] std::size_t u32_entries() const { return u32_.size(); }
+  /// How much of public input, secret input and secret digests was read.
+  [[nodiscard]] std::array<std::size_t, 3> inputs_taken() const { return {public_read_, secret_read_, digests_read_}; }
   /// Of what was executed, of the program itself only if its code is hashed.
   [[nodiscard]] Heights heights() const;
   /// How often each step was executed.

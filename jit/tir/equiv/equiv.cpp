@@ -1,0 +1,107 @@
+#include "jit/tir/equiv/equiv.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace trident::tir::equiv {
+namespace {
+
+/// Each pass assumes what both blocks were found to require; blocks seldom have more than three such layers.
+constexpr int kPassesMax = 6;
+
+struct Proof {
+  bool equal = false;
+  double error_bound = 0;
+  std::string reason;
+};
+
+std::string shape_difference(const Shape& a, const Shape& b, std::size_t stack_min) {
+  if (a.halts != b.halts) return "only one ends the program";
+  if (a.height_change != b.height_change) return "stacks of other heights";
+  if (std::max(a.size_min, stack_min) != std::max(b.size_min, stack_min)) return "other depths of stack are needed";
+  if (a.public_words != b.public_words || a.secret_words != b.secret_words || a.digests != b.digests)
+    return "other numbers of words are read";
+  if (a.output_words != b.output_words) return "other numbers of words are written";
+  if (a.uses_sponge != b.uses_sponge || a.touches_sponge != b.touches_sponge) return "another use of the sponge";
+  return "";
+}
+
+std::string end_difference(const End& a, const End& b) {
+  if (a.stack != b.stack) return "stacks in other normal forms";
+  if (a.output != b.output) return "outputs in other normal forms";
+  if (a.stores != b.stores) return "stores in other normal forms";
+  if (a.sponge != b.sponge) return "sponges in other normal forms";
+  return "";
+}
+
+void assume(Values& values, const Condition& condition) {
+  switch (condition.kind) {
+    case Condition::Kind::u32: return values.bound(condition.value, 0xffff'ffff);
+    case Condition::Kind::not_zero: return values.assume_not_zero(condition.value);
+    case Condition::Kind::zero: return values.assume_zero(condition.value);
+  }
+}
+
+/// Pass after pass: execute both, compare; what both require is a condition for either's success, and may be assumed
+/// in the next pass. So in every pass a block succeeds if and only if all that is assumed and all that it still
+/// requires holds, and the blocks fail alike as soon as they still require the same.
+Proof prove(Block baseline, Block candidate, const Options& options) {
+  const Shape a = shape_of(baseline), b = shape_of(candidate);
+  if (!a.straight || !b.straight) return {false, 0, "there is control flow in a block"};
+  const std::string shapes = shape_difference(a, b, options.stack_min);
+  Values values(options.seed);
+  std::vector<Condition> assumed;
+  for (int pass = 0; pass < kPassesMax; ++pass) {
+    const std::size_t cells = std::max(a.cells, b.cells);
+    const End x = execute(values, baseline, cells), y = execute(values, candidate, cells);
+    if (!x.out_of_reach.empty() || !y.out_of_reach.empty())
+      return {false, 0, x.out_of_reach.empty() ? y.out_of_reach : x.out_of_reach};
+    if (x.fails && y.fails) return {true, values.error_bound(), ""};
+    if (x.fails || y.fails) return {false, 0, "only one always fails"};
+    if (!shapes.empty()) return {false, 0, shapes};
+    const std::string ends = end_difference(x, y);
+    if (x.conditions == y.conditions && ends.empty()) return {true, values.error_bound(), ""};
+    std::vector<Condition> shared, gained;
+    std::set_intersection(x.conditions.begin(), x.conditions.end(), y.conditions.begin(), y.conditions.end(),
+                          std::back_inserter(shared));
+    std::set_difference(shared.begin(), shared.end(), assumed.begin(), assumed.end(), std::back_inserter(gained));
+    if (gained.empty()) return {false, 0, ends.empty() ? "failures in other normal forms" : ends};
+    for (const Condition& condition : gained) assume(values, condition);
+    assumed.insert(assumed.end(), gained.begin(), gained.end());
+    std::sort(assumed.begin(), assumed.end());
+  }
+  return {false, 0, "conditions upon conditions"};
+}
+
+/// Looks for a difference in `count` states.
+bool found(Pair& pair, States& states, unsigned count, Decision& decision) {
+  for (unsigned i = 0; i < count; ++i) {
+    State state = states.next();
+    std::string difference = pair.difference(state);
+    if (difference.empty()) continue;
+    decision = {Answer::differs, 0, std::move(difference), std::move(state)};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Decision decide(Block baseline, Block candidate, const Options& options) {
+  Decision decision;
+  Pair pair(baseline, candidate);
+  if (!pair.runnable()) {
+    decision.reason = "a block is none: an argument is out of range, or a call goes to where no instruction begins";
+    return decision;
+  }
+  States states(options.seed, baseline, candidate, options.stack_min);
+  if (found(pair, states, options.screened, decision)) return decision;
+  const Proof proof = prove(baseline, candidate, options);
+  if (found(pair, states, proof.equal ? options.rerun : options.searched, decision)) return decision;
+  decision.answer = proof.equal ? Answer::equal : Answer::unknown;
+  decision.error_bound = proof.error_bound;
+  decision.reason = proof.reason;
+  return decision;
+}
+
+}  // namespace trident::tir::equiv

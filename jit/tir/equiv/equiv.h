@@ -1,0 +1,43 @@
+// Are two straight-line blocks of TASM the same?
+//
+// They are if from every state of the machine (at least `stack_min` elements on the stack, whatever they are; any RAM;
+// any public and secret input; a sponge or none) either both fail, or both end with the same stack, RAM, output, sponge
+// and positions in the inputs, and both or neither by `halt`. Which failure it is, where it happens and what was
+// written before it does not matter: a run that fails proves nothing.
+//
+//   baseline, candidate --> a few states on the machine        a difference: differs, and the state that shows it
+//                       --> normal forms (symbolic.h)          the same: equal
+//                       --> more states on the machine         a difference: differs; else unknown
+//
+// `equal` is certain as far as error_bound: the probability, over the random points that were drawn, that normal forms
+// were wrongly taken to be the same; 0 when they are the same polynomials. Whatever is called equal is run on the
+// machine once more. `differs` has always been seen on the machine.
+#pragma once
+
+#include <string>
+
+#include "jit/tir/equiv/state.h"
+
+namespace trident::tir::equiv {
+
+struct Options {
+  std::uint64_t seed = 1;
+  /// Elements that are known to be on the stack. With 16 blocks that need another depth are not the same: the machine
+  /// fails when the stack would fall below 16.
+  std::size_t stack_min = 16;
+  /// On the machine: before the normal forms, after them if they are the same, and if they are not.
+  unsigned screened = 24, rerun = 32, searched = 400;
+};
+
+enum class Answer : std::uint8_t { equal, differs, unknown };
+
+struct Decision {
+  Answer answer = Answer::unknown;
+  double error_bound = 0;  ///< of equal
+  std::string reason;      ///< of unknown; of differs what is different
+  State witness;           ///< of differs
+};
+
+Decision decide(Block baseline, Block candidate, const Options& options = {});
+
+}  // namespace trident::tir::equiv

@@ -1,0 +1,88 @@
+// Concrete states in which two blocks are run on the machine (vm/machine.h), and whether they end alike.
+//
+// This is the measure of everything else here: a difference that is reported was seen by it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/tir/equiv/symbolic.h"
+#include "jit/tir/vm/machine.h"
+
+namespace trident::tir::equiv {
+
+/// What a block may find.
+struct State {
+  std::vector<Element> stack;  ///< bottom first, at least 16
+  std::vector<Element> public_input, secret_input;
+  std::vector<field::Digest> secret_digests;
+  std::vector<std::pair<Element, Element>> ram;  ///< address and word, each address once
+  /// What the sponge has absorbed since sponge_init; none: there is no sponge.
+  std::optional<std::array<Element, field::kTip5Rate>> absorbed;
+};
+
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9E37'79B9'7F4A'7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
+    return z ^ (z >> 31);
+  }
+  /// In [0, bound).
+  std::uint64_t below(std::uint64_t bound) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(next()) * bound >> 64);
+  }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// Makes states of many kinds, in turn: random elements, u32, small numbers, corners of the field and of u32, the
+/// constants of the blocks and their neighbours, vectors that are equal, little left of inputs or of the stack.
+class States {
+ public:
+  /// Stacks have at least `size_min` elements.
+  States(std::uint64_t seed, Block a, Block b, std::size_t size_min);
+  State next();
+  /// An element of kind `kind` % kKinds.
+  static constexpr unsigned kKinds = 6;
+  Element element(unsigned kind);
+
+ private:
+  void fill_ram(State& state);
+
+  Random random_;
+  std::vector<Element> constants_;
+  std::size_t stack_min_, deepest_, size_min_, public_, secret_, digests_;
+  unsigned count_ = 0;
+};
+
+/// Two blocks, ready to be run in many states. Blocks with calls are run as they are: their targets are addresses.
+class Pair {
+ public:
+  Pair(Block a, Block b);
+  /// Whether the machine takes both: arguments are in range, and calls go to where an instruction begins.
+  [[nodiscard]] bool runnable() const { return runnable_; }
+  /// What is not the same at the end, in a sentence; empty if all is. Both failing is the same, however they do. A run
+  /// that reaches a limit of ours tells nothing.
+  std::string difference(const State& state);
+  /// Of the last state.
+  [[nodiscard]] bool both_failed() const { return failed_[0] && failed_[1]; }
+
+ private:
+  void run(unsigned which, const State& state);
+
+  std::array<vm::Code, 2> plain_, with_sponge_;
+  std::array<vm::Machine, 2> machines_;
+  std::array<bool, 2> failed_{};
+  bool runnable_ = true, relocatable_ = true;
+};
+
+}  // namespace trident::tir::equiv

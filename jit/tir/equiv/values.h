@@ -1,0 +1,182 @@
+// What a block computes, as values in normal form: polynomials over the field whose variables are atoms, which are what
+// the block found (cells of the stack, words of RAM, inputs) and what no polynomial says (comparisons, bits, hashes),
+// named by their operands' normal forms.
+//
+//   value  =  sum of  coefficient * atom^exponent * ...      exponents may be negative: the atom is then not 0
+//
+// Every atom has a random element at each of two points, every value what its polynomial is there: its fingerprint.
+// Values with one fingerprint are one value. Polynomials that would grow too large are known by their fingerprint only
+// (Schwartz-Zippel): two different ones of degree at most d meet at a point with probability at most d/p (Schwartz,
+// JACM 27, 1980). error_bound() sums that over all pairs that could have met, and is 0 as long as no two values were
+// taken to be one on the word of their fingerprints alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/field/element.h"
+
+namespace trident::tir::equiv {
+
+using field::Element;
+/// Index of a value; equal indices, equal values.
+using Value = std::uint32_t;
+
+enum class AtomKind : std::uint8_t {
+  // What the block found: names are positions.
+  cell,         ///< of the stack, from the top
+  public_word,  ///< in the order of reading
+  secret_word,
+  digest_word,  ///< of which digest; which word
+  sponge_word,
+  ram_word,  ///< at an address, a value
+  // What it computed: names are values, or tuples of values.
+  loaded,     ///< from RAM after stores (a tuple of addresses and words) that may be to its address
+  is_zero,    ///< 1 if the value is 0, else 0
+  low_word,   ///< lower 32 bits
+  less,       ///< of u32
+  both_bits,  ///< bitwise and of u32
+  remainder,  ///< of u32
+  logarithm,
+  power,  ///< base, exponent
+  bit_count,
+  permuted,  ///< by Tip5: the tuple of 16 words; which word
+  inverted,  ///< base of inverses: the value itself, as an atom
+  large,     ///< a polynomial known by its fingerprint only
+};
+
+class Values {
+ public:
+  explicit Values(std::uint64_t seed);
+
+  Value constant(Element element);
+  Value add(Value a, Value b) { return sum(a, b, field::kOne); }
+  Value subtract(Value a, Value b) { return sum(a, b, field::kMinusOne); }
+  Value multiply(Value a, Value b);
+  Value scale(Value a, Element factor);
+  /// 1/a of an `a` that is not 0.
+  Value invert(Value a);
+  /// None where the exponent's degree is out of reach.
+  std::optional<Value> raise(Value a, std::uint64_t exponent);
+  /// A new name makes a new atom. `max`: no integer that it can be is above.
+  Value atom(AtomKind kind, std::uint32_t first, std::uint32_t second = 0, std::uint64_t max = field::kModulus - 1);
+  /// A name for a list of values.
+  std::uint32_t tuple(std::span<const Value> list);
+
+  [[nodiscard]] std::optional<Element> constant_of(Value a) const;
+  [[nodiscard]] bool is(Value a, std::uint64_t integer) const;
+  /// An upper bound of the integers that it can be.
+  [[nodiscard]] std::uint64_t max_of(Value a) const;
+  /// Sure not to be 0.
+  [[nodiscard]] bool never_zero(Value a) const;
+  /// Lowers max_of(a) for all uses to come.
+  void bound(Value a, std::uint64_t max);
+
+  /// The value divided by the coefficient of its last term, which makes one of all its multiples but 0.
+  Value normed(Value a);
+  /// If a = f x + g with an atom x that is 0 or 1 and constants f, g: x, f, g.
+  struct Choice {
+    Value atom;
+    Element factor, constant;
+  };
+  [[nodiscard]] std::optional<Choice> choice(Value a) const;
+  /// If a is a constant times powers of atoms: those atoms, each as a value, with their exponents.
+  struct Power {
+    Value atom;
+    std::int64_t exponent;
+  };
+  [[nodiscard]] std::optional<std::vector<Power>> single_term(Value a) const;
+  [[nodiscard]] Element last_coefficient(Value a) const { return terms(a).back().coefficient; }
+  /// What is_zero atom it is, as the value that is asked about.
+  [[nodiscard]] std::optional<Value> asked_for_zero(Value atom) const;
+
+  // What is assumed from now on.
+  void assume_not_zero(Value a);
+  /// a = 0: where that gives an atom by others, the atom will not be made again but be what it is by those.
+  void assume_zero(Value a);
+
+  /// Of all that was taken to be equal up to now.
+  [[nodiscard]] double error_bound() const;
+
+ private:
+  static constexpr std::size_t kPoints = 2;
+  struct Fingerprint {
+    std::array<Element, kPoints> at;
+    bool operator==(const Fingerprint&) const = default;
+  };
+  struct Factor {
+    std::uint32_t atom;
+    std::int64_t exponent;
+    bool operator==(const Factor&) const = default;
+  };
+  struct Term {
+    std::uint32_t monomial;
+    Element coefficient;
+    bool operator==(const Term&) const = default;
+  };
+  struct Monomial {
+    std::vector<Factor> factors;  ///< by atom
+    Fingerprint fingerprint;
+    double degree = 0;
+  };
+  struct Polynomial {
+    std::uint32_t first, count;  ///< of terms_, by monomial
+    Fingerprint fingerprint;
+    double degree;
+    std::uint64_t max;
+    bool not_zero;
+  };
+  struct Atom {
+    AtomKind kind;
+    std::uint32_t first;
+    Value value;
+    bool bit;  ///< 0 or 1
+    Fingerprint fingerprint;
+    double degree;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Fingerprint& f) const { return static_cast<std::size_t>(f.at[0].value()); }
+    std::size_t operator()(const std::vector<Factor>& list) const;
+    std::size_t operator()(const std::vector<Value>& list) const;
+    std::size_t operator()(const std::array<std::uint32_t, 3>& name) const;
+  };
+
+  Element random();
+  [[nodiscard]] std::span<const Term> terms(Value a) const {
+    return {terms_.data() + values_[a].first, values_[a].count};
+  }
+  Value sum(Value a, Value b, Element factor);
+  std::uint32_t monomial(std::vector<Factor> factors);
+  std::uint32_t product(std::uint32_t a, std::uint32_t b);
+  Value intern(std::span<const Term> list);
+  Value large(const Fingerprint& fingerprint, double degree);
+  Value atom_value(std::uint32_t atom);
+  std::uint32_t make_atom(AtomKind kind, std::uint32_t first, std::uint64_t max, const Fingerprint& f, double degree);
+  [[nodiscard]] std::optional<unsigned __int128> monomial_max(std::uint32_t monomial) const;
+  struct Interval {
+    __int128 low, high;
+  };
+  /// As an integer without reduction, if small enough.
+  [[nodiscard]] std::optional<Interval> interval(Value a) const;
+  [[nodiscard]] bool lone(Value a, std::uint32_t atom) const;
+
+  std::uint64_t random_;
+  std::vector<Atom> atoms_;
+  std::vector<Monomial> monomials_;
+  std::vector<Polynomial> values_;
+  std::vector<Term> terms_, scratch_;
+  std::unordered_map<Fingerprint, Value, KeyHash> by_fingerprint_;
+  std::unordered_map<std::vector<Factor>, std::uint32_t, KeyHash> by_factors_;
+  std::unordered_map<std::uint64_t, std::uint32_t> products_;
+  std::unordered_map<std::array<std::uint32_t, 3>, std::uint32_t, KeyHash> by_name_;
+  std::unordered_map<std::vector<Value>, std::uint32_t, KeyHash> tuples_;
+  std::unordered_map<std::uint32_t, Value> replaced_;  ///< atoms that are known by others
+  double degree_max_ = 1;
+  bool by_fingerprint_only_ = false;
+};
+
+}  // namespace trident::tir::equiv
