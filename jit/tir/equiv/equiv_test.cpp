@@ -28,7 +28,8 @@ Decision decided(const std::string& a, const std::string& b, std::size_t stack_m
   return decision;
 }
 
-void expect(Answer answer, std::initializer_list<std::pair<const char*, const char*>> pairs, std::size_t stack_min = 16) {
+void expect(Answer answer, std::initializer_list<std::pair<const char*, const char*>> pairs,
+            std::size_t stack_min = 16) {
   for (const auto& [a, b] : pairs)
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
       const Decision decision = decided(x, y, stack_min);
@@ -37,25 +38,36 @@ void expect(Answer answer, std::initializer_list<std::pair<const char*, const ch
     }
 }
 
+constexpr std::size_t kDeep = 40;  // where the floor plays no part
+
 TEST(Equiv, ArithmeticIsThatOfPolynomials) {
   expect(Answer::equal,
          {{"dup 1 dup 1 add place 2 push -1 mul add mul", "dup 0 mul swap 1 dup 0 mul swap 1 push -1 mul add"},
           {"push 3 mul push 5 mul", "push 15 mul"},
-          {"dup 0 push -1 mul add push 1 add", "dup 0 pop 1 push 0 mul addi 1"},
-          {"push 3 swap 1 pow", "dup 0 dup 0 mul mul"},
+          {"push 3 swap 1 pow", "push 3 pick 1 pow"},
+          {"push 3 place 1 pow", "dup 0 dup 0 mul mul"},
+          {"push 20 place 1 pow", "dup 0 mul dup 0 mul dup 0 dup 0 mul dup 0 mul mul"},
+          {"addi 7 push 20 place 1 pow", "addi 7 dup 0 mul dup 0 mul dup 0 dup 0 mul dup 0 mul mul"},
           {"xx_mul", "pick 5 pick 5 pick 5 xx_mul"},
+          {"xx_add", "pick 5 pick 5 pick 5 xx_add"},
           {"dup 0 invert mul", "invert pop 1 push 1"},
           {"invert invert", "dup 0 invert pop 1"},
           {"addi 1 invert invert", "addi 1 dup 0 invert pop 1"},
           {"x_invert x_invert", "dup 2 dup 2 dup 2 x_invert pop 3"},
-          {"dup 1 dup 1 mul invert place 2 mul", "mul dup 0 invert swap 1"},
-          {"push 2 swap 1 pow push 2 swap 1 pow", "push 4 swap 1 pow"},
-          {"push 0 xb_mul", "push 0 mul pop 1 push 0 mul push 0 mul push 0 swap 1 pop 1 push 0 dup 0 swap 1"}});
-  expect(Answer::differs, {{"dup 0 mul", "push 2 mul"},
-                           {"dup 0 invert mul", "push 0 mul addi 1"},
-                           {"xx_mul", "xx_add"},
-                           {"push 3 swap 1 pow", "dup 0 mul"},
-                           {"addi 1 invert", "dup 0 invert pop 1 addi 1 invert"}});
+          {"dup 2 dup 2 dup 2 x_invert xx_mul", "x_invert pop 3 push 0 push 0 push 1"},
+          {"dup 1 dup 1 mul invert mul", "invert pop 1 dup 0 invert"},
+          {"push 0 xb_mul", "pop 3 push 0 push 0 push 0"},
+          {"push 0 invert", "push 3 assert"}},
+         kDeep);
+  expect(Answer::differs,
+         {{"dup 0 mul", "push 2 mul"},
+          {"dup 0 invert mul", "push 0 mul addi 1"},
+          {"xx_mul", "xx_add"},
+          {"push 3 place 1 pow", "dup 0 mul"},
+          {"addi 1 invert", "dup 0 invert pop 1 addi 1 invert"},
+          {"push 20 place 1 pow", "dup 0 mul dup 0 mul dup 0 dup 0 mul dup 0 mul mul addi 1"},
+          {"push 0 invert", "push 1 assert"}},
+         kDeep);
 }
 
 TEST(Equiv, ComparisonsAndBits) {
@@ -67,16 +79,181 @@ TEST(Equiv, ComparisonsAndBits) {
           {"push 3 mul push 6 eq", "push 2 eq"},
           {"split swap 1 push 4294967296 mul add", "push 0 add"},
           {"split split", "split push 0 swap 1"},
-          {"push 2 swap 1 div_mod pop 1", "dup 0 pop_count pop 1 dup 0 push 1 and push -1 mul add push 9223372034707292161 mul"},
-          {"dup 1 dup 1 and push -2 mul place 2 add add", "dup 1 dup 1 lt pop 1 xor"},
+          {"split lt", "split dup 1 pop_count pop 1 lt"},
+          {"push 8 swap 1 div_mod swap 1 pop 1", "push 7 and"},
+          {"dup 1 dup 1 and push -2 mul add add", "xor"},
           {"dup 0 and", "dup 0 pop_count pop 1"},
-          {"split pop 1 dup 0 xor", "pop 1 push 0 swap 0 dup 0 pop 1"},
+          {"split pop 1 dup 0 xor", "split pop 2 push 0"},
           {"push 4294967295 and", "dup 0 pop_count pop 1"},
-          {"push 1 swap 1 lt", "dup 0 pop_count pop 1 push 0 eq push 0 eq push 0 eq pop 1 push 0 swap 0"},
+          {"push 1 swap 1 lt", "dup 0 pop_count pop 1 push 0 eq"},
+          {"push 0 lt", "dup 0 pop_count pop 1 push 0 eq push 0 eq"},
           {"push 16 swap 1 div_mod", "push 16 swap 1 div_mod dup 0 pop_count pop 1"},
+          {"dup 1 dup 1 div_mod pop 1 pick 2 mul swap 1 pop 1", "dup 1 dup 1 div_mod pop 1 place 2 pop 1 mul"},
+          {"dup 1 dup 1 div_mod swap 1 pick 3 mul add swap 1 pop 1", "dup 1 dup 1 div_mod pop 2 swap 1 pop 1"},
           {"push 255 push 170 xor", "push 85"},
-          {"lt assert", "lt dup 0 assert pop 1"}}
-             );
+          {"push 7 push 2 pow pop_count", "push 1"},
+          {"lt assert", "lt dup 0 assert pop 1"},
+          {"lt dup 0 pow", "lt pop 1 push 1"},
+          {"log_2_floor dup 0 log_2_floor pop 1", "log_2_floor dup 0 invert pop 1"}},
+         kDeep);
+  expect(Answer::differs,
+         {{"lt", "swap 1 lt"},
+          {"and", "mul"},
+          {"dup 1 dup 1 and push -1 mul add add", "xor"},
+          {"split", "split swap 1"},
+          {"split pop 1 dup 0 xor", "dup 0 xor"},
+          {"dup 0 and", ""},
+          {"dup 0 pop_count pop 1", ""},
+          {"split swap 1 push 4294967295 mul add", "push 0 add"},
+          {"push 1 swap 1 lt", "push 0 eq"},
+          {"push 1 swap 1 div_mod pop 1", ""},
+          {"log_2_floor", "pop_count"},
+          {"push 2 pow", "push 2 pow dup 0 pop_count pop 1"},
+          {"push 0 div_mod", "div_mod"},
+          {"dup 1 push 0 eq pop 1 div_mod", "dup 0 pop_count pop 1 dup 1 invert pop 1 div_mod pop 1 push 0"}},
+         kDeep);
+}
+
+/// What a random stack shows as good as never.
+TEST(Equiv, RareDifferencesAreNoEquality) {
+  expect(Answer::differs,
+         {{"eq", "pop 2 push 0"},
+          {"push 123456789123 eq", "pop 1 push 0"},
+          {"dup 0 push 987654321987 eq mul", "push 0 mul"},
+          {"dup 0 push 7777777 add push 0 eq add", ""},
+          {"dup 0 invert mul", "pop 1 push 1"},
+          {"dup 1 dup 1 eq pop 1", "dup 1 dup 1 push -1 mul add invert pop 1"},
+          {"dup 0 push 3 eq assert", "dup 0 push 1 lt assert"}},
+         kDeep);
+  for (const auto& [a, b] : {std::pair("push 1234567890123 mul push 99 add push 4567890123456 eq", "pop 1 push 0"),
+                             std::pair("hash pop 4 push 5 eq", "pop 5 pop 5 push 0")})
+    EXPECT_NE(static_cast<int>(decided(a, b, kDeep).answer), static_cast<int>(Answer::equal)) << a;
+}
+
+TEST(Equiv, FailuresAreASet) {
+  expect(Answer::equal,
+         {{"dup 0 assert", "assert push 1"},
+          {"dup 0 push 1 eq assert", "dup 0 assert"},
+          {"eq assert", "push -1 mul add push 0 eq assert"},
+          {"dup 1 dup 1 eq assert pop 1", "dup 1 dup 1 eq assert swap 1 pop 1"},
+          {"push 0 eq push 0 eq assert", "invert pop 1"},
+          {"mul invert pop 1", "invert swap 1 invert pop 2"},
+          {"dup 1 pop_count dup 1 pop_count pop 2", "dup 0 pop_count dup 2 pop_count pop 2"},
+          {"dup 1 dup 1 and pop 1 split pop 2", "dup 1 dup 1 xor pop 2"},
+          {"dup 0 pop_count pop 1 split", "dup 0 pop_count pop 1 push 0 swap 1"},
+          {"assert_vector assert_vector", "dup 9 pop 1 assert_vector assert_vector"},
+          {"push 2 assert", "push 0 invert write_io 5"},
+          {"dup 0 push 3 eq assert dup 0 write_io 1", "push 3 eq assert push 3 push 3 write_io 1"},
+          {"push 5 eq push 0 eq assert push 1 add", "addi -5 invert pop 1 addi 1"}},
+         kDeep);
+  expect(Answer::differs,
+         {{"assert", "pop 1"},
+          {"dup 0 assert", ""},
+          {"assert assert", "assert pop 1"},
+          {"assert assert", "add push 2 eq assert"},
+          {"assert_vector", "pop 5"},
+          {"dup 0 invert pop 1", ""},
+          {"dup 0 assert dup 0 invert pop 1", "dup 0 invert pop 1"},
+          {"assert write_io 1", "write_io 1 pop 1"},
+          {"dup 0 pop_count pop 1", "dup 0 split pop 2"},
+          {"mul invert pop 1", "invert pop 1 pop 1"}},
+         kDeep);
+}
+
+TEST(Equiv, TheFloorOfTheStack) {
+  // "pop 1" fails with 16 elements, "push 0 mul" does not.
+  EXPECT_EQ(static_cast<int>(decided("push 0 mul", "pop 1 push 0").answer), static_cast<int>(Answer::differs));
+  EXPECT_EQ(decided("pop 1 push 0", "push 0 mul").witness.stack.size(), 16u);
+  EXPECT_EQ(static_cast<int>(decided("push 0 mul", "pop 1 push 0", 17).answer), static_cast<int>(Answer::equal));
+  expect(Answer::differs, {{"pop 2 push 1 push 2", "push 1 swap 2 pop 1 push 2 swap 1 pop 1 swap 1 swap 1"},
+                           {"hash", "pop 5 pop 5 push 1 push 2 push 3 push 4 push 5"},
+                           {"", "pop 5 push 1 push 1 push 1 push 1 push 1"}});
+  expect(Answer::equal,
+         {{"push 1 pop 1", ""}, {"dup 15 pop 1", ""}, {"pop 1 pop 1", "pop 2"}, {"swap 1 pop 1", "pick 1 pop 1"}});
+}
+
+TEST(Equiv, StoresAndLoads) {
+  expect(Answer::equal,
+         {{"push 7 push 5 write_mem 1 pop 1 push 8 push 6 write_mem 1 pop 1", "push 8 push 7 push 5 write_mem 2 pop 1"},
+          {"push 8 push 6 write_mem 1 pop 1 push 7 push 5 write_mem 1 pop 1", "push 8 push 7 push 5 write_mem 2 pop 1"},
+          {"push 1 push 5 write_mem 1 pop 1 push 2 push 5 write_mem 1 pop 1", "push 2 push 5 write_mem 1 pop 1"},
+          {"push 5 read_mem 1 pop 1 push 5 write_mem 1 pop 1", ""},
+          {"push 5 read_mem 1 pop 1 push 5 read_mem 1 pop 1", "push 5 read_mem 1 pop 1 dup 0"},
+          {"dup 0 read_mem 1 pop 1 dup 1 addi 1 read_mem 1 pop 1", "dup 0 addi 1 read_mem 2 pop 1 swap 1"},
+          {"dup 1 dup 1 write_mem 1 addi -1 read_mem 1 pop 1", "dup 1 dup 1 write_mem 1 pop 1 dup 1"},
+          {"dup 1 dup 1 write_mem 1 addi 5 read_mem 1 pop 1",
+           "dup 0 addi 6 read_mem 1 pop 1 dup 2 dup 2 write_mem 1 pop 1"},
+          {"push 9 dup 1 write_mem 1 pop 1 push 9 dup 2 write_mem 1 pop 1",
+           "push 9 dup 2 write_mem 1 pop 1 push 9 dup 1 write_mem 1 pop 1"},
+          {"push 100 push 90 xx_dot_step pop 2", "push 90 push 100 xx_dot_step pop 2"},
+          {"push 5 push 4 push 3 push 2 push 1 push 10 write_mem 5 pop 1 push 14 read_mem 5 pop 1",
+           "push 5 push 4 push 3 push 2 push 1 push 10 write_mem 5 pop 1 push 5 push 4 push 3 push 2 push 1"}},
+         kDeep);
+  expect(Answer::differs,
+         {{"push 1 dup 1 write_mem 1 pop 1 push 2 dup 2 write_mem 1 pop 1",
+           "push 2 dup 2 write_mem 1 pop 1 push 1 dup 1 write_mem 1 pop 1"},
+          {"dup 0 read_mem 1 pop 1 push 3 dup 3 write_mem 1 pop 1 dup 1 read_mem 1 pop 1",
+           "dup 0 read_mem 1 pop 1 push 3 dup 3 write_mem 1 pop 1 dup 0"},
+          {"push 1 push 5 write_mem 1 pop 1", ""},
+          {"push 0 push 5 write_mem 1 pop 1", ""},
+          {"push 5 read_mem 1 pop 1", "push 0"},
+          {"push 5 read_mem 1 pop 1 push 6 write_mem 1 pop 1", ""},
+          {"push 100 read_mem 2 pop 1", "push 101 read_mem 2 pop 1"}},
+         kDeep);
+}
+
+TEST(Equiv, InputsOutputAndSpongeInOrder) {
+  expect(Answer::equal,
+         {{"read_io 1 read_io 1", "read_io 2"},
+          {"read_io 1 divine 1", "divine 1 read_io 1 swap 1"},
+          {"read_io 1 pop 1", "read_io 1 push 0 mul pop 1"},
+          {"swap 1 write_io 1 write_io 1", "swap 1 write_io 2"},
+          {"write_io 1 read_io 1", "read_io 1 swap 1 write_io 1"},
+          {"sponge_init sponge_init", "sponge_init"},
+          {"sponge_squeeze pop 5 pop 5 sponge_init", "sponge_squeeze pop 5 pop 5 sponge_init push 1 pop 1"},
+          {"sponge_init push 0 push 0 push 0 push 0 push 0 push 0 push 0 push 0 push 0 push 0 sponge_absorb",
+           "sponge_init sponge_squeeze pop 5 pop 5"},
+          {"swap 1 swap 1 hash", "hash"},
+          {"merkle_step", "nop merkle_step"},
+          {"pop 1 read_mem 1 pop 1 halt pop 5", "pop 1 read_mem 1 pop 1 halt"}},
+         kDeep);
+  expect(Answer::differs,
+         {{"read_io 1 read_io 1", "read_io 2 swap 1"},
+          {"read_io 1 pop 1", ""},
+          {"divine 1 pop 1", ""},
+          {"read_io 1", "divine 1"},
+          {"write_io 2", "swap 1 write_io 2"},
+          {"write_io 1", "pop 1"},
+          {"sponge_init", ""},
+          {"sponge_init", "sponge_squeeze pop 5 pop 5 sponge_init"},
+          {"sponge_absorb", "sponge_init sponge_absorb"},
+          {"sponge_squeeze pop 5 pop 5", ""},
+          {"swap 1 hash", "hash"},
+          {"merkle_step", "pop 1 push 3"},
+          {"halt", ""},
+          {"push 1 halt", "push 1"},
+          {"dup 3", "pick 3"}},
+         kDeep);
+}
+
+TEST(Equiv, WhatIsNoStraightBlock) {
+  EXPECT_EQ(decided("skiz nop", "skiz nop").reason, "there is control flow in a block");
+  EXPECT_EQ(static_cast<int>(decided("skiz push 1", "pop 1").answer), static_cast<int>(Answer::differs));
+  const std::vector<Instruction> bad = {{tasm::Op::kPop, Element(6)}};
+  EXPECT_EQ(static_cast<int>(decide(bad, bad).answer), static_cast<int>(Answer::unknown));
+  const std::vector<Instruction> astray = {{tasm::Op::kCall, Element(1)}};
+  EXPECT_EQ(static_cast<int>(decide(astray, {}).answer), static_cast<int>(Answer::unknown));
+  const std::vector<Instruction> empty;
+  EXPECT_EQ(static_cast<int>(decide(empty, empty).answer), static_cast<int>(Answer::equal));
+}
+
+TEST(Equiv, TheErrorBoundIsStated) {
+  EXPECT_EQ(decided("push 3 mul push 5 mul", "push 15 mul").error_bound, 0);
+  // (x+1)^20, which is not written out.
+  const Decision large =
+      decided("addi 1 push 20 place 1 pow", "addi 1 dup 0 mul dup 0 mul dup 0 dup 0 mul dup 0 mul mul");
+  EXPECT_GT(large.error_bound, 0);
+  EXPECT_LT(large.error_bound, 1e-25);
 }
 
 }  // namespace
