@@ -11,7 +11,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from problems import arithmetic, hashing, integers, machines, sorting, structures  # noqa: E402,F401
+from problems import arithmetic, extension, hashing, integers, machines, sorting, structures  # noqa: E402,F401
 from problems.registry import PROBLEMS, Run  # noqa: E402
 
 CASES = os.path.join(HERE, "cases.json")

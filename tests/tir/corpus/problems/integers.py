@@ -168,3 +168,21 @@ def fibonacci_big(run):
     for _ in range(run.read()):
         a, b = b, a + b
     return limbs(a, 4)
+
+
+@problem("u32", "the median of five by a network", public=[30, 10, 50, 20, 40])
+def median(run):
+    return [sorted(run.read(5))[2]]
+
+
+@problem("bigint", "product of 64 by 64 bits on the stack", public=[U32 - 1, U32 - 1, U32 - 2, U32 - 1])
+def u64_mul(run):
+    return limbs(value_of(run.read(2)) * value_of(run.read(2)), 4)
+
+
+@problem("field", "a Fibonacci number modulo p", public=[30])
+def fibonacci_mod(run):
+    a, b = 0, 1
+    for _ in range(run.read()):
+        a, b = b, a + b
+    return [a % (2**64 - 2**32 + 1)]
