@@ -101,6 +101,11 @@ void Evolution::generation(const Fitness& fitness) {
   ++generations_;
 }
 
+void Evolution::replace_last(std::span<const Weights> weights) {
+  CHECK(weights.size() <= kPopulation - kSurvivors);
+  for (std::size_t i = 0; i < weights.size(); ++i) population_[kPopulation - 1 - i] = {weights[i], 0, false};
+}
+
 void Evolution::forget_fitness() {
   for (Individual& individual : population_) individual.judged = false;
 }

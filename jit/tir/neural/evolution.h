@@ -48,6 +48,8 @@ class Evolution {
   void breed();
   /// One generation: breed (but for the first), then judge. The best is population()[0].
   void generation(const Fitness& fitness);
+  /// Puts these in place of the last of the population, at most kPopulation - kSurvivors.
+  void replace_last(std::span<const Weights> weights);
   /// Another measure is asked from now on: nobody is judged.
   void forget_fitness();
 

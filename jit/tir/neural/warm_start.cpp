@@ -20,11 +20,15 @@ class Course {
     const TwinShape shape{0, options.nodes_max, options.tokens_max};
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const auto lesson = lesson_of(pairs[i]);
-      if (lesson.ok() && shape.fits(*lesson)) order_.push_back(static_cast<std::uint32_t>(i));
+      if (!lesson.ok() || !shape.fits(*lesson)) continue;
+      order_.push_back(static_cast<std::uint32_t>(i));
+      nodes_ = std::max(nodes_, lesson->nodes.size()), tokens_ = std::max(tokens_, lesson->answer.size());
     }
     sorted_ = order_;
   }
   [[nodiscard]] std::size_t count() const { return order_.size(); }
+  /// Room for the largest of them.
+  [[nodiscard]] TwinShape shape(std::size_t lessons) const { return {lessons, nodes_, tokens_}; }
   /// The pair of place `position` in the whole course.
   const Pair& at(std::uint64_t position) {
     const std::uint64_t epoch = position / count();
@@ -40,6 +44,7 @@ class Course {
  private:
   std::span<const Pair> pairs_;
   std::uint64_t seed_, epoch_ = UINT64_MAX;
+  std::size_t nodes_ = 1, tokens_ = 1;
   std::vector<std::uint32_t> sorted_, order_;
 };
 
@@ -51,7 +56,7 @@ Result<WarmStart> warm_start(std::span<const Pair> pairs, std::span<const std::i
   CHECK(options.lessons_per_step % kWarmStartShards == 0 && options.steps > 0);
   Course course(pairs, options);
   if (course.count() == 0) return make_error(ErrorCode::kInvalidArgument, "no pair to learn from");
-  const TwinShape shape{options.lessons_per_step / kWarmStartShards, options.nodes_max, options.tokens_max};
+  const TwinShape shape = course.shape(options.lessons_per_step / kWarmStartShards);
   tensor::ParameterStore<float> store(options.seed, 1u << 18);
   put_weights(from, store);
   std::vector<std::unique_ptr<TrainingTwin<float>>> twins;

@@ -1,0 +1,149 @@
+#include "jit/tir/neural/apprentice.h"
+
+#include <algorithm>
+
+#include "jit/tir/neural/warm_start.h"
+#include "runtime/os/directory.h"
+#include "runtime/os/priority.h"
+
+namespace trident::tir::neural {
+namespace {
+
+/// Blocks of one side of the division, encoded.
+struct Side {
+  std::vector<Original> originals;
+  std::vector<Pair> pairs;  ///< where an answer is better than its block
+};
+
+Side side_of(const std::vector<BlockRecord>& records, bool held) {
+  Side side;
+  for (const BlockRecord& record : records) {
+    if (held_out(record.block) != held) continue;
+    side.originals.push_back(*Original::of(record.block));
+    if (record.answer_cost < record.block_cost) side.pairs.push_back({record.block, record.answer});
+  }
+  return side;
+}
+
+std::int64_t fitness_on(const Side& side, std::span<const std::int32_t> weights, const BlockJudge& judge) {
+  const Judge by_index = [&](std::size_t i, std::span<const Instruction> written) {
+    return judge(side.originals[i].block(), written);
+  };
+  return fitness(weights, side.originals, by_index, {});
+}
+
+double mean(std::int64_t fitness, std::size_t blocks) {
+  return static_cast<double>(fitness) / static_cast<double>(kRight) / static_cast<double>(blocks);
+}
+
+std::string hexadecimal(const field::ContentAddress& address) {
+  std::string text;
+  for (const std::uint8_t byte : address)
+    for (const int nibble : {byte >> 4, byte & 15}) text += "0123456789abcdef"[nibble];
+  return text;
+}
+
+}  // namespace
+
+Apprentice::Apprentice(std::string folder, store::Versions versions)
+    : folder_(std::move(folder)), versions_(std::move(versions)), mutex_(std::make_unique<std::mutex>()) {}
+
+Result<Apprentice> Apprentice::open(const std::string& folder) {
+  TRY_VOID(os::make_private_directory_of(folder + "/blocks"));
+  TRY(store::Versions versions, store::Versions::open(folder + "/weights"));
+  Apprentice apprentice(folder, std::move(versions));
+  if (auto buffer = BlockBuffer::load(folder + "/blocks"); buffer.ok()) apprentice.buffer_ = *std::move(buffer);
+  return apprentice;
+}
+
+Result<void> Apprentice::add(BlockRecord record) {
+  const std::lock_guard lock(*mutex_);
+  return buffer_.add(std::move(record));
+}
+
+std::size_t Apprentice::blocks() const {
+  const std::lock_guard lock(*mutex_);
+  return buffer_.records().size();
+}
+
+Result<std::optional<Weights>> Apprentice::chosen() const {
+  TRY(const std::string name, versions_.chosen());
+  if (name == store::Versions::kNone) return std::optional<Weights>();
+  TRY(const os::Mapping file, versions_.map(name));
+  TRY(Weights weights, weights_in({static_cast<const std::byte*>(file.base()), file.size()}));
+  return std::optional<Weights>(std::move(weights));
+}
+
+/// Where evolution stood, the first founder in place of its last; a new population where that cannot be read.
+Evolution Apprentice::population(std::span<const Weights> founders, const RoundOptions& options) const {
+  auto saved = Evolution::load(folder_ + "/population", options.threads);
+  if (!saved.ok()) return {{.seed = options.seed, .threads = options.threads}, founders};
+  saved->replace_last(founders);
+  return *std::move(saved);
+}
+
+Result<void> Apprentice::promote(const Weights& weights, const RoundReport& report, const std::string& instead_of) {
+  const std::string figures = "{\"held_out\": " + std::to_string(report.held_out) +
+                              ", \"before\": " + std::to_string(report.before) +
+                              ", \"after\": " + std::to_string(report.after) + ", \"poseidon2\": \"" +
+                              hexadecimal(address_of(weights)) + "\"}\n";
+  TRY(const std::string name, versions_.add(file_of(weights), figures));
+  return versions_.choose(name, instead_of);
+}
+
+Result<RoundReport> Apprentice::round(const BlockJudge& judge, const RoundOptions& options) {
+  std::vector<BlockRecord> records;
+  {
+    const std::lock_guard lock(*mutex_);
+    records.assign(buffer_.records().begin(), buffer_.records().end());
+    TRY_VOID(buffer_.save(folder_ + "/blocks"));
+  }
+  const Side learned = side_of(records, false), held = side_of(records, true);
+  RoundReport report;
+  report.learned_from = learned.originals.size(), report.held_out = held.originals.size();
+  TRY(const std::string before, versions_.chosen());
+  report.chosen = before;
+  if (std::min(report.learned_from, report.held_out) < options.blocks_min) return report;
+  TRY(const std::optional<Weights> chosen, this->chosen());
+  std::vector<Weights> founders{chosen ? *chosen : initial_weights(options.seed)};
+  const std::int64_t fitness_before = fitness_on(held, founders[0], judge);
+  if (options.warm_start_steps > 0 && !learned.pairs.empty()) {
+    auto taught = warm_start(learned.pairs, founders[0],
+                             {.seed = options.seed, .steps = options.warm_start_steps, .threads = options.threads});
+    if (taught.ok()) founders.insert(founders.begin(), std::move(taught->weights));
+  }
+  Evolution evolution = population(founders, options);
+  evolution.forget_fitness();  // other blocks than last time
+  for (std::uint64_t g = 0; g < options.generations; ++g)
+    evolution.generation([&](std::span<const std::int32_t> weights) { return fitness_on(learned, weights, judge); });
+  TRY_VOID(evolution.save(folder_ + "/population"));
+  const Weights& best = evolution.population()[0].weights;
+  const std::int64_t fitness_after = fitness_on(held, best, judge);
+  report.before = mean(fitness_before, report.held_out), report.after = mean(fitness_after, report.held_out);
+  if (fitness_after <= fitness_before) return report;
+  TRY_VOID(promote(best, report, before));
+  report.promoted = true;
+  TRY(report.chosen, versions_.chosen());
+  return report;
+}
+
+BackgroundLearning::BackgroundLearning(Apprentice& apprentice, BlockJudge judge, RoundOptions options,
+                                       std::uint64_t rounds, std::function<void(const Result<RoundReport>&)> report)
+    : thread_([this, &apprentice, judge = std::move(judge), options, rounds, report = std::move(report)]() mutable {
+        // Threads that a round starts are this one's children and as idle; a system that refuses is no reason not to
+        // learn.
+        (void)os::run_when_idle().ok();
+        for (std::uint64_t i = 0; i < rounds && !stopped_; ++i) {
+          const auto result = apprentice.round(judge, options);
+          if (report) report(result);
+          ++options.seed;
+        }
+        finished_ = true;
+      }) {}
+
+BackgroundLearning::~BackgroundLearning() {
+  stop();
+  thread_.join();
+}
+
+}  // namespace trident::tir::neural
