@@ -1,0 +1,266 @@
+#include "jit/tir/superopt/search.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+
+namespace trident::tir::superopt {
+namespace {
+
+using tasm::kCountMax;
+using tasm::kIndexMax;
+using tasm::Op;
+
+/// Instructions of one word that are one instruction with a neighbour of their kind.
+bool joins(Op op) {
+  return op == Op::kPop || op == Op::kReadIo || op == Op::kWriteIo || op == Op::kDivine || op == Op::kReadMem ||
+         op == Op::kWriteMem;
+}
+
+double cost_of(const Instruction& instruction, const Weights& w) {
+  return w.word * instruction.words() + w.cycle + w.stack_row * std::abs(instruction.stack_change());
+}
+
+struct State {
+  std::uint64_t done = 0;
+  Id stack[kStackMax];
+  std::uint8_t size = 0;
+  std::uint8_t run = 0;  ///< how many words the last instruction takes by now
+  Instruction last;
+  std::uint32_t parent = 0;
+  float spent = 0, estimate = 0;
+
+  [[nodiscard]] Id st(std::size_t i) const { return stack[size - 1 - i]; }
+  [[nodiscard]] std::uint64_t hash() const {
+    std::uint64_t h = (done + 1) * 0x9e37'79b9'7f4a'7c15;
+    for (std::size_t i = 0; i < size; ++i) h = (h ^ stack[i]) * 0x1000'0000'01b3;
+    return h ^ h >> 29;
+  }
+};
+
+class Search {
+ public:
+  Search(const Specification& specification, double bound, const SearchOptions& options)
+      : spec_(specification), options_(options), best_(static_cast<float>(bound)) {
+    all_done_ = spec_.tasks.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << spec_.tasks.size()) - 1;
+  }
+
+  std::optional<std::vector<Instruction>> run() {
+    State first;
+    first.size = static_cast<std::uint8_t>(spec_.before.size());
+    std::copy(spec_.before.begin(), spec_.before.end(), first.stack);
+    kept_.push_back(first);
+    std::size_t layer = 0;
+    if (finished(first)) return std::vector<Instruction>();
+    for (std::size_t length = 0; length < options_.length_max && layer < kept_.size(); ++length) {
+      next_.clear();
+      const std::size_t end = kept_.size();
+      for (; layer < end; ++layer) expand(static_cast<std::uint32_t>(layer));
+      keep_best();
+    }
+    if (!found_) return {};
+    return path(*found_);
+  }
+
+ private:
+  bool finished(const State& state) const {
+    return state.done == all_done_ && state.size == spec_.after.size() &&
+           std::equal(spec_.after.begin(), spec_.after.end(), state.stack);
+  }
+
+  void keep_best() {
+    const std::size_t width = std::min(options_.width, next_.size());
+    std::partial_sort(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(width), next_.end(),
+                      [](const State& a, const State& b) { return a.estimate < b.estimate; });
+    for (std::size_t i = 0; i < width; ++i)
+      if (next_[i].spent < best_) kept_.push_back(next_[i]);
+  }
+
+  /// How many of each value are there and how many are wanted, with what open tasks will take and give.
+  void count(const State& state) {
+    std::memset(balance_, 0, spec_.values.size() * sizeof balance_[0]);
+    for (std::size_t i = 0; i < state.size; ++i) ++balance_[state.stack[i]];
+    for (const Id id : spec_.after) --balance_[id];
+    for (std::uint64_t open = all_done_ & ~state.done; open != 0; open &= open - 1) {
+      const Task& task = spec_.tasks[static_cast<std::size_t>(std::countr_zero(open))];
+      for (const Id id : task.takes) --balance_[id];
+      for (const Id id : task.gives) ++balance_[id];
+    }
+  }
+
+  float left(const State& state) {
+    count(state);
+    const Weights& w = options_.weights;
+    double sum = 0;
+    for (std::uint64_t open = all_done_ & ~state.done; open != 0; open &= open - 1) {
+      const Instruction& instruction = spec_.tasks[static_cast<std::size_t>(std::countr_zero(open))].instruction;
+      sum += cost_of(instruction, w) / (joins(instruction.op) ? 2.5 : 1.0);
+    }
+    int missing = 0, surplus = 0;
+    for (std::size_t v = 0; v < spec_.values.size(); ++v)
+      (balance_[v] < 0 ? missing : surplus) += std::abs(balance_[v]);
+    sum += missing * (2 * w.word + w.cycle + w.stack_row);
+    sum += surplus * ((2 * w.word + w.cycle) / 3 + w.stack_row);
+    int misplaced = 0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(state.size, spec_.after.size()); ++i)
+      misplaced += state.stack[i] != spec_.after[i] ? 1 : 0;
+    sum += misplaced * (2 * w.word + w.cycle) * 0.3;
+    return static_cast<float>(sum);
+  }
+
+  void consider(State& child, std::uint32_t parent, const Instruction& instruction) {
+    const State& from = kept_[parent];
+    if (child.size < spec_.lowest) return;
+    const bool joined = joins(instruction.op) && from.last.op == instruction.op && from.run > 0 && from.run < kCountMax;
+    child.run = joins(instruction.op) ? static_cast<std::uint8_t>(joined ? from.run + 1 : 1) : 0;
+    child.last = instruction;
+    child.parent = parent;
+    const Weights& w = options_.weights;
+    child.spent = from.spent + static_cast<float>(joined ? w.stack_row * std::abs(instruction.stack_change())
+                                                         : cost_of(instruction, w));
+    if (child.spent >= best_ - 1e-4f) return;
+    if (finished(child)) {
+      best_ = child.spent;
+      found_ = static_cast<std::uint32_t>(finished_.size());
+      finished_.push_back(child);
+      return;
+    }
+    const auto [seen, fresh] = seen_.try_emplace(child.hash(), child.spent);
+    if (!fresh && seen->second <= child.spent) return;
+    seen->second = child.spent;
+    child.estimate = child.spent + left(child);
+    next_.push_back(child);
+  }
+
+  void expand(std::uint32_t index) {
+    const State state = kept_[index];
+    count(state);
+    // What an open task will give is not there yet; it may be the same number as one that is wanted before.
+    std::copy(balance_, balance_ + spec_.values.size(), wanted_);
+    for (std::uint64_t open = all_done_ & ~state.done; open != 0; open &= open - 1)
+      for (const Id id : spec_.tasks[static_cast<std::size_t>(std::countr_zero(open))].gives) --wanted_[id];
+    tasks(state, index);
+    const std::size_t reach = std::min<std::size_t>(state.size, kIndexMax + 1);
+    for (std::size_t k = 0; k < reach; ++k)
+      if (state.size < kStackMax && (wanted_[state.st(k)] < 0 || relative_wanted(state.st(k), false))) {
+        State child = state;
+        child.stack[child.size++] = state.st(k);
+        consider(child, index, {Op::kDup, Element(k)});
+      }
+    for (std::size_t k = 1; k < reach; ++k) moves(state, index, k);
+    if (state.size > 0 && wanted_[state.st(0)] > 0) {
+      State child = state;
+      --child.size;
+      consider(child, index, {Op::kPop, field::kOne});
+    }
+    constants(state, index);
+    if (state.size > 0) sums(state, index);
+  }
+
+  void tasks(const State& state, std::uint32_t index) {
+    for (std::uint64_t open = all_done_ & ~state.done; open != 0; open &= open - 1) {
+      const auto t = static_cast<std::size_t>(std::countr_zero(open));
+      const Task& task = spec_.tasks[t];
+      if ((task.after & ~state.done) != 0 || state.size < task.takes.size()) continue;
+      if (state.size - task.takes.size() + task.gives.size() > kStackMax) continue;
+      bool there = true;
+      for (std::size_t i = 0; i < task.takes.size(); ++i) there &= state.st(i) == task.takes[i];
+      if (!there && task.commutes) there = state.st(0) == task.takes[1] && state.st(1) == task.takes[0];
+      if (!there) continue;
+      State child = state;
+      child.done |= std::uint64_t{1} << t;
+      child.size = static_cast<std::uint8_t>(child.size - task.takes.size());
+      for (std::size_t i = task.gives.size(); i-- > 0;) child.stack[child.size++] = task.gives[i];
+      consider(child, index, task.instruction);
+    }
+  }
+
+  void moves(const State& state, std::uint32_t index, std::size_t k) {
+    if (state.st(0) != state.st(k)) {
+      State child = state;
+      std::swap(child.stack[child.size - 1], child.stack[child.size - 1 - k]);
+      consider(child, index, {Op::kSwap, Element(k)});
+    }
+    if (k == 1) return;
+    State picked = state;
+    std::rotate(picked.stack + picked.size - 1 - k, picked.stack + picked.size - k, picked.stack + picked.size);
+    consider(picked, index, {Op::kPick, Element(k)});
+    State placed = state;
+    std::rotate(placed.stack + placed.size - 1 - k, placed.stack + placed.size - 1, placed.stack + placed.size);
+    consider(placed, index, {Op::kPlace, Element(k)});
+  }
+
+  void constants(const State& state, std::uint32_t index) {
+    if (state.size == kStackMax) return;
+    for (std::size_t v = 0; v < spec_.values.size(); ++v) {
+      if (wanted_[v] >= 0 || spec_.values[v].base != kConstants) continue;
+      State child = state;
+      child.stack[child.size++] = static_cast<Id>(v);
+      consider(child, index, {Op::kPush, spec_.values[v].offset});
+    }
+  }
+
+  /// Whether a value that differs from this by a constant is missing.
+  [[nodiscard]] bool relative_wanted(Id id, bool constants_too) const {
+    const Id base = spec_.values[id].base;
+    if (base == kConstants && !constants_too) return false;
+    for (std::size_t v = 0; v < spec_.values.size(); ++v)
+      if (v != id && spec_.values[v].base == base && wanted_[v] < 0) return true;
+    return false;
+  }
+  void sums(const State& state, std::uint32_t index) {
+    const Id top = state.st(0);
+    if (wanted_[top] <= 0) return;
+    for (std::size_t v = 0; v < spec_.values.size(); ++v) {
+      if (v == top || spec_.values[v].base != spec_.values[top].base || wanted_[v] >= 0) continue;
+      State child = state;
+      child.stack[child.size - 1] = static_cast<Id>(v);
+      consider(child, index, {Op::kAddI, spec_.values[v].offset - spec_.values[top].offset});
+    }
+  }
+
+  std::vector<Instruction> path(std::uint32_t found) const {
+    std::vector<Instruction> out;
+    const State* at = &finished_[found];
+    for (;; at = &kept_[at->parent]) {
+      if (at == kept_.data()) break;
+      out.push_back(at->last);
+    }
+    std::reverse(out.begin(), out.end());
+    std::vector<Instruction> together;
+    for (const Instruction& instruction : out) {
+      if (!together.empty() && joins(instruction.op) && together.back().op == instruction.op &&
+          together.back().argument.value() < kCountMax)
+        together.back().argument += field::kOne;
+      else
+        together.push_back(instruction);
+    }
+    return together;
+  }
+
+  const Specification& spec_;
+  const SearchOptions& options_;
+  float best_;
+  std::uint64_t all_done_;
+  std::vector<State> kept_, next_, finished_;
+  std::optional<std::uint32_t> found_;
+  std::unordered_map<std::uint64_t, float> seen_;
+  int balance_[kValuesMax + 1], wanted_[kValuesMax + 1];
+};
+
+}  // namespace
+
+double cost(std::span<const Instruction> block, const Weights& weights) {
+  double sum = 0;
+  for (const Instruction& instruction : block) sum += cost_of(instruction, weights);
+  return sum;
+}
+
+std::optional<std::vector<Instruction>> search(const Specification& specification, double bound,
+                                               const SearchOptions& options) {
+  return Search(specification, bound, options).run();
+}
+
+}  // namespace trident::tir::superopt

@@ -1,0 +1,36 @@
+// From a specification back to instructions: a beam search over stacks.
+//
+// A state is the stack, as values, and which tasks are done. A move is an instruction: a task whose values lie on top,
+// or one that copies, moves, drops, pushes or adds a constant to a value that somebody still needs. The estimate of
+// what is left counts the tasks, the copies that are missing, the values that are too many, and those that are out of
+// place.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "jit/tir/superopt/specification.h"
+
+namespace trident::tir::superopt {
+
+/// What a block costs: rows of the whole program's deciding table, or any other measure that is a sum.
+struct Weights {
+  double word = 1;       ///< of program text
+  double cycle = 0;      ///< each time the block runs
+  double stack_row = 0;  ///< of the op-stack table
+  bool operator==(const Weights&) const = default;
+};
+/// Of instructions as they stand.
+double cost(std::span<const Instruction> block, const Weights& weights);
+
+struct SearchOptions {
+  Weights weights;
+  std::size_t width = 160;  ///< states kept of those with as many instructions
+  std::size_t length_max = 96;
+};
+
+/// The cheapest block found below `bound`; none if there is none. Single words are together again.
+std::optional<std::vector<Instruction>> search(const Specification& specification, double bound,
+                                               const SearchOptions& options);
+
+}  // namespace trident::tir::superopt
