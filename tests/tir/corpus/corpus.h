@@ -23,6 +23,8 @@ struct Case {
   std::vector<Element> expected_output;
   std::string text;  ///< TIR
   std::string hand;  ///< TASM; empty when nobody wrote it by hand
+  /// The program by hand computes by another method, as its first line says: no optimiser will get there by rewriting.
+  [[nodiscard]] bool other_method() const { return hand.starts_with("// Another way"); }
 
   /// Borrows from this.
   [[nodiscard]] vm::Inputs inputs() const { return {public_input, secret_input, secret_digests, ram, {}}; }
