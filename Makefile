@@ -112,6 +112,10 @@ bench-tir: configure ## Triton VM here: a cycle, Tip5, the score of a block of 3
 tir-corpus: configure ## the tables of 64 programs in TIR: lowered plainly, with peephole passes, and written by hand; exact, not timed
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_corpus && $(BUILD)/bench/bench_tir_corpus
 
+.PHONY: bench-tir-gains
+bench-tir-gains: configure ## what peepholes, subroutines and the superoptimiser gain on the programs of the corpus
+	@ninja -C $(BUILD) -j$(JOBS) bench_tir_gains && $(BUILD)/bench/bench_tir_gains
+
 bench-tir-neural: configure ## the network of TASM: a generation of its evolution on two threads
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_neural && $(BUILD)/bench/bench_tir_neural
 

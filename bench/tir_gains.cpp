@@ -1,0 +1,167 @@
+// What each way of rewriting gains on the programs of the corpus (tests/tir/corpus), always against the classical
+// lowering with its peephole passes and always over the same programs: padded heights, cliffs crossed, tallest tables.
+// Every program that is counted has given the expected output. Nothing here is timed but the search itself.
+//
+//   bench_tir_gains [--json] [--name PART]
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "jit/tir/lowering/lowering.h"
+#include "jit/tir/tournament/tournament.h"
+#include "tests/tir/corpus/corpus.h"
+
+namespace trident::bench {
+namespace {
+
+using nlohmann::json;
+using tir::corpus::Case;
+using tir::corpus::Measured;
+namespace tournament = tir::tournament;
+
+constexpr const char* kWays[] = {"none", "peephole", "subroutines", "superoptimiser"};
+constexpr std::size_t kWayCount = std::size(kWays), kPeephole = 1;
+
+struct Row {
+  Case c;
+  Measured runs[kWayCount];
+  double seconds = 0;
+  std::vector<tournament::Tally> tallies;
+};
+
+Measured checked_run(const tir::tasm::Program& program, const Case& c, const char* way) {
+  Measured run = tir::corpus::run(program, c);
+  if (run.output == c.expected_output) return run;
+  std::fprintf(stderr, "%s, %s: another output than expected %s\n", c.name.c_str(), way, run.failure_text.c_str());
+  std::exit(1);
+}
+
+tournament::Outcome optimised(const tir::tasm::Program& program, const Case& c,
+                              std::span<const tournament::Proposer> proposers) {
+  const tir::vm::Inputs sample = c.inputs();
+  auto outcome = tournament::optimise(program, std::span(&sample, 1), proposers);
+  if (outcome) return std::move(*outcome);
+  std::fprintf(stderr, "%s: %s\n", c.name.c_str(), outcome.error().message.c_str());
+  std::exit(1);
+}
+
+Row measured(const Case& c) {
+  const auto tir = tir::corpus::program_of(c);
+  Row row{c, {}, 0, {}};
+  tir::lowering::Options plain;
+  plain.passes = tir::lowering::PassSet::none();
+  row.runs[0] = checked_run(tir::lowering::lower(tir, plain), c, kWays[0]);
+  const auto lowered = tir::lowering::lower(tir);
+  row.runs[1] = checked_run(lowered, c, kWays[1]);
+  row.runs[2] = checked_run(optimised(lowered, c, {}).program, c, kWays[2]);
+  const auto begin = std::chrono::steady_clock::now();
+  const tournament::Proposer proposers[] = {tournament::superoptimiser()};
+  const auto outcome = optimised(lowered, c, proposers);
+  row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  row.runs[3] = checked_run(outcome.program, c, kWays[3]);
+  row.tallies = outcome.tallies;
+  return row;
+}
+
+std::uint64_t tallest(const Measured& run) {
+  return run.heights.of(run.heights.tallest());
+}
+
+/// Of one way against the peephole passes, over the programs of a split.
+struct Gain {
+  std::size_t programs = 0, crossed = 0, worse = 0;
+  double log2_padded = 0, reduction = 0;
+
+  void add(const Measured& before, const Measured& after) {
+    ++programs;
+    crossed += after.heights.padded() < before.heights.padded() ? 1 : 0;
+    worse += after.heights.padded() > before.heights.padded() ? 1 : 0;
+    log2_padded += std::log2(double(after.heights.padded()) / double(before.heights.padded()));
+    reduction += 1 - double(tallest(after)) / double(tallest(before));
+  }
+  [[nodiscard]] json object() const {
+    const double n = double(std::max<std::size_t>(programs, 1));
+    return {{"programs", programs},
+            {"cliffs_crossed", crossed},
+            {"worse", worse},
+            {"mean_log2_padded", log2_padded / n},
+            {"mean_tallest_reduction", reduction / n}};
+  }
+  void print(const char* split, const char* way) const {
+    const double n = double(std::max<std::size_t>(programs, 1));
+    std::printf(
+        "%-5s %-15s %3zu programs, padded lower in %2zu (%4.1f %%), higher in %zu, log2 padded %+.3f, tallest table "
+        "-%.1f %%\n",
+        split, way, programs, crossed, 100 * double(crossed) / n, worse, log2_padded / n, 100 * reduction / n);
+  }
+};
+
+void print_table(const std::vector<Row>& rows) {
+  std::printf("rows of the tallest table and its name; padded height\n%-20s %-5s", "program", "split");
+  for (const char* way : kWays) std::printf(" %-25s", way);
+  std::printf(" seconds\n");
+  for (const Row& row : rows) {
+    std::printf("%-20s %-5s", row.c.name.c_str(), row.c.held_out ? "test" : "train");
+    for (const Measured& run : row.runs)
+      std::printf(" %6llu %-10s %7llu", (unsigned long long)tallest(run),
+                  tir::vm::kTableNames[static_cast<std::size_t>(run.heights.tallest())].data(),
+                  (unsigned long long)run.heights.padded());
+    std::printf(" %6.1f\n", row.seconds);
+  }
+}
+
+int report(const std::vector<Row>& rows, bool as_json) {
+  json out;
+  if (!as_json) print_table(rows);
+  bool never_worse = true;
+  for (const auto& [split, held_out] : {std::pair("train", 0), std::pair("test", 1), std::pair("all", -1)})
+    for (std::size_t way = 0; way < kWayCount; ++way) {
+      Gain gain;
+      for (const Row& row : rows)
+        if (held_out < 0 || row.c.held_out == (held_out == 1)) gain.add(row.runs[kPeephole], row.runs[way]);
+      never_worse &= way <= kPeephole || gain.worse == 0;
+      if (as_json)
+        out[split][kWays[way]] = gain.object();
+      else
+        gain.print(split, kWays[way]);
+    }
+  tournament::Tally sum{"superoptimiser"};
+  for (const Row& row : rows)
+    for (const tournament::Tally& t : row.tallies)
+      sum.proposed += t.proposed, sum.equal += t.equal, sum.differ += t.differ, sum.unknown += t.unknown,
+          sum.won += t.won;
+  if (as_json) {
+    out["superoptimiser"] = {{"proposed", sum.proposed},
+                             {"equal", sum.equal},
+                             {"differ", sum.differ},
+                             {"unknown", sum.unknown},
+                             {"won", sum.won}};
+    std::printf("%s\n", out.dump(2).c_str());
+  } else {
+    std::printf("superoptimiser: %zu proposed, %zu equal, %zu differ, %zu not decided, %zu won\n", sum.proposed,
+                sum.equal, sum.differ, sum.unknown, sum.won);
+  }
+  return never_worse ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace trident::bench
+
+int main(int argc, char** argv) {
+  using namespace trident::bench;
+  bool as_json = false;
+  const char* part = "";
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0) as_json = true;
+    if (std::strcmp(argv[i], "--name") == 0 && i + 1 < argc) part = argv[++i];
+  }
+  std::vector<Row> rows;
+  for (const auto& c : trident::tir::corpus::read_cases())
+    if (c.name.find(part) != std::string::npos) {
+      rows.push_back(measured(c));
+      std::fprintf(stderr, "%s %.1f s\n", c.name.c_str(), rows.back().seconds);
+    }
+  return report(rows, as_json);
+}

@@ -1,0 +1,109 @@
+#include "jit/tir/shape/regions.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/base/check.h"
+
+namespace trident::tir::shape {
+
+using tasm::Element;
+using tasm::Mark;
+using tasm::Op;
+
+bool Regions::ends(std::size_t region) const {
+  const auto& lines = all[region].lines;
+  if (lines.empty()) return false;
+  const Op last = lines.back().instruction.op;
+  const bool leaves = last == Op::kReturn || last == Op::kHalt || last == Op::kRecurse || last == Op::kRecurseOrReturn;
+  return leaves && (lines.size() < 2 || lines[lines.size() - 2].instruction.op != Op::kSkiz);
+}
+
+bool Regions::closed(std::size_t region) const {
+  if (region == 0 || all[region].removed || !ends(region)) return false;
+  std::size_t before = region - 1;
+  while (before > 0 && all[before].removed) --before;
+  return ends(before);
+}
+
+std::size_t Regions::calls_of(std::size_t region) const {
+  std::size_t count = 0;
+  for (const Region& r : all)
+    if (!r.removed)
+      count += static_cast<std::size_t>(
+          std::count_if(r.lines.begin(), r.lines.end(), [&](const Line& line) { return line.callee == region; }));
+  return count;
+}
+
+Regions regions_of(const tasm::Program& program) {
+  const auto& instructions = program.instructions;
+  std::map<std::uint64_t, std::size_t> index_at;  // by address
+  std::uint64_t address = 0;
+  for (std::size_t i = 0; i < instructions.size(); ++i) index_at[address] = i, address += instructions[i].words();
+  index_at[address] = instructions.size();
+  std::map<std::size_t, std::uint32_t> region_at = {{0, 0}};
+  for (const Instruction& instruction : instructions)
+    if (instruction.op == Op::kCall) region_at[index_at.at(instruction.argument.value())] = 0;
+  std::uint32_t number = 0;
+  for (auto& [index, region] : region_at) region = number++;
+
+  Regions out;
+  out.has_offsets = !program.offsets.empty();
+  out.all.resize(region_at.size());
+  std::size_t mark = 0;
+  Region* region = nullptr;
+  std::vector<Mark> waiting;
+  for (std::size_t i = 0; i <= instructions.size(); ++i) {
+    const auto starts = region_at.find(i);
+    for (; mark < program.marks.size() && program.marks[mark].instruction <= i; ++mark) {
+      const Mark& m = program.marks[mark];
+      if (m.kind == Mark::Kind::error_id && region != nullptr && starts != region_at.end())
+        region->marks_behind.push_back(m);  // belongs to the assertion before it
+      else if (m.kind == Mark::Kind::label && starts != region_at.end())
+        out.all[starts->second].labels.push_back(m.text);
+      else
+        waiting.push_back(m);
+    }
+    if (starts != region_at.end()) region = &out.all[starts->second];
+    if (i == instructions.size()) break;
+    Line line{instructions[i], kNoRegion, out.has_offsets ? program.offsets[i] : 0, std::move(waiting)};
+    waiting.clear();
+    if (line.instruction.op == Op::kCall) line.callee = region_at.at(index_at.at(line.instruction.argument.value()));
+    region->lines.push_back(std::move(line));
+  }
+  region->marks_behind.insert(region->marks_behind.end(), waiting.begin(), waiting.end());
+  return out;
+}
+
+tasm::Program program_of(const Regions& regions) {
+  tasm::Program out;
+  std::vector<std::uint32_t> starts(regions.all.size());
+  std::uint32_t address = 0;
+  const auto put = [&](Mark mark) {
+    mark.instruction = static_cast<std::uint32_t>(out.instructions.size());
+    out.marks.push_back(std::move(mark));
+  };
+  for (std::size_t r = 0; r < regions.all.size(); ++r) {
+    const Region& region = regions.all[r];
+    starts[r] = address;
+    if (region.removed) continue;
+    for (const std::string& label : region.labels) put({Mark::Kind::label, 0, label, "", 0, 0});
+    for (const Line& line : region.lines) {
+      for (const Mark& mark : line.marks) put(mark);
+      out.instructions.push_back(line.instruction);
+      if (line.callee != kNoRegion) out.instructions.back().argument = Element(line.callee);
+      if (regions.has_offsets) out.offsets.push_back(line.offset);
+      address += line.instruction.words();
+    }
+    for (const Mark& mark : region.marks_behind) put(mark);
+  }
+  for (Instruction& instruction : out.instructions) {
+    if (instruction.op != Op::kCall) continue;
+    const auto callee = static_cast<std::size_t>(instruction.argument.value());
+    CHECK(!regions.all[callee].removed);
+    instruction.argument = Element(starts[callee]);
+  }
+  return out;
+}
+
+}  // namespace trident::tir::shape

@@ -1,0 +1,232 @@
+#include "jit/tir/tournament/tournament.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "jit/tir/equiv/equiv.h"
+#include "jit/tir/lowering/peepholes.h"
+#include "jit/tir/shape/shape.h"
+#include "jit/tir/superopt/superopt.h"
+#include "jit/tir/tasm/blocks.h"
+
+namespace trident::tir::tournament {
+namespace {
+
+using tasm::Block;
+using tasm::Instruction;
+
+constexpr std::size_t kOutlinesMax = 12;
+
+struct Alternative {
+  Instructions instructions;
+  std::size_t proposer;
+};
+/// A block with its proven alternatives.
+struct Entry {
+  Block block;
+  const std::vector<Alternative>* alternatives;
+  std::uint64_t executions = 0;
+  std::size_t chosen = 0;  ///< 0: as it is; else alternative chosen - 1
+};
+
+class Tournament {
+ public:
+  Tournament(std::span<const vm::Inputs> samples, std::span<const Proposer> proposers, const Options& options)
+      : scorer_(samples, options.budget),
+        proposers_(proposers),
+        options_(options),
+        end_(std::chrono::steady_clock::now() + options.time) {
+    for (const Proposer& p : proposers) out_.tallies.push_back({p.name});
+  }
+
+  Result<Outcome> run(const tasm::Program& given) {
+    TRY(out_.before, scorer_.begin(given));
+    out_.heights_before = out_.heights_after = scorer_.heights();
+    best_ = given;
+    score_ = out_.before;
+    if (options_.peepholes) consider(lowering::peephole(given), true);
+    out_.peephole = score_;
+    if (options_.subroutines) subroutines();
+    if (!proposers_.empty()) blocks();
+    if (options_.subroutines) outlines();
+    out_.program = std::move(best_);
+    out_.after = score_;
+    out_.scored = scorer_.scored();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] bool over() const {
+    return stopped_ || scorer_.scored() >= options_.scores_max || std::chrono::steady_clock::now() >= end_;
+  }
+  void tell() {
+    if (!options_.progress) return;
+    const double by_count = static_cast<double>(scorer_.scored()) / static_cast<double>(options_.scores_max);
+    const auto left = std::chrono::duration<double>(end_ - std::chrono::steady_clock::now());
+    const double by_time = 1 - left / std::chrono::duration<double>(options_.time);
+    stopped_ = !options_.progress(std::min(1.0, std::max(by_count, by_time)));
+  }
+
+  /// Keeps the program if it is better, or as good in what counts when `equal_too`.
+  bool consider(const tasm::Program& program, bool equal_too = false) {
+    tell();
+    const auto score = scorer_.score(program);
+    if (!score || !(*score < score_ || (equal_too && *score == score_))) return false;
+    best_ = program;
+    score_ = *score;
+    out_.heights_after = scorer_.heights();
+    return true;
+  }
+
+  void subroutines() {
+    for (const shape::ChangeRow& change : shape::changes()) {
+      if (over()) return;
+      const tasm::Program changed = peepholes_of(change.apply(best_));
+      if (tasm::same(changed, best_)) continue;
+      if (consider(changed)) out_.subroutine_changes.emplace_back(change.name);
+    }
+  }
+  [[nodiscard]] tasm::Program peepholes_of(const tasm::Program& program) const {
+    return options_.peepholes ? lowering::peephole(program) : program;
+  }
+
+  // --- blocks ---
+
+  void blocks() {
+    const tasm::Program base = best_;
+    scorer_.score(base);
+    const std::vector<std::uint64_t> executions = scorer_.executions();
+    std::vector<Entry> entries;
+    for (const Block& block : tasm::straight_blocks(base)) {
+      if (over()) break;
+      const auto piece = std::span(base.instructions).subspan(block.begin, block.size());
+      const auto& alternatives = alternatives_of(piece);
+      if (!alternatives.empty()) entries.push_back({block, &alternatives, executions[block.begin], 0});
+      tell();
+    }
+    all_at_once(base, entries);
+    one_by_one(base, entries);
+    for (const Entry& entry : entries) {
+      if (entry.chosen == 0) continue;
+      const Alternative& chosen = (*entry.alternatives)[entry.chosen - 1];
+      const auto piece = std::span(base.instructions).subspan(entry.block.begin, entry.block.size());
+      ++out_.tallies[chosen.proposer].won;
+      out_.changes.push_back({entry.block, proposers_[chosen.proposer].name, Instructions(piece.begin(), piece.end()),
+                              chosen.instructions});
+    }
+  }
+
+  /// What all proposers have for a block, proven. Blocks that are the same are asked about once.
+  const std::vector<Alternative>& alternatives_of(std::span<const Instruction> piece) {
+    std::vector<std::uint64_t> key;
+    for (const Instruction& i : piece)
+      key.push_back(static_cast<std::uint64_t>(i.op)), key.push_back(i.argument.value());
+    const auto [at, fresh] = known_.try_emplace(std::move(key));
+    if (!fresh) return at->second;
+    for (std::size_t p = 0; p < proposers_.size(); ++p) {
+      for (Instructions& proposal : proposers_[p].propose(piece)) {
+        Tally& tally = out_.tallies[p];
+        ++tally.proposed;
+        if (std::equal(proposal.begin(), proposal.end(), piece.begin(), piece.end())) continue;
+        const equiv::Answer answer = equiv::decide(piece, proposal).answer;
+        ++(answer == equiv::Answer::equal     ? tally.equal
+           : answer == equiv::Answer::differs ? tally.differ
+                                              : tally.unknown);
+        if (answer == equiv::Answer::equal) at->second.push_back({std::move(proposal), p});
+      }
+    }
+    return at->second;
+  }
+
+  [[nodiscard]] static tasm::Program with_choices(const tasm::Program& base, const std::vector<Entry>& entries) {
+    std::vector<tasm::Replacement> replacements;
+    for (const Entry& entry : entries)
+      if (entry.chosen > 0) replacements.push_back({entry.block, (*entry.alternatives)[entry.chosen - 1].instructions});
+    return tasm::with_blocks(base, replacements);
+  }
+
+  /// Every block by one measure, since single words seldom change a height.
+  void all_at_once(const tasm::Program& base, std::vector<Entry>& entries) {
+    const std::vector<superopt::Weights> measures = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 0}, {1, 0, 1}};
+    std::vector<std::size_t> winner;
+    for (const superopt::Weights& measure : measures) {
+      if (over()) break;
+      for (Entry& entry : entries) {
+        const auto piece = std::span(base.instructions).subspan(entry.block.begin, entry.block.size());
+        superopt::Weights weights = measure;
+        weights.cycle *= static_cast<double>(entry.executions);
+        weights.stack_row *= static_cast<double>(entry.executions);
+        double least = superopt::cost(piece, weights);
+        entry.chosen = 0;
+        for (std::size_t a = 0; a < entry.alternatives->size(); ++a) {
+          const double cost = superopt::cost((*entry.alternatives)[a].instructions, weights);
+          if (cost < least) least = cost, entry.chosen = a + 1;
+        }
+      }
+      if (consider(with_choices(base, entries))) {
+        winner.clear();
+        for (const Entry& entry : entries) winner.push_back(entry.chosen);
+      }
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].chosen = winner.empty() ? 0 : winner[i];
+  }
+
+  /// The blocks that run most first; until nothing gets better.
+  void one_by_one(const tasm::Program& base, std::vector<Entry>& entries) {
+    std::vector<std::size_t> order(entries.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return entries[a].executions > entries[b].executions; });
+    for (bool better = true; better && !over();) {
+      better = false;
+      for (const std::size_t i : order) {
+        const std::size_t kept = entries[i].chosen;
+        std::size_t best = kept;
+        for (std::size_t choice = 0; choice <= entries[i].alternatives->size() && !over(); ++choice) {
+          if (choice == kept) continue;
+          entries[i].chosen = choice;
+          if (consider(with_choices(base, entries))) best = choice, better = true;
+        }
+        entries[i].chosen = best;
+      }
+    }
+  }
+
+  // --- repeated instructions ---
+
+  /// One outlining alone can cost more than it saves until the next power of two is reached: the best of the row
+  /// counts.
+  void outlines() {
+    tasm::Program program = best_;
+    for (std::size_t i = 0; i < kOutlinesMax && !over(); ++i) {
+      tasm::Program next = shape::outline_one(program);
+      if (tasm::same(next, program)) return;
+      program = std::move(next);
+      if (consider(program)) out_.subroutine_changes.emplace_back("shared");
+    }
+  }
+
+  Scorer scorer_;
+  std::span<const Proposer> proposers_;
+  const Options& options_;
+  std::chrono::steady_clock::time_point end_;
+  Outcome out_;
+  tasm::Program best_;
+  Score score_;
+  std::map<std::vector<std::uint64_t>, std::vector<Alternative>> known_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Proposer superoptimiser() {
+  return {"superoptimiser", [](std::span<const Instruction> block) { return superopt::propose(block); }};
+}
+
+Result<Outcome> optimise(const tasm::Program& program, std::span<const vm::Inputs> samples,
+                         std::span<const Proposer> proposers, const Options& options) {
+  return Tournament(samples, proposers, options).run(program);
+}
+
+}  // namespace trident::tir::tournament

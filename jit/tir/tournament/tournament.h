@@ -1,0 +1,65 @@
+// From a program to a cheaper one that does the same.
+//
+//   given --> peepholes --> subroutines (jit/tir/shape) --> blocks: proposals, proven, all at once and one by one
+//         --> repeated instructions moved out --> the best of all that were seen, never worse than given
+//
+// A change of a block counts only by what it does to the heights of the whole program: fewer words can be worth more
+// than fewer cycles, and nothing is worth anything below the next power of two but by opening the way for more.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/tir/tasm/blocks.h"
+#include "jit/tir/tournament/score.h"
+
+namespace trident::tir::tournament {
+
+using Instructions = std::vector<tasm::Instruction>;
+/// Other forms of a block; nothing need be right about them.
+struct Proposer {
+  std::string name;
+  std::function<std::vector<Instructions>(std::span<const tasm::Instruction> block)> propose;
+};
+/// The superoptimiser, with all its measures.
+Proposer superoptimiser();
+
+struct Options {
+  vm::Budget budget;
+  bool peepholes = true, subroutines = true;
+  std::size_t scores_max = 600;  ///< whole programs that may be run
+  std::chrono::milliseconds time{10'000};
+  /// Called now and then with the share that is done; false ends the search with what there is.
+  std::function<bool(double done)> progress;
+};
+
+/// What came of one proposer's work.
+struct Tally {
+  std::string name;
+  std::size_t proposed = 0, equal = 0, differ = 0, unknown = 0, won = 0;
+};
+/// A block of the winner that is not as it was.
+struct Change {
+  tasm::Block block;  ///< in the program before block changes
+  std::string proposer;
+  Instructions before, after;
+};
+
+struct Outcome {
+  tasm::Program program;
+  Score before, peephole, after;
+  std::vector<vm::Heights> heights_before, heights_after;
+  std::vector<Tally> tallies;
+  std::vector<Change> changes;
+  std::vector<std::string> subroutine_changes;
+  std::size_t scored = 0;
+};
+
+/// An error if the program cannot be loaded or fails on a sample.
+Result<Outcome> optimise(const tasm::Program& program, std::span<const vm::Inputs> samples,
+                         std::span<const Proposer> proposers, const Options& options = {});
+
+}  // namespace trident::tir::tournament

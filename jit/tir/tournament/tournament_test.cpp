@@ -1,0 +1,106 @@
+// Oracle: the machine on the winner and the given program, from inputs that took no part in the tournament; proposers
+// that are known to be wrong.
+#include "jit/tir/tournament/tournament.h"
+
+#include <gtest/gtest.h>
+
+#include "jit/tir/language/program.h"
+#include "jit/tir/lowering/lowering.h"
+#include "jit/tir/lowering/random_program.h"
+#include "jit/tir/superopt/superopt.h"
+
+namespace trident::tir::tournament {
+namespace {
+
+using tasm::Element;
+
+tasm::Program assembled(const std::string& text) {
+  auto program = tasm::assemble(ir::SourceText(text));
+  EXPECT_TRUE(program) << text;
+  return std::move(program).value();
+}
+
+TEST(Tournament, TheWholeProgramGetsCheaper) {
+  const auto program = assembled(
+      "read_io 2 call f write_io 1 halt f: dup 1 dup 1 add dup 2 dup 2 add mul swap 2 pop 1 pop 1 push 1 call g return "
+      "g: dup 0 push 0 eq skiz return push -1 add swap 1 push 3 add swap 1 recurse");
+  const std::vector<Element> input = {Element(3), Element(4)};
+  const vm::Inputs sample{input, {}, {}, {}, {}};
+  const Proposer proposers[] = {superoptimiser()};
+  const auto outcome = optimise(program, std::span(&sample, 1), proposers);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->after < outcome->before);
+  EXPECT_LE(outcome->after.words + 10, outcome->before.words);
+  EXPECT_GT(outcome->tallies[0].equal, 0u);
+}
+
+TEST(Tournament, WrongProposalsNeverWin) {
+  const auto program = assembled("read_io 1 push 2 mul write_io 1 halt");
+  const std::vector<Element> input = {Element(2)};
+  const vm::Inputs sample{input, {}, {}, {}, {}};
+  // Right for this sample, wrong for others.
+  const Proposer wrong[] = {{"wrong", [](std::span<const tasm::Instruction>) {
+                               return std::vector<Instructions>{
+                                   assembled("read_io 1 pop 1 push 4 write_io 1").instructions,
+                                   assembled("read_io 1 addi 2 write_io 1").instructions,
+                                   {}};
+                             }}};
+  const auto outcome = optimise(program, std::span(&sample, 1), wrong);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(tasm::print(outcome->program), tasm::print(program));
+  EXPECT_EQ(outcome->tallies[0].proposed, 3u);
+  EXPECT_EQ(outcome->tallies[0].equal, 0u);
+}
+
+TEST(Tournament, AProgramThatFailsIsAnError) {
+  const vm::Inputs sample;
+  EXPECT_FALSE(optimise(assembled("read_io 1 halt"), std::span(&sample, 1), {}));
+}
+
+TEST(Tournament, WinnersDoTheSameOnOtherInputs) {
+  std::size_t better = 0, ended = 0;
+  superopt::Options narrow;
+  narrow.width = 16;
+  narrow.measures.resize(1);
+  const Proposer proposers[] = {
+      {"narrow", [&](std::span<const tasm::Instruction> block) { return superopt::propose(block, narrow); }}};
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    lowering::RandomProgram random(seed);
+    const auto tir = language::parse(ir::SourceText(random.text()));
+    ASSERT_TRUE(tir);
+    const auto program = lowering::lower(*tir);
+    const auto stack = random.elements(40), input = random.elements(40), secret = random.elements(40);
+    const auto digests = random.digests(8);
+    const vm::Inputs sample{input, secret, digests, {}, stack};
+    Options options;
+    options.budget.cycles = 50'000;
+    options.scores_max = 30;
+    const auto outcome = optimise(program, std::span(&sample, 1), proposers, options);
+    if (!outcome) continue;
+    better += outcome->after < outcome->before ? 1 : 0;
+    EXPECT_FALSE(outcome->before < outcome->after);
+    vm::Code code_before, code_after;
+    ASSERT_TRUE(vm::load(program, code_before));
+    ASSERT_TRUE(vm::load(outcome->program, code_after));
+    vm::Machine a, b;
+    for (int other = 0; other < 10; ++other) {
+      const auto new_stack = random.elements(20 + static_cast<std::size_t>(other)), new_input = random.elements(40);
+      const vm::Inputs inputs{new_input, new_input, digests, {}, new_stack};
+      vm::Budget budget;
+      budget.cycles = 50'000;
+      if (a.run(code_before, inputs, budget) == vm::Failure::kCycleLimit) continue;
+      budget.cycles = 100'000;
+      b.run(code_after, inputs, budget);
+      ASSERT_EQ(a.failure() == vm::Failure::none, b.failure() == vm::Failure::none) << seed;
+      if (a.failure() != vm::Failure::none) continue;
+      ++ended;
+      ASSERT_EQ(a.output(), b.output());
+      ASSERT_TRUE(std::equal(a.stack().begin(), a.stack().end(), b.stack().begin(), b.stack().end()));
+    }
+  }
+  EXPECT_GT(better, 15u);
+  EXPECT_GT(ended, 50u);
+}
+
+}  // namespace
+}  // namespace trident::tir::tournament
