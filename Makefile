@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: tir-corpus bench-tir bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut bench-tir-neural
+.PHONY: bench-tir-equiv fuzz-tir-equiv tir-corpus bench-tir bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut bench-tir-neural
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -109,6 +109,9 @@ check-tir-lowering: configure ## 100,000 random programs of TIR: what they mean 
 bench-tir: configure ## Triton VM here: a cycle, Tip5, the score of a block of 32 instructions and of a program of 150 words
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir && $(BUILD)/bench/bench_tir
 
+bench-tir-equiv: configure ## equivalence of TASM blocks: candidates refused and decided a second
+	@ninja -C $(BUILD) -j$(JOBS) bench_tir_equiv && $(BUILD)/bench/bench_tir_equiv
+
 tir-corpus: configure ## the tables of 64 programs in TIR: lowered plainly, with peephole passes, and written by hand; exact, not timed
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_corpus && $(BUILD)/bench/bench_tir_corpus
 
@@ -164,6 +167,10 @@ fuzz: packages ## a million random and mutated texts and messages each, under Ad
 	@build-asan/tests/session_campaign --messages 1000000
 	@cd build-asan/tests && ./fuzz_kir_text --runs 1000000 $(CURDIR)/tests/fuzz/seeds/kernel.kir
 	@cd build-asan/tests && ./fuzz_tasm_text --runs 1000000 --lines $(CURDIR)/tests/fuzz/seeds/programs.txt
+
+fuzz-tir-equiv: configure ## a million mutated TASM blocks: none may be called equal that the machine tells apart
+	@ninja -C $(BUILD) -j$(JOBS) jit_tir_equiv_test
+	@TRIDENT_TIR_MUTANTS=1000000 $(BUILD)/tests/jit_tir_equiv_test --gtest_filter='Mutation.*'
 
 FUZZ_SECONDS ?= 0
 fuzz-search: build ## a million random expressions through search and code generation, hours; goes on where it was stopped

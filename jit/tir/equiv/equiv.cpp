@@ -85,23 +85,47 @@ bool found(Pair& pair, States& states, unsigned count, Decision& decision) {
   return false;
 }
 
+bool legal(Block block) {
+  return std::all_of(block.begin(), block.end(),
+                     [](const Instruction& i) { return tasm::legal_argument(tasm::row(i.op).argument, i.argument); });
+}
+
+Decision unusable() {
+  return {
+      Answer::unknown, 0, "a block is none: an argument is out of range, or a call goes to where nothing begins", {}};
+}
+
 }  // namespace
 
-Decision decide(Block baseline, Block candidate, const Options& options) {
+Decider::Decider(Block baseline, const Options& options)
+    : baseline_(baseline),
+      options_(options),
+      screen_(legal(baseline) ? baseline : Block(), options.seed, options.stack_min) {}
+
+Decision Decider::decide(Block candidate) {
+  if (!legal(candidate) || !legal(baseline_)) return unusable();
+  Pair pair(baseline_, candidate);
+  if (!pair.runnable()) return unusable();
   Decision decision;
-  Pair pair(baseline, candidate);
-  if (!pair.runnable()) {
-    decision.reason = "a block is none: an argument is out of range, or a call goes to where no instruction begins";
-    return decision;
+  if (!screen_.survives(candidate)) {
+    decision.witness = screen_.witness();
+    decision.reason = pair.difference(decision.witness);
+    decision.answer = Answer::differs;
+    if (!decision.reason.empty()) return decision;
+    DCHECK(false);  // the lanes and the machine are the same machine
+    decision = {};
   }
-  States states(options.seed, baseline, candidate, options.stack_min);
-  if (found(pair, states, options.screened, decision)) return decision;
-  const Proof proof = prove(baseline, candidate, options);
-  if (found(pair, states, proof.equal ? options.rerun : options.searched, decision)) return decision;
+  const Proof proof = prove(baseline_, candidate, options_);
+  States states(options_.seed, baseline_, candidate, options_.stack_min);
+  if (found(pair, states, proof.equal ? options_.rerun : options_.searched, decision)) return decision;
   decision.answer = proof.equal ? Answer::equal : Answer::unknown;
   decision.error_bound = proof.error_bound;
   decision.reason = proof.reason;
   return decision;
+}
+
+Decision decide(Block baseline, Block candidate, const Options& options) {
+  return Decider(baseline, options).decide(candidate);
 }
 
 }  // namespace trident::tir::equiv

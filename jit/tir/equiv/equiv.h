@@ -5,7 +5,7 @@
 // and positions in the inputs, and both or neither by `halt`. Which failure it is, where it happens and what was
 // written before it does not matter: a run that fails proves nothing.
 //
-//   baseline, candidate --> a few states on the machine        a difference: differs, and the state that shows it
+//   baseline, candidate --> many states at once (screen.h)     a difference: differs, and the state that shows it
 //                       --> normal forms (symbolic.h)          the same: equal
 //                       --> more states on the machine         a difference: differs; else unknown
 //
@@ -16,7 +16,7 @@
 
 #include <string>
 
-#include "jit/tir/equiv/state.h"
+#include "jit/tir/equiv/screen.h"
 
 namespace trident::tir::equiv {
 
@@ -25,8 +25,8 @@ struct Options {
   /// Elements that are known to be on the stack. With 16 blocks that need another depth are not the same: the machine
   /// fails when the stack would fall below 16.
   std::size_t stack_min = 16;
-  /// On the machine: before the normal forms, after them if they are the same, and if they are not.
-  unsigned screened = 24, rerun = 32, searched = 400;
+  /// States on the machine after the normal forms, if they are the same and if they are not.
+  unsigned rerun = 24, searched = 300;
 };
 
 enum class Answer : std::uint8_t { equal, differs, unknown };
@@ -36,6 +36,19 @@ struct Decision {
   double error_bound = 0;  ///< of equal
   std::string reason;      ///< of unknown; of differs what is different
   State witness;           ///< of differs
+};
+
+/// For many candidates of one baseline, which must outlive it.
+class Decider {
+ public:
+  explicit Decider(Block baseline, const Options& options = {});
+  Decision decide(Block candidate);
+  [[nodiscard]] Screen& screen() { return screen_; }
+
+ private:
+  Block baseline_;
+  Options options_;
+  Screen screen_;
 };
 
 Decision decide(Block baseline, Block candidate, const Options& options = {});

@@ -80,6 +80,9 @@ bool same_sponge(const vm::Machine& a, const vm::Machine& b) {
 States::States(std::uint64_t seed, Block a, Block b, std::size_t size_min)
     : random_(seed), stack_min_(std::max(size_min, tasm::kRegisters)) {
   const Shape x = shape_of(a), y = shape_of(b);
+  straight_ = x.straight && y.straight;  // else shapes end where the program may go on
+  reads_ram_ = !straight_ || x.reads_ram || y.reads_ram;
+  uses_sponge_ = !straight_ || x.touches_sponge || y.touches_sponge;
   size_min_ = std::max({x.size_min, y.size_min, stack_min_});
   deepest_ = std::max(x.cells, y.cells);
   public_ = std::max(x.public_words, y.public_words);
@@ -148,8 +151,8 @@ State States::next() {
     for (Element& e : digest) e = random_.one_in(4) ? word : element(0);
     s.secret_digests.push_back(digest);
   }
-  if (!random_.one_in(4)) fill_ram(s);
-  if (!random_.one_in(3)) {
+  if (reads_ram_ && !random_.one_in(4)) fill_ram(s);
+  if (uses_sponge_ && !random_.one_in(3)) {
     s.absorbed.emplace();
     for (Element& e : *s.absorbed) e = element(kind);
   }

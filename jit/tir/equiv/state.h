@@ -60,6 +60,7 @@ class States {
 
   Random random_;
   std::vector<Element> constants_;
+  bool straight_, reads_ram_, uses_sponge_;
   std::size_t stack_min_, deepest_, size_min_, public_, secret_, digests_;
   unsigned count_ = 0;
 };

@@ -527,6 +527,7 @@ Shape shape_of(Block block) {
     ++s.executed;
     if ((row.effects & tasm::kPublicInput) != 0) s.public_words += n;
     if ((row.effects & tasm::kPublicOutput) != 0) s.output_words += n;
+    s.reads_ram |= (row.effects & tasm::kReadsRam) != 0;
     if (instruction.op == Op::kDivine) s.secret_words += n;
     if (instruction.op == Op::kMerkleStep) ++s.digests;
     if ((row.effects & tasm::kSponge) != 0) {

@@ -37,6 +37,7 @@ struct Shape {
   std::size_t public_words = 0, secret_words = 0, digests = 0, output_words = 0;
   bool uses_sponge = false;  ///< before any sponge_init
   bool touches_sponge = false;
+  bool reads_ram = false;
 };
 Shape shape_of(Block block);
 

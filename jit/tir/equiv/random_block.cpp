@@ -1,0 +1,198 @@
+#include "jit/tir/equiv/random_block.h"
+
+#include <algorithm>
+
+namespace trident::tir::equiv {
+namespace {
+
+using tasm::Op;
+using Instructions = std::vector<Instruction>;
+
+Instruction with(Op op, std::uint64_t argument = 0) {
+  return {op, Element(argument)};
+}
+
+Element constant(Random& random) {
+  switch (random.below(6)) {
+    case 0: return Element(random.below(3));
+    case 1: return Element(random.below(20));
+    case 2: return -Element(1 + random.below(3));
+    case 3: return Element((std::uint64_t{1} << random.below(33)) - random.below(2));
+    case 4: return Element(random.next() >> 32);
+    default: return Element(random.below(3) == 0 ? random.next() : 100 + random.below(8));
+  }
+}
+
+Instruction any(Random& random) {
+  while (true) {
+    const auto op = static_cast<Op>(random.below(tasm::kOpCount));
+    const tasm::InstructionRow& row = tasm::row(op);
+    if ((row.effects & tasm::kControl) != 0) continue;
+    if (row.hash_rows > 0 && !random.one_in(3)) continue;  // slow, and most are alike
+    switch (row.argument) {
+      case tasm::Argument::element: return {op, constant(random)};
+      case tasm::Argument::count: return with(op, 1 + (random.one_in(2) ? 0 : random.below(5)));
+      case tasm::Argument::index: return with(op, random.one_in(4) ? random.below(16) : random.below(4));
+      case tasm::Argument::none:
+      case tasm::Argument::label: return with(op);
+    }
+  }
+}
+
+/// Instructions that often stand together.
+Instructions idiom(Random& random) {
+  const auto pick = random.below(4);
+  switch (random.below(12)) {
+    case 0: return {with(Op::kSplit), with(random.one_in(2) ? Op::kAnd : Op::kXor)};
+    case 1: return {with(Op::kSplit), with(Op::kPop, 1)};
+    case 2: return {with(Op::kDup, pick), with(Op::kSplit), with(Op::kLt)};
+    case 3: return {{Op::kPush, constant(random)}, with(Op::kEq)};
+    case 4: return {with(Op::kDup, pick), with(Op::kDup, pick + 1), with(Op::kEq), with(Op::kAssert)};
+    case 5: return {{Op::kPush, constant(random)}, with(Op::kReadMem, 1), with(Op::kPop, 1)};
+    case 6: return {with(Op::kDup, pick), {Op::kPush, constant(random)}, with(Op::kWriteMem, 1), with(Op::kPop, 1)};
+    case 7: return {with(Op::kDup, pick), with(Op::kReadMem, 1), with(Op::kPop, 1)};
+    case 8: return {with(Op::kDup, 1), with(Op::kDup, 1), with(Op::kWriteMem, 1), with(Op::kPop, 1)};
+    case 9: return {with(Op::kDup, pick), with(Op::kInvert), with(Op::kMul)};
+    case 10: return {{Op::kPush, constant(random)}, with(Op::kSwap, 1), with(Op::kDivMod)};
+    default: return {{Op::kPush, Element(random.below(5))}, with(Op::kSwap, 1), with(Op::kPow)};
+  }
+}
+
+void insert(Instructions& block, std::size_t at, const Instructions& what) {
+  block.insert(block.begin() + static_cast<std::ptrdiff_t>(at), what.begin(), what.end());
+}
+void replace(Instructions& block, std::size_t at, std::size_t count, const Instructions& by) {
+  const auto from = block.begin() + static_cast<std::ptrdiff_t>(at);
+  block.erase(from, from + static_cast<std::ptrdiff_t>(count));
+  insert(block, at, by);
+}
+
+/// Does nothing, wherever it stands.
+Instructions nothing(Random& random) {
+  const std::uint64_t i = random.below(4), j = 1 + random.below(15);
+  const Element c = constant(random);
+  switch (random.below(13)) {
+    case 0: return {with(Op::kNop)};
+    case 1: return {{Op::kPush, c}, with(Op::kPop, 1)};
+    case 2: return {with(Op::kDup, i), with(Op::kPop, 1)};
+    case 3: return {with(Op::kSwap, j), with(Op::kSwap, j)};
+    case 4: return {with(Op::kPick, j), with(Op::kPlace, j)};
+    case 5: return {with(Op::kPlace, j), with(Op::kPick, j)};
+    case 6: return {{Op::kPush, Element()}, with(Op::kAdd)};
+    case 7: return {{Op::kPush, field::kOne}, with(Op::kMul)};
+    case 8: return {{Op::kAddI, c}, {Op::kAddI, -c}};
+    case 9: return {{Op::kPush, -field::kOne}, with(Op::kMul), {Op::kPush, -field::kOne}, with(Op::kMul)};
+    case 10: return {with(Op::kDup, i), with(Op::kSplit), with(Op::kPop, 2)};
+    case 11:
+      return {with(Op::kSplit),
+              with(Op::kSwap, 1),
+              {Op::kPush, Element(std::uint64_t{1} << 32)},
+              with(Op::kMul),
+              with(Op::kAdd)};
+    default: return {with(Op::kDup, 0), with(Op::kReadMem, 1), with(Op::kPop, 2)};
+  }
+}
+
+bool splits_in_two(Op op) {
+  return op == Op::kPop || op == Op::kReadIo || op == Op::kWriteIo || op == Op::kDivine;
+}
+
+/// Rewrites what stands at `at` to something that does the same; whether it knew anything.
+bool rewrite(Random& random, Instructions& block, std::size_t at) {
+  const Instruction here = block[at];
+  const Op next = at + 1 < block.size() ? block[at + 1].op : Op::kHalt;
+  const std::uint64_t n = here.argument.value();
+  if (splits_in_two(here.op) && n > 1) {
+    const std::uint64_t first = 1 + random.below(n - 1);
+    replace(block, at, 1, {with(here.op, first), with(here.op, n - first)});
+  } else if (splits_in_two(here.op) && next == here.op && n + block[at + 1].argument.value() <= 5) {
+    replace(block, at, 2, {with(here.op, n + block[at + 1].argument.value())});
+  } else if (here.op == Op::kPush && next == Op::kAdd) {
+    replace(block, at, 2, {{Op::kAddI, here.argument}});
+  } else if (here.op == Op::kAddI) {
+    replace(block, at, 1, {{Op::kPush, here.argument}, with(Op::kAdd)});
+  } else if (here.op == Op::kAdd || here.op == Op::kMul || here.op == Op::kEq || here.op == Op::kAnd ||
+             here.op == Op::kXor) {
+    replace(block, at, 1, {with(Op::kSwap, 1), here});
+  } else if (here.op == Op::kXxAdd || here.op == Op::kXxMul) {
+    replace(block, at, 1, {with(Op::kPick, 5), with(Op::kPick, 5), with(Op::kPick, 5), here});
+  } else if (here.op == Op::kPush && next == Op::kPush) {
+    replace(block, at, 2, {block[at + 1], here, with(Op::kSwap, 1)});
+  } else if (here.op == Op::kDup && n < 15 && next == Op::kPush) {
+    replace(block, at, 2, {block[at + 1], with(Op::kDup, n + 1), with(Op::kSwap, 1)});
+  } else if (here.op == Op::kReadMem && n > 1) {
+    replace(block, at, 1, {with(Op::kReadMem, 1), with(Op::kReadMem, n - 1)});
+  } else if (here.op == Op::kWriteMem && n > 1) {
+    replace(block, at, 1, {with(Op::kWriteMem, 1), with(Op::kWriteMem, n - 1)});
+  } else if (here.op == Op::kSwap && n == 1) {
+    replace(block, at, 1, {with(random.one_in(2) ? Op::kPick : Op::kPlace, 1)});
+  } else if (here.op == Op::kNop) {
+    replace(block, at, 1, {});
+  } else if (here.op == Op::kInvert) {
+    replace(block, at, 1, {here, here, here});
+  } else if (here.op == Op::kXor) {
+    replace(block, at, 1,
+            {with(Op::kDup, 1),
+             with(Op::kDup, 1),
+             with(Op::kAnd),
+             {Op::kPush, -Element(2)},
+             with(Op::kMul),
+             with(Op::kAdd),
+             with(Op::kAdd)});
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void change_carelessly(Random& random, Instructions& block) {
+  const std::size_t at = random.below(block.size());
+  Instruction& here = block[at];
+  const tasm::Argument argument = tasm::row(here.op).argument;
+  switch (random.below(6)) {
+    case 0:
+      if (block.size() > 1) block.erase(block.begin() + static_cast<std::ptrdiff_t>(at));
+      return;
+    case 1: return std::swap(here, block[random.below(block.size())]);
+    case 2: here = any(random); return;
+    case 3:
+      if (at + 1 < block.size()) std::swap(here, block[at + 1]);
+      return;
+    case 4: return insert(block, at, {any(random)});
+    default:
+      if (argument == tasm::Argument::element) here.argument += random.one_in(2) ? field::kOne : field::kMinusOne;
+      if (argument == tasm::Argument::count) here.argument = Element(1 + random.below(5));
+      if (argument == tasm::Argument::index) here.argument = Element(random.below(16));
+  }
+}
+
+}  // namespace
+
+std::vector<Instruction> random_block(Random& random, std::size_t length_max) {
+  const std::size_t length = 1 + random.below(length_max);
+  Instructions block;
+  while (block.size() < length) {
+    if (random.one_in(3)) {
+      insert(block, block.size(), idiom(random));
+    } else {
+      block.push_back(any(random));
+    }
+  }
+  block.resize(length);
+  return block;
+}
+
+std::vector<Instruction> changed(Random& random, std::span<const Instruction> block, Change change) {
+  Instructions out(block.begin(), block.end());
+  for (std::uint64_t left = 1 + random.below(3); left > 0; --left) {
+    if (change == Change::careless && !random.one_in(3)) {
+      change_carelessly(random, out);
+    } else if (const std::size_t at = random.below(out.size()); random.one_in(2) || !rewrite(random, out, at)) {
+      insert(out, at, nothing(random));
+    }
+    if (out.empty()) out.push_back(with(Op::kNop));
+  }
+  return out;
+}
+
+}  // namespace trident::tir::equiv
