@@ -96,3 +96,47 @@ def matrix_fibonacci(run):
     for _ in range(run.read()):
         a, b = b, (a + b) % P
     return [a]
+
+
+@problem("field", "a multiple of a point of a curve", public=[5, 11, 23])
+def curve_multiply(run):
+    x, y, k = run.read(3)
+
+    def added(p, q):
+        slope = (3 * p[0]**2 + 3) * inverse(2 * p[1]) if p == q else (q[1] - p[1]) * inverse(q[0] - p[0])
+        u = (slope**2 - p[0] - q[0]) % P
+        return u, (slope * (p[0] - u) - p[1]) % P
+    total = (x, y)
+    for _ in range(k - 1):
+        total = added(total, (x, y))
+    return list(total)
+
+
+@problem("field", "MiMC as a hash", public=[4] + numbers("mimc", 4, P))
+def mimc(run):
+    state = 0
+    for word in run.read(run.read()):
+        x = word
+        for i in range(12):
+            x = pow(x + state + i**3, 7, P)
+        state = (state + word + x + state) % P
+    return [state]
+
+
+@problem("field", "sums of powers, deep on the stack", public=numbers("moments", 10, P))
+def moments(run):
+    x = run.read(10)
+    return [sum(v**k for v in x) % P for k in (1, 2, 3)] + [sum(x[i] * x[9 - i] for i in range(5)) % P]
+
+
+@problem("matrix", "a dense layer in fixed point",
+         public=[v % P for v in [65536, -32768, 131072, 16384, 6554, 19661, 13107, -6554, 3277, -65536, 100, 200, -300, 400,
+                                 0, -1, 65535, 32767, -99999]])
+def dense_layer(run):
+    centred = [v - P if v > P // 2 else v for v in run.read(19)]
+    out = []
+    for k in range(3):
+        bias, weights = centred[4 + 5 * k], centred[5 + 5 * k:9 + 5 * k]
+        total = bias * 65536 + sum(a * b for a, b in zip(centred[:4], weights))
+        out.append(max(0, total // 65536))
+    return out

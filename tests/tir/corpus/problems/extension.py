@@ -54,3 +54,16 @@ def fri_fold(run):
         odd = ext_scale(inverse(2 * x), ext_add(plus, ext_scale(-1, minus)))
         out += ext_add(even, ext_mul(challenge, odd))
     return out
+
+
+_VECTORS = numbers("inner_product", 6 * 96, P)
+
+
+@problem("extension", "a long inner product in RAM",
+         ram={(i if i < 288 else 300 + i - 288): w for i, w in enumerate(_VECTORS)})
+def inner_product(run):
+    total = [0, 0, 0]
+    for i in range(96):
+        a, b = ([run.ram[base + 3 * i + k] for k in range(3)] for base in (0, 300))
+        total = ext_add(total, ext_mul(a, b))
+    return total

@@ -197,3 +197,19 @@ def invoice(run):
     net, customer, number = run.read(3)
     gross = net * 120 // 100
     return [21, gross, customer, number] + hash_10([22, 0, 0, 0, 0, 0, 0, gross, customer, number])
+
+
+_VOTERS = [(1111, 2), (2222, 0), (3333, 2), (4444, 3)]
+
+
+@problem("hash", "secret votes counted", secret=[key for key, _ in _VOTERS],
+         public=[len(_VOTERS)] + [w for key, choice in _VOTERS for w in padded(key)[::-1] + [choice]])
+def vote_tally(run):
+    counts, seen = [0] * 4, []
+    for _ in range(run.read()):
+        member, choice, key = run.read(5)[::-1], run.read(), run.hint()
+        assert padded(key) == member
+        seen.append(padded(key, 7)[0])
+        counts[choice] += 1
+    assert len(set(seen)) == len(seen)
+    return seen + counts

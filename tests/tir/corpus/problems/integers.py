@@ -186,3 +186,19 @@ def fibonacci_mod(run):
     for _ in range(run.read()):
         a, b = b, a + b
     return [a % (2**64 - 2**32 + 1)]
+
+
+@problem("u32", "rounds of SHA-256's compression on the stack", public=numbers("sha256_rounds", 10, U32))
+def sha256_rounds(run):
+    a, b, c, d, e, f, g, h = run.read(8)
+    right = lambda x, k: rotated(x, 32 - k)
+    for kw in run.read(2):
+        t1 = h + (right(e, 6) ^ right(e, 11) ^ right(e, 25)) + ((e & f) | (~e & U32 - 1 & g)) + kw
+        t2 = (right(a, 2) ^ right(a, 13) ^ right(a, 22)) + ((a & b) | (a & c) | (b & c))
+        a, b, c, d, e, f, g, h = (t1 + t2) % U32, a, b, c, (d + t1) % U32, e, f, g
+    return [a, b, c, d, e, f, g, h]
+
+
+@problem("u32", "Base64 of bytes", public=[3] + list(b"\xff\xfe\xfbTIR"[:6]) + [0, 200, 190])
+def base64(run):
+    return list(binascii.b2a_base64(bytes(run.read(3 * run.read())), newline=False))

@@ -156,3 +156,122 @@ def subset_sum(run):
     target, n = run.read(2)
     items = run.read(n)
     return [sum(sum(x for k, x in enumerate(items) if mask >> k & 1) == target for mask in range(2**n))]
+
+
+_CODE = [1, 0, 1, 1, 1, 6, 1, 3, 1, 4, 0, 1, 3, 1, 3, 5, 1, 9, 8, 0, 0, 6, 0, 3, 7, 2, 3, 8, 2, 0, 0, 0, 0]
+
+
+@problem("machine", "an interpreter of a small machine", public=[len(_CODE)] + _CODE)
+def tiny_machine(run):
+    code = run.read(run.read())
+    program = [code[i:i + 3] for i in range(0, len(code), 3)]
+    registers, memory, at, steps, out = [0] * 4, {}, 0, 0, []
+    while True:
+        op, a, b = program[at]
+        at, steps = at + 1, steps + 1
+        if op == 0:
+            return out + [steps]
+        value = [None, b, registers[a] + registers[b % 4], registers[a] - registers[b % 4], registers[a] * registers[b % 4]]
+        if op < 5:
+            registers[a] = value[op]
+        elif op == 5 and registers[a]:
+            at = b // 3
+        elif op == 6:
+            memory[registers[b]] = registers[a]
+        elif op == 7:
+            registers[a] = memory[registers[b]]
+        elif op == 8:
+            out.append(registers[a])
+
+
+_CALLS = [[1, 1, 1000], [1, 2, 500], [3, 1, 3, 250], [4, 2, 5, 300], [5, 5, 2, 4, 120], [6], [7], [2, 3, 50], [5, 5, 2, 6, 180]]
+
+
+@problem("contract", "calls on a token", public=[len(_CALLS)] + [x for c in _CALLS for x in c])
+def token_contract(run):
+    balances, allowed, out = [0] * 8, {}, []
+
+    def move(source, target, amount):
+        if source is not None:
+            balances[source] -= amount
+            assert balances[source] >= 0
+        if target is not None:
+            balances[target] += amount
+    for _ in range(run.read()):
+        op = run.read()
+        if op < 3:
+            who, amount = run.read(2)
+            move(*((None, who) if op == 1 else (who, None)), amount)
+            out += [op, who, amount]
+        elif op == 3:
+            source, target, amount = run.read(3)
+            move(source, target, amount)
+            out += [3, source, target, amount]
+        elif op == 4:
+            source, spender, amount = run.read(3)
+            allowed[source, spender] = amount
+            out += [4, source, spender, amount]
+        elif op == 5:
+            spender, source, target, amount = run.read(4)
+            allowed[source, spender] -= amount
+            assert allowed[source, spender] >= 0
+            move(source, target, amount)
+            out += [3, source, target, amount]
+    return out + [sum(balances)] + balances
+
+
+@problem("machine", "a 4 by 4 sudoku with a secret solution", public=[1, 0, 0, 4, 0, 0, 1, 0, 0, 1, 0, 0, 4, 0, 0, 1],
+         secret=[1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1])
+def sudoku_check(run):
+    clues, cells = run.read(16), run.hint(16)
+    groups = [[(i, j) for j in range(4)] for i in range(4)] + [[(j, i) for j in range(4)] for i in range(4)]
+    groups += [[(y + i, x + j) for i in range(2) for j in range(2)] for y in (0, 2) for x in (0, 2)]
+    solved = all(sorted(cells[4 * y + x] for y, x in g) == [1, 2, 3, 4] for g in groups)
+    return [int(solved and all(c in (0, s) for c, s in zip(clues, cells)))]
+
+
+@problem("machine", "a text expanded from back references, variables in RAM",
+         public=[7] + [0, 97, 0, 98, 1, 2, 4, 0, 99, 1, 7, 5, 0, 33, 1, 1, 3])
+def lz_expand(run):
+    text = []
+    for _ in range(run.read()):
+        if run.read() == 0:
+            text.append(run.read())
+        else:
+            distance, length = run.read(2)
+            repeated = text[-distance:] * (length // distance + 1)
+            text += repeated[:length]
+    return text
+
+
+@problem("machine", "cells that a knight reaches", public=[0, 3])
+def knight_moves(run):
+    start, n = run.read(2)
+    reached, out = {divmod(start, 4)}, []
+    steps = [(a, b) for a in (-2, -1, 1, 2) for b in (-2, -1, 1, 2) if abs(a) != abs(b)]
+    for _ in range(n):
+        reached |= {(y + a, x + b) for y, x in reached for a, b in steps if 0 <= y + a < 4 and 0 <= x + b < 4}
+        out.append(len(reached))
+    return out
+
+
+@problem("machine", "the states of a connection", public=[12, 1, 2, 3, 6, 0, 5, 3, 0, 4, 5, 6, 7])
+def connection(run):
+    closed, listening, sent, received, established, fin_wait, close_wait, last_ack, time_wait = range(9)
+    opened, listen, syn, ack, syn_ack, close, fin, time_out = range(8)
+    table = {(closed, opened): sent, (closed, listen): listening, (listening, syn): received, (listening, close): closed,
+             (sent, syn_ack): established, (sent, syn): received, (sent, time_out): closed, (received, ack): established,
+             (received, close): fin_wait, (established, close): fin_wait, (established, fin): close_wait,
+             (fin_wait, fin): time_wait, (close_wait, close): last_ack, (last_ack, ack): closed, (time_wait, time_out): closed}
+    state, out = closed, []
+    for event in run.read(run.read()):
+        state = table.get((state, event), state)
+        out.append(state)
+    return out
+
+
+@problem("machine", "Luhn's check digit", public=[4, 5, 3, 9, 5, 7, 8, 7, 6, 3, 6, 2, 1, 4, 8, 6])
+def luhn(run):
+    digits = run.read(16)
+    doubled = sum(sum(divmod(2 * d, 10)) for d in digits[::2])
+    return [int((doubled + sum(digits[1::2])) % 10 == 0)]
