@@ -12,7 +12,7 @@
 namespace trident::tir::corpus {
 namespace {
 
-constexpr std::size_t kCasesMin = 100, kHeldOutMin = 40, kByHandMin = 27, kPaddedMin = 6;
+constexpr std::size_t kCasesMin = 100, kHeldOutMin = 40, kByHandMin = 37, kPaddedMin = 6;
 
 std::vector<std::uint64_t> values(const std::vector<Element>& list) {
   std::vector<std::uint64_t> out;
