@@ -70,11 +70,23 @@ bool AbstractState::same_effects(const AbstractState& other) const {
 }
 
 bool AbstractState::same(const AbstractState& other) const {
-  if (height() != other.height() || !same_effects(other)) return false;
+  if (height() != other.height() || lowest_ != other.lowest_ || !same_effects(other)) return false;
   const std::size_t depth = std::max(stack_.size(), other.stack_.size());
   for (std::size_t d = 0; d < depth; ++d)
     if (at(d).value != other.at(d).value) return false;
   return true;
+}
+
+std::uint64_t AbstractState::fingerprint() const {
+  std::uint64_t print = mixed(kWorkSeed, {static_cast<std::uint64_t>(height()), static_cast<std::uint64_t>(lowest_)});
+  for (const std::uint64_t c : chains_) print = mixed(print, {c});
+  for (const std::uint64_t c : conditions_) print = mixed(print, {c});
+  // The slots at the bottom that are where they were do not count: another block may not have touched them.
+  std::size_t from = 0;
+  while (from < stack_.size() && from < dug_ && stack_[from].value == slot_value(dug_ - 1 - from)) ++from;
+  print = mixed(print, {dug_ - from});
+  for (std::size_t i = from; i < stack_.size(); ++i) print = mixed(print, {stack_[i].value.value()});
+  return print;
 }
 
 /// One instruction on one state.
@@ -324,6 +336,7 @@ class AbstractRun {
 bool AbstractState::run(const Instruction& instruction, Origin node, Step& step) {
   if (tasm::row(instruction.op).effects & tasm::kControl) return false;
   AbstractRun(*this, instruction, node, step).run();
+  lowest_ = std::min(lowest_, height());
   return true;
 }
 

@@ -9,8 +9,7 @@
 // machine's own result is taken. Effects in an order (RAM, input, output, sponge) are chains of such elements, each
 // made of the one before.
 //
-// Equal states are a strong hint that two blocks do the same and no more: nothing here proves it, and the floor of 16
-// elements is not looked at.
+// Equal states are a strong hint that two blocks do the same and no more: nothing here proves it.
 #pragma once
 
 #include <array>
@@ -72,12 +71,16 @@ class AbstractState {
   [[nodiscard]] Cell at(std::size_t depth) const;
   /// Of the stack, against the start.
   [[nodiscard]] int height() const { return static_cast<int>(stack_.size()) - static_cast<int>(dug_); }
-  /// How many slots of the start were looked at or taken: the block needs so deep a stack.
+  /// The least height so far, at most 0: two blocks of which one goes deeper fail in different states.
+  [[nodiscard]] int lowest() const { return lowest_; }
+  /// How many slots of the start were looked at or taken.
   [[nodiscard]] std::size_t dug() const { return dug_; }
   [[nodiscard]] std::uint64_t chain(Chain c) const { return chains_[static_cast<std::size_t>(c)]; }
-  /// Whether stack, effects and conditions of failure are the same.
+  /// Whether stack, effects, conditions of failure and the least height are the same.
   [[nodiscard]] bool same(const AbstractState& other) const;
   [[nodiscard]] bool same_effects(const AbstractState& other) const;
+  /// Equal for states that are the same, and but for chance for no others.
+  [[nodiscard]] std::uint64_t fingerprint() const;
 
  private:
   friend class AbstractRun;
@@ -85,6 +88,7 @@ class AbstractState {
 
   std::vector<Cell> stack_;  ///< bottom first; below it are the slots from dug_ on
   std::size_t dug_ = 0;
+  int lowest_ = 0;
   std::array<std::uint64_t, kChainCount> chains_{};
   std::vector<std::uint64_t> conditions_;  ///< what must hold or else the run fails: sorted, each once
 };

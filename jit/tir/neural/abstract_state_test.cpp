@@ -118,6 +118,25 @@ TEST(AbstractState, RefusesControlFlow) {
     EXPECT_FALSE(state.run({op, {}}, 0, step));
 }
 
+TEST(AbstractState, DeeperBlocksFailElsewhere) {
+  EXPECT_FALSE(same("pop 1 push 5 push 6", "push 6 swap 1 push 5 swap 1 place 1 swap 2 pop 1 swap 1"));
+  EXPECT_FALSE(same("swap 1 pop 1 dup 0 pop 1 push 3", "pop 1 push 3"));
+  EXPECT_FALSE(same("pop 1 push 7 pop 1 push 8", "push 8 swap 1 pop 1"));
+  EXPECT_TRUE(same("pop 1 push 7", "push 7 swap 1 pop 1 pop 1 push 7"));
+  EXPECT_EQ(state_after("hash add push 1").lowest(), -6);
+}
+
+TEST(AbstractState, FingerprintsAreThoseOfTheSameStates) {
+  const char* const blocks[] = {
+      "",          "nop",    "swap 1 swap 1",      "dup 3 pop 1",    "add",       "swap 1 add",
+      "mul",       "push 1", "dup 0 swap 1",       "dup 0",          "read_io 1", "push 2 push 3 add",
+      "push 5",    "pop 1",  "dup 0 invert pop 1", "pick 3 place 3", "pick 3",    "pop 1 push 0",
+      "write_io 1"};
+  for (const char* a : blocks)
+    for (const char* b : blocks)
+      EXPECT_EQ(state_after(a).fingerprint() == state_after(b).fingerprint(), same(a, b)) << a << " | " << b;
+}
+
 TEST(AbstractState, KnowsHowDeepABlockReaches) {
   EXPECT_EQ(state_after("add").dug(), 2u);
   EXPECT_EQ(state_after("dup 15").dug(), 16u);

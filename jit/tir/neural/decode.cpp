@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_set>
 
 #include "jit/tir/neural/arithmetic_tables.h"
 
@@ -24,6 +25,12 @@ std::optional<Token> best_token(const Draft& draft, const std::int32_t* scores, 
     if (may_take(draft, static_cast<Token>(t), options)) best = static_cast<Token>(t);
   }
   return best;
+}
+
+std::uint32_t words_of(const Draft& draft) {
+  std::uint32_t words = draft.open_words();
+  for (const Instruction& i : draft.instructions()) words += i.words();
+  return words;
 }
 
 struct Hypothesis {
@@ -123,10 +130,16 @@ std::vector<Candidate> decode(Network& network, const Original& original, const 
     std::stable_sort(successors.begin(), successors.end(), [](const Successor& a, const Successor& b) {
       return a.greedy != b.greedy ? a.greedy : a.score > b.score;
     });
-    if (successors.size() > options.width) successors.resize(options.width);
+    std::unordered_set<std::uint64_t> points;
+    std::size_t kept = 0;
     for (const Successor& s : successors) {
+      if (kept == options.width) break;
       Hypothesis h{beam[s.parent].draft, s.score, s.greedy};
       h.draft.take(s.token);
+      if (options.end_when_reached && !h.draft.ended() && (h.draft.lost() || !points.insert(h.draft.point()).second))
+        continue;
+      if (words_of(h.draft) > options.words_max) continue;
+      ++kept;
       (h.draft.ended() ? ended : next).push_back(std::move(h));
     }
     beam.swap(next);

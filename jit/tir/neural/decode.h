@@ -17,7 +17,10 @@ struct DecodeOptions {
   std::size_t tokens_max = kDraftTokensMax;
   std::size_t tokens_min = 0;  ///< no end before so many; for measuring
   /// No end but where AbstractState sees no difference from the original: most of what is written elsewise is wrong.
+  /// Then drafts that cannot get there are dropped, and of drafts that stand at the same point all but the best.
   bool end_when_reached = false;
+  /// No drafts of more words than this.
+  std::uint32_t words_max = UINT32_MAX;
 };
 
 /// A draft that has ended.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/check.h"
+#include "runtime/tensor/generator.h"
 
 namespace trident::tir::neural {
 namespace {
@@ -82,6 +83,27 @@ std::uint32_t Draft::pending() const {
     if (!done_.test(w)) nodes |= std::uint32_t{1} << original_->works_[w].node;
   if (nodes != 0) return nodes;
   return static_cast<std::uint32_t>((std::uint64_t{1} << original_->nodes()) - 1);
+}
+
+std::uint64_t Draft::point() const {
+  // The tokens of an open literal are the last ones; where none is open the last token says nothing.
+  std::uint64_t point = state_.fingerprint();
+  for (std::size_t t = tokens_.size(); t-- > 0;) {
+    const TokenKind kind = row(tokens_[t]).kind;
+    if (kind != TokenKind::digit && kind != TokenKind::literal) break;
+    point = tensor::mix(point ^ (tokens_[t] + 1u));
+    if (kind == TokenKind::literal) break;
+  }
+  return point;
+}
+
+std::uint32_t Draft::open_words() const {
+  for (std::size_t t = tokens_.size(); t-- > 0;) {
+    const TokenRow& last = row(tokens_[t]);
+    if (last.kind == TokenKind::literal) return tasm::row(last.op).words();
+    if (last.kind != TokenKind::digit) return 0;
+  }
+  return 0;
 }
 
 void Draft::append_rows(FeatureRows& rows) const {

@@ -102,6 +102,14 @@ class Draft {
   [[nodiscard]] std::size_t works_done() const { return done_.count(); }
   [[nodiscard]] std::size_t works_undone() const { return original_->works_.size() - done_.count(); }
 
+  /// Whether nothing that is appended can make it do what the original does: it has been deeper in the stack.
+  [[nodiscard]] bool lost() const { return state_.lowest() < original_->end().lowest(); }
+
+  /// Equal for drafts that stand at the same point: the same state, the same open literal.
+  [[nodiscard]] std::uint64_t point() const;
+  /// Words of an instruction whose literal is open.
+  [[nodiscard]] std::uint32_t open_words() const;
+
   void append_rows(FeatureRows& rows) const;
   /// Bit k: node k is still to be done; all nodes when none is.
   [[nodiscard]] std::uint32_t pending() const;
