@@ -167,6 +167,7 @@ int run_command_line(int argc, char** argv) {
   add_rewrite_command(app, status);
   add_rules_command(app, status);
   add_profile_command(app, status);
+  add_build_command(app, status);
   add_lower_command(app, status);
   add_oracle_command(app, status);
   add_calibrate_command(app, status);

@@ -26,6 +26,7 @@ void add_demo_command(CLI::App& app, int& status);
 void add_rewrite_command(CLI::App& app, int& status);
 void add_rules_command(CLI::App& app, int& status);
 void add_profile_command(CLI::App& app, int& status);
+void add_build_command(CLI::App& app, int& status);
 void add_lower_command(CLI::App& app, int& status);
 void add_oracle_command(CLI::App& app, int& status);
 void add_calibrate_command(CLI::App& app, int& status);

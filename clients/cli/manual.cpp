@@ -213,6 +213,26 @@ EXAMPLES
   trident oracle tir equiv_pairs.jsonl
   head -n 1 oracle.jsonl | trident oracle tir -)";
 
+constexpr const char* kBuild = R"(DETAILS
+  A proof of a run costs what its tallest table, rounded up to a power of two, costs; the text of the program is hashed
+  and counts too. `build` lowers TIR, or takes TASM as it is, and looks for a program that does the same with lower
+  tables: peephole passes, other subroutines (bodies inlined, loops that test at their end, repeated instructions moved
+  out), and for each straight-line block what a search proposes. A block is changed only when the change is proven to
+  do the same from every state; the whole program is run on the inputs each time, and the best run wins: first by
+  padded height, then by its tallest table, then by words. It is never worse than the given one.
+  The inputs are those to build for; with others the program does the same, its heights may differ. A program that looks
+  at its own digest, which lies on its stack at the start, sees another one.
+  The result stands beside FILE: program.tir becomes program.tasm, program.tasm program.opt.tasm; -o says where else.
+  --json prints "output", "before" and "after" (the nine tables, "tallest", "padded", "words"), "subroutine_changes",
+  "changes" (rows of "by", "before", "after"), "proposers" (rows of "name", "proposed", "equal", "differ", "unknown",
+  "won") and "programs_run".
+  Exit status 1 if the program fails on the inputs; standard error says where.
+
+EXAMPLES
+  trident build program.tir --input 5,7
+  trident build library_call.tasm --secret words.txt --ram 100=1,2,3 --explain
+  trident build program.tasm --disable superoptimiser --json)";
+
 constexpr const char* kLower = R"(DETAILS
   TIR is a stack language of 54 operations with functions, branches and counted loops. Each operation becomes the
   instructions that mean the same on Triton VM; elements that are out of the registers' reach wait in RAM, from address
@@ -429,6 +449,7 @@ const char* manual_of(std::string_view verb) {
                              {"rewrite", kRewrite},
                              {"rules", kRules},
                              {"profile", kProfile},
+                             {"build", kBuild},
                              {"lower", kLower},
                              {"oracle", kOracle},
                              {"calibrate", kCalibrate},

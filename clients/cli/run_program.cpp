@@ -199,9 +199,9 @@ Result<ProgramText> read_program(const std::string& file, tir::lowering::PassSet
   return out;
 }
 
-Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run) {
+Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run, tir::lowering::PassSet passes) {
   auto out = std::make_unique<LoadedProgram>();
-  TRY(static_cast<ProgramText&>(*out), read_program(run.file, tir::lowering::PassSet::all()));
+  TRY(static_cast<ProgramText&>(*out), read_program(run.file, passes));
   TRY(out->public_input, elements_of("--input", run.public_input));
   TRY(out->secret_input, elements_of("--secret", run.secret_input));
   TRY(out->digests, digests_of(run.digests));

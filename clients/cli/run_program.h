@@ -43,8 +43,9 @@ struct LoadedProgram : ProgramText {
   /// Says on standard error why and where the machine has failed.
   void report_failure(const tir::vm::Machine& machine) const;
 };
-/// Errors of the file, its text and the options name their place.
-Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run);
+/// Errors of the file, its text and the options name their place. The passes are for TIR.
+Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run,
+                                                    tir::lowering::PassSet passes = tir::lowering::PassSet::all());
 
 /// Whether the operand of `run` is a program's file.
 bool names_program(const std::string& text);

@@ -71,6 +71,47 @@ class Lowering(CommandCase):
         self.assertIn("r.tir:2:8: InverseOfZero", self.trident("run", path, status=1).stderr)
 
 
+class Build(CommandCase):
+    TEXT = ("read_io 1\ncall sum\nwrite_io 1\nhalt\nfn sum {\n  push 0\n  swap 1\n  loop {\n    dup 0 dup 0 mul\n"
+            "    dup 2 add\n    swap 2 pop 1\n  }\n  pop 1\n  return\n}\n")
+
+    def outputs(self, path, value):
+        found = json.loads(self.trident("run", path, "--input", str(value), "--json").stdout)
+        return found["output"], found["heights"]
+
+    def test_the_result_does_the_same_with_lower_tables(self):
+        path = self.write("p.tir", self.TEXT)
+        done = self.trident("build", path, "--input", "100", "--explain", "--json")
+        found = json.loads(done.stdout)
+        self.assertEqual(self.at("p.tasm"), found["output"])
+        self.assertLess(found["after"]["padded"], found["before"]["padded"])
+        for value in (0, 1, 2, 50, 100):
+            self.assertEqual([sum(i * i for i in range(value))], self.outputs(path, value)[0])
+            self.assertEqual([sum(i * i for i in range(value))], self.outputs(self.at("p.tasm"), value)[0])
+        after = self.outputs(self.at("p.tasm"), 100)[1]
+        self.assertEqual(after, {table: found["after"][table] for table in after})
+        again = self.trident("build", self.at("p.tasm"), "--input", "100", "--explain")
+        self.assertIn("decides", again.stdout)
+        self.assertIn("p.opt.tasm", again.stdout)
+        self.assertIn("superoptimiser:", again.stdout)
+
+    def test_stages_can_be_left_out(self):
+        path = self.write("p.tir", self.TEXT)
+        plain = json.loads(self.trident("build", path, "--input", "9", "--json", "--disable", "peepholes",
+                                        "--disable", "subroutines", "--disable", "superoptimiser").stdout)
+        self.assertEqual(plain["before"], plain["after"])
+        self.assertEqual([], plain["proposers"])
+
+    def test_mistakes(self):
+        path = self.write("p.tir", self.TEXT)
+        done = self.trident("build", path, status=1)
+        self.assertIn("p.tir:1:1: EmptyPublicInput", done.stderr)
+        self.assertIn("built for inputs with which it ends well", done.stderr)
+        self.assertFalse(os.path.exists(self.at("p.tasm")))
+        self.assertIn("take the place", self.trident("build", path, "--input", "3", "-o", path, status=2).stderr)
+        self.assertIn("cannot be written", self.trident("build", path, "--input", "3", "-o", self.at("none/p.tasm"), status=1).stderr)
+
+
 class RunOfAProgram(CommandCase):
     def test_all_rows_of_the_real_machine(self):
         rows = [json.loads(line) for line in oracle_lines("oracle.jsonl").splitlines()]
