@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "jit/tir/neural/sample_blocks.h"
+#include "jit/tir/neural/shipped_weights.h"
 #include "jit/tir/neural/warm_start.h"
 #include "jit/tir/tasm/blocks.h"
 #include "jit/tir/vm/machine.h"
@@ -79,6 +80,21 @@ TEST(Propose, ProposesSmallerBlocksThatEndAlike) {
     }
   }
   EXPECT_GE(improved, kBlocks * 3 / 4);
+}
+
+TEST(Propose, ShippedWeightsKnowTheCommonRewrites) {
+  EXPECT_EQ(weights_in(file_of(shipped_weights())).value(), shipped_weights());
+  Network network(shipped_weights());
+  int found = 0;
+  for (const char* text : {"push 3 add", "pop 1 pop 1", "swap 1 add mul", "dup 0 pop 1 hash", "read_io 1 read_io 1",
+                           "push 0 add mul", "swap 2 swap 2 mul"}) {
+    const auto block = tasm::assemble(ir::SourceText(text))->instructions;
+    const auto proposals = propose(network, block);
+    for (const auto& p : proposals) EXPECT_EQ(stack_after(p, 1), stack_after(block, 1)) << text;
+    found += proposals.empty() ? 0 : 1;
+  }
+  EXPECT_GE(found, 5);
+  EXPECT_EQ(network.saturated(), 0u);
 }
 
 TEST(Propose, HasNothingToSayOfWhatIsNoBlock) {

@@ -1,0 +1,100 @@
+// How much of the superoptimiser's gain the network of TASM has, on blocks of programs that it never saw: words saved
+// over all straight-line blocks of the corpus's test programs, lowered with peephole passes, counting only what
+// jit/tir/equiv proves. The same blocks are in the numerator and the denominator.
+//
+//   bench_tir_network [WEIGHTS] [--width N] [--train]
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "bench/tir_blocks.h"
+#include "jit/tir/equiv/equiv.h"
+#include "jit/tir/neural/propose.h"
+#include "jit/tir/neural/shipped_weights.h"
+#include "jit/tir/superopt/superopt.h"
+#include "runtime/os/atomic_file.h"
+
+namespace trident::bench {
+namespace {
+
+namespace neural = tir::neural;
+
+constexpr double kShareBar = 0.5;
+
+struct Sum {
+  std::size_t improved = 0, saved = 0, proposed = 0, differ = 0;
+  double seconds = 0;
+
+  /// The fewest words among the proposals that are proven.
+  template <class Propose>
+  void add(const Piece& block, Propose&& propose) {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<Piece> proposals = propose(block);
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const std::size_t words = tir::tasm::words(block);
+    std::size_t best = words;
+    for (const Piece& p : proposals) {
+      ++proposed;
+      const auto answer = tir::equiv::decide(block, p).answer;
+      differ += answer == tir::equiv::Answer::differs ? 1 : 0;
+      if (answer == tir::equiv::Answer::equal) best = std::min<std::size_t>(best, tir::tasm::words(p));
+    }
+    improved += best < words ? 1 : 0;
+    saved += words - best;
+  }
+  void print(const char* who, std::size_t words, std::size_t blocks) const {
+    std::printf("%-15s %4zu blocks smaller, %5zu words saved (%.1f %%), %zu proposals, %zu wrong, %.2f ms a block\n",
+                who, improved, saved, 100 * double(saved) / double(words), proposed, differ,
+                1000 * seconds / double(blocks));
+  }
+};
+
+Result<neural::Weights> weights_at(const std::string& path) {
+  if (path.empty()) return neural::shipped_weights();
+  TRY(const std::vector<std::byte> file, os::read_file(path, 1u << 20));
+  return neural::weights_in(file);
+}
+
+int run(const std::string& path, std::size_t width, bool train) {
+  const auto weights = weights_at(path);
+  if (!weights.ok()) {
+    std::fprintf(stderr, "%s\n", weights.error().message.c_str());
+    return 2;
+  }
+  neural::Network network(*weights);
+  const Pieces pieces = corpus_pieces(!train, {Form::peephole});
+  Sum teacher, net;
+  std::size_t words = 0;
+  for (const Piece& block : pieces.all()) {
+    words += tir::tasm::words(block);
+    teacher.add(block, [](const Piece& b) { return tir::superopt::propose(b, {.measures = {{1, 0.1, 0.01}}}); });
+    net.add(block, [&](const Piece& b) { return neural::propose(network, b, {.width = width}); });
+  }
+  std::printf("%zu blocks of %s programs, %zu words; a beam of %zu\n", pieces.all().size(), train ? "training" : "test",
+              words, width);
+  teacher.print("superoptimiser", words, pieces.all().size());
+  net.print("network", words, pieces.all().size());
+  const double share = double(net.saved) / double(teacher.saved);
+  std::printf("%-48s %10.4f   bar: at least %.4f   %s\n", "the network's share of the superoptimiser's gain", share,
+              kShareBar, share >= kShareBar ? "held" : "MISSED");
+  return share >= kShareBar ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace trident::bench
+
+int main(int argc, char** argv) {
+  std::string path;
+  std::size_t width = 16;
+  bool train = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--width") == 0 && i + 1 < argc)
+      width = std::strtoull(argv[++i], nullptr, 10);
+    else if (std::strcmp(argv[i], "--train") == 0)
+      train = true;
+    else
+      path = argv[i];
+  }
+  return trident::bench::run(path, width, train);
+}
