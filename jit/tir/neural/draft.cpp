@@ -1,6 +1,7 @@
 #include "jit/tir/neural/draft.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/base/check.h"
 #include "runtime/tensor/generator.h"
@@ -28,6 +29,11 @@ Result<Original> Original::of(std::span<const Instruction> block) {
   for (std::size_t k = 0; k < block.size(); ++k) {
     CHECK(original.end_.run(block[k], static_cast<Origin>(k), step));
     for (std::size_t w = 0; w < step.work_count; ++w) original.works_.push_back({step.work[w], k});
+    Operands operands;
+    if (step.work_count > 0)
+      for (; operands.count < step.operand_count; ++operands.count)
+        operands.values[operands.count] = step.operands[operands.count].value;
+    original.operands_.push_back(operands);
   }
   for (std::size_t d = 0; d < kCellsSearched; ++d) original.end_values_[d] = original.end_.at(d).value;
   return original;
@@ -81,8 +87,7 @@ std::uint32_t Draft::pending() const {
   std::uint32_t nodes = 0;
   for (std::size_t w = 0; w < original_->works_.size(); ++w)
     if (!done_.test(w)) nodes |= std::uint32_t{1} << original_->works_[w].node;
-  if (nodes != 0) return nodes;
-  return static_cast<std::uint32_t>((std::uint64_t{1} << original_->nodes()) - 1);
+  return nodes;
 }
 
 std::uint64_t Draft::point() const {
@@ -106,26 +111,104 @@ std::uint32_t Draft::open_words() const {
   return 0;
 }
 
-void Draft::append_rows(FeatureRows& rows) const {
-  if (!tokens_.empty()) append(rows, feature::kToken + tokens_.back());
-  append_bits(rows, feature::kStepBit, feature::kStepBits, tokens_.size());
+bool Original::is_constant(Element value) const {
+  // Values that are not constants are random elements, of which none is a u32.
+  if (value.is_u32() || pool_.find(value)) return true;
+  return value == field::kMinusOne;
+}
+
+/// Where a draft stands.
+struct Draft::Outlook {
   std::array<Element, kCellsSearched> now{};
-  for (std::size_t d = 0; d < kCellsSearched; ++d) now[d] = state_.at(d).value;
+  std::uint32_t pending = 0, ready = 0;
+  std::optional<std::size_t> next;  ///< the first node that is ready
+
+  [[nodiscard]] std::size_t depth_of(Element value) const {
+    return static_cast<std::size_t>(std::find(now.begin(), now.end(), value) - now.begin());
+  }
+  [[nodiscard]] bool has(Element value) const { return depth_of(value) < kCellsSearched; }
+};
+
+Draft::Outlook Draft::outlook() const {
+  Outlook out;
+  for (std::size_t d = 0; d < kCellsSearched; ++d) out.now[d] = state_.at(d).value;
+  out.pending = pending();
+  for (std::size_t k = 0; k < original_->nodes(); ++k) {
+    if ((out.pending >> k & 1) == 0) continue;
+    const std::uint64_t before = node_word2::kFollows.of(original_->encoding_.word(k, 2));
+    if (before < kNodesMax && (out.pending >> before & 1) != 0) continue;
+    const Original::Operands& operands = original_->operands_[k];
+    const auto end = operands.values.begin() + static_cast<std::ptrdiff_t>(operands.count);
+    const bool there =
+        std::all_of(operands.values.begin(), end, [&](Element v) { return out.has(v) || original_->is_constant(v); });
+    if (!there) continue;
+    out.ready |= std::uint32_t{1} << k;
+    if (!out.next) out.next = k;
+  }
+  return out;
+}
+
+void Draft::append_cells(const Outlook& outlook, FeatureRows& rows) const {
   const auto& end = original_->end_values_;
   const int to_add = original_->end().height() - state_.height();
   for (std::size_t c = 0; c < kCellsSeen; ++c) {
+    const Element value = outlook.now[c];
     // The place where the cell comes to lie when nothing below it changes is the first to be asked.
     const auto aligned = static_cast<std::size_t>(std::clamp(static_cast<int>(c) + to_add, 0, 23));
     std::size_t place = aligned;
-    if (end[aligned] != now[c])
-      place = static_cast<std::size_t>(std::find(end.begin(), end.end(), now[c]) - end.begin());
+    if (end[aligned] != value) place = static_cast<std::size_t>(std::find(end.begin(), end.end(), value) - end.begin());
     const std::size_t kind = place == kCellsSearched ? kCellsSeen + 1 : std::min(place, kCellsSeen);
     append(rows, feature::kCell + c * feature::kCellRows + kind);
+
+    std::size_t use = 0;
+    auto needed = static_cast<std::size_t>(std::count(end.begin(), end.end(), value));
+    for (std::size_t k = 0; k < original_->nodes(); ++k) {
+      if ((outlook.pending >> k & 1) == 0) continue;
+      const Original::Operands& operands = original_->operands_[k];
+      for (std::size_t i = 0; i < operands.count; ++i) {
+        if (operands.values[i] != value) continue;
+        ++needed;
+        if (use == 0) use = outlook.next == k ? 1 + std::min<std::size_t>(i, 2) : feature::kUseRows - 1;
+      }
+    }
+    append(rows, feature::kUse + c * feature::kUseRows + use);
+    const auto there = static_cast<std::size_t>(std::count(outlook.now.begin(), outlook.now.end(), value));
+    append(rows, feature::kSupply + c * feature::kSupplyRows + (there < needed ? 0 : there == needed ? 1 : 2));
   }
   for (std::size_t d = 0; d < kCellsSeen; ++d)
-    if (std::find(now.begin(), now.end(), end[d]) == now.end()) append(rows, feature::kMissing + d);
+    if (!outlook.has(end[d])) append(rows, feature::kMissing + d);
   append(rows, feature::kHeight + static_cast<std::size_t>(std::clamp(to_add, -4, 4) + 4));
+}
+
+void Draft::append_wants(const Outlook& outlook, FeatureRows& rows) const {
+  const auto want = [&](Element value) {
+    if (outlook.has(value) || !original_->is_constant(value)) return;
+    const TokenRow& push = row(first_token({tasm::Op::kPush, value}, original_->pool()));
+    std::size_t which = feature::kWantedRows - 1;
+    if (push.kind == TokenKind::small) which = push.argument;
+    if (push.kind == TokenKind::copied) which = kSmallConstants.size() + push.argument;
+    const auto wanted = static_cast<std::int32_t>(feature::kWanted + which);
+    if (std::find(rows.begin(), rows.end(), wanted) == rows.end()) rows.push_back(wanted);
+  };
+  for (std::size_t d = 0; d < kCellsSeen; ++d) want(original_->end_values_[d]);
+  if (!outlook.next) return;
+  const Original::Operands& operands = original_->operands_[*outlook.next];
+  for (std::size_t i = 0; i < operands.count; ++i) want(operands.values[i]);
+  for (std::size_t i = 0; i < std::min(operands.count, feature::kOperandsSeen); ++i)
+    append(rows, feature::kReach + i * feature::kReachRows +
+                     std::min(outlook.depth_of(operands.values[i]), feature::kReachRows - 1));
+}
+
+std::uint32_t Draft::append_rows(FeatureRows& rows) const {
+  const Outlook outlook = this->outlook();
+  if (!tokens_.empty()) append(rows, feature::kToken + tokens_.back());
+  append_bits(rows, feature::kStepBit, feature::kStepBits, tokens_.size());
+  append_cells(outlook, rows);
+  append_wants(outlook, rows);
   if (state_.same_effects(original_->end())) append(rows, feature::kEffectsDone);
+  if (outlook.ready != 0) return outlook.ready;
+  if (outlook.pending != 0) return outlook.pending;
+  return static_cast<std::uint32_t>((std::uint64_t{1} << original_->nodes()) - 1);
 }
 
 }  // namespace trident::tir::neural

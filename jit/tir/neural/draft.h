@@ -3,11 +3,14 @@
 //
 //   encoder   a node: its token, type, place in the block, place of its result at the end, who made its first two
 //             operands; and for every node alike, which slots of the stack are used and which do not stay
-//   decoder   the last token, how many there are, and where the draft's stack stands against the stack that it shall
-//             reach: for each of its upper cells the place where the end has its value, for each of the end's upper
-//             cells whether its value is there, the difference in height, whether all effects are done
+//   decoder   the last token, how many there are, and where the draft's stack stands against what it shall reach: for
+//             each of its upper cells the place where the end has its value, what the value is still needed for, and
+//             whether there are too few or too many of it; for each of the end's upper cells whether its value is
+//             there; the difference in height; whether all effects are done. Of the first node that is still to be
+//             done and has all that it works on: where that lies, which constants are to be pushed for it
 //
-// Which nodes are still to be done, because the draft has not done their work, is a mask for the decoder's attention.
+// A node is still to be done as long as the draft has not done its work. Those that could be done next are what the
+// decoder looks at.
 #pragma once
 
 #include <bitset>
@@ -45,9 +48,21 @@ inline constexpr std::size_t kMissing = kCell + kCellsSeen * kCellRows;
 inline constexpr std::size_t kHeight = kMissing + kCellsSeen;  ///< what is to be added, -4..4
 inline constexpr std::size_t kHeights = 9;
 inline constexpr std::size_t kEffectsDone = kHeight + kHeights;
-inline constexpr std::size_t kCount = kEffectsDone + 1;
+/// For each cell: nobody needs it; operand 0, 1 or another of the next node; of a later one.
+inline constexpr std::size_t kUse = kEffectsDone + 1;
+inline constexpr std::size_t kUseRows = 5;
+/// For each cell: too few of its value, as many as are needed, too many.
+inline constexpr std::size_t kSupply = kUse + kCellsSeen * kUseRows;
+inline constexpr std::size_t kSupplyRows = 3;
+/// Constants to be pushed for the next node or the end: small, copied, another.
+inline constexpr std::size_t kWanted = kSupply + kCellsSeen * kSupplyRows;
+inline constexpr std::size_t kWantedRows = kSmallConstants.size() + kCopiedMax + 1;
+/// Where the next node's first two operands are: st0..st15, elsewhere.
+inline constexpr std::size_t kReach = kWanted + kWantedRows;
+inline constexpr std::size_t kReachRows = tasm::kRegisters + 1;
+inline constexpr std::size_t kCount = kReach + kOperandsSeen * kReachRows;
 }  // namespace feature
-static_assert(feature::kCount == 392);
+static_assert(feature::kCount == 511);
 
 using FeatureRows = std::vector<std::int32_t>;
 
@@ -73,6 +88,12 @@ class Original {
     std::uint64_t name;
     std::size_t node;
   };
+  /// What a node that works takes.
+  struct Operands {
+    std::array<Element, Step::kOperandsMax> values{};
+    std::size_t count = 0;
+  };
+  [[nodiscard]] bool is_constant(Element value) const;
 
   std::vector<Instruction> block_;
   ConstantPool pool_;
@@ -80,6 +101,7 @@ class Original {
   AbstractState end_;
   std::array<Element, kCellsSearched> end_values_{};
   std::vector<Work> works_;
+  std::vector<Operands> operands_;  ///< by node
 };
 
 /// Value semantics; a beam copies them. Refers to its original.
@@ -110,11 +132,17 @@ class Draft {
   /// Words of an instruction whose literal is open.
   [[nodiscard]] std::uint32_t open_words() const;
 
-  void append_rows(FeatureRows& rows) const;
-  /// Bit k: node k is still to be done; all nodes when none is.
-  [[nodiscard]] std::uint32_t pending() const;
+  /// Returns the nodes that the decoder shall look at, as bits: those that could be done next; those still to be done
+  /// when none of them could; all when none is.
+  std::uint32_t append_rows(FeatureRows& rows) const;
 
  private:
+  struct Outlook;
+  [[nodiscard]] std::uint32_t pending() const;
+  [[nodiscard]] Outlook outlook() const;
+  void append_cells(const Outlook& outlook, FeatureRows& rows) const;
+  void append_wants(const Outlook& outlook, FeatureRows& rows) const;
+
   const Original* original_;
   TokenReader reader_;
   AbstractState state_;

@@ -130,17 +130,16 @@ Encoded Network::encode(const Original& original) {
   return encoded;
 }
 
-void Network::weigh_nodes(const Query& query, const double* p, double* context) {
-  const std::size_t nodes = query.encoded->original->nodes();
-  const double* x = query.encoded->nodes.data();
+void Network::weigh_nodes(const Encoded& encoded, std::uint32_t looked_at, const double* p, double* context) {
+  const std::size_t nodes = encoded.original->nodes();
+  const double* x = encoded.nodes.data();
   if (nodes == 0) {
     std::fill_n(context, kWidth, 0.0);
     return;
   }
   shares_.resize(nodes);
   kernels_.gemm(false, true, 1, nodes, kWidth, 1, p, kWidth, x, kWidth, 0, shares_.data(), nodes);
-  const std::uint32_t mask = query.draft->pending();
-  arithmetic_.softmax(1, nodes, &mask, kDecoderScale, shares_.data());
+  arithmetic_.softmax(1, nodes, &looked_at, kDecoderScale, shares_.data());
   product(1, kWidth, nodes, shares_.data(), x, context);
   saturated_ += arithmetic_.finish(1, kWidth, nullptr, context);
   multiply_adds_ += nodes * kWidth;
@@ -152,9 +151,9 @@ void Network::score(std::span<const Query> queries, std::vector<std::int32_t>& s
   for (std::size_t i = 0; i < count; ++i) {
     double *context = &input_[i * kDecoderInner], *p = context + kWidth;
     rows_.clear();
-    queries[i].draft->append_rows(rows_);
+    const std::uint32_t looked_at = queries[i].draft->append_rows(rows_);
     sum_features(rows_, p);
-    weigh_nodes(queries[i], p, context);
+    weigh_nodes(*queries[i].encoded, looked_at, p, context);
   }
   inner_.resize(count * kDecoderInner);
   product(count, kDecoderInner, kDecoderInner, input_.data(), hidden_.data(), inner_.data());

@@ -5,7 +5,7 @@
 //   encoder   x = sum of a node's feature rows
 //             twice: x = norm(x + attention(x)); x = norm(x + gelu(x in) out)
 //             two heads; a node sees itself and those that it is made with, directly or through others
-//   decoder   p = sum of the draft's feature rows; c = the nodes still to be done, weighed by softmax(p x / 8);
+//   decoder   p = sum of the draft's feature rows; c = the nodes that it looks at, weighed by softmax(p x / 8);
 //             o = gelu([c p] hidden) out; the score of token t is o . features[t] + bias[t]
 //
 // About 69,000 multiply-adds a node and 38,000 a token.
@@ -57,7 +57,7 @@ class Network {
   void sum_features(const FeatureRows& rows, double* out);
   void attend(const Layer& layer, std::size_t nodes, std::span<const std::uint32_t> seen);
   void feed_forward(const Layer& layer, std::size_t nodes, double* x);
-  void weigh_nodes(const Query& query, const double* p, double* context);
+  void weigh_nodes(const Encoded& encoded, std::uint32_t looked_at, const double* p, double* context);
 
   const tensor::Kernels<double>& kernels_;
   const Arithmetic& arithmetic_;

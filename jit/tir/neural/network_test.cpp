@@ -74,10 +74,10 @@ class Reference {
 
   Vector score(const std::vector<Vector>& nodes, const Draft& draft) {
     FeatureRows rows;
-    draft.append_rows(rows);
+    const std::uint32_t looked_at = draft.append_rows(rows);
     const Vector p = sum(rows);
     Vector input(kWidth);
-    if (!nodes.empty()) input = weighed(softmax(p, nodes, draft.pending(), kDecoderScale), nodes);
+    if (!nodes.empty()) input = weighed(softmax(p, nodes, looked_at, kDecoderScale), nodes);
     input.insert(input.end(), p.begin(), p.end());
     auto inner = linear({input}, "decoder.hidden.weight", "decoder.hidden.bias");
     gelu(inner);

@@ -15,8 +15,8 @@ using autodiff::Mode;
 using autodiff::Tape;
 using autodiff::Value;
 
-/// More rows than any node or draft has: the context's 32 and a node's 14, or a draft's 25.
-constexpr std::size_t kRowsMax = 48;
+/// More rows than any node or draft has: the context's 32 and a node's 14, or a draft's 60.
+constexpr std::size_t kRowsMax = 64;
 
 template <class Real>
 void declare_slices(tensor::ParameterStore<Real>& store) {
@@ -49,8 +49,7 @@ Result<Lesson> lesson_of(const Pair& pair) {
     if (!draft.legal(token))
       return make_error(ErrorCode::kInvalidArgument, "the answer is no block of at most %zu tokens", kDraftTokensMax);
     lesson.drafts.emplace_back();
-    draft.append_rows(lesson.drafts.back());
-    lesson.pending.push_back(draft.pending());
+    lesson.looked_at.push_back(draft.append_rows(lesson.drafts.back()));
     draft.take(token);
   }
   return lesson;
@@ -72,7 +71,7 @@ void TrainingTwin<Real>::record() {
   node_bags_ = tape_.bags("nodes", lessons * nodes, lessons * nodes * kRowsMax);
   draft_bags_ = tape_.bags("drafts", lessons * tokens, lessons * tokens * kRowsMax);
   seen_ = tape_.integers("seen", {lessons, nodes, nodes});
-  pending_ = tape_.integers("pending", {lessons, tokens, nodes});
+  looked_at_ = tape_.integers("looked_at", {lessons, tokens, nodes});
   answers_ = tape_.integers("answers", {lessons * tokens});
   const auto features = slice("features");
   auto x = autodiff::reshape(tape_, sum_table_rows(tape_, features, node_bags_), {lessons, nodes, kWidth});
@@ -91,7 +90,7 @@ void TrainingTwin<Real>::record() {
     x = layer_norm(autodiff::add(tape_, x, out), name + ".norm2");
   }
   const auto drafts = autodiff::reshape(tape_, sum_table_rows(tape_, features, draft_bags_), {lessons, tokens, kWidth});
-  const Value<Real> input[] = {autodiff::attention(tape_, drafts, x, x, pending_, 1), drafts};
+  const Value<Real> input[] = {autodiff::attention(tape_, drafts, x, x, looked_at_, 1), drafts};
   const auto hidden = autodiff::linear(tape_, autodiff::concat<Real>(tape_, input), slice("decoder.hidden.weight"),
                                        slice("decoder.hidden.bias"), Activation::gelu);
   const auto out =
@@ -120,7 +119,7 @@ template <class Real>
 void TrainingTwin<Real>::begin(std::size_t count) {
   const std::size_t nodes = shape_.nodes, tokens = shape_.tokens;
   std::fill_n(seen_.data, seen_.shape.count(), 0);
-  std::fill_n(pending_.data, pending_.shape.count(), 0);
+  std::fill_n(looked_at_.data, looked_at_.shape.count(), 0);
   std::fill_n(answers_.data, answers_.shape.count(), -1);
   const FeatureRows none;
   node_bags_.offsets.data[0] = draft_bags_.offsets.data[0] = 0;
@@ -135,7 +134,7 @@ void TrainingTwin<Real>::begin(std::size_t count) {
       const bool there = t < lesson.answer.size();
       put_rows(draft_bags_, i * tokens + t, there ? lesson.drafts[t] : none);
       for (std::size_t j = 0; j < nodes && there; ++j)
-        pending_.data[(i * tokens + t) * nodes + j] = static_cast<std::int32_t>(lesson.pending[t] >> j & 1);
+        looked_at_.data[(i * tokens + t) * nodes + j] = static_cast<std::int32_t>(lesson.looked_at[t] >> j & 1);
       if (there) answers_.data[i * tokens + t] = lesson.answer[t];
     }
   }

@@ -22,7 +22,7 @@ struct Pair {
 struct Lesson {
   std::vector<FeatureRows> nodes, drafts;
   std::array<std::uint32_t, kNodesMax> seen{};
-  std::vector<std::uint32_t> pending;
+  std::vector<std::uint32_t> looked_at;  ///< nodes, as bits
   std::vector<Token> answer;
 };
 /// InvalidArgument for pairs of which either is no block, or the answer has more than kDraftTokensMax tokens.
@@ -59,7 +59,7 @@ class TrainingTwin {
   TwinShape shape_;
   autodiff::Tape<Real> tape_;
   autodiff::Bags node_bags_, draft_bags_;
-  autodiff::Integers seen_, pending_, answers_;
+  autodiff::Integers seen_, looked_at_, answers_;
   autodiff::Value<Real> scores_, loss_;
   std::vector<Lesson> lessons_;
 };

@@ -1,13 +1,13 @@
 // The weights of the network: one flat vector of fixed-point numbers with named slices, and its file.
 //
-//   features             392 x 64   rows that are summed into what a node and a draft start from; its first 187 rows,
+//   features             511 x 64   rows that are summed into what a node and a draft start from; its first 187 rows,
 //                                   one a token, are also what the output is compared with
 //   layer 0, 1           query, key, value, output   64 x 64 each, without bias
 //                        in 64 x 128 + 128, out 128 x 64 + 64; two norms, gain and bias of 64 each
 //   decoder              hidden 128 x 128 + 128, out 128 x 64 + 64
 //   tokens               a bias for each of the 187 tokens
 //
-// 116,475 in all. The plan that this network comes from counts a layer as 33,024 (one bias of the two in the
+// 124,091 in all. The plan that this network comes from counts a layer as 33,024 (one bias of the two in the
 // feed-forward part, one norm of the two) and the decoder as 24,768 and leaves out the tables of features and tokens:
 // 90,816 by that count.
 //
@@ -70,7 +70,7 @@ constexpr std::size_t offset_of(std::size_t slice) {
   return offset;
 }
 inline constexpr std::size_t kParameterCount = offset_of(std::size(kSlices));
-static_assert(kParameterCount == 116'475);
+static_assert(kParameterCount == 124'091);
 
 using Weights = std::vector<std::int32_t>;  ///< kParameterCount of them
 
