@@ -170,6 +170,7 @@ int run_command_line(int argc, char** argv) {
   add_build_command(app, status);
   add_lower_command(app, status);
   add_oracle_command(app, status);
+  add_fuzz_equiv_command(app, status);
   add_calibrate_command(app, status);
   add_train_command(app, status);
   add_weights_command(app, status);

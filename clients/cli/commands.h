@@ -29,6 +29,7 @@ void add_profile_command(CLI::App& app, int& status);
 void add_build_command(CLI::App& app, int& status);
 void add_lower_command(CLI::App& app, int& status);
 void add_oracle_command(CLI::App& app, int& status);
+void add_fuzz_equiv_command(CLI::App& app, int& status);
 void add_calibrate_command(CLI::App& app, int& status);
 void add_train_command(CLI::App& app, int& status);
 void add_weights_command(CLI::App& app, int& status);

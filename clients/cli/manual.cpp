@@ -233,6 +233,22 @@ EXAMPLES
   trident build library_call.tasm --secret words.txt --ram 100=1,2,3 --explain
   trident build program.tasm --disable superoptimiser --json)";
 
+constexpr const char* kFuzzEquiv = R"(DETAILS
+  Two files without control flow and `halt` are compared as blocks: from every state of the machine both must fail, or
+  both must leave the same stack, RAM, output, sponge and positions in the inputs. "equal" is proved, by normal forms of
+  all that they compute; where polynomials are too large to be written out it is right but for the error bound that is
+  given. "differs" comes with a state in which the machine shows it. A block that needs a deeper stack than the other is
+  not the same, unless --stack-min says that there is enough.
+  Whole programs are compared block by block where their control flow is the same, and then run on samples: the inputs
+  that are given, these with some elements changed, and random ones, always from a stack of zeros. Where they are not
+  proved to be the same nor found to differ, the last lines say so ("unknown" in --json).
+  Exit status 0 if no difference was found, 1 if one was, 2 for mistakes in the texts or the command line.
+
+EXAMPLES
+  trident fuzz-equiv before.tasm after.tasm
+  trident fuzz-equiv before.tasm after.tasm --stack-min 20 --json
+  trident fuzz-equiv program.tir program.tasm --input 5,7 --samples 10000)";
+
 constexpr const char* kLower = R"(DETAILS
   TIR is a stack language of 54 operations with functions, branches and counted loops. Each operation becomes the
   instructions that mean the same on Triton VM; elements that are out of the registers' reach wait in RAM, from address
@@ -452,6 +468,7 @@ const char* manual_of(std::string_view verb) {
                              {"build", kBuild},
                              {"lower", kLower},
                              {"oracle", kOracle},
+                             {"fuzz-equiv", kFuzzEquiv},
                              {"calibrate", kCalibrate},
                              {"train", kTrain},
                              {"weights", kWeights}};

@@ -43,6 +43,45 @@ class Oracle(CommandCase):
         self.trident("oracle", "tir", self.write("empty.jsonl", ""), status=2)
 
 
+class FuzzEquiv(CommandCase):
+    def compare(self, a, b, *arguments, status=0):
+        paths = [self.write("a.tasm", a), self.write("b.tasm", b)]
+        return json.loads(self.trident("fuzz-equiv", *paths, "--json", *arguments, status=status).stdout)
+
+    def test_pairs_of_the_real_machine(self):
+        for row in map(json.loads, oracle_lines("equiv_pairs.jsonl").splitlines()):
+            found = self.compare(row["baseline"], row["candidate"], status=0 if row["equivalent"] else 1)
+            self.assertEqual("equal" if row["equivalent"] else "differs", found["answer"], row["name"])
+            self.assertEqual("blocks", found["compared"])
+            self.assertEqual(row["equivalent"], "witness" not in found)
+
+    def test_the_floor_of_the_stack(self):
+        found = self.compare("push 0 mul", "pop 1 push 0", status=1)
+        self.assertEqual(16, len(found["witness"]["stack_bottom_first"]))
+        self.assertEqual("equal", self.compare("push 0 mul", "pop 1 push 0", "--stack-min", "17")["answer"])
+
+    def test_programs(self):
+        text = "read_io 2 call f write_io 1 halt f: swap 1 %s return"
+        found = self.compare(text % "add", text % "push 0 add add")
+        self.assertEqual(("equal", "programs", 0), (found["answer"], found["compared"], found["error_bound"]))
+        found = self.compare(text % "add", text % "mul", "--input", "2,2", status=1)
+        self.assertEqual("differs", found["answer"])
+        self.assertEqual(found["samples"], 2)  # 2 + 2 is 2 * 2
+        found = self.compare(text % "add", "read_io 2 add write_io 1 push 1 pop 1 halt", "--samples", "50")
+        self.assertEqual(("unknown", 50), (found["answer"], found["samples"]))
+
+    def test_text_and_mistakes(self):
+        a, b = self.write("a.tasm", "dup 1 dup 1 eq"), self.write("b.tasm", "push 0")
+        out = self.trident("fuzz-equiv", a, b, status=1).stdout
+        self.assertIn("the blocks differ: st0 is ", out)
+        self.assertIn("  stack, bottom first: ", out)
+        self.assertIn("equal: the blocks do the same", self.trident("fuzz-equiv", a, a).stdout)
+        self.assertIn("a.tasm:1:", self.trident("fuzz-equiv", self.write("a.tasm", "nip"), b, status=2).stderr)
+        self.assertIn("no such file", self.trident("fuzz-equiv", self.at("none.tasm"), b, status=2).stderr)
+        self.assertIn("ends in .tasm or .tir", self.trident("fuzz-equiv", b, "x + 1", status=2).stderr)
+        self.trident("fuzz-equiv", b, status=2)
+
+
 class Lowering(CommandCase):
     TEXT = "// halves\nread_io 2\ncall half\nwrite_io 1\nhalt\nfn half {\n  push 1 shr\n  swap 1 pop 1\n  return\n}\n"
 

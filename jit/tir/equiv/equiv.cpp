@@ -9,12 +9,6 @@ namespace {
 /// Each pass assumes what both blocks were found to require; blocks seldom have more than three such layers.
 constexpr int kPassesMax = 6;
 
-struct Proof {
-  bool equal = false;
-  double error_bound = 0;
-  std::string reason;
-};
-
 std::string shape_difference(const Shape& a, const Shape& b, std::size_t stack_min) {
   if (a.halts != b.halts) return "only one ends the program";
   if (a.height_change != b.height_change) return "stacks of other heights";
@@ -41,6 +35,30 @@ void assume(Values& values, const Condition& condition) {
     case Condition::Kind::zero: return values.assume_zero(condition.value);
   }
 }
+
+/// Looks for a difference in `count` states.
+bool found(Pair& pair, States& states, unsigned count, Decision& decision) {
+  for (unsigned i = 0; i < count; ++i) {
+    State state = states.next();
+    std::string difference = pair.difference(state);
+    if (difference.empty()) continue;
+    decision = {Answer::differs, 0, std::move(difference), std::move(state)};
+    return true;
+  }
+  return false;
+}
+
+bool legal(Block block) {
+  return std::all_of(block.begin(), block.end(),
+                     [](const Instruction& i) { return tasm::legal_argument(tasm::row(i.op).argument, i.argument); });
+}
+
+Decision unusable() {
+  return {
+      Answer::unknown, 0, "a block is none: an argument is out of range, or a call goes to where nothing begins", {}};
+}
+
+}  // namespace
 
 /// Pass after pass: execute both, compare; what both require is a condition for either's success, and may be assumed
 /// in the next pass. So in every pass a block succeeds if and only if all that is assumed and all that it still
@@ -72,30 +90,6 @@ Proof prove(Block baseline, Block candidate, const Options& options) {
   }
   return {false, 0, "conditions upon conditions"};
 }
-
-/// Looks for a difference in `count` states.
-bool found(Pair& pair, States& states, unsigned count, Decision& decision) {
-  for (unsigned i = 0; i < count; ++i) {
-    State state = states.next();
-    std::string difference = pair.difference(state);
-    if (difference.empty()) continue;
-    decision = {Answer::differs, 0, std::move(difference), std::move(state)};
-    return true;
-  }
-  return false;
-}
-
-bool legal(Block block) {
-  return std::all_of(block.begin(), block.end(),
-                     [](const Instruction& i) { return tasm::legal_argument(tasm::row(i.op).argument, i.argument); });
-}
-
-Decision unusable() {
-  return {
-      Answer::unknown, 0, "a block is none: an argument is out of range, or a call goes to where nothing begins", {}};
-}
-
-}  // namespace
 
 Decider::Decider(Block baseline, const Options& options)
     : baseline_(baseline),

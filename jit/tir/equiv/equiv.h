@@ -38,6 +38,14 @@ struct Decision {
   State witness;           ///< of differs
 };
 
+/// What the normal forms alone say: whether they are the same, else why that is not known.
+struct Proof {
+  bool equal = false;
+  double error_bound = 0;
+  std::string reason;
+};
+Proof prove(Block baseline, Block candidate, const Options& options = {});
+
 /// For many candidates of one baseline, which must outlive it.
 class Decider {
  public:

@@ -19,6 +19,7 @@ Decision decided(const std::string& a, const std::string& b, std::size_t stack_m
   options.stack_min = stack_min;
   Decision decision = decide(x, y, options);
   if (decision.answer == Answer::differs) {
+    EXPECT_FALSE(prove(x, y, options).equal) << a << " / " << b;  // nor would it be without the states
     EXPECT_NE(Pair(x, y).difference(decision.witness), "") << a << " / " << b;
     EXPECT_GE(decision.witness.stack.size(), stack_min);
   }
@@ -91,6 +92,15 @@ TEST(Equiv, ComparisonsAndBits) {
           {"dup 1 dup 1 div_mod pop 1 pick 2 mul swap 1 pop 1", "dup 1 dup 1 div_mod pop 1 place 2 pop 1 mul"},
           {"dup 1 dup 1 div_mod swap 1 pick 3 mul add swap 1 pop 1", "dup 1 dup 1 div_mod pop 2 swap 1 pop 1"},
           {"push 255 push 170 xor", "push 85"},
+          {"xor xor", "pick 2 xor xor"},
+          {"and and", "pick 2 and and"},
+          {"xor xor xor", "pick 3 xor pick 2 xor xor"},
+          {"dup 1 xor xor", "dup 0 pop_count pop 1 swap 1 pop_count pop 1"},
+          {"place 2 xor and", "dup 0 pick 3 and place 2 and xor"},
+          {"xor push 255 and", "push 255 and swap 1 push 255 and xor"},
+          {"push 255 and push 15 and", "push 15 and"},
+          {"dup 0 push 255 and xor push 255 and", "dup 0 pop_count pop 2 push 0"},
+          {"dup 2 dup 2 xor dup 2 dup 2 xor and", "dup 2 dup 2 xor dup 2 dup 2 xor and dup 0 pop_count pop 1"},
           {"push 7 push 2 pow pop_count", "push 1"},
           {"lt assert", "lt dup 0 assert pop 1"},
           {"lt dup 0 pow", "lt pop 1 push 1"},
@@ -98,6 +108,11 @@ TEST(Equiv, ComparisonsAndBits) {
          kDeep);
   expect(Answer::differs,
          {{"lt", "swap 1 lt"},
+          {"xor xor", "xor and"},
+          {"dup 1 xor xor", "pop 1"},
+          {"xor push 255 and", "push 255 and xor"},
+          {"add push 255 and", "push 255 and swap 1 push 255 and add"},
+          {"push 2 mul and", "and push 2 mul"},
           {"and", "mul"},
           {"dup 1 dup 1 and push -1 mul add add", "xor"},
           {"split", "split swap 1"},

@@ -23,7 +23,37 @@ Element constant(Random& random) {
   }
 }
 
-Instruction any(Random& random) {
+/// What a block is about: few instructions and constants, so that many mutants are the same by chance, not by our
+/// rules.
+enum class Theme : std::uint8_t { all, bits, ram, conditions };
+
+Instruction of_theme(Random& random, Theme theme) {
+  constexpr Op kBits[] = {Op::kAnd,    Op::kAnd,      Op::kXor,   Op::kXor, Op::kLt,
+                          Op::kDivMod, Op::kPopCount, Op::kSplit, Op::kMul};
+  constexpr Op kRam[] = {Op::kReadMem, Op::kReadMem, Op::kWriteMem, Op::kWriteMem, Op::kAddI, Op::kPop};
+  constexpr Op kConditions[] = {Op::kEq, Op::kEq, Op::kAssert, Op::kInvert, Op::kMul, Op::kAdd, Op::kLt, Op::kPow};
+  const auto number = [&] { return Element(random.below(4)); };
+  if (random.one_in(5)) return {Op::kPush, theme == Theme::bits && random.one_in(2) ? Element(255) : number()};
+  if (random.one_in(3)) return with(Op::kDup, random.below(3));
+  if (random.one_in(4)) return with(random.one_in(2) ? Op::kSwap : Op::kPick, 1 + random.below(2));
+  if (theme == Theme::bits) return with(kBits[random.below(std::size(kBits))]);
+  if (theme == Theme::conditions) return with(kConditions[random.below(std::size(kConditions))]);
+  const Op op = kRam[random.below(std::size(kRam))];
+  if (op == Op::kAddI) return {op, random.one_in(2) ? field::kMinusOne : number()};
+  return with(op, random.one_in(3) ? 2 : 1);
+}
+
+/// A store or load at one of few addresses.
+Instructions access(Random& random) {
+  const auto element = [&](std::uint64_t depth) -> Instruction {
+    return random.one_in(2) ? with(Op::kDup, depth + random.below(3)) : with(Op::kPush, random.below(3));
+  };
+  if (random.one_in(3)) return {element(0), with(Op::kReadMem, 1), with(Op::kPop, 1)};
+  return {element(0), element(1), with(Op::kWriteMem, 1), with(Op::kPop, 1)};
+}
+
+Instruction any(Random& random, Theme theme = Theme::all) {
+  if (theme != Theme::all) return of_theme(random, theme);
   while (true) {
     const auto op = static_cast<Op>(random.below(tasm::kOpCount));
     const tasm::InstructionRow& row = tasm::row(op);
@@ -145,20 +175,78 @@ bool rewrite(Random& random, Instructions& block, std::size_t at) {
   return true;
 }
 
+/// What is almost the same as an instruction, or as two; of how many. None if it knows nothing.
+struct Temptation {
+  std::size_t replaced = 0;
+  Instructions by;
+};
+Temptation temptation(Random& random, const Instruction& here, Op next) {
+  const Instruction zero = {Op::kPush, Element()};
+  const Op op = here.op;
+  if (op == Op::kEq) return {1, {with(Op::kPop, 2), zero}};
+  if (op == Op::kAssert) return {1, {with(Op::kPop, 1)}};
+  if (op == Op::kAssertVector) return {1, {with(Op::kPop, 5)}};
+  if (op == Op::kLt || op == Op::kPow || op == Op::kDivMod) return {1, {with(Op::kSwap, 1), here}};
+  if (op == Op::kSplit) return {1, {zero, with(Op::kSwap, 1)}};
+  if (op == Op::kAnd) return {1, {with(random.one_in(2) ? Op::kMul : Op::kXor)}};
+  if (op == Op::kXor) return {1, {with(Op::kAdd)}};
+  if (op == Op::kInvert && next == Op::kInvert) return {2, {}};
+  if (op == Op::kInvert && next == Op::kMul) return {2, {with(Op::kPop, 2), {Op::kPush, field::kOne}}};
+  if (op == Op::kPush && (next == Op::kEq || (next == Op::kMul && here.argument.is_zero())))
+    return {2, {with(Op::kPop, 1), zero}};
+  if (op == Op::kDup && (next == Op::kAnd || next == Op::kPopCount)) return {2, {}};
+  if (op == Op::kDup && next == Op::kXor) return {2, {with(Op::kPop, 1), zero}};
+  return {};
+}
+bool tempt(Random& random, Instructions& block, std::size_t at) {
+  const Temptation t = temptation(random, block[at], at + 1 < block.size() ? block[at + 1].op : Op::kHalt);
+  if (t.replaced > 0) replace(block, at, t.replaced, t.by);
+  return t.replaced > 0;
+}
+
+/// Exchanges two neighbouring stretches that each end in `pop`, as stores and loads do.
+void exchange(Random& random, Instructions& block) {
+  std::vector<std::ptrdiff_t> ends = {0};
+  for (std::size_t i = 0; i < block.size(); ++i)
+    if (block[i].op == Op::kPop) ends.push_back(static_cast<std::ptrdiff_t>(i) + 1);
+  if (ends.size() < 3) return;
+  const std::size_t k = random.below(ends.size() - 2);
+  std::rotate(block.begin() + ends[k], block.begin() + ends[k + 1], block.begin() + ends[k + 2]);
+}
+
+/// A guess at what a block is about.
+Theme theme_of(const Instructions& block) {
+  const auto has = [&](auto... ops) {
+    return std::any_of(block.begin(), block.end(), [&](const Instruction& i) { return ((i.op == ops) || ...); });
+  };
+  const std::size_t length = block.size();
+  if (length > 10 || has(Op::kHash, Op::kReadIo, Op::kWriteIo, Op::kDivine, Op::kXxMul, Op::kSpongeInit))
+    return Theme::all;
+  if (has(Op::kReadMem, Op::kWriteMem)) return Theme::ram;
+  return has(Op::kAnd, Op::kXor, Op::kSplit) ? Theme::bits : Theme::conditions;
+}
+
 void change_carelessly(Random& random, Instructions& block) {
+  const Theme theme = random.one_in(2) ? theme_of(block) : Theme::all;
   const std::size_t at = random.below(block.size());
   Instruction& here = block[at];
   const tasm::Argument argument = tasm::row(here.op).argument;
-  switch (random.below(6)) {
+  switch (random.below(9)) {
+    case 5: return exchange(random, block);
+    case 6:
+    case 7:
+      for (std::size_t i = 0; i < block.size(); ++i)
+        if (tempt(random, block, (at + i) % block.size())) return;
+      return;
     case 0:
       if (block.size() > 1) block.erase(block.begin() + static_cast<std::ptrdiff_t>(at));
       return;
     case 1: return std::swap(here, block[random.below(block.size())]);
-    case 2: here = any(random); return;
+    case 2: here = any(random, theme); return;
     case 3:
       if (at + 1 < block.size()) std::swap(here, block[at + 1]);
       return;
-    case 4: return insert(block, at, {any(random)});
+    case 4: return insert(block, at, {any(random, theme)});
     default:
       if (argument == tasm::Argument::element) here.argument += random.one_in(2) ? field::kOne : field::kMinusOne;
       if (argument == tasm::Argument::count) here.argument = Element(1 + random.below(5));
@@ -169,8 +257,21 @@ void change_carelessly(Random& random, Instructions& block) {
 }  // namespace
 
 std::vector<Instruction> random_block(Random& random, std::size_t length_max) {
-  const std::size_t length = 1 + random.below(length_max);
   Instructions block;
+  const auto theme = static_cast<Theme>(random.below(6));  // above those that there are: all
+  if (theme == Theme::bits || theme == Theme::ram || theme == Theme::conditions) {
+    const std::size_t length = 1 + random.below(std::min<std::size_t>(length_max, 10));
+    if (theme == Theme::bits && length > 2 && random.one_in(2)) block = {with(Op::kSplit)};
+    while (block.size() < length) {
+      if (theme == Theme::ram && !random.one_in(4)) {
+        insert(block, block.size(), access(random));
+      } else {
+        block.push_back(of_theme(random, theme));
+      }
+    }
+    return block;
+  }
+  const std::size_t length = 1 + random.below(length_max);
   while (block.size() < length) {
     if (random.one_in(3)) {
       insert(block, block.size(), idiom(random));

@@ -36,7 +36,6 @@ constexpr std::uint64_t kCorners[] = {0,
                                       0xffff'ffff'0000'0000,
                                       0xffff'fffe'0000'0001};
 constexpr std::size_t kPrefix = field::kTip5Rate + 2;  ///< ten pushes, sponge_init, sponge_absorb
-constexpr std::uint64_t kCyclesMax = 100'000;          ///< a block with calls may run for ever
 constexpr std::size_t kRamWordsMax = 1u << 16;
 
 Result<void> load(Block block, bool with_sponge, vm::Code& code) {
@@ -159,7 +158,7 @@ State States::next() {
   return s;
 }
 
-Pair::Pair(Block a, Block b) {
+Pair::Pair(Block a, Block b, std::uint64_t cycles) : cycles_(cycles) {
   for (const unsigned i : {0u, 1u}) {
     const Block block = i == 0 ? a : b;
     relocatable_ &= std::none_of(block.begin(), block.end(), [](const Instruction& x) { return x.op == Op::kCall; });
@@ -174,7 +173,7 @@ void Pair::run(unsigned which, const State& state) {
     code.steps[i].argument = (*state.absorbed)[field::kTip5Rate - 1 - i];
   vm::Inputs inputs{state.public_input, state.secret_input, state.secret_digests, state.ram, state.stack};
   vm::Budget budget;
-  budget.cycles = kCyclesMax;
+  budget.cycles = cycles_;
   budget.ram_words = kRamWordsMax;
   vm::Machine& machine = machines_[which];
   const vm::Failure failure = machine.run(code, inputs, budget);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "jit/tir/equiv/ram.h"
 #include "runtime/base/check.h"
@@ -160,7 +161,53 @@ class Execution {
     if ((y && y->is_zero()) || (x && v_.max_of(b) <= x->value()) || (x && x->value() >= kU32Max)) return integer(0);
     return v_.atom(AtomKind::less, a, b, 1);
   }
-  /// a & b of u32, and whether that is an atom.
+  /// The bitwise and of sorted operands that are required to be u32; an atom if it is nothing simpler.
+  Value all_bits(std::vector<Value> operands) {
+    std::uint64_t mask = kU32Max;
+    std::erase_if(operands, [&](Value v) {
+      const auto c = v_.constant_of(v);
+      if (c) mask &= c->value();
+      return c.has_value();
+    });
+    std::uint64_t least = kU32Max, greatest = 0;  // of what they can be
+    for (const Value v : operands) {
+      const std::uint64_t max = v_.max_of(v);
+      least = std::min(least, max);
+      greatest = std::max(greatest, max);
+    }
+    if (mask == 0) return integer(0);
+    if (operands.empty()) return integer(mask);
+    const bool cuts = (mask & (mask + 1)) != 0 || least > mask;
+    if (greatest <= 1) {
+      Value product = integer(mask & 1);
+      for (const Value v : operands) product = v_.multiply(product, v);
+      return product;
+    }
+    if (cuts) operands.push_back(integer(mask));
+    if (operands.size() == 1) return operands[0];
+    std::sort(operands.begin(), operands.end());
+    return v_.atom(AtomKind::both_bits, v_.tuple(operands), 0, std::min(least, mask));
+  }
+  /// A value as a sum of bitwise ands: of itself alone, unless it is one or was made of some bit by bit. A sum of
+  /// products of bits, which is what a bitwise function is in each bit, is and-ed part by part.
+  struct BitPart {
+    Element coefficient;
+    std::vector<Value> operands;
+  };
+  std::vector<BitPart> bit_parts(Value a) {
+    const auto operands_of = [&](Value v) {
+      const auto list = v_.operands(v);
+      return list.empty() ? std::vector<Value>{v} : std::vector<Value>(list.begin(), list.end());
+    };
+    std::vector<BitPart> out;
+    if (const auto parts = v_.parts(a); parts && v_.is_bitwise(a)) {
+      for (const auto& part : *parts) out.push_back({part.coefficient, operands_of(part.atom)});
+    } else {
+      out.push_back({field::kOne, operands_of(a)});
+    }
+    return out;
+  }
+  /// a & b of u32, and whether that is an atom that has all that they are made of.
   Value both_bits(Value a, Value b, bool& is_atom) {
     is_atom = false;
     require_u32(a);
@@ -168,35 +215,67 @@ class Execution {
     const auto x = v_.constant_of(a), y = v_.constant_of(b);
     if (x && y) return integer(x->value() & y->value());
     if (a == b) return a;
-    if (x) std::swap(a, b);
-    const std::uint64_t max_a = std::min(v_.max_of(a), kU32Max), max_b = std::min(v_.max_of(b), kU32Max);
-    if (x || y) {
-      const std::uint64_t mask = (x ? x : y)->value();
-      if (mask == 0) return integer(0);
-      if ((mask & (mask + 1)) == 0 && max_a <= mask) return a;
+    constexpr std::size_t kPartsMax = 24, kOperandsMax = 8;
+    auto left = bit_parts(a), right = bit_parts(b);
+    if (left.size() * right.size() > kPartsMax) left = {{field::kOne, {a}}}, right = {{field::kOne, {b}}};
+    Value sum = integer(0);
+    bool single = true;
+    for (const BitPart& p : left)
+      for (const BitPart& q : right) {
+        std::vector<Value> both;
+        std::set_union(p.operands.begin(), p.operands.end(), q.operands.begin(), q.operands.end(),
+                       std::back_inserter(both));
+        if (both.size() > kOperandsMax) return all_bits({std::min(a, b), std::max(a, b)});
+        const Value part = all_bits(std::move(both));
+        single &= is_part(part);
+        sum = v_.add(sum, v_.scale(part, p.coefficient * q.coefficient));
+      }
+    is_atom = left.size() * right.size() == 1 && !v_.operands(sum).empty();
+    if (single) mark_if_bitwise(sum, std::min({v_.max_of(a), v_.max_of(b), kU32Max}));
+    return sum;
+  }
+  /// An atom, as far as bits go.
+  bool is_part(Value v) {
+    const auto parts = v_.parts(v);
+    return parts && parts->size() == 1 && (*parts)[0].coefficient == field::kOne;
+  }
+  /// Marks and bounds what is bit by bit a sum of its parts. Parts that stand alone must be below 2^32 wherever the
+  /// value can be computed: in one of the ands, or by themselves.
+  void mark_if_bitwise(Value a, std::uint64_t max) {
+    const auto parts = v_.parts(a);
+    if (!parts || parts->size() < 2) return;
+    for (const auto& part : *parts) {
+      if (v_.max_of(part.atom) <= kU32Max) continue;
+      const bool inside = std::any_of(parts->begin(), parts->end(), [&](const auto& other) {
+        const auto list = v_.operands(other.atom);
+        return std::find(list.begin(), list.end(), part.atom) != list.end();
+      });
+      if (!inside) return;
     }
-    if (max_a <= 1 && max_b <= 1) return v_.multiply(a, b);
-    is_atom = true;
-    return v_.atom(AtomKind::both_bits, std::min(a, b), std::max(a, b), std::min(max_a, max_b));
+    v_.mark_bitwise(a);
+    v_.bound(a, max);
   }
   /// a + b - 2 (a & b).
   Value different_bits(Value a, Value b) {
     bool is_atom = false;
+    const bool simple = !v_.is_bitwise(a) && !v_.is_bitwise(b);
     const Value both = both_bits(a, b, is_atom);
     const Value out = v_.subtract(v_.add(a, b), v_.scale(both, Element(2)));
     // What has the atom is below 2^32 wherever there is the atom.
-    if (is_atom) v_.bound(out, std::bit_ceil(std::min(std::max(v_.max_of(a), v_.max_of(b)), kU32Max) + 1) - 1);
+    const std::uint64_t max = std::bit_ceil(std::min(std::max(v_.max_of(a), v_.max_of(b)), kU32Max) + 1) - 1;
+    if (is_atom && simple) v_.bound(out, max);
+    if ((v_.is_bitwise(a) || is_part(a)) && (v_.is_bitwise(b) || is_part(b)) && (v_.is_bitwise(both) || is_part(both)))
+      mark_if_bitwise(out, max);
     return out;
   }
-  Value remainder(Value n, Value d) {
+  Value remainder(Value n, Value d, bool& is_atom) {
+    is_atom = false;
     const auto x = v_.constant_of(n), y = v_.constant_of(d);
     if (x && y) return integer(x->value() % y->value());
-    if (n == d) return integer(0);
-    if (y && std::has_single_bit(y->value())) {
-      bool is_atom = false;
-      return both_bits(n, integer(y->value() - 1), is_atom);
-    }
+    if (n == d || v_.is(n, 0)) return integer(0);
+    if (y && std::has_single_bit(y->value())) return both_bits(n, integer(y->value() - 1), is_atom);
     if (y && v_.max_of(n) < y->value()) return n;
+    is_atom = true;
     const std::uint64_t max_n = std::min(v_.max_of(n), kU32Max), max_d = std::min(v_.max_of(d), kU32Max);
     return v_.atom(AtomKind::remainder, n, d, std::min(max_n, max_d == 0 ? 0 : max_d - 1));
   }
@@ -206,10 +285,11 @@ class Execution {
     require_u32(d);
     require_not_zero(d);
     if (end_.fails) return;
-    const Value r = remainder(n, d);
+    bool is_atom = false;
+    const Value r = remainder(n, d, is_atom);
     const Value q = v_.multiply(v_.subtract(n, r), v_.invert(d));
     // With an atom of its own the quotient cannot stand where n and d are not as required.
-    if (!v_.constant_of(q) && !v_.constant_of(r) && r != n) v_.bound(q, std::min(v_.max_of(n), kU32Max));
+    if (is_atom && !v_.constant_of(q) && r != n) v_.bound(q, std::min(v_.max_of(n), kU32Max));
     st(1) = q;
     st(0) = r;
   }

@@ -80,7 +80,9 @@ Value Values::atom_value(std::uint32_t atom) {
 }
 
 std::uint32_t Values::tuple(std::span<const Value> list) {
-  return tuples_.try_emplace({list.begin(), list.end()}, static_cast<std::uint32_t>(tuples_.size())).first->second;
+  const auto [at, is_new] = tuples_.try_emplace({list.begin(), list.end()}, static_cast<std::uint32_t>(tuples_.size()));
+  if (is_new) tuple_lists_.push_back(&at->first);  // nodes of the map stay where they are
+  return at->second;
 }
 
 std::uint32_t Values::monomial(std::vector<Factor> factors) {
@@ -133,7 +135,7 @@ Value Values::intern(std::span<const Term> list) {
   if (is_new) {
     degree_max_ = std::max(degree_max_, degree);
     values_.push_back({static_cast<std::uint32_t>(terms_.size()), static_cast<std::uint32_t>(list.size()), f, degree,
-                       kAnyElement, false});
+                       kAnyElement, false, false});
     terms_.insert(terms_.end(), list.begin(), list.end());
   } else {
     const auto known = terms(at->second);
@@ -336,6 +338,25 @@ std::optional<std::vector<Values::Power>> Values::single_term(Value a) const {
   std::vector<Power> out;
   for (const Factor& f : monomials_[terms(a)[0].monomial].factors) out.push_back({atoms_[f.atom].value, f.exponent});
   return out;
+}
+
+std::optional<std::vector<Values::Part>> Values::parts(Value a) const {
+  std::vector<Part> out;
+  for (const Term& term : terms(a)) {
+    const auto& factors = monomials_[term.monomial].factors;
+    if (factors.size() != 1 || factors[0].exponent != 1) return {};
+    out.push_back({term.coefficient, atoms_[factors[0].atom].value});
+  }
+  return out;
+}
+
+std::span<const Value> Values::operands(Value a) const {
+  if (values_[a].count != 1 || terms(a)[0].coefficient != field::kOne) return {};
+  const auto& factors = monomials_[terms(a)[0].monomial].factors;
+  if (factors.size() != 1 || factors[0].exponent != 1) return {};
+  const Atom& atom = atoms_[factors[0].atom];
+  if (atom.kind != AtomKind::both_bits) return {};
+  return *tuple_lists_[atom.first];
 }
 
 std::optional<Value> Values::asked_for_zero(Value a) const {

@@ -39,7 +39,7 @@ enum class AtomKind : std::uint8_t {
   is_zero,    ///< 1 if the value is 0, else 0
   low_word,   ///< lower 32 bits
   less,       ///< of u32
-  both_bits,  ///< bitwise and of u32
+  both_bits,  ///< bitwise and of u32: the tuple of its operands, sorted
   remainder,  ///< of u32
   logarithm,
   power,  ///< base, exponent
@@ -90,6 +90,17 @@ class Values {
     std::int64_t exponent;
   };
   [[nodiscard]] std::optional<std::vector<Power>> single_term(Value a) const;
+  /// If a is a sum of atoms with coefficients, without a constant: each atom as a value, and its coefficient.
+  struct Part {
+    Element coefficient;
+    Value atom;
+  };
+  [[nodiscard]] std::optional<std::vector<Part>> parts(Value a) const;
+  /// The operands of a bitwise and, if that is all it is; else empty.
+  [[nodiscard]] std::span<const Value> operands(Value a) const;
+  /// A mark for values that are bit by bit a function of their parts.
+  [[nodiscard]] bool is_bitwise(Value a) const { return values_[a].bitwise; }
+  void mark_bitwise(Value a) { values_[a].bitwise = true; }
   [[nodiscard]] Element last_coefficient(Value a) const { return terms(a).back().coefficient; }
   /// What is_zero atom it is, as the value that is asked about.
   [[nodiscard]] std::optional<Value> asked_for_zero(Value atom) const;
@@ -128,7 +139,7 @@ class Values {
     Fingerprint fingerprint;
     double degree;
     std::uint64_t max;
-    bool not_zero;
+    bool not_zero, bitwise;
   };
   struct Atom {
     AtomKind kind;
@@ -174,7 +185,8 @@ class Values {
   std::unordered_map<std::uint64_t, std::uint32_t> products_;
   std::unordered_map<std::array<std::uint32_t, 3>, std::uint32_t, KeyHash> by_name_;
   std::unordered_map<std::vector<Value>, std::uint32_t, KeyHash> tuples_;
-  std::unordered_map<std::uint32_t, Value> replaced_;  ///< atoms that are known by others
+  std::vector<const std::vector<Value>*> tuple_lists_;  ///< keys of tuples_
+  std::unordered_map<std::uint32_t, Value> replaced_;   ///< atoms that are known by others
   double degree_max_ = 1;
   bool by_fingerprint_only_ = false;
 };

@@ -1,0 +1,168 @@
+// `trident fuzz-equiv`: are two blocks, or two programs, of Triton VM the same?
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/run_program.h"
+#include "jit/tir/equiv/programs.h"
+
+namespace trident::cli {
+namespace {
+
+using field::Element;
+using nlohmann::ordered_json;
+using tir::equiv::Answer;
+using tir::equiv::Comparison;
+using tir::equiv::State;
+namespace equiv = tir::equiv;
+
+struct FuzzVerb {
+  ProgramRun first;  ///< with the inputs of both
+  std::string second;
+  std::uint64_t samples = 1000, seed = 1, stack_min = tir::tasm::kRegisters;
+};
+
+constexpr std::uint64_t kCyclesAtMost = 1 << 20;
+constexpr std::uint64_t kSamplesMax = 100'000'000, kStackMinMax = 4096;
+
+std::string_view name_of(Answer answer) {
+  switch (answer) {
+    case Answer::equal: return "equal";
+    case Answer::differs: return "differs";
+    case Answer::unknown: return "unknown";
+  }
+  CHECK(false);
+}
+
+bool is_block(const tir::tasm::Program& program) {
+  const equiv::Shape shape = equiv::shape_of(program.instructions);
+  return shape.straight && !shape.halts;
+}
+
+ordered_json listed(const std::vector<Element>& list) {
+  auto out = ordered_json::array();
+  for (const Element e : list) out.push_back(e.value());
+  return out;
+}
+
+std::string line(const char* name, const std::vector<Element>& list) {
+  std::string out = list.empty() ? "" : std::string("  ") + name;
+  for (const Element e : list) out += " " + std::to_string(e.value());
+  return out.empty() ? out : out + "\n";
+}
+
+std::vector<Element> flat(const std::vector<field::Digest>& digests) {
+  std::vector<Element> out;
+  for (const field::Digest& digest : digests) out.insert(out.end(), digest.begin(), digest.end());
+  return out;
+}
+
+void print_json(const Comparison& found, bool blocks) {
+  ordered_json json;
+  json["answer"] = name_of(found.answer);
+  json["compared"] = blocks ? "blocks" : "programs";
+  if (found.answer == Answer::equal) json["error_bound"] = found.error_bound;
+  if (!found.reason.empty()) json["reason"] = found.reason;
+  json["samples"] = found.samples;
+  json["samples_failed"] = found.failed;
+  if (found.answer == Answer::differs) {
+    const State& s = found.witness;
+    ordered_json& witness = json["witness"];
+    witness["stack_bottom_first"] = listed(s.stack);
+    witness["public_input"] = listed(s.public_input);
+    witness["secret_input"] = listed(s.secret_input);
+    witness["secret_digests"] = listed(flat(s.secret_digests));
+    witness["ram"] = ordered_json::array();
+    for (const auto& [address, word] : s.ram) witness["ram"].push_back({address.value(), word.value()});
+    witness["absorbed"] = s.absorbed ? listed({s.absorbed->begin(), s.absorbed->end()}) : ordered_json();
+  }
+  std::printf("%s\n", json.dump(2).c_str());
+}
+
+void print_text(const Comparison& found, bool blocks) {
+  const char* const what = blocks ? "blocks" : "programs";
+  if (found.answer == Answer::equal) {
+    std::printf("equal: the %s do the same from every state", what);
+    if (found.error_bound > 0) std::printf(", with an error of at most %.2g", found.error_bound);
+    std::printf("\n");
+  } else if (found.answer == Answer::unknown) {
+    std::printf("no difference found, but the %s are not known to be the same: %s\n", what, found.reason.c_str());
+  } else {
+    const State& s = found.witness;
+    std::printf("the %s differ: %s\n%s%s%s%s", what, found.reason.c_str(),
+                line("stack, bottom first:", s.stack).c_str(), line("public input:", s.public_input).c_str(),
+                line("secret input:", s.secret_input).c_str(), line("secret digests:", flat(s.secret_digests)).c_str());
+    std::vector<Element> ram;
+    for (const auto& [address, word] : s.ram) ram.push_back(address), ram.push_back(word);
+    std::printf("%s%s", line("RAM, address and word:", ram).c_str(),
+                s.absorbed ? line("absorbed by the sponge:", {s.absorbed->begin(), s.absorbed->end()}).c_str() : "");
+  }
+  if (found.samples > 0) std::printf("%u samples, %u failed in both\n", found.samples, found.failed);
+}
+
+Comparison compared(const FuzzVerb& verb, const LoadedProgram& first, const tir::tasm::Program& second, bool blocks) {
+  if (blocks) {
+    equiv::Options options;
+    options.seed = verb.seed;
+    options.stack_min = verb.stack_min;
+    options.searched = static_cast<unsigned>(verb.samples);
+    equiv::Decision decision = equiv::decide(first.program.instructions, second.instructions, options);
+    return {decision.answer, decision.error_bound, decision.reason, std::move(decision.witness), 0, 0};
+  }
+  equiv::Samples samples;
+  samples.seed = verb.seed;
+  samples.count = static_cast<unsigned>(verb.samples);
+  samples.cycles = verb.first.cycles;
+  samples.given.public_input = first.public_input;
+  samples.given.secret_input = first.secret_input;
+  samples.given.secret_digests = first.digests;
+  samples.given.ram = first.ram;
+  return equiv::compare(first.program, second, samples);
+}
+
+Result<int> fuzz(const FuzzVerb& verb) {
+  for (const std::string& file : {verb.first.file, verb.second})
+    if (!names_program(file))
+      return make_error(ErrorCode::kInvalidArgument, "%s: expected a file whose name ends in .tasm or .tir",
+                        file.c_str());
+  TRY(const auto first, load_program(verb.first));
+  TRY(const ProgramText second, read_program(verb.second, tir::lowering::PassSet::none()));
+  const bool blocks = is_block(first->program) && is_block(second.program);
+  const Comparison found = compared(verb, *first, second.program, blocks);
+  if (verb.first.json)
+    print_json(found, blocks);
+  else
+    print_text(found, blocks);
+  return found.answer == Answer::differs ? kExitWrong : 0;
+}
+
+}  // namespace
+
+void add_fuzz_equiv_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("fuzz-equiv", "Are two blocks or programs of Triton VM the same? exit 1 if not");
+  auto state = std::make_shared<FuzzVerb>();
+  verb->add_option("A", state->first.file, "A block or program: FILE.tasm or FILE.tir")->required();
+  verb->add_option("B", state->second, "The other")->required();
+  verb->add_option("--input", state->first.public_input, "Public input of programs: a list or FILE; may be repeated")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
+  add_program_options(*verb, state->first);
+  verb->get_option("--cycles")->default_val(kCyclesAtMost);  // of each of many runs
+  verb->add_option("--samples", state->samples, "States to run both in when they are not found to be the same")
+      ->check(CLI::Range(std::uint64_t{1}, kSamplesMax))
+      ->capture_default_str();
+  verb->add_option("--seed", state->seed, "Of the samples and of the random points")
+      ->check(negative_fault, "", "")
+      ->capture_default_str();
+  verb->add_option("--stack-min", state->stack_min, "Of blocks: elements that are known to be on the stack")
+      ->check(CLI::Range(std::uint64_t{tir::tasm::kRegisters}, kStackMinMax))
+      ->capture_default_str();
+  verb->callback([state, &status] {
+    const auto code = fuzz(*state);
+    status = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace trident::cli

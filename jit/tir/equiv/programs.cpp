@@ -1,0 +1,179 @@
+#include "jit/tir/equiv/programs.h"
+
+#include <algorithm>
+#include <map>
+
+namespace trident::tir::equiv {
+namespace {
+
+using tasm::Op;
+
+constexpr std::size_t kWords = 48, kDigests = 16;  ///< of random inputs
+
+/// A straight block and the instruction of control behind it; none at the end of the program.
+struct Piece {
+  std::size_t begin, end;  ///< of its straight instructions
+  std::optional<Op> control;
+  std::size_t target = 0;  ///< of a call: index of a piece
+  bool may_be_skipped = false;
+};
+
+bool is_control(Op op) {
+  return (tasm::row(op).effects & tasm::kControl) != 0;
+}
+
+/// None if a call goes to where no instruction begins.
+std::optional<std::vector<Piece>> pieces_of(std::span<const Instruction> program) {
+  std::map<std::uint64_t, std::size_t> at_address;
+  std::uint64_t address = 0;
+  for (std::size_t i = 0; i <= program.size(); ++i) {
+    at_address[address] = i;
+    if (i < program.size()) address += program[i].words();
+  }
+  std::vector<bool> begins(program.size() + 1);
+  std::vector<std::size_t> targets(program.size());
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    if (program[i].op == Op::kSkiz) {
+      begins[i + 1] = true;
+      if (i + 2 <= program.size()) begins[i + 2] = true;
+    }
+    if (program[i].op != Op::kCall) continue;
+    const auto found = at_address.find(program[i].argument.value());
+    if (found == at_address.end()) return {};
+    begins[targets[i] = found->second] = true;
+  }
+  std::vector<Piece> out;
+  std::map<std::size_t, std::size_t> piece_at;
+  for (std::size_t i = 0; i <= program.size();) {
+    piece_at[i] = out.size();
+    Piece piece{i, i, {}};
+    piece.may_be_skipped = i > 0 && program[i - 1].op == Op::kSkiz;
+    while (i < program.size() && !is_control(program[i].op) && (i == piece.begin || !begins[i])) ++i;
+    piece.end = i;
+    const bool joined = i == piece.begin || !begins[i];  // else a jump goes between the block and what follows it
+    if (i < program.size() && is_control(program[i].op) && joined) {
+      piece.control = program[i].op;
+      piece.target = targets[i];
+      ++i;
+    }
+    out.push_back(piece);
+    if (i == program.size() && (!piece.control || !begins[i])) break;
+  }
+  for (Piece& piece : out)
+    if (piece.control == Op::kCall) piece.target = piece_at.at(piece.target);
+  return out;
+}
+
+/// Why the control is not the same; empty if it is.
+std::string control_difference(const std::vector<Piece>& a, const std::vector<Piece>& b) {
+  if (a.size() != b.size()) return "control flow differs: other numbers of blocks";
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].control != b[i].control || a[i].target != b[i].target || a[i].may_be_skipped != b[i].may_be_skipped)
+      return "control flow differs behind block " + std::to_string(i);
+    // skiz skips one instruction: a block behind it must be one.
+    const auto one = [](const Piece& p) { return p.end - p.begin + (p.control ? 1 : 0) == 1; };
+    if (a[i].may_be_skipped && (!one(a[i]) || !one(b[i])))
+      return "another number of instructions behind skiz, in block " + std::to_string(i);
+  }
+  return "";
+}
+
+/// Equal, or why that is not known.
+Comparison compare_blocks(const tasm::Program& a, const tasm::Program& b, std::uint64_t seed) {
+  Comparison out;
+  const auto x = pieces_of(a.instructions), y = pieces_of(b.instructions);
+  if (!x || !y) {
+    out.reason = "a call goes to where no instruction begins";
+    return out;
+  }
+  out.reason = control_difference(*x, *y);
+  Options options;
+  options.seed = seed;
+  for (std::size_t i = 0; out.reason.empty() && i < x->size(); ++i) {
+    const auto block = [](const tasm::Program& program, const Piece& piece) {
+      return Block(program.instructions).subspan(piece.begin, piece.end - piece.begin);
+    };
+    const Block p = block(a, (*x)[i]), q = block(b, (*y)[i]);
+    if (std::equal(p.begin(), p.end(), q.begin(), q.end())) continue;
+    const Decision decision = decide(p, q, options);
+    out.error_bound += decision.error_bound;
+    if (decision.answer != Answer::equal)
+      out.reason = "block " + std::to_string(i) +
+                   (decision.answer == Answer::differs ? " differs: " : " is not known to be the same: ") +
+                   decision.reason;
+  }
+  if (out.reason.empty()) out.answer = Answer::equal;
+  return out;
+}
+
+void change(std::vector<Element>& list, States& source, Random& random) {
+  for (Element& e : list)
+    if (random.one_in(6)) e = source.element(static_cast<unsigned>(random.next() % States::kKinds));
+}
+
+/// `given`, here and there with other elements.
+State changed(const State& given, States& source, Random& random) {
+  State s = given;
+  change(s.public_input, source, random);
+  change(s.secret_input, source, random);
+  for (field::Digest& digest : s.secret_digests)
+    if (random.one_in(8)) digest[random.below(digest.size())] = source.element(0);
+  for (auto& [address, word] : s.ram)
+    if (random.one_in(8)) word = source.element(static_cast<unsigned>(random.next() % States::kKinds));
+  return s;
+}
+
+/// As many inputs as most programs read, of one kind of element.
+State made(const State& given, States& source, Random& random) {
+  State s = source.next();
+  s.absorbed.reset();
+  s.stack = given.stack;
+  const auto kind = static_cast<unsigned>(random.next() % States::kKinds);
+  s.public_input.clear();
+  s.secret_input.clear();
+  s.secret_digests.clear();
+  for (std::size_t i = 0; i < kWords; ++i) s.public_input.push_back(source.element(kind));
+  for (std::size_t i = 0; i < kWords; ++i) s.secret_input.push_back(source.element(kind));
+  for (std::size_t i = 0; i < kDigests; ++i) {
+    s.secret_digests.emplace_back();
+    for (Element& e : s.secret_digests.back()) e = source.element(0);
+  }
+  for (auto* list : {&s.public_input, &s.secret_input})
+    if (random.one_in(3)) (*list)[0] = Element(random.below(12));  // often a length
+  return s;
+}
+
+}  // namespace
+
+Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples& samples) {
+  Comparison out = compare_blocks(a, b, samples.seed);
+  Pair pair(a.instructions, b.instructions, samples.cycles);
+  if (!pair.runnable()) {
+    out.answer = Answer::unknown;
+    out.reason = "a call goes to where no instruction begins";
+    return out;
+  }
+  States source(samples.seed, a.instructions, b.instructions, tasm::kRegisters);
+  Random random(samples.seed);
+  State given = samples.given;
+  if (given.stack.size() < tasm::kRegisters) given.stack.resize(tasm::kRegisters);
+  const bool has_inputs =
+      !given.public_input.empty() || !given.secret_input.empty() || !given.secret_digests.empty() || !given.ram.empty();
+  for (unsigned i = 0; i < samples.count; ++i) {
+    State state = i == 0                     ? given
+                  : has_inputs && i % 2 == 0 ? changed(given, source, random)
+                                             : made(given, source, random);
+    const std::string difference = pair.difference(state);
+    ++out.samples;
+    out.failed += pair.both_failed() ? 1 : 0;
+    if (difference.empty()) continue;
+    out.answer = Answer::differs;
+    out.error_bound = 0;
+    out.reason = difference;
+    out.witness = std::move(state);
+    return out;
+  }
+  return out;
+}
+
+}  // namespace trident::tir::equiv

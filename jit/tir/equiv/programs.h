@@ -1,0 +1,35 @@
+// Are two whole programs the same?
+//
+// Programs with the same control (the same jumps between straight blocks, in the same order) are the same if their
+// blocks are, one by one (equiv.h). Others are run on samples: that finds differences, but proves nothing.
+//
+// The digest of a program lies at the bottom of its stack at first. Two texts have two digests, so programs are
+// compared from one and the same stack.
+#pragma once
+
+#include <string>
+
+#include "jit/tir/equiv/equiv.h"
+
+namespace trident::tir::equiv {
+
+struct Samples {
+  std::uint64_t seed = 1;
+  /// Runs of both. The first is of `given` as it is, others have some of its elements changed; every other one has
+  /// random inputs.
+  unsigned count = 200;
+  std::uint64_t cycles = 200'000;
+  State given;  ///< an empty stack stands for sixteen zeros
+};
+
+struct Comparison {
+  Answer answer = Answer::unknown;
+  double error_bound = 0;            ///< of equal
+  std::string reason;                ///< what is different, or why it is not known
+  State witness;                     ///< of differs
+  unsigned samples = 0, failed = 0;  ///< runs, and in how many of them both failed
+};
+
+Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples& samples = {});
+
+}  // namespace trident::tir::equiv
