@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "jit/tir/lowering/lowering.h"
+#include "jit/tir/neural/propose.h"
+#include "jit/tir/neural/shipped_weights.h"
 #include "jit/tir/tournament/tournament.h"
 #include "tests/tir/corpus/corpus.h"
 
@@ -21,7 +23,7 @@ using tir::corpus::Case;
 using tir::corpus::Measured;
 namespace tournament = tir::tournament;
 
-constexpr const char* kWays[] = {"none", "peephole", "subroutines", "superoptimiser"};
+constexpr const char* kWays[] = {"none", "peephole", "subroutines", "superoptimiser", "network", "all"};
 constexpr std::size_t kWayCount = std::size(kWays), kPeephole = 1;
 
 struct Row {
@@ -56,12 +58,19 @@ Row measured(const Case& c) {
   const auto lowered = tir::lowering::lower(tir);
   row.runs[1] = checked_run(lowered, c, kWays[1]);
   row.runs[2] = checked_run(optimised(lowered, c, {}).program, c, kWays[2]);
+  static tir::neural::Network network(tir::neural::shipped_weights());
+  const tournament::Proposer proposers[] = {
+      tournament::superoptimiser(),
+      {"network", [](std::span<const tir::tasm::Instruction> block) { return tir::neural::propose(network, block); }}};
+  const auto alone = optimised(lowered, c, std::span(proposers).first(1));
+  const auto by_network = optimised(lowered, c, std::span(proposers).last(1));
   const auto begin = std::chrono::steady_clock::now();
-  const tournament::Proposer proposers[] = {tournament::superoptimiser()};
-  const auto outcome = optimised(lowered, c, proposers);
+  const auto both = optimised(lowered, c, proposers);
   row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  row.runs[3] = checked_run(outcome.program, c, kWays[3]);
-  row.tallies = outcome.tallies;
+  row.runs[3] = checked_run(alone.program, c, kWays[3]);
+  row.runs[4] = checked_run(by_network.program, c, kWays[4]);
+  row.runs[5] = checked_run(both.program, c, kWays[5]);
+  row.tallies = {alone.tallies[0], by_network.tallies[0]};
   return row;
 }
 
@@ -127,22 +136,25 @@ int report(const std::vector<Row>& rows, bool as_json) {
       else
         gain.print(split, kWays[way]);
     }
-  tournament::Tally sum{"superoptimiser"};
-  for (const Row& row : rows)
-    for (const tournament::Tally& t : row.tallies)
-      sum.proposed += t.proposed, sum.equal += t.equal, sum.differ += t.differ, sum.unknown += t.unknown,
-          sum.won += t.won;
-  if (as_json) {
-    out["superoptimiser"] = {{"proposed", sum.proposed},
-                             {"equal", sum.equal},
-                             {"differ", sum.differ},
-                             {"unknown", sum.unknown},
-                             {"won", sum.won}};
-    std::printf("%s\n", out.dump(2).c_str());
-  } else {
-    std::printf("superoptimiser: %zu proposed, %zu equal, %zu differ, %zu not decided, %zu won\n", sum.proposed,
-                sum.equal, sum.differ, sum.unknown, sum.won);
+  for (std::size_t who = 0; who < 2; ++who) {
+    tournament::Tally sum;
+    for (const Row& row : rows) {
+      const tournament::Tally& t = row.tallies[who];
+      sum.name = t.name;
+      sum.proposed += t.proposed, sum.equal += t.equal, sum.differ += t.differ, sum.unknown += t.unknown;
+      sum.won += t.won;
+    }
+    if (as_json)
+      out[sum.name] = {{"proposed", sum.proposed},
+                       {"equal", sum.equal},
+                       {"differ", sum.differ},
+                       {"unknown", sum.unknown},
+                       {"won", sum.won}};
+    else
+      std::printf("%s alone: %zu proposed, %zu equal, %zu differ, %zu not decided, %zu won\n", sum.name.c_str(),
+                  sum.proposed, sum.equal, sum.differ, sum.unknown, sum.won);
   }
+  if (as_json) std::printf("%s\n", out.dump(2).c_str());
   return never_worse ? 0 : 1;
 }
 

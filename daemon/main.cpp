@@ -9,7 +9,8 @@
 
 int main(int argc, char** argv) {
   using namespace trident;
-  if (argc == 3 && std::string_view(argv[1]) == worker::kWorkerArgument) return worker::run_worker(argv[2]);
+  if ((argc == 3 || argc == 4) && std::string_view(argv[1]) == worker::kWorkerArgument)
+    return worker::run_worker(argv[2], argc == 4 ? argv[3] : "");
   const auto loaded = config::load(argc, argv);
   if (!loaded.ok()) {
     std::fprintf(stderr, "tridentd: %s\n", loaded.error().message.c_str());

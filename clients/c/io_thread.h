@@ -45,6 +45,7 @@ class IoThread {
   void check_deadlines();
 
   void on(const wire::Unknown&, os::Fd) {}
+  void on(const wire::ProgramReady&, os::Fd) {}  // this connection asks for kernels only
   void on(const wire::Accepted&, os::Fd) {}
   void on(const wire::Progress& progress, os::Fd) { context_.note_progress(progress); }
   void on(const wire::Welcome& welcome, os::Fd);

@@ -57,6 +57,13 @@ KernelReady ready_of(const fbs::KernelReady& message) {
   return ready;
 }
 
+std::vector<std::uint64_t> words_of(const flatbuffers::Vector<std::uint64_t>* words) {
+  return words == nullptr ? std::vector<std::uint64_t>() : std::vector<std::uint64_t>(words->begin(), words->end());
+}
+
+/// Tables of a proof of Triton VM.
+constexpr std::size_t kTables = 9;
+
 Error refused(const char* why) {
   return make_error(ErrorCode::kRejectedMessage, "message from the daemon: %s", why);
 }
@@ -90,6 +97,19 @@ void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms)
   finish(out, builder, fbs::Body::Submit,
          fbs::CreateSubmit(builder, terms.job, policy_of(terms.policy.kind), terms.policy.k, terms.elements, nodes,
                            variables, outputs, terms.inline_images));
+}
+
+void append_submit_program(Frame& out, std::uint64_t job, const SubmitProgram& program) {
+  flatbuffers::FlatBufferBuilder builder(4096 + program.text.size());
+  const auto text = builder.CreateString(program.text);
+  const auto public_input = builder.CreateVector(program.public_input);
+  const auto secret_input = builder.CreateVector(program.secret_input);
+  const auto digests = builder.CreateVector(program.secret_digests);
+  const auto ram = builder.CreateVector(program.ram);
+  finish(out, builder, fbs::Body::SubmitProgram,
+         fbs::CreateSubmitProgram(builder, job, program.tir ? fbs::ProgramForm::tir : fbs::ProgramForm::tasm, text,
+                                  public_input, secret_input, digests, ram, program.cycles, program.milliseconds,
+                                  program.programs, program.left_out));
 }
 
 void append_cancel(Frame& out, std::uint64_t job) {
@@ -134,9 +154,23 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
       const auto& stats = *message.body_as_Stats();
       return Incoming(Stats{stats.request(), text_of(stats.json())});
     }
+    case fbs::Body::ProgramReady: {
+      const auto& ready = *message.body_as_ProgramReady();
+      ProgramReady out{ready.job(),
+                       text_of(ready.text()),
+                       words_of(ready.heights_before()),
+                       words_of(ready.heights_after()),
+                       ready.words_before(),
+                       ready.words_after(),
+                       text_of(ready.report())};
+      if (out.heights_before.size() != kTables || out.heights_after.size() != kTables)
+        return refused("a program without the heights of its tables");
+      return Incoming(std::move(out));
+    }
     case fbs::Body::NONE:
     case fbs::Body::Hello:
     case fbs::Body::Submit:
+    case fbs::Body::SubmitProgram:
     case fbs::Body::Cancel:
     case fbs::Body::StatsRequest: return refused("a body that only a client sends");
   }

@@ -27,11 +27,22 @@ struct SubmitTerms {
   bool inline_images = false;  ///< ask for bytes instead of descriptors
 };
 
+/// schemas/control.fbs says what the fields are.
+struct SubmitProgram {
+  bool tir = false;  ///< the text is TIR, not TASM
+  std::string text{};
+  std::vector<std::uint64_t> public_input{}, secret_input{}, secret_digests{}, ram{};
+  std::uint64_t cycles = 0;
+  std::uint32_t milliseconds = 10'000, programs = 600;
+  std::uint8_t left_out = 0;
+};
+
 using Frame = std::vector<std::byte>;
 
 /// Each appends one frame (length word, then the message) to `out`.
 void append_hello(Frame& out, std::uint8_t isa);
 void append_submit(Frame& out, const expr::Expr& expr, const SubmitTerms& terms);
+void append_submit_program(Frame& out, std::uint64_t job, const SubmitProgram& program);
 void append_cancel(Frame& out, std::uint64_t job);
 void append_stats_request(Frame& out, std::uint64_t request);
 
@@ -75,9 +86,18 @@ struct Stats {
   std::string json;
 };
 
+struct ProgramReady {
+  std::uint64_t job = 0;
+  std::string text;                                          ///< TASM
+  std::vector<std::uint64_t> heights_before, heights_after;  ///< nine each
+  std::uint32_t words_before = 0, words_after = 0;
+  std::string report;  ///< JSON
+};
+
 struct Unknown {};  ///< a kind that a later version added: to be ignored
 
-using Incoming = std::variant<Unknown, Welcome, Accepted, Progress, KernelReady, Revoke, Done, Failure, Stats>;
+using Incoming =
+    std::variant<Unknown, Welcome, Accepted, Progress, KernelReady, Revoke, Done, Failure, Stats, ProgramReady>;
 
 /// Decodes one frame's message (the bytes after the length word). RejectedMessage when it is not one that a daemon
 /// may send.

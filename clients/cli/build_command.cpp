@@ -4,31 +4,30 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "clients/c/peer.h"
+#include "clients/c/program.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/interrupt.h"
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/run_program.h"
-#include "jit/tir/tournament/tournament.h"
+#include "jit/tir/build/build.h"
 
 namespace trident::cli {
 namespace {
 
 using nlohmann::ordered_json;
-using tir::tournament::Outcome;
+using tir::build::Built;
 using tir::vm::Heights;
-namespace tournament = tir::tournament;
+namespace build = tir::build;
 namespace vm = tir::vm;
 
 struct BuildVerb {
   ProgramRun program;
-  std::string output;
+  std::string output, mode = "auto", socket;
   std::vector<std::string> disabled;
-  unsigned ms = 10'000;
-  std::size_t scores = 600;
+  unsigned ms = 10'000, programs = 600;
   bool explain = false;
 };
-
-constexpr const char* kStages[] = {"peepholes", "subroutines", "superoptimiser"};
 
 /// program.tir -> program.tasm, program.tasm -> program.opt.tasm, beside it.
 std::string default_output(const std::string& file) {
@@ -37,18 +36,12 @@ std::string default_output(const std::string& file) {
   return stem + (file.substr(dot == std::string::npos ? file.size() : dot) == ".tasm" ? ".opt.tasm" : ".tasm");
 }
 
-std::string text_of(std::span<const tir::tasm::Instruction> block) {
-  std::string out;
-  for (const auto& instruction : block) out += (out.empty() ? "" : " ") + tir::tasm::print(instruction);
-  return out.empty() ? "(nothing)" : out;
-}
-
 std::string_view tallest(const Heights& heights) {
   return vm::kTableNames[static_cast<std::size_t>(heights.tallest())];
 }
 
-void print_heights(const Outcome& outcome) {
-  const Heights &before = outcome.heights_before[0], &after = outcome.heights_after[0];
+void print_heights(const Built& built) {
+  const Heights &before = built.before, &after = built.after;
   std::printf("%-11s %12s %12s %9s\n", "table", "before", "after", "");
   for (std::size_t t = 0; t < vm::kTableCount; ++t) {
     std::printf("%-11s %12llu %12llu", std::string(vm::kTableNames[t]).c_str(),
@@ -62,98 +55,155 @@ void print_heights(const Outcome& outcome) {
   }
   std::printf("%-11s %12llu %12llu\n", "padded", static_cast<unsigned long long>(before.padded()),
               static_cast<unsigned long long>(after.padded()));
-  std::printf("%-11s %12u %12u\n", "words", outcome.before.words, outcome.after.words);
+  std::printf("%-11s %12u %12u\n", "words", built.words_before, built.words_after);
 }
 
-void explain(const Outcome& outcome, const ProgramText& source) {
+/// The report of jit/tir/build for people.
+void explain(const ordered_json& report) {
+  const auto text = [](const ordered_json& block) {
+    const std::string words = block.get<std::string>();
+    return words.empty() ? "(nothing)" : words;
+  };
   std::printf("\n");
-  for (const std::string& change : outcome.subroutine_changes) std::printf("subroutines: %s\n", change.c_str());
-  for (const tournament::Change& change : outcome.changes)
-    std::printf("%s: %s\n  was     %s\n  becomes %s\n", source.file.c_str(), change.proposer.c_str(),
-                text_of(change.before).c_str(), text_of(change.after).c_str());
-  for (const tournament::Tally& tally : outcome.tallies)
-    std::printf("%s: %zu blocks proposed, %zu proven equal, %zu differ, %zu not decided, %zu won\n", tally.name.c_str(),
-                tally.proposed, tally.equal, tally.differ, tally.unknown, tally.won);
-  std::printf("whole programs run: %zu\n", outcome.scored);
+  for (const auto& change : report.at("subroutine_changes"))
+    std::printf("subroutines: %s\n", change.get<std::string>().c_str());
+  for (const auto& change : report.at("changes"))
+    std::printf("%s\n  was     %s\n  becomes %s\n", change.at("by").get<std::string>().c_str(),
+                text(change.at("before")).c_str(), text(change.at("after")).c_str());
+  for (const auto& by : report.at("proposers"))
+    std::printf("%s: %zu blocks proposed, %zu proven equal, %zu differ, %zu not decided, %zu won\n",
+                by.at("name").get<std::string>().c_str(), by.at("proposed").get<std::size_t>(),
+                by.at("equal").get<std::size_t>(), by.at("differ").get<std::size_t>(),
+                by.at("unknown").get<std::size_t>(), by.at("won").get<std::size_t>());
+  std::printf("whole programs run: %zu\n", report.at("programs_run").get<std::size_t>());
 }
 
-ordered_json heights_json(const Heights& heights) {
+ordered_json heights_json(const Heights& heights, std::uint32_t words) {
   ordered_json out;
   for (std::size_t t = 0; t < vm::kTableCount; ++t) out[std::string(vm::kTableNames[t])] = heights.rows[t];
   out["tallest"] = tallest(heights);
   out["padded"] = heights.padded();
+  out["words"] = words;
   return out;
 }
 
-void print_json(const Outcome& outcome, const std::string& output) {
+void print_json(const Built& built, const ordered_json& report, const std::string& output, bool by_daemon) {
   ordered_json out;
   out["output"] = output;
-  out["before"] = heights_json(outcome.heights_before[0]);
-  out["before"]["words"] = outcome.before.words;
-  out["after"] = heights_json(outcome.heights_after[0]);
-  out["after"]["words"] = outcome.after.words;
-  out["subroutine_changes"] = outcome.subroutine_changes;
-  out["changes"] = ordered_json::array();
-  for (const tournament::Change& change : outcome.changes)
-    out["changes"].push_back(
-        {{"by", change.proposer}, {"before", text_of(change.before)}, {"after", text_of(change.after)}});
-  out["proposers"] = ordered_json::array();
-  for (const tournament::Tally& t : outcome.tallies)
-    out["proposers"].push_back({{"name", t.name},
-                                {"proposed", t.proposed},
-                                {"equal", t.equal},
-                                {"differ", t.differ},
-                                {"unknown", t.unknown},
-                                {"won", t.won}});
-  out["programs_run"] = outcome.scored;
+  out["built_by"] = by_daemon ? "daemon" : "embedded";
+  out["before"] = heights_json(built.before, built.words_before);
+  out["after"] = heights_json(built.after, built.words_after);
+  out.update(report);
   std::printf("%s\n", out.dump(2).c_str());
 }
 
-Result<int> build(const BuildVerb& verb) {
-  const auto enabled = [&](const char* stage) {
-    return std::find(verb.disabled.begin(), verb.disabled.end(), stage) == verb.disabled.end();
+build::Request request_of(const BuildVerb& verb, const LoadedProgram& loaded) {
+  build::Request out;
+  out.form = verb.program.file.ends_with(".tir") ? build::Form::tir : build::Form::tasm;
+  out.name = loaded.file;
+  out.text = loaded.text;
+  out.public_input = loaded.public_input;
+  out.secret_input = loaded.secret_input;
+  out.secret_digests = loaded.digests;
+  out.ram = loaded.ram;
+  out.cycles = verb.program.cycles;
+  out.milliseconds = verb.ms;
+  out.programs = verb.programs;
+  for (std::size_t i = 0; i < std::size(build::kStageNames); ++i)
+    if (std::find(verb.disabled.begin(), verb.disabled.end(), build::kStageNames[i]) != verb.disabled.end())
+      out.left_out |= static_cast<std::uint8_t>(1u << i);
+  return out;
+}
+
+Result<Built> by_daemon(const std::string& socket, const build::Request& request, ProgressBar& bar) {
+  const auto numbers = [](const std::vector<field::Element>& list) {
+    std::vector<std::uint64_t> out;
+    for (const field::Element e : list) out.push_back(e.value());
+    return out;
   };
-  const auto passes = enabled(kStages[0]) ? tir::lowering::PassSet::all() : tir::lowering::PassSet::none();
-  TRY(const auto loaded, load_program(verb.program, passes));
-  tournament::Options options;
-  options.budget.cycles = verb.program.cycles;
-  options.peepholes = enabled(kStages[0]);
-  options.subroutines = enabled(kStages[1]);
-  options.time = std::chrono::milliseconds(verb.ms);
-  options.scores_max = verb.scores;
+  client::wire::SubmitProgram program{.tir = request.form == build::Form::tir, .text = request.text};
+  program.public_input = numbers(request.public_input);
+  program.secret_input = numbers(request.secret_input);
+  for (const field::Digest& digest : request.secret_digests)
+    for (const field::Element e : digest) program.secret_digests.push_back(e.value());
+  for (const auto& [address, word] : request.ram)
+    program.ram.push_back(address.value()), program.ram.push_back(word.value());
+  program.cycles = request.cycles;
+  program.milliseconds = request.milliseconds;
+  program.programs = request.programs;
+  program.left_out = request.left_out;
+  TRY(client::wire::ProgramReady ready,
+      client::build_program(socket, program, [&](std::uint32_t done, std::uint32_t total) {
+        bar.update(done, std::max(total, 1u), "by the daemon");
+        return check_interrupted().ok();
+      }));
+  Built out{.tasm = std::move(ready.text),
+            .before = {},
+            .after = {},
+            .words_before = ready.words_before,
+            .words_after = ready.words_after,
+            .report = std::move(ready.report),
+            .studied = {}};
+  std::copy_n(ready.heights_before.begin(), vm::kTableCount, out.before.rows);
+  std::copy_n(ready.heights_after.begin(), vm::kTableCount, out.after.rows);
+  return out;
+}
+
+/// The daemon if there is one, else here. Whether it was the daemon stands in `daemon`.
+Result<Built> built(const BuildVerb& verb, const build::Request& request, bool& daemon) {
+  ProgressBar bar("building", std::size_t{1000});
+  daemon = true;
+  if (verb.mode != "embedded") {
+    const std::string socket = client::daemon_socket_path(verb.socket.empty() ? nullptr : verb.socket.c_str());
+    auto answered = by_daemon(socket, request, bar);
+    const bool absent = !answered.ok() && (answered.error().code == ErrorCode::kDisconnected ||
+                                           answered.error().code == ErrorCode::kUnsupported ||
+                                           answered.error().code == ErrorCode::kLimitExceeded);
+    if (verb.mode == "daemon" || !absent) return answered;
+  }
+  daemon = false;
+  return build::build(request, [&](double done) {
+    bar.update(static_cast<std::size_t>(1000 * done));
+    return check_interrupted().ok();
+  });
+}
+
+Result<int> run_build(const BuildVerb& verb) {
+  TRY(const auto loaded, load_program(verb.program));
+  const build::Request request = request_of(verb, *loaded);
+  vm::Budget budget;
+  budget.cycles = request.cycles;
   vm::Machine machine;
-  if (machine.run(loaded->code, loaded->inputs(), options.budget) != vm::Failure::none) {
+  if (machine.run(loaded->code, loaded->inputs(), budget) != vm::Failure::none) {
     loaded->report_failure(machine);
     std::fprintf(
         stderr,
         "trident: a program is built for inputs with which it ends well: --input, --secret, --digests, --ram\n");
     return kExitWrong;
   }
-  note_interrupts();
-  std::optional<ProgressBar> bar(std::in_place, "building", std::size_t{1000});
-  options.progress = [&](double done) {
-    bar->update(static_cast<std::size_t>(1000 * done));
-    return check_interrupted().ok();
-  };
-  std::vector<tournament::Proposer> proposers;
-  if (enabled(kStages[2])) proposers.push_back(tournament::superoptimiser());
-  const vm::Inputs sample = loaded->inputs();
-  TRY(const Outcome outcome, tournament::optimise(loaded->program, std::span(&sample, 1), proposers, options));
-  bar.reset();
-  TRY_VOID(check_interrupted());
   const std::string output = verb.output.empty() ? default_output(verb.program.file) : verb.output;
   if (output == verb.program.file)
     return make_error(ErrorCode::kInvalidArgument, "%s: the output would take the place of the program",
                       output.c_str());
-  TRY_VOID(write_text(output, tir::tasm::print(outcome.program)));
+  note_interrupts();
+  bool daemon = false;
+  TRY(const Built result, built(verb, request, daemon));
+  TRY_VOID(check_interrupted());
+  TRY_VOID(write_text(output, result.tasm));
   if (output == "-") return 0;
-  if (verb.program.json) {
-    print_json(outcome, output);
-    return 0;
+  ordered_json report;
+  try {  // nlohmann speaks through exceptions; they end here
+    report = ordered_json::parse(result.report);
+    if (verb.program.json) {
+      print_json(result, report, output, daemon);
+      return 0;
+    }
+    print_heights(result);
+    if (verb.explain) explain(report);
+  } catch (const ordered_json::exception& error) {
+    return make_error(ErrorCode::kInternal, "the daemon's report is of another form: %s", error.what());
   }
-  print_heights(outcome);
-  if (verb.explain) explain(outcome, *loaded);
-  std::printf("\n%s\n", output.c_str());
+  std::printf("\n%s%s\n", output.c_str(), daemon ? " (by the daemon, which goes on learning)" : "");
   return 0;
 }
 
@@ -170,20 +220,24 @@ void add_build_command(CLI::App& app, int& status) {
       ->expected(1)
       ->allow_extra_args(false);
   add_program_options(*verb, options->program);
-  verb->add_option("--disable", options->disabled, "Leave a stage out: peepholes, subroutines or superoptimiser")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kStages), std::end(kStages))))
+  verb->add_option("--disable", options->disabled, "Leave a stage out: peepholes, subroutines, superoptimiser or network")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(build::kStageNames), std::end(build::kStageNames))))
       ->take_all()
       ->expected(1)
       ->allow_extra_args(false);
   verb->add_option("--ms", options->ms, "Most milliseconds to search")
       ->check(negative_fault, "", "")
       ->capture_default_str();
-  verb->add_option("--programs", options->scores, "Most whole programs to run")
+  verb->add_option("--programs", options->programs, "Most whole programs to run")
       ->check(negative_fault, "", "")
       ->capture_default_str();
+  verb->add_option("--mode", options->mode, "Who builds: auto (the daemon if there is one), daemon or embedded")
+      ->check(CLI::IsMember({"auto", "daemon", "embedded"}))
+      ->capture_default_str();
+  verb->add_option("--socket", options->socket, "The daemon's socket, if not the standard one");
   verb->add_flag("--explain", options->explain, "Say what was changed, and what was proposed, proven and won");
   verb->callback([options, &status] {
-    const auto code = build(*options);
+    const auto code = run_build(*options);
     status = code ? *code : report(code.error());
   });
 }

@@ -223,7 +223,9 @@ constexpr const char* kBuild = R"(DETAILS
   The inputs are those to build for; with others the program does the same, its heights may differ. A program that looks
   at its own digest, which lies on its stack at the start, sees another one.
   The result stands beside FILE: program.tir becomes program.tasm, program.tasm program.opt.tasm; -o says where else.
-  --json prints "output", "before" and "after" (the nine tables, "tallest", "padded", "words"), "subroutine_changes",
+  The daemon does it if there is one, in its own process and at low priority, and goes on learning from the blocks that
+  it has met; --mode says who may. --ms and --programs bound the search.
+  --json prints "output", "built_by", "before" and "after" (the nine tables, "tallest", "padded", "words"), "subroutine_changes",
   "changes" (rows of "by", "before", "after"), "proposers" (rows of "name", "proposed", "equal", "differ", "unknown",
   "won") and "programs_run".
   Exit status 1 if the program fails on the inputs; standard error says where.

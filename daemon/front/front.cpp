@@ -11,6 +11,7 @@
 #include "daemon/learning/weights_source.h"
 #include "daemon/net/listener.h"
 #include "daemon/net/loop.h"
+#include "daemon/programs/programs.h"
 #include "daemon/session/session.h"
 #include "jit/rulecheck/rule_files.h"
 #include "runtime/base/limits.h"
@@ -101,6 +102,12 @@ Result<std::optional<expr::rewrite::OpCosts>> measured_costs(const config::Setti
   return std::make_optional<expr::rewrite::OpCosts>(std::move(table));
 }
 
+/// Where the network of programs is kept, empty without a folder of what is learnt.
+std::string programs_folder(const config::Settings& settings) {
+  const std::string state = config::state_path(settings);
+  return state.empty() ? "" : state + "/programs";
+}
+
 /// After `state`, if any. Newlines in the status would begin other variables.
 void tell_status(std::string status, const std::string& state = "") {
   std::replace(status.begin(), status.end(), '\n', ' ');
@@ -163,12 +170,15 @@ class Front {
              .rules = own != nullptr ? own->text : "",
              .optimise_grace_ms = settings.optimise_grace_ms},
             job_limits(settings), cache_,
-            [this](const auto& subscriber, const auto& event) { sessions_.on_event(subscriber, event); }, costs,
+            [this](const auto& subscriber, const jobs::Event& event) { sessions_.on_event(subscriber, event); }, costs,
             own != nullptr ? &own->rules : nullptr),
+        programs_(
+            loop_, {.folder = programs_folder(settings)},
+            [this](const auto& subscriber, const programs::Event& event) { sessions_.on_event(subscriber, event); }),
         sessions_(loop_, session_limits(settings), [this] { return stats_json(); }),
         watchdog_(loop_),
         drain_(loop_) {
-    sessions_.set_jobs(jobs_);
+    sessions_.set_jobs(jobs_, programs_);
     if (const std::string state = config::state_path(settings); !state.empty()) learn_in(state);
   }
 
@@ -225,8 +235,8 @@ class Front {
 
   std::string stats_json() const {
     const double uptime = static_cast<double>(os::monotonic_ns() - started_ns_) / 1e9;
-    return admin::stats_json(uptime, sessions_.stats(), jobs_.stats(), jobs_.pool().stats(), jobs_.pool().alive(),
-                             cache_.stats(),
+    return admin::stats_json(uptime, sessions_.stats(), jobs_.stats(), programs_.stats(), jobs_.pool().stats(),
+                             jobs_.pool().alive(), cache_.stats(),
                              {.weights = weights_ ? weights_->name() : std::string(store::Versions::kNone),
                               .weights_changed = weights_changed_,
                               .noted = journal_ ? journal_->stats().noted : 0});
@@ -275,6 +285,7 @@ class Front {
   std::optional<learning::Journal> journal_;
   std::uint64_t weights_changed_ = 0;
   jobs::Jobs jobs_;
+  programs::Programs programs_;
   session::Sessions sessions_;
   net::Timer watchdog_, drain_;
   std::uint64_t watchdog_interval_ns_ = 0;

@@ -123,6 +123,49 @@ Result<Work> read_work(const wire::Submit& in) {
   return work;
 }
 
+using Words = flatbuffers::Vector<std::uint64_t>;
+
+Result<std::vector<field::Element>> read_elements(const Words* in, const char* what) {
+  std::vector<field::Element> out;
+  if (in == nullptr) return out;
+  out.reserve(in->size());
+  for (std::uint32_t i = 0; i < in->size(); ++i) {
+    if (in->Get(i) >= field::kModulus)
+      return make_error(ErrorCode::kRejectedMessage, "%s: word %u is not below p", what, i);
+    out.push_back(field::Element::canonical(in->Get(i)));
+  }
+  return out;
+}
+
+Result<tir::build::Request> read_program(const wire::SubmitProgram& in) {
+  if (in.text() == nullptr) return make_error(ErrorCode::kRejectedMessage, "a program without a text");
+  if (in.form() != wire::ProgramForm::tasm && in.form() != wire::ProgramForm::tir)
+    return make_error(ErrorCode::kRejectedMessage, "unknown form of a program");
+  if (in.milliseconds() > limits::kBuildMillisecondsMax || in.programs() > limits::kBuildProgramsMax ||
+      in.cycles() > limits::kVmCycles)
+    return make_error(ErrorCode::kLimitExceeded, "at most %u milliseconds, %u programs and %llu cycles",
+                      limits::kBuildMillisecondsMax, limits::kBuildProgramsMax,
+                      static_cast<unsigned long long>(limits::kVmCycles));
+  tir::build::Request out;
+  out.form = in.form() == wire::ProgramForm::tir ? tir::build::Form::tir : tir::build::Form::tasm;
+  out.text = in.text()->str();
+  TRY(out.public_input, read_elements(in.public_input(), "public input"));
+  TRY(out.secret_input, read_elements(in.secret_input(), "secret input"));
+  TRY(const std::vector<field::Element> digests, read_elements(in.secret_digests(), "secret digests"));
+  TRY(const std::vector<field::Element> ram, read_elements(in.ram(), "RAM"));
+  if (digests.size() % field::kDigestWords != 0 || ram.size() % 2 != 0)
+    return make_error(ErrorCode::kRejectedMessage, "a digest has five words, RAM an address and a word each");
+  out.secret_digests.resize(digests.size() / field::kDigestWords);
+  for (std::size_t i = 0; i < digests.size(); ++i)
+    out.secret_digests[i / field::kDigestWords][i % field::kDigestWords] = digests[i];
+  for (std::size_t i = 0; i < ram.size(); i += 2) out.ram.emplace_back(ram[i], ram[i + 1]);
+  if (in.cycles() != 0) out.cycles = in.cycles();
+  out.milliseconds = in.milliseconds();
+  out.programs = in.programs();
+  out.left_out = in.left_out();
+  return out;
+}
+
 }  // namespace
 
 Result<Request> read(std::span<const std::byte> message) {
@@ -141,6 +184,10 @@ Result<Request> read(std::span<const std::byte> message) {
       const wire::Submit& in = *root.body_as_Submit();
       return Request(Submit{in.job(), in.inline_images(), read_work(in)});
     }
+    case wire::Body::SubmitProgram: {
+      const wire::SubmitProgram& in = *root.body_as_SubmitProgram();
+      return Request(SubmitProgram{in.job(), read_program(in)});
+    }
     case wire::Body::Cancel: return Request(Cancel{root.body_as_Cancel()->job()});
     case wire::Body::StatsRequest: return Request(StatsRequest{root.body_as_StatsRequest()->request()});
     case wire::Body::Welcome:
@@ -150,7 +197,9 @@ Result<Request> read(std::span<const std::byte> message) {
     case wire::Body::Revoke:
     case wire::Body::Done:
     case wire::Body::Failure:
-    case wire::Body::Stats: return make_error(ErrorCode::kRejectedMessage, "a client sent what only a daemon may send");
+    case wire::Body::Stats:
+    case wire::Body::ProgramReady:
+      return make_error(ErrorCode::kRejectedMessage, "a client sent what only a daemon may send");
     case wire::Body::NONE: break;
   }
   return Request(Unknown{});

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "jit/expr/expr.h"
+#include "jit/tir/build/build.h"
 #include "runtime/base/result.h"
 
 namespace trident::ingest {
@@ -34,6 +35,11 @@ struct Submit {
   /// RejectedMessage, TypeError, LimitExceeded, ...: this job is refused, the connection goes on.
   Result<Work> work;
 };
+struct SubmitProgram {
+  std::uint64_t job = 0;
+  /// RejectedMessage, LimitExceeded: this job is refused, the connection goes on. The text has not been looked at.
+  Result<tir::build::Request> request;
+};
 struct Cancel {
   std::uint64_t job = 0;
 };
@@ -43,7 +49,7 @@ struct StatsRequest {
 /// A body that a newer peer may send; to be ignored.
 struct Unknown {};
 
-using Request = std::variant<Hello, Submit, Cancel, StatsRequest, Unknown>;
+using Request = std::variant<Hello, Submit, SubmitProgram, Cancel, StatsRequest, Unknown>;
 
 /// Reads one message (8-byte aligned). Errors: RejectedMessage, after which the connection cannot be trusted further.
 Result<Request> read(std::span<const std::byte> message);

@@ -90,6 +90,10 @@ void failure(net::Channel& channel, std::uint64_t job, const Error& error, std::
                       wire::CreateFailure(builder, job, static_cast<std::uint8_t>(error.code), text, retry_after_ms)));
 }
 
+void program(net::Channel& channel, std::span<const std::byte> message) {
+  channel.send_later(message);
+}
+
 void stats(net::Channel& channel, std::uint64_t request, std::string_view json) {
   auto& builder = fresh_builder();
   const auto text = builder.CreateString(json.data(), json.size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "daemon/cache/cache.h"
@@ -30,6 +31,8 @@ Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const cache:
 void revoke(net::Channel& channel, std::uint64_t job, std::uint8_t tier);
 void done(net::Channel& channel, std::uint64_t job, std::uint8_t outcome);
 void failure(net::Channel& channel, std::uint64_t job, const Error& error, std::uint32_t retry_after_ms = 0);
+/// A ProgramReady as it is.
+void program(net::Channel& channel, std::span<const std::byte> message);
 void stats(net::Channel& channel, std::uint64_t request, std::string_view json);
 
 }  // namespace trident::publish

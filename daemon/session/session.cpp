@@ -16,6 +16,8 @@ constexpr std::uint32_t kConnectionRetryMs = 1000;
 constexpr std::uint32_t kQuotaRetryMs = 1000;
 constexpr std::uint64_t kSweepPauseMinMs = 20, kSweepPauseMaxMs = 20'000;
 constexpr std::size_t kImagesPerSweep = 256;
+/// wire::Stage of what a program's search tells.
+constexpr std::uint8_t kStageOfPrograms = 3;
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
 }  // namespace
@@ -34,7 +36,7 @@ class Sessions::Session {
   }
 
   ~Session() {
-    for (const auto& [job, state] : jobs_) all_.jobs_->cancel({id_, job});
+    for (const auto& [job, state] : jobs_) cancel(job, state);
     for (auto& [number, job] : jobs_) release(job);
     const auto user = all_.users_.find(uid_);
     if (--user->second.connections != 0) return;
@@ -58,7 +60,8 @@ class Sessions::Session {
     return {};
   }
 
-  void on_event(std::uint64_t job, const jobs::Event& event) {
+  template <class Event>
+  void on_event(std::uint64_t job, const Event& event) {
     std::visit([&](const auto& e) { tell(job, e); }, event);
   }
 
@@ -67,6 +70,7 @@ class Sessions::Session {
  private:
   struct Job {
     bool inline_images = false;
+    bool program = false;
     std::vector<std::shared_ptr<cache::ImageFile>> images;  ///< sent by descriptor
   };
 
@@ -82,6 +86,7 @@ class Sessions::Session {
       return close_with(make_error(ErrorCode::kRejectedMessage, "the first message must be a hello"));
     }
     if (const auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
+    if (const auto* program = std::get_if<ingest::SubmitProgram>(&*request)) return on_submit_program(*program, frame);
     if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
     if (const auto* stats = std::get_if<ingest::StatsRequest>(&*request))
       publish::stats(*channel_, stats->request, all_.stats_json_());
@@ -125,10 +130,30 @@ class Sessions::Session {
     all_.jobs_->submit({id_, submit.job}, uid_, isa_, *submit.work, frame);
   }
 
+  void on_submit_program(const ingest::SubmitProgram& submit, std::span<const std::byte> frame) {
+    const auto fail = [&](const Error& error, std::uint32_t retry_after_ms) {
+      publish::failure(*channel_, submit.job, error, retry_after_ms);
+    };
+    if (submit.job == 0 || jobs_.contains(submit.job))
+      return fail(make_error(ErrorCode::kInvalidArgument, "a job number that is 0 or in use"), 0);
+    if (!submit.request.ok()) return fail(submit.request.error(), 0);
+    if (jobs_.size() >= all_.limits_.jobs_per_connection)
+      return fail(make_error(ErrorCode::kBusy, "too many jobs are open on this connection"), kQuotaRetryMs);
+    jobs_[submit.job].program = true;
+    all_.programs_->submit({id_, submit.job}, uid_, submit.request->milliseconds, frame);
+  }
+
+  void cancel(std::uint64_t number, const Job& job) {
+    if (job.program)
+      all_.programs_->cancel({id_, number});
+    else
+      all_.jobs_->cancel({id_, number});
+  }
+
   void on_cancel(std::uint64_t job) {
     const auto at = jobs_.find(job);
     if (at == jobs_.end()) return;
-    all_.jobs_->cancel({id_, job});
+    cancel(job, at->second);
     release(at->second);
     jobs_.erase(at);
     channel_->flush();  // its Accepted may have waited for an answer that will not come
@@ -151,6 +176,24 @@ class Sessions::Session {
   }
 
   void tell(std::uint64_t job, const jobs::Accepted& event) { publish::accepted(*channel_, job, event.cached); }
+
+  void tell(std::uint64_t job, const programs::Accepted&) {
+    publish::accepted(*channel_, job, false);
+    channel_->flush();
+  }
+  void tell(std::uint64_t job, const programs::Progressed& event) {
+    publish::progress(*channel_, job, kStageOfPrograms, event.done, event.total, 1);
+  }
+  void tell(std::uint64_t job, const programs::Ready& event) {
+    jobs_.erase(job);
+    publish::program(*channel_, event.message);
+    publish::done(*channel_, job,
+                  static_cast<std::uint8_t>(event.cheaper ? pipeline::Outcome::published : pipeline::Outcome::no_gain));
+  }
+  void tell(std::uint64_t job, const programs::Failed& event) {
+    jobs_.erase(job);
+    publish::failure(*channel_, job, event.error, event.retry_after_ms);
+  }
 
   void tell(std::uint64_t job, const jobs::ImageReady& event) {
     const auto at = jobs_.find(job);
@@ -303,6 +346,11 @@ void Sessions::sweep_images() {
 }
 
 void Sessions::on_event(const jobs::Subscriber& subscriber, const jobs::Event& event) {
+  if (const auto at = sessions_.find(subscriber.session); at != sessions_.end())
+    at->second->on_event(subscriber.job, event);
+}
+
+void Sessions::on_event(const jobs::Subscriber& subscriber, const programs::Event& event) {
   if (const auto at = sessions_.find(subscriber.session); at != sessions_.end())
     at->second->on_event(subscriber.job, event);
 }

@@ -13,6 +13,7 @@
 #include "daemon/ingest/ingest.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/net/channel.h"
+#include "daemon/programs/programs.h"
 #include "daemon/session/image_ledger.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/socket.h"
@@ -55,11 +56,12 @@ class Sessions {
   Sessions& operator=(const Sessions&) = delete;
 
   /// Where submissions go; must be called before the first connection.
-  void set_jobs(jobs::Jobs& jobs) { jobs_ = &jobs; }
+  void set_jobs(jobs::Jobs& jobs, programs::Programs& programs) { jobs_ = &jobs, programs_ = &programs; }
   /// Takes a connection that was just accepted.
   void add(os::Fd socket);
   /// An event of a job, for the session that asked for it.
   void on_event(const jobs::Subscriber& subscriber, const jobs::Event& event);
+  void on_event(const jobs::Subscriber& subscriber, const programs::Event& event);
 
   void set_limits(const Limits& limits);
   [[nodiscard]] Stats stats() const;
@@ -81,6 +83,7 @@ class Sessions {
   Limits limits_;
   std::function<std::string()> stats_json_;
   jobs::Jobs* jobs_ = nullptr;
+  programs::Programs* programs_ = nullptr;
   Stats stats_;
   std::uint32_t own_uid_, overflow_uid_;
   std::uint64_t next_id_ = 1;

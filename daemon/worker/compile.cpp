@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "daemon/ingest/ingest.h"
+#include "daemon/worker/build_program.h"
 #include "daemon/worker/protocol.h"
+#include "daemon/worker/request_socket.h"
 #include "jit/pipeline/pipeline.h"
 #include "runtime/base/limits.h"
 #include "runtime/log/log.h"
@@ -19,93 +21,10 @@
 namespace trident::worker {
 namespace {
 
-constexpr std::size_t kPrefixBytes = 4;
-constexpr std::size_t kRequestBytesMax =
-    sizeof(RequestHeader) + std::max(limits::kFrameBytesMax, limits::kRulesTextBytesMax);
 /// Progress is for people: more than this many lines a second are noise.
 constexpr std::uint64_t kProgressEveryNs = 50'000'000;
 /// A worker that needs more is out of control; the front counts it as a crash.
 constexpr std::uint64_t kAddressSpaceBytes = 4ull << 30;
-
-/// The blocking end of the socketpair. Requests may stand in a queue in the socket: what a read brings beyond the
-/// first is kept for the next.
-class Front {
- public:
-  explicit Front(os::Fd socket) : socket_(std::move(socket)) {}
-
-  /// The next request, aligned; empty when the front has gone.
-  std::span<const std::byte> next() {
-    begin_ += taken_;
-    taken_ = 0;
-    if (begin_ == end_) begin_ = end_ = 0;
-    while (true) {
-      if (end_ - begin_ >= kPrefixBytes) {
-        std::uint32_t length;
-        std::memcpy(&length, buffer_.data() + begin_, kPrefixBytes);
-        if (length > kRequestBytesMax) return {};
-        if (end_ - begin_ >= kPrefixBytes + length) {
-          taken_ = kPrefixBytes + length;
-          aligned_.resize(length / 8 + 1);
-          std::memcpy(aligned_.data(), buffer_.data() + begin_ + kPrefixBytes, length);
-          return std::as_bytes(std::span(aligned_)).first(length);
-        }
-      }
-      if (!read_more()) return {};
-    }
-  }
-
-  /// Seals an image into a file that was made while nobody waited.
-  Result<os::Fd> seal(const image::ImageBytes& image) {
-    prepare();
-    if (!file_) return image::seal(image);
-    os::UnwrittenMemfd file = std::move(*file_);
-    file_.reset();
-    return image::seal(image, std::move(file));
-  }
-  void prepare() {
-    if (file_) return;
-    if (auto file = image::unwritten_file(); file.ok()) file_ = std::move(*file);
-  }
-
-  bool send(const ResponseHeader& header, std::string_view tail, int fd) {
-    const auto length = static_cast<std::uint32_t>(sizeof(header) + tail.size());
-    std::vector<std::byte> rest;
-    const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(&length, 1)),
-                                                 std::as_bytes(std::span(&header, 1)), std::as_bytes(std::span(tail))};
-    // The socket blocks, so a short write means a signal or a full buffer: the rest follows without the descriptor.
-    os::Io io = os::send_pieces(socket_, pieces, fd);
-    std::size_t sent = io.bytes;
-    const std::size_t total = kPrefixBytes + length;
-    if (io.status == os::IoStatus::ok && sent == total) return true;
-    for (const auto piece : pieces) rest.insert(rest.end(), piece.begin(), piece.end());
-    while (io.status == os::IoStatus::ok && sent < total) {
-      io = os::send_bytes(socket_, std::span(rest).subspan(sent));
-      sent += io.bytes;
-    }
-    return sent == total;
-  }
-
- private:
-  bool read_more() {
-    if (begin_ > 0 && end_ == buffer_.size()) {
-      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-      end_ -= begin_;
-      begin_ = 0;
-    }
-    if (end_ == buffer_.size()) buffer_.resize(buffer_.size() * 2);
-    os::wait_readable(socket_);
-    os::ReceivedFds none;
-    const os::Io io = os::receive(socket_, std::span(buffer_).subspan(end_), none);
-    end_ += io.bytes;
-    return io.status == os::IoStatus::ok;
-  }
-
-  os::Fd socket_;
-  std::vector<std::byte> buffer_ = std::vector<std::byte>(64 * 1024);
-  std::size_t begin_ = 0, end_ = 0, taken_ = 0;
-  std::vector<std::uint64_t> aligned_;
-  std::optional<os::UnwrittenMemfd> file_;
-};
 
 std::uint8_t stage_number(std::string_view stage) {
   constexpr std::string_view kStages[] = {"lower", "emit", "equiv", "judge"};  // wire::Stage
@@ -114,22 +33,14 @@ std::uint8_t stage_number(std::string_view stage) {
   return 0;
 }
 
-bool send_failure(Front& front, std::uint64_t ticket, const Error& error) {
-  ResponseHeader response;
-  response.ticket = ticket;
-  response.kind = Kind::failed;
-  response.code = static_cast<std::uint8_t>(error.code);
-  constexpr std::size_t kMessageBytesMax = 4096;
-  return front.send(response, std::string_view(error.message).substr(0, kMessageBytesMax), -1);
-}
-
 void describe_image(ResponseHeader& response, const image::ImageBytes& image) {
   response.size = static_cast<std::uint32_t>(image.bytes.size());
   response.digest[0] = image.header().digest[0];
   response.digest[1] = image.header().digest[1];
 }
 
-bool serve_baseline(Front& front, std::uint64_t ticket, const ingest::Work& work, const pipeline::Options& options) {
+bool serve_baseline(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work,
+                    const pipeline::Options& options) {
   const auto compiled = pipeline::compile_baseline(work.expr, options);
   if (!compiled.ok()) return send_failure(front, ticket, compiled.error());
   const auto sealed = front.seal(compiled->image);
@@ -141,7 +52,8 @@ bool serve_baseline(Front& front, std::uint64_t ticket, const ingest::Work& work
   return front.send(response, {}, sealed->get());
 }
 
-bool serve_optimise(Front& front, std::uint64_t ticket, const ingest::Work& work, const pipeline::Options& options) {
+bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work,
+                    const pipeline::Options& options) {
   std::uint64_t next_progress_ns = 0;
   std::uint8_t last_stage = UINT8_MAX;
   const auto on_progress = [&](const pipeline::Progress& progress) {
@@ -211,7 +123,7 @@ struct Basis {
   }
 };
 
-bool serve(Front& front, std::span<const std::byte> request, Basis& basis) {
+bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basis) {
   RequestHeader header;
   if (request.size() < sizeof(header)) return false;
   std::memcpy(&header, request.data(), sizeof(header));
@@ -255,7 +167,7 @@ void warm_up() {
 
 }  // namespace
 
-int run_worker(const char* lane) {
+int run_worker(const char* lane, const char* folder) {
   log::configure({.form = log::detect_form(), .tag = std::string("tridentd ") + lane});
   os::ResourceLimits limits{.core_bytes_max = 0};
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadows take terabytes of address space
@@ -263,8 +175,9 @@ int run_worker(const char* lane) {
 #endif
   if (const auto set = os::set_resource_limits(limits); !set.ok()) log::warning("{}", set.error().message);
   os::deny_writable_code();
+  if (std::string_view(lane) == "programs") return build_programs(folder);
   if (std::string_view(lane) == "baseline") warm_up();
-  Front front{os::Fd(os::kInheritedFd)};
+  RequestSocket front{os::Fd(os::kInheritedFd)};
   Basis basis;
   while (true) {
     front.prepare();

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kBaselineDepth = 8;
 constexpr std::size_t kOptimiseDepth = 1;
 constexpr std::size_t kResponseBytesMax = sizeof(ResponseHeader) + 8192;
+constexpr std::size_t kProgramBytesMax = sizeof(ResponseHeader) + limits::kFrameBytesMax;
 constexpr std::size_t kQueueBytesMax = 16u << 20;
 constexpr int kOptimiseNice = 10;
 /// A worker that dies younger than this is started again only after a pause, doubled each time.
@@ -39,7 +40,7 @@ bool was_asked_to(std::string_view end) {
 }
 
 std::string_view name_of(Lane lane) {
-  return lane == Lane::baseline ? "baseline" : "optimise";
+  return lane == Lane::baseline ? "baseline" : lane == Lane::optimise ? "optimise" : "programs";
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ class Pool::Worker {
 
   void request(const RequestHeader& header, std::span<const std::byte> message) {
     running_.push_back(header.ticket);
-    if (lane_ == Lane::optimise)
+    if (lane_ != Lane::baseline)
       timeout_ms_ = kWallPerBudget * header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
     if (running_.size() == 1) start_timeout();
     send(header, message);
@@ -111,14 +112,21 @@ class Pool::Worker {
     }
   }
 
+  [[nodiscard]] std::vector<std::string> arguments() const {
+    std::vector<std::string> out = {"tridentd", kWorkerArgument, std::string(name_of(lane_))};
+    if (lane_ == Lane::programs) out.push_back(pool_.options_.program_folder);
+    return out;
+  }
+
   Result<void> try_start() {
     TRY(auto pair, os::socket_pair(os::Blocking::no, os::Blocking::yes));
     TRY(child_, os::Child::spawn({.program = os::kSelfProgram,
-                                  .arguments = {"tridentd", kWorkerArgument, std::string(name_of(lane_))},
+                                  .arguments = arguments(),
                                   .inherited_fd = pair.second.get(),
-                                  .nice = lane_ == Lane::optimise ? kOptimiseNice : 0}));
-    const net::ChannelLimits limits{
-        .frame_bytes_max = kResponseBytesMax, .queue_bytes_max = kQueueBytesMax, .takes_fds = true};
+                                  .nice = lane_ == Lane::baseline ? 0 : kOptimiseNice}));
+    const net::ChannelLimits limits{.frame_bytes_max = lane_ == Lane::programs ? kProgramBytesMax : kResponseBytesMax,
+                                    .queue_bytes_max = kQueueBytesMax,
+                                    .takes_fds = true};
     TRY(channel_, net::Channel::make(
                       pool_.loop_, std::move(pair.first), limits, [this](auto frame) { on_frame(frame); },
                       [this](net::CloseReason reason) {
@@ -173,6 +181,9 @@ class Pool::Worker {
         if (header.code > static_cast<std::uint8_t>(pipeline::Outcome::not_equivalent))
           return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
         carries = header.code == static_cast<std::uint8_t>(pipeline::Outcome::published);
+        break;
+      case Kind::program:
+        if (lane_ != Lane::programs) return make_error(ErrorCode::kRejectedMessage, "a program that nobody asked for");
         break;
       case Kind::failed: break;
       default: return make_error(ErrorCode::kRejectedMessage, "an unknown kind of response");
@@ -258,9 +269,12 @@ class Pool::Worker {
 
 Pool::Pool(net::Loop& loop, const PoolOptions& options, PoolEvents events)
     : loop_(loop), options_(options), events_(std::move(events)) {
-  workers_.push_back(std::make_unique<Worker>(*this, Lane::baseline));
+  for (std::uint32_t i = 0; i < options_.baseline_workers; ++i)
+    workers_.push_back(std::make_unique<Worker>(*this, Lane::baseline));
   for (std::uint32_t i = 0; i < options_.optimise_workers; ++i)
     workers_.push_back(std::make_unique<Worker>(*this, Lane::optimise));
+  for (std::uint32_t i = 0; i < options_.program_workers; ++i)
+    workers_.push_back(std::make_unique<Worker>(*this, Lane::programs));
 }
 
 Pool::~Pool() {

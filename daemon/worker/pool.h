@@ -2,6 +2,7 @@
 //
 //   baseline lane   one worker, several requests in its socket at once (it never waits for the front between two)
 //   optimise lane   1..N workers at lower priority, one request each
+//   programs lane   likewise
 //
 // A worker that crashes, errs on the protocol or exceeds its time is killed and replaced. The request it was working on
 // is reported lost; requests that stood behind it are reported unharmed and may simply be sent again.
@@ -29,7 +30,10 @@ using Ticket = std::uint64_t;
 inline constexpr std::uint64_t kWallPerBudget = pipeline::kWallPerBudget;
 
 struct PoolOptions {
+  std::uint32_t baseline_workers = 1;
   std::uint32_t optimise_workers = 1;
+  std::uint32_t program_workers = 0;
+  std::string program_folder{};              ///< where those keep what they learn; empty: nowhere
   std::uint64_t baseline_timeout_ms = 1000;  ///< for one compilation
   std::string costs{};                       ///< cost::print() of a table for the optimise workers; empty: none
   std::string rules{};                       ///< for them too: what SearchRules::parse() takes; empty: none

@@ -6,7 +6,7 @@
 //                     this machine, rules of its owner, weights that were trained here (these at any time, whenever
 //                     others are chosen); then, for each request, RequestHeader, then the client's Submit
 //                     message as it came: the worker runs ingest again
-//   worker -> front   ResponseHeader, then a text (failed); a sealed memfd attached (image)
+//   worker -> front   ResponseHeader, then a text (failed) or a message (program); a sealed memfd attached (image)
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ namespace trident::worker {
 
 enum class Lane : std::uint8_t {
   baseline,  ///< one worker that does nothing else, so that a long search never delays a first kernel
-  optimise
+  optimise,
+  programs  ///< programs of Triton VM, one at a time
 };
 
 /// What a RequestHeader stands before. Texts hold for all requests from then on and get no response.
@@ -47,7 +48,7 @@ struct RequestHeader {
   Tail tail = Tail::submit;
   std::uint8_t reserved[4] = {};
   std::uint64_t seed = 0;
-  std::uint64_t budget_ns = 0;  ///< CPU time of an optimise job; 0: pipeline's default
+  std::uint64_t budget_ns = 0;  ///< CPU time of an optimise job, time of a program's; 0: pipeline's default
   image::Key key{};             ///< pipeline::key_of() of the job, which the front has made
 };
 static_assert(sizeof(RequestHeader) == 32 + sizeof(image::Key));
@@ -56,6 +57,7 @@ enum class Kind : std::uint8_t {
   baseline_image,  ///< ends a baseline request; an image is attached
   progress,        ///< more follows
   outcome,         ///< ends an optimise request; an image is attached when published
+  program,         ///< ends a programs request; the tail is the message for the client
   failed           ///< ends any request; the tail says why
 };
 

@@ -28,6 +28,9 @@ inline constexpr std::size_t kImageBytesMax = 1u << 20;
 inline constexpr std::uint32_t kKernelFrameBytesMax = 128u << 10;
 /// The smallest page that may guard a stack: larger frames touch every one of them.
 inline constexpr std::uint32_t kStackPageBytes = 4096;
+/// Of one request to make a program cheaper: milliseconds of search and whole programs that are run.
+inline constexpr std::uint32_t kBuildMillisecondsMax = 600'000;
+inline constexpr std::uint32_t kBuildProgramsMax = 100'000;
 /// Bytes of one wire frame.
 inline constexpr std::size_t kFrameBytesMax = 1u << 20;
 /// Bytes of the rewrite rules of a user, and of one file of them.

@@ -2,10 +2,12 @@
 import json
 import lzma
 import os
+import subprocess
 import sys
+import time
 import unittest
 
-from command_case import ROOT, CommandCase
+from command_case import ROOT, TRIDENTD, CommandCase
 
 
 def oracle_lines(name):
@@ -134,10 +136,31 @@ class Build(CommandCase):
         self.assertIn("p.opt.tasm", again.stdout)
         self.assertIn("superoptimiser:", again.stdout)
 
+    def test_a_daemon_builds_the_same(self):
+        path = self.write("p.tir", self.TEXT)
+        socket = self.at("d.sock")
+        daemon = subprocess.Popen([TRIDENTD, "--socket", socket, "--state", self.at("state"), "--cache", self.at("k.db")],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.terminate)
+        for _ in range(200):
+            if os.path.exists(socket):
+                break
+            time.sleep(0.05)
+        found = json.loads(self.trident("build", path, "--input", "100", "--json", "--socket", socket).stdout)
+        self.assertEqual("daemon", found["built_by"])
+        self.assertLess(found["after"]["padded"], found["before"]["padded"])
+        self.assertEqual([sum(i * i for i in range(50))], self.outputs(self.at("p.tasm"), 50)[0])
+        here = json.loads(self.trident("build", path, "--input", "100", "--json", "--mode", "embedded").stdout)
+        self.assertEqual("embedded", here["built_by"])
+        self.assertEqual(here["after"], found["after"])
+        self.assertIn("nobody.sock", self.trident("build", path, "--input", "9", "--mode", "daemon", status=1).stderr)
+
     def test_stages_can_be_left_out(self):
         path = self.write("p.tir", self.TEXT)
         plain = json.loads(self.trident("build", path, "--input", "9", "--json", "--disable", "peepholes",
-                                        "--disable", "subroutines", "--disable", "superoptimiser").stdout)
+                                        "--disable", "subroutines", "--disable", "superoptimiser",
+                                        "--disable", "network").stdout)
         self.assertEqual(plain["before"], plain["after"])
         self.assertEqual([], plain["proposers"])
 

@@ -136,6 +136,13 @@ class Tournament {
         if (answer == equiv::Answer::equal) at->second.push_back({std::move(proposal), p});
       }
     }
+    const auto& all = at->second;
+    const auto shortest = std::min_element(all.begin(), all.end(), [](const Alternative& a, const Alternative& b) {
+      return tasm::words(a.instructions) < tasm::words(b.instructions);
+    });
+    const Instructions block(piece.begin(), piece.end());
+    const bool better = shortest != all.end() && tasm::words(shortest->instructions) < tasm::words(block);
+    out_.studied.push_back({block, better ? shortest->instructions : block});
     return at->second;
   }
 

@@ -48,12 +48,18 @@ struct Change {
   Instructions before, after;
 };
 
+/// A block that was asked about, and the shortest form of it that is proven; itself if there is none.
+struct Studied {
+  Instructions block, best;
+};
+
 struct Outcome {
   tasm::Program program;
   Score before, peephole, after;
   std::vector<vm::Heights> heights_before, heights_after;
   std::vector<Tally> tallies;
   std::vector<Change> changes;
+  std::vector<Studied> studied;
   std::vector<std::string> subroutine_changes;
   std::size_t scored = 0;
 };

@@ -1,0 +1,20 @@
+// A program of Triton VM handed to the daemon, and what comes back: one connection, waited for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "clients/c/wire.h"
+#include "runtime/base/result.h"
+
+namespace trident::client {
+
+/// Waits until the program is there. `progress(done, total)` is called now and then; false gives up (Cancelled).
+/// `path`: as of daemon_socket_path(). Errors: Disconnected (nobody listens, or went away), Unsupported (a daemon that
+/// does not know programs), and what the daemon says of the program.
+Result<wire::ProgramReady> build_program(const std::string& path, const wire::SubmitProgram& program,
+                                         const std::function<bool(std::uint32_t, std::uint32_t)>& progress);
+
+}  // namespace trident::client

@@ -1,0 +1,126 @@
+#include "daemon/worker/build_program.h"
+
+#include <optional>
+#include <string>
+
+#include "daemon/ingest/ingest.h"
+#include "daemon/worker/program_message.h"
+#include "daemon/worker/request_socket.h"
+#include "jit/tir/build/build.h"
+#include "jit/tir/equiv/equiv.h"
+#include "jit/tir/neural/apprentice.h"
+#include "jit/tir/tasm/blocks.h"
+#include "runtime/log/log.h"
+#include "runtime/os/child.h"
+#include "runtime/os/clock.h"
+
+namespace trident::worker {
+namespace {
+
+using tir::tasm::Instruction;
+namespace neural = tir::neural;
+
+constexpr std::uint64_t kProgressEveryNs = 50'000'000;
+constexpr std::uint64_t kRoundsPerProgram = 3;
+
+/// How much shorter a block has become, none if it is not proven to do the same.
+std::optional<double> judged(std::span<const Instruction> original, std::span<const Instruction> written) {
+  if (tir::equiv::decide(original, written).answer != tir::equiv::Answer::equal) return {};
+  return 1 - static_cast<double>(tir::tasm::words(written)) / static_cast<double>(tir::tasm::words(original));
+}
+
+/// The network, and what it learns between programs.
+class Learner {
+ public:
+  explicit Learner(const std::string& folder) {
+    if (folder.empty()) return;
+    auto opened = neural::Apprentice::open(folder);
+    if (!opened.ok()) {
+      log::warning("{}: nothing is learnt of programs: {}", folder, opened.error().message);
+      return;
+    }
+    apprentice_.emplace(std::move(opened).value());
+    load();
+  }
+
+  /// Null: those that come with the program.
+  [[nodiscard]] const neural::Weights* weights() const { return weights_ ? &*weights_ : nullptr; }
+
+  void learn(const std::vector<tir::tournament::Studied>& studied) {
+    if (!apprentice_) return;
+    for (const tir::tournament::Studied& each : studied)
+      (void)apprentice_->add({each.block, each.best, tir::tasm::words(each.block), tir::tasm::words(each.best)}).ok();
+    if (learning_ && !learning_->finished()) return;
+    learning_.reset();
+    if (promoted_.exchange(false)) load();
+    learning_.emplace(*apprentice_, judged, neural::RoundOptions{}, kRoundsPerProgram,
+                      [this](const Result<neural::RoundReport>& round) { tell(round); });
+  }
+
+ private:
+  void load() {
+    auto weights = apprentice_->chosen();
+    if (!weights.ok()) return log::warning("the network of programs: {}", weights.error().message);
+    weights_ = *std::move(weights);
+  }
+  /// From the learning thread.
+  void tell(const Result<neural::RoundReport>& round) {
+    if (!round.ok()) return log::warning("learning of programs: {}", round.error().message);
+    if (!round->promoted) return;
+    promoted_ = true;
+    log::info("programs: weights {} are better on {} blocks held out ({:.4f}, before {:.4f})", round->chosen,
+              round->held_out, round->after, round->before);
+  }
+
+  std::optional<neural::Apprentice> apprentice_;
+  std::optional<neural::Weights> weights_;
+  std::atomic<bool> promoted_{false};
+  std::optional<neural::BackgroundLearning> learning_;
+};
+
+bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& learner) {
+  RequestHeader header;
+  if (request.size() < sizeof(header)) return false;
+  std::memcpy(&header, request.data(), sizeof(header));
+  const auto message = ingest::read(request.subspan(sizeof(header)));
+  const auto* submit = message.ok() ? std::get_if<ingest::SubmitProgram>(&*message) : nullptr;
+  if (submit == nullptr || !submit->request.ok())
+    return send_failure(front, header.ticket, make_error(ErrorCode::kInternal, "the front passed on a bad message"));
+  std::uint64_t next_progress_ns = 0;
+  ResponseHeader response;
+  response.ticket = header.ticket;
+  response.kind = Kind::progress;
+  response.total = 1000;
+  const auto progress = [&](double done) {
+    const std::uint64_t now = os::monotonic_ns();
+    if (now < next_progress_ns) return true;
+    next_progress_ns = now + kProgressEveryNs;
+    response.done = static_cast<std::uint32_t>(1000 * done);
+    return front.send(response, {}, -1);
+  };
+  const auto built = tir::build::build(*submit->request, progress, learner.weights());
+  if (!built.ok()) return send_failure(front, header.ticket, built.error());
+  response.kind = Kind::program;
+  response.code = built->cheaper() ? 1 : 0;
+  const std::string tail = program_message(submit->job, *built);
+  if (tail.size() > limits::kFrameBytesMax)
+    return send_failure(
+        front, header.ticket,
+        make_error(ErrorCode::kLimitExceeded, "the program's text has more than %zu bytes", limits::kFrameBytesMax));
+  if (!front.send(response, tail, -1)) return false;
+  learner.learn(built->studied);
+  return true;
+}
+
+}  // namespace
+
+int build_programs(const char* folder) {
+  RequestSocket front{os::Fd(os::kInheritedFd)};
+  Learner learner(folder);
+  while (true) {
+    const auto request = front.next();
+    if (request.empty() || !serve(front, request, learner)) return 0;
+  }
+}
+
+}  // namespace trident::worker

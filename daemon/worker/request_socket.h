@@ -1,0 +1,44 @@
+// The worker's end of its socketpair: requests in, responses out, and files for images that are made ahead.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "daemon/worker/protocol.h"
+#include "jit/image/image.h"
+#include "runtime/base/limits.h"
+#include "runtime/os/memfd.h"
+#include "runtime/os/socket.h"
+
+namespace trident::worker {
+
+/// Blocks. Requests may stand in a queue in the socket: what a read brings beyond the first is kept for the next.
+class RequestSocket {
+ public:
+  explicit RequestSocket(os::Fd socket) : socket_(std::move(socket)) {}
+
+  /// The next request, aligned; empty when the front has gone.
+  std::span<const std::byte> next();
+  /// Seals an image into a file that was made while nobody waited.
+  Result<os::Fd> seal(const image::ImageBytes& image);
+  void prepare();
+  /// With a descriptor unless `fd` is -1. Whether all of it went.
+  bool send(const ResponseHeader& header, std::string_view tail, int fd);
+
+ private:
+  bool read_more();
+
+  os::Fd socket_;
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(64 * 1024);
+  std::size_t begin_ = 0, end_ = 0, taken_ = 0;
+  std::vector<std::uint64_t> aligned_;
+  std::optional<os::UnwrittenMemfd> file_;
+};
+
+/// Ends a request.
+bool send_failure(RequestSocket& front, std::uint64_t ticket, const Error& error);
+
+}  // namespace trident::worker

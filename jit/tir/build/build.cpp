@@ -1,0 +1,93 @@
+#include "jit/tir/build/build.h"
+
+#include <nlohmann/json.hpp>
+
+#include "jit/tir/lowering/lowering.h"
+#include "jit/tir/neural/network.h"
+#include "jit/tir/neural/propose.h"
+#include "jit/tir/neural/shipped_weights.h"
+
+namespace trident::tir::build {
+namespace {
+
+using nlohmann::ordered_json;
+
+Result<tasm::Program> program_of(const Request& request) {
+  const ir::SourceText source(request.text, request.name);
+  if (request.form == Form::tasm) return tasm::assemble(source);
+  TRY(const language::Program tir, language::parse(source));
+  return lowering::lower(
+      tir, {.passes = request.has(Stage::peepholes) ? lowering::PassSet::all() : lowering::PassSet::none()});
+}
+
+/// The program must end well on the inputs: else an error with its place.
+Result<void> try_out(const Request& request, const tasm::Program& program, const vm::Budget& budget) {
+  vm::Code code;
+  TRY_VOID(vm::load(program, code));
+  vm::Machine machine;
+  if (machine.run(code, request.inputs(), budget) == vm::Failure::none) return {};
+  const std::size_t step = machine.step();
+  const std::size_t offset = step < program.offsets.size() ? program.offsets[step] : request.text.size();
+  return ir::SourceText(request.text, request.name).error(offset, machine.failure_text(), ErrorCode::kInvalidArgument);
+}
+
+std::string text_of(std::span<const tasm::Instruction> block) {
+  std::string out;
+  for (const tasm::Instruction& instruction : block) out += (out.empty() ? "" : " ") + tasm::print(instruction);
+  return out;
+}
+
+std::string report_of(const tournament::Outcome& outcome) {
+  ordered_json out;
+  out["subroutine_changes"] = outcome.subroutine_changes;
+  out["changes"] = ordered_json::array();
+  for (const tournament::Change& change : outcome.changes)
+    out["changes"].push_back(
+        {{"by", change.proposer}, {"before", text_of(change.before)}, {"after", text_of(change.after)}});
+  out["proposers"] = ordered_json::array();
+  for (const tournament::Tally& t : outcome.tallies)
+    out["proposers"].push_back({{"name", t.name},
+                                {"proposed", t.proposed},
+                                {"equal", t.equal},
+                                {"differ", t.differ},
+                                {"unknown", t.unknown},
+                                {"won", t.won}});
+  out["programs_run"] = outcome.scored;
+  return out.dump();
+}
+
+}  // namespace
+
+bool Built::cheaper() const {
+  const auto score = [](const vm::Heights& h, std::uint32_t words) {
+    return tournament::Score{h.padded(), h.of(h.tallest()), words};
+  };
+  return score(after, words_after) < score(before, words_before);
+}
+
+Result<Built> build(const Request& request, const std::function<bool(double)>& progress,
+                    const neural::Weights* weights) {
+  tournament::Options options;
+  options.budget.cycles = request.cycles;
+  options.peepholes = request.has(Stage::peepholes);
+  options.subroutines = request.has(Stage::subroutines);
+  options.scores_max = request.programs;
+  options.time = std::chrono::milliseconds(request.milliseconds);
+  options.progress = progress;
+  TRY(const tasm::Program program, program_of(request));
+  TRY_VOID(try_out(request, program, options.budget));
+  std::vector<tournament::Proposer> proposers;
+  if (request.has(Stage::superoptimiser)) proposers.push_back(tournament::superoptimiser());
+  std::optional<neural::Network> network;
+  if (request.has(Stage::network)) {
+    network.emplace(weights != nullptr ? *weights : neural::shipped_weights());
+    proposers.push_back({kStageNames[static_cast<std::size_t>(Stage::network)].data(),
+                         [&](std::span<const tasm::Instruction> block) { return neural::propose(*network, block); }});
+  }
+  const vm::Inputs sample = request.inputs();
+  TRY(tournament::Outcome outcome, tournament::optimise(program, std::span(&sample, 1), proposers, options));
+  return Built{tasm::print(outcome.program), outcome.heights_before[0], outcome.heights_after[0],  outcome.before.words,
+               outcome.after.words,          report_of(outcome),        std::move(outcome.studied)};
+}
+
+}  // namespace trident::tir::build

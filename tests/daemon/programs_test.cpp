@@ -1,0 +1,148 @@
+// Programs of Triton VM over the socket. Oracle: our machine on what was sent and on what came back; what the contract
+// says of wrong messages.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "jit/tir/vm/machine.h"
+#include "tests/daemon/private_daemon.h"
+#include "tests/daemon/raw_client.h"
+
+namespace trident::tests {
+namespace {
+
+using field::Element;
+
+constexpr const char* kSquares =
+    "read_io 1\ncall sum\nwrite_io 1\nhalt\nfn sum {\n  push 0\n  swap 1\n  loop {\n    dup 0 dup 0 mul\n    dup 2 "
+    "add\n"
+    "    swap 2 pop 1\n  }\n  pop 1\n  return\n}\n";
+
+struct ProgramTerms {
+  std::uint64_t job = 1;
+  bool tir = true;
+  std::vector<std::uint64_t> input{100}, digests{}, ram{};
+  std::uint32_t milliseconds = 10'000;
+};
+
+Payload program_message(const std::string& text, const ProgramTerms& terms = {}) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto body = wire::CreateSubmitProgram(
+      builder, terms.job, terms.tir ? wire::ProgramForm::tir : wire::ProgramForm::tasm, builder.CreateString(text),
+      builder.CreateVector(terms.input), 0, builder.CreateVector(terms.digests), builder.CreateVector(terms.ram), 0,
+      terms.milliseconds);
+  wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::SubmitProgram, body.Union()));
+  const auto* first = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+  return {first, first + builder.GetSize()};
+}
+
+std::vector<Element> output_of(const std::string& tasm, std::uint64_t input) {
+  const auto program = tir::tasm::assemble(ir::SourceText(tasm));
+  EXPECT_TRUE(program.ok()) << tasm;
+  tir::vm::Code code;
+  EXPECT_TRUE(tir::vm::load(*program, code).ok());
+  tir::vm::Machine machine;
+  const std::vector<Element> words = {Element(input)};
+  EXPECT_EQ(machine.run(code, {words, {}, {}, {}, {}}), tir::vm::Failure::none);
+  return machine.output();
+}
+
+std::string failure_of(RawClient& client) {
+  const auto answer = client.next_result();
+  if (!answer || answer->kind() != wire::Body::Failure) return "no failure";
+  return answer->message().body_as_Failure()->message()->str();
+}
+
+TEST(Programs, ComeBackCheaperAndDoTheSame) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(program_message(kSquares));
+  const auto accepted = client.next();
+  ASSERT_TRUE(accepted);
+  EXPECT_EQ(accepted->kind(), wire::Body::Accepted);
+  const auto answer = client.next_result();
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->kind(), wire::Body::ProgramReady);
+  const auto& ready = *answer->message().body_as_ProgramReady();
+  EXPECT_LT(ready.words_after(), ready.words_before());
+  for (const std::uint64_t n : {0, 1, 7, 100})
+    EXPECT_EQ(output_of(ready.text()->str(), n),
+              std::vector<Element>{Element(n == 0 ? 0 : (n - 1) * n * (2 * n - 1) / 6)});
+  const auto done = client.next_result();
+  ASSERT_TRUE(done);
+  ASSERT_EQ(done->kind(), wire::Body::Done);
+  EXPECT_EQ(done->message().body_as_Done()->outcome(), wire::Outcome::published);
+  const auto stats = nlohmann::json::parse(client.stats())["programs"];
+  EXPECT_EQ(stats["submitted"], 1);
+  EXPECT_EQ(stats["cheaper"], 1);
+  // The number is free again.
+  client.send(program_message(ready.text()->str(), {.tir = false}));
+  ASSERT_TRUE(client.next_result());
+}
+
+TEST(Programs, MistakesAreAnsweredAndTheConnectionGoesOn) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(program_message("push 1\n  frob"));
+  EXPECT_NE(failure_of(client).find(":2:3: there is no operation 'frob'"), std::string::npos);
+  client.send(program_message(kSquares, {.input = {}}));
+  EXPECT_NE(failure_of(client).find("EmptyPublicInput"), std::string::npos);
+  client.send(program_message(kSquares, {.input = {field::kModulus}}));
+  EXPECT_NE(failure_of(client).find("is not below p"), std::string::npos);
+  client.send(program_message(kSquares, {.digests = {1, 2, 3}}));
+  EXPECT_NE(failure_of(client).find("a digest has five words"), std::string::npos);
+  client.send(program_message(kSquares, {.ram = {1}}));
+  EXPECT_NE(failure_of(client).find("RAM an address and a word"), std::string::npos);
+  client.send(program_message(kSquares, {.milliseconds = 4'000'000'000}));
+  EXPECT_NE(failure_of(client).find("at most"), std::string::npos);
+  client.send(program_message(kSquares, {.job = 0}));
+  EXPECT_NE(failure_of(client).find("job number"), std::string::npos);
+  client.send(program_message(kSquares));
+  const auto answer = client.next_result();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind(), wire::Body::ProgramReady);
+}
+
+TEST(Programs, AWorkerThatDiesIsToldAndReplaced) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  // A run of a hundred million cycles: long enough to be met.
+  client.send(program_message("push 1 push 20000000 loop { } pop 1 pop 1 halt", {.milliseconds = 60'000}));
+  const auto workers = daemon.workers("programs");
+  ASSERT_EQ(workers.size(), 1u);
+  sleep_ms(300);
+  ::kill(workers[0], SIGKILL);
+  EXPECT_NE(failure_of(client).find("the worker was lost"), std::string::npos);
+  client.send(program_message(kSquares));
+  const auto answer = client.next_result();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind(), wire::Body::ProgramReady);
+  EXPECT_EQ(nlohmann::json::parse(client.stats())["programs"]["lost"], 1);
+}
+
+TEST(Programs, WhatIsCancelledIsNotAnswered) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(program_message("push 1 push 20000000 loop { } pop 1 pop 1 halt", {.job = 1, .milliseconds = 2'000}));
+  client.send(program_message(kSquares, {.job = 2}));
+  client.send(program_message(kSquares, {.job = 3}));
+  client.send(cancel_message(1));
+  client.send(cancel_message(2));
+  const auto answer = client.next_result();
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->kind(), wire::Body::ProgramReady);
+  EXPECT_EQ(answer->message().body_as_ProgramReady()->job(), 3u);
+}
+
+TEST(Programs, BlocksAreKeptToLearnFrom) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(program_message(kSquares));
+  ASSERT_TRUE(client.next_result());
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(daemon.state() + "/programs"); }));
+}
+
+}  // namespace
+}  // namespace trident::tests
