@@ -2,7 +2,7 @@
 // over all straight-line blocks of the corpus's test programs, lowered with peephole passes, counting only what
 // jit/tir/equiv proves. The same blocks are in the numerator and the denominator.
 //
-//   bench_tir_network [WEIGHTS] [--width N] [--train]
+//   bench_tir_network [WEIGHTS] [--width N] [--train] [--list]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,20 +28,24 @@ struct Sum {
 
   /// The fewest words among the proposals that are proven.
   template <class Propose>
-  void add(const Piece& block, Propose&& propose) {
+  Piece add(const Piece& block, Propose&& propose) {
     const auto begin = std::chrono::steady_clock::now();
     const std::vector<Piece> proposals = propose(block);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const std::size_t words = tir::tasm::words(block);
     std::size_t best = words;
+    Piece found = block;
     for (const Piece& p : proposals) {
       ++proposed;
       const auto answer = tir::equiv::decide(block, p).answer;
       differ += answer == tir::equiv::Answer::differs ? 1 : 0;
-      if (answer == tir::equiv::Answer::equal) best = std::min<std::size_t>(best, tir::tasm::words(p));
+      if (answer != tir::equiv::Answer::equal || tir::tasm::words(p) >= best) continue;
+      best = tir::tasm::words(p);
+      found = p;
     }
     improved += best < words ? 1 : 0;
     saved += words - best;
+    return found;
   }
   void print(const char* who, std::size_t words, std::size_t blocks) const {
     std::printf("%-15s %4zu blocks smaller, %5zu words saved (%.1f %%), %zu proposals, %zu wrong, %.2f ms a block\n",
@@ -56,23 +60,38 @@ Result<neural::Weights> weights_at(const std::string& path) {
   return neural::weights_in(file);
 }
 
-int run(const std::string& path, std::size_t width, bool train) {
-  const auto weights = weights_at(path);
+}  // namespace
+
+struct Options {
+  std::string path;
+  std::size_t width = 16;
+  bool train = false, list = false;
+};
+
+int run(const Options& options) {
+  const auto weights = weights_at(options.path);
   if (!weights.ok()) {
     std::fprintf(stderr, "%s\n", weights.error().message.c_str());
     return 2;
   }
   neural::Network network(*weights);
-  const Pieces pieces = corpus_pieces(!train, {Form::peephole});
+  const Pieces pieces = corpus_pieces(!options.train, {Form::peephole});
   Sum teacher, net;
   std::size_t words = 0;
   for (const Piece& block : pieces.all()) {
     words += tir::tasm::words(block);
-    teacher.add(block, [](const Piece& b) { return tir::superopt::propose(b, {.measures = {{1, 0.1, 0.01}}}); });
-    net.add(block, [&](const Piece& b) { return neural::propose(network, b, {.width = width}); });
+    const Piece answer = teacher.add(block, [](const Piece& b) {
+      return tir::superopt::propose(b, {.measures = {{1, 0.1, 0.01}}});
+    });
+    const Piece found =
+        net.add(block, [&](const Piece& b) { return neural::propose(network, b, {.width = options.width}); });
+    if (options.list && answer != block)
+      std::printf("%u %u %u words\n  block   %s\n  teacher %s\n  network %s\n", tir::tasm::words(block),
+                  tir::tasm::words(answer), tir::tasm::words(found), text_of(block).c_str(), text_of(answer).c_str(),
+                  text_of(found).c_str());
   }
-  std::printf("%zu blocks of %s programs, %zu words; a beam of %zu\n", pieces.all().size(), train ? "training" : "test",
-              words, width);
+  std::printf("%zu blocks of %s programs, %zu words; a beam of %zu\n", pieces.all().size(),
+              options.train ? "training" : "test", words, options.width);
   teacher.print("superoptimiser", words, pieces.all().size());
   net.print("network", words, pieces.all().size());
   const double share = double(net.saved) / double(teacher.saved);
@@ -81,20 +100,19 @@ int run(const std::string& path, std::size_t width, bool train) {
   return share >= kShareBar ? 0 : 1;
 }
 
-}  // namespace
 }  // namespace trident::bench
 
 int main(int argc, char** argv) {
-  std::string path;
-  std::size_t width = 16;
-  bool train = false;
+  trident::bench::Options options;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--width") == 0 && i + 1 < argc)
-      width = std::strtoull(argv[++i], nullptr, 10);
+      options.width = std::strtoull(argv[++i], nullptr, 10);
     else if (std::strcmp(argv[i], "--train") == 0)
-      train = true;
+      options.train = true;
+    else if (std::strcmp(argv[i], "--list") == 0)
+      options.list = true;
     else
-      path = argv[i];
+      options.path = argv[i];
   }
-  return trident::bench::run(path, width, train);
+  return trident::bench::run(options);
 }

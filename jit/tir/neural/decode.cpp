@@ -33,6 +33,9 @@ std::uint32_t words_of(const Draft& draft) {
   return words;
 }
 
+/// Successors looked through for each draft that is kept: the others are lost, or stand where another one stands.
+constexpr std::size_t kLookedThrough = 8;
+
 struct Hypothesis {
   Draft draft;
   std::int64_t score = 0;
@@ -61,6 +64,22 @@ void expand(const Hypothesis& h, std::size_t parent, const std::int32_t* scores,
   for (std::size_t i = first; i < out.size(); ++i) sum += static_cast<std::uint64_t>(exp_minus(largest - out[i].score));
   const std::int64_t log_sum = log_of(sum);
   for (std::size_t i = first; i < out.size(); ++i) out[i].score += h.score - largest - log_sum;
+}
+
+/// Puts the best first, at most `count` of them, and drops the others: the greedy successor, then by score; of equal
+/// scores by parent and token, which is by their tokens.
+void sort_best(std::vector<Successor>& successors, std::size_t count) {
+  const auto before = [](const Successor& a, const Successor& b) {
+    if (a.greedy != b.greedy) return a.greedy;
+    if (a.score != b.score) return a.score > b.score;
+    return a.parent != b.parent ? a.parent < b.parent : a.token < b.token;
+  };
+  if (successors.size() > count) {
+    std::nth_element(successors.begin(), successors.begin() + static_cast<std::ptrdiff_t>(count), successors.end(),
+                     before);
+    successors.resize(count);
+  }
+  std::sort(successors.begin(), successors.end(), before);
 }
 
 }  // namespace
@@ -126,10 +145,7 @@ std::vector<Candidate> decode(Network& network, const Original& original, const 
     for (const Hypothesis& h : beam) queries.push_back({&encoded, &h.draft});
     network.score(queries, scores);
     for (std::size_t i = 0; i < beam.size(); ++i) expand(beam[i], i, &scores[i * kTokenCount], options, successors);
-    // The greedy successor first, then by score; equal scores by parent and token, which is by their tokens.
-    std::stable_sort(successors.begin(), successors.end(), [](const Successor& a, const Successor& b) {
-      return a.greedy != b.greedy ? a.greedy : a.score > b.score;
-    });
+    sort_best(successors, kLookedThrough * options.width);
     std::unordered_set<std::uint64_t> points;
     std::size_t kept = 0;
     for (const Successor& s : successors) {
