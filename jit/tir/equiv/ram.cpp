@@ -1,6 +1,9 @@
 #include "jit/tir/equiv/ram.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
 
 namespace trident::tir::equiv {
 
@@ -30,19 +33,27 @@ void Ram::store(Value address, Value word) {
 }
 
 std::vector<Store> Ram::stores() {
-  // Takes the least of those that no earlier one must precede, again and again.
-  std::vector<Store> left = stores_, out;
-  while (!left.empty()) {
-    std::size_t best = left.size();
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      if (best != left.size() && left[best].address < left[i].address) continue;
-      const bool free = std::all_of(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(i), [&](const Store& s) {
-        return s.word == left[i].word || differ(s.address, left[i].address);
-      });
-      if (free) best = i;
-    }
-    out.push_back(left[best]);
-    left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
+  // The order that is the least by addresses' names of all in which what does not commute stays as it is.
+  const std::size_t count = stores_.size();
+  std::vector<std::vector<std::size_t>> followers(count);
+  std::vector<std::size_t> waits(count);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = i + 1; j < count; ++j)
+      if (stores_[i].word != stores_[j].word && !differ(stores_[i].address, stores_[j].address)) {
+        followers[i].push_back(j);
+        ++waits[j];
+      }
+  using Named = std::pair<Value, std::size_t>;  // address, index
+  std::priority_queue<Named, std::vector<Named>, std::greater<>> free;
+  for (std::size_t i = 0; i < count; ++i)
+    if (waits[i] == 0) free.emplace(stores_[i].address, i);
+  std::vector<Store> out;
+  while (!free.empty()) {
+    const std::size_t i = free.top().second;
+    free.pop();
+    out.push_back(stores_[i]);
+    for (const std::size_t j : followers[i])
+      if (--waits[j] == 0) free.emplace(stores_[j].address, j);
   }
   return out;
 }

@@ -9,7 +9,7 @@ namespace trident::tir::equiv {
 namespace {
 
 constexpr std::size_t kTermsMax = 48, kProductsMax = 400;
-constexpr double kDegreeMax = 0x1p40;  // far below p, so that two points leave next to no error
+constexpr double kDegreeMax = 0x1p36;  // far below p, so that three points leave next to no error
 constexpr std::uint64_t kAnyElement = field::kModulus - 1;
 constexpr std::uint64_t kExpandedPowersMax = 8;
 
@@ -40,8 +40,14 @@ std::size_t Values::KeyHash::operator()(const std::array<std::uint32_t, 3>& name
 }
 
 Values::Values(std::uint64_t seed) : random_(seed) {
-  monomials_.push_back({{}, {{field::kOne, field::kOne}}, 0});  // the empty product
+  monomials_.push_back({{}, ones(), 0});
   by_factors_.emplace(std::vector<Factor>(), 0);
+}
+
+Values::Fingerprint Values::ones() {
+  Fingerprint f;
+  f.at.fill(field::kOne);
+  return f;
 }
 
 /// SplitMix64; of the integers not below p, one in 2^32, the residue.
@@ -68,7 +74,8 @@ std::uint32_t Values::make_atom(AtomKind kind, std::uint32_t first, std::uint64_
 Value Values::atom(AtomKind kind, std::uint32_t first, std::uint32_t second, std::uint64_t max) {
   const auto [at, is_new] = by_name_.try_emplace({static_cast<std::uint32_t>(kind), first, second}, 0);
   if (is_new) {
-    const Fingerprint f{{random(), random()}};
+    Fingerprint f;
+    for (Element& e : f.at) e = random();
     at->second = make_atom(kind, first, max, f, 1);
   }
   return atom_value(at->second);
@@ -88,7 +95,7 @@ std::uint32_t Values::tuple(std::span<const Value> list) {
 std::uint32_t Values::monomial(std::vector<Factor> factors) {
   const auto [at, is_new] = by_factors_.try_emplace(std::move(factors), static_cast<std::uint32_t>(monomials_.size()));
   if (is_new) {
-    Monomial m{at->first, {{field::kOne, field::kOne}}, 0};
+    Monomial m{at->first, ones(), 0};
     for (const Factor& f : m.factors) {
       const Atom& atom = atoms_[f.atom];
       const std::uint64_t size = static_cast<std::uint64_t>(f.exponent < 0 ? -f.exponent : f.exponent);
@@ -409,8 +416,10 @@ void Values::assume_zero(Value a) {
 
 double Values::error_bound() const {
   if (!by_fingerprint_only_) return 0;
+  // Of a difference of two values numerator and denominator have no more than twice the degree each; where a
+  // denominator is 0 a point tells nothing.
   const auto count = static_cast<double>(values_.size());
-  return count * count / 2 * std::pow(2 * degree_max_ / static_cast<double>(field::kModulus), double{kPoints});
+  return count * count / 2 * std::pow(4 * degree_max_ / static_cast<double>(field::kModulus), double{kPoints});
 }
 
 }  // namespace trident::tir::equiv

@@ -4,7 +4,7 @@
 //
 //   value  =  sum of  coefficient * atom^exponent * ...      exponents may be negative: the atom is then not 0
 //
-// Every atom has a random element at each of two points, every value what its polynomial is there: its fingerprint.
+// Every atom has a random element at each of three points, every value what its polynomial is there: its fingerprint.
 // Values with one fingerprint are one value. Polynomials that would grow too large are known by their fingerprint only
 // (Schwartz-Zippel): two different ones of degree at most d meet at a point with probability at most d/p (Schwartz,
 // JACM 27, 1980). error_bound() sums that over all pairs that could have met, and is 0 as long as no two values were
@@ -114,7 +114,7 @@ class Values {
   [[nodiscard]] double error_bound() const;
 
  private:
-  static constexpr std::size_t kPoints = 2;
+  static constexpr std::size_t kPoints = 3;
   struct Fingerprint {
     std::array<Element, kPoints> at;
     bool operator==(const Fingerprint&) const = default;
@@ -157,6 +157,8 @@ class Values {
   };
 
   Element random();
+  /// Of the empty product.
+  static Fingerprint ones();
   [[nodiscard]] std::span<const Term> terms(Value a) const {
     return {terms_.data() + values_[a].first, values_[a].count};
   }
