@@ -16,6 +16,7 @@ using tasm::Op;
 using tensor::mix;
 
 constexpr std::uint64_t kSlotSeed = 0x51a7, kWorkSeed = 0x3c4b, kWordSeed = 0x77e1;
+constexpr std::uint64_t kStoreSeed = 0x5707, kLoadSeed = 0x10ad;
 
 std::uint64_t mixed(std::uint64_t seed, std::initializer_list<std::uint64_t> parts) {
   for (const std::uint64_t part : parts) seed = mix(seed ^ mix(part));
@@ -63,6 +64,15 @@ Cell AbstractState::at(std::size_t depth) const {
   if (depth < stack_.size()) return stack_[stack_.size() - 1 - depth];
   const std::size_t slot = depth - stack_.size() + dug_;
   return {slot_value(slot), static_cast<Origin>(kSlotOrigin + slot), Type::field};
+}
+
+bool surely_distinct(Element a, Element b) {
+  // A constant difference is a u32 or minus one; differences of unknown values are, but for chance, neither.
+  return a != b && ((a - b).is_u32() || (b - a).is_u32());
+}
+
+bool AbstractState::has_store(std::uint64_t work) const {
+  return std::any_of(stores_.begin(), stores_.end(), [&](const Store& s) { return s.name == work; });
 }
 
 bool AbstractState::same_effects(const AbstractState& other) const {
@@ -196,24 +206,58 @@ class AbstractRun {
     if (place == all.end() || *place != work_) all.insert(place, work_);
   }
 
+  /// The names of the stores that may be at the address, summed; not of one that surely is.
+  [[nodiscard]] std::uint64_t may_be_at(Element address) const {
+    std::uint64_t sum = 0;
+    for (const auto& s : state_.stores_)
+      if (s.address != address && !surely_distinct(s.address, address)) sum += s.name;
+    return sum;
+  }
+  void store_word(Element address, Element value) {
+    const std::uint64_t name = mixed(kStoreSeed, {address.value(), value.value(), may_be_at(address)});
+    auto& stores = state_.stores_;
+    const auto old = std::find_if(stores.begin(), stores.end(), [&](const auto& s) { return s.address == address; });
+    if (old != stores.end()) {
+      chain(Chain::ram) -= old->name;
+      stores.erase(old);
+    }
+    stores.push_back({address, value, name});
+    chain(Chain::ram) += name;
+    step_.work[step_.work_count++] = name;
+    step_.accesses[step_.access_count++] = {address, true};
+  }
+  Element load_word(Element address) {
+    const auto& stores = state_.stores_;
+    std::uint64_t sum = 0;
+    bool known = true;
+    Element found;
+    auto s = stores.rbegin();
+    for (; s != stores.rend() && s->address != address; ++s) known &= surely_distinct(s->address, address);
+    known &= s != stores.rend();
+    if (s != stores.rend()) found = s->value, sum = s->name;
+    const std::uint64_t work = mixed(kLoadSeed, {address.value(), sum + may_be_at(address)});
+    step_.work[step_.work_count++] = work;
+    step_.accesses[step_.access_count++] = {address, false};
+    return known ? found : random_element(work);
+  }
+
   /// What moves n words does the work of n that move one: `read_io 2` that of two `read_io 1`.
   bool by_words(std::size_t n) {
-    const auto word = [&](Chain c, std::initializer_list<std::uint64_t> parts, bool link) {
-      const std::uint64_t work = mixed(mixed(chain(c), {static_cast<std::uint64_t>(c), link ? 1u : 0u}), parts);
-      if (link) chain(c) = work;
-      step_.work[step_.work_count++] = work;
-      return random_element(work);
+    const auto word = [&](Chain c, std::initializer_list<std::uint64_t> parts) {
+      chain(c) = mixed(mixed(chain(c), {static_cast<std::uint64_t>(c)}), parts);
+      step_.work[step_.work_count++] = chain(c);
+      return random_element(chain(c));
     };
     if (op_ == Op::kDivine || op_ == Op::kReadIo) {
       const Chain c = op_ == Op::kDivine ? Chain::secret : Chain::input;
-      for (std::size_t i = 0; i < n; ++i) push(word(c, {}, true), Type::field);
+      for (std::size_t i = 0; i < n; ++i) push(word(c, {}), Type::field);
     } else if (op_ == Op::kWriteIo) {
-      for (std::size_t i = 0; i < n; ++i) word(Chain::output, {in(i).value()}, true);
+      for (std::size_t i = 0; i < n; ++i) word(Chain::output, {in(i).value()});
     } else if (op_ == Op::kWriteMem) {
-      for (std::size_t i = 0; i < n; ++i) word(Chain::ram, {(in(0) + Element(i)).value(), in(i + 1).value()}, true);
+      for (std::size_t i = 0; i < n; ++i) store_word(in(0) + Element(i), in(i + 1));
       push(in(0) + Element(n), Type::address);
     } else if (op_ == Op::kReadMem) {
-      for (std::size_t i = 0; i < n; ++i) push(word(Chain::ram, {(in(0) - Element(i)).value()}, false), Type::field);
+      for (std::size_t i = 0; i < n; ++i) push(load_word(in(0) - Element(i)), Type::field);
       push(in(0) - Element(n), Type::address);
     } else {
       return false;

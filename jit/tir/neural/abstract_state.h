@@ -6,8 +6,9 @@
 // random elements, one for each slot; sums, products and inverses are computed in the field, so that polynomials that
 // are equal give equal elements and others do not (but for chance, degree / p); every other instruction gives a random
 // element that depends on what it was given alone. Where operands are u32 they are, but for chance, constants, and the
-// machine's own result is taken. Effects in an order (RAM, input, output, sponge) are chains of such elements, each
-// made of the one before.
+// machine's own result is taken. Effects in an order (input, output, sponge) are chains of such elements, each made of
+// the one before. RAM is the stores that have not been overwritten: addresses that differ by a constant are different
+// ones; a store or load is made of those before it that may be at its address; a word that was just stored is known.
 //
 // Equal states are a strong hint that two blocks do the same and no more: nothing here proves it.
 #pragma once
@@ -44,6 +45,14 @@ struct Cell {
 enum class Chain : std::uint8_t { ram, secret, input, output, sponge };
 inline constexpr std::size_t kChainCount = 5;
 
+/// A word of RAM that an instruction touched.
+struct Access {
+  Element address;
+  bool write = false;
+};
+/// Whether two addresses differ whatever the stack was at the start.
+bool surely_distinct(Element a, Element b);
+
 /// What one instruction looked at and did.
 struct Step {
   /// Operands, the top first: what it computes with, or what it moves or drops. At most kOperandsMax.
@@ -57,6 +66,8 @@ struct Step {
   std::array<std::uint64_t, kWorkMax> work{};
   std::size_t work_count = 0;
   std::array<bool, kChainCount> chains{};  ///< that it is a part of
+  std::array<Access, kWorkMax> accesses{};
+  std::size_t access_count = 0;  ///< 0 with chains[ram]: it reads words that are not told apart
 };
 
 /// Value semantics; a beam copies them.
@@ -82,15 +93,23 @@ class AbstractState {
   /// Equal for states that are the same, and but for chance for no others.
   [[nodiscard]] std::uint64_t fingerprint() const;
 
+  /// Whether the store of that name is still in RAM.
+  [[nodiscard]] bool has_store(std::uint64_t work) const;
+
  private:
+  struct Store {
+    Element address, value;
+    std::uint64_t name;
+  };
   friend class AbstractRun;
   void reach(std::size_t depth);
 
   std::vector<Cell> stack_;  ///< bottom first; below it are the slots from dug_ on
   std::size_t dug_ = 0;
   int lowest_ = 0;
-  std::array<std::uint64_t, kChainCount> chains_{};
-  std::vector<std::uint64_t> conditions_;  ///< what must hold or else the run fails: sorted, each once
+  std::array<std::uint64_t, kChainCount> chains_{};  ///< of RAM: a sum of the names of its stores
+  std::vector<Store> stores_;                        ///< the oldest first, one for an address
+  std::vector<std::uint64_t> conditions_;            ///< what must hold or else the run fails: sorted, each once
 };
 
 /// The element that stands for slot `slot` of the stack at the start.

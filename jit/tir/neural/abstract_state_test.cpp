@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "jit/tir/tasm/program.h"
 #include "jit/tir/vm/machine.h"
 #include "runtime/tensor/generator.h"
@@ -102,6 +104,66 @@ TEST(AbstractState, EffectsKeepTheirOrder) {
   EXPECT_FALSE(same("dup 0 read_mem 1 pop 1 place 1 push 7 swap 1 write_mem 1",
                     "push 7 dup 1 write_mem 1 pop 1 read_mem 1 addi 1"));
   EXPECT_FALSE(same("sponge_init sponge_squeeze", "sponge_squeeze sponge_init"));
+}
+
+TEST(AbstractState, WordsThatWereStoredAreKnown) {
+  EXPECT_TRUE(
+      same("push 7 push 1 write_mem 1 pop 1 push 1 read_mem 1 pop 1", "push 7 push 1 write_mem 1 pop 1 push 7"));
+  EXPECT_TRUE(same("push 5 push 1 write_mem 1 push 6 push 1 write_mem 1 pop 2", "push 6 push 1 write_mem 1 pop 1"));
+  EXPECT_TRUE(same("push 5 push 1 write_mem 1 push 6 push 3 write_mem 1 pop 2",
+                   "push 6 push 3 write_mem 1 push 5 push 1 write_mem 1 pop 2"));
+  // Addresses that may be the same keep their order.
+  EXPECT_FALSE(same("push 5 dup 1 write_mem 1 push 6 dup 3 write_mem 1 pop 2",
+                    "push 6 dup 2 write_mem 1 push 5 dup 2 write_mem 1 pop 2"));
+}
+
+/// All blocks of up to four of these that the state calls the same must end the same on the machine, also where two
+/// addresses happen to be equal.
+TEST(AbstractState, BlocksThatAreTheSameDoTheSameToRam) {
+  const char* const kAlphabet[] = {"push 1", "push 2", "read_mem 1", "write_mem 1",
+                                   "pop 1",  "dup 0",  "swap 1",     "addi 1"};
+  std::vector<std::vector<Instruction>> blocks(1);
+  for (std::size_t from = 0, round = 0; round < 4; ++round) {
+    const std::size_t to = blocks.size();
+    for (; from < to; ++from)
+      for (const char* text : kAlphabet) {
+        blocks.push_back(blocks[from]);
+        blocks.back().push_back(tasm::assemble(ir::SourceText(text))->instructions[0]);
+      }
+  }
+  const std::vector<std::vector<std::uint64_t>> tops = {{11, 12, 13}, {1, 1, 2}, {2, 1, 1}, {5, 5, 5}, {0, 2, 1}};
+  const std::vector<std::pair<Element, Element>> ram = {
+      {Element(0), Element(2)}, {Element(1), Element(31)}, {Element(2), Element(32)}, {Element(5), Element(1)}};
+  std::map<std::uint64_t, std::vector<std::string>> ends;
+  std::size_t shared = 0;
+  vm::Machine machine;
+  for (const auto& block : blocks) {
+    AbstractState state;
+    Step step;
+    tasm::Program program;
+    for (const Instruction& i : block) ASSERT_TRUE(state.run(i, 0, step));
+    program.instructions = block;
+    program.instructions.push_back({Op::kHalt, {}});
+    vm::Code code;
+    ASSERT_TRUE(vm::load(program, code, vm::Hashing::none).ok());
+    std::vector<std::string> end;
+    for (const auto& top : tops) {
+      std::vector<Element> start(17, Element(77));
+      for (const std::uint64_t cell : top) start.emplace_back(cell);
+      std::string text(vm::name_of(machine.run(
+          code, {.public_input = {}, .secret_input = {}, .secret_digests = {}, .ram = ram, .stack = start})));
+      if (text.empty()) {
+        for (const Element e : machine.stack()) text += std::to_string(e.value()) + " ";
+        for (const auto& [address, word] : machine.ram())
+          if (!word.is_zero()) text += std::to_string(address.value()) + "=" + std::to_string(word.value()) + " ";
+      }
+      end.push_back(text);
+    }
+    const auto [known, is_new] = ends.try_emplace(state.fingerprint(), end);
+    shared += is_new ? 0 : 1;
+    ASSERT_EQ(known->second, end) << tasm::print(program);
+  }
+  EXPECT_GT(shared, blocks.size() / 4);
 }
 
 TEST(AbstractState, WhatCanFailStays) {

@@ -29,14 +29,43 @@ Result<Original> Original::of(std::span<const Instruction> block) {
   for (std::size_t k = 0; k < block.size(); ++k) {
     CHECK(original.end_.run(block[k], static_cast<Origin>(k), step));
     for (std::size_t w = 0; w < step.work_count; ++w) original.works_.push_back({step.work[w], k});
-    Operands operands;
-    if (step.work_count > 0)
-      for (; operands.count < step.operand_count; ++operands.count)
-        operands.values[operands.count] = step.operands[operands.count].value;
-    original.operands_.push_back(operands);
+    original.add_task(k, step);
   }
-  for (std::size_t d = 0; d < kCellsSearched; ++d) original.end_values_[d] = original.end_.at(d).value;
+  for (std::size_t d = 0; d < kCellsSearched; ++d) {
+    const Element value = original.end_.at(d).value;
+    original.end_values_[d] = value;
+    original.end_needs_.push_back({value, original.maker_of(value)});
+  }
+  for (const Work& w : original.works_)
+    if (original.end_.has_store(w.name)) original.tasks_[w.node].must = true;
   return original;
+}
+
+std::size_t Original::maker_of(Element value) const {
+  for (std::size_t k = 0; k < results_.size(); ++k)
+    if (std::find(results_[k].begin(), results_[k].end(), value) != results_[k].end()) return k;
+  return kNodesMax;
+}
+
+void Original::add_task(std::size_t node, const Step& step) {
+  const Instruction& instruction = block_[node];
+  const tasm::InstructionRow& row = tasm::row(instruction.op);
+  Task task;
+  std::vector<Element> results;
+  if (step.work_count > 0) {
+    for (; task.count < step.operand_count; ++task.count) {
+      const Element value = step.operands[task.count].value;
+      task.operands[task.count] = {value, maker_of(value)};
+    }
+    // Stores are found later: they must be done if they are still there at the end.
+    constexpr std::uint16_t kMust =
+        tasm::kAsserts | tasm::kMayFail | tasm::kSecret | tasm::kPublicInput | tasm::kPublicOutput | tasm::kSponge;
+    task.must = (row.effects & kMust) != 0;
+    for (std::size_t d = 0; d < row.gives.of(instruction.argument_of_amounts()); ++d)
+      results.push_back(end_.at(d).value);
+  }
+  tasks_.push_back(task);
+  results_.push_back(std::move(results));
 }
 
 void Original::append_context_rows(FeatureRows& rows) const {
@@ -83,13 +112,6 @@ void Draft::take(Token token) {
   }
 }
 
-std::uint32_t Draft::pending() const {
-  std::uint32_t nodes = 0;
-  for (std::size_t w = 0; w < original_->works_.size(); ++w)
-    if (!done_.test(w)) nodes |= std::uint32_t{1} << original_->works_[w].node;
-  return nodes;
-}
-
 std::uint64_t Draft::point() const {
   // The tokens of an open literal are the last ones; where none is open the last token says nothing.
   std::uint64_t point = state_.fingerprint();
@@ -129,18 +151,38 @@ struct Draft::Outlook {
   [[nodiscard]] bool has(Element value) const { return depth_of(value) < kCellsSearched; }
 };
 
+/// A value that is not there makes its maker a node to be done, and so on for what that one needs.
+void Draft::demand(const Original::Need& need, Outlook& outlook) const {
+  if (need.maker == kNodesMax || (outlook.pending >> need.maker & 1) != 0 || outlook.has(need.value)) return;
+  outlook.pending |= std::uint32_t{1} << need.maker;
+  const Original::Task& task = original_->tasks_[need.maker];
+  for (std::size_t i = 0; i < task.count; ++i) demand(task.operands[i], outlook);
+}
+
+void Draft::find_pending(Outlook& outlook) const {
+  for (std::size_t w = 0; w < original_->works_.size(); ++w) {
+    const std::size_t node = original_->works_[w].node;
+    const Original::Task& task = original_->tasks_[node];
+    if (done_.test(w) || !task.must || (outlook.pending >> node & 1) != 0) continue;
+    outlook.pending |= std::uint32_t{1} << node;
+    for (std::size_t i = 0; i < task.count; ++i) demand(task.operands[i], outlook);
+  }
+  for (const Original::Need& need : original_->end_needs_) demand(need, outlook);
+}
+
 Draft::Outlook Draft::outlook() const {
   Outlook out;
   for (std::size_t d = 0; d < kCellsSearched; ++d) out.now[d] = state_.at(d).value;
-  out.pending = pending();
+  find_pending(out);
   for (std::size_t k = 0; k < original_->nodes(); ++k) {
     if ((out.pending >> k & 1) == 0) continue;
     const std::uint64_t before = node_word2::kFollows.of(original_->encoding_.word(k, 2));
     if (before < kNodesMax && (out.pending >> before & 1) != 0) continue;
-    const Original::Operands& operands = original_->operands_[k];
-    const auto end = operands.values.begin() + static_cast<std::ptrdiff_t>(operands.count);
-    const bool there =
-        std::all_of(operands.values.begin(), end, [&](Element v) { return out.has(v) || original_->is_constant(v); });
+    const Original::Task& task = original_->tasks_[k];
+    const auto end = task.operands.begin() + static_cast<std::ptrdiff_t>(task.count);
+    const bool there = std::all_of(task.operands.begin(), end, [&](const Original::Need& n) {
+      return out.has(n.value) || original_->is_constant(n.value);
+    });
     if (!there) continue;
     out.ready |= std::uint32_t{1} << k;
     if (!out.next) out.next = k;
@@ -164,9 +206,9 @@ void Draft::append_cells(const Outlook& outlook, FeatureRows& rows) const {
     auto needed = static_cast<std::size_t>(std::count(end.begin(), end.end(), value));
     for (std::size_t k = 0; k < original_->nodes(); ++k) {
       if ((outlook.pending >> k & 1) == 0) continue;
-      const Original::Operands& operands = original_->operands_[k];
-      for (std::size_t i = 0; i < operands.count; ++i) {
-        if (operands.values[i] != value) continue;
+      const Original::Task& task = original_->tasks_[k];
+      for (std::size_t i = 0; i < task.count; ++i) {
+        if (task.operands[i].value != value) continue;
         ++needed;
         if (use == 0) use = outlook.next == k ? 1 + std::min<std::size_t>(i, 2) : feature::kUseRows - 1;
       }
@@ -192,11 +234,11 @@ void Draft::append_wants(const Outlook& outlook, FeatureRows& rows) const {
   };
   for (std::size_t d = 0; d < kCellsSeen; ++d) want(original_->end_values_[d]);
   if (!outlook.next) return;
-  const Original::Operands& operands = original_->operands_[*outlook.next];
-  for (std::size_t i = 0; i < operands.count; ++i) want(operands.values[i]);
-  for (std::size_t i = 0; i < std::min(operands.count, feature::kOperandsSeen); ++i)
+  const Original::Task& task = original_->tasks_[*outlook.next];
+  for (std::size_t i = 0; i < task.count; ++i) want(task.operands[i].value);
+  for (std::size_t i = 0; i < std::min(task.count, feature::kOperandsSeen); ++i)
     append(rows, feature::kReach + i * feature::kReachRows +
-                     std::min(outlook.depth_of(operands.values[i]), feature::kReachRows - 1));
+                     std::min(outlook.depth_of(task.operands[i].value), feature::kReachRows - 1));
 }
 
 std::uint32_t Draft::append_rows(FeatureRows& rows) const {

@@ -9,8 +9,9 @@
 //             there; the difference in height; whether all effects are done. Of the first node that is still to be
 //             done and has all that it works on: where that lies, which constants are to be pushed for it
 //
-// A node is still to be done as long as the draft has not done its work. Those that could be done next are what the
-// decoder looks at.
+// A node is still to be done if it has an effect and the draft has not done its work, or if it makes a value that the
+// end or such a node needs and that is not on the draft's stack. Those that could be done next are what the decoder
+// looks at.
 #pragma once
 
 #include <bitset>
@@ -88,11 +89,19 @@ class Original {
     std::uint64_t name;
     std::size_t node;
   };
-  /// What a node that works takes.
-  struct Operands {
-    std::array<Element, Step::kOperandsMax> values{};
-    std::size_t count = 0;
+  /// A value that is needed and the first node that makes it, kNodesMax if none does.
+  struct Need {
+    Element value;
+    std::size_t maker = kNodesMax;
   };
+  /// What a node that works takes, and whether it must be done even if nobody wants what it makes.
+  struct Task {
+    std::array<Need, Step::kOperandsMax> operands{};
+    std::size_t count = 0;
+    bool must = false;
+  };
+  void add_task(std::size_t node, const Step& step);
+  [[nodiscard]] std::size_t maker_of(Element value) const;
   [[nodiscard]] bool is_constant(Element value) const;
 
   std::vector<Instruction> block_;
@@ -101,7 +110,9 @@ class Original {
   AbstractState end_;
   std::array<Element, kCellsSearched> end_values_{};
   std::vector<Work> works_;
-  std::vector<Operands> operands_;  ///< by node
+  std::vector<Task> tasks_;                    ///< by node
+  std::vector<std::vector<Element>> results_;  ///< by node, of those that work
+  std::vector<Need> end_needs_;                ///< upper cells of the end
 };
 
 /// Value semantics; a beam copies them. Refers to its original.
@@ -138,7 +149,8 @@ class Draft {
 
  private:
   struct Outlook;
-  [[nodiscard]] std::uint32_t pending() const;
+  void demand(const Original::Need& need, Outlook& outlook) const;
+  void find_pending(Outlook& outlook) const;
   [[nodiscard]] Outlook outlook() const;
   void append_cells(const Outlook& outlook, FeatureRows& rows) const;
   void append_wants(const Outlook& outlook, FeatureRows& rows) const;

@@ -102,11 +102,33 @@ class Encoder {
     }
   }
 
+  struct Touched {
+    Access access;
+    bool anywhere;  ///< reads words that are not told apart
+    std::size_t node;
+  };
+  /// The last node before this one that touches words which this one may touch, if either writes.
+  std::uint64_t follow_in_ram(const Step& step, std::size_t k) {
+    std::uint64_t latest = kNoNode;
+    const std::size_t before = touched_.size();
+    const auto meet = [&](const Access& access, bool anywhere) {
+      for (std::size_t t = 0; t < before; ++t) {
+        const Touched& old = touched_[t];
+        const bool apart = !anywhere && !old.anywhere && surely_distinct(old.access.address, access.address);
+        if (!(access.write || old.access.write) || apart) continue;
+        latest = latest == kNoNode ? old.node : std::max<std::uint64_t>(latest, old.node);
+      }
+      touched_.push_back({access, anywhere, k});
+    };
+    if (step.access_count == 0) meet({}, true);
+    for (std::size_t a = 0; a < step.access_count; ++a) meet(step.accesses[a], false);
+    return latest;
+  }
   /// The last node that this one must stay behind; it is the last of every chain that it is on.
   std::uint64_t follow(const Step& step, std::size_t k) {
-    std::uint64_t latest = kNoNode;
+    std::uint64_t latest = step.chains[static_cast<std::size_t>(Chain::ram)] ? follow_in_ram(step, k) : kNoNode;
     for (std::size_t c = 0; c < kChainCount; ++c) {
-      if (!step.chains[c]) continue;
+      if (!step.chains[c] || static_cast<Chain>(c) == Chain::ram) continue;
       if (last_on_chain_[c] != kNoNode && (latest == kNoNode || last_on_chain_[c] > latest)) latest = last_on_chain_[c];
       last_on_chain_[c] = k;
     }
@@ -159,6 +181,7 @@ class Encoder {
   std::array<Life, kNodesMax> results_{};
   std::array<Life, kContextWords> slots_{};
   std::array<std::uint64_t, kChainCount> last_on_chain_{};
+  std::vector<Touched> touched_;
 };
 
 }  // namespace

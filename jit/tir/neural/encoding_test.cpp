@@ -92,14 +92,19 @@ TEST(Encoding, TypesComeFromResultsAndUses) {
 }
 
 TEST(Encoding, EffectsFollowEachOther) {
-  const Encoding e = encoding_of("read_io 1 write_io 1 divine 1 read_io 1 write_mem 1 read_mem 1");
+  const Encoding e =
+      encoding_of("read_io 1 write_io 1 divine 1 read_io 1 write_mem 1 addi -1 read_mem 1 dup 5 read_mem 1");
   const auto follows = [&](std::size_t node) { return node_word2::kFollows.of(e.word(node, 2)); };
   EXPECT_EQ(follows(0), kNoNode);
   EXPECT_EQ(follows(1), kNoNode);
   EXPECT_EQ(follows(2), kNoNode);
   EXPECT_EQ(follows(3), 0u);
   EXPECT_EQ(follows(4), kNoNode);
-  EXPECT_EQ(follows(5), 4u);
+  EXPECT_EQ(follows(6), 4u);  // the word that was written
+  EXPECT_EQ(follows(8), 4u);  // a word that may be that one
+  const Encoding far = encoding_of("push 7 write_mem 1 push 9 read_mem 1 write_mem 1");
+  EXPECT_EQ(node_word2::kFollows.of(far.word(3, 2)), kNoNode);  // surely not that one
+  EXPECT_EQ(node_word2::kFollows.of(far.word(4, 2)), kNoNode);
 }
 
 TEST(Encoding, OnlyDescendantsOfAChangedNodeComputeSomethingElse) {
