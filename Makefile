@@ -6,6 +6,7 @@ JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .PHONY: bench-tir-equiv fuzz-tir-equiv tir-corpus bench-tir bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut
+.PHONY: bench-tir-native bench-tir-equiv fuzz-tir-equiv tir-corpus bench-tir bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut bench-tir-neural
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -126,6 +127,8 @@ bench-tir-network: configure ## the network of TASM: its share of the superoptim
 
 tir-network-weights: configure ## teaches the network of TASM what the superoptimiser answers; writes what is shipped; some 15 minutes
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_network_training && $(BUILD)/bench/bench_tir_network_training jit/tir/neural/weights/shipped.tirn
+bench-tir-native: configure ## arithmetic blocks of TASM as machine code over 1,024 stacks, against the machine of jit/tir/vm; bar 20 times
+	@ninja -C $(BUILD) -j$(JOBS) bench_tir_native && $(BUILD)/bench/bench_tir_native
 
 bench-tir-neural: configure ## the network of TASM: a generation of its evolution on two threads
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_neural && $(BUILD)/bench/bench_tir_neural

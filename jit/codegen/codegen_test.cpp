@@ -246,6 +246,69 @@ TEST(Codegen, MasksOfTheWholeCallBesideThoseOfTheTail) {
   }
 }
 
+// Factors that are below 2^32 as they were made take one instruction, which reads low halves only; those that nearly
+// are must not. The masked factors are outputs too, elements or invariants.
+TEST(Codegen, ProductsOfLowHalves) {
+  using kir::Op;
+  constexpr ir::Type type = ir::Type::i64;
+  kir::Kernel kernel;
+  kir::Builder b(kernel);
+  kernel.inputs = {{"x", type}, {"y", type}};
+  kernel.params = {{"p", type}};
+  const auto number = [&](std::uint64_t bits) { return b.constant_bits(type, bits); };
+  std::vector<kir::Value> factors = {number(0), number(7), number(0xFFFF'FFFF), number(0x1'0000'0000), b.input(0)};
+  for (const kir::Value v : {b.input(0), b.input(1), b.param(0), b.add(b.input(1), b.param(0))}) {
+    for (const std::uint64_t mask : {0xFFFF'FFFFull, 0x0F0F'0F0Full, 0x1'FFFF'FFFFull, 0xFFFF'FFFF'FFFF'FFFFull})
+      factors.push_back(b.op(Op::And, v, number(mask)));
+    for (const std::int64_t by : {31, 32, 40, -1}) factors.push_back(b.op(Op::Shr, v, b.constant_int(type, by)));
+    factors.push_back(b.op(Op::Sar, v, b.constant_int(type, 32)));
+  }
+  for (std::size_t first = 0; first < factors.size(); ++first) {
+    // Whole and small kernels, so that values are kept in registers, in memory and as constants of the pool.
+    kernel.outputs.clear();
+    for (std::size_t second = first; second < factors.size() && kernel.outputs.size() < 60; ++second)
+      kernel.outputs.push_back({"o", b.mul(factors[first], factors[second])});
+    if (first % 2 == 0) kernel.outputs.push_back({"factor", factors[first]});
+    expect_same(kernel, {.vectors = 1, .schedule = first % 3 == 0}, {1, 9, 200}, first);
+    kernel.outputs.resize(1);
+    expect_same(kernel, {.vectors = 2}, {200}, first);
+    if (first % 5 == 0) expect_same(kernel, {.vectors = 1, .vector_bits = 256}, {200}, first);
+  }
+}
+
+// Ops that take in what made their operands: sums under a mask, or of and. Where what is taken in has other readers
+// too, where both operands would do, and where they are invariants, elements and constants.
+TEST(Codegen, SumsUnderMasksAndOrOfAnd) {
+  using kir::Op;
+  for (const ir::Type type : {ir::Type::i32, ir::Type::i64}) {
+    kir::Kernel kernel;
+    kir::Builder b(kernel);
+    kernel.inputs = {{"x", type}, {"y", type}};
+    kernel.params = {{"p", type}, {"q", type}};
+    const kir::Value x = b.input(0), y = b.input(1), p = b.param(0), q = b.param(1);
+    const kir::Value zero = b.constant_int(type, 0), five = b.constant_int(type, 5);
+    const kir::Value sum = b.add(x, y);
+    std::vector<kir::Value> terms = {x, y, p, five, sum};
+    for (const kir::Value mask : {b.lt(x, y), b.eq(b.op(Op::And, x, five), zero), b.lt(p, q), b.lt(y, p)})
+      for (const kir::Value value : {x, p, five, sum}) {
+        terms.push_back(b.select(mask, value, zero));
+        terms.push_back(b.select(mask, zero, value));
+        terms.push_back(b.op(Op::And, value, terms.back()));
+      }
+    for (std::size_t first = 0; first < terms.size(); ++first) {
+      kernel.outputs.clear();
+      for (std::size_t second = 0; second < terms.size() && kernel.outputs.size() < 60; second += 1 + second % 2)
+        for (const Op op : {Op::Add, Op::Sub, Op::Or})
+          if (kernel.outputs.size() < 60) kernel.outputs.push_back({"o", b.op(op, terms[first], terms[second])});
+      if (first % 2 == 0) kernel.outputs.push_back({"term", terms[first]});
+      expect_same(kernel, {.vectors = 1, .schedule = first % 3 == 0}, {1, 9, 100}, first);
+      kernel.outputs.resize(2);
+      expect_same(kernel, {.vectors = 2}, {3, 100}, first);
+      if (first % 5 == 0) expect_same(kernel, {.vectors = 1, .vector_bits = 256}, {100}, first);
+    }
+  }
+}
+
 TEST(Codegen, AsManyArraysAsAllowed) {
   kir::Kernel kernel;
   kir::Builder builder(kernel);

@@ -1,4 +1,4 @@
-// Integer ops that AVX2 lacks, and shifts by constants.
+// Integer ops that AVX2 lacks, shifts by constants, and ops that are one instruction with what made their operands.
 #include <asmjit/x86.h>
 
 #include "jit/codegen/x86_select.h"
@@ -8,6 +8,7 @@ namespace trident::codegen {
 
 namespace Inst = asmjit::x86::Inst;
 using kir::Op;
+using kir::Section;
 
 VReg X86Selector::neg_int(VReg a) {
   const VReg zero = constant(0);
@@ -28,6 +29,83 @@ VReg X86Selector::mul_i64(VReg a, VReg b) {
   const VReg high = emit_imm(Inst::kIdVpsllq, {sum}, 32);
   const VReg low = emit(Inst::kIdVpmuludq, {a, b}, 5);
   return emit(Inst::kIdVpaddq, {low, high});
+}
+
+X86Selector::Merged X86Selector::merged_product(const kir::Inst& inst) const {
+  constexpr std::uint64_t kLowHalf = 0xFFFF'FFFF;
+  const auto is_constant = [&](kir::Value v, std::uint64_t least, std::uint64_t most) {
+    return kernel_.at(v).op == Op::Constant && kernel_.at(v).imm >= least && kernel_.at(v).imm <= most;
+  };
+  const auto is_u32 = [&](kir::Value v) {
+    const kir::Inst& made = kernel_.at(v);
+    if (made.op == Op::And) return is_constant(made.a, 0, kLowHalf) || is_constant(made.b, 0, kLowHalf);
+    return is_constant(v, 0, kLowHalf) || (made.op == Op::Shr && is_constant(made.b, 32, ~std::uint64_t{0}));
+  };
+  if (inst.type != ir::Type::i64 || !is_u32(inst.a) || !is_u32(inst.b)) return {};
+  const auto same_low_half = [&](kir::Value v) {
+    const kir::Inst& made = kernel_.at(v);
+    if (made.op != Op::And) return v;
+    if (is_constant(made.b, kLowHalf, kLowHalf)) return made.a;
+    return is_constant(made.a, kLowHalf, kLowHalf) ? made.b : v;
+  };
+  return {Merged::Form::u32_product, same_low_half(inst.a), same_low_half(inst.b), {}};
+}
+
+X86Selector::Merged X86Selector::merged_sum(const kir::Inst& inst) const {
+  const auto is_term = [&](kir::Value v) {
+    const kir::Inst& made = kernel_.at(v);
+    return made.op == Op::Select && made.section == Section::body && kernel_.at(made.c).op == Op::Constant &&
+           kernel_.at(made.c).imm == 0;
+  };
+  if (is_term(inst.b)) return {Merged::Form::masked_sum, inst.a, kernel_.at(inst.b).b, kernel_.at(inst.b).a};
+  if (inst.op == Op::Add && is_term(inst.a))
+    return {Merged::Form::masked_sum, inst.b, kernel_.at(inst.a).b, kernel_.at(inst.a).a};
+  return {};
+}
+
+X86Selector::Merged X86Selector::merged_or(const kir::Inst& inst) const {
+  const bool second = kernel_.at(inst.b).op == Op::And;
+  const kir::Inst& made = kernel_.at(second ? inst.b : inst.a);
+  if (made.op != Op::And) return {};
+  return {Merged::Form::or_of_and, second ? inst.a : inst.b, made.a, made.b};
+}
+
+X86Selector::Merged X86Selector::merged(const kir::Inst& inst) const {
+  if (inst.section != Section::body || !is_int(inst.type)) return {};
+  if (inst.op == Op::Mul) return merged_product(inst);
+  if (!target_.avx512) return {};
+  if (inst.op == Op::Add || inst.op == Op::Sub) return merged_sum(inst);
+  return inst.op == Op::Or ? merged_or(inst) : Merged{};
+}
+
+VReg X86Selector::select_merged(const kir::Inst& inst, const Merged& parts) {
+  using Form = Merged::Form;
+  const VReg a = reg(parts.a), b = reg(parts.b);
+  const VReg c = parts.c.valid() ? reg(parts.c) : VReg{};
+  set_type(inst.type);
+  if (parts.form == Form::u32_product) {
+    MInst& made = push(Inst::kIdVpmuludq, {a, b});
+    made.latency = 5;
+    made.commutes = true;
+    made.folds = 3;
+    return made.def;
+  }
+  if (parts.form == Form::masked_sum) {
+    const bool adds = inst.op == Op::Add;
+    MInst& made =
+        push(adds ? pick(Inst::kIdVpaddd, Inst::kIdVpaddq) : pick(Inst::kIdVpsubd, Inst::kIdVpsubq), {a, b, c});
+    made.form = x86_form::kMasked;
+    made.ties = 1;
+    made.folds = 2;
+    return made.def;
+  }
+  CHECK(parts.form == Form::or_of_and);
+  MInst& made = push(pick(Inst::kIdVpternlogd, Inst::kIdVpternlogq), {a, b, c});
+  made.form = x86_form::kTied | x86_form::kImmediate;
+  made.ties = 1;
+  made.folds = 4;
+  made.imm = 0xF8;
+  return made.def;
 }
 
 VReg X86Selector::min_max_i64(bool max, VReg a, VReg b) {

@@ -79,9 +79,11 @@ void X86Selector::analyse() {
     has_epilogue_ |= inst.section == Section::epilogue;
     has_invariants_ |= inst.section == Section::invariant && inst.op != Op::Constant && inst.op != Op::Param;
     const bool by_body = inst.section == Section::body || is_reduction(inst);
-    read(inst.a, by_body);
-    read(inst.b, by_body);
-    read(inst.c, by_body);
+    const Merged parts = merged(inst);
+    const bool whole = parts.form == Merged::Form::none;
+    read(whole ? inst.a : parts.a, by_body);
+    read(whole ? inst.b : parts.b, by_body);
+    read(whole ? inst.c : parts.c, by_body);
     if (inst.op == Op::Input) {
       ++body_inputs_;
       live_inputs_ |= std::uint64_t{1} << inst.imm;
@@ -356,6 +358,10 @@ void X86Selector::select(kir::Value v) {
   const kir::Inst& inst = kernel_.at(v);
   set_type(inst.type);
   VReg& value = values_[v.index];
+  if (const Merged parts = merged(inst); parts.form != Merged::Form::none) {
+    value = select_merged(inst, parts);
+    return;
+  }
   if (select_row(v, inst)) return;
   if (is_mask(inst.type)) {
     const bool compares = kir::info(inst.op).signature == kir::Signature::Compare;

@@ -117,6 +117,22 @@ class X86Selector {
   VReg select_int(const kir::Inst& inst);
   VReg shift(const kir::Inst& inst);
   VReg mul_i64(VReg a, VReg b);
+  /// An integer op that takes in what made one of its operands, and what it then reads.
+  struct Merged {
+    enum class Form : std::uint8_t {
+      none,
+      u32_product,  ///< a * b, both below 2^32 as they were made: only their low halves are read
+      masked_sum,   ///< a + b or a - b in lanes of the mask c, a elsewhere
+      or_of_and,    ///< a | (b & c)
+    };
+    Form form = Form::none;
+    kir::Value a, b, c;
+  };
+  [[nodiscard]] Merged merged(const kir::Inst& inst) const;
+  [[nodiscard]] Merged merged_product(const kir::Inst& inst) const;
+  [[nodiscard]] Merged merged_sum(const kir::Inst& inst) const;
+  [[nodiscard]] Merged merged_or(const kir::Inst& inst) const;
+  VReg select_merged(const kir::Inst& inst, const Merged& parts);
   VReg min_max_i64(bool max, VReg a, VReg b);
   VReg sign_i64(VReg a);  ///< all ones where negative
   VReg neg_int(VReg a);

@@ -1,0 +1,262 @@
+#include "jit/tir/native/arithmetic.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace trident::tir::native {
+
+using field::kEpsilon;
+using field::kModulus;
+using kir::Op;
+using kir::Type;
+
+namespace {
+
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+
+using Wide = unsigned __int128;
+
+}  // namespace
+
+// --- what is known of values
+// ------------------------------------------------------------------------------------------
+
+std::uint64_t Arithmetic::max(Value v) const {
+  if (b_.is_constant(v)) return b_.bits_of(v);
+  return v.index < max_.size() ? max_[v.index] : kModulus - 1;
+}
+
+Value Arithmetic::bounded(Value v, std::uint64_t bound) {
+  if (v.index >= max_.size()) max_.resize(v.index + 1, kModulus - 1);
+  max_[v.index] = std::min(max_[v.index], bound);
+  return v;
+}
+
+Value Arithmetic::need_u32(Value v) {
+  if (is_u32(v)) return v;
+  out_of_u32_ = out_of_u32_.valid() ? b_.op(Op::Or, out_of_u32_, v) : v;
+  return b_.is_constant(v) ? v : bounded(v, kEpsilon);
+}
+
+void Arithmetic::fail_if(Value mask) {
+  if (b_.is_constant(mask) && b_.bits_of(mask) == 0) return;
+  failed_ = failed_.valid() ? b_.op(Op::Or, failed_, mask) : mask;
+}
+
+void Arithmetic::fail_unless_equal(Value x, Value y) {
+  if (x != y) fail_if(b_.ne(x, y));
+}
+
+Value Arithmetic::failed() {
+  if (out_of_u32_.valid()) fail_if(b_.ne(high(out_of_u32_), integer(0)));
+  return failed_.valid() ? where(failed_, 1) : integer(0);
+}
+
+Value Arithmetic::constant(std::uint64_t word) {
+  return integer(word);
+}
+
+// --- the field -------------------------------------------------------------------------------------------------------
+
+/// x + y mod p of x ^ 2^63 and (p - y) ^ 2^63: with room = p - y it is x - room where x >= room, else x - room + p. In
+/// [0, p) for any x below 2^64 and y <= (2^32 - 1)^2, or both below p.
+Value Arithmetic::sum_with_flipped(Value x_flipped, Value room_flipped) {
+  const Value wrapped = b_.sub(x_flipped, room_flipped);
+  return b_.add(wrapped, where(b_.lt(x_flipped, room_flipped), kModulus));
+}
+
+Value Arithmetic::sum(Value x, Value y) {
+  const Wide greatest = Wide{max(x)} + max(y);
+  if (b_.is_constant(x) && b_.bits_of(x) == 0) return y;
+  if (b_.is_constant(y) && b_.bits_of(y) == 0) return x;
+  if (greatest < kModulus) return bounded(b_.add(x, y), static_cast<std::uint64_t>(greatest));
+  if (b_.is_constant(x)) std::swap(x, y);
+  return sum_with_flipped(flipped(x), b_.sub(integer(kModulus + kSign), y));
+}
+
+Value Arithmetic::difference(Value x, Value y) {
+  if (b_.is_constant(y)) return sum(x, integer((Element() - Element::canonical(b_.bits_of(y))).value()));
+  const bool small = std::max(max(x), max(y)) < kSign;
+  const Value below = small ? b_.lt(x, y) : b_.lt(flipped(x), flipped(y));
+  return b_.add(b_.sub(x, y), where(below, kModulus));
+}
+
+Value Arithmetic::negated(Value x) {
+  return b_.select(b_.eq(x, integer(0)), integer(0), b_.sub(integer(kModulus), x));
+}
+
+/// low_bits + 2^64 high_bits mod p, as field::Element::reduced.
+Value Arithmetic::reduced(Value low_bits, Value high_bits, bool high_is_u32) {
+  Value x = flipped(low_bits);
+  if (!high_is_u32) {
+    // x - x2: it went below 0 where it is now greater, and then 2^64 = 2^32 - 1 is too much.
+    const Value less_x2 = b_.sub(x, high(high_bits));
+    x = b_.sub(less_x2, where(b_.lt(x, less_x2), kEpsilon));
+  }
+  const Value x1 = product_of_lows(high_bits, integer(kEpsilon));
+  return sum_with_flipped(x, b_.sub(integer(kModulus + kSign), x1));
+}
+
+Value Arithmetic::product(Value x, Value y) {
+  if (b_.is_constant(x)) std::swap(x, y);
+  if (b_.is_constant(y)) {
+    const std::uint64_t c = b_.bits_of(y);
+    if (c == 0) return integer(0);
+    if (c == 1) return x;
+    if (c == kModulus - 1) return negated(x);
+  }
+  if (is_u32(x) && is_u32(y)) return bounded(product_of_lows(x, y), max(x) * max(y));
+  if (is_u32(x)) std::swap(x, y);
+  const Value low_low = product_of_lows(x, y), high_low = product_of_lows(high(x), y);
+  // No sum here wraps: (2^32 - 1)^2 + 2 (2^32 - 1) < 2^64.
+  const Value middle = b_.add(high_low, high(low_low));
+  if (is_u32(y)) return reduced(b_.op(Op::Or, b_.op(Op::Shl, middle, integer(32)), low(low_low)), high(middle), true);
+  const Value low_high = product_of_lows(x, high(y)), high_high = product_of_lows(high(x), high(y));
+  const Value middle_low = b_.add(low_high, low(middle));
+  const Value upper = b_.add(b_.add(high_high, high(middle)), high(middle_low));
+  return reduced(b_.op(Op::Or, b_.op(Op::Shl, middle_low, integer(32)), low(low_low)), upper, false);
+}
+
+Value Arithmetic::squared(Value x, int times) {
+  for (; times > 0; --times) x = product(x, x);
+  return x;
+}
+
+Value Arithmetic::inverse(Value x) {
+  fail_if(b_.eq(x, integer(0)));
+  // x^(p-2) by the chain of field::inverse.
+  const Value t2 = product(squared(x, 1), x), t3 = product(squared(t2, 1), x), t6 = product(squared(t3, 3), t3);
+  const Value t12 = product(squared(t6, 6), t6), t24 = product(squared(t12, 12), t12);
+  const Value t30 = product(squared(t24, 6), t6), t31 = product(squared(t30, 1), x);
+  const Value t32 = product(squared(t31, 1), x);
+  return product(squared(t31, 33), t32);
+}
+
+Value Arithmetic::power(Value base, std::uint64_t exponent) {
+  Value result = integer(1);
+  for (; exponent != 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result = product(result, base);
+    if (exponent > 1) base = product(base, base);
+  }
+  return result;
+}
+
+Value Arithmetic::power(Value base, Value exponent) {
+  need_u32(exponent);
+  if (b_.is_constant(exponent)) return power(base, b_.bits_of(exponent) & kEpsilon);
+  if (b_.is_constant(base) && b_.bits_of(base) == 2 && max(exponent) < 63)
+    return bounded(b_.op(Op::Shl, integer(1), exponent), std::uint64_t{1} << max(exponent));
+  Value result = integer(1);
+  const int bits = 64 - std::countl_zero(max(exponent));
+  for (int i = 0; i < bits; ++i) {
+    const Value bit = b_.op(Op::And, exponent, integer(std::uint64_t{1} << i));
+    const Value factor = b_.select(b_.eq(bit, integer(0)), integer(1), base);
+    result = product(result, bounded(factor, std::max(max(base), std::uint64_t{1})));
+    if (i + 1 < bits) base = product(base, base);
+  }
+  return result;
+}
+
+Value Arithmetic::equal(Value x, Value y) {
+  if (x == y) return integer(1);
+  return bounded(where(b_.eq(x, y), 1), 1);
+}
+
+// --- u32 -------------------------------------------------------------------------------------------------------------
+
+Arithmetic::Halves Arithmetic::split(Value x) {
+  if (is_u32(x)) return {integer(0), x};
+  return {bounded(high(x), max(x) >> 32), bounded(low(x), kEpsilon)};
+}
+
+Value Arithmetic::less(Value x, Value y) {
+  need_u32(x);
+  need_u32(y);
+  return bounded(b_.op(Op::Shr, b_.sub(x, y), integer(63)), 1);
+}
+
+Value Arithmetic::bitwise(Op op, Value x, Value y) {
+  need_u32(x);
+  need_u32(y);
+  const std::uint64_t bound =
+      op == Op::And ? std::min(max(x), max(y)) : std::bit_ceil(std::max(max(x), max(y)) + 1) - 1;
+  return bounded(b_.op(op, x, y), bound);
+}
+
+Value Arithmetic::log_2_floor(Value x) {
+  need_u32(x);
+  fail_if(b_.eq(x, integer(0)));
+  // All bits below the highest one set too, then counted.
+  Value filled = x;
+  for (const std::uint64_t by : {1, 2, 4, 8, 16}) filled = b_.op(Op::Or, filled, b_.op(Op::Shr, filled, integer(by)));
+  return bounded(b_.sub(pop_count(bounded(filled, kEpsilon)), integer(1)), 31);
+}
+
+/// Bits counted in pairs, nibbles, bytes; the product adds the bytes up in its fourth.
+Value Arithmetic::pop_count(Value x) {
+  need_u32(x);
+  const auto masked_shift = [&](Value v, std::uint64_t by, std::uint64_t mask) {
+    return b_.op(Op::And, b_.op(Op::Shr, v, integer(by)), integer(mask));
+  };
+  const Value pairs = b_.sub(x, masked_shift(x, 1, 0x5555'5555));
+  const Value nibbles = b_.add(b_.op(Op::And, pairs, integer(0x3333'3333)), masked_shift(pairs, 2, 0x3333'3333));
+  const Value bytes = b_.op(Op::And, b_.add(nibbles, b_.op(Op::Shr, nibbles, integer(4))), integer(0x0f0f'0f0f));
+  return bounded(masked_shift(product_of_lows(bytes, integer(0x0101'0101)), 24, 0x3f), 32);
+}
+
+Arithmetic::Quotient Arithmetic::divide(Value n, Value d) {
+  need_u32(n);
+  need_u32(d);
+  if (!is_u32(n) || !is_u32(d)) return {integer(0), integer(0)};  // constants, with which all stacks fail
+  if (b_.is_constant(d) && std::has_single_bit(b_.bits_of(d))) {
+    const std::uint64_t divisor = b_.bits_of(d);
+    const auto shift = static_cast<std::uint64_t>(std::countr_zero(divisor));
+    return {bounded(b_.op(Op::Shr, n, integer(shift)), max(n) >> shift),
+            bounded(b_.op(Op::And, n, integer(divisor - 1)), divisor - 1)};
+  }
+  fail_if(b_.eq(d, integer(0)));
+  // Both are exact as f64. n/d < k means n/d <= k - 1/d, and rounding moves n/d < 2^32/d by at most 2^-21/d: never up
+  // to k, so that the integer part is right.
+  const auto real = [&](Value v) { return b_.convert(Op::Convert, Type::f64, v); };
+  const Value q = bounded(b_.convert(Op::Convert, Type::i64, b_.div(real(n), real(d))), max(n));
+  return {q, bounded(b_.sub(n, product_of_lows(q, d)), max(d))};
+}
+
+// --- the extension ---------------------------------------------------------------------------------------------------
+
+Arithmetic::Extension Arithmetic::sum(const Extension& x, const Extension& y) {
+  return {sum(x[0], y[0]), sum(x[1], y[1]), sum(x[2], y[2])};
+}
+
+Arithmetic::Extension Arithmetic::product(const Extension& x, const Extension& y) {
+  const auto known = [&](Value v) { return is_u32(v); };
+  const Value p0 = product(x[0], y[0]), p2 = product(x[2], y[2]);
+  if (std::ranges::any_of(x, known) || std::ranges::any_of(y, known)) {
+    // Products of what is known to be small cost less than sums.
+    const Value p1 = sum(product(x[0], y[1]), product(x[1], y[0]));
+    const Value p3 = sum(product(x[1], y[2]), product(x[2], y[1]));
+    const Value middle = sum(sum(product(x[0], y[2]), product(x[1], y[1])), product(x[2], y[0]));
+    return {difference(p0, p3), difference(sum(p1, p3), p2), sum(middle, p2)};
+  }
+  // By (a + b)(c + d) - a c - b d = a d + b c (Karatsuba): six products instead of nine.
+  const auto cross = [&](std::size_t i, std::size_t k) { return product(sum(x[i], x[k]), sum(y[i], y[k])); };
+  const Value p1 = product(x[1], y[1]), c01 = cross(0, 1), c02 = cross(0, 2), c12 = cross(1, 2);
+  const Value upper = sum(p1, p2), all = sum(p0, upper);
+  return {difference(all, c12), difference(difference(sum(c01, c12), all), upper), sum(difference(c02, p0), p1)};
+}
+
+Arithmetic::Extension Arithmetic::product(Value factor, const Extension& x) {
+  return {product(factor, x[0]), product(factor, x[1]), product(factor, x[2])};
+}
+
+Arithmetic::Extension Arithmetic::inverse(const Extension& x) {
+  // The adjugate's first column over the norm: field::inverse of an extension. The norm is 0 at 0 only.
+  const Value diagonal = sum(x[0], x[2]), corner = difference(x[1], x[2]);
+  const Value k0 = difference(product(diagonal, diagonal), product(corner, x[1]));
+  const Value k1 = difference(product(corner, x[2]), product(x[1], diagonal));
+  const Value k2 = difference(product(x[1], x[1]), product(diagonal, x[2]));
+  const Value norm = difference(difference(product(x[0], k0), product(x[2], k1)), product(x[1], k2));
+  return product(inverse(norm), Extension{k0, k1, k2});
+}
+
+}  // namespace trident::tir::native

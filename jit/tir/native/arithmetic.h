@@ -1,0 +1,96 @@
+// Arithmetic of Triton VM as sequences of kir ops on i64 lanes: the field, its extension, u32.
+//
+// A word is the integer in [0, p) that an element is, as in runtime/field/element.h. Comparisons of kir are signed, so
+// those of words go through x ^ 2^63; sums and products are arranged so that only one side needs that. Each value has a
+// greatest integer that it can be: what is known to be small needs no reduction and no check.
+//
+// What may fail marks its lane as failed and goes on with whatever comes: a bound that a check has promised does not
+// hold in a lane that failed that check, and nothing takes a mark away.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "jit/kir/builder.h"
+#include "runtime/field/element.h"
+
+namespace trident::tir::native {
+
+using field::Element;
+using kir::Value;
+
+class Arithmetic {
+ public:
+  using Extension = std::array<Value, 3>;  ///< coefficients of 1, x, x^2
+
+  /// Appends to `kernel`, which must outlive it.
+  explicit Arithmetic(kir::Kernel& kernel) : b_(kernel) {}
+
+  /// A word that the kernel reads: input number `index`.
+  Value input(std::uint32_t index) { return b_.input(index); }
+  Value constant(std::uint64_t word);
+
+  // The field.
+  Value sum(Value x, Value y);
+  Value difference(Value x, Value y);
+  Value negated(Value x);
+  Value product(Value x, Value y);
+  Value inverse(Value x);                   ///< fails at 0
+  Value power(Value base, Value exponent);  ///< 0^0 = 1; fails unless the exponent is u32
+  Value equal(Value x, Value y);            ///< 1 or 0
+
+  // u32; each fails where an operand is not below 2^32.
+  Value less(Value x, Value y);
+  Value bitwise(kir::Op op, Value x, Value y);  ///< And, Xor
+  Value log_2_floor(Value x);                   ///< fails at 0
+  Value pop_count(Value x);
+  struct Quotient {
+    Value quotient, remainder;
+  };
+  Quotient divide(Value n, Value d);  ///< fails where d = 0
+
+  /// Of any word.
+  struct Halves {
+    Value high, low;
+  };
+  Halves split(Value x);
+
+  // The extension, as runtime/field/extension.h has it.
+  Extension sum(const Extension& x, const Extension& y);
+  Extension product(const Extension& x, const Extension& y);
+  Extension product(Value factor, const Extension& x);
+  Extension inverse(const Extension& x);  ///< fails at 0
+
+  void fail_unless_equal(Value x, Value y);
+  /// 1 in lanes that failed, else 0.
+  Value failed();
+
+ private:
+  [[nodiscard]] std::uint64_t max(Value v) const;
+  [[nodiscard]] bool is_u32(Value v) const { return max(v) <= field::kEpsilon; }
+  /// `v`, known to be at most `bound`.
+  Value bounded(Value v, std::uint64_t bound);
+  Value need_u32(Value v);
+  void fail_if(Value mask);
+
+  Value integer(std::uint64_t bits) { return b_.constant_bits(kir::Type::i64, bits); }
+  Value low(Value v) { return b_.op(kir::Op::And, v, integer(field::kEpsilon)); }
+  Value high(Value v) { return b_.op(kir::Op::Shr, v, integer(32)); }
+  Value flipped(Value v) { return b_.op(kir::Op::Xor, v, integer(std::uint64_t{1} << 63)); }
+  /// `value` where the mask is set, else 0.
+  Value where(Value mask, std::uint64_t value) { return b_.select(mask, integer(value), integer(0)); }
+  /// Low half times low half, 64 bits.
+  Value product_of_lows(Value x, Value y) { return b_.mul(low(x), low(y)); }
+  Value sum_with_flipped(Value x_flipped, Value room_flipped);
+  Value reduced(Value low_bits, Value high_bits, bool high_is_u32);
+  Value squared(Value x, int times);
+  Value power(Value base, std::uint64_t exponent);
+
+  kir::Builder b_;
+  std::vector<std::uint64_t> max_;  ///< by value; beyond its end, p - 1
+  Value out_of_u32_{};              ///< or of words that must be u32
+  Value failed_{};                  ///< mask
+};
+
+}  // namespace trident::tir::native

@@ -1,0 +1,45 @@
+// Blocks of TASM as machine code that runs many stacks at once.
+//
+//   block --translate--> kir --codegen--> image --sealed, mapped--> entry
+//
+// The code is an image like any kernel's (schemas/kernel_image.h): position-independent, sealed before it is
+// executable, with the same entry, so that whatever calls a kernel through a slot can call this.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "jit/image/image.h"
+#include "jit/tir/native/translate.h"
+
+namespace trident::tir::native {
+
+/// The widest instruction set that this processor runs; Unsupported where there is none.
+Result<codegen::Isa> best_isa();
+
+/// The loop that serves most blocks: a product is a long chain, and two of them side by side fill the pipes.
+inline constexpr codegen::Variant kVariant{.vectors = 2};
+
+class NativeBlock {
+ public:
+  /// Errors: those of translate(), codegen::emit() and image::Mapped::map().
+  static Result<NativeBlock> compile(std::span<const tasm::Instruction> block, codegen::Isa isa,
+                                     const codegen::Variant& variant = kVariant);
+
+  /// Runs `stacks` stacks. columns[c] is the array of cell c, for all cells below max(reach, height), with a word below
+  /// p per stack; it is changed in place. failed[i] becomes 1 where stack i fails, else 0. All arrays are disjoint; at
+  /// 64 bytes aligned, no access crosses a cache line. Any
+  /// number of threads may run one block at once.
+  void run(std::uint64_t stacks, std::uint64_t* const* columns, std::uint64_t* failed) const;
+
+  [[nodiscard]] const Translation& translation() const { return translation_; }
+  [[nodiscard]] trident_entry entry() const { return mapped_.entry(); }
+
+ private:
+  NativeBlock(Translation translation, image::Mapped mapped)
+      : translation_(std::move(translation)), mapped_(std::move(mapped)) {}
+  Translation translation_;
+  image::Mapped mapped_;
+};
+
+}  // namespace trident::tir::native

@@ -1,0 +1,236 @@
+#include "jit/tir/native/translate.h"
+
+#include <algorithm>
+#include <string>
+
+#include "jit/tir/native/arithmetic.h"
+#include "jit/tir/tasm/program.h"
+#include "runtime/base/check.h"
+
+namespace trident::tir::native {
+
+using tasm::Instruction;
+using tasm::Op;
+
+namespace {
+
+/// How far down a block looks, and what it leaves.
+struct Extent {
+  std::uint32_t reach = 0, height = 0;
+  std::size_t size_min = tasm::kRegisters;
+};
+
+Extent extent_of(std::span<const Instruction> block) {
+  Extent extent;
+  std::int64_t height = 0, reach = 0, size_min = tasm::kRegisters;
+  for (const Instruction& instruction : block) {
+    const std::uint64_t n = instruction.argument_of_amounts();
+    const std::int64_t change = instruction.stack_change();
+    reach = std::max(reach, std::int64_t{tasm::row(instruction.op).takes.of(n)} - height);
+    height += change;
+    if (change < 0) size_min = std::max(size_min, static_cast<std::int64_t>(tasm::kRegisters) - height);
+  }
+  extent.reach = static_cast<std::uint32_t>(reach);
+  extent.height = static_cast<std::uint32_t>(reach + height);
+  extent.size_min = static_cast<std::size_t>(size_min);
+  return extent;
+}
+
+/// The block on values: an instruction per function, as in vm/machine.cpp.
+class Translator {
+ public:
+  explicit Translator(Translation& out) : out_(out), arithmetic_(out.kernel), inputs_(out.reach) {
+    for (std::uint32_t cell = 0; cell < out.reach; ++cell) stack_.push_back({cell, {}});
+  }
+
+  void run(const Instruction& instruction);
+  void finish();
+
+ private:
+  static constexpr std::uint32_t kComputed = ~std::uint32_t{0};
+  /// A value, or what a cell held before the block: that is read only when something is computed of it.
+  struct Entry {
+    std::uint32_t cell;
+    Value value;
+  };
+  using Extension = Arithmetic::Extension;
+
+  Entry& st(std::size_t i) { return stack_[stack_.size() - 1 - i]; }
+  Value value_of(const Entry& entry);
+  Value value(std::size_t i) { return value_of(st(i)); }
+  void push(Value v) { stack_.push_back({kComputed, v}); }
+  Value pop() {
+    const Value v = value(0);
+    stack_.pop_back();
+    return v;
+  }
+  Extension pop_extension() { return {pop(), pop(), pop()}; }
+  void push(const Extension& x) {
+    for (std::size_t i = x.size(); i > 0; --i) push(x[i - 1]);
+  }
+  void move(const Instruction& instruction);
+  void compute(Op op);
+  void compute_u32(Op op);
+
+  Translation& out_;
+  Arithmetic arithmetic_;
+  std::vector<Entry> stack_;  ///< bottom first
+  std::vector<Value> inputs_;
+};
+
+Value Translator::value_of(const Entry& entry) {
+  if (entry.cell == kComputed) return entry.value;
+  Value& input = inputs_[entry.cell];
+  if (input.valid()) return input;
+  const auto index = static_cast<std::uint32_t>(out_.reads.size());
+  out_.reads.push_back(entry.cell);
+  out_.kernel.inputs.push_back({"cell" + std::to_string(entry.cell), ir::Type::i64, {}});
+  return input = arithmetic_.input(index);
+}
+
+/// Instructions that compute nothing.
+void Translator::move(const Instruction& instruction) {
+  const auto n = static_cast<std::ptrdiff_t>(instruction.argument.value());
+  if (instruction.op == Op::kPop) stack_.resize(stack_.size() - static_cast<std::size_t>(n));
+  if (instruction.op == Op::kDup) stack_.push_back(Entry(st(static_cast<std::size_t>(n))));
+  if (instruction.op == Op::kSwap) std::swap(st(0), st(static_cast<std::size_t>(n)));
+  if (instruction.op == Op::kPick) std::rotate(stack_.end() - n - 1, stack_.end() - n, stack_.end());
+  if (instruction.op == Op::kPlace) std::rotate(stack_.end() - n - 1, stack_.end() - 1, stack_.end());
+}
+
+void Translator::compute_u32(Op op) {
+  const Value a = pop();
+  if (op == Op::kLog2Floor) return push(arithmetic_.log_2_floor(a));
+  if (op == Op::kPopCount) return push(arithmetic_.pop_count(a));
+  const Value b = pop();
+  if (op == Op::kLt) return push(arithmetic_.less(a, b));
+  if (op == Op::kPow) return push(arithmetic_.power(a, b));
+  if (op == Op::kAnd) return push(arithmetic_.bitwise(kir::Op::And, a, b));
+  if (op == Op::kXor) return push(arithmetic_.bitwise(kir::Op::Xor, a, b));
+  CHECK(op == Op::kDivMod);
+  const auto [quotient, remainder] = arithmetic_.divide(a, b);
+  push(quotient);
+  push(remainder);
+}
+
+void Translator::compute(Op op) {
+  if (op == Op::kXxAdd || op == Op::kXxMul) {
+    const Extension a = pop_extension(), b = pop_extension();
+    return push(op == Op::kXxAdd ? arithmetic_.sum(a, b) : arithmetic_.product(a, b));
+  }
+  if (op == Op::kXInvert) return push(arithmetic_.inverse(pop_extension()));
+  const Value a = pop();
+  if (op == Op::kInvert) return push(arithmetic_.inverse(a));
+  if (op == Op::kSplit) {
+    const auto [high, low] = arithmetic_.split(a);
+    push(high);
+    return push(low);
+  }
+  if (op == Op::kXbMul) return push(arithmetic_.product(a, pop_extension()));
+  const Value b = pop();
+  if (op == Op::kAdd) return push(arithmetic_.sum(a, b));
+  if (op == Op::kMul) return push(arithmetic_.product(a, b));
+  CHECK(op == Op::kEq);
+  push(arithmetic_.equal(a, b));
+}
+
+void Translator::run(const Instruction& instruction) {
+  const std::uint64_t argument = instruction.argument.value();
+  switch (instruction.op) {
+    case Op::kNop: return;
+    case Op::kPop:
+    case Op::kDup:
+    case Op::kSwap:
+    case Op::kPick:
+    case Op::kPlace: return move(instruction);
+    case Op::kPush: return push(arithmetic_.constant(argument));
+    case Op::kAddI: return push(arithmetic_.sum(pop(), arithmetic_.constant(argument)));
+    case Op::kAssert: return arithmetic_.fail_unless_equal(pop(), arithmetic_.constant(1));
+    case Op::kAssertVector:
+      for (std::size_t i = 0; i < field::kDigestWords; ++i)
+        arithmetic_.fail_unless_equal(value(i), value(i + field::kDigestWords));
+      stack_.resize(stack_.size() - field::kDigestWords);
+      return;
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kEq:
+    case Op::kInvert:
+    case Op::kSplit:
+    case Op::kXxAdd:
+    case Op::kXxMul:
+    case Op::kXInvert:
+    case Op::kXbMul: return compute(instruction.op);
+    case Op::kLt:
+    case Op::kAnd:
+    case Op::kXor:
+    case Op::kLog2Floor:
+    case Op::kPow:
+    case Op::kDivMod:
+    case Op::kPopCount: return compute_u32(instruction.op);
+    case Op::kDivine:
+    case Op::kHalt:
+    case Op::kSkiz:
+    case Op::kCall:
+    case Op::kReturn:
+    case Op::kRecurse:
+    case Op::kRecurseOrReturn:
+    case Op::kReadMem:
+    case Op::kWriteMem:
+    case Op::kHash:
+    case Op::kSpongeInit:
+    case Op::kSpongeAbsorb:
+    case Op::kSpongeAbsorbMem:
+    case Op::kSpongeSqueeze:
+    case Op::kReadIo:
+    case Op::kWriteIo:
+    case Op::kMerkleStep:
+    case Op::kMerkleStepMem:
+    case Op::kXxDotStep:
+    case Op::kXbDotStep: break;
+  }
+  CHECK(false);
+}
+
+void Translator::finish() {
+  CHECK(stack_.size() == out_.height);
+  for (std::uint32_t cell = 0; cell < stack_.size(); ++cell) {
+    const Entry& entry = stack_[cell];
+    if (entry.cell == cell) continue;
+    const Value v = value_of(entry);
+    if (cell < out_.reach && v == inputs_[cell]) continue;
+    out_.writes.push_back(cell);
+    out_.kernel.outputs.push_back({"cell" + std::to_string(cell), v});
+  }
+  out_.kernel.outputs.push_back({"failed", arithmetic_.failed()});
+}
+
+}  // namespace
+
+bool is_supported(Op op) {
+  const tasm::InstructionRow& row = tasm::row(op);
+  return (row.effects & ~(tasm::kAsserts | tasm::kMayFail)) == 0 && row.hash_rows == 0;
+}
+
+Result<Translation> translate(std::span<const Instruction> block) {
+  for (const Instruction& instruction : block) {
+    const tasm::InstructionRow& row = tasm::row(instruction.op);
+    if (!is_supported(instruction.op))
+      return make_error(ErrorCode::kUnsupported, "'%.*s' touches more than the stack",
+                        static_cast<int>(row.text.size()), row.text.data());
+    if (!tasm::legal_argument(row.argument, instruction.argument))
+      return make_error(ErrorCode::kInvalidArgument, "'%s' has an argument out of range",
+                        tasm::print(instruction).c_str());
+  }
+  Translation out;
+  const Extent extent = extent_of(block);
+  out.reach = extent.reach;
+  out.height = extent.height;
+  out.size_min = extent.size_min;
+  Translator translator(out);
+  for (const Instruction& instruction : block) translator.run(instruction);
+  translator.finish();
+  TRY_VOID(kir::check(out.kernel));
+  return out;
+}
+
+}  // namespace trident::tir::native

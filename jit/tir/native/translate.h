@@ -1,0 +1,37 @@
+// A straight-line block of TASM as a kir kernel over many stacks at once.
+//
+// The block is executed on values; what it leaves on the stack becomes the kernel's outputs. Stacks lie as columns: one
+// array of words for each cell, an element per stack. The block reaches `reach` cells deep and leaves `height` cells in
+// their places; cell 0 is the deepest of them, so a cell keeps its number while the top moves.
+//
+//   before   [ cell 0 | cell 1 | ... | cell reach - 1 ] top        input i is cell reads[i]
+//   after    [ cell 0 | cell 1 | ... | cell height - 1 ] top       output o is cell writes[o]; the last output: failed
+//
+// A cell that is in neither list keeps what it has. Where a stack fails (the machine would end the run: an operand is
+// not u32, a divisor is 0, an assertion does not hold ...), failed is 1 and its cells are unspecified; else it is 0.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "jit/kir/kir.h"
+#include "jit/tir/tasm/instruction.h"
+#include "runtime/base/result.h"
+
+namespace trident::tir::native {
+
+struct Translation {
+  kir::Kernel kernel;  ///< passes kir::check; all arrays are of i64, and the words in them are below p
+  std::uint32_t reach = 0, height = 0;
+  std::vector<std::uint32_t> reads, writes;
+  std::size_t size_min = 0;  ///< stacks with fewer elements fail, all of them, before the block's end
+};
+
+/// Whether an instruction can be part of what is translated: arithmetic, moves on the stack, assertions.
+bool is_supported(tasm::Op op);
+
+/// Errors: Unsupported with the name of an instruction that touches more than the stack; InvalidArgument for an
+/// argument out of range; LimitExceeded when it takes more arrays than a kernel may have.
+Result<Translation> translate(std::span<const tasm::Instruction> block);
+
+}  // namespace trident::tir::native
