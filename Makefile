@@ -178,6 +178,7 @@ fuzz: packages ## a million random and mutated texts and messages each, under Ad
 	@build-asan/tests/session_campaign --messages 1000000
 	@cd build-asan/tests && ./fuzz_kir_text --runs 1000000 $(CURDIR)/tests/fuzz/seeds/kernel.kir
 	@cd build-asan/tests && ./fuzz_tasm_text --runs 1000000 --lines $(CURDIR)/tests/fuzz/seeds/programs.txt
+	@cd build-asan/tests && ./fuzz_tir_text --runs 1000000 $(CURDIR)/tests/tir/corpus/*.tir --lines $(CURDIR)/tests/fuzz/seeds/tir.txt
 
 fuzz-tir-equiv: configure ## a million mutated TASM blocks: none may be called equal that the machine tells apart
 	@ninja -C $(BUILD) -j$(JOBS) jit_tir_equiv_test

@@ -7,6 +7,7 @@
 #include "clients/c/peer.h"
 #include "clients/c/program.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/heights_text.h"
 #include "clients/cli/interrupt.h"
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/run_program.h"
@@ -38,24 +39,6 @@ std::string default_output(const std::string& file) {
 
 std::string_view tallest(const Heights& heights) {
   return vm::kTableNames[static_cast<std::size_t>(heights.tallest())];
-}
-
-void print_heights(const Built& built) {
-  const Heights &before = built.before, &after = built.after;
-  std::printf("%-11s %12s %12s %9s\n", "table", "before", "after", "");
-  for (std::size_t t = 0; t < vm::kTableCount; ++t) {
-    std::printf("%-11s %12llu %12llu", std::string(vm::kTableNames[t]).c_str(),
-                static_cast<unsigned long long>(before.rows[t]), static_cast<unsigned long long>(after.rows[t]));
-    if (before.rows[t] != after.rows[t])
-      std::printf(" %+8.1f %%",
-                  100 * (static_cast<double>(after.rows[t]) / std::max(1.0, static_cast<double>(before.rows[t])) - 1));
-    const bool decided = t == static_cast<std::size_t>(before.tallest());
-    const bool decides = t == static_cast<std::size_t>(after.tallest());
-    std::printf("%s\n", decided && decides ? "  decides" : decided ? "  decided" : decides ? "  decides now" : "");
-  }
-  std::printf("%-11s %12llu %12llu\n", "padded", static_cast<unsigned long long>(before.padded()),
-              static_cast<unsigned long long>(after.padded()));
-  std::printf("%-11s %12u %12u\n", "words", built.words_before, built.words_after);
 }
 
 /// The report of jit/tir/build for people.
@@ -198,7 +181,7 @@ Result<int> run_build(const BuildVerb& verb) {
       print_json(result, report, output, daemon);
       return 0;
     }
-    print_heights(result);
+    std::fputs(heights_text({result.before, result.words_before}, {result.after, result.words_after}).c_str(), stdout);
     if (verb.explain) explain(report);
   } catch (const ordered_json::exception& error) {
     return make_error(ErrorCode::kInternal, "the daemon's report is of another form: %s", error.what());
@@ -220,7 +203,8 @@ void add_build_command(CLI::App& app, int& status) {
       ->expected(1)
       ->allow_extra_args(false);
   add_program_options(*verb, options->program);
-  verb->add_option("--disable", options->disabled, "Leave a stage out: peepholes, subroutines, superoptimiser or network")
+  verb->add_option("--disable", options->disabled,
+                   "Leave a stage out: peepholes, subroutines, superoptimiser or network")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(build::kStageNames), std::end(build::kStageNames))))
       ->take_all()
       ->expected(1)

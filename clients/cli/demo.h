@@ -12,6 +12,7 @@
 
 #include "clients/cli/corpus_reader.h"
 #include "clients/cli/demo_answers.h"
+#include "clients/cli/demo_program.h"
 #include "runtime/base/result.h"
 #include "runtime/os/process.h"
 
@@ -81,6 +82,6 @@ struct DemoPass {
 Result<DemoPass> run_demo(const std::vector<CorpusKernel>& kernels, ir::Type type, const DemoOptions& options,
                           const std::function<void(const DemoPass&)>& show);
 
-std::string demo_html(const std::vector<DemoPass>& passes, const DemoOptions& options);
+std::string demo_html(const std::vector<DemoPass>& passes, const DemoProgram& program, const DemoOptions& options);
 
 }  // namespace trident::cli

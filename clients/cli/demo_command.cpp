@@ -141,8 +141,11 @@ Result<int> demo(DemoVerb verb) {
     failed = failed || pass.failed() || pass.late() > 0;
     passes.push_back(std::move(pass));
   }
+  TRY(const DemoProgram program, run_demo_program(fibonacci_problem()));
+  std::printf("\n%s", demo_program_text(program).c_str());
+  failed = failed || program.failed();
   if (!verb.report.empty()) {
-    TRY_VOID(write_text(verb.report, demo_html(passes, verb.options)));
+    TRY_VOID(write_text(verb.report, demo_html(passes, program, verb.options)));
     std::printf("report: %s\n", verb.report.c_str());
   }
   return failed ? kExitWrong : 0;

@@ -72,7 +72,7 @@ std::string figures_table(const DemoPass& pass, std::uint64_t n) {
 
 }  // namespace
 
-std::string demo_html(const std::vector<DemoPass>& passes, const DemoOptions& options) {
+std::string demo_html(const std::vector<DemoPass>& passes, const DemoProgram& program, const DemoOptions& options) {
   std::vector<html::Tile> tiles;
   std::string body;
   bool right = true;
@@ -101,15 +101,22 @@ std::string demo_html(const std::vector<DemoPass>& passes, const DemoOptions& op
   tiles.push_back({std::to_string(calls), "calls, every answer checked", true});
   if (late > 0)
     tiles.push_back({std::to_string(late), "kernels that the daemon had not done with when the time was over", false});
-  const std::string lead = right ? "Every answer of every call was right: the first of each tier against MPFR, all "
-                                   "later ones by their 128-bit "
-                                   "digest against that one, and again after the daemon was killed."
-                                 : "Something went wrong: see the states in the tables below.";
-  return html::page("Trident demo",
-                    os::cpu_name() +
-                        ". Kernels of a corpus, submitted to a private daemon by a real client: answered by the "
-                        "interpreter at once, by baseline code next, by optimised code swapped in while calls go on.",
-                    html::lead(lead) + html::tiles(tiles) + body);
+  tiles.push_back(
+      {std::to_string(program.before.heights.padded()) + " \u2192 " + std::to_string(program.after.heights.padded()),
+       "Triton VM: padded height of " + program.name, !program.failed()});
+  body += demo_program_html(program);
+  const std::string lead = right && !program.failed()
+                               ? "Every answer of every call was right: the first of each tier against MPFR, all "
+                                 "later ones by their 128-bit "
+                                 "digest against that one, and again after the daemon was killed."
+                               : "Something went wrong: see the states in the tables below.";
+  return html::page(
+      "Trident demo",
+      os::cpu_name() +
+          ". Kernels of a corpus, submitted to a private daemon by a real client: answered by the "
+          "interpreter at once, by baseline code next, by optimised code swapped in while calls go on. And a "
+          "program of Triton VM, made cheaper to prove.",
+      html::lead(lead) + html::tiles(tiles) + body);
 }
 
 }  // namespace trident::cli

@@ -111,7 +111,9 @@ constexpr const char* kDemo = R"(DETAILS
   them in turn: the interpreter answers first, then baseline code, then optimised code, swapped in while calls go on.
   The first answer of each tier is checked against MPFR, that of every later call by its 128-bit digest against the
   first. At the end the daemon is killed, and all kernels must still answer right. A live table on a terminal, lines
-  elsewhere. Exit status 1 when an answer is wrong, and when --timeout-ms is over before the daemon is done.
+  elsewhere. Then a program of Triton VM is made cheaper to prove, as by `trident build`: its nine tables before and
+  after, and the answers of both programs on several inputs against plain C++. Exit status 1 when an answer is wrong,
+  when --timeout-ms is over before the daemon is done, and when the program's padded height does not halve.
 
 EXAMPLES
   trident demo --report demo.html

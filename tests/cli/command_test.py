@@ -592,7 +592,10 @@ class Command(CommandCase):
         self.assertNotIn("\033", done.stdout)
         with open(page, encoding="utf-8") as handle:
             html = handle.read()
-        self.assertEqual(2, html.count("<svg"))
+        self.assertEqual(3, html.count("<svg"))
+        self.assertIn("fibonacci_big: padded height 32768 to 16384 in ", done.stdout)
+        self.assertIn("both programs answer right on all of 11 inputs", done.stdout)
+        self.assertIn("Triton VM: the nine tables", html)
         self.assertIn("all right", html)
         self.assertEqual([], os.listdir(self.at("tmp")))
 
