@@ -1,6 +1,7 @@
 // `trident build`: a program of Triton VM made cheaper to prove.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -32,9 +33,8 @@ struct BuildVerb {
 
 /// program.tir -> program.tasm, program.tasm -> program.opt.tasm, beside it.
 std::string default_output(const std::string& file) {
-  const std::size_t dot = file.rfind('.');
-  const std::string stem = file.substr(0, dot);
-  return stem + (file.substr(dot == std::string::npos ? file.size() : dot) == ".tasm" ? ".opt.tasm" : ".tasm");
+  const std::filesystem::path path(file);
+  return std::filesystem::path(path).replace_extension(path.extension() == ".tasm" ? ".opt.tasm" : ".tasm").string();
 }
 
 std::string_view tallest(const Heights& heights) {

@@ -2,12 +2,15 @@
 import json
 import lzma
 import os
+import re
+import resource
+import signal
 import subprocess
 import sys
 import time
 import unittest
 
-from command_case import ROOT, TRIDENTD, CommandCase
+from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase
 
 
 def oracle_lines(name):
@@ -270,6 +273,106 @@ class ProfileOfAProgram(CommandCase):
         self.assertIn("p.tasm:1:1: EmptyPublicInput", self.trident("profile", path, status=1).stderr)
         self.assertIn("no such file", self.trident("profile", self.at("none.tasm"), status=2).stderr)
         self.trident("profile", path, "--table", "nonsense", status=2)
+
+
+class Example(CommandCase):
+    def test_the_document_shows_what_the_command_prints(self):
+        with open(os.path.join(ROOT, "jit/tir/EXAMPLE.md"), encoding="utf-8") as handle:
+            blocks = handle.read().split("```\n")[1::2]
+        self.write("squares.tasm", blocks[0])
+        self.write("squares.tir", next(block for block in blocks if "loop {" in block))
+        commands = 0
+        for block in blocks:
+            if block.startswith("$ trident "):
+                commands += 1
+                command, expected = block.split("\n", 1)
+                printed = self.trident(*command.split()[2:], cwd=self.folder.name).stdout
+                printed = "".join(line.rstrip() + "\n" for line in printed.splitlines())
+                pattern = "(.*\n)*".join(re.escape(part) for part in expected.split("...\n"))
+                self.assertRegex(printed, f"\\A{pattern}\\Z", command)
+        self.assertEqual(5, commands)
+        self.assertEqual("output 247065", self.trident("run", self.at("squares.tir"), "--input", "90").stdout.splitlines()[0])
+
+
+class Attacks(CommandCase):
+    """Texts and options as somebody gives them who is mistaken or means harm."""
+    VERBS = ("lower", "run", "profile", "build")
+    # One long block: the search for a shorter one takes many seconds.
+    LONG = "\n".join(f"read_io 1\ndup {i % 13 + 1} mul dup {i % 11} add swap {i % 14 + 1} dup {i % 7} add" for i in range(60)) + "\nhalt\n"
+    LONG_INPUT = ",".join(str(i + 2) for i in range(60))
+
+    def test_texts_that_are_no_programs(self):
+        for name, data, place in (("empty.tir", b"", "1:1: a program begins with operations"),
+                                  ("binary.tir", bytes(range(255, 0, -1)), "1:1: this is not UTF-8"),
+                                  ("binary.tasm", bytes(range(255, 0, -1)), "1:1: this is not UTF-8"),
+                                  ("nul.tir", b"halt\0 ", "1:1: there is no operation 'halt?'"),
+                                  ("nul.tasm", b"halt\0 ", "1:5: expected a blank"),
+                                  ("escape.tir", b"\x1b[2J halt", "1:1: there is no operation '?[2J'"),
+                                  ("long.tir", b"x" * 3_000_000, "1:1: there is no operation 'xxx"),
+                                  ("deep.tir", b"push 1 if { " * 100_000, "1:779: bodies are nested more than 64 deep"),
+                                  ("open.tir", b"fn f { push 1", "1:1: this has no end")):
+            with open(self.at(name), "wb") as handle:
+                handle.write(data)
+            for verb in self.VERBS:
+                errors = self.trident(verb, self.at(name), status=2).stderr
+                self.assertIn(f"{name}:{place}", errors)
+                self.assertLess(len(errors), 1000)
+                self.assertNotRegex(errors, "[\0\x1b]")
+        os.mkdir(self.at("folder.tasm"))
+        for verb in self.VERBS:
+            self.assertIn("cannot be read", self.trident(verb, self.at("folder.tasm"), status=2).stderr)
+        self.assertEqual([], [name for name in os.listdir(self.folder.name) if "opt" in name])
+
+    def test_an_empty_tasm_has_no_halt(self):
+        for verb in self.VERBS[1:]:
+            self.assertIn("InstructionPointerOverflow", self.trident(verb, self.write("p.tasm", ""), status=1).stderr)
+
+    def test_large_texts(self):
+        path = self.write("p.tir", "push 1 pop 1\n" * 200_000 + "asm 0 { nop }\n" * 50_000 + "push 7 write_io 1 halt")
+        self.assertEqual("    push 7\n    write_io 1\n    halt\n", self.trident("lower", path).stdout)
+        self.assertEqual("output 7", self.trident("run", path).stdout.splitlines()[0])
+
+    def test_build_keeps_to_its_time(self):
+        path = self.write("p.tasm", self.LONG)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.trident("build", path, "--input", self.LONG_INPUT, "--mode", "embedded", "--ms", "200")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertLess(after.ru_utime - before.ru_utime, 2)
+        for limit in (("--ms", "0"), ("--programs", "0"), ("--ms", "4294967295", "--programs", "1")):
+            found = json.loads(self.trident("build", path, "--input", self.LONG_INPUT, "--mode", "embedded", "--json", *limit).stdout)
+            self.assertLessEqual(found["after"]["padded"], found["before"]["padded"])
+            self.assertLessEqual(found["programs_run"], 3)
+
+    def test_an_interrupted_build_leaves_nothing(self):
+        path = self.write("p.tasm", self.LONG)
+        child = subprocess.Popen([TRIDENT, "build", path, "--input", self.LONG_INPUT, "--mode", "embedded", "--ms", "200000"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        output, errors = child.communicate(timeout=60)
+        self.assertEqual((130, ""), (child.returncode, output), errors)
+        self.assertFalse(os.path.exists(self.at("p.opt.tasm")))
+
+    def test_where_the_result_goes(self):
+        os.mkdir(self.at("v1.2"))
+        self.write("v1.2/program", "halt")
+        self.trident("build", self.at("v1.2/program"), "--mode", "embedded")
+        self.assertEqual(["program", "program.tasm"], sorted(os.listdir(self.at("v1.2"))))
+        path = self.write("p.tasm", "halt")
+        self.assertIn("cannot be written", self.trident("build", path, "-o", "/dev/full", status=1).stderr)
+        self.assertEqual("    halt\n", self.trident("build", path, "-o", "-").stdout)
+
+    def test_prefilled_ram_and_the_own_digest(self):
+        text = "push 5 read_mem 1 pop 1 push 1 mul push 3 push 4 add add write_io 1 halt"
+        for name, given, status in (("ram.tasm", text, 0), ("digest.tasm", "dup 15 push 2 push 3 add push 4 pop 2 pop 1 halt", 0),
+                                    ("asserts.tasm", "dup 15 push 1 eq push 0 eq assert push 2 push 3 add pop 1 halt", 0),
+                                    ("prefilled.tasm", "push 5 read_mem 1 pop 1 push 7 eq assert halt", 1)):
+            path = self.write(name, given)
+            self.trident("build", path, "--ram", "5=7" if status == 0 else "5=8", status=status)
+            if status == 0:
+                built = path.replace(".tasm", ".opt.tasm")
+                outputs = [self.trident("run", p, "--ram", "5=7").stdout.splitlines()[0] for p in (path, built)]
+                self.assertEqual(outputs[0], outputs[1])
 
 
 if __name__ == "__main__":

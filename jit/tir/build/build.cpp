@@ -73,11 +73,20 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   options.subroutines = request.has(Stage::subroutines);
   options.scores_max = request.programs;
   options.time = std::chrono::milliseconds(request.milliseconds);
-  options.progress = progress;
+  // Blocks can take long, so that the superoptimiser asks too; what is shown never goes back.
+  const auto end = std::chrono::steady_clock::now() + options.time;
+  double shown = 0;
+  const auto tell = [&](double done) {
+    shown = std::max(shown, done);
+    return !progress || progress(shown);
+  };
+  options.progress = tell;
   TRY(const tasm::Program program, program_of(request));
   TRY_VOID(try_out(request, program, options.budget));
   std::vector<tournament::Proposer> proposers;
-  if (request.has(Stage::superoptimiser)) proposers.push_back(tournament::superoptimiser());
+  if (request.has(Stage::superoptimiser))
+    proposers.push_back(
+        tournament::superoptimiser([&] { return std::chrono::steady_clock::now() >= end || !tell(0); }));
   std::optional<neural::Network> network;
   if (request.has(Stage::network)) {
     network.emplace(weights != nullptr ? *weights : neural::shipped_weights());

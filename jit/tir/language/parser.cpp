@@ -32,6 +32,15 @@ std::optional<Op> op_named(std::string_view text) {
   return {};
 }
 
+/// A word for a message: what is not printable as '?', and not all of it when it is long.
+std::string shown(std::string_view word) {
+  constexpr std::size_t kShownMax = 40;
+  std::string out(word.substr(0, kShownMax));
+  for (char& c : out)
+    if (c < ' ' || c > '~') c = '?';
+  return word.size() > kShownMax ? out + ".." : out;
+}
+
 /// What TASM and other languages call it.
 std::string meant(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"divine", "hint"},
@@ -77,6 +86,11 @@ class Parser {
     return false;
   }
 
+  bool fail(const Error& error) {
+    if (!error_) error_ = error;
+    return false;
+  }
+
   void skip() { at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size()); }
   [[nodiscard]] bool next_is(std::string_view token) const { return text_.substr(at_).starts_with(token); }
   bool expect(char c) {
@@ -115,7 +129,7 @@ class Parser {
       const auto op = op_named(name);
       if (!op)
         return fail(operation.offset, name.empty() ? "expected an operation"
-                                                   : "there is no operation '" + std::string(name) + "'" + meant(name));
+                                                   : "there is no operation '" + shown(name) + "'" + meant(name));
       operation.op = *op;
       if (*op == Op::kFnStart) {
         if (!function(operation, out, level)) return false;
@@ -233,6 +247,14 @@ class Parser {
     operation.op = Op::kIfElse;
     return body(operation, operation.otherwise);
   }
+  /// What is wrong between `from` and `to`: with blanks before it, so that the error has its place in the whole text.
+  bool assembly_fault(std::size_t from, std::size_t to) {
+    std::string padded(text_.substr(0, to));
+    for (std::size_t i = 0; i < from; ++i)
+      if (padded[i] != '\n') padded[i] = ' ';
+    const auto program = tasm::assemble(ir::SourceText(padded, source_.name()));
+    return program ? fail(from, "this is no TASM") : fail(program.error());
+  }
   bool assembly(Operation& operation) {
     skip();
     const std::size_t start = at_;
@@ -245,20 +267,13 @@ class Parser {
     if (!expect('{')) return false;
     const std::size_t from = at_, to = text_.find('}', at_);
     if (to == std::string_view::npos) return fail(operation.offset, "this has no end: } is missing");
-    // Blanks before it, so that an error has its place in the whole text.
-    std::string padded(text_.substr(0, to));
-    for (std::size_t i = 0; i < from; ++i)
-      if (padded[i] != '\n') padded[i] = ' ';
-    const auto program = tasm::assemble(ir::SourceText(padded, source_.name()));
-    if (!program) {
-      if (!error_) error_ = program.error();
-      return false;
-    }
+    const auto program = tasm::assemble(ir::SourceText(text_.substr(from, to - from), source_.name()));
+    if (!program) return assembly_fault(from, to);
     for (const tasm::Mark& mark : program->marks)
       if (mark.kind == tasm::Mark::Kind::label) return fail(from, "asm has no labels");
     for (std::size_t i = 0; i < program->instructions.size(); ++i)
       if ((tasm::row(program->instructions[i].op).effects & tasm::kControl) != 0)
-        return fail(program->offsets[i], "asm has no control flow");
+        return fail(from + program->offsets[i], "asm has no control flow");
     operation.assembly = program->instructions;
     at_ = to + 1;
     if (operation.stack_change() != change)

@@ -102,12 +102,17 @@ TEST(Language, ErrorsNameTheirPlace) {
       {"asm 0 { nop", "this has no end"},
       {"push 1 if { call f } halt fn f { push 2 return }", "changes it by 1"},
       {"push \xff halt", "this is not UTF-8"},
+      {"\x1b[31m halt", "there is no operation '?[31m'"},
+      {"push 1\nasm 0 { nop }\nasm 0 {\n  nop\n skiz }\nhalt", "t.tir:5:2: asm has no control flow"},
   };
   for (const auto& [text, message] : faults) {
     const auto program = parse(ir::SourceText(text, "t.tir"));
     ASSERT_FALSE(program) << text;
     EXPECT_NE(program.error().message.find(message), std::string::npos) << text << "\n" << program.error().message;
   }
+  const auto long_word = parse(ir::SourceText(std::string(1'000'000, 'x') + " halt", "t.tir"));
+  ASSERT_FALSE(long_word);
+  EXPECT_LT(long_word.error().message.size(), 1000u);
   std::string deep = "halt";
   for (unsigned i = 0; i <= kNestingMax; ++i) deep = "if { " + deep + " }";
   const auto program = parse(ir::SourceText(deep));

@@ -223,5 +223,18 @@ TEST(Peephole, ShorterPiecesEndAsLongerOnes) {
   EXPECT_GT(succeeded, 10'000u);
 }
 
+TEST(Peephole, LongPiecesTakeTimeInProportion) {
+  // In time that grows with the square these would take minutes.
+  constexpr std::size_t kPairs = 400'000;
+  std::vector<tasm::Instruction> pairs, pushes(2 * kPairs, {tasm::Op::kPush, Element(7)});
+  for (std::size_t i = 0; i < kPairs; ++i)
+    pairs.push_back({tasm::Op::kPush, Element(i)}), pairs.push_back({tasm::Op::kPop, Element(1)});
+  EXPECT_TRUE(peephole(pairs).empty());
+  EXPECT_EQ(peephole(pushes), pushes);
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "asm 0 { nop }\n";
+  EXPECT_EQ(lower(program_of(text + "halt")).instructions.size(), 1u);
+}
+
 }  // namespace
 }  // namespace trident::tir::lowering

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/tir/tasm/blocks.h"
+#include "runtime/base/check.h"
 
 namespace trident::tir::lowering {
 namespace {
@@ -77,8 +78,9 @@ Found forwards(const Window& w) {
 
 Found stores(const Window& w) {
   // push v, push a, write_mem 1, pop 1, twice, the second to a + 1; or n words and one more behind them.
+  // Of more pushes the last ones are found when the window begins there.
   std::size_t values = 0;
-  while (w.is(values, Op::kPush)) ++values;
+  while (values <= kCountMax && w.is(values, Op::kPush)) ++values;
   if (values < 2) return {};
   const std::size_t n = values - 1;  // the last is the address
   const auto ends = [&](std::size_t at) { return w.is(at, Op::kWriteMem) && w.is(at + 1, Op::kPop, 1); };
@@ -215,19 +217,25 @@ std::optional<Pass> pass_named(std::string_view name) {
 }
 
 std::vector<Instruction> peephole(std::span<const Instruction> piece, PassSet passes) {
-  Piece out(piece.begin(), piece.end());
-  for (std::size_t at = 0; at < out.size();) {
-    const auto found = first_found(Window(std::span(out).subspan(at)), passes);
+  // What is done stands in `done`, the rest in `rest` from `at` on: a rewriting touches the ends of both only, so that
+  // a long piece takes time in proportion. Nothing grows, hence what goes back to the rest finds room before `at`.
+  Piece done, rest(piece.begin(), piece.end());
+  const auto place = [&](std::size_t i) { return rest.begin() + static_cast<std::ptrdiff_t>(i); };
+  for (std::size_t at = 0; at < rest.size();) {
+    const auto found = first_found(Window(std::span(rest).subspan(at)), passes);
     if (!found) {
-      ++at;
+      done.push_back(rest[at++]);
       continue;
     }
-    const auto from = out.begin() + static_cast<std::ptrdiff_t>(at);
-    out.insert(out.erase(from, from + static_cast<std::ptrdiff_t>(found->taken)), found->given.begin(),
-               found->given.end());
-    at -= std::min(at, kReachBack);
+    CHECK(found->given.size() <= found->taken);
+    at += found->taken - found->given.size();
+    std::copy(found->given.begin(), found->given.end(), place(at));
+    const std::size_t back = std::min(done.size(), kReachBack);
+    at -= back;
+    std::copy(done.end() - static_cast<std::ptrdiff_t>(back), done.end(), place(at));
+    done.resize(done.size() - back);
   }
-  return out;
+  return done;
 }
 
 tasm::Program peephole(const tasm::Program& program, PassSet passes) {

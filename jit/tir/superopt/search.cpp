@@ -55,6 +55,7 @@ class Search {
     std::size_t layer = 0;
     if (finished(first)) return std::vector<Instruction>();
     for (std::size_t length = 0; length < options_.length_max && layer < kept_.size(); ++length) {
+      if (options_.over()) break;
       next_.clear();
       const std::size_t end = kept_.size();
       for (; layer < end; ++layer) expand(static_cast<std::uint32_t>(layer));

@@ -6,6 +6,7 @@
 // place.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct SearchOptions {
   Weights weights;
   std::size_t width = 160;  ///< states kept of those with as many instructions
   std::size_t length_max = 96;
+  /// Asked every few milliseconds: true ends a search with what it has.
+  std::function<bool()> stop{};
+  [[nodiscard]] bool over() const { return stop && stop(); }
 };
 
 /// The cheapest block found below `bound`; none if there is none. Single words are together again.

@@ -23,7 +23,7 @@ Piece cheaper(std::span<const Instruction> piece, const SearchOptions& options) 
 Piece by_windows(Piece piece, std::size_t window, const SearchOptions& options) {
   for (std::size_t round = 0; round < kRounds; ++round) {
     const Piece before = piece;
-    for (std::size_t at = 0; at < piece.size(); at += window / 2) {
+    for (std::size_t at = 0; at < piece.size() && !options.over(); at += window / 2) {
       const std::size_t end = std::min(at + window, piece.size());
       const auto from = piece.begin() + static_cast<std::ptrdiff_t>(at);
       const auto to = piece.begin() + static_cast<std::ptrdiff_t>(end);
@@ -41,7 +41,8 @@ Piece by_windows(Piece piece, std::size_t window, const SearchOptions& options) 
 std::vector<Piece> propose(std::span<const Instruction> block, const Options& options) {
   std::vector<Piece> out;
   for (const Weights& weights : options.measures) {
-    const SearchOptions search{weights, options.width, 96};
+    const SearchOptions search{weights, options.width, 96, options.stop};
+    if (search.over()) break;
     Piece found = block.size() <= kWholeMax ? cheaper(block, search) : Piece(block.begin(), block.end());
     found = by_windows(std::move(found), options.window, search);
     const bool same = std::equal(found.begin(), found.end(), block.begin(), block.end());

@@ -15,6 +15,8 @@ struct Options {
   std::vector<Weights> measures = {{1, 0.1, 0.01}, {0.1, 1, 0.01}, {0.3, 0.3, 1}};
   std::size_t width = 160;
   std::size_t window = 20;  ///< instructions searched at once in a block that is longer
+  /// Asked every few milliseconds: true ends the search with the proposals that were found.
+  std::function<bool()> stop{};
 };
 
 /// Different blocks, each cheaper than the given one by one of the measures, the fewest words first; not proven.

@@ -45,10 +45,11 @@ class Tournament {
     out_.heights_before = out_.heights_after = scorer_.heights();
     best_ = given;
     score_ = out_.before;
-    if (options_.peepholes) consider(lowering::peephole(given), true);
+    if (options_.peepholes)
+      if (const tasm::Program shorter = lowering::peephole(given); !tasm::same(shorter, given)) consider(shorter, true);
     out_.peephole = score_;
     if (options_.subroutines) subroutines();
-    if (!proposers_.empty()) blocks();
+    if (!proposers_.empty() && !over()) blocks();
     if (options_.subroutines) outlines();
     out_.program = std::move(best_);
     out_.after = score_;
@@ -227,8 +228,11 @@ class Tournament {
 
 }  // namespace
 
-Proposer superoptimiser() {
-  return {"superoptimiser", [](std::span<const Instruction> block) { return superopt::propose(block); }};
+Proposer superoptimiser(std::function<bool()> stop) {
+  superopt::Options options;
+  options.stop = std::move(stop);
+  return {"superoptimiser",
+          [options](std::span<const Instruction> block) { return superopt::propose(block, options); }};
 }
 
 Result<Outcome> optimise(const tasm::Program& program, std::span<const vm::Inputs> samples,

@@ -24,8 +24,8 @@ struct Proposer {
   std::string name;
   std::function<std::vector<Instructions>(std::span<const tasm::Instruction> block)> propose;
 };
-/// The superoptimiser, with all its measures.
-Proposer superoptimiser();
+/// The superoptimiser, with all its measures. `stop` is asked every few milliseconds and ends it within a block.
+Proposer superoptimiser(std::function<bool()> stop = {});
 
 struct Options {
   vm::Budget budget;
