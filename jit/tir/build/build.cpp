@@ -76,9 +76,11 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   // Blocks can take long, so that the superoptimiser asks too; what is shown never goes back.
   const auto end = std::chrono::steady_clock::now() + options.time;
   double shown = 0;
+  bool goes_on = true;  // who has said no is not asked again
   const auto tell = [&](double done) {
     shown = std::max(shown, done);
-    return !progress || progress(shown);
+    goes_on = goes_on && (!progress || progress(shown));
+    return goes_on;
   };
   options.progress = tell;
   TRY(const tasm::Program program, program_of(request));
