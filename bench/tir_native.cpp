@@ -29,6 +29,8 @@ struct Case {
   const char* name;
   const char* text;
   Words words;  ///< of the stacks
+  /// None for a chain of some seventy products in both: the machine loses little there but to its own products.
+  bool has_bar = true;
 };
 const Case kCases[] = {
     {"sums and moves", "dup 3 add swap 1 dup 2 add addi 5 pick 3 add place 2 dup 1 push -3 add swap 2 add dup 0 add",
@@ -51,6 +53,9 @@ const Case kCases[] = {
      "dup 3 dup 2 add swap 1 split and push 9 mul addi 3 dup 0 push 4294967295 split pop 1 xor pop_count dup 1 place 2 "
      "pick 3 mul split swap 1 pop 1 dup 5 dup 5 lt add push 10 swap 1 div_mod dup 0 pop 1 mul",
      Words::u32},
+    {"an inverse", "dup 1 invert mul", Words::field, false},
+    {"an inverse of the extension", "x_invert", Words::field, false},
+    {"a power, any exponent", "pow", Words::u32, false},
 };
 
 std::vector<Instruction> assembled(const std::string& text) {
@@ -157,7 +162,7 @@ Rounds measured(Contest& contest, const NativeBlock& compiled) {
 
 void blocks_at(codegen::Isa isa, bool has_bar) {
   std::printf("%s, %zu stacks at once; ns per execution of the block\n", std::string(name_of(isa)).c_str(), kStacks);
-  double logs = 0;
+  double logs = 0, counted = 0;
   std::vector<double> compile_us;
   for (const Case& c : kCases) {
     const auto block = assembled(c.text);
@@ -169,14 +174,13 @@ void blocks_at(codegen::Isa isa, bool has_bar) {
     CHECK(contest.compare(*compiled) == kStacks);
     const Rounds rounds = measured(contest, *compiled);
     const double ratio = rounds.ratio(kMachine, kNative);
-    logs += std::log(ratio);
+    if (c.has_bar) logs += std::log(ratio), counted += 1;
     std::printf("%-30s %2zu instructions: machine %6.1f, native %5.2f, its first call %5.2f; ratio %6.1f\n", c.name,
                 block.size(), rounds.median_ns(kMachine), rounds.median_ns(kNative), rounds.median_ns(kFirstCall),
                 ratio);
-    if (has_bar) check_bar(std::string("times faster: ") + c.name, ratio, kBar, false);
+    if (has_bar && c.has_bar) check_bar(std::string("times faster: ") + c.name, ratio, kBar, false);
   }
-  std::printf("%-48s %10.4f\n", "times faster, geometric mean",
-              std::exp(logs / static_cast<double>(std::size(kCases))));
+  std::printf("%-48s %10.4f\n", "times faster, geometric mean of those with a bar", std::exp(logs / counted));
   std::printf("%-48s %10.4f\n", "us to compile a block, median", stats::median(compile_us));
 }
 

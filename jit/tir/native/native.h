@@ -27,9 +27,8 @@ class NativeBlock {
                                      const codegen::Variant& variant = kVariant);
 
   /// Runs `stacks` stacks. columns[c] is the array of cell c, for all cells below max(reach, height), with a word below
-  /// p per stack; it is changed in place. failed[i] becomes 1 where stack i fails, else 0. All arrays are disjoint; at
-  /// 64 bytes aligned, no access crosses a cache line. Any
-  /// number of threads may run one block at once.
+  /// p per stack; it is changed in place. failed[i] becomes 1 where stack i fails, else 0. All arrays are disjoint;
+  /// those aligned to 64 bytes are the fastest. Any number of threads may run one block at once.
   void run(std::uint64_t stacks, std::uint64_t* const* columns, std::uint64_t* failed) const;
 
   [[nodiscard]] const Translation& translation() const { return translation_; }
