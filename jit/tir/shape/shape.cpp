@@ -11,6 +11,9 @@ namespace {
 using tasm::Element;
 using tasm::Op;
 
+/// What looks at every call for every region, and at every stretch of instructions, leaves larger programs as they are.
+constexpr std::size_t kRegionsMax = 4096, kInstructionsMax = 100'000;
+
 Line make(Op op, std::uint64_t argument = 0) {
   return {{op, Element(argument)}, kNoRegion, 0, {}};
 }
@@ -72,6 +75,7 @@ tasm::Program unreachable(const tasm::Program& program) {
 /// Bodies that take no more words where they are called than as subroutines.
 tasm::Program inlined(const tasm::Program& program) {
   Regions regions = regions_of(program);
+  if (regions.all.size() > kRegionsMax) return program;
   for (std::size_t r = 1; r < regions.all.size(); ++r) {
     if (!plain_subroutine(regions, r) || !regions.all[r].marks_behind.empty()) continue;
     const std::vector<Line> body(regions.all[r].lines.begin(), regions.all[r].lines.end() - 1);
@@ -128,6 +132,7 @@ tasm::Program branches(const tasm::Program& program) {
 /// asked.
 tasm::Program loops(const tasm::Program& program) {
   Regions regions = regions_of(program);
+  if (regions.all.size() > kRegionsMax) return program;
   for (std::size_t r = 1; r < regions.all.size(); ++r) {
     auto& lines = regions.all[r].lines;
     if (!regions.closed(r) || lines.size() < 7 || !is(lines[0], Op::kDup, 0) || !is(lines[1], Op::kPush, 0) ||
@@ -161,6 +166,7 @@ tasm::Program loops(const tasm::Program& program) {
 
 tasm::Program merged(const tasm::Program& program) {
   Regions regions = regions_of(program);
+  if (regions.all.size() > kRegionsMax) return program;
   for (std::size_t r = 1; r < regions.all.size(); ++r)
     for (std::size_t other = 1; other < r && !regions.all[r].removed; ++other) {
       if (!regions.closed(r) || !regions.closed(other) || regions.all[r].lines != regions.all[other].lines) continue;
@@ -187,6 +193,7 @@ std::span<const ChangeRow> changes() {
 
 tasm::Program outline_one(const tasm::Program& program) {
   constexpr std::size_t kLinesMax = 24;
+  if (program.instructions.size() > kInstructionsMax) return program;
   Regions regions = regions_of(program);
   struct Place {
     std::size_t region, line;

@@ -16,7 +16,7 @@ struct ChangeRow {
 std::span<const ChangeRow> changes();
 
 /// The repeated straight-line instructions whose removal saves most words, moved into a subroutine; the same program if
-/// nothing is saved.
+/// nothing is saved, or if it has more than 100,000 instructions.
 tasm::Program outline_one(const tasm::Program& program);
 
 }  // namespace trident::tir::shape

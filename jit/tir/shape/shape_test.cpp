@@ -100,5 +100,25 @@ TEST(Shape, RandomProgramsEndTheSame) {
   EXPECT_GT(ended, 300u);
 }
 
+TEST(Shape, VeryLargeProgramsStayAsTheyAre) {
+  const auto with_functions = [](int count) {
+    std::string text, bodies;
+    for (int i = 0; i < count; ++i) {
+      text += "call f" + std::to_string(i) + " ";
+      bodies += " f" + std::to_string(i) + ": push 7 push 8 mul addi 9 return";
+    }
+    return assembled(text + "halt" + bodies);
+  };
+  const tasm::Program few = with_functions(30), many = with_functions(20'000);
+  bool changed = false;
+  for (const ChangeRow& row : changes()) {
+    changed |= !tasm::same(few, row.apply(few));
+    EXPECT_TRUE(tasm::same(many, row.apply(many))) << row.name;
+  }
+  EXPECT_TRUE(changed);
+  EXPECT_FALSE(tasm::same(few, outline_one(few)));
+  EXPECT_TRUE(tasm::same(many, outline_one(many)));
+}
+
 }  // namespace
 }  // namespace trident::tir::shape
