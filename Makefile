@@ -125,10 +125,11 @@ bench-tir-gains: configure ## what peepholes, subroutines and the superoptimiser
 bench-tir-network: configure ## the network of TASM: its share of the superoptimiser's gain on blocks of the corpus's test programs
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_network && $(BUILD)/bench/bench_tir_network
 
-tir-network-weights: configure ## teaches the network of TASM what the superoptimiser answers; writes what is shipped; some 15 minutes
-	@ninja -C $(BUILD) -j$(JOBS) bench_tir_network_training && $(BUILD)/bench/bench_tir_network_training jit/tir/neural/weights/shipped.tirn
-bench-tir-native: configure ## arithmetic blocks of TASM as machine code over 1,024 stacks, against the machine of jit/tir/vm; bar 20 times
-	@ninja -C $(BUILD) -j$(JOBS) bench_tir_native && $(BUILD)/bench/bench_tir_native
+tir-network-weights: configure ## teaches the network of TASM what the superoptimiser answers, thrice; writes what is shipped; some 20 minutes
+	@ninja -C $(BUILD) -j$(JOBS) bench_tir_network_training
+	@w=jit/tir/neural/weights/shipped.tirn; t="$(BUILD)/bench/bench_tir_network_training $(BUILD)/tir-network.tirn"; \
+	  $$t --seed 1 && $$t --seed 2 --from $(BUILD)/tir-network.tirn && $$t --seed 3 --from $(BUILD)/tir-network.tirn && \
+	  cp $(BUILD)/tir-network.tirn $$w
 
 bench-tir-neural: configure ## the network of TASM: a generation of its evolution on two threads
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_neural && $(BUILD)/bench/bench_tir_neural
