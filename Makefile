@@ -113,7 +113,6 @@ bench-tir: configure ## Triton VM here: a cycle, Tip5, the score of a block of 3
 bench-tir-equiv: configure ## equivalence of TASM blocks: candidates refused and decided a second
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_equiv && $(BUILD)/bench/bench_tir_equiv
 
-tir-corpus: configure ## the tables of 64 programs in TIR: lowered plainly, with peephole passes, and written by hand; exact, not timed
 tir-corpus: configure ## the tables of 108 programs in TIR: lowered plainly, with peephole passes, and written by hand; exact, not timed
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_corpus && $(BUILD)/bench/bench_tir_corpus
 
