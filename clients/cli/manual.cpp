@@ -32,9 +32,10 @@ constexpr const char* kRun = R"(DETAILS
   `trident parse --help` says what types there are. Integers are printed in full.
   What is assumed for a variable without an input is said on standard error. An expression may begin with a minus sign;
   where an option has its first letter (-n*2), put -- before it.
-  A FILE.tasm is a program of Triton VM, a FILE.tir one in TIR (`trident lower --help`). It is run exactly as there; printed are its output, the stack (the top first),
-  the rows of the nine tables of a proof, and the height to which the tallest pads them all. Numbers are integers above
-  -p and below p. A program that fails has status 1; standard error says where and why, as the real machine calls it.
+  A FILE.tasm is a program of Triton VM, a FILE.tir one in TIR (`trident lower --help`). It is run exactly as there;
+  printed are its output, the stack (the top first), the rows of the nine tables of a proof, and the height to which the
+  tallest pads them all. Numbers are integers above -p and below p. A program that fails has status 1; standard error
+  says where and why, as the real machine calls it.
 
 EXAMPLES
   trident run 'sum(x*x)' --n 1000
@@ -270,8 +271,8 @@ constexpr const char* kLower = R"(DETAILS
                 merkle_step merkle_load ext_mul ext_invert fold_ext fold_base, proof [NAME] { .. }
   Operands are in reading order: push 17 push 5 div_mod leaves 3 2 with 2 on top, push 3 push 5 lt leaves 1.
 
-  Passes: nops, hints, pops, batches, forwards, stores, copies, swaps, chains, epilogues, additions, constants, commutes,
-  orders. --json prints "words_before_passes", "words", "instructions" and "program".
+  Passes: nops, hints, pops, batches, forwards, stores, copies, swaps, chains, epilogues, additions, constants,
+  commutes, orders. --json prints "words_before_passes", "words", "instructions" and "program".
 
 EXAMPLES
   trident lower program.tir
