@@ -140,6 +140,25 @@ TEST(Checker, UndeclaredRangesKeepSpecialValues) {
   }
 }
 
+// Where a sum is zero to the bit its sign is that of a rule of addition, which forms over the reals do not keep, and an
+// angle is 0 on one side and pi on the other. Points drawn at random never meet it.
+TEST(Checker, SignsOfExactZerosCount) {
+  const double most = std::numeric_limits<double>::max();
+  const std::vector<Variable> variables = {{"a", Type::f64, expr::VariableKind::array, -0.5, 5},
+                                           {"b", Type::f64, expr::VariableKind::array, 0.001, 100},
+                                           {"d", Type::f64, expr::VariableKind::array, -most, most}};
+  const Pair pairs[] = {
+      {"atan2(-fma(a, d, b), fma(a, d, b))", "atan2(fma(a, -d, -b), -fma(a, -d, -b))", false},
+      {"copysign(a, b - d)", "copysign(a, -(d - b))", false},
+      {"atan2(-fma(a, d, b), fma(a, d, b))", "atan2(-fma(d, a, b), fma(d, a, b))", true},
+  };
+  for (const Pair& pair : pairs) {
+    const Verdict v =
+        verdict_of(parsed(pair.source, Type::f64, variables), lowered(parsed(pair.candidate, Type::f64, variables)));
+    EXPECT_EQ(v.same(), pair.same) << pair.source << " -> " << pair.candidate << "\n" << print(v);
+  }
+}
+
 // Forms that lose every digit near zero, in ranges whose large values would hide that.
 TEST(Checker, SmallValuesAreLookedAtByThemselves) {
   const double most = std::numeric_limits<double>::max();

@@ -59,4 +59,21 @@ std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe,
   return divisors;
 }
 
+std::vector<Probe::Target> sign_values(const expr::Expr& expr) {
+  constexpr std::size_t kSignsMax = 8;
+  const std::vector<expr::Shape> shapes = expr::shapes_of(expr);
+  std::vector<Probe::Target> list;
+  const auto add = [&](expr::NodeId id) {
+    const bool leaf = expr::info(expr.at(id).op).signature == expr::Signature::Leaf;
+    const Probe::Target target{id, {}};
+    if (list.size() == kSignsMax || leaf || shapes[id.index] == expr::Shape::total) return;
+    if (std::find(list.begin(), list.end(), target) == list.end()) list.push_back(target);
+  };
+  for (const expr::Node& node : expr.nodes) {
+    if (node.op == Op::Atan2) add(node.a), add(node.b);
+    if (node.op == Op::Copysign) add(node.b);
+  }
+  return list;
+}
+
 }  // namespace trident::equiv

@@ -14,4 +14,8 @@ namespace trident::equiv {
 /// floats that do not depend on reductions.
 std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe, const std::function<Point()>& uniform);
 
+/// What says a sign: both operands of atan2, the second of copysign. Where such a value is zero, forms that are the same
+/// over the reals give zeros of other signs, and that is no small error. A few, as above.
+std::vector<Probe::Target> sign_values(const expr::Expr& expr);
+
 }  // namespace trident::equiv

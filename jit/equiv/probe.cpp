@@ -78,6 +78,31 @@ std::vector<bool> Probe::variables_of(const Target& target) const {
   return list;
 }
 
+bool Probe::make_zero(const Target& target, Point& start) {
+  const std::vector<bool> moves = variables_of(target);
+  const auto value_at = [&](const Point& point) {
+    look(point);
+    return target.b.valid() ? value(target.a) - value(target.b) : value(target.a);
+  };
+  const double here = value_at(start);
+  for (std::size_t v = 0; v < start.size(); ++v) {
+    const auto& variable = expr_.variables[v];
+    if (!moves[v] || !ir::is_float(variable.type)) continue;
+    const double x = value_of(variable.type, start[v]);
+    for (const double step : {1.0, -1.0}) {
+      Point point = start;
+      point[v] = bits_of(variable.type, x + step);
+      const double slope = (value_at(point) - here) / step;
+      if (slope == 0 || !std::isfinite(slope)) continue;
+      point[v] = bits_of(variable.type, x - here / slope);
+      if (!allowed(variable, point[v]) || value_at(point) != 0) continue;
+      start = std::move(point);
+      return true;
+    }
+  }
+  return false;
+}
+
 Point Probe::descend(const Target& target, Point start) {
   const std::vector<bool> moves = variables_of(target);
   const auto height = [&](const Point& point) {

@@ -38,6 +38,10 @@ class Probe {
   /// From `start` down to where the target is least, as far as moving one variable after the other leads (a pattern
   /// search with shrinking steps): to zero, for a sum of squares. Returns the point.
   Point descend(const Target& target, Point start);
+  /// A point where the target is zero to the bit, if it is so nearly straight in one of its variables that a secant
+  /// leads there from `start`; false if not, and `start` is as it was. A sum is that straight where what it adds has few
+  /// bits.
+  bool make_zero(const Target& target, Point& start);
   /// By variable: whether the target depends on it.
   [[nodiscard]] std::vector<bool> variables_of(const Target& target) const;
 

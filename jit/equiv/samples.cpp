@@ -59,6 +59,7 @@ class Sampler {
     if (variables() > 1) sets.push_back(drawn("alike", Way::spread, options_.points / 4));
     if (variables() > 1 && any(has_small)) sets.push_back(drawn("alike", Way::small, options_.points / 4));
     add_near_zeros(sets);
+    add_signs(sets);
     if (any(has_vast) && !options_.ordinary) sets.push_back(drawn("vast", Way::vast, options_.points / 2));
     if (any(has_tiny) && !options_.ordinary) sets.push_back(drawn("tiny", Way::tiny, options_.points / 2));
     add_corners(sets);
@@ -512,6 +513,26 @@ class Sampler {
           sets.push_back(packed("near", points, 1));
         }
       }
+    }
+  }
+
+  // Points where a value that says a sign is zero to the bit, from starts of few bits and any.
+  void add_signs(std::vector<Samples>& sets) {
+    constexpr std::size_t kTries = 192, kPointsOfSet = 64;
+    constexpr double kFewBits[] = {1, 2, -1, 0.5, 3, -2};
+    Probe probe(expr_);
+    for (const Probe::Target& target : sign_values(expr_)) {
+      std::vector<Point> zeros;
+      for (std::size_t i = 0; i < kTries && zeros.size() < kPointsOfSet; ++i) {
+        if (options_.cancelled && options_.cancelled()) return;
+        Point p = independent_point(Way::uniform);
+        for (std::size_t v = 0; v < variables(); ++v) {
+          const Bits few = bits_of(expr_.variables[v].type, kFewBits[random_.below(std::size(kFewBits))]);
+          if (random_.below(2) == 0 && allowed(expr_.variables[v], few)) p[v] = few;
+        }
+        if (probe.make_zero(target, p)) zeros.push_back(std::move(p));
+      }
+      if (!zeros.empty()) sets.push_back(packed("near", zeros, 1));
     }
   }
 

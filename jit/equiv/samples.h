@@ -10,7 +10,8 @@
 //             where the source's do not
 //   tiny      magnitudes down to the least of the type, where a range comes so near to zero: nor underflow
 //   alike     variables at one place or two of spread and of small, so that those of one range are equal or opposite
-//   near      around where values that something is divided by are least, and around steps that few points reach
+//   near      around where values that something is divided by are least, around steps that few points reach, and where
+//             values that say a sign are zero
 //   branch    for each branch of a selection that few of these take: points that do
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
 //             both sides of its steps, both branches of its selections, and infinities and NaN where no range forbids

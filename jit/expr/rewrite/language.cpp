@@ -127,7 +127,7 @@ void widen_rounded(Op op, const Facts& a, const Facts& b, const Facts& c, Facts&
 }
 
 // Bounds that may have underflowed or overflowed, moved out again.
-void widen(Op op, const Facts& a, const Facts& b, Facts& made) {
+void widen(Op op, const Facts& a, const Facts& b, bool square, Facts& made) {
   constexpr double kGreatest = std::numeric_limits<double>::max();
   if (made.lo > kGreatest) made.lo = kGreatest;
   if (made.hi < -kGreatest) made.hi = -kGreatest;
@@ -139,7 +139,7 @@ void widen(Op op, const Facts& a, const Facts& b, Facts& made) {
   if (small_above) made.hi = made.hi < 0 ? 0 : kLeastNormal;
   if (!small_below) return;
   const bool of_positive = made.lo == 0 && !std::signbit(made.lo) && !(a.lo < 0) && (!binary || !(b.lo < 0));
-  made.lo = made.lo > 0 || of_positive || is_one_of(kNotNegative, op) ? 0 : -kLeastNormal;
+  made.lo = made.lo > 0 || of_positive || square || is_one_of(kNotNegative, op) ? 0 : -kLeastNormal;
 }
 
 // Zero only where the (first) operand is, and never zero.
@@ -289,7 +289,10 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
     if (made.constant) made.variables = 0, made.stage = kBeforeLoop;
   } else if (over_reals) {
     made.nonzero = nonzero(n.op, a, b, n.a == n.b);
-    widen(n.op, a, b, made);
+    // Of one and the same value, so that what is lost below the least number is no sign.
+    const bool square = (n.op == Op::Mul && n.a == n.b) || (n.op == Op::Fma && n.a == n.b && c.lo >= 0) ||
+                        (n.op == Op::Powi && static_cast<std::int64_t>(n.imm) % 2 == 0);
+    widen(n.op, a, b, square, made);
     widen_rounded(n.op, a, b, c, made);
     // The angle of what lies on the positive axis, wherever that is.
     if (n.op == Op::Atan2 && a.constant && a.lo == 0 && made.lo == 0 && made.hi == 0 && !made.may_be_nan)

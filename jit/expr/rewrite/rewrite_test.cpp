@@ -532,6 +532,24 @@ TEST(Rewrite, AQuotientByAProductNeedsBothFactorsNonzero) {
   EXPECT_FALSE(becomes_one({}));
 }
 
+// A square is never negative, whatever underflows in it; a product of others may be.
+TEST(Rewrite, SquaresAreNotNegative) {
+  const auto without = [](const char* text, Op op) {
+    const Expr source = parse_infix(text).value();
+    const Rewritten found = rewrite(source, {.policy = {PolicyKind::fast, 2}}).value();
+    return std::any_of(found.forms.begin(), found.forms.end(), [&](const Expr& form) {
+      return std::none_of(form.nodes.begin(), form.nodes.end(), [&](const Node& n) { return n.op == op; });
+    });
+  };
+  EXPECT_TRUE(without("abs(x*x)", Op::Abs));
+  EXPECT_TRUE(without("max(x*x, 0)", Op::Max));
+  EXPECT_TRUE(without("pow(x*x + y*y, 1.5)", Op::Pow));
+  EXPECT_TRUE(without("abs(fma(x, x, y*y))", Op::Abs));
+  EXPECT_FALSE(without("abs(x*y)", Op::Abs));
+  EXPECT_FALSE(without("max(x*y, 0)", Op::Max));
+  EXPECT_FALSE(without("abs(fma(x, x, y))", Op::Abs));
+}
+
 TEST(Rules, ErrorsShowTheFileTheLineAndThePlace) {
   const auto message = [](const char* text) {
     const Result<RuleSet> set = parse_rules(text, "lib/mine.rules");
