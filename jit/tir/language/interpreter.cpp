@@ -240,26 +240,37 @@ class Interpreter {
     for (const Element e : tip5_hash_10(words)) out_.output.push_back(e);
   }
 
+  /// What runs other operations; it stands alone so that nesting takes little of our own stack.
   Flow step(const Operation& operation) {
+    if (operation.op == Op::kCall) return call(operation.name);
+    if (operation.op == Op::kIfElse || operation.op == Op::kIfOnly) {
+      const bool yes = !pop().is_zero();
+      if (shallow()) return Flow::fails;
+      return nested(yes ? operation.body : operation.otherwise);
+    }
+    if (operation.op == Op::kLoop) return loop(operation);
+    if (operation.op == Op::kProofBlock) return nested(operation.body);
+    if (operation.op == Op::kEntry) {
+      const Flow flow = call(operation.name);
+      return flow == Flow::goes_on ? Flow::halts : flow;
+    }
+    return alone(operation);
+  }
+
+  [[gnu::noinline]] Flow alone(const Operation& operation) {
     const std::uint64_t n = operation.number;
     switch (operation.op) {
-      case Op::kCall: return call(operation.name);
       case Op::kReturn: return Flow::returns;
       case Op::kHalt: return Flow::halts;
+      case Op::kCall:
       case Op::kIfElse:
-      case Op::kIfOnly: {
-        const bool yes = !pop().is_zero();
-        if (shallow()) return Flow::fails;
-        return nested(yes ? operation.body : operation.otherwise);
-      }
-      case Op::kLoop: return loop(operation);
+      case Op::kIfOnly:
+      case Op::kLoop:
+      case Op::kEntry:
+      case Op::kProofBlock: CHECK(false);     // by step()
       case Op::kFnStart: return Flow::fails;  // a checked program does not run into a function
       case Op::kFnEnd:
       case Op::kComment: return Flow::goes_on;
-      case Op::kEntry: {
-        const Flow flow = call(operation.name);
-        return flow == Flow::goes_on ? Flow::halts : flow;
-      }
       case Op::kAsm: return assembly(operation);
       case Op::kPush: push(operation.element); return Flow::goes_on;
       case Op::kPop: drop(n); return Flow::goes_on;
@@ -332,7 +343,6 @@ class Interpreter {
       case Op::kExtInvert: return invert_extension();
       case Op::kFoldExt: fold(ram_extension(st(0)) * ram_extension(st(1)), 3); return Flow::goes_on;
       case Op::kFoldBase: fold(ram(st(0)) * ram_extension(st(1)), 1); return Flow::goes_on;
-      case Op::kProofBlock: return nested(operation.body);
     }
     CHECK(false);
   }

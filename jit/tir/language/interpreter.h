@@ -34,7 +34,7 @@ struct Outcome {
 };
 
 /// Runs until halt, a failure or `operations_max` operations. Bodies and calls may be nested kDepthMax deep.
-inline constexpr unsigned kDepthMax = 10'000;
+inline constexpr unsigned kDepthMax = 2'000;
 Outcome interpret(const Program& program, const Inputs& inputs, std::uint64_t operations_max);
 
 }  // namespace trident::tir::language

@@ -135,6 +135,11 @@ Ran ran(const std::string& text, std::vector<std::uint64_t> input = {}) {
 }
 using Values = std::vector<std::uint64_t>;
 
+TEST(Interpreter, EndlessRecursionIsOutOfBudget) {
+  for (const char* body : {"call f", "push 1 if { push 1 loop { call f } pop 1 }"})
+    EXPECT_EQ(ran("call f halt fn f { " + std::string(body) + " return }").outcome.end, Outcome::End::out_of_budget);
+}
+
 TEST(Interpreter, DoesWhatTheTableSays) {
   EXPECT_EQ(ran("push 17 push 5 div_mod write_io 2 halt").output, (Values{2, 3}));
   EXPECT_EQ(ran("push 100 push 3 shr write_io 1 halt").output, (Values{12}));
