@@ -116,7 +116,7 @@ tir-corpus: configure ## the tables of 108 programs in TIR: lowered plainly, wit
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_corpus && $(BUILD)/bench/bench_tir_corpus
 
 .PHONY: bench-tir-gains
-bench-tir-gains: configure ## what peepholes, subroutines and the superoptimiser gain on the programs of the corpus
+bench-tir-gains: configure ## what peepholes, subroutines, the superoptimiser and the network gain on the programs of the corpus
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_gains && $(BUILD)/bench/bench_tir_gains
 
 .PHONY: bench-tir-network tir-network-weights bench-tir-neural

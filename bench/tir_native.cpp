@@ -9,6 +9,7 @@
 #include "jit/tir/tasm/program.h"
 #include "jit/tir/vm/machine.h"
 #include "runtime/base/check.h"
+#include "runtime/base/split_mix.h"
 
 namespace trident::bench {
 namespace {
@@ -64,14 +65,6 @@ std::vector<Instruction> assembled(const std::string& text) {
   return std::move(program->instructions);
 }
 
-/// SplitMix64.
-std::uint64_t next(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9E37'79B9'7F4A'7C15u);
-  z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
-  return z ^ (z >> 31);
-}
-
 /// The words of one cell.
 struct alignas(64) Column {
   std::uint64_t word[kStacks];
@@ -89,13 +82,13 @@ struct Contest {
   vm::Machine machine;
 
   Contest(const Case& c, const native::Translation& t) : block(assembled(c.text)) {
-    std::uint64_t state = 1;
+    SplitMix64 random(1);
     const std::size_t below = t.size_min - std::min<std::size_t>(t.size_min, t.reach);
     first.resize(std::max(t.reach, t.height));
     for (std::size_t i = 0; i < kStacks; ++i) {
       auto& stack = stacks.emplace_back(below);
       for (std::size_t cell = 0; cell < t.reach; ++cell) {
-        const std::uint64_t raw = next(state);
+        const std::uint64_t raw = random.next();
         stack.emplace_back(c.words == Words::u32 ? 1 + (raw >> 33) : raw);
         first[cell].word[i] = stack.back().value();
       }

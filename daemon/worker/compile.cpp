@@ -4,19 +4,16 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "daemon/ingest/ingest.h"
 #include "daemon/worker/build_program.h"
 #include "daemon/worker/protocol.h"
 #include "daemon/worker/request_socket.h"
 #include "jit/pipeline/pipeline.h"
-#include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/child.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/self.h"
-#include "runtime/os/socket.h"
 
 namespace trident::worker {
 namespace {

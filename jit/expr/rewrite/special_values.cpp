@@ -9,6 +9,7 @@
 #include "jit/expr/builder.h"
 #include "jit/expr/rewrite/fold.h"
 #include "jit/expr/shape.h"
+#include "runtime/base/split_mix.h"
 
 namespace trident::expr::rewrite {
 namespace {
@@ -229,19 +230,9 @@ class Look {
   std::vector<std::uint64_t> carries_;  ///< per node: the points at which what is read comes from it
 };
 
-struct SplitMix {
-  std::uint64_t state = 0x5EED;
-  double unit() {
-    std::uint64_t z = (state += 0x9E37'79B9'7F4A'7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-  }
-};
-
 // Log-uniform in magnitude between the ends, where these are ordinary. At the first point nothing is negative that need
 // not be: of few points none might be one where roots, logarithms and powers are numbers.
-double draw(const Variable& v, bool first, SplitMix& random) {
+double draw(const Variable& v, bool first, SplitMix64& random) {
   const double place = random.unit(), turn = random.unit();
   const bool negative = v.lo < 0 && (!(v.hi > 0) || (turn < 0.5 && !first));
   const double near = negative ? std::max(-v.hi, 0.0) : std::max(v.lo, 0.0), far = negative ? -v.lo : v.hi;
@@ -262,7 +253,7 @@ SpecialValues special_values(const Expr& expr, std::span<const LaneValues> colum
 SpecialValues special_values(const Expr& expr) {
   const std::size_t nodes = std::max<std::size_t>(expr.nodes.size(), 1);
   const std::size_t count = std::clamp(kValuesMax / nodes, kLanesMin, kLanes);
-  SplitMix random;
+  SplitMix64 random(0x5EED);
   std::vector<LaneValues> columns(expr.variables.size());
   for (std::size_t v = 0; v < columns.size(); ++v)
     for (std::size_t lane = 0; lane < count; ++lane) columns[v][lane] = draw(expr.variables[v], lane == 0, random);

@@ -11,6 +11,7 @@
 
 #include "jit/tir/equiv/symbolic.h"
 #include "jit/tir/vm/machine.h"
+#include "runtime/base/split_mix.h"
 
 namespace trident::tir::equiv {
 
@@ -24,25 +25,7 @@ struct State {
   std::optional<std::array<Element, field::kTip5Rate>> absorbed;
 };
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9E37'79B9'7F4A'7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
-    return z ^ (z >> 31);
-  }
-  /// In [0, bound).
-  std::uint64_t below(std::uint64_t bound) {
-    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(next()) * bound >> 64);
-  }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-
- private:
-  std::uint64_t state_;
-};
+using Random = SplitMix64;
 
 /// Makes states of many kinds, in turn: random elements, u32, small numbers, corners of the field and of u32, the
 /// constants of the blocks and their neighbours, vectors that are equal, little left of inputs or of the stack.

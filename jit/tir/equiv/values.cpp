@@ -50,12 +50,9 @@ Values::Fingerprint Values::ones() {
   return f;
 }
 
-/// SplitMix64; of the integers not below p, one in 2^32, the residue.
+/// Of the integers not below p, one in 2^32, the residue.
 Element Values::random() {
-  std::uint64_t z = (random_ += 0x9E37'79B9'7F4A'7C15);
-  z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9;
-  z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EB;
-  return Element(z ^ (z >> 31));
+  return Element(random_.next());
 }
 
 // --- Atoms and monomials ---

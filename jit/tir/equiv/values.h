@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/base/split_mix.h"
 #include "runtime/field/element.h"
 
 namespace trident::tir::equiv {
@@ -177,7 +178,7 @@ class Values {
   [[nodiscard]] std::optional<Interval> interval(Value a) const;
   [[nodiscard]] bool lone(Value a, std::uint32_t atom) const;
 
-  std::uint64_t random_;
+  SplitMix64 random_;
   std::vector<Atom> atoms_;
   std::vector<Monomial> monomials_;
   std::vector<Polynomial> values_;

@@ -145,7 +145,7 @@ class Search {
     tasks(state, index);
     const std::size_t reach = std::min<std::size_t>(state.size, kIndexMax + 1);
     for (std::size_t k = 0; k < reach; ++k)
-      if (state.size < kStackMax && (wanted_[state.st(k)] < 0 || relative_wanted(state.st(k), false))) {
+      if (state.size < kStackMax && (wanted_[state.st(k)] < 0 || relative_wanted(state.st(k)))) {
         State child = state;
         child.stack[child.size++] = state.st(k);
         consider(child, index, {Op::kDup, Element(k)});
@@ -203,10 +203,10 @@ class Search {
     }
   }
 
-  /// Whether a value that differs from this by a constant is missing.
-  [[nodiscard]] bool relative_wanted(Id id, bool constants_too) const {
+  /// Whether a value that differs from this by a constant is missing; a constant is rather pushed.
+  [[nodiscard]] bool relative_wanted(Id id) const {
     const Id base = spec_.values[id].base;
-    if (base == kConstants && !constants_too) return false;
+    if (base == kConstants) return false;
     for (std::size_t v = 0; v < spec_.values.size(); ++v)
       if (v != id && spec_.values[v].base == base && wanted_[v] < 0) return true;
     return false;
