@@ -41,13 +41,13 @@ bool newsworthy(const Facts& before, const Facts& after) {
 EGraph::EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Limits& limits)
     : ops_(ops), semantics_(semantics), limits_(limits) {
   CHECK(ops.size() <= 256);
-  CHECK(limits.nodes_max <= kIsClass);
+  CHECK(limits.nodes_max <= kIsThird / 2);
   if (limits.explain) log_ = std::make_unique<ProofLog>();
   const std::size_t room = std::min(limits.nodes_max, kReserveNodes);
   table_.assign(std::bit_ceil(std::max<std::size_t>(64, room + room / 2)), kNone);
   for (auto* v : {&up_, &next_, &first_edge_}) v->reserve(room);
-  nodes_.reserve(room), next_edge_.reserve(3 * room), op_bits_.reserve(room), facts_.reserve(room),
-      marks_.reserve(room);
+  nodes_.reserve(room), op_bits_.reserve(room), facts_.reserve(room);
+  next_edge_.reserve(2 * room), third_edges_.reserve(room / 8);
 }
 
 [[gnu::always_inline]] inline void EGraph::canonicalise(Key& key) const {
@@ -112,22 +112,22 @@ void EGraph::erase(NodeIndex n) {
 }
 
 void EGraph::touch(ClassId id) {
-  if (marks_[id] & kTouched) return;
-  marks_[id] |= kTouched;
+  if (nodes_[id].flags & kTouched) return;
+  nodes_[id].flags |= kTouched;
   touched_.push_back(id);
 }
 
 // The users of a class are to learn what is known of it now.
 void EGraph::teach(ClassId id) {
-  if (marks_[id] & kTeaching) return;
-  marks_[id] |= kTeaching;
+  if (nodes_[id].flags & kTeaching) return;
+  nodes_[id].flags |= kTeaching;
   stale_facts_.push_back(id);
 }
 
 std::vector<ClassId> EGraph::take_touched() {
   std::vector<ClassId> taken;
   for (const ClassId id : touched_) {
-    marks_[id] &= static_cast<std::uint8_t>(~kTouched);
+    nodes_[id].flags &= static_cast<std::uint16_t>(~kTouched);
     taken.push_back(find(id));
   }
   touched_.clear();
@@ -171,17 +171,17 @@ ClassId EGraph::found(const Key& key, std::uint32_t slot) {
   next_.push_back(id);
   first_edge_.push_back(kNone);
   op_bits_.push_back(std::uint64_t{1} << (key.op % 64));
-  marks_.push_back(0);
-  next_edge_.insert(next_edge_.end(), 3, kNone);
+  next_edge_.insert(next_edge_.end(), 2, kNone);
   const std::uint8_t children = ops_[key.op].children;
   for (std::uint8_t i = 0; i < children; ++i) {
-    const std::uint32_t edge = 3 * id + i;
+    const std::uint32_t edge = i < 2 ? 2 * id + i : kIsThird | static_cast<std::uint32_t>(third_edges_.size());
+    if (i == 2) third_edges_.push_back({id, kNone});
     std::uint32_t& first = first_edge_[node.child[i]];
     if (first == kNone) {
-      first = next_edge_[edge] = edge;
+      first = edge_after(edge) = edge;
     } else {
-      next_edge_[edge] = next_edge_[first];
-      next_edge_[first] = edge;
+      edge_after(edge) = edge_after(first);
+      edge_after(first) = edge;
     }
   }
   facts_.push_back(facts_of(node));
@@ -244,12 +244,12 @@ bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
   if (first_edge_[b] != kNone) {
     std::uint32_t e = first_edge_[b];
     do {
-      const NodeIndex n = e / 3;
+      const NodeIndex n = user_of(e);
       if (nodes_[n].flags & kInTable) {
         erase(n);
         stale_nodes_.push_back(n);
       }
-      e = next_edge_[e];
+      e = edge_after(e);
     } while (e != first_edge_[b]);
   }
   std::swap(next_[first_of(a)], next_[first_of(b)]);
@@ -257,7 +257,7 @@ bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
   if (first_edge_[a] == kNone)
     first_edge_[a] = first_edge_[b];
   else if (first_edge_[b] != kNone)
-    std::swap(next_edge_[first_edge_[a]], next_edge_[first_edge_[b]]);
+    std::swap(edge_after(first_edge_[a]), edge_after(first_edge_[b]));
   first_edge_[b] = kNone;
   op_bits_[a] |= op_bits_[b];
   // What b knew and a did not is news to the users of a; what a knew, to those that came from b.
@@ -350,7 +350,7 @@ bool EGraph::rebuild(Watch& watch) {
       repair_node(n);
     } else if (!stale_facts_.empty()) {
       const ClassId id = find(stale_facts_.front());
-      marks_[stale_facts_.front()] &= static_cast<std::uint8_t>(~kTeaching);
+      nodes_[stale_facts_.front()].flags &= static_cast<std::uint16_t>(~kTeaching);
       stale_facts_.pop_front();
       if (lessons == 0) continue;
       --lessons;
@@ -381,8 +381,8 @@ bool EGraph::rebuild(Watch& watch) {
 
 std::size_t EGraph::bytes() const {
   const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
-  return of(nodes_) + of(up_) + of(next_) + of(first_edge_) + of(next_edge_) + of(op_bits_) + of(facts_) + of(marks_) +
-         of(table_) + of(stale_nodes_) + of(new_constants_) + of(touched_) + of(dead_) + of(unions_) +
+  return of(nodes_) + of(up_) + of(next_) + of(first_edge_) + of(next_edge_) + of(third_edges_) + of(op_bits_) +
+         of(facts_) + of(table_) + of(stale_nodes_) + of(new_constants_) + of(touched_) + of(dead_) + of(unions_) +
          stale_facts_.size() * sizeof(ClassId) + (log_ ? log_->bytes() : 0);
 }
 

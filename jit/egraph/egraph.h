@@ -95,8 +95,8 @@ struct Union {
 };
 
 class EGraph {
-  enum Flag : std::uint16_t { kInTable = 1, kDead = 2, kPruned = 4 };
-  enum Mark : std::uint8_t { kTouched = 1, kTeaching = 2 };
+  /// The last two are of the class that the node founded: which of the lists of classes below it is in.
+  enum Flag : std::uint16_t { kInTable = 1, kDead = 2, kPruned = 4, kTouched = 8, kTeaching = 16 };
 
  public:
   /// `ops` and what `semantics` points to must outlive the graph. At most 256 ops.
@@ -171,8 +171,9 @@ class EGraph {
     if (first == kNone) return;
     std::uint32_t e = first;
     do {
-      if (!(nodes_[e / 3].flags & (kDead | kPruned))) visit(e / 3);
-      e = next_edge_[e];
+      const NodeIndex n = user_of(e);
+      if (!(nodes_[n].flags & (kDead | kPruned))) visit(n);
+      e = edge_after(e);
     } while (e != first);
   }
 
@@ -215,6 +216,21 @@ class EGraph {
     return {node.op, node.sort, node.child[0], node.child[1], node.child[2]};
   }
   static constexpr std::uint32_t kIsClass = std::uint32_t{1} << 31;
+  /// Third operands are few: their edges have a list of their own.
+  struct ThirdEdge {
+    NodeIndex user;
+    std::uint32_t next;
+  };
+  static constexpr std::uint32_t kIsThird = std::uint32_t{1} << 31;
+  [[nodiscard]] NodeIndex user_of(std::uint32_t edge) const {
+    return edge & kIsThird ? third_edges_[edge & ~kIsThird].user : edge / 2;
+  }
+  [[nodiscard]] std::uint32_t edge_after(std::uint32_t edge) const {
+    return edge & kIsThird ? third_edges_[edge & ~kIsThird].next : next_edge_[edge];
+  }
+  [[nodiscard]] std::uint32_t& edge_after(std::uint32_t edge) {
+    return edge & kIsThird ? third_edges_[edge & ~kIsThird].next : next_edge_[edge];
+  }
   /// A member of a canonical class, which always has one.
   [[nodiscard]] NodeIndex first_of(ClassId id) const { return up_[id] & ~kIsClass; }
   void canonicalise(Key& key) const;
@@ -243,10 +259,11 @@ class EGraph {
   mutable std::vector<std::uint32_t> up_;
   std::vector<NodeIndex> next_;  ///< ring of members
   std::vector<std::uint32_t> first_edge_;
-  std::vector<std::uint32_t> next_edge_;  ///< edge 3 * node + position
+  /// Rings of edges to a class: edge 2 * node + position, and kIsThird + place in the second list.
+  std::vector<std::uint32_t> next_edge_;
+  std::vector<ThirdEdge> third_edges_;
   std::vector<std::uint64_t> op_bits_;
   std::vector<Facts> facts_;
-  std::vector<std::uint8_t> marks_;   ///< per class: which of the lists below it is in
   std::vector<std::uint32_t> table_;  ///< open addressing, linear probing: node or kNone
 
   std::vector<NodeIndex> stale_nodes_;  ///< a child was renamed

@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/split_mix.h"
+
 namespace trident::egraph {
 namespace {
 
@@ -53,17 +55,6 @@ constexpr std::size_t kExtractBytes = 64;
 constexpr std::size_t kMemberBytes = sizeof(ENode) + sizeof(NodeIndex) + 9;
 // Matches, and classes of theirs, that are found between two looks.
 constexpr std::size_t kSpareMatches = Watch::kStepsPerLook;
-
-struct SplitMix {
-  std::uint64_t state;
-  std::uint64_t operator()() {
-    std::uint64_t z = (state += 0x9E37'79B9'7F4A'7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
-    return z ^ (z >> 31);
-  }
-  double unit() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
-};
 
 // Terms with as many nodes of every op as one before them go behind those without such a twin: mostly they add or
 // multiply the same in another order.
@@ -122,7 +113,7 @@ class SeenSet {
 class Search {
  public:
   Search(const SearchSpace& space, const SearchOptions& options)
-      : space_(space), options_(options), random_{options.seed}, begin_(thread_cpu_ns()) {
+      : space_(space), options_(options), random_(options.seed), begin_(thread_cpu_ns()) {
     gains_.reserve(space.matcher->rules().size());
     for (const Rule& rule : space.matcher->rules()) gains_.push_back(static_gain(rule, space.costs));
     CHECK((options.strategy == Strategy::guided) == (options.guide != nullptr));
@@ -231,7 +222,7 @@ class Search {
     const bool guided = by_guide_ && !watch.late() && !graph.contradiction();
     if (guided) {
       options_.guide->begin({graph, from, classes, space_.matcher->rules(), space_.costs, space_.semantics, noise_,
-                             random_(), result_.stats.graphs == 0});
+                             random_.next(), result_.stats.graphs == 0});
     }
     Stop how = Stop::saturated;
     while (true) {
@@ -266,7 +257,7 @@ class Search {
 
   void explain_found(const EGraph& graph, const Term& from, std::span<const ClassId> classes) {
     how_found_ = how_from_;
-    auto how_here = explain(graph, space_.matcher->rules(), from, classes, found_);
+    auto how_here = explain(graph, space_.semantics, space_.matcher->rules(), from, classes, found_);
     CHECK(how_here);
     how_found_.push_back(std::move(*how_here));
     if (record_) result_.explanation = how_found_;
@@ -560,7 +551,7 @@ class Search {
 
   const SearchSpace& space_;
   const SearchOptions& options_;
-  SplitMix random_;
+  SplitMix64 random_;
   std::uint64_t begin_;
   std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as it was seen to take
   std::vector<double> gains_;               // per rule: cost of the left side's ops less the right side's
