@@ -1,6 +1,8 @@
 #include "jit/egraph/explain.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <utility>
 
 #include "jit/egraph/matcher.h"
@@ -11,10 +13,19 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
+/// Per edge of a log how many levels below a rule's variables what its conditions are known from is looked for.
+using Depths = std::vector<std::uint32_t>;
+constexpr std::uint32_t kAllLevels = 1u << 20;
+
 class Explainer {
  public:
-  Explainer(const EGraph& graph, std::span<const Rule> rules)
-      : graph_(graph), log_(*graph.proof_log()), rules_(rules), place_(graph.size(), kNone), needed_(log_.edges()) {
+  Explainer(const EGraph& graph, std::span<const Rule> rules, const Depths& depths)
+      : graph_(graph),
+        log_(*graph.proof_log()),
+        rules_(rules),
+        depths_(depths),
+        place_(graph.size(), kNone),
+        needed_(log_.edges()) {
     members_.resize(graph.size());
     for (NodeIndex n = 0; n < graph.size(); ++n) members_[graph.find(n)].push_back(n);
   }
@@ -24,10 +35,12 @@ class Explainer {
     Explanation explanation;
     explanation.from = from, explanation.to = to;
     for (std::uint32_t e = 0; e < needed_.size(); ++e)
-      if (needed_[e]) add_step(log_.edge(e), explanation);
+      if (needed_[e]) add_step(e, explanation);
     explanation.pool = std::move(pool_);
     return explanation;
   }
+  /// The edge that a step of the explanation is.
+  [[nodiscard]] std::uint32_t edge_of(std::size_t step) const { return edge_of_[step]; }
 
   bool find_needed(const Term& from, std::span<const ClassId> classes, const Term& to) {
     for (std::size_t r = 0; r < from.roots.size(); ++r) need(classes[from.roots[r]], to.origin[to.roots[r]]);
@@ -73,13 +86,15 @@ class Explainer {
       if (!children_equal(log_.original(edge.x), log_.original(edge.y), number, pairs)) return false;
     } else if (edge.kind == Reason::Kind::constant) {
       constant_below(edge.x, number, pairs);
+      if (depths_[number] > 0) facts_of(edge.x, number, pairs, depths_[number]);
     } else if (edge.kind == Reason::Kind::rule) {
       const Rule& rule = rules_[edge.rule];
       const auto variables = log_.variables_of(edge);
       if (!matches(edge.x, rule.left, rule.left.terms.size() - 1, variables, number, pairs)) return false;
       if (!matches(edge.y, rule.right, rule.right.terms.size() - 1, variables, number, pairs)) return false;
       for (const Condition& c : rule.conditions)
-        for (std::uint8_t a = 0; a < arguments_of(c.kind); ++a) facts_of(variables[c.variable[a]], number, pairs);
+        for (std::uint8_t a = 0; a < arguments_of(c.kind); ++a)
+          facts_of(variables[c.variable[a]], number, pairs, depths_[number]);
     }
     for (const auto& [a, b] : pairs) need(a, b);
     return true;
@@ -130,10 +145,23 @@ class Explainer {
     constant_below(form, before, pairs, depth + 1);
   }
 
-  // What is known of a value is known of all its forms together.
-  void facts_of(std::uint32_t id, std::uint32_t before, Pairs& pairs) const {
-    for (const NodeIndex n : members_[graph_.find(id)])
-      if (log_.equal_before(id, n, before)) pairs.emplace_back(id, n);
+  // What is known of a value is known of all its forms together, and of these from all forms of what is below them.
+  void facts_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, std::uint32_t depth = 0) const {
+    std::vector<std::uint32_t> level{id}, below;
+    std::set<std::uint32_t> seen;
+    for (std::uint32_t d = 0; !level.empty(); ++d, level = std::exchange(below, {})) {
+      for (const std::uint32_t top : level) {
+        if (!seen.insert(top).second) continue;
+        for (const NodeIndex n : members_[graph_.find(top)]) {
+          if (!log_.equal_before(top, n, before)) continue;
+          pairs.emplace_back(top, n);
+          seen.insert(n);
+          const ENode& node = log_.original(n);
+          if (d < depth)
+            below.insert(below.end(), node.child.begin(), node.child.begin() + graph_.row(node.op).children);
+        }
+      }
+    }
   }
 
   // Whether node n, by equalities from before an edge, is an instance of a pattern; which of them it takes.
@@ -209,7 +237,8 @@ class Explainer {
     return place_[n];
   }
 
-  void add_step(const ProofLog::Edge& edge, Explanation& explanation) {
+  void add_step(std::uint32_t number, Explanation& explanation) {
+    const ProofLog::Edge& edge = log_.edge(number);
     if (edge.kind != Reason::Kind::rule && edge.kind != Reason::Kind::tactic) return;
     Step step;
     step.left = term_of(edge.x), step.right = term_of(edge.y);
@@ -218,35 +247,20 @@ class Explainer {
       for (const std::uint32_t v : log_.variables_of(edge)) step.variables.push_back(term_of(v));
     }
     explanation.steps.push_back(std::move(step));
+    edge_of_.push_back(number);
   }
 
   const EGraph& graph_;
   const ProofLog& log_;
   std::span<const Rule> rules_;
+  const Depths& depths_;
   std::vector<std::uint32_t> place_;  ///< per node: its term in the pool
   std::vector<ENode> pool_;
-  std::vector<bool> needed_;  ///< per edge
+  std::vector<bool> needed_;            ///< per edge
+  std::vector<std::uint32_t> edge_of_;  ///< per step
   std::vector<std::uint32_t> work_;
   std::vector<std::vector<NodeIndex>> members_;  ///< per class: also nodes that the graph has dropped
 };
-
-}  // namespace
-
-std::optional<Explanation> explain(const EGraph& graph, std::span<const Rule> rules, const Term& from,
-                                   std::span<const ClassId> classes, const Term& to) {
-  CHECK(graph.proof_log() != nullptr);
-  return Explainer(graph, rules).run(from, classes, to);
-}
-
-std::optional<std::vector<bool>> needed_merges(const EGraph& graph, std::span<const Rule> rules, const Term& from,
-                                               std::span<const ClassId> classes, const Term& to) {
-  CHECK(graph.proof_log() != nullptr);
-  Explainer explainer(graph, rules);
-  if (!explainer.find_needed(from, classes, to)) return std::nullopt;
-  return explainer.needed();
-}
-
-namespace {
 
 /// Whether a class holds an instance of a pattern. A number is met by a constant that equals it: 0 by -0 too.
 bool holds_instance(const EGraph& graph, ClassId id, const Pattern& pattern, std::size_t at,
@@ -273,10 +287,34 @@ bool holds_instance(const EGraph& graph, ClassId id, const Pattern& pattern, std
   return found;
 }
 
-}  // namespace
+/// What is wrong with an explanation, and at which step; behind them all with what they should come to.
+struct Fault {
+  std::size_t step = 0;
+  std::string what;
+};
 
-std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& semantics, std::span<const Rule> rules,
-                                  const Explanation& explanation, const Believe& believe) {
+/// Constants that differ by their last digits were folded from one value by different ways: they are one here too.
+void join_constants(EGraph& graph, std::span<const ClassId> pool) {
+  constexpr double kRounding = 1e-12;
+  std::vector<ClassId> constants;
+  for (const ClassId id : pool)
+    if (graph.facts(graph.find(id)).constant) constants.push_back(graph.find(id));
+  const auto key = [&](ClassId id) { return std::pair(graph.sort(id), graph.facts(id).lo); };
+  std::sort(constants.begin(), constants.end(), [&](ClassId a, ClassId b) { return key(a) < key(b); });
+  std::vector<std::pair<ClassId, ClassId>> pairs;
+  for (std::size_t i = 1; i < constants.size(); ++i) {
+    const auto [sort_a, a] = key(constants[i - 1]);
+    const auto [sort_b, b] = key(constants[i]);
+    if (sort_a == sort_b && std::fabs(a - b) <= kRounding * std::max(std::fabs(a), std::fabs(b)))
+      pairs.emplace_back(constants[i - 1], constants[i]);
+  }
+  bool any = false;
+  for (const auto& [a, b] : pairs) any = graph.merge(a, b) || any;
+  if (any) graph.rebuild();
+}
+
+std::optional<Fault> first_fault(std::span<const OpRow> ops, const Semantics& semantics, std::span<const Rule> rules,
+                                 const Explanation& explanation, const Believe& believe) {
   EGraph graph(ops, semantics, Limits{});
   const std::vector<ClassId> from = add(graph, explanation.from), to = add(graph, explanation.to);
   std::vector<ClassId> pool;
@@ -284,18 +322,24 @@ std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& s
     for (std::uint8_t c = 0; c < ops[node.op].children; ++c) node.child[c] = pool[node.child[c]];
     pool.push_back(graph.add(node));
   }
-  graph.rebuild();
+  std::vector<ClassId> all = pool;
+  all.insert(all.end(), from.begin(), from.end()), all.insert(all.end(), to.begin(), to.end());
+  const auto settle = [&] {
+    graph.rebuild();
+    join_constants(graph, all);
+  };
+  settle();
   // What was known of the terms before any step is true afterwards; that one depends on a variable is no longer to be
   // seen once its value is known.
   std::vector<Facts> at_first;
   for (const ClassId id : pool) at_first.push_back(graph.facts(graph.find(id)));
   for (std::size_t s = 0; s < explanation.steps.size(); ++s) {
     const Step& step = explanation.steps[s];
-    const auto fault = [&](const std::string& what) { return "step " + std::to_string(s + 1) + ": " + what; };
+    const auto fault = [&](const std::string& what) { return Fault{s, "step " + std::to_string(s + 1) + ": " + what}; };
     if (!step.rule) {
       if (!believe(explanation.pool, step.left, step.right)) return fault("the tactic's two sides differ");
       graph.merge(pool[step.left], pool[step.right]);
-      graph.rebuild();
+      settle();
       continue;
     }
     const Rule& rule = rules[*step.rule];
@@ -316,14 +360,61 @@ std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& s
     const ClassId left = side(step.left, rule.left), right = side(step.right, rule.right);
     if (left == kNone || right == kNone) return fault("the graph is full");
     graph.merge(left, right);
-    graph.rebuild();
+    settle();
     if (graph.contradiction()) return fault(rule.name + ": a contradiction");
     if (graph.find(left) != graph.find(pool[step.left]) || graph.find(right) != graph.find(pool[step.right]))
       return fault(rule.name + ": its sides are not instances of the rule's");
   }
   for (std::size_t r = 0; r < from.size(); ++r)
-    if (graph.find(from[r]) != graph.find(to[r])) return "the steps do not make both terms equal";
+    if (graph.find(from[r]) != graph.find(to[r]))
+      return Fault{explanation.steps.size(), "the steps do not make both terms equal"};
   return std::nullopt;
+}
+
+/// Looks further down for what the conditions of a rule were known from. False where all has been looked at.
+bool look_further(std::uint32_t& depth) {
+  if (depth == kAllLevels) return false;
+  depth = depth == 0 ? 2 : depth == 2 ? 8 : kAllLevels;
+  return true;
+}
+
+}  // namespace
+
+std::optional<Explanation> explain(const EGraph& graph, const Semantics& semantics, std::span<const Rule> rules,
+                                   const Term& from, std::span<const ClassId> classes, const Term& to) {
+  CHECK(graph.proof_log() != nullptr);
+  // Most conditions hold by what their variables are equal to. Of those that do not, one after the other is explained
+  // further; when that goes on for long, or it is a constant that is not known then, all at once.
+  constexpr int kOneByOneMax = 24;
+  Depths depths(graph.proof_log()->edges(), 0);
+  bool all = false;
+  for (int round = 0;; ++round) {
+    Explainer explainer(graph, rules, depths);
+    std::optional<Explanation> explanation = explainer.run(from, classes, to);
+    if (!explanation) return std::nullopt;
+    const std::optional<Fault> fault =
+        first_fault(graph.ops(), semantics, rules, *explanation, [](const auto&, auto, auto) { return true; });
+    if (!fault || all) return explanation;
+    const bool at_end = fault->step == explanation->steps.size();
+    all = at_end || round == kOneByOneMax || !look_further(depths[explainer.edge_of(fault->step)]);
+    if (all) std::fill(depths.begin(), depths.end(), kAllLevels);
+  }
+}
+
+std::optional<std::vector<bool>> needed_merges(const EGraph& graph, std::span<const Rule> rules, const Term& from,
+                                               std::span<const ClassId> classes, const Term& to) {
+  CHECK(graph.proof_log() != nullptr);
+  const Depths depths(graph.proof_log()->edges(), 0);
+  Explainer explainer(graph, rules, depths);
+  if (!explainer.find_needed(from, classes, to)) return std::nullopt;
+  return explainer.needed();
+}
+
+std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& semantics, std::span<const Rule> rules,
+                                  const Explanation& explanation, const Believe& believe) {
+  std::optional<Fault> fault = first_fault(ops, semantics, rules, explanation, believe);
+  if (!fault) return std::nullopt;
+  return std::move(fault->what);
 }
 
 }  // namespace trident::egraph

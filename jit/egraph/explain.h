@@ -29,9 +29,10 @@ struct Explanation {
 };
 
 /// Explains why `to`, extracted from a graph that keeps a log (Limits::explain), equals `from`, whose nodes are the
-/// graph's `classes`. Nothing when the log has no such reason, which is a bug.
-std::optional<Explanation> explain(const EGraph& graph, std::span<const Rule> rules, const Term& from,
-                                   std::span<const ClassId> classes, const Term& to);
+/// graph's `classes`. Nothing when the log has no such reason, which is a bug. `semantics` are the graph's: the steps
+/// are replayed by them, and where a rule's condition does not hold then, what it was known from is explained too.
+std::optional<Explanation> explain(const EGraph& graph, const Semantics& semantics, std::span<const Rule> rules,
+                                   const Term& from, std::span<const ClassId> classes, const Term& to);
 
 /// Per edge of the graph's log whether the explanation of `to` needs it; nothing where explain() gives nothing.
 std::optional<std::vector<bool>> needed_merges(const EGraph& graph, std::span<const Rule> rules, const Term& from,

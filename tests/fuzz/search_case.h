@@ -20,6 +20,7 @@
 
 #include "jit/egraph/search.h"
 #include "jit/expr/expr.h"
+#include "jit/expr/rewrite/rewrite.h"
 #include "runtime/base/result.h"
 
 namespace trident::fuzz {
@@ -39,6 +40,9 @@ SearchCase make_search_case(std::uint64_t seed, std::uint32_t nodes_max);
 /// A case as a text that read_search_case() reads: a line of settings and the expression.
 std::string print(const SearchCase& c);
 Result<SearchCase> read_search_case(const std::string& text);
+
+/// What a case's search makes of `source`, with derivations (RewriteOptions::explain) if so wished.
+Result<expr::rewrite::Rewritten> search_of(const SearchCase& c, const expr::Expr& source, bool explain);
 
 /// What became of the forms.
 struct SearchCounts {

@@ -62,18 +62,7 @@ double odd_cost(const void* seed, const egraph::ENode& node, std::uint8_t) {
 }
 
 Result<std::vector<Expr>> search(const SearchCase& c, const Expr& source) {
-  expr::rewrite::RewriteOptions options;
-  options.policy = c.policy;
-  options.strategy = c.strategy;
-  if (c.strategy == egraph::Strategy::guided) {
-    thread_local auto guide = expr::rewrite::AnyGuide::make(expr::rewrite::GuideKind::network);
-    CHECK(guide.ok());
-    options.guide = guide->get();
-  }
-  options.seed = c.seed;
-  options.budget = {.nodes = c.graph_nodes, .nanoseconds = 0, .applications = 8'000, .graph_nodes = 3 * c.graph_nodes};
-  if (c.odd_costs) options.costs = {.context = &c.seed, .cost = &odd_cost};
-  TRY(expr::rewrite::Rewritten found, expr::rewrite::rewrite(source, options));
+  TRY(expr::rewrite::Rewritten found, search_of(c, source, false));
   return std::move(found.forms);
 }
 
@@ -598,6 +587,22 @@ Finding check_form(const SearchCase& c, const Expr& source, const kir::Kernel& p
 }
 
 }  // namespace
+
+Result<expr::rewrite::Rewritten> search_of(const SearchCase& c, const Expr& source, bool explain) {
+  expr::rewrite::RewriteOptions options;
+  options.policy = c.policy;
+  options.strategy = c.strategy;
+  options.explain = explain;
+  if (c.strategy == egraph::Strategy::guided) {
+    thread_local auto guide = expr::rewrite::AnyGuide::make(expr::rewrite::GuideKind::network);
+    CHECK(guide.ok());
+    options.guide = guide->get();
+  }
+  options.seed = c.seed;
+  options.budget = {.nodes = c.graph_nodes, .nanoseconds = 0, .applications = 8'000, .graph_nodes = 3 * c.graph_nodes};
+  if (c.odd_costs) options.costs = {.context = &c.seed, .cost = &odd_cost};
+  return expr::rewrite::rewrite(source, options);
+}
 
 Finding check_search_case(const SearchCase& c, SearchCounts& counts) {
   ++counts.cases;
