@@ -11,6 +11,7 @@
 
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/textbook.h"
+#include "jit/equiv/compare.h"
 #include "jit/equiv/reference.h"
 #include "jit/expr/builder.h"
 #include "jit/expr/print_plan.h"
@@ -302,10 +303,14 @@ std::vector<std::string> rounded_constants(const expr::Expr& sides, const expr::
 
 /// The cheapest form that is right and not much worse conditioned than the source: 1/(1 + cos(2x)) loses all digits
 /// near the poles of 1/cos(x)^2, and few points are near enough to show it. Where there is none, the cheapest that is
-/// right and keeps some digits; where there is none of those either, the source. What the comparison says
-/// of it goes to `c`.
+/// right and keeps some digits; where there is none of those either, the source. Under bounded(k) no form is taken
+/// whose error breaks the bound at the points. What the comparison says of it goes to `c`.
 Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, const expr::Expr& source,
-                                           std::uint64_t points, RewriteCase& c) {
+                                           const expr::Policy& policy, std::uint64_t points, RewriteCase& c) {
+  const auto breaks_policy = [&policy](const RewriteCase& now) {
+    return policy.kind == expr::PolicyKind::bounded &&
+           now.error.scaled_ulp > policy.k * now.error_before.scaled_ulp + equiv::kBoundedSlackUlp;
+  };
   const RewriteCase unknown = c;
   std::optional<RewriteCase> cheapest;
   for (const expr::Expr& form : forms) {
@@ -313,7 +318,7 @@ Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, co
     c.passed_over = static_cast<std::uint32_t>(&form - forms.data());
     if (has_derivatives(form)) return &form;
     TRY_VOID(compare_with_source(source, form, points, c));
-    if (!c.wrong.empty() || !c.unlike.empty()) continue;
+    if (!c.wrong.empty() || !c.unlike.empty() || breaks_policy(c)) continue;
     if (c.error.ulp <= kWorseConditioned * (1 + c.error_before.ulp)) return &form;
     if (!cheapest && c.error.ulp <= kDigitsLost) cheapest = c;
   }
@@ -341,7 +346,7 @@ Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& set
   if (settings.view) options.look = [&c](const egraph::GraphView& view) { c.graph = view; };
   TRY(const rw::Rewritten found, rw::rewrite(source, options));
   const std::vector<expr::Expr> forms = found.forms.empty() ? std::vector{source} : found.forms;
-  TRY(const expr::Expr* const chosen, best_conditioned(forms, plain, settings.points, c));
+  TRY(const expr::Expr* const chosen, best_conditioned(forms, plain, options.policy, settings.points, c));
   const expr::Expr& result = *chosen;
   c.stats = found.stats;
   c.differentiated = found.differentiated;
