@@ -296,15 +296,19 @@ Result<std::vector<float>> GuideSchool::labels(std::uint32_t round, const learn:
   learn::QTeacherOptions how;
   how.seed = options_.seed + round;
   learn::QTeacher teacher(network, kinds_, train_, how);
+  const std::uint32_t count = options_.episodes / options_.rounds;
+  train::Curriculum curriculum = learn::way_back_curriculum(count);
+  play_.curriculum = &curriculum;
   play_.between = [&](egraph::Guide& order, std::uint32_t episode) -> egraph::Guide& {
     return teacher.between(order, episode);
   };
-  episodes(kReinforcedSeed + options_.seed * 64 + round, options_.episodes / options_.rounds, guide);
-  play_.between = {};
+  episodes(kReinforcedSeed + options_.seed * 64 + round, count, guide);
+  play_.between = {}, play_.curriculum = nullptr;
   TRY_VOID(teacher.state());
   if (stopped()) return std::vector<float>{};
   const std::vector<float> labels = teacher.labels(train_);
   out_.decisions += teacher.decisions(), out_.learning_steps += teacher.steps();
+  out_.scramble = curriculum.difficulty(), out_.way_back = curriculum.success();
   out_.auc_labels = learn::area_under_curve(train_, [&](const learn::GuideSample& s) {
     return double{labels[static_cast<std::size_t>(&s - train_.samples.data())]};
   });

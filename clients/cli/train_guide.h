@@ -44,6 +44,9 @@ struct TrainedGuide {
   /// What the second teacher has decided and learnt, and how well its labels tell what was needed; none of hindsight.
   std::uint64_t decisions = 0, learning_steps = 0;
   double auc_labels = 0.5;
+  /// Rewrites that made the last episodes' good forms worse, and the share of these that found as good a form.
+  std::uint32_t scramble = 0;
+  double way_back = 0;
   learn::Pretrained pretrained;  ///< of no lengths where there was no pretraining
   learn::GuideFigures figures;   ///< held out
   /// On searches about the domains left out, and on what rules of these domains do in them; no samples where none are.

@@ -35,8 +35,10 @@ std::string guide_text(const TrainedGuide& trained) {
   if (trained.gain_most > 0)
     text += fmt::format("log gain of a graph: {:.3f} on average, {:.3f} at most\n", trained.gain, trained.gain_most);
   if (trained.decisions > 0)
-    text += fmt::format("reinforced by {} decisions in {} steps; its labels tell what was needed with AUC {:.4f}\n",
-                        trained.decisions, trained.learning_steps, trained.auc_labels);
+    text += fmt::format(
+        "reinforced by {} decisions in {} steps; its labels tell what was needed with AUC {:.4f}; {:.0f} % of the last "
+        "ways back found, from {} rewrites away\n",
+        trained.decisions, trained.learning_steps, trained.auc_labels, 100 * trained.way_back, trained.scramble);
   text += pretraining_text(trained.pretrained);
   if (trained.epochs.size() > 1) text += fmt::format("chosen: round {}\n", trained.round_chosen + 1);
   add_figures(text, "held out", trained.figures);
@@ -70,8 +72,11 @@ std::string guide_json(const TrainedGuide& trained) {
                    {"static_others", trained.ratio_static}};
   if (!trained.pretrained.lengths.empty()) root["pretraining"] = pretraining_json(trained.pretrained);
   if (trained.decisions > 0)
-    root["reinforced"] = {
-        {"decisions", trained.decisions}, {"steps", trained.learning_steps}, {"auc_labels", trained.auc_labels}};
+    root["reinforced"] = {{"decisions", trained.decisions},
+                          {"steps", trained.learning_steps},
+                          {"auc_labels", trained.auc_labels},
+                          {"scramble", trained.scramble},
+                          {"way_back", trained.way_back}};
   root["round_chosen"] = trained.round_chosen + 1;
   if (trained.left_out.samples > 0) root["left_out"] = json_of(trained.left_out);
   if (trained.left_out_rules.samples > 0) root["left_out_rules"] = json_of(trained.left_out_rules);

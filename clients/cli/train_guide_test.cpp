@@ -80,6 +80,8 @@ TEST(TrainGuide, ASecondTeacherTellsOtherThings) {
   EXPECT_EQ(hindsight.decisions, 0u);
   EXPECT_GT(both.decisions, 60u * 20);
   EXPECT_GT(both.learning_steps, 100u);
+  EXPECT_EQ(both.scramble, 8u) << "the curriculum has come to its last level";
+  EXPECT_EQ(hindsight.scramble, 0u);
   EXPECT_EQ(hindsight.samples, both.samples);
   EXPECT_NE(hindsight.block, both.block);
   EXPECT_NE(q.block, both.block);

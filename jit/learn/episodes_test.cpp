@@ -226,6 +226,36 @@ TEST(Episodes, ChangesAreWhatTellsAfterstatesFromStates) {
   }
 }
 
+TEST(Episodes, OfACurriculumBeginSoManyRewritesAwayFromAGoodForm) {
+  ScrambleOptions exact;
+  for (const std::uint32_t steps : {1u, 3u, 6u}) {
+    exact.steps_min = exact.steps_max = steps;
+    std::size_t made = 0, all = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      const auto one = scrambled(seed, exact);
+      if (!one) continue;
+      ++all, made += one->steps == steps ? 1 : 0;
+    }
+    EXPECT_GT(all, 20u);
+    EXPECT_GT(made * 10, all * 9) << "but where nothing matches any more";
+  }
+  // A search that may apply rewrites finds more ways back than one that may not, which is as cheap as the good form
+  // only where nothing was made dearer. From further away fewer are found.
+  const auto solved = [](std::uint32_t steps, std::uint32_t applications) {
+    train::Curriculum curriculum({{steps, 2, 0}, {steps + 1}}, 60);
+    EpisodeOptions options;
+    options.seed = 5, options.episodes = 60, options.applications = applications, options.curriculum = &curriculum;
+    static_cast<void>(play(options));
+    EXPECT_EQ(curriculum.episodes(), 60u);
+    EXPECT_EQ(curriculum.difficulty(), steps) << "a bar that nobody can reach";
+    return curriculum.success();
+  };
+  const double near = solved(1, 600), far = solved(8, 600), unable = solved(8, 1);
+  EXPECT_GT(near, 0.7);
+  EXPECT_LT(far, near);
+  EXPECT_LT(unable, far - 0.2) << near << " " << far;
+}
+
 TEST(AreaUnderCurve, CountsPairs) {
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "jit/expr/rewrite/kinds.h"
+#include "jit/learn/walks.h"
 #include "runtime/autodiff/ops.h"
 #include "runtime/nn/accumulator/accumulator.h"
 
@@ -30,6 +31,37 @@ expr::Expr episode_source(const EpisodeOptions& options, std::uint32_t episode, 
   return std::move(scramble->expr);
 }
 
+/// An episode of a curriculum.
+struct WayBack {
+  expr::Expr good, source;
+  std::size_t level = 0;
+};
+
+WayBack way_back(const EpisodeOptions& options, std::uint32_t episode, const egraph::CostModel& costs,
+                 tensor::Generator& levels, std::uint64_t& seed) {
+  WayBack out;
+  out.level = options.curriculum->draw(levels);
+  ScrambleOptions scrambles = options.scrambles;
+  scrambles.steps_min = scrambles.steps_max = options.curriculum->difficulty(out.level);
+  EpisodeOptions unscrambled = options;
+  unscrambled.scrambles.steps_min = unscrambled.scrambles.steps_max = 0;
+  for (std::optional<Scramble> worse; !worse;) {
+    out.good = good_form(episode_source(unscrambled, episode, seed), costs);
+    worse = worsened(out.good, seed++, scrambles);
+    if (worse) out.source = std::move(worse->expr);
+    ++episode;  // another one where this is too large
+  }
+  return out;
+}
+
+/// Whether a search has found a form as cheap as the good one.
+bool is_back(const Result<expr::rewrite::Rewritten>& found, const WayBack& way, const egraph::CostModel& costs) {
+  const expr::Expr& form = found.ok() && !found->forms.empty() ? found->forms.front() : way.source;
+  const auto reached = expr::rewrite::cost_of(form, costs), good = expr::rewrite::cost_of(way.good, costs);
+  constexpr double kSlack = 1e-9;
+  return reached.ok() && good.ok() && reached->dag <= good->dag * (1 + kSlack);
+}
+
 }  // namespace
 
 Example example_of(const GuideSamples& samples, const GuideSample& s, Sight sight, std::vector<std::uint32_t>& list) {
@@ -46,8 +78,13 @@ GuideSamples play(const EpisodeOptions& options) {
   egraph::StaticGuide by_cost(egraph::StaticGuide::Order::best_first);
   egraph::RandomGuide random;
   std::uint64_t seed = options.seed * 1'000'003;
+  tensor::Generator levels(options.seed);
   for (std::uint32_t episode = 0; episode < options.episodes; ++episode) {
-    const expr::Expr source = episode_source(options, episode, seed);
+    const egraph::CostModel costs =
+        episode % 2 == 0 ? expr::rewrite::reference_costs() : expr::rewrite::default_costs();
+    std::optional<WayBack> way;
+    if (options.curriculum != nullptr) way = way_back(options, episode, costs, levels, seed);
+    const expr::Expr source = way ? way->source : episode_source(options, episode, seed);
     egraph::Guide* const policy = options.guide != nullptr && episode % 2 == 0 ? options.guide
                                   : episode % 4 == 3                           ? static_cast<egraph::Guide*>(&random)
                                                                                : &by_cost;
@@ -55,7 +92,7 @@ GuideSamples play(const EpisodeOptions& options) {
     how.policy.kind = expr::PolicyKind::fast;
     how.strategy = egraph::Strategy::guided;
     how.seed = options.seed * 7919 + episode;
-    how.costs = episode % 2 == 0 ? expr::rewrite::reference_costs() : expr::rewrite::default_costs();
+    how.costs = costs;
     how.budget = {.nodes = options.nodes,
                   .nanoseconds = 0,
                   .applications = options.applications,
@@ -65,7 +102,8 @@ GuideSamples play(const EpisodeOptions& options) {
         .episode = episode, .depth = options.depth, .log_cost = log_cost_by(options.gain, source, how.costs)};
     Witness witness(options.between ? options.between(*policy, episode) : *policy, weights, kinds, watching, out);
     how.guide = &witness;
-    static_cast<void>(expr::rewrite::rewrite(source, how));
+    const auto found = expr::rewrite::rewrite(source, how);
+    if (way) options.curriculum->record(way->level, is_back(found, *way, costs));
     if (options.progress && !options.progress(episode + 1)) break;
   }
   return out;

@@ -10,6 +10,7 @@
 #include "jit/learn/gains.h"
 #include "jit/learn/network.h"
 #include "jit/learn/scrambles.h"
+#include "runtime/train/curriculum.h"
 #include "runtime/train/trainer.h"
 
 namespace trident::learn {
@@ -26,6 +27,9 @@ struct EpisodeOptions {
   Gain gain = Gain::none;            ///< by which samples weigh (weights_of)
   std::uint32_t nodes = 1500;        ///< of the graph of an episode
   std::uint32_t applications = 600;  ///< that are watched of each
+  /// Where there is one, episodes begin at good forms that as many random rewrites have made worse as its level says;
+  /// an episode is solved that ends with a form as cheap as the good one. Told of each.
+  train::Curriculum* curriculum = nullptr;
   /// Asked in place of the static order, in half of the episodes; null: none.
   egraph::Guide* guide = nullptr;
   /// Who stands between the search and the order that an episode goes by, of which it is told; empty: nobody.

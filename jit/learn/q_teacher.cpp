@@ -216,6 +216,14 @@ std::vector<float> QTeacher::labels(const GuideSamples& samples) {
   return labels;
 }
 
+train::Curriculum way_back_curriculum(std::uint32_t episodes) {
+  constexpr std::size_t kWindow = 40;
+  constexpr double kRehearsal = 0.2;
+  constexpr double kBar = 0.9;
+  const std::uint64_t share = std::max<std::uint64_t>(episodes / 5, 1);
+  return train::Curriculum({{1, kBar, share}, {2, kBar, share}, {4, kBar, share}, {8}}, kWindow, kRehearsal);
+}
+
 std::vector<float> mean_of_both(std::span<const float> labels, const GuideSamples& samples) {
   CHECK(labels.size() == samples.samples.size());
   std::vector<float> mean;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "jit/learn/guide_trainer.h"
+#include "runtime/train/curriculum.h"
 #include "runtime/train/q_agent.h"
 
 namespace trident::learn {
@@ -133,6 +134,10 @@ class QTeacher {
   std::uint64_t decisions_ = 0;
   double epsilon_ = 1;
 };
+
+/// For so many episodes: from good forms that one rewrite has made worse to those of eight. The next level begins when
+/// enough ways back were found, or after its share of the episodes.
+train::Curriculum way_back_curriculum(std::uint32_t episodes);
 
 /// Of each sample the mean of its label and of whether it was needed.
 std::vector<float> mean_of_both(std::span<const float> labels, const GuideSamples& samples);

@@ -8,6 +8,7 @@
 #include "jit/egraph/neighbours.h"
 #include "jit/expr/compact.h"
 #include "jit/expr/rewrite/language.h"
+#include "runtime/base/check.h"
 
 namespace trident::learn {
 namespace {
@@ -186,7 +187,9 @@ std::optional<Scramble> with_random_rewrites(Scramble out, Random& random, const
   expr::rewrite::RewriteOptions how;
   how.policy.kind = expr::PolicyKind::fast;
   const expr::rewrite::Rules rules(out.good, how);
-  const std::uint64_t steps = options.steps_max == 0 ? 0 : random() % (options.steps_max + 1);
+  CHECK(options.steps_min <= options.steps_max);
+  const std::uint64_t steps =
+      options.steps_max == 0 ? 0 : options.steps_min + random() % (options.steps_max - options.steps_min + 1);
   egraph::Term at = *std::move(term);
   for (; out.steps < steps; ++out.steps) {
     std::vector<egraph::Term> next = egraph::neighbours(rules.space(), at, kMatchSteps);

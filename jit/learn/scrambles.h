@@ -14,7 +14,8 @@ namespace trident::learn {
 struct ScrambleOptions {
   std::vector<std::string> themes{};  ///< files of rules (RuleSet::Tags::theme) to compose from; empty: all
   std::uint32_t parts_max = 9;        ///< sides of rules that are put together
-  std::uint32_t steps_max = 8;        ///< rewrites that make it worse
+  std::uint32_t steps_min = 0;        ///< rewrites that make it worse: at least,
+  std::uint32_t steps_max = 8;        ///< ... and at most
   std::uint32_t nodes_max = 140;      ///< that a rewrite may lead to
   /// A fourth is about values of f32, elements of tables, or choices whose conditions are known: what the themes types,
   /// memory and truths are about, whose sides say nothing without them. All of it where no other theme is asked for.

@@ -103,30 +103,18 @@ bool leads_back(const GuideSamples& state) {
   return std::any_of(state.samples.begin(), state.samples.end(), [](const GuideSample& s) { return s.needed; });
 }
 
-/// What is composed, as a short search leaves it.
-std::optional<expr::Expr> good_form(std::uint64_t seed, ScrambleOptions scrambles, const egraph::CostModel& costs) {
-  scrambles.steps_max = 0;
-  auto composed = scrambled(seed, scrambles);
-  if (!composed) return std::nullopt;
-  expr::rewrite::RewriteOptions how;
-  how.policy.kind = expr::PolicyKind::fast;
-  how.budget = kGood;
-  how.costs = costs;
-  how.keep = 1;
-  auto found = expr::rewrite::rewrite(composed->good, how);
-  if (!found.ok()) return std::nullopt;
-  return found->forms.empty() ? std::move(composed->good) : std::move(found->forms.front());
-}
-
 std::optional<Walk> walk_of(std::uint64_t seed, const WalkOptions& options, std::uint32_t number) {
   expr::rewrite::RewriteOptions how;
   how.policy.kind = expr::PolicyKind::fast;
   how.costs = number % 2 == 0 ? expr::rewrite::reference_costs() : expr::rewrite::default_costs();
-  const auto good = good_form(seed, options.scrambles, how.costs);
-  if (!good) return std::nullopt;
-  const auto term = expr::rewrite::to_term(*good);
+  ScrambleOptions unscrambled = options.scrambles;
+  unscrambled.steps_min = unscrambled.steps_max = 0;
+  const auto composed = scrambled(seed, unscrambled);
+  if (!composed) return std::nullopt;
+  const expr::Expr good = good_form(composed->good, how.costs);
+  const auto term = expr::rewrite::to_term(good);
   if (!term.ok() || term->nodes.size() > options.scrambles.nodes_max) return std::nullopt;
-  const expr::rewrite::Rules rules(*good, how);
+  const expr::rewrite::Rules rules(good, how);
   auto walk = walk_from(rules.space(), *term, options.steps, options.scrambles.nodes_max, options.depth, seed);
   if (!walk) return std::nullopt;
   for (GuideSamples& state : walk->samples) {
@@ -164,6 +152,16 @@ Top top_of(std::span<const GuideSample> state, const Score& score) {
 }
 
 }  // namespace
+
+expr::Expr good_form(const expr::Expr& source, const egraph::CostModel& costs) {
+  expr::rewrite::RewriteOptions how;
+  how.policy.kind = expr::PolicyKind::fast;
+  how.budget = kGood;
+  how.costs = costs;
+  how.keep = 1;
+  auto found = expr::rewrite::rewrite(source, how);
+  return found.ok() && !found->forms.empty() ? std::move(found->forms.front()) : source;
+}
 
 GuideSamples ways_back(const egraph::SearchSpace& space, const Term& at, const Term& back, unsigned depth) {
   const auto rules = static_cast<std::uint32_t>(space.matcher->rules().size());

@@ -29,6 +29,9 @@ struct WalkOptions {
 /// same options.
 GuideSamples walked(const WalkOptions& options);
 
+/// What a short search leaves of an expression.
+expr::Expr good_form(const expr::Expr& source, const egraph::CostModel& costs);
+
 struct Walk {
   std::vector<egraph::Term> states;   ///< from the good form on
   std::vector<GuideSamples> samples;  ///< of all but the first state
