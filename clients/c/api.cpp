@@ -8,69 +8,30 @@
 #include <string>
 #include <utility>
 
+#include "clients/c/abi_edge.h"
 #include "clients/c/context.h"
-#include "clients/c/last_error.h"
 #include "clients/c/peer.h"
 #include "clients/c/trident.h"
 #include "jit/expr/expr.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/submission_limits.h"
 
-struct trident_ctx final : trident::client::Context {
-  using Context::Context;
-};
-
 namespace {
 
 using trident::Error;
 using trident::ErrorCode;
 using trident::Result;
+using trident::client::guarded;
+using trident::client::invalid;
 using trident::client::Kernel;
-using trident::client::report;
+using trident::client::narrowed;
 using trident::client::Settings;
+using trident::client::widened;
 namespace expr = trident::expr;
 
 /// Expressions with more nodes are lowered in trident_submit, so that a limit they break is reported there; smaller
 /// ones cannot reach limits::kKirInstsMax.
 constexpr std::size_t kLazyNodesMax = 256;
-
-/// Runs `body` and turns what it returns or throws into a status.
-template <class Body>
-trident_status guarded(Body body) {
-  try {
-    const Result<void> done = body();
-    return done ? TRIDENT_OK : report(done.error());
-  } catch (const std::bad_alloc&) {
-    return report(TRIDENT_E_MEMORY, "out of memory");
-  } catch (...) {
-    return report(TRIDENT_E_INVALID, "internal error");
-  }
-}
-
-Error invalid(const char* what) {
-  return Error{ErrorCode::kInvalidArgument, what};
-}
-
-/// The caller's struct, widened with zeros when it is older than ours.
-template <class T>
-Result<T> widened(const T* from, const T& defaults) {
-  if (from == nullptr) return defaults;
-  if (from->struct_size < sizeof(std::uint32_t)) return invalid("struct_size is not set");
-  T to{};
-  std::memcpy(static_cast<void*>(&to), from, std::min<std::size_t>(from->struct_size, sizeof(T)));
-  return to;
-}
-
-/// Copies as much of `from` as the caller's struct has room for.
-template <class T>
-Result<void> narrowed(const T& from, T* to) {
-  if (to == nullptr) return invalid("null pointer");
-  const std::uint32_t size = to->struct_size;
-  if (size < sizeof(std::uint32_t)) return invalid("struct_size is not set");
-  std::memcpy(static_cast<void*>(to), &from, std::min<std::size_t>(size, sizeof(T)));
-  to->struct_size = size;
-  return {};
-}
 
 Result<trident_mode> mode_of(std::uint32_t option) {
   if (option > TRIDENT_MODE_INTERP) return invalid("unknown mode");

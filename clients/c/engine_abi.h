@@ -1,5 +1,5 @@
 /* What libtrident-engine.so exports to libtrident: the compiler in this process, for mode embedded. Plain C structs and
- * two functions, so that the two libraries share no C++ type and may be upgraded apart (the version is checked). */
+ * three functions, so that the two libraries share no C++ type and may be upgraded apart (the version is checked). */
 #ifndef TRIDENT_ENGINE_ABI_H
 #define TRIDENT_ENGINE_ABI_H
 
@@ -59,6 +59,34 @@ typedef struct trident_engine_result {
   char message[200];
 } trident_engine_result;
 
+/* A program of Triton VM; the fields are trident_program_options's, counts of words. */
+typedef struct trident_engine_program {
+  uint32_t struct_size;
+  uint32_t form; /* enum trident_program_form */
+  const char* text;
+  const uint64_t *public_input, *secret_input, *secret_digests, *ram;
+  uint64_t text_size, public_words, secret_words, digest_words, ram_words;
+  uint64_t cycles;
+  uint32_t milliseconds, programs, left_out;
+  uint32_t reserved;
+  int (*progress)(uint32_t done, uint32_t total, void* user); /* not 0: give up; may be null */
+  void* user;
+} trident_engine_program;
+
+typedef struct trident_engine_built {
+  uint32_t struct_size;
+  uint32_t status; /* enum trident_status; but for TRIDENT_OK, see `message` */
+  uint64_t heights_before[9], heights_after[9];
+  uint32_t words_before, words_after;
+  char message[2000];
+} trident_engine_built;
+
+/* `take` gets the texts, which live as long as it runs: TASM and a report in JSON, both ending with 0. Thread-safe. */
+typedef void (*trident_engine_take_fn)(void* taker, const char* tasm, uint64_t tasm_size, const char* report,
+                                       uint64_t report_size);
+typedef void (*trident_engine_build_fn)(const trident_engine_program* program, trident_engine_built* built,
+                                        trident_engine_take_fn take, void* taker);
+
 /* `tier`: TRIDENT_TIER_BASELINE (microseconds) or TRIDENT_TIER_OPTIMISED (up to seconds). Thread-safe. */
 typedef void (*trident_engine_compile_fn)(const trident_engine_job* job, uint32_t tier, trident_engine_result* result);
 typedef uint32_t (*trident_engine_version_fn)(void);
@@ -66,6 +94,9 @@ typedef uint32_t (*trident_engine_version_fn)(void);
 __attribute__((visibility("default"))) uint32_t trident_engine_version(void);
 __attribute__((visibility("default"))) void trident_engine_compile(const trident_engine_job* job, uint32_t tier,
                                                                    trident_engine_result* result);
+__attribute__((visibility("default"))) void trident_engine_build(const trident_engine_program* program,
+                                                                 trident_engine_built* built,
+                                                                 trident_engine_take_fn take, void* taker);
 
 #ifdef __cplusplus
 }

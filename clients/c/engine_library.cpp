@@ -59,7 +59,7 @@ bool is_trusted(const struct stat& engine, const std::string& own) {
   return ::stat(own.c_str(), &self) == 0 && engine.st_uid == self.st_uid;
 }
 
-Result<trident_engine_compile_fn> entry_of(const std::string& path) {
+Result<Engine> entries_of(const std::string& path) {
   // Never unloaded: its code may be on the stack of a thread that a fork left behind.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) return make_error(ErrorCode::kUnsupported, "%s", ::dlerror());
@@ -67,23 +67,23 @@ Result<trident_engine_compile_fn> entry_of(const std::string& path) {
   const auto compile = reinterpret_cast<trident_engine_compile_fn>(::dlsym(library, "trident_engine_compile"));
   if (version == nullptr || compile == nullptr || version() != TRIDENT_ENGINE_ABI_VERSION)
     return make_error(ErrorCode::kUnsupported, "%s: not an engine of this version", path.c_str());
-  return compile;
+  return Engine{compile, reinterpret_cast<trident_engine_build_fn>(::dlsym(library, "trident_engine_build"))};
 }
 
 }  // namespace
 
-Result<trident_engine_compile_fn> load_engine() {
-  if (const char* path = ::secure_getenv("TRIDENT_ENGINE"); path != nullptr && *path != '\0') return entry_of(path);
+Result<Engine> load_engine() {
+  if (const char* path = ::secure_getenv("TRIDENT_ENGINE"); path != nullptr && *path != '\0') return entries_of(path);
   const std::string own = own_file();
   std::string looked_at;
   for (const std::string& folder : places(own)) {
     const std::string path = folder + kFile;
     struct stat engine {};
     const bool there = ::stat(path.c_str(), &engine) == 0;
-    if (there && is_trusted(engine, own)) return entry_of(path);
+    if (there && is_trusted(engine, own)) return entries_of(path);
     looked_at += folder + (there ? " (another user's)" : "") + ", ";
   }
-  auto found = entry_of(kFile);
+  auto found = entries_of(kFile);
   if (found) return found;
   return make_error(ErrorCode::kUnsupported,
                     "%s is neither in %snor found by the dynamic linker; TRIDENT_ENGINE names one", kFile,

@@ -7,11 +7,16 @@
 
 namespace trident::client {
 
-/// The engine's entry. What TRIDENT_ENGINE names; else libtrident-engine.so beside the file that holds this code or in
-/// the library folder next to it (symbolic links followed and not), in the folder that it was installed to, or wherever
-/// the dynamic linker finds it. Unsupported, with the places that were looked at, when there is none or its version
-/// does not fit.
-Result<trident_engine_compile_fn> load_engine();
+struct Engine {
+  trident_engine_compile_fn compile = nullptr;
+  trident_engine_build_fn build = nullptr;  ///< null in engines before 0.1.2
+};
+
+/// The engine's entries. What TRIDENT_ENGINE names; else libtrident-engine.so beside the file that holds this code or
+/// in the library folder next to it (symbolic links followed and not), in the folder that it was installed to, or
+/// wherever the dynamic linker finds it. Unsupported, with the places that were looked at, when there is none or its
+/// version does not fit.
+Result<Engine> load_engine();
 
 /// The folder that libraries are installed to: engine_folder.cpp.
 extern const char* const kEngineFolder;

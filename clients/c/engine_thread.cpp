@@ -54,9 +54,9 @@ trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const std:
 }  // namespace
 
 Result<std::unique_ptr<EngineThread>> EngineThread::start(Context& context) {
-  TRY(const auto compile, load_engine());
+  TRY(const Engine loaded, load_engine());
   std::unique_ptr<EngineThread> engine(new EngineThread(context));
-  engine->compile_ = compile;
+  engine->compile_ = loaded.compile;
   sigset_t all, before;
   sigfillset(&all);
   pthread_attr_t attributes;

@@ -18,6 +18,7 @@ trident_status status_of(ErrorCode code) {
     case ErrorCode::kLimitExceeded: return TRIDENT_E_LIMIT;
     case ErrorCode::kOutOfMemory: return TRIDENT_E_MEMORY;
     case ErrorCode::kTimeout: return TRIDENT_E_TIMEOUT;
+    case ErrorCode::kCancelled: return TRIDENT_E_CANCELLED;
     case ErrorCode::kDisconnected:
     case ErrorCode::kOsError:
     case ErrorCode::kBusy: return TRIDENT_E_DAEMON;
@@ -26,7 +27,6 @@ trident_status status_of(ErrorCode code) {
     case ErrorCode::kInternal:
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kNotFound:
-    case ErrorCode::kCancelled:
     case ErrorCode::kRejectedMessage:
     case ErrorCode::kRejectedImage:
     case ErrorCode::kRejectedRecord:

@@ -40,7 +40,8 @@ typedef enum trident_status {
   TRIDENT_E_MEMORY = 5,
   TRIDENT_E_TIMEOUT = 6, /* trident_wait: the tier was not reached in time */
   TRIDENT_E_DAEMON = 7,  /* mode daemon: no daemon could be reached */
-  TRIDENT_E_UNSUPPORTED = 8
+  TRIDENT_E_UNSUPPORTED = 8,
+  TRIDENT_E_CANCELLED = 9 /* trident_build_program: the caller gave up */
 } trident_status;
 
 typedef enum trident_mode {
@@ -137,6 +138,61 @@ typedef struct trident_stats {
   uint64_t submitted, baseline_received, optimised_received, no_gain, errors, reconnects, rejected_images;
 } trident_stats;
 
+/* Programs of Triton VM (since 0.1.2). Elements are numbers below p = 2^64 - 2^32 + 1. */
+typedef enum trident_program_form { TRIDENT_TASM = 0, TRIDENT_TIR = 1 } trident_program_form;
+
+/* The tables of which a proof of a run consists, as heights are indexed. The prover pads all of them to the tallest. */
+typedef enum trident_table {
+  TRIDENT_TABLE_PROGRAM = 0,
+  TRIDENT_TABLE_PROCESSOR = 1,
+  TRIDENT_TABLE_OP_STACK = 2,
+  TRIDENT_TABLE_RAM = 3,
+  TRIDENT_TABLE_JUMP_STACK = 4,
+  TRIDENT_TABLE_HASH = 5,
+  TRIDENT_TABLE_CASCADE = 6,
+  TRIDENT_TABLE_LOOKUP = 7,
+  TRIDENT_TABLE_U32 = 8
+} trident_table;
+#define TRIDENT_TABLES 9
+
+/* Parts of the search that can be left out, as bits of trident_program_options.left_out. */
+typedef enum trident_left_out {
+  TRIDENT_WITHOUT_PEEPHOLES = 1,
+  TRIDENT_WITHOUT_SUBROUTINES = 2,
+  TRIDENT_WITHOUT_SUPEROPTIMISER = 4,
+  TRIDENT_WITHOUT_NETWORK = 8
+} trident_left_out;
+
+typedef struct trident_program_options {
+  uint32_t struct_size; /* sizeof(trident_program_options) */
+  uint32_t form;        /* enum trident_program_form */
+  /* Inputs with which the program ends well: what it costs is measured on them. NULL with a count of 0. */
+  const uint64_t* public_input;
+  const uint64_t* secret_input;
+  const uint64_t* secret_digests; /* five words each */
+  const uint64_t* ram;            /* address, word, address, word .. */
+  uint64_t public_count, secret_count, digest_count, ram_count; /* of words, words, digests, pairs */
+  uint64_t cycles;       /* most of one run; 0: the limit of who builds */
+  uint32_t milliseconds; /* of search; 0: 10,000 */
+  uint32_t programs;     /* whole programs that may be run; 0: 600 */
+  uint32_t left_out;     /* bits of enum trident_left_out */
+  uint32_t reserved;
+} trident_program_options;
+
+/* What came of a program: it does the same, proven block by block and run on the inputs. The library's memory. */
+typedef struct trident_program {
+  uint32_t struct_size; /* of what the library knows */
+  uint32_t better;      /* 1: cheaper to prove: lower padded height, else lower tallest table, else fewer words */
+  uint32_t by_daemon;   /* 1: the daemon built it, 0: the engine in this process */
+  uint32_t words_before, words_after;
+  uint32_t reserved;
+  uint64_t heights_before[TRIDENT_TABLES], heights_after[TRIDENT_TABLES]; /* before: lowered without passes if TIR */
+  uint64_t padded_before, padded_after;
+  const char* tasm;   /* the text, ends with 0 */
+  const char* report; /* JSON: "changes", "subroutine_changes", "proposers", "programs_run" */
+  uint64_t tasm_size; /* without the 0 */
+} trident_program;
+
 /* NULL options: mode AUTO. Never waits for a daemon except in mode DAEMON. */
 TRIDENT_API trident_status trident_open(const trident_options* options, trident_ctx** ctx);
 /* Waits for the library's own threads; not from a callback. Kernels that are still open keep working as they are. No
@@ -194,6 +250,20 @@ TRIDENT_API trident_status trident_info(const trident_kernel* kernel, trident_ke
 TRIDENT_API trident_status trident_get_stats(trident_ctx* ctx, trident_stats* stats);
 /* The daemon's own counters as JSON, into buffer; TRIDENT_E_DAEMON when none is connected. */
 TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, size_t size, uint32_t timeout_ms);
+
+/* Makes a program of Triton VM cheaper to prove and waits until that is done; what `trident build` does. `text` is TASM or
+ * TIR (options->form; NULL options: TASM without inputs). Built by the daemon, over a connection of its own; in mode
+ * EMBEDDED, and in mode AUTO where no daemon answers, by the engine in this process; in mode INTERP by nobody
+ * (TRIDENT_E_UNSUPPORTED). Errors: TRIDENT_E_SYNTAX with line and column, TRIDENT_E_INVALID for inputs with which the
+ * program fails, with the place and why.
+ * `progress` (may be NULL) is called from this thread now and then; total may be 0 while nothing is known. Not 0: give
+ * up, TRIDENT_E_CANCELLED. Thread-safe; the context must stay open meanwhile. On an error *program is NULL. */
+TRIDENT_API trident_status trident_build_program(trident_ctx* ctx, const char* text,
+                                                 const trident_program_options* options,
+                                                 int (*progress)(uint32_t done, uint32_t total, void* user),
+                                                 void* user, trident_program** program);
+/* NULL: nothing happens. */
+TRIDENT_API void trident_free_program(trident_program* program);
 
 /* The last error of this thread, with file, line and caret where it is a text's fault. Never NULL. */
 TRIDENT_API const char* trident_last_error(void);

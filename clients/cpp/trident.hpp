@@ -13,8 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -234,6 +237,26 @@ class kernel {
   trident_kernel* handle_ = nullptr;
 };
 
+/// What a program of Triton VM is measured on, and how long it is searched; words below p = 2^64 - 2^32 + 1.
+struct program_options {
+  trident_program_form form = TRIDENT_TASM;
+  std::vector<std::uint64_t> public_input{}, secret_input{};
+  std::vector<std::array<std::uint64_t, 5>> secret_digests{};
+  std::vector<std::array<std::uint64_t, 2>> ram{};  ///< address, word
+  std::uint64_t cycles = 0;                         ///< most of one run; 0: the limit of who builds
+  std::uint32_t milliseconds = 0, programs = 0;     ///< 0: 10,000 and 600
+  std::uint32_t left_out = 0;                       ///< bits of trident_left_out
+};
+
+/// A program that is cheaper to prove, or as it was where nothing cheaper was found.
+struct program {
+  std::string tasm, report;  ///< report: JSON
+  bool better = false, by_daemon = false;
+  std::uint32_t words_before = 0, words_after = 0;
+  std::array<std::uint64_t, TRIDENT_TABLES> heights_before{}, heights_after{};  ///< by trident_table
+  std::uint64_t padded_before = 0, padded_after = 0;
+};
+
 /// A connection to the compiler.
 class context {
  public:
@@ -279,6 +302,51 @@ class context {
     trident_kernel* handle = nullptr;
     detail::check(trident_submit(handle_, text.c_str(), &options, &handle));
     return kernel(handle);
+  }
+
+  /// As trident_build_program(): waits until the program is built. `progress(done, total)`, called from this thread:
+  /// false gives up, and what it throws passes on. Throws error, with file, line and column on a bad text.
+  [[nodiscard]] program build(const std::string& text, const program_options& how = {},
+                              std::function<bool(std::uint32_t, std::uint32_t)> progress = {}) const {
+    trident_program_options options{};
+    options.struct_size = sizeof(options);
+    options.form = how.form;
+    options.public_input = how.public_input.data(), options.public_count = how.public_input.size();
+    options.secret_input = how.secret_input.data(), options.secret_count = how.secret_input.size();
+    options.digest_count = how.secret_digests.size();
+    options.secret_digests = how.secret_digests.empty() ? nullptr : how.secret_digests[0].data();
+    options.ram_count = how.ram.size();
+    options.ram = how.ram.empty() ? nullptr : how.ram[0].data();
+    options.cycles = how.cycles;
+    options.milliseconds = how.milliseconds, options.programs = how.programs, options.left_out = how.left_out;
+    struct watcher {  // no exception may pass through the library
+      const std::function<bool(std::uint32_t, std::uint32_t)>& ask;
+      std::exception_ptr thrown;
+    } watch{progress, nullptr};
+    const auto told = [](std::uint32_t done, std::uint32_t total, void* user) -> int {
+      auto& w = *static_cast<watcher*>(user);
+      try {
+        return w.ask(done, total) ? 0 : 1;
+      } catch (...) {
+        w.thrown = std::current_exception();
+        return 1;
+      }
+    };
+    trident_program* raw = nullptr;
+    const trident_status status = trident_build_program(
+        handle_, text.c_str(), &options,
+        progress ? static_cast<int (*)(std::uint32_t, std::uint32_t, void*)>(told) : nullptr, &watch, &raw);
+    if (watch.thrown) std::rethrow_exception(watch.thrown);
+    detail::check(status);
+    const std::unique_ptr<trident_program, decltype(&trident_free_program)> owned(raw, trident_free_program);
+    program out;
+    out.tasm.assign(raw->tasm, raw->tasm_size), out.report = raw->report;
+    out.better = raw->better != 0, out.by_daemon = raw->by_daemon != 0;
+    out.words_before = raw->words_before, out.words_after = raw->words_after;
+    std::memcpy(out.heights_before.data(), raw->heights_before, sizeof(raw->heights_before));
+    std::memcpy(out.heights_after.data(), raw->heights_after, sizeof(raw->heights_after));
+    out.padded_before = raw->padded_before, out.padded_after = raw->padded_after;
+    return out;
   }
 
   [[nodiscard]] trident_stats stats() const {

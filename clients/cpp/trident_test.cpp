@@ -98,4 +98,12 @@ TEST(Cpp, HandlesMove) {
   EXPECT_EQ(2u, b.stats().submitted);
 }
 
+TEST(Cpp, ProgramsThatNobodyCanBuild) {
+  const trident::context ctx(TRIDENT_MODE_INTERP);
+  EXPECT_EQ(TRIDENT_E_UNSUPPORTED, status_of([&] { static_cast<void>(ctx.build("halt")); }));
+  trident::program_options how;
+  how.public_input = {UINT64_MAX};
+  EXPECT_EQ(TRIDENT_E_INVALID, status_of([&] { static_cast<void>(ctx.build("halt", how)); }));
+}
+
 }  // namespace

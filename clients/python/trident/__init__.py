@@ -8,13 +8,17 @@
 
     k = trident.Kernel("y = sin(x); dy = diff(y, x); (y, dy)", ranges={"x": (0, 1)})
 
+    trident.default_context().build("push 0 add halt").tasm     # a program of Triton VM, cheaper to prove
+
 The first answer comes from an interpreter in this process; faster code is swapped in while the program runs.
 """
 from ._evaluate import evaluate, re_evaluate
 from ._jit import jit
 from ._kernel import Context, Kernel, default_context
 from ._native import TridentError
+from ._program import Program
 from ._tracer import TraceError
 
 __version__ = "0.1.0"
-__all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "TridentError"]
+__all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "Program",
+           "TridentError"]

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 
 from . import _native as native
+from . import _program
 from ._native import lib
 
 _FLOAT_RANGE = (float("-inf"), float("inf"))
@@ -36,6 +37,15 @@ class Context:
         buffer = ctypes.create_string_buffer(1 << 20)
         native.check(lib.trident_daemon_stats(self._open(), buffer, len(buffer), timeout_ms))
         return json.loads(buffer.value.decode())
+
+    def build(self, text, form="tasm", public_input=(), secret_input=(), secret_digests=(), ram=(), cycles=0,
+              milliseconds=0, programs=0, disable=(), progress=None):
+        """Makes a program of Triton VM ("tasm" or "tir") cheaper to prove: waits, and returns a Program. The inputs are
+        ones with which it ends well: words, digests of five words, and {address: word}. cycles, milliseconds, programs:
+        limits, 0 for the default. disable: "peepholes", "subroutines", "superoptimiser", "network". progress(done,
+        total) is called now and then; False gives up (TridentError)."""
+        return _program.build(self._open(), text, form, public_input, secret_input, secret_digests, ram, cycles,
+                              milliseconds, programs, disable, progress)
 
     def close(self):
         """Ends the conversation with the daemon. Kernels that are still referred to keep working as they are."""

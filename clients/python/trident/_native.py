@@ -48,6 +48,29 @@ class Stats(ctypes.Structure):
                                              "errors", "reconnects", "rejected_images")]
 
 
+TABLES = ("program", "processor", "op_stack", "ram", "jump_stack", "hash", "cascade", "lookup", "u32")
+STAGES_OF_PROGRAMS = {"peepholes": 1, "subroutines": 2, "superoptimiser": 4, "network": 8}
+_WORDS = ctypes.POINTER(ctypes.c_uint64)
+
+
+class ProgramOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("form", ctypes.c_uint32), ("public_input", _WORDS),
+                ("secret_input", _WORDS), ("secret_digests", _WORDS), ("ram", _WORDS),
+                ("public_count", ctypes.c_uint64), ("secret_count", ctypes.c_uint64),
+                ("digest_count", ctypes.c_uint64), ("ram_count", ctypes.c_uint64), ("cycles", ctypes.c_uint64),
+                ("milliseconds", ctypes.c_uint32), ("programs", ctypes.c_uint32), ("left_out", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32)]
+
+
+class ProgramResult(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("better", ctypes.c_uint32), ("by_daemon", ctypes.c_uint32),
+                ("words_before", ctypes.c_uint32), ("words_after", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
+                ("heights_before", ctypes.c_uint64 * len(TABLES)), ("heights_after", ctypes.c_uint64 * len(TABLES)),
+                ("padded_before", ctypes.c_uint64), ("padded_after", ctypes.c_uint64), ("tasm", ctypes.c_char_p),
+                ("report", ctypes.c_char_p), ("tasm_size", ctypes.c_uint64)]
+
+
+PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)
 ABI_VERSION = 1
 E_TIMEOUT = 6
 MODES = {"auto": 0, "daemon": 1, "embedded": 2, "interp": 3}
@@ -77,6 +100,9 @@ _PROTOTYPES = {
     "trident_info": (ctypes.c_int, [_HANDLE, ctypes.POINTER(KernelInfo)]),
     "trident_get_stats": (ctypes.c_int, [_HANDLE, ctypes.POINTER(Stats)]),
     "trident_daemon_stats": (ctypes.c_int, [_HANDLE, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32]),
+    "trident_build_program": (ctypes.c_int, [_HANDLE, ctypes.c_char_p, ctypes.POINTER(ProgramOptions), PROGRESS,
+                                             ctypes.c_void_p, ctypes.POINTER(ctypes.POINTER(ProgramResult))]),
+    "trident_free_program": (None, [ctypes.POINTER(ProgramResult)]),
     "trident_last_error": (ctypes.c_char_p, []),
     "trident_abi_version": (ctypes.c_uint32, []),
 }

@@ -1,0 +1,71 @@
+"""Programs of Triton VM made cheaper to prove: what Context.build() returns, and how it asks."""
+import ctypes
+import json
+from dataclasses import dataclass, field
+
+from . import _native as native
+from ._native import lib
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that does the same and is cheaper to prove, or as it was where nothing cheaper was found (`better`).
+    Heights are by table; `report` says what was changed, proposed, proven and won."""
+    tasm: str
+    better: bool
+    by_daemon: bool
+    words_before: int
+    words_after: int
+    padded_before: int
+    padded_after: int
+    heights_before: dict
+    heights_after: dict
+    report: dict = field(repr=False)
+
+
+def _words(rows, each, what):
+    flat = [int(word) for row in rows for word in (row if each > 1 else (row,))]
+    if len(flat) != each * len(rows):
+        raise ValueError(f"{what}: each row has {each} words")
+    if any(not 0 <= word < 1 << 64 for word in flat):
+        raise ValueError(f"{what}: a word is not in [0, 2^64)")
+    return (ctypes.c_uint64 * len(flat))(*flat)
+
+
+def build(handle, text, form, public_input, secret_input, secret_digests, ram, cycles, milliseconds, programs, disable,
+          progress):
+    """trident_build_program() on an open context's handle; Context.build() says what the arguments are."""
+    if form not in ("tasm", "tir"):
+        raise ValueError("form must be tasm or tir")
+    unknown = set(disable) - set(native.STAGES_OF_PROGRAMS)
+    if unknown:
+        raise ValueError(f"disable: no stage {', '.join(sorted(unknown))}")
+    pairs = list(ram.items()) if hasattr(ram, "items") else list(ram)
+    options = native.ProgramOptions(ctypes.sizeof(native.ProgramOptions), int(form == "tir"),
+                                    _words(public_input, 1, "public_input"), _words(secret_input, 1, "secret_input"),
+                                    _words(secret_digests, 5, "secret_digests"), _words(pairs, 2, "ram"),
+                                    len(public_input), len(secret_input), len(secret_digests), len(pairs), cycles,
+                                    milliseconds, programs, sum(native.STAGES_OF_PROGRAMS[d] for d in set(disable)), 0)
+    raised = []
+
+    def watch(done, total, _):
+        try:
+            return 1 if progress(done, total) is False else 0
+        except BaseException as error:  # it may not pass through the library
+            raised.append(error)
+            return 1
+
+    result = ctypes.POINTER(native.ProgramResult)()
+    status = lib.trident_build_program(handle, text.encode(), ctypes.byref(options),
+                                       native.PROGRESS(watch) if progress else native.PROGRESS(), None,
+                                       ctypes.byref(result))
+    if raised:
+        raise raised[0]
+    native.check(status)
+    try:
+        r = result.contents
+        return Program(r.tasm.decode(), bool(r.better), bool(r.by_daemon), r.words_before, r.words_after,
+                       r.padded_before, r.padded_after, dict(zip(native.TABLES, r.heights_before)),
+                       dict(zip(native.TABLES, r.heights_after)), json.loads(r.report.decode()))
+    finally:
+        lib.trident_free_program(result)
