@@ -21,7 +21,10 @@ void Profile::begin(const Code& code) {
   steps.assign(code.steps.size(), {});
   frames_cut = false;
   path_.assign(1, 0);
-  called_.assign(1, {});
+  calls_.clear();
+  depth_.assign(1, 0);
+  above_.assign(code.steps.size() + 1, 0);
+  looked_from_ = 0;
   u32_rows_ = 0;
   cascade_rows_ = code.cascade.size();
 }
@@ -50,20 +53,39 @@ void Profile::count(std::uint32_t executed, std::size_t depth, std::uint32_t nex
 }
 
 std::uint32_t Profile::frame_of_call(std::uint32_t caller, std::uint32_t entry) {
-  // The first frame is no call, even where one goes to the same step.
-  for (std::uint32_t at = caller; at != 0; at = frames[at].parent)
-    if (frames[at].entry == entry) return at;
-  for (const std::uint32_t known : called_[caller])
-    if (frames[known].entry == entry) return known;
+  const std::uint64_t call = std::uint64_t{caller} << 32 | entry;
+  if (const auto known = calls_.find(call); known != calls_.end()) return known->second;
+  const std::uint32_t frame = frame_of_first_call(caller, entry);
+  if (!frames_cut) calls_.emplace(call, frame);  // else there may be as many as cycles
+  return frame;
+}
+
+std::uint32_t Profile::frame_of_first_call(std::uint32_t caller, std::uint32_t entry) {
+  look_from(caller);
+  if (above_[entry] != 0) return above_[entry];
   if (frames.size() == kFramesMax) {
     frames_cut = true;
     return caller;
   }
   const auto frame = static_cast<std::uint32_t>(frames.size());
   frames.push_back({caller, entry, 0, {}});
-  called_[caller].push_back(frame);
-  called_.emplace_back();
+  depth_.push_back(depth_[caller] + 1);
   return frame;
+}
+
+// A frame's step is not among those above it, so that each has one place in above_.
+void Profile::look_from(std::uint32_t frame) {
+  std::uint32_t from = looked_from_, to = frame;
+  while (from != to) {  // up to the frame that both are below
+    if (depth_[from] >= depth_[to]) {
+      above_[frames[from].entry] = 0;
+      from = frames[from].parent;
+    } else {
+      to = frames[to].parent;
+    }
+  }
+  for (std::uint32_t at = frame; at != to; at = frames[at].parent) above_[frames[at].entry] = at;
+  looked_from_ = frame;
 }
 
 std::vector<Profile::Subroutine> Profile::subroutines() const {

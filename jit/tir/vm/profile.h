@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "jit/tir/vm/heights.h"
@@ -55,10 +56,18 @@ class Profile {
 
   /// Of a call to step `entry` from frame `caller`.
   std::uint32_t frame_of_call(std::uint32_t caller, std::uint32_t entry);
+  std::uint32_t frame_of_first_call(std::uint32_t caller, std::uint32_t entry);
+  /// Makes above_ that of `frame`, by the way through the tree from where it was asked for last.
+  void look_from(std::uint32_t frame);
 
   const Code* code_ = nullptr;
-  std::vector<std::uint32_t> path_;                 ///< a frame per open call, and the first
-  std::vector<std::vector<std::uint32_t>> called_;  ///< by frame: frames called from it
+  std::vector<std::uint32_t> path_;                         ///< a frame per open call, and the first
+  std::unordered_map<std::uint64_t, std::uint32_t> calls_;  ///< by caller and entry: the frame that a call goes to
+  std::vector<std::uint32_t> depth_;                        ///< by frame: how many are above it
+  /// By step: the frame that it has among looked_from_ and those above it, 0 if none. The first frame, which is no
+  /// call even where one goes to the same step, is left out.
+  std::vector<std::uint32_t> above_;
+  std::uint32_t looked_from_ = 0;
   std::uint64_t u32_rows_ = 0, cascade_rows_ = 0;
 };
 

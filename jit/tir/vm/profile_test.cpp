@@ -4,6 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <functional>
+#include <map>
+#include <random>
+
 #include "jit/tir/vm/machine.h"
 
 namespace trident::tir::vm {
@@ -98,6 +105,73 @@ TEST(Profile, MutualRecursionGoesBackToItsFrame) {
   EXPECT_EQ(500u, p.at(3).calls);
   EXPECT_EQ(500u, p.at(8).calls);
   EXPECT_EQ(p.machine.cycles() - 3, p.at(3).inclusive.of(Table::processor));
+}
+
+/// By the definition of a frame: the subroutines on the way to it, none twice, and how often it was called.
+using Paths = std::map<std::vector<std::uint32_t>, std::uint64_t>;
+
+Paths paths_of(const Profile& profile, std::uint32_t first, std::uint32_t size) {
+  Paths out;
+  for (std::size_t f = 1; f < profile.frames.size(); ++f) {
+    std::vector<std::uint32_t> path;
+    for (std::size_t at = f; at != 0; at = profile.frames[at].parent)
+      path.insert(path.begin(), (profile.frames[at].entry - first) / size);
+    EXPECT_TRUE(out.emplace(path, profile.frames[f].calls).second);
+  }
+  return out;
+}
+
+TEST(Profile, FramesOfRandomRecursionAreWhatTheDefinitionSays) {
+  // Every subroutine counts down, then calls two others as long as the count is not 0.
+  constexpr std::uint32_t kSubroutines = 12, kFirst = 3, kSize = 10;
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 40; ++round) {
+    const std::uint64_t count = 1 + random() % 700;
+    std::vector<std::array<std::uint32_t, 2>> callees(kSubroutines);
+    std::string text = "push " + std::to_string(count) + " call s0 halt\n";
+    for (std::uint32_t s = 0; s < kSubroutines; ++s) {
+      text += "s" + std::to_string(s) + ": dup 0 skiz addi -1";
+      for (std::uint32_t& callee : callees[s]) {
+        callee = static_cast<std::uint32_t>(random() % kSubroutines);
+        text += " dup 0 skiz call s" + std::to_string(callee);
+      }
+      text += " return\n";
+    }
+    Paths expected;
+    std::uint64_t left = count;
+    const std::function<void(std::uint32_t, std::vector<std::uint32_t>)> call = [&](std::uint32_t subroutine,
+                                                                                    std::vector<std::uint32_t> path) {
+      const auto at = std::find(path.begin(), path.end(), subroutine);
+      path.erase(at, path.end());
+      path.push_back(subroutine);
+      ++expected[path];
+      left -= left != 0 ? 1 : 0;
+      for (const std::uint32_t callee : callees[subroutine])
+        if (left != 0) call(callee, path);
+    };
+    call(0, {});
+    const Profiled p(text);
+    EXPECT_EQ(expected, paths_of(p.profile, kFirst, kSize)) << text;
+  }
+}
+
+TEST(Profile, DeepAndWideCallsAreCountedInLinearTime) {
+  constexpr std::uint32_t kCalls = 50'000;  // some 10^9 steps if each looked at all calls above it or beside it
+  std::string deep = "call f0 halt\n", wide;
+  for (std::uint32_t i = 0; i < kCalls; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    deep += name + ": " + (i + 1 < kCalls ? "call f" + std::to_string(i + 1) : std::string("nop")) + " return\n";
+    wide += "call " + name + "\n";
+  }
+  wide += "halt\n";
+  for (std::uint32_t i = 0; i < kCalls; ++i) wide += "f" + std::to_string(i) + ": return\n";
+  for (const std::string& text : {deep, wide}) {
+    const std::clock_t begin = std::clock();
+    const Profiled p(text);
+    EXPECT_EQ(kCalls + 1, p.profile.frames.size());
+    EXPECT_EQ(kCalls + 1, p.profile.subroutines().size());
+    EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 5.0);
+  }
 }
 
 TEST(Profile, PathsAreBounded) {
