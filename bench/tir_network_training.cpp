@@ -13,9 +13,8 @@
 #include <cstring>
 #include <thread>
 
-#include "bench/tir_blocks.h"
+#include "bench/tir_training_blocks.h"
 #include "jit/tir/equiv/equiv.h"
-#include "jit/tir/lowering/random_program.h"
 #include "jit/tir/neural/warm_start.h"
 #include "jit/tir/superopt/superopt.h"
 #include "runtime/os/atomic_file.h"
@@ -25,77 +24,13 @@ namespace trident::bench {
 namespace {
 
 namespace neural = tir::neural;
-using tir::tasm::Argument;
-using tir::tasm::Element;
-using tir::tasm::Instruction;
-using tir::tasm::Op;
 
-constexpr std::size_t kPieceMax = 20, kAnswerTokensMax = 28, kTeacherWidth = 48;
+constexpr std::size_t kAnswerTokensMax = 28, kTeacherWidth = 48;
 
 struct Options {
   std::string out, from;
   std::uint64_t pairs = 45'000, steps = 12'000, seed = 1;
   unsigned threads = 2;
-};
-
-/// Where random pieces come from.
-class Source {
- public:
-  explicit Source(std::uint64_t seed) : corpus_(corpus_pieces(false, {Form::plain, Form::peephole, Form::hand})) {
-    for (std::uint64_t i = 0; i < 400; ++i) {
-      tir::lowering::RandomProgram random(seed * 1000 + i);
-      const auto parsed = tir::language::parse(ir::SourceText(random.text()));
-      if (parsed.ok()) random_.add_blocks(tir::lowering::lower(*parsed));
-    }
-  }
-  [[nodiscard]] Piece piece(tensor::Generator& random) const {
-    Piece piece = part(random);
-    if (random.below(4) == 0) {
-      const Piece other = part(random);
-      piece.insert(piece.end(), other.begin(), other.end());
-    }
-    if (random.below(3) != 0) change(piece, random);
-    if (piece.size() > kPieceMax) piece.resize(kPieceMax);
-    return piece;
-  }
-
- private:
-  const Piece& block(tensor::Generator& random) const {
-    const auto& all = random.below(6) == 0 ? random_.all() : corpus_.all();
-    return all[random.below(all.size())];
-  }
-  [[nodiscard]] Piece part(tensor::Generator& random) const {
-    const Piece& whole = block(random);
-    if (whole.size() <= kPieceMax && random.below(3) == 0) return whole;
-    const std::size_t length = std::min<std::size_t>(whole.size(), 2 + random.below(kPieceMax - 1));
-    const auto from = whole.begin() + static_cast<std::ptrdiff_t>(random.below(whole.size() - length + 1));
-    return {from, from + static_cast<std::ptrdiff_t>(length)};
-  }
-  /// Some instructions become others that take and give as much, get other arguments, go, or come.
-  void change(Piece& piece, tensor::Generator& random) const {
-    constexpr Op kTwoToOne[] = {Op::kAdd, Op::kMul, Op::kEq, Op::kLt, Op::kAnd, Op::kXor, Op::kPow};
-    for (std::size_t i = 0; i < piece.size(); ++i) {
-      if (random.below(8) != 0) continue;
-      Instruction& at = piece[i];
-      const Argument argument = tir::tasm::row(at.op).argument;
-      if (random.below(6) == 0) {
-        piece.erase(piece.begin() + static_cast<std::ptrdiff_t>(i));
-        continue;
-      }
-      if (random.below(6) == 0) {
-        const Piece& other = block(random);
-        piece.insert(piece.begin() + static_cast<std::ptrdiff_t>(i), other[random.below(other.size())]);
-      } else if (argument == Argument::index) {
-        at.argument = Element(std::min<std::uint64_t>(at.argument.value() + random.below(3), 15));
-      } else if (argument == Argument::element) {
-        at.argument = Element(random.below(2) == 0 ? random.below(10) : random.next() >> random.below(64));
-      } else if (std::find(std::begin(kTwoToOne), std::end(kTwoToOne), at.op) != std::end(kTwoToOne)) {
-        at.op = kTwoToOne[random.below(std::size(kTwoToOne))];
-      }
-    }
-  }
-
-  Pieces corpus_, random_;
 };
 
 /// The block and the teacher's answer; the block itself where there is none.
@@ -109,7 +44,7 @@ neural::Pair pair_of(const Piece& block) {
 }
 
 std::vector<neural::Pair> pairs_of(const Options& options) {
-  const Source source(options.seed);
+  const TrainingBlocks source(options.seed);
   std::vector<neural::Pair> pairs(options.pairs);
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
