@@ -129,6 +129,14 @@ tir-network-weights: configure ## teaches the network of TASM what the superopti
 	  $$t --seed 1 && $$t --seed 2 --from $(BUILD)/tir-network.tirn && $$t --seed 3 --from $(BUILD)/tir-network.tirn && \
 	  cp $(BUILD)/tir-network.tirn $$w
 
+.PHONY: bench-tir-superopt tir-superopt-weights
+bench-tir-superopt: configure ## the superoptimiser of TASM: words saved with its network against without, at the same widths and in the same time
+	@ninja -C $(BUILD) -j$(JOBS) bench_tir_superopt && $(BUILD)/bench/bench_tir_superopt
+
+tir-superopt-weights: configure ## teaches the network that orders the superoptimiser's states; writes what is shipped; some 5 minutes
+	@ninja -C $(BUILD) -j$(JOBS) bench_tir_superopt_training
+	@$(BUILD)/bench/bench_tir_superopt_training jit/tir/superopt/weights/shipped.nnue
+
 bench-tir-neural: configure ## the network of TASM: a generation of its evolution on two threads
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_neural && $(BUILD)/bench/bench_tir_neural
 

@@ -6,12 +6,17 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "jit/tir/superopt/ordering.h"
+
 namespace trident::tir::superopt {
 namespace {
 
 using tasm::kCountMax;
 using tasm::kIndexMax;
 using tasm::Op;
+
+/// A network looks at so many candidates for each that is kept: the best by the heuristic.
+constexpr std::size_t kScoredPerKept = 3;
 
 /// Instructions of one word that are one instruction with a neighbour of their kind.
 bool joins(Op op) {
@@ -23,28 +28,12 @@ double cost_of(const Instruction& instruction, const Weights& w) {
   return w.word * instruction.words() + w.cycle + w.stack_row * std::abs(instruction.stack_change());
 }
 
-struct State {
-  std::uint64_t done = 0;
-  Id stack[kStackMax];
-  std::uint8_t size = 0;
-  std::uint8_t run = 0;  ///< how many words the last instruction takes by now
-  Instruction last;
-  std::uint32_t parent = 0;
-  float spent = 0, estimate = 0;
-
-  [[nodiscard]] Id st(std::size_t i) const { return stack[size - 1 - i]; }
-  [[nodiscard]] std::uint64_t hash() const {
-    std::uint64_t h = (done + 1) * 0x9e37'79b9'7f4a'7c15;
-    for (std::size_t i = 0; i < size; ++i) h = (h ^ stack[i]) * 0x1000'0000'01b3;
-    return h ^ h >> 29;
-  }
-};
-
 class Search {
  public:
   Search(const Specification& specification, double bound, const SearchOptions& options)
       : spec_(specification), options_(options), best_(static_cast<float>(bound)) {
     all_done_ = spec_.tasks.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << spec_.tasks.size()) - 1;
+    if (options.network != nullptr) ordering_.emplace(*options.network, specification, options_.weights);
   }
 
   std::optional<std::vector<Instruction>> run() {
@@ -54,6 +43,7 @@ class Search {
     kept_.push_back(first);
     std::size_t layer = 0;
     if (finished(first)) return std::vector<Instruction>();
+    if (ordering_) ordering_->begin(first);
     for (std::size_t length = 0; length < options_.length_max && layer < kept_.size(); ++length) {
       if (options_.over()) break;
       next_.clear();
@@ -62,6 +52,7 @@ class Search {
       keep_best();
     }
     if (!found_) return {};
+    if (options_.trace != nullptr) trace(*found_);
     return path(*found_);
   }
 
@@ -72,11 +63,23 @@ class Search {
   }
 
   void keep_best() {
+    const auto by_estimate = [](const State& a, const State& b) { return a.estimate < b.estimate; };
+    if (ordering_ && next_.size() > options_.width) {  // else all are kept in whatever order
+      if (const std::size_t scored = kScoredPerKept * options_.width; next_.size() > scored) {
+        std::nth_element(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(scored), next_.end(), by_estimate);
+        next_.resize(scored);
+      }
+      ordering_->score(next_);
+    }
     const std::size_t width = std::min(options_.width, next_.size());
-    std::partial_sort(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(width), next_.end(),
-                      [](const State& a, const State& b) { return a.estimate < b.estimate; });
-    for (std::size_t i = 0; i < width; ++i)
-      if (next_[i].spent < best_) kept_.push_back(next_[i]);
+    std::partial_sort(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(width), next_.end(), by_estimate);
+    for (std::size_t i = 0; i < width; ++i) {
+      if (next_[i].spent >= best_) continue;
+      kept_.push_back(next_[i]);
+      if (ordering_) ordering_->keep(next_[i]);
+    }
+    if (ordering_) ordering_->end_layer();
+    if (options_.trace != nullptr) options_.trace->layers.push_back(next_);
   }
 
   /// How many of each value are there and how many are wanted, with what open tasks will take and give.
@@ -116,6 +119,7 @@ class Search {
     if (child.size < spec_.lowest) return;
     const bool joined = joins(instruction.op) && from.last.op == instruction.op && from.run > 0 && from.run < kCountMax;
     child.run = joins(instruction.op) ? static_cast<std::uint8_t>(joined ? from.run + 1 : 1) : 0;
+    child.before_last = from.last.op;
     child.last = instruction;
     child.parent = parent;
     const Weights& w = options_.weights;
@@ -131,7 +135,8 @@ class Search {
     const auto [seen, fresh] = seen_.try_emplace(child.hash(), child.spent);
     if (!fresh && seen->second <= child.spent) return;
     seen->second = child.spent;
-    child.estimate = child.spent + left(child);
+    child.left = left(child);
+    child.estimate = child.spent + child.left;
     next_.push_back(child);
   }
 
@@ -222,6 +227,13 @@ class Search {
     }
   }
 
+  void trace(std::uint32_t found) const {
+    const State* at = &finished_[found];
+    options_.trace->spent = at->spent;
+    while ((at = &kept_[at->parent]) != kept_.data()) options_.trace->path.push_back(*at);
+    std::reverse(options_.trace->path.begin(), options_.trace->path.end());
+  }
+
   std::vector<Instruction> path(std::uint32_t found) const {
     std::vector<Instruction> out;
     const State* at = &finished_[found];
@@ -245,6 +257,7 @@ class Search {
   const SearchOptions& options_;
   float best_;
   std::uint64_t all_done_;
+  std::optional<Ordering> ordering_;
   std::vector<State> kept_, next_, finished_;
   std::optional<std::uint32_t> found_;
   std::unordered_map<std::uint64_t, float> seen_;

@@ -41,7 +41,8 @@ Piece by_windows(Piece piece, std::size_t window, const SearchOptions& options) 
 std::vector<Piece> propose(std::span<const Instruction> block, const Options& options) {
   std::vector<Piece> out;
   for (const Weights& weights : options.measures) {
-    const SearchOptions search{.weights = weights, .width = options.width, .stop = options.stop};
+    const SearchOptions search{
+        .weights = weights, .width = options.width, .stop = options.stop, .network = options.network};
     if (search.over()) break;
     Piece found = block.size() <= kWholeMax ? cheaper(block, search) : Piece(block.begin(), block.end());
     found = by_windows(std::move(found), options.window, search);

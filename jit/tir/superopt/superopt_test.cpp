@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "jit/tir/superopt/random_blocks.h"
+#include "jit/tir/superopt/random_ordering.h"
 #include "jit/tir/tasm/blocks.h"
 #include "jit/tir/vm/machine.h"
 
@@ -55,33 +57,19 @@ TEST(Superopt, WhatHasEffectsOrCanFailStays) {
   }
 }
 
-std::vector<Instruction> random_block(std::mt19937_64& random) {
-  std::vector<Instruction> out;
-  const auto below = [&](std::uint64_t n) { return random() % n; };
-  const std::size_t size = 2 + below(14);
-  while (out.size() < size) {
-    constexpr tasm::Op kOften[] = {tasm::Op::kDup,     tasm::Op::kSwap,    tasm::Op::kPush, tasm::Op::kPop,
-                                   tasm::Op::kPick,    tasm::Op::kAdd,     tasm::Op::kMul,  tasm::Op::kAddI,
-                                   tasm::Op::kReadMem, tasm::Op::kWriteMem};
-    const auto op = below(3) != 0 ? kOften[below(std::size(kOften))] : static_cast<tasm::Op>(below(tasm::kOpCount));
-    const tasm::InstructionRow& row = tasm::row(op);
-    if ((row.effects & tasm::kControl) != 0) continue;
-    std::uint64_t argument = 0;
-    if (row.argument == tasm::Argument::count) argument = 1 + below(3);
-    if (row.argument == tasm::Argument::index) argument = below(5);
-    if (row.argument == tasm::Argument::element) argument = below(4);
-    out.push_back({op, Element(argument)});
-  }
-  return out;
-}
-
-TEST(Superopt, ProposalsEndAsTheirBlocks) {
-  std::mt19937_64 random(20261124);
+struct Tried {
   std::size_t proposed = 0, succeeded = 0;
+};
+
+/// Runs blocks by chance and what is proposed for them.
+void try_proposals(const nn::AccumulatorWeights* network, int rounds, std::uint64_t seed, Tried& tried) {
+  std::mt19937_64 random(seed);
+  auto& [proposed, succeeded] = tried;
   vm::Machine before, after;
   Options options;
   options.width = 40;
-  for (int round = 0; round < 800; ++round) {
+  options.network = network;
+  for (int round = 0; round < rounds; ++round) {
     const auto block = random_block(random);
     for (const auto& found : propose(block, options)) {
       ++proposed;
@@ -116,8 +104,23 @@ TEST(Superopt, ProposalsEndAsTheirBlocks) {
       }
     }
   }
-  EXPECT_GT(proposed, 400u);
-  EXPECT_GT(succeeded, 2'000u);
+}
+
+TEST(Superopt, ProposalsEndAsTheirBlocks) {
+  Tried tried;
+  try_proposals(nullptr, 400, 20261124, tried);
+  try_proposals(&shipped_ordering(), 400, 20261125, tried);
+  EXPECT_GT(tried.proposed, 400u);
+  EXPECT_GT(tried.succeeded, 2'000u);
+}
+
+TEST(Superopt, ProposalsEndAsTheirBlocksWhateverOrdersThem) {
+  const auto network = nn::AccumulatorWeights::make(random_weights(3));
+  ASSERT_TRUE(network.ok());
+  Tried tried;
+  try_proposals(&*network, 200, 7, tried);
+  EXPECT_GT(tried.proposed, 30u);
+  EXPECT_GT(tried.succeeded, 200u);
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// Where a search is: the stack, as values, which tasks are done, and how it came there.
+#pragma once
+
+#include <cstdint>
+
+#include "jit/tir/superopt/specification.h"
+
+namespace trident::tir::superopt {
+
+struct State {
+  std::uint64_t done = 0;  ///< tasks, as bits
+  Id stack[kStackMax];     ///< bottom first
+  std::uint8_t size = 0;
+  std::uint8_t run = 0;                   ///< how many words the last instruction takes by now
+  tasm::Op before_last = tasm::Op::kNop;  ///< nop: there was none
+  Instruction last{tasm::Op::kNop, {}};   ///< ... likewise
+  std::uint32_t parent = 0;               ///< among the states that were kept
+  float spent = 0;                        ///< cost of the instructions so far
+  float left = 0;                         ///< ... of those to come, as the heuristic says
+  float estimate = 0;                     ///< what states with as many instructions are ordered by
+
+  [[nodiscard]] Id st(std::size_t i) const { return stack[size - 1 - i]; }
+  [[nodiscard]] std::uint64_t hash() const {
+    std::uint64_t h = (done + 1) * 0x9e37'79b9'7f4a'7c15;
+    for (std::size_t i = 0; i < size; ++i) h = (h ^ stack[i]) * 0x1000'0000'01b3;
+    return h ^ h >> 29;
+  }
+};
+
+}  // namespace trident::tir::superopt
