@@ -1,9 +1,11 @@
 // `trident fuzz-equiv`: are two blocks, or two programs, of Triton VM the same?
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/progress_bar.h"
 #include "clients/cli/run_program.h"
 #include "jit/tir/equiv/programs.h"
 
@@ -21,10 +23,31 @@ struct FuzzVerb {
   ProgramRun first;  ///< with the inputs of both
   std::string second;
   std::uint64_t samples = 1000, seed = 1, stack_min = tir::tasm::kRegisters;
+  double seconds = 0;
+};
+
+/// What samples are asked between: a bar on a terminal, and whether there is time left.
+class Watch {
+ public:
+  Watch(double seconds, std::uint64_t samples) : bar_("running both", samples), seconds_(seconds) {}
+  bool goes_on(unsigned done, unsigned total) {
+    bar_.update(done, total, "");
+    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
+    time_over_ = seconds_ > 0 && gone.count() >= seconds_;
+    return !time_over_;
+  }
+  [[nodiscard]] bool time_over() const { return time_over_; }
+
+ private:
+  ProgressBar bar_;
+  double seconds_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool time_over_ = false;
 };
 
 constexpr std::uint64_t kCyclesAtMost = 1 << 20;
 constexpr std::uint64_t kSamplesMax = 100'000'000, kStackMinMax = 4096;
+constexpr double kSecondsMax = 1e7;
 
 std::string_view name_of(Answer answer) {
   switch (answer) {
@@ -58,7 +81,7 @@ std::vector<Element> flat(const std::vector<field::Digest>& digests) {
   return out;
 }
 
-void print_json(const Comparison& found, bool blocks) {
+void print_json(const Comparison& found, bool blocks, bool time_over) {
   ordered_json json;
   json["answer"] = name_of(found.answer);
   json["compared"] = blocks ? "blocks" : "programs";
@@ -66,6 +89,7 @@ void print_json(const Comparison& found, bool blocks) {
   if (!found.reason.empty()) json["reason"] = found.reason;
   json["samples"] = found.samples;
   json["samples_failed"] = found.failed;
+  json["time_over"] = time_over;
   if (found.answer == Answer::differs) {
     const State& s = found.witness;
     ordered_json& witness = json["witness"];
@@ -80,7 +104,7 @@ void print_json(const Comparison& found, bool blocks) {
   std::printf("%s\n", json.dump(2).c_str());
 }
 
-void print_text(const Comparison& found, bool blocks) {
+void print_text(const Comparison& found, bool blocks, bool time_over) {
   const char* const what = blocks ? "blocks" : "programs";
   if (found.answer == Answer::equal) {
     std::printf("equal: the %s do the same from every state", what);
@@ -99,14 +123,18 @@ void print_text(const Comparison& found, bool blocks) {
                 s.absorbed ? line("absorbed by the sponge:", {s.absorbed->begin(), s.absorbed->end()}).c_str() : "");
   }
   if (found.samples > 0) std::printf("%u samples, %u failed in both\n", found.samples, found.failed);
+  if (time_over) std::printf("the time was over before all samples had been run\n");
 }
 
-Comparison compared(const FuzzVerb& verb, const LoadedProgram& first, const tir::tasm::Program& second, bool blocks) {
+Comparison compared(const FuzzVerb& verb, const LoadedProgram& first, const tir::tasm::Program& second, bool blocks,
+                    Watch& watch) {
+  const auto goes_on = [&](unsigned done, unsigned total) { return watch.goes_on(done, total); };
   if (blocks) {
     equiv::Options options;
     options.seed = verb.seed;
     options.stack_min = verb.stack_min;
     options.searched = static_cast<unsigned>(verb.samples);
+    options.goes_on = goes_on;
     equiv::Decision decision = equiv::decide(first.program.instructions, second.instructions, options);
     return {decision.answer, decision.error_bound, decision.reason, std::move(decision.witness), 0, 0};
   }
@@ -114,6 +142,7 @@ Comparison compared(const FuzzVerb& verb, const LoadedProgram& first, const tir:
   samples.seed = verb.seed;
   samples.count = static_cast<unsigned>(verb.samples);
   samples.cycles = verb.first.cycles;
+  samples.goes_on = goes_on;
   samples.given.public_input = first.public_input;
   samples.given.secret_input = first.secret_input;
   samples.given.secret_digests = first.digests;
@@ -129,11 +158,17 @@ Result<int> fuzz(const FuzzVerb& verb) {
   TRY(const auto first, load_program(verb.first));
   TRY(const ProgramText second, read_program(verb.second, tir::lowering::PassSet::none()));
   const bool blocks = is_block(first->program) && is_block(second.program);
-  const Comparison found = compared(verb, *first, second.program, blocks);
+  bool time_over = false;
+  const Comparison found = [&] {
+    Watch watch(verb.seconds, verb.samples);
+    Comparison out = compared(verb, *first, second.program, blocks, watch);
+    time_over = watch.time_over() && out.answer != Answer::differs;
+    return out;
+  }();
   if (verb.first.json)
-    print_json(found, blocks);
+    print_json(found, blocks, time_over);
   else
-    print_text(found, blocks);
+    print_text(found, blocks, time_over);
   return found.answer == Answer::differs ? kExitWrong : 0;
 }
 
@@ -152,6 +187,9 @@ void add_fuzz_equiv_command(CLI::App& app, int& status) {
   verb->get_option("--cycles")->default_val(kCyclesAtMost);  // of each of many runs
   verb->add_option("--samples", state->samples, "States to run both in when they are not found to be the same")
       ->check(CLI::Range(std::uint64_t{1}, kSamplesMax))
+      ->capture_default_str();
+  verb->add_option("--seconds", state->seconds, "Most seconds to run them; 0: until all samples are done")
+      ->check(CLI::Range(0.0, kSecondsMax))
       ->capture_default_str();
   verb->add_option("--seed", state->seed, "Of the samples and of the random points")
       ->check(negative_fault, "", "")

@@ -75,6 +75,18 @@ class FuzzEquiv(CommandCase):
         found = self.compare(text % "add", "read_io 2 add write_io 1 push 1 pop 1 halt", "--samples", "50")
         self.assertEqual(("unknown", 50), (found["answer"], found["samples"]))
 
+    def test_ends_when_the_time_is_over(self):
+        # Another control flow, so that only samples can tell: more of them than there is time for.
+        pair = "read_io 1 call f write_io 1 halt f: addi 1 return", "read_io 1 addi 1 write_io 1 halt"
+        begin = time.monotonic()
+        found = self.compare(*pair, "--samples", "100000000", "--seconds", "0.5")
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertEqual(("unknown", True), (found["answer"], found["time_over"]))
+        self.assertTrue(0 < found["samples"] < 100000000)
+        self.assertFalse(self.compare(*pair, "--seconds", "100")["time_over"])
+        blocks = "push 2 pow", "dup 0 mul pop 1 push 2 pow"  # equal or not: no block is called equal for lack of time
+        self.assertNotEqual("equal", self.compare(*blocks, "--seconds", "0.001", status=1)["answer"])
+
     def test_text_and_mistakes(self):
         a, b = self.write("a.tasm", "dup 1 dup 1 eq"), self.write("b.tasm", "push 0")
         out = self.trident("fuzz-equiv", a, b, status=1).stdout

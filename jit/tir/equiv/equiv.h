@@ -14,6 +14,7 @@
 // machine once more. `differs` has always been seen on the machine.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "jit/tir/equiv/screen.h"
@@ -27,6 +28,8 @@ struct Options {
   std::size_t stack_min = 16;
   /// States on the machine after the normal forms, if they are the same and if they are not.
   unsigned rerun = 24, searched = 300;
+  /// Asked before each of the searched states, with how many have been run of how many; false: no more of them are.
+  std::function<bool(unsigned done, unsigned total)> goes_on{};
 };
 
 enum class Answer : std::uint8_t { equal, differs, unknown };

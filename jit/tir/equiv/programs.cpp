@@ -159,7 +159,7 @@ Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples
   if (given.stack.size() < tasm::kRegisters) given.stack.resize(tasm::kRegisters);
   const bool has_inputs =
       !given.public_input.empty() || !given.secret_input.empty() || !given.secret_digests.empty() || !given.ram.empty();
-  for (unsigned i = 0; i < samples.count; ++i) {
+  for (unsigned i = 0; i < samples.count && (!samples.goes_on || samples.goes_on(i, samples.count)); ++i) {
     State state = i == 0                     ? given
                   : has_inputs && i % 2 == 0 ? changed(given, source, random)
                                              : made(given, source, random);

@@ -20,6 +20,8 @@ struct Samples {
   unsigned count = 200;
   std::uint64_t cycles = 200'000;
   State given;  ///< an empty stack stands for sixteen zeros
+  /// Asked before each run, with how many are done of how many; false ends the comparison with those.
+  std::function<bool(unsigned done, unsigned total)> goes_on{};
 };
 
 struct Comparison {
