@@ -73,7 +73,7 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   options.subroutines = request.has(Stage::subroutines);
   options.scores_max = request.programs;
   options.time = std::chrono::milliseconds(request.milliseconds);
-  // Blocks can take long, so that the superoptimiser asks too; what is shown never goes back.
+  // Blocks can take long, so that superoptimiser and network ask too; what is shown never goes back.
   const auto end = std::chrono::steady_clock::now() + options.time;
   double shown = 0;
   bool goes_on = true;  // who has said no is not asked again
@@ -85,15 +85,15 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   options.progress = tell;
   TRY(const tasm::Program program, program_of(request));
   TRY_VOID(try_out(request, program, options.budget));
+  const auto over = [&] { return std::chrono::steady_clock::now() >= end || !tell(0); };
   std::vector<tournament::Proposer> proposers;
-  if (request.has(Stage::superoptimiser))
-    proposers.push_back(
-        tournament::superoptimiser([&] { return std::chrono::steady_clock::now() >= end || !tell(0); }));
+  if (request.has(Stage::superoptimiser)) proposers.push_back(tournament::superoptimiser(over));
   std::optional<neural::Network> network;
   if (request.has(Stage::network)) {
     network.emplace(weights != nullptr ? *weights : neural::shipped_weights());
-    proposers.push_back({kStageNames[static_cast<std::size_t>(Stage::network)].data(),
-                         [&](std::span<const tasm::Instruction> block) { return neural::propose(*network, block); }});
+    proposers.push_back(
+        {kStageNames[static_cast<std::size_t>(Stage::network)].data(),
+         [&](std::span<const tasm::Instruction> block) { return neural::propose(*network, block, {.stop = over}); }});
   }
   const vm::Inputs sample = request.inputs();
   TRY(tournament::Outcome outcome, tournament::optimise(program, std::span(&sample, 1), proposers, options));

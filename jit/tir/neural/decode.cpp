@@ -141,6 +141,7 @@ std::vector<Candidate> decode(Network& network, const Original& original, const 
   std::vector<std::int32_t> scores;
   std::vector<Successor> successors;
   for (std::size_t step = 0; step < options.tokens_max && !beam.empty(); ++step) {
+    if (options.stop && options.stop()) break;
     queries.clear(), successors.clear(), next.clear();
     for (const Hypothesis& h : beam) queries.push_back({&encoded, &h.draft});
     network.score(queries, scores);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct DecodeOptions {
   bool end_when_reached = false;
   /// No drafts of more words than this.
   std::uint32_t words_max = UINT32_MAX;
+  /// Asked before each token, some milliseconds apart: true ends the decoding with the drafts that have ended.
+  std::function<bool()> stop{};
 };
 
 /// A draft that has ended.

@@ -19,8 +19,9 @@ std::vector<Piece> for_piece(Network& network, const Piece& piece, const Propose
   const auto original = Original::of(piece);
   if (!original.ok()) return {};
   std::vector<Piece> found;
-  for (const Candidate& c : decode(
-           network, *original, {.width = options.width, .end_when_reached = true, .words_max = tasm::words(piece)})) {
+  const DecodeOptions how{
+      .width = options.width, .end_when_reached = true, .words_max = tasm::words(piece), .stop = options.stop};
+  for (const Candidate& c : decode(network, *original, how)) {
     if (!smaller(c.block, piece) || std::find(found.begin(), found.end(), c.block) != found.end()) continue;
     found.push_back(c.block);
   }
@@ -37,6 +38,7 @@ std::vector<Piece> propose(Network& network, std::span<const Instruction> block,
   Piece whole(block.begin(), block.end());
   bool changed = false;
   for (std::size_t at = 0; at < whole.size(); at += options.window / 2) {
+    if (options.stop && options.stop()) break;
     const std::size_t end = std::min(at + options.window, whole.size());
     const auto from = whole.begin() + static_cast<std::ptrdiff_t>(at);
     const auto to = whole.begin() + static_cast<std::ptrdiff_t>(end);

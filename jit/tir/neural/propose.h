@@ -15,6 +15,8 @@ struct ProposeOptions {
   /// A block that is longer is read in windows of this many instructions, each half over the one before; what is found
   /// for one is in place when the next is read.
   std::size_t window = 20;
+  /// As of DecodeOptions: true ends with what was found.
+  std::function<bool()> stop{};
 };
 
 /// The fewest words first, then the fewest instructions, then the likeliest. Empty for what is no block.

@@ -103,5 +103,23 @@ TEST(Propose, HasNothingToSayOfWhatIsNoBlock) {
   EXPECT_TRUE(propose(network, {}).empty());
 }
 
+TEST(Propose, EndsWithinABlockWhenItIsToldTo) {
+  Network network(shipped_weights());
+  tensor::Generator random(9);
+  for (const std::size_t length : {12u, 200u}) {  // a piece, and windows over a long block
+    const auto block = block_with_sums(random, length);
+    std::size_t asked = 0;
+    const std::size_t asked_to_the_end = [&] {
+      propose(network, block, {.stop = [&] { return ++asked, false; }});
+      return asked;
+    }();
+    EXPECT_GT(asked_to_the_end, 4u);
+    asked = 0;
+    propose(network, block, {.stop = [&] { return ++asked >= 3; }});
+    EXPECT_LE(asked, 5u);
+    EXPECT_TRUE(propose(network, block, {.stop = [] { return true; }}).empty());
+  }
+}
+
 }  // namespace
 }  // namespace trident::tir::neural
