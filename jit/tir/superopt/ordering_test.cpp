@@ -27,6 +27,12 @@ std::vector<Instruction> block_of(const char* text) {
   return program->instructions;
 }
 
+std::string text_of(std::span<const Instruction> block) {
+  std::string out;
+  for (const Instruction& i : block) out += tasm::print(i) + " ";
+  return out;
+}
+
 State first_of(const Specification& specification) {
   State state;
   state.size = static_cast<std::uint8_t>(specification.before.size());
@@ -184,7 +190,7 @@ TEST(Onlooker, ShowsWhatLiesWhere) {
 
 TEST(Ordering, BadWeightsProveNothingWrongAndMakeNothingWorse) {
   Random random(20261125);
-  std::size_t proposed = 0, proven = 0;
+  std::size_t proposed = 0;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     const auto network = nn::AccumulatorWeights::make(random_weights(seed));
     ASSERT_TRUE(network.ok());
@@ -195,15 +201,13 @@ TEST(Ordering, BadWeightsProveNothingWrongAndMakeNothingWorse) {
       const auto block = random_block(random);
       for (const auto& found : propose(block, options)) {
         ++proposed;
-        proven += equiv::decide(block, found).answer == equiv::Answer::equal ? 1 : 0;
+        EXPECT_EQ(equiv::Answer::equal, equiv::decide(block, found).answer) << text_of(block) << "\n" << text_of(found);
         EXPECT_TRUE(std::any_of(options.measures.begin(), options.measures.end(),
                                 [&](const Weights& measure) { return cost(found, measure) < cost(block, measure); }));
       }
     }
   }
   EXPECT_GT(proposed, 70u);
-  EXPECT_GT(proven,
-            proposed * 8 / 10);  // others reach less far down and so fail less often: refused, as they should be
 }
 
 TEST(Ordering, ShippedWeightsAreOfTheseFeatures) {

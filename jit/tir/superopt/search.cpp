@@ -40,6 +40,7 @@ class Search {
     State first;
     first.size = static_cast<std::uint8_t>(spec_.before.size());
     std::copy(spec_.before.begin(), spec_.before.end(), first.stack);
+    note_lowest(first);
     kept_.push_back(first);
     std::size_t layer = 0;
     if (finished(first)) return std::vector<Instruction>();
@@ -58,9 +59,12 @@ class Search {
 
  private:
   bool finished(const State& state) const {
-    return state.done == all_done_ && state.size == spec_.after.size() &&
+    return state.done == all_done_ && state.size == spec_.after.size() && state.was_lowest == options_.as_low &&
            std::equal(spec_.after.begin(), spec_.after.end(), state.stack);
   }
+
+  /// Left alone where nobody asks, so that states that differ in nothing else are one.
+  void note_lowest(State& state) const { state.was_lowest |= options_.as_low && state.size == spec_.lowest; }
 
   void keep_best() {
     const auto by_estimate = [](const State& a, const State& b) { return a.estimate < b.estimate; };
@@ -117,6 +121,7 @@ class Search {
   void consider(State& child, std::uint32_t parent, const Instruction& instruction) {
     const State& from = kept_[parent];
     if (child.size < spec_.lowest) return;
+    note_lowest(child);
     const bool joined = joins(instruction.op) && from.last.op == instruction.op && from.run > 0 && from.run < kCountMax;
     child.run = joins(instruction.op) ? static_cast<std::uint8_t>(joined ? from.run + 1 : 1) : 0;
     child.before_last = from.last.op;

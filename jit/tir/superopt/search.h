@@ -42,6 +42,9 @@ struct SearchOptions {
   Weights weights;
   std::size_t width = 160;  ///< states kept of those with as many instructions
   std::size_t length_max = 96;
+  /// Whether the stack must get as low as that of the block does, else no less low: the machine fails below 16
+  /// elements, so that a block which needs fewer is another one.
+  bool as_low = false;
   /// Asked every few milliseconds: true ends a search with what it has.
   std::function<bool()> stop{};
   /// Of feature_space(): orders candidates together with the heuristic, which alone does it where this is null. Must

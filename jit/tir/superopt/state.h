@@ -14,6 +14,7 @@ struct State {
   std::uint8_t run = 0;                   ///< how many words the last instruction takes by now
   tasm::Op before_last = tasm::Op::kNop;  ///< nop: there was none
   Instruction last{tasm::Op::kNop, {}};   ///< ... likewise
+  bool was_lowest = false;                ///< whether the stack has been as low as the block's gets
   std::uint32_t parent = 0;               ///< among the states that were kept
   float spent = 0;                        ///< cost of the instructions so far
   float left = 0;                         ///< ... of those to come, as the heuristic says
@@ -22,6 +23,7 @@ struct State {
   [[nodiscard]] Id st(std::size_t i) const { return stack[size - 1 - i]; }
   [[nodiscard]] std::uint64_t hash() const {
     std::uint64_t h = (done + 1) * 0x9e37'79b9'7f4a'7c15;
+    h ^= was_lowest ? 0x9d6e'f916'a1f3'a7c5 : 0;
     for (std::size_t i = 0; i < size; ++i) h = (h ^ stack[i]) * 0x1000'0000'01b3;
     return h ^ h >> 29;
   }

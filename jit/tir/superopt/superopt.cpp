@@ -36,16 +36,31 @@ Piece by_windows(Piece piece, std::size_t window, const SearchOptions& options) 
   return piece;
 }
 
+/// How far below its height at first the stack gets.
+int lowest(std::span<const Instruction> block) {
+  int height = 0, least = 0;
+  for (const Instruction& instruction : block) least = std::min(least, height += instruction.stack_change());
+  return least;
+}
+
+Piece found_for(std::span<const Instruction> block, std::size_t window, const SearchOptions& options) {
+  Piece found = block.size() <= kWholeMax ? cheaper(block, options) : Piece(block.begin(), block.end());
+  return by_windows(std::move(found), window, options);
+}
+
 }  // namespace
 
 std::vector<Piece> propose(std::span<const Instruction> block, const Options& options) {
   std::vector<Piece> out;
   for (const Weights& weights : options.measures) {
-    const SearchOptions search{
-        .weights = weights, .width = options.width, .stop = options.stop, .network = options.network};
+    SearchOptions search{.weights = weights, .width = options.width, .stop = options.stop, .network = options.network};
     if (search.over()) break;
-    Piece found = block.size() <= kWholeMax ? cheaper(block, search) : Piece(block.begin(), block.end());
-    found = by_windows(std::move(found), options.window, search);
+    Piece found = found_for(block, options.window, search);
+    // Seldom so; to demand it of each window would lose what several are together.
+    if (lowest(found) != lowest(block)) {
+      search.as_low = true;
+      found = found_for(block, options.window, search);
+    }
     const bool same = std::equal(found.begin(), found.end(), block.begin(), block.end());
     if (same || cost(found, weights) >= cost(block, weights)) continue;
     if (std::find(out.begin(), out.end(), found) == out.end()) out.push_back(std::move(found));
