@@ -31,14 +31,18 @@ class Watch {
  public:
   Watch(double seconds, std::uint64_t samples) : bar_("running both", samples), seconds_(seconds) {}
   bool goes_on(unsigned done, unsigned total) {
-    bar_.update(done, total, "");
     const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
+    if (bar_.shown()) bar_.update(done, total, seconds_ > 0 ? time_text(gone.count()) : "");
     time_over_ = seconds_ > 0 && gone.count() >= seconds_;
     return !time_over_;
   }
   [[nodiscard]] bool time_over() const { return time_over_; }
 
  private:
+  [[nodiscard]] std::string time_text(double gone) const {
+    return std::to_string(static_cast<long>(gone)) + " of " + std::to_string(static_cast<long>(seconds_)) + " s";
+  }
+
   ProgressBar bar_;
   double seconds_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -246,13 +246,15 @@ constexpr const char* kFuzzEquiv = R"(DETAILS
   not the same, unless --stack-min says that there is enough.
   Whole programs are compared block by block where their control flow is the same, and then run on samples: the inputs
   that are given, these with some elements changed, and random ones, always from a stack of zeros. Where they are not
-  proved to be the same nor found to differ, the last lines say so ("unknown" in --json).
+  proved to be the same nor found to differ, the last lines say so ("unknown" in --json). --seconds ends the search for
+  a difference, never a proof.
   Exit status 0 if no difference was found, 1 if one was, 2 for mistakes in the texts or the command line.
 
 EXAMPLES
   trident fuzz-equiv before.tasm after.tasm
   trident fuzz-equiv before.tasm after.tasm --stack-min 20 --json
-  trident fuzz-equiv program.tir program.tasm --input 5,7 --samples 10000)";
+  trident fuzz-equiv program.tir program.tasm --input 5,7 --samples 10000
+  trident fuzz-equiv program.tir program.tasm --input 5,7 --samples 100000000 --seconds 60)";
 
 constexpr const char* kLower = R"(DETAILS
   TIR is a stack language of 54 operations with functions, branches and counted loops. Each operation becomes the
