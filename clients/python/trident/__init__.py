@@ -19,6 +19,6 @@ from ._native import TridentError
 from ._program import Program
 from ._tracer import TraceError
 
-__version__ = "0.1.0"
+__version__ = "0.1.2"
 __all__ = ["evaluate", "re_evaluate", "jit", "TraceError", "Context", "Kernel", "default_context", "Program",
            "TridentError"]
