@@ -15,7 +15,7 @@ using namespace tir::neural;
 
 constexpr std::size_t kPopulation = 16, kBlocks = 58, kNodes = 12, kTokens = 16, kThreads = 2;
 constexpr double kBarSeconds = 0.35;
-constexpr DecodeOptions kOptions{.tokens_max = kTokens, .tokens_min = kTokens - 1};
+const DecodeOptions kOptions{.tokens_max = kTokens, .tokens_min = kTokens - 1};
 
 std::vector<Original> blocks() {
   tensor::Generator random(58);
