@@ -1,8 +1,10 @@
 #include "runtime/train/checkpoint.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <sstream>
 
 #include "runtime/nn/safetensors.h"
 
@@ -85,6 +87,68 @@ void for_members(P& progress, F f) {
 }
 
 constexpr const char* kOptimiserSteps = "optimiser.steps";
+constexpr const char* kHistory = "progress.history";
+constexpr const char* kTerm = "terms.";  // and the name
+// Of what Progress holds, which nn::Metadata says nothing of.
+constexpr const char* kVersionKey = "progress.version";
+constexpr const char* kVersion = "2";
+
+/// A line for each epoch.
+std::string text_of(const std::vector<EpochFigures>& history) {
+  std::string text;
+  for (const EpochFigures& e : history) {
+    text += text_of(e.step) + (e.best ? " 1" : " 0");
+    for (const double figure : {e.loss, e.metric, e.beside, e.rate, e.seconds}) text += ' ' + text_of(figure);
+    text += '\n';
+  }
+  return text;
+}
+
+bool read_figure(std::istream& in, double& figure) {
+  std::string word;
+  if (!(in >> word)) return false;
+  const auto end = std::from_chars(word.data(), word.data() + word.size(), figure, std::chars_format::hex);
+  return end.ec == std::errc() && end.ptr == word.data() + word.size();
+}
+
+/// Exactly as many epochs as are done.
+Result<std::vector<EpochFigures>> read_history(const std::string& path, const nn::Metadata& metadata,
+                                               std::uint64_t epochs) {
+  const auto found = metadata.find(kHistory);
+  std::istringstream lines(found == metadata.end() ? std::string() : found->second);
+  std::vector<EpochFigures> history;
+  bool whole = found != metadata.end();
+  for (std::string line; whole && std::getline(lines, line);) {
+    std::istringstream words(line);
+    EpochFigures e;
+    whole = static_cast<bool>(words >> e.step >> e.best);
+    for (double* figure : {&e.loss, &e.metric, &e.beside, &e.rate, &e.seconds})
+      whole = whole && read_figure(words, *figure);
+    history.push_back(e);
+  }
+  if (whole && history.size() == epochs) return history;
+  return make_error(ErrorCode::kRejectedRecord, "%s: is no checkpoint to go on from: it does not tell of %llu epochs",
+                    path.c_str(), static_cast<unsigned long long>(epochs));
+}
+
+/// InvalidArgument with the first term that was another one.
+Result<void> check_terms(const std::string& path, const nn::Metadata& metadata, const RunTerms& terms) {
+  for (const auto& [name, value] : terms) {
+    const auto found = metadata.find(kTerm + name);
+    const std::string before = found == metadata.end() ? "none" : found->second;
+    if (before != value)
+      return make_error(ErrorCode::kInvalidArgument,
+                        "%s: the run there has %s %s, this one %s: give the same, or begin anew in another folder",
+                        path.c_str(), name.c_str(), before.c_str(), value.c_str());
+  }
+  for (const auto& [key, value] : metadata)
+    if (key.starts_with(kTerm) &&
+        std::none_of(terms.begin(), terms.end(), [&key = key](const auto& term) { return kTerm + term.first == key; }))
+      return make_error(ErrorCode::kInvalidArgument,
+                        "%s: the run there has %s %s, this one none: give the same, or begin anew in another folder",
+                        path.c_str(), key.c_str() + std::strlen(kTerm), value.c_str());
+  return {};
+}
 
 }  // namespace
 
@@ -93,21 +157,36 @@ Result<void> save_checkpoint(const std::string& path, const tensor::ParameterSto
   nn::Metadata metadata = {{"architecture", architecture}, {"seed", text_of(store.seed())}};
   for_members(progress, [&](const char* key, const auto& value) { metadata[key] = text_of(value); });
   metadata[kOptimiserSteps] = text_of(optimiser.steps());
+  metadata[kVersionKey] = kVersion;
+  metadata[kHistory] = text_of(progress.history);
+  for (const auto& [name, value] : progress.terms) metadata[kTerm + name] = value;
   std::vector<TensorSource> sources = nn::weight_sources(store);
   for (auto& source : state_sources(store, optimiser)) sources.push_back(std::move(source));
   return nn::write_safetensors(path, metadata, sources);
 }
 
 Result<Progress> load_checkpoint(const std::string& path, tensor::ParameterStore<float>& store,
-                                 Optimiser<float>& optimiser, const std::string& architecture) {
+                                 Optimiser<float>& optimiser, const std::string& architecture, const RunTerms& terms) {
   TRY(nn::SafetensorsFile file, nn::read_safetensors(path));
+  const auto version = file.metadata.find(kVersionKey);
+  if (file.metadata.contains(kOptimiserSteps) && (version == file.metadata.end() || version->second != kVersion))
+    return make_error(ErrorCode::kRejectedRecord,
+                      "%s: a checkpoint of another version of this program, which cannot be gone on from: begin anew "
+                      "in another folder",
+                      path.c_str());
   Progress progress;
+  progress.terms = terms;
   std::uint64_t steps = 0;
   Result<void> state = read_number(path, file.metadata, kOptimiserSteps, steps);
   for_members(progress, [&](const char* key, auto& value) {
     if (state.ok()) state = read_number(path, file.metadata, key, value);
   });
   TRY_VOID(state);
+  TRY_VOID(check_terms(path, file.metadata, terms));
+  TRY(progress.history, read_history(path, file.metadata, progress.epoch));
+  if (progress.best_epoch >= progress.epoch && (progress.epoch != 0 || progress.best_epoch != Progress::kNone))
+    return make_error(ErrorCode::kRejectedRecord, "%s: is no checkpoint to go on from: its best epoch is yet to come",
+                      path.c_str());
   const std::vector<TensorSource> sources = state_sources(store, optimiser);
   std::vector<std::span<const std::byte>> data;
   for (const TensorSource& source : sources) {

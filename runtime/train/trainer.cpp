@@ -12,29 +12,7 @@
 namespace trident::train {
 namespace {
 
-constexpr std::size_t kLogBytesMax = std::size_t{64} << 20;
 constexpr const char* kCsvHead = "epoch,step,loss,metric,best,rate,seconds\n";
-
-/// Lines of a log as they were before epoch `epoch`: a resumed run writes those from there again.
-std::string kept_lines(const std::string& path, std::uint64_t epoch, bool json) {
-  const auto bytes = os::read_file(path, kLogBytesMax);
-  if (!bytes.ok()) return json ? "" : kCsvHead;
-  const std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  std::string kept;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;  // half a line
-    const std::string line = text.substr(at, end - at + 1);
-    at = end + 1;
-    if (!json && line == kCsvHead) {
-      kept += line;
-      continue;
-    }
-    const char* number = line.c_str() + (json ? std::string("{\"epoch\": ").size() : 0);
-    if (std::strtoull(number, nullptr, 10) < epoch + 1) kept += line;  // the logs count epochs from 1
-  }
-  return kept;
-}
 
 Result<void> write_text(const std::string& path, const std::string& text) {
   TRY(os::AtomicFile file, os::AtomicFile::create(path));
@@ -42,33 +20,52 @@ Result<void> write_text(const std::string& path, const std::string& text) {
   return file.commit();
 }
 
-/// The two logs, rewritten whole after each epoch: one line an epoch, so that they stay small and are never half
-/// written.
-class Log {
- public:
-  Log(const std::string& folder, std::uint64_t first_epoch)
-      : csv_path_(folder + "/log.csv"), json_path_(folder + "/log.jsonl") {
-    csv_ = first_epoch == 0 ? kCsvHead : kept_lines(csv_path_, first_epoch, false);
-    json_ = first_epoch == 0 ? "" : kept_lines(json_path_, first_epoch, true);
-  }
-  Result<void> add(const Report& r) {
+/// The two logs, written whole after each epoch: one line an epoch, so that they stay small and are never half written.
+Result<void> write_logs(const std::string& folder, const std::vector<EpochFigures>& history) {
+  std::string csv = kCsvHead, json;
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    const EpochFigures& e = history[i];
+    const auto step = static_cast<unsigned long long>(e.step);
     char line[400];
-    std::snprintf(line, sizeof line, "%llu,%llu,%.9g,%.9g,%d,%.6g,%.3f\n", static_cast<unsigned long long>(r.epoch + 1),
-                  static_cast<unsigned long long>(r.step), r.loss, r.metric, r.best ? 1 : 0, r.rate, r.seconds);
-    csv_ += line;
+    std::snprintf(line, sizeof line, "%zu,%llu,%.9g,%.9g,%d,%.6g,%.3f\n", i + 1, step, e.loss, e.metric, e.best ? 1 : 0,
+                  e.rate, e.seconds);
+    csv += line;
     std::snprintf(line, sizeof line,
-                  "{\"epoch\": %llu, \"step\": %llu, \"loss\": %.9g, \"metric\": %.9g, \"best\": %s, \"rate\": %.6g, "
+                  "{\"epoch\": %zu, \"step\": %llu, \"loss\": %.9g, \"metric\": %.9g, \"best\": %s, \"rate\": %.6g, "
                   "\"seconds\": %.3f}\n",
-                  static_cast<unsigned long long>(r.epoch + 1), static_cast<unsigned long long>(r.step), r.loss,
-                  r.metric, r.best ? "true" : "false", r.rate, r.seconds);
-    json_ += line;
-    TRY_VOID(write_text(csv_path_, csv_));
-    return write_text(json_path_, json_);
+                  i + 1, step, e.loss, e.metric, e.best ? "true" : "false", e.rate, e.seconds);
+    json += line;
   }
+  TRY_VOID(write_text(folder + "/log.csv", csv));
+  return write_text(folder + "/log.jsonl", json);
+}
 
- private:
-  std::string csv_path_, json_path_, csv_, json_;
-};
+std::string numbers(std::initializer_list<double> all) {
+  std::string text;
+  char one[32];
+  for (const double number : all) {
+    std::snprintf(one, sizeof one, "%.9g", number);
+    text += (text.empty() ? "" : "/") + std::string(one);
+  }
+  return text;
+}
+
+/// All that the bits of a run follow from.
+RunTerms terms_of(const Model& model, std::span<const std::uint32_t> samples, const TrainerOptions& options) {
+  RunTerms terms = {{"seed", std::to_string(options.seed)}, {"epochs", std::to_string(options.epochs)}};
+  terms.insert(terms.end(), options.terms.begin(), options.terms.end());
+  const Schedule& s = options.schedule;
+  const OptimiserOptions& o = options.optimiser;
+  const RowOptions& r = options.rows;
+  terms.emplace_back("samples in all", std::to_string(samples.size()));
+  terms.emplace_back("batch", std::to_string(model.shards.size()) + "x" + std::to_string(options.samples_per_shard));
+  terms.emplace_back("rate",
+                     numbers({s.peak, s.last, static_cast<double>(s.warmup_steps), static_cast<double>(s.steps)}));
+  terms.emplace_back("optimiser", numbers({static_cast<double>(o.algorithm), o.momentum, o.beta1, o.beta2, o.epsilon,
+                                           o.decay, o.clip_norm, o.statistic_rate}));
+  terms.emplace_back("optimiser of rows", numbers({static_cast<double>(r.algorithm), r.beta1, r.beta2, r.epsilon}));
+  return terms;
+}
 
 }  // namespace
 
@@ -84,21 +81,11 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
   ShardedStep step(*model.store, model.shards, options.optimiser, options.rows, team);
   Progress at;
   at.seed = options.seed;
+  at.terms = terms_of(model, samples, options);
   if (options.resume && std::filesystem::exists(last)) {
-    TRY(const Progress found, load_checkpoint(last, *model.store, step.optimiser(), model.architecture));
-    at = found;
-    if (at.seed != options.seed) {
-      return make_error(ErrorCode::kInvalidArgument,
-                        "%s: the run there has seed %llu, this one %llu: give the same seed", last.c_str(),
-                        static_cast<unsigned long long>(at.seed), static_cast<unsigned long long>(options.seed));
-    }
+    TRY(at, load_checkpoint(last, *model.store, step.optimiser(), model.architecture, at.terms));
   }
   const std::uint64_t positions = samples.size() / batch;
-  if (at.position > positions) {
-    return make_error(ErrorCode::kInvalidArgument, "%s: the run there had more samples: give the same ones",
-                      last.c_str());
-  }
-  Log log(options.folder, at.epoch);
   const double seconds_before = at.seconds;
   const std::uint64_t first_step = at.step, start_ns = os::monotonic_ns();
   const auto seconds = [&] { return static_cast<double>(os::monotonic_ns() - start_ns) * 1e-9; };
@@ -106,7 +93,11 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
     at.seconds = seconds_before + seconds();
     return save_checkpoint(last, *model.store, step.optimiser(), at, model.architecture);
   };
-  const auto report_of = [&](double metric, bool epoch_done, bool is_best) {
+  const auto stops = [&] {
+    return !at.history.empty() &&
+           (at.history.size() - 1 - at.best_epoch >= options.patience || at.history.back().metric <= options.enough);
+  };
+  const auto report_of = [&](double metric, double beside, bool epoch_done, bool is_best) {
     const double spent = seconds(),
                  each = spent / static_cast<double>(std::max<std::uint64_t>(at.step - first_step, 1));
     return Report{
@@ -118,6 +109,7 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
         at.loss_sum / static_cast<double>(std::max<std::uint64_t>(at.position, 1)),
         metric,
         at.best_metric,
+        beside,
         epoch_done,
         is_best,
         options.schedule.rate(at.step),
@@ -127,6 +119,7 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
 
   std::vector<std::uint32_t> order(samples.size()), chosen(batch);
   TrainingResult result{};
+  result.stopped_early = stops();
   for (; at.epoch < options.epochs && !result.stopped_early; ++at.epoch, at.position = 0, at.loss_sum = 0) {
     shuffle(order, options.seed, at.epoch);
     while (at.position < positions) {
@@ -144,13 +137,14 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
       ++at.position;
       ++at.step;
       if (options.checkpoint_steps > 0 && at.step % options.checkpoint_steps == 0) TRY_VOID(save());
-      if (progress && !progress(report_of(0, false, false))) {
+      if (progress && !progress(report_of(0, 0, false, false))) {
         TRY_VOID(save());
         result.interrupted = true;
         result.epochs = at.epoch;
         result.best_epoch = at.best_epoch;
         result.best_metric = at.best_metric;
         result.steps = at.step;
+        result.history = std::move(at.history);
         return result;
       }
     }
@@ -161,12 +155,13 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
       at.best_epoch = at.epoch;
       TRY_VOID(nn::save_weights(best, *model.store, model.architecture, {{"step", std::to_string(at.step)}}));
     }
-    const Report report = report_of(metric, true, is_best);
-    TRY_VOID(log.add(report));
+    const Report report = report_of(metric, model.beside ? model.beside() : 0, true, is_best);
+    at.history.push_back({at.step, report.loss, metric, report.beside, report.rate, report.seconds, is_best});
+    TRY_VOID(write_logs(options.folder, at.history));
     if (progress) (void)progress(report);
-    result.stopped_early = at.epoch - at.best_epoch >= options.patience || metric <= options.enough;
+    result.stopped_early = stops();
     Progress next = at;
-    next.epoch = result.stopped_early ? options.epochs : at.epoch + 1;  // a stopped run has nothing to go on with
+    next.epoch = at.epoch + 1;
     next.position = 0;
     next.loss_sum = 0;
     std::swap(at, next);
@@ -182,6 +177,7 @@ Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> 
   result.best_epoch = at.best_epoch;
   result.best_metric = at.best_metric;
   result.steps = at.step;
+  result.history = std::move(at.history);
   return result;
 }
 

@@ -33,6 +33,8 @@ struct Model {
   std::function<void(std::size_t shard, std::span<const std::uint32_t> samples)> load;
   /// The held-out figure, smaller is better, from the weights as they are. May use other tapes over the store.
   std::function<double()> validate;
+  /// Another figure of the weights that validate() has just looked at, kept beside its own; empty: 0.
+  std::function<double()> beside{};
 };
 
 struct TrainerOptions {
@@ -48,13 +50,16 @@ struct TrainerOptions {
   RowOptions rows;
   unsigned threads = 1;
   bool resume = false;  ///< go on from FOLDER/last.safetensors if it is there
+  /// What the samples, the model and its figures follow from. With seed, epochs, batch, rates and optimiser, which are
+  /// added to them, all that must be the same where a run goes on.
+  RunTerms terms{};
 };
 
 /// What the callback is told after every batch; epoch_done says that `metric` is new.
 struct Report {
   std::uint64_t epoch, epochs, position, positions, step;
   double loss;  ///< mean over the epoch so far
-  double metric, best_metric;
+  double metric, best_metric, beside;
   bool epoch_done, best;
   double rate, seconds, seconds_left;
 };
@@ -63,11 +68,14 @@ struct TrainingResult {
   std::uint64_t epochs, best_epoch, steps;
   double best_metric;
   bool stopped_early, interrupted;
+  std::vector<EpochFigures> history;  ///< of all epochs, those before it went on too
 };
 
 /// Trains; ends with the best weights in the store. `progress` may be empty; returning false saves a checkpoint and
 /// stops (interrupted: the store then holds the weights of the moment). InvalidArgument when a batch is larger than the
-/// samples or the loss stops being finite (the last checkpoint stays); OsError, RejectedRecord from files.
+/// samples, the loss stops being finite (the last checkpoint stays), or the run to go on with has other terms; OsError,
+/// RejectedRecord from files. A run goes on with other threads, checkpoint_steps, patience and `enough` too: what stops
+/// it early is asked of the epochs that are done as if it had been so from the last of them on.
 Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> samples, const TrainerOptions& options,
                              const std::function<bool(const Report&)>& progress = {});
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -149,6 +150,13 @@ class Trainer : public testing::Test {
     while (std::getline(in, line)) out += line.substr(0, line.rfind(',')) + "\n";
     return out;
   }
+  /// What the epochs came to, without the seconds.
+  static std::vector<std::array<double, 6>> figures(const TrainingResult& result) {
+    std::vector<std::array<double, 6>> all;
+    for (const EpochFigures& e : result.history)
+      all.push_back({static_cast<double>(e.step), e.loss, e.metric, e.beside, e.rate, e.best ? 1.0 : 0.0});
+    return all;
+  }
   std::string folder_;
 };
 
@@ -191,7 +199,29 @@ TEST_F(Trainer, KilledAnywhereAndResumedGivesTheSameBits) {
       EXPECT_GT(first_step, 1u) << "it began anew rather than go on";
     }
     EXPECT_EQ(log_without_seconds(o.folder + "/log.csv"), log_without_seconds(reference_options.folder + "/log.csv"));
+    EXPECT_EQ(resumed.result.history.size(), 6u);
+    EXPECT_EQ(figures(resumed.result), figures(reference.result)) << "killed at step " << deadly;
   }
+}
+
+// Oracle: what the callback was told.
+TEST_F(Trainer, HistoryIsOfAllEpochsAlsoOfARunThatHadEnded) {
+  auto o = options("history");
+  Regression regression;
+  double beside = 0;
+  regression.model.beside = [&] { return beside += 0.1; };
+  std::vector<std::array<double, 6>> told;
+  const auto first = train(regression.model, regression.training, o, [&](const Report& r) {
+    if (r.epoch_done)
+      told.push_back({static_cast<double>(r.step), r.loss, r.metric, r.beside, r.rate, r.best ? 1.0 : 0.0});
+    return true;
+  });
+  ASSERT_TRUE(first.ok());
+  ASSERT_EQ(told.size(), 6u);
+  EXPECT_EQ(told[1][3], 0.1 + 0.1);
+  EXPECT_EQ(figures(*first), told);
+  o.resume = true;
+  EXPECT_EQ(figures(run(o).result), told);
 }
 
 TEST_F(Trainer, KilledByTheClockAndResumedGivesTheSameBits) {
@@ -304,6 +334,8 @@ TEST_F(Trainer, RefusesWhatCannotWork) {
   other.seed = 9;
   EXPECT_NE(train(regression.model, regression.training, other).error().message.find("has seed 3, this one 9"),
             std::string::npos);
+  other.seed = 3;
+  EXPECT_TRUE(train(regression.model, regression.training, other).ok());
   regression.model.architecture = "another";
   EXPECT_NE(
       train(regression.model, regression.training, options("seeded", 1, true)).error().message.find("another model"),
@@ -314,6 +346,70 @@ TEST_F(Trainer, RefusesWhatCannotWork) {
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_NE(train(regression.model, regression.training, seeded).error().message.find("no checkpoint"),
             std::string::npos);
+}
+
+// The rates of an epoch depend on how many there are: six epochs that begin with three of others are no six.
+TEST_F(Trainer, GoesOnByTheSameTermsOnly) {
+  auto o = options("terms", 1, true);
+  o.epochs = 3;
+  o.terms = {{"kernels", "12"}};
+  (void)run(o);
+  const std::vector<float> weights = run(o).weights;
+  const auto refusal = [&](const TrainerOptions& given) {
+    Regression regression;
+    const auto result = train(regression.model, regression.training, given);
+    return result.ok() ? "none" : result.error().message;
+  };
+  const auto with = [&](const auto& change) {
+    TrainerOptions changed = o;
+    change(changed);
+    return refusal(changed);
+  };
+  const std::string ending = ": give the same, or begin anew in another folder";
+  const std::string where = o.folder + "/last.safetensors: the run there has ";
+  EXPECT_EQ(with([](auto& c) { c.epochs = 6; }), where + "epochs 3, this one 6" + ending);
+  EXPECT_EQ(with([](auto& c) { c.terms[0].second = "13"; }), where + "kernels 12, this one 13" + ending);
+  EXPECT_EQ(with([](auto& c) { c.terms.clear(); }), where + "kernels 12, this one none" + ending);
+  EXPECT_EQ(with([](auto& c) { c.terms.emplace_back("more", "x"); }), where + "more none, this one x" + ending);
+  EXPECT_NE(with([](auto& c) { c.schedule.peak = 0.02; }).find("has rate 0.01/0.0001/10/72, this one 0.02/"),
+            std::string::npos);
+  EXPECT_NE(with([](auto& c) { c.optimiser.decay = 0.02; }).find("has optimiser"), std::string::npos);
+  EXPECT_NE(with([](auto& c) { c.rows.beta1 = 0.8; }).find("has optimiser of rows"), std::string::npos);
+  EXPECT_NE(with([](auto& c) { c.samples_per_shard = 4; }).find("has batch 4x8, this one 4x4"), std::string::npos);
+  // What changes no bits, or only those of epochs to come, may change.
+  auto free = o;
+  free.threads = 2, free.patience = 9, free.checkpoint_steps = 7;
+  EXPECT_TRUE(same_bits(run(free).weights, weights));
+  // A checkpoint from before the terms were noted.
+  const std::string last = o.folder + "/last.safetensors";
+  std::string bytes = text(last);
+  bytes.replace(bytes.find("progress.version"), 16, "progress.without");
+  std::ofstream(last) << bytes;
+  EXPECT_NE(refusal(o).find("a checkpoint of another version"), std::string::npos) << refusal(o);
+}
+
+TEST_F(Trainer, AStoppedRunGoesOnWithMorePatience) {
+  const auto figure = [](std::uint64_t epoch) { return epoch == 2 ? 1.0 : epoch == 6 ? 0.5 : 2.0; };
+  const auto run_with = [&](const TrainerOptions& o, std::uint64_t begin, std::uint64_t& epoch) {
+    Regression regression;
+    epoch = begin;
+    regression.model.validate = [&] { return figure(++epoch); };
+    const auto result = train(regression.model, regression.training, o);
+    EXPECT_TRUE(result.ok());
+    return regression.weights();
+  };
+  auto patient = options("patient"), hasty = options("hasty", 1, true);
+  patient.epochs = hasty.epochs = 8;
+  patient.patience = 4, hasty.patience = 2;
+  std::uint64_t epoch = 0;
+  const std::vector<float> weights = run_with(patient, 0, epoch);
+  EXPECT_EQ(epoch, 8u);
+  const std::vector<float> stopped = run_with(hasty, 0, epoch);
+  EXPECT_EQ(epoch, 4u);
+  EXPECT_TRUE(same_bits(run_with(hasty, 4, epoch), stopped));
+  EXPECT_EQ(epoch, 4u) << "trained on";
+  hasty.patience = 4;
+  EXPECT_TRUE(same_bits(run_with(hasty, 4, epoch), weights));
 }
 
 TEST(ShardedStep, AllocatesNothingWithThreadsAndRows) {
