@@ -4,11 +4,10 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <vector>
 
+#include "runtime/os/atomic_file.h"
 #include "runtime/os/self.h"
 
 namespace trident::config {
@@ -178,13 +177,9 @@ Result<Settings> apply_file(const Settings& base, std::string_view text, const s
   return settings;
 }
 
-std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text(kFileBytesMax, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
+Result<std::string> read_file(const std::string& path) {
+  TRY(const std::vector<std::byte> bytes, os::read_file(path, kFileBytesMax));
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 Result<void> check(const Settings& settings) {
@@ -208,8 +203,10 @@ Result<std::variant<Settings, Answered>> load(int argc, const char* const* argv)
   const std::vector<std::string> files = flags.config.empty() ? standard_files() : std::vector{flags.config};
   for (const std::string& file : files) {
     const auto text = read_file(file);
-    if (!text && !flags.config.empty()) return make_error(ErrorCode::kNotFound, "cannot read %s", file.c_str());
-    if (!text) continue;
+    const bool passed_over = flags.config.empty() && !text.ok() &&
+                             (text.error().code == ErrorCode::kNotFound || text.error().code == ErrorCode::kOsError);
+    if (passed_over) continue;
+    if (!text.ok()) return text.error();
     TRY(settings, apply_file(settings, *text, file));
     break;
   }

@@ -37,8 +37,8 @@ Result<std::variant<Settings, Answered>> load(int argc, const char* const* argv)
 /// Settings from the text of a configuration file on top of `base`; `file` is named in errors.
 Result<Settings> apply_file(const Settings& base, std::string_view text, const std::string& file);
 
-/// A file's text, 1 MiB of it at most; nothing when it cannot be read.
-std::optional<std::string> read_file(const std::string& path);
+/// A file's text, of 1 MiB at most. Errors: those of os::read_file().
+Result<std::string> read_file(const std::string& path);
 
 /// Numbers in range, words known.
 Result<void> check(const Settings& settings);

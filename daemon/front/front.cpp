@@ -86,8 +86,8 @@ Result<std::optional<expr::rewrite::OpCosts>> measured_costs(const config::Setti
   if (!asked && state.empty()) return none;
   const std::string file = asked ? settings.costs : state + "/costs";
   const auto text = config::read_file(file);
-  if (!text && !asked) return none;
-  if (!text) return make_error(ErrorCode::kNotFound, "costs: cannot read %s", file.c_str());
+  if (!text.ok() && !asked) return none;
+  if (!text.ok()) return make_error(text.error().code, "costs: %s", text.error().message.c_str());
   auto parsed = cost::parse(*text, file);
   if (!parsed.ok() && !asked) {
     log::warning("{}: the costs that are built in are used", parsed.error().message);

@@ -1,12 +1,12 @@
 #include "jit/rulecheck/rule_files.h"
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
 
 #include "jit/expr/rewrite/language.h"
+#include "runtime/os/atomic_file.h"
 
 namespace trident::rulecheck {
 
@@ -15,14 +15,11 @@ using expr::rewrite::RuleSet;
 namespace {
 
 Result<std::string> read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", path.c_str());
-  std::string text(kRuleFileBytesMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kRuleFileBytesMax)
+  const auto bytes = os::read_file(path, kRuleFileBytesMax);
+  if (bytes.ok()) return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  if (bytes.error().code == ErrorCode::kLimitExceeded)
     return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes", path.c_str(), kRuleFileBytesMax);
-  return text;
+  return make_error(ErrorCode::kInvalidArgument, "%s", bytes.error().message.c_str());
 }
 
 /// The lines of `text` that hold the rules of `set`.
@@ -78,16 +75,6 @@ std::string rule_text(const egraph::Rule& rule) {
 }
 
 Result<RuleFile> read_rule_file(const std::string& path) {
-  // Asked before it is opened: opening a FIFO waits for a writer.
-  std::error_code code;
-  const auto status = std::filesystem::status(path, code);
-  if (code)
-    return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read: %s", path.c_str(), code.message().c_str());
-  if (!std::filesystem::is_regular_file(status))
-    return make_error(ErrorCode::kInvalidArgument, "%s: is %s; rules are read from regular files", path.c_str(),
-                      std::filesystem::is_directory(status) ? "a directory"
-                      : std::filesystem::is_fifo(status)    ? "a FIFO"
-                                                            : "no file but a device or a socket");
   TRY(const std::string text, read_text(path));
   TRY(RuleSet set, expr::rewrite::parse_rules(text, path));
   if (set.rules.empty()) return make_error(ErrorCode::kInvalidArgument, "%s: no rules in it", path.c_str());

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/os/regular_file.h"
+
 namespace trident::os {
 namespace {
 
@@ -78,11 +80,9 @@ Result<void> AtomicFile::commit() {
 }
 
 Result<std::vector<std::byte>> read_file(const std::string& path, std::size_t bytes_max) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return file_error("cannot open", path);
+  TRY(const Fd fd, open_regular_file(path));
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return file_error("cannot look at", path);
-  if (!S_ISREG(status.st_mode)) return make_error(ErrorCode::kInvalidArgument, "%s: is no file", path.c_str());
   if (static_cast<std::size_t>(status.st_size) > bytes_max) {
     return make_error(ErrorCode::kLimitExceeded, "%s: %lld bytes; at most %zu are read", path.c_str(),
                       static_cast<long long>(status.st_size), bytes_max);

@@ -32,7 +32,7 @@ class AtomicFile {
   std::vector<std::byte> buffer_;
 };
 
-/// All bytes of a file; NotFound where there is none, LimitExceeded beyond `bytes_max`, OsError.
+/// All bytes of a file; errors are those of open_regular_file(), LimitExceeded beyond `bytes_max`, OsError.
 Result<std::vector<std::byte>> read_file(const std::string& path, std::size_t bytes_max);
 
 }  // namespace trident::os

@@ -1,21 +1,18 @@
 #include "runtime/os/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/os/regular_file.h"
+
 namespace trident::os {
 
 Result<Mapping> map_file(const std::string& path) {
-  const auto failed = [&] {
-    return make_error(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kOsError, "%s: %s", path.c_str(),
-                      std::strerror(errno));
-  };
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return failed();
+  const auto failed = [&] { return make_error(ErrorCode::kOsError, "%s: %s", path.c_str(), std::strerror(errno)); };
+  TRY(const Fd file, open_regular_file(path));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return failed();
   if (status.st_size <= 0) return make_error(ErrorCode::kInvalidArgument, "%s: an empty file", path.c_str());

@@ -9,8 +9,8 @@
 namespace trident::os {
 
 /// The whole file, read-only; its pages are shared with all who map it, and stay what they were when the path is given
-/// to another file. Who writes into the file itself changes what is seen. Errors: NotFound, OsError, InvalidArgument
-/// for an empty file.
+/// to another file. Who writes into the file itself changes what is seen. Errors: those of
+/// open_regular_file(); InvalidArgument for an empty file.
 Result<Mapping> map_file(const std::string& path);
 
 }  // namespace trident::os

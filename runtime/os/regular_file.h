@@ -1,0 +1,16 @@
+// Files that are read from their beginning to their end: what else may have a file's name (a FIFO that waits for a
+// writer, a device that never ends) is refused before anything waits for it.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/os/fd.h"
+
+namespace trident::os {
+
+/// For reading. Never waits. Errors begin with the path: NotFound where there is none, InvalidArgument for what is no
+/// regular file, with what it is, OsError.
+Result<Fd> open_regular_file(const std::string& path);
+
+}  // namespace trident::os
