@@ -100,10 +100,11 @@ Result<int> show(const WeightsVerb& verb) {
     version = *std::find_if(all.begin(), all.end(), [&](const auto& v) { return v.name == name; });
     if (name != store::Versions::kNone) path = versions.path_of(name);
   }
-  TRY(const nn::AccumulatorWeights weights, expr::rewrite::guide_weights(path));
+  TRY(const nn::AccumulatorWeights weights, expr::rewrite::any_weights(path));
   const std::size_t rules = expr::rewrite::builtin_rules().rules.size(), known = rules_known(weights);
   const std::size_t bytes = std::size_t{weights.stored_rows()} * nn::kLanes;
-  bool judge = weights.judge_unit() != 0;
+  const bool guide = expr::rewrite::is_guide(weights);
+  bool judge = expr::rewrite::is_judge(weights);
   if (!path.empty()) {
     TRY(const os::Mapping mapping, os::map_file(path));
     judge = judge || !nn::AccumulatorWeights::behind(mapping.bytes()).empty();
@@ -111,16 +112,23 @@ Result<int> show(const WeightsVerb& verb) {
   if (verb.json) {
     auto figures = nlohmann::ordered_json::parse(version.figures, nullptr, false);
     if (figures.is_discarded()) figures = nullptr;
-    const nlohmann::ordered_json root = {
-        {"name", version.name},          {"chosen", version.chosen}, {"features", weights.features()},
-        {"rows", weights.stored_rows()}, {"row_bytes", bytes},       {"rules", rules},
-        {"rules_known", known},          {"judge", judge},           {"figures", figures}};
+    const nlohmann::ordered_json root = {{"name", version.name},
+                                         {"chosen", version.chosen},
+                                         {"features", weights.features()},
+                                         {"rows", weights.stored_rows()},
+                                         {"row_bytes", bytes},
+                                         {"rules", rules},
+                                         {"rules_known", known},
+                                         {"guide", guide},
+                                         {"judge", judge},
+                                         {"figures", figures}};
     std::puts(root.dump(1).c_str());
     return 0;
   }
   std::printf("%s%s\n", version.name.c_str(), version.chosen ? ", chosen" : "");
   std::printf("  features   %u of %u have a row, %.1f MB; the others have zeros\n", weights.stored_rows(),
               weights.features(), static_cast<double>(bytes) * 1e-6);
+  if (!guide) std::printf("  guide      none: that head was never trained, and no search can go by these\n");
   std::printf("  rules      %zu of %zu built-in ones have biases of their own\n", known, rules);
   std::printf("  judge      %s\n", judge ? "trained: guesses times" : "none of its own: the program's");
   if (verb.name.find('/') == std::string::npos) std::printf("  figures    %s\n", figures_text(version).c_str());

@@ -15,10 +15,10 @@ Result<SearchWeights> SearchWeights::map(const std::string& path, std::string_vi
   if (!weights.ok()) return make_error(weights.error().code, "%s: %s", path.c_str(), weights.error().message.c_str());
   found.weights_ = std::make_unique<const nn::AccumulatorWeights>(std::move(weights).value());
   if (const auto behind = nn::AccumulatorWeights::behind(found.mapping_->bytes()); !behind.empty()) {
-    auto judge = expr::rewrite::guide_weights(behind);
-    if (judge.ok() && !(judge->judge_unit() > 0))
-      judge = make_error(ErrorCode::kRejectedRecord, "what is behind the guide's weights is no judge");
-    if (!judge.ok()) return make_error(judge.error().code, "%s: %s", path.c_str(), judge.error().message.c_str());
+    auto judge = expr::rewrite::judge_weights(behind);
+    if (!judge.ok())
+      return make_error(judge.error().code, "%s: behind the guide's weights: %s", path.c_str(),
+                        judge.error().message.c_str());
     found.judge_weights_ = std::make_unique<const nn::AccumulatorWeights>(std::move(judge).value());
     found.judge_ = std::make_unique<const expr::rewrite::Judge>(*found.judge_weights_);
   }

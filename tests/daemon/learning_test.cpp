@@ -26,6 +26,7 @@ std::vector<std::byte> weights(std::uint32_t shift) {
   nn::PlainWeights plain;
   plain.space = nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth);
   for (auto& head : plain.heads) head.shift = shift;
+  plain.heads[static_cast<std::size_t>(nn::HeadKind::guide)].keys = {1};  // no rule's, but a guide that was trained
   return nn::AccumulatorWeights::pack(plain).value();
 }
 

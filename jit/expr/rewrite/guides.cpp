@@ -1,23 +1,67 @@
 #include "jit/expr/rewrite/guides.h"
 
+#include <algorithm>
+
 #include "jit/expr/rewrite/kinds.h"
 #include "jit/nnue/shipped_weights.h"
 
 namespace trident::expr::rewrite {
 
-Result<nn::AccumulatorWeights> guide_weights(std::span<const std::byte> block) {
-  return nn::AccumulatorWeights::view(block, nnue::feature_space(node_kinds().hash, nnue::kDefaultDepth));
+namespace {
+
+nn::FeatureSpace feature_space() {
+  return nnue::feature_space(node_kinds().hash, nnue::kDefaultDepth);
 }
 
-Result<nn::AccumulatorWeights> guide_weights(const std::string& path) {
-  auto weights = path.empty()
-                     ? guide_weights(nnue::shipped_weights())
-                     : nn::AccumulatorWeights::map(path, nnue::feature_space(node_kinds().hash, nnue::kDefaultDepth));
+Error untrained(const char* wanted, const char* other, bool is_other) {
+  if (!is_other)
+    return make_error(ErrorCode::kRejectedRecord, "no %s: neither head of this network was ever trained", wanted);
+  return make_error(ErrorCode::kRejectedRecord,
+                    "no %s: these are the weights of a %s (trident train %s), whose other head was never trained",
+                    wanted, other, other);
+}
+
+Result<nn::AccumulatorWeights> checked_guide(Result<nn::AccumulatorWeights> weights) {
+  if (weights.ok() && !is_guide(*weights)) return untrained("guide", "judge", is_judge(*weights));
+  return weights;
+}
+
+Result<nn::AccumulatorWeights> named(Result<nn::AccumulatorWeights> weights, const std::string& path) {
   if (weights.ok()) return weights;
   const std::string name = path.empty() ? "the weights that come with the program" : path;
   const std::string& what = weights.error().message;
   if (what.starts_with(name)) return weights.error();
   return make_error(weights.error().code, "%s: %s", name.c_str(), what.c_str());
+}
+
+}  // namespace
+
+bool is_guide(const nn::AccumulatorWeights& weights) {
+  return std::any_of(weights.keys().begin(), weights.keys().end(), [](std::uint64_t key) { return key != 0; });
+}
+
+bool is_judge(const nn::AccumulatorWeights& weights) {
+  return weights.judge_unit() > 0;
+}
+
+Result<nn::AccumulatorWeights> guide_weights(std::span<const std::byte> block) {
+  return checked_guide(nn::AccumulatorWeights::view(block, feature_space()));
+}
+
+Result<nn::AccumulatorWeights> judge_weights(std::span<const std::byte> block) {
+  auto weights = nn::AccumulatorWeights::view(block, feature_space());
+  if (weights.ok() && !is_judge(*weights)) return untrained("judge", "guide", is_guide(*weights));
+  return weights;
+}
+
+Result<nn::AccumulatorWeights> guide_weights(const std::string& path) {
+  if (path.empty()) return named(guide_weights(nnue::shipped_weights()), path);
+  return named(checked_guide(nn::AccumulatorWeights::map(path, feature_space())), path);
+}
+
+Result<nn::AccumulatorWeights> any_weights(const std::string& path) {
+  if (path.empty()) return guide_weights(path);
+  return named(nn::AccumulatorWeights::map(path, feature_space()), path);
 }
 
 Result<AnyGuide> AnyGuide::make(GuideKind kind, const std::string& weights) {

@@ -41,9 +41,17 @@ class AnyGuide {
   std::unique_ptr<egraph::Guide> guide_;
 };
 
-/// Weights for the built-in kinds of nodes that lie somewhere: see nn::AccumulatorWeights::view().
+/// Weights for the built-in kinds of nodes that lie somewhere: see nn::AccumulatorWeights::view(). RejectedRecord also
+/// where the guide's head was never trained, as that of a judge: by it all rewrites are alike.
 Result<nn::AccumulatorWeights> guide_weights(std::span<const std::byte> block);
 /// ... of a file, or those that come with the program.
 Result<nn::AccumulatorWeights> guide_weights(const std::string& path);
+/// ... whichever head was trained.
+Result<nn::AccumulatorWeights> any_weights(const std::string& path);
+/// As guide_weights(), for the head that guesses times.
+Result<nn::AccumulatorWeights> judge_weights(std::span<const std::byte> block);
+/// Whether the head was trained.
+bool is_guide(const nn::AccumulatorWeights& weights);
+bool is_judge(const nn::AccumulatorWeights& weights);
 
 }  // namespace trident::expr::rewrite
