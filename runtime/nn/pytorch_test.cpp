@@ -129,6 +129,17 @@ TEST_F(PyTorch, MaskedAttentionWithResidual) {
   check(y, mse(tape_, y, input("target", {2, 3, 8})));
 }
 
+TEST_F(PyTorch, ProductOfPartsInAnotherShape) {
+  case_ = "movement";
+  const auto x = input("x", {6, 5});
+  const Value<float> both[] = {linear(tape_, "left", x, 8, Activation::none),
+                               linear(tape_, "gate", x, 4, Activation::none)};
+  const auto part = slice(tape_, concat(tape_, std::span<const Value<float>>(both)), 3, 11);
+  const auto product = multiply(tape_, part, linear(tape_, "right", x, 8, Activation::none));
+  const auto y = linear(tape_, "head", reshape(tape_, product, {12, 4}), 3, Activation::none);
+  check(y, mse(tape_, y, input("target", {12, 3})));
+}
+
 TEST_F(PyTorch, BagsAndPairs) {
   case_ = "bag_adam";
   const Bags bags = {integers("ids", {10}), integers("offsets", {5 + 1})};

@@ -135,7 +135,20 @@ def optimisers():
         put(f"steps_{case}/stepped/m.0.bias", layer.bias)
 
 
-for make in (mlp, dueling, conv, attention, bag, optimisers):
+def movement():
+    """concat, slice, multiply and reshape, with gradients through both factors and around what the slice leaves out."""
+    x, target = torch.randn(6, 5), torch.randn(12, 3)
+    left, gate, right, head = nn.Linear(5, 8), nn.Linear(5, 4), nn.Linear(5, 8), nn.Linear(4, 3)
+    part = torch.cat([left(x), gate(x)], 1)[:, 3:11]
+    y = head((part * right(x)).reshape(12, 4))
+    loss = F.mse_loss(y, target)
+    loss.backward()
+    put_module("movement", {"left": left, "gate": gate, "right": right, "head": head})
+    for name, tensor in (("x", x), ("target", target), ("y", y), ("loss", loss)):
+        put(f"movement/{name}", tensor)
+
+
+for make in (mlp, dueling, conv, attention, bag, optimisers, movement):
     make()
 header, at, data = {"__metadata__": {"torch": torch.__version__}}, 0, b""
 for name, tensor in tensors.items():
