@@ -4,7 +4,10 @@
 #include <numeric>
 
 #include "jit/expr/rewrite/kinds.h"
+#include "jit/expr/rewrite/language.h"
+#include "jit/learn/digest.h"
 #include "jit/learn/walks.h"
+#include "jit/nnue/rule_keys.h"
 #include "runtime/autodiff/ops.h"
 #include "runtime/nn/accumulator/accumulator.h"
 
@@ -195,18 +198,22 @@ GuideFigures figures_of(const Network& network, const GuideSamples& train, const
   return f;
 }
 
-std::vector<std::int32_t> integer_scores(const nn::AccumulatorWeights& weights, const GuideSamples& samples) {
+std::vector<std::int32_t> integer_scores(const nn::AccumulatorWeights& weights, const GuideSamples& samples,
+                                         Sight sight) {
+  const std::vector<std::uint32_t> rows =
+      nnue::rows_of(expr::rewrite::builtin_rules().rules, expr::rewrite::op_rows(), weights.keys());
   std::vector<std::int32_t> scores;
   std::vector<std::uint32_t> list;
   nn::Movement movement(weights);
   for (const GuideSample& s : samples.samples) {
-    const Example example = example_of(samples, s, {}, list);
+    const Example example = example_of(samples, s, sight, list);
+    const std::uint32_t row = sight.rule && s.rule != kNewRule ? rows[s.rule] : 0;
     movement.clear();
     movement.add_all(list.size(), [&](std::size_t i) { return list[i]; });
     nn::Accumulator accumulator = weights.bias();
     movement.apply(accumulator);
     alignas(32) const std::array<std::int16_t, nn::kScalars> scalars = example.scalars;
-    const simd::Afterstate state{nullptr, weights.bias_row(HeadKind::guide, example.rule), scalars.data(),
+    const simd::Afterstate state{nullptr, weights.bias_row(HeadKind::guide, row), scalars.data(),
                                  weights.pool(example.nodes)};
     scores.emplace_back();
     simd::kernels().score(&scores.back(), weights.head(HeadKind::guide), accumulator, &state, 1);
@@ -227,6 +234,29 @@ double told_apart(const GuideSamples& samples, std::span<const std::int32_t> sco
   }
   return pairs == 0 ? 1 : static_cast<double>(apart) / static_cast<double>(pairs);
 }
+
+namespace {
+
+void add(DataDigest& digest, const GuideSamples& all) {
+  digest.add(std::span<const std::uint32_t>(all.features));
+  digest.add(std::span<const std::uint32_t>(all.changes));
+  for (const GuideSamples::State& s : all.states) digest.add(s.first), digest.add(s.end), digest.add(s.nodes);
+  for (const GuideSample& s : all.samples) {
+    for (const std::uint32_t number : {s.state, s.first_lost, s.first_gained, s.end, s.nodes, s.graph})
+      digest.add(number);
+    digest.add(s.rule), digest.add(s.needed), digest.add(s.gain);
+    digest.add(std::span<const std::int16_t>(s.scalars));
+  }
+}
+
+std::string digest_of(const GuideSamples& train, const GuideSamples& held_out, std::span<const float> labels) {
+  DataDigest digest;
+  add(digest, train), add(digest, held_out);
+  digest.add(labels);
+  return digest.text();
+}
+
+}  // namespace
 
 Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& train, const GuideSamples& held_out,
                                           const GuideTraining& options) {
@@ -286,8 +316,10 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
     network.fill(s.recorded, examples);
   };
   std::vector<std::uint32_t> list;
+  double auc = 0.5;
+  model.beside = [&] { return auc; };
   model.validate = [&] {
-    const double auc = area_under_curve(held_out, [&](const GuideSample& s) {
+    auc = area_under_curve(held_out, [&](const GuideSample& s) {
       return network.score(HeadKind::guide, example_of(held_out, s, options.sight, list));
     });
     return options.judge ? options.judge(auc) : 1 - auc;
@@ -297,7 +329,10 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
     train.features_of(train.samples[i], true, list);
     if (list.size() <= kFeaturesMax) usable.push_back(i);
   }
-  return train::train(model, usable, options.trainer, options.progress);
+  train::TrainerOptions trainer = options.trainer;
+  trainer.terms.emplace_back(
+      "samples", std::to_string(train.samples.size()) + " (" + digest_of(train, held_out, options.labels) + ")");
+  return train::train(model, usable, trainer, options.progress);
 }
 
 std::vector<std::uint64_t> hits_of(const GuideSamples& samples) {

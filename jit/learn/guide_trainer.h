@@ -67,8 +67,9 @@ struct GuideFigures {
 GuideFigures figures_of(const Network& network, const GuideSamples& train, const GuideSamples& held_out,
                         Sight sight = {});
 
-/// How a search sees them: scores by integers, one per sample.
-std::vector<std::int32_t> integer_scores(const nn::AccumulatorWeights& weights, const GuideSamples& samples);
+/// How a search sees them: scores by integers, one per sample. A rule has the row that the weights say is its.
+std::vector<std::int32_t> integer_scores(const nn::AccumulatorWeights& weights, const GuideSamples& samples,
+                                         Sight sight = {});
 /// Of pairs of neighbouring candidates of one state that are not the same in rule, features and scalars, the share that
 /// has different scores.
 double told_apart(const GuideSamples& samples, std::span<const std::int32_t> scores);

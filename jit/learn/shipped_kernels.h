@@ -1,0 +1,12 @@
+// The timed kernels that come with the program (calibration/kernels.xz, by `make calibration-cut`), so that a judge can
+// be trained where nothing was timed.
+#pragma once
+
+#include "jit/learn/timed_kernels.h"
+
+namespace trident::learn {
+
+inline constexpr const char* kShippedKernels = "the kernels that come with the program";
+Result<TimedKernels> shipped_kernels();
+
+}  // namespace trident::learn
