@@ -87,6 +87,10 @@ guide-weights: build ## train the guide that is shipped, jit/nnue/weights/shippe
 	@$(BUILD)/bin/trident train guide --episodes 4000 --rounds 1 --epochs 2 --seed 1 --folder $(BUILD)/guide-training \
 	  --plot $(BUILD)/guide-training.svg --output jit/nnue/weights/shipped.nnue
 
+.PHONY: score-guide
+score-guide: build ## what the guide that is shipped is worth, by the figures that its training would end with; some minutes
+	@$(BUILD)/bin/trident train guide --episodes 4000 --rounds 1 --seed 1 --score jit/nnue/weights/shipped.nnue
+
 bench-daemon-learning: build ## a daemon with untrained weights, its trainer and a client for 15 minutes: what is held out, promotions, better kernels sent
 	@/usr/bin/python3 bench/daemon_learning.py $(BUILD)/bin
 

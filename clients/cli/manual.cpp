@@ -344,8 +344,13 @@ constexpr const char* kTrain = R"(DETAILS
 
   --without leaves a domain of rules out: expressions are composed of the others, and what its rules' matches teach is
   not learnt; figures of expressions of that domain follow, its rules shown as new ones.
+  --score trains nothing: it reports of a file of weights, by the integers that searches go by, what a training with the
+  same --seed, --episodes and --rounds would end with, beside static cost, the rule alone and no preference at all.
   No guide changes what is right: what a search finds is checked as ever. The same seed and options give the same
-  weights, with any number of threads, and after Ctrl-C or kill -9 with --resume.
+  weights, with any number of threads, and after Ctrl-C or kill -9 with --resume. A run goes on only with the options and
+  samples that it began with, whatever else is given is refused by name; --threads, --patience (from then on), --plot,
+  --json and --test may change. Standard error gets a line for each epoch: losses, figures held out, whether it is the
+  best, seconds left.
 
   `train daemon` does the same beside a daemon, over and over and when nothing else wants the processor: half of its
   searches are over what clients have submitted (the daemon keeps the expressions alone, without names), one in five of
@@ -360,12 +365,14 @@ constexpr const char* kTrain = R"(DETAILS
   than 5 % apart that are put in order, median error of logarithms, and regret: how much slower the kernel that would be
   chosen first is than its family's fastest, on average, as a logarithm. Beside them the same of the model, of ridge
   regression on all that the head is told, and of single figures, fitted to the same kernels.
+  --folds N trains N judges, each without another part of the families, whose epochs are chosen by a fifth of the
+  families trained on, and reports every figure as mean and standard deviation over the folds; no weights are written.
 
 FILES
   FOLDER/roundN/{last,best}.safetensors   checkpoint, and the weights of the best epoch; log.csv, log.jsonl
   FOLDER/pretraining/stepsN/...           the same of walks of N rewrites (--pretrain)
   FOLDER/roundN-again/                    ... of the training by the second teacher
-  FOLDER/{last,best}.safetensors          the same of a judge
+  FOLDER/{last,best}.safetensors          the same of a judge; FOLDER/foldN/... of each with --folds
   FOLDER/{guide,judge}.safetensors        the network in floats
   STATE/{journal,kernels}, STATE/{weights/,training.jsonl}   what `train daemon` reads, and what it writes
                                                              (`trident weights --help`)
@@ -375,7 +382,10 @@ EXAMPLES
   trident train guide --output t.nnue --without trigonometry --json
   trident train guide --output guide.nnue --pretrain 2000
   trident train daemon --rounds 1
+  trident train guide --score guide.nnue
+  trident train judge --output judge.nnue
   trident train judge --kernels calibration.kernels --output judge.nnue --plot judge.svg
+  trident train judge --folds 5 --folder folds
   trident rewrite cases.txt --strategy guided --weights guide.nnue)";
 
 constexpr const char* kWeights = R"(DETAILS

@@ -31,6 +31,7 @@ Result<learn::Pretrained> pretrain(learn::Network& network, const TrainGuideOpti
   how.training.trainer.samples_per_shard = kSamplesPerShard;
   how.training.trainer.threads = options.threads;
   how.training.trainer.resume = options.resume;
+  how.training.trainer.terms = guide_terms(options);
   return learn::pretrain(network, how);
 }
 

@@ -1,4 +1,5 @@
 // The command line of `trident train` (train_guide.h, train_judge.h and train_daemon.h do the work).
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -10,11 +11,13 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/interrupt.h"
 #include "clients/cli/progress_bar.h"
+#include "clients/cli/score_guide.h"
 #include "clients/cli/state_folder.h"
 #include "clients/cli/train_daemon.h"
 #include "clients/cli/train_daemon_judge.h"
 #include "clients/cli/train_guide.h"
 #include "clients/cli/train_judge.h"
+#include "clients/cli/train_judge_folds.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/priority.h"
 
@@ -30,7 +33,7 @@ const std::map<std::string, learn::Teacher> kTeachers = {TRIDENT_TEACHERS(X)};
 
 struct GuideVerb {
   TrainGuideOptions options;
-  std::string output, plot, folder;
+  std::string output, plot, folder, score;
   bool json = false;
 };
 
@@ -48,23 +51,47 @@ struct Report {
   std::string (*plot)(const Trained&);
 };
 
+/// Says on standard error how it goes: a bar on a terminal, and a line for each epoch; elsewhere a line for each stage
+/// that takes long too.
+class TrainingProgress {
+ public:
+  /// Must outlive what is done with the options.
+  template <class Options>
+  explicit TrainingProgress(Options& options) {
+    note_interrupts();
+    options.progress = [this](const std::string& what, std::size_t done, std::size_t total) {
+      bar_.update(done, total, what);
+      if (bar_.shown() || what == "training" || what == "trying") return;
+      std::string stage = fmt::format("trident: {}, {} in all", what, total);
+      if (stage == stage_) return;
+      bar_.line(stage);
+      stage_ = std::move(stage);
+    };
+    options.epoch_line = [this](const std::string& line) { bar_.line("trident: " + line); };
+    options.stopped = [] { return !check_interrupted().ok(); };
+  }
+
+ private:
+  ProgressBar bar_{"training", 1};
+  std::string stage_;
+};
+
+int interrupted_status(bool goes_on) {
+  std::fprintf(stderr, "trident: interrupted%s\n", goes_on ? "; go on with --resume (the same options)" : "");
+  return kExitInterrupted;
+}
+
 template <class Verb, class Train, class Trained>
 Result<int> run(Verb& verb, Train&& train, const Report<Trained>& report) {
+  if (verb.output.empty())
+    return make_error(ErrorCode::kInvalidArgument, "--output FILE is needed: the weights are written there");
   verb.options.folder = verb.folder.empty() ? verb.output + ".training" : verb.folder;
-  note_interrupts();
   Result<Trained> trained = [&] {
-    ProgressBar bar("training", 1);
-    verb.options.progress = [&bar](const std::string& what, std::size_t done, std::size_t total) {
-      bar.update(done, total, what);
-    };
-    verb.options.stopped = [] { return !check_interrupted().ok(); };
+    TrainingProgress shown(verb.options);
     return train(verb.options);
   }();
   if (!trained.ok()) return trained.error();
-  if (trained->interrupted) {
-    std::fprintf(stderr, "trident: interrupted; go on with --resume (the same options)\n");
-    return kExitInterrupted;
-  }
+  if (trained->interrupted) return interrupted_status(true);
   TRY(os::AtomicFile file, os::AtomicFile::create(verb.output));
   TRY_VOID(file.append(trained->block));
   TRY_VOID(file.commit());
@@ -72,6 +99,35 @@ Result<int> run(Verb& verb, Train&& train, const Report<Trained>& report) {
   std::fputs((verb.json ? report.json(*trained) : report.text(*trained)).c_str(), stdout);
   std::fprintf(stderr, "trident: written to %s; checkpoints and logs are in %s\n", verb.output.c_str(),
                verb.options.folder.c_str());
+  return 0;
+}
+
+/// Figures of weights that are there; nothing is trained or written.
+Result<int> score(GuideVerb& verb) {
+  const Result<GuideScore> scored = [&] {
+    TrainingProgress shown(verb.options);
+    return score_guide(verb.score, verb.options);
+  }();
+  if (!scored.ok()) return scored.error();
+  if (scored->interrupted) return interrupted_status(false);
+  std::fputs((verb.json ? score_json(*scored) : score_text(*scored)).c_str(), stdout);
+  return 0;
+}
+
+Result<int> cross_validate(JudgeVerb& verb) {
+  if (verb.folder.empty())
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--folds needs --folder: the checkpoints and logs of every fold are kept there");
+  verb.options.folder = verb.folder;
+  const Result<JudgeFolds> folds = [&] {
+    TrainingProgress shown(verb.options);
+    return train_judge_folds(verb.options);
+  }();
+  if (!folds.ok()) return folds.error();
+  if (folds->interrupted) return interrupted_status(true);
+  std::fputs((verb.json ? folds_json(*folds) : folds_text(*folds)).c_str(), stdout);
+  std::fprintf(stderr, "trident: no weights are written with --folds; checkpoints and logs are in %s\n",
+               verb.folder.c_str());
   return 0;
 }
 
@@ -92,7 +148,10 @@ void add_shared_options(CLI::App& verb, Verb& state) {
   verb.add_option("--depth", o.depth, "Of features: paths from a node down; searches take 3")
       ->check(CLI::Range(1u, nnue::kDepthMax))
       ->capture_default_str();
-  verb.add_option("-o,--output", state.output, "Write the weights here")->required();
+  verb.add_option("--patience", o.patience, "Epochs without a better figure before it stops; the best is kept")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  verb.add_option("-o,--output", state.output, "Write the weights here; needed where weights are trained");
   verb.add_option("--folder", state.folder, "Checkpoints and logs (CSV, JSONL); default: beside the output");
   verb.add_flag("--resume", o.resume, "Go on from the checkpoint in the folder");
   verb.add_option("--plot", state.plot, "Write loss, how well it ranks, and calibration here, as SVG");
@@ -255,23 +314,38 @@ void add_train_command(CLI::App& app, int& status) {
       ->check(CLI::ExistingFile);
   guide->add_flag("--frozen", o.frozen, "Leave the embedding as it is");
   add_shared_options(*guide, *of_guide);
+  guide
+      ->add_option("--score", of_guide->score,
+                   "Train nothing: report of this file of weights what a training would end with, on the episodes and "
+                   "cases held out by the same --seed, --episodes, --rounds, --without and --only")
+      ->check(file_name_fault, "", "")
+      ->excludes("--output", "--plot", "--folder", "--resume", "--pretrain", "--embedding", "--test")
+      ->excludes("--epochs", "--patience", "--width", "--depth", "--gain", "--teacher", "--frozen");
   guide->callback([of_guide, &status] {
-    const auto code = run(*of_guide, train_guide, Report<TrainedGuide>{guide_text, guide_json, guide_plot});
+    const auto code = !of_guide->score.empty()
+                          ? score(*of_guide)
+                          : run(*of_guide, train_guide, Report<TrainedGuide>{guide_text, guide_json, guide_plot});
     status = code ? *code : report(code.error());
   });
 
   CLI::App* judge = verb->add_subcommand("judge", "Train the network that guesses what kernels take");
   auto of_judge = std::make_shared<JudgeVerb>();
-  judge->add_option("--kernels", of_judge->options.kernels, "Kernels that were timed (`trident calibrate --kernels`)")
-      ->required();
+  judge->add_option(
+      "--kernels", of_judge->options.kernels,
+      "Kernels that were timed (`trident calibrate --kernels`); default: those that come with the program");
   judge->add_option("--without", of_judge->options.without,
                     "A generator of families to leave out of training and to test on (repeatable)");
-  judge->add_option("--patience", of_judge->options.patience, "Epochs without a better figure before it stops")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
   add_shared_options(*judge, *of_judge);
+  judge
+      ->add_option("--folds", of_judge->options.folds,
+                   "Train so often, each time without another part of the families, and report means and standard "
+                   "deviations; no weights are written")
+      ->check(CLI::Range(2, 100))
+      ->excludes("--output", "--plot");
   judge->callback([of_judge, &status] {
-    const auto code = run(*of_judge, train_judge, Report<TrainedJudge>{judge_text, judge_json, judge_plot});
+    const auto code = of_judge->options.folds != 0
+                          ? cross_validate(*of_judge)
+                          : run(*of_judge, train_judge, Report<TrainedJudge>{judge_text, judge_json, judge_plot});
     status = code ? *code : report(code.error());
   });
 }

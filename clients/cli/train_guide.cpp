@@ -6,15 +6,16 @@
 #include <cmath>
 #include <filesystem>
 #include <numeric>
-#include <set>
 
-#include "clients/cli/corpus_reader.h"
+#include "clients/cli/guide_trial.h"
 #include "clients/cli/pretrain.h"
 #include "jit/expr/rewrite/kinds.h"
 #include "jit/expr/rewrite/language.h"
+#include "jit/learn/digest.h"
 #include "jit/learn/submitted.h"
 #include "jit/nnue/network_guide.h"
 #include "jit/nnue/rule_keys.h"
+#include "runtime/os/atomic_file.h"
 
 namespace trident::cli {
 namespace {
@@ -28,27 +29,12 @@ constexpr std::uint32_t kUntrainedEpisodes = 60;
 // them.
 constexpr std::size_t kLeftOutSamples = 1'000;
 constexpr std::uint64_t kLeftOutTurns = 12;
+constexpr std::size_t kEmbeddingBytesMax = std::size_t{1} << 32;
 constexpr std::uint64_t kReinforcedSeed = std::uint64_t{1} << 50;
-
-std::vector<std::string> other_themes(const std::vector<std::string>& without) {
-  std::set<std::string> all;
-  for (const auto& tags : expr::rewrite::builtin_rules().tags) all.insert(tags.theme);
-  for (const std::string& theme : without) all.erase(theme);
-  return {all.begin(), all.end()};
-}
 
 bool is_of(const learn::GuideSample& sample, const std::vector<std::string>& themes) {
   const std::string& theme = expr::rewrite::builtin_rules().tags[sample.rule].theme;
   return std::find(themes.begin(), themes.end(), theme) != themes.end();
-}
-
-Result<std::vector<expr::Expr>> expressions_of(const std::vector<std::string>& files) {
-  std::vector<expr::Expr> all;
-  for (const std::string& file : files) {
-    TRY(std::vector<expr::Expr> some, read_expressions(file));
-    all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
-  }
-  return all;
 }
 
 Result<void> check_themes(const std::vector<std::string>& themes) {
@@ -90,6 +76,35 @@ train::Schedule guide_schedule(std::uint64_t epochs, std::size_t samples) {
   return {.peak = 2e-3, .last = 1e-4, .warmup_steps = 50, .steps = epochs * samples / (2 * kSamplesPerShard)};
 }
 
+train::RunTerms guide_terms(const TrainGuideOptions& options) {
+  const auto list = [](const std::vector<std::string>& all) {
+    return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ","));
+  };
+  learn::DataDigest embedding;
+  if (!options.embedding.empty())
+    if (const auto bytes = os::read_file(options.embedding, kEmbeddingBytesMax); bytes.ok())
+      embedding.add(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
+#define X(Name, name, meaning) name,
+  constexpr const char* kGainNames[] = {TRIDENT_GAINS(X)};
+#undef X
+#define X(name, meaning) #name,
+  constexpr const char* kTeacherNames[] = {TRIDENT_TEACHERS(X)};
+#undef X
+  return {{"episodes", std::to_string(options.episodes)},
+          {"rounds", std::to_string(options.rounds)},
+          {"width", std::to_string(options.width)},
+          {"depth", std::to_string(options.depth)},
+          {"gain", kGainNames[static_cast<std::size_t>(options.gain)]},
+          {"teacher", kTeacherNames[static_cast<std::size_t>(options.teacher)]},
+          {"pretrain", std::to_string(options.pretrain)},
+          {"without", list(options.without)},
+          {"only", list(options.only)},
+          {"embedding", options.embedding.empty() ? "none" : embedding.text()},
+          {"frozen", options.frozen ? "yes" : "no"},
+          {"delta", options.sight.delta ? "yes" : "no"},
+          {"rule", options.sight.rule ? "yes" : "no"}};
+}
+
 Result<train::TrainerOptions> guide_trainer(const std::string& folder, std::uint64_t seed, std::uint64_t epochs,
                                             unsigned threads, std::size_t samples) {
   std::error_code failed;
@@ -129,37 +144,6 @@ std::vector<std::pair<double, double>> calibration_of(const learn::Network& netw
   return out;
 }
 
-/// Tries weights in searches over cases that no episode plays.
-class SearchTrial {
- public:
-  using Progress = std::function<void(std::size_t done, std::size_t total)>;
-  SearchTrial(std::vector<expr::Expr> cases, unsigned depth, Progress progress)
-      : cases_(std::move(cases)), depth_(depth), progress_(std::move(progress)) {}
-  [[nodiscard]] std::span<const expr::Expr> chosen_by() const { return std::span(cases_).first(kCasesChosenBy); }
-  [[nodiscard]] std::span<const expr::Expr> others() const { return std::span(cases_).subspan(kCasesChosenBy); }
-
-  Result<double> ratio(std::span<const expr::Expr> cases, std::span<const std::byte> block) const {
-    const nnue::KindTable& kinds = expr::rewrite::node_kinds();
-    TRY(const nn::AccumulatorWeights weights,
-        nn::AccumulatorWeights::copy(block, nnue::feature_space(kinds.hash, depth_)));
-    nnue::NetworkGuide guide(weights, kinds, depth_);
-    return ratio(cases, guide);
-  }
-  [[nodiscard]] double static_ratio(std::span<const expr::Expr> cases) const {
-    egraph::StaticGuide guide(egraph::StaticGuide::Order::best_first);
-    return ratio(cases, guide);
-  }
-
- private:
-  [[nodiscard]] double ratio(std::span<const expr::Expr> cases, egraph::Guide& guide) const {
-    return learn::found_ratio(cases, guide, learn::kApplicationsJudged,
-                              [&](std::size_t done) { progress_(done, cases.size()); });
-  }
-  std::vector<expr::Expr> cases_;
-  unsigned depth_;
-  Progress progress_;
-};
-
 void note_gains(const learn::GuideSamples& train, TrainedGuide& out) {
   double sum = 0, graphs = 0;
   for (std::size_t i = 0; i < train.samples.size(); ++i) {
@@ -193,9 +177,8 @@ class GuideSchool {
   Result<void> judge();
   Result<void> test();
   bool stopped() { return out_.interrupted = out_.interrupted || (options_.stopped && options_.stopped()); }
-  // Seeds of what is held out are never those of training.
-  [[nodiscard]] std::uint64_t held_seed() const { return options_.seed + 1'000'000; }
-  [[nodiscard]] std::uint32_t held_episodes() const { return std::max(options_.episodes / 8, 20u); }
+  [[nodiscard]] std::uint64_t held_seed() const { return held_out_seed(options_); }
+  [[nodiscard]] std::uint32_t held_episodes() const { return held_out_episodes(options_); }
   void show(const char* what, std::size_t done, std::size_t total) {
     if (options_.progress) options_.progress(what, done, total);
   }
@@ -212,23 +195,13 @@ class GuideSchool {
   TrainedGuide out_;
 };
 
-learn::EpisodeOptions played_by(const TrainGuideOptions& options) {
-  learn::EpisodeOptions play;
-  play.scrambles.dressed = true;
-  play.scrambles.themes = options.without.empty() ? std::vector<std::string>{} : other_themes(options.without);
-  play.depth = options.depth;
-  play.gain = options.gain;
-  return play;
-}
-
 GuideSchool::GuideSchool(const TrainGuideOptions& options, std::vector<expr::Expr> only, std::vector<expr::Expr> tests)
     : options_(options),
       only_(std::move(only)),
       tests_(std::move(tests)),
-      play_(played_by(options)),
-      trial_(only_.empty() ? learn::composed_cases(2 * kCasesChosenBy, play_.scrambles)
-                           : learn::worsened_cases(2 * kCasesChosenBy, only_, play_.scrambles),
-             options.depth, [this](std::size_t done, std::size_t total) { show("trying", done, total); }) {}
+      play_(episodes_of(options)),
+      trial_(only_, play_.scrambles, options.depth,
+             [this](std::size_t done, std::size_t total) { show("trying", done, total); }) {}
 
 learn::GuideSamples GuideSchool::episodes(std::uint64_t seed, std::uint32_t count, egraph::Guide* guide) {
   play_.seed = seed, play_.episodes = count, play_.guide = guide;
@@ -266,25 +239,27 @@ Result<Taught> GuideSchool::taught(std::uint32_t round, const std::string& folde
   how.frozen = options_.frozen, how.sight = options_.sight, how.labels = labels;
   TRY(how.trainer, guide_trainer(options_.folder + "/" + folder, options_.seed + round, options_.epochs,
                                  options_.threads, train_.samples.size()));
-  how.trainer.resume = options_.resume;
-  std::vector<TrainedGuide::Epoch> epochs;
-  double auc = 0.5;
+  how.trainer.resume = options_.resume, how.trainer.patience = options_.patience;
+  how.trainer.terms = guide_terms(options_);
   // Weights that no search can use are the worst.
-  how.judge = [&](double held_out_auc) {
-    auc = held_out_auc;
+  how.judge = [&](double) {
     const auto block = packed_guide(*taught.network, hits);
     const auto ratio = block.ok() ? trial_.ratio(trial_.chosen_by(), *block) : Result<double>(block.error());
     return ratio.ok() ? *ratio : kRatioWorst;
   };
   how.progress = [&](const train::Report& r) {
-    if (r.epoch_done) epochs.push_back({r.loss, auc, r.metric});
+    if (r.epoch_done && options_.epoch_line)
+      options_.epoch_line(fmt::format(
+          "{}, epoch {} of {}: loss {:.4f}, AUC held out {:.4f}, searches find {:.4f}{}, {:.0f} s left", folder,
+          r.epoch + 1, r.epochs, r.loss, r.beside, r.metric, r.best ? " (best)" : "", r.seconds_left));
     show("training", r.epoch * r.positions + r.position, r.epochs * r.positions);
     return !stopped();
   };
   TRY(const train::TrainingResult result, learn::train_guide(*taught.network, train_, held_out_, how));
   out_.interrupted = out_.interrupted || result.interrupted;
   out_.epochs.resize(round + 1);
-  out_.epochs.back() = std::move(epochs);
+  out_.epochs.back().clear();
+  for (const train::EpochFigures& e : result.history) out_.epochs.back().push_back({e.loss, e.beside, e.metric});
   taught.ratio = result.best_metric;
   TRY(taught.block, packed_guide(*taught.network, hits));
   return taught;
@@ -351,6 +326,8 @@ Result<void> GuideSchool::judge() {
   out_.ratio_chosen = best_.ratio;
   out_.ratio_static_chosen = trial_.static_ratio(trial_.chosen_by());
   out_.ratio_static = trial_.static_ratio(trial_.others());
+  out_.ratio_constant_chosen = trial_.constant_ratio(trial_.chosen_by());
+  out_.ratio_constant = trial_.constant_ratio(trial_.others());
   TRY(out_.ratio, trial_.ratio(trial_.others(), best_.block));
   out_.figures = learn::figures_of(network, train_, held_out_, options_.sight);
   TRY(const nn::AccumulatorWeights weights,

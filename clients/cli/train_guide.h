@@ -13,7 +13,7 @@
 namespace trident::cli {
 
 struct TrainGuideOptions {
-  std::uint64_t seed = 1, epochs = 3;
+  std::uint64_t seed = 1, epochs = 3, patience = 2;
   std::uint32_t episodes = 4000, rounds = 2;
   unsigned threads = 1;
   std::uint32_t width = nn::kLanes;
@@ -28,6 +28,7 @@ struct TrainGuideOptions {
   std::vector<std::string> only, tests;  ///< files: expressions to learn from, and none else; to test on
   std::string folder;                    ///< of checkpoints and logs, one below it for each round
   bool resume = false;
+  std::function<void(const std::string& line)> epoch_line{};  ///< told what every epoch came to
   /// "playing" and "reinforcing", episodes done and in all; "training", batches; "trying", cases; "walking",
   /// walks, and "pretraining", batches.
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress{};
@@ -55,9 +56,10 @@ struct TrainedGuide {
   double ratio_tested = 1, ratio_static_tested = 1;  ///< as `ratio`, of these made worse at random
   /// learn::found_ratio() of the chosen epoch, in the cases that it was chosen by and in others.
   double ratio_chosen = 1, ratio = 1;
-  double ratio_static = 1, ratio_static_chosen = 1;  ///< ... of what a rule takes off the static cost, in both
-  double auc_integers = 0.5;                         ///< held out, by the integers that a search goes by
-  double told_apart = 1;                             ///< of different rewrites of one state, held out
+  double ratio_static = 1, ratio_static_chosen = 1;      ///< ... of what a rule takes off the static cost, in both
+  double ratio_constant = 1, ratio_constant_chosen = 1;  ///< ... of no preference at all
+  double auc_integers = 0.5;                             ///< held out, by the integers that a search goes by
+  double told_apart = 1;                                 ///< of different rewrites of one state, held out
   /// Of the held-out samples by tenths of what the network says: its mean probability and the share that was needed.
   std::vector<std::pair<double, double>> calibration;
   std::size_t samples = 0, graphs = 0, features = 0;
@@ -76,6 +78,8 @@ inline constexpr std::size_t kCasesChosenBy = 128;
 Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::vector<std::uint64_t> hits);
 /// A network that has learnt nothing; the same for the same seed.
 Result<std::vector<std::byte>> untrained_guide(std::uint64_t seed);
+/// What a training's bits follow from, beside what the trainer knows of itself.
+train::RunTerms guide_terms(const TrainGuideOptions& options);
 /// How a guide is trained, whoever does. Makes the folder; errors: OsError where it cannot.
 Result<train::TrainerOptions> guide_trainer(const std::string& folder, std::uint64_t seed, std::uint64_t epochs,
                                             unsigned threads, std::size_t samples);

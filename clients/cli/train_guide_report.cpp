@@ -47,7 +47,8 @@ std::string guide_text(const TrainedGuide& trained) {
   text += fmt::format("what searches find, as a share of what they began with (epochs are chosen by the first)\n");
   for (const auto& [name, chosen, other] :
        {std::tuple{"network", trained.ratio_chosen, trained.ratio},
-        std::tuple{"change of static cost", trained.ratio_static_chosen, trained.ratio_static}})
+        std::tuple{"change of static cost", trained.ratio_static_chosen, trained.ratio_static},
+        std::tuple{"all rewrites alike", trained.ratio_constant_chosen, trained.ratio_constant}})
     text += fmt::format("  {:<50} {:.4f}, in other cases {:.4f}\n", name, chosen, other);
   add_figures(text, "searches about domains left out of training", trained.left_out);
   add_figures(text, "... rules of these domains alone", trained.left_out_rules);
@@ -69,7 +70,9 @@ std::string guide_json(const TrainedGuide& trained) {
   root["ratio"] = {{"chosen_by", trained.ratio_chosen},
                    {"others", trained.ratio},
                    {"static_chosen_by", trained.ratio_static_chosen},
-                   {"static_others", trained.ratio_static}};
+                   {"static_others", trained.ratio_static},
+                   {"constant_chosen_by", trained.ratio_constant_chosen},
+                   {"constant_others", trained.ratio_constant}};
   if (!trained.pretrained.lengths.empty()) root["pretraining"] = pretraining_json(trained.pretrained);
   if (trained.decisions > 0)
     root["reinforced"] = {{"decisions", trained.decisions},

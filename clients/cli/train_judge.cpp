@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "clients/cli/line_plot.h"
 #include "jit/expr/rewrite/kinds.h"
+#include "jit/learn/digest.h"
+#include "jit/learn/shipped_kernels.h"
 #include "jit/learn/timed_kernels.h"
+#include "runtime/os/regular_file.h"
 
 namespace trident::cli {
 namespace {
@@ -40,6 +41,30 @@ std::vector<std::pair<double, double>> calibration_of(const learn::Network& netw
   return out;
 }
 
+/// Of what is trained on and what the epoch is chosen by.
+std::string digest_of(const learn::JudgeSamples& samples, std::span<const std::uint32_t> train,
+                      std::span<const std::uint32_t> held_out) {
+  learn::DataDigest digest;
+  for (const std::span<const std::uint32_t> part : {train, held_out}) {
+    digest.add(part.size());
+    for (const std::uint32_t i : part) {
+      const learn::JudgeSample& s = samples.samples[i];
+      digest.add(std::span(samples.features).subspan(s.first, s.end - s.first));
+      digest.add(s.nodes), digest.add(s.family), digest.add(s.log_ns), digest.add(s.static_log);
+      digest.add(std::span<const std::int16_t>(s.scalars));
+    }
+  }
+  return digest.text();
+}
+
+train::RunTerms terms_of(const TrainJudgeOptions& options, const JudgeKernels& kernels,
+                         std::span<const std::uint32_t> train, std::span<const std::uint32_t> held_out) {
+  return {{"width", std::to_string(options.width)},
+          {"depth", std::to_string(options.depth)},
+          {"without", options.without.empty() ? "none" : fmt::format("{}", fmt::join(options.without, ","))},
+          {"kernels", fmt::format("{} ({})", train.size(), digest_of(kernels.samples, train, held_out))}};
+}
+
 }  // namespace
 
 std::uint32_t machine_trained_on(const learn::TimedKernels& timed) {
@@ -55,150 +80,92 @@ learn::JudgeSplit judge_split(const learn::JudgeSamples& samples, std::span<cons
   return learn::split_of(samples, kByHand, without);
 }
 
-Result<TrainedJudge> train_judge(const TrainJudgeOptions& options) {
-  TrainedJudge out;
-  TRY(const learn::TimedKernels timed, learn::load_timed_kernels(options.kernels));
+Result<JudgeKernels> judge_kernels(const TrainJudgeOptions& options) {
+  JudgeKernels out;
+  out.name = options.kernels.empty() ? learn::kShippedKernels : options.kernels;
+  // What waits for a writer, or never ends, is refused before it is read.
+  if (!options.kernels.empty())
+    if (const auto file = os::open_regular_file(options.kernels);
+        !file.ok() && file.error().code != ErrorCode::kNotFound)
+      return file.error();
+  TRY(const learn::TimedKernels timed,
+      options.kernels.empty() ? learn::shipped_kernels() : learn::load_timed_kernels(options.kernels));
   const std::uint32_t machine = machine_trained_on(timed);
-  TRY(const learn::JudgeSamples samples, learn::samples_of(timed, machine, options.depth, [&](std::size_t done) {
+  TRY(out.samples, learn::samples_of(timed, machine, options.depth, [&](std::size_t done) {
         if (options.progress) options.progress("reading", done, timed.kernels.size());
       }));
   out.ceiling = learn::ceiling_of(timed, machine);
   if (!timed.machines.empty()) out.machine = timed.machines[machine].cpu + ", " + timed.machines[machine].isa;
-  out.kernels = samples.samples.size(), out.families = samples.families.size();
-  const learn::JudgeSplit split = judge_split(samples, options.without);
-  if (split.train.size() < 100 || split.held_out.size() < 20)
+  return out;
+}
+
+Result<TaughtJudge> teach_judge(const TrainJudgeOptions& options, const JudgeKernels& kernels,
+                                std::span<const std::uint32_t> train, std::span<const std::uint32_t> held_out,
+                                const std::string& folder, const std::string& name) {
+  if (train.size() < 100 || held_out.size() < 20)
     return make_error(ErrorCode::kInvalidArgument,
                       "%s: %zu kernels to train on and %zu to test on are too few; time some more "
                       "(trident calibrate --kernels N)",
-                      options.kernels.c_str(), split.train.size(), split.held_out.size());
-  out.trained_on = split.train.size();
-  const std::vector<std::uint64_t> hits = learn::hits_of(samples, split.train);
+                      kernels.name.c_str(), train.size(), held_out.size());
+  TaughtJudge taught;
+  taught.hits = learn::hits_of(kernels.samples, train);
   learn::NetworkShape shape;
   shape.width = options.width, shape.depth = options.depth;
-  shape.own_rows = learn::features_met(hits, kHitsOwnRow);
-  const std::uint64_t kinds = expr::rewrite::node_kinds().hash;
-  learn::Network network(shape, kinds, options.seed);
+  shape.own_rows = learn::features_met(taught.hits, kHitsOwnRow);
+  taught.network = std::make_unique<learn::Network>(shape, expr::rewrite::node_kinds().hash, options.seed);
   learn::JudgeTraining how;
-  how.trainer.folder = options.folder;
+  how.trainer.folder = folder;
   std::error_code failed;
-  std::filesystem::create_directories(options.folder, failed);
-  if (failed) return make_error(ErrorCode::kOsError, "%s: %s", options.folder.c_str(), failed.message().c_str());
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return make_error(ErrorCode::kOsError, "%s: %s", folder.c_str(), failed.message().c_str());
   how.trainer.seed = options.seed;
   how.trainer.epochs = options.epochs, how.trainer.patience = options.patience;
   how.trainer.samples_per_shard = kGroupsPerShard;
   how.trainer.threads = options.threads;
   how.trainer.resume = options.resume;
+  how.trainer.terms = terms_of(options, kernels, train, held_out);
   how.trainer.schedule = {
       .peak = 2e-3,
       .last = 2e-5,
       .warmup_steps = 100,
-      .steps = options.epochs * learn::groups_of(samples, split.train).size() / (learn::kShards * kGroupsPerShard)};
+      .steps = options.epochs * learn::groups_of(kernels.samples, train).size() / (learn::kShards * kGroupsPerShard)};
   how.progress = [&](const train::Report& r) {
-    if (r.epoch_done) out.epochs.push_back({r.loss, r.metric});
+    if (r.epoch_done && options.epoch_line)
+      options.epoch_line(
+          fmt::format("{}epoch {} of {}: loss {:.4f}, error of logarithms held out {:.4f}{}, {:.0f} s left", name,
+                      r.epoch + 1, r.epochs, r.loss, r.metric, r.best ? " (best)" : "", r.seconds_left));
     if (options.progress) options.progress("training", r.epoch * r.positions + r.position, r.epochs * r.positions);
     return !options.stopped || !options.stopped();
   };
-  TRY(const train::TrainingResult result, learn::train_judge(network, samples, split.train, split.held_out, how));
-  out.interrupted = result.interrupted;
+  TRY(taught.result, learn::train_judge(*taught.network, kernels.samples, train, held_out, how));
+  return taught;
+}
+
+Result<TrainedJudge> train_judge(const TrainJudgeOptions& options) {
+  TrainedJudge out;
+  TRY(const JudgeKernels kernels, judge_kernels(options));
+  const learn::JudgeSamples& samples = kernels.samples;
+  out.ceiling = kernels.ceiling, out.machine = kernels.machine;
+  out.kernels = samples.samples.size(), out.families = samples.families.size();
+  const learn::JudgeSplit split = judge_split(samples, options.without);
+  out.trained_on = split.train.size();
+  TRY(const TaughtJudge taught, teach_judge(options, kernels, split.train, split.held_out, options.folder, ""));
+  for (const train::EpochFigures& e : taught.result.history) out.epochs.push_back({e.loss, e.metric});
+  out.interrupted = taught.result.interrupted;
+  if (out.interrupted) return out;
   for (const auto& [name, part] : {std::pair{"families held out", &split.held_out},
                                    {"generators left out", &split.left_out},
                                    {"written by hand", &split.by_hand}})
-    if (!part->empty()) out.splits.push_back({name, learn::figures_of(network, samples, split.train, *part)});
-  out.calibration = calibration_of(network, samples, split.held_out);
-  std::vector<std::uint64_t> stored = hits;
+    if (!part->empty()) out.splits.push_back({name, learn::figures_of(*taught.network, samples, split.train, *part)});
+  out.calibration = calibration_of(*taught.network, samples, split.held_out);
+  std::vector<std::uint64_t> stored = taught.hits;
   std::sort(stored.begin(), stored.end(), std::greater<>());
   const std::uint64_t least = std::max(kHitsStored, stored[std::min(kRowsStored, stored.size() - 1)]);
-  stored = hits;
+  stored = taught.hits;
   for (std::uint64_t& h : stored) h = h < least ? 0 : h;
-  TRY(out.block, nn::AccumulatorWeights::pack(network.quantise(stored).weights));
-  TRY_VOID(network.save(options.folder + "/judge.safetensors"));
+  TRY(out.block, nn::AccumulatorWeights::pack(taught.network->quantise(stored).weights));
+  TRY_VOID(taught.network->save(options.folder + "/judge.safetensors"));
   return out;
-}
-
-std::string judge_text(const TrainedJudge& trained) {
-  std::string text = fmt::format("{} kernels in {} families, timed on {}; trained on {}\n", trained.kernels,
-                                 trained.families, trained.machine, trained.trained_on);
-  text +=
-      fmt::format("rank correlation of two measurements, the most that there is to reach: {:.4f}\n", trained.ceiling);
-  for (const TrainedJudge::Split& split : trained.splits) {
-    text += fmt::format("{}: {} kernels in {} families\n", split.name, split.figures.samples, split.figures.families);
-    text +=
-        fmt::format("  {:<20} {:>9} {:>12} {:>13} {:>8}\n", "", "Spearman", "pairs right", "median error", "regret");
-    for (const learn::GuessFigures& g : split.figures.guesses)
-      text += fmt::format("  {:<20} {:>9.4f} {:>12.3f} {:>13.3f} {:>8.3f}\n", g.name, g.spearman, g.pairs,
-                          g.median_error, g.regret);
-  }
-  if (!trained.splits.empty()) {
-    text += "the form of a family that the network thinks fastest, beside the statically cheapest, as measured\n";
-    text +=
-        fmt::format("  {:<22} {:>7} {:>7} {:>9} {:>9} {:>9}\n", "", "margin", "gain", "possible", "faster", "slower");
-    for (const TrainedJudge::Split& split : trained.splits)
-      for (const learn::Extraction& e : split.figures.extraction)
-        text += fmt::format("  {:<22} {:>7.2f} {:>7.4f} {:>9.4f} {:>7.1f} % {:>7.1f} %\n", split.name, e.margin, e.gain,
-                            e.possible, 100 * e.faster, 100 * e.slower);
-  }
-  return text;
-}
-
-std::string judge_json(const TrainedJudge& trained) {
-  nlohmann::ordered_json root = {{"machine", trained.machine},
-                                 {"kernels", trained.kernels},
-                                 {"families", trained.families},
-                                 {"trained_on", trained.trained_on},
-                                 {"ceiling", trained.ceiling}};
-  root["splits"] = nlohmann::ordered_json::array();
-  for (const TrainedJudge::Split& split : trained.splits) {
-    nlohmann::ordered_json guesses = nlohmann::ordered_json::array();
-    for (const learn::GuessFigures& g : split.figures.guesses)
-      guesses.push_back({{"name", g.name},
-                         {"spearman", g.spearman},
-                         {"pairs", g.pairs},
-                         {"median_error", g.median_error},
-                         {"regret", g.regret}});
-    nlohmann::ordered_json extraction = nlohmann::ordered_json::array();
-    for (const learn::Extraction& e : split.figures.extraction)
-      extraction.push_back({{"margin", e.margin},
-                            {"gain", e.gain},
-                            {"possible", e.possible},
-                            {"faster", e.faster},
-                            {"slower", e.slower}});
-    root["splits"].push_back({{"name", split.name},
-                              {"extraction", extraction},
-                              {"kernels", split.figures.samples},
-                              {"families", split.figures.families},
-                              {"guesses", guesses}});
-  }
-  root["epochs"] = nlohmann::ordered_json::array();
-  for (const TrainedJudge::Epoch& e : trained.epochs) root["epochs"].push_back({{"loss", e.loss}, {"error", e.error}});
-  root["calibration"] = trained.calibration;
-  return root.dump(1) + "\n";
-}
-
-std::string judge_plot(const TrainedJudge& trained) {
-  Panel loss{"loss by epoch", {}, {}}, error{"mean error of logarithms, held out", {}, {}};
-  Line l{"training", {}}, e{"network", {}};
-  for (std::size_t i = 0; i < trained.epochs.size(); ++i) {
-    l.points.emplace_back(static_cast<double>(i + 1), trained.epochs[i].loss);
-    e.points.emplace_back(static_cast<double>(i + 1), trained.epochs[i].error);
-  }
-  loss.lines = {l}, error.lines = {e};
-  Panel rank{"rank correlation by split (1: families, 2: others)", {}, {}};
-  if (!trained.splits.empty())
-    for (std::size_t g = 0; g < trained.splits[0].figures.guesses.size(); ++g) {
-      Line line{trained.splits[0].figures.guesses[g].name, {}};
-      for (std::size_t s = 0; s < trained.splits.size(); ++s)
-        line.points.emplace_back(static_cast<double>(s + 1), trained.splits[s].figures.guesses[g].spearman);
-      rank.lines.push_back(std::move(line));
-    }
-  rank.marks.emplace_back("two measurements", trained.ceiling);
-  Panel calibration{"measured, by what is guessed (ln ns)", {}, {}};
-  Line said{"network", {}}, right{"as it should be", {}};
-  for (const auto& [guessed, measured] : trained.calibration) {
-    said.points.emplace_back(guessed, measured);
-    right.points.emplace_back(guessed, guessed);
-  }
-  calibration.lines = {said, right};
-  return line_plot({loss, error, rank, calibration});
 }
 
 }  // namespace trident::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,13 +13,15 @@
 namespace trident::cli {
 
 struct TrainJudgeOptions {
-  std::string kernels;  ///< file of timed kernels; empty: those that are shipped
+  std::string kernels;  ///< file of timed kernels; empty: those that come with the program
   std::uint64_t seed = 1, epochs = 12, patience = 4;
   unsigned threads = 1, depth = nnue::kDefaultDepth;
   std::uint32_t width = nn::kLanes;
   std::vector<std::string> without;  ///< generators of families that are left out of training, and tested on
   std::string folder;                ///< of checkpoints and logs
   bool resume = false;
+  std::uint32_t folds = 0;                                    ///< of train_judge_folds()
+  std::function<void(const std::string& line)> epoch_line{};  ///< told what every epoch came to
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress{};
   std::function<bool()> stopped{};  ///< asked after every batch
 };
@@ -47,7 +50,28 @@ std::uint32_t machine_trained_on(const learn::TimedKernels& timed);
 /// Which of its kernels are trained on.
 learn::JudgeSplit judge_split(const learn::JudgeSamples& samples, std::span<const std::string> without);
 
-/// Errors: those of the cache, the trainer, and of files in the folder.
+/// Kernels as a judge sees them, and where they are from.
+struct JudgeKernels {
+  std::string name;  ///< for messages
+  learn::JudgeSamples samples;
+  double ceiling = 0;
+  std::string machine;
+};
+/// Errors: those of the cache; InvalidArgument for what is no regular file.
+Result<JudgeKernels> judge_kernels(const TrainJudgeOptions& options);
+
+struct TaughtJudge {
+  std::unique_ptr<learn::Network> network;
+  std::vector<std::uint64_t> hits;  ///< learn::hits_of what it was trained on
+  train::TrainingResult result{};
+};
+/// A network that has learnt from the kernels `train`, its epoch chosen by `held_out`; makes the folder. `name` begins
+/// the lines of its epochs. Errors: InvalidArgument for too few kernels; those of the trainer.
+Result<TaughtJudge> teach_judge(const TrainJudgeOptions& options, const JudgeKernels& kernels,
+                                std::span<const std::uint32_t> train, std::span<const std::uint32_t> held_out,
+                                const std::string& folder, const std::string& name);
+
+/// Errors: those of judge_kernels(), the trainer, and of files in the folder.
 Result<TrainedJudge> train_judge(const TrainJudgeOptions& options);
 
 std::string judge_text(const TrainedJudge& trained);
