@@ -29,7 +29,7 @@ constexpr std::uint32_t kUntrainedEpisodes = 60;
 // them.
 constexpr std::size_t kLeftOutSamples = 1'000;
 constexpr std::uint64_t kLeftOutTurns = 12;
-constexpr std::size_t kEmbeddingBytesMax = std::size_t{1} << 32;
+constexpr std::size_t kFileBytesMax = std::size_t{1} << 32;
 constexpr std::uint64_t kReinforcedSeed = std::uint64_t{1} << 50;
 
 bool is_of(const learn::GuideSample& sample, const std::vector<std::string>& themes) {
@@ -80,29 +80,34 @@ train::RunTerms guide_terms(const TrainGuideOptions& options) {
   const auto list = [](const std::vector<std::string>& all) {
     return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ","));
   };
-  learn::DataDigest embedding;
-  if (!options.embedding.empty())
-    if (const auto bytes = os::read_file(options.embedding, kEmbeddingBytesMax); bytes.ok())
-      embedding.add(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
+  // What is in files, not where they lie; what cannot be read is told of by who reads it in earnest.
+  const auto contents = [](const std::vector<std::string>& files) -> std::string {
+    learn::DataDigest digest;
+    for (const std::string& file : files)
+      if (const auto bytes = os::read_file(file, kFileBytesMax); bytes.ok())
+        digest.add(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
+    return files.empty() ? "none" : digest.text();
+  };
 #define X(Name, name, meaning) name,
   constexpr const char* kGainNames[] = {TRIDENT_GAINS(X)};
 #undef X
 #define X(name, meaning) #name,
   constexpr const char* kTeacherNames[] = {TRIDENT_TEACHERS(X)};
 #undef X
-  return {{"episodes", std::to_string(options.episodes)},
-          {"rounds", std::to_string(options.rounds)},
-          {"width", std::to_string(options.width)},
-          {"depth", std::to_string(options.depth)},
-          {"gain", kGainNames[static_cast<std::size_t>(options.gain)]},
-          {"teacher", kTeacherNames[static_cast<std::size_t>(options.teacher)]},
-          {"pretrain", std::to_string(options.pretrain)},
-          {"without", list(options.without)},
-          {"only", list(options.only)},
-          {"embedding", options.embedding.empty() ? "none" : embedding.text()},
-          {"frozen", options.frozen ? "yes" : "no"},
-          {"delta", options.sight.delta ? "yes" : "no"},
-          {"rule", options.sight.rule ? "yes" : "no"}};
+  return {
+      {"episodes", std::to_string(options.episodes)},
+      {"rounds", std::to_string(options.rounds)},
+      {"width", std::to_string(options.width)},
+      {"depth", std::to_string(options.depth)},
+      {"gain", kGainNames[static_cast<std::size_t>(options.gain)]},
+      {"teacher", kTeacherNames[static_cast<std::size_t>(options.teacher)]},
+      {"pretrain", std::to_string(options.pretrain)},
+      {"without", list(options.without)},
+      {"only", contents(options.only)},
+      {"embedding", contents(options.embedding.empty() ? std::vector<std::string>{} : std::vector{options.embedding})},
+      {"frozen", options.frozen ? "yes" : "no"},
+      {"delta", options.sight.delta ? "yes" : "no"},
+      {"rule", options.sight.rule ? "yes" : "no"}};
 }
 
 Result<train::TrainerOptions> guide_trainer(const std::string& folder, std::uint64_t seed, std::uint64_t epochs,

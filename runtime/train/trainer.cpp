@@ -54,6 +54,8 @@ std::string numbers(std::initializer_list<double> all) {
 RunTerms terms_of(const Model& model, std::span<const std::uint32_t> samples, const TrainerOptions& options) {
   RunTerms terms = {{"seed", std::to_string(options.seed)}, {"epochs", std::to_string(options.epochs)}};
   terms.insert(terms.end(), options.terms.begin(), options.terms.end());
+  for (auto& [name, value] : terms)  // may be a user's words; the file takes text alone
+    for (char& c : value) c = c < ' ' || c > '~' ? '?' : c;
   const Schedule& s = options.schedule;
   const OptimiserOptions& o = options.optimiser;
   const RowOptions& r = options.rows;

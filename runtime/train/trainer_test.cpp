@@ -376,6 +376,7 @@ TEST_F(Trainer, GoesOnByTheSameTermsOnly) {
   EXPECT_NE(with([](auto& c) { c.optimiser.decay = 0.02; }).find("has optimiser"), std::string::npos);
   EXPECT_NE(with([](auto& c) { c.rows.beta1 = 0.8; }).find("has optimiser of rows"), std::string::npos);
   EXPECT_NE(with([](auto& c) { c.samples_per_shard = 4; }).find("has batch 4x8, this one 4x4"), std::string::npos);
+  EXPECT_EQ(with([](auto& c) { c.terms[0].second = "\xff\n"; }), where + "kernels 12, this one ??" + ending);
   // What changes no bits, or only those of epochs to come, may change.
   auto free = o;
   free.threads = 2, free.patience = 9, free.checkpoint_steps = 7;
