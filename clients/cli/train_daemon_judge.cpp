@@ -10,6 +10,7 @@
 #include "jit/nnue/shipped_weights.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/mapped_file.h"
+#include "runtime/os/regular_file.h"
 #include "runtime/stats/robust.h"
 
 namespace trident::cli {
@@ -97,6 +98,7 @@ Result<TrainedJudgeRound> DaemonJudgeTrainer::round() {
   const std::string path = kernels_path(options_.state);
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return round;
+  TRY([[maybe_unused]] const os::Fd regular, os::open_regular_file(path));
   TRY(const learn::TimedKernels timed, learn::load_timed_kernels(path));
   const std::size_t kernels = kernels_of_this_machine(timed);
   if (kernels < options_.least || kernels == trained_on_) return round;

@@ -3,6 +3,7 @@
 #include "clients/cli/train_daemon_judge.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -142,6 +143,10 @@ TEST_F(TrainDaemonJudge, ARoundNeedsKernelsOfThisMachine) {
     return round.ok() && round->enough;
   };
   EXPECT_FALSE(enough());
+  std::filesystem::create_directories(state_);
+  ASSERT_EQ(::mkfifo(kernels_path(state_).c_str(), 0600), 0);
+  EXPECT_NE(trainer.round().error().message.find("is a FIFO"), std::string::npos) << "or it would wait for a writer";
+  std::filesystem::remove(kernels_path(state_));
   const auto write = [&](const std::string& cpu, const std::string& prefix, std::size_t families) {
     auto cache = learn::TimedKernelWriter::open(kernels_path(state_),
                                                 {.cpu = cpu, .isa = "avx512", .build = "0123", .date = "2026-01-02"});
