@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "runtime/base/check.h"
 
@@ -11,12 +12,23 @@ using tasm::Element;
 using tasm::Mark;
 using tasm::Op;
 
+bool Regions::behind_skiz(std::size_t region, std::size_t line) const {
+  while (line == 0) {
+    do {
+      if (region == 0) return false;
+      --region;
+    } while (all[region].removed);
+    line = all[region].lines.size();
+  }
+  return all[region].lines[line - 1].instruction.op == Op::kSkiz;
+}
+
 bool Regions::ends(std::size_t region) const {
   const auto& lines = all[region].lines;
   if (lines.empty()) return false;
   const Op last = lines.back().instruction.op;
   const bool leaves = last == Op::kReturn || last == Op::kHalt || last == Op::kRecurse || last == Op::kRecurseOrReturn;
-  return leaves && (lines.size() < 2 || lines[lines.size() - 2].instruction.op != Op::kSkiz);
+  return leaves && !behind_skiz(region, lines.size() - 1);
 }
 
 bool Regions::closed(std::size_t region) const {
@@ -33,6 +45,21 @@ std::size_t Regions::calls_of(std::size_t region) const {
       count += static_cast<std::size_t>(
           std::count_if(r.lines.begin(), r.lines.end(), [&](const Line& line) { return line.callee == region; }));
   return count;
+}
+
+std::string Regions::free_label(const std::string& stem) const {
+  std::set<std::string> taken;
+  const auto take = [&](const std::vector<Mark>& marks) {
+    for (const Mark& mark : marks)
+      if (mark.kind == Mark::Kind::label) taken.insert(mark.text);
+  };
+  for (const Region& region : all) {
+    taken.insert(region.labels.begin(), region.labels.end());
+    for (const Line& line : region.lines) take(line.marks);
+  }
+  take(marks_behind);
+  for (std::size_t number = all.size();; ++number)
+    if (std::string name = stem + std::to_string(number); !taken.contains(name)) return name;
 }
 
 Regions regions_of(const tasm::Program& program) {
@@ -57,8 +84,8 @@ Regions regions_of(const tasm::Program& program) {
     const auto starts = region_at.find(i);
     for (; mark < program.marks.size() && program.marks[mark].instruction <= i; ++mark) {
       const Mark& m = program.marks[mark];
-      if (m.kind == Mark::Kind::error_id && region != nullptr && starts != region_at.end())
-        region->marks_behind.push_back(m);  // belongs to the assertion before it
+      if (m.kind == Mark::Kind::error_id && region != nullptr)
+        region->lines.back().error_id = m.text;  // goes where the assertion before it goes
       else if (m.kind == Mark::Kind::label && starts != region_at.end())
         out.all[starts->second].labels.push_back(m.text);
       else
@@ -66,12 +93,12 @@ Regions regions_of(const tasm::Program& program) {
     }
     if (starts != region_at.end()) region = &out.all[starts->second];
     if (i == instructions.size()) break;
-    Line line{instructions[i], kNoRegion, out.has_offsets ? program.offsets[i] : 0, std::move(waiting)};
+    Line line{instructions[i], kNoRegion, out.has_offsets ? program.offsets[i] : 0, std::move(waiting), ""};
     waiting.clear();
     if (line.instruction.op == Op::kCall) line.callee = region_at.at(index_at.at(line.instruction.argument.value()));
     region->lines.push_back(std::move(line));
   }
-  region->marks_behind.insert(region->marks_behind.end(), waiting.begin(), waiting.end());
+  out.marks_behind = std::move(waiting);
   return out;
 }
 
@@ -94,9 +121,10 @@ tasm::Program program_of(const Regions& regions) {
       if (line.callee != kNoRegion) out.instructions.back().argument = Element(line.callee);
       if (regions.has_offsets) out.offsets.push_back(line.offset);
       address += line.instruction.words();
+      if (!line.error_id.empty()) put({Mark::Kind::error_id, 0, line.error_id, "", 0, 0});
     }
-    for (const Mark& mark : region.marks_behind) put(mark);
   }
+  for (const Mark& mark : regions.marks_behind) put(mark);
   for (Instruction& instruction : out.instructions) {
     if (instruction.op != Op::kCall) continue;
     const auto callee = static_cast<std::size_t>(instruction.argument.value());

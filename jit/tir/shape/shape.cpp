@@ -15,7 +15,7 @@ using tasm::Op;
 constexpr std::size_t kRegionsMax = 4096, kInstructionsMax = 100'000;
 
 Line make(Op op, std::uint64_t argument = 0) {
-  return {{op, Element(argument)}, kNoRegion, 0, {}};
+  return {{op, Element(argument)}, kNoRegion, 0, {}, ""};
 }
 bool is(const Line& line, Op op) {
   return line.instruction.op == op;
@@ -31,8 +31,12 @@ std::size_t words(std::span<const Line> lines) {
   for (const Line& line : lines) sum += line.instruction.words();
   return sum;
 }
-bool after_skiz(const Region& region, std::size_t line) {
-  return line > 0 && is(region.lines[line - 1], Op::kSkiz);
+bool is_label(const tasm::Mark& mark) {
+  return mark.kind == tasm::Mark::Kind::label;
+}
+/// Of what stands in several places only what is true in all of them.
+void keep_error_id(Line& shared, const Line& other) {
+  if (shared.error_id != other.error_id) shared.error_id.clear();
 }
 
 /// Runs from its first line to a `return` at its end, and comes back nowhere else.
@@ -45,14 +49,14 @@ bool plain_subroutine(const Regions& regions, std::size_t r) {
   });
 }
 
-/// f(region, line) for each call of `callee`; the line is a place in a vector that f may change, and says how many
-/// lines stand there now.
+/// f(region, line) for each call of `callee`, by number; f may change the lines there, and says in `line` where the
+/// last of what now stands for the call is.
 template <class F>
 void each_call(Regions& regions, std::size_t callee, F f) {
-  for (Region& region : regions.all)
-    if (!region.removed)
-      for (std::size_t i = 0; i < region.lines.size(); ++i)
-        if (region.lines[i].callee == callee) f(region, i);
+  for (std::size_t r = 0; r < regions.all.size(); ++r)
+    if (!regions.all[r].removed)
+      for (std::size_t i = 0; i < regions.all[r].lines.size(); ++i)
+        if (regions.all[r].lines[i].callee == callee) f(r, i);
 }
 
 tasm::Program unreachable(const tasm::Program& program) {
@@ -77,17 +81,23 @@ tasm::Program inlined(const tasm::Program& program) {
   Regions regions = regions_of(program);
   if (regions.all.size() > kRegionsMax) return program;
   for (std::size_t r = 1; r < regions.all.size(); ++r) {
-    if (!plain_subroutine(regions, r) || !regions.all[r].marks_behind.empty()) continue;
-    const std::vector<Line> body(regions.all[r].lines.begin(), regions.all[r].lines.end() - 1);
+    if (!plain_subroutine(regions, r)) continue;
+    std::vector<Line> body(regions.all[r].lines.begin(), regions.all[r].lines.end() - 1);
+    // Nobody calls a label inside of it, and it can be put in several places.
+    for (Line& line : body) std::erase_if(line.marks, is_label);
     const std::size_t calls = regions.calls_of(r), size = words(body);
     if (calls == 0 || calls * size > 2 * calls + size + 1) continue;
     bool fits = true;
-    each_call(regions, r, [&](Region& region, std::size_t i) { fits &= !after_skiz(region, i) || body.size() == 1; });
+    each_call(regions, r,
+              [&](std::size_t at, std::size_t i) { fits &= !regions.behind_skiz(at, i) || body.size() == 1; });
     if (!fits) continue;
-    each_call(regions, r, [&](Region& region, std::size_t& i) {
-      const auto at = region.lines.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto put = region.lines.insert(region.lines.erase(at), body.begin(), body.end());
-      i = static_cast<std::size_t>(put - region.lines.begin()) + body.size() - 1;
+    each_call(regions, r, [&](std::size_t at, std::size_t& i) {
+      auto& lines = regions.all[at].lines;
+      const auto call = lines.begin() + static_cast<std::ptrdiff_t>(i);
+      const std::vector<tasm::Mark> marks = std::move(call->marks);
+      lines.insert(lines.erase(call), body.begin(), body.end());
+      if (i < lines.size()) lines[i].marks.insert(lines[i].marks.begin(), marks.begin(), marks.end());
+      i += body.size() - 1;
     });
     regions.all[r].removed = true;
   }
@@ -101,18 +111,19 @@ tasm::Program branches(const tasm::Program& program) {
     return r != kNoRegion &&
            std::equal(lines.begin(), lines.end(), regions.all[r].lines.begin(), regions.all[r].lines.end());
   };
-  for (Region& region : regions.all) {
+  for (std::size_t r = 0; r < regions.all.size(); ++r) {
+    Region& region = regions.all[r];
     for (std::size_t i = 0; i + 6 <= region.lines.size(); ++i) {
       const auto at = region.lines.begin() + static_cast<std::ptrdiff_t>(i);
-      if (after_skiz(region, i) || !is(at[0], Op::kPush, 1) || !is(at[1], Op::kSwap, 1) || !is(at[2], Op::kSkiz) ||
+      if (regions.behind_skiz(r, i) || !is(at[0], Op::kPush, 1) || !is(at[1], Op::kSwap, 1) || !is(at[2], Op::kSkiz) ||
           !is(at[3], Op::kCall) || !is(at[4], Op::kSkiz) || !is(at[5], Op::kCall))
         continue;
       const std::uint32_t first = at[3].callee, second = at[5].callee;
       if (body_is(first, {make(Op::kPop, 1), make(Op::kPush, 0), make(Op::kReturn)})) {
-        at[0] = make(Op::kPush, 0), at[1] = make(Op::kEq);
+        at[0].instruction = make(Op::kPush, 0).instruction, at[1].instruction = make(Op::kEq).instruction;
         region.lines.erase(at + 2, at + 4);
       } else if (body_is(second, {make(Op::kReturn)}) && plain_subroutine(regions, first) &&
-                 regions.calls_of(first) == 1 && &regions.all[first] != &region) {
+                 regions.calls_of(first) == 1 && first != r) {
         auto& body = regions.all[first].lines;
         if (body.size() < 3 || !is(body[0], Op::kPop, 1) || !is(body[body.size() - 2], Op::kPush, 0) ||
             is(body[body.size() - 3], Op::kSkiz))
@@ -143,15 +154,17 @@ tasm::Program loops(const tasm::Program& program) {
       return is(line, Op::kReturn) || is(line, Op::kRecurse) || is(line, Op::kRecurseOrReturn) || line.callee == r;
     });
     bool fits = one_way;
-    each_call(regions, r, [&](Region& region, std::size_t i) { fits &= !after_skiz(region, i); });
+    each_call(regions, r, [&](std::size_t at, std::size_t i) { fits &= !regions.behind_skiz(at, i); });
     if (!fits) continue;
     lines.erase(lines.begin(), lines.begin() + 5);
     lines.pop_back();
     for (const Line& line : {make(Op::kDup, 0), make(Op::kSkiz), make(Op::kRecurse), make(Op::kReturn)})
       lines.push_back(line);
-    each_call(regions, r, [&](Region& region, std::size_t& i) {
+    each_call(regions, r, [&](std::size_t at_region, std::size_t& i) {
+      Region& region = regions.all[at_region];
       const bool never_zero = i > 0 && is(region.lines[i - 1], Op::kPush) &&
-                              !region.lines[i - 1].instruction.argument.is_zero() && !after_skiz(region, i - 1);
+                              !region.lines[i - 1].instruction.argument.is_zero() &&
+                              !regions.behind_skiz(at_region, i - 1);
       if (never_zero) return;
       Line test = make(Op::kDup, 0);
       test.marks = std::move(region.lines[i].marks);
@@ -170,8 +183,11 @@ tasm::Program merged(const tasm::Program& program) {
   for (std::size_t r = 1; r < regions.all.size(); ++r)
     for (std::size_t other = 1; other < r && !regions.all[r].removed; ++other) {
       if (!regions.closed(r) || !regions.closed(other) || regions.all[r].lines != regions.all[other].lines) continue;
-      each_call(regions, r,
-                [&](Region& region, std::size_t i) { region.lines[i].callee = static_cast<std::uint32_t>(other); });
+      each_call(regions, r, [&](std::size_t at, std::size_t i) {
+        regions.all[at].lines[i].callee = static_cast<std::uint32_t>(other);
+      });
+      for (std::size_t i = 0; i < regions.all[r].lines.size(); ++i)
+        keep_error_id(regions.all[other].lines[i], regions.all[r].lines[i]);
       regions.all[r].removed = true;
     }
   return program_of(regions);
@@ -203,7 +219,7 @@ tasm::Program outline_one(const tasm::Program& program) {
   for (std::size_t r = 0; r < regions.all.size(); ++r) {
     const auto& lines = regions.all[r].lines;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (after_skiz(regions.all[r], i)) continue;
+      if (regions.behind_skiz(r, i)) continue;
       std::vector<std::uint64_t> key;
       for (std::size_t n = 0; n < kLinesMax && i + n < lines.size() && !controls(lines[i + n]); ++n) {
         key.push_back(static_cast<std::uint64_t>(lines[i + n].instruction.op));
@@ -227,7 +243,7 @@ tasm::Program outline_one(const tasm::Program& program) {
   }
   if (best_places == nullptr || !regions.ends(regions.all.size() - 1)) return program;
   Region body;
-  body.labels.push_back("shared__" + std::to_string(regions.all.size()));
+  body.labels.push_back(regions.free_label("shared__"));
   const Place first = best_places->front();
   const auto from = regions.all[first.region].lines.begin() + static_cast<std::ptrdiff_t>(first.line);
   body.lines.assign(from, from + static_cast<std::ptrdiff_t>(best_size));
@@ -238,7 +254,8 @@ tasm::Program outline_one(const tasm::Program& program) {
     const Place place = (*best_places)[i];
     auto& lines = regions.all[place.region].lines;
     const auto at = lines.begin() + static_cast<std::ptrdiff_t>(place.line);
-    Line call{{Op::kCall, {}}, number, at->offset, {}};
+    for (std::size_t n = 0; n < best_size; ++n) keep_error_id(body.lines[n], at[static_cast<std::ptrdiff_t>(n)]);
+    Line call{{Op::kCall, {}}, number, at->offset, std::move(at->marks), ""};
     lines.insert(lines.erase(at, at + static_cast<std::ptrdiff_t>(best_size)), std::move(call));
   }
   regions.all.push_back(std::move(body));

@@ -3,14 +3,21 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
 #include "jit/tir/language/program.h"
 #include "jit/tir/lowering/lowering.h"
 #include "jit/tir/lowering/random_program.h"
+#include "jit/tir/shape/hostile_program.h"
 #include "jit/tir/shape/regions.h"
 #include "jit/tir/vm/machine.h"
 
 namespace trident::tir::shape {
 namespace {
+
+using field::Element;
 
 tasm::Program assembled(const std::string& text) {
   auto program = tasm::assemble(ir::SourceText(text));
@@ -28,7 +35,8 @@ std::string printed(const std::string& text) {
 
 TEST(Regions, GiveTheSameProgram) {
   for (const char* text :
-       {"", "nop", "call f halt f: push 1 assert error_id 3 g: call g break nop return h: hint x = stack[0]"}) {
+       {"", "nop", "call f halt f: push 1 assert error_id 3 g: call g break nop return h: hint x = stack[0]",
+        "call f f: push 1 assert error_id 3 nop assert error_id 4"}) {
     EXPECT_EQ(tasm::print(program_of(regions_of(assembled(text)))), printed(text));
   }
 }
@@ -63,6 +71,118 @@ TEST(Shape, RepeatedInstructionsBecomeOneSubroutine) {
   EXPECT_EQ(tasm::print(program),
             printed("call shared__1 nop call shared__1 halt shared__1: push 1 push 2 push 3 add mul pop 1 return"));
   EXPECT_EQ(tasm::print(outline_one(assembled("nop nop nop halt"))), printed("nop nop nop halt"));
+}
+
+// A label can stand right behind `skiz`: what looks back must look past the border of regions.
+TEST(Shape, WhatASkizMaySkipStaysOneInstruction) {
+  const auto unchanged = [](std::string_view name, const std::string& text) {
+    EXPECT_EQ(changed(name, text), printed(text));
+  };
+  unchanged("inlined", "read_io 1 skiz l: call f read_io 1 skiz call l halt f: push 7 push 8 add pop 1 return");
+  unchanged("unreachable", "read_io 1 skiz l: halt dead: push 7 write_io 1 read_io 1 skiz call l call dead halt");
+  unchanged("loops",
+            "push 7 read_io 1 skiz l: call loop read_io 1 skiz call l halt loop: dup 0 push 0 eq skiz return addi -1 "
+            "recurse");
+  // The push that says that the loop is not asked to turn 0 times may be skipped itself.
+  EXPECT_EQ(changed("loops",
+                    "push 0 read_io 1 skiz l: push 3 call loop read_io 1 skiz call l halt loop: dup 0 push 0 "
+                    "eq skiz return addi -1 recurse"),
+            printed("push 0 read_io 1 skiz l: push 3 dup 0 skiz call loop read_io 1 skiz call l halt loop: addi -1 "
+                    "dup 0 skiz recurse return"));
+  unchanged("branches",
+            "push 5 read_io 1 skiz l: push 1 swap 1 skiz call a skiz call b read_io 1 skiz call l halt a: pop 1 push 0 "
+            "return b: nop return");
+  unchanged("merged", "call f call g call l halt nop skiz l: return f: push 1 return g: push 1 return");
+  const std::string piece = "push 1 push 2 push 3 add mul pop 1 ", shared = "push 2 push 3 add mul pop 1 ";
+  EXPECT_EQ(tasm::print(outline_one(assembled("read_io 1 skiz l: " + piece + "nop " + piece + "call l halt"))),
+            printed("read_io 1 skiz l: push 1 call shared__2 nop push 1 call shared__2 call l halt shared__2: " +
+                    shared + "return"));
+}
+
+TEST(Shape, CopiesAreProgramsThatAssemble) {
+  // A label that nobody calls, in a body that is put twice.
+  EXPECT_EQ(changed("inlined", "call f call f halt f: split inner: mul return"), printed("split mul split mul halt"));
+  // A number stays with its assertion, unless it is another one elsewhere.
+  const auto three = [](const std::string& a, const std::string& b) {
+    const std::string piece = "push 1 push 2 push 3 add mul assert error_id ";
+    return tasm::print(outline_one(assembled(piece + a + " nop " + piece + b + " pop 1 " + piece + b + " halt")));
+  };
+  const std::string body = "halt shared__1: push 1 push 2 push 3 add mul assert ";
+  EXPECT_EQ(three("5", "5"),
+            printed("call shared__1 nop call shared__1 pop 1 call shared__1 " + body + "error_id 5 return"));
+  EXPECT_EQ(three("5", "6"), printed("call shared__1 nop call shared__1 pop 1 call shared__1 " + body + "return"));
+  // Names that are taken, by subroutines and by labels that nobody calls.
+  const std::string user =
+      "call shared__2 shared__3: push 1 push 2 push 3 add mul pop 1 nop push 1 push 2 push 3 add mul pop 1 halt "
+      "shared__2: return";
+  EXPECT_EQ(
+      tasm::print(outline_one(assembled(user))),
+      printed("call shared__2 shared__3: call shared__4 nop call shared__4 halt shared__2: return shared__4: push "
+              "1 push 2 push 3 add mul pop 1 return"));
+}
+
+/// Runs both from the same state and compares all that is left; false where nothing can be said.
+bool same_end(const vm::Code& before, const vm::Code& after, const vm::Inputs& inputs) {
+  static vm::Machine a, b;
+  vm::Budget budget;
+  budget.cycles = 4'000;
+  if (a.run(before, inputs, budget) == vm::Failure::kCycleLimit) return false;
+  budget.cycles = 40'000;
+  b.run(after, inputs, budget);
+  EXPECT_EQ(vm::name_of(a.failure()), vm::name_of(b.failure()));
+  if (a.failure() != vm::Failure::none) return false;
+  EXPECT_EQ(a.output(), b.output());
+  EXPECT_TRUE(std::equal(a.stack().begin(), a.stack().end(), b.stack().begin(), b.stack().end()));
+  EXPECT_EQ(a.ram(), b.ram());
+  EXPECT_EQ(a.inputs_taken(), b.inputs_taken());
+  return true;
+}
+
+TEST(Shape, HostileProgramsEndTheSame) {
+  const char* asked = std::getenv("TRIDENT_TIR_HOSTILE");
+  const std::uint64_t programs = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 2'000;
+  std::map<std::string_view, std::size_t> different;
+  std::size_t ended = 0, runs = 0;
+  std::vector<Element> stack;
+  for (std::uint64_t i = 0; i < 21; ++i) stack.emplace_back(i);
+  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+    HostileProgram random(seed);
+    const tasm::Program given = assembled(random.text());
+    std::vector<tasm::Program> variants;
+    tasm::Program all = given;
+    const auto add = [&](std::string_view name, const tasm::Program& from, tasm::Program to) {
+      if (from.instructions == to.instructions) return;
+      ++different[name];
+      EXPECT_EQ(assembled(tasm::print(to)).instructions, to.instructions) << seed << tasm::print(to);
+      variants.push_back(std::move(to));
+    };
+    for (const ChangeRow& row : changes()) {
+      add(row.name, given, row.apply(given));
+      all = row.apply(all);
+    }
+    add("outlined", given, outline_one(given));
+    add("all", given, outline_one(outline_one(all)));
+    vm::Code before;
+    ASSERT_TRUE(vm::load(given, before, vm::Hashing::none));
+    std::vector<std::vector<Element>> inputs;
+    for (int i = 0; i < 12; ++i) inputs.push_back(random.input(60));
+    for (const tasm::Program& variant : variants) {
+      vm::Code after;
+      ASSERT_TRUE(vm::load(variant, after, vm::Hashing::none));
+      for (const auto& input : inputs) {
+        ++runs;
+        ended += same_end(before, after, {input, {}, {}, {}, stack}) ? 1 : 0;
+        ASSERT_FALSE(::testing::Test::HasFailure()) << seed << "\n"
+                                                    << tasm::print(given) << "\n"
+                                                    << tasm::print(variant);
+      }
+    }
+  }
+  EXPECT_GT(ended, runs / 5);
+  for (const ChangeRow& row : changes()) EXPECT_GT(different[row.name], programs / 40) << row.name;
+  EXPECT_GT(different["outlined"], programs / 10);
+  std::printf("%zu of %zu runs ended\n", ended, runs);
+  for (const auto& [name, count] : different) std::printf("%zu programs %s\n", count, std::string(name).c_str());
 }
 
 TEST(Shape, RandomProgramsEndTheSame) {
