@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "jit/tir/equiv/program_states.h"
+
 namespace trident::tir::equiv {
 namespace {
 
 using tasm::Op;
-
-constexpr std::size_t kWords = 48, kDigests = 16;  ///< of random inputs
 
 /// A straight block and the instruction of control behind it; none at the end of the program.
 struct Piece {
@@ -104,43 +104,6 @@ Comparison compare_blocks(const tasm::Program& a, const tasm::Program& b, std::u
   }
   if (out.reason.empty()) out.answer = Answer::equal;
   return out;
-}
-
-void change(std::vector<Element>& list, States& source, Random& random) {
-  for (Element& e : list)
-    if (random.one_in(6)) e = source.element(static_cast<unsigned>(random.next() % States::kKinds));
-}
-
-/// `given`, here and there with other elements.
-State changed(const State& given, States& source, Random& random) {
-  State s = given;
-  change(s.public_input, source, random);
-  change(s.secret_input, source, random);
-  for (field::Digest& digest : s.secret_digests)
-    if (random.one_in(8)) digest[random.below(digest.size())] = source.element(0);
-  for (auto& [address, word] : s.ram)
-    if (random.one_in(8)) word = source.element(static_cast<unsigned>(random.next() % States::kKinds));
-  return s;
-}
-
-/// As many inputs as most programs read, of one kind of element.
-State made(const State& given, States& source, Random& random) {
-  State s = source.next();
-  s.absorbed.reset();
-  s.stack = given.stack;
-  const auto kind = static_cast<unsigned>(random.next() % States::kKinds);
-  s.public_input.clear();
-  s.secret_input.clear();
-  s.secret_digests.clear();
-  for (std::size_t i = 0; i < kWords; ++i) s.public_input.push_back(source.element(kind));
-  for (std::size_t i = 0; i < kWords; ++i) s.secret_input.push_back(source.element(kind));
-  for (std::size_t i = 0; i < kDigests; ++i) {
-    s.secret_digests.emplace_back();
-    for (Element& e : s.secret_digests.back()) e = source.element(0);
-  }
-  for (auto* list : {&s.public_input, &s.secret_input})
-    if (random.one_in(3)) (*list)[0] = Element(random.below(12));  // often a length
-  return s;
 }
 
 }  // namespace

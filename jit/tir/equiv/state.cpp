@@ -158,7 +158,8 @@ State States::next() {
   return s;
 }
 
-Pair::Pair(Block a, Block b, std::uint64_t cycles) : cycles_(cycles) {
+Pair::Pair(Block a, Block b, std::uint64_t cycles, std::uint64_t cycles_of_b)
+    : cycles_{cycles, std::max(cycles, cycles_of_b)} {
   for (const unsigned i : {0u, 1u}) {
     const Block block = i == 0 ? a : b;
     relocatable_ &= std::none_of(block.begin(), block.end(), [](const Instruction& x) { return x.op == Op::kCall; });
@@ -173,7 +174,7 @@ void Pair::run(unsigned which, const State& state) {
     code.steps[i].argument = (*state.absorbed)[field::kTip5Rate - 1 - i];
   vm::Inputs inputs{state.public_input, state.secret_input, state.secret_digests, state.ram, state.stack};
   vm::Budget budget;
-  budget.cycles = cycles_;
+  budget.cycles = cycles_[which];
   budget.ram_words = kRamWordsMax;
   vm::Machine& machine = machines_[which];
   const vm::Failure failure = machine.run(code, inputs, budget);
@@ -186,6 +187,8 @@ std::string Pair::difference(const State& state) {
   run(0, state);
   run(1, state);
   const vm::Machine &a = machines_[0], &b = machines_[1];
+  if (!is_limit(a.failure()) && b.failure() == vm::Failure::kCycleLimit && cycles_[1] > cycles_[0])
+    return "only the second goes on for " + std::to_string(cycles_[1]) + " cycles";
   if (is_limit(a.failure()) || is_limit(b.failure())) return "";
   if (failed_[0] != failed_[1]) {
     const vm::Machine& bad = failed_[0] ? a : b;

@@ -51,8 +51,9 @@ class States {
 /// Two blocks, ready to be run in many states. Blocks with calls are run as they are: their targets are addresses.
 class Pair {
  public:
-  /// No run is longer than `cycles`: with calls one may go on for ever.
-  Pair(Block a, Block b, std::uint64_t cycles = 100'000);
+  /// No run is longer than `cycles`: with calls one may go on for ever. `cycles_of_b`: where the second may take more,
+  /// and does not end with these either, that is a difference.
+  Pair(Block a, Block b, std::uint64_t cycles = 100'000, std::uint64_t cycles_of_b = 0);
   /// Whether the machine takes both: arguments are in range, and calls go to where an instruction begins.
   [[nodiscard]] bool runnable() const { return runnable_; }
   /// What is not the same at the end, in a sentence; empty if all is. Both failing is the same, however they do. A run
@@ -66,7 +67,7 @@ class Pair {
 
   std::array<vm::Code, 2> plain_, with_sponge_;
   std::array<vm::Machine, 2> machines_;
-  std::uint64_t cycles_;
+  std::array<std::uint64_t, 2> cycles_;
   std::array<bool, 2> failed_{};
   bool runnable_ = true, relocatable_ = true;
 };
