@@ -6,6 +6,7 @@
 #include "jit/tir/neural/network.h"
 #include "jit/tir/neural/propose.h"
 #include "jit/tir/neural/shipped_weights.h"
+#include "jit/tir/tournament/proven_peepholes.h"
 
 namespace trident::tir::build {
 namespace {
@@ -16,8 +17,8 @@ Result<tasm::Program> program_of(const Request& request) {
   const ir::SourceText source(request.text, request.name);
   if (request.form == Form::tasm) return tasm::assemble(source);
   TRY(const language::Program tir, language::parse(source));
-  return lowering::lower(
-      tir, {.passes = request.has(Stage::peepholes) ? lowering::PassSet::all() : lowering::PassSet::none()});
+  tasm::Program lowered = lowering::lower(tir, {.passes = lowering::PassSet::none()});
+  return request.has(Stage::peepholes) ? tournament::ProvenPeepholes().of(lowered) : lowered;
 }
 
 /// The program must end well on the inputs: else an error with its place.
@@ -53,6 +54,8 @@ std::string report_of(const tournament::Outcome& outcome) {
                                 {"unknown", t.unknown},
                                 {"won", t.won}});
   out["programs_run"] = outcome.scored;
+  out["put_aside"] = outcome.put_aside;
+  out["looks_at_digest"] = outcome.looks_at_digest;
   return out.dump();
 }
 
@@ -97,8 +100,12 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   }
   const vm::Inputs sample = request.inputs();
   TRY(tournament::Outcome outcome, tournament::optimise(program, std::span(&sample, 1), proposers, options));
-  return Built{tasm::print(outcome.program), outcome.heights_before[0], outcome.heights_after[0],  outcome.before.words,
-               outcome.after.words,          report_of(outcome),        std::move(outcome.studied)};
+  std::string text = tasm::print(outcome.program);
+  const auto read = tasm::assemble(ir::SourceText(text));
+  if (!read || read->instructions != outcome.program.instructions)
+    return make_error(ErrorCode::kInternal, "%s: the text of the result is not the result", request.name.c_str());
+  return Built{std::move(text),     outcome.heights_before[0], outcome.heights_after[0],  outcome.before.words,
+               outcome.after.words, report_of(outcome),        std::move(outcome.studied)};
 }
 
 }  // namespace trident::tir::build

@@ -42,7 +42,8 @@ struct Built {
   vm::Heights before, after;
   std::uint32_t words_before = 0, words_after = 0;
   /// JSON: "subroutine_changes"; "changes", rows of "by", "before", "after"; "proposers", rows of "name", "proposed",
-  /// "equal", "differ", "unknown", "won"; "programs_run".
+  /// "equal", "differ", "unknown", "won"; "programs_run"; "put_aside", sentences on what did not pass the second check;
+  /// "looks_at_digest".
   std::string report;
   std::vector<tournament::Studied> studied;
 

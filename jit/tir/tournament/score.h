@@ -35,6 +35,8 @@ class Scorer {
   /// How often each instruction of the last program ran, over all samples.
   [[nodiscard]] const std::vector<std::uint64_t>& executions() const { return executions_; }
   [[nodiscard]] std::size_t scored() const { return scored_; }
+  /// The first program's digest as it lies on its stack, bottom first, below zeros.
+  [[nodiscard]] const std::vector<vm::Element>& first_stack() const { return first_stack_; }
 
  private:
   struct End {

@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "jit/tir/equiv/equiv.h"
-#include "jit/tir/lowering/peepholes.h"
-#include "jit/tir/shape/shape.h"
+#include "jit/tir/equiv/trials.h"
 #include "jit/tir/superopt/superopt.h"
 #include "jit/tir/tasm/blocks.h"
+#include "jit/tir/tournament/proven_peepholes.h"
 
 namespace trident::tir::tournament {
 namespace {
@@ -17,6 +17,8 @@ using tasm::Block;
 using tasm::Instruction;
 
 constexpr std::size_t kOutlinesMax = 12;
+constexpr int kCheckShare = 10;  ///< of the time, for the second check, as a divisor
+constexpr std::string_view kBlocks = "blocks";
 
 struct Alternative {
   Instructions instructions;
@@ -33,10 +35,11 @@ struct Entry {
 class Tournament {
  public:
   Tournament(std::span<const vm::Inputs> samples, std::span<const Proposer> proposers, const Options& options)
-      : scorer_(samples, options.budget),
+      : samples_(samples),
+        scorer_(samples, options.budget),
         proposers_(proposers),
         options_(options),
-        end_(std::chrono::steady_clock::now() + options.time) {
+        end_(std::chrono::steady_clock::now() + options.time - options.time / kCheckShare) {
     for (const Proposer& p : proposers) out_.tallies.push_back({p.name});
   }
 
@@ -45,8 +48,10 @@ class Tournament {
     out_.heights_before = out_.heights_after = scorer_.heights();
     best_ = given;
     score_ = out_.before;
+    prepare_trials(given);
     if (options_.peepholes)
-      if (const tasm::Program shorter = lowering::peephole(given); !tasm::same(shorter, given)) consider(shorter, true);
+      if (const tasm::Program shorter = peepholes_of(given); !tasm::same(shorter, given))
+        consider(shorter, "peepholes", true);
     out_.peephole = score_;
     if (options_.subroutines) subroutines();
     if (!proposers_.empty() && !over()) blocks();
@@ -54,6 +59,7 @@ class Tournament {
     out_.program = std::move(best_);
     out_.after = score_;
     out_.scored = scorer_.scored();
+    out_.looks_at_digest = trials_ && trials_->looks_at_digest();
     return std::move(out_);
   }
 
@@ -69,27 +75,56 @@ class Tournament {
     stopped_ = !options_.progress(std::min(1.0, std::max(by_count, by_time)));
   }
 
-  /// Keeps the program if it is better, or as good in what counts when `equal_too`.
-  bool consider(const tasm::Program& program, bool equal_too = false) {
+  /// On the first sample and what can be made of it. A run may be a few times as long as that of the sample.
+  void prepare_trials(const tasm::Program& given) {
+    if (options_.trials == 0 || samples_.empty()) return;
+    const vm::Inputs& sample = samples_.front();
+    const auto listed = [](const auto& span) { return std::vector(span.begin(), span.end()); };
+    equiv::State state;
+    state.stack = sample.stack.empty() ? scorer_.first_stack() : listed(sample.stack);
+    state.public_input = listed(sample.public_input), state.secret_input = listed(sample.secret_input);
+    state.secret_digests = listed(sample.secret_digests), state.ram = listed(sample.ram);
+    equiv::TrialOptions trials;
+    trials.count = options_.trials;
+    trials.cycles = std::min(options_.budget.cycles, 4 * out_.heights_before[0].of(vm::Table::processor) + 20'000);
+    trials.time = options_.time / kCheckShare;
+    trials_.emplace(given, std::move(state), trials);
+  }
+  /// The second check.
+  bool passes(const tasm::Program& program, std::string_view by) {
+    const auto read = tasm::assemble(ir::SourceText(tasm::print(program)));
+    std::string fault = !read                                        ? read.error().message
+                        : read->instructions != program.instructions ? "its text is another program"
+                                                                     : "";
+    if (fault.empty() && trials_) fault = trials_->difference(program);
+    if (!fault.empty()) out_.put_aside.push_back(std::string(by) + ": " + fault);
+    return fault.empty();
+  }
+
+  /// Keeps the program if it is better, or as good in what counts when `equal_too`, and passes the second check. The
+  /// choice of proven blocks is checked as a whole, at its end.
+  bool consider(const tasm::Program& program, std::string_view by, bool equal_too = false) {
     tell();
     const auto score = scorer_.score(program);
     if (!score || !(*score < score_ || (equal_too && *score == score_))) return false;
+    std::vector<vm::Heights> heights = scorer_.heights();
+    if (by != kBlocks && !passes(program, by)) return false;
     best_ = program;
     score_ = *score;
-    out_.heights_after = scorer_.heights();
+    out_.heights_after = std::move(heights);
     return true;
   }
 
   void subroutines() {
-    for (const shape::ChangeRow& change : shape::changes()) {
+    for (const shape::ChangeRow& change : options_.changes) {
       if (over()) return;
       const tasm::Program changed = peepholes_of(change.apply(best_));
       if (tasm::same(changed, best_)) continue;
-      if (consider(changed)) out_.subroutine_changes.emplace_back(change.name);
+      if (consider(changed, change.name)) out_.subroutine_changes.emplace_back(change.name);
     }
   }
-  [[nodiscard]] tasm::Program peepholes_of(const tasm::Program& program) const {
-    return options_.peepholes ? lowering::peephole(program) : program;
+  [[nodiscard]] tasm::Program peepholes_of(const tasm::Program& program) {
+    return options_.peepholes ? peepholes_.of(program) : program;
   }
 
   // --- blocks ---
@@ -106,8 +141,16 @@ class Tournament {
       if (!alternatives.empty()) entries.push_back({block, &alternatives, executions[block.begin], 0});
       tell();
     }
+    const Score score_before = score_;
+    const std::vector<vm::Heights> heights_before = out_.heights_after;
     all_at_once(base, entries);
     one_by_one(base, entries);
+    if (score_ < score_before && !passes(best_, kBlocks)) {
+      best_ = base;
+      score_ = score_before;
+      out_.heights_after = heights_before;
+      return;
+    }
     for (const Entry& entry : entries) {
       if (entry.chosen == 0) continue;
       const Alternative& chosen = (*entry.alternatives)[entry.chosen - 1];
@@ -172,7 +215,7 @@ class Tournament {
           if (cost < least) least = cost, entry.chosen = a + 1;
         }
       }
-      if (consider(with_choices(base, entries))) {
+      if (consider(with_choices(base, entries), kBlocks)) {
         winner.clear();
         for (const Entry& entry : entries) winner.push_back(entry.chosen);
       }
@@ -194,7 +237,7 @@ class Tournament {
         for (std::size_t choice = 0; choice <= entries[i].alternatives->size() && !over(); ++choice) {
           if (choice == kept) continue;
           entries[i].chosen = choice;
-          if (consider(with_choices(base, entries))) best = choice, better = true;
+          if (consider(with_choices(base, entries), kBlocks)) best = choice, better = true;
         }
         entries[i].chosen = best;
       }
@@ -211,14 +254,17 @@ class Tournament {
       tasm::Program next = shape::outline_one(program);
       if (tasm::same(next, program)) return;
       program = std::move(next);
-      if (consider(program)) out_.subroutine_changes.emplace_back("shared");
+      if (consider(program, "shared")) out_.subroutine_changes.emplace_back("shared");
     }
   }
 
+  std::span<const vm::Inputs> samples_;
   Scorer scorer_;
+  std::optional<equiv::Trials> trials_;
   std::span<const Proposer> proposers_;
   const Options& options_;
   std::chrono::steady_clock::time_point end_;
+  ProvenPeepholes peepholes_;
   Outcome out_;
   tasm::Program best_;
   Score score_;

@@ -3,6 +3,10 @@
 //   given --> peepholes --> subroutines (jit/tir/shape) --> blocks: proposals, proven, all at once and one by one
 //         --> repeated instructions moved out --> the best of all that were seen, never worse than given
 //
+// Whatever comes out has passed a second check that knows nothing of how it came about: many generated inputs
+// (jit/tir/equiv/trials.h) on which it ends as the given program, and a text that assembles to it. What does not pass
+// is put aside, and named: it is a fault of ours.
+//
 // A change of a block counts only by what it does to the heights of the whole program: fewer words can be worth more
 // than fewer cycles, and nothing is worth anything below the next power of two but by opening the way for more.
 #pragma once
@@ -13,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jit/tir/shape/shape.h"
 #include "jit/tir/tasm/blocks.h"
 #include "jit/tir/tournament/score.h"
 
@@ -30,7 +35,9 @@ Proposer superoptimiser(std::function<bool()> stop = {});
 struct Options {
   vm::Budget budget;
   bool peepholes = true, subroutines = true;
-  std::size_t scores_max = 600;  ///< whole programs that may be run
+  std::span<const shape::ChangeRow> changes = shape::changes();  ///< of subroutines
+  std::size_t scores_max = 600;                                  ///< whole programs that may be run
+  unsigned trials = 300;  ///< generated inputs, for at most a tenth of the time; 0: none
   std::chrono::milliseconds time{10'000};
   /// Called now and then with the share that is done; false ends the search with what there is.
   std::function<bool(double done)> progress;
@@ -61,6 +68,8 @@ struct Outcome {
   std::vector<Change> changes;
   std::vector<Studied> studied;
   std::vector<std::string> subroutine_changes;
+  std::vector<std::string> put_aside;  ///< what did not pass the second check, and why
+  bool looks_at_digest = false;        ///< the given program does what it does by its own digest too
   std::size_t scored = 0;
 };
 

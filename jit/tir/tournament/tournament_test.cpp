@@ -52,6 +52,45 @@ TEST(Tournament, WrongProposalsNeverWin) {
   EXPECT_EQ(outcome->tallies[0].equal, 0u);
 }
 
+// What is right for the sample and shorter, but wrong elsewhere.
+TEST(Tournament, WrongChangesOfSubroutinesArePutAside) {
+  const auto program = assembled("read_io 1 skiz call f push 7 write_io 1 halt f: push 8 write_io 1 return");
+  const shape::ChangeRow wrong[] = {
+      {"drops the branch", "",
+       [](const tasm::Program&) { return assembled("read_io 1 pop 1 push 7 write_io 1 halt"); }},
+  };
+  const std::vector<Element> input = {Element(0)};
+  const vm::Inputs sample{input, {}, {}, {}, {}};
+  Options options;
+  options.changes = wrong;
+  options.peepholes = false;
+  const auto outcome = optimise(program, std::span(&sample, 1), {}, options);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(tasm::print(outcome->program), tasm::print(program));
+  EXPECT_EQ(outcome->heights_after, outcome->heights_before);
+  ASSERT_EQ(outcome->put_aside.size(), 1u);
+  EXPECT_EQ(outcome->put_aside[0], "drops the branch: other output");
+  options.trials = 0;  // what the check is for
+  EXPECT_NE(tasm::print(optimise(program, std::span(&sample, 1), {}, options)->program), tasm::print(program));
+}
+
+TEST(Tournament, WhatHasNoTextIsPutAside) {
+  const auto program = assembled("nop push 7 write_io 1 halt");
+  const shape::ChangeRow wrong[] = {{"names twice", "", [](const tasm::Program&) {
+                                       tasm::Program out = assembled("f: push 7 write_io 1 halt");
+                                       out.marks.push_back(out.marks[0]);
+                                       return out;
+                                     }}};
+  const vm::Inputs sample;
+  Options options;
+  options.changes = wrong;
+  options.peepholes = false;
+  const auto outcome = optimise(program, std::span(&sample, 1), {}, options);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(tasm::print(outcome->program), tasm::print(program));
+  EXPECT_EQ(outcome->put_aside.size(), 1u);
+}
+
 TEST(Tournament, AProgramThatFailsIsAnError) {
   const vm::Inputs sample;
   EXPECT_FALSE(optimise(assembled("read_io 1 halt"), std::span(&sample, 1), {}));

@@ -1,0 +1,67 @@
+#include "jit/tir/tournament/proven_peepholes.h"
+
+#include <algorithm>
+
+#include "jit/tir/equiv/equiv.h"
+#include "jit/tir/lowering/peepholes.h"
+#include "jit/tir/tasm/blocks.h"
+
+namespace trident::tir::tournament {
+namespace {
+
+using tasm::Instruction;
+
+constexpr std::size_t kPieceMax = 64;
+
+bool equal(std::span<const Instruction> a, std::span<const Instruction> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+}  // namespace
+
+const ProvenPeepholes::Instructions& ProvenPeepholes::of_piece(std::span<const Instruction> piece) {
+  std::vector<std::uint64_t> key;
+  for (const Instruction& i : piece) key.push_back(static_cast<std::uint64_t>(i.op)), key.push_back(i.argument.value());
+  const auto [at, fresh] = known_.try_emplace(std::move(key));
+  Instructions& out = at->second;
+  if (!fresh) return out;
+  out = lowering::peephole(piece);
+  if (equal(piece, out) || equiv::decide(piece, out).answer == equiv::Answer::equal) return out;
+  out.assign(piece.begin(), piece.end());
+  ++refused_;
+  if (piece.size() < 8) return out;
+  // One that is not proven need not spoil the others.
+  const std::size_t half = piece.size() / 2;
+  Instructions halves = of_piece(piece.first(half));
+  const Instructions& second = of_piece(piece.subspan(half));
+  halves.insert(halves.end(), second.begin(), second.end());
+  return out = std::move(halves);
+}
+
+ProvenPeepholes::Instructions ProvenPeepholes::of_block(std::span<const Instruction> block) {
+  if (block.size() <= kPieceMax) return of_piece(block);
+  // The second time other pieces, for what lies across the borders of the first ones.
+  Instructions now(block.begin(), block.end());
+  for (const std::size_t first : {kPieceMax, kPieceMax / 2}) {
+    Instructions next;
+    for (std::size_t at = 0, size = first; at < now.size(); at += size, size = kPieceMax) {
+      size = std::min(size, now.size() - at);
+      const Instructions& piece = of_piece(std::span(now).subspan(at, size));
+      next.insert(next.end(), piece.begin(), piece.end());
+    }
+    now = std::move(next);
+  }
+  return now;
+}
+
+tasm::Program ProvenPeepholes::of(const tasm::Program& program) {
+  std::vector<tasm::Replacement> replacements;
+  for (const tasm::Block& block : tasm::straight_blocks(program)) {
+    const auto piece = std::span(program.instructions).subspan(block.begin, block.size());
+    Instructions shorter = of_block(piece);
+    if (!equal(piece, shorter)) replacements.push_back({block, std::move(shorter)});
+  }
+  return tasm::with_blocks(program, replacements);
+}
+
+}  // namespace trident::tir::tournament
