@@ -195,6 +195,13 @@ fuzz-tir-equiv: configure ## a million mutated TASM blocks: none may be called e
 	@ninja -C $(BUILD) -j$(JOBS) jit_tir_equiv_test
 	@TRIDENT_TIR_MUTANTS=1000000 $(BUILD)/tests/jit_tir_equiv_test --gtest_filter='Mutation.*'
 
+TIR_PROGRAMS ?= 20000
+.PHONY: fuzz-tir-build
+fuzz-tir-build: configure ## TIR_PROGRAMS (20,000) programs with awkward control flow through trident build; none may end otherwise; some 20 minutes
+	@ninja -C $(BUILD) -j$(JOBS) tir_hostile_build_test jit_tir_shape_test
+	@TRIDENT_TIR_HOSTILE=$(TIR_PROGRAMS) $(BUILD)/tests/jit_tir_shape_test --gtest_filter='Shape.Hostile*'
+	@TRIDENT_TIR_HOSTILE=$(TIR_PROGRAMS) $(BUILD)/tests/tir_hostile_build_test
+
 FUZZ_SECONDS ?= 0
 fuzz-search: build ## a million random expressions through search and code generation, hours; goes on where it was stopped
 	@nice -n 19 $(BUILD)/tests/search_campaign --runs 1000000 --seconds $(FUZZ_SECONDS) --threads $(JOBS) --folder $(BUILD) --state $(BUILD)/fuzz-search.state
