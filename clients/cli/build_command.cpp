@@ -61,6 +61,17 @@ void explain(const ordered_json& report) {
   std::printf("whole programs run: %zu\n", report.at("programs_run").get<std::size_t>());
 }
 
+/// What whoever builds should know; to standard error.
+void warn(const ordered_json& report) {
+  if (report.value("looks_at_digest", false))
+    std::fprintf(stderr,
+                 "trident: note: what this program does depends on its own digest, and the result has another one: its "
+                 "output can differ\n");
+  for (const auto& fault : report.value("put_aside", ordered_json::array()))
+    std::fprintf(stderr, "trident: note: a change was wrong and was put aside, which is a fault of ours: %s\n",
+                 fault.get<std::string>().c_str());
+}
+
 ordered_json heights_json(const Heights& heights, std::uint32_t words) {
   ordered_json out;
   for (std::size_t t = 0; t < vm::kTableCount; ++t) out[std::string(vm::kTableNames[t])] = heights.rows[t];
@@ -173,10 +184,11 @@ Result<int> run_build(const BuildVerb& verb) {
   TRY(const Built result, built(verb, request, daemon));
   TRY_VOID(check_interrupted());
   TRY_VOID(write_text(output, result.tasm));
-  if (output == "-") return 0;
   ordered_json report;
   try {  // nlohmann speaks through exceptions; they end here
     report = ordered_json::parse(result.report);
+    warn(report);
+    if (output == "-") return 0;
     if (verb.program.json) {
       print_json(result, report, output, daemon);
       return 0;

@@ -171,6 +171,35 @@ class Build(CommandCase):
         self.assertEqual(here["after"], found["after"])
         self.assertIn("nobody.sock", self.trident("build", path, "--input", "9", "--mode", "daemon", status=1).stderr)
 
+    def test_labels_behind_skiz(self):
+        """Only the inputs that are built for do not skip what stands at the label."""
+        for text, given, others in (
+                ("push 99 read_io 1 skiz foo: call bar read_io 1 skiz call foo push 0 write_io 1 halt bar: push 7 write_io 1 push 8 write_io 1 return", "1,0", ("0,0", "0,1,0")),
+                ("read_io 1 skiz foo: halt bar: push 7 write_io 1 read_io 1 skiz call foo call bar halt", "1", ("0,1",))):
+            path = self.write("p.tasm", text)
+            self.trident("build", path, "--input", given, "--mode", "embedded")
+            for other in (given,) + others:
+                outputs = [self.trident("run", self.at(p), "--input", other).stdout.splitlines()[0] for p in ("p.tasm", "p.opt.tasm")]
+                self.assertEqual(outputs[0], outputs[1], text)
+
+    def test_a_program_that_looks_at_its_digest(self):
+        built = self.trident("build", self.write("p.tasm", "dup 15 write_io 1 push 3 push 4 add pop 1 halt"), "--mode", "embedded")
+        self.assertIn("depends on its own digest", built.stderr)
+        self.assertNotIn("digest", self.trident("build", self.write("q.tasm", "push 3 push 4 add write_io 1 halt"), "--mode", "embedded").stderr)
+
+    def test_the_result_can_be_built_again(self):
+        piece = "dup 1 push 11 mul addi 13 push 17 mul addi 19 push 23 mul write_io 1 dup 0 dup 1 eq assert error_id 5\n"
+        text = "read_io 2\n" + "call shared__2\n" * 3 + "".join(f"addi {i}\n{piece}" for i in range(7)) + \
+            "call foo call foo halt shared__2: push 101 write_io 1 push 201 write_io 1 push 301 mul push 21 write_io 1 return foo: addi 1\ninner: mul return"
+        path = self.write("p.tasm", text)
+        for _ in range(2):
+            found = json.loads(self.trident("build", path, "--input", "3,5", "--mode", "embedded", "--ms", "1000", "--json").stdout)
+            path = found["output"]
+        self.assertIn("shared", found["subroutine_changes"] + ["shared"])
+        self.assertEqual(*(self.trident("run", p, "--input", "3,6").stdout.splitlines()[0] for p in (self.at("p.tasm"), path)))
+        with open(path, encoding="utf-8") as handle:
+            self.assertRegex(handle.read(), "assert\n *error_id 5\n")
+
     def test_stages_can_be_left_out(self):
         path = self.write("p.tir", self.TEXT)
         plain = json.loads(self.trident("build", path, "--input", "9", "--json", "--disable", "peepholes",
