@@ -260,8 +260,12 @@ EXAMPLES
 
 constexpr const char* kLower = R"(DETAILS
   TIR is a stack language of 54 operations with functions, branches and counted loops. Each operation becomes the
-  instructions that mean the same on Triton VM; elements that are out of the registers' reach wait in RAM, from address
-  2^30. Then sound peephole passes shorten what runs in a straight line; of a FILE.tasm they are all that is done.
+  instructions that mean the same on Triton VM; elements that are out of the registers' reach wait in RAM, in some hundred
+  words from address 2^30, or from 2^30 + k 2^32 where a constant of the program is within 2^20 of a smaller k's. That is
+  all that can be seen in the text: where a program computes addresses when it runs, or is given them as input, it must
+  leave the 2^20 words from there on alone, and not expect 0 in them. A program that never reaches deeper than the
+  registers, st0 to st15, never writes there. Then sound peephole passes shorten what runs in a straight line; of a
+  FILE.tasm they are all that is done.
 
     program     (operation | function)*                what stands before the functions ends in halt or entry
     function    fn NAME { operation* }                 ends in return or halt

@@ -77,7 +77,7 @@ void check_text(const language::Program& program) {
 
 /// Elements that are out of the registers' reach wait there, and a program must leave those words alone.
 bool looks_at_spilled(const Outcome& outcome) {
-  const std::uint64_t base = lowering::Options().spill_base.value();
+  const std::uint64_t base = lowering::kSpillBase;
   return std::ranges::any_of(outcome.ram, [&](const auto& word) { return word.first >= base; });
 }
 
@@ -91,7 +91,7 @@ void check_end(const Outcome& expected, const vm::Machine& machine) {
   for (std::size_t i = 0; expected.sponge && i < field::kTip5Width; ++i)
     CHECK(machine.sponge()->word(i) == expected.sponge->word(i));
   for (const auto& [address, word] : machine.ram()) {
-    if (address.value() >= lowering::Options().spill_base.value()) continue;
+    if (address.value() >= lowering::kSpillBase) continue;
     const auto found = expected.ram.find(address.value());
     CHECK((found == expected.ram.end() ? Element() : found->second) == word);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 #include <unordered_map>
 
 #include "jit/tir/lowering/spilling.h"
@@ -18,8 +19,8 @@ using TirOp = language::Op;
 
 class Lowering {
  public:
-  Lowering(const language::Program& program, const Options& options)
-      : program_(program), stack_(out_.instructions, options.spill_base) {}
+  explicit Lowering(const language::Program& program)
+      : program_(program), stack_(out_.instructions, spill_base(program)) {}
 
   tasm::Program run() {
     for (const Operation& operation : program_.operations) {
@@ -227,10 +228,34 @@ class Lowering {
   std::size_t bodies_ = 0;
 };
 
+void constants_of(const std::vector<Operation>& operations, std::vector<Element>& out) {
+  for (const Operation& operation : operations) {
+    if (operation.op == TirOp::kPush) out.push_back(operation.element);
+    for (const Instruction& instruction : operation.assembly)
+      if (tasm::row(instruction.op).argument == tasm::Argument::element) out.push_back(instruction.argument);
+    constants_of(operation.body, out);
+    constants_of(operation.otherwise, out);
+  }
+}
+
 }  // namespace
 
+Element spill_base(const language::Program& program) {
+  std::vector<Element> constants;
+  constants_of(program.operations, constants);
+  constexpr std::uint64_t kStep = std::uint64_t{1} << 32;
+  std::set<std::uint64_t> taken;  // k of addresses that a constant is near
+  for (const Element c : constants) {
+    const std::uint64_t above = c.value() - (kSpillBase - kSpillMargin);  // huge for what is below
+    if (c.value() > kSpillBase - kSpillMargin && above % kStep < 2 * kSpillMargin) taken.insert(above / kStep);
+  }
+  std::uint64_t k = 0;
+  while (taken.contains(k)) ++k;
+  return Element(kSpillBase) + Element(k) * Element(kStep);
+}
+
 tasm::Program lower(const language::Program& program, const Options& options) {
-  return peephole(Lowering(program, options).run(), options.passes);
+  return peephole(Lowering(program).run(), options.passes);
 }
 
 }  // namespace trident::tir::lowering

@@ -68,7 +68,7 @@ std::string difference(const Case& c, const tasm::Program& lowered, bool compare
   if (!std::equal(machine.stack().begin(), machine.stack().end(), expected.stack.begin(), expected.stack.end()))
     return "stack";
   for (const auto& [address, word] : machine.ram()) {
-    if (!compare_ram || address.value() >= Options().spill_base.value()) continue;
+    if (!compare_ram || address.value() >= kSpillBase) continue;
     const auto found = expected.ram.find(address.value());
     if ((found == expected.ram.end() ? Element() : found->second) != word) return "RAM";
   }
@@ -105,6 +105,26 @@ TEST(Lowering, RandomProgramsDoOnTheMachineWhatTheyMean) {
   // Programs that fail early show little.
   EXPECT_GT(ended, programs() / 3);
   EXPECT_GT(deep, programs() / 50);
+}
+
+TEST(Lowering, WhatWaitsInRamIsNotInTheProgramsWay) {
+  const auto base_of = [](const std::string& text) { return spill_base(program_of(text)).value(); };
+  constexpr std::uint64_t kStep = std::uint64_t{1} << 32;
+  EXPECT_EQ(base_of("push 5 pop 1 halt"), kSpillBase);
+  EXPECT_EQ(base_of("push 1073741824 pop 1 halt"), kSpillBase + kStep);
+  EXPECT_EQ(base_of("push 1072693249 pop 1 halt"), kSpillBase + kStep);  // 2^20 - 1 below
+  EXPECT_EQ(base_of("push 1074790399 pop 1 halt"), kSpillBase + kStep);
+  EXPECT_EQ(base_of("push 1072693248 push 1074790400 push -1 pop 3 halt"), kSpillBase);
+  EXPECT_EQ(base_of("push 1 if { push 5368709120 pop 1 } asm 0 { addi 1073741830 } halt"), kSpillBase + 2 * kStep);
+
+  Case c;
+  std::string text = "push 99 push 1073741824 write_mem 1 pop 1 ";
+  for (int i = 1; i <= 20; ++i) text += "push " + std::to_string(i) + " ";
+  c.program = program_of(text + "dup 18 write_io 1 push 1073741824 read_mem 1 pop 1 write_io 1 halt");
+  c.stack.resize(16);
+  const auto lowered = lower(c.program);
+  EXPECT_EQ(difference(c, lowered, false), "");
+  EXPECT_NE(tasm::print(lowered).find("push 5368709120"), std::string::npos) << "nothing waits in RAM";
 }
 
 // --- passes ---
