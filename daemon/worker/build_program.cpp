@@ -9,6 +9,7 @@
 #include "jit/tir/build/build.h"
 #include "jit/tir/equiv/equiv.h"
 #include "jit/tir/neural/apprentice.h"
+#include "jit/tir/neural/shipped_weights.h"
 #include "jit/tir/tasm/blocks.h"
 #include "runtime/log/log.h"
 #include "runtime/os/child.h"
@@ -34,7 +35,7 @@ class Learner {
  public:
   explicit Learner(const std::string& folder) {
     if (folder.empty()) return;
-    auto opened = neural::Apprentice::open(folder);
+    auto opened = neural::Apprentice::open(folder, neural::shipped_weights());
     if (!opened.ok()) {
       log::warning("{}: nothing is learnt of programs: {}", folder, opened.error().message);
       return;
@@ -52,7 +53,7 @@ class Learner {
       (void)apprentice_->add({each.block, each.best, tir::tasm::words(each.block), tir::tasm::words(each.best)}).ok();
     if (learning_ && !learning_->finished()) return;
     learning_.reset();
-    if (promoted_.exchange(false)) load();
+    if (changed_.exchange(false)) load();
     learning_.emplace(*apprentice_, judged, neural::RoundOptions{}, kRoundsPerProgram,
                       [this](const Result<neural::RoundReport>& round) { tell(round); });
   }
@@ -66,15 +67,18 @@ class Learner {
   /// From the learning thread.
   void tell(const Result<neural::RoundReport>& round) {
     if (!round.ok()) return log::warning("learning of programs: {}", round.error().message);
-    if (!round->promoted) return;
-    promoted_ = true;
-    log::info("programs: weights {} are better on {} blocks held out ({:.4f}, before {:.4f})", round->chosen,
-              round->held_out, round->after, round->before);
+    if (round->promoted || round->dropped) changed_ = true;
+    if (round->dropped)
+      log::info("programs: the weights that were in use are worse than the shipped ones on {} blocks held out",
+                round->held_out);
+    if (round->promoted)
+      log::info("programs: weights {} gain {:.4f} of {} blocks held out, before {:.4f} (drafts {:.4f}, before {:.4f})",
+                round->chosen, round->gain_after, round->held_out, round->gain_before, round->after, round->before);
   }
 
   std::optional<neural::Apprentice> apprentice_;
   std::optional<neural::Weights> weights_;
-  std::atomic<bool> promoted_{false};
+  std::atomic<bool> changed_{false};
   std::optional<neural::BackgroundLearning> learning_;
 };
 

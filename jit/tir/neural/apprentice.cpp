@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/tir/neural/propose.h"
 #include "jit/tir/neural/warm_start.h"
 #include "runtime/os/directory.h"
 #include "runtime/os/priority.h"
@@ -32,8 +33,29 @@ std::int64_t fitness_on(const Side& side, std::span<const std::int32_t> weights,
   return fitness(weights, side.originals, by_index, {});
 }
 
-double mean(std::int64_t fitness, std::size_t blocks) {
-  return static_cast<double>(fitness) / static_cast<double>(kRight) / static_cast<double>(blocks);
+/// How good weights are on a side: what the compiler gains by them, then how near they come.
+struct Standing {
+  double gain = 0;  ///< summed over the blocks
+  std::int64_t fitness = 0;
+
+  friend bool operator<(const Standing& a, const Standing& b) {
+    return a.gain != b.gain ? a.gain < b.gain : a.fitness < b.fitness;
+  }
+};
+Standing standing_on(const Side& side, const Weights& weights, const BlockJudge& judge) {
+  Standing out{0, fitness_on(side, weights, judge)};
+  Network network(weights);
+  for (const Original& original : side.originals) {
+    double best = 0;
+    for (const std::vector<Instruction>& written : propose(network, original.block()))
+      best = std::max(best, judge(original.block(), written).value_or(0));
+    out.gain += best;
+  }
+  return out;
+}
+
+double mean_fitness(const Standing& standing, std::size_t blocks) {
+  return static_cast<double>(standing.fitness) / static_cast<double>(kRight) / static_cast<double>(blocks);
 }
 
 std::string hexadecimal(const field::ContentAddress& address) {
@@ -48,10 +70,11 @@ std::string hexadecimal(const field::ContentAddress& address) {
 Apprentice::Apprentice(std::string folder, store::Versions versions)
     : folder_(std::move(folder)), versions_(std::move(versions)), mutex_(std::make_unique<std::mutex>()) {}
 
-Result<Apprentice> Apprentice::open(const std::string& folder) {
+Result<Apprentice> Apprentice::open(const std::string& folder, std::optional<Weights> shipped) {
   TRY_VOID(os::make_private_directory_of(folder + "/blocks"));
   TRY(store::Versions versions, store::Versions::open(folder + "/weights"));
   Apprentice apprentice(folder, std::move(versions));
+  apprentice.shipped_ = std::move(shipped);
   if (auto buffer = BlockBuffer::load(folder + "/blocks"); buffer.ok()) apprentice.buffer_ = *std::move(buffer);
   return apprentice;
 }
@@ -83,10 +106,11 @@ Evolution Apprentice::population(std::span<const Weights> founders, const RoundO
 }
 
 Result<void> Apprentice::promote(const Weights& weights, const RoundReport& report, const std::string& instead_of) {
-  const std::string figures = "{\"held_out\": " + std::to_string(report.held_out) +
-                              ", \"before\": " + std::to_string(report.before) +
-                              ", \"after\": " + std::to_string(report.after) + ", \"poseidon2\": \"" +
-                              hexadecimal(address_of(weights)) + "\"}\n";
+  const std::string figures =
+      "{\"held_out\": " + std::to_string(report.held_out) + ", \"gain_before\": " + std::to_string(report.gain_before) +
+      ", \"gain_after\": " + std::to_string(report.gain_after) + ", \"before\": " + std::to_string(report.before) +
+      ", \"after\": " + std::to_string(report.after) + ", \"poseidon2\": \"" + hexadecimal(address_of(weights)) +
+      "\"}\n";
   TRY(const std::string name, versions_.add(file_of(weights), figures));
   return versions_.choose(name, instead_of);
 }
@@ -101,15 +125,31 @@ Result<RoundReport> Apprentice::round(const BlockJudge& judge, const RoundOption
   const Side learned = side_of(records, false), held = side_of(records, true);
   RoundReport report;
   report.learned_from = learned.originals.size(), report.held_out = held.originals.size();
-  TRY(const std::string before, versions_.chosen());
-  report.chosen = before;
+  TRY(std::string chosen_name, versions_.chosen());
+  report.chosen = chosen_name;
   if (std::min(report.learned_from, report.held_out) < options.blocks_min) return report;
+
+  // Who is to be beaten.
   TRY(const std::optional<Weights> chosen, this->chosen());
-  std::vector<Weights> founders{chosen ? *chosen : initial_weights(options.seed)};
-  const std::int64_t fitness_before = fitness_on(held, founders[0], judge);
+  Weights in_use = chosen ? *chosen : shipped_ ? *shipped_ : initial_weights(options.seed);
+  Standing before = standing_on(held, in_use, judge);
+  if (chosen && shipped_) {
+    const Standing of_shipped = standing_on(held, *shipped_, judge);
+    if (before < of_shipped) {
+      TRY_VOID(versions_.choose(store::Versions::kNone, chosen_name));
+      report.dropped = true;
+      report.chosen = chosen_name = store::Versions::kNone;
+      in_use = *shipped_, before = of_shipped;
+    }
+  }
+
+  std::vector<Weights> founders{in_use};
   if (options.warm_start_steps > 0 && !learned.pairs.empty()) {
-    auto taught = warm_start(learned.pairs, founders[0],
-                             {.seed = options.seed, .steps = options.warm_start_steps, .threads = options.threads});
+    auto taught = warm_start(learned.pairs, in_use,
+                             {.seed = options.seed,
+                              .steps = options.warm_start_steps,
+                              .rate = options.warm_start_rate,
+                              .threads = options.threads});
     if (taught.ok()) founders.insert(founders.begin(), std::move(taught->weights));
   }
   Evolution evolution = population(founders, options);
@@ -118,10 +158,12 @@ Result<RoundReport> Apprentice::round(const BlockJudge& judge, const RoundOption
     evolution.generation([&](std::span<const std::int32_t> weights) { return fitness_on(learned, weights, judge); });
   TRY_VOID(evolution.save(folder_ + "/population"));
   const Weights& best = evolution.population()[0].weights;
-  const std::int64_t fitness_after = fitness_on(held, best, judge);
-  report.before = mean(fitness_before, report.held_out), report.after = mean(fitness_after, report.held_out);
-  if (fitness_after <= fitness_before) return report;
-  TRY_VOID(promote(best, report, before));
+  const Standing after = standing_on(held, best, judge);
+  report.before = mean_fitness(before, report.held_out), report.after = mean_fitness(after, report.held_out);
+  report.gain_before = before.gain / static_cast<double>(report.held_out);
+  report.gain_after = after.gain / static_cast<double>(report.held_out);
+  if (!(before < after)) return report;
+  TRY_VOID(promote(best, report, chosen_name));
   report.promoted = true;
   TRY(report.chosen, versions_.chosen());
   return report;

@@ -1,5 +1,9 @@
 // Learning in the background: what the compiler has met goes into a buffer; a round of learning makes new weights of
-// it, and they are promoted only if they are better on blocks that were held out.
+// it, and they are promoted only if they are better on blocks that were held out than those in use, which are the
+// shipped ones until something is promoted. A promoted version that is worse there than the shipped ones is dropped.
+//
+// Better is first what the compiler gains by them: of what they propose (propose.h) the best that is right. Only where
+// that is the same, how near their drafts come (fitness.h).
 //
 //   FOLDER/blocks       the buffer (block_buffer.h)
 //   FOLDER/population   where evolution stands (evolution.h)
@@ -33,24 +37,27 @@ struct RoundOptions {
   std::uint64_t seed = 1;
   std::uint64_t generations = 4;
   std::uint64_t warm_start_steps = 200;  ///< from answers; 0: none
-  std::size_t blocks_min = 8;            ///< to learn from and held out, each: with fewer nothing is done
+  double warm_start_rate = 5e-4;         ///< gentler than from nothing: what is known already must last
+  std::size_t blocks_min = 24;           ///< to learn from and held out, each: with fewer nothing is done
   unsigned threads = 1;
 };
 
 struct RoundReport {
   std::size_t learned_from = 0, held_out = 0;  ///< blocks
-  /// Mean fitness on what was held out, in units of a block that is right and as large; of the chosen weights and of
-  /// the best of the round.
-  double before = 0, after = 0;
+  /// Means on what was held out, of the weights in use and of the best of the round: gains as shares of the blocks, and
+  /// fitness in units of a block that is right and as large.
+  double gain_before = 0, gain_after = 0, before = 0, after = 0;
   bool promoted = false;
-  std::string chosen;  ///< the version afterwards; store::Versions::kNone for none
+  bool dropped = false;  ///< the chosen version was worse than the shipped weights, which are in use again
+  std::string chosen;    ///< the version afterwards; store::Versions::kNone for none
 };
 
 /// Not for several threads at once, but for add().
 class Apprentice {
  public:
-  /// Makes the folder where absent. OsError.
-  static Result<Apprentice> open(const std::string& folder);
+  /// Makes the folder where absent. `shipped`: what is in use where nothing is chosen; none: weights that know nothing.
+  /// OsError.
+  static Result<Apprentice> open(const std::string& folder, std::optional<Weights> shipped = {});
 
   /// InvalidArgument as of BlockBuffer::add.
   Result<void> add(BlockRecord record);
@@ -69,6 +76,7 @@ class Apprentice {
   [[nodiscard]] Evolution population(std::span<const Weights> founders, const RoundOptions& options) const;
 
   std::string folder_;
+  std::optional<Weights> shipped_;
   store::Versions versions_;
   std::unique_ptr<std::mutex> mutex_;  ///< guards buffer_
   BlockBuffer buffer_;

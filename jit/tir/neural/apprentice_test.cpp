@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "jit/tir/neural/propose.h"
 #include "jit/tir/neural/sample_blocks.h"
+#include "jit/tir/neural/shipped_weights.h"
 
 namespace trident::tir::neural {
 namespace {
@@ -139,7 +141,8 @@ TEST(Apprentice, PromotesOnlyWhatIsBetterOnBlocksHeldOut) {
 
   const auto second = apprentice->round(by_abstract_state, kRound);
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(second->promoted, second->after > second->before);
+  EXPECT_EQ(second->promoted, second->gain_after != second->gain_before ? second->gain_after > second->gain_before
+                                                                        : second->after > second->before);
   EXPECT_EQ(second->promoted, second->chosen != first->chosen);
 
   // The version before is still there.
@@ -153,6 +156,68 @@ TEST(Apprentice, PromotesOnlyWhatIsBetterOnBlocksHeldOut) {
   ASSERT_TRUE(later.ok());
   EXPECT_EQ(later->blocks(), 120u);
   EXPECT_EQ(later->chosen().value(), weights.value());
+}
+
+/// What the compiler would gain on the blocks that are held out, and how many those are.
+std::pair<double, std::size_t> gain_of(const Weights& weights, const std::vector<BlockRecord>& records) {
+  Network network(weights);
+  std::pair<double, std::size_t> out{0, 0};
+  for (const BlockRecord& record : records) {
+    if (!held_out(record.block)) continue;
+    double best = 0;
+    for (const auto& written : propose(network, record.block))
+      best = std::max(best, by_abstract_state(record.block, written).value_or(0));
+    out.first += best, ++out.second;
+  }
+  return out;
+}
+
+TEST(Apprentice, NothingIsEverUsedThatIsWorseThanTheShippedWeights) {
+  std::vector<BlockRecord> records;
+  for (std::uint64_t i = 0; i < 60; ++i) records.push_back(record_of(i));
+  const auto [of_shipped, held] = gain_of(shipped_weights(), records);
+  ASSERT_GT(of_shipped, 0) << "the shipped weights know nothing of these blocks: no test";
+  RoundOptions options = kRound;
+  for (const std::uint64_t steps : {0, 5}) {
+    const Folder folder("tir-shipped");
+    auto apprentice = Apprentice::open(folder.path(), shipped_weights());
+    ASSERT_TRUE(apprentice.ok());
+    for (const BlockRecord& record : records) ASSERT_TRUE(apprentice->add(record).ok());
+    options.warm_start_steps = steps, options.generations = 1;
+    for (int round = 0; round < 3; ++round) {
+      const auto report = apprentice->round(by_abstract_state, options);
+      ASSERT_TRUE(report.ok()) << report.error().message;
+      if (round == 0) {
+        EXPECT_DOUBLE_EQ(report->gain_before, of_shipped / static_cast<double>(held));
+      }
+      const auto chosen = apprentice->chosen();
+      ASSERT_TRUE(chosen.ok());
+      EXPECT_GE(gain_of(chosen->value_or(shipped_weights()), records).first, of_shipped);
+      ++options.seed;
+    }
+  }
+}
+
+TEST(Apprentice, AVersionThatIsWorseThanTheShippedWeightsIsDropped) {
+  const Folder folder("tir-dropped");
+  std::string worse;
+  {
+    // As it was promoted by somebody who had no shipped weights.
+    auto alone = Apprentice::open(folder.path());
+    ASSERT_TRUE(alone.ok());
+    auto versions = alone->versions();
+    worse = versions.add(file_of(initial_weights(7)), "").value();
+    ASSERT_TRUE(versions.choose(worse).ok());
+    for (std::uint64_t i = 0; i < 60; ++i) ASSERT_TRUE(alone->add(record_of(i)).ok());
+    ASSERT_TRUE(alone->round(nothing_is_right, {.generations = 0, .warm_start_steps = 0, .blocks_min = 4}).ok());
+    EXPECT_EQ(alone->versions().chosen().value(), worse);
+  }
+  auto apprentice = Apprentice::open(folder.path(), shipped_weights());
+  ASSERT_TRUE(apprentice.ok());
+  const auto report = apprentice->round(by_abstract_state, {.generations = 0, .warm_start_steps = 0, .blocks_min = 4});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->dropped);
+  EXPECT_NE(report->chosen, worse);
 }
 
 TEST(Apprentice, AVersionThatWasDamagedIsNotUsed) {
