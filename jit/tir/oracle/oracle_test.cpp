@@ -103,6 +103,20 @@ TEST(Oracle, PairsThatAreJudgedOtherwiseAreNoticed) {
   }
 }
 
+TEST(Oracle, WhatIsNullIsNotThere) {
+  Checker checker;
+  const auto faults = [&](const char* row) { return checker.check(row).wrong.size(); };
+  EXPECT_EQ(faults(R"({"program": "push 7 write_io 1 halt", "error": null, "expected_output": [7], "ram": null})"), 0u);
+  EXPECT_EQ(faults(R"({"program": "push 0 invert halt", "error": "InverseOfZero", "expected_output": null})"), 0u);
+  EXPECT_EQ(checker.check(R"({"program": "push 0 invert halt", "error": null})").wrong.at(0).substr(0, 38),
+            "failure: expected none, found InverseO");
+  for (const std::string& line : lines("oracle.jsonl")) {
+    json row = json::parse(line);
+    if (!row.contains("error")) row["error"] = nullptr;
+    EXPECT_TRUE(checker.check(row.dump()).wrong.empty()) << line;
+  }
+}
+
 TEST(Oracle, SaysWhatItDoesNotUnderstand) {
   Checker checker;
   EXPECT_EQ(checker.check(R"({"baseline": "nop", "candidate": ""})").wrong.size(), 1u);
