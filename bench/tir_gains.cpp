@@ -1,7 +1,11 @@
 // What each way of rewriting gains on the programs of the corpus (tests/tir/corpus), always against the classical
 // lowering with its peephole passes and always over the same programs: padded heights, cliffs crossed, tallest tables.
-// Every program that is counted has given the expected output. Nothing here is timed but the search itself. Exit status
-// 1 below a bar; the bars are for all programs, not for --name.
+// Every program that is counted has given the expected output, and does what the plain lowering does for other inputs
+// too. Nothing here is timed but the search itself. Exit status 1 below a bar; the bars are for all programs, not for
+// --name.
+//
+// Proposers are measured alone, with blocks and peephole passes only, and beside the changes of subroutines. Programs
+// that somebody wrote by hand are compared with what `build` gives of their TIR.
 //
 //   bench_tir_gains [--json] [--name PART]
 #include <chrono>
@@ -9,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "jit/tir/lowering/lowering.h"
 #include "jit/tir/neural/propose.h"
@@ -24,62 +29,121 @@ using tir::corpus::Case;
 using tir::corpus::Measured;
 namespace tournament = tir::tournament;
 
-constexpr const char* kWays[] = {"none", "peephole", "subroutines", "superoptimiser", "network", "all"};
-constexpr std::size_t kWayCount = std::size(kWays), kPeephole = 1, kSuperoptimiser = 3;
+constexpr const char* kWays[] = {"none",          "peephole",       "subroutines", "superopt. alone",
+                                 "network alone", "superoptimiser", "network",     "all"};
+constexpr std::size_t kWayCount = std::size(kWays), kPeephole = 1, kSuperoptimiser = 5, kAll = 7;
 /// Of the programs held out: which share's padded height falls at least, and by how much the tallest table.
 constexpr double kCrossedBar = 0.10, kReductionBar = 0.08;
 
 struct Row {
   Case c;
   Measured runs[kWayCount];
+  std::optional<Measured> by_hand;
   double seconds = 0;
   std::vector<tournament::Tally> tallies;
 };
 
-Measured checked_run(const tir::tasm::Program& program, const Case& c, const char* way) {
+/// Ends the benchmark where the program does something else than `plain`, which is believed, for other inputs.
+void check_other_inputs(const tir::tasm::Program& program, const tir::tasm::Program& plain, Case c, const char* way) {
+  tir::vm::Budget longer = tir::corpus::kOtherInputBudget;
+  longer.cycles *= 4;
+  tir::corpus::for_each_other_input(c, [&] {
+    const Measured a = tir::corpus::run(plain, c, tir::corpus::kOtherInputBudget);
+    if (a.failure >= tir::vm::Failure::kCycleLimit) return;
+    const Measured b = tir::corpus::run(program, c, longer);
+    if ((a.failure == tir::vm::Failure::none) == (b.failure == tir::vm::Failure::none) &&
+        (a.failure != tir::vm::Failure::none || a.output == b.output))
+      return;
+    std::fprintf(stderr, "%s, %s: something else for other inputs: %s / %s\n", c.name.c_str(), way,
+                 a.failure_text.c_str(), b.failure_text.c_str());
+    std::exit(1);
+  });
+}
+
+Measured checked_run(const tir::tasm::Program& program, const tir::tasm::Program& plain, const Case& c,
+                     const char* way) {
   Measured run = tir::corpus::run(program, c);
-  if (run.output == c.expected_output) return run;
+  if (run.output == c.expected_output) {
+    check_other_inputs(program, plain, c, way);
+    return run;
+  }
   std::fprintf(stderr, "%s, %s: another output than expected %s\n", c.name.c_str(), way, run.failure_text.c_str());
   std::exit(1);
 }
 
 tournament::Outcome optimised(const tir::tasm::Program& program, const Case& c,
-                              std::span<const tournament::Proposer> proposers) {
+                              std::span<const tournament::Proposer> proposers, bool subroutines = true) {
   const tir::vm::Inputs sample = c.inputs();
-  auto outcome = tournament::optimise(program, std::span(&sample, 1), proposers);
-  if (outcome) return std::move(*outcome);
-  std::fprintf(stderr, "%s: %s\n", c.name.c_str(), outcome.error().message.c_str());
-  std::exit(1);
+  tournament::Options options;
+  options.subroutines = subroutines;
+  auto outcome = tournament::optimise(program, std::span(&sample, 1), proposers, options);
+  if (!outcome) {
+    std::fprintf(stderr, "%s: %s\n", c.name.c_str(), outcome.error().message.c_str());
+    std::exit(1);
+  }
+  for (const std::string& fault : outcome->put_aside) {
+    std::fprintf(stderr, "%s: put aside: %s\n", c.name.c_str(), fault.c_str());
+    std::exit(1);
+  }
+  return std::move(*outcome);
 }
 
 Row measured(const Case& c) {
   const auto tir = tir::corpus::program_of(c);
-  Row row{c, {}, 0, {}};
-  tir::lowering::Options plain;
-  plain.passes = tir::lowering::PassSet::none();
-  row.runs[0] = checked_run(tir::lowering::lower(tir, plain), c, kWays[0]);
+  Row row{c, {}, {}, 0, {}};
+  const auto plain = tir::lowering::lower(tir, {.passes = tir::lowering::PassSet::none()});
   const auto lowered = tir::lowering::lower(tir);
-  row.runs[1] = checked_run(lowered, c, kWays[1]);
-  row.runs[2] = checked_run(optimised(lowered, c, {}).program, c, kWays[2]);
   static tir::neural::Network network(tir::neural::shipped_weights());
   const tournament::Proposer proposers[] = {
       tournament::superoptimiser(),
       {"network", [](std::span<const tir::tasm::Instruction> block) { return tir::neural::propose(network, block); }}};
-  const auto alone = optimised(lowered, c, std::span(proposers).first(1));
-  const auto by_network = optimised(lowered, c, std::span(proposers).last(1));
+  const std::span superoptimiser = std::span(proposers).first(1), by_network = std::span(proposers).last(1);
+  const auto put = [&](std::size_t way, const tir::tasm::Program& program) {
+    row.runs[way] = checked_run(program, plain, c, kWays[way]);
+  };
+  put(0, plain);
+  put(kPeephole, lowered);
+  put(2, optimised(lowered, c, {}).program);
+  const auto superoptimiser_alone = optimised(lowered, c, superoptimiser, false);
+  const auto network_alone = optimised(lowered, c, by_network, false);
+  put(3, superoptimiser_alone.program);
+  put(4, network_alone.program);
+  put(kSuperoptimiser, optimised(lowered, c, superoptimiser).program);
+  put(6, optimised(lowered, c, by_network).program);
   const auto begin = std::chrono::steady_clock::now();
   const auto both = optimised(lowered, c, proposers);
   row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  row.runs[3] = checked_run(alone.program, c, kWays[3]);
-  row.runs[4] = checked_run(by_network.program, c, kWays[4]);
-  row.runs[5] = checked_run(both.program, c, kWays[5]);
-  row.tallies = {alone.tallies[0], by_network.tallies[0]};
+  put(kAll, both.program);
+  if (const auto hand = tir::corpus::hand_of(c)) row.by_hand = checked_run(*hand, plain, c, "by hand");
+  row.tallies = {superoptimiser_alone.tallies[0], network_alone.tallies[0]};
   return row;
 }
 
 std::uint64_t tallest(const Measured& run) {
   return run.heights.of(run.heights.tallest());
 }
+
+/// The tallest table of what `build` gives to that of the program by hand.
+double to_hand(const Row& row) {
+  return double(tallest(row.runs[kAll])) / double(tallest(*row.by_hand));
+}
+
+/// Of the programs that were written by hand.
+struct Hand {
+  std::size_t programs = 0, not_taller = 0, padded_higher = 0;
+  double log_ratio = 0;
+
+  explicit Hand(const std::vector<Row>& rows, bool other_methods) {
+    for (const Row& row : rows) {
+      if (!row.by_hand || (row.c.other_method() && !other_methods)) continue;
+      ++programs;
+      log_ratio += std::log(to_hand(row));
+      not_taller += to_hand(row) <= 1 ? 1 : 0;
+      padded_higher += row.runs[kAll].heights.padded() > row.by_hand->heights.padded() ? 1 : 0;
+    }
+  }
+  [[nodiscard]] double geomean() const { return std::exp(log_ratio / double(std::max<std::size_t>(programs, 1))); }
+};
 
 /// Of one way against the peephole passes, over the programs of a split.
 struct Gain {
@@ -117,13 +181,21 @@ struct Gain {
 void print_table(const std::vector<Row>& rows) {
   std::printf("rows of the tallest table and its name; padded height\n%-20s %-5s", "program", "split");
   for (const char* way : kWays) std::printf(" %-25s", way);
-  std::printf(" seconds\n");
+  std::printf(" %-25s all to hand seconds\n", "by hand");
   for (const Row& row : rows) {
     std::printf("%-20s %-5s", row.c.name.c_str(), row.c.held_out ? "test" : "train");
-    for (const Measured& run : row.runs)
+    const auto print = [](const Measured& run) {
       std::printf(" %6llu %-10s %7llu", (unsigned long long)tallest(run),
                   tir::vm::kTableNames[static_cast<std::size_t>(run.heights.tallest())].data(),
                   (unsigned long long)run.heights.padded());
+    };
+    for (const Measured& run : row.runs) print(run);
+    if (row.by_hand) {
+      print(*row.by_hand);
+      std::printf(" %8.2f%s", to_hand(row), row.c.other_method() ? " *" : "  ");
+    } else {
+      std::printf(" %36s", "");
+    }
     std::printf(" %6.1f\n", row.seconds);
   }
 }
@@ -161,6 +233,19 @@ int report(const std::vector<Row>& rows, bool as_json) {
     else
       std::printf("%s alone: %zu proposed, %zu equal, %zu differ, %zu not decided, %zu won\n", sum.name.c_str(),
                   sum.proposed, sum.equal, sum.differ, sum.unknown, sum.won);
+  }
+  for (const auto& [what, other_methods] : {std::pair("same_method", false), std::pair("any_method", true)}) {
+    const Hand hand(rows, other_methods);
+    if (as_json)
+      out["to_hand"][what] = {{"programs", hand.programs},
+                              {"geomean_tallest", hand.geomean()},
+                              {"not_taller", hand.not_taller},
+                              {"padded_higher", hand.padded_higher}};
+    else
+      std::printf(
+          "to hand, %s: %zu programs, tallest table %.3f times (geomean), not taller in %zu, padded higher in %zu\n",
+          other_methods ? "other methods (*) too" : "the same method", hand.programs, hand.geomean(), hand.not_taller,
+          hand.padded_higher);
   }
   if (as_json) std::printf("%s\n", out.dump(2).c_str());
   return good ? 0 : 1;

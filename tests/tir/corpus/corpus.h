@@ -48,4 +48,20 @@ struct Measured {
 /// `program` is hashed as a whole program, from the state in which the real machine begins.
 Measured run(const tasm::Program& program, const Case& c, const vm::Budget& budget = {});
 
+/// f() for each case that differs in one word of public or secret input, which is larger by one; `c` is as it was
+/// afterwards.
+template <class F>
+void for_each_other_input(Case& c, F f) {
+  for (std::vector<Element>* input : {&c.public_input, &c.secret_input}) {
+    for (Element& word : *input) {
+      const Element before = word;
+      word += field::kOne;
+      f();
+      word = before;
+    }
+  }
+}
+/// Other inputs can lead to runs that do not end.
+inline constexpr vm::Budget kOtherInputBudget{.cycles = 300'000};
+
 }  // namespace trident::tir::corpus

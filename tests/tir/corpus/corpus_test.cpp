@@ -53,20 +53,6 @@ TEST(Corpus, TheSameByHand) {
     if (const auto program = hand_of(c)) expect_output(c, "by hand", *program);
 }
 
-/// Each case with one word of its public or secret input increased by one.
-template <class F>
-void for_each_other_input(Case& c, F f) {
-  for (std::vector<Element>* input : {&c.public_input, &c.secret_input}) {
-    for (Element& word : *input) {
-      const Element before = word;
-      word += field::kOne;
-      f();
-      word = before;
-    }
-  }
-}
-constexpr vm::Budget kOtherInputBudget{.cycles = 300'000};
-
 TEST(Corpus, TheSameByHandForOtherInputs) {
   for (Case& c : read_cases()) {
     const auto hand = hand_of(c);
