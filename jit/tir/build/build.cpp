@@ -13,12 +13,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// For the lowering of TIR, whatever time there is for the search.
+constexpr std::chrono::milliseconds kPeepholesMin{200};
+
 Result<tasm::Program> program_of(const Request& request) {
   const ir::SourceText source(request.text, request.name);
   if (request.form == Form::tasm) return tasm::assemble(source);
   TRY(const language::Program tir, language::parse(source));
   tasm::Program lowered = lowering::lower(tir, {.passes = lowering::PassSet::none()});
-  return request.has(Stage::peepholes) ? tournament::ProvenPeepholes().of(lowered) : lowered;
+  const std::chrono::milliseconds time(request.milliseconds);
+  return request.has(Stage::peepholes) ? tournament::ProvenPeepholes(std::max(time / 4, kPeepholesMin)).of(lowered)
+                                       : lowered;
 }
 
 /// The program must end well on the inputs: else an error with its place.

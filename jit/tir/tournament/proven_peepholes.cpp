@@ -12,6 +12,7 @@ namespace {
 using tasm::Instruction;
 
 constexpr std::size_t kPieceMax = 64;
+constexpr int kRoundsMax = 10;
 
 bool equal(std::span<const Instruction> a, std::span<const Instruction> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
@@ -25,8 +26,15 @@ const ProvenPeepholes::Instructions& ProvenPeepholes::of_piece(std::span<const I
   const auto [at, fresh] = known_.try_emplace(std::move(key));
   Instructions& out = at->second;
   if (!fresh) return out;
+  if (time_ <= time_.zero()) {
+    out.assign(piece.begin(), piece.end());
+    return out;
+  }
+  const auto began = std::chrono::steady_clock::now();
   out = lowering::peephole(piece);
-  if (equal(piece, out) || equiv::decide(piece, out).answer == equiv::Answer::equal) return out;
+  const bool sound = equal(piece, out) || equiv::decide(piece, out).answer == equiv::Answer::equal;
+  time_ -= std::chrono::steady_clock::now() - began;
+  if (sound) return out;
   out.assign(piece.begin(), piece.end());
   ++refused_;
   if (piece.size() < 8) return out;
@@ -39,19 +47,21 @@ const ProvenPeepholes::Instructions& ProvenPeepholes::of_piece(std::span<const I
 }
 
 ProvenPeepholes::Instructions ProvenPeepholes::of_block(std::span<const Instruction> block) {
-  if (block.size() <= kPieceMax) return of_piece(block);
-  // The second time other pieces, for what lies across the borders of the first ones.
+  // Each time other pieces, for what lies across the borders of those before.
   Instructions now(block.begin(), block.end());
-  for (const std::size_t first : {kPieceMax, kPieceMax / 2}) {
+  std::size_t same = 0;
+  for (int round = 0; round < kRoundsMax && same < 2 && now.size() > kPieceMax; ++round) {
     Instructions next;
-    for (std::size_t at = 0, size = first; at < now.size(); at += size, size = kPieceMax) {
+    for (std::size_t at = 0, size = round % 2 == 0 ? kPieceMax : kPieceMax / 2; at < now.size(); size = kPieceMax) {
       size = std::min(size, now.size() - at);
       const Instructions& piece = of_piece(std::span(now).subspan(at, size));
       next.insert(next.end(), piece.begin(), piece.end());
+      at += size;
     }
+    same = equal(now, next) ? same + 1 : 0;
     now = std::move(next);
   }
-  return now;
+  return now.size() > kPieceMax ? now : of_piece(now);
 }
 
 tasm::Program ProvenPeepholes::of(const tasm::Program& program) {

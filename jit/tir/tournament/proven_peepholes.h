@@ -1,6 +1,7 @@
 // The peephole passes, held to equivalence: what they make of a block stands only where it is proven to do the same.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <vector>
 
@@ -8,9 +9,10 @@
 
 namespace trident::tir::tournament {
 
-/// Remembers what it has proven.
+/// Remembers what it has proven. When `time` is used up, what is not known yet stays as it is.
 class ProvenPeepholes {
  public:
+  explicit ProvenPeepholes(std::chrono::milliseconds time = std::chrono::hours(1)) : time_(time) {}
   /// Long blocks are rewritten piece by piece, since a proof takes more than in proportion to its block.
   tasm::Program of(const tasm::Program& program);
   /// Rewritings that could not be proven.
@@ -23,6 +25,7 @@ class ProvenPeepholes {
 
   std::map<std::vector<std::uint64_t>, Instructions> known_;
   std::size_t refused_ = 0;
+  std::chrono::steady_clock::duration time_;  ///< that is left
 };
 
 }  // namespace trident::tir::tournament

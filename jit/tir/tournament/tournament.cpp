@@ -39,7 +39,8 @@ class Tournament {
         scorer_(samples, options.budget),
         proposers_(proposers),
         options_(options),
-        end_(std::chrono::steady_clock::now() + options.time - options.time / kCheckShare) {
+        end_(std::chrono::steady_clock::now() + options.time - options.time / kCheckShare),
+        peepholes_(options.time / 4) {
     for (const Proposer& p : proposers) out_.tallies.push_back({p.name});
   }
 
