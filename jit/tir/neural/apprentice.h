@@ -36,9 +36,11 @@ using BlockJudge =
 struct RoundOptions {
   std::uint64_t seed = 1;
   std::uint64_t generations = 4;
-  std::uint64_t warm_start_steps = 200;  ///< from answers; 0: none
-  double warm_start_rate = 5e-4;         ///< gentler than from nothing: what is known already must last
-  std::size_t blocks_min = 24;           ///< to learn from and held out, each: with fewer nothing is done
+  std::uint64_t warm_start_steps = 60;  ///< from answers; 0: none
+  /// A twentieth of what teaches from nothing: five times this, and what is known already is lost faster than new
+  /// blocks are learnt.
+  double warm_start_rate = 1e-4;
+  std::size_t blocks_min = 24;  ///< to learn from and held out, each: with fewer nothing is done
   unsigned threads = 1;
 };
 

@@ -119,7 +119,8 @@ TEST(BlockBuffer, GoesThroughAFileAndNoOtherFile) {
   EXPECT_EQ(BlockBuffer::load(path + "x").error().code, ErrorCode::kNotFound);
 }
 
-constexpr RoundOptions kRound{.generations = 2, .warm_start_steps = 60, .blocks_min = 4, .threads = 2};
+constexpr RoundOptions kRound{
+    .generations = 2, .warm_start_steps = 60, .warm_start_rate = 2e-3, .blocks_min = 4, .threads = 2};
 
 TEST(Apprentice, PromotesOnlyWhatIsBetterOnBlocksHeldOut) {
   const Folder folder("tir-apprentice");
