@@ -1,7 +1,9 @@
 #include "clients/cli/calibrate.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 
 #include "clients/cli/interrupt.h"
@@ -291,6 +293,15 @@ std::string today() {
   char text[16];
   std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
   return text;
+}
+
+bool is_recent(const std::string& date, std::uint32_t days) {
+  unsigned year = 0, month = 0, day = 0;
+  if (std::sscanf(date.c_str(), "%4u-%2u-%2u", &year, &month, &day) != 3) return false;
+  using namespace std::chrono;
+  const sys_days measured{std::chrono::year(static_cast<int>(year)) / month / day};
+  const auto age = floor<std::chrono::days>(system_clock::now()) - measured;
+  return age >= std::chrono::days(0) && age <= std::chrono::days(days);
 }
 
 Result<double> steps_in_fmas(const StepRounds& rounds, double op_steps, double fma_steps) {

@@ -34,6 +34,9 @@ struct CalibrateOptions {
 /// YYYY-MM-DD, of the world's time.
 std::string today();
 
+/// Whether `date`, as today() writes it, is at most `days` before today and not after it. False for what is no date.
+bool is_recent(const std::string& date, std::uint32_t days);
+
 /// Nanoseconds per call, one for each round: two lengths of the op's chains and two of the fma's.
 struct StepRounds {
   std::vector<double> op_short, op_long, fma_short, fma_long;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -92,6 +91,7 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
     return 0;
   }
   if (verb.quick) options.rounds = kQuickRounds;
+  options.stale_days = verb.stale_days;
   note_interrupts();
   CalibratedKernels done;
   {
@@ -99,6 +99,11 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
     options.progress = [&bar](std::uint64_t kernels, const std::string& what) { bar.update(kernels, what); };
     options.stopped = [] { return !check_interrupted().ok(); };
     TRY(done, calibrate_kernels(options));
+  }
+  if (done.kept) {
+    std::fprintf(stderr, "trident: %s: %llu kernels timed here by this build; kept\n", options.path.c_str(),
+                 static_cast<unsigned long long>(done.kernels));
+    return 0;
   }
   std::fputs((verb.json ? calibrated_json(done, options) : calibrated_text(done)).c_str(), stdout);
   if (done.interrupted) {
@@ -114,13 +119,7 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
 bool is_current(const std::string& path, codegen::Isa isa, std::uint32_t days) {
   const auto table = read_costs(path);
   if (!table.ok() || !cost::fits(*table, os::cpu_model(), codegen::name_of(isa))) return false;
-  if (table->build != os::build_id()) return false;
-  using namespace std::chrono;
-  unsigned year = 0, month = 0, day = 0;
-  if (std::sscanf(table->date.c_str(), "%4u-%2u-%2u", &year, &month, &day) != 3) return false;
-  const sys_days measured{std::chrono::year(static_cast<int>(year)) / month / day};
-  const auto age = floor<std::chrono::days>(system_clock::now()) - measured;
-  return age >= std::chrono::days(0) && age <= std::chrono::days(days);
+  return table->build == os::build_id() && is_recent(table->date, days);
 }
 
 Result<int> run(const CalibrateVerb& verb) {
@@ -183,8 +182,10 @@ void add_calibrate_command(CLI::App& app, int& status) {
       ->capture_default_str();
   verb->add_option("-o,--output", state->output,
                    "Write the table here, - for standard output; append kernels here; default: see FILES below");
-  verb->add_option("--stale", state->stale_days,
-                   "Do nothing where the file is of this processor and this build and at most so many days old")
+  verb->add_option(
+          "--stale", state->stale_days,
+          "Do nothing where the file is of this processor and this build and at most so many days old; with "
+          "--kernels, where it is older: time an eighth of N anew, by a seed of this week, and let the oldest go")
       ->check(CLI::Range(0, 100'000));
   verb->add_flag("--quick", state->quick, "Fewer rounds, coarser figures");
   verb->add_flag("--json", state->json, "Print a JSON object instead of text");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -38,6 +39,11 @@ constexpr std::uint32_t kVariantsMin = 8, kVariantsMax = 16, kCorpusVariants = 3
 /// Fewer say nothing about each other.
 constexpr std::size_t kUsefulMin = 3;
 constexpr std::uint64_t kPerSeed = std::uint64_t{1} << 32;
+/// Of a full cache, what is timed anew when it has become old.
+constexpr std::uint64_t kRenewedPart = 8;
+/// Kernels of other builds and processors that are kept, in parts of N.
+constexpr std::uint64_t kOfOthers = 1;
+constexpr std::uint64_t kSeedsMax = std::uint64_t{1} << 30;
 
 /// Something to make a family of.
 struct Task {
@@ -122,7 +128,7 @@ Result<std::optional<MadeFamily>> make_family(const Task& task, codegen::Isa isa
 
 class Run {
  public:
-  explicit Run(const CalibrateKernelsOptions& options) : options_(options) {}
+  explicit Run(const CalibrateKernelsOptions& options) : options_(options), seed_(options.seed) {}
 
   Result<CalibratedKernels> all() {
     const std::uint64_t start = os::monotonic_ns();
@@ -137,15 +143,21 @@ class Run {
     done_.insert(names.begin(), names.end());
     TRY(result_.kernels, writer.kernels());
     const std::uint64_t before = result_.kernels;
+    TRY_VOID(plan(writer));
+    if (result_.kept) return result_;
     for (unsigned t = 0; t < std::max(options_.threads, 1u); ++t) {
       TRY(auto guide, expr::rewrite::AnyGuide::make(expr::rewrite::GuideKind::network));
       guides_.push_back(std::move(guide));
     }
-    while (result_.kernels < options_.kernels && !stopped()) {
+    while (result_.kernels < wanted_ && !stopped()) {
       TRY_VOID(batch(writer));
       TRY(result_.kernels, writer.kernels());
     }
     result_.added = result_.kernels - before;
+    if (options_.stale_days && !stopped()) {
+      TRY(result_.dropped, writer.drop_oldest(options_.kernels, (1 + kOfOthers) * options_.kernels));
+      TRY(result_.kernels, writer.kernels());
+    }
     result_.interrupted = stopped();
     TRY_VOID(figures(machine));
     result_.seconds = static_cast<double>(os::monotonic_ns() - start) * 1e-9;
@@ -153,16 +165,33 @@ class Run {
   }
 
  private:
+  /// How many kernels there shall be before the oldest go, and by which seed; or that all stays as it is.
+  Result<void> plan(learn::TimedKernelWriter& writer) {
+    wanted_ = options_.kernels;
+    if (!options_.stale_days) return {};
+    TRY(const std::string newest, writer.newest());
+    const bool recent = is_recent(newest, *options_.stale_days);
+    const bool full = result_.kernels >= options_.kernels;
+    result_.kept = full && recent;
+    if (!newest.empty()) {
+      using namespace std::chrono;
+      const auto today = floor<days>(system_clock::now()).time_since_epoch();
+      seed_ = weekly_seed(options_.seed, today.count());
+    }
+    if (full && !recent) wanted_ = result_.kernels + std::max<std::uint64_t>(options_.kernels / kRenewedPart, 1);
+    return {};
+  }
+
   [[nodiscard]] bool stopped() const { return options_.stopped && options_.stopped(); }
   void show(std::uint64_t beside, const std::string& what) const {
-    if (options_.progress) options_.progress(std::min(result_.kernels + beside, options_.kernels), what);
+    if (options_.progress) options_.progress(std::min(result_.kernels + beside, wanted_), what);
   }
 
   /// The next tasks whose families are not there.
   std::vector<Task> next_tasks() {
     std::vector<Task> tasks;
     while (tasks.size() < kBatch) {
-      const Task task = next_ < corpus_.size() ? corpus_[next_] : random_task(options_.seed, next_ - corpus_.size());
+      const Task task = next_ < corpus_.size() ? corpus_[next_] : random_task(seed_, next_ - corpus_.size());
       ++next_;
       if (!done_.contains(task.name)) tasks.push_back(task);
     }
@@ -197,7 +226,7 @@ class Run {
     TRY(const auto made, make(tasks));
     std::vector<learn::FamilyTimes> timed;
     std::uint64_t kernels = 0;
-    for (std::size_t i = 0; i < tasks.size() && result_.kernels + kernels < options_.kernels && !stopped(); ++i) {
+    for (std::size_t i = 0; i < tasks.size() && result_.kernels + kernels < wanted_ && !stopped(); ++i) {
       if (!made[i]) continue;
       show(kernels, tasks[i].name);
       auto family = times_of(tasks[i], *made[i]);
@@ -220,10 +249,10 @@ class Run {
     for (std::size_t k = 0; k < timing.times.size(); ++k) {
       const auto& [ns, ns_again] = timing.times[k];
       if (ns <= 0 || ns_again <= 0) continue;
-      for (const auto& attempt : timing.earlier)
-        if (attempt[k].ns > 0 && attempt[k].ns_again > 0)
-          family.earlier.push_back(
-              {static_cast<std::uint32_t>(family.kernels.size()), attempt[k].ns, attempt[k].ns_again});
+      for (std::size_t a = 0; a < timing.earlier.size(); ++a)
+        if (const auto& attempt = timing.earlier[a]; attempt[k].ns > 0 && attempt[k].ns_again > 0)
+          family.earlier.push_back({static_cast<std::uint32_t>(family.kernels.size()), attempt[k].ns,
+                                    attempt[k].ns_again, static_cast<std::uint32_t>(a + (a >= timing.kept ? 2 : 1))});
       const learn::KernelVariant& variant = made.variants[made.code.kernels[k]];
       family.kernels.push_back({0, variant.text, variant.how, ns, ns_again});
     }
@@ -236,20 +265,24 @@ class Run {
   Result<void> figures(const learn::Machine& machine) {
     if (result_.kernels == 0) return {};
     TRY(const learn::TimedKernels cache, learn::load_timed_kernels(options_.path));
-    std::vector<double> first, second, differences, within;
+    std::vector<double> first, second, differences, within, tried, tried_again;
     for (const learn::TimedFamily& family : cache.families) {
       const learn::Machine& there = cache.machines[family.machine];
       if (there.cpu != machine.cpu || there.isa != machine.isa || there.build != machine.build) continue;
       ++result_.families[family.generator];
       const std::size_t from = first.size();
       for (std::uint32_t k = family.first; k < family.end; ++k) {
-        first.push_back(cache.kernels[k].ns), second.push_back(cache.kernels[k].ns_again);
+        const learn::TimedKernel& kernel = cache.kernels[k];
+        first.push_back(kernel.ns), second.push_back(kernel.ns_again);
+        tried.push_back(kernel.first_ns > 0 ? kernel.first_ns : kernel.ns);
+        tried_again.push_back(kernel.first_ns > 0 ? kernel.first_ns_again : kernel.ns_again);
         differences.push_back(std::fabs(std::log(second.back() / first.back())));
       }
       if (first.size() - from >= 4)
         within.push_back(stats::rank_correlation(std::span(first).subspan(from), std::span(second).subspan(from)));
     }
     result_.rho = stats::rank_correlation(first, second);
+    result_.rho_first = stats::rank_correlation(tried, tried_again);
     if (!within.empty()) result_.rho_family = stats::median(within);
     if (!differences.empty()) result_.error = stats::median(differences);
     return {};
@@ -257,7 +290,8 @@ class Run {
 
   const CalibrateKernelsOptions& options_;
   std::vector<Task> corpus_;
-  std::uint64_t next_ = 0;
+  std::uint64_t next_ = 0, wanted_ = 0;
+  std::uint64_t seed_ = 0;  ///< of random families
   std::set<std::string> done_;
   std::vector<expr::rewrite::AnyGuide> guides_;  ///< one for each thread
   CalibratedKernels result_;
@@ -268,6 +302,11 @@ class Run {
 Result<std::string> user_kernels_path(std::string_view isa) {
   TRY(const std::string costs, user_costs_path(isa));
   return std::filesystem::path(costs).replace_extension(".kernels").string();
+}
+
+std::uint64_t weekly_seed(std::uint64_t seed, std::int64_t day) {
+  const auto week = static_cast<std::uint64_t>(std::max<std::int64_t>(day, 0)) / 7;
+  return kSeedsMax + seed * (std::uint64_t{1} << 12) % kSeedsMax + week % (std::uint64_t{1} << 12);
 }
 
 Result<CalibratedKernels> calibrate_kernels(const CalibrateKernelsOptions& options) {
@@ -294,8 +333,10 @@ std::string calibrated_text(const CalibratedKernels& done) {
   text += fmt::format("\nmeasured again: {} families, of which {} never agreed with themselves\n", done.repeated,
                       done.unsteady);
   text += fmt::format(
-      "two measurements agree to {:.2f} % (median); rank correlation {:.5f}, within families {:.5f} (median)\n",
-      100 * done.error, done.rho, done.rho_family);
+      "two measurements agree to {:.2f} % (median); rank correlation {:.5f}, within families {:.5f} (median); of first "
+      "attempts, whether they agree or not, {:.5f}\n",
+      100 * done.error, done.rho, done.rho_family, done.rho_first);
+  if (done.dropped > 0) text += fmt::format("{} kernels were too old and are gone\n", done.dropped);
   return text;
 }
 
@@ -309,8 +350,11 @@ std::string calibrated_json(const CalibratedKernels& done, const CalibrateKernel
   root["families"] = ordered_json::object();
   for (const auto& [generator, count] : done.families) root["families"][generator] = count;
   root["repeated"] = done.repeated, root["unsteady"] = done.unsteady;
-  root["test_retest"] = {
-      {"spearman", done.rho}, {"spearman_in_families", done.rho_family}, {"median_error", done.error}};
+  root["test_retest"] = {{"spearman", done.rho},
+                         {"spearman_in_families", done.rho_family},
+                         {"spearman_of_first_attempts", done.rho_first},
+                         {"median_error", done.error}};
+  root["dropped"] = done.dropped;
   root["seconds"] = done.seconds;
   root["interrupted"] = done.interrupted;
   return root.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";

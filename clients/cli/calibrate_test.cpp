@@ -8,7 +8,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "clients/cli/calibrate_kernels.h"
 #include "clients/cli/costs_file.h"
 #include "jit/kir/interpreter.h"
 
@@ -38,6 +40,25 @@ TEST(StepsInFmas, LeavesDisturbedRoundsOutAndSaysWhenFewAreLeft) {
   EXPECT_EQ(few.error().code, ErrorCode::kTimeout);
   EXPECT_FALSE(steps_in_fmas({}, 1, 1).ok());
   EXPECT_EQ(*steps_in_fmas({{3}, {2}, {1}, {2}}, 1, 1), 0);  // an op that is no instruction, and noise
+}
+
+TEST(Calibrate, KnowsHowOldADayIs) {
+  EXPECT_TRUE(is_recent(today(), 0));
+  EXPECT_FALSE(is_recent("2020-01-01", 6));
+  EXPECT_TRUE(is_recent("2020-01-01", 100'000));
+  EXPECT_FALSE(is_recent("2999-01-01", 6));  // a clock that was wrong
+  EXPECT_FALSE(is_recent("", 100'000));
+  EXPECT_FALSE(is_recent("yesterday", 100'000));
+}
+
+TEST(Calibrate, EveryWeekHasItsSeed) {
+  EXPECT_EQ(weekly_seed(2, 20'000 * 7), weekly_seed(2, 20'000 * 7 + 6));
+  std::set<std::uint64_t> seeds;
+  for (std::uint64_t seed = 0; seed < 4; ++seed)
+    for (std::int64_t week = 0; week < 520; ++week) EXPECT_TRUE(seeds.insert(weekly_seed(seed, 7 * week)).second);
+  // None that --seed takes, and the shifted names of random families stay apart.
+  EXPECT_GE(*seeds.begin(), std::uint64_t{1} << 30);
+  EXPECT_LT(*seeds.rbegin(), std::uint64_t{1} << 31);
 }
 
 std::size_t place(const Row& row) {

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +18,7 @@ namespace trident::learn {
 namespace {
 
 constexpr int kApplicationId = 0x54524B54;  // "TRKT"
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2, kOldVersion = 1;
 constexpr int kBusyMs = 20'000;
 /// A damaged tree can be a very large tree: no statement on a sound file comes near this.
 constexpr std::uint64_t kStatementMaxNs = 120'000'000'000;
@@ -30,14 +31,20 @@ constexpr const char* kSchema =
     "CREATE TABLE machine(id INTEGER PRIMARY KEY, cpu TEXT NOT NULL, isa TEXT NOT NULL, build TEXT NOT NULL,"
     " date TEXT NOT NULL, UNIQUE(cpu, isa, build));"
     "CREATE TABLE family(id INTEGER PRIMARY KEY, machine INTEGER NOT NULL REFERENCES machine(id), name TEXT NOT NULL,"
-    " generator TEXT NOT NULL, UNIQUE(machine, name));"
+    " generator TEXT NOT NULL, date TEXT NOT NULL DEFAULT '', UNIQUE(machine, name));"
     "CREATE TABLE kernel(family INTEGER NOT NULL REFERENCES family(id), place INTEGER NOT NULL, text TEXT NOT NULL,"
     " how TEXT NOT NULL, ns REAL NOT NULL, ns_again REAL NOT NULL, PRIMARY KEY(family, place)) WITHOUT ROWID;"
     "CREATE TABLE earlier(family INTEGER NOT NULL REFERENCES family(id), place INTEGER NOT NULL, ns REAL NOT NULL,"
-    " ns_again REAL NOT NULL);"
-    "PRAGMA application_id=1414679380; PRAGMA user_version=1;";
+    " ns_again REAL NOT NULL, attempt INTEGER NOT NULL DEFAULT 0);"
+    "PRAGMA application_id=1414679380; PRAGMA user_version=2;";
+/// What a family of version 1 has no day for is as old as its machine.
+constexpr const char* kUpdate =
+    "ALTER TABLE family ADD COLUMN date TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE earlier ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE family SET date = (SELECT machine.date FROM machine WHERE machine.id = family.machine);"
+    "PRAGMA user_version=2;";
 static_assert(kApplicationId == 1414679380);
-static_assert(kFormatVersion == 1);
+static_assert(kFormatVersion == 2);
 
 Error damaged(const std::string& path, const char* why) {
   return make_error(ErrorCode::kRejectedRecord, "%s: a damaged cache of timed kernels: %s", path.c_str(), why);
@@ -146,23 +153,23 @@ class Transaction {
   bool ended_ = false;
 };
 
-/// Whether there are tables; then they are ours and of this version.
-Result<bool> has_tables(sqlite3* db, const std::string& path) {
+/// The version of the tables that there are, 0 without any.
+Result<int> version_of(sqlite3* db, const std::string& path) {
   TRY(Statement identity, Statement::prepare(db, path,
                                              "SELECT (SELECT application_id FROM pragma_application_id),"
                                              " (SELECT user_version FROM pragma_user_version),"
                                              " (SELECT count(*) FROM sqlite_schema)"));
   TRY(const bool row, identity.step());
   if (!row) return damaged(path, "it says nothing of itself");
-  if (identity.number(2) == 0) return false;
+  if (identity.number(2) == 0) return 0;
   if (identity.number(0) != kApplicationId)
     return make_error(ErrorCode::kRejectedRecord, "%s: no cache of timed kernels, but another SQLite file",
                       path.c_str());
-  if (identity.number(1) != kFormatVersion)
+  if (identity.number(1) != kFormatVersion && identity.number(1) != kOldVersion)
     return make_error(ErrorCode::kRejectedRecord,
                       "%s: a cache of timed kernels of version %lld; this Trident reads version %d", path.c_str(),
                       static_cast<long long>(identity.number(1)), kFormatVersion);
-  return true;
+  return static_cast<int>(identity.number(1));
 }
 
 Result<sqlite3*> open_file(const std::string& path, bool create) {
@@ -215,13 +222,14 @@ Result<std::vector<std::byte>> packed_file(const std::string& path) {
 
 class Loader {
  public:
-  Loader(sqlite3* db, const std::string& path) : db_(db), path_(path) {}
+  Loader(sqlite3* db, const std::string& path, int version) : db_(db), path_(path), version_(version) {}
 
   Result<TimedKernels> load() {
     TRY(auto transaction, Transaction::begin(db_, path_, "BEGIN"));
     TRY_VOID(machines());
     TRY_VOID(families());
     TRY_VOID(kernels());
+    TRY_VOID(first_attempts());
     TRY_VOID(transaction->commit());
     return std::move(all_);
   }
@@ -277,6 +285,31 @@ class Loader {
     return {};
   }
 
+  /// Of families whose first attempt was not kept. Version 1 does not number attempts: the first row counts, which may
+  /// be of a second attempt after a first one that was kept.
+  Result<void> first_attempts() {
+    const bool numbered = version_ != kOldVersion;
+    TRY(Statement rows,
+        Statement::prepare(db_, path_,
+                           numbered
+                               ? "SELECT family, place, ns, ns_again FROM earlier WHERE attempt <= 1 ORDER BY rowid"
+                               : "SELECT family, place, ns, ns_again FROM earlier ORDER BY rowid"));
+    for (;;) {
+      TRY(const bool more, rows.step());
+      if (!more) break;
+      const auto id = std::lower_bound(ids_.begin(), ids_.end(), rows.number(0));
+      if (id == ids_.end() || *id != rows.number(0)) return damaged(path_, "an earlier time of no family");
+      const TimedFamily& family = all_.families[static_cast<std::size_t>(id - ids_.begin())];
+      const double ns = rows.real(2), again = rows.real(3);
+      if (rows.number(1) < 0 || rows.number(1) >= family.end - family.first || !is_time(ns) || !is_time(again))
+        return damaged(path_, "an earlier time of no kernel, or that is no time");
+      TimedKernel& kernel = all_.kernels[family.first + static_cast<std::size_t>(rows.number(1))];
+      if (kernel.first_ns == 0) kernel.first_ns = ns, kernel.first_ns_again = again;
+    }
+    all_.knows_attempts = true;
+    return {};
+  }
+
   Result<void> close(std::uint32_t number) {
     TimedFamily& family = all_.families[number];
     family.end = static_cast<std::uint32_t>(all_.kernels.size());
@@ -291,6 +324,7 @@ class Loader {
 
   sqlite3* db_;
   const std::string& path_;
+  int version_;
   std::map<std::int64_t, std::uint32_t> machine_of_;
   std::vector<std::int64_t> ids_;  ///< of families
   TimedKernels all_;
@@ -312,18 +346,21 @@ Result<TimedKernels> load_timed_kernels(const std::string& path) {
   TRY(sqlite3* const raw, open_file(path, false));
   const std::unique_ptr<sqlite3, decltype([](sqlite3* db) { sqlite3_close(db); })> db(raw);
   TRY_VOID(run(raw, path, kSettings));
-  TRY(const bool ours, has_tables(raw, path));
-  if (!ours) return make_error(ErrorCode::kRejectedRecord, "%s: no cache of timed kernels: it is empty", path.c_str());
-  return Loader(raw, path).load();
+  TRY(const int version, version_of(raw, path));
+  if (version == 0)
+    return make_error(ErrorCode::kRejectedRecord, "%s: no cache of timed kernels: it is empty", path.c_str());
+  return Loader(raw, path, version).load();
 }
 
 Result<TimedKernelWriter> TimedKernelWriter::open(const std::string& path, const Machine& machine) {
   TRY(sqlite3* const raw, open_file(path, true));
   TimedKernelWriter writer(raw, path);
+  writer.date_ = machine.date;
   TRY_VOID(run(raw, path, kSettings));
   TRY(auto transaction, Transaction::begin(raw, path, "BEGIN IMMEDIATE"));
-  TRY(const bool ours, has_tables(raw, path));
-  if (!ours) TRY_VOID(run(raw, path, kSchema));
+  TRY(const int version, version_of(raw, path));
+  if (version == 0) TRY_VOID(run(raw, path, kSchema));
+  if (version == kOldVersion) TRY_VOID(run(raw, path, kUpdate));
   TRY(Statement add, Statement::prepare(raw, path,
                                         "INSERT OR IGNORE INTO machine(cpu, isa, build, date)"
                                         " VALUES(?1, ?2, ?3, ?4)"));
@@ -359,6 +396,54 @@ Result<std::uint64_t> TimedKernelWriter::kernels() {
   return row ? static_cast<std::uint64_t>(count.number(0)) : 0;
 }
 
+Result<std::string> TimedKernelWriter::newest() {
+  TRY(Statement rows, Statement::prepare(db_.get(), path_, "SELECT max(date) FROM family WHERE machine=?1"));
+  rows.bind_all(machine_);
+  TRY(const bool row, rows.step());
+  return row ? rows.text(0) : std::string();
+}
+
+Result<std::uint64_t> TimedKernelWriter::drop_oldest(std::uint64_t kernels_min, std::uint64_t of_all_max) {
+  sqlite3* db = db_.get();
+  TRY(auto transaction, Transaction::begin(db, path_, "BEGIN IMMEDIATE"));
+  struct Old {
+    std::int64_t id;
+    std::uint64_t kernels;
+    bool here;
+  };
+  std::vector<Old> families;
+  std::uint64_t here = 0, all = 0, dropped = 0;
+  {
+    TRY(Statement rows, Statement::prepare(db, path_,
+                                           "SELECT family.id, count(*), family.machine=?1 FROM family JOIN kernel"
+                                           " ON kernel.family = family.id GROUP BY family.id"
+                                           " ORDER BY family.machine=?1, family.date, family.id"));
+    rows.bind_all(machine_);
+    for (;;) {
+      TRY(const bool more, rows.step());
+      if (!more) break;
+      families.push_back({rows.number(0), static_cast<std::uint64_t>(rows.number(1)), rows.number(2) != 0});
+      all += families.back().kernels;
+      here += families.back().here ? families.back().kernels : 0;
+    }
+  }
+  for (const Old& family : families) {
+    if (family.here ? here < kernels_min + family.kernels : all <= of_all_max) continue;
+    for (const char* sql : {"DELETE FROM earlier WHERE family=?1", "DELETE FROM kernel WHERE family=?1",
+                            "DELETE FROM family WHERE id=?1"}) {
+      TRY(Statement remove, Statement::prepare(db, path_, sql));
+      remove.bind_all(family.id);
+      TRY_VOID(remove.run());
+    }
+    dropped += family.kernels, all -= family.kernels;
+    here -= family.here ? family.kernels : 0;
+  }
+  TRY_VOID(
+      run(db, path_, "DELETE FROM machine WHERE NOT EXISTS(SELECT 1 FROM family WHERE family.machine = machine.id)"));
+  TRY_VOID(transaction->commit());
+  return dropped;
+}
+
 Result<void> TimedKernelWriter::append(std::span<const FamilyTimes> families) {
   for (const FamilyTimes& family : families) {
     const char* fault = fault_of(family.name, family.generator, family.kernels.size());
@@ -372,12 +457,12 @@ Result<void> TimedKernelWriter::append(std::span<const FamilyTimes> families) {
   sqlite3* db = db_.get();
   TRY(auto transaction, Transaction::begin(db, path_, "BEGIN IMMEDIATE"));
   TRY(Statement add, Statement::prepare(db, path_,
-                                        "INSERT INTO family(machine, name, generator) VALUES(?1, ?2, ?3)"
+                                        "INSERT INTO family(machine, name, generator, date) VALUES(?1, ?2, ?3, ?4)"
                                         " ON CONFLICT DO NOTHING"));
   TRY(Statement add_kernel, Statement::prepare(db, path_, "INSERT INTO kernel VALUES(?1, ?2, ?3, ?4, ?5, ?6)"));
-  TRY(Statement add_earlier, Statement::prepare(db, path_, "INSERT INTO earlier VALUES(?1, ?2, ?3, ?4)"));
+  TRY(Statement add_earlier, Statement::prepare(db, path_, "INSERT INTO earlier VALUES(?1, ?2, ?3, ?4, ?5)"));
   for (const FamilyTimes& family : families) {
-    add.bind_all(machine_, family.name, family.generator);
+    add.bind_all(machine_, family.name, family.generator, date_);
     TRY_VOID(add.run());
     if (sqlite3_changes(db) == 0) continue;
     const std::int64_t id = sqlite3_last_insert_rowid(db);
@@ -387,7 +472,8 @@ Result<void> TimedKernelWriter::append(std::span<const FamilyTimes> families) {
       TRY_VOID(add_kernel.run());
     }
     for (const FamilyTimes::Earlier& earlier : family.earlier) {
-      add_earlier.bind_all(id, std::int64_t{earlier.place}, earlier.ns, earlier.ns_again);
+      add_earlier.bind_all(id, std::int64_t{earlier.place}, earlier.ns, earlier.ns_again,
+                           std::int64_t{earlier.attempt});
       TRY_VOID(add_earlier.run());
     }
   }

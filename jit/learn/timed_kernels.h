@@ -2,9 +2,12 @@
 // in an SQLite file, the benchmark cache:
 //
 //   machine   cpu, isa, build of Trident, day of the first kernel
-//   family    machine, name, generator; a name once per machine
+//   family    machine, name, generator, day; a name once per machine
 //   kernel    family, place in it, expression, how it was made, ns, ns_again
-//   earlier   times of a kernel that were measured again, because they did not repeat
+//   earlier   attempt, and the times of a kernel that were measured more than once, because they did not repeat, and
+//             were not kept: the attempt that is missing is the one that was
+//
+// Files of version 1, which lack day and attempt, are read, and brought up to date by who writes.
 //
 // The kernels of a family mean the same over the reals, by the rules of jit/expr/rules. Nothing has checked what they
 // compute in floating point: they are here to be timed and learnt from, and are never published.
@@ -42,6 +45,8 @@ struct TimedKernel {
   std::string how;           ///< "source", "best", ...
   double ns = 0;             ///< per element
   double ns_again = 0;       ///< the same by a second, independent measurement
+  double first_ns = 0;       ///< of the first attempt, where another one was kept; else 0
+  double first_ns_again = 0;
 };
 
 /// Families in the order of writing, kernels by family and place.
@@ -49,6 +54,7 @@ struct TimedKernels {
   std::vector<Machine> machines;
   std::vector<TimedFamily> families;
   std::vector<TimedKernel> kernels;
+  bool knows_attempts = false;  ///< whether first attempts are known; not of a packed cache
 };
 
 /// What a cache may hold; more is refused.
@@ -68,6 +74,7 @@ struct FamilyTimes {
   struct Earlier {
     std::uint32_t place = 0;
     double ns = 0, ns_again = 0;
+    std::uint32_t attempt = 0;  ///< from 1
   };
   std::vector<Earlier> earlier{};
 };
@@ -83,6 +90,12 @@ class TimedKernelWriter {
   [[nodiscard]] Result<std::vector<std::string>> families();
   [[nodiscard]] Result<std::uint64_t> kernels();
 
+  /// The day of the newest of them; empty: there is none.
+  [[nodiscard]] Result<std::string> newest();
+  /// Removes whole families, the oldest first: of this machine as long as `kernels_min` kernels are left, of other
+  /// machines and builds as long as the file has more than `of_all_max`. How many kernels are gone.
+  Result<std::uint64_t> drop_oldest(std::uint64_t kernels_min, std::uint64_t of_all_max);
+
   /// All or nothing, and on the disk on return. A family that is there by now is left as it is. InvalidArgument for
   /// what load_timed_kernels() would refuse.
   Result<void> append(std::span<const FamilyTimes> families);
@@ -94,7 +107,7 @@ class TimedKernelWriter {
   TimedKernelWriter(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
 
   std::unique_ptr<sqlite3, CloseDb> db_;
-  std::string path_;
+  std::string path_, date_;
   std::int64_t machine_ = 0;
 };
 

@@ -99,7 +99,7 @@ TEST_F(TimedKernelsTest, GivesBackWhatWasWritten) {
 TEST_F(TimedKernelsTest, TheFileHoldsWhatSqliteReads) {
   FamilyTimes family = family_of(4, 2);
   family.kernels[1].text = "'; DROP TABLE kernel; --";
-  family.earlier.push_back({1, 7.5, 9.25});
+  family.earlier.push_back({1, 7.5, 9.25, 1});
   append({&family, 1});
   EXPECT_EQ(rows("SELECT cpu, isa, build, date FROM machine"),
             (std::vector<std::string>{"A CPU (family 1) avx2 0123abcd 2026-11-23"}));
@@ -107,7 +107,8 @@ TEST_F(TimedKernelsTest, TheFileHoldsWhatSqliteReads) {
                  " family.id = kernel.family ORDER BY place"),
             (std::vector<std::string>{"family4 corpus 0 0.625 0.875 source x:f64; x + 0",
                                       "family4 corpus 1 1.125 1.375 best '; DROP TABLE kernel; --"}));
-  EXPECT_EQ(rows("SELECT place, ns, ns_again FROM earlier"), (std::vector<std::string>{"1 7.5 9.25"}));
+  EXPECT_EQ(rows("SELECT place, ns, ns_again, attempt FROM earlier"), (std::vector<std::string>{"1 7.5 9.25 1"}));
+  EXPECT_EQ(rows("SELECT date FROM family"), (std::vector<std::string>{"2026-11-23"}));
   EXPECT_EQ(rows("PRAGMA integrity_check"), (std::vector<std::string>{"ok"}));
   EXPECT_EQ(rows("PRAGMA foreign_key_check"), std::vector<std::string>());
 }
@@ -130,6 +131,85 @@ TEST_F(TimedKernelsTest, AFamilyThatIsThereIsLeftAndMachinesAreKeptApart) {
   ASSERT_TRUE(writer.ok());
   EXPECT_EQ(*writer->kernels(), 3u);
   EXPECT_EQ(*writer->families(), std::vector<std::string>{"family0"});
+}
+
+TEST_F(TimedKernelsTest, FirstAttemptsAreThoseThatWereNotKept) {
+  FamilyTimes second_kept = family_of(0, 2), first_kept = family_of(1, 2);
+  second_kept.earlier = {{0, 5, 6, 1}, {1, 7, 8, 1}, {1, 9, 10, 3}};
+  first_kept.earlier = {{0, 5, 6, 2}, {1, 7, 8, 2}};
+  append({&second_kept, 1});
+  append({&first_kept, 1});
+  const auto all = load_timed_kernels(path_);
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  EXPECT_TRUE(all->knows_attempts);
+  const auto& k = all->kernels;
+  EXPECT_EQ((std::vector{k[0].first_ns, k[0].first_ns_again, k[1].first_ns, k[1].first_ns_again}),
+            (std::vector<double>{5, 6, 7, 8}));
+  EXPECT_EQ((std::vector{k[2].first_ns, k[3].first_ns}), (std::vector<double>{0, 0}));
+  rows("UPDATE earlier SET place=9 WHERE attempt=1");
+  EXPECT_NE(refusal().find("of no kernel"), std::string::npos) << refusal();
+}
+
+TEST_F(TimedKernelsTest, FilesOfVersionOneAreReadAndBroughtUpToDate) {
+  rows(
+      "CREATE TABLE machine(id INTEGER PRIMARY KEY, cpu TEXT NOT NULL, isa TEXT NOT NULL, build TEXT NOT NULL,"
+      " date TEXT NOT NULL, UNIQUE(cpu, isa, build));"
+      "CREATE TABLE family(id INTEGER PRIMARY KEY, machine INTEGER NOT NULL REFERENCES machine(id), name TEXT NOT NULL,"
+      " generator TEXT NOT NULL, UNIQUE(machine, name));"
+      "CREATE TABLE kernel(family INTEGER NOT NULL REFERENCES family(id), place INTEGER NOT NULL, text TEXT NOT NULL,"
+      " how TEXT NOT NULL, ns REAL NOT NULL, ns_again REAL NOT NULL, PRIMARY KEY(family, place)) WITHOUT ROWID;"
+      "CREATE TABLE earlier(family INTEGER NOT NULL REFERENCES family(id), place INTEGER NOT NULL, ns REAL NOT NULL,"
+      " ns_again REAL NOT NULL);"
+      "INSERT INTO machine VALUES(3, 'A CPU (family 1)', 'avx2', '0123abcd', '2026-01-02');"
+      "INSERT INTO family VALUES(4, 3, 'old', 'scramble');"
+      "INSERT INTO kernel VALUES(4, 0, 'x + 1', 'source', 1, 2);"
+      "INSERT INTO earlier VALUES(4, 0, 3, 4);"
+      "PRAGMA application_id=1414679380; PRAGMA user_version=1;");
+  const auto before = load_timed_kernels(path_);
+  ASSERT_TRUE(before.ok()) << before.error().message;
+  EXPECT_EQ(before->kernels[0].first_ns, 3);
+  const FamilyTimes family = family_of(0, 3);
+  append({&family, 1});
+  EXPECT_EQ(rows("SELECT name, date FROM family ORDER BY id"),
+            (std::vector<std::string>{"old 2026-01-02", "family0 2026-11-23"}));
+  EXPECT_EQ(rows("PRAGMA user_version"), std::vector<std::string>{"2"});
+  const auto after = load_timed_kernels(path_);
+  ASSERT_TRUE(after.ok()) << after.error().message;
+  EXPECT_EQ(after->machines.size(), 1u);
+  EXPECT_EQ(after->kernels.size(), 4u);
+  EXPECT_EQ(after->kernels[0].first_ns, 3);
+}
+
+TEST_F(TimedKernelsTest, TheOldestFamiliesGo) {
+  const auto on_day = [&](int number, int kernels, const char* build, const char* date) {
+    const FamilyTimes family = family_of(number, kernels);
+    Machine machine = kHere;
+    machine.build = build, machine.date = date;
+    append({&family, 1}, machine);
+  };
+  on_day(0, 4, "here", "2026-11-03");
+  on_day(1, 4, "here", "2026-11-01");
+  on_day(2, 4, "here", "2026-11-02");
+  on_day(3, 4, "before", "2026-12-01");
+  on_day(4, 4, "before", "2026-10-01");
+  Machine here = kHere;
+  here.build = "here";
+  auto writer = TimedKernelWriter::open(path_, here);
+  ASSERT_TRUE(writer.ok());
+  EXPECT_EQ(writer->newest().value(), "2026-11-03");
+  const auto left = [&] { return rows("SELECT name FROM family ORDER BY id"); };
+  EXPECT_EQ(writer->drop_oldest(12, 20).value(), 0u);
+  EXPECT_EQ(writer->drop_oldest(12, 16).value(), 4u);
+  EXPECT_EQ(left(), (std::vector<std::string>{"family0", "family1", "family2", "family3"}));
+  EXPECT_EQ(writer->drop_oldest(9, 16).value(), 0u);
+  EXPECT_EQ(writer->drop_oldest(8, 16).value(), 4u);
+  EXPECT_EQ(left(), (std::vector<std::string>{"family0", "family2", "family3"}));
+  EXPECT_EQ(writer->drop_oldest(8, 8).value(), 4u);
+  EXPECT_EQ(left(), (std::vector<std::string>{"family0", "family2"}));
+  EXPECT_EQ(rows("SELECT build FROM machine"), std::vector<std::string>{"here"});
+  EXPECT_EQ(writer->drop_oldest(4, 8).value(), 4u);
+  EXPECT_EQ(left(), std::vector<std::string>{"family0"});
+  EXPECT_EQ(rows("PRAGMA foreign_key_check"), std::vector<std::string>());
 }
 
 TEST_F(TimedKernelsTest, RefusesWhatCouldNotBeRead) {

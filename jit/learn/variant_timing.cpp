@@ -125,6 +125,17 @@ bool repeats(std::span<const FamilyTiming::Pair> times) {
   return all.empty() || (stats::median(all) <= kMedianMax && *std::max_element(all.begin(), all.end()) <= kGreatestMax);
 }
 
+FamilyTiming choose(std::vector<std::vector<FamilyTiming::Pair>> attempts) {
+  const auto best = std::min_element(attempts.begin(), attempts.end(),
+                                     [](const auto& a, const auto& b) { return disagreement(a) < disagreement(b); });
+  FamilyTiming timing;
+  timing.kept = static_cast<std::size_t>(best - attempts.begin());
+  timing.times = std::move(*best);
+  attempts.erase(best);
+  timing.earlier = std::move(attempts);
+  return timing;
+}
+
 Result<FamilyTiming> time_family(const CompiledFamily& family, const TimingOptions& options) {
   std::mt19937_64 random(options.seed);
   judge::Workload workload;
@@ -152,13 +163,7 @@ Result<FamilyTiming> time_family(const CompiledFamily& family, const TimingOptio
     for (std::size_t k = 0; k < first.size(); ++k) times.push_back({first[k], second[k]});
     if (repeats(times)) break;
   }
-  const auto best = std::min_element(attempts.begin(), attempts.end(),
-                                     [](const auto& a, const auto& b) { return disagreement(a) < disagreement(b); });
-  FamilyTiming timing;
-  timing.times = std::move(*best);
-  attempts.erase(best);
-  timing.earlier = std::move(attempts);
-  return timing;
+  return choose(std::move(attempts));
 }
 
 }  // namespace trident::learn

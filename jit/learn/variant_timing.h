@@ -39,8 +39,12 @@ struct FamilyTiming {
     double ns = 0, ns_again = 0;  ///< per element; 0 where the kernel crashed or hung
   };
   std::vector<Pair> times;                 ///< of CompiledFamily::kernels: of the attempt that repeats best
-  std::vector<std::vector<Pair>> earlier;  ///< of the other attempts
+  std::vector<std::vector<Pair>> earlier;  ///< of the other attempts, in order
+  std::size_t kept = 0;                    ///< number of the attempt that repeats best, from 0
 };
+
+/// Of the attempts at a family's times that which repeats best, the first of equal ones, and the others. At least one.
+FamilyTiming choose(std::vector<std::vector<FamilyTiming::Pair>> attempts);
 
 /// A measurement is the lower quartile of the rounds. Errors: OsError.
 Result<FamilyTiming> time_family(const CompiledFamily& family, const TimingOptions& options);

@@ -305,5 +305,19 @@ TEST(PackedKernels, MutatedBytesAreRefused) {
   }
 }
 
+TEST(FamilyTiming, KeepsTheAttemptThatRepeatsBestAndNumbersTheOthers) {
+  using Attempt = std::vector<FamilyTiming::Pair>;
+  const Attempt apart{{1, 1.3}, {2, 2.6}}, close{{1, 1.01}, {2, 2.02}}, further{{1, 2}, {2, 4}};
+  FamilyTiming timing = choose({apart, close, further});
+  EXPECT_EQ(timing.kept, 1u);
+  EXPECT_EQ(timing.times[1].ns_again, 2.02);
+  ASSERT_EQ(timing.earlier.size(), 2u);
+  EXPECT_EQ(timing.earlier[0][0].ns_again, 1.3);
+  EXPECT_EQ(timing.earlier[1][0].ns_again, 2);
+  timing = choose({close});
+  EXPECT_EQ(timing.kept, 0u);
+  EXPECT_TRUE(timing.earlier.empty());
+}
+
 }  // namespace
 }  // namespace trident::learn
