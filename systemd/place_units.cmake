@@ -3,6 +3,8 @@
 get_filename_component(folder "${bindir}" ABSOLUTE BASE_DIR "${CMAKE_INSTALL_PREFIX}")
 set(TRIDENTD "${folder}/tridentd")
 set(TRIDENT "${folder}/trident")
+get_filename_component(data "${datadir}" ABSOLUTE BASE_DIR "${CMAKE_INSTALL_PREFIX}")
+set(CORPUS "${data}/trident/corpus")
 foreach(unit tridentd trident-train trident-calibrate)
   configure_file("${source}/${unit}.service.in" "${build}/system/${unit}.service" @ONLY)
   configure_file("${source}/${unit}-user.service.in" "${build}/user/${unit}.service" @ONLY)

@@ -1,4 +1,6 @@
 """What a daemon learns and how it is undone, from outside: learning_command_test.py TRIDENT TRIDENTD."""
+import ctypes
+import errno
 import hashlib
 import json
 import os
@@ -9,7 +11,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-from command_case import TRIDENTD, CommandCase
+from command_case import ROOT, TRIDENTD, CommandCase
 
 EXPRESSIONS = ["x*x + 2*x*y + y*y", "sin(x)*sin(x) + cos(x)*cos(x)", "(x*y)/(x*z)", "exp(x)*exp(y)", "log(x) + log(y)",
                "(x^2 - y^2)/(x - y)", "sqrt(x*x)*y", "x/(1/y)", "a*x + a*y + a*z", "tanh(x)*cosh(x)"]
@@ -34,6 +36,13 @@ def spearman(a, b):
     mean = (len(a) - 1) / 2
     return (sum((p - mean) * (q - mean) for p, q in zip(x, y))
             / (sum((p - mean)**2 for p in x) * sum((q - mean)**2 for q in y))**0.5)
+
+
+def deny_writable_code():
+    libc = ctypes.CDLL(None, use_errno=True)
+    pr_set_mdwe, refuse_exec_gain = 65, 1
+    if libc.prctl(pr_set_mdwe, refuse_exec_gain, 0, 0, 0) != 0 and ctypes.get_errno() != errno.EINVAL:
+        raise OSError(ctypes.get_errno(), "PR_SET_MDWE")  # EINVAL: a system before Linux 6.3
 
 
 class LearningCommand(CommandCase):
@@ -111,6 +120,15 @@ class LearningCommand(CommandCase):
         with open(weights, "rb") as one, open(again, "rb") as other:
             self.assertEqual(one.read(), other.read())
 
+    def test_training_makes_no_code_at_run_time(self):
+        """As under the MemoryDenyWriteExecute of its unit."""
+        kernels = os.path.join(ROOT, "jit", "learn", "calibration", "kernels.xz")
+        for what in (("judge", "--kernels", kernels, "--epochs", "1"),
+                     ("guide", "--episodes", "40", "--rounds", "1", "--epochs", "1", "--width", "8")):
+            output = self.at(what[0] + ".nnue")
+            self.trident("train", *what, "-o", output, preexec_fn=deny_writable_code)
+            self.assertTrue(os.path.exists(output))
+
     def test_a_judge_is_not_trained_on_little(self):
         kernels = self.at("few.kernels")
         self.trident("calibrate", "--kernels", "40", "--quick", "--output", kernels)
@@ -136,6 +154,50 @@ class LearningCommand(CommandCase):
             self.trident(*calibrate, "--stale", "6")
             with open(table, encoding="utf-8") as file:
                 self.assertNotIn(instead, file.read())
+
+    def test_calibrate_renews_kernels_that_are_stale(self):
+        cache = self.at("weekly.kernels")
+        corpus = self.at("corpus.tsv")
+        with open(corpus, "w", encoding="utf-8") as file:
+            file.write("quadratic\tx:0:1,y:0:1\tx*x + 2*x*y + y*y\n")
+        calibrate = ("calibrate", "--kernels", "240", "--quick", "--seed", "5", "--output", cache, "--stale", "6", "--corpus",
+                     corpus)
+
+        def ask(sql):
+            database = sqlite3.connect(cache)
+            rows = database.execute(sql).fetchall()
+            database.commit()
+            database.close()
+            return rows
+
+        def count():
+            return ask("SELECT count(*) FROM kernel")[0][0]
+
+        self.trident(*calibrate)
+        first = {name for name, in ask("SELECT name FROM family")}
+        self.assertGreaterEqual(count(), 240)
+        self.assertTrue(any(name.startswith("corpus/quadratic") for name in first), first)
+        self.assertIn("kept", self.trident(*calibrate).stderr)
+        self.assertEqual(first, {name for name, in ask("SELECT name FROM family")})
+        # Of last month: a part of them makes room for others, by another seed, timed today.
+        ask("UPDATE family SET date='2020-01-01'")
+        report = json.loads(self.trident(*calibrate, "--json").stdout)
+        second = {name for name, in ask("SELECT name FROM family")}
+        self.assertGreaterEqual(report["added"], 30)
+        self.assertGreater(report["dropped"], 0)
+        self.assertIn(count(), range(240, 240 + 64))
+        self.assertTrue(second - first)
+        self.assertTrue(first & second)
+        self.assertTrue(all(not name.split("-")[1] == "5" for name in second - first if "-" in name), second - first)
+        self.assertGreater(ask("SELECT count(*) FROM family WHERE date > '2020-01-01'")[0][0], 0)
+        self.assertIn("kept", self.trident(*calibrate).stderr)
+        # What another build has timed is not ours, and stays beside ours for a while.
+        ask("UPDATE machine SET build='0123456789abcdef'")
+        report = json.loads(self.trident(*calibrate, "--json").stdout)
+        self.assertGreaterEqual(report["added"], 240)
+        self.assertGreater(ask("SELECT count(*) FROM family JOIN machine ON machine.id = family.machine"
+                               " WHERE build='0123456789abcdef'")[0][0], 0)
+        self.assertLessEqual(count(), 480 + 64)
 
     def test_a_daemon_learns(self):
         """Untrained weights, some submissions, one round: promoted, and seen by the daemon that runs."""
