@@ -74,8 +74,11 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                    {"rejected", store.rejected},
                    {"set_aside", store.set_aside},
                    {"write_failures", store.write_failures}};
-  json["learning"] = {
-      {"weights", learning.weights}, {"weights_changed", learning.weights_changed}, {"noted", learning.noted}};
+  json["learning"] = {{"weights", learning.weights},
+                      {"weights_changed", learning.weights_changed},
+                      {"costs", learning.costs},
+                      {"costs_changed", learning.costs_changed},
+                      {"noted", learning.noted}};
   // What came from outside (a reason quotes a path) need not be UTF-8.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -12,7 +12,9 @@ namespace trident::admin {
 
 struct Learning {
   std::string weights;  ///< that the search goes by: a digest, or none
-  std::uint64_t weights_changed = 0, noted = 0;
+  std::uint64_t weights_changed = 0;
+  std::string costs;  ///< what it weighs instructions by: where and when it was measured, or built in
+  std::uint64_t costs_changed = 0, noted = 0;
 };
 
 /// One JSON object: uptime, and one object per part of the daemon.

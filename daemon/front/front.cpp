@@ -7,6 +7,7 @@
 #include "daemon/admin/admin.h"
 #include "daemon/cache/cache.h"
 #include "daemon/jobs/jobs.h"
+#include "daemon/learning/costs_source.h"
 #include "daemon/learning/journal.h"
 #include "daemon/learning/weights_source.h"
 #include "daemon/net/listener.h"
@@ -17,7 +18,6 @@
 #include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
-#include "runtime/os/cpu.h"
 #include "runtime/os/directory.h"
 #include "runtime/os/self.h"
 #include "runtime/os/service.h"
@@ -77,29 +77,11 @@ std::string prepared_cache_path(const config::Settings& settings) {
   return path;
 }
 
-/// What --costs names, else what was measured into the folder of what is learnt, if it is for this processor. Errors:
-/// those of cost::parse(), NotFound.
-Result<std::optional<expr::rewrite::OpCosts>> measured_costs(const config::Settings& settings) {
-  std::optional<expr::rewrite::OpCosts> none;
+/// What --costs names, else what was measured into the folder of what is learnt. Errors: those of CostsSource::make().
+Result<std::unique_ptr<learning::CostsSource>> measured_costs(const config::Settings& settings) {
+  if (!settings.costs.empty()) return learning::CostsSource::make(settings.costs, true);
   const std::string state = config::state_path(settings);
-  const bool asked = !settings.costs.empty();
-  if (!asked && state.empty()) return none;
-  const std::string file = asked ? settings.costs : state + "/costs";
-  const auto text = config::read_file(file);
-  if (!text.ok() && !asked) return none;
-  if (!text.ok()) return make_error(text.error().code, "costs: %s", text.error().message.c_str());
-  auto parsed = cost::parse(*text, file);
-  if (!parsed.ok() && !asked) {
-    log::warning("{}: the costs that are built in are used", parsed.error().message);
-    return none;
-  }
-  TRY(cost::Table table, std::move(parsed));
-  if (const std::string cpu = os::cpu_model(); !cost::fits(table, cpu, table.isa)) {
-    log::warning("{}: measured on {}, and this is {}: the costs that are built in are used", file, table.cpu, cpu);
-    return none;
-  }
-  log::info("{}: costs measured for {}", file, table.isa);
-  return std::make_optional<expr::rewrite::OpCosts>(std::move(table));
+  return learning::CostsSource::make(state.empty() ? "" : state + "/costs", false);
 }
 
 /// Where the network of programs is kept, empty without a folder of what is learnt.
@@ -155,23 +137,24 @@ Result<std::optional<OwnRules>> own_rules(const config::Settings& settings) {
 
 class Front {
  public:
-  Front(const config::Settings& settings, const expr::rewrite::OpCosts* costs, const OwnRules* own)
+  Front(const config::Settings& settings, std::unique_ptr<learning::CostsSource> costs, const OwnRules* own)
       : settings_(settings),
         started_ns_(os::monotonic_ns()),
         cache_({.path = prepared_cache_path(settings),
                 .bytes_max = settings.cache_bytes,
                 .hot_entries_max = static_cast<std::uint32_t>(settings.cache_hot),
                 .hot_bytes_max = settings.cache_hot_bytes}),
+        costs_(std::move(costs)),
         jobs_(
             loop_,
             {.optimise_workers = static_cast<std::uint32_t>(settings.workers),
              .baseline_timeout_ms = settings.baseline_timeout_ms,
-             .costs = costs != nullptr ? cost::print(costs->table()) : "",
+             .costs = costs_->told(),
              .rules = own != nullptr ? own->text : "",
              .optimise_grace_ms = settings.optimise_grace_ms},
             job_limits(settings), cache_,
-            [this](const auto& subscriber, const jobs::Event& event) { sessions_.on_event(subscriber, event); }, costs,
-            own != nullptr ? &own->rules : nullptr),
+            [this](const auto& subscriber, const jobs::Event& event) { sessions_.on_event(subscriber, event); },
+            costs_->costs(), own != nullptr ? &own->rules : nullptr),
         programs_(
             loop_, {.folder = programs_folder(settings)},
             [this](const auto& subscriber, const programs::Event& event) { sessions_.on_event(subscriber, event); }),
@@ -180,6 +163,10 @@ class Front {
         drain_(loop_) {
     sessions_.set_jobs(jobs_, programs_);
     if (const std::string state = config::state_path(settings); !state.empty()) learn_in(state);
+    costs_->watch(loop_, [this] {
+      ++costs_changed_;
+      jobs_.set_costs(costs_->costs(), costs_->told());
+    });
   }
 
   Result<void> listen() {
@@ -239,6 +226,8 @@ class Front {
                              jobs_.pool().alive(), cache_.stats(),
                              {.weights = weights_ ? weights_->name() : std::string(store::Versions::kNone),
                               .weights_changed = weights_changed_,
+                              .costs = costs_->name(),
+                              .costs_changed = costs_changed_,
                               .noted = journal_ ? journal_->stats().noted : 0});
   }
 
@@ -255,6 +244,7 @@ class Front {
       configure_log(settings_);
       sessions_.set_limits(session_limits(settings_));
       jobs_.set_limits(job_limits(settings_));
+      costs_->look();
       log::info("configuration reloaded");
     }
     os::notify_service_manager("READY=1\nSTATUS=serving");
@@ -281,9 +271,10 @@ class Front {
   std::uint64_t started_ns_, drain_started_ns_ = 0;
   net::Loop loop_;
   cache::Cache cache_;
+  std::unique_ptr<learning::CostsSource> costs_;
   std::optional<learning::WeightsSource> weights_;  ///< with the folder of what is learnt
   std::optional<learning::Journal> journal_;
-  std::uint64_t weights_changed_ = 0;
+  std::uint64_t weights_changed_ = 0, costs_changed_ = 0;
   jobs::Jobs jobs_;
   programs::Programs programs_;
   session::Sessions sessions_;
@@ -303,11 +294,11 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
     if (const auto set = os::set_resource_limits({.open_files = settings.open_files}); !set.ok())
       log::warning("{}", set.error().message);
   os::deny_writable_code();
-  const auto costs = measured_costs(settings);
+  auto costs = measured_costs(settings);
   if (!costs.ok()) return refused(costs.error(), kExitUsage);
   const auto own = own_rules(settings);
   if (!own.ok()) return refused(own.error(), kExitUsage);
-  Front front(settings, *costs ? &**costs : nullptr, *own ? &**own : nullptr);
+  Front front(settings, std::move(costs).value(), *own ? &**own : nullptr);
   if (const auto listening = front.listen(); !listening.ok()) return refused(listening.error(), 1);
   front.serve(argc, argv);
   return 0;

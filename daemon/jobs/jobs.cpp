@@ -479,6 +479,14 @@ void Jobs::set_weights(const pipeline::SearchWeights* weights, const std::string
   serve(worker::Lane::optimise);
 }
 
+void Jobs::set_costs(const expr::rewrite::OpCosts* costs, const std::string& told) {
+  costs_ = costs;
+  pool_.tell_costs(told);
+  // As other weights do: keys are others, and what clients have is searched again.
+  renewals_.set_weights(renewals_.weights() + 1);
+  serve(worker::Lane::optimise);
+}
+
 void Jobs::renew_next() {
   while (renewing_ == nullptr && !draining_ && pool_.has_room(worker::Lane::optimise)) {
     const auto number = renewals_.next();

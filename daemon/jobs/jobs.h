@@ -16,9 +16,9 @@
 // A key that kills or hangs baseline workers three times is refused for ten minutes; one that does so to optimise
 // workers gets its baseline and no more.
 //
-// When the weights that the search goes by change, what clients still have open is searched again, one at a time and
-// behind all else (renewals.h). A kernel that was measured to be better takes the place of theirs; nothing else happens
-// to them.
+// When the weights or costs that the search goes by change, what clients still have open is searched again, one at a
+// time and behind all else (renewals.h). A kernel that was measured to be better takes the place of theirs; nothing
+// else happens to them.
 #pragma once
 
 #include <array>
@@ -102,6 +102,8 @@ class Jobs {
   /// What the search's guide goes by from now on; null: what comes with the program. It must live until the next call.
   /// `told`: for worker::PoolOptions::weights. Before the first call no kernel is ever searched again.
   void set_weights(const pipeline::SearchWeights* weights, const std::string& told);
+  /// The same of what forms are weighed by; null: what is shipped. `told`: for worker::PoolOptions::costs.
+  void set_costs(const expr::rewrite::OpCosts* costs, const std::string& told);
   /// The subscriber wants no more events; nothing if it waits for none.
   void cancel(const Subscriber& subscriber);
 

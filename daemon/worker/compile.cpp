@@ -95,6 +95,8 @@ struct Basis {
     if (what == Tail::weights) {
       take_weights(text);
     } else if (what == Tail::costs) {
+      costs.reset();
+      if (text.empty()) return;
       auto table = cost::parse(text, "the front's costs");
       CHECK(table.ok());
       costs.emplace(std::move(table).value());

@@ -80,8 +80,9 @@ class Pool::Worker {
       log::warning("a {} worker ended with {}", name_of(lane_), how);
   }
 
-  void tell_weights() {
-    if (alive() && lane_ == Lane::optimise) tell(Tail::weights, pool_.options_.weights);
+  /// Those of others replace what it was told before.
+  void tell_again(Tail what, const std::string& text) {
+    if (alive() && lane_ == Lane::optimise) tell(what, text);
   }
 
   void request(const RequestHeader& header, std::span<const std::byte> message) {
@@ -302,7 +303,12 @@ void Pool::request(const RequestHeader& header, std::span<const std::byte> messa
 
 void Pool::tell_weights(const std::string& told) {
   options_.weights = told;
-  for (const auto& worker : workers_) worker->tell_weights();
+  for (const auto& worker : workers_) worker->tell_again(Tail::weights, told);
+}
+
+void Pool::tell_costs(const std::string& told) {
+  options_.costs = told;
+  for (const auto& worker : workers_) worker->tell_again(Tail::costs, told);
 }
 
 std::string Pool::trouble(std::uint64_t patience_ns) const {

@@ -69,6 +69,8 @@ class Pool {
 
   /// PoolOptions::weights from now on, for requests that follow; workers are told at once.
   void tell_weights(const std::string& told);
+  /// The same of PoolOptions::costs.
+  void tell_costs(const std::string& told);
 
   /// Why the pool gets nowhere: a worker that has been missing or overdue for longer than `patience_ns`; empty when all
   /// is well. Workers that die of a request, or take too long over it, are replaced in time and are no reason.

@@ -3,8 +3,8 @@
 // untrusted input may have broken: sizes and enums are checked, a worker that errs is killed.
 //
 //   front -> worker   first what the search goes by beside what is built in, if anything: costs that were measured on
-//                     this machine, rules of its owner, weights that were trained here (these at any time, whenever
-//                     others are chosen); then, for each request, RequestHeader, then the client's Submit
+//                     this machine, rules of its owner, weights that were trained here (costs and weights at any time,
+//                     whenever there are others); then, for each request, RequestHeader, then the client's Submit
 //                     message as it came: the worker runs ingest again
 //   worker -> front   ResponseHeader, then a text (failed) or a message (program); a sealed memfd attached (image)
 #pragma once
@@ -29,7 +29,7 @@ enum class Lane : std::uint8_t {
 /// What a RequestHeader stands before. Texts hold for all requests from then on and get no response.
 enum class Tail : std::uint8_t {
   submit,  ///< a request: the client's message
-  costs,   ///< optimise lane: a table of jit/cost
+  costs,   ///< optimise lane: a table of jit/cost; nothing: those that are built in
   rules,   ///< optimise lane: what pipeline::SearchRules::parse() takes
   weights  ///< optimise lane: told_weights()
 };

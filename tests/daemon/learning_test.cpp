@@ -9,11 +9,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "jit/cost/cost.h"
 #include "jit/expr/expr.h"
 #include "jit/expr/rewrite/guides.h"
 #include "jit/expr/rewrite/kinds.h"
 #include "jit/image/image.h"
 #include "jit/nnue/features.h"
+#include "runtime/os/cpu.h"
 #include "runtime/store/versions.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/daemon/raw_client.h"
@@ -159,6 +161,46 @@ TEST_F(Learning, BetterKernelsReachClientsThatStillRun) {
   ASSERT_TRUE(folder.roll_back().ok());
   ASSERT_TRUE(goes_by("none"));
   EXPECT_EQ(stats()["jobs"]["renewals"], renewals);
+}
+
+// By a watch of the folder, or on SIGHUP; what is damaged changes nothing.
+TEST_F(Learning, MeasuredCostsAreUsedAtOnce) {
+  const auto workers = daemon_.workers("optimise");
+  EXPECT_EQ(stats()["learning"]["costs"], "built in");
+  cost::Table table = cost::shipped(os::cpu_features().avx512 ? "avx512" : "avx2");
+  table.cpu = os::cpu_model(), table.build = "here", table.date = "2026-11-01";
+  const std::string path = daemon_.state() + "/costs";
+  const auto put = [&](const std::string& text) {
+    std::ofstream(path + ".part") << text;
+    std::filesystem::rename(path + ".part", path);
+  };
+  const auto changes = [&](std::uint64_t count) {
+    return eventually([&] { return stats()["learning"]["costs_changed"] == count; });
+  };
+  RawClient client = RawClient::ready(daemon_.socket());
+  client.send(submit_message(gain(3)));
+  finish(client);
+  table.figures[0].throughput += 1;
+  put(cost::print(table));
+  ASSERT_TRUE(changes(1));
+  EXPECT_NE(stats()["learning"]["costs"].get<std::string>().find("measured 2026-11-01 on " + table.cpu),
+            std::string::npos);
+  // What the client has is searched again by the new ones, and the same worker lives on.
+  EXPECT_TRUE(eventually([&] { return stats()["jobs"]["renewals"] == 1; }, 60));
+  put("nonsense\n");
+  sleep_ms(50);
+  EXPECT_EQ(stats()["learning"]["costs_changed"], 1);
+  table.figures[0].throughput += 1;
+  // Not moved there: nobody looks until told to.
+  std::ofstream(path) << cost::print(table);
+  sleep_ms(50);
+  EXPECT_EQ(stats()["learning"]["costs_changed"], 1);
+  daemon_.signal(SIGHUP);
+  EXPECT_TRUE(changes(2));
+  EXPECT_TRUE(eventually([&] { return stats()["jobs"]["flights"] == 0; }, 60));
+  EXPECT_EQ(daemon_.workers("optimise"), workers);
+  daemon_.restart();
+  EXPECT_NE(stats()["learning"]["costs"], "built in");
 }
 
 std::set<std::string> lines_of(const std::string& path) {

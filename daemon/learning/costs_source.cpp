@@ -1,0 +1,74 @@
+#include "daemon/learning/costs_source.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/log/log.h"
+#include "runtime/os/cpu.h"
+
+namespace trident::learning {
+
+Result<std::unique_ptr<CostsSource>> CostsSource::make(std::string file, bool named) {
+  std::unique_ptr<CostsSource> source(new CostsSource(std::move(file)));
+  const auto loaded = source->load();
+  if (loaded.ok()) return source;
+  if (named) return loaded.error();
+  if (loaded.error().code != ErrorCode::kNotFound)
+    log::warning("{}: the costs that are built in are used", loaded.error().message);
+  return source;
+}
+
+Result<bool> CostsSource::load() {
+  std::unique_ptr<const expr::rewrite::OpCosts> found;
+  if (!file_.empty()) {
+    std::ifstream in(file_, std::ios::binary);
+    if (!in) return make_error(ErrorCode::kNotFound, "costs: cannot read %s", file_.c_str());
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    TRY(cost::Table table, cost::parse(text, file_));
+    if (const std::string cpu = os::cpu_model(); cost::fits(table, cpu, table.isa))
+      found = std::make_unique<const expr::rewrite::OpCosts>(std::move(table));
+    else
+      log::warning("{}: measured on {}, and this is {}: the costs that are built in are used", file_, table.cpu, cpu);
+  }
+  std::string told = found != nullptr ? cost::print(found->table()) : std::string();
+  if (told == told_) return false;
+  before_ = std::exchange(costs_, std::move(found));
+  told_ = std::move(told);
+  log::info("{}: {}", file_, name());
+  return true;
+}
+
+void CostsSource::look() {
+  auto changed = load();
+  if (!changed.ok() && changed.error().code != ErrorCode::kNotFound)
+    log::error("{}: costs are kept as they were", changed.error().message);
+  if (changed.ok() && *changed && changed_) changed_();
+}
+
+Result<void> CostsSource::start_watch(net::Loop& loop) {
+  const std::filesystem::path path(file_);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  TRY(watch_, os::FolderWatch::make(folder.string()));
+  TRY(poller_, net::Poller::make(loop, watch_->fd()));
+  poller_.watch(net::Poller::kReadable, [this, name = path.filename().string()](int) {
+    if (watch_->drain(name)) look();
+  });
+  return {};
+}
+
+void CostsSource::watch(net::Loop& loop, std::function<void()> changed) {
+  changed_ = std::move(changed);
+  if (file_.empty()) return;
+  if (const auto watching = start_watch(loop); !watching.ok())
+    log::warning("{}: costs that are measured anew are seen on SIGHUP", watching.error().message);
+  look();  // what was put there between make() and now
+}
+
+std::string CostsSource::name() const {
+  if (costs_ == nullptr) return "built in";
+  const cost::Table& table = costs_->table();
+  return table.isa + ", measured " + table.date + " on " + table.cpu;
+}
+
+}  // namespace trident::learning

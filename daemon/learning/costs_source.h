@@ -1,0 +1,50 @@
+// What the search weighs instructions by, where that was measured (`trident calibrate --ops`, which a timer repeats):
+// the file that the settings name, else `costs` in the folder of what is learnt. Its folder is watched, so that what is
+// measured anew is used at once. Without a file that is for this processor, the costs that are built in.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/net/loop.h"
+#include "jit/pipeline/pipeline.h"
+#include "runtime/base/result.h"
+#include "runtime/os/folder_watch.h"
+
+namespace trident::learning {
+
+class CostsSource {
+ public:
+  /// `file`: empty for none. `named`: by the settings, so that it must be there and be sound. Errors, only then:
+  /// NotFound, those of cost::parse().
+  static Result<std::unique_ptr<CostsSource>> make(std::string file, bool named);
+
+  /// `changed` is called from the loop, not from here. A folder that cannot be watched is a line of the log.
+  void watch(net::Loop& loop, std::function<void()> changed);
+  /// Reads the file again; tells of a change as the watch does. A file that is damaged changes nothing.
+  void look();
+
+  /// Null: those that are built in. Stays until the change after the next.
+  [[nodiscard]] const expr::rewrite::OpCosts* costs() const { return costs_.get(); }
+  /// For worker::PoolOptions::costs.
+  [[nodiscard]] const std::string& told() const { return told_; }
+  /// For people: where and when they were measured, or "built in".
+  [[nodiscard]] std::string name() const;
+
+ private:
+  explicit CostsSource(std::string file) : file_(std::move(file)) {}
+  /// Whether they are others than before. Errors: NotFound without a file, those of cost::parse().
+  Result<bool> load();
+  Result<void> start_watch(net::Loop& loop);
+
+  std::string file_;
+  std::optional<os::FolderWatch> watch_;
+  net::Poller poller_;
+  std::function<void()> changed_;
+  std::unique_ptr<const expr::rewrite::OpCosts> costs_, before_;  ///< before_: who is told of a change may hold it
+  std::string told_;
+};
+
+}  // namespace trident::learning
