@@ -223,7 +223,7 @@ constexpr const char* kBuild = R"(DETAILS
   out), and for each straight-line block what a search proposes. A block is changed only when the change is proven to
   do the same from every state; the whole program is run on the inputs each time, and the best run wins: first by
   padded height, then by its tallest table, then by words. It is never worse than the given one. What a stage has made is
-  held to the given program once more, on 300 generated inputs (for at most a tenth of the time), and its text is read
+  held to the given program once more, on 300 generated inputs (for at most a tenth of the time or 50 ms), and its text is read
   back; what does not pass is put aside, and standard error says so.
   The inputs are those to build for; with others the program does the same, its heights may differ. A program that looks
   at its own digest, which lies on its stack at the start, sees another one: a note says so where that is found.

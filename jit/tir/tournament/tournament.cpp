@@ -18,6 +18,7 @@ using tasm::Instruction;
 
 constexpr std::size_t kOutlinesMax = 12;
 constexpr int kCheckShare = 10;  ///< of the time, for the second check, as a divisor
+constexpr std::chrono::milliseconds kCheckMin{50};
 constexpr std::string_view kBlocks = "blocks";
 
 struct Alternative {
@@ -88,7 +89,7 @@ class Tournament {
     equiv::TrialOptions trials;
     trials.count = options_.trials;
     trials.cycles = std::min(options_.budget.cycles, 4 * out_.heights_before[0].of(vm::Table::processor) + 20'000);
-    trials.time = options_.time / kCheckShare;
+    trials.time = std::max(options_.time / kCheckShare, kCheckMin);
     trials_.emplace(given, std::move(state), trials);
   }
   /// The second check.

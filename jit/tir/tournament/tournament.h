@@ -37,7 +37,7 @@ struct Options {
   bool peepholes = true, subroutines = true;
   std::span<const shape::ChangeRow> changes = shape::changes();  ///< of subroutines
   std::size_t scores_max = 600;                                  ///< whole programs that may be run
-  unsigned trials = 300;  ///< generated inputs, for at most a tenth of the time; 0: none
+  unsigned trials = 300;  ///< generated inputs, for at most a tenth of the time or 50 ms; 0: none
   std::chrono::milliseconds time{10'000};
   /// Called now and then with the share that is done; false ends the search with what there is.
   std::function<bool(double done)> progress;
