@@ -1,13 +1,17 @@
 #include "daemon/learning/costs_source.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "runtime/log/log.h"
+#include "runtime/os/atomic_file.h"
 #include "runtime/os/cpu.h"
 
 namespace trident::learning {
+namespace {
+
+constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
+
+}  // namespace
 
 Result<std::unique_ptr<CostsSource>> CostsSource::make(std::string file, bool named) {
   std::unique_ptr<CostsSource> source(new CostsSource(std::move(file)));
@@ -22,9 +26,9 @@ Result<std::unique_ptr<CostsSource>> CostsSource::make(std::string file, bool na
 Result<bool> CostsSource::load() {
   std::unique_ptr<const expr::rewrite::OpCosts> found;
   if (!file_.empty()) {
-    std::ifstream in(file_, std::ios::binary);
-    if (!in) return make_error(ErrorCode::kNotFound, "costs: cannot read %s", file_.c_str());
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto bytes = os::read_file(file_, kFileBytesMax);
+    if (!bytes.ok()) return make_error(bytes.error().code, "costs: %s", bytes.error().message.c_str());
+    const std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     TRY(cost::Table table, cost::parse(text, file_));
     if (const std::string cpu = os::cpu_model(); cost::fits(table, cpu, table.isa))
       found = std::make_unique<const expr::rewrite::OpCosts>(std::move(table));
