@@ -69,7 +69,7 @@ def train_judge(trident, folder):
     """The judge whose embedding two rows begin with."""
     if os.path.exists(os.path.join(folder, "judge.safetensors")):
         return
-    subprocess.run([trident, "train", "judge", "--kernels", JUDGED_BY, "--epochs", "4", "--folder", folder,
+    subprocess.run([trident, "train", "judge", "--kernels", JUDGED_BY, "--epochs", "4", "--width", "256", "--folder", folder,
                     "-o", os.path.join(folder, "judge.nnue")], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

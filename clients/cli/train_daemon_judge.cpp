@@ -38,15 +38,22 @@ Result<InUse> in_use(const store::Versions& versions, const std::string& name) {
   return found;
 }
 
+struct KernelsHere {
+  std::size_t count = 0;
+  std::uint64_t families = 0;  ///< other ones have another number
+};
 /// Kernels of the machine that is trained on, if that is this one.
-std::size_t kernels_of_this_machine(const learn::TimedKernels& timed) {
-  if (timed.machines.empty()) return 0;
+KernelsHere kernels_of_this_machine(const learn::TimedKernels& timed) {
+  KernelsHere here;
+  if (timed.machines.empty()) return here;
   const std::uint32_t machine = machine_trained_on(timed);
-  if (timed.machines[machine].cpu != os::cpu_model()) return 0;
-  std::size_t kernels = 0;
+  if (timed.machines[machine].cpu != os::cpu_model()) return here;
   for (const learn::TimedFamily& family : timed.families)
-    if (family.machine == machine) kernels += family.end - family.first;
-  return kernels;
+    if (family.machine == machine) {
+      here.count += family.end - family.first;
+      here.families = here.families * 0x9E37'79B9'7F4A'7C15u + std::hash<std::string>()(family.name);
+    }
+  return here;
 }
 
 }  // namespace
@@ -61,7 +68,7 @@ double judge_rank(const expr::rewrite::Judge& judge, const learn::JudgeSamples& 
   for (const std::uint32_t i : of) {
     const learn::JudgeSample& s = samples.samples[i];
     const std::span features(samples.features.data() + s.first, s.end - s.first);
-    guessed.push_back(s.static_log + judge.correction(features, s.nodes, s.scalars));
+    guessed.push_back(judge.log_ns(features, s.nodes, s.scalars));
     measured.push_back(s.log_ns);
   }
   return stats::rank_correlation(guessed, measured);
@@ -76,16 +83,16 @@ std::vector<std::byte> guide_and_judge(std::span<const std::byte> guide, std::sp
 }
 
 Result<void> promote_judge_if_better(store::Versions& versions, std::span<const std::byte> judge,
-                                     const learn::JudgeSamples& samples, std::span<const std::uint32_t> held_out,
+                                     const learn::JudgeSamples& samples, std::span<const std::uint32_t> validation,
                                      TrainedJudgeRound& round) {
   TRY(round.before, versions.chosen());
   TRY(const InUse before, in_use(versions, round.before));
   const auto space = nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth);
   TRY(const nn::AccumulatorWeights candidate, nn::AccumulatorWeights::copy(judge, space));
   const auto old = nn::AccumulatorWeights::copy(before.judge, space);
-  round.held_out = held_out.size();
-  round.rank = judge_rank(expr::rewrite::Judge(candidate), samples, held_out);
-  round.rank_before = old.ok() ? judge_rank(expr::rewrite::Judge(*old), samples, held_out) : -1;
+  round.validation = validation.size();
+  round.rank = judge_rank(expr::rewrite::Judge(candidate), samples, validation);
+  round.rank_before = old.ok() ? judge_rank(expr::rewrite::Judge(*old), samples, validation) : -1;
   if (!(round.rank > round.rank_before + kJudgePromotionGain)) return {};
   TRY(round.candidate, versions.add(guide_and_judge(before.guide, judge), judge_round_json(round)));
   const Result<void> chosen = versions.choose(round.candidate, round.before);
@@ -100,8 +107,8 @@ Result<TrainedJudgeRound> DaemonJudgeTrainer::round() {
   if (!std::filesystem::exists(path, none)) return round;
   TRY([[maybe_unused]] const os::Fd regular, os::open_regular_file(path));
   TRY(const learn::TimedKernels timed, learn::load_timed_kernels(path));
-  const std::size_t kernels = kernels_of_this_machine(timed);
-  if (kernels < options_.least || kernels == trained_on_) return round;
+  const KernelsHere here = kernels_of_this_machine(timed);
+  if (here.count < options_.least || here.families == trained_on_) return round;
   round.enough = true;
   TrainJudgeOptions how;
   how.kernels = path;
@@ -112,11 +119,11 @@ Result<TrainedJudgeRound> DaemonJudgeTrainer::round() {
   round.kernels = trained.kernels;
   round.interrupted = trained.interrupted;
   if (round.interrupted) return round;
-  trained_on_ = kernels;
+  trained_on_ = here.families;
   TRY(const learn::JudgeSamples samples, learn::samples_of(timed, machine_trained_on(timed)));
   TRY(store::Versions versions, weight_versions(options_.state));
   const Result<void> judged =
-      promote_judge_if_better(versions, trained.block, samples, judge_split(samples, {}).held_out, round);
+      promote_judge_if_better(versions, trained.block, samples, judge_split(samples, {}).validation, round);
   if (!judged.ok() && judged.error().code != ErrorCode::kCancelled) return judged.error();
   return round;
 }
@@ -124,7 +131,7 @@ Result<TrainedJudgeRound> DaemonJudgeTrainer::round() {
 std::string judge_round_json(const TrainedJudgeRound& round) {
   const nlohmann::ordered_json root = {{"judge", true},
                                        {"kernels", round.kernels},
-                                       {"held_out", round.held_out},
+                                       {"validation", round.validation},
                                        {"rank_before", round.rank_before},
                                        {"rank", round.rank},
                                        {"before", round.before},

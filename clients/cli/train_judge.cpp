@@ -26,7 +26,7 @@ std::vector<std::pair<double, double>> calibration_of(const learn::Network& netw
   std::vector<std::pair<double, double>> said;
   for (const std::uint32_t i : of) {
     const learn::JudgeSample& s = samples.samples[i];
-    said.emplace_back(s.static_log + network.score(nn::HeadKind::judge, samples.example_of(s)), s.log_ns);
+    said.emplace_back(learn::guess_of(network, samples, s), s.log_ns);
   }
   std::sort(said.begin(), said.end());
   constexpr std::size_t kParts = 20;
@@ -100,13 +100,13 @@ Result<JudgeKernels> judge_kernels(const TrainJudgeOptions& options) {
 }
 
 Result<TaughtJudge> teach_judge(const TrainJudgeOptions& options, const JudgeKernels& kernels,
-                                std::span<const std::uint32_t> train, std::span<const std::uint32_t> held_out,
+                                std::span<const std::uint32_t> train, std::span<const std::uint32_t> validation,
                                 const std::string& folder, const std::string& name) {
-  if (train.size() < 100 || held_out.size() < 20)
+  if (train.size() < 100 || validation.size() < 10)
     return make_error(ErrorCode::kInvalidArgument,
-                      "%s: %zu kernels to train on and %zu to test on are too few; time some more "
+                      "%s: %zu kernels to train on and %zu to validate by are too few; time some more "
                       "(trident calibrate --kernels N)",
-                      kernels.name.c_str(), train.size(), held_out.size());
+                      kernels.name.c_str(), train.size(), validation.size());
   TaughtJudge taught;
   taught.hits = learn::hits_of(kernels.samples, train);
   learn::NetworkShape shape;
@@ -123,21 +123,21 @@ Result<TaughtJudge> teach_judge(const TrainJudgeOptions& options, const JudgeKer
   how.trainer.samples_per_shard = kGroupsPerShard;
   how.trainer.threads = options.threads;
   how.trainer.resume = options.resume;
-  how.trainer.terms = terms_of(options, kernels, train, held_out);
+  how.trainer.terms = terms_of(options, kernels, train, validation);
   how.trainer.schedule = {
-      .peak = 2e-3,
+      .peak = 1e-3,
       .last = 2e-5,
       .warmup_steps = 100,
       .steps = options.epochs * learn::groups_of(kernels.samples, train).size() / (learn::kShards * kGroupsPerShard)};
   how.progress = [&](const train::Report& r) {
     if (r.epoch_done && options.epoch_line)
       options.epoch_line(
-          fmt::format("{}epoch {} of {}: loss {:.4f}, error of logarithms held out {:.4f}{}, {:.0f} s left", name,
-                      r.epoch + 1, r.epochs, r.loss, r.metric, r.best ? " (best)" : "", r.seconds_left));
+          fmt::format("{}epoch {} of {}: loss {:.4f}, 1 - mean of rank correlation and pairs {:.4f}{}, {:.0f} s left",
+                      name, r.epoch + 1, r.epochs, r.loss, r.metric, r.best ? " (best)" : "", r.seconds_left));
     if (options.progress) options.progress("training", r.epoch * r.positions + r.position, r.epochs * r.positions);
     return !options.stopped || !options.stopped();
   };
-  TRY(taught.result, learn::train_judge(*taught.network, kernels.samples, train, held_out, how));
+  TRY(taught.result, learn::train_judge(*taught.network, kernels.samples, train, validation, how));
   return taught;
 }
 
@@ -149,11 +149,12 @@ Result<TrainedJudge> train_judge(const TrainJudgeOptions& options) {
   out.kernels = samples.samples.size(), out.families = samples.families.size();
   const learn::JudgeSplit split = judge_split(samples, options.without);
   out.trained_on = split.train.size();
-  TRY(const TaughtJudge taught, teach_judge(options, kernels, split.train, split.held_out, options.folder, ""));
+  TRY(const TaughtJudge taught, teach_judge(options, kernels, split.train, split.validation, options.folder, ""));
   for (const train::EpochFigures& e : taught.result.history) out.epochs.push_back({e.loss, e.metric});
   out.interrupted = taught.result.interrupted;
   if (out.interrupted) return out;
-  for (const auto& [name, part] : {std::pair{"families held out", &split.held_out},
+  for (const auto& [name, part] : {std::pair{"families that validate", &split.validation},
+                                   {"families held out", &split.held_out},
                                    {"generators left out", &split.left_out},
                                    {"written by hand", &split.by_hand}})
     if (!part->empty()) out.splits.push_back({name, learn::figures_of(*taught.network, samples, split.train, *part)});

@@ -14,9 +14,9 @@ namespace trident::cli {
 
 struct TrainJudgeOptions {
   std::string kernels;  ///< file of timed kernels; empty: those that come with the program
-  std::uint64_t seed = 1, epochs = 12, patience = 4;
+  std::uint64_t seed = 1, epochs = 16, patience = 4;
   unsigned threads = 1, depth = nnue::kDefaultDepth;
-  std::uint32_t width = nn::kLanes;
+  std::uint32_t width = 8;           ///< of few kernels; a wide embedding learns them by heart
   std::vector<std::string> without;  ///< generators of families that are left out of training, and tested on
   std::string folder;                ///< of checkpoints and logs
   bool resume = false;
@@ -28,7 +28,7 @@ struct TrainJudgeOptions {
 
 struct TrainedJudge {
   struct Epoch {
-    double loss = 0, error = 0;  ///< of training; mean error of logarithms, held out
+    double loss = 0, error = 0;  ///< of training; learn::judge_fault() of the families that validate
   };
   struct Split {
     std::string name;
@@ -36,7 +36,7 @@ struct TrainedJudge {
   };
   std::vector<Epoch> epochs;
   std::vector<Split> splits;
-  double ceiling = 0;  ///< rank correlation of the times with those of a second measurement
+  learn::Ceiling ceiling;  ///< rank correlation of the times with those of a second measurement
   std::string machine;
   std::size_t kernels = 0, families = 0, trained_on = 0;
   std::vector<std::pair<double, double>>
@@ -54,7 +54,7 @@ learn::JudgeSplit judge_split(const learn::JudgeSamples& samples, std::span<cons
 struct JudgeKernels {
   std::string name;  ///< for messages
   learn::JudgeSamples samples;
-  double ceiling = 0;
+  learn::Ceiling ceiling;
   std::string machine;
 };
 /// Errors: those of the cache; InvalidArgument for what is no regular file.
@@ -65,10 +65,10 @@ struct TaughtJudge {
   std::vector<std::uint64_t> hits;  ///< learn::hits_of what it was trained on
   train::TrainingResult result{};
 };
-/// A network that has learnt from the kernels `train`, its epoch chosen by `held_out`; makes the folder. `name` begins
-/// the lines of its epochs. Errors: InvalidArgument for too few kernels; those of the trainer.
+/// A network that has learnt from the kernels `train`, its epoch chosen by `validation`; makes the folder. `name`
+/// begins the lines of its epochs. Errors: InvalidArgument for too few kernels; those of the trainer.
 Result<TaughtJudge> teach_judge(const TrainJudgeOptions& options, const JudgeKernels& kernels,
-                                std::span<const std::uint32_t> train, std::span<const std::uint32_t> held_out,
+                                std::span<const std::uint32_t> train, std::span<const std::uint32_t> validation,
                                 const std::string& folder, const std::string& name);
 
 /// Errors: those of judge_kernels(), the trainer, and of files in the folder.

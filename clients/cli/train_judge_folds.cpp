@@ -46,7 +46,7 @@ JudgeFolds::Split split_of(const std::string& name, const std::vector<const lear
                              over(folds, [g](const Figures& f) { return f.guesses[g].median_error; }),
                              over(folds, [g](const Figures& f) { return f.guesses[g].regret; })});
   for (std::size_t e = 0; e < folds[0]->extraction.size(); ++e)
-    split.extraction.push_back({folds[0]->extraction[e].margin,
+    split.extraction.push_back({over(folds, [e](const Figures& f) { return f.extraction[e].margin; }).mean,
                                 over(folds, [e](const Figures& f) { return f.extraction[e].gain; }),
                                 over(folds, [e](const Figures& f) { return f.extraction[e].faster; }),
                                 over(folds, [e](const Figures& f) { return f.extraction[e].slower; }),
@@ -74,10 +74,11 @@ Result<JudgeFolds> train_judge_folds(const TrainJudgeOptions& options) {
   out.folds = options.folds;
   TRY(const JudgeKernels kernels, judge_kernels(options));
   const learn::JudgeSamples& samples = kernels.samples;
-  out.ceiling = kernels.ceiling, out.machine = kernels.machine;
+  out.ceiling = kernels.ceiling.kept, out.machine = kernels.machine;
   out.kernels = samples.samples.size(), out.families = samples.families.size();
   const learn::JudgeSplit split = judge_split(samples, options.without);
   std::vector<std::uint32_t> all = split.train;
+  all.insert(all.end(), split.validation.begin(), split.validation.end());
   all.insert(all.end(), split.held_out.begin(), split.held_out.end());
   std::sort(all.begin(), all.end());  // families together
   std::vector<learn::JudgeFigures> figures[std::size(kSplits)];

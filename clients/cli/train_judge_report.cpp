@@ -11,8 +11,10 @@ namespace trident::cli {
 std::string judge_text(const TrainedJudge& trained) {
   std::string text = fmt::format("{} kernels in {} families, timed on {}; trained on {}\n", trained.kernels,
                                  trained.families, trained.machine, trained.trained_on);
-  text +=
-      fmt::format("rank correlation of two measurements, the most that there is to reach: {:.4f}\n", trained.ceiling);
+  text += fmt::format("rank correlation of two measurements, the most that there is to reach: {:.4f}{}\n",
+                      trained.ceiling.kept,
+                      trained.ceiling.first > 0 ? fmt::format("; of first attempts alone {:.4f}", trained.ceiling.first)
+                                                : std::string());
   for (const TrainedJudge::Split& split : trained.splits) {
     text += fmt::format("{}: {} kernels in {} families\n", split.name, split.figures.samples, split.figures.families);
     text +=
@@ -34,11 +36,10 @@ std::string judge_text(const TrainedJudge& trained) {
 }
 
 std::string judge_json(const TrainedJudge& trained) {
-  nlohmann::ordered_json root = {{"machine", trained.machine},
-                                 {"kernels", trained.kernels},
-                                 {"families", trained.families},
-                                 {"trained_on", trained.trained_on},
-                                 {"ceiling", trained.ceiling}};
+  nlohmann::ordered_json root = {
+      {"machine", trained.machine},      {"kernels", trained.kernels},
+      {"families", trained.families},    {"trained_on", trained.trained_on},
+      {"ceiling", trained.ceiling.kept}, {"ceiling_of_first_attempts", trained.ceiling.first}};
   root["splits"] = nlohmann::ordered_json::array();
   for (const TrainedJudge::Split& split : trained.splits) {
     nlohmann::ordered_json guesses = nlohmann::ordered_json::array();
@@ -68,7 +69,8 @@ std::string judge_json(const TrainedJudge& trained) {
 }
 
 std::string judge_plot(const TrainedJudge& trained) {
-  Panel loss{"loss by epoch", {}, {}}, error{"mean error of logarithms, held out", {}, {}};
+  Panel loss{"loss by epoch", {}, {}},
+      error{"1 - mean of rank correlation and pairs, of families that validate", {}, {}};
   Line l{"training", {}}, e{"network", {}};
   for (std::size_t i = 0; i < trained.epochs.size(); ++i) {
     l.points.emplace_back(static_cast<double>(i + 1), trained.epochs[i].loss);
@@ -83,7 +85,7 @@ std::string judge_plot(const TrainedJudge& trained) {
         line.points.emplace_back(static_cast<double>(s + 1), trained.splits[s].figures.guesses[g].spearman);
       rank.lines.push_back(std::move(line));
     }
-  rank.marks.emplace_back("two measurements", trained.ceiling);
+  rank.marks.emplace_back("two measurements", trained.ceiling.kept);
   Panel calibration{"measured, by what is guessed (ln ns)", {}, {}};
   Line said{"network", {}}, right{"as it should be", {}};
   for (const auto& [guessed, measured] : trained.calibration) {

@@ -1,6 +1,7 @@
 #include "jit/learn/judge_trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -20,11 +21,18 @@ using expr::rewrite::JudgeScalar;
 using nn::HeadKind;
 
 constexpr std::size_t kFeaturesMax = 12'000;  // of one kernel; larger ones are not trained on
-constexpr double kHeldOut = 0.2;
+constexpr double kHeldOut = 0.2, kValidation = 0.125;
 // An error of 30 % and more counts by its size, not by its square; 10 % between two kernels are a clear order.
 constexpr float kHuber = 0.3f;
 constexpr double kSharpness = 10;
+constexpr std::array kMargins = {0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2};
 constexpr double kApart = 0.05;  // times that differ by less are no pair
+
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ x >> 30) * 0xBF58'476D'1CE4'E5B9u + 0x9E37'79B9'7F4A'7C15u;
+  x = (x ^ x >> 27) * 0x94D0'49BB'1331'11EBu;
+  return x ^ x >> 31;
+}
 
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xCBF2'9CE4'8422'2325u;  // FNV-1a, and a last mix, as near names differ in few bits
@@ -51,6 +59,7 @@ class Ridge {
     for (std::size_t a = 0; a + 1 < n; ++a) normal[a * n + a] += kPenalty * static_cast<double>(train.size());
     solve(normal, right);
   }
+  [[nodiscard]] const std::vector<double>& coefficients() const { return coefficients_; }
   [[nodiscard]] double operator()(const JudgeSample& sample) const {
     std::vector<double> x(columns_.size() + 1);
     row_of(sample, x);
@@ -115,6 +124,10 @@ GuessFigures figures_of_guess(std::string name, const JudgeSamples& samples, std
   }
   f.pairs = pairs > 0 ? right / pairs : 0.5;
   return f;
+}
+
+double fault_of(const GuessFigures& f) {
+  return 1 - (f.spearman + f.pairs) / 2;
 }
 
 Extraction extraction_of(const JudgeSamples& samples, std::span<const std::uint32_t> of, double margin,
@@ -203,13 +216,16 @@ Result<JudgeSamples> samples_of(const TimedKernels& timed, std::uint32_t machine
   return out;
 }
 
-double ceiling_of(const TimedKernels& timed, std::uint32_t machine) {
-  std::vector<double> first, again;
+Ceiling ceiling_of(const TimedKernels& timed, std::uint32_t machine) {
+  std::vector<double> first, again, first_attempt, first_attempt_again;
   for (const TimedKernel& kernel : timed.kernels) {
     if (timed.families[kernel.family].machine != machine) continue;
     first.push_back(kernel.ns), again.push_back(kernel.ns_again);
+    first_attempt.push_back(kernel.first_ns > 0 ? kernel.first_ns : kernel.ns);
+    first_attempt_again.push_back(kernel.first_ns > 0 ? kernel.first_ns_again : kernel.ns_again);
   }
-  return stats::rank_correlation(first, again);
+  return {stats::rank_correlation(first, again),
+          timed.knows_attempts ? stats::rank_correlation(first_attempt, first_attempt_again) : 0};
 }
 
 JudgeSplit split_of(const JudgeSamples& samples, const std::string& by_hand, std::span<const std::string> without) {
@@ -217,10 +233,13 @@ JudgeSplit split_of(const JudgeSamples& samples, const std::string& by_hand, std
   for (std::uint32_t i = 0; i < samples.samples.size(); ++i) {
     const JudgeSamples::Family& family = samples.families[samples.samples[i].family];
     const bool left_out = std::find(without.begin(), without.end(), family.generator) != without.end();
-    const double draw = static_cast<double>(hash_of(family.name) >> 11) * 0x1p-53;
+    const std::uint64_t hash = hash_of(family.name);
+    const double draw = static_cast<double>(hash >> 11) * 0x1p-53;
+    const double again = static_cast<double>(hash * 0xD134'2543'DE82'EF95u >> 11) * 0x1p-53;
     (family.generator == by_hand ? split.by_hand
      : left_out                  ? split.left_out
      : draw < kHeldOut           ? split.held_out
+     : again < kValidation       ? split.validation
                                  : split.train)
         .push_back(i);
   }
@@ -235,13 +254,14 @@ JudgeFigures figures_of(const Network& network, const JudgeSamples& samples, std
   for (const std::uint32_t i : held_out) families.push_back(samples.samples[i].family);
   std::sort(families.begin(), families.end());
   out.families = static_cast<std::size_t>(std::unique(families.begin(), families.end()) - families.begin());
-  for (const double margin : {0.0, 0.02, 0.05, 0.1})
-    out.extraction.push_back(extraction_of(samples, held_out, margin, [&](const JudgeSample& s) {
-      return s.static_log + network.score(HeadKind::judge, samples.example_of(s));
+  const auto guess = [&](const JudgeSample& s) { return guess_of(network, samples, s); };
+  const double margin = network.linear_guess() ? double{network.linear_guess()->margin} : 0;
+  for (const double m : {0.0, margin}) out.extraction.push_back(extraction_of(samples, held_out, m, guess));
+  out.guesses.push_back(figures_of_guess("network", samples, held_out, guess));
+  if (const expr::rewrite::Judge* shipped = expr::rewrite::shipped_judge())
+    out.guesses.push_back(figures_of_guess("shipped judge", samples, held_out, [&](const JudgeSample& s) {
+      return shipped->log_ns(samples.example_of(s).features, s.nodes, s.scalars);
     }));
-  out.guesses.push_back(figures_of_guess("network", samples, held_out, [&](const JudgeSample& s) {
-    return s.static_log + network.score(HeadKind::judge, samples.example_of(s));
-  }));
   std::vector<std::size_t> all(nn::kScalars);
   std::iota(all.begin(), all.end(), std::size_t{0});
   const auto column = [](JudgeScalar s) { return std::vector<std::size_t>{static_cast<std::size_t>(s)}; };
@@ -268,9 +288,48 @@ std::vector<std::vector<std::uint32_t>> groups_of(const JudgeSamples& samples, s
   return groups;
 }
 
+double guess_of(const Network& network, const JudgeSamples& samples, const JudgeSample& sample) {
+  const nn::LinearGuess* base = network.linear_guess() ? &*network.linear_guess() : nullptr;
+  return expr::rewrite::base_of(base, sample.scalars) + network.score(HeadKind::judge, samples.example_of(sample));
+}
+
+double judge_fault(const Network& network, const JudgeSamples& samples, std::span<const std::uint32_t> of) {
+  const GuessFigures f =
+      figures_of_guess("", samples, of, [&](const JudgeSample& s) { return guess_of(network, samples, s); });
+  return fault_of(f);
+}
+
+nn::LinearGuess fit_base(const JudgeSamples& samples, std::span<const std::uint32_t> train) {
+  std::vector<std::size_t> all(nn::kScalars);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const Ridge ridge(all, samples, train);
+  nn::LinearGuess base;
+  for (std::size_t k = 0; k < all.size(); ++k) base.per_scalar[k] = static_cast<float>(ridge.coefficients()[k]);
+  base.constant = static_cast<float>(ridge.coefficients().back());
+  return base;
+}
+
+double best_margin(const Network& network, const JudgeSamples& samples, std::span<const std::uint32_t> of,
+                   double slower_max) {
+  std::vector<double> guesses(samples.samples.size());
+  for (const std::uint32_t i : of) guesses[i] = guess_of(network, samples, samples.samples[i]);
+  const auto guess = [&](const JudgeSample& s) {
+    return guesses[static_cast<std::size_t>(&s - samples.samples.data())];
+  };
+  double best = kMargins.back(), gain = 0;
+  for (const double margin : kMargins) {
+    const Extraction e = extraction_of(samples, of, margin, guess);
+    if (e.slower <= slower_max && e.gain > gain) best = margin, gain = e.gain;
+  }
+  return best;
+}
+
 Result<train::TrainingResult> train_judge(Network& network, const JudgeSamples& samples,
-                                          std::span<const std::uint32_t> train, std::span<const std::uint32_t> held_out,
-                                          const JudgeTraining& options) {
+                                          std::span<const std::uint32_t> train,
+                                          std::span<const std::uint32_t> validation, const JudgeTraining& options) {
+  nn::LinearGuess base = fit_base(samples, train);
+  network.set_linear_guess(base);
+  network.scale_score(HeadKind::judge, 0);
   const std::vector<std::vector<std::uint32_t>> groups = groups_of(samples, train);
   const std::size_t per_shard = options.trainer.samples_per_shard, batch = per_shard * kGroup;
   std::size_t features_max = 1;
@@ -321,26 +380,53 @@ Result<train::TrainingResult> train_judge(Network& network, const JudgeSamples& 
         const JudgeSample& sample = samples.samples[group[real ? k : 0]];
         const std::size_t at = g * kGroup + k;
         examples.push_back(samples.example_of(sample));
-        s.model.data[at] = static_cast<float>(sample.static_log);
+        s.model.data[at] = static_cast<float>(expr::rewrite::base_of(&base, sample.scalars));
         s.target.data[at] = static_cast<float>(sample.log_ns);
         s.weights.data[at] = real ? 1.0f : 0.0f;
         // A filler is a family of its own.
         s.families.data[at] = static_cast<std::int32_t>(real ? g : numbers.size() + at);
       }
     }
-    network.fill(s.recorded, examples);
-  };
-  model.validate = [&] {
-    std::vector<double> errors;
-    for (const std::uint32_t i : held_out) {
-      const JudgeSample& s = samples.samples[i];
-      errors.push_back(std::fabs(s.static_log + network.score(HeadKind::judge, samples.example_of(s)) - s.log_ns));
+    std::vector<std::vector<std::uint32_t>> kept(examples.size());
+    if (options.drop > 0) {
+      std::uint64_t random = options.trainer.seed;
+      for (const std::uint32_t n : numbers) random = mixed(random ^ n);
+      for (std::size_t i = 0; i < examples.size(); ++i) {
+        for (const std::uint32_t f : examples[i].features)
+          if (static_cast<double>((random = mixed(random)) >> 11) * 0x1p-53 >= options.drop) kept[i].push_back(f);
+        examples[i].features = kept[i];
+      }
     }
-    return errors.empty() ? 0 : std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+    network.fill(s.recorded, examples);
+    if (options.drop > 0)
+      for (std::size_t i = 0; i < s.recorded.per_node.shape.count(); ++i)
+        s.recorded.per_node.data[i] /= static_cast<float>(1 - options.drop);
   };
+  model.validate = [&] { return judge_fault(network, samples, validation); };
   std::vector<std::uint32_t> numbers(groups.size());
   std::iota(numbers.begin(), numbers.end(), 0u);
-  return train::train(model, numbers, options.trainer, options.progress);
+  TRY(train::TrainingResult result, train::train(model, numbers, options.trainer, options.progress));
+  if (result.interrupted) return result;
+  // As much of the score as is good on families that it was not learnt from: perhaps none.
+  std::vector<double> scores(samples.samples.size());
+  for (const std::uint32_t i : validation)
+    scores[i] = network.score(HeadKind::judge, samples.example_of(samples.samples[i]));
+  double best_share = 1;
+  for (const double share : {0.75, 0.5, 0.25, 0.0}) {
+    const GuessFigures f = figures_of_guess("", samples, validation, [&](const JudgeSample& s) {
+      return expr::rewrite::base_of(&base, s.scalars) +
+             share * scores[static_cast<std::size_t>(&s - samples.samples.data())];
+    });
+    const double fault = fault_of(f);
+    if (fault < result.best_metric) result.best_metric = fault, best_share = share;
+  }
+  network.scale_score(HeadKind::judge, static_cast<float>(best_share));
+  // Of few validating families a share of slower ones is a matter of luck; of those trained on it is too good: the
+  // larger.
+  base.margin =
+      static_cast<float>(std::max(best_margin(network, samples, validation), best_margin(network, samples, train)));
+  network.set_linear_guess(base);
+  return result;
 }
 
 std::vector<std::uint64_t> hits_of(const JudgeSamples& samples, std::span<const std::uint32_t> of) {

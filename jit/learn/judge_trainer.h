@@ -1,5 +1,5 @@
-// Trains the judge's head, and the embedding below it, on kernels that were timed (timed_kernels.h): it learns what the
-// analytical model of jit/expr/rewrite/judge.h leaves over.
+// Trains the judge on kernels that were timed (timed_kernels.h): first the linear function of its scalars, by ridge
+// regression, then the head and the embedding below it, which learn what that leaves over.
 #pragma once
 
 #include <functional>
@@ -46,14 +46,20 @@ Result<JudgeSamples> samples_of(const TimedKernels& timed, std::uint32_t machine
                                 const std::function<void(std::size_t done)>& progress = {});
 
 /// Rank correlation of the two measurements of a machine's kernels: the most that a guess can reach.
-double ceiling_of(const TimedKernels& timed, std::uint32_t machine);
-
-/// Which families are trained on and which are held out, none of whose kernels training sees.
-struct JudgeSplit {
-  std::vector<std::uint32_t> train, held_out, by_hand, left_out;  ///< numbers of samples
+struct Ceiling {
+  double kept = 0;   ///< of the attempts that were kept, those that repeat best: too high, if by little
+  double first = 0;  ///< of all first attempts; 0 where the cache does not know them
 };
-/// One family in five is held out, by its name; those written by hand (generator `by_hand`) all are, and those of the
-/// generators `without`.
+Ceiling ceiling_of(const TimedKernels& timed, std::uint32_t machine);
+
+/// Whole families: which are trained on, which choose among what training has made (the epoch, the margin, whether it
+/// is promoted), and which nothing but a report's figures sees.
+struct JudgeSplit {
+  std::vector<std::uint32_t> train, validation;            ///< numbers of samples
+  std::vector<std::uint32_t> held_out, by_hand, left_out;  ///< ... of those for reports
+};
+/// One family in five is held out, by its name, and of the others one in eight validates; those written by hand
+/// (generator `by_hand`) are all held out, and those of the generators `without`.
 JudgeSplit split_of(const JudgeSamples& samples, const std::string& by_hand, std::span<const std::string> without);
 
 /// What guesses are worth on samples that they were not fitted to.
@@ -76,10 +82,11 @@ struct Extraction {
 
 struct JudgeFigures {
   std::size_t samples = 0, families = 0;
-  std::vector<Extraction> extraction;  ///< by rising margins
+  std::vector<Extraction> extraction;  ///< without a margin, and by the network's own
   std::vector<GuessFigures> guesses;   ///< the network's first, then the baselines'
 };
-/// Beside the network: ridge regression on all scalars, and on single ones; all fitted to the training samples.
+/// Beside the network: the judge that comes with the program, the linear function that the network starts from, and
+/// others on single scalars; the functions are fitted to the training samples.
 JudgeFigures figures_of(const Network& network, const JudgeSamples& samples, std::span<const std::uint32_t> train,
                         std::span<const std::uint32_t> held_out);
 
@@ -87,14 +94,31 @@ JudgeFigures figures_of(const Network& network, const JudgeSamples& samples, std
 inline constexpr std::size_t kGroup = 8, kShards = 2;
 std::vector<std::vector<std::uint32_t>> groups_of(const JudgeSamples& samples, std::span<const std::uint32_t> train);
 
+/// The logarithm of the nanoseconds that it guesses.
+double guess_of(const Network& network, const JudgeSamples& samples, const JudgeSample& sample);
+
+/// 1 less the mean of rank correlation and share of pairs in order: what epochs are chosen by.
+double judge_fault(const Network& network, const JudgeSamples& samples, std::span<const std::uint32_t> of);
+
+/// Ridge regression of the logarithms of times on all scalars, without a margin.
+nn::LinearGuess fit_base(const JudgeSamples& samples, std::span<const std::uint32_t> train);
+
 struct JudgeTraining {
   train::TrainerOptions trainer;
-  double pairwise = 0.1;  ///< weight of the order within families, beside the error of logarithms
+  double pairwise = 1;  ///< weight of the order within families, beside the error of logarithms
+  double drop = 0.8;    ///< share of features that each kernel is shown without, others each time
   std::function<bool(const train::Report&)> progress{};
 };
+/// The network begins with fit_base() alone and ends with the best epoch's weights, by judge_fault() of `validation`;
+/// with its score made smaller where that is better still; and with the margin of best_margin().
 Result<train::TrainingResult> train_judge(Network& network, const JudgeSamples& samples,
-                                          std::span<const std::uint32_t> train, std::span<const std::uint32_t> held_out,
-                                          const JudgeTraining& options);
+                                          std::span<const std::uint32_t> train,
+                                          std::span<const std::uint32_t> validation, const JudgeTraining& options);
+
+/// By which choosing is the fastest in the geometric mean, of those by which at most `slower_max` of the families get
+/// slower; the largest that there is where none is so careful.
+double best_margin(const Network& network, const JudgeSamples& samples, std::span<const std::uint32_t> of,
+                   double slower_max = 0.03);
 
 std::vector<std::uint64_t> hits_of(const JudgeSamples& samples, std::span<const std::uint32_t> of);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "jit/expr/rewrite/judge.h"
 #include "jit/nnue/candidates.h"
@@ -32,7 +33,8 @@ constexpr float kScalarUnit = 1.0f / 127;  // so that scalars have the scale of 
 constexpr double kOne = 127;               // of integers that stand for 1
 constexpr std::uint32_t kShiftMax = 12, kFinerMax = 6;
 constexpr const char* kEmbeddingBias = "embedding.bias";
-constexpr const char *kOwnRows = "own_rows", *kWidth = "width", *kDepth = "depth", *kRules = "rules";
+constexpr const char *kOwnRows = "own_rows", *kWidth = "width", *kDepth = "depth", *kRules = "rules",
+                     *kLinearGuess = "linear_guess";
 
 const std::string& name_of(HeadKind head) {
   static const std::string names[] = {"judge", "guide"};
@@ -59,6 +61,20 @@ std::string text_of(std::span<const std::uint32_t> numbers) {
     text += std::to_string(n);
   }
   return text;
+}
+
+constexpr std::size_t kBaseNumbers = sizeof(nn::LinearGuess) / sizeof(float);
+
+/// As the bits of its floats, which text keeps exactly.
+std::vector<std::uint32_t> bits_of(const nn::LinearGuess& base) {
+  std::vector<std::uint32_t> bits(kBaseNumbers);
+  std::memcpy(bits.data(), &base, sizeof base);
+  return bits;
+}
+nn::LinearGuess base_of_bits(std::span<const std::uint32_t> bits) {
+  nn::LinearGuess base;
+  std::memcpy(static_cast<void*>(&base), bits.data(), sizeof base);
+  return base;
 }
 
 Result<std::vector<std::uint32_t>> numbers_of(const std::string& path, const nn::Metadata& metadata, const char* key) {
@@ -160,6 +176,13 @@ Result<std::unique_ptr<Network>> Network::load(const std::string& path, std::uin
       return make_error(ErrorCode::kRejectedRecord, "%s: its %s do not ascend", path.c_str(), kOwnRows);
   auto network = std::make_unique<Network>(std::move(shape), kinds_hash, 0);
   TRY_VOID(nn::load_weights(path, file, network->store(), network->architecture()));
+  if (file.metadata.contains(kLinearGuess)) {
+    TRY(const std::vector<std::uint32_t> bits, numbers_of(path, file.metadata, kLinearGuess));
+    if (bits.size() != kBaseNumbers)
+      return make_error(ErrorCode::kRejectedRecord, "%s: its %s are %zu numbers, not %zu", path.c_str(), kLinearGuess,
+                        bits.size(), kBaseNumbers);
+    network->linear_guess_ = base_of_bits(bits);
+  }
   return network;
 }
 
@@ -168,6 +191,7 @@ Result<void> Network::save(const std::string& path, nn::Metadata metadata) const
   metadata[kDepth] = std::to_string(shape_.depth);
   metadata[kRules] = std::to_string(shape_.rules);
   metadata[kOwnRows] = text_of(shape_.own_rows);
+  if (linear_guess_) metadata[kLinearGuess] = text_of(bits_of(*linear_guess_));
   return nn::save_weights(path, *store_, architecture_, std::move(metadata));
 }
 
@@ -187,11 +211,20 @@ Result<void> Network::take_embedding(const Network& other) {
   return {};
 }
 
+void Network::scale_score(HeadKind head, float factor) {
+  for (const char* of : {".out.weight", ".out.bias"}) {
+    const tensor::Slice* slice = store_->find(name_of(head) + of);
+    CHECK(slice);
+    for (float& w : store_->values(*slice)) w *= factor;
+  }
+}
+
 Result<void> Network::take(const Network& other) {
   if (other.shape_.rules != shape_.rules)
     return make_error(ErrorCode::kInvalidArgument, "a network for %u rules is not one for %u", other.shape_.rules,
                       shape_.rules);
   TRY_VOID(take_embedding(other));
+  linear_guess_ = other.linear_guess_;
   for (const tensor::Slice& slice : other.store_->slices()) {
     const std::span<const float> from = other.values(slice.name);
     std::copy(from.begin(), from.end(), store_->values(*store_->find(slice.name)).begin());
@@ -331,6 +364,7 @@ Quantised Network::quantise(std::span<const std::uint64_t> hits, bool all_rows) 
   Quantised out;
   nn::PlainWeights& w = out.weights;
   w.space = nnue::feature_space(kinds_hash_, shape_.depth);
+  w.linear_guess = linear_guess_;
   w.order = nn::hot_first(hits);
   if (all_rows)
     for (std::uint32_t f = 0; f < nnue::kFeatures; ++f)

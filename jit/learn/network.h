@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -101,6 +102,12 @@ class Network {
   /// ... and with its heads. InvalidArgument also for another number of rules.
   Result<void> take(const Network& other);
 
+  /// What the judge's score is added to; that of a new network is that of nobody (expr::rewrite::base_of).
+  [[nodiscard]] const std::optional<nn::LinearGuess>& linear_guess() const { return linear_guess_; }
+  void set_linear_guess(const nn::LinearGuess& base) { linear_guess_ = base; }
+  /// Makes what a head says so many times as large; 0: it says nothing, from where training may begin.
+  void scale_score(nn::HeadKind head, float factor);
+
   [[nodiscard]] const NetworkShape& shape() const { return shape_; }
   [[nodiscard]] tensor::ParameterStore<float>& store() { return *store_; }
   [[nodiscard]] const tensor::ParameterStore<float>& store() const { return *store_; }
@@ -116,6 +123,7 @@ class Network {
   std::unique_ptr<tensor::ParameterStore<float>> store_;
   std::vector<std::int32_t> own_row_;  ///< per feature: its R in the table, or -1
   std::string architecture_;
+  std::optional<nn::LinearGuess> linear_guess_{};
 };
 
 }  // namespace trident::learn

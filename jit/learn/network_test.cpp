@@ -317,6 +317,33 @@ TEST(Network, TakesAllOfAnotherButRowsThatItHasNot) {
   EXPECT_FALSE(narrow.take(*other).ok());
 }
 
+TEST(Network, TheJudgesBaseIsKeptInFilesAndInIntegers) {
+  Network network({.width = 8, .own_rows = {}}, 1, 1);
+  EXPECT_FALSE(network.linear_guess().has_value());
+  EXPECT_FALSE(network.quantise(std::vector<std::uint64_t>(nnue::kFeatures)).weights.linear_guess.has_value());
+  nn::LinearGuess base;
+  for (std::size_t k = 0; k < nn::kScalars; ++k) base.per_scalar[k] = 1.0f / (3.0f + static_cast<float>(k));
+  base.constant = -0.1f, base.margin = 0.03f;
+  network.set_linear_guess(base);
+  const std::string path = ::testing::TempDir() + "/trident_linear_guess.safetensors";
+  ASSERT_TRUE(network.save(path).ok());
+  const auto loaded = Network::load(path, 1);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ((*loaded)->linear_guess(), base);
+  EXPECT_EQ((*loaded)->quantise(std::vector<std::uint64_t>(nnue::kFeatures)).weights.linear_guess, base);
+  std::filesystem::remove(path);
+}
+
+TEST(Network, ScalesWhatAHeadSays) {
+  const auto all = samples(7, 8);
+  const std::unique_ptr<Network> network = random_network(all, 16);
+  std::vector<double> before;
+  for (const Sample& s : all) before.push_back(network->score(HeadKind::judge, s.example));
+  network->scale_score(HeadKind::judge, 0.5f);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    EXPECT_NEAR(network->score(HeadKind::judge, all[i].example), before[i] / 2, 1e-6);
+}
+
 TEST(Network, FrozenEmbeddingStaysAndTheHeadLearns) {
   const auto all = samples(6, 16);
   Network network({.width = 64, .rules = kRules, .own_rows = {}}, 1, 1);

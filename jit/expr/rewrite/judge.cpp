@@ -112,16 +112,22 @@ JudgeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::u
   return scalars;
 }
 
+double base_of(const nn::LinearGuess* base, const JudgeScalars& scalars) {
+  if (base == nullptr) return scalars[static_cast<std::size_t>(JudgeScalar::static_guess)] / kPerLogarithm;
+  double sum = base->constant;
+  for (std::size_t k = 0; k < scalars.size(); ++k) sum += base->per_scalar[k] * (scalars[k] / kPerLogarithm);
+  return sum;
+}
+
 Result<double> Judge::log_ns(const Expr& expr, const kir::Kernel& kernel, const cost::Table& costs) const {
   TRY(const egraph::Term term, to_term(expr));
   const nnue::FeatureList features = nnue::features_of(term, op_rows(), node_kinds());
   const KernelWork work = work_of(kernel, costs);
   const JudgeScalars scalars = scalars_of(work, costs, features.nodes);
-  return std::log(static_ns(work, costs)) + correction(features.list, features.nodes, scalars);
+  return log_ns(features.list, features.nodes, scalars);
 }
 
-double Judge::correction(std::span<const std::uint32_t> features, std::uint32_t nodes,
-                         const JudgeScalars& scalars) const {
+double Judge::log_ns(std::span<const std::uint32_t> features, std::uint32_t nodes, const JudgeScalars& scalars) const {
   nn::Movement movement(weights_);
   movement.add_all(features.size(), [&](std::size_t i) { return features[i]; });
   nn::Accumulator accumulator = weights_.bias();
@@ -131,7 +137,11 @@ double Judge::correction(std::span<const std::uint32_t> features, std::uint32_t 
                                weights_.pool(nodes)};
   std::int32_t score = 0;
   simd::kernels().score(&score, weights_.head(nn::HeadKind::judge), accumulator, &state, 1);
-  return double{weights_.judge_unit()} * score;
+  return base_of(weights_.linear_guess(), scalars) + double{weights_.judge_unit()} * score;
+}
+
+double Judge::margin() const {
+  return weights_.linear_guess() != nullptr ? double{weights_.linear_guess()->margin} : 0;
 }
 
 const Judge* shipped_judge() {

@@ -1,5 +1,6 @@
 // What a kernel will take before it is compiled and timed: by an analytical model over the instructions that it lowers
-// to, and by the judge's network, which learns what the model leaves over (jit/learn) from the term's features.
+// to, and by the judge: a linear function of what that model is made of, and a network, which learns what the function
+// leaves over (jit/learn) from the term's features.
 //
 // A guess orders candidates and decides nothing: what is published was measured (jit/judge).
 #pragma once
@@ -56,6 +57,9 @@ KernelWork work_of(const kir::Kernel& kernel, const cost::Table& costs);
 /// critical path, of which as many are under way at once as iterations fit into the processor's window of instructions.
 double static_ns(const KernelWork& work, const cost::Table& costs);
 
+/// The linear part of a guess: of weights that have none, the analytical model's.
+double base_of(const nn::LinearGuess* base, const JudgeScalars& scalars);
+
 /// `nodes`: of the term.
 JudgeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::uint32_t nodes);
 
@@ -70,9 +74,12 @@ class Judge {
   /// The logarithm of the nanoseconds per element that `kernel`, which `expr` was lowered to, should take. Errors: what
   /// to_term() refuses.
   [[nodiscard]] Result<double> log_ns(const Expr& expr, const kir::Kernel& kernel, const cost::Table& costs) const;
-  /// What it adds to the logarithm of static_ns() for a term with these features, of so many nodes.
-  [[nodiscard]] double correction(std::span<const std::uint32_t> features, std::uint32_t nodes,
-                                  const JudgeScalars& scalars) const;
+  /// The same for a term with these features, of so many nodes.
+  [[nodiscard]] double log_ns(std::span<const std::uint32_t> features, std::uint32_t nodes,
+                              const JudgeScalars& scalars) const;
+  /// How much faster than the statically cheapest form another one must be by its guess, as a logarithm, to be taken in
+  /// its place where nothing is measured. Learnt on families of kernels that the figures of a report are not from.
+  [[nodiscard]] double margin() const;
 
  private:
   const nn::AccumulatorWeights& weights_;

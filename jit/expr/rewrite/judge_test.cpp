@@ -5,6 +5,9 @@
 
 #include <cmath>
 
+#include "jit/expr/rewrite/kinds.h"
+#include "jit/nnue/features.h"
+
 namespace trident::expr::rewrite {
 namespace {
 
@@ -81,6 +84,32 @@ TEST(Scalars, AreLogarithms) {
   EXPECT_EQ(at(JudgeScalar::static_guess), std::lround(128 * std::log(static_ns(w, table))));
   EXPECT_EQ(scalar_of_logarithm(1e9), 2048);
   EXPECT_EQ(scalar_of_logarithm(-1e9), -2048);
+}
+
+TEST(Judge, AddsWhatItsHeadSaysToALinearFunctionOfTheScalars) {
+  JudgeScalars scalars{};
+  scalars[static_cast<std::size_t>(JudgeScalar::nodes)] = 128 * 3;
+  scalars[static_cast<std::size_t>(JudgeScalar::static_guess)] = -64;
+  // Weights of version 3 go by the analytical model.
+  EXPECT_DOUBLE_EQ(base_of(nullptr, scalars), -0.5);
+  nn::LinearGuess base;
+  base.per_scalar[static_cast<std::size_t>(JudgeScalar::nodes)] = 0.25f;
+  base.per_scalar[static_cast<std::size_t>(JudgeScalar::static_guess)] = 2;
+  base.constant = 10, base.margin = 0.125f;
+  EXPECT_DOUBLE_EQ(base_of(&base, scalars), 0.25 * 3 - 2 * 0.5 + 10);
+
+  nn::PlainWeights plain;
+  plain.space = nnue::feature_space(node_kinds().hash, nnue::kDefaultDepth);
+  for (auto& head : plain.heads) head.bias.resize(1);
+  plain.heads[0].b2 = 100, plain.judge_unit = 1.0f / 1024;
+  const auto old = nn::AccumulatorWeights::make(plain);
+  plain.linear_guess = base;
+  const auto with = nn::AccumulatorWeights::make(plain);
+  ASSERT_TRUE(old.ok() && with.ok());
+  EXPECT_DOUBLE_EQ(Judge(*old).log_ns({}, 20, scalars), -0.5 + 100.0 / 1024);
+  EXPECT_EQ(Judge(*old).margin(), 0);
+  EXPECT_DOUBLE_EQ(Judge(*with).log_ns({}, 20, scalars), 9.75 + 100.0 / 1024);
+  EXPECT_EQ(Judge(*with).margin(), 0.125);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -72,14 +73,48 @@ TEST(Weights, HasItsRowsWhereFeaturesAre) {
   EXPECT_EQ(plain.heads[1].bias[4][7], weights->bias_row(HeadKind::guide, 4)[7]);
 }
 
+LinearGuess some_base() {
+  LinearGuess base;
+  for (std::size_t k = 0; k < kScalars; ++k) base.per_scalar[k] = 0.25f * static_cast<float>(k) - 1;
+  base.constant = -3.5f, base.margin = 0.125f;
+  return base;
+}
+
+// Blocks of version 3, without a base, are what they always were.
+TEST(Weights, HaveTheBaseThatTheyWerePackedWith) {
+  PlainWeights plain = random_weights(1);
+  const auto without = AccumulatorWeights::make(plain);
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(nullptr, without->linear_guess());
+  const auto shorter = AccumulatorWeights::pack(plain);
+  plain.linear_guess = some_base();
+  const auto block = AccumulatorWeights::pack(plain);
+  ASSERT_TRUE(block.ok());
+  EXPECT_EQ(shorter->size() + sizeof(LinearGuess), block->size());
+  std::uint32_t versions[2];
+  std::memcpy(&versions[0], shorter->data() + 8, 4);
+  std::memcpy(&versions[1], block->data() + 8, 4);
+  EXPECT_EQ(3u, versions[0]);
+  EXPECT_EQ(4u, versions[1]);
+  const auto with = AccumulatorWeights::copy(*block, kSpace);
+  ASSERT_TRUE(with.ok());
+  ASSERT_NE(nullptr, with->linear_guess());
+  EXPECT_EQ(some_base(), *with->linear_guess());
+  EXPECT_EQ(0, std::memcmp(with->rows(), without->rows(), 301 * kLanes));
+}
+
 TEST(Weights, EveryByteCounts) {
-  const auto packed = AccumulatorWeights::pack(random_weights(2));
+  PlainWeights plain = random_weights(2);
+  plain.linear_guess = some_base();
+  const auto packed = AccumulatorWeights::pack(plain);
   ASSERT_TRUE(packed.ok());
   Block block(*packed);
   ASSERT_EQ("", refusal(block));
   Random random(3);
   for (std::size_t i = 0; i < 3000; ++i) {
-    const std::size_t at = i < 256 ? i : random() % block.size;
+    const std::size_t at = i < 256   ? i
+                           : i < 400 ? block.size - 1 - (i - 256) % sizeof(LinearGuess)
+                                     : random() % block.size;
     block.data()[at] ^= std::byte{static_cast<unsigned char>(1u << random() % 8)};
     EXPECT_NE("", refusal(block)) << "byte " << at;
     std::memcpy(block.data(), packed->data(), block.size);
@@ -114,6 +149,10 @@ TEST(Weights, RefusesToPackWhatDoesNotFit) {
   EXPECT_NE("", complaint([](PlainWeights& w) { w.heads[0].bias[0][3] = 1 << 25; }));
   EXPECT_NE("", complaint([](PlainWeights& w) { w.heads[0].bias.clear(); }));
   EXPECT_NE("", complaint([](PlainWeights& w) { w.pool_factor = 0; }));
+  EXPECT_EQ("", complaint([](PlainWeights& w) { w.linear_guess = some_base(); }));
+  EXPECT_NE("", complaint([](PlainWeights& w) { w.linear_guess = some_base(), w.linear_guess->constant = 1e30f; }));
+  EXPECT_NE("", complaint([](PlainWeights& w) { w.linear_guess = some_base(), w.linear_guess->per_scalar[3] = NAN; }));
+  EXPECT_NE("", complaint([](PlainWeights& w) { w.linear_guess = some_base(), w.linear_guess->margin = -1; }));
 }
 
 TEST(Weights, AreMappedFromAFile) {

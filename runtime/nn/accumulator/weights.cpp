@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -16,7 +17,9 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the block is little-endian");
 
 constexpr std::array<char, 8> kMagic = {'T', 'R', 'I', 'D', 'N', 'N', 'U', 'E'};
-constexpr std::uint32_t kVersion = 3;
+// Version 3 has no base; it is written still where there is none.
+constexpr std::uint32_t kVersion = 4, kVersionWithoutBase = 3;
+constexpr float kCoefficientMax = 1 << 10;
 constexpr std::uint32_t kFeaturesMax = 1u << 24, kBiasRowsMax = 1u << 16, kPoolFactorMax = 1u << 24;
 constexpr std::int32_t kHeadBiasMax = 1 << 24;
 constexpr std::uint32_t kShiftMax = 24;
@@ -26,7 +29,7 @@ constexpr std::size_t kAlignment = 64;
 
 struct Header {
   std::array<char, 8> magic = kMagic;
-  std::uint32_t version = kVersion;
+  std::uint32_t version = kVersionWithoutBase;
   std::uint32_t lanes = kLanes, hidden = kHidden, scalars = kScalars;
   std::uint32_t features = 0, stored_rows = 0;
   std::uint64_t feature_hash = 0;
@@ -41,7 +44,7 @@ static_assert(sizeof(Header) <= kHeaderBytes && sizeof(simd::Head) % kAlignment 
 
 /// Where the parts begin.
 struct Layout {
-  std::size_t bias, heads, keys, places, rows, end;
+  std::size_t bias, heads, keys, places, rows, base, end;
   std::array<std::size_t, kHeads> head_bias;
 };
 
@@ -58,7 +61,8 @@ Layout layout_of(const Header& h) {
   l.keys = l.head_bias[1] + std::size_t{h.bias_rows[1]} * kHidden * sizeof(std::int32_t);
   l.places = l.keys + std::size_t{h.bias_rows[1]} * sizeof(std::uint64_t);
   l.rows = aligned(l.places + std::size_t{h.features} * sizeof(std::uint32_t));
-  l.end = l.rows + (std::size_t{h.stored_rows} + 1) * kLanes;
+  l.base = l.rows + (std::size_t{h.stored_rows} + 1) * kLanes;
+  l.end = l.base + (h.version == kVersion ? sizeof(LinearGuess) : 0);
   return l;
 }
 
@@ -86,6 +90,12 @@ Result<void> check_head(const simd::Head& head, std::span<const std::int32_t> bi
     if (b < -kHeadBiasMax || b > kHeadBiasMax)
       return make_error(ErrorCode::kRejectedRecord, "the network's weights: a head's bias is beyond 2^24");
   return {};
+}
+
+bool is_bounded(const LinearGuess& base) {
+  const auto small = [](float c) { return std::fabs(c) <= kCoefficientMax; };  // and a number
+  return std::all_of(base.per_scalar.begin(), base.per_scalar.end(), small) && small(base.constant) &&
+         small(base.margin) && base.margin >= 0;
 }
 
 simd::Head pack_head(const PlainWeights::Head& plain) {
@@ -137,6 +147,10 @@ Result<std::vector<std::byte>> AccumulatorWeights::pack(const PlainWeights& weig
   header.pool_factor = weights.pool_factor;
   if (!(weights.judge_unit >= 0) || weights.judge_unit > 1) return unfit("the judge's unit must be in [0, 1]");
   header.judge_unit = weights.judge_unit;
+  if (weights.linear_guess) {
+    if (!is_bounded(*weights.linear_guess)) return unfit("what the judge's score is added to is beyond 2^10");
+    header.version = kVersion;
+  }
   for (std::size_t h = 0; h < kHeads; ++h) {
     const PlainWeights::Head& head = weights.heads[h];
     if (head.bias.empty() || head.bias.size() > kBiasRowsMax) return unfit("a head has no bias rows, or too many");
@@ -164,6 +178,7 @@ Result<std::vector<std::byte>> AccumulatorWeights::pack(const PlainWeights& weig
   put(layout.keys, guide.keys.data(), guide.keys.size() * sizeof(std::uint64_t));
   put(layout.places, places.data(), places.size() * sizeof places[0]);
   put(layout.rows, weights.rows.data(), weights.rows.size());
+  if (weights.linear_guess) put(layout.base, &*weights.linear_guess, sizeof(LinearGuess));
   put(0, &header, sizeof header);
   header.checksum = checksum_of(block);
   put(0, &header, sizeof header);
@@ -176,7 +191,8 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
   std::memcpy(&header, block.data(), sizeof header);
   if (header.magic != kMagic)
     return make_error(ErrorCode::kRejectedRecord, "not the weights of a network: no TRIDNNUE at its head");
-  if (header.version != kVersion) return wrong("the version", header.version, kVersion);
+  if (header.version != kVersion && header.version != kVersionWithoutBase)
+    return wrong("the version", header.version, kVersion);
   if (header.lanes != kLanes || header.hidden != kHidden || header.scalars != kScalars)
     return wrong("the shape (lanes)", header.lanes, kLanes);
   if (header.features != space.features) return wrong("the number of features", header.features, space.features);
@@ -216,6 +232,12 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
   for (std::size_t h = 0; h < kHeads; ++h) {
     w.head_bias_[h] = at(layout.head_bias[h], w.head_bias_[h]);
     TRY_VOID(check_head(w.heads_[h], {w.head_bias_[h], std::size_t{header.bias_rows[h]} * kHidden}));
+  }
+  if (header.version == kVersion) {
+    w.linear_guess_ = at(layout.base, w.linear_guess_);
+    if (!is_bounded(*w.linear_guess_))
+      return make_error(ErrorCode::kRejectedRecord,
+                        "the network's weights: what the judge's score is added to is beyond 2^10");
   }
   w.keys_ = {at(layout.keys, w.keys_.data()), header.bias_rows[static_cast<std::size_t>(HeadKind::guide)]};
   for (std::uint32_t f = 0; f < header.features; ++f)

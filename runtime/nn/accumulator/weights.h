@@ -2,7 +2,7 @@
 // and used where it lies:
 //
 //   header | bias (int32) | two heads | bias rows of the heads (int32) | keys of the second head's (u64) |
-//   places (u32 per feature) | rows (int8)
+//   places (u32 per feature) | rows (int8) | what the first head's score is added to (version 4)
 //
 // Rows are stored in the order in which they are hit, the most often first: of 401,408 features some 8,000 take 99 % of
 // the hits, and so lie in one or two contiguous megabytes. A feature's place says which row it has; all features that
@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,16 @@ struct FeatureSpace {
   std::uint64_t hash = 0;
 };
 
+/// What the judge's score is added to: a linear function of its scalars. Learnt with the head, so that the network has
+/// to learn only what no linear function knows.
+struct LinearGuess {
+  std::array<float, kScalars> per_scalar{};
+  float constant = 0;
+  /// What the judge must promise, in its own unit, for its choice to be taken in place of another one.
+  float margin = 0;
+  friend bool operator==(const LinearGuess&, const LinearGuess&) = default;
+};
+
 /// Weights before they are packed.
 struct PlainWeights {
   FeatureSpace space;
@@ -59,6 +70,7 @@ struct PlainWeights {
   };
   std::array<Head, kHeads> heads;
   float judge_unit = 0;  ///< what one of the judge's integers stands for; 0: it was not trained
+  std::optional<LinearGuess> linear_guess{};
 };
 
 /// Features in the order of their hits, those without any left out; of equal hits the lower number first.
@@ -98,6 +110,8 @@ class AccumulatorWeights {
   }
   /// What one of the integers that the judge's head answers stands for; 0: it says nothing.
   [[nodiscard]] float judge_unit() const { return judge_unit_; }
+  /// What its score is added to; null in weights of version 3, which leave that to who asks.
+  [[nodiscard]] const LinearGuess* linear_guess() const { return linear_guess_; }
   /// What the guide's rows are for, as PlainWeights::Head::keys says.
   [[nodiscard]] std::span<const std::uint64_t> keys() const { return keys_; }
   [[nodiscard]] std::uint32_t features() const { return features_; }
@@ -120,6 +134,7 @@ class AccumulatorWeights {
   std::span<const std::uint64_t> keys_;
   std::uint32_t features_ = 0, stored_rows_ = 0, pool_factor_ = 0;
   float judge_unit_ = 0;
+  const LinearGuess* linear_guess_ = nullptr;
   std::vector<simd::Pool> pools_;  ///< by number of nodes, of those that are met often
   std::shared_ptr<const os::Mapping> mapping_;
   std::shared_ptr<const std::vector<simd::NodeVector>> own_;  ///< memory that is aligned
