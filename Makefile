@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: bench-tir-native bench-tir-equiv fuzz-tir-equiv tir-corpus bench-tir bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut bench-tir-neural
+.PHONY: bench-extraction bench-tir-native bench-tir-equiv fuzz-tir-equiv tir-corpus bench-tir bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut bench-tir-neural
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -58,8 +58,11 @@ calibration-cut: build ## some of them in little room, to be shipped: jit/learn/
 	@$(BUILD)/bin/trident calibrate --kernels 20000 --pack jit/learn/calibration/kernels.xz --output $(CALIBRATION)
 
 bench-judge: build ## the judge of times on kernels held out, beside an analytical model and regressions; after make calibration
-	@$(BUILD)/bin/trident train judge --kernels $(CALIBRATION) --epochs 4 --threads $(JOBS) --folder $(BUILD)/judge-training \
+	@$(BUILD)/bin/trident train judge --kernels $(CALIBRATION) --threads $(JOBS) --folder $(BUILD)/judge-training \
 	  --plot $(BUILD)/judge-training.svg --output $(BUILD)/judge.nnue
+
+bench-extraction: configure ## forms chosen by the judge against the statically cheapest of the same search, without a tournament; some 10 minutes
+	@ninja -C $(BUILD) -j$(JOBS) bench_extraction && $(BUILD)/bench/bench_extraction bench/corpus/kernels.tsv bench/corpus/by_hand.tsv bench/corpus/rewrite.txt
 
 judge-weights: bench-judge ## ... and ships it, jit/nnue/weights/judge.nnue
 	@cp $(BUILD)/judge.nnue jit/nnue/weights/judge.nnue

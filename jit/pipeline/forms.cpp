@@ -1,7 +1,10 @@
 #include "jit/pipeline/forms.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "jit/equiv/compare.h"
 #include "jit/expr/rewrite/judge.h"
@@ -43,26 +46,25 @@ bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
 // Forms of a search that are made and checked, of those that it is asked for where a judge can tell them apart.
 constexpr std::size_t kFormsKept = 3, kFormsAsked = 8;
 
-/// The statically cheapest, and of the others those that the judge thinks fastest. It advises: which one is taken is
-/// measured.
-std::vector<expr::Expr> chosen(std::vector<expr::Expr> found, const expr::rewrite::Judge& judge,
-                               const Options& options) {
-  const cost::Table& costs = costs_of(options).table();
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 1; i < found.size(); ++i) {
-    double log_ns = std::numeric_limits<double>::infinity();
-    const auto kernel =
-        expr::lower(found[i], {.policy = options.policy, .simplify = false, .accuracy = kir::math::Accuracy::ulp4});
-    if (kernel.ok())
-      if (const auto guess = judge.log_ns(found[i], *kernel, costs); guess.ok()) log_ns = *guess;
-    order.emplace_back(log_ns, i);
-  }
-  std::sort(order.begin(), order.end());
-  std::vector<expr::Expr> kept;
-  if (!found.empty()) kept.push_back(std::move(found.front()));
-  for (std::size_t k = 0; k < order.size() && kept.size() < kFormsKept; ++k)
-    kept.push_back(std::move(found[order[k].second]));
-  return kept;
+/// How forms that were found are lowered.
+expr::LowerOptions lowering_of_found(const expr::Policy& policy) {
+  return {.policy = policy, .simplify = true, .accuracy = kir::math::Accuracy::ulp4};
+}
+
+/// A form's code, if it has any, and the logarithm of the nanoseconds that the judge guesses of it, else infinity.
+struct Guessed {
+  std::optional<kir::Kernel> kernel;
+  double log_ns = std::numeric_limits<double>::infinity();
+};
+Guessed guess_of(const expr::Expr& found, const expr::rewrite::Judge& judge, const Options& options) {
+  expr::LowerOptions how = lowering_of_found(options.policy);
+  const expr::Expr simplified = expr::simplify(found, how);
+  how.simplify = false;
+  auto kernel = expr::lower(simplified, how);
+  if (!kernel.ok()) return {};
+  const auto guess = judge.log_ns(simplified, *kernel, costs_of(options).table());
+  if (!guess.ok()) return {};
+  return {std::move(kernel).value(), *guess};
 }
 
 /// What a search makes of the expression, derivatives included: those are the rules' task, and the plain pass's where
@@ -74,13 +76,12 @@ std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& 
   return found.ok() ? std::move(found->forms) : std::vector<expr::Expr>();
 }
 
+/// The statically cheapest and those that the judge thinks fastest. It advises: which one is taken is measured.
 std::vector<expr::Expr> unguided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
-  expr::rewrite::RewriteOptions how = rewriting(options);
-  const bool own = options.weights != nullptr && options.weights->judge() != nullptr;
-  const expr::rewrite::Judge* const judge = own ? options.weights->judge() : expr::rewrite::shipped_judge();
-  how.keep = judge != nullptr ? kFormsAsked : kFormsKept;
-  std::vector<expr::Expr> found = searched(submitted, source, how);
-  return judge != nullptr ? chosen(std::move(found), *judge, options) : found;
+  Extraction extraction = extract(submitted, source, options);
+  std::vector<expr::Expr> kept;
+  for (const std::size_t i : extraction.order) kept.push_back(std::move(extraction.found[i]));
+  return kept;
 }
 
 /// The guide needs a part of the rewrites that the unguided search does, which has its whole budget all the same: what
@@ -103,6 +104,51 @@ std::vector<expr::Expr> guided(const expr::Expr& submitted, const expr::Expr& so
 }
 
 }  // namespace
+
+Extraction extract(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
+  expr::rewrite::RewriteOptions how = rewriting(options);
+  const bool own = options.weights != nullptr && options.weights->judge() != nullptr;
+  const expr::rewrite::Judge* const judge = own ? options.weights->judge() : expr::rewrite::shipped_judge();
+  how.keep = judge != nullptr ? kFormsAsked : kFormsKept;
+  Extraction e;
+  e.found = searched(submitted, source, how);
+  e.order.resize(e.found.size());
+  std::iota(e.order.begin(), e.order.end(), std::size_t{0});
+  if (judge == nullptr || e.found.empty()) return e;
+  std::vector<std::optional<kir::Kernel>> kernels;
+  for (const expr::Expr& form : e.found) {
+    Guessed guessed = guess_of(form, *judge, options);
+    kernels.push_back(std::move(guessed.kernel));
+    e.guesses.push_back(guessed.log_ns);
+  }
+  e.margin = judge->margin();
+  const std::vector<std::size_t> all = std::exchange(e.order, {0});
+  std::vector<std::size_t> others(all.begin() + 1, all.end());
+  std::stable_sort(others.begin(), others.end(),
+                   [&](std::size_t a, std::size_t b) { return e.guesses[a] < e.guesses[b]; });
+  // No place for what is the same code as another one.
+  for (const std::size_t i : others) {
+    const auto is_same = [&](std::size_t j) { return kernels[j] && same_kernel(*kernels[j], *kernels[i]); };
+    if (e.order.size() == kFormsKept) break;
+    if (kernels[i] && std::none_of(e.order.begin(), e.order.end(), is_same)) e.order.push_back(i);
+  }
+  if (e.order.size() > 1 && learned_choice(std::array{e.guesses[0], e.guesses[e.order[1]]}, e.margin) != 0)
+    std::swap(e.order[0], e.order[1]);
+  return e;
+}
+
+std::size_t learned_choice(std::span<const double> guesses, double margin) {
+  if (guesses.empty()) return 0;
+  const auto best = std::min_element(guesses.begin(), guesses.end());
+  return *best < guesses.front() - margin ? static_cast<std::size_t>(best - guesses.begin()) : 0;
+}
+
+Result<kir::Kernel> lower_found(const expr::Expr& found, const expr::Policy& policy) {
+  expr::LowerOptions how = lowering_of_found(policy);
+  const expr::Expr simplified = expr::simplify(found, how);
+  how.simplify = false;
+  return expr::lower(simplified, how);
+}
 
 bool same_kernel(const kir::Kernel& a, const kir::Kernel& b) {
   const auto same_output = [](const kir::Output& x, const kir::Output& y) {

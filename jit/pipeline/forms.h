@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,22 @@ codegen::DividerCycles divider_of(const Options& options);
 
 /// What a search by these options starts from: policy, seed, costs and rules.
 expr::rewrite::RewriteOptions rewriting(const Options& options);
+
+/// What the unguided search makes of an expression, the statically cheapest first, and what the judge says of it.
+struct Extraction {
+  std::vector<expr::Expr> found;
+  std::vector<double> guesses;     ///< logarithms of nanoseconds; of no judge: none
+  double margin = 0;               ///< the judge's
+  std::vector<std::size_t> order;  ///< those that are worth a measurement, what is taken without one first; 0 is in it
+};
+/// `source` is `submitted` without derivatives.
+Extraction extract(const expr::Expr& submitted, const expr::Expr& source, const Options& options);
+/// Which form is taken where nothing is measured: that which is thought fastest if it promises more than the margin
+/// over the first, the statically cheapest, else that one.
+std::size_t learned_choice(std::span<const double> guesses, double margin);
+
+/// As the code of a form that was found is made: simplified, with functions of 4 ulp.
+Result<kir::Kernel> lower_found(const expr::Expr& found, const expr::Policy& policy);
 
 /// The unrewritten form first, then from the most careful to the boldest; no two with the same instructions. `source`
 /// is `submitted` without derivatives.

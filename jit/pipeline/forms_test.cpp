@@ -1,0 +1,53 @@
+// Which forms of a search are taken. Oracles: choices by hand; the judge asked again, form by form.
+#include "jit/pipeline/forms.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "jit/expr/rewrite/judge.h"
+
+namespace trident::pipeline {
+namespace {
+
+TEST(LearnedChoice, IsTheFastestThatIsPromisedMoreThanTheMargin) {
+  EXPECT_EQ(learned_choice({}, 0), 0u);
+  EXPECT_EQ(learned_choice(std::array{1.0}, 0), 0u);
+  EXPECT_EQ(learned_choice(std::array{1.0, 0.98, 0.96}, 0), 2u);
+  EXPECT_EQ(learned_choice(std::array{1.0, 0.98, 0.96}, 0.03), 2u);
+  EXPECT_EQ(learned_choice(std::array{1.0, 0.98, 0.96}, 0.05), 0u);
+  EXPECT_EQ(learned_choice(std::array{1.0, 1.0, 1.5}, 0), 0u);
+}
+
+TEST(Extract, HasTheStaticallyCheapestAndNoCodeTwice) {
+  Options options;
+  options.isa = codegen::Isa::avx2;
+  const expr::rewrite::Judge* judge = expr::rewrite::shipped_judge();
+  ASSERT_NE(judge, nullptr);
+  std::size_t several = 0;
+  for (const char* text : {"x: f64; y: f64; (x*y + x)/(y*x + 1)", "x: f32; x^5 + 3*x^4 + x^3 + x",
+                           "x: f64; exp(x)/(exp(x) + 1)", "x: f64; y: f64; z: f64; (x + y)*(x + z)*(y + z)"}) {
+    const auto source = expr::parse(text);
+    ASSERT_TRUE(source.ok()) << text;
+    const Extraction e = extract(*source, *source, options);
+    ASSERT_FALSE(e.found.empty()) << text;
+    ASSERT_EQ(e.guesses.size(), e.found.size());
+    EXPECT_EQ(e.margin, judge->margin());
+    EXPECT_NE(std::find(e.order.begin(), e.order.end(), 0u), e.order.end());
+    EXPECT_LE(e.order.size(), 3u);
+    several += e.order.size() > 1 ? 1 : 0;
+    for (const std::size_t i : e.order) {
+      const auto kernel = lower_found(e.found[i], options.policy);
+      ASSERT_TRUE(kernel.ok());
+      for (const std::size_t j : e.order)
+        EXPECT_TRUE(i == j || !same_kernel(*kernel, *lower_found(e.found[j], options.policy))) << text;
+      // Whoever is before the statically cheapest is promised to be faster by the margin.
+      if (i != 0 && e.order[0] == i) EXPECT_LT(e.guesses[i], e.guesses[0] - e.margin);
+    }
+  }
+  EXPECT_GT(several, 0u);
+}
+
+}  // namespace
+}  // namespace trident::pipeline
