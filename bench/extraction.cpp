@@ -1,6 +1,7 @@
 // What choosing by the judge is worth where nothing is measured: of the forms that one search of a kernel finds, the
 // one that costs least by the static table against the one that is taken by the judge, as the pipeline asks it
-// (jit/pipeline/forms.h), with the judge, the margin and the costs that are built in.
+// (jit/pipeline/forms.h), with the judge, the margin and the costs that are built in; --judge FILE: another one, as one
+// that has learnt this machine's times.
 //
 // Forms are compiled as the pipeline compiles what a search has found and checked against the source: the meaning
 // against MPFR, the code against the interpreter (jit/equiv). Those that break the policy fall away before anything is
@@ -10,18 +11,26 @@
 //
 // Slower or faster is what differs by over 1 % and by more than the noise: less than a twentieth of the rounds' ratios
 // lie on the other side of 1. Kernels where both choose the same, or of which nothing cheaper is found, count as 1.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "clients/cli/corpus_reader.h"
+#include "clients/cli/train_daemon_judge.h"
 #include "jit/equiv/checker.h"
 #include "jit/learn/variant_timing.h"
+#include "jit/nnue/shipped_weights.h"
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
 #include "runtime/os/cpu.h"
+#include "runtime/os/mapped_file.h"
 #include "runtime/stats/robust.h"
 
 namespace trident {
@@ -129,9 +138,11 @@ Outcome compare(const expr::Expr& submitted, const pipeline::Options& options) {
   return out;
 }
 
-int run(const std::vector<std::string>& files, const expr::Policy& policy, const char* name) {
+int run(const std::vector<std::string>& files, const expr::Policy& policy, const char* name,
+        const pipeline::SearchWeights* weights) {
   pipeline::Options options;
   options.policy = policy;
+  options.weights = weights;
   options.isa = os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2;
   std::size_t kernels = 0, differ = 0, refused = 0, slower = 0, faster = 0;
   double logs = 0, possible = 0;
@@ -175,13 +186,39 @@ int run(const std::vector<std::string>& files, const expr::Policy& policy, const
   return gain >= kGainMin && share <= kSlowerMax ? 0 : 1;
 }
 
+/// A judge that was trained elsewhere (`trident train judge`), behind the guide that is built in.
+Result<pipeline::SearchWeights> with_judge(const std::string& path) {
+  TRY(const os::Mapping judge, os::map_file(path));
+  char pattern[] = "/tmp/trident-extraction-XXXXXX";
+  const char* folder = ::mkdtemp(pattern);
+  if (folder == nullptr) return make_error(ErrorCode::kOsError, "no folder in /tmp");
+  auto found = [&]() -> Result<pipeline::SearchWeights> {
+    TRY(store::Versions versions, store::Versions::open(folder));
+    TRY(const std::string name, versions.add(cli::guide_and_judge(nnue::shipped_weights(), judge.bytes()), "{}"));
+    return pipeline::SearchWeights::map(versions.path_of(name), name);
+  }();
+  std::filesystem::remove_all(folder);
+  return found;
+}
+
 }  // namespace
 }  // namespace trident
 
 int main(int argc, char** argv) {
   using trident::expr::PolicyKind;
-  const std::vector<std::string> files(argv + 1, argv + argc);
-  const int bounded = trident::run(files, {.kind = PolicyKind::bounded, .k = 2}, "bounded(2)");
-  const int fast = trident::run(files, {.kind = PolicyKind::fast}, "fast");
+  std::vector<std::string> files(argv + 1, argv + argc);
+  std::optional<trident::pipeline::SearchWeights> weights;
+  if (files.size() > 2 && files[0] == "--judge") {
+    auto found = trident::with_judge(files[1]);
+    if (!found.ok()) {
+      std::fprintf(stderr, "%s\n", found.error().message.c_str());
+      return 2;
+    }
+    weights.emplace(std::move(found).value());
+    files.erase(files.begin(), files.begin() + 2);
+  }
+  const trident::pipeline::SearchWeights* const own = weights ? &*weights : nullptr;
+  const int bounded = trident::run(files, {.kind = PolicyKind::bounded, .k = 2}, "bounded(2)", own);
+  const int fast = trident::run(files, {.kind = PolicyKind::fast}, "fast", own);
   return std::max(bounded, fast);
 }
