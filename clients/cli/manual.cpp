@@ -322,15 +322,15 @@ constexpr const char* kCalibrate = R"(DETAILS
   once more in another child: how well the two agree is the ceiling of any prediction. Families that do not repeat are
   measured up to three times, and all of it is kept. N counts what was timed on this processor with this instruction
   set and build; families that are there are not made again, so the same command goes on after Ctrl-C, and with a
-  larger N. The same seed makes the same kernels. Several processes may fill one file, with seeds of their own.
-  Some milliseconds a kernel. Prefer a quiet machine. With --stale DAYS a full file whose newest family is older is
-  renewed: an eighth of N is timed, the corpora's families that have gone and random ones by a seed of the week, and the
-  oldest families go, those of other builds as long as the file has more than twice N. --pack writes a cut of the cache, of all sources of families
-  alike, in a form to be shipped, which is read wherever a cache is.
-  --json prints an object with "file", "isa", "seed", "kernels", "added", "families" by generator, "repeated",
-  "unsteady", "test_retest" ("spearman", "spearman_in_families", "spearman_of_first_attempts", "median_error"),
-  "dropped", "seconds" and "interrupted". The first rank correlation is of the attempts that agree best; that of first
-  attempts alone is no better than the machine is quiet.
+  larger N. The same seed makes the same kernels. Several processes may fill one file, with seeds of their own. Some
+  milliseconds a kernel. Prefer a quiet machine. With --stale DAYS a full file whose newest family is older is
+  renewed: an eighth of N is timed, the corpora's families that have gone and random ones by a seed of the week, and
+  the oldest families go, those of other builds as long as the file has more than twice N. --pack writes a cut of the
+  cache, of all sources of families alike, in a form to be shipped, which is read wherever a cache is. --json prints
+  an object with "file", "isa", "seed", "kernels", "added", "families" by generator, "repeated", "unsteady",
+  "test_retest" ("spearman", "spearman_in_families", "spearman_of_first_attempts", "median_error"), "dropped",
+  "seconds" and "interrupted". The first rank correlation is of the attempts that agree best; that of first attempts
+  alone is no better than the machine is quiet.
 
 FILES
   $XDG_CACHE_HOME/trident/ISA.costs, else ~/.cache/trident/ISA.costs    where a table is written without --output
@@ -373,10 +373,11 @@ constexpr const char* kTrain = R"(DETAILS
   linear function of what a kernel lowers to, by ridge regression, and a network for what that leaves over. One family
   of kernels in five is held out for figures alone, and all that were written by hand; of the others one in eight
   validates: by those the epoch is chosen, how much of the network counts, and the margin by which a form must be
-  promised faster than the statically cheapest to be taken in its place.
-  Figures: rank correlation with the measured times (Spearman), pairs of one family more than 5 % apart that are put in order, median error of logarithms, and regret: how much slower the kernel that would be
-  chosen first is than its family's fastest, on average, as a logarithm. Beside them the same of the
-  judge that comes with the program, of ridge regression, and of single figures, fitted to the same kernels.
+  promised faster than the statically cheapest to be taken in its place. Figures: rank correlation with the measured
+  times (Spearman), pairs of one family more than 5 % apart that are put in order, median error of logarithms, and
+  regret: how much slower the kernel that would be chosen first is than its family's fastest, on average, as a
+  logarithm. Beside them the same of the judge that comes with the program, of ridge regression, and of single
+  figures, fitted to the same kernels.
   --folds N trains N judges, each without another part of the families, whose epochs are chosen by a fifth of the
   families trained on, and reports every figure as mean and standard deviation over the folds; no weights are written.
 
