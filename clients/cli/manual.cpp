@@ -217,23 +217,23 @@ EXAMPLES
   head -n 1 oracle.jsonl | trident oracle tir -)";
 
 constexpr const char* kBuild = R"(DETAILS
-  A proof of a run costs what its tallest table, rounded up to a power of two, costs; the text of the program is hashed
-  and counts too. `build` lowers TIR, or takes TASM as it is, and looks for a program that does the same with lower
-  tables: peephole passes, other subroutines (bodies inlined, loops that test at their end, repeated instructions moved
-  out), and for each straight-line block what a search proposes. A block is changed only when the change is proven to
-  do the same from every state; the whole program is run on the inputs each time, and the best run wins: first by
-  padded height, then by its tallest table, then by words. It is never worse than the given one. What a stage has made is
-  held to the given program once more, on 300 generated inputs (for at most a tenth of the time or 50 ms), and its text is read
-  back; what does not pass is put aside, and standard error says so.
-  The inputs are those to build for; with others the program does the same, its heights may differ. A program that looks
-  at its own digest, which lies on its stack at the start, sees another one: a note says so where that is found.
-  The result stands beside FILE: program.tir becomes program.tasm, program.tasm program.opt.tasm; -o says where else.
-  The daemon does it if there is one, in its own process and at low priority, and goes on learning from the blocks that
-  it has met; --mode says who may. --ms and --programs bound the search.
-  --json prints "output", "built_by", "before" and "after" (the nine tables, "tallest", "padded", "words"), "subroutine_changes",
-  "changes" (rows of "by", "before", "after"), "proposers" (rows of "name", "proposed", "equal", "differ", "unknown",
-  "won"), "programs_run", "put_aside" (sentences) and "looks_at_digest".
-  Exit status 1 if the program fails on the inputs; standard error says where.
+  A proof of a run costs what its tallest table, rounded up to a power of two, costs; the text of the program is
+  hashed and counts too. `build` lowers TIR, or takes TASM as it is, and looks for a program that does the same with
+  lower tables: peephole passes, other subroutines (bodies inlined, loops that test at their end, repeated
+  instructions moved out), and for each straight-line block what a search proposes. A block is changed only when the
+  change is proven to do the same from every state; the whole program is run on the inputs each time, and the best run
+  wins: first by padded height, then by its tallest table, then by words. It is never worse than the given one. What a
+  stage has made is held to the given program once more, on 300 generated inputs (for at most a tenth of the time or
+  50 ms), and its text is read back; what does not pass is put aside, and standard error says so. The inputs are those
+  to build for; with others the program does the same, its heights may differ. A program that looks at its own digest,
+  which lies on its stack at the start, sees another one: a note says so where that is found. The result stands beside
+  FILE: program.tir becomes program.tasm, program.tasm program.opt.tasm; -o says where else. The daemon does it if
+  there is one, in its own process and at low priority, and goes on learning from the blocks that it has met; --mode
+  says who may. --ms and --programs bound the search.
+  --json prints "output", "built_by", "before" and "after" (the nine tables, "tallest", "padded", "words"),
+  "subroutine_changes", "changes" (rows of "by", "before", "after"), "proposers" (rows of "name", "proposed", "equal",
+  "differ", "unknown", "won"), "programs_run", "put_aside" (sentences) and "looks_at_digest". Exit status 1 if the
+  program fails on the inputs; standard error says where.
 
 EXAMPLES
   trident build program.tir --input 5,7
@@ -260,12 +260,12 @@ EXAMPLES
 
 constexpr const char* kLower = R"(DETAILS
   TIR is a stack language of 54 operations with functions, branches and counted loops. Each operation becomes the
-  instructions that mean the same on Triton VM; elements that are out of the registers' reach wait in RAM, in some hundred
-  words from address 2^30, or from 2^30 + k 2^32 where a constant of the program is within 2^20 of a smaller k's. That is
-  all that can be seen in the text: where a program computes addresses when it runs, or is given them as input, it must
-  leave the 2^20 words from there on alone, and not expect 0 in them. A program that never reaches deeper than the
-  registers, st0 to st15, never writes there. Then sound peephole passes shorten what runs in a straight line; of a
-  FILE.tasm they are all that is done.
+  instructions that mean the same on Triton VM; elements that are out of the registers' reach wait in RAM, in some
+  hundred words from address 2^30, or from 2^30 + k 2^32 where a constant of the program is within 2^20 of a smaller
+  k's. That is all that can be seen in the text: where a program computes addresses when it runs, or is given them as
+  input, it must leave the 2^20 words from there on alone, and not expect 0 in them. A program that never reaches
+  deeper than the registers, st0 to st15, never writes there. Then sound peephole passes shorten what runs in a
+  straight line; of a FILE.tasm they are all that is done.
 
     program     (operation | function)*                what stands before the functions ends in halt or entry
     function    fn NAME { operation* }                 ends in return or halt
@@ -355,12 +355,12 @@ constexpr const char* kTrain = R"(DETAILS
   --without leaves a domain of rules out: expressions are composed of the others, and what its rules' matches teach is
   not learnt; figures of expressions of that domain follow, its rules shown as new ones.
   --score trains nothing: it reports of a file of weights, by the integers that searches go by, what a training with the
-  same --seed, --episodes and --rounds would end with, beside static cost, the rule alone and no preference at all.
-  No guide changes what is right: what a search finds is checked as ever. The same seed and options give the same
-  weights, with any number of threads, and after Ctrl-C or kill -9 with --resume. A run goes on only with the options and
-  samples that it began with, whatever else is given is refused by name; --threads, --patience (from then on), --plot,
-  --json and --test may change. Standard error gets a line for each epoch: losses, figures held out, whether it is the
-  best, seconds left.
+  same --seed, --episodes and --rounds would end with, beside static cost, the rule alone and no preference at all. No
+  guide changes what is right: what a search finds is checked as ever. The same seed and options give the same
+  weights, with any number of threads, and after Ctrl-C or kill -9 with --resume. A run goes on only with the options
+  and samples that it began with, whatever else is given is refused by name; --threads, --patience (from then on),
+  --plot, --json and --test may change. Standard error gets a line for each epoch: losses, figures held out, whether
+  it is the best, seconds left.
 
   `train daemon` does the same beside a daemon, over and over and when nothing else wants the processor: half of its
   searches are over what clients have submitted (the daemon keeps the expressions alone, without names), one in five of
