@@ -123,9 +123,9 @@ class TrainingCommand(CommandCase):
         lines = [line for line in done.stderr.splitlines() if " epoch " in line]
         self.assertEqual(3, len(lines), done.stderr)
         for number, (line, epoch) in enumerate(zip(lines, report["epochs"])):
-            self.assertRegex(line, rf"^trident: epoch {number + 1} of 3: loss \d\.\d+, error of logarithms held out "
-                             r"\d\.\d+( \(best\))?, \d+ s left$")
-            self.assertIn(f"held out {epoch['error']:.4f}", line)
+            self.assertRegex(line, rf"^trident: epoch {number + 1} of 3: loss \d\.\d+, 1 - mean of rank correlation and "
+                             r"pairs \d\.\d+( \(best\))?, \d+ s left$")
+            self.assertIn(f"pairs {epoch['error']:.4f}", line)
             self.assertEqual(epoch["error"] == min(e["error"] for e in report["epochs"][:number + 1]), "(best)" in line)
         self.assertNotRegex(done.stderr, "[\r\x1b]")
 
