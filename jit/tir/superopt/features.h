@@ -45,7 +45,7 @@ struct Seen {
 /// Looks at states of one search.
 class Onlooker {
  public:
-  /// Both must outlive it.
+  /// The specification must outlive it.
   Onlooker(const Specification& specification, const Weights& weights);
   void look(const State& state, Seen& out);
 
@@ -55,7 +55,7 @@ class Onlooker {
   [[nodiscard]] std::uint32_t bucket_of(Id id) const;
 
   const Specification& spec_;
-  const Weights& weights_;
+  Weights weights_;
   std::array<double, kTasksMax> task_cost_{};
   std::uint64_t all_done_ = 0;
   std::uint64_t ready_ = 0;                            ///< open tasks that only need the stack in order
