@@ -53,10 +53,11 @@ Result<std::vector<std::uint64_t>> words_of(const std::uint64_t* words, std::uin
 
 Result<client::wire::SubmitProgram> program_of(const char* text, const trident_program_options& options) {
   const std::size_t size = ::strnlen(text, trident::limits::kTextBytesMax + 1);
-  if (size > trident::limits::kTextBytesMax) return Error{ErrorCode::kLimitExceeded, "the text is too long"};
+  if (size > trident::limits::kTextBytesMax) return Error{ErrorCode::kLimitExceeded, "the text is longer than 1 MiB"};
   if (options.form > TRIDENT_TIR)
     return invalid("trident_program_options.form is neither TRIDENT_TASM nor TRIDENT_TIR");
   if ((options.left_out & ~kStages) != 0) return invalid("trident_program_options.left_out has an unknown bit");
+  if (options.reserved != 0) return invalid("trident_program_options.reserved is not 0");
   client::wire::SubmitProgram program{.tir = options.form == TRIDENT_TIR, .text = {text, size}};
   TRY(program.public_input, words_of(options.public_input, options.public_count, 1, "public_input"));
   TRY(program.secret_input, words_of(options.secret_input, options.secret_count, 1, "secret_input"));

@@ -251,11 +251,11 @@ TRIDENT_API trident_status trident_get_stats(trident_ctx* ctx, trident_stats* st
 /* The daemon's own counters as JSON, into buffer; TRIDENT_E_DAEMON when none is connected. */
 TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, size_t size, uint32_t timeout_ms);
 
-/* Makes a program of Triton VM cheaper to prove and waits until that is done; what `trident build` does. `text` is TASM or
+/* Makes a program of Triton VM cheaper to prove and waits until that is done, as `trident build` does. `text` is TASM or
  * TIR (options->form; NULL options: TASM without inputs). Built by the daemon, over a connection of its own; in mode
  * EMBEDDED, and in mode AUTO where no daemon answers, by the engine in this process; in mode INTERP by nobody
  * (TRIDENT_E_UNSUPPORTED). Errors: TRIDENT_E_SYNTAX with line and column, TRIDENT_E_INVALID for inputs with which the
- * program fails, with the place and why.
+ * program fails, with the place and why, TRIDENT_E_LIMIT for a text of more than 1 MiB.
  * `progress` (may be NULL) is called from this thread now and then; total may be 0 while nothing is known. Not 0: give
  * up, TRIDENT_E_CANCELLED. Thread-safe; the context must stay open meanwhile. On an error *program is NULL. */
 TRIDENT_API trident_status trident_build_program(trident_ctx* ctx, const char* text,

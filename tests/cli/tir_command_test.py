@@ -197,6 +197,19 @@ class Build(CommandCase):
             path = found["output"]
         self.assertEqual(*(self.trident("run", p, "--input", "3,6").stdout.splitlines()[0] for p in (self.at("p.tasm"), path)))
 
+    def test_the_number_of_an_assertion_follows_it(self):
+        """Two assertions that can fail, with different numbers, in code that is shortened around them; built twice."""
+        text = ("read_io 2\ncall check\nwrite_io 1\nhalt\ncheck:\ndup 1 push 3 push 0 add eq assert error_id 41\n"
+                "swap 1 swap 1 dup 0 push 1 add push 6 eq assert error_id 42\nadd return\n")
+        path = self.write("p.tasm", text)
+        for _ in range(2):
+            built = self.trident("build", path, "--input", "3,5", "--mode", "embedded", "--ms", "1000", "--json").stdout
+            path = json.loads(built)["output"]
+            self.assertEqual([8], self.outputs(path, "3,5")[0])
+            self.assertIn("error_id 41", self.trident("run", path, "--input", "4,5", status=1).stderr.splitlines()[0])
+            self.assertIn("error_id 42", self.trident("run", path, "--input", "3,6", status=1).stderr.splitlines()[0])
+        self.assertLess(json.loads(built)["after"]["words"], 31)
+
     def test_stages_can_be_left_out(self):
         path = self.write("p.tir", self.TEXT)
         plain = json.loads(self.trident("build", path, "--input", "9", "--json", "--disable", "peepholes",

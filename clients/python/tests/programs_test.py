@@ -40,6 +40,10 @@ class Programs(unittest.TestCase):
         for wrong in ({"public_input": [-1]}, {"secret_digests": [[1]]}, {"form": "c"}, {"disable": ["all"]}):
             with self.assertRaises(ValueError):
                 self.context.build(SQUARE_OF_SUM, **wrong)
+        with self.assertRaises(TypeError):
+            self.context.build(SQUARE_OF_SUM, public_input=[1.5, 7])
+        with self.assertRaisesRegex(ValueError, "NUL"):
+            self.context.build(SQUARE_OF_SUM + "\0halt", public_input=[5, 7])
 
     def test_progress_gives_up_and_passes_exceptions_on(self):
         with self.assertRaisesRegex(trident.TridentError, "given up"):

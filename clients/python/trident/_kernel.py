@@ -112,7 +112,7 @@ class Kernel:
         variables = (native.Variable * max(1, len(names)))()
         for variable, name in zip(variables, names):
             lo, hi = ranges.get(name, _FLOAT_RANGE)
-            variable.name = name.encode()
+            variable.name = native.text_bytes(name)
             variable.type = _one_of(native.TYPES, types.get(name, type), "type")
             variable.scalar = 2 if name in tables else int(name in scalars)
             variable.lo, variable.hi = float(lo), float(hi)
@@ -122,7 +122,7 @@ class Kernel:
             ctypes.cast(variables, ctypes.POINTER(native.Variable)), len(names), elements)
         self._context = context if context is not None else default_context()
         handle = ctypes.c_void_p()
-        native.check(lib.trident_submit(self._context._open(), text.encode(), ctypes.byref(options),
+        native.check(lib.trident_submit(self._context._open(), native.text_bytes(text), ctypes.byref(options),
                                         ctypes.byref(handle)))
         self._handle = handle
         self._read_signature()

@@ -149,6 +149,13 @@ def _bind():
 lib = _bind()
 
 
+def text_bytes(text):
+    """What the library reads of `text`, which ends at a NUL there."""
+    if "\0" in text:
+        raise ValueError("the text has a NUL")
+    return text.encode()
+
+
 def check(status):
     """Raises the library's error of this thread unless `status` is TRIDENT_OK."""
     if status == 0:

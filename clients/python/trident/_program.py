@@ -1,6 +1,7 @@
 """Programs of Triton VM made cheaper to prove: what Context.build() returns, and how it asks."""
 import ctypes
 import json
+import operator
 from dataclasses import dataclass, field
 
 from . import _native as native
@@ -24,7 +25,7 @@ class Program:
 
 
 def _words(rows, each, what):
-    flat = [int(word) for row in rows for word in (row if each > 1 else (row,))]
+    flat = [operator.index(word) for row in rows for word in (row if each > 1 else (row,))]
     if len(flat) != each * len(rows):
         raise ValueError(f"{what}: each row has {each} words")
     if any(not 0 <= word < 1 << 64 for word in flat):
@@ -56,7 +57,7 @@ def build(handle, text, form, public_input, secret_input, secret_digests, ram, c
             return 1
 
     result = ctypes.POINTER(native.ProgramResult)()
-    status = lib.trident_build_program(handle, text.encode(), ctypes.byref(options),
+    status = lib.trident_build_program(handle, native.text_bytes(text), ctypes.byref(options),
                                        native.PROGRESS(watch) if progress else native.PROGRESS(), None,
                                        ctypes.byref(result))
     if raised:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "runtime/base/check.h"
 
@@ -25,6 +26,33 @@ std::uint32_t index_of(const std::vector<std::uint32_t>& addresses, Element addr
   const auto found = std::lower_bound(addresses.begin(), addresses.end(), address.value());
   CHECK(found != addresses.end() && *found == address.value());
   return static_cast<std::uint32_t>(found - addresses.begin());
+}
+
+/// For each instruction of `after`, the one of `before` that stands there: the same where it can be found again, else
+/// the first that is gone. A walk along both that looks a little ahead where they part, hence in linear time.
+std::vector<std::uint32_t> origins(std::span<const Instruction> before, std::span<const Instruction> after) {
+  constexpr std::size_t kLookAhead = 48;
+  std::vector<std::uint32_t> out(after.size());
+  std::size_t i = 0;
+  const auto found_again = [&](std::size_t j) -> std::optional<std::pair<std::size_t, std::size_t>> {
+    for (std::size_t steps = 0; steps <= kLookAhead; ++steps)
+      for (std::size_t inserted = 0; inserted <= steps; ++inserted) {
+        const std::size_t at = i + steps - inserted;
+        if (at < before.size() && j + inserted < after.size() && before[at] == after[j + inserted])
+          return std::pair(at, j + inserted);
+      }
+    return {};
+  };
+  for (std::size_t j = 0; j < after.size();) {
+    const auto [at, same] = found_again(j).value_or(std::pair(i, j));
+    const std::size_t gone = std::min(i, before.size() - 1);
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(j), out.begin() + static_cast<std::ptrdiff_t>(same),
+              static_cast<std::uint32_t>(gone));
+    out[same] = static_cast<std::uint32_t>(std::min(at, before.size() - 1));
+    i = std::min(at + 1, before.size());
+    j = same + 1;
+  }
+  return out;
 }
 
 /// Builds a program from pieces of another.
@@ -52,9 +80,12 @@ class Rebuilder {
         std::count_if(replacement.instructions.begin(), replacement.instructions.end(), asserts));
     std::size_t asserted = 0;
     for (; at_ < block.end; ++at_) places_[at_] = count();
+    if (!from_.offsets.empty())
+      for (const std::uint32_t origin :
+           origins(std::span(from_.instructions).subspan(block.begin, block.size()), replacement.instructions))
+        out_.offsets.push_back(from_.offsets[block.begin + origin]);
     for (const Instruction& instruction : replacement.instructions) {
       out_.instructions.push_back(instruction);
-      if (!from_.offsets.empty()) out_.offsets.push_back(from_.offsets[block.begin]);
       if (asserts(instruction) && kept == numbers.size() && !numbers[asserted++].empty())
         out_.marks.push_back({Mark::Kind::error_id, count(), numbers[asserted - 1], "", 0, 0});
     }

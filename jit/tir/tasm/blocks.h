@@ -27,7 +27,8 @@ struct Replacement {
 
 /// The program with other instructions in some of its blocks, by rising place; calls go where they went. Labels stay,
 /// an assertion keeps its number if the block still has as many assertions; hints and breakpoints inside of replaced
-/// blocks are dropped, since what they speak of may be gone. An instruction that is new has its block's offset.
+/// blocks are dropped, since what they speak of may be gone. An instruction that is new has the offset of the first one
+/// that it stands for, as a walk along both finds it: good for messages and profiles.
 Program with_blocks(const Program& program, std::span<const Replacement> replacements);
 
 std::uint32_t words(std::span<const Instruction> instructions);

@@ -51,5 +51,25 @@ TEST(Blocks, LabelsAndNumbersOfAssertionsStay) {
             print(program_of("call f halt f: break assert return g: nop call g return")));
 }
 
+TEST(Blocks, WhatIsNewHasThePlaceOfWhatItStandsFor) {
+  const std::string text = "read_io 1 push 1 add dup 0 mul swap 1 pop 1 swap 1 pop 1 invert halt";
+  const auto places_of = [&](const std::string& instead) {
+    const Program program = program_of(text);
+    const Replacement changed[] = {{straight_blocks(program)[0], code(instead)}};
+    std::vector<std::string> out;
+    for (const std::uint32_t offset : with_blocks(program, changed).offsets)
+      out.push_back(text.substr(offset, text.find(' ', offset) - offset));
+    return out;
+  };
+  using Places = std::vector<std::string>;
+  EXPECT_EQ(places_of("read_io 1 addi 1 dup 0 mul swap 2 pop 2 invert"),
+            (Places{"read_io", "push", "dup", "mul", "swap", "swap", "invert", "halt"}));
+  EXPECT_EQ(places_of("read_io 1 invert"), (Places{"read_io", "invert", "halt"}));
+  EXPECT_EQ(places_of("read_io 1 nop push 1 add dup 0 mul swap 1 pop 1 swap 1 pop 1 invert nop nop"),
+            (Places{"read_io", "push", "push", "add", "dup", "mul", "swap", "pop", "swap", "pop", "invert", "invert",
+                    "invert", "halt"}));
+  EXPECT_EQ(places_of(""), (Places{"halt"}));
+}
+
 }  // namespace
 }  // namespace trident::tir::tasm
