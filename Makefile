@@ -58,13 +58,14 @@ calibration-cut: build ## some of them in little room, to be shipped: jit/learn/
 	@$(BUILD)/bin/trident calibrate --kernels 20000 --pack jit/learn/calibration/kernels.xz --output $(CALIBRATION)
 
 bench-judge: build ## the judge of times on kernels held out, beside an analytical model and regressions; after make calibration
-	@$(BUILD)/bin/trident train judge --kernels $(CALIBRATION) --threads $(JOBS) --folder $(BUILD)/judge-training \
+	@/usr/bin/python3 bench/judge.py $(BUILD)/bin/trident --kernels $(CALIBRATION) --threads $(JOBS) --folder $(BUILD)/judge-training \
 	  --plot $(BUILD)/judge-training.svg --output $(BUILD)/judge.nnue
 
 bench-extraction: configure ## forms chosen by the judge against the statically cheapest of the same search, without a tournament; some 10 minutes
 	@ninja -C $(BUILD) -j$(JOBS) bench_extraction && $(BUILD)/bench/bench_extraction bench/corpus/kernels.tsv bench/corpus/by_hand.tsv bench/corpus/rewrite.txt
 
-judge-weights: bench-judge ## ... and ships it, jit/nnue/weights/judge.nnue
+judge-weights: build ## ... and ships it, jit/nnue/weights/judge.nnue
+	@$(BUILD)/bin/trident train judge --kernels $(CALIBRATION) --threads $(JOBS) --folder $(BUILD)/judge-training --output $(BUILD)/judge.nnue
 	@cp $(BUILD)/judge.nnue jit/nnue/weights/judge.nnue
 
 rank-rules: build ## which rules of jit/expr/rules are the most useful: writes ranking.txt there; 2 minutes

@@ -10,7 +10,6 @@
 #include "jit/learn/digest.h"
 #include "jit/learn/shipped_kernels.h"
 #include "jit/learn/timed_kernels.h"
-#include "runtime/os/regular_file.h"
 
 namespace trident::cli {
 namespace {
@@ -83,11 +82,6 @@ learn::JudgeSplit judge_split(const learn::JudgeSamples& samples, std::span<cons
 Result<JudgeKernels> judge_kernels(const TrainJudgeOptions& options) {
   JudgeKernels out;
   out.name = options.kernels.empty() ? learn::kShippedKernels : options.kernels;
-  // What waits for a writer, or never ends, is refused before it is read.
-  if (!options.kernels.empty())
-    if (const auto file = os::open_regular_file(options.kernels);
-        !file.ok() && file.error().code != ErrorCode::kNotFound)
-      return file.error();
   TRY(const learn::TimedKernels timed,
       options.kernels.empty() ? learn::shipped_kernels() : learn::load_timed_kernels(options.kernels));
   const std::uint32_t machine = machine_trained_on(timed);

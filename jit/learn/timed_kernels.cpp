@@ -1,11 +1,13 @@
 #include "jit/learn/timed_kernels.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "jit/learn/packed_kernels.h"
@@ -13,6 +15,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/regular_file.h"
 
 namespace trident::learn {
 namespace {
@@ -212,11 +215,11 @@ const char* fault_of(const std::string& name, const std::string& generator, std:
 
 /// The bytes of a packed cache; none for any other file.
 Result<std::vector<std::byte>> packed_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return make_error(ErrorCode::kOsError, "%s: cannot be read", path.c_str());
+  TRY(const os::Fd file, os::open_regular_file(path));
   std::vector<std::byte> bytes(16);
-  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!in || !is_packed(bytes)) return std::vector<std::byte>();
+  const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size(), 0);
+  if (got < 0) return make_error(ErrorCode::kOsError, "%s: %s", path.c_str(), std::strerror(errno));
+  if (static_cast<std::size_t>(got) != bytes.size() || !is_packed(bytes)) return std::vector<std::byte>();
   return os::read_file(path, kPackedBytesMax);
 }
 

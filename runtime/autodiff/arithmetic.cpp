@@ -12,7 +12,7 @@ struct Activate : Op<Real> {
   const tensor::Kernels<Real>* kernels;
   Operand<Real> x;
   Value<Real> y;
-  Real* slopes;  // where they must be added to what is there
+  const Scratch<Real>* slopes;  // where they must be added to what is there
   Activation activation;
   std::size_t count;
 };
@@ -28,9 +28,9 @@ template <class Real>
 void activate_backward(Op<Real>& base) {
   auto& op = static_cast<Activate<Real>&>(base);
   if (!op.x.gradient) return;
-  Real* to = op.x.accumulate ? op.slopes : op.x.gradient;
+  Real* to = op.x.accumulate ? op.slopes->data : op.x.gradient;
   op.kernels->activation_backward(op.count, op.activation, op.x.data, op.y.data, op.y.gradient, to);
-  if (op.x.accumulate) op.kernels->add(op.count, op.x.gradient, op.slopes, op.x.gradient);
+  if (op.x.accumulate) op.kernels->add(op.count, op.x.gradient, op.slopes->data, op.x.gradient);
 }
 
 template <class Real>
@@ -114,7 +114,7 @@ Value<Real> activate(Tape<Real>& tape, Value<Real> x, Activation activation) {
   op->activation = activation;
   op->count = x.shape.count();
   op->y = tape.result(x.shape);
-  op->slopes = x.gradient ? tape.arena().template take<Real>(op->count) : nullptr;
+  op->slopes = tape.scratch(op->count);
   tape.record(op, {&op->x}, {OpKind::activate, {x.id}, {op->y.id}, {{"activation", static_cast<double>(activation)}}});
   return op->y;
 }

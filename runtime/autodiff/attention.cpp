@@ -15,7 +15,8 @@ struct Attention : Op<Real> {
   Operand<Real> q, k, v;
   const std::int32_t* mask;
   Value<Real> y;
-  Real *shares, *slopes;  // softmax [B, heads, Tq, Tk]; gradient of one head's scores [Tq, Tk]
+  Real* shares;                  // softmax [B, heads, Tq, Tk]
+  const Scratch<Real>* scratch;  // gradient of one head's scores [Tq, Tk]
   std::size_t samples, queries, keys, channels, heads;
 };
 
@@ -61,14 +62,14 @@ void for_heads(Attention<Real>& op, F f) {
   }
 }
 
-/// The gradient of one head's scores, in op.slopes.
+/// The gradient of one head's scores, in op.scratch.
 template <class Real>
 void score_slopes(Attention<Real>& op, std::size_t s, std::size_t h, const Real* shares) {
   const std::size_t c = op.channels, width = c / op.heads;
   op.kernels->gemm(false, true, op.queries, op.keys, width, 1, op.y.gradient + s * op.queries * c + h * width, c,
-                   op.v.data + s * op.keys * c + h * width, c, 0, op.slopes, op.keys);
+                   op.v.data + s * op.keys * c + h * width, c, 0, op.scratch->data, op.keys);
   for (std::size_t i = 0; i < op.queries; ++i) {
-    Real *d = op.slopes + i * op.keys, dot = 0;
+    Real *d = op.scratch->data + i * op.keys, dot = 0;
     const Real* p = shares + i * op.keys;
     for (std::size_t j = 0; j < op.keys; ++j) dot += d[j] * p[j];
     for (std::size_t j = 0; j < op.keys; ++j) d[j] = p[j] * (d[j] - dot);
@@ -93,14 +94,14 @@ void backward(Op<Real>& base) {
   if (op.k.gradient) {
     for_heads(op, [&](std::size_t s, std::size_t h, const Real* shares) {
       score_slopes(op, s, h, shares);
-      op.kernels->gemm(true, false, op.keys, width, op.queries, scale, op.slopes, op.keys,
+      op.kernels->gemm(true, false, op.keys, width, op.queries, scale, op.scratch->data, op.keys,
                        at(op.q, op.queries, s, h, false), c, op.k.beta(), at(op.k, op.keys, s, h, true), c);
     });
   }
   if (op.q.gradient) {
     for_heads(op, [&](std::size_t s, std::size_t h, const Real* shares) {
       score_slopes(op, s, h, shares);
-      op.kernels->gemm(false, false, op.queries, width, op.keys, scale, op.slopes, op.keys,
+      op.kernels->gemm(false, false, op.queries, width, op.keys, scale, op.scratch->data, op.keys,
                        at(op.k, op.keys, s, h, false), c, op.q.beta(), at(op.q, op.queries, s, h, true), c);
     });
   }
@@ -128,7 +129,7 @@ Value<Real> attention(Tape<Real>& tape, Value<Real> q, Value<Real> k, Value<Real
   op->heads = heads;
   op->y = tape.result(q.shape);
   op->shares = tape.arena().template take<Real>(op->samples * heads * op->queries * op->keys);
-  op->slopes = tape.arena().template take<Real>(op->queries * op->keys);
+  op->scratch = tape.scratch(op->queries * op->keys);
   tape.record(op, {&op->v, &op->k, &op->q},
               {OpKind::attention, {q.id, k.id, v.id, mask.id}, {op->y.id}, {{"heads", static_cast<double>(heads)}}});
   return op->y;

@@ -18,12 +18,16 @@ struct Conv1d : Op<Real> {
   const tensor::Kernels<Real>* kernels;
   Operand<Real> x, w, b;
   Value<Real> y;
-  Real *halo, *halo_gradient;  // [B, T + K - 1, in]
-  Real* wide;                  // [B, T + K - 1, out]: outputs, or their gradients, with those to drop
+  Real* halo;  // [B, T + K - 1, in]
   Real* before;
+  const Scratch<Real>* scratch;
   std::size_t samples, length, taps, in, out;
   Activation activation;
   [[nodiscard]] std::size_t padded() const { return length + taps - 1; }
+  /// [B, T + K - 1, out]: outputs, or their gradients, with those to drop.
+  [[nodiscard]] Real* wide() const { return scratch->data; }
+  /// Like `halo`.
+  [[nodiscard]] Real* halo_gradient() const { return wide() + samples * padded() * out; }
   /// Rows of `wide` that have all their inputs.
   [[nodiscard]] std::size_t wide_rows() const { return samples * padded() - (taps - 1); }
 };
@@ -37,9 +41,9 @@ void forward(Op<Real>& base) {
                 op.length * op.in * sizeof(Real));
   }
   op.kernels->gemm(false, false, op.wide_rows(), op.out, op.taps * op.in, 1, op.halo, op.in, op.w.data, op.out, 0,
-                   op.wide, op.out);
+                   op.wide(), op.out);
   for (std::size_t s = 0; s < op.samples; ++s) {
-    std::memcpy(op.y.data + s * op.length * op.out, op.wide + s * op.padded() * op.out,
+    std::memcpy(op.y.data + s * op.length * op.out, op.wide() + s * op.padded() * op.out,
                 op.length * op.out * sizeof(Real));
   }
   op.kernels->bias_activate(op.samples * op.length, op.out, op.b.data, op.activation, op.before, op.y.data);
@@ -53,22 +57,22 @@ void backward(Op<Real>& base) {
   op.kernels->activation_backward(rows * op.out, op.activation, op.before, op.y.data, d, d);
   if (op.b.gradient) op.kernels->column_sums(rows, op.out, d, op.b.accumulate, op.b.gradient);
   for (std::size_t s = 0; s < op.samples; ++s) {
-    Real* to = op.wide + s * op.padded() * op.out;
+    Real* to = op.wide() + s * op.padded() * op.out;
     std::memcpy(to, d + s * op.length * op.out, op.length * op.out * sizeof(Real));
     std::memset(to + op.length * op.out, 0, (op.taps - 1) * op.out * sizeof(Real));
   }
   if (op.w.gradient) {
-    op.kernels->gemm(true, false, op.taps * op.in, op.out, op.wide_rows(), 1, op.halo, op.in, op.wide, op.out,
+    op.kernels->gemm(true, false, op.taps * op.in, op.out, op.wide_rows(), 1, op.halo, op.in, op.wide(), op.out,
                      op.w.beta(), op.w.gradient, op.out);
   }
   if (!op.x.gradient) return;
-  std::memset(op.halo_gradient, 0, op.samples * op.padded() * op.in * sizeof(Real));
+  std::memset(op.halo_gradient(), 0, op.samples * op.padded() * op.in * sizeof(Real));
   for (std::size_t tap = 0; tap < op.taps; ++tap) {
-    op.kernels->gemm(false, true, op.wide_rows(), op.in, op.out, 1, op.wide, op.out, op.w.data + tap * op.in * op.out,
-                     op.out, 1, op.halo_gradient + tap * op.in, op.in);
+    op.kernels->gemm(false, true, op.wide_rows(), op.in, op.out, 1, op.wide(), op.out, op.w.data + tap * op.in * op.out,
+                     op.out, 1, op.halo_gradient() + tap * op.in, op.in);
   }
   for (std::size_t s = 0; s < op.samples; ++s) {
-    const Real* from = op.halo_gradient + (s * op.padded() + op.taps / 2) * op.in;
+    const Real* from = op.halo_gradient() + (s * op.padded() + op.taps / 2) * op.in;
     Real* to = op.x.gradient + s * op.length * op.in;
     if (op.x.accumulate)
       op.kernels->add(op.length * op.in, to, from, to);
@@ -98,8 +102,7 @@ Value<Real> conv1d(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b
   op->activation = activation;
   op->y = tape.result({op->samples, op->length, op->out});
   op->halo = tape.arena().template take<Real>(op->samples * op->padded() * op->in);
-  op->wide = tape.arena().template take<Real>(op->samples * op->padded() * op->out);
-  if (x.gradient) op->halo_gradient = tape.arena().template take<Real>(op->samples * op->padded() * op->in);
+  op->scratch = tape.scratch(op->samples * op->padded() * (op->out + (x.gradient ? op->in : 0)));
   if (activation == Activation::gelu && tape.mode() == Mode::train) {
     op->before = tape.arena().template take<Real>(op->samples * op->length * op->out);
   }

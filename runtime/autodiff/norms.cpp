@@ -45,7 +45,8 @@ struct BatchNorm : Op<Real> {
   const tensor::Kernels<Real>* kernels;
   Operand<Real> x, gain, bias, running_mean, running_variance;
   Value<Real> y;
-  Real *normalised, *mean, *variance, *inverse_deviation, *sums;
+  Real *normalised, *mean, *variance, *inverse_deviation;
+  const Scratch<Real>* sums;
   std::size_t rows, columns;
   Real epsilon;
 };
@@ -88,7 +89,7 @@ template <class Real>
 void batch_backward(Op<Real>& base) {
   auto& op = static_cast<BatchNorm<Real>&>(base);
   const Real n = static_cast<Real>(op.rows);
-  Real *sum = op.sums, *dot = op.sums + op.columns;  // over rows: of dy, of dy times the normalised x
+  Real *sum = op.sums->data, *dot = sum + op.columns;  // over rows: of dy, of dy times the normalised x
   op.kernels->column_sums(op.rows, op.columns, op.y.gradient, false, sum);
   std::memset(dot, 0, op.columns * sizeof(Real));
   for (std::size_t r = 0; r < op.rows; ++r) {
@@ -164,7 +165,7 @@ Value<Real> batch_norm(Tape<Real>& tape, Value<Real> x, Value<Real> gain, Value<
   op->mean = tape.arena().template take<Real>(columns);
   op->variance = tape.arena().template take<Real>(columns);
   op->inverse_deviation = tape.arena().template take<Real>(columns);
-  op->sums = tape.arena().template take<Real>(2 * columns);
+  op->sums = tape.scratch(2 * columns);
   tape.record(op, {&op->x, &op->gain, &op->bias, &op->running_mean, &op->running_variance},
               {OpKind::batch_norm,
                {x.id, gain.id, bias.id, running_mean.id, running_variance.id},

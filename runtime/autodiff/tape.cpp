@@ -26,7 +26,14 @@ double OpRecord::attribute(std::string_view name) const {
 
 template <class Real>
 Tape<Real>::Tape(tensor::ParameterStore<Real>& store, Mode mode)
-    : store_(store), mode_(mode), kernels_(tensor::kernels<Real>()) {}
+    : store_(store), mode_(mode), kernels_(tensor::kernels<Real>()), scratch_(arena_.take<Scratch<Real>>()) {}
+
+template <class Real>
+const Scratch<Real>* Tape<Real>::scratch(std::size_t count) {
+  CHECK(!finished_);
+  scratch_count_ = std::max(scratch_count_, count);
+  return scratch_;
+}
 
 template <class Real>
 std::uint32_t Tape<Real>::add_value(Source source, std::string_view name, Shape shape, const void* data) {
@@ -163,6 +170,7 @@ template <class Real>
 void Tape<Real>::finish() {
   CHECK(!finished_);
   finished_ = true;
+  if (scratch_count_ > 0) scratch_->data = scratch_arena_.take<Real>(scratch_count_);
 }
 
 template <class Real>

@@ -80,6 +80,12 @@ struct Operand {
   [[nodiscard]] Real beta() const { return accumulate ? Real{1} : Real{0}; }
 };
 
+/// Memory of a step that every op shares: what is in it lasts for one forward or backward of one op.
+template <class Real>
+struct Scratch {
+  Real* data = nullptr;  ///< set when recording ends
+};
+
 /// What the loops call; ops derive from it and live in the tape's arena.
 template <class Real>
 struct Op {
@@ -150,10 +156,12 @@ class Tape {
   [[nodiscard]] const std::vector<OpRecord>& ops() const { return records_; }
   [[nodiscard]] const std::vector<ValueRecord>& values() const { return values_; }
   /// Bytes of buffers.
-  [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const { return arena_.bytes() + scratch_arena_.bytes(); }
 
   // For ops: buffers and entries of the lists.
   tensor::Arena& arena() { return arena_; }
+  /// Room for `count` elements; not zeroed.
+  const Scratch<Real>* scratch(std::size_t count);
   /// A result; it has a gradient in Mode::train.
   Value<Real> result(Shape shape);
   /// The same memory under another shape.
@@ -171,7 +179,11 @@ class Tape {
   tensor::ParameterStore<Real>& store_;
   Mode mode_;
   const tensor::Kernels<Real>& kernels_;
-  tensor::Arena arena_;
+  // Weights stand in the store, their gradients in gradient_. arena_: all that lasts for a step. scratch_arena_: as
+  // much as the op takes that needs the most.
+  tensor::Arena arena_, scratch_arena_;
+  Scratch<Real>* scratch_;
+  std::size_t scratch_count_ = 0;
   os::Mapping gradient_;
   std::vector<Op<Real>*> forward_, backward_;
   std::vector<OpRecord> records_;

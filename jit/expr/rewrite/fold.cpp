@@ -94,6 +94,33 @@ bool is_exact(const Node& n, double value, double a, double b, double c) {
   return a == 0 || (a == 1 && value == 0);  // functions
 }
 
+// Whether doubles tell the value from those that it is near to: that of another function of the same operand (sinh and
+// cosh are both half an exponential from some 16 on), of the operand itself, or of a limit. Two real values under one
+// constant would prove anything: sinh(25) / cosh(25) is not one.
+bool is_told_apart(const Node& n, double value, double a, double b) {
+  constexpr double kFar = 1e14;
+  const double x = std::fabs(a), y = std::fabs(b);
+  const bool is_operand = value == a && a != 0;
+  switch (n.op) {
+    case Op::Sinh: return !is_operand && x < 16;
+    case Op::Cosh: return x < 16;
+    case Op::Expm1: return !is_operand && x < 32;
+    case Op::Log1p: return !is_operand && x < kFar;
+    case Op::Asinh: return !is_operand && x < 1e6;
+    case Op::Acosh: return x < 1e6;
+    case Op::Atan: return !is_operand && x < kFar;
+    case Op::Acos: return x == 0 || x > 1 / kFar;
+    case Op::Sin:
+    case Op::Tan:
+    case Op::Asin:
+    case Op::Tanh:
+    case Op::Atanh: return !is_operand;
+    case Op::Hypot: return (value != x || y == 0) && (value != y || x == 0);
+    case Op::Atan2: return x == 0 || y == 0 || (x < kFar * y && (b > 0 || y < kFar * x));
+    default: return true;
+  }
+}
+
 }  // namespace
 
 bool keeps_small(Op op) {
@@ -146,6 +173,7 @@ std::optional<double> fold(const Node& n, double a, double b, double c) {
   const double value = in_doubles(n, a, b, c);
   if (!is_in_range(n, value, a, b)) return std::nullopt;
   if (value != 0 && has_few_bits(value) && !is_exact(n, value, a, b, c)) return std::nullopt;
+  if (!is_told_apart(n, value, a, b)) return std::nullopt;
   if (n.op == Op::Add && loses_digits(a, b, value)) return std::nullopt;
   if (n.op == Op::Sub && loses_digits(a, -b, value)) return std::nullopt;
   if (n.op == Op::Fma && loses_digits(a * b, c, value)) return std::nullopt;

@@ -25,8 +25,9 @@ namespace trident::expr::rewrite {
 
 /// The value of `n`, an op on f32 or f64, on the constants `a`, `b` and `c` (those that it has). It is the real value
 /// but for a few roundings, and it is a number of few bits, as 1 or 0.5, only where that is exact: exp(1e-300) is no 1,
-/// which rules and other constants would take it for. Nothing where that cannot be had: what underflows or overflows,
-/// what is rounded to a number of few bits, and what cancels the digits of rounded numbers.
+/// which rules and other constants would take it for, and cosh(25) no sinh(25). Nothing where that cannot be had: what
+/// underflows or overflows, what is rounded to a number of few bits, what cancels the digits of rounded numbers, and
+/// functions where doubles do not tell them from their operand, a limit or one another.
 [[nodiscard]] std::optional<double> fold(const Node& n, double a, double b, double c);
 
 }  // namespace trident::expr::rewrite
