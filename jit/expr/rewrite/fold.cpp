@@ -100,25 +100,19 @@ bool is_exact(const Node& n, double value, double a, double b, double c) {
 bool is_told_apart(const Node& n, double value, double a, double b) {
   constexpr double kFar = 1e14;
   const double x = std::fabs(a), y = std::fabs(b);
-  const bool is_operand = value == a && a != 0;
-  switch (n.op) {
-    case Op::Sinh: return !is_operand && x < 16;
-    case Op::Cosh: return x < 16;
-    case Op::Expm1: return !is_operand && x < 32;
-    case Op::Log1p: return !is_operand && x < kFar;
-    case Op::Asinh: return !is_operand && x < 1e6;
-    case Op::Acosh: return x < 1e6;
-    case Op::Atan: return !is_operand && x < kFar;
-    case Op::Acos: return x == 0 || x > 1 / kFar;
-    case Op::Sin:
-    case Op::Tan:
-    case Op::Asin:
-    case Op::Tanh:
-    case Op::Atanh: return !is_operand;
-    case Op::Hypot: return (value != x || y == 0) && (value != y || x == 0);
-    case Op::Atan2: return x == 0 || y == 0 || (x < kFar * y && (b > 0 || y < kFar * x));
-    default: return true;
-  }
+  constexpr Op kLikeOperand[] = {Op::Sin,  Op::Tan,   Op::Asin,  Op::Atan,  Op::Sinh,
+                                 Op::Tanh, Op::Asinh, Op::Atanh, Op::Expm1, Op::Log1p};
+  if (value == a && a != 0 &&
+      std::find(std::begin(kLikeOperand), std::end(kLikeOperand), n.op) != std::end(kLikeOperand))
+    return false;
+  if (n.op == Op::Sinh || n.op == Op::Cosh) return x < 16;
+  if (n.op == Op::Expm1) return x < 32;
+  if (n.op == Op::Asinh || n.op == Op::Acosh) return x < 1e6;
+  if (n.op == Op::Log1p || n.op == Op::Atan) return x < kFar;
+  if (n.op == Op::Acos) return x == 0 || x > 1 / kFar;
+  if (n.op == Op::Hypot) return (value != x || y == 0) && (value != y || x == 0);
+  if (n.op == Op::Atan2) return x == 0 || y == 0 || (x < kFar * y && (b > 0 || y < kFar * x));
+  return true;
 }
 
 }  // namespace

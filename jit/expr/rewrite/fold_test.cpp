@@ -104,9 +104,9 @@ TEST(Fold, TellsFunctionsOfOneNumberApart) {
     for (const double at : {x, -x, 1 / x, -1 / x}) {
       std::vector<std::pair<std::string, double>> values{
           {"itself", at}, {"-itself", -at}, {"half a turn", M_PI}, {"a quarter", M_PI / 2}, {"-a quarter", -M_PI / 2}};
-      for (const Op op : {Op::Exp, Op::Sinh, Op::Cosh, Op::Tanh, Op::Expm1, Op::Log, Op::Log1p, Op::Asinh, Op::Acosh,
-                          Op::Atan, Op::Asin, Op::Acos, Op::Atanh, Op::Erf, Op::Erfc, Op::Sin, Op::Tan, Op::Cbrt,
-                          Op::Sqrt})
+      for (const Op op :
+           {Op::Exp, Op::Sinh, Op::Cosh, Op::Tanh, Op::Expm1, Op::Log, Op::Log1p, Op::Asinh, Op::Acosh, Op::Atan,
+            Op::Asin, Op::Acos, Op::Atanh, Op::Erf, Op::Erfc, Op::Sin, Op::Tan, Op::Cbrt, Op::Sqrt})
         if (const auto value = folded(op, {at})) values.emplace_back(info(op).text, *value), ++folds;
       for (const double other : {1.5, -1.5})
         for (const Op op : {Op::Hypot, Op::Atan2})
@@ -123,8 +123,10 @@ TEST(Fold, TellsFunctionsOfOneNumberApart) {
           }
           // ... and what is half of the other.
           if (hyperbolic(values[k].first) && hyperbolic(values[l].first)) {
-            EXPECT_NE(2 * values[k].second, values[l].second) << values[k].first << ", " << values[l].first << " " << at;
-            EXPECT_NE(values[k].second, 2 * values[l].second) << values[k].first << ", " << values[l].first << " " << at;
+            EXPECT_NE(2 * values[k].second, values[l].second)
+                << values[k].first << ", " << values[l].first << " " << at;
+            EXPECT_NE(values[k].second, 2 * values[l].second)
+                << values[k].first << ", " << values[l].first << " " << at;
           }
         }
     }
