@@ -74,7 +74,8 @@ inline long double error_of(const Big& n) {
                                      : std::ldexp(1.0L, static_cast<int>(exponent));
 }
 inline bool is_exactly(const Big& n, double value) {
-  return n.error_log2 == Big::kExact && !n.is_nan() && mpfr_cmp_d(n.raw(), value) == 0;
+  // MPFR's comparison says 0 of a NaN too.
+  return n.error_log2 == Big::kExact && !n.is_nan() && !std::isnan(value) && mpfr_cmp_d(n.raw(), value) == 0;
 }
 inline void set_exact(Big& n, double value) {
   mpfr_set_d(n.raw(), value, MPFR_RNDN);

@@ -237,6 +237,17 @@ TEST(Big, ErrorFunctionsAtTheRootOfThree) {
   }
 }
 
+TEST(Reference, AnIntegerOfWhatIsNoNumberAsRoundedIsUndecided) {
+  // a * a overflows in f32, erfc(a) is zero: no number as rounded, and zero over the reals.
+  const auto e = parsed("i64(a*a*erfc(a))", Type::f32);
+  const auto s = samples_of<float>({{3.4e38F, 2.0F}});
+  auto reference = Reference::make(e, s);
+  ASSERT_TRUE(reference.ok());
+  for (std::size_t i = 0; i < 2; ++i) reference->refine(0, i);
+  EXPECT_EQ(reference->outputs()[0].unsure[0], kRoundingDecides);
+  EXPECT_EQ(reference->outputs()[0].unsure[1], kDecided);
+}
+
 // Oracle: the processor's conversion of the exact value. Ties, denormals, overflow and signs of zero among them.
 TEST(Reference, CastsToF32RoundAsTheProcessorDoes) {
   const std::vector<double> x = {1 + 0x1p-24,        1 + 3 * 0x1p-24, 0.1,      -1e300, 0x1.ffffffp127, 0x1.fffffefp127,
