@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 #include <utility>
+#include <cstdlib>
 
 #include "runtime/base/split_mix.h"
 
@@ -164,7 +165,15 @@ class Search {
       noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
       // Where the guide knows no more, all that matches is applied as pulse does, every other time.
       const bool too_large = result_.stats.graphs == 0 && from.nodes.size() > kGuidedNodes;
-      by_guide_ = options_.guide != nullptr && !too_large && (fruitless <= kPatienceGuide || fruitless % 2 == 0);
+      static const int variant = getenv("VAR") ? atoi(getenv("VAR")) : 0;
+      bool turn = fruitless <= kPatienceGuide || fruitless % 2 == 0;
+      if (variant == 1) turn = fruitless < 1 || (fruitless % 4) >= 2;
+      if (variant == 2) turn = fruitless < 2 || (fruitless % 4) < 2;
+      if (variant == 3) turn = fruitless < 1 || (fruitless % 3) == 0;
+      if (variant == 4) turn = fruitless < 2 || (fruitless % 3) == 0;
+      if (variant == 5) turn = fruitless < 3 || (fruitless % 3) == 0;
+      if (variant == 6) turn = fruitless < 2 || (fruitless % 5) == 0;
+      by_guide_ = options_.guide != nullptr && !too_large && turn;
       const Stop how = pulse(from, nodes);
       ++result_.stats.graphs;
       if (how == Stop::contradiction || found_.roots.empty()) break;

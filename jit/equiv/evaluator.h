@@ -317,7 +317,8 @@ class Evaluator {
     const Lanes& c = node.c.valid() ? lanes_[node.c.index] : a;
     for (std::size_t i = 0; i < count; ++i) {
       r.s[i] = apply_rounded(node.op, node.type, exponent, a.s[i], b.s[i], c.s[i]);
-      if (wobble_ != nullptr) r.s[i] = wobbled(node, static_cast<std::uint32_t>(index), {a.s[i], b.s[i], c.s[i]}, r.s[i]);
+      if (wobble_ != nullptr)
+        r.s[i] = wobbled(node, static_cast<std::uint32_t>(index), {a.s[i], b.s[i], c.s[i]}, r.s[i]);
       r.unsure[i] = any_unsure(node, i);
       if (is_step(node.op)) {
         step_lane(node, r, i);
