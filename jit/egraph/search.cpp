@@ -8,7 +8,6 @@
 #include <numeric>
 #include <set>
 #include <utility>
-#include <cstdlib>
 
 #include "runtime/base/split_mix.h"
 
@@ -22,8 +21,9 @@ constexpr std::size_t kPulseRoom = 4;
 // Pulses without progress before the search looks elsewhere, and before it gives up.
 constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
-// ... before graphs are grown without the guide, too.
+// ... before graphs are grown without the guide, and of these how often one is grown with it all the same.
 constexpr int kPatienceGuide = 2;
+constexpr int kGuideAgain = 8;
 // Terms of more nodes than this are made smaller by a graph without the guide first: it takes its time with each match,
 // and there are many.
 constexpr std::size_t kGuidedNodes = 48;
@@ -163,17 +163,9 @@ class Search {
       std::uint32_t nodes = std::min(options_.budget.nodes, std::max(kPulseNodes, room));
       if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
       noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
-      // Where the guide knows no more, all that matches is applied as pulse does, every other time.
+      // Where the guide knows no more, all that matches is applied as best_first does.
       const bool too_large = result_.stats.graphs == 0 && from.nodes.size() > kGuidedNodes;
-      static const int variant = getenv("VAR") ? atoi(getenv("VAR")) : 0;
-      bool turn = fruitless <= kPatienceGuide || fruitless % 2 == 0;
-      if (variant == 1) turn = fruitless < 1 || (fruitless % 4) >= 2;
-      if (variant == 2) turn = fruitless < 2 || (fruitless % 4) < 2;
-      if (variant == 3) turn = fruitless < 1 || (fruitless % 3) == 0;
-      if (variant == 4) turn = fruitless < 2 || (fruitless % 3) == 0;
-      if (variant == 5) turn = fruitless < 3 || (fruitless % 3) == 0;
-      if (variant == 6) turn = fruitless < 2 || (fruitless % 5) == 0;
-      by_guide_ = options_.guide != nullptr && !too_large && turn;
+      by_guide_ = options_.guide != nullptr && !too_large && (fruitless < kPatienceGuide || fruitless % kGuideAgain == 0);
       const Stop how = pulse(from, nodes);
       ++result_.stats.graphs;
       if (how == Stop::contradiction || found_.roots.empty()) break;
@@ -451,8 +443,7 @@ class Search {
   bool order(Watch& watch) {
     const std::size_t count = matches_.list.size();
     order_.resize(count);
-    if (options_.strategy != Strategy::best_first && options_.strategy != Strategy::random &&
-        options_.strategy != Strategy::hostile) {
+    if (options_.strategy == Strategy::saturate || options_.strategy == Strategy::pulse) {
       std::iota(order_.begin(), order_.end(), 0u);
       return true;
     }
@@ -474,12 +465,12 @@ class Search {
     const double gain = gains_[m.rule];
     double key = 0;
     switch (options_.strategy) {
+      case Strategy::guided:
       case Strategy::best_first: key = -gain + noise_ * 20 * random_.unit(); break;
       case Strategy::hostile: key = gain; break;
       case Strategy::random: key = kKeyRange * (2 * random_.unit() - 1); break;
       case Strategy::saturate:
-      case Strategy::pulse:
-      case Strategy::guided: break;
+      case Strategy::pulse: break;
     }
     const double share = std::clamp(key / kKeyRange, -1.0, 1.0) * 0.5 + 0.5;
     return static_cast<std::uint16_t>(share * (kKeys - 1));
