@@ -178,7 +178,8 @@ namespace {
 
 // Of points that no evaluation at random would meet.
 bool is_gathered(const Samples& samples) {
-  return samples.name == "corners" || samples.name == "branch" || samples.name == "alike" || samples.name == "near";
+  return samples.name == "corners" || samples.name == "branch" || samples.name == "alike" || samples.name == "near" ||
+         samples.name == "steps";
 }
 bool far_out(Way way) {
   return way == Way::vast || way == Way::tiny;

@@ -133,7 +133,7 @@ class Comparison {
       t.left_out += doubt == kLeftOut ? 1 : 0;
       if (doubt == kDecided || doubt == kLeftOut) continue;
       ++t.undecided;
-      if (!as_fallback(i)) ++t.open;
+      if (!as_fallback(i) && !near_fallback(i)) ++t.open;
     }
     return t;
   }
@@ -217,6 +217,18 @@ class Comparison {
     const double due =
         standing_.fallback != nullptr ? load_float(type, lane_of(*standing_.fallback, i)) : values().strict[i];
     return got == due || (std::isnan(got) && std::isnan(due));
+  }
+  /// No further from it than results may be from what is right, and no step away.
+  [[nodiscard]] bool near_fallback(std::size_t i) const {
+    const Type type = values().type;
+    if (!ir::is_float(type)) return false;
+    const double got = load_float(type, lane(i));
+    const double due =
+        standing_.fallback != nullptr ? load_float(type, lane_of(*standing_.fallback, i)) : values().strict[i];
+    if (!std::isfinite(got) || !std::isfinite(due)) return false;
+    constexpr double kUlpMax = 4096;
+    return std::fabs(static_cast<long double>(got) - due) <=
+           std::min(allowed_ulp_, kUlpMax) * ulp_at(type, std::fabs(due));
   }
   [[nodiscard]] bool outside_of_fast(std::size_t i) const {
     if (policy_.kind != PolicyKind::fast) return false;

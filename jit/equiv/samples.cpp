@@ -1,6 +1,7 @@
 #include "jit/equiv/samples.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -24,6 +25,9 @@ constexpr std::uint64_t kCallElements = 1024;
 /// Pairs of points between which steps are looked for.
 constexpr std::size_t kStepPairsMax = 48;
 constexpr std::size_t kStepPairsPerNode = 4;
+/// The same where a step is a jump: of one that is met to the bit only now and then, as in floor(x / 49), some must be.
+constexpr std::size_t kJumpPairsMax = 128;
+constexpr std::size_t kJumpPairsPerNode = 48;
 /// A run of neighbouring values of one variable, the others held.
 constexpr std::uint64_t kRunLength = 64;
 
@@ -240,6 +244,7 @@ class Sampler {
       values.push_back(corner_values(variable, constants_));
       grid = grid > kCornersMax ? grid : grid * values.back().size();
     }
+    add_jumps(sets, uniform);
     std::vector<Point> points = step_points(uniform);
     add_extremes(points);
     add_company(points);
@@ -377,30 +382,94 @@ class Sampler {
     return rounds || picks || expr::info(node.op).signature == expr::Signature::Compare;
   }
 
-  // Pairs of points on two sides of a step, closed in on by bisection: both sides of every step that a straight line
-  // between two uniform points crosses.
-  std::vector<Point> step_points(const Samples& uniform) {
-    std::vector<std::uint32_t> decisions;
+  // Of floats, and no pick of one of two values that are the same where the choice changes.
+  [[nodiscard]] bool is_jump(const expr::Node& node) const {
+    if (!is_decision(node) || node.op == Op::Abs || node.op == Op::Min || node.op == Op::Max) return false;
+    return ir::is_float(expr_.at(node.a).type);
+  }
+  template <class Which>
+  [[nodiscard]] std::vector<std::uint32_t> decisions(Which which) const {
+    std::vector<std::uint32_t> list;
     const std::vector<expr::Shape> shapes = expr::shapes_of(expr_);
     for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i)
-      if (is_decision(expr_.nodes[i]) && shapes[i] == expr::Shape::element) decisions.push_back(i);
-    std::vector<Point> found;
-    if (decisions.empty()) return found;
+      if (which(expr_.nodes[i]) && shapes[i] == expr::Shape::element) list.push_back(i);
+    return list;
+  }
+
+  // Pairs of points on two sides of a step, closed in on by bisection: both sides of every step that a straight line
+  // between the two points of draw(node) crosses. Calls found(node, low, high).
+  template <class Draw, class Found>
+  void step_pairs(const std::vector<std::uint32_t>& steps, std::size_t pairs, Draw draw, Found found) {
+    if (steps.empty()) return;
     Probe probe(expr_);
-    const auto go_on = [&] { return !options_.cancelled || !options_.cancelled(); };
-    for (std::size_t pair = 0; pair < std::min(kStepPairsMax, decisions.size() * kStepPairsPerNode) && go_on();
-         ++pair) {
-      Point low = point(uniform, random_.below(uniform.n));
-      Point high = point(uniform, random_.below(uniform.n));
-      const std::uint32_t node = decisions[pair % decisions.size()];
-      if (!probe.close_in(node, low, high)) continue;
-      const std::vector<bool> deciding = variables_of(expr_, expr::NodeId(node));
-      for (Point* side : {&low, &high}) {
-        vary_others(*side, deciding, found);
-        found.push_back(std::move(*side));
-      }
+    for (std::size_t pair = 0; pair < pairs && !(options_.cancelled && options_.cancelled()); ++pair) {
+      const std::uint32_t node = steps[pair % steps.size()];
+      auto [low, high] = draw(node);
+      if (probe.close_in(node, low, high)) found(node, std::move(low), std::move(high));
     }
-    return found;
+  }
+
+  std::vector<Point> step_points(const Samples& uniform) {
+    const auto steps = decisions([&](const expr::Node& n) { return is_decision(n); });
+    std::vector<Point> points;
+    step_pairs(steps, std::min(kStepPairsMax, steps.size() * kStepPairsPerNode),
+               [&](std::uint32_t) {
+                 Point low = point(uniform, random_.below(uniform.n));
+                 return std::pair(std::move(low), point(uniform, random_.below(uniform.n)));
+               },
+               [&](std::uint32_t node, Point low, Point high) {
+                 const std::vector<bool> deciding = variables_of(expr_, expr::NodeId(node));
+                 for (Point* side : {&low, &high}) {
+                   vary_others(*side, deciding, points);
+                   points.push_back(std::move(*side));
+                 }
+               });
+    return points;
+  }
+
+  // Both ends differ in one variable that decides, and the others have few bits: on such a line a sum or a product is
+  // met where it is exact, and the reference knows the side.
+  void move_one(std::uint32_t node, std::array<Point, 2>& ends) {
+    constexpr double kFewBits[] = {1, 2, 1, 0.5, 4, 3, 7, 1};
+    const std::vector<bool> deciding = variables_of(expr_, expr::NodeId(node));
+    std::vector<std::size_t> movable;
+    for (std::size_t v = 0; v < variables(); ++v)
+      if (deciding[v]) movable.push_back(v);
+    if (movable.size() < 2) return;
+    const std::size_t moved = movable[random_.below(movable.size())];
+    for (std::size_t v = 0; v < variables(); ++v) {
+      if (v == moved) continue;
+      const auto& variable = expr_.variables[v];
+      Bits few = ir::is_float(variable.type) && random_.below(2) == 0
+                     ? bits_of(variable.type, std::rint(value_of(variable.type, ends[0][v])))
+                     : bits_of(variable.type, kFewBits[random_.below(std::size(kFewBits))]);
+      if (!allowed(variable, few)) few = ends[0][v];
+      ends[0][v] = ends[1][v] = few;
+    }
+  }
+
+  // Both sides of jumps in a set of ordinary values: among the corners' greatest values a whole step counts as nothing.
+  void add_jumps(std::vector<Samples>& sets, const Samples& uniform) {
+    const auto jumps = decisions([&](const expr::Node& n) { return is_jump(n); });
+    std::vector<Point> points;
+    // Where nothing is said of a range, up to some tens of thousands: uniform values alone cross few steps.
+    const auto draw = [&](std::uint32_t node) {
+      std::array<Point, 2> ends{point(uniform, random_.below(uniform.n)), point(uniform, random_.below(uniform.n))};
+      for (std::size_t v = 0; v < variables(); ++v) {
+        const auto& variable = expr_.variables[v];
+        if (!ir::is_float(variable.type) || variable.has_range()) continue;
+        for (Point& p : ends)
+          p[v] = bits_of(variable.type, std::ldexp(value_of(variable.type, p[v]), static_cast<int>(random_.below(13))));
+      }
+      if (random_.below(4) != 0) move_one(node, ends);
+      return std::pair(std::move(ends[0]), std::move(ends[1]));
+    };
+    step_pairs(jumps, std::min(kJumpPairsMax, jumps.size() * kJumpPairsPerNode), draw,
+               [&](std::uint32_t, Point low, Point high) {
+                 points.push_back(std::move(low));
+                 points.push_back(std::move(high));
+               });
+    if (!points.empty()) sets.push_back(packed("steps", points, 1));
   }
 
   // `point` with values of every kind for the variables that decide nothing.

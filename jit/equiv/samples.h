@@ -12,6 +12,7 @@
 //   alike     variables at one place or two of spread and of small, so that those of one range are equal or opposite
 //   near      around where values that something is divided by are least, around steps that few points reach, and where
 //             values that say a sign are zero
+//   steps     both sides of where the source jumps, among ordinary values
 //   branch    for each branch of a selection that few of these take: points that do
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
 //             both sides of its steps, both branches of its selections, and infinities and NaN where no range forbids
@@ -41,8 +42,8 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string name;  ///< "uniform", "spread", "small", "vast", "alike", "near", "tiny", "branch", "corners", "all": for
-                     ///< messages
+  std::string name;  ///< "uniform", "spread", "small", "vast", "alike", "near", "tiny", "steps", "branch", "corners",
+                     ///< "all": for messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type, tables' too
