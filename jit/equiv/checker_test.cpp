@@ -313,6 +313,30 @@ TEST(Checker, WhatARangeDoesNotExcludeCounts) {
   }
 }
 
+// A quotient and the product with the rounded reciprocal lie on two sides of a step at many a multiple; where no range
+// is declared, or a wide one, a whole step is little beside the greatest values.
+TEST(Checker, StepsAreNotMoved) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double end : {kInfinity, 1e30, 400.0})
+    for (const auto& [source, moved] :
+         {std::pair{"floor(x/49)", "floor(x*(1/49.0))"}, std::pair{"floor(x/49)*49", "floor(x*(1/49.0))*49"},
+          std::pair{"trunc(x/0.1)", "trunc(x*(1/0.1))"}, std::pair{"x/49 >= 1 ? x : -x", "x*(1/49.0) >= 1 ? x : -x"},
+          std::pair{"floor((x+y)/49)", "floor((x+y)*(1/49.0))"}, std::pair{"floor(x*y/49)", "floor(x*y*(1/49.0))"},
+          std::pair{"round(x*0.5/49)", "round(x*(0.5/49.0))"}, std::pair{"sign(x/49-1)", "sign(x*(1/49.0)-1)"}}) {
+      const auto xy = two(Type::f64, -end, end);
+      const auto e = parsed(source, Type::f64, xy);
+      for (const expr::PolicyKind kind : {expr::PolicyKind::bounded, expr::PolicyKind::fast}) {
+        const auto checker = Checker::make(e, {kind}, {});
+        ASSERT_TRUE(checker.ok());
+        const auto unrewritten = (*checker)->check_meaning(lowered(e), Demand::own_steps);
+        ASSERT_TRUE(unrewritten.ok() && unrewritten->meaning.same()) << source;
+        const auto v = (*checker)->check_meaning(lowered(parsed(moved, Type::f64, xy)), Demand::any_set, &*unrewritten);
+        ASSERT_TRUE(v.ok());
+        EXPECT_FALSE(v->meaning.same()) << source << " in +-" << end;
+      }
+    }
+}
+
 // Infinity times logarithms of either sign is no number; the power of their product is. At the ends of x they have one.
 TEST(Checker, InfinitiesAreTriedAmongValuesOfEveryKind) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

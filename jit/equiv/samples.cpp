@@ -412,18 +412,19 @@ class Sampler {
   std::vector<Point> step_points(const Samples& uniform) {
     const auto steps = decisions([&](const expr::Node& n) { return is_decision(n); });
     std::vector<Point> points;
-    step_pairs(steps, std::min(kStepPairsMax, steps.size() * kStepPairsPerNode),
-               [&](std::uint32_t) {
-                 Point low = point(uniform, random_.below(uniform.n));
-                 return std::pair(std::move(low), point(uniform, random_.below(uniform.n)));
-               },
-               [&](std::uint32_t node, Point low, Point high) {
-                 const std::vector<bool> deciding = variables_of(expr_, expr::NodeId(node));
-                 for (Point* side : {&low, &high}) {
-                   vary_others(*side, deciding, points);
-                   points.push_back(std::move(*side));
-                 }
-               });
+    step_pairs(
+        steps, std::min(kStepPairsMax, steps.size() * kStepPairsPerNode),
+        [&](std::uint32_t) {
+          Point low = point(uniform, random_.below(uniform.n));
+          return std::pair(std::move(low), point(uniform, random_.below(uniform.n)));
+        },
+        [&](std::uint32_t node, Point low, Point high) {
+          const std::vector<bool> deciding = variables_of(expr_, expr::NodeId(node));
+          for (Point* side : {&low, &high}) {
+            vary_others(*side, deciding, points);
+            points.push_back(std::move(*side));
+          }
+        });
     return points;
   }
 
@@ -452,14 +453,18 @@ class Sampler {
   void add_jumps(std::vector<Samples>& sets, const Samples& uniform) {
     const auto jumps = decisions([&](const expr::Node& n) { return is_jump(n); });
     std::vector<Point> points;
-    // Where nothing is said of a range, up to some tens of thousands: uniform values alone cross few steps.
+    // Of wide ranges mostly values up to some tens of thousands: among uniform ones alone a step of one is nothing.
+    constexpr double kWide = 0x1p20;
     const auto draw = [&](std::uint32_t node) {
       std::array<Point, 2> ends{point(uniform, random_.below(uniform.n)), point(uniform, random_.below(uniform.n))};
       for (std::size_t v = 0; v < variables(); ++v) {
         const auto& variable = expr_.variables[v];
-        if (!ir::is_float(variable.type) || variable.has_range()) continue;
-        for (Point& p : ends)
-          p[v] = bits_of(variable.type, std::ldexp(value_of(variable.type, p[v]), static_cast<int>(random_.below(13))));
+        if (!ir::is_float(variable.type) || variable.hi - variable.lo < kWide) continue;
+        for (Point& p : ends) {
+          const double size = std::exp2(4 + static_cast<double>(random_.below(13)));
+          const Bits moderate = bits_of(variable.type, size * (2 * random_.unit() - 1));
+          if (allowed(variable, moderate)) p[v] = moderate;
+        }
       }
       if (random_.below(4) != 0) move_one(node, ends);
       return std::pair(std::move(ends[0]), std::move(ends[1]));
