@@ -8,6 +8,7 @@
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/run_program.h"
 #include "jit/tir/equiv/programs.h"
+#include "jit/tir/equiv/trials.h"
 
 namespace trident::cli {
 namespace {
@@ -154,6 +155,15 @@ Comparison compared(const FuzzVerb& verb, const LoadedProgram& first, const tir:
   return equiv::compare(first.program, second, samples);
 }
 
+bool looks_at_digest(const LoadedProgram& program) {
+  equiv::State given;
+  given.public_input = program.public_input;
+  given.secret_input = program.secret_input;
+  given.secret_digests = program.digests;
+  given.ram = program.ram;
+  return equiv::Trials(program.program, std::move(given), {}).looks_at_digest();
+}
+
 Result<int> fuzz(const FuzzVerb& verb) {
   for (const std::string& file : {verb.first.file, verb.second})
     if (!names_program(file))
@@ -169,6 +179,11 @@ Result<int> fuzz(const FuzzVerb& verb) {
     time_over = watch.time_over() && out.answer != Answer::differs;
     return out;
   }();
+  if (!blocks && found.answer != Answer::differs && looks_at_digest(*first))
+    std::fprintf(stderr,
+                 "trident: note: what %s does depends on its own digest, which is that of its text; both were compared "
+                 "from the same stacks\n",
+                 verb.first.file.c_str());
   if (verb.first.json)
     print_json(found, blocks, time_over);
   else

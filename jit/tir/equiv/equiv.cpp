@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/field/tip5.h"
+
 namespace trident::tir::equiv {
 namespace {
 
@@ -54,6 +56,18 @@ bool legal(Block block) {
                      [](const Instruction& i) { return tasm::legal_argument(tasm::row(i.op).argument, i.argument); });
 }
 
+/// The random points depend on both blocks by a hash: whoever knew them beforehand could write blocks that differ and
+/// are the same there.
+std::uint64_t points_seed(std::uint64_t seed, Block a, Block b) {
+  std::vector<Element> text{Element(seed), Element(a.size()), Element(b.size())};
+  for (const Block block : {a, b})
+    for (const Instruction& i : block) {
+      text.emplace_back(static_cast<std::uint64_t>(i.op));
+      text.push_back(i.argument);
+    }
+  return field::tip5_hash_varlen(text)[0].value();
+}
+
 Decision unusable() {
   return {
       Answer::unknown, 0, "a block is none: an argument is out of range, or a call goes to where nothing begins", {}};
@@ -68,7 +82,7 @@ Proof prove(Block baseline, Block candidate, const Options& options) {
   const Shape a = shape_of(baseline), b = shape_of(candidate);
   if (!a.straight || !b.straight) return {false, 0, "there is control flow in a block"};
   const std::string shapes = shape_difference(a, b, options.stack_min);
-  Values values(options.seed);
+  Values values(points_seed(options.seed, baseline, candidate));
   std::vector<Condition> assumed;
   for (int pass = 0; pass < kPassesMax; ++pass) {
     const std::size_t cells = std::max(a.cells, b.cells);

@@ -22,7 +22,7 @@
 namespace trident::tir::equiv {
 
 struct Options {
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;  ///< of the states; the points of the normal forms follow from it and from both blocks
   /// Elements that are known to be on the stack. With 16 blocks that need another depth are not the same: the machine
   /// fails when the stack would fall below 16.
   std::size_t stack_min = 16;

@@ -262,6 +262,18 @@ TEST(Equiv, WhatIsNoStraightBlock) {
   EXPECT_EQ(static_cast<int>(decide(empty, empty).answer), static_cast<int>(Answer::equal));
 }
 
+TEST(Equiv, ABlockMadeForKnownPointsIsNotEqual) {
+  // Four values that are zero nearly everywhere, times factors with which their sum was zero at the points that
+  // followed from the seed alone. They differ where the top of the stack is 7120802376426177315.
+  const char* const made =
+      "push 0 dup 1 addi 4712128852136459333 addi 6613812840851947673 push 0 eq push 8921842272229582803 mul "
+      "add dup 2 addi 12736496262939004471 addi 15523137368101252074 push 0 eq push 1558705139059267393 mul "
+      "add dup 3 addi 12027861843233603113 addi 9777509567454608800 push 0 eq push 7004298206613015406 mul add "
+      "dup 4 addi 15501686781378355951 addi 14313909076419087323 push 0 eq push 1 mul add";
+  EXPECT_NE(static_cast<int>(decided(made, "push 0 dup 1 pop 1 dup 2 pop 1 dup 3 pop 1 dup 4 pop 1").answer),
+            static_cast<int>(Answer::equal));
+}
+
 TEST(Equiv, TheErrorBoundIsStated) {
   EXPECT_EQ(decided("push 3 mul push 5 mul", "push 15 mul").error_bound, 0);
   // (x+1)^20, which is not written out.

@@ -41,13 +41,17 @@ void check_text(const json& row, const tasm::Program& program, const vm::Code& c
     compare(verdict, "digest", elements(row.at("program_digest")), listed(code.digest));
 }
 
+/// What the row says of them.
 void check_heights(const json& row, const vm::Machine& machine, const vm::Code& code, Verdict& verdict) {
   const vm::Heights heights = machine.heights();
-  for (std::size_t t = 0; t < vm::kTableCount; ++t) {
-    const std::string name(vm::kTableNames[t]);
-    compare(verdict, "height of " + name, row.at("heights").at(name).get<std::uint64_t>(), heights.rows[t]);
-  }
-  compare(verdict, "padded height", row.at("padded_height").get<std::uint64_t>(), heights.padded());
+  if (row.contains("heights"))
+    for (std::size_t t = 0; t < vm::kTableCount; ++t) {
+      const std::string name(vm::kTableNames[t]);
+      if (row.at("heights").contains(name))
+        compare(verdict, "height of " + name, row.at("heights").at(name).get<std::uint64_t>(), heights.rows[t]);
+    }
+  if (row.contains("padded_height") && !row.at("padded_height").is_null())
+    compare(verdict, "padded height", row.at("padded_height").get<std::uint64_t>(), heights.padded());
   if (row.contains("u32_entries"))
     compare(verdict, "u32 entries", row.at("u32_entries").get<std::uint64_t>(), machine.u32_entries());
   if (!row.contains("hash_rows")) return;
@@ -103,7 +107,9 @@ void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdic
   machine.run(code, {public_input, secret_input, digests, ram, {}});
 
   const std::string failure(vm::name_of(machine.failure()));
-  if (variant(error) != variant(failure))
+  const std::string expected = variant(error), found = variant(failure);
+  // "OpStackError" alone leaves open which one.
+  if (expected != (expected.find('(') == std::string::npos ? found.substr(0, found.find('(')) : found))
     verdict.wrong.push_back("failure: expected " + (error.empty() ? "none" : error) + ", found " +
                             (failure.empty() ? "none" : machine.failure_text()));
   check_text(row, *program, code, verdict);
@@ -116,7 +122,7 @@ void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdic
   if (row.contains("instruction_pointer"))
     compare(verdict, "instruction pointer", row.at("instruction_pointer").get<std::uint64_t>(), machine.address());
   check_end(row, machine, verdict);
-  if (row.contains("heights")) check_heights(row, machine, code, verdict);
+  check_heights(row, machine, code, verdict);
 }
 
 }  // namespace trident::tir::oracle

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "runtime/base/check.h"
 
@@ -28,29 +27,40 @@ std::uint32_t index_of(const std::vector<std::uint32_t>& addresses, Element addr
   return static_cast<std::uint32_t>(found - addresses.begin());
 }
 
-/// For each instruction of `after`, the one of `before` that stands there: the same where it can be found again, else
-/// the first that is gone. A walk along both that looks a little ahead where they part, hence in linear time.
+/// For each instruction of `after`, the one of `before` that stands there: its like in a longest common subsequence,
+/// else the first one that is gone. Pieces are aligned in stretches, for the time is their lengths' product.
 std::vector<std::uint32_t> origins(std::span<const Instruction> before, std::span<const Instruction> after) {
-  constexpr std::size_t kLookAhead = 48;
-  std::vector<std::uint32_t> out(after.size());
+  constexpr std::size_t kStretch = 256;
+  std::vector<std::uint32_t> out;
   std::size_t i = 0;
-  const auto found_again = [&](std::size_t j) -> std::optional<std::pair<std::size_t, std::size_t>> {
-    for (std::size_t steps = 0; steps <= kLookAhead; ++steps)
-      for (std::size_t inserted = 0; inserted <= steps; ++inserted) {
-        const std::size_t at = i + steps - inserted;
-        if (at < before.size() && j + inserted < after.size() && before[at] == after[j + inserted])
-          return std::pair(at, j + inserted);
-      }
-    return {};
+  const auto stands_for = [&](std::size_t at) {
+    out.push_back(static_cast<std::uint32_t>(std::min(at, before.size() - 1)));
   };
-  for (std::size_t j = 0; j < after.size();) {
-    const auto [at, same] = found_again(j).value_or(std::pair(i, j));
-    const std::size_t gone = std::min(i, before.size() - 1);
-    std::fill(out.begin() + static_cast<std::ptrdiff_t>(j), out.begin() + static_cast<std::ptrdiff_t>(same),
-              static_cast<std::uint32_t>(gone));
-    out[same] = static_cast<std::uint32_t>(std::min(at, before.size() - 1));
-    i = std::min(at + 1, before.size());
-    j = same + 1;
+  while (out.size() < after.size()) {
+    if (i < before.size() && before[i] == after[out.size()]) {
+      stands_for(i++);
+      continue;
+    }
+    const std::size_t m = std::min(before.size() - i, kStretch), n = std::min(after.size() - out.size(), kStretch);
+    const auto a = before.subspan(i, m), b = after.subspan(out.size(), n);
+    // common[k * (n + 1) + l]: of a from k on and b from l on.
+    std::vector<std::uint16_t> common((m + 1) * (n + 1));
+    const auto at = [&](std::size_t k, std::size_t l) -> std::uint16_t& { return common[k * (n + 1) + l]; };
+    for (std::size_t k = m; k-- > 0;)
+      for (std::size_t l = n; l-- > 0;)
+        at(k, l) =
+            a[k] == b[l] ? static_cast<std::uint16_t>(at(k + 1, l + 1) + 1) : std::max(at(k + 1, l), at(k, l + 1));
+    // Only the first half of a full stretch is settled: its end may find its like in the next.
+    const bool last = i + m == before.size() && out.size() + n == after.size();
+    const std::size_t settled = last ? n : std::max<std::size_t>(n / 2, 1);
+    std::size_t k = 0, first_gone = 0;
+    for (std::size_t l = 0; l < settled; ++l) {
+      while (k < m && a[k] != b[l] && at(k + 1, l) >= at(k, l + 1) && at(k + 1, l) > 0) ++k;
+      const bool alike = k < m && a[k] == b[l];
+      stands_for(i + (alike ? k : first_gone));
+      if (alike) first_gone = ++k;
+    }
+    i += first_gone;
   }
   return out;
 }
