@@ -51,12 +51,14 @@ Result<void> promote_if_better(store::Versions& versions, std::span<const std::b
                                std::span<const expr::Expr> held_out, TrainedRound& round) {
   TRY(round.before, versions.chosen());
   auto before = weights_of(versions, round.before);
+  // Where these cannot be used, the daemon goes by those that come with the program.
+  if (!before.ok()) before = expr::rewrite::guide_weights("");
   TRY(const nn::AccumulatorWeights candidate,
       nn::AccumulatorWeights::copy(block, nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth)));
   round.held_out = held_out.size();
   round.ratio = learn::found_ratio(held_out, candidate, learn::kApplicationsJudged);
-  // What the daemon cannot use either is no match for anything.
-  round.ratio_before = before.ok() ? learn::found_ratio(held_out, *before, learn::kApplicationsJudged) : 1;
+  if (!before.ok()) return before.error();
+  round.ratio_before = learn::found_ratio(held_out, *before, learn::kApplicationsJudged);
   if (!improves(round.ratio_before, round.ratio)) return {};
   // The judge that is in use, if it is not the program's, stays.
   std::vector<std::byte> with_judge(block.begin(), block.end());

@@ -70,14 +70,15 @@ TEST_F(TrainDaemon, ADifferenceWithinNoiseIsNoImprovement) {
   EXPECT_TRUE(improves(0.5, 0.49));
 }
 
-TEST_F(TrainDaemon, WhatCannotBeUsedIsReplaced) {
+TEST_F(TrainDaemon, BesideWhatCannotBeUsedTheProgramsOwnAreTheMeasure) {
   store::Versions folder = versions();
   const std::string text = "no weights at all";
   const std::string bad = folder.add(std::as_bytes(std::span(text)), "{}").value();
   ASSERT_TRUE(folder.choose(bad).ok());
   TrainedRound round;
   ASSERT_TRUE(promote_if_better(folder, shipped(), cases(), round).ok());
-  EXPECT_TRUE(round.promoted);
+  EXPECT_FALSE(round.promoted) << "they are what the daemon goes by already";
+  EXPECT_EQ(round.ratio_before, round.ratio);
 }
 
 TEST_F(TrainDaemon, TheSplitGoesByTheExpressionAlone) {

@@ -1,6 +1,8 @@
 #include "jit/learn/guide_trainer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "jit/expr/rewrite/kinds.h"
@@ -123,12 +125,16 @@ struct Pairs {
 Pairs pairs_of(std::span<const double> scores, std::span<const bool> needed) {
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
+  // What is no number has no place in an order: it goes before all others.
+  const auto score = [&](std::size_t i) {
+    return std::isnan(scores[i]) ? -std::numeric_limits<double>::infinity() : scores[i];
+  };
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return score(a) < score(b); });
   double right = 0, below = 0;
   std::size_t positives = 0;
   for (std::size_t i = 0; i < order.size();) {
     std::size_t j = i, p = 0, n = 0;
-    for (; j < order.size() && scores[order[j]] == scores[order[i]]; ++j) (needed[order[j]] ? p : n) += 1;
+    for (; j < order.size() && score(order[j]) == score(order[i]); ++j) (needed[order[j]] ? p : n) += 1;
     right += static_cast<double>(p) * (below + static_cast<double>(n) / 2);
     below += static_cast<double>(n);
     positives += p;

@@ -1,6 +1,11 @@
 #include "runtime/nn/safetensors.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,6 +19,7 @@ namespace {
 constexpr std::size_t kElementBytes = 4;  // of both types
 constexpr const char* kArchitecture = "architecture";
 constexpr std::size_t kRankMax = 8;
+constexpr const char* kChecksum = "data_xxh3";  // of files that we wrote: XXH3-64 of all data, in hexadecimal
 
 const char* name_of(ElementType type) {
   return type == ElementType::f32 ? "F32" : "U32";
@@ -50,6 +56,32 @@ Result<Json> parse_header(const std::string& path, std::span<const char> text) {
   if (!header.is_object()) return reject(path, "the header is not a JSON object");
   if (repeated) return reject(path, "the header names something twice");
   return header;
+}
+
+std::string hexadecimal(std::uint64_t x) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(x));
+  return text;
+}
+
+/// The stretches of a tensor's data, in order.
+template <class F>
+Result<void> each_stretch(const TensorSource& tensor, F f) {
+  for (std::size_t r = 0; r < tensor.rows; ++r)
+    TRY_VOID(f(std::span(static_cast<const std::byte*>(tensor.base) + r * tensor.row_stride * kElementBytes,
+                         tensor.row_elements * kElementBytes)));
+  return {};
+}
+
+std::string checksum_of(std::span<const TensorSource> tensors) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (const TensorSource& tensor : tensors)
+    CHECK(each_stretch(tensor, [&](std::span<const std::byte> bytes) -> Result<void> {
+            XXH3_64bits_update(&state, bytes.data(), bytes.size());
+            return {};
+          }).ok());
+  return hexadecimal(XXH3_64bits_digest(&state));
 }
 
 struct Extent {
@@ -106,7 +138,9 @@ Result<SafetensorsFile::Tensor> parse_tensor(const std::string& path, const std:
 Result<void> write_safetensors(const std::string& path, const Metadata& metadata,
                                std::span<const TensorSource> tensors) {
   auto header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  Metadata said = metadata;
+  said[kChecksum] = checksum_of(tensors);
+  header["__metadata__"] = said;
   std::uint64_t at = 0;
   for (const TensorSource& tensor : tensors) {
     std::uint64_t count = 1;
@@ -122,12 +156,8 @@ Result<void> write_safetensors(const std::string& path, const Metadata& metadata
   const std::uint64_t length = text.size();
   TRY_VOID(file.append(std::as_bytes(std::span(&length, 1))));
   TRY_VOID(file.append(std::as_bytes(std::span(text))));
-  for (const TensorSource& tensor : tensors) {
-    for (std::size_t r = 0; r < tensor.rows; ++r) {
-      TRY_VOID(file.append({static_cast<const std::byte*>(tensor.base) + r * tensor.row_stride * kElementBytes,
-                            tensor.row_elements * kElementBytes}));
-    }
-  }
+  for (const TensorSource& tensor : tensors)
+    TRY_VOID(each_stretch(tensor, [&](std::span<const std::byte> bytes) { return file.append(bytes); }));
   return file.commit();
 }
 
@@ -172,6 +202,11 @@ Result<SafetensorsFile> parse_safetensors(const std::string& path, std::vector<s
   if (end != data.size()) {
     return reject(path, "the tensors end at byte %llu of %zu bytes of data", static_cast<unsigned long long>(end),
                   data.size());
+  }
+  if (const auto sum = file.metadata.find(kChecksum); sum != file.metadata.end()) {
+    if (sum->second != hexadecimal(XXH3_64bits(data.data(), data.size())))
+      return reject(path, "the data is damaged: it has not the checksum that the header says");
+    file.metadata.erase(sum);
   }
   return file;
 }
@@ -244,6 +279,13 @@ Result<void> load_weights(const std::string& path, const SafetensorsFile& file, 
   for (const auto& [name, tensor] : file.tensors) known += name.starts_with("optimiser.") ? 1 : 0;
   if (known != file.tensors.size())
     return reject(path, "it has %zu tensors that this model has not", file.tensors.size() - known);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    for (std::size_t at = 0; at < data[i].size(); at += kElementBytes) {
+      float weight;
+      std::memcpy(&weight, data[i].data() + at, sizeof weight);
+      if (!std::isfinite(weight))
+        return reject(path, "tensor %s: a weight is no finite number", sources[i].name.c_str());
+    }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const TensorSource& source = sources[i];
     // The sources point into the store, which we were given to change.

@@ -4,7 +4,8 @@
 //   {"__metadata__": {"architecture": "<hash>", ..}, "<name>": {"dtype": "F32", "shape": [..], "data_offsets": [from,
 //   to]}}
 //
-// Files are written beside their place and moved there when they are durable. Reading trusts nothing: every bound is
+// __metadata__ of our own files has the checksum of the data, which is verified where it is there. Files are written
+// beside their place and moved there when they are durable. Reading trusts nothing: every bound is
 // checked before anything is used, holes and overlaps and repeated names are refused, and load_weights changes no
 // weight before all of the file has been found good.
 #pragma once

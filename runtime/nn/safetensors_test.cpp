@@ -163,7 +163,11 @@ TEST_F(Weights, DamagedFilesAreRefusedOrReadAsTheirBytesSay) {
     const bool same_length = bytes.size() == good->size();
     const std::vector<std::byte> data(bytes.begin() + static_cast<std::ptrdiff_t>(std::min(header_end, bytes.size())),
                                       bytes.end());
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), std::min(header_end, bytes.size()));
     const auto file = parse_safetensors("FILE", std::move(bytes));
+    // Where the checksum still has its name, all data is as it was.
+    if (file.ok() && text.find("\"data_xxh3\"") != std::string::npos)
+      ASSERT_TRUE(std::equal(data.begin(), data.end(), good->begin() + static_cast<std::ptrdiff_t>(header_end)));
     if (file.ok() && load_weights("FILE", *file, other, "hash").ok()) {
       ++read;
       ASSERT_TRUE(same_length);
@@ -183,7 +187,7 @@ TEST_F(Weights, DamagedFilesAreRefusedOrReadAsTheirBytesSay) {
     }
   }
   EXPECT_GT(refused, 10000u);
-  EXPECT_GT(read, 500u);
+  EXPECT_GT(read, 100u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // One writer at a time, over all processes, for files that are read and then replaced.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "runtime/base/result.h"
@@ -13,8 +14,11 @@ class FileLock {
  public:
   /// Waits for whoever has it. Makes the file where absent; who may only read it can hold it too. OsError.
   static Result<FileLock> hold(const std::string& path);
+  /// Waits for nobody: nothing where somebody has it.
+  static Result<std::optional<FileLock>> hold_now(const std::string& path);
 
  private:
+  static Result<std::optional<FileLock>> held(const std::string& path, int how);
   explicit FileLock(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;
 };

@@ -8,6 +8,7 @@
 #include "runtime/nn/safetensors.h"
 #include "runtime/os/atomic_file.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/file_lock.h"
 
 namespace trident::train {
 namespace {
@@ -69,15 +70,29 @@ RunTerms terms_of(const Model& model, std::span<const std::uint32_t> samples, co
   return terms;
 }
 
+/// One training at a time writes to a folder: two would take each other's best weights for their own. Drafts that are
+/// there are what a killed one has left.
+Result<os::FileLock> alone_in(const std::string& folder) {
+  TRY(auto lock, os::FileLock::hold_now(folder + "/lock"));
+  if (!lock)
+    return make_error(ErrorCode::kOsError,
+                      "%s: another training is at work in this folder; wait for it, or take another", folder.c_str());
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (at->path().extension() == ".part") std::filesystem::remove(at->path(), failed);
+  return std::move(*lock);
+}
+
 }  // namespace
 
 Result<TrainingResult> train(const Model& model, std::span<const std::uint32_t> samples, const TrainerOptions& options,
                              const std::function<bool(const Report&)>& progress) {
   const std::size_t shard_size = options.samples_per_shard, batch = shard_size * model.shards.size();
   if (batch == 0 || samples.size() < batch) {
-    return make_error(ErrorCode::kInvalidArgument, "%zu samples do not fill one batch of %zu: take a smaller batch",
+    return make_error(ErrorCode::kInvalidArgument, "%zu samples do not fill one batch of %zu: more are needed",
                       samples.size(), batch);
   }
+  TRY(const os::FileLock lock, alone_in(options.folder));
   const std::string last = options.folder + "/last.safetensors", best = options.folder + "/best.safetensors";
   Team team(options.threads);
   ShardedStep step(*model.store, model.shards, options.optimiser, options.rows, team);

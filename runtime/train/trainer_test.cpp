@@ -18,6 +18,7 @@
 #include "runtime/nn/architecture.h"
 #include "runtime/nn/layers.h"
 #include "runtime/nn/safetensors.h"
+#include "runtime/os/file_lock.h"
 #include "runtime/tensor/generator.h"
 #include "runtime/train/allocation_count.h"
 
@@ -349,6 +350,21 @@ TEST_F(Trainer, RefusesWhatCannotWork) {
 }
 
 // The rates of an epoch depend on how many there are: six epochs that begin with three of others are no six.
+TEST_F(Trainer, IsAloneInItsFolder) {
+  Regression regression;
+  const auto o = options("alone");
+  {
+    const auto other = os::FileLock::hold(o.folder + "/lock");
+    ASSERT_TRUE(other.ok());
+    EXPECT_NE(train(regression.model, regression.training, o).error().message.find("another training"),
+              std::string::npos);
+  }
+  const std::string draft = o.folder + "/last.safetensors.1.2.part";
+  std::ofstream(draft) << "of a killed one";
+  EXPECT_TRUE(train(regression.model, regression.training, o).ok());
+  EXPECT_FALSE(std::filesystem::exists(draft));
+}
+
 TEST_F(Trainer, GoesOnByTheSameTermsOnly) {
   auto o = options("terms", 1, true);
   o.epochs = 3;

@@ -44,12 +44,16 @@ void check_text(const json& row, const tasm::Program& program, const vm::Code& c
 /// What the row says of them.
 void check_heights(const json& row, const vm::Machine& machine, const vm::Code& code, Verdict& verdict) {
   const vm::Heights heights = machine.heights();
-  if (row.contains("heights"))
+  if (row.contains("heights")) {
+    std::size_t named = 0;
     for (std::size_t t = 0; t < vm::kTableCount; ++t) {
       const std::string name(vm::kTableNames[t]);
-      if (row.at("heights").contains(name))
-        compare(verdict, "height of " + name, row.at("heights").at(name).get<std::uint64_t>(), heights.rows[t]);
+      if (!row.at("heights").contains(name)) continue;
+      ++named;
+      compare(verdict, "height of " + name, row.at("heights").at(name).get<std::uint64_t>(), heights.rows[t]);
     }
+    if (named == 0) verdict.wrong.emplace_back("heights: none of the nine tables is named");
+  }
   if (row.contains("padded_height") && !row.at("padded_height").is_null())
     compare(verdict, "padded height", row.at("padded_height").get<std::uint64_t>(), heights.padded());
   if (row.contains("u32_entries"))
