@@ -81,10 +81,21 @@ int interrupted_status(bool goes_on) {
   return kExitInterrupted;
 }
 
+/// Asked before hours of work: a draft of the file is made, and dropped.
+Result<void> can_be_written(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return make_error(ErrorCode::kInvalidArgument, "%s: is a directory, not a file to write", path.c_str());
+  TRY(const os::AtomicFile draft, os::AtomicFile::create(path));
+  return {};
+}
+
 template <class Verb, class Train, class Trained>
 Result<int> run(Verb& verb, Train&& train, const Report<Trained>& report) {
   if (verb.output.empty())
     return make_error(ErrorCode::kInvalidArgument, "--output FILE is needed: the weights are written there");
+  TRY_VOID(can_be_written(verb.output));
+  if (!verb.plot.empty()) TRY_VOID(can_be_written(verb.plot));
   verb.options.folder = verb.folder.empty() ? verb.output + ".training" : verb.folder;
   Result<Trained> trained = [&] {
     TrainingProgress shown(verb.options);

@@ -186,6 +186,17 @@ class TrainingCommand(CommandCase):
         shown = json.loads(self.trident("weights", "show", judge, "--json").stdout)
         self.assertEqual((False, True), (shown["guide"], shown["judge"]))
 
+    def test_places_that_cannot_be_written_are_told_before_the_work(self):
+        folder, nowhere = self.folder.name, self.at("none/x")
+        for words, reason in ((("-o", folder), "is a directory"), (("-o", nowhere), "No such file"),
+                              (("-o", self.at("o"), "--plot", nowhere), "No such file")):
+            # As many episodes as would take minutes.
+            done = subprocess.run([TRIDENT, "train", "guide", "--episodes", "4000", *words], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, timeout=HUNG_S, check=False)
+            self.assertIn(reason, done.stderr)
+            self.assertNotEqual(0, done.returncode)
+        self.assertFalse(os.path.exists(self.at("none")))
+
     def test_only_regular_files_are_read(self):
         fifo, folder = self.at("pipe"), self.folder.name
         os.mkfifo(fifo)
