@@ -61,7 +61,7 @@ void Programs::cancel(const Subscriber& subscriber) {
     if (!job->heard || !(job->subscriber == subscriber)) continue;
     ++stats_.cancelled;
     job->heard = false;
-    if (!job->place) return;  // the worker has it
+    if (!job->place) return pool_->cancel(ticket);  // the worker has it, and is free for the next when it answers
     queue_.erase(*job->place);
     remove(ticket);
     return;
@@ -92,6 +92,7 @@ void Programs::on_response(const worker::ResponseHeader& header, std::string_vie
     return;
   }
   remove(header.ticket);
+  if (!heard) return;  // counted when it was cancelled
   if (header.kind == worker::Kind::program) {
     // Worked on by code that read a client's text: what it says is read again before it goes out.
     std::vector<std::uint64_t> aligned(tail.size() / sizeof(std::uint64_t) + 1);
@@ -99,17 +100,16 @@ void Programs::on_response(const worker::ResponseHeader& header, std::string_vie
     const auto message = std::as_bytes(std::span(aligned)).first(tail.size());
     if (worker::is_program_message(message, subscriber.job)) {
       ++(header.code != 0 ? stats_.cheaper : stats_.no_gain);
-      if (heard) sink_(subscriber, Ready{message, header.code != 0});
+      sink_(subscriber, Ready{message, header.code != 0});
       return;
     }
     log::error("a programs worker sent a message of another form");
   }
   ++stats_.failed;
   const bool told = header.kind == worker::Kind::failed && header.code <= static_cast<std::uint8_t>(ErrorCode::kBusy);
-  if (heard)
-    sink_(subscriber, Failed{told ? Error{static_cast<ErrorCode>(header.code), std::string(tail)}
-                                  : make_error(ErrorCode::kInternal, "the worker's answer was not understood"),
-                             0});
+  sink_(subscriber, Failed{told ? Error{static_cast<ErrorCode>(header.code), std::string(tail)}
+                                : make_error(ErrorCode::kInternal, "the worker's answer was not understood"),
+                           0});
 }
 
 void Programs::on_lost(worker::Ticket ticket, bool unharmed) {
@@ -119,11 +119,12 @@ void Programs::on_lost(worker::Ticket ticket, bool unharmed) {
     at->second->place = queue_.push_front(at->second->uid, ticket);
     return;
   }
-  ++stats_.lost;
   const Subscriber subscriber = at->second->subscriber;
   const bool heard = at->second->heard;
   remove(ticket);
-  if (heard) sink_(subscriber, Failed{make_error(ErrorCode::kInternal, "the worker was lost over this program"), 0});
+  if (!heard) return;  // counted when it was cancelled
+  ++stats_.lost;
+  sink_(subscriber, Failed{make_error(ErrorCode::kInternal, "the worker was lost over this program"), 0});
 }
 
 void Programs::remove(worker::Ticket ticket) {

@@ -57,7 +57,7 @@ class Programs {
   /// `message` is the client's SubmitProgram as it came and was found right, `milliseconds` what it allows.
   void submit(const Subscriber& subscriber, std::uint32_t uid, std::uint32_t milliseconds,
               std::span<const std::byte> message);
-  /// One that is being worked on goes on, but nobody hears of it.
+  /// Nobody hears of it any more. If it is being worked on, the worker ends it and goes on with the next.
   void cancel(const Subscriber& subscriber);
   [[nodiscard]] Stats stats() const;
 

@@ -86,6 +86,7 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& le
   RequestHeader header;
   if (request.size() < sizeof(header)) return false;
   std::memcpy(&header, request.data(), sizeof(header));
+  if (header.tail == Tail::cancel) return true;  // of a request that has been answered
   const auto message = ingest::read(request.subspan(sizeof(header)));
   const auto* submit = message.ok() ? std::get_if<ingest::SubmitProgram>(&*message) : nullptr;
   if (submit == nullptr || !submit->request.ok())
@@ -99,6 +100,7 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& le
     const std::uint64_t now = os::monotonic_ns();
     if (now < next_progress_ns) return true;
     next_progress_ns = now + kProgressEveryNs;
+    if (front.is_cancelled(header.ticket)) return false;
     response.done = static_cast<std::uint32_t>(1000 * done);
     return front.send(response, {}, -1);
   };

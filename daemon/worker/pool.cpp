@@ -25,6 +25,8 @@ constexpr int kOptimiseNice = 10;
 /// A worker that dies younger than this is started again only after a pause, doubled each time.
 constexpr std::uint64_t kHealthyAgeNs = 1'000'000'000;
 constexpr std::uint64_t kRestartPauseMinMs = 20, kRestartPauseMaxMs = 5000;
+/// What a worker gets for ending a request that nobody waits for.
+constexpr std::uint64_t kCancelMs = 3000;
 
 /// What idle workers get for ending by themselves when the front does; busy ones are killed after it.
 #ifdef __SANITIZE_ADDRESS__  // the search for leaks comes last
@@ -93,6 +95,16 @@ class Pool::Worker {
     send(header, message);
   }
 
+  [[nodiscard]] bool works_on(Ticket ticket) const { return !running_.empty() && running_.front() == ticket; }
+
+  /// Of the request that is worked on.
+  void cancel() {
+    const RequestHeader header{.ticket = running_.front(), .lane = lane_, .tail = Tail::cancel};
+    // Before it is sent: what cannot be sent ends the worker and its time limit with it.
+    if (due_ns_ == 0 || os::monotonic_ns() + kCancelMs * 1'000'000 < due_ns_) start_timeout(kCancelMs);
+    send(header, {});
+  }
+
  private:
   using Fate = PoolEvents::Fate;
 
@@ -146,8 +158,9 @@ class Pool::Worker {
     return {};
   }
 
-  void start_timeout() {
-    const std::uint64_t ms = lane_ == Lane::baseline ? pool_.options_.baseline_timeout_ms : timeout_ms_;
+  void start_timeout() { start_timeout(lane_ == Lane::baseline ? pool_.options_.baseline_timeout_ms : timeout_ms_); }
+
+  void start_timeout(std::uint64_t ms) {
     if (ms == 0) return;
     due_ns_ = os::monotonic_ns() + ms * 1'000'000;
     timeout_.start(ms, [this] { end(Fate::timed_out); });
@@ -157,7 +170,7 @@ class Pool::Worker {
     ResponseHeader header;
     if (frame.size() < sizeof(header)) return fail_protocol("a short response");
     std::memcpy(&header, frame.data(), sizeof(header));
-    if (running_.empty() || running_.front() != header.ticket) return fail_protocol("a response to nothing");
+    if (!works_on(header.ticket)) return fail_protocol("a response to nothing");
     auto fd = sound_image(header);
     if (!fd.ok()) return fail_protocol(fd.error().message);
     ill_since_ns_ = 0;
@@ -299,6 +312,11 @@ void Pool::request(const RequestHeader& header, std::span<const std::byte> messa
   Worker* const worker = find_room(header.lane);
   CHECK(worker != nullptr);
   worker->request(header, message);
+}
+
+void Pool::cancel(Ticket ticket) {
+  for (const auto& worker : workers_)
+    if (worker->lane() == Lane::programs && worker->works_on(ticket)) return worker->cancel();
 }
 
 void Pool::tell_weights(const std::string& told) {

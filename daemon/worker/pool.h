@@ -66,6 +66,9 @@ class Pool {
   [[nodiscard]] bool has_room(Lane lane) const;
   /// Sends a request to a worker with room (there must be one).
   void request(const RequestHeader& header, std::span<const std::byte> message);
+  /// Nobody waits for this request of the programs lane any more: its worker is asked to end it, and is out of time
+  /// when it has not soon. It ends as any other, by a response or by on_lost.
+  void cancel(Ticket ticket);
 
   /// PoolOptions::weights from now on, for requests that follow; workers are told at once.
   void tell_weights(const std::string& told);

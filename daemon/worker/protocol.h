@@ -5,7 +5,8 @@
 //   front -> worker   first what the search goes by beside what is built in, if anything: costs that were measured on
 //                     this machine, rules of its owner, weights that were trained here (costs and weights at any time,
 //                     whenever there are others); then, for each request, RequestHeader, then the client's Submit
-//                     message as it came: the worker runs ingest again
+//                     message as it came: the worker runs ingest again; to the programs lane, while a request is under
+//                     way, that nobody waits for it any more: it then ends with what there is, and is answered
 //   worker -> front   ResponseHeader, then a text (failed) or a message (program); a sealed memfd attached (image)
 #pragma once
 
@@ -26,12 +27,14 @@ enum class Lane : std::uint8_t {
   programs  ///< programs of Triton VM, one at a time
 };
 
-/// What a RequestHeader stands before. Texts hold for all requests from then on and get no response.
+/// What a RequestHeader stands before. Costs, rules and weights are texts that hold for all requests from then on and
+/// get no response.
 enum class Tail : std::uint8_t {
-  submit,  ///< a request: the client's message
-  costs,   ///< optimise lane: a table of jit/cost; nothing: those that are built in
-  rules,   ///< optimise lane: what pipeline::SearchRules::parse() takes
-  weights  ///< optimise lane: told_weights()
+  submit,   ///< a request: the client's message
+  costs,    ///< optimise lane: a table of jit/cost; nothing: those that are built in
+  rules,    ///< optimise lane: what pipeline::SearchRules::parse() takes
+  weights,  ///< optimise lane: told_weights()
+  cancel    ///< programs lane: nothing; the request of this ticket need not be worked on
 };
 
 /// The text of Tail::weights: which file has which bytes, since a worker reads it for itself. For the weights that come

@@ -35,6 +35,15 @@ std::span<const std::byte> RequestSocket::next() {
   }
 }
 
+bool RequestSocket::is_cancelled(std::uint64_t ticket) {
+  if (os::is_readable(socket_) && !read_more()) return true;
+  const std::size_t at = begin_ + taken_ + kPrefixBytes;
+  RequestHeader header;
+  if (end_ < at + sizeof(header)) return false;
+  std::memcpy(&header, buffer_.data() + at, sizeof(header));
+  return header.tail == Tail::cancel && header.ticket == ticket;
+}
+
 Result<os::Fd> RequestSocket::seal(const image::ImageBytes& image) {
   prepare();
   if (!file_) return image::seal(image);

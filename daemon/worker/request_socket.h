@@ -22,6 +22,9 @@ class RequestSocket {
 
   /// The next request, aligned; empty when the front has gone.
   std::span<const std::byte> next();
+  /// While a request is worked on: whether its front has gone or says Tail::cancel of it. Does not wait. next() brings
+  /// what the front has said once more.
+  [[nodiscard]] bool is_cancelled(std::uint64_t ticket);
   /// Seals an image into a file that was made while nobody waited.
   Result<os::Fd> seal(const image::ImageBytes& image);
   void prepare();

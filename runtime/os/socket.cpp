@@ -149,6 +149,11 @@ void wait_readable(const Fd& socket) {
   }
 }
 
+bool is_readable(const Fd& socket) {
+  pollfd polled{socket.get(), POLLIN, 0};
+  return ::poll(&polled, 1, 0) > 0;
+}
+
 Result<std::pair<Fd, Fd>> socket_pair(Blocking first, Blocking second) {
   int raw[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, raw) != 0) return os_error("socketpair");

@@ -48,6 +48,8 @@ Io receive(const Fd& socket, std::span<std::byte> into, ReceivedFds& fds);
 /// Waits until a byte or the end can be received. A reader asleep here, other than in receive(), is not woken by the
 /// other side's reading.
 void wait_readable(const Fd& socket);
+/// Whether a byte or the end can be received now.
+[[nodiscard]] bool is_readable(const Fd& socket);
 
 enum class Blocking : bool { no, yes };
 

@@ -404,6 +404,31 @@ class Attacks(CommandCase):
         self.assertEqual((130, ""), (child.returncode, output), errors)
         self.assertFalse(os.path.exists(self.at("p.opt.tasm")))
 
+    def test_a_build_that_nobody_waits_for_does_not_hold_up_others(self):
+        path, small = self.write("p.tasm", self.LONG), self.write("s.tasm", "push 2 push 3 add write_io 1 halt")
+        socket = self.at("d.sock")
+        daemon = subprocess.Popen([TRIDENTD, "--socket", socket, "--state", self.at("state"),
+                                   "--cache", self.at("k.db")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.terminate)
+        for _ in range(200):
+            if os.path.exists(socket):
+                break
+            time.sleep(0.05)
+        by_daemon = ("--mode", "daemon", "--socket", socket)
+        for end in (signal.SIGINT, signal.SIGKILL):
+            child = subprocess.Popen([TRIDENT, "build", path, "--input", self.LONG_INPUT, "--ms", "600000", *by_daemon],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment)
+            time.sleep(2)
+            self.assertIsNone(child.poll())
+            child.send_signal(end)
+            self.assertEqual(130 if end == signal.SIGINT else -end, child.wait(60))
+            begin = time.monotonic()
+            found = json.loads(self.trident("build", small, "--json", "--ms", "1000", *by_daemon).stdout)
+            self.assertLess(time.monotonic() - begin, 20)
+            self.assertEqual("daemon", found["built_by"])
+            self.assertEqual("output 5", self.trident("run", found["output"]).stdout.splitlines()[0])
+
     def test_where_the_result_goes(self):
         os.mkdir(self.at("v1.2"))
         self.write("v1.2/program", "halt")

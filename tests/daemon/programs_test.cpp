@@ -136,6 +136,99 @@ TEST(Programs, WhatIsCancelledIsNotAnswered) {
   EXPECT_EQ(answer->message().body_as_ProgramReady()->job(), 3u);
 }
 
+/// One long block: the search for a shorter one takes minutes if it may.
+std::string long_to_search() {
+  std::string out;
+  for (unsigned i = 0; i < 60; ++i)
+    out += "read_io 1 dup " + std::to_string(i % 13 + 1) + " mul dup " + std::to_string(i % 11) + " add swap " +
+           std::to_string(i % 14 + 1) + " dup " + std::to_string(i % 7) + " add\n";
+  return out + "halt\n";
+}
+
+ProgramTerms minutes(std::uint64_t job) {
+  return {.job = job, .tir = false, .input = std::vector<std::uint64_t>(60, 7), .milliseconds = 600'000};
+}
+
+/// Until a worker has it and searches.
+void wait_for_progress(RawClient& client) {
+  while (const auto message = client.next())
+    if (message->kind() == wire::Body::Progress) return;
+  FAIL() << "no progress";
+}
+
+/// Many times what the small program takes, a small part of what the long one may.
+constexpr int kSoonMs = 20'000;
+
+void expect_squares_soon(RawClient& client, std::uint64_t job = 1) {
+  const auto answer = client.next_result(kSoonMs);
+  ASSERT_TRUE(answer) << "the worker is still at what nobody waits for";
+  ASSERT_EQ(answer->kind(), wire::Body::ProgramReady);
+  EXPECT_EQ(answer->message().body_as_ProgramReady()->job(), job);
+  EXPECT_EQ(output_of(answer->message().body_as_ProgramReady()->text()->str(), 9), std::vector<Element>{Element(204)});
+}
+
+TEST(Programs, TheWorkerIsSoonFreeOfWhatNobodyWaitsFor) {
+  PrivateDaemon daemon;
+  RawClient first = RawClient::ready(daemon.socket()), other = RawClient::ready(daemon.socket());
+  std::vector<int> workers;
+  for (const bool goes_away : {false, true}) {
+    first.send(program_message(long_to_search(), minutes(5)));
+    wait_for_progress(first);
+    if (workers.empty()) workers = daemon.workers("programs");
+    other.send(program_message(kSquares, {.milliseconds = 1000}));
+    goes_away ? first.close() : static_cast<void>(first.send(cancel_message(5)));
+    expect_squares_soon(other);
+    const auto done = other.next_result();
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->kind(), wire::Body::Done);
+  }
+  // It was asked, not killed: what it learns in the background goes on.
+  EXPECT_EQ(daemon.workers("programs"), workers);
+  const auto stats = nlohmann::json::parse(other.stats())["programs"];
+  EXPECT_EQ(stats["cancelled"], 2);
+  EXPECT_EQ(stats["cheaper"], 2);
+  EXPECT_EQ(stats["lost"], 0);
+}
+
+TEST(Programs, AWorkerThatDoesNotHearOfACancellationIsReplaced) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(program_message(long_to_search(), minutes(1)));
+  wait_for_progress(client);
+  const auto workers = daemon.workers("programs");
+  ASSERT_EQ(workers.size(), 1u);
+  ::kill(workers[0], SIGSTOP);
+  client.send(program_message(kSquares, {.job = 2, .milliseconds = 1000}));
+  client.send(cancel_message(1));
+  expect_squares_soon(client, 2);
+  EXPECT_NE(daemon.workers("programs"), workers);
+  EXPECT_EQ(nlohmann::json::parse(client.stats())["programs"]["lost"], 0);
+}
+
+TEST(Programs, WhatAnotherClientWaitsForGoesOn) {
+  PrivateDaemon daemon;
+  RawClient first = RawClient::ready(daemon.socket()), other = RawClient::ready(daemon.socket());
+  // The same program and job number for both; each in turn gives up while the other's is worked on or waits.
+  first.send(program_message(long_to_search(), minutes(1)));
+  wait_for_progress(first);
+  ProgramTerms terms = minutes(1);
+  terms.milliseconds = 3000;
+  other.send(program_message(long_to_search(), terms));
+  first.send(cancel_message(1));
+  wait_for_progress(other);
+  first.send(program_message(kSquares, {.milliseconds = 1000}));
+  first.send(cancel_message(1));
+  const auto answer = other.next_result();
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->kind(), wire::Body::ProgramReady);
+  const auto& ready = *answer->message().body_as_ProgramReady();
+  EXPECT_LE(ready.words_after(), ready.words_before());
+  const auto stats = nlohmann::json::parse(first.stats())["programs"];
+  EXPECT_EQ(stats["cancelled"], 2);
+  EXPECT_EQ(stats["running"], 0);
+  EXPECT_EQ(stats["waiting"], 0);
+}
+
 TEST(Programs, BlocksAreKeptToLearnFrom) {
   PrivateDaemon daemon;
   RawClient client = RawClient::ready(daemon.socket());

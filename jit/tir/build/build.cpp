@@ -16,14 +16,15 @@ using nlohmann::ordered_json;
 /// For the lowering of TIR, whatever time there is for the search.
 constexpr std::chrono::milliseconds kPeepholesMin{200};
 
-Result<tasm::Program> program_of(const Request& request) {
+Result<tasm::Program> program_of(const Request& request, const std::function<bool()>& stop) {
   const ir::SourceText source(request.text, request.name);
   if (request.form == Form::tasm) return tasm::assemble(source);
   TRY(const language::Program tir, language::parse(source));
   tasm::Program lowered = lowering::lower(tir, {.passes = lowering::PassSet::none()});
   const std::chrono::milliseconds time(request.milliseconds);
-  return request.has(Stage::peepholes) ? tournament::ProvenPeepholes(std::max(time / 4, kPeepholesMin)).of(lowered)
-                                       : lowered;
+  return request.has(Stage::peepholes)
+             ? tournament::ProvenPeepholes(std::max(time / 4, kPeepholesMin), stop).of(lowered)
+             : lowered;
 }
 
 /// The program must end well on the inputs: else an error with its place.
@@ -91,7 +92,7 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
     return goes_on;
   };
   options.progress = tell;
-  TRY(const tasm::Program program, program_of(request));
+  TRY(const tasm::Program program, program_of(request, [&] { return !tell(0); }));
   TRY_VOID(try_out(request, program, options.budget));
   const auto over = [&] { return std::chrono::steady_clock::now() >= end || !tell(0); };
   std::vector<tournament::Proposer> proposers;

@@ -26,7 +26,7 @@ const ProvenPeepholes::Instructions& ProvenPeepholes::of_piece(std::span<const I
   const auto [at, fresh] = known_.try_emplace(std::move(key));
   Instructions& out = at->second;
   if (!fresh) return out;
-  if (time_ <= time_.zero()) {
+  if (time_ <= time_.zero() || (stop_ && stop_())) {
     out.assign(piece.begin(), piece.end());
     return out;
   }

@@ -41,7 +41,7 @@ class Tournament {
         proposers_(proposers),
         options_(options),
         end_(std::chrono::steady_clock::now() + options.time - options.time / kCheckShare),
-        peepholes_(options.time / 4) {
+        peepholes_(options.time / 4, [this] { return tell(), stopped_; }) {
     for (const Proposer& p : proposers) out_.tallies.push_back({p.name});
   }
 

@@ -115,6 +115,11 @@ TEST(ProvenPeepholes, AreThePeepholesWhereTheyCanBeProven) {
   EXPECT_EQ(tasm::print(proven.of(assembled(text + "halt"))), "    halt\n");
   const tasm::Program given = assembled("push 1 pop 1 halt");
   EXPECT_TRUE(tasm::same(ProvenPeepholes(std::chrono::milliseconds(0)).of(given), given));
+  bool stopped = true;
+  const auto stop = [&] { return stopped; };
+  EXPECT_TRUE(tasm::same(ProvenPeepholes(std::chrono::hours(1), stop).of(given), given));
+  stopped = false;
+  EXPECT_EQ(tasm::print(ProvenPeepholes(std::chrono::hours(1), stop).of(given)), "    halt\n");
 }
 
 TEST(Tournament, AProgramThatFailsIsAnError) {
