@@ -77,7 +77,7 @@ TEST(RuleFiles, NamesThatAreTakenAreNotRight) {
 // The text is what is told to others, who make the same rules of it, in order, whatever stands around them in the
 // files.
 TEST(RuleFiles, BecomeOneTextOfTheirRules) {
-  const std::string one = "one: (add (mul 3 ?a) ?a) => (mul 4 ?a) ;; ieee=round real=ok  why it is so";
+  const std::string one = "one: (add (mul 3 ?a) ?a) => (mul 4 ?a) ;; ieee=round real=ok  ; why it is so";
   const std::string two = "  two: (erf (neg (neg ?a))) => (erf ?a) ;; ieee=exact real=ok";
   const std::string three = "three: (mul ?b (sub ?a ?a)) => 0 if finite(?a), finite(?b) ;; ieee=nan real=ok";
   const auto loaded = load_user_rules({written("first.rules", ("; comment\n\n" + one + "\n\n; more\n" + two).c_str()),
@@ -122,7 +122,7 @@ TEST(RuleFiles, AreRegularFilesOfSomeSize) {
 TEST(RuleFiles, AreNotTooLongTogether) {
   std::vector<std::string> files;
   for (const char* name : {"left", "right"}) {
-    const std::string rule = std::string(name) + ": (neg (neg (neg ?a))) => (neg ?a) ;; ieee=exact real=ok ";
+    const std::string rule = std::string(name) + ": (neg (neg (neg ?a))) => (neg ?a) ;; ieee=exact real=ok ;";
     files.push_back(written((std::string(name) + ".rules").c_str(),
                             (rule + std::string(kRuleFileBytesMax / 2, '.') + "\n").c_str()));
   }

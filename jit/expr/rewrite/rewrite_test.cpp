@@ -568,6 +568,23 @@ TEST(Rules, ErrorsShowTheFileTheLineAndThePlace) {
             "lib/mine.rules:1:18: ");
   const char* const kTwice = "a: (neg ?a) => ?a ;; ieee=exact real=ok\r\na: (abs ?a) => ?a ;; ieee=exact real=ok\r\n";
   EXPECT_EQ(message(kTwice).substr(0, 48), "lib/mine.rules:2:1: there are two rules \"a\"\n  a:");
+  // Nothing is dropped: what is not asked for is no rule.
+  const std::string rule = "a: (abs ?a) => ?a ;; ieee=exact real=guard";
+  const std::string mend =
+      ": unexpected text after the tags: conditions stand before \";;\", a comment begins with \";\"\n";
+  for (const char* rest : {" if nonneg(?a)", "\tgarbage", " real=guard", " ieee=round", " ,", "  # why"}) {
+    const std::string found = message((rule + rest).c_str());
+    const std::size_t column = rule.size() + std::string_view(rest).find_first_not_of(" \t") + 1;
+    const std::string expected = "lib/mine.rules:1:" + std::to_string(column) + mend;
+    EXPECT_EQ(found.substr(0, expected.size()), expected) << rest;
+  }
+  EXPECT_EQ(message("a: (neg ?a) => ?a ;; ieee=exact if real=ok").substr(0, 79),
+            "lib/mine.rules:1:33: expected \";; ieee=... real=...\" with real=ok|guard|partial");
+  EXPECT_EQ(message("a: (neg ?a) => ?a ;; also ieee=exact real=ok").substr(0, 30), "lib/mine.rules:1:22: expected ");
+  EXPECT_EQ(message("a: (abs ?a) => ?a ; if nonneg(?a) ;; ieee=exact real=ok").substr(0, 30),
+            "lib/mine.rules:1:19: expected ");
+  for (const char* comment : {"", " ", " ; why", ";why if pos(?a)", " \r"})
+    EXPECT_EQ(message((rule + comment).c_str()), "no error") << comment;
 }
 
 TEST(Rules, KnowTheirThemeLineAndTags) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "jit/expr/rewrite/builtin_rule_ranking.h"
@@ -20,30 +21,51 @@ constexpr TagRow kIeeeTags[] = {TRIDENT_IEEE_TAGS(X)};
 constexpr TagRow kRealTags[] = {TRIDENT_REAL_TAGS(X)};
 #undef X
 
-// Finds the value of "key=value" behind `begin` in its line of `source` among `rows`.
-Result<std::size_t> parse_tag(const ir::SourceText& source, std::size_t begin, std::string_view key,
-                              std::span<const TagRow> rows) {
-  const std::string_view text = source.text();
-  const std::size_t line_end = std::min(text.find('\n', begin), text.size());
-  const std::size_t found = text.substr(begin, line_end - begin).find(key);
-  const std::size_t at = found == std::string_view::npos ? line_end : begin + found + key.size();
-  const std::string_view value = text.substr(at, std::min(text.find_first_of(" \t\r\n", at), text.size()) - at);
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const TagRow& r) { return r.name == value; });
-  if (row != rows.end()) return static_cast<std::size_t>(row - rows.begin());
+Error expected_tag(const ir::SourceText& source, std::size_t at, std::string_view key, std::span<const TagRow> rows) {
   std::string known;
   for (const TagRow& r : rows) known += (known.empty() ? "" : "|") + std::string(r.name);
   return source.error(at, "expected \";; ieee=... real=...\" with " + std::string(key) + known);
 }
 
+// Finds `value`, which begins at `at`, among `rows`.
+Result<std::size_t> parse_tag(const ir::SourceText& source, std::size_t at, std::string_view value,
+                              std::string_view key, std::span<const TagRow> rows) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const TagRow& r) { return r.name == value; });
+  if (row == rows.end()) return expected_tag(source, at, key, rows);
+  return static_cast<std::size_t>(row - rows.begin());
+}
+
+// Both tags, in any order, and nothing but a comment behind them: a condition that stood there would not be asked.
 Result<RuleSet::Tags> parse_tags(const ir::SourceText& source, std::size_t line_begin) {
-  const std::string_view text = source.text();
-  const std::size_t line_end = std::min(text.find('\n', line_begin), text.size());
-  const std::size_t begin = std::min(text.find(";;", line_begin), line_end);
+  constexpr std::string_view kIeee = "ieee=", kReal = "real=";
+  const std::size_t line_end = std::min(source.text().find('\n', line_begin), source.text().size());
+  const std::string_view text = source.text().substr(0, line_end);
+  std::size_t at = std::min(text.find(';', line_begin), line_end);
+  if (!text.substr(at).starts_with(";;")) return expected_tag(source, at, kIeee, kIeeeTags);
+  at += 2;
+  std::optional<std::size_t> ieee, real;
+  while (true) {
+    at = std::min(text.find_first_not_of(" \t\r", at), line_end);
+    if (at == line_end || text[at] == ';') break;
+    const std::size_t end = std::min(text.find_first_of(" \t\r;", at), line_end);
+    const std::string_view word = text.substr(at, end - at);
+    if (!ieee && word.starts_with(kIeee)) {
+      TRY(ieee, parse_tag(source, at + kIeee.size(), word.substr(kIeee.size()), kIeee, kIeeeTags));
+    } else if (!real && word.starts_with(kReal)) {
+      TRY(real, parse_tag(source, at + kReal.size(), word.substr(kReal.size()), kReal, kRealTags));
+    } else if (ieee && real) {
+      return source.error(
+          at, "unexpected text after the tags: conditions stand before \";;\", a comment begins with \";\"");
+    } else {
+      return ieee ? expected_tag(source, at, kReal, kRealTags) : expected_tag(source, at, kIeee, kIeeeTags);
+    }
+    at = end;
+  }
+  if (!ieee) return expected_tag(source, line_end, kIeee, kIeeeTags);
+  if (!real) return expected_tag(source, line_end, kReal, kRealTags);
   RuleSet::Tags tags;
-  TRY(const std::size_t ieee, parse_tag(source, begin, "ieee=", kIeeeTags));
-  TRY(const std::size_t real, parse_tag(source, begin, "real=", kRealTags));
-  tags.ieee = static_cast<Ieee>(ieee);
-  tags.real = static_cast<Real>(real);
+  tags.ieee = static_cast<Ieee>(*ieee);
+  tags.real = static_cast<Real>(*real);
   return tags;
 }
 
