@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "clients/cli/kernel_options.h"
 #include "jit/ir/text.h"
 #include "runtime/base/limits.h"
+#include "runtime/os/atomic_file.h"
 
 namespace trident::cli {
 namespace {
@@ -320,16 +319,10 @@ Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::strin
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", path.c_str());
-  std::string text;
-  std::vector<char> block(1 << 16);
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > bytes_max)
-      return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes", path.c_str(), bytes_max);
-  }
-  return text;
+  const Result<std::vector<std::byte>> bytes = os::read_file(path, bytes_max);
+  if (bytes) return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  if (bytes.error().code == ErrorCode::kLimitExceeded) return bytes.error();
+  return make_error(ErrorCode::kInvalidArgument, "%s", bytes.error().message.c_str());
 }
 
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path) {

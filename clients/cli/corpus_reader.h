@@ -39,7 +39,8 @@ Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::strin
 /// Greatest corpus that is read: far above any, far below trouble.
 inline constexpr std::size_t kCorpusBytesMax = std::size_t{64} << 20;
 
-/// A whole file. InvalidArgument when it cannot be read, LimitExceeded when it does not end before `bytes_max`.
+/// A whole regular file; no other is opened, as a FIFO would be waited for. InvalidArgument when it cannot be read,
+/// LimitExceeded when it is longer than `bytes_max`.
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max = kCorpusBytesMax);
 /// Reads a file of kernels.
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path);

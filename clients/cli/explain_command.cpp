@@ -1,11 +1,10 @@
 // `trident explain` shows every stage between an expression and its machine code; `trident disasm` shows the code of a
 // stored image or of an expression.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "clients/cli/commands.h"
@@ -17,6 +16,9 @@
 #include "jit/image/image.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/pipeline.h"
+#include "runtime/base/limits.h"
+#include "runtime/os/atomic_file.h"
+#include "runtime/os/regular_file.h"
 #include "runtime/stats/robust.h"
 
 namespace trident::cli {
@@ -227,11 +229,8 @@ Result<void> explain(const ExplainVerb& verb) {
 
 /// The code of an image file: what the daemon's cache or a client's dump holds.
 Result<std::string> disassemble_image(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", path.c_str());
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  TRY(const std::vector<std::byte> bytes, os::read_file(path, limits::kImageBytesMax));
   image::ImageBytes image;
-  const auto bytes = std::as_bytes(std::span(text));
   image.bytes.assign(bytes.begin(), bytes.end());
   TRY_VOID(image::validate(image.bytes));
   const trident_image_header& header = image.header();
@@ -247,12 +246,9 @@ Result<std::string> disassemble_image(const std::string& path) {
 }
 
 bool is_image(const std::string& path) {
-  std::error_code code;
-  if (!std::filesystem::is_regular_file(path, code)) return false;  // a pipe could not be read a second time
-  std::ifstream in(path, std::ios::binary);
+  const auto file = os::open_regular_file(path);  // a pipe could not be read a second time
   std::uint32_t magic = 0;
-  in.read(reinterpret_cast<char*>(&magic), sizeof magic);
-  return in.good() && magic == TRIDENT_IMAGE_MAGIC;
+  return file && ::read(file->get(), &magic, sizeof magic) == sizeof magic && magic == TRIDENT_IMAGE_MAGIC;
 }
 
 Result<void> disasm(const ExplainVerb& verb) {

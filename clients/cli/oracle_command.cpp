@@ -8,6 +8,7 @@
 
 #include "clients/cli/commands.h"
 #include "jit/tir/oracle/oracle.h"
+#include "runtime/os/regular_file.h"
 
 namespace trident::cli {
 namespace {
@@ -77,7 +78,15 @@ void check_rows(std::istream& in, const std::string& name, Tally& tally) {
 Result<int> check_files(const std::vector<std::string>& files) {
   Tally tally;
   for (const std::string& file : files) {
-    std::ifstream in(file == "-" ? "/dev/stdin" : file, std::ios::binary);
+    std::ifstream opened;
+    if (file != "-") {
+      // Asked first, as opening a FIFO would wait for who writes to it.
+      if (const auto regular = os::open_regular_file(file); regular.ok())
+        opened.open(file, std::ios::binary);
+      else if (regular.error().code != ErrorCode::kNotFound)
+        return make_error(ErrorCode::kInvalidArgument, "%s", regular.error().message.c_str());
+    }
+    std::istream& in = file == "-" ? std::cin : opened;
     if (!in || in.peek() == std::ifstream::traits_type::eof())
       return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file, or nothing in it", file.c_str());
     check_rows(in, file, tally);

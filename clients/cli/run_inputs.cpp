@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -82,7 +81,7 @@ Result<InputValues> parse_input(const std::string& text) {
   std::error_code code;
   if (std::filesystem::is_directory(rest, code))
     return make_error(ErrorCode::kInvalidArgument, "--input %s: a folder", text.c_str());
-  if (std::ifstream(rest).good()) {
+  if (std::filesystem::exists(rest, code)) {
     TRY(input.values, read_numbers(rest));
     return input;
   }

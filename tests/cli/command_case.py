@@ -30,9 +30,9 @@ class CommandCase(unittest.TestCase):
         return self.at(name)
 
     def trident(self, *arguments, status=0, **options):
-        environment = options.pop("env", self.environment)
+        environment, timeout = options.pop("env", self.environment), options.pop("timeout", 250)
         for _ in range(BUSY_TRIES):
-            done = subprocess.run([TRIDENT, *arguments], capture_output=True, text=True, timeout=250, env=environment, check=False,
+            done = subprocess.run([TRIDENT, *arguments], capture_output=True, text=True, timeout=timeout, env=environment, check=False,
                                   **options)
             if "try again when the machine is less busy" not in done.stderr:
                 break

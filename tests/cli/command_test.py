@@ -135,6 +135,13 @@ class Command(CommandCase):
             self.assertIn("mul f64", self.trident("parse", self.at("pipe")).stdout)
         self.assertIn("a text of more than", self.trident("parse", "/dev/zero", status=2).stderr)
 
+    def test_fifos_are_not_waited_for(self):
+        os.mkfifo(self.at("pipe"))
+        for arguments in (("rewrite", self.at("pipe")), ("bench", self.at("pipe")), ("demo", "--corpus", self.at("pipe")),
+                          ("run", "x", "-i", "x=" + self.at("pipe"))):
+            self.assertIn("is a FIFO, not a regular file", self.trident(*arguments, status=2, timeout=20).stderr, arguments)
+        self.assertIn("is a directory", self.trident("rewrite", self.folder.name, status=2).stderr)
+
     def test_option_values_that_are_none(self):
         tsv = self.write("k.tsv", TSV)
         for arguments in (("run", "x", "--csv", ""), ("bench", tsv, "--html", ""), ("demo", "--report", ""),
@@ -335,7 +342,7 @@ class Command(CommandCase):
                             (["-n", "1000000000000"], "--n"), (["-r", "z:0:1"], "--range: .* 'z'"),
                             (["-s", "z"], "--scalar: .* 'z'"), (["-i", "z=1"], "'z'"),
                             (["-i", "x=1", "-i", "x=2"], "'x' has values already"), (["-i", "x=/tmp"], "a folder"),
-                            (["-i", "x=/dev/zero"], "more than")):
+                            (["-i", "x=/dev/zero"], "not a regular file")):
             self.assertRegex(self.trident("run", "x", *words, status=2).stderr, hint)
         self.assertIn("2 values for 3 elements",
                       self.trident("run", "x+y", "-i", "x=1,2", "-i", "y=1,2,3", status=2).stderr)

@@ -47,6 +47,12 @@ class Oracle(CommandCase):
         self.assertIn("no such file", self.trident("oracle", "tir", self.at("none"), status=2).stderr)
         self.trident("oracle", "tir", self.write("empty.jsonl", ""), status=2)
 
+    def test_standard_input_is_read_and_a_fifo_is_not_waited_for(self):
+        row = oracle_lines("oracle.jsonl").splitlines()[0] + "\n"
+        self.assertIn("1 checked, 0 rows differ", self.trident("oracle", "tir", "-", input=row).stdout)
+        os.mkfifo(self.at("pipe"))
+        self.assertIn("is a FIFO, not a regular file", self.trident("oracle", "tir", self.at("pipe"), status=2, timeout=20).stderr)
+
 
 class FuzzEquiv(CommandCase):
     def compare(self, a, b, *arguments, status=0):
