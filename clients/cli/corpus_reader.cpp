@@ -246,7 +246,6 @@ Result<void> parse_assumption(const Source& source, std::string_view part, Corpu
   const std::string name(trim(part.substr(0, std::min(at, part.size()))));
   if (at == std::string_view::npos || !is_name(name))
     return source.error(part.data(), "expected an assumption such as x>0 or x!=0, found '" + std::string(part) + "'");
-  kernel.assumed.emplace_back(name, source.error(part.data(), "the expression has no variable '" + name + "'"));
   const bool equal = at + 1 < part.size() && part[at + 1] == '=';
   TRY(const double bound, parse_number(source, trim(part.substr(at + (equal ? 2 : 1)))));
   if (part[at] == '!') {
@@ -273,7 +272,7 @@ Result<void> parse_assumptions(const Source& source, std::string_view column, Co
   if (trim(column).empty()) return {};
   // Twice, as a later assumption may leave only the value that an earlier one excludes.
   for (int round = 0; round < 2; ++round) {
-    kernel.nonzero.clear(), kernel.assumed.clear();
+    kernel.nonzero.clear();
     for (const std::string_view part : split(column, ',')) TRY_VOID(parse_assumption(source, trim(part), kernel));
   }
   for (const expr::Variable& v : kernel.variables)
@@ -349,16 +348,6 @@ Result<std::vector<std::string>> read_fpcores(const std::string& path) {
   return cores;
 }
 
-namespace {
-
-bool has_variable(const expr::Expr& e, const std::string& name) {
-  return std::any_of(e.nodes.begin(), e.nodes.end(), [&](const expr::Node& n) {
-    return n.op == expr::Op::Variable && e.variables[n.imm].name == name;
-  });
-}
-
-}  // namespace
-
 Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type) {
   if (kernel.fault) return *kernel.fault;
   expr::ParseOptions options;
@@ -366,10 +355,7 @@ Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type) {
   options.file = kernel.place;
   options.variables = kernel.variables;
   for (expr::Variable& v : options.variables) v.type = type;
-  TRY(expr::Expr e, parse_in_syntax(kernel.definition, kernel.syntax, options));
-  for (const auto& [name, unknown] : kernel.assumed)
-    if (!has_variable(e, name)) return unknown;
-  return e;
+  return parse_in_syntax(kernel.definition, kernel.syntax, options);
 }
 
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type) {

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "jit/expr/expr.h"
@@ -26,11 +25,9 @@ struct CorpusKernel {
   /// infinite ends.
   std::vector<expr::Variable> variables;
   std::vector<std::string> nonzero;  ///< variables that a rewrite.txt assumes not to be zero
-  /// Every assumption's variable, and what to say where the definition has no such variable.
-  std::vector<std::pair<std::string, Error>> assumed;
-  std::optional<Error> fault;   ///< of its assumptions: this kernel is no expression, the others of its file are
-  std::string place;            ///< "file:line", for messages about the definition
-  std::string syntax = "auto";  ///< of the definition: auto, infix, sexpr, fpcore
+  std::optional<Error> fault;        ///< of its assumptions: this kernel is no expression, the others of its file are
+  std::string place;                 ///< "file:line", for messages about the definition
+  std::string syntax = "auto";       ///< of the definition: auto, infix, sexpr, fpcore
 };
 
 /// The kernels of `text`, in order; `file` is the name shown in errors. SyntaxError with line and caret. What is wrong
@@ -49,7 +46,8 @@ Result<std::vector<CorpusKernel>> read_corpus(const std::string& path);
 Result<std::vector<std::string>> read_fpcores(const std::string& path);
 
 /// The definition as an expression over variables of `type` (f32 or f64), derivatives still in it. SyntaxError with the
-/// place, also for an assumption that cannot be read, leaves no value, or is about a variable that is not there.
+/// place, also for an assumption that cannot be read or leaves no value; one about a variable that is not there says
+/// nothing.
 Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type);
 /// ... derivatives eliminated.
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type);

@@ -92,10 +92,10 @@ TEST(CorpusReader, AWrongAssumptionFailsItsOwnCase) {
     return e.ok() ? std::string("accepted") : e.error().message;
   };
   EXPECT_EQ(message(0), "accepted");
-  EXPECT_NE(message(1).find("r.txt:2:24: the expression has no variable 'q'"), std::string::npos) << message(1);
+  EXPECT_EQ(message(1), "accepted");  // what is assumed of a variable that is not there says nothing
   EXPECT_NE(message(2).find("r.txt:3:20: 'y' is not a number"), std::string::npos) << message(2);
   EXPECT_EQ(message(3), "accepted");
-  EXPECT_NE(message(4).find("r.txt:5:17: the expression has no variable 'q'"), std::string::npos) << message(4);
+  EXPECT_EQ(message(4), "accepted");
 }
 
 TEST(CorpusReader, ErrorsShowThePlace) {

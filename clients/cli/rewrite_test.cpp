@@ -444,6 +444,15 @@ TEST(Rewriting, AssumptionsOpenRulesAndBrokenCasesFailAlone) {
   EXPECT_TRUE(report.failed());
 }
 
+TEST(Rewriting, WhatIsAssumedOfNoVariableChangesNothing) {
+  const RewriteReport report = rewritten(
+      "all | s | f | x>=0,y<0,z!=0 | (sqrt (mul x x))\nits | s | f | x>=0 | (sqrt (mul x x))\n"
+      "none | s | f | y<0 | (add 1 2)\n");
+  EXPECT_FALSE(report.failed()) << rewrite_text(report);
+  EXPECT_EQ(report.cases[0].result, report.cases[1].result);
+  EXPECT_EQ(0, report.cases[0].after.dag) << report.cases[0].result;
+}
+
 TEST(Rewriting, AStepThatRoundsConstantsIsNoEquation) {
   RewriteSettings settings;
   settings.search.explain = true;
