@@ -384,8 +384,8 @@ class SearchCommand(CommandCase):
             self.assertIn("FAILED", message, assumption)
             self.assertIn(hint, message, assumption)
             self.assertIn("r.txt:2:", message)
-        cases = self.write("r.txt", "good | s | f | x!=0 | (div x x)\nbad | s | f | q>0 | (add x 1)\n")
-        self.assertIn("r.txt:2:15: the expression has no variable 'q'", self.trident("rewrite", cases, status=1).stdout)
+        cases = self.write("r.txt", "good | s | f | x!=0 | (div x x)\nidle | s | f | q>0 | (add x 1)\n")
+        self.assertIn("idle", self.trident("rewrite", cases).stdout)  # of a variable that is not there it says nothing
         # A case that is no expression fails by itself; the others have their figures.
         cases = self.write("r.txt", "good | s | f | x!=0 | (div x x)\nbad | s | f | | (add x\n")
         report = json.loads(self.trident("rewrite", cases, "--points", "50", "--json", status=1).stdout)
