@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "clients/cli/kernel_options.h"
 #include "jit/ir/text.h"
@@ -240,7 +241,7 @@ Result<std::vector<CorpusKernel>> parse_sexp(const Source& source) {
 
 // --- rewrite.txt ---------------------------------------------------------------------------------------------------
 
-/// One of "x!=0", "x>0", "x>=c", "x<c", "x<=c". A variable above zero is at least the least normal f32.
+/// One of "x!=0", "x>0", "x>=c", "x<c", "x<=c". A variable above zero is at least kAboveZero.
 Result<void> parse_assumption(const Source& source, std::string_view part, CorpusKernel& kernel) {
   const std::size_t at = part.find_first_of("<>!");
   const std::string name(trim(part.substr(0, std::min(at, part.size()))));
@@ -258,10 +259,11 @@ Result<void> parse_assumption(const Source& source, std::string_view part, Corpu
   expr::Variable fresh;
   fresh.name = name;
   expr::Variable& v = known != kernel.variables.end() ? *known : kernel.variables.emplace_back(fresh);
+  if (bound == 0 && !equal) kernel.strict.push_back(name);
   if (part[at] == '>')
-    v.lo = std::max(v.lo, bound == 0 && !equal ? 0x1p-126 : bound);
+    v.lo = std::max(v.lo, bound == 0 && !equal ? kAboveZero : bound);
   else
-    v.hi = std::min(v.hi, bound == 0 && !equal ? -0x1p-126 : bound);
+    v.hi = std::min(v.hi, bound == 0 && !equal ? -kAboveZero : bound);
   const bool excluded = !equal && v.lo == v.hi && v.lo == bound;
   if (v.lo > v.hi || v.lo == HUGE_VAL || v.hi == -HUGE_VAL || excluded)
     return source.error(part.data(), "the assumptions leave no value for '" + name + "'");
@@ -272,7 +274,7 @@ Result<void> parse_assumptions(const Source& source, std::string_view column, Co
   if (trim(column).empty()) return {};
   // Twice, as a later assumption may leave only the value that an earlier one excludes.
   for (int round = 0; round < 2; ++round) {
-    kernel.nonzero.clear();
+    kernel.nonzero.clear(), kernel.strict.clear();
     for (const std::string_view part : split(column, ',')) TRY_VOID(parse_assumption(source, trim(part), kernel));
   }
   for (const expr::Variable& v : kernel.variables)
@@ -356,6 +358,18 @@ Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type) {
   options.variables = kernel.variables;
   for (expr::Variable& v : options.variables) v.type = type;
   return parse_in_syntax(kernel.definition, kernel.syntax, options);
+}
+
+Result<expr::Expr> parse_definition_in_bits(const CorpusKernel& kernel, ir::Type type) {
+  const double least =
+      type == ir::Type::f32 ? std::numeric_limits<float>::denorm_min() : std::numeric_limits<double>::denorm_min();
+  CorpusKernel any = kernel;
+  for (expr::Variable& v : any.variables) {
+    if (std::find(any.strict.begin(), any.strict.end(), v.name) == any.strict.end()) continue;
+    if (v.lo == kAboveZero) v.lo = least;
+    if (v.hi == -kAboveZero) v.hi = -least;
+  }
+  return parse_definition(any, type);
 }
 
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type) {

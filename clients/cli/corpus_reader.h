@@ -17,6 +17,10 @@
 
 namespace trident::cli {
 
+/// Where the range begins of a variable that is above zero, and of which no more is known: the least normal f32, so
+/// that over the reals squares and quotients of it are no zeros in f64.
+inline constexpr double kAboveZero = 0x1p-126;
+
 struct CorpusKernel {
   std::string name;
   std::string group;  ///< slice or family; empty when the format has none
@@ -25,6 +29,7 @@ struct CorpusKernel {
   /// infinite ends.
   std::vector<expr::Variable> variables;
   std::vector<std::string> nonzero;  ///< variables that a rewrite.txt assumes not to be zero
+  std::vector<std::string> strict;   ///< ... to be above zero, or below: the range ends at kAboveZero, or its negative
   std::optional<Error> fault;        ///< of its assumptions: this kernel is no expression, the others of its file are
   std::string place;                 ///< "file:line", for messages about the definition
   std::string syntax = "auto";       ///< of the definition: auto, infix, sexpr, fpcore
@@ -49,6 +54,8 @@ Result<std::vector<std::string>> read_fpcores(const std::string& path);
 /// place, also for an assumption that cannot be read or leaves no value; one about a variable that is not there says
 /// nothing.
 Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type);
+/// ... where bits are asked for: what is above zero may be any such number of `type`, and its square then be zero.
+Result<expr::Expr> parse_definition_in_bits(const CorpusKernel& kernel, ir::Type type);
 /// ... derivatives eliminated.
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type);
 

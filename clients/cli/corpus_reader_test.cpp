@@ -73,6 +73,15 @@ TEST(CorpusReader, AssumptionsBecomeRanges) {
   ASSERT_TRUE(nonzero.ok());
   EXPECT_EQ(nonzero->at(0).nonzero, (std::vector<std::string>{"x", "y"}));
   EXPECT_TRUE(nonzero->at(0).variables.empty());
+  // To the bit, what is above zero may be the least number of the type.
+  const auto in_bits = [&](const char* assumptions, ir::Type type) {
+    const expr::Expr e = parse_definition_in_bits(read(assumptions)->at(0), type).value();
+    return std::pair(e.variables.at(0).lo, e.variables.at(0).hi);
+  };
+  EXPECT_EQ(in_bits("x>0", ir::Type::f64), std::pair(0x1p-1074, inf));
+  EXPECT_EQ(in_bits("x<0", ir::Type::f32), std::pair(-inf, -0x1p-149));
+  EXPECT_EQ(in_bits("x>0,x<=1,x>=0.5", ir::Type::f64), std::pair(0.5, 1.0));
+  EXPECT_EQ(in_bits("x>=0", ir::Type::f64), std::pair(0.0, inf));
   for (const char* bad : {"x", "x!=1", "x!0", "x>", "x==1", "=1", ">0", "1>0", "x>y", "x>0,", "x>=2,x<=1", "x>nan"}) {
     const auto refused = to_expr(read(bad)->at(0), ir::Type::f64);
     ASSERT_FALSE(refused.ok()) << bad;

@@ -140,8 +140,9 @@ constexpr const char* kRewrite = R"(DETAILS
   what remains once such values are added up. Points are log-uniform in magnitude within what is assumed of a variable;
   where nothing is, from 0.01 to 10 and of either sign.
   A FILE has lines of "name | size | family | assumptions | S-expression"; assumptions are x>0, x!=0, x>=c, x<c, x<=c,
-  with commas between them; one about a variable that the expression lacks says nothing. kernels.tsv and kernels.sexp
-  are read too. `hostile` takes what looks worst: it may find less, but never anything wrong.
+  with commas between them; one about a variable that the expression lacks says nothing. Under the policy exact x>0
+  is any f64 above zero, so that x*x may be zero; under others x is at least 2^-126. kernels.tsv and kernels.sexp are
+  read too. `hostile` takes what looks worst: it may find less, but never anything wrong.
   Budgets are hard: --nodes and --applications are never exceeded, --bytes counts the graph, matches and what extraction
   takes, --ms is CPU time and overrun by less than 1 ms (--explain, --html and --dot take theirs besides). With --ms 0
   the other budgets end the search, and the same command gives the same result everywhere. Why it stopped:

@@ -27,7 +27,6 @@ namespace rw = expr::rewrite;
 constexpr std::uint64_t kPrecisePoints = 4'000;
 constexpr double kLeast = 0.01, kGreatest = 10;  // magnitudes of the coordinates where no range says otherwise
 constexpr double kDecades = kGreatest / kLeast;
-constexpr double kAboveZero = 0x1p-126;  // what "x > 0" leaves out is no more than zero
 constexpr std::uint64_t kPointSeed = 20'240'601;
 // A value over the reals that is not known to this share of its ulp is worked out once more.
 constexpr long double kSureUlp = 0.01L;
@@ -333,7 +332,9 @@ Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, co
 }
 
 Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& settings, RewriteCase& c) {
-  TRY(const expr::Expr source, parse_definition(kernel, ir::Type::f64));
+  const bool in_bits = rw::values_of(settings.search.policy) == rw::Values::bits;
+  const auto parse = in_bits ? parse_definition_in_bits : parse_definition;
+  TRY(const expr::Expr source, parse(kernel, ir::Type::f64));
   TRY(const expr::Expr plain, expr::eliminate_derivatives(source));
   rw::RewriteOptions options = settings.search;
   options.keep = kFormsTried;

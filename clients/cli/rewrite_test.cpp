@@ -422,10 +422,11 @@ TEST(RewriteComparison, SignsOfZerosAndNanAreToldFromWrongValues) {
   EXPECT_NE("", compared("select(0*log(x) < 1, x, y)", "y").wrong) << "also wrong where there is no NaN";
 }
 
-RewriteReport rewritten(const char* text, RewriteSettings settings = {}) {
+RewriteReport rewritten(const char* text, RewriteSettings settings = {},
+                        expr::PolicyKind policy = expr::PolicyKind::fast) {
   const auto cases = parse_corpus(text, "r.txt");
   EXPECT_TRUE(cases.ok()) << cases.error().message;
-  settings.search.policy.kind = expr::PolicyKind::fast;
+  settings.search.policy.kind = policy;
   settings.points = 100;
   return rewrite_cases(*cases, settings);
 }
@@ -451,6 +452,62 @@ TEST(Rewriting, WhatIsAssumedOfNoVariableChangesNothing) {
   EXPECT_FALSE(report.failed()) << rewrite_text(report);
   EXPECT_EQ(report.cases[0].result, report.cases[1].result);
   EXPECT_EQ(0, report.cases[0].after.dag) << report.cases[0].result;
+}
+
+/// The bits that the interpreter makes of `e`, of which x is `x` and all other variables have values of their own.
+std::vector<std::uint64_t> bits_at(const expr::Expr& e, double x) {
+  expr::LowerOptions options;
+  options.simplify = false;
+  const auto kernel = expr::lower(e, options);
+  EXPECT_TRUE(kernel.ok());
+  std::vector<double> values;
+  for (const expr::Variable& v : e.variables)
+    values.push_back(v.name == "x" ? x : v.name == "y" ? 0x1p-600 : -v.name[0]);
+  std::vector<const void*> in;
+  for (const double& value : values) in.push_back(&value);
+  std::vector<std::uint64_t> bits(e.outputs.size());
+  std::vector<void*> out;
+  for (std::uint64_t& b : bits) out.push_back(&b);
+  kir::interpret(*kernel, 1, in.data(), out.data(), nullptr);
+  return bits;
+}
+
+// What is above zero over the reals may be zero in f64. Oracle: the interpreter, at points that the assumptions admit.
+TEST(Rewriting, ToTheBitProductsAndQuotientsOfWhatIsAboveZeroMayBeZero) {
+  const char* const text =
+      "mul | s | f | x>0 | (select (gt (mul x x) 0) a z)\n"
+      "ne | s | f | x>0 | (select (ne 0 (mul x x)) a z)\n"
+      "powi | s | f | x>0 | (select (gt (powi x 4) 0) a z)\n"
+      "div | s | f | x>0 | (select (gt (div x 10) 0) a z)\n"
+      "sqrt | s | f | x>0 | (select (gt (sqrt (mul x x)) 0) a z)\n"
+      "fma | s | f | x>0 | (select (gt (fma x x 0) 0) a z)\n"
+      "recip | s | f | x>0,y>0 | (select (gt (mul x y) 0) (div 1 (mul x y)) 0)\n"
+      "small | s | f | x>0 | (select (gt x 1e-300) a z)\n"
+      "below | s | f | b<0,x>0 | (select (gt (mul (neg x) x) 0) a (select (lt (mul (neg x) x) 0) b z))\n";
+  const auto cases = parse_corpus(text, "r.txt");
+  ASSERT_TRUE(cases.ok());
+  for (const CorpusKernel& kernel : *cases) {
+    const auto source = parse_definition_in_bits(kernel, ir::Type::f64);
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    expr::rewrite::RewriteOptions options;
+    options.policy.kind = expr::PolicyKind::exact;
+    options.keep = 100;
+    const auto found = expr::rewrite::rewrite(*source, options);
+    ASSERT_TRUE(found.ok());
+    for (const expr::Expr& form : found->forms)
+      for (const double x : {5e-324, 1e-310, 1e-308, 1e-200, 1e-162, 0x1p-600, 0x1p-300, 1.0})
+        EXPECT_EQ(bits_at(*source, x), bits_at(form, x)) << kernel.name << " at " << x;
+  }
+  const RewriteReport report = rewritten(text, {}, expr::PolicyKind::exact);
+  for (const RewriteCase& c : report.cases) {
+    EXPECT_NE(std::string::npos, c.result.find("select")) << c.name << ": " << c.result;
+  }
+  // The variable itself is above zero, and over the reals so is its square.
+  const char* const known = "self | s | f | x>0 | (select (gt x 0) a z)\n";
+  EXPECT_EQ(0, rewritten(known, {}, expr::PolicyKind::exact).cases[0].after.dag);
+  for (const RewriteCase& c : rewritten(text).cases) {
+    if (c.name != "below") EXPECT_EQ(std::string::npos, c.result.find("select")) << c.name << ": " << c.result;
+  }
 }
 
 TEST(Rewriting, AStepThatRoundsConstantsIsNoEquation) {
