@@ -411,7 +411,8 @@ class Attacks(CommandCase):
         self.assertFalse(os.path.exists(self.at("p.opt.tasm")))
 
     def test_a_build_that_nobody_waits_for_does_not_hold_up_others(self):
-        path, small = self.write("p.tasm", self.LONG), self.write("s.tasm", "push 2 push 3 add write_io 1 halt")
+        text, numbers = self.LONG.replace("halt\n", "") * 10 + "halt\n", ",".join([self.LONG_INPUT] * 10)  # minutes
+        path, small = self.write("p.tasm", text), self.write("s.tasm", "push 2 push 3 add write_io 1 halt")
         socket = self.at("d.sock")
         daemon = subprocess.Popen([TRIDENTD, "--socket", socket, "--state", self.at("state"),
                                    "--cache", self.at("k.db")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -423,7 +424,7 @@ class Attacks(CommandCase):
             time.sleep(0.05)
         by_daemon = ("--mode", "daemon", "--socket", socket)
         for end in (signal.SIGINT, signal.SIGKILL):
-            child = subprocess.Popen([TRIDENT, "build", path, "--input", self.LONG_INPUT, "--ms", "600000", *by_daemon],
+            child = subprocess.Popen([TRIDENT, "build", path, "--input", numbers, "--ms", "600000", *by_daemon],
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment)
             time.sleep(2)
             self.assertIsNone(child.poll())

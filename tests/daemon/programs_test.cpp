@@ -136,17 +136,19 @@ TEST(Programs, WhatIsCancelledIsNotAnswered) {
   EXPECT_EQ(answer->message().body_as_ProgramReady()->job(), 3u);
 }
 
+constexpr unsigned kPieces = 600;
+
 /// One long block: the search for a shorter one takes minutes if it may.
 std::string long_to_search() {
   std::string out;
-  for (unsigned i = 0; i < 60; ++i)
+  for (unsigned i = 0; i < kPieces; ++i)
     out += "read_io 1 dup " + std::to_string(i % 13 + 1) + " mul dup " + std::to_string(i % 11) + " add swap " +
            std::to_string(i % 14 + 1) + " dup " + std::to_string(i % 7) + " add\n";
   return out + "halt\n";
 }
 
 ProgramTerms minutes(std::uint64_t job) {
-  return {.job = job, .tir = false, .input = std::vector<std::uint64_t>(60, 7), .milliseconds = 600'000};
+  return {.job = job, .tir = false, .input = std::vector<std::uint64_t>(kPieces, 7), .milliseconds = 600'000};
 }
 
 /// Until a worker has it and searches.
