@@ -358,8 +358,9 @@ constexpr const char* kTrain = R"(DETAILS
   --score trains nothing: it reports of a file of weights, by the integers that searches go by, what a training with the
   same --seed, --episodes and --rounds would end with, beside static cost, the rule alone and no preference at all. No
   guide changes what is right: what a search finds is checked as ever. The same seed and options give the same
-  weights, with any number of threads, and after Ctrl-C or kill -9 with --resume. A run goes on only with the options
-  and samples that it began with, whatever else is given is refused by name; --threads, --patience (from then on),
+  weights, with any number of threads, and after Ctrl-C or kill -9 with --resume (episodes are played again, epochs are
+  not trained again). A run goes on only with the options and samples that it began with, whatever else is given is
+  refused by name; --threads, --patience (from then on),
   --plot, --json and --test may change. Standard error gets a line for each epoch: losses, figures held out, whether
   it is the best, seconds left.
 
