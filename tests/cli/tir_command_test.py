@@ -133,6 +133,20 @@ class Lowering(CommandCase):
         self.assertIn("r.tir:2:8: InverseOfZero", self.trident("run", path, status=1).stderr)
 
 
+def private_daemon(case):
+    """Starts a daemon that ends with the test; its socket."""
+    socket = case.at("d.sock")
+    daemon = subprocess.Popen([TRIDENTD, "--socket", socket, "--state", case.at("state"), "--cache", case.at("k.db")],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    case.addCleanup(daemon.wait)
+    case.addCleanup(daemon.terminate)
+    for _ in range(200):
+        if os.path.exists(socket):
+            break
+        time.sleep(0.05)
+    return socket
+
+
 class Build(CommandCase):
     TEXT = ("read_io 1\ncall sum\nwrite_io 1\nhalt\nfn sum {\n  push 0\n  swap 1\n  loop {\n    dup 0 dup 0 mul\n"
             "    dup 2 add\n    swap 2 pop 1\n  }\n  pop 1\n  return\n}\n")
@@ -159,15 +173,7 @@ class Build(CommandCase):
 
     def test_a_daemon_builds_the_same(self):
         path = self.write("p.tir", self.TEXT)
-        socket = self.at("d.sock")
-        daemon = subprocess.Popen([TRIDENTD, "--socket", socket, "--state", self.at("state"), "--cache", self.at("k.db")],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(daemon.wait)
-        self.addCleanup(daemon.terminate)
-        for _ in range(200):
-            if os.path.exists(socket):
-                break
-            time.sleep(0.05)
+        socket = private_daemon(self)
         found = json.loads(self.trident("build", path, "--input", "100", "--json", "--socket", socket).stdout)
         self.assertEqual("daemon", found["built_by"])
         self.assertLess(found["after"]["padded"], found["before"]["padded"])
@@ -413,15 +419,7 @@ class Attacks(CommandCase):
     def test_a_build_that_nobody_waits_for_does_not_hold_up_others(self):
         text, numbers = self.LONG.replace("halt\n", "") * 10 + "halt\n", ",".join([self.LONG_INPUT] * 10)  # minutes
         path, small = self.write("p.tasm", text), self.write("s.tasm", "push 2 push 3 add write_io 1 halt")
-        socket = self.at("d.sock")
-        daemon = subprocess.Popen([TRIDENTD, "--socket", socket, "--state", self.at("state"),
-                                   "--cache", self.at("k.db")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(daemon.wait)
-        self.addCleanup(daemon.terminate)
-        for _ in range(200):
-            if os.path.exists(socket):
-                break
-            time.sleep(0.05)
+        socket = private_daemon(self)
         by_daemon = ("--mode", "daemon", "--socket", socket)
         for end in (signal.SIGINT, signal.SIGKILL):
             child = subprocess.Popen([TRIDENT, "build", path, "--input", numbers, "--ms", "600000", *by_daemon],
