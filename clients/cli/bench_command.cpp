@@ -178,7 +178,8 @@ void add_bench_command(CLI::App& app, int& status) {
       ->capture_default_str();
   verb->add_option(
           "--disable", state->disabled,
-          "Time ours once more without this, in the same rounds; may be repeated: search (identities, simplified, "
+          "Time ours once more without this, in the same rounds; may be repeated: search (narrowed, identities, "
+          "simplified, "
           "searched, guided and careful: all rewriting, the plain simplifier too) or another candidate that `trident "
           "explain` knows")
       ->take_all();

@@ -276,7 +276,7 @@ void add_tier_options(CLI::App& verb, ExplainVerb& state) {
   verb.add_option("--seed", state.seed, "Of the search")->check(negative_fault, "", "")->capture_default_str();
   verb.add_option("--disable", state.disabled,
                   "Leave out what would be tried; may be repeated: " + names_of_candidates() +
-                      "; search stands for identities, simplified, searched, guided and careful")
+                      "; search stands for narrowed, identities, simplified, searched, guided and careful")
       ->take_all();
   add_load_rules(verb, state.rule_files);
 }

@@ -56,11 +56,11 @@ constexpr const char* kBench = R"(DETAILS
   our answers must have the interpreter's bits. It keeps errno, so square roots of what may be negative stay scalar, and
   calls libm element by element; beside it, without counting, stand clang-19 with -fno-math-errno, which lets roots be
   vectors, and g++-12 with both.
-  --disable search times ours once more in the same rounds, with the forms "identities", "simplified", "searched",
-  "guided" and "careful" of `trident explain` off: the operations of the source in its order. Fused products,
-  accuracies of functions, shapes of the loop and the tournament are the same, so the ratio of the two is the merit of
-  all rewriting, that of the plain simplifier (identities, simplified) with it. --disable searched --disable guided
-  --disable careful leaves the simplifier on: the ratio is then what the search by rules adds to it.
+  --disable search times ours once more in the same rounds, with the forms "narrowed", "identities", "simplified",
+  "searched", "guided" and "careful" of `trident explain` off: the operations of the source in its order. Fused
+  products, accuracies of functions, shapes of the loop and the tournament are the same, so the ratio of the two is the
+  merit of all rewriting, that of the plain simplifier (narrowed, identities, simplified) with it. --disable searched
+  --disable guided --disable careful leaves the simplifier on: the ratio is then what the search by rules adds to it.
   A FILE is a corpus: kernels.tsv (name, variables with ranges, infix), kernels.sexp or rewrite.txt of bench/corpus.
   --json prints an object with "kernels", rows of "name", "ns" per contestant, "best_compiler", "ratio" and
   "max_error_ulp" among others, and "summary"; what is not known is null (a reduction has no share of a roof). Compiled
@@ -76,12 +76,14 @@ EXAMPLES
 constexpr const char* kExplain = R"(DETAILS
   Prints the expression with its ranges, the kernel IR, the machine code with its main loop, and what was tried:
   every candidate form and variant, the ratio of its time to the baseline's, and why it was left out. Forms, and what
-  --disable leaves out: identities (without operations that change nothing), contracted (products fused into sums),
+  --disable leaves out: narrowed (without what the ranges show to decide nothing; every bit stays, so policy exact has
+  it too), identities (without operations that change nothing), contracted (products fused into sums),
   simplified (under the policy's identities; without it the next two are not simplified either), accuracy4 (functions
   within 4 ulp), rel3 (functions to three digits, where the policy leaves that much room), searched (by rules),
   guided (the same, in the order that a trained network says), careful (by one rule at a time, each step checked before
   the next); variants: interleave, schedule, non_temporal.
-  "search" stands for identities, simplified, searched, guided and careful: no rewriting at all, as in `trident bench`.
+  "search" stands for narrowed, identities, simplified, searched, guided and careful: no rewriting at all, as in
+  `trident bench`.
   --prove-error cuts the declared ranges into boxes and bounds what all roundings can do in each by interval arithmetic:
   in ulp of max(|correct|, a millionth of the greatest), the unit of the policies, and absolutely. It takes the stated
   errors of math functions and the rules' truth over the reals for granted. Where nothing can be proven it says why.

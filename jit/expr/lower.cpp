@@ -16,6 +16,7 @@
 #include "jit/expr/shape.h"
 #include "jit/expr/simplify.h"
 #include "jit/kir/builder.h"
+#include "jit/kir/narrow.h"
 #include "runtime/base/limits.h"
 
 namespace trident::expr {
@@ -53,10 +54,22 @@ class Lowering {
       const Output& o = expr_.outputs[i];
       kernel_.outputs.push_back({o.name, values_[o.node.index], kinds[i]});
     }
-    return std::move(kernel_);
+    return options_.narrow ? kir::narrow(kernel_, known()) : std::move(kernel_);
   }
 
  private:
+  // What is known of the kernel's values: of those that are a node's.
+  std::vector<kir::Known> known() {
+    std::vector<kir::Known> known(kernel_.insts.size());
+    for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) {
+      if (!values_[i].valid() || !ir::is_float(expr_.nodes[i].type)) continue;
+      const Fact f = fact(NodeId(i));
+      kir::Known& k = known[values_[i].index];
+      k = {std::max(k.lo, f.lo), std::min(k.hi, f.hi), k.may_be_nan && f.may_be_nan};
+    }
+    return known;
+  }
+
   void declare() {
     place_.reserve(expr_.variables.size());
     std::uint32_t scalars = 0;

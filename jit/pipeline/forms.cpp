@@ -203,20 +203,25 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   list.push_back({"source", std::move(plain), true});
   if (options.check_only) return list;
   const bool rounding_may_change = options.policy.kind != expr::PolicyKind::exact;
+  const auto add_form = [&](const char* name, expr::Expr form, expr::LowerOptions how, bool keeps_roundings = false) {
+    how.narrow = passes.enabled("narrowed");
+    return add(list, name, std::move(form), how, keeps_roundings);
+  };
+  if (passes.enabled("narrowed")) add_form("narrowed", source, unrewritten(options.policy), true);
   if (rounding_may_change) {
     const expr::LowerOptions how = unrewritten(options.policy);
     const bool drop = passes.enabled("identities");
     const expr::Expr identities = drop ? expr::drop_idle_operations(source, how) : source;
-    if (drop) add(list, "identities", identities, how, true);
-    if (passes.enabled("contracted")) add(list, "contracted", expr::contract(identities), how);
+    if (drop) add_form("identities", identities, how, true);
+    if (passes.enabled("contracted")) add_form("contracted", expr::contract(identities), how);
   }
   const auto add_simplified = [&](const char* name, const expr::Expr& from, Accuracy accuracy) {
     const expr::LowerOptions how{.policy = options.policy, .simplify = true, .accuracy = accuracy};
-    return add(list, name, expr::simplify(from, how), how);
+    return add_form(name, expr::simplify(from, how), how);
   };
   const auto add_less_accurate = [&](const char* name, Accuracy accuracy) {
     if (passes.enabled("simplified")) add_simplified(name, source, accuracy);
-    add(list, name, source, {.policy = options.policy, .simplify = false, .accuracy = accuracy});
+    add_form(name, source, {.policy = options.policy, .simplify = false, .accuracy = accuracy});
   };
   if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);

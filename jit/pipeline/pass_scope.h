@@ -54,7 +54,8 @@ class PassScope {
 /// Everything that changes which operations there are, or their order: what "search" stands for where candidates are
 /// switched off. Products fused into sums, the accuracy of functions, the shapes of the loop and the tournament stay:
 /// they are code generation.
-inline constexpr std::array<const char*, 5> kRewriting = {"identities", "simplified", "searched", "guided", "careful"};
+inline constexpr std::array<const char*, 6> kRewriting = {"narrowed", "identities", "simplified",
+                                                          "searched", "guided",     "careful"};
 /// `names` with kRewriting in place of "search".
 std::vector<std::string> candidates_named(std::span<const std::string> names);
 

@@ -1,0 +1,225 @@
+// Narrowed kernels against the interpreter on the kernels that they come from, at inputs within what is known.
+#include "jit/kir/narrow.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "jit/kir/builder.h"
+#include "jit/kir/interpreter.h"
+#include "tests/support/random_kernel.h"
+
+namespace trident::kir {
+namespace {
+
+using trident::testing::Random;
+using trident::testing::random_kernel;
+using trident::testing::same_lane;
+
+constexpr std::size_t kElements = 64;
+
+double random_end(Random& random) {
+  constexpr double kEnds[] = {0, 1, -1, 0.5, 2, -2, 3.75, 1e-3, 40, -300, 1e6, 5e-324, 1e-40, 1e300, 0.785};
+  return random.one_in(3) ? (random.unit() - 0.5) * 8 : kEnds[random.below(std::size(kEnds))];
+}
+
+Known random_known(Random& random, Type type) {
+  if (random.one_in(6)) return {};
+  const auto rounded = [&](double x) { return type == Type::f32 ? static_cast<double>(static_cast<float>(x)) : x; };
+  const double a = rounded(random_end(random)), b = rounded(random_end(random));
+  if (!std::isfinite(a) || !std::isfinite(b)) return {};
+  return {std::min(a, b), std::max(a, b), false};
+}
+
+std::uint64_t bits_of(Type type, double value) {
+  return type == Type::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                           : std::bit_cast<std::uint64_t>(value);
+}
+
+// Ends and zeros of both signs among them.
+double draw(Random& random, const Known& known) {
+  const double x = random.one_in(4)   ? known.lo
+                   : random.one_in(4) ? known.hi
+                   : random.one_in(4) ? std::clamp(random.one_in(2) ? 0.0 : -0.0, known.lo, known.hi)
+                                      : known.lo + (known.hi - known.lo) * random.unit();
+  const double inside = std::isfinite(x) ? std::clamp(x, known.lo, known.hi) : known.hi;
+  return inside == 0 && random.one_in(2) ? -inside : inside;
+}
+
+std::vector<std::vector<std::uint64_t>> run(const Kernel& kernel, const std::vector<std::vector<std::byte>>& in,
+                                            const std::vector<std::uint64_t>& params) {
+  std::vector<const void*> from;
+  for (const auto& column : in) from.push_back(column.data());
+  std::vector<std::vector<std::byte>> out(kernel.outputs.size(), std::vector<std::byte>(kElements * 8));
+  std::vector<void*> to;
+  for (auto& column : out) to.push_back(column.data());
+  interpret(kernel, kElements, from.data(), to.data(), params.data());
+  std::vector<std::vector<std::uint64_t>> lanes;
+  for (std::size_t o = 0; o < out.size(); ++o) {
+    const std::size_t bytes = ir::bytes_of(kernel.type_of(kernel.outputs[o].value));
+    lanes.emplace_back(kernel.outputs[o].kind == OutputKind::scalar ? 1 : kElements);
+    for (std::size_t i = 0; i < lanes.back().size(); ++i)
+      std::memcpy(&lanes.back()[i], out[o].data() + i * bytes, bytes);
+  }
+  return lanes;
+}
+
+// Known of float inputs and parameters; by instruction.
+std::vector<Known> random_facts(Random& random, const Kernel& kernel) {
+  std::vector<Known> known(kernel.insts.size());
+  for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
+    const Inst& inst = kernel.insts[i];
+    if ((inst.op == Op::Input || inst.op == Op::Param) && ir::is_float(inst.type))
+      known[i] = random_known(random, inst.type);
+  }
+  return known;
+}
+
+std::uint64_t lane_for(Random& random, const Kernel& kernel, Op op, std::size_t number, Type type,
+                       const std::vector<Known>& known) {
+  for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
+    const Inst& inst = kernel.insts[i];
+    if (inst.op == op && inst.imm == number && ir::is_float(type) && !known[i].may_be_nan)
+      return bits_of(type, draw(random, known[i]));
+  }
+  return testing::random_lane(random, type);
+}
+
+TEST(Narrow, KeepsEveryBitOfRandomKernels) {
+  std::size_t shorter = 0;
+  for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
+    Random random(seed * 31);
+    const Kernel kernel = random_kernel(seed, {.ops = 40, .reductions = seed % 3 == 0, .floats_only = seed % 2 == 0});
+    const std::vector<Known> known = random_facts(random, kernel);
+    const Kernel narrowed = narrow(kernel, known);
+    ASSERT_TRUE(check(narrowed).ok()) << check(narrowed).error().message << "\n" << print(kernel) << print(narrowed);
+    ASSERT_LE(narrowed.insts.size(), kernel.insts.size() + 8);
+    shorter += narrowed.insts.size() < kernel.insts.size() ? 1 : 0;
+    std::vector<std::vector<std::byte>> in;
+    for (std::size_t input = 0; input < kernel.inputs.size(); ++input) {
+      const Type type = kernel.inputs[input].type;
+      auto& column = in.emplace_back(kElements * ir::bytes_of(type));
+      for (std::size_t i = 0; i < kElements; ++i) {
+        const std::uint64_t lane = lane_for(random, kernel, Op::Input, input, type, known);
+        std::memcpy(column.data() + i * ir::bytes_of(type), &lane, ir::bytes_of(type));
+      }
+    }
+    std::vector<std::uint64_t> params;
+    for (std::size_t p = 0; p < kernel.params.size(); ++p)
+      params.push_back(lane_for(random, kernel, Op::Param, p, kernel.params[p].type, known));
+    const auto wanted = run(kernel, in, params), got = run(narrowed, in, params);
+    for (std::size_t o = 0; o < wanted.size(); ++o) {
+      const Type type = kernel.type_of(kernel.outputs[o].value);
+      for (std::size_t i = 0; i < wanted[o].size(); ++i)
+        ASSERT_TRUE(same_lane(type, wanted[o][i], got[o][i]))
+            << "seed " << seed << ", output " << o << ", element " << i << ": " << std::hex << wanted[o][i] << " "
+            << got[o][i] << "\n"
+            << print(kernel) << "\n"
+            << print(narrowed);
+    }
+  }
+  EXPECT_GT(shorter, 1000u);
+}
+
+// f(x) of one float input x in [lo, hi], and its narrowed form as text.
+std::string narrowed_text(double lo, double hi, const std::function<Value(Builder&, Value)>& f) {
+  Kernel kernel;
+  kernel.inputs.push_back({"x", Type::f64});
+  Builder b(kernel);
+  const Value x = b.input(0);
+  const Value y = f(b, x);
+  kernel.outputs.push_back({"y", y});
+  std::vector<Known> known(kernel.insts.size());
+  known[x.index] = {lo, hi, false};
+  return print(narrow(kernel, known));
+}
+
+TEST(Narrow, LeavesOutWhatDecidesNothing) {
+  const std::string same = "input x f64\n%0 = input f64 0\noutput y %0\n";
+  EXPECT_EQ(narrowed_text(1, 2, [](Builder& b, Value x) { return b.min(b.constant(Type::f64, 2), x); }), same);
+  EXPECT_EQ(narrowed_text(1, 2, [](Builder& b, Value x) { return b.abs(x); }), same);
+  EXPECT_EQ(
+      narrowed_text(1, 2, [](Builder& b, Value x) { return b.select(b.lt(x, b.constant(Type::f64, 1)), b.neg(x), x); }),
+      same);
+  EXPECT_EQ(narrowed_text(0.1, 0.4, [](Builder& b, Value x) { return b.sub(x, b.rint(x)); }), same);
+  EXPECT_EQ(narrowed_text(2, 3,
+                          [](Builder& b, Value x) {
+                            const Value product = b.mul(x, b.constant(Type::f64, 0.1));
+                            const Value lost = b.fms(x, b.constant(Type::f64, 0.1), product);
+                            return b.sub(b.add(x, b.constant(Type::f64, 0)), b.sub(b.add(product, lost), product));
+                          }),
+            same);
+}
+
+// What only nearly holds stays: each of these differs at one point that is within the range.
+TEST(Narrow, KeepsWhatDecidesSomething) {
+  const auto size = [](double lo, double hi, const std::function<Value(Builder&, Value)>& f) {
+    const std::string text = narrowed_text(lo, hi, f);
+    return std::count(text.begin(), text.end(), '=');
+  };
+  EXPECT_GT(size(1, 2, [](Builder& b, Value x) { return b.min(b.constant(Type::f64, 1.999), x); }), 1);
+  EXPECT_GT(size(0, 2, [](Builder& b, Value x) { return b.abs(x); }), 1);  // of -0
+  EXPECT_GT(size(0, 2, [](Builder& b, Value x) { return b.add(x, b.constant(Type::f64, 0)); }), 1);
+  EXPECT_GT(size(0, 0.4, [](Builder& b, Value x) { return b.sub(x, b.rint(x)); }), 1);
+  EXPECT_GT(size(0.1, 0.5, [](Builder& b, Value x) { return b.sub(x, b.rint(b.add(x, x))); }), 1);
+  const auto fraction = [](Builder& b, Value x) { return b.sub(x, b.rint(x)); };
+  EXPECT_EQ(narrowed_text(0, 0.4, fraction).find("rint"), std::string::npos);
+  EXPECT_NE(narrowed_text(0, 0.55, fraction).find("rint"), std::string::npos);
+  // -0 - +0 is -0.
+  const auto sum_with_zero = [](Builder& b, Value x) {
+    const Value zero = b.constant(Type::f64, 0);
+    return b.add(zero, b.sub(b.mul(x, zero), b.abs(x)));
+  };
+  EXPECT_EQ(size(-1, 1, sum_with_zero), 6);
+}
+
+// Patterns of the math functions: what is just inside their bound is decided, what is just outside is not.
+TEST(Narrow, KnowsTheRemaindersAndMantissasOfFunctions) {
+  const auto is_one_leaf = [](const std::string& text) { return std::count(text.begin(), text.end(), '=') == 1; };
+  const auto remainder_below = [&](double bound) {
+    return is_one_leaf(narrowed_text(-10, 10, [&](Builder& b, Value x) {
+      const Value magic = b.constant(Type::f64, 0x1.8p52);
+      const Value n = b.sub(b.fma(x, b.constant(Type::f64, 1.4426950408889634), magic), magic);
+      const Value r = b.fnma(n, b.constant(Type::f64, 0.6931471805599453), x);
+      return b.select(b.lt(r, b.constant(Type::f64, bound)), x, b.neg(x));
+    }));
+  };
+  EXPECT_FALSE(remainder_below(0.3465));  // ln 2 / 2 is 0.34657...
+  EXPECT_TRUE(remainder_below(0.3466));
+  const auto fraction_below = [&](double bound) {
+    return is_one_leaf(narrowed_text(-1000, 1000, [&](Builder& b, Value x) {
+      const Value magic = b.constant(Type::f64, 0x1.8p52);
+      const Value r = b.sub(x, b.sub(b.add(x, magic), magic));
+      return b.select(b.lt(r, b.constant(Type::f64, bound)), x, b.neg(x));
+    }));
+  };
+  EXPECT_FALSE(fraction_below(0.4999));
+  EXPECT_TRUE(fraction_below(0.5001));
+  const auto mantissa_below = [&](double bound) {
+    return is_one_leaf(narrowed_text(1e-3, 1e5, [&](Builder& b, Value x) {
+      const Value bits = b.as_int(x);
+      const Value low = b.constant_int(Type::i64, 0x3FE6'A09E'667F'3BCD);
+      const Value exponent =
+          b.op(Op::And, b.op(Op::Sub, bits, low), b.constant_int(Type::i64, -(std::int64_t{1} << 52)));
+      const Value m = b.as_float(b.op(Op::Sub, bits, exponent));
+      return b.select(b.lt(m, b.constant(Type::f64, bound)), x, b.neg(x));
+    }));
+  };
+  EXPECT_FALSE(mantissa_below(1.4142));
+  EXPECT_TRUE(mantissa_below(1.4143));
+  const auto part_of_sum = [&](double share) {
+    return is_one_leaf(narrowed_text(1, 2, [&](Builder& b, Value x) {
+      const Value sum = b.add(x, b.mul(x, b.constant(Type::f64, share)));
+      return b.sub(sum, b.sub(sum, x));
+    }));
+  };
+  EXPECT_TRUE(part_of_sum(0.5));
+  EXPECT_FALSE(part_of_sum(0.7));
+}
+
+}  // namespace
+}  // namespace trident::kir
