@@ -89,6 +89,9 @@ class SeenSet {
     return true;
   }
 
+  /// Where it would be looked for.
+  void prefetch(std::uint64_t number) const { __builtin_prefetch(&slots_[(number >> 33) & (slots_.size() - 1)]); }
+
   /// Numbers that have to be moved soon.
   [[nodiscard]] std::size_t growth() const { return used_ * 2 + 512 >= slots_.size() ? used_ : 0; }
   [[nodiscard]] std::size_t bytes() const { return slots_.capacity() * sizeof(slots_[0]); }
@@ -165,7 +168,8 @@ class Search {
       noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
       // Where the guide knows no more, all that matches is applied as best_first does.
       const bool too_large = result_.stats.graphs == 0 && from.nodes.size() > kGuidedNodes;
-      by_guide_ = options_.guide != nullptr && !too_large && (fruitless < kPatienceGuide || fruitless % kGuideAgain == 0);
+      by_guide_ =
+          options_.guide != nullptr && !too_large && (fruitless < kPatienceGuide || fruitless % kGuideAgain == 0);
       const Stop how = pulse(from, nodes);
       ++result_.stats.graphs;
       if (how == Stop::contradiction || found_.roots.empty()) break;
@@ -329,9 +333,15 @@ class Search {
 
   // False when the budget ended.
   bool apply(EGraph& graph, Watch& watch) {
-    for (const std::uint32_t i : order_) {
+    // In this order matches lie far apart: without a look ahead each one waits for memory.
+    constexpr std::size_t kAhead = 8;
+    for (std::size_t k = 0; k < order_.size(); ++k) {
       if (watch.spend(kApplySteps)) return false;
-      const Match& m = matches_.list[i];
+      if (k + 2 * kAhead < order_.size()) __builtin_prefetch(matches_.list.data() + order_[k + 2 * kAhead]);
+      if (k + kAhead < order_.size())
+        __builtin_prefetch(matches_.classes.data() + matches_.list[order_[k + kAhead]].variables);
+      if (k + kAhead / 2 < order_.size()) seen_.prefetch(key_of_result(graph, matches_.list[order_[k + kAhead / 2]]));
+      const Match& m = matches_.list[order_[k]];
       if (!is_fresh(graph, m)) continue;
       if (!apply(graph, m.rule, m.node, &matches_.classes[m.variables])) break;
     }
@@ -428,7 +438,10 @@ class Search {
 
   // Whether the match is to be applied: not if that was done before, when its result is there already.
   bool is_fresh(const EGraph& graph, const Match& m) {
-    if (!right_sorts(graph, m)) return false;
+    return right_sorts(graph, m) && seen_.insert(key_of_result(graph, m));
+  }
+
+  [[nodiscard]] std::uint64_t key_of_result(const EGraph& graph, const Match& m) const {
     // The root is mixed in as the variables are: classes are small numbers, and two of them added or put together by
     // exclusive or are often the same as two others.
     std::uint64_t key = (m.rule + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15u;
@@ -436,7 +449,7 @@ class Search {
     mix(graph.find(m.root));
     for (std::size_t v = 0; v < space_.matcher->rules()[m.rule].variables.size(); ++v)
       mix(matches_.classes[m.variables + v]);
-    return seen_.insert(key);
+    return key;
   }
 
   // The order in which matches are applied: as found, or by what they promise. False when the budget ended.
