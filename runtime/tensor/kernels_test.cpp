@@ -91,6 +91,18 @@ TYPED_TEST(KernelTest, GemmOfEveryTailAndTransposition) {
   }
 }
 
+TYPED_TEST(KernelTest, ProductsFuseIntoSumsAboveTheBaseline) {
+  using Real = TypeParam;
+  const Real e = sizeof(Real) == 4 ? Real(0x1p-12) : Real(0x1p-27);  // (1 + e)^2 is 1 + 2e when it is rounded
+  for (const Level level : levels()) {
+    if (level == Level::portable) continue;
+    const Real a[2] = {-1, 1 + e}, b[2] = {1 + 2 * e, 1 + e};
+    Real c = 0;
+    kernels_of<Real>(level)->gemm(false, false, 1, 1, 2, 1, a, 2, b, 1, 0, &c, 1);
+    EXPECT_EQ(c, e * e) << name_of(level);
+  }
+}
+
 TYPED_TEST(KernelTest, ActivationsAndTheirSlopes) {
   using Real = TypeParam;
   for (const Level level : levels()) {
