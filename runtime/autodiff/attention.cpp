@@ -11,13 +11,15 @@ namespace {
 
 template <class Real>
 struct Attention : Op<Real> {
-  const tensor::Kernels<Real>* kernels;
   Operand<Real> q, k, v;
   const std::int32_t* mask;
   Value<Real> y;
   Real* shares;                  // softmax [B, heads, Tq, Tk]
   const Scratch<Real>* scratch;  // gradient of one head's scores [Tq, Tk]
   std::size_t samples, queries, keys, channels, heads;
+  tensor::Gemm<Real> scores, mix;   // of one head: q k^T, shares v
+  tensor::Gemm<Real> share_slopes;  // dy v^T
+  tensor::Gemm<Real> v_slopes, k_slopes, q_slopes;
 };
 
 /// In place; what the mask hides gets 0. Returns nothing to divide by where all is hidden: the row stays 0.
@@ -39,18 +41,38 @@ template <class Real>
 void forward(Op<Real>& base) {
   auto& op = static_cast<Attention<Real>&>(base);
   const std::size_t c = op.channels, width = c / op.heads;
-  const Real scale = 1 / std::sqrt(static_cast<Real>(width));
   for (std::size_t s = 0; s < op.samples; ++s) {
     for (std::size_t h = 0; h < op.heads; ++h) {
       const Real *q = op.q.data + s * op.queries * c + h * width, *k = op.k.data + s * op.keys * c + h * width;
       Real* shares = op.shares + (s * op.heads + h) * op.queries * op.keys;
-      op.kernels->gemm(false, true, op.queries, op.keys, width, scale, q, c, k, c, 0, shares, op.keys);
+      op.scores(q, k, shares);
       for (std::size_t i = 0; i < op.queries; ++i) {
         masked_softmax(shares + i * op.keys, op.mask ? op.mask + (s * op.queries + i) * op.keys : nullptr, op.keys);
       }
-      op.kernels->gemm(false, false, op.queries, width, op.keys, 1, shares, op.keys,
-                       op.v.data + s * op.keys * c + h * width, c, 0, op.y.data + s * op.queries * c + h * width, c);
+      op.mix(shares, op.v.data + s * op.keys * c + h * width, op.y.data + s * op.queries * c + h * width);
     }
+  }
+}
+
+template <class Real>
+void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
+  auto& op = static_cast<Attention<Real>&>(base);
+  const std::size_t c = op.channels, width = c / op.heads, tq = op.queries, tk = op.keys;
+  const Real scale = 1 / std::sqrt(static_cast<Real>(width));
+  code.add({.trans_b = true, .m = tq, .n = tk, .k = width, .alpha = scale, .lda = c, .ldb = c, .ldc = tk}, op.scores);
+  code.add({.m = tq, .n = width, .k = tk, .lda = tk, .ldb = c, .ldc = c}, op.mix);
+  if (op.k.gradient || op.q.gradient) {
+    code.add({.trans_b = true, .m = tq, .n = tk, .k = width, .lda = c, .ldb = c, .ldc = tk}, op.share_slopes);
+  }
+  tensor::GemmShape<Real> of_keys = {
+      .trans_a = true, .m = tk, .n = width, .k = tq, .lda = tk, .ldb = c, .beta = op.v.beta(), .ldc = c};
+  if (op.v.gradient) code.add(of_keys, op.v_slopes);
+  of_keys.alpha = scale;
+  of_keys.beta = op.k.beta();
+  if (op.k.gradient) code.add(of_keys, op.k_slopes);
+  if (op.q.gradient) {
+    code.add({.m = tq, .n = width, .k = tk, .alpha = scale, .lda = tk, .ldb = c, .beta = op.q.beta(), .ldc = c},
+             op.q_slopes);
   }
 }
 
@@ -66,8 +88,8 @@ void for_heads(Attention<Real>& op, F f) {
 template <class Real>
 void score_slopes(Attention<Real>& op, std::size_t s, std::size_t h, const Real* shares) {
   const std::size_t c = op.channels, width = c / op.heads;
-  op.kernels->gemm(false, true, op.queries, op.keys, width, 1, op.y.gradient + s * op.queries * c + h * width, c,
-                   op.v.data + s * op.keys * c + h * width, c, 0, op.scratch->data, op.keys);
+  op.share_slopes(op.y.gradient + s * op.queries * c + h * width, op.v.data + s * op.keys * c + h * width,
+                  op.scratch->data);
   for (std::size_t i = 0; i < op.queries; ++i) {
     Real *d = op.scratch->data + i * op.keys, dot = 0;
     const Real* p = shares + i * op.keys;
@@ -80,29 +102,24 @@ template <class Real>
 void backward(Op<Real>& base) {
   auto& op = static_cast<Attention<Real>&>(base);
   const std::size_t c = op.channels, width = c / op.heads;
-  const Real scale = 1 / std::sqrt(static_cast<Real>(width));
   const auto at = [&](const Operand<Real>& o, std::size_t length, std::size_t s, std::size_t h, bool gradient) {
     return (gradient ? o.gradient : o.data) + s * length * c + h * width;
   };
   if (op.v.gradient) {
     for_heads(op, [&](std::size_t s, std::size_t h, const Real* shares) {
-      op.kernels->gemm(true, false, op.keys, width, op.queries, 1, shares, op.keys,
-                       op.y.gradient + s * op.queries * c + h * width, c, op.v.beta(), at(op.v, op.keys, s, h, true),
-                       c);
+      op.v_slopes(shares, op.y.gradient + s * op.queries * c + h * width, at(op.v, op.keys, s, h, true));
     });
   }
   if (op.k.gradient) {
     for_heads(op, [&](std::size_t s, std::size_t h, const Real* shares) {
       score_slopes(op, s, h, shares);
-      op.kernels->gemm(true, false, op.keys, width, op.queries, scale, op.scratch->data, op.keys,
-                       at(op.q, op.queries, s, h, false), c, op.k.beta(), at(op.k, op.keys, s, h, true), c);
+      op.k_slopes(op.scratch->data, at(op.q, op.queries, s, h, false), at(op.k, op.keys, s, h, true));
     });
   }
   if (op.q.gradient) {
     for_heads(op, [&](std::size_t s, std::size_t h, const Real* shares) {
       score_slopes(op, s, h, shares);
-      op.kernels->gemm(false, false, op.queries, width, op.keys, scale, op.scratch->data, op.keys,
-                       at(op.k, op.keys, s, h, false), c, op.q.beta(), at(op.q, op.queries, s, h, true), c);
+      op.q_slopes(op.scratch->data, at(op.k, op.keys, s, h, false), at(op.q, op.queries, s, h, true));
     });
   }
 }
@@ -117,7 +134,7 @@ Value<Real> attention(Tape<Real>& tape, Value<Real> q, Value<Real> k, Value<Real
   auto* op = tape.arena().template take<Attention<Real>>();
   op->forward = forward<Real>;
   op->backward = backward<Real>;
-  op->kernels = &tape.kernels();
+  op->prepare = prepare<Real>;
   op->q = Operand<Real>(q);
   op->k = Operand<Real>(k);
   op->v = Operand<Real>(v);

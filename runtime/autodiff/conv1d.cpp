@@ -23,6 +23,7 @@ struct Conv1d : Op<Real> {
   const Scratch<Real>* scratch;
   std::size_t samples, length, taps, in, out;
   Activation activation;
+  tensor::Gemm<Real> product, w_product, tap_product;  // wide outputs, dw, and one tap's part of the halo's gradient
   [[nodiscard]] std::size_t padded() const { return length + taps - 1; }
   /// [B, T + K - 1, out]: outputs, or their gradients, with those to drop.
   [[nodiscard]] Real* wide() const { return scratch->data; }
@@ -40,13 +41,35 @@ void forward(Op<Real>& base) {
     std::memcpy(op.halo + (s * op.padded() + half) * op.in, op.x.data + s * op.length * op.in,
                 op.length * op.in * sizeof(Real));
   }
-  op.kernels->gemm(false, false, op.wide_rows(), op.out, op.taps * op.in, 1, op.halo, op.in, op.w.data, op.out, 0,
-                   op.wide(), op.out);
+  op.product(op.halo, op.w.data, op.wide());
   for (std::size_t s = 0; s < op.samples; ++s) {
     std::memcpy(op.y.data + s * op.length * op.out, op.wide() + s * op.padded() * op.out,
                 op.length * op.out * sizeof(Real));
   }
   op.kernels->bias_activate(op.samples * op.length, op.out, op.b.data, op.activation, op.before, op.y.data);
+}
+
+template <class Real>
+void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
+  auto& op = static_cast<Conv1d<Real>&>(base);
+  const std::size_t rows = op.wide_rows(), deep = op.taps * op.in;
+  code.add({.m = rows, .n = op.out, .k = deep, .lda = op.in, .ldb = op.out, .ldc = op.out}, op.product);
+  if (op.w.gradient) {
+    code.add({.trans_a = true,
+              .m = deep,
+              .n = op.out,
+              .k = rows,
+              .lda = op.in,
+              .ldb = op.out,
+              .beta = op.w.beta(),
+              .ldc = op.out},
+             op.w_product);
+  }
+  if (op.x.gradient) {
+    code.add(
+        {.trans_b = true, .m = rows, .n = op.in, .k = op.out, .lda = op.out, .ldb = op.out, .beta = 1, .ldc = op.in},
+        op.tap_product);
+  }
 }
 
 template <class Real>
@@ -61,15 +84,11 @@ void backward(Op<Real>& base) {
     std::memcpy(to, d + s * op.length * op.out, op.length * op.out * sizeof(Real));
     std::memset(to + op.length * op.out, 0, (op.taps - 1) * op.out * sizeof(Real));
   }
-  if (op.w.gradient) {
-    op.kernels->gemm(true, false, op.taps * op.in, op.out, op.wide_rows(), 1, op.halo, op.in, op.wide(), op.out,
-                     op.w.beta(), op.w.gradient, op.out);
-  }
+  if (op.w.gradient) op.w_product(op.halo, op.wide(), op.w.gradient);
   if (!op.x.gradient) return;
   std::memset(op.halo_gradient(), 0, op.samples * op.padded() * op.in * sizeof(Real));
   for (std::size_t tap = 0; tap < op.taps; ++tap) {
-    op.kernels->gemm(false, true, op.wide_rows(), op.in, op.out, 1, op.wide(), op.out, op.w.data + tap * op.in * op.out,
-                     op.out, 1, op.halo_gradient() + tap * op.in, op.in);
+    op.tap_product(op.wide(), op.w.data + tap * op.in * op.out, op.halo_gradient() + tap * op.in);
   }
   for (std::size_t s = 0; s < op.samples; ++s) {
     const Real* from = op.halo_gradient() + (s * op.padded() + op.taps / 2) * op.in;
@@ -90,6 +109,7 @@ Value<Real> conv1d(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b
   auto* op = tape.arena().template take<Conv1d<Real>>();
   op->forward = forward<Real>;
   op->backward = backward<Real>;
+  op->prepare = prepare<Real>;
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->w = Operand<Real>(w);

@@ -12,13 +12,63 @@ struct Linear : Op<Real> {
   Real* before;  // what the activation saw; only gelu's slope needs it
   std::size_t rows, in, out;
   Activation activation;
+  tensor::Gemm<Real> product, x_product, w_product;  // y, dx, dw
 };
 
 template <class Real>
 void forward(Op<Real>& base) {
   auto& op = static_cast<Linear<Real>&>(base);
-  op.kernels->gemm(false, false, op.rows, op.out, op.in, 1, op.x.data, op.in, op.w.data, op.out, 0, op.y.data, op.out);
-  op.kernels->bias_activate(op.rows, op.out, op.b.data, op.activation, op.before, op.y.data);
+  op.product(op.x.data, op.w.data, op.y.data, op.b.data);
+  if (op.activation == Activation::gelu) {
+    op.kernels->bias_activate(op.rows, op.out, op.b.data, op.activation, op.before, op.y.data);
+  }
+}
+
+/// What the product does on its way out; gelu's error function has a pass of its own.
+tensor::Epilogue epilogue_of(Activation activation, bool bias) {
+  using tensor::Epilogue;
+  switch (activation) {
+    case Activation::none: return bias ? Epilogue::bias : Epilogue::none;
+    case Activation::relu: return bias ? Epilogue::bias_relu : Epilogue::relu;
+    case Activation::clipped_relu: return bias ? Epilogue::bias_clipped_relu : Epilogue::clipped_relu;
+    case Activation::gelu: return Epilogue::none;
+  }
+  return Epilogue::none;
+}
+
+template <class Real>
+void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
+  auto& op = static_cast<Linear<Real>&>(base);
+  code.add({.m = op.rows,
+            .n = op.out,
+            .k = op.in,
+            .lda = op.in,
+            .ldb = op.out,
+            .ldc = op.out,
+            .epilogue = epilogue_of(op.activation, op.b.data != nullptr)},
+           op.product);
+  if (op.x.gradient) {
+    code.add({.trans_b = true,
+              .m = op.rows,
+              .n = op.in,
+              .k = op.out,
+              .lda = op.out,
+              .ldb = op.out,
+              .beta = op.x.beta(),
+              .ldc = op.in},
+             op.x_product);
+  }
+  if (op.w.gradient) {
+    code.add({.trans_a = true,
+              .m = op.in,
+              .n = op.out,
+              .k = op.rows,
+              .lda = op.in,
+              .ldb = op.out,
+              .beta = op.w.beta(),
+              .ldc = op.out},
+             op.w_product);
+  }
 }
 
 template <class Real>
@@ -26,14 +76,8 @@ void backward(Op<Real>& base) {
   auto& op = static_cast<Linear<Real>&>(base);
   Real* d = op.y.gradient;  // of y, then of what the activation saw
   op.kernels->activation_backward(op.rows * op.out, op.activation, op.before, op.y.data, d, d);
-  if (op.x.gradient) {
-    op.kernels->gemm(false, true, op.rows, op.in, op.out, 1, d, op.out, op.w.data, op.out, op.x.beta(), op.x.gradient,
-                     op.in);
-  }
-  if (op.w.gradient) {
-    op.kernels->gemm(true, false, op.in, op.out, op.rows, 1, op.x.data, op.in, d, op.out, op.w.beta(), op.w.gradient,
-                     op.out);
-  }
+  if (op.x.gradient) op.x_product(d, op.w.data, op.x.gradient);
+  if (op.w.gradient) op.w_product(op.x.data, d, op.w.gradient);
   if (op.b.gradient) op.kernels->column_sums(op.rows, op.out, d, op.b.accumulate, op.b.gradient);
 }
 
@@ -45,6 +89,7 @@ Value<Real> linear(Tape<Real>& tape, Value<Real> x, Value<Real> w, Value<Real> b
   auto* op = tape.arena().template take<Linear<Real>>();
   op->forward = forward<Real>;
   op->backward = backward<Real>;
+  op->prepare = prepare<Real>;
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->w = Operand<Real>(w);

@@ -25,8 +25,12 @@ double OpRecord::attribute(std::string_view name) const {
 }
 
 template <class Real>
-Tape<Real>::Tape(tensor::ParameterStore<Real>& store, Mode mode)
-    : store_(store), mode_(mode), kernels_(tensor::kernels<Real>()), scratch_(arena_.take<Scratch<Real>>()) {}
+Tape<Real>::Tape(tensor::ParameterStore<Real>& store, Mode mode, tensor::GemmSource source)
+    : store_(store),
+      mode_(mode),
+      kernels_(tensor::kernels<Real>()),
+      scratch_(arena_.take<Scratch<Real>>()),
+      gemm_code_(source) {}
 
 template <class Real>
 const Scratch<Real>* Tape<Real>::scratch(std::size_t count) {
@@ -170,6 +174,10 @@ template <class Real>
 void Tape<Real>::finish() {
   CHECK(!finished_);
   finished_ = true;
+  for (Op<Real>* op : ops_) {
+    if (op && op->prepare) op->prepare(*op, gemm_code_);
+  }
+  gemm_code_.seal();
   if (scratch_count_ > 0) scratch_->data = scratch_arena_.take<Real>(scratch_count_);
 }
 

@@ -22,6 +22,7 @@
 
 #include "runtime/os/memfd.h"
 #include "runtime/tensor/arena.h"
+#include "runtime/tensor/gemm_code.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/parameter_store.h"
 #include "runtime/tensor/shape.h"
@@ -91,6 +92,8 @@ template <class Real>
 struct Op {
   void (*forward)(Op&) = nullptr;
   void (*backward)(Op&) = nullptr;
+  /// Called once when recording ends and every operand knows whether it accumulates: tells the op's products.
+  void (*prepare)(Op&, tensor::GemmCode<Real>&) = nullptr;
 };
 
 /// What is known of an op after recording, for hashes and exports.
@@ -126,7 +129,8 @@ struct RowGradient {
 template <class Real>
 class Tape {
  public:
-  Tape(tensor::ParameterStore<Real>& store, Mode mode);
+  /// `source` compiled: no code is made for this tape's products; the bits of every result are the same.
+  Tape(tensor::ParameterStore<Real>& store, Mode mode, tensor::GemmSource source = tensor::GemmSource::emitted);
 
   Value<Real> input(std::string_view name, Shape shape, bool wants_gradient = false);
   Integers integers(std::string_view name, Shape shape);
@@ -155,6 +159,8 @@ class Tape {
   [[nodiscard]] const tensor::Kernels<Real>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<OpRecord>& ops() const { return records_; }
   [[nodiscard]] const std::vector<ValueRecord>& values() const { return values_; }
+  /// Bytes of machine code made for this tape's products; 0 where the process may make none.
+  [[nodiscard]] std::size_t code_bytes() const { return gemm_code_.code_bytes(); }
   /// Bytes of buffers.
   [[nodiscard]] std::size_t bytes() const { return arena_.bytes() + scratch_arena_.bytes(); }
 
@@ -185,6 +191,7 @@ class Tape {
   Scratch<Real>* scratch_;
   std::size_t scratch_count_ = 0;
   os::Mapping gradient_;
+  tensor::GemmCode<Real> gemm_code_;
   std::vector<Op<Real>*> forward_, backward_;
   std::vector<OpRecord> records_;
   std::vector<ValueRecord> values_;

@@ -77,6 +77,10 @@ Result<Mapping> map_shared(std::size_t size);
 /// that reserving far more than is used costs address space only.
 Result<Mapping> map_private(std::size_t size);
 
+/// Code of this process alone: a copy of `code`, written before it may run and never after. ExecDenied where the system
+/// refuses (PR_SET_MDWE, MemoryDenyWriteExecute=).
+Result<Mapping> map_code(std::span<const std::byte> code);
+
 /// `size` bytes (rounded to pages) shared with children, with an inaccessible page before and after. Anything that
 /// steps over an end dies at once.
 class GuardedMapping {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/os/self.h"
 #include "runtime/os/socket.h"
 
 namespace trident::os {
@@ -114,6 +115,26 @@ TEST(Memfd, UnsealedOrForeignDescriptorsAreRefused) {
   Fd null_device(::open("/dev/null", O_RDONLY));
   EXPECT_EQ(sealed_size(null_device).error().code, ErrorCode::kRejectedImage);
   EXPECT_EQ(sealed_size(Fd()).error().code, ErrorCode::kRejectedImage);
+}
+
+TEST(MapCode, CanBeReadAndNeverWritten) {
+  const auto bytes = pattern(page_bytes() + 100);
+  auto code = map_code(bytes);
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  EXPECT_EQ(std::memcmp(code->base(), bytes.data(), bytes.size()), 0);
+  volatile auto* p = static_cast<volatile char*>(code->base());
+  EXPECT_DEATH(p[0] = 1, "");
+}
+
+TEST(MapCode, IsRefusedWhereCodeIsDenied) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const bool denied = deny_writable_code();
+        const auto code = map_code(pattern(10));
+        ::_exit(code.ok() != denied && (code.ok() || code.error().code == ErrorCode::kExecDenied) ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(Memfd, GuardPagesKillOnBothSides) {

@@ -10,6 +10,7 @@ namespace trident::tensor::TRIDENT_TENSOR_LEVEL {
 
 template <class Real>
 constexpr Kernels<Real> kTable = {gemm<Real>,
+                                  pack_transposed<Real>,
                                   bias_activate<Real>,
                                   activation_backward<Real>,
                                   column_sums<Real>,

@@ -31,6 +31,9 @@ struct Kernels {
   /// c = alpha op(a) op(b) + beta c; op(a) is m x k, op(b) k x n; leading dimensions in elements; beta 0 ignores c.
   void (*gemm)(bool trans_a, bool trans_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
                std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
+  /// packed[d * width + col] = from[col * ldb + d], zero where col >= columns: a panel of a transposed matrix.
+  void (*pack_transposed)(const Real* from, std::size_t ldb, std::size_t depth, std::size_t columns, std::size_t width,
+                          Real* packed);
   /// y = activation(y + bias), in place; `bias` (columns) may be null. `before` (rows x columns, or null) gets y +
   /// bias.
   void (*bias_activate)(std::size_t rows, std::size_t columns, const Real* bias, Activation, Real* before, Real* y);

@@ -5,6 +5,7 @@
 // (so it works under PR_SET_MDWE), and the order of every sum depends on k alone: the same call gives the same bits.
 #pragma once
 
+#include "runtime/tensor/depth_block.h"
 #include "runtime/tensor/vector_types.h"
 
 namespace trident::tensor::TRIDENT_TENSOR_LEVEL {
@@ -17,8 +18,19 @@ inline constexpr std::size_t kTileRows = 8;
 inline constexpr std::size_t kTileRows = 4;
 #endif
 inline constexpr std::size_t kPanelVectors = 2;
-inline constexpr std::size_t kDepthBlock = 256;
 inline constexpr std::size_t kRowBlock = 128;  // of A: with a depth block 128 KB, which the second-level cache holds
+
+/// x, as a product that is rounded before it takes part in a sum. Of the two products in c * beta + sum * alpha either
+/// could be fused into the sum; the code of gemm_emitter.cpp fuses the first, and so does this.
+template <class T>
+inline T rounded(T x) {
+#if defined(TRIDENT_LEVEL_AVX512)
+  asm("" : "+v"(x));
+#elif defined(TRIDENT_LEVEL_AVX2)
+  asm("" : "+x"(x));
+#endif
+  return x;
+}
 
 /// Rows x Vectors of C += A B, where element (i, k) of A is a[i * row_stride + k * depth_stride].
 template <class Real, std::size_t Rows, std::size_t Vectors, bool DepthIsContiguous>
@@ -43,7 +55,7 @@ template <class Real, std::size_t Rows, std::size_t Vectors, bool DepthIsContigu
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < Vectors; ++v) {
         Real* at = c + i * ldc + v * kLanes<Real>;
-        store(at, beta == 0 ? sums[i][v] * alpha : load(at) * beta + sums[i][v] * alpha);
+        store(at, beta == 0 ? sums[i][v] * alpha : load(at) * beta + rounded(sums[i][v] * alpha));
       }
     }
     return;
@@ -53,7 +65,7 @@ template <class Real, std::size_t Rows, std::size_t Vectors, bool DepthIsContigu
     for (std::size_t v = 0; v < Vectors; ++v) store(lanes + v * kLanes<Real>, sums[i][v]);
     Real* at = c + i * ldc;
     for (std::size_t j = 0; j < columns; ++j) {
-      at[j] = beta == 0 ? lanes[j] * alpha : at[j] * beta + lanes[j] * alpha;
+      at[j] = beta == 0 ? lanes[j] * alpha : at[j] * beta + rounded(lanes[j] * alpha);
     }
   }
 }

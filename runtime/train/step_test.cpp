@@ -1,11 +1,14 @@
 // Oracle: the count of allocations; Adam and SGD written down again in f64 over the gradients of the tape; a problem
-// whose answer is known.
+// whose answer is known; compiled products for those whose code was made.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "runtime/autodiff/ops.h"
+#include "runtime/nn/layers.h"
+#include "runtime/os/self.h"
 #include "runtime/tensor/generator.h"
 #include "runtime/train/allocation_count.h"
 #include "runtime/train/optimiser.h"
@@ -103,6 +106,62 @@ TEST(Optimiser, FollowsThePublishedFormulas) {
       }
     }
   }
+}
+
+/// The weights after ten steps of a model with every op that multiplies matrices.
+template <class Real>
+std::vector<Real> trained(tensor::GemmSource source, std::size_t& code_bytes) {
+  ParameterStore<Real> store(1);
+  Tape<Real> tape(store, Mode::train, source);
+  const auto x = tape.input("x", {5, 6, 8}), target = tape.input("target", {5, 3});
+  auto h = nn::conv1d(tape, "conv", x, 3, 12, Activation::relu);
+  h = add(tape, h, nn::attention(tape, "attention", h, h, {}, 2));
+  h = nn::linear(tape, "narrow", h, 10, Activation::clipped_relu);
+  h = nn::linear(tape, "wide", max_pool_time(tape, h, {}), 40, Activation::gelu);
+  const auto loss = mse(tape, nn::dueling_head(tape, "q", h, 3), target);
+  tape.finish(loss);
+  fill(x.values(), 1);
+  fill(target.values(), 2);
+  Optimiser<Real> optimiser(store, {});
+  for (int step = 0; step < 10; ++step) {
+    tape.forward();
+    tape.backward();
+    optimiser.step(tape.gradient(), 1e-2);
+  }
+  code_bytes = tape.code_bytes();
+  return {store.flat().begin(), store.flat().end()};
+}
+
+template <class Real>
+bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
+}
+
+template <class Real>
+void expect_same_training() {
+  std::size_t emitted_bytes = 0, compiled_bytes = 1;
+  const auto emitted = trained<Real>(tensor::GemmSource::emitted, emitted_bytes);
+  EXPECT_TRUE(same_bits(emitted, trained<Real>(tensor::GemmSource::compiled, compiled_bytes)));
+  EXPECT_EQ(emitted_bytes > 0, tensor::best_level() != tensor::Level::portable);
+  EXPECT_EQ(compiled_bytes, 0u);
+}
+
+TEST(Step, GivesTheSameBitsWithAndWithoutCodeGeneration) {
+  expect_same_training<float>();
+  expect_same_training<double>();
+}
+
+[[noreturn]] void train_where_no_code_can_be_made() {
+  std::size_t before_bytes = 0, after_bytes = 0;
+  const auto before = trained<float>(tensor::GemmSource::emitted, before_bytes);
+  const bool denied = os::deny_writable_code();
+  const auto after = trained<float>(tensor::GemmSource::emitted, after_bytes);
+  std::_Exit(same_bits(before, after) && !(denied && after_bytes != 0) ? 0 : 1);
+}
+
+TEST(Step, GivesTheSameBitsWhereNoCodeCanBeMade) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(train_where_no_code_can_be_made(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Step, LearnsALinearMapExactly) {

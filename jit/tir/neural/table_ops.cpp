@@ -55,26 +55,57 @@ struct Compare : Op<Real> {
   Operand<Real> x, table, bias;
   Value<Real> y;
   std::size_t count, rows, table_rows, width;
+  tensor::Gemm<Real> product, x_product, table_product;  // y, dx, dtable
 };
 
 template <class Real>
 void forward_compare(Op<Real>& base) {
   auto& op = static_cast<Compare<Real>&>(base);
-  op.kernels->gemm(false, true, op.count, op.rows, op.width, 1, op.x.data, op.width, op.table.data, op.width, 0,
-                   op.y.data, op.rows);
-  op.kernels->bias_activate(op.count, op.rows, op.bias.data, autodiff::Activation::none, nullptr, op.y.data);
+  op.product(op.x.data, op.table.data, op.y.data, op.bias.data);
+}
+
+template <class Real>
+void prepare_compare(Op<Real>& base, tensor::GemmCode<Real>& code) {
+  auto& op = static_cast<Compare<Real>&>(base);
+  code.add({.trans_b = true,
+            .m = op.count,
+            .n = op.rows,
+            .k = op.width,
+            .lda = op.width,
+            .ldb = op.width,
+            .ldc = op.rows,
+            .epilogue = tensor::Epilogue::bias},
+           op.product);
+  if (op.x.gradient) {
+    code.add({.m = op.count,
+              .n = op.width,
+              .k = op.rows,
+              .lda = op.rows,
+              .ldb = op.width,
+              .beta = op.x.beta(),
+              .ldc = op.width},
+             op.x_product);
+  }
+  if (op.table.gradient) {
+    code.add({.trans_a = true,
+              .m = op.rows,
+              .n = op.width,
+              .k = op.count,
+              .lda = op.rows,
+              .ldb = op.width,
+              .beta = op.table.beta(),
+              .ldc = op.width},
+             op.table_product);
+  }
 }
 
 template <class Real>
 void backward_compare(Op<Real>& base) {
   auto& op = static_cast<Compare<Real>&>(base);
   const Real* d = op.y.gradient;
-  if (op.x.gradient)
-    op.kernels->gemm(false, false, op.count, op.width, op.rows, 1, d, op.rows, op.table.data, op.width, op.x.beta(),
-                     op.x.gradient, op.width);
+  if (op.x.gradient) op.x_product(d, op.table.data, op.x.gradient);
   if (op.table.gradient) {
-    op.kernels->gemm(true, false, op.rows, op.width, op.count, 1, d, op.rows, op.x.data, op.width, op.table.beta(),
-                     op.table.gradient, op.width);
+    op.table_product(d, op.x.data, op.table.gradient);
     if (!op.table.accumulate)
       std::fill_n(op.table.gradient + op.rows * op.width, (op.table_rows - op.rows) * op.width, Real{0});
   }
@@ -107,6 +138,7 @@ Value<Real> compare_with_rows(Tape<Real>& tape, Value<Real> x, Value<Real> table
   auto* op = tape.arena().template take<Compare<Real>>();
   op->forward = forward_compare<Real>;
   op->backward = backward_compare<Real>;
+  op->prepare = prepare_compare<Real>;
   op->kernels = &tape.kernels();
   op->x = Operand<Real>(x);
   op->table = Operand<Real>(table);
