@@ -65,12 +65,13 @@ struct Kernels {
   void (*sum_rows)(std::size_t width, const Real* table, std::size_t stride, const std::int32_t* ids, std::size_t count,
                    Real* out);
   /// The gradient of one row is the sum of gradients[samples[i]][0..width) over i < count; it is summed in registers
-  /// and applied at once. `row` holds `plane` elements each of weight, m and v.
+  /// and applied at once. `row` holds `plane` elements each of weight, m and v. `ahead` is a row that a call soon after
+  /// this one updates, or `row`: it is fetched along the way.
   void (*row_adam)(std::size_t width, std::size_t plane, const AdamStep<Real>&, const Real* const* gradients,
-                   const std::uint32_t* samples, std::size_t count, Real* row);
+                   const std::uint32_t* samples, std::size_t count, Real* row, const Real* ahead);
   /// The same; `row` holds weight and sum of squares.
   void (*row_adagrad)(std::size_t width, std::size_t plane, const AdagradStep<Real>&, const Real* const* gradients,
-                      const std::uint32_t* samples, std::size_t count, Real* row);
+                      const std::uint32_t* samples, std::size_t count, Real* row, const Real* ahead);
 };
 
 enum class Level : std::uint8_t { portable, avx2, avx512 };

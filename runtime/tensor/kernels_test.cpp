@@ -242,7 +242,7 @@ TYPED_TEST(KernelTest, RowsSumAndLearn) {
         adam[width + c] = mi;
         adam[2 * width + c] = vi;
       }
-      kernels.row_adam(width, width, s, gradient_rows.data(), samples.data(), samples.size(), row.data());
+      kernels.row_adam(width, width, s, gradient_rows.data(), samples.data(), samples.size(), row.data(), row.data());
       expect_near(row, adam, "row_adam", level, width);
 
       const AdagradStep<Real> a{Real(0.1), Real(1e-6), Real(0.5)};
@@ -254,7 +254,8 @@ TYPED_TEST(KernelTest, RowsSumAndLearn) {
         adagrad[c] = pair[c] - 0.1L * gi / (std::sqrt(square) + 1e-6L);
         adagrad[width + c] = square;
       }
-      kernels.row_adagrad(width, width, a, gradient_rows.data(), samples.data(), samples.size(), pair.data());
+      kernels.row_adagrad(width, width, a, gradient_rows.data(), samples.data(), samples.size(), pair.data(),
+                          pair.data());
       expect_near(pair, adagrad, "row_adagrad", level, width);
     }
   }

@@ -1,7 +1,6 @@
 #include "runtime/train/row_optimiser.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "runtime/base/check.h"
@@ -9,7 +8,6 @@
 namespace trident::train {
 namespace {
 constexpr std::size_t kPieces = 16;  // of the rows of one step, shared out among threads
-constexpr std::size_t kRadixBits = 10;
 constexpr std::size_t kPrefetchRuns = 2;
 constexpr std::size_t kPowersKept = 4096;  // beyond, 1 - beta1^t is 1 in f32 and beta2's is computed
 }  // namespace
@@ -39,13 +37,24 @@ RowOptimiser<Real>::RowOptimiser(tensor::RowTable<Real>& table, const RowOptions
 }
 
 template <class Real>
+std::size_t RowOptimiser<Real>::digits() const {
+  std::size_t digits = 0;
+  while (digits < kDigits && ((table_.rows() - 1) >> (digits * kDigitBits)) != 0) ++digits;
+  return digits;
+}
+
+template <class Real>
 void RowOptimiser<Real>::gather() {
   count_ = 0;
+  const std::size_t digits = this->digits();
+  for (std::size_t d = 0; d < digits; ++d) counts_[d].fill(0);
   std::uint32_t first_sample = 0;
   for (const auto& gradient : gradients_) {
     for (std::size_t b = 0; b < gradient.bags; ++b) {
       for (std::int32_t i = gradient.offsets[b]; i < gradient.offsets[b + 1]; ++i) {
-        pairs_[count_++] = {static_cast<std::uint32_t>(gradient.ids[i]), first_sample + static_cast<std::uint32_t>(b)};
+        const auto row = static_cast<std::uint32_t>(gradient.ids[i]);
+        pairs_[count_++] = {row, first_sample + static_cast<std::uint32_t>(b)};
+        for (std::size_t d = 0; d < digits; ++d) ++counts_[d][(row >> (d * kDigitBits)) % kBuckets];
       }
     }
     first_sample += static_cast<std::uint32_t>(gradient.bags);
@@ -54,19 +63,22 @@ void RowOptimiser<Real>::gather() {
 
 template <class Real>
 void RowOptimiser<Real>::sort() {
-  constexpr std::size_t kBuckets = std::size_t{1} << kRadixBits;
-  for (std::size_t shift = 0; shift < 32 && ((table_.rows() - 1) >> shift) != 0; shift += kRadixBits) {
-    std::array<std::uint32_t, kBuckets> at{};
-    for (std::size_t i = 0; i < count_; ++i) ++at[(pairs_[i].row >> shift) % kBuckets];
+  for (std::size_t d = 0; d < digits() && count_ > 0; ++d) {
+    auto& at = counts_[d];
+    const std::size_t shift = d * kDigitBits;
+    if (at[(pairs_[0].row >> shift) % kBuckets] == count_) continue;  // hot rows are the first ones: one high digit
     std::uint32_t sum = 0;
     for (std::uint32_t& bucket : at) sum += std::exchange(bucket, sum);
     for (std::size_t i = 0; i < count_; ++i) sorted_[at[(pairs_[i].row >> shift) % kBuckets]++] = pairs_[i];
     pairs_.swap(sorted_);
   }
   runs_ = 0;
+  std::uint32_t previous = UINT32_MAX;  // no row: ids are positive as std::int32_t
   for (std::size_t i = 0; i < count_; ++i) {
     samples_[i] = pairs_[i].sample;
-    if (i == 0 || pairs_[i].row != pairs_[i - 1].row) starts_[runs_++] = static_cast<std::uint32_t>(i);
+    starts_[runs_] = static_cast<std::uint32_t>(i);  // stays where a run starts: no branch to guess
+    runs_ += pairs_[i].row != previous;
+    previous = pairs_[i].row;
   }
   starts_[runs_] = static_cast<std::uint32_t>(count_);
 }
@@ -75,8 +87,6 @@ template <class Real>
 void RowOptimiser<Real>::apply(std::size_t from, std::size_t to, double rate, double gradient_scale) {
   const auto& kernels = tensor::kernels<Real>();
   const std::size_t width = table_.width(), plane = table_.plane_stride();
-  const std::size_t row_elements = table_.row_stride();
-  constexpr std::size_t kLineElements = 64 / sizeof(Real);
   const tensor::AdagradStep<Real> adagrad{static_cast<Real>(rate), static_cast<Real>(options_.epsilon),
                                           static_cast<Real>(gradient_scale)};
   tensor::AdamStep<Real> adam{static_cast<Real>(rate),
@@ -89,11 +99,8 @@ void RowOptimiser<Real>::apply(std::size_t from, std::size_t to, double rate, do
                               static_cast<Real>(gradient_scale)};
   const auto updates = table_.updates();
   for (std::size_t r = from; r < to; ++r) {
-    if (r + kPrefetchRuns < to) {
-      const Real* ahead = table_.row(pairs_[starts_[r + kPrefetchRuns]].row);
-      for (std::size_t e = 0; e < row_elements; e += kLineElements) __builtin_prefetch(ahead + e, 1);
-    }
     const std::uint32_t row = pairs_[starts_[r]].row;
+    const Real* ahead = table_.row(pairs_[starts_[std::min(r + kPrefetchRuns, to - 1)]].row);
     const std::uint32_t* samples = samples_.data() + starts_[r];
     const std::size_t count = starts_[r + 1] - starts_[r];
     const std::uint32_t t = ++updates[row];
@@ -101,9 +108,9 @@ void RowOptimiser<Real>::apply(std::size_t from, std::size_t to, double rate, do
       const bool kept = t < kPowersKept;
       adam.correction1 = static_cast<Real>(1 / (1 - (kept ? powers1_[t] : std::pow(options_.beta1, t))));
       adam.correction2 = static_cast<Real>(1 / (1 - (kept ? powers2_[t] : std::pow(options_.beta2, t))));
-      kernels.row_adam(width, plane, adam, sample_gradients_.data(), samples, count, table_.row(row));
+      kernels.row_adam(width, plane, adam, sample_gradients_.data(), samples, count, table_.row(row), ahead);
     } else {
-      kernels.row_adagrad(width, plane, adagrad, sample_gradients_.data(), samples, count, table_.row(row));
+      kernels.row_adagrad(width, plane, adagrad, sample_gradients_.data(), samples, count, table_.row(row), ahead);
     }
   }
 }

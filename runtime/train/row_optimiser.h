@@ -6,6 +6,7 @@
 // The sort is stable and shards come in their order, so each row's sum has one order whatever the number of threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -45,6 +46,10 @@ class RowOptimiser {
   struct Pair {
     std::uint32_t row, sample;
   };
+  // Digits of a row's number, the lowest first, by which the pairs are sorted.
+  static constexpr std::size_t kDigitBits = 10, kBuckets = std::size_t{1} << kDigitBits, kDigits = 4;
+  using Counts = std::array<std::array<std::uint32_t, kBuckets>, kDigits>;
+  [[nodiscard]] std::size_t digits() const;
   void gather();
   void sort();
   void apply(std::size_t from, std::size_t to, double rate, double gradient_scale);
@@ -56,6 +61,7 @@ class RowOptimiser {
   std::vector<Pair> pairs_, sorted_;
   std::vector<std::uint32_t> samples_;  // of the sorted pairs
   std::vector<std::uint32_t> starts_;   // of runs of one row, within the sorted pairs
+  Counts counts_;                       // of the pairs, by digit
   std::vector<double> powers1_, powers2_;
   std::size_t count_ = 0, runs_ = 0;
 };
