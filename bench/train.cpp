@@ -13,6 +13,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "runtime/nn/layers.h"
 #include "runtime/nn/safetensors.h"
@@ -158,7 +159,7 @@ class DqnWork : public Work {
 /// 401,408 rows x 256 -> 32 -> 1, batch 256, 60 ids each, row Adam. A new batch every step, from 16 of the same kind.
 class RowsWork : public Work {
  public:
-  RowsWork(const Inputs& inputs, std::size_t ids_bound) : ids_bound_(ids_bound) {
+  RowsWork(const Inputs& inputs, std::size_t ids_bound) {
     bags_ = tape_.bags("features", kBatch, kBatch * kActive);
     auto h = nn::sparse_bag(tape_, "features", bags_, kRows, 256, 3, kActive, Activation::relu);
     h = nn::linear(tape_, "m.0", h, 32, Activation::relu);
@@ -168,6 +169,9 @@ class RowsWork : public Work {
     inputs.copy_parameters(store_);
     inputs.copy("target", target.values());
     for (std::size_t b = 0; b <= kBatch; ++b) bags_.offsets.data[b] = static_cast<std::int32_t>(b * kActive);
+    for (std::size_t i = 0; i < kBatches * kBatch * kActive; ++i) {
+      ids_.push_back(static_cast<std::int32_t>(i * 7919 % ids_bound));
+    }
     auto& table = *store_.tables()[0];
     for (std::size_t r = 0; r < kRows; ++r) {  // both sides start from the same formula: the table is 411 MB
       for (std::size_t c = 0; c < 256; ++c) {
@@ -180,9 +184,7 @@ class RowsWork : public Work {
   }
   void step() override {
     const std::size_t batch = turn_++ % kBatches;
-    for (std::size_t i = 0; i < kBatch * kActive; ++i) {
-      bags_.ids.data[i] = static_cast<std::int32_t>(((batch * kBatch * kActive + i) * 7919) % ids_bound_);
-    }
+    std::copy_n(ids_.data() + batch * kBatch * kActive, kBatch * kActive, bags_.ids.data);
     step_->run(kRate, [](std::size_t) {});
   }
   std::vector<nn::TensorSource> state() override {
@@ -195,7 +197,8 @@ class RowsWork : public Work {
 
  private:
   static constexpr std::size_t kRows = 401408, kBatch = 256, kActive = 60, kBatches = 16;
-  std::size_t ids_bound_, turn_ = 0;
+  std::size_t turn_ = 0;
+  std::vector<std::int32_t> ids_;  // of all batches
   train::Team team_{1};
   ParameterStore<float> store_{1};
   Tape<float> tape_{store_, Mode::train};
