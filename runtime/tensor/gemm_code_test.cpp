@@ -1,5 +1,6 @@
 // Oracle: the compiled kernel of the same level, bit for bit (which kernels_test.cpp holds against the definition),
-// over products of every tail, transposition, factor and epilogue; and a process that may make no code.
+// over products of every tail, transposition, factor and epilogue whose operands end where memory ends; and a process
+// that may make no code.
 #include "runtime/tensor/gemm_code.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/os/memfd.h"
 #include "runtime/os/self.h"
 #include "runtime/tensor/generator.h"
 
@@ -28,19 +30,38 @@ std::vector<Real> random_values(std::size_t count, std::uint64_t stream) {
   return values;
 }
 
-/// What a product leaves in a C with a margin, from a C of nothing but `start`.
+/// Values that end where memory ends: what reads or writes behind them dies.
+template <class Real>
+class AtTheEnd {
+ public:
+  explicit AtTheEnd(const std::vector<Real>& values)
+      : count_(values.size()), memory_(os::GuardedMapping::make(count_ * sizeof(Real)).value()) {
+    std::memcpy(data(), values.data(), count_ * sizeof(Real));
+  }
+  Real* data() { return reinterpret_cast<Real*>(memory_.bytes().data() + memory_.bytes().size()) - count_; }
+  [[nodiscard]] std::vector<Real> values() { return {data(), data() + count_}; }
+
+ private:
+  std::size_t count_;
+  os::GuardedMapping memory_;
+};
+
+/// C after a product; the operands have not one element more than it is told of.
 template <class Real>
 std::vector<Real> run(const GemmShape<Real>& s, Level level, GemmSource source, bool& emitted) {
-  const auto a = random_values<Real>((s.trans_a ? s.k : s.m) * s.lda, 2);
-  const auto b = random_values<Real>((s.trans_b ? s.n : s.k) * s.ldb, 3), bias = random_values<Real>(s.n, 5);
-  auto c = random_values<Real>(s.m * s.ldc + 40, 4);
+  const auto extent = [](std::size_t rows, std::size_t columns, std::size_t stride) {
+    return (rows - 1) * stride + columns;
+  };
+  AtTheEnd a(random_values<Real>(s.trans_a ? extent(s.k, s.m, s.lda) : extent(s.m, s.k, s.lda), 2));
+  AtTheEnd b(random_values<Real>(s.trans_b ? extent(s.n, s.k, s.ldb) : extent(s.k, s.n, s.ldb), 3));
+  AtTheEnd c(random_values<Real>(extent(s.m, s.n, s.ldc), 4)), bias(random_values<Real>(s.n, 5));
   GemmCode<Real> code(source, level);
   Gemm<Real> gemm;
   code.add(s, gemm);
   code.seal();
   emitted = gemm.is_emitted();
   gemm(a.data(), b.data(), c.data(), bias.data());
-  return c;
+  return c.values();
 }
 
 template <class Real>
