@@ -153,8 +153,8 @@ Network::Network(NetworkShape shape, std::uint64_t kinds_hash, std::uint64_t see
     CHECK(f < nnue::kFeatures && own_row_[f] < 0);
     own_row_[f] = next++;
   }
-  // Every slice is declared here: what it is that has been declared is the architecture.
-  Tape<float> tape(*store_, Mode::infer);
+  // Every slice is declared here: what it is that has been declared is the architecture. The tape never runs.
+  Tape<float> tape(*store_, Mode::infer, tensor::GemmSource::compiled);
   const Value<float> scores[] = {record(tape, HeadKind::judge, 1, 1).score, record(tape, HeadKind::guide, 1, 1).score};
   const Value<float> both = autodiff::concat(tape, std::span<const Value<float>>(scores));
   tape.finish();
