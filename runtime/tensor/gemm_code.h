@@ -57,6 +57,9 @@ class GemmCode {
   explicit GemmCode(GemmSource source = GemmSource::emitted, Level level = best_level());
   GemmCode(const GemmCode&) = delete;
   GemmCode& operator=(const GemmCode&) = delete;
+  // Code and packed operands stay where they are.
+  GemmCode(GemmCode&&) = default;
+  GemmCode& operator=(GemmCode&&) = default;
 
   /// `gemm` is to run `shape`: emitted once seal() has been called, compiled until then. `gemm` must not move before
   /// seal().

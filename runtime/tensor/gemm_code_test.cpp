@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/os/memfd.h"
@@ -155,6 +156,20 @@ TEST(GemmCode, SharesTheCodeOfEqualShapesAndRunsTheRestCompiled) {
     gemms[i](ones.data(), ones.data(), &c);
     EXPECT_EQ(c, static_cast<float>(i % kMore + 1));
   }
+}
+
+TEST(GemmCode, MayMoveOnceSealed) {
+  const float a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8};
+  Gemm<float> gemm;
+  GemmCode<float> first;
+  first.add({.trans_b = true, .m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2}, gemm);
+  first.seal();
+  const GemmCode<float> second = std::move(first);
+  float c[4];
+  gemm(a, b, c);
+  EXPECT_EQ(c[0], 17);
+  EXPECT_EQ(c[3], 53);
+  EXPECT_EQ(second.code_bytes() > 0, gemm.is_emitted());
 }
 
 TEST(GemmCode, EmptyAndUnreachableShapesRunCompiled) {
