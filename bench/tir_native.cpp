@@ -30,7 +30,7 @@ struct Case {
   const char* name;
   const char* text;
   Words words;  ///< of the stacks
-  /// None for a chain of some seventy products in both: the machine loses little there but to its own products.
+  /// None for a chain of some fifty products in both: the machine loses little there but to its own products.
   bool has_bar = true;
 };
 const Case kCases[] = {
@@ -54,8 +54,8 @@ const Case kCases[] = {
      "dup 3 dup 2 add swap 1 split and push 9 mul addi 3 dup 0 push 4294967295 split pop 1 xor pop_count dup 1 place 2 "
      "pick 3 mul split swap 1 pop 1 dup 5 dup 5 lt add push 10 swap 1 div_mod dup 0 pop 1 mul",
      Words::u32},
-    {"an inverse", "dup 1 invert mul", Words::field, false},
-    {"an inverse of the extension", "x_invert", Words::field, false},
+    {"an inverse", "dup 1 invert mul", Words::field},
+    {"an inverse of the extension", "x_invert", Words::field},
     {"a power, any exponent", "pow", Words::u32, false},
 };
 

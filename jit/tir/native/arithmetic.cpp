@@ -249,14 +249,19 @@ Arithmetic::Extension Arithmetic::product(Value factor, const Extension& x) {
   return {product(factor, x[0]), product(factor, x[1]), product(factor, x[2])};
 }
 
-Arithmetic::Extension Arithmetic::inverse(const Extension& x) {
-  // The adjugate's first column over the norm: field::inverse of an extension. The norm is 0 at 0 only.
+Arithmetic::Adjugate Arithmetic::adjugate(const Extension& x) {
+  // The first column of the adjugate of multiplication by x: as in field::inverse of an extension.
   const Value diagonal = sum(x[0], x[2]), corner = difference(x[1], x[2]);
   const Value k0 = difference(product(diagonal, diagonal), product(corner, x[1]));
   const Value k1 = difference(product(corner, x[2]), product(x[1], diagonal));
   const Value k2 = difference(product(x[1], x[1]), product(diagonal, x[2]));
   const Value norm = difference(difference(product(x[0], k0), product(x[2], k1)), product(x[1], k2));
-  return product(inverse(norm), Extension{k0, k1, k2});
+  return {{k0, k1, k2}, norm};
+}
+
+Arithmetic::Extension Arithmetic::inverse(const Extension& x) {
+  const auto [column, norm] = adjugate(x);
+  return product(inverse(norm), column);
 }
 
 }  // namespace trident::tir::native

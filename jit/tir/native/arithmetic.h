@@ -61,8 +61,17 @@ class Arithmetic {
   Extension product(const Extension& x, const Extension& y);
   Extension product(Value factor, const Extension& x);
   Extension inverse(const Extension& x);  ///< fails at 0
+  /// The inverse is the column over the norm, which is 0 at 0 only.
+  struct Adjugate {
+    Extension column;
+    Value norm;
+  };
+  Adjugate adjugate(const Extension& x);
 
+  [[nodiscard]] bool is_constant(Value v) const { return b_.is_constant(v); }
   void fail_unless_equal(Value x, Value y);
+  /// Where a word is not 0.
+  void fail_where_set(Value word) { fail_if(b_.ne(word, integer(0))); }
   /// 1 in lanes that failed, else 0.
   Value failed();
 

@@ -4,10 +4,14 @@
 //
 // The code is an image like any kernel's (schemas/kernel_image.h): position-independent, sealed before it is
 // executable, with the same entry, so that whatever calls a kernel through a slot can call this.
+//
+// A block that inverts is cut there besides: many stacks go through it stage by stage, and between two stages their
+// words are inverted together (runtime/field/inverses.h).
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "jit/image/image.h"
 #include "jit/tir/native/translate.h"
@@ -31,14 +35,24 @@ class NativeBlock {
   /// those aligned to 64 bytes are the fastest. Any number of threads may run one block at once.
   void run(std::uint64_t stacks, std::uint64_t* const* columns, std::uint64_t* failed) const;
 
-  [[nodiscard]] const Translation& translation() const { return translation_; }
-  [[nodiscard]] trident_entry entry() const { return mapped_.entry(); }
+  [[nodiscard]] const Translation& translation() const { return whole_.translation; }
+  /// Of the whole block as one kernel, inversions included.
+  [[nodiscard]] trident_entry entry() const { return whole_.mapped.entry(); }
 
  private:
-  NativeBlock(Translation translation, image::Mapped mapped)
-      : translation_(std::move(translation)), mapped_(std::move(mapped)) {}
-  Translation translation_;
-  image::Mapped mapped_;
+  struct Part {
+    Translation translation;
+    image::Mapped mapped;
+
+    static Result<Part> compile(Translation translation, codegen::Isa isa, const codegen::Variant& variant);
+    void run(std::uint64_t stacks, std::uint64_t* const* columns, std::uint64_t* failed) const;
+  };
+
+  explicit NativeBlock(Part whole) : whole_(std::move(whole)) {}
+  void run_stages(std::uint64_t stacks, std::uint64_t* const* columns, std::uint64_t* failed) const;
+
+  Part whole_;
+  std::vector<Part> stages_;  ///< of a block that inverts
 };
 
 }  // namespace trident::tir::native

@@ -328,32 +328,80 @@ TEST(Native, RandomBlocks) {
   EXPECT_GT(alive, all / 4);
 }
 
+// Blocks that are cut where they invert: failures before, at and after an inversion, in each order; stacks that are the
+// highest between two of them; what lies under the cut; words of failed stacks that would spoil the common product.
+TEST(Native, Inversions) {
+  const char* const kTexts[] = {"invert",
+                                "invert invert",
+                                "x_invert",
+                                "x_invert x_invert",
+                                "dup 0 invert mul",
+                                "invert swap 1 invert swap 2 invert add add",
+                                "x_invert pop 1 invert swap 1 x_invert",
+                                "dup 1 dup 1 dup 1 invert place 2 x_invert pop 5 pop 1",
+                                "swap 1 split lt invert",
+                                "dup 0 push 0 eq push 0 eq assert invert",
+                                "invert dup 0 split lt dup 1 push 1 eq assert",
+                                "push 9 invert mul invert",
+                                "push 0 invert",
+                                "invert push 0 invert",
+                                "dup 1 dup 1 div_mod invert swap 1 invert",
+                                "push 0 push 0 x_invert",
+                                "dup 1 push -1 mul add invert",
+                                "dup 3 dup 3 dup 3 xx_mul x_invert dup 0 dup 2 xor invert",
+                                "and invert pop_count"};
+  for (const char* const text : kTexts) {
+    const auto block = assembled(text);
+    const auto t = translate(block);
+    ASSERT_TRUE(t.ok()) << t.error().message;
+    compare(block, corner_columns(*t), 1);
+    compare_at_random(block, 130, 2);
+  }
+  // More stacks than go through the stages at once.
+  const auto block = assembled("dup 1 invert mul swap 1 dup 2 x_invert");
+  for (const std::size_t stacks : {15, 16, 17, 1023, 1024, 1025, 2500})
+    EXPECT_GT(compare_at_random(block, stacks, stacks), 0u);
+}
+
+// A cut takes arrays of its own: where they are too many the block stays whole.
+TEST(Native, InversionsUnderTooManyCells) {
+  std::string text;
+  for (int i = 0; i < 70; ++i) text += "push " + std::to_string(i) + " swap 1 ";
+  text += "invert ";
+  for (int i = 0; i < 70; ++i) text += "add ";
+  const auto block = assembled(text);
+  EXPECT_EQ(translate_stages(block).error().code, ErrorCode::kLimitExceeded);
+  compare_at_random(block, 100, 1);
+}
+
 // Numbers of stacks around those of a vector; what lies beyond the last is left alone.
 TEST(Native, AnyNumberOfStacks) {
-  const auto block = assembled("dup 2 mul add swap 1 split lt dup 1 addi 3 mul");
-  const auto t = translate(block);
-  ASSERT_TRUE(t.ok());
-  for (const codegen::Isa isa : isas()) {
-    const auto native = NativeBlock::compile(block, isa);
-    ASSERT_TRUE(native.ok());
-    for (std::size_t stacks = 1; stacks <= 20; ++stacks) {
-      Random random(stacks);
-      Columns columns = random_columns(*t, 24, random);
-      Columns cut = columns;
-      for (auto& column : cut) column.resize(stacks);
-      const Ran ran = run_native(*native, columns, stacks);
-      expect_alike(expected_of(block, *t, cut),
-                   {[&] {
-                      Columns head = ran.columns;
-                      for (auto& column : head) column.resize(stacks);
-                      return head;
-                    }(),
-                    ran.failed},
-                   t->height, std::to_string(stacks));
-      for (std::size_t c = 0; c < columns.size(); ++c)
-        for (std::size_t i = stacks; i < 24; ++i) ASSERT_EQ(ran.columns[c][i], columns[c][i]);
+  for (const char* const text :
+       {"dup 2 mul add swap 1 split lt dup 1 addi 3 mul", "dup 2 mul invert swap 1 invert dup 0 x_invert"})
+    for (const codegen::Isa isa : isas()) {
+      const auto block = assembled(text);
+      const auto t = translate(block);
+      ASSERT_TRUE(t.ok());
+      const auto native = NativeBlock::compile(block, isa);
+      ASSERT_TRUE(native.ok());
+      for (std::size_t stacks = 1; stacks <= 20; ++stacks) {
+        Random random(stacks);
+        Columns columns = random_columns(*t, 24, random);
+        Columns cut = columns;
+        for (auto& column : cut) column.resize(stacks);
+        const Ran ran = run_native(*native, columns, stacks);
+        expect_alike(expected_of(block, *t, cut),
+                     {[&] {
+                        Columns head = ran.columns;
+                        for (auto& column : head) column.resize(stacks);
+                        return head;
+                      }(),
+                      ran.failed},
+                     t->height, std::to_string(stacks));
+        for (std::size_t c = 0; c < columns.size(); ++c)
+          for (std::size_t i = stacks; i < 24; ++i) ASSERT_EQ(ran.columns[c][i], columns[c][i]);
+      }
     }
-  }
 }
 
 TEST(Native, StacksThatAreTooShallow) {

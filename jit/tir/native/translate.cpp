@@ -1,6 +1,7 @@
 #include "jit/tir/native/translate.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "jit/tir/native/arithmetic.h"
@@ -46,6 +47,14 @@ class Translator {
   void run(const Instruction& instruction);
   void finish();
 
+  // Of stages.
+  void start_failed() { arithmetic_.fail_where_set(input(kFailedBefore, "failed_before")); }
+  /// Whether the inversion that comes is one of a constant, which costs nothing.
+  bool inverts_constant(Op op) { return op == Op::kInvert && arithmetic_.is_constant(value(0)); }
+  /// Leaves on top what is to be inverted, and then goes on with its inverse.
+  void before_inversion(Op op);
+  void after_inversion(Op op);
+
  private:
   static constexpr std::uint32_t kComputed = ~std::uint32_t{0};
   /// A value, or what a cell held before the block: that is read only when something is computed of it.
@@ -56,6 +65,7 @@ class Translator {
   using Extension = Arithmetic::Extension;
 
   Entry& st(std::size_t i) { return stack_[stack_.size() - 1 - i]; }
+  Value input(std::uint32_t cell, const std::string& name);
   Value value_of(const Entry& entry);
   Value value(std::size_t i) { return value_of(st(i)); }
   void push(Value v) { stack_.push_back({kComputed, v}); }
@@ -78,14 +88,17 @@ class Translator {
   std::vector<Value> inputs_;
 };
 
+Value Translator::input(std::uint32_t cell, const std::string& name) {
+  const auto index = static_cast<std::uint32_t>(out_.reads.size());
+  out_.reads.push_back(cell);
+  out_.kernel.inputs.push_back({name, ir::Type::i64, {}});
+  return arithmetic_.input(index);
+}
+
 Value Translator::value_of(const Entry& entry) {
   if (entry.cell == kComputed) return entry.value;
-  Value& input = inputs_[entry.cell];
-  if (input.valid()) return input;
-  const auto index = static_cast<std::uint32_t>(out_.reads.size());
-  out_.reads.push_back(entry.cell);
-  out_.kernel.inputs.push_back({"cell" + std::to_string(entry.cell), ir::Type::i64, {}});
-  return input = arithmetic_.input(index);
+  Value& read = inputs_[entry.cell];
+  return read.valid() ? read : read = input(entry.cell, "cell" + std::to_string(entry.cell));
 }
 
 /// Instructions that compute nothing.
@@ -191,8 +204,21 @@ void Translator::run(const Instruction& instruction) {
   CHECK(false);
 }
 
+void Translator::before_inversion(Op op) {
+  if (op == Op::kInvert) return;
+  const auto [column, norm] = arithmetic_.adjugate(pop_extension());
+  push(column);
+  push(norm);
+}
+
+void Translator::after_inversion(Op op) {
+  if (op == Op::kInvert) return;
+  const Value factor = pop();
+  push(arithmetic_.product(factor, pop_extension()));
+}
+
 void Translator::finish() {
-  CHECK(stack_.size() == out_.height);
+  out_.height = static_cast<std::uint32_t>(stack_.size());
   for (std::uint32_t cell = 0; cell < stack_.size(); ++cell) {
     const Entry& entry = stack_[cell];
     if (entry.cell == cell) continue;
@@ -211,7 +237,9 @@ bool is_supported(Op op) {
   return (row.effects & ~(tasm::kAsserts | tasm::kMayFail)) == 0 && row.hash_rows == 0;
 }
 
-Result<Translation> translate(std::span<const Instruction> block) {
+namespace {
+
+Result<void> check(std::span<const Instruction> block) {
   for (const Instruction& instruction : block) {
     const tasm::InstructionRow& row = tasm::row(instruction.op);
     if (!is_supported(instruction.op))
@@ -221,16 +249,56 @@ Result<Translation> translate(std::span<const Instruction> block) {
       return make_error(ErrorCode::kInvalidArgument, "'%s' has an argument out of range",
                         tasm::print(instruction).c_str());
   }
+  return {};
+}
+
+}  // namespace
+
+Result<Translation> translate(std::span<const Instruction> block) {
+  TRY_VOID(check(block));
   Translation out;
   const Extent extent = extent_of(block);
   out.reach = extent.reach;
-  out.height = extent.height;
   out.size_min = extent.size_min;
   Translator translator(out);
   for (const Instruction& instruction : block) translator.run(instruction);
   translator.finish();
+  CHECK(out.height == extent.height);
   TRY_VOID(kir::check(out.kernel));
   return out;
+}
+
+Result<std::vector<Translation>> translate_stages(std::span<const Instruction> block) {
+  TRY_VOID(check(block));
+  std::vector<Translation> stages;
+  std::uint32_t reach = extent_of(block).reach;
+  std::optional<Op> inverts;
+  std::size_t at = 0;
+  do {
+    Translation stage;
+    stage.reach = reach;
+    Translator translator(stage);
+    if (inverts) {
+      translator.start_failed();
+      translator.after_inversion(*inverts);
+    }
+    for (inverts.reset(); at < block.size() && !inverts; ++at) {
+      const Op op = block[at].op;
+      const bool is_inversion = op == Op::kInvert || op == Op::kXInvert;
+      if (!is_inversion || translator.inverts_constant(op)) {
+        translator.run(block[at]);
+        continue;
+      }
+      translator.before_inversion(op);
+      inverts = op;
+    }
+    translator.finish();
+    TRY_VOID(kir::check(stage.kernel));
+    reach = stage.height;
+    stages.push_back(std::move(stage));
+  } while (inverts);
+  if (stages.size() == 1) stages.clear();
+  return stages;
 }
 
 }  // namespace trident::tir::native

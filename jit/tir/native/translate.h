@@ -27,11 +27,21 @@ struct Translation {
   std::size_t size_min = 0;  ///< stacks with fewer elements fail, all of them, before the block's end
 };
 
+/// In `reads`: not a cell, but what was failed before.
+inline constexpr std::uint32_t kFailedBefore = ~std::uint32_t{0};
+
 /// Whether an instruction can be part of what is translated: arithmetic, moves on the stack, assertions.
 bool is_supported(tasm::Op op);
 
 /// Errors: Unsupported with the name of an instruction that touches more than the stack; InvalidArgument for an
 /// argument out of range; LimitExceeded when it takes more arrays than a kernel may have.
 Result<Translation> translate(std::span<const tasm::Instruction> block);
+
+/// The same block cut where it inverts: between two stages the topmost cell of all stacks is to be inverted, which
+/// costs less for many stacks at once than 72 products each; those where it is not in [1, p) fail. A stage begins with
+/// as many cells as the one before has left, and all but the first read what is failed so far as well. Its stacks are
+/// cells of the whole block, and may be higher than the block's first and last. Empty where nothing is inverted.
+/// Errors: those of translate(), as stages take arrays of their own.
+Result<std::vector<Translation>> translate_stages(std::span<const tasm::Instruction> block);
 
 }  // namespace trident::tir::native
