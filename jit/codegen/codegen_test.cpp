@@ -309,6 +309,35 @@ TEST(Codegen, SumsUnderMasksAndOrOfAnd) {
   }
 }
 
+// Comparisons whose sides had their uppermost bits exchanged are unsigned ones: of elements, invariants and constants;
+// where other bits are exchanged, or one side's only, they are not. The exchanged sides have other readers too.
+TEST(Codegen, UnsignedComparisons) {
+  using kir::Op;
+  for (const ir::Type type : {ir::Type::i32, ir::Type::i64}) {
+    kir::Kernel kernel;
+    kir::Builder b(kernel);
+    kernel.inputs = {{"x", type}, {"y", type}};
+    kernel.params = {{"p", type}, {"q", type}};
+    const std::uint64_t sign = type == ir::Type::i64 ? std::uint64_t{1} << 63 : 0x8000'0000;
+    const kir::Value x = b.input(0), y = b.input(1), p = b.param(0), q = b.param(1), sum = b.add(x, y);
+    std::vector<kir::Value> sides;
+    for (const kir::Value v : {x, y, p, q, sum, b.sub(sum, p), b.constant_int(type, 5), b.constant_int(type, -5)})
+      for (const std::uint64_t bits : {sign, sign | 1, sign >> 1, std::uint64_t{0}})
+        sides.push_back(bits == 0 ? v : b.op(Op::Xor, v, b.constant_bits(type, bits)));
+    for (std::size_t first = 0; first < sides.size(); ++first) {
+      kernel.outputs.clear();
+      for (std::size_t second = 0; second < sides.size() && kernel.outputs.size() < 60; ++second) {
+        const kir::Value mask = b.lt(sides[first], sides[second]);
+        kernel.outputs.push_back({"o", b.add(x, b.select(mask, y, b.constant_int(type, 0)))});
+      }
+      if (first % 2 == 0) kernel.outputs.push_back({"side", sides[first]});
+      expect_same(kernel, {.vectors = 1, .schedule = first % 3 == 0}, {1, 9, 100}, first);
+      expect_same(kernel, {.vectors = 2}, {3, 100}, first);
+      if (first % 5 == 0) expect_same(kernel, {.vectors = 1, .vector_bits = 256}, {100}, first);
+    }
+  }
+}
+
 TEST(Codegen, AsManyArraysAsAllowed) {
   kir::Kernel kernel;
   kir::Builder builder(kernel);

@@ -70,8 +70,22 @@ X86Selector::Merged X86Selector::merged_or(const kir::Inst& inst) const {
   return {Merged::Form::or_of_and, second ? inst.a : inst.b, made.a, made.b};
 }
 
+X86Selector::Merged X86Selector::merged_less(const kir::Inst& inst) const {
+  const std::uint64_t sign = kernel_.type_of(inst.a) == ir::Type::i64 ? std::uint64_t{1} << 63 : 0x8000'0000;
+  const auto flipped = [&](kir::Value v) {
+    const kir::Inst& made = kernel_.at(v);
+    if (made.op != Op::Xor) return kir::Value{};
+    const auto is_sign = [&](kir::Value u) { return kernel_.at(u).op == Op::Constant && kernel_.at(u).imm == sign; };
+    return is_sign(made.b) ? made.a : is_sign(made.a) ? made.b : kir::Value{};
+  };
+  const kir::Value a = flipped(inst.a), b = flipped(inst.b);
+  return a.valid() && b.valid() ? Merged{Merged::Form::unsigned_less, a, b, {}} : Merged{};
+}
+
 X86Selector::Merged X86Selector::merged(const kir::Inst& inst) const {
-  if (inst.section != Section::body || !is_int(inst.type)) return {};
+  if (inst.section != Section::body) return {};
+  if (inst.op == Op::Lt && target_.avx512 && is_int(kernel_.type_of(inst.a))) return merged_less(inst);
+  if (!is_int(inst.type)) return {};
   if (inst.op == Op::Mul) return merged_product(inst);
   if (!target_.avx512) return {};
   if (inst.op == Op::Add || inst.op == Op::Sub) return merged_sum(inst);
@@ -82,6 +96,15 @@ VReg X86Selector::select_merged(const kir::Inst& inst, const Merged& parts) {
   using Form = Merged::Form;
   const VReg a = reg(parts.a), b = reg(parts.b);
   const VReg c = parts.c.valid() ? reg(parts.c) : VReg{};
+  if (parts.form == Form::unsigned_less) {
+    set_type(kernel_.type_of(parts.a));
+    MInst& made = push_mask(pick(Inst::kIdVpcmpud, Inst::kIdVpcmpuq), {a, b});
+    made.form = x86_form::kImmediate;
+    made.imm = 1;
+    made.folds = 2;
+    made.latency = 3;
+    return made.def;
+  }
   set_type(inst.type);
   if (parts.form == Form::u32_product) {
     MInst& made = push(Inst::kIdVpmuludq, {a, b});

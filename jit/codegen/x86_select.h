@@ -121,9 +121,10 @@ class X86Selector {
   struct Merged {
     enum class Form : std::uint8_t {
       none,
-      u32_product,  ///< a * b, both below 2^32 as they were made: only their low halves are read
-      masked_sum,   ///< a + b or a - b in lanes of the mask c, a elsewhere
-      or_of_and,    ///< a | (b & c)
+      u32_product,    ///< a * b, both below 2^32 as they were made: only their low halves are read
+      masked_sum,     ///< a + b or a - b in lanes of the mask c, a elsewhere
+      or_of_and,      ///< a | (b & c)
+      unsigned_less,  ///< a < b of unsigned integers: as signed ones, their uppermost bits were exchanged
     };
     Form form = Form::none;
     kir::Value a, b, c;
@@ -132,6 +133,7 @@ class X86Selector {
   [[nodiscard]] Merged merged_product(const kir::Inst& inst) const;
   [[nodiscard]] Merged merged_sum(const kir::Inst& inst) const;
   [[nodiscard]] Merged merged_or(const kir::Inst& inst) const;
+  [[nodiscard]] Merged merged_less(const kir::Inst& inst) const;
   VReg select_merged(const kir::Inst& inst, const Merged& parts);
   VReg min_max_i64(bool max, VReg a, VReg b);
   VReg sign_i64(VReg a);  ///< all ones where negative

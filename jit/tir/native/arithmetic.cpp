@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
-using Wide = unsigned __int128;
-
 }  // namespace
 
 // --- what is known of values
@@ -58,20 +56,34 @@ Value Arithmetic::constant(std::uint64_t word) {
 
 // --- the field -------------------------------------------------------------------------------------------------------
 
-/// x + y mod p of x ^ 2^63 and (p - y) ^ 2^63: with room = p - y it is x - room where x >= room, else x - room + p. In
-/// [0, p) for any x below 2^64 and y <= (2^32 - 1)^2, or both below p.
+/// x + y mod p of x ^ 2^63 and (p - y) ^ 2^63: with room = p - y it is x - room where x >= room, else x - room + p.
 Value Arithmetic::sum_with_flipped(Value x_flipped, Value room_flipped) {
   const Value wrapped = b_.sub(x_flipped, room_flipped);
   return b_.add(wrapped, where(b_.lt(x_flipped, room_flipped), kModulus));
 }
 
+/// x + y + constant mod p, in [0, p) for any x below 2^64 and y + constant <= (2^32 - 1)^2, for x a multiple of 2^32
+/// and y + constant <= p, and for x and y + constant both below p.
+Value Arithmetic::canonical_sum(Value x, Value y, std::uint64_t constant) {
+  if (target_ == Target::any) return sum_with_flipped(flipped(x), b_.sub(integer(kModulus + kSign - constant), y));
+  const Value room = b_.sub(integer(kModulus - constant), y);
+  return b_.add(b_.sub(x, room), where(below(x, room), kModulus));
+}
+
+/// An integer below 2^64 that is x + y mod p, of x and y below p: where x + y leaves 64 bits, what is left of it is
+/// below p - 2^32 + 1, and 2^64 = 2^32 - 1.
+Value Arithmetic::any_sum(Value x, Value y) {
+  const Value wrapped = b_.add(x, y);
+  return b_.add(wrapped, where(below(wrapped, x), kEpsilon));
+}
+
 Value Arithmetic::sum(Value x, Value y) {
-  const Wide greatest = Wide{max(x)} + max(y);
+  const unsigned __int128 greatest = static_cast<unsigned __int128>(max(x)) + max(y);
   if (b_.is_constant(x) && b_.bits_of(x) == 0) return y;
   if (b_.is_constant(y) && b_.bits_of(y) == 0) return x;
   if (greatest < kModulus) return bounded(b_.add(x, y), static_cast<std::uint64_t>(greatest));
   if (b_.is_constant(x)) std::swap(x, y);
-  return sum_with_flipped(flipped(x), b_.sub(integer(kModulus + kSign), y));
+  return canonical_sum(x, y);
 }
 
 Value Arithmetic::difference(Value x, Value y) {
@@ -85,16 +97,33 @@ Value Arithmetic::negated(Value x) {
   return b_.select(b_.eq(x, integer(0)), integer(0), b_.sub(integer(kModulus), x));
 }
 
-/// low_bits + 2^64 high_bits mod p, as field::Element::reduced.
-Value Arithmetic::reduced(Value low_bits, Value high_bits, bool high_is_u32) {
-  Value x = flipped(low_bits);
+/// x.low + 2^64 x.high mod p, as field::Element::reduced.
+Value Arithmetic::reduced(Wide x, bool high_is_u32) {
+  const Value x1 = product_of_lows(x.high, integer(kEpsilon));
+  if (target_ == Target::avx512) {
+    if (high_is_u32) return canonical_sum(x.low, x1);
+    const Value x2 = high(x.high);
+    return canonical_sum(b_.sub(b_.sub(x.low, x2), where(below(x.low, x2), kEpsilon)), x1);
+  }
+  Value flipped_low = flipped(x.low);
   if (!high_is_u32) {
     // x - x2: it went below 0 where it is now greater, and then 2^64 = 2^32 - 1 is too much.
-    const Value less_x2 = b_.sub(x, high(high_bits));
-    x = b_.sub(less_x2, where(b_.lt(x, less_x2), kEpsilon));
+    const Value less_x2 = b_.sub(flipped_low, high(x.high));
+    flipped_low = b_.sub(less_x2, where(b_.lt(flipped_low, less_x2), kEpsilon));
   }
-  const Value x1 = product_of_lows(high_bits, integer(kEpsilon));
-  return sum_with_flipped(x, b_.sub(integer(kModulus + kSign), x1));
+  return sum_with_flipped(flipped_low, b_.sub(integer(kModulus + kSign), x1));
+}
+
+Value Arithmetic::low_half_and(Value low_half, Value upper_half) {
+  return b_.op(Op::Or, b_.op(Op::Shl, upper_half, integer(32)), low(low_half));
+}
+
+/// No sum in it wraps: (2^32 - 1)^2 + 2 (2^32 - 1) < 2^64.
+Arithmetic::Thirds Arithmetic::thirds(Value x, Value y) {
+  const Value low_low = product_of_lows(x, y), high_low = product_of_lows(high(x), y);
+  const Value low_high = product_of_lows(x, high(y)), high_high = product_of_lows(high(x), high(y));
+  const Value middle = b_.add(high_low, high(low_low)), middle_low = b_.add(low_high, low(middle));
+  return {low_low, middle_low, b_.add(b_.add(high_high, high(middle)), high(middle_low))};
 }
 
 Value Arithmetic::product(Value x, Value y) {
@@ -107,14 +136,33 @@ Value Arithmetic::product(Value x, Value y) {
   }
   if (is_u32(x) && is_u32(y)) return bounded(product_of_lows(x, y), max(x) * max(y));
   if (is_u32(x)) std::swap(x, y);
+  if (!is_u32(y)) {
+    const Thirds t = thirds(x, y);
+    return reduced({low_half_and(t.low, t.middle), t.high}, false);
+  }
   const Value low_low = product_of_lows(x, y), high_low = product_of_lows(high(x), y);
-  // No sum here wraps: (2^32 - 1)^2 + 2 (2^32 - 1) < 2^64.
+  if (max(y) < std::uint64_t{1} << 31) {
+    // Twice what is below 2^31 (2^32 - 1) is below p.
+    const Value small = b_.add(low_low, product_of_lows(high(high_low), integer(kEpsilon)));
+    return canonical_sum(b_.op(Op::Shl, high_low, integer(32)), small);
+  }
   const Value middle = b_.add(high_low, high(low_low));
-  if (is_u32(y)) return reduced(b_.op(Op::Or, b_.op(Op::Shl, middle, integer(32)), low(low_low)), high(middle), true);
-  const Value low_high = product_of_lows(x, high(y)), high_high = product_of_lows(high(x), high(y));
-  const Value middle_low = b_.add(low_high, low(middle));
-  const Value upper = b_.add(b_.add(high_high, high(middle)), high(middle_low));
-  return reduced(b_.op(Op::Or, b_.op(Op::Shl, middle_low, integer(32)), low(low_low)), upper, false);
+  return reduced({low_half_and(low_low, middle), high(middle)}, true);
+}
+
+/// low in (-2^33, 2^32), high in [0, 2^33): 2^64 = 2^32 - 1 and 2^96 = -1.
+Arithmetic::Loose Arithmetic::loose_product(Value x, Value y) {
+  const Thirds t = thirds(x, y);
+  const Value upper = low(t.high);
+  return {b_.sub(b_.sub(low(t.low), upper), high(t.high)), b_.add(low(t.middle), upper)};
+}
+
+/// Of up to seven products, each added or taken off: |x.low|, |x.high| < 2^36.
+Value Arithmetic::tightened(const Loose& x) {
+  // It is x + 32 p = x + 32 + 2^32 (2^37 - 32), and 2^36 of that from the upper part to the lower: neither is negative.
+  const Value upper = b_.add(x.high, integer((std::uint64_t{1} << 37) - 32 - 16));
+  const Value small = b_.add(x.low, product_of_lows(high(upper), integer(kEpsilon)));
+  return canonical_sum(b_.op(Op::Shl, upper, integer(32)), small, (std::uint64_t{1} << 36) + 32);
 }
 
 Value Arithmetic::squared(Value x, int times) {
@@ -146,6 +194,11 @@ Value Arithmetic::power(Value base, Value exponent) {
   if (b_.is_constant(exponent)) return power(base, b_.bits_of(exponent) & kEpsilon);
   if (b_.is_constant(base) && b_.bits_of(base) == 2 && max(exponent) < 63)
     return bounded(b_.op(Op::Shl, integer(1), exponent), std::uint64_t{1} << max(exponent));
+  return target_ == Target::any ? power_by_bits(base, exponent) : power_by_windows(base, exponent);
+}
+
+/// From the lowest bit on: squarings and products are two chains, neither of which waits for the other.
+Value Arithmetic::power_by_bits(Value base, Value exponent) {
   Value result = integer(1);
   const int bits = 64 - std::countl_zero(max(exponent));
   for (int i = 0; i < bits; ++i) {
@@ -155,6 +208,24 @@ Value Arithmetic::power(Value base, Value exponent) {
     if (i + 1 < bits) base = product(base, base);
   }
   return result;
+}
+
+/// Two bits at a time from the highest on, where a lane's next factor is the base to the power of 0, 1, 2 or 3: 47
+/// products instead of 63, in one chain. (Windows of three bits take 46, and twice as many selections.)
+Value Arithmetic::power_by_windows(Value base, Value exponent) {
+  const Value base_2 = product(base, base), base_3 = product(base_2, base);
+  const std::uint64_t most = std::max({max(base), max(base_2), max(base_3), std::uint64_t{1}});
+  Value result;
+  for (int at = (64 - std::countl_zero(max(exponent)) + 1) / 2 * 2 - 2; at >= 0; at -= 2) {
+    const auto is_clear = [&](int bit) {
+      return b_.eq(b_.op(Op::And, exponent, integer(std::uint64_t{1} << bit)), integer(0));
+    };
+    const Value no_1 = is_clear(at), no_2 = is_clear(at + 1);
+    const Value factor = b_.select(no_2, b_.select(no_1, integer(1), base), b_.select(no_1, base_2, base_3));
+    bounded(factor, most);
+    result = result.valid() ? product(squared(result, 2), factor) : factor;
+  }
+  return result.valid() ? result : integer(1);
 }
 
 Value Arithmetic::equal(Value x, Value y) {
@@ -230,19 +301,22 @@ Arithmetic::Extension Arithmetic::sum(const Extension& x, const Extension& y) {
 
 Arithmetic::Extension Arithmetic::product(const Extension& x, const Extension& y) {
   const auto known = [&](Value v) { return is_u32(v); };
-  const Value p0 = product(x[0], y[0]), p2 = product(x[2], y[2]);
   if (std::ranges::any_of(x, known) || std::ranges::any_of(y, known)) {
     // Products of what is known to be small cost less than sums.
+    const Value p0 = product(x[0], y[0]), p2 = product(x[2], y[2]);
     const Value p1 = sum(product(x[0], y[1]), product(x[1], y[0]));
     const Value p3 = sum(product(x[1], y[2]), product(x[2], y[1]));
     const Value middle = sum(sum(product(x[0], y[2]), product(x[1], y[1])), product(x[2], y[0]));
     return {difference(p0, p3), difference(sum(p1, p3), p2), sum(middle, p2)};
   }
-  // By (a + b)(c + d) - a c - b d = a d + b c (Karatsuba): six products instead of nine.
-  const auto cross = [&](std::size_t i, std::size_t k) { return product(sum(x[i], x[k]), sum(y[i], y[k])); };
-  const Value p1 = product(x[1], y[1]), c01 = cross(0, 1), c02 = cross(0, 2), c12 = cross(1, 2);
-  const Value upper = sum(p1, p2), all = sum(p0, upper);
-  return {difference(all, c12), difference(difference(sum(c01, c12), all), upper), sum(difference(c02, p0), p1)};
+  // By (a + b)(c + d) - a c - b d = a d + b c (Karatsuba): six products instead of nine, and three reductions.
+  const auto cross = [&](std::size_t i, std::size_t k) {
+    return loose_product(any_sum(x[i], x[k]), any_sum(y[i], y[k]));
+  };
+  const Loose p0 = loose_product(x[0], y[0]), p1 = loose_product(x[1], y[1]), p2 = loose_product(x[2], y[2]);
+  const Loose c01 = cross(0, 1), c02 = cross(0, 2), c12 = cross(1, 2), upper = plus(p1, p2),
+              first = minus(plus(p0, upper), c12);
+  return {tightened(first), tightened(minus(minus(c01, first), upper)), tightened(plus(minus(c02, p0), p1))};
 }
 
 Arithmetic::Extension Arithmetic::product(Value factor, const Extension& x) {

@@ -1,8 +1,9 @@
 // Arithmetic of Triton VM as sequences of kir ops on i64 lanes: the field, its extension, u32.
 //
-// A word is the integer in [0, p) that an element is, as in runtime/field/element.h. Comparisons of kir are signed, so
-// those of words go through x ^ 2^63; sums and products are arranged so that only one side needs that. Each value has a
-// greatest integer that it can be: what is known to be small needs no reduction and no check.
+// A word is the integer in [0, p) that an element is, as in runtime/field/element.h. Target of kir are signed, so
+// those of words go through x ^ 2^63. Where that costs something, sums and products are arranged so that only one side
+// needs it; AVX-512 compares both sides as they are. Each value has a greatest integer that it can be: what is known to
+// be small needs no reduction and no check.
 //
 // What may fail marks its lane as failed and goes on with whatever comes: a bound that a check has promised does not
 // hold in a lane that failed that check, and nothing takes a mark away.
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "jit/kir/builder.h"
+#include "jit/tir/native/translate.h"
 #include "runtime/field/element.h"
 
 namespace trident::tir::native {
@@ -25,7 +27,7 @@ class Arithmetic {
   using Extension = std::array<Value, 3>;  ///< coefficients of 1, x, x^2
 
   /// Appends to `kernel`, which must outlive it.
-  explicit Arithmetic(kir::Kernel& kernel) : b_(kernel) {}
+  Arithmetic(kir::Kernel& kernel, Target target) : b_(kernel), target_(target) {}
 
   /// A word that the kernel reads: input number `index`.
   Value input(std::uint32_t index) { return b_.input(index); }
@@ -91,12 +93,36 @@ class Arithmetic {
   Value where(Value mask, std::uint64_t value) { return b_.select(mask, integer(value), integer(0)); }
   /// Low half times low half, 64 bits.
   Value product_of_lows(Value x, Value y) { return b_.mul(low(x), low(y)); }
+  /// Of unsigned integers.
+  Value below(Value x, Value y) { return b_.lt(flipped(x), flipped(y)); }
+  Value canonical_sum(Value x, Value y, std::uint64_t constant = 0);
+  Value any_sum(Value x, Value y);
   Value sum_with_flipped(Value x_flipped, Value room_flipped);
-  Value reduced(Value low_bits, Value high_bits, bool high_is_u32);
+  struct Wide {
+    Value low, high;
+  };
+  Value reduced(Wide x, bool high_is_u32);
+  Value low_half_and(Value low_half, Value upper_half);
+  /// x y = low + 2^32 middle + 2^64 high: low and middle count by their lower halves only.
+  struct Thirds {
+    Value low, middle, high;
+  };
+  Thirds thirds(Value x, Value y);
+  /// low + 2^32 high of signed integers that are far from 2^63: they add up without carries.
+  struct Loose {
+    Value low, high;
+  };
+  Loose loose_product(Value x, Value y);
+  Loose plus(const Loose& x, const Loose& y) { return {b_.add(x.low, y.low), b_.add(x.high, y.high)}; }
+  Loose minus(const Loose& x, const Loose& y) { return {b_.sub(x.low, y.low), b_.sub(x.high, y.high)}; }
+  Value tightened(const Loose& x);
   Value squared(Value x, int times);
   Value power(Value base, std::uint64_t exponent);
+  Value power_by_bits(Value base, Value exponent);
+  Value power_by_windows(Value base, Value exponent);
 
   kir::Builder b_;
+  Target target_;
   std::vector<std::uint64_t> max_;  ///< by value; beyond its end, p - 1
   Value out_of_u32_{};              ///< or of words that must be u32
   Value failed_{};                  ///< mask

@@ -56,10 +56,11 @@ void NativeBlock::Part::run(std::uint64_t stacks, std::uint64_t* const* columns,
 
 Result<NativeBlock> NativeBlock::compile(std::span<const tasm::Instruction> block, codegen::Isa isa,
                                          const codegen::Variant& variant) {
-  TRY(Translation translation, translate(block));
+  const Target target = isa == codegen::Isa::avx512 ? Target::avx512 : Target::any;
+  TRY(Translation translation, translate(block, target));
   TRY(Part whole, Part::compile(std::move(translation), isa, variant));
   NativeBlock native(std::move(whole));
-  auto stages = translate_stages(block);
+  auto stages = translate_stages(block, target);
   if (!stages.ok() && stages.error().code == ErrorCode::kLimitExceeded) return native;
   if (!stages.ok()) return stages.error();
   for (Translation& stage : *stages) {

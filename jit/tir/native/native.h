@@ -21,14 +21,20 @@ namespace trident::tir::native {
 /// The widest instruction set that this processor runs; Unsupported where there is none.
 Result<codegen::Isa> best_isa();
 
-/// The loop that serves most blocks: a product is a long chain, and two of them side by side fill the pipes.
-inline constexpr codegen::Variant kVariant{.vectors = 2};
+/// The loop that serves most blocks: a product is a long chain, and several of them side by side fill the pipes, as
+/// many as there are registers for.
+constexpr codegen::Variant variant_of(codegen::Isa isa) {
+  return {.vectors = static_cast<std::uint8_t>(isa == codegen::Isa::avx512 ? 3 : 2)};
+}
 
 class NativeBlock {
  public:
   /// Errors: those of translate(), codegen::emit() and image::Mapped::map().
   static Result<NativeBlock> compile(std::span<const tasm::Instruction> block, codegen::Isa isa,
-                                     const codegen::Variant& variant = kVariant);
+                                     const codegen::Variant& variant);
+  static Result<NativeBlock> compile(std::span<const tasm::Instruction> block, codegen::Isa isa) {
+    return compile(block, isa, variant_of(isa));
+  }
 
   /// Runs `stacks` stacks. columns[c] is the array of cell c, for all cells below max(reach, height), with a word below
   /// p per stack; it is changed in place. failed[i] becomes 1 where stack i fails, else 0. All arrays are disjoint;

@@ -40,7 +40,7 @@ Extent extent_of(std::span<const Instruction> block) {
 /// The block on values: an instruction per function, as in vm/machine.cpp.
 class Translator {
  public:
-  explicit Translator(Translation& out) : out_(out), arithmetic_(out.kernel), inputs_(out.reach) {
+  Translator(Translation& out, Target target) : out_(out), arithmetic_(out.kernel, target), inputs_(out.reach) {
     for (std::uint32_t cell = 0; cell < out.reach; ++cell) stack_.push_back({cell, {}});
   }
 
@@ -254,13 +254,13 @@ Result<void> check(std::span<const Instruction> block) {
 
 }  // namespace
 
-Result<Translation> translate(std::span<const Instruction> block) {
+Result<Translation> translate(std::span<const Instruction> block, Target target) {
   TRY_VOID(check(block));
   Translation out;
   const Extent extent = extent_of(block);
   out.reach = extent.reach;
   out.size_min = extent.size_min;
-  Translator translator(out);
+  Translator translator(out, target);
   for (const Instruction& instruction : block) translator.run(instruction);
   translator.finish();
   CHECK(out.height == extent.height);
@@ -268,7 +268,7 @@ Result<Translation> translate(std::span<const Instruction> block) {
   return out;
 }
 
-Result<std::vector<Translation>> translate_stages(std::span<const Instruction> block) {
+Result<std::vector<Translation>> translate_stages(std::span<const Instruction> block, Target target) {
   TRY_VOID(check(block));
   std::vector<Translation> stages;
   std::uint32_t reach = extent_of(block).reach;
@@ -277,7 +277,7 @@ Result<std::vector<Translation>> translate_stages(std::span<const Instruction> b
   do {
     Translation stage;
     stage.reach = reach;
-    Translator translator(stage);
+    Translator translator(stage, target);
     if (inverts) {
       translator.start_failed();
       translator.after_inversion(*inverts);

@@ -20,6 +20,10 @@
 
 namespace trident::tir::native {
 
+/// What a kernel is made for; either is right everywhere. AVX-512 compares unsigned integers as they are, and has the
+/// registers for several long chains side by side.
+enum class Target : std::uint8_t { any, avx512 };
+
 struct Translation {
   kir::Kernel kernel;  ///< passes kir::check; all arrays are of i64, and the words in them are below p
   std::uint32_t reach = 0, height = 0;
@@ -35,13 +39,13 @@ bool is_supported(tasm::Op op);
 
 /// Errors: Unsupported with the name of an instruction that touches more than the stack; InvalidArgument for an
 /// argument out of range; LimitExceeded when it takes more arrays than a kernel may have.
-Result<Translation> translate(std::span<const tasm::Instruction> block);
+Result<Translation> translate(std::span<const tasm::Instruction> block, Target target = Target::any);
 
 /// The same block cut where it inverts: between two stages the topmost cell of all stacks is to be inverted, which
 /// costs less for many stacks at once than 72 products each; those where it is not in [1, p) fail. A stage begins with
 /// as many cells as the one before has left, and all but the first read what is failed so far as well. Its stacks are
 /// cells of the whole block, and may be higher than the block's first and last. Empty where nothing is inverted.
 /// Errors: those of translate(), as stages take arrays of their own.
-Result<std::vector<Translation>> translate_stages(std::span<const tasm::Instruction> block);
+Result<std::vector<Translation>> translate_stages(std::span<const tasm::Instruction> block, Target target);
 
 }  // namespace trident::tir::native
