@@ -1,7 +1,10 @@
 #include "jit/tir/equiv/equiv.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
+#include <optional>
+#include <vector>
 
 #include "runtime/field/tip5.h"
 
@@ -48,6 +51,56 @@ bool found(Pair& pair, States& states, unsigned count, const std::function<bool(
     decision = {Answer::differs, 0, std::move(difference), std::move(state)};
     return true;
   }
+  return false;
+}
+
+/// Values that a block asks for being 0, or fails by: where one is, blocks may differ that are the same nearly
+/// everywhere.
+std::vector<Value> asked(const Values& values, std::initializer_list<const End*> ends) {
+  std::vector<Value> out = values.asked();
+  for (const End* end : ends)
+    for (const Condition& condition : end->conditions)
+      if (condition.kind != Condition::Kind::u32) out.push_back(condition.value);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+/// Looks for a difference where such a value is 0: in states in which one of the words that it is made of was changed
+/// to that end.
+bool found_at_roots(Pair& pair, States& states, Block a, Block b, const Options& options, Decision& decision) {
+  constexpr std::size_t kValuesMax = 24;
+  constexpr int kStates = 3;
+  const Shape x = shape_of(a), y = shape_of(b);
+  if (!x.straight || !y.straight) return false;
+  Values values(options.seed);
+  const std::size_t cells = std::max(x.cells, y.cells);
+  const End end_a = execute(values, a, cells), end_b = execute(values, b, cells);
+  std::vector<Value> list = asked(values, {&end_a, &end_b});
+  list.resize(std::min(list.size(), kValuesMax));
+  const auto word = [](State& state, AtomKind kind, std::uint32_t position) -> Element* {
+    std::vector<Element>& words = kind == AtomKind::cell          ? state.stack
+                                  : kind == AtomKind::public_word ? state.public_input
+                                                                  : state.secret_input;
+    if (position >= words.size()) return nullptr;
+    return kind == AtomKind::cell ? &words[words.size() - 1 - position] : &words[position];
+  };
+  for (const Value value : list)
+    for (int i = 0; i < kStates; ++i) {
+      State state = states.next();
+      const auto roots = values.roots(value, [&](AtomKind kind, std::uint32_t position) -> std::optional<Element> {
+        const Element* at = word(state, kind, position);
+        return at == nullptr ? std::nullopt : std::optional<Element>(*at);
+      });
+      for (const Values::Root& root : roots) {
+        State changed = state;
+        *word(changed, root.kind, root.position) = root.word;
+        std::string difference = pair.difference(changed);
+        if (difference.empty()) continue;
+        decision = {Answer::differs, 0, std::move(difference), std::move(changed)};
+        return true;
+      }
+    }
   return false;
 }
 
@@ -128,7 +181,8 @@ Decision Decider::decide(Block candidate) {
   States states(options_.seed, baseline_, candidate, options_.stack_min);
   // Nobody leaves out a run of what would be called equal.
   if (proof.equal ? found(pair, states, options_.rerun, {}, decision)
-                  : found(pair, states, options_.searched, options_.goes_on, decision))
+                  : found_at_roots(pair, states, baseline_, candidate, options_, decision) ||
+                        found(pair, states, options_.searched, options_.goes_on, decision))
     return decision;
   decision.answer = proof.equal ? Answer::equal : Answer::unknown;
   decision.error_bound = proof.error_bound;

@@ -7,7 +7,8 @@
 //
 //   baseline, candidate --> many states at once (screen.h)     a difference: differs, and the state that shows it
 //                       --> normal forms (symbolic.h)          the same: equal
-//                       --> more states on the machine         a difference: differs; else unknown
+//                       --> more states on the machine, first those where a value that a block asks for being 0 is 0
+//                                                              a difference: differs; else unknown
 //
 // `equal` is certain as far as error_bound: the probability, over the random points that were drawn, that normal forms
 // were wrongly taken to be the same; 0 when they are the same polynomials. Whatever is called equal is run on the

@@ -134,5 +134,87 @@ TEST(Mutation, NothingElseIsCalledEqual) {
   EXPECT_LT(answers[0][2] + answers[1][2], count / 10);
 }
 
+/// A few instructions on two u32: masks, shifts, and what puts them together.
+std::vector<Instruction> random_bits(Random& random) {
+  constexpr std::uint64_t kMasks[] = {1,      2,           3,           6,           7,           8,
+                                      12,     15,          240,         255,         0xff00,      0xfff0,
+                                      0x0f0f, 0x5555'5555, 0xffff'fff0, 0xffff'fffe, 0x8000'0000, 0xffff'ffff};
+  std::string text;
+  const auto mask = [&] { return "push " + std::to_string(kMasks[random.below(std::size(kMasks))]) + " "; };
+  const auto shift = [&] {
+    return "push " + std::to_string(std::uint64_t{1} << (random.one_in(4) ? random.below(32) : random.below(5))) + " ";
+  };
+  for (std::uint64_t i = 1 + random.below(4); i > 0; --i) switch (random.below(12)) {
+      case 0:
+      case 1: text += mask() + "and "; break;
+      case 2:
+      case 3: text += shift() + "swap 1 div_mod pop 1 "; break;
+      case 4: text += shift() + "swap 1 div_mod swap 1 pop 1 "; break;
+      case 5: text += shift() + "mul "; break;
+      case 6: text += mask() + "xor "; break;
+      case 7: text += "dup 1 xor "; break;
+      case 8: text += "dup 1 and "; break;
+      case 9: text += "dup 0 " + mask() + "and push -1 mul add "; break;
+      case 10: text += "dup 1 dup 1 lt dup 1 dup 3 lt mul add "; break;
+      default: text += "swap 1 "; break;
+    }
+  return tasm::assemble(ir::SourceText(text))->instructions;
+}
+
+TEST(Mutation, MasksAndShifts) {
+  const char* const wanted = std::getenv("TRIDENT_TIR_MUTANTS");
+  const std::uint64_t count = wanted == nullptr ? 20'000 : std::strtoull(wanted, nullptr, 10);
+  constexpr std::size_t kBlocks = 400;
+  constexpr std::uint64_t kWords[] = {0, 1, 2, 5, 0x8000'0000, 0xffff'ffff, 0x1'0000'0000, 0xffff'ffff'0000'0000};
+  Random random(20260202);
+  vm::Machine machine;
+  std::vector<State> states;
+  for (int i = 0; i < 160; ++i) {
+    State state;
+    state.stack.resize(40, Element(2));
+    for (Element& e : state.stack)
+      e = Element(i < 64 ? kWords[(&e - state.stack.data() == 39 ? i : i / 8) % 8] : random.next() >> 32);
+    states.push_back(std::move(state));
+  }
+  std::uint64_t equal = 0, alike = 0, pairs = 0;
+  while (pairs < count) {
+    // Blocks by what they leave in all of the states.
+    std::map<std::vector<std::uint64_t>, std::vector<std::vector<Instruction>>> groups;
+    std::vector<std::pair<std::vector<Instruction>, const std::vector<std::uint64_t>*>> all;
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      auto block = random_bits(random);
+      const vm::Code code = code_of(block, false);
+      std::vector<std::uint64_t> left;
+      for (const State& state : states) {
+        const auto one = left_by(machine, code, state);
+        left.push_back(one.size());
+        left.insert(left.end(), one.begin(), one.end());
+      }
+      const auto at = groups.try_emplace(std::move(left)).first;
+      at->second.push_back(block);
+      all.emplace_back(std::move(block), &at->first);
+    }
+    const auto compare = [&](const auto& x, const auto& y, bool same) {
+      Options options;
+      options.stack_min = 20;
+      options.seed = ++pairs;
+      const bool proved = prove(x, y, options).equal;
+      EXPECT_FALSE(proved && !same) << text(x) << "  is proved to be  " << text(y);
+      if (same) ++alike, equal += proved ? 1 : 0;
+    };
+    for (const auto& [left, blocks] : groups)
+      for (std::size_t i = 1; i < blocks.size(); ++i)
+        if (blocks[i] != blocks[0]) compare(blocks[0], blocks[i], true);
+    for (std::size_t i = 0; i < 2 * kBlocks; ++i) {
+      const auto &x = all[random.below(kBlocks)], &y = all[random.below(kBlocks)];
+      if (x.second != y.second) compare(x.first, y.first, false);
+    }
+  }
+  std::printf("masks and shifts: %llu of %llu pairs that end alike are proved equal, of %llu pairs\n",
+              static_cast<unsigned long long>(equal), static_cast<unsigned long long>(alike),
+              static_cast<unsigned long long>(pairs));
+  EXPECT_GT(equal, alike * 3 / 4);
+}
+
 }  // namespace
 }  // namespace trident::tir::equiv

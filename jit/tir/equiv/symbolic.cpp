@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <utility>
 
 #include "jit/tir/equiv/ram.h"
 #include "runtime/base/check.h"
@@ -159,9 +160,14 @@ class Execution {
     if (x && x->is_zero()) return opposite(is_zero(b));
     if (y && v_.max_of(a) < y->value()) return integer(1);
     if ((y && y->is_zero()) || (x && v_.max_of(b) <= x->value()) || (x && x->value() >= kU32Max)) return integer(0);
-    return v_.atom(AtomKind::less, a, b, 1);
+    const Value out = v_.atom(AtomKind::less, a, b, 1);
+    v_.exclude(out, v_.atom(AtomKind::less, b, a, 1));
+    v_.exclude(out, is_zero(v_.subtract(a, b)));
+    return out;
   }
-  /// The bitwise and of sorted operands that are required to be u32; an atom if it is nothing simpler.
+  /// The bitwise and of sorted operands that are required to be u32; an atom if it is nothing simpler. With a constant
+  /// of one or two runs of bits it is that with the bits below a run's end less that with the bits below its start, so
+  /// that runs which meet are one.
   Value all_bits(std::vector<Value> operands) {
     std::uint64_t mask = kU32Max;
     std::erase_if(operands, [&](Value v) {
@@ -177,12 +183,35 @@ class Execution {
     }
     if (mask == 0) return integer(0);
     if (operands.empty()) return integer(mask);
-    const bool cuts = (mask & (mask + 1)) != 0 || least > mask;
     if (greatest <= 1) {
       Value product = integer(mask & 1);
       for (const Value v : operands) product = v_.multiply(product, v);
       return product;
     }
+    // Bits that no operand can have do not matter.
+    mask &= std::bit_ceil(least + 1) - 1;
+    if (mask == 0) return integer(0);
+    constexpr int kRunsMax = 2;
+    const bool is_low = (mask & (mask + 1)) == 0;
+    if (is_low || std::popcount(mask & ~(mask << 1)) > kRunsMax) return masked(std::move(operands), mask, least);
+    Value sum = integer(0);
+    const std::uint64_t max = std::min(least, mask);
+    bool parts = true;
+    while (mask != 0) {
+      const std::uint64_t below = (mask & -mask) - 1, end = mask + below + 1, run = end & -end;
+      for (const std::uint64_t part : {run - 1, below}) {
+        const Value v = part == 0 ? integer(0) : masked(operands, part, least);
+        parts &= part == 0 || is_part(v);
+        sum = part == below ? v_.subtract(sum, v) : v_.add(sum, v);
+      }
+      mask &= ~(run - 1);
+    }
+    if (parts) mark_if_bitwise(sum, max);
+    return sum;
+  }
+  /// `least`: of the greatest that each operand can be.
+  Value masked(std::vector<Value> operands, std::uint64_t mask, std::uint64_t least) {
+    const bool cuts = (mask & (mask + 1)) != 0 || least > mask;
     if (cuts) operands.push_back(integer(mask));
     if (operands.size() == 1) return operands[0];
     std::sort(operands.begin(), operands.end());
@@ -215,6 +244,15 @@ class Execution {
     const auto x = v_.constant_of(a), y = v_.constant_of(b);
     if (x && y) return integer(x->value() & y->value());
     if (a == b) return a;
+    if (x || y) {
+      if (const auto out = bits_of_shifted(x ? b : a, (x ? x : y)->value(), is_atom)) return *out;
+    }
+    for (const auto& [exchanged, other] : {std::pair(a, b), std::pair(b, a)})
+      if (const auto exchange = exchange_of(exchanged)) {
+        bool ignored = false;
+        const Value kept = both_bits(exchange->whole, other, is_atom);
+        return different_bits(kept, both_bits(other, integer(exchange->bits), ignored));
+      }
     constexpr std::size_t kPartsMax = 24, kOperandsMax = 8;
     auto left = bit_parts(a), right = bit_parts(b);
     if (left.size() * right.size() > kPartsMax) left = {{field::kOne, {a}}}, right = {{field::kOne, {b}}};
@@ -227,12 +265,38 @@ class Execution {
                        std::back_inserter(both));
         if (both.size() > kOperandsMax) return all_bits({std::min(a, b), std::max(a, b)});
         const Value part = all_bits(std::move(both));
-        single &= is_part(part);
+        single &= is_part(part) || v_.is_bitwise(part);
         sum = v_.add(sum, v_.scale(part, p.coefficient * q.coefficient));
       }
-    is_atom = left.size() * right.size() == 1 && !v_.operands(sum).empty();
+    const auto parts = v_.parts(sum);
+    is_atom = left.size() * right.size() == 1 && parts &&
+              std::ranges::any_of(*parts, [&](const auto& part) { return !v_.operands(part.atom).empty(); });
     if (single) mark_if_bitwise(sum, std::min({v_.max_of(a), v_.max_of(b), kU32Max}));
     return sum;
+  }
+  /// (whole >> by) & mask as (whole & (mask << by)) >> by, for a `whole` that is known to be u32.
+  std::optional<Value> bits_of_shifted(Value a, std::uint64_t mask, bool& is_atom) {
+    const auto shift = v_.shift_of(a);
+    if (!shift || v_.max_of(shift->whole) > kU32Max) return {};
+    const Value bits = both_bits(shift->whole, integer(mask << shift->by & kU32Max), is_atom);
+    const Value out = shifted(bits, shift->by);
+    if (!v_.constant_of(out)) v_.bound(out, std::min(mask, v_.max_of(a)));
+    return out;
+  }
+  /// Of a value without bits below 2^by.
+  Value shifted(Value a, unsigned by) {
+    const Value out = v_.scale(a, field::inverse(Element(std::uint64_t{1} << by)));
+    if (!v_.constant_of(out)) v_.mark_shift(out, {a, by});
+    return out;
+  }
+  /// Says what a quotient by 2^by is the quotient of.
+  void mark_quotient(Value quotient, Value whole, unsigned by) {
+    if (by == 0 || v_.constant_of(quotient) || v_.max_of(whole) > kU32Max) return;
+    const auto before = v_.shift_of(whole);
+    if (before && v_.max_of(before->whole) <= kU32Max)
+      v_.mark_shift(quotient, {before->whole, before->by + by});
+    else
+      v_.mark_shift(quotient, {whole, by});
   }
   /// An atom, as far as bits go.
   bool is_part(Value v) {
@@ -255,8 +319,38 @@ class Execution {
     v_.mark_bitwise(a);
     v_.bound(a, max);
   }
-  /// a + b - 2 (a & b).
+  /// What `a` is with some bits exchanged, if that is known to be u32.
+  std::optional<Values::Exchange> exchange_of(Value a) {
+    const auto exchange = v_.exchange_of(a);
+    return exchange && v_.max_of(exchange->whole) <= kU32Max ? exchange : std::nullopt;
+  }
+  /// The exclusive or: constants by themselves, last.
   Value different_bits(Value a, Value b) {
+    require_u32(a);
+    require_u32(b);
+    std::uint64_t bits = 0;
+    const auto without_constants = [&](Value v) {
+      const auto c = v_.constant_of(v);
+      if (c && c->value() <= kU32Max) {
+        bits ^= c->value();
+        return integer(0);
+      }
+      const auto exchange = exchange_of(v);
+      if (exchange) bits ^= exchange->bits;
+      return exchange ? exchange->whole : v;
+    };
+    const Value x = without_constants(a), y = without_constants(b);
+    Value out = v_.is(x, 0) ? y : v_.is(y, 0) ? x : different_words(x, y);
+    // What is marked below has no mark itself, so that marks never lead round.
+    while (exchange_of(out)) out = without_constants(out);
+    if (v_.constant_of(out)) return different_words(out, integer(bits));
+    if (bits == 0) return out;
+    const Value exchanged = different_words(out, integer(bits));
+    if (v_.max_of(out) <= kU32Max && !v_.constant_of(exchanged)) v_.mark_exchange(exchanged, {out, bits});
+    return exchanged;
+  }
+  /// a + b - 2 (a & b).
+  Value different_words(Value a, Value b) {
     bool is_atom = false;
     const bool simple = !v_.is_bitwise(a) && !v_.is_bitwise(b);
     const Value both = both_bits(a, b, is_atom);
@@ -290,6 +384,8 @@ class Execution {
     const Value q = v_.multiply(v_.subtract(n, r), v_.invert(d));
     // With an atom of its own the quotient cannot stand where n and d are not as required.
     if (is_atom && !v_.constant_of(q) && r != n) v_.bound(q, std::min(v_.max_of(n), kU32Max));
+    if (const auto y = v_.constant_of(d); y && std::has_single_bit(y->value()))
+      mark_quotient(q, n, static_cast<unsigned>(std::countr_zero(y->value())));
     st(1) = q;
     st(0) = r;
   }
@@ -365,6 +461,7 @@ class Execution {
     }
     const Value parent = v_.scale(v_.subtract(index, bit), field::inverse(Element(2)));
     if (is_atom) v_.bound(parent, std::min(v_.max_of(index), kU32Max) / 2);
+    mark_quotient(parent, index, 1);
     push_hashed(words);
     st(kDigestWords) = parent;
   }

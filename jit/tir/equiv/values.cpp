@@ -197,6 +197,7 @@ Value Values::multiply(Value a, Value b) {
     for (std::size_t i = 0; i < values_[a].count; ++i)
       for (std::size_t j = 0; j < values_[b].count; ++j) {
         const Term x = terms(a)[i], y = terms(b)[j];
+        if (!exclusive_.empty() && excluded(x.monomial, y.monomial)) continue;
         scratch_.push_back({product(x.monomial, y.monomial), x.coefficient * y.coefficient});
       }
     std::sort(scratch_.begin(), scratch_.end(), [](const Term& x, const Term& y) { return x.monomial < y.monomial; });
@@ -369,6 +370,87 @@ std::optional<Value> Values::asked_for_zero(Value a) const {
   if (factors.size() != 1 || factors[0].exponent != 1) return {};
   const Atom& atom = atoms_[factors[0].atom];
   return atom.kind == AtomKind::is_zero ? std::optional<Value>(atom.first) : std::nullopt;
+}
+
+std::optional<std::uint32_t> Values::bit_atom(Value a) const {
+  if (values_[a].count != 1 || terms(a)[0].coefficient != field::kOne) return {};
+  const auto& factors = monomials_[terms(a)[0].monomial].factors;
+  if (factors.size() != 1 || factors[0].exponent != 1 || !atoms_[factors[0].atom].bit) return {};
+  return factors[0].atom;
+}
+
+void Values::exclude(Value a, Value b) {
+  const auto x = bit_atom(a), y = bit_atom(b);
+  if (!x || !y || *x == *y) return;
+  exclusive_.emplace(*x, *y);
+  exclusive_.emplace(*y, *x);
+}
+
+bool Values::excluded(std::uint32_t monomial_a, std::uint32_t monomial_b) const {
+  for (const Factor& f : monomials_[monomial_a].factors)
+    for (const Factor& g : monomials_[monomial_b].factors)
+      if (atoms_[f.atom].bit && exclusive_.contains({f.atom, g.atom})) return true;
+  return false;
+}
+
+std::optional<Values::Shift> Values::shift_of(Value a) const {
+  const auto found = shifts_.find(a);
+  return found == shifts_.end() ? std::nullopt : std::optional<Shift>(found->second);
+}
+
+std::optional<Values::Exchange> Values::exchange_of(Value a) const {
+  const auto found = exchanges_.find(a);
+  return found == exchanges_.end() ? std::nullopt : std::optional<Exchange>(found->second);
+}
+
+// --- Where values are zero ---
+
+std::vector<Value> Values::asked() const {
+  std::vector<Value> out;
+  for (const Atom& atom : atoms_)
+    if (atom.kind == AtomKind::is_zero) out.push_back(atom.first);
+  return out;
+}
+
+std::vector<Values::Root> Values::roots(Value a, const Found& found) const {
+  // Of each atom: what it is multiplied with, and what is left without it.
+  struct Line {
+    std::uint32_t atom;
+    Element slope, rest;
+    bool is_one = true;
+  };
+  std::vector<Line> lines;
+  const auto word_of = [&](std::uint32_t atom) -> std::optional<Element> {
+    const AtomKind kind = atoms_[atom].kind;
+    if (kind != AtomKind::cell && kind != AtomKind::public_word && kind != AtomKind::secret_word) return {};
+    return found(kind, atoms_[atom].first);
+  };
+  for (const Term& term : terms(a))
+    for (const Factor& f : monomials_[term.monomial].factors) {
+      if (!word_of(f.atom)) return {};
+      if (std::ranges::none_of(lines, [&](const Line& line) { return line.atom == f.atom; }))
+        lines.push_back({f.atom, {}, {}});
+    }
+  std::vector<Root> out;
+  for (Line& line : lines) {
+    for (const Term& term : terms(a)) {
+      Element word = term.coefficient;
+      bool has_it = false;
+      for (const Factor& f : monomials_[term.monomial].factors) {
+        if (f.atom == line.atom) {
+          has_it = true;
+          line.is_one &= f.exponent == 1;
+          continue;
+        }
+        const Element base = f.exponent < 0 ? field::inverse(*word_of(f.atom)) : *word_of(f.atom);
+        word *= field::power(base, static_cast<std::uint64_t>(f.exponent < 0 ? -f.exponent : f.exponent));
+      }
+      (has_it ? line.slope : line.rest) += word;
+    }
+    if (line.is_one && !line.slope.is_zero())
+      out.push_back({atoms_[line.atom].kind, atoms_[line.atom].first, -line.rest * field::inverse(line.slope)});
+  }
+  return out;
 }
 
 // --- Assumptions ---

@@ -13,9 +13,12 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/split_mix.h"
@@ -106,6 +109,37 @@ class Values {
   /// What is_zero atom it is, as the value that is asked about.
   [[nodiscard]] std::optional<Value> asked_for_zero(Value atom) const;
 
+  /// Says that the product of two atoms that are 0 or 1 is 0; nothing of values that are no such atoms.
+  void exclude(Value a, Value b);
+  /// a = whole / 2^by, rounded down, wherever `whole` is below 2^32.
+  struct Shift {
+    Value whole;
+    unsigned by;
+  };
+  void mark_shift(Value a, const Shift& shift) { shifts_.try_emplace(a, shift); }
+  [[nodiscard]] std::optional<Shift> shift_of(Value a) const;
+  /// a = whole with the bits of a constant exchanged, wherever `whole` is below 2^32.
+  struct Exchange {
+    Value whole;
+    std::uint64_t bits;
+  };
+  void mark_exchange(Value a, const Exchange& exchange) { exchanges_.try_emplace(a, exchange); }
+  [[nodiscard]] std::optional<Exchange> exchange_of(Value a) const;
+
+  // Where values are zero.
+  /// Every value that an atom asks for being 0.
+  [[nodiscard]] std::vector<Value> asked() const;
+  /// A word that was found, and what it must be for a value to be 0 while all others stay.
+  struct Root {
+    AtomKind kind;
+    std::uint32_t position;
+    Element word;
+  };
+  /// What a state has of a kind (cells, public and secret words) at a position.
+  using Found = std::function<std::optional<Element>(AtomKind kind, std::uint32_t position)>;
+  /// Roots of a value that consists of found words alone, in each of those in which it is linear.
+  [[nodiscard]] std::vector<Root> roots(Value a, const Found& found) const;
+
   // What is assumed from now on.
   void assume_not_zero(Value a);
   /// a = 0: where that gives an atom by others, the atom will not be made again but be what it is by those.
@@ -177,6 +211,9 @@ class Values {
   /// As an integer without reduction, if small enough.
   [[nodiscard]] std::optional<Interval> interval(Value a) const;
   [[nodiscard]] bool lone(Value a, std::uint32_t atom) const;
+  [[nodiscard]] std::optional<std::uint32_t> bit_atom(Value a) const;
+  /// Whether two atoms of them are never 1 at once.
+  [[nodiscard]] bool excluded(std::uint32_t monomial_a, std::uint32_t monomial_b) const;
 
   SplitMix64 random_;
   std::vector<Atom> atoms_;
@@ -188,8 +225,11 @@ class Values {
   std::unordered_map<std::uint64_t, std::uint32_t> products_;
   std::unordered_map<std::array<std::uint32_t, 3>, std::uint32_t, KeyHash> by_name_;
   std::unordered_map<std::vector<Value>, std::uint32_t, KeyHash> tuples_;
-  std::vector<const std::vector<Value>*> tuple_lists_;  ///< keys of tuples_
-  std::unordered_map<std::uint32_t, Value> replaced_;   ///< atoms that are known by others
+  std::vector<const std::vector<Value>*> tuple_lists_;           ///< keys of tuples_
+  std::unordered_map<std::uint32_t, Value> replaced_;            ///< atoms that are known by others
+  std::set<std::pair<std::uint32_t, std::uint32_t>> exclusive_;  ///< atoms, each pair in both orders
+  std::unordered_map<Value, Shift> shifts_;
+  std::unordered_map<Value, Exchange> exchanges_;
   double degree_max_ = 1;
   bool by_fingerprint_only_ = false;
 };
