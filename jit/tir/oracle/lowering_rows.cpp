@@ -83,6 +83,8 @@ void check_lowering(const json& row, vm::Machine& machine, vm::Code& code, Verdi
     verdict.wrong.push_back(given.error().message);
     return;
   }
+  // What the row's own program does, in all that the row says of it: heights, stack, digest ...
+  check_program(row, machine, code, verdict);
   const std::string text = tir_of(row, *given);
   if (text.empty()) {
     verdict.understood = false;

@@ -1,8 +1,9 @@
 // Rows of what the real Triton VM (or the library it uses) has answered, and whether we answer the same.
 //
 //   programs   one JSON object: a program with its inputs, final state, nine heights, or its failure
-//   lowerings  one JSON object: one operation of TIR on literal operands, lowered, and what that has written
-//   vectors    one JSON object of many: Tip5, field, extension; or the ad hoc Poseidon2
+//   lowerings  one JSON object: one operation of TIR on literal operands, lowered, and what that has written; as a
+//              program too, in all that it says of that
+//   vectors    one JSON object of many: Tip5 with its parameters, field, extension; or the ad hoc Poseidon2
 //   pairs      one JSON object: two blocks, and whether they are the same
 #pragma once
 
