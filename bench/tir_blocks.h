@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "jit/tir/lowering/lowering.h"
+#include "jit/tir/neural/propose.h"
 #include "jit/tir/tasm/blocks.h"
 #include "tests/tir/corpus/corpus.h"
 
@@ -37,6 +39,7 @@ class Pieces {
     }
   }
   [[nodiscard]] const std::vector<Piece>& all() const { return all_; }
+  [[nodiscard]] bool contains(const Piece& piece) const { return seen_.contains(text_of(piece)); }
 
  private:
   std::set<std::string> seen_;
@@ -60,6 +63,20 @@ inline Pieces corpus_pieces(bool held_out, std::initializer_list<Form> forms) {
     }
   }
   return pieces;
+}
+
+/// Drafts of the network filter by filter, in two lines; `filtered`: what is left of those that ended.
+inline void print_counts(const tir::neural::ProposeCounts& counts, std::size_t filtered) {
+  const tir::neural::DecodeCounts& d = counts.decoded;
+  std::printf(
+      "the network's drafts: %zu looked at, of which the abstract state dropped %zu as lost, %zu as standing where "
+      "another does, and %zu were too long\n",
+      d.looked_at, d.lost, d.repeated, d.too_long);
+  std::printf(
+      "ends: %zu decoded, of which the abstract state refused %zu; %zu no smaller, %zu repeated, %zu beyond the "
+      "number of proposals, %zu merged with other windows of their block, %zu left for equivalence\n",
+      d.ended + d.ends_refused, d.ends_refused, counts.not_smaller, counts.repeated, counts.beyond, counts.merged,
+      filtered);
 }
 
 }  // namespace trident::bench

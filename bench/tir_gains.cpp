@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "bench/tir_blocks.h"
 #include "jit/tir/lowering/lowering.h"
 #include "jit/tir/neural/propose.h"
 #include "jit/tir/neural/shipped_weights.h"
@@ -41,6 +42,7 @@ struct Row {
   std::optional<Measured> by_hand;
   double seconds = 0;
   std::vector<tournament::Tally> tallies;
+  tir::neural::ProposeCounts counts;  ///< of the network alone
 };
 
 /// Ends the benchmark where the program does something else than `plain`, which is believed, for other inputs.
@@ -90,13 +92,15 @@ tournament::Outcome optimised(const tir::tasm::Program& program, const Case& c,
 
 Row measured(const Case& c) {
   const auto tir = tir::corpus::program_of(c);
-  Row row{c, {}, {}, 0, {}};
+  Row row{c, {}, {}, 0, {}, {}};
   const auto plain = tir::lowering::lower(tir, {.passes = tir::lowering::PassSet::none()});
   const auto lowered = tir::lowering::lower(tir);
   static tir::neural::Network network(tir::neural::shipped_weights());
-  const tournament::Proposer proposers[] = {
-      tournament::superoptimiser(),
-      {"network", [](std::span<const tir::tasm::Instruction> block) { return tir::neural::propose(network, block); }}};
+  tir::neural::ProposeCounts* counted = nullptr;
+  const tournament::Proposer proposers[] = {tournament::superoptimiser(),
+                                            {"network", [&counted](std::span<const tir::tasm::Instruction> block) {
+                                               return tir::neural::propose(network, block, {.counts = counted});
+                                             }}};
   const std::span superoptimiser = std::span(proposers).first(1), by_network = std::span(proposers).last(1);
   const auto put = [&](std::size_t way, const tir::tasm::Program& program) {
     row.runs[way] = checked_run(program, plain, c, kWays[way]);
@@ -105,7 +109,9 @@ Row measured(const Case& c) {
   put(kPeephole, lowered);
   put(2, optimised(lowered, c, {}).program);
   const auto superoptimiser_alone = optimised(lowered, c, superoptimiser, false);
+  counted = &row.counts;
   const auto network_alone = optimised(lowered, c, by_network, false);
+  counted = nullptr;
   put(3, superoptimiser_alone.program);
   put(4, network_alone.program);
   put(kSuperoptimiser, optimised(lowered, c, superoptimiser).program);
@@ -200,6 +206,32 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
+/// What became of what the network alone wrote; into `out` if given, else as text.
+void report_drafts(const std::vector<Row>& rows, json* out) {
+  tir::neural::ProposeCounts sum;
+  std::size_t proposed = 0;
+  for (const Row& row : rows) {
+    const auto& from = row.counts.decoded;
+    auto& to = sum.decoded;
+    to.looked_at += from.looked_at, to.lost += from.lost, to.repeated += from.repeated, to.too_long += from.too_long;
+    to.ended += from.ended, to.ends_refused += from.ends_refused;
+    sum.not_smaller += row.counts.not_smaller, sum.repeated += row.counts.repeated, sum.beyond += row.counts.beyond,
+        sum.merged += row.counts.merged;
+    proposed += row.tallies[1].proposed;
+  }
+  if (out == nullptr) return print_counts(sum, proposed);
+  (*out)["network_drafts"] = {{"looked_at", sum.decoded.looked_at},
+                              {"lost", sum.decoded.lost},
+                              {"standing_where_another_does", sum.decoded.repeated},
+                              {"too_long", sum.decoded.too_long},
+                              {"ends_decoded", sum.decoded.ended + sum.decoded.ends_refused},
+                              {"ends_refused", sum.decoded.ends_refused},
+                              {"not_smaller", sum.not_smaller},
+                              {"repeated", sum.repeated},
+                              {"beyond", sum.beyond},
+                              {"merged", sum.merged}};
+}
+
 int report(const std::vector<Row>& rows, bool as_json) {
   json out;
   if (!as_json) print_table(rows);
@@ -216,6 +248,7 @@ int report(const std::vector<Row>& rows, bool as_json) {
       else
         gain.print(split, kWays[way]);
     }
+  report_drafts(rows, as_json ? &out : nullptr);
   for (std::size_t who = 0; who < 2; ++who) {
     tournament::Tally sum;
     for (const Row& row : rows) {

@@ -66,6 +66,15 @@ void expand(const Hypothesis& h, std::size_t parent, const std::int32_t* scores,
   for (std::size_t i = first; i < out.size(); ++i) out[i].score += h.score - largest - log_sum;
 }
 
+/// Whether the network would end here, and only AbstractState keeps it from that.
+bool end_is_refused(const Draft& draft, const std::int32_t* scores, const DecodeOptions& options) {
+  if (!options.end_when_reached || draft.tokens().size() < options.tokens_min || !draft.legal(kEnd) || draft.reached())
+    return false;
+  for (std::size_t t = 0; t < kTokenCount; ++t)
+    if (scores[t] > scores[kEnd] && draft.legal(static_cast<Token>(t))) return false;
+  return true;
+}
+
 /// Puts the best first, at most `count` of them, and drops the others: the greedy successor, then by score; of equal
 /// scores by parent and token, which is by their tokens.
 void sort_best(std::vector<Successor>& successors, std::size_t count) {
@@ -140,12 +149,17 @@ std::vector<Candidate> decode(Network& network, const Original& original, const 
   std::vector<Network::Query> queries;
   std::vector<std::int32_t> scores;
   std::vector<Successor> successors;
+  DecodeCounts unwanted, &counts = options.counts != nullptr ? *options.counts : unwanted;
   for (std::size_t step = 0; step < options.tokens_max && !beam.empty(); ++step) {
     if (options.stop && options.stop()) break;
     queries.clear(), successors.clear(), next.clear();
     for (const Hypothesis& h : beam) queries.push_back({&encoded, &h.draft});
     network.score(queries, scores);
-    for (std::size_t i = 0; i < beam.size(); ++i) expand(beam[i], i, &scores[i * kTokenCount], options, successors);
+    for (std::size_t i = 0; i < beam.size(); ++i) {
+      expand(beam[i], i, &scores[i * kTokenCount], options, successors);
+      if (options.counts != nullptr && end_is_refused(beam[i].draft, &scores[i * kTokenCount], options))
+        ++counts.ends_refused;
+    }
     sort_best(successors, kLookedThrough * options.width);
     std::unordered_set<std::uint64_t> points;
     std::size_t kept = 0;
@@ -153,10 +167,18 @@ std::vector<Candidate> decode(Network& network, const Original& original, const 
       if (kept == options.width) break;
       Hypothesis h{beam[s.parent].draft, s.score, s.greedy};
       h.draft.take(s.token);
-      if (options.end_when_reached && !h.draft.ended() && (h.draft.lost() || !points.insert(h.draft.point()).second))
+      ++counts.looked_at;
+      const bool goes_on = options.end_when_reached && !h.draft.ended();
+      std::size_t* const filter = goes_on && h.draft.lost()                           ? &counts.lost
+                                  : goes_on && !points.insert(h.draft.point()).second ? &counts.repeated
+                                  : words_of(h.draft) > options.words_max             ? &counts.too_long
+                                                                                      : nullptr;
+      if (filter != nullptr) {
+        ++*filter;
         continue;
-      if (words_of(h.draft) > options.words_max) continue;
+      }
       ++kept;
+      counts.ended += h.draft.ended() ? 1 : 0;
       (h.draft.ended() ? ended : next).push_back(std::move(h));
     }
     beam.swap(next);

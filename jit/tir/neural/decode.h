@@ -13,6 +13,18 @@
 
 namespace trident::tir::neural {
 
+/// What became of drafts: of those that were looked at, each a kept one and a token more, and of their ends.
+struct DecodeCounts {
+  std::size_t looked_at = 0;
+  // Filters, in their order.
+  std::size_t lost = 0;      ///< cannot get where the original ends, as far as AbstractState can tell
+  std::size_t repeated = 0;  ///< stand where a better one stands
+  std::size_t too_long = 0;
+  // Where the network would have ended.
+  std::size_t ended = 0;
+  std::size_t ends_refused = 0;  ///< the end was the likeliest token, but not where the original ends
+};
+
 struct DecodeOptions {
   std::size_t width = 1;  ///< drafts kept; 1: greedy
   std::size_t tokens_max = kDraftTokensMax;
@@ -24,6 +36,7 @@ struct DecodeOptions {
   std::uint32_t words_max = UINT32_MAX;
   /// Asked before each token, some milliseconds apart: true ends the decoding with the drafts that have ended.
   std::function<bool()> stop{};
+  DecodeCounts* counts = nullptr;  ///< added to, if given
 };
 
 /// A draft that has ended.

@@ -19,14 +19,25 @@ std::vector<Piece> for_piece(Network& network, const Piece& piece, const Propose
   const auto original = Original::of(piece);
   if (!original.ok()) return {};
   std::vector<Piece> found;
-  const DecodeOptions how{
-      .width = options.width, .end_when_reached = true, .words_max = tasm::words(piece), .stop = options.stop};
+  ProposeCounts unwanted, &counts = options.counts != nullptr ? *options.counts : unwanted;
+  const DecodeOptions how{.width = options.width,
+                          .end_when_reached = true,
+                          .words_max = tasm::words(piece),
+                          .stop = options.stop,
+                          .counts = &counts.decoded};
   for (const Candidate& c : decode(network, *original, how)) {
-    if (!smaller(c.block, piece) || std::find(found.begin(), found.end(), c.block) != found.end()) continue;
-    found.push_back(c.block);
+    if (!smaller(c.block, piece))
+      ++counts.not_smaller;
+    else if (std::find(found.begin(), found.end(), c.block) != found.end())
+      ++counts.repeated;
+    else
+      found.push_back(c.block);
   }
   std::stable_sort(found.begin(), found.end(), smaller);
-  if (found.size() > options.proposals) found.resize(options.proposals);
+  if (found.size() > options.proposals) {
+    counts.beyond += found.size() - options.proposals;
+    found.resize(options.proposals);
+  }
   return found;
 }
 
@@ -44,6 +55,7 @@ std::vector<Piece> propose(Network& network, std::span<const Instruction> block,
     const auto to = whole.begin() + static_cast<std::ptrdiff_t>(end);
     const std::vector<Piece> found = for_piece(network, {from, to}, options);
     if (found.empty()) continue;
+    if (options.counts != nullptr) options.counts->merged += found.size() - (changed ? 0 : 1);
     whole.insert(whole.erase(from, to), found[0].begin(), found[0].end());
     changed = true;
   }

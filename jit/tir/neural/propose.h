@@ -9,6 +9,15 @@
 
 namespace trident::tir::neural {
 
+/// What became of drafts that ended, of whole blocks or of windows.
+struct ProposeCounts {
+  DecodeCounts decoded;
+  std::size_t not_smaller = 0;  ///< of those that ended
+  std::size_t repeated = 0;
+  std::size_t beyond = 0;  ///< the number of proposals
+  std::size_t merged = 0;  ///< forms of windows that are in no proposal of their own
+};
+
 struct ProposeOptions {
   std::size_t width = 16;     ///< of the beam
   std::size_t proposals = 4;  ///< at most
@@ -17,6 +26,7 @@ struct ProposeOptions {
   std::size_t window = 20;
   /// As of DecodeOptions: true ends with what was found.
   std::function<bool()> stop{};
+  ProposeCounts* counts = nullptr;  ///< added to, if given
 };
 
 /// The fewest words first, then the fewest instructions, then the likeliest. Empty for what is no block.

@@ -56,6 +56,33 @@ std::vector<Instruction> with_addi(const std::vector<Instruction>& block) {
   return out;
 }
 
+// What is counted changes nothing, and adds up to what there is.
+TEST(Propose, EveryDraftIsCountedOnce) {
+  tensor::Generator random(9);
+  Network network(shipped_weights());
+  std::size_t refused = 0, proposed = 0;
+  for (int i = 0; i < 12; ++i) {
+    const auto block = block_with_sums(random, i % 3 == 0 ? 40 : 12);
+    ProposeCounts counts;
+    const auto counted = propose(network, block, {.counts = &counts});
+    EXPECT_EQ(counted, propose(network, block));
+    const DecodeCounts& d = counts.decoded;
+    EXPECT_EQ(d.ended, counts.not_smaller + counts.repeated + counts.beyond + counts.merged + counted.size());
+    EXPECT_LE(d.ended + d.lost + d.repeated + d.too_long, d.looked_at);
+    refused += d.ends_refused, proposed += counted.size();
+
+    // Without AbstractState nothing is refused, lost or left out for standing where another does.
+    const auto original = Original::of(std::span(block).first(10));
+    ASSERT_TRUE(original.ok());
+    DecodeCounts free;
+    const auto candidates = decode(network, *original, {.width = 4, .counts = &free});
+    EXPECT_EQ(free.ended, candidates.size());
+    EXPECT_EQ(free.lost + free.repeated + free.ends_refused + free.too_long, 0u);
+  }
+  EXPECT_GT(proposed, 0u);
+  EXPECT_GT(refused, 0u);
+}
+
 TEST(Propose, ProposesSmallerBlocksThatEndAlike) {
   tensor::Generator random(5);
   std::vector<Pair> pairs;
