@@ -199,6 +199,11 @@ fuzz-tir-equiv: configure ## a million mutated TASM blocks: none may be called e
 	@ninja -C $(BUILD) -j$(JOBS) jit_tir_equiv_test
 	@TRIDENT_TIR_MUTANTS=1000000 $(BUILD)/tests/jit_tir_equiv_test --gtest_filter='Mutation.*'
 
+.PHONY: check-tir-fixed-point
+check-tir-fixed-point: configure ## ten million random products in fixed point against exact ones: none further off than half a unit, 2^-17
+	@ninja -C $(BUILD) -j$(JOBS) jit_tir_neural_test
+	@TRIDENT_TIR_PRODUCTS=10000000 $(BUILD)/tests/jit_tir_neural_test --gtest_filter='FixedPoint.ProductsAre*'
+
 TIR_PROGRAMS ?= 20000
 .PHONY: fuzz-tir-build
 fuzz-tir-build: configure ## TIR_PROGRAMS (20,000) programs with awkward control flow through trident build; none may end otherwise; some 20 minutes

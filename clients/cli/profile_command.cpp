@@ -39,7 +39,7 @@ unsigned long long shown(std::uint64_t rows) {
 
 struct Line {
   std::uint32_t number;
-  std::string source;
+  std::uint32_t step;  ///< one of it
   Heights own;
 };
 
@@ -75,7 +75,7 @@ class Report {
     std::printf("\n%-6s %10s  %s\n", "line", "own", "source");
     for (std::size_t i = 0; i < std::min(top, lines.size()); ++i) {
       std::printf("%-6u %10llu %5.1f %%  %-*s", lines[i].number, shown(lines[i].own.of(table_)), share(lines[i].own),
-                  static_cast<int>(kSourceShown), lines[i].source.substr(0, kSourceShown).c_str());
+                  static_cast<int>(kSourceShown), source_of(lines[i]).substr(0, kSourceShown).c_str());
       print_rows(lines[i].own);
     }
     print_left_out(lines.size(), top, "lines");
@@ -84,32 +84,40 @@ class Report {
                   vm::Profile::kFramesMax);
   }
 
-  [[nodiscard]] ordered_json json(std::uint64_t cycles) const {
-    ordered_json out;
-    out["cycles"] = cycles;
-    out["heights"] = rows_of(heights_);
-    out["tallest"] = name_of(heights_.tallest());
-    out["padded_height"] = heights_.padded();
-    out["table"] = name_of(table_);
-    out["text"] = rows_of(profile_.text);
-    out["subroutines"] = ordered_json::array();
-    for (const auto& row : sorted_subroutines())
-      out["subroutines"].push_back({{"name", name_of_entry(row.entry)},
-                                    {"calls", row.calls},
-                                    {"own", rows_of(row.own)},
-                                    {"with_calls", rows_of(row.inclusive)}});
-    out["lines"] = ordered_json::array();
-    for (const Line& line : sorted_lines())
-      out["lines"].push_back({{"line", line.number}, {"source", line.source}, {"own", rows_of(line.own)}});
-    out["paths"] = ordered_json::array();
-    for (std::size_t i = 0; i < profile_.frames.size(); ++i) {
-      const vm::Frame& frame = profile_.frames[i];
-      out["paths"].push_back({{"name", name_of_frame(frame)},
-                              {"parent", i == 0 ? ordered_json() : ordered_json(frame.parent)},
-                              {"calls", frame.calls},
-                              {"own", rows_of(frame.own)}});
+  /// One object, written part by part: a program can have a million lines, and a tree of all of them would take a
+  /// thousand bytes for each.
+  void print_json(std::uint64_t cycles) const {
+    ordered_json head;
+    head["cycles"] = cycles;
+    head["heights"] = rows_of(heights_);
+    head["tallest"] = name_of(heights_.tallest());
+    head["padded_height"] = heights_.padded();
+    head["table"] = name_of(table_);
+    head["text"] = rows_of(profile_.text);
+    for (const char* separator = "{\n"; const auto& [key, value] : head.items()) {
+      std::printf("%s  %s: %s", separator, ordered_json(key).dump().c_str(), value.dump().c_str());
+      separator = ",\n";
     }
-    return out;
+    const std::vector<vm::Profile::Subroutine> subroutines = sorted_subroutines();
+    print_list("subroutines", subroutines.size(), [&](std::size_t i) -> ordered_json {
+      const auto& row = subroutines[i];
+      return {{"name", name_of_entry(row.entry)},
+              {"calls", row.calls},
+              {"own", rows_of(row.own)},
+              {"with_calls", rows_of(row.inclusive)}};
+    });
+    const std::vector<Line> lines = sorted_lines();
+    print_list("lines", lines.size(), [&](std::size_t i) -> ordered_json {
+      return {{"line", lines[i].number}, {"source", source_of(lines[i])}, {"own", rows_of(lines[i].own)}};
+    });
+    print_list("paths", profile_.frames.size(), [&](std::size_t i) -> ordered_json {
+      const vm::Frame& frame = profile_.frames[i];
+      return {{"name", name_of_frame(frame)},
+              {"parent", i == 0 ? ordered_json() : ordered_json(frame.parent)},
+              {"calls", frame.calls},
+              {"own", rows_of(frame.own)}};
+    });
+    std::printf("\n}\n");
   }
 
  private:
@@ -145,29 +153,33 @@ class Report {
   }
   /// Lines that were executed.
   [[nodiscard]] std::vector<Line> sorted_lines() const {
-    const ir::SourceText source(loaded_.text, loaded_.file);
-    std::map<std::uint32_t, Line> by_number;
     std::vector<std::size_t> ends;
     for (std::size_t at = loaded_.text.find('\n'); at != std::string::npos; at = loaded_.text.find('\n', at + 1))
       ends.push_back(at);
-    for (std::size_t step = 0; step < profile_.steps.size(); ++step) {
-      const std::size_t offset = loaded_.program.offsets[step];
-      const auto number =
-          static_cast<std::uint32_t>(std::lower_bound(ends.begin(), ends.end(), offset) - ends.begin() + 1);
+    std::vector<std::uint32_t> places(ends.size() + 1);  // by line, of those below: its place + 1
+    std::vector<Line> out;
+    for (std::uint32_t step = 0; step < profile_.steps.size(); ++step) {
       const Heights& rows = profile_.steps[step];
       if (rows.of(Table::processor) == 0) continue;
-      Line& line = by_number.try_emplace(number, Line{number, {}, {}}).first->second;
-      if (line.source.empty()) {
-        const std::string_view text = source.line(offset);
-        const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
-        for (const char c : text.substr(first)) line.source += c >= 0x20 && c < 0x7f ? c : '?';
+      const auto line = static_cast<std::uint32_t>(
+          std::lower_bound(ends.begin(), ends.end(), loaded_.program.offsets[step]) - ends.begin());
+      if (places[line] == 0) {
+        out.push_back({line + 1, step, {}});
+        places[line] = static_cast<std::uint32_t>(out.size());
       }
-      for (std::size_t t = 0; t < vm::kTableCount; ++t) line.own.rows[t] += rows.rows[t];
+      for (std::size_t t = 0; t < vm::kTableCount; ++t) out[places[line] - 1].own.rows[t] += rows.rows[t];
     }
-    std::vector<Line> out;
-    for (auto& [key, line] : by_number) out.push_back(std::move(line));
-    std::stable_sort(out.begin(), out.end(),
-                     [&](const Line& a, const Line& b) { return a.own.of(table_) > b.own.of(table_); });
+    std::sort(out.begin(), out.end(), [&](const Line& a, const Line& b) {
+      const std::uint64_t x = a.own.of(table_), y = b.own.of(table_);
+      return x != y ? x > y : a.number < b.number;
+    });
+    return out;
+  }
+  [[nodiscard]] std::string source_of(const Line& line) const {
+    const std::string_view text = ir::SourceText(loaded_.text, loaded_.file).line(loaded_.program.offsets[line.step]);
+    std::string out;
+    for (const char c : text.substr(std::min(text.find_first_not_of(" \t"), text.size())))
+      out += c >= 0x20 && c < 0x7f ? c : '?';
     return out;
   }
 
@@ -177,6 +189,13 @@ class Report {
       std::printf("%-11s %12llu %12llu%s\n", std::string(vm::kTableNames[t]).c_str(), shown(heights_.rows[t]),
                   shown(profile_.text.rows[t]), static_cast<Table>(t) == heights_.tallest() ? "  decides" : "");
     std::printf("%-11s %12llu\n", "padded", shown(heights_.padded()));
+  }
+  /// The list of what `element` gives for the numbers below `count`, one a line.
+  template <class Element>
+  static void print_list(const char* name, std::size_t count, Element element) {
+    std::printf(",\n  \"%s\": [", name);
+    for (std::size_t i = 0; i < count; ++i) std::printf("%s\n    %s", i == 0 ? "" : ",", element(i).dump().c_str());
+    std::printf(count == 0 ? "]" : "\n  ]");
   }
   static void print_rows(const Heights& rows) {
     for (const Table table : kOfInstructions)
@@ -209,7 +228,7 @@ Result<int> profile(const ProfileVerb& verb) {
   if (!verb.svg.empty()) TRY_VOID(write_text(verb.svg, report.flames()));
   if (verb.svg == "-") return 0;
   if (verb.program.json)
-    std::printf("%s\n", report.json(machine.cycles()).dump(2).c_str());
+    report.print_json(machine.cycles());
   else
     report.print(verb.top);
   return 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -27,6 +28,9 @@ constexpr std::string_view kTirEnding = ".tir";
 
 /// The beginning of a file, up to one byte more than `bytes_max`.
 Result<std::string> text_of(const std::string& file, std::size_t bytes_max) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    return make_error(ErrorCode::kInvalidArgument, "%s: it is a directory", file.c_str());
   std::ifstream in(file, std::ios::binary);
   std::string text(bytes_max + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -48,25 +52,35 @@ std::optional<Element> element_of(std::string_view text) {
   return negative ? -Element(value) : Element(value);
 }
 
-/// Numbers separated by commas, blanks or lines: the text itself, or the file that it names.
+/// Numbers separated by commas, blanks or lines: the text itself, or the file that it names. Nothing is none; but where
+/// there is a comma, a number stands on both sides of it.
 Result<std::vector<Element>> elements_of(const char* option, const std::vector<std::string>& texts) {
+  constexpr const char *kBlanks = " \t\r\n", *kBetween = ", \t\r\n";
   std::vector<Element> out;
   for (std::string text : texts) {
     const std::string given = text;
     if (text.find_first_not_of("0123456789-, \t") != std::string::npos) {
       TRY(text, text_of(text, limits::kTasmTextBytesMax));
     }
-    constexpr const char* kBetween = ", \t\r\n";
-    for (std::size_t at = text.find_first_not_of(kBetween); at != std::string::npos;) {
+    bool wants_number = false;  // after a comma
+    for (std::size_t at = text.find_first_not_of(kBlanks); at != std::string::npos;) {
       const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
       const std::string word = text.substr(at, end - at);
       const auto value = element_of(word);
+      if (word.empty())
+        return make_error(ErrorCode::kInvalidArgument, "%s %s: a number is missing before a comma", option,
+                          given.c_str());
       if (!value)
         return make_error(ErrorCode::kInvalidArgument, "%s %s: '%s' is no integer above -p and below p", option,
                           given.c_str(), word.c_str());
       out.push_back(*value);
-      at = text.find_first_not_of(kBetween, end);
+      at = text.find_first_not_of(kBlanks, end);
+      wants_number = at != std::string::npos && text[at] == ',';
+      if (wants_number) at = text.find_first_not_of(kBlanks, at + 1);
     }
+    if (wants_number)
+      return make_error(ErrorCode::kInvalidArgument, "%s %s: a number is missing after the last comma", option,
+                        given.c_str());
   }
   return out;
 }
@@ -89,6 +103,8 @@ Result<std::vector<std::pair<Element, Element>>> ram_of(const std::vector<std::s
     if (equals == std::string::npos || !address)
       return make_error(ErrorCode::kInvalidArgument, "--ram %s: expected address=words", text.c_str());
     TRY(const std::vector<Element> words, elements_of("--ram", {text.substr(equals + 1)}));
+    if (words.empty())
+      return make_error(ErrorCode::kInvalidArgument, "--ram %s: no words for the address", text.c_str());
     Element at = *address;
     for (const Element word : words) out.emplace_back(at, word), at += field::kOne;
   }

@@ -24,8 +24,8 @@ class Oracle(CommandCase):
         vectors = self.write("data_vectors.json", oracle_lines("data_vectors.json"))
         pairs = self.write("equiv_pairs.jsonl", oracle_lines("equiv_pairs.jsonl"))
         done = self.trident("oracle", "tir", programs, vectors, pairs)
-        self.assertEqual(["programs: 941 checked", "vectors: 156 checked", "equivalence pairs: 37 checked",
-                          "1134 checked, 0 rows differ, 0 not checked"], done.stdout.splitlines())
+        self.assertEqual(["programs: 941 checked", "vectors: 157 checked", "equivalence pairs: 37 checked",
+                          "1135 checked, 0 rows differ, 0 not checked"], done.stdout.splitlines())
 
     def test_a_difference_is_told_with_its_place(self):
         rows = [json.loads(line) for line in oracle_lines("oracle.jsonl").splitlines()[:3]]
@@ -36,6 +36,15 @@ class Oracle(CommandCase):
         self.assertEqual([f"{path}:2: halt_halt: height of cascade: expected 67, found 66"], lines[:1])
         self.assertTrue(lines[1].startswith(f"{path}:3: nop_1: digest: expected [6965174499883978470, "), lines[1])
         self.assertEqual("3 checked, 2 rows differ, 0 not checked", lines[-1])
+
+    def test_a_lowering_with_another_figure_is_told(self):
+        row = json.loads(oracle_lines("tir_lowering.jsonl").splitlines()[0])
+        row["heights"]["cascade"] += 1
+        row["final_stack"][11] += 1
+        lines = self.trident("oracle", "tir", self.write("rows.jsonl", json.dumps(row) + "\n"), status=1).stdout.splitlines()
+        self.assertIn("Add_0: stack: expected", lines[0])
+        self.assertIn("Add_0: height of cascade: expected 75, found 74", lines[1])
+        self.assertEqual("1 checked, 1 rows differ, 0 not checked", lines[-1])
 
     def test_what_is_not_understood_is_no_success(self):
         path = self.write("rows.jsonl", '{"something": "else"}\n')
@@ -293,10 +302,26 @@ class RunOfAProgram(CommandCase):
         for arguments, message in ((("--input", "x"), "x: there is no such file"), (("--input", "5-"), "'5-' is no integer"),
                                    (("--secret", "18446744069414584321"), "is no integer above -p and below p"),
                                    (("--digests", "1,2,3"), "3 words, but a digest has 5"), (("--ram", "5"), "address=words"),
+                                   (("--secret", "1,,2"), "--secret 1,,2: a number is missing before a comma"),
+                                   (("--secret", ",1"), "a number is missing before a comma"),
+                                   (("--digests", "1,2,3,4,5, "), "a number is missing after the last comma"),
+                                   (("--input", self.write("list", "1,\n,2")), "a number is missing before a comma"),
+                                   (("--ram", "5="), "--ram 5=: no words for the address"),
+                                   (("--ram", "5=1,"), "a number is missing after the last comma"),
+                                   (("--input", self.folder.name), self.folder.name + ": it is a directory"),
                                    (("--n", "3"), "--n is about expressions"), (("--csv", "-"), "--csv is about expressions")):
             self.assertIn(message, self.trident("run", path, *arguments, status=2).stderr)
         self.assertIn("--secret is about programs", self.trident("run", "x", "--secret", "5", status=2).stderr)
         self.assertIn("no such file", self.trident("run", self.at("none.tasm"), status=2).stderr)
+        os.mkdir(self.at("d.tasm"))
+        for verb in ("run", "profile", "build", "lower"):
+            self.assertIn("d.tasm: it is a directory", self.trident(verb, self.at("d.tasm"), status=2).stderr)
+
+    def test_lists_of_words(self):
+        path = self.write("p.tasm", "read_io 4 write_io 4 halt")
+        for words in ("1,2,3,4", "1 2 3 4", "1, 2 ,3\t4", self.write("list", "1\n2,\n3\n\n4\n")):
+            self.assertTrue(self.trident("run", path, "--input", words).stdout.startswith("output 4 3 2 1\n"), words)
+        self.trident("run", self.write("h.tasm", "halt"), "--input", "", "--secret", " ")
 
 
 class ProfileOfAProgram(CommandCase):
@@ -330,6 +355,16 @@ class ProfileOfAProgram(CommandCase):
         text = self.trident("profile", path, "--input", "3", "--table", "u32", "--top", "1").stdout
         self.assertRegex(text, r"own +source\n4 +5 100.0 %  f: push 9 split pop 2 return")
         self.assertIn("and 3 more lines (--top)", text)
+
+    def test_a_long_program_takes_little_memory(self):
+        count = 150_000
+        path = self.write("long.tasm", "push 1 pop 1\n" * count + "halt\n")
+        done = subprocess.run(["bash", "-c", 'ulimit -v 300000; exec "$0" "$@"', TRIDENT, "profile", path, "--json"],
+                              capture_output=True, text=True, timeout=100, env=self.environment, check=False)
+        self.assertEqual(0, done.returncode, done.stderr[-1000:])
+        found = json.loads(done.stdout)
+        self.assertEqual(2 * count + 1, sum(line["own"]["processor"] for line in found["lines"]))
+        self.assertEqual(list(range(1, count + 1)), [line["line"] for line in found["lines"][:count]])
 
     def test_failures_are_told(self):
         path = self.write("p.tasm", self.TEXT)
