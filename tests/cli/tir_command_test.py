@@ -418,7 +418,7 @@ class Attacks(CommandCase):
                 self.assertNotRegex(errors, "[\0\x1b]")
         os.mkdir(self.at("folder.tasm"))
         for verb in self.VERBS:
-            self.assertIn("cannot be read", self.trident(verb, self.at("folder.tasm"), status=2).stderr)
+            self.assertIn("it is a directory", self.trident(verb, self.at("folder.tasm"), status=2).stderr)
         self.assertEqual([], [name for name in os.listdir(self.folder.name) if "opt" in name])
 
     def test_an_empty_tasm_has_no_halt(self):
