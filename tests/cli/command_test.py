@@ -230,10 +230,10 @@ class Command(CommandCase):
             self.assertIn("bounded:k with k from 2 to 1e6", self.trident("explain", "x", "-p", wrong, status=2).stderr)
         self.assertNotIn("zmm", explain("--isa", "avx2"))
         help_text = " ".join(self.trident("explain", "--help").stdout.split())
-        for name in ("identities", "contracted", "simplified", "accuracy4", "rel3", "searched", "guided", "search stands for identities", "interleave", "schedule",
+        for name in ("identities", "contracted", "simplified", "accuracy4", "rel3", "searched", "guided", "search stands for narrowed, identities", "interleave", "schedule",
                      "non_temporal"):
             self.assertIn(name, help_text)
-        self.assertIn("expected one of search, identities", self.trident("explain", "x", "--disable", "nothing", status=2).stderr)
+        self.assertIn("expected one of search, narrowed, identities", self.trident("explain", "x", "--disable", "nothing", status=2).stderr)
 
         def forms(*options):
             text = self.trident("explain", "exp(x)*1*1 + y", "-t", "f32", "--dump=c", *options).stdout
@@ -245,7 +245,8 @@ class Command(CommandCase):
         self.assertNotIn("rel3", forms("--policy", "bounded:20000", "--disable", "rel3"))
         for name in ("identities", "simplified", "searched"):
             self.assertNotIn(name, forms("--disable", "search"))
-        self.assertIn("identities", forms("--disable", "searched"))
+        self.assertIn("narrowed", forms("--disable", "searched"))  # the products with one are gone, as by identities
+        self.assertIn("identities", forms("--disable", "searched", "--disable", "narrowed"))
         self.assertNotIn("machine code", explain("--stop-after", "lower"))
         self.assertIn("kernel IR", explain("--stop-after", "lower"))
         corpus = self.write("k.tsv", TSV)
@@ -482,12 +483,12 @@ class Command(CommandCase):
         command = ["bench", "(x*y + x*z)/(y + z)", "-r", "x:1:2", "-r", "y:1:2", "-r", "z:1:2", "--quick", "--no-numexpr",
                    "--disable", "search"]
         report = json.loads(self.trident(*command, "--json").stdout)
-        self.assertEqual(["identities", "simplified", "searched", "guided", "careful"], report["disabled"])
+        self.assertEqual(["narrowed", "identities", "simplified", "searched", "guided", "careful"], report["disabled"])
         row = report["kernels"][0]
         self.assertGreater(row["ns"]["without search"], 0)
         self.assertLess(row["gain"], 0.9)  # a division and two operations against none
         self.assertEqual(row["gain"], report["summary"]["all"]["geomean_gain"])
-        self.assertRegex(self.trident(*command).stdout, r"(?m)^without search: optimised with identities simplified searched")
+        self.assertRegex(self.trident(*command).stdout, r"(?m)^without search: optimised with narrowed identities simplified searched")
         self.assertIn("say --disable search too", self.trident("bench", "x", "--search-gain-max", "1", status=2).stderr)
         self.assertIn("'sarch'", self.trident("bench", "x", "--disable", "sarch", status=2).stderr)
         self.assertIn("fast-math or strict", self.trident("bench", "x", "--against", "gcc", status=2).stderr)
