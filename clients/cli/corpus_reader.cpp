@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "clients/cli/kernel_options.h"
+#include "clients/cli/text_file.h"
 #include "jit/ir/text.h"
 #include "runtime/base/limits.h"
-#include "runtime/os/atomic_file.h"
 
 namespace trident::cli {
 namespace {
@@ -319,20 +319,13 @@ Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::strin
   return make_error(ErrorCode::kSyntaxError, "%s: no kernels in this file", std::string(file).c_str());
 }
 
-Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
-  const Result<std::vector<std::byte>> bytes = os::read_file(path, bytes_max);
-  if (bytes) return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  if (bytes.error().code == ErrorCode::kLimitExceeded) return bytes.error();
-  return make_error(ErrorCode::kInvalidArgument, "%s", bytes.error().message.c_str());
-}
-
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path) {
-  TRY(const std::string text, read_file(path));
+  TRY(const std::string text, read_file(path, kCorpusBytesMax));
   return parse_corpus(text, path);
 }
 
 Result<std::vector<std::string>> read_fpcores(const std::string& path) {
-  TRY(const std::string text, read_file(path));
+  TRY(const std::string text, read_file(path, kCorpusBytesMax));
   std::vector<std::string> cores;
   std::string core;
   int depth = 0;
@@ -370,6 +363,11 @@ Result<expr::Expr> parse_definition_in_bits(const CorpusKernel& kernel, ir::Type
     if (v.hi == -kAboveZero) v.hi = -least;
   }
   return parse_definition(any, type);
+}
+
+Result<expr::Expr> parse_definition_under(const expr::Policy& policy, const CorpusKernel& kernel, ir::Type type) {
+  const bool in_bits = policy.kind == expr::PolicyKind::exact;
+  return in_bits ? parse_definition_in_bits(kernel, type) : parse_definition(kernel, type);
 }
 
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type) {

@@ -41,10 +41,7 @@ Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::strin
 /// Greatest corpus that is read: far above any, far below trouble.
 inline constexpr std::size_t kCorpusBytesMax = std::size_t{64} << 20;
 
-/// A whole regular file; no other is opened, as a FIFO would be waited for. InvalidArgument when it cannot be read,
-/// LimitExceeded when it is longer than `bytes_max`.
-Result<std::string> read_file(const std::string& path, std::size_t bytes_max = kCorpusBytesMax);
-/// Reads a file of kernels.
+/// Reads a file of kernels. Errors besides its own: those of read_file().
 Result<std::vector<CorpusKernel>> read_corpus(const std::string& path);
 
 /// The cores of a file of FPCore, comments left out, each for expr::parse_fpcore(). Errors: those of read_file().
@@ -56,7 +53,9 @@ Result<std::vector<std::string>> read_fpcores(const std::string& path);
 Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type);
 /// ... where bits are asked for: what is above zero may be any such number of `type`, and its square then be zero.
 Result<expr::Expr> parse_definition_in_bits(const CorpusKernel& kernel, ir::Type type);
-/// ... derivatives eliminated.
+/// The second of these where the policy promises bits, else the first.
+Result<expr::Expr> parse_definition_under(const expr::Policy& policy, const CorpusKernel& kernel, ir::Type type);
+/// That of parse_definition(), derivatives eliminated.
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type);
 
 /// All expressions of a file of kernels or of FPCore (*.fpcore), in f64 and without derivatives; definitions that are

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "clients/cli/corpus_reader.h"
+#include "clients/cli/text_file.h"
 #include "runtime/os/cpu.h"
 
 namespace trident::cli {
@@ -26,7 +27,7 @@ Result<std::string> user_costs_path(std::string_view isa) {
 }
 
 Result<cost::Table> read_costs(const std::string& path) {
-  TRY(const std::string text, read_file(path));
+  TRY(const std::string text, read_file(path, kCorpusBytesMax));
   return cost::parse(text, path);
 }
 

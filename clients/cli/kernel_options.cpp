@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <optional>
 
+#include "clients/cli/text_file.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/submission_limits.h"
 #include "runtime/os/cpu.h"
@@ -171,10 +171,12 @@ Result<expr::Expr> parse_expression(const SourceText& source, const KernelOption
 Result<void> check_no_lost_file(const std::string& argument) {
   bool file = false;
   for (const char* beginning : {"/", "./", "../", "~/"}) file = file || argument.starts_with(beginning);
+  for (const char* folder : {".", ".."}) file = file || argument == folder;
   for (const char* ending : {".tsv", ".sexp", ".txt", ".fpcore", ".image"}) file = file || argument.ends_with(ending);
-  if (!file) return {};
   std::error_code code;
   const std::filesystem::file_type type = std::filesystem::status(argument, code).type();
+  file = file || (type == std::filesystem::file_type::directory && argument.find('/') != std::string::npos);
+  if (!file) return {};
   if (code && type != std::filesystem::file_type::not_found)
     return make_error(ErrorCode::kInvalidArgument, "%s: %s", argument.c_str(), code.message().c_str());
   if (type == std::filesystem::file_type::directory)
@@ -197,12 +199,8 @@ Result<SourceText> source_of(const std::string& argument) {
       TRY_VOID(check_no_lost_file(argument));
       return SourceText{argument};
     }
-    std::ifstream in(argument, std::ios::binary);
-    if (!in) return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read", argument.c_str());
     source.place = argument;
-    source.text.resize(limits::kTextBytesMax + 1);  // a device may never end
-    in.read(source.text.data(), static_cast<std::streamsize>(source.text.size()));
-    source.text.resize(static_cast<std::size_t>(in.gcount()));
+    TRY(source.text, read_file(argument, limits::kTextBytesMax));
   }
   if (source.text.size() > limits::kTextBytesMax)
     return make_error(ErrorCode::kLimitExceeded, "%s: a text of more than %zu bytes", source.place.c_str(),

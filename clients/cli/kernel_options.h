@@ -46,9 +46,11 @@ struct SourceText {
 /// A text in the syntax of the options, derivatives still in it. InvalidArgument for a --range or --scalar that names
 /// no variable of it.
 Result<expr::Expr> parse_expression(const SourceText& source, const KernelOptions& options);
-/// The text of a FILE|EXPR|- argument: standard input, a file's contents, or the argument itself.
+/// The text of a FILE|EXPR|- argument: standard input, a file's contents, or the argument itself. Errors besides those
+/// of check_no_lost_file(): those of read_file().
 Result<SourceText> source_of(const std::string& argument);
-/// InvalidArgument where an argument that is no file can only be meant as one.
+/// InvalidArgument where an argument that is no file can only be meant as one: by its beginning or ending, or as the
+/// path of a folder (but x is an expression, whatever else is called so).
 Result<void> check_no_lost_file(const std::string& argument);
 
 }  // namespace trident::cli

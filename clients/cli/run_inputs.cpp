@@ -12,7 +12,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "clients/cli/corpus_reader.h"
+#include "clients/cli/text_file.h"
 
 namespace trident::cli {
 namespace {

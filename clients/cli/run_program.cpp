@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/text_file.h"
 #include "jit/tir/lowering/lowering.h"
 
 namespace trident::cli {
@@ -25,22 +24,6 @@ namespace vm = tir::vm;
 constexpr const char* kProgramOptions[] = {"--secret", "--digests", "--ram", "--cycles", "--json"};
 constexpr std::size_t kStackShown = 16;
 constexpr std::string_view kTirEnding = ".tir";
-
-/// The beginning of a file, up to one byte more than `bytes_max`.
-Result<std::string> text_of(const std::string& file, std::size_t bytes_max) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored))
-    return make_error(ErrorCode::kInvalidArgument, "%s: it is a directory", file.c_str());
-  std::ifstream in(file, std::ios::binary);
-  std::string text(bytes_max + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (!in && !in.eof()) || !in.is_open())
-    return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file, or it cannot be read", file.c_str());
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > bytes_max)
-    return make_error(ErrorCode::kLimitExceeded, "%s: more than %zu bytes", file.c_str(), bytes_max);
-  return text;
-}
 
 /// An integer in (-p, p).
 std::optional<Element> element_of(std::string_view text) {
@@ -60,7 +43,7 @@ Result<std::vector<Element>> elements_of(const char* option, const std::vector<s
   for (std::string text : texts) {
     const std::string given = text;
     if (text.find_first_not_of("0123456789-, \t") != std::string::npos) {
-      TRY(text, text_of(text, limits::kTasmTextBytesMax));
+      TRY(text, read_file(text, limits::kTasmTextBytesMax));
     }
     bool wants_number = false;  // after a comma
     for (std::size_t at = text.find_first_not_of(kBlanks); at != std::string::npos;) {
@@ -204,7 +187,7 @@ Result<void> check_options_fit(const CLI::App& verb, bool program) {
 Result<ProgramText> read_program(const std::string& file, tir::lowering::PassSet passes) {
   ProgramText out;
   out.file = file;
-  TRY(out.text, text_of(file, limits::kTasmTextBytesMax));
+  TRY(out.text, read_file(file, limits::kTasmTextBytesMax));
   const ir::SourceText source(out.text, out.file);
   if (file.ends_with(kTirEnding)) {
     TRY(const tir::language::Program program, tir::language::parse(source));

@@ -130,17 +130,37 @@ class Command(CommandCase):
         self.addCleanup(listener.close)
         listener.bind(self.at("listener"))
         self.assertIn("is neither a file nor an expression", self.trident("parse", self.at("listener"), status=2).stderr)
-        os.mkfifo(self.at("pipe"))
-        with subprocess.Popen(["bash", "-c", f"echo 'x*x + 1' > {self.at('pipe')}"]):
-            self.assertIn("mul f64", self.trident("parse", self.at("pipe")).stdout)
         self.assertIn("a text of more than", self.trident("parse", "/dev/zero", status=2).stderr)
+        for folder in (".", "..", "folder/inner"):
+            os.makedirs(self.at("folder/inner"), exist_ok=True)
+            self.assertIn(f"{folder} is a folder", self.trident("parse", folder, status=2, cwd=self.folder.name).stderr)
+        self.assertIn("array folder: f64", self.trident("parse", "folder", cwd=self.folder.name).stdout)
 
     def test_fifos_are_not_waited_for(self):
-        os.mkfifo(self.at("pipe"))
-        for arguments in (("rewrite", self.at("pipe")), ("bench", self.at("pipe")), ("demo", "--corpus", self.at("pipe")),
-                          ("run", "x", "-i", "x=" + self.at("pipe"))):
+        for name in ("pipe", "pipe.tasm", "pipe.tir"):
+            os.mkfifo(self.at(name))
+        pipe, program = self.at("pipe"), self.write("p.tasm", "halt")
+        for arguments in (("rewrite", pipe), ("bench", pipe), ("demo", "--corpus", pipe), ("run", "x", "-i", "x=" + pipe),
+                          ("parse", pipe), ("print", pipe), ("check", pipe), ("dot", pipe), ("explain", pipe), ("disasm", pipe),
+                          ("rules", "check", pipe), ("rewrite", self.write("k.tsv", TSV), "--load-rules", pipe),
+                          ("run", self.at("pipe.tasm")), ("build", self.at("pipe.tir")), ("lower", self.at("pipe.tir")),
+                          ("profile", self.at("pipe.tasm")), ("fuzz-equiv", program, self.at("pipe.tasm")),
+                          ("run", program, "--input", pipe), ("build", program, "--input", pipe),
+                          ("profile", program, "--secret", pipe), ("profile", program, "--digests", pipe),
+                          ("run", program, "--ram", "1=" + pipe)):
             self.assertIn("is a FIFO, not a regular file", self.trident(*arguments, status=2, timeout=20).stderr, arguments)
-        self.assertIn("is a directory", self.trident("rewrite", self.folder.name, status=2).stderr)
+        os.mkdir(self.at("folder.tasm"))
+        for arguments in (("rewrite", self.folder.name), ("rules", "check", self.folder.name), ("run", self.at("folder.tasm")),
+                          ("profile", self.at("folder.tasm")), ("run", program, "--input", self.folder.name)):
+            self.assertIn("is a directory", self.trident(*arguments, status=2).stderr, arguments)
+
+    def test_what_the_shell_has_opened_is_read(self):
+        for words, said in (("parse <(echo 'x*x + 1')", "mul f64"), ("parse /dev/stdin < <(echo 'x*x + 1')", "mul f64"),
+                            ("run x -i x=<(echo 1 2 3)", "min 1, max 3")):
+            done = subprocess.run(["bash", "-c", f"{TRIDENT} {words}"], capture_output=True, text=True, timeout=60,
+                                  env=self.environment, check=False)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertIn(said, done.stdout)
 
     def test_option_values_that_are_none(self):
         tsv = self.write("k.tsv", TSV)
