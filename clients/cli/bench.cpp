@@ -133,6 +133,11 @@ std::optional<LoopProfile> profile_object(const std::string& object) {
   return profile ? std::optional(*profile) : std::nullopt;
 }
 
+Result<expr::Expr> expr_of(const CorpusKernel& kernel, const BenchOptions& options) {
+  TRY(const expr::Expr parsed, parse_definition_under(options.policy, kernel, options.type));
+  return expr::eliminate_derivatives(parsed);
+}
+
 class Bench {
  public:
   Bench(const std::vector<CorpusKernel>& kernels, const BenchOptions& options) : options_(options) {
@@ -141,8 +146,7 @@ class Bench {
     for (const CorpusKernel& k : kernels) {
       Candidate c;
       c.source = &k;
-      auto e = to_expr(k, options.type);
-      if (e.ok())
+      if (auto e = expr_of(k, options); e.ok())
         c.expr = std::move(*e);
       else
         c.failure = e.error().message;

@@ -82,6 +82,11 @@ TEST(CorpusReader, AssumptionsBecomeRanges) {
   EXPECT_EQ(in_bits("x<0", ir::Type::f32), std::pair(-inf, -0x1p-149));
   EXPECT_EQ(in_bits("x>0,x<=1,x>=0.5", ir::Type::f64), std::pair(0.5, 1.0));
   EXPECT_EQ(in_bits("x>=0", ir::Type::f64), std::pair(0.0, inf));
+  // `rewrite` and `bench` promise bits under exact alone.
+  using Kind = expr::PolicyKind;
+  for (const auto& [kind, least] :
+       {std::pair(Kind::exact, 0x1p-1074), std::pair(Kind::bounded, 0x1p-126), std::pair(Kind::fast, 0x1p-126)})
+    EXPECT_EQ(parse_definition_under({kind, 2}, read("x>0")->at(0), ir::Type::f64)->variables.at(0).lo, least);
   for (const char* bad : {"x", "x!=1", "x!0", "x>", "x==1", "=1", ">0", "1>0", "x>y", "x>0,", "x>=2,x<=1", "x>nan"}) {
     const auto refused = to_expr(read(bad)->at(0), ir::Type::f64);
     ASSERT_FALSE(refused.ok()) << bad;

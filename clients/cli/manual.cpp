@@ -61,7 +61,8 @@ constexpr const char* kBench = R"(DETAILS
   products, accuracies of functions, shapes of the loop and the tournament are the same, so the ratio of the two is the
   merit of all rewriting, that of the plain simplifier (narrowed, identities, simplified) with it. --disable searched
   --disable guided --disable careful leaves the simplifier on: the ratio is then what the search by rules adds to it.
-  A FILE is a corpus: kernels.tsv (name, variables with ranges, infix), kernels.sexp or rewrite.txt of bench/corpus.
+  A FILE is a corpus: kernels.tsv (name, variables with ranges, infix), kernels.sexp or rewrite.txt of bench/corpus;
+  what the last assumes above zero (x>0) is at least 2^-126, but under --policy exact any number of the type above it.
   --json prints an object with "kernels", rows of "name", "ns" per contestant, "best_compiler", "ratio" and
   "max_error_ulp" among others, and "summary"; what is not known is null (a reduction has no share of a roof). Compiled
   objects are cached: the second run takes seconds.

@@ -332,9 +332,7 @@ Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, co
 }
 
 Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& settings, RewriteCase& c) {
-  const bool in_bits = rw::values_of(settings.search.policy) == rw::Values::bits;
-  const auto parse = in_bits ? parse_definition_in_bits : parse_definition;
-  TRY(const expr::Expr source, parse(kernel, ir::Type::f64));
+  TRY(const expr::Expr source, parse_definition_under(settings.search.policy, kernel, ir::Type::f64));
   TRY(const expr::Expr plain, expr::eliminate_derivatives(source));
   rw::RewriteOptions options = settings.search;
   options.keep = kFormsTried;
