@@ -27,6 +27,7 @@ namespace rw = expr::rewrite;
 constexpr std::uint64_t kPrecisePoints = 4'000;
 constexpr double kLeast = 0.01, kGreatest = 10;  // magnitudes of the coordinates where no range says otherwise
 constexpr double kDecades = kGreatest / kLeast;
+constexpr std::uint64_t kFarPoints = 20'000;  // of any magnitude, where only whether a form is finite is asked
 constexpr std::uint64_t kPointSeed = 20'240'601;
 // A value over the reals that is not known to this share of its ulp is worked out once more.
 constexpr long double kSureUlp = 0.01L;
@@ -49,16 +50,28 @@ Magnitudes magnitudes(double least, double most) {
   return {least, most};
 }
 
-double draw_coordinate(const expr::Variable& v, double sign, double place) {
+/// All that f64 has, the numbers below the normal ones left out.
+Magnitudes all_magnitudes(double least, double most) {
+  using Limits = std::numeric_limits<double>;
+  most = std::min(most, Limits::max());
+  return {std::min(std::max(least, Limits::min()), most), most};
+}
+
+enum class Reach : std::uint8_t { ordinary, all };
+
+double draw_coordinate(const expr::Variable& v, double sign, double place, Reach reach) {
   const bool may_be_positive = v.hi > 0, may_be_negative = v.lo < 0;
   if (!may_be_positive && !may_be_negative) return 0;
   const bool negative = may_be_negative && (!may_be_positive || sign < 0.5);
-  const Magnitudes m = negative ? magnitudes(std::max(0.0, -v.hi), -v.lo) : magnitudes(std::max(0.0, v.lo), v.hi);
-  const double x = m.least * std::pow(m.most / m.least, place);
+  const auto of_reach = reach == Reach::all ? all_magnitudes : magnitudes;
+  const Magnitudes m = negative ? of_reach(std::max(0.0, -v.hi), -v.lo) : of_reach(std::max(0.0, v.lo), v.hi);
+  const double x = reach == Reach::all
+                       ? std::min(std::exp2(std::lerp(std::log2(m.least), std::log2(m.most), place)), m.most)
+                       : m.least * std::pow(m.most / m.least, place);
   return std::clamp(negative ? -x : x, v.lo, v.hi);
 }
 
-equiv::Samples draw_points(const expr::Expr& e, std::uint64_t n) {
+equiv::Samples draw_points(const expr::Expr& e, std::uint64_t n, Reach reach = Reach::ordinary) {
   std::mt19937_64 random(kPointSeed);
   std::uniform_real_distribution<double> unit(0, 1);
   equiv::Samples samples;
@@ -69,7 +82,7 @@ equiv::Samples draw_points(const expr::Expr& e, std::uint64_t n) {
     std::vector<std::byte> column(n * sizeof(double));
     for (std::uint64_t i = 0; i < n; ++i) {
       const double place = unit(random), sign = unit(random);
-      const double x = draw_coordinate(v, sign, place);
+      const double x = draw_coordinate(v, sign, place, reach);
       std::memcpy(column.data() + i * sizeof x, &x, sizeof x);
     }
     samples.columns.push_back(std::move(column));
@@ -204,13 +217,37 @@ Result<void> measure_errors(const expr::Expr& source, const expr::Expr& result, 
   return {};
 }
 
+// Points are drawn for values of elements; what a table holds is no such value.
+bool reads_tables(const expr::Expr& e) {
+  return std::any_of(e.variables.begin(), e.variables.end(), [](const expr::Variable& v) { return v.is_table(); });
+}
+
 }  // namespace
+
+Result<void> look_far(const expr::Expr& source, const expr::Expr& result, std::uint64_t points, RewriteCase& c) {
+  if (reads_tables(source)) return {};
+  const equiv::Samples samples = draw_points(source, std::min(points, kFarPoints), Reach::all);
+  TRY(const auto wanted, evaluate(source, samples));
+  TRY(const auto got, evaluate(result, samples));
+  std::uint64_t finite = 0, lost = 0;
+  for (std::size_t o = 0; o < wanted.size(); ++o) {
+    for (std::uint64_t i = 0; i < samples.n; ++i) {
+      if (!std::isfinite(wanted[o][i])) continue;
+      ++finite;
+      if (std::isfinite(got[o][i])) continue;
+      if (lost++ == 0)
+        c.not_finite_at =
+            fmt::format("{} instead of {:.17g} at {}", std::isnan(got[o][i]) ? std::fabs(got[o][i]) : got[o][i],
+                        wanted[o][i], point_text(source, samples, i));
+    }
+  }
+  c.not_finite_share = lost == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(finite);
+  return {};
+}
 
 Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& result, std::uint64_t points,
                                  RewriteCase& c) {
-  // Points are drawn for values of elements; what a table holds is no such value.
-  const auto reads_table = [](const expr::Variable& v) { return v.is_table(); };
-  if (std::any_of(source.variables.begin(), source.variables.end(), reads_table)) return {};
+  if (reads_tables(source)) return {};
   const equiv::Samples samples = draw_points(source, points);
   TRY(const auto wanted, evaluate(source, samples));
   TRY(const auto got, evaluate(result, samples));
@@ -351,6 +388,7 @@ Result<void> rewrite_case(const CorpusKernel& kernel, const RewriteSettings& set
   c.differentiated = found.differentiated;
   c.result = infix_line(result);
   c.derivative_left = has_derivatives(result);
+  if (!c.derivative_left) TRY_VOID(look_far(plain, result, settings.points, c));
   for (const rw::DerivationStep& step : found.derivation) {
     expr::Expr side = step.sides;
     DerivationLine& line = c.derivation.emplace_back();

@@ -49,7 +49,11 @@ struct RewriteCase {
   std::uint64_t compared = 0;     ///< points at which the source is finite
   FormError error_before, error;  ///< of the source, op by op as it stands, and of the result
   std::string unlike;  ///< the same where a zero's sign, or NaN, decides about the source's value: see special_values.h
-  std::string wrong;   ///< the first point at which the result differs; empty when there is none
+  /// Of points of every magnitude that is assumed possible at which the source, computed in f64, is finite: the share
+  /// at which the result is not (it overflows on the way, say), and the first of these.
+  double not_finite_share = 0;
+  std::string not_finite_at;
+  std::string wrong;                       ///< the first point at which the result differs; empty when there is none
   std::string failure;                     ///< why there are no figures; empty when there are
   egraph::GraphView graph;                 ///< RewriteSettings::view: the last one that held something better
   std::vector<DerivationLine> derivation;  ///< RewriteOptions::explain
@@ -64,6 +68,10 @@ double cost_ratio(const RewriteCase& c, double expr::rewrite::TermCost::*cost);
 /// over 0.01 to 10, of either sign.
 Result<void> compare_with_source(const expr::Expr& source, const expr::Expr& result, std::uint64_t points,
                                  RewriteCase& c);
+
+/// Fills in where `result` is not finite although `source` is: not_finite_share and not_finite_at. No derivatives in
+/// either. Points are log-uniform in magnitude over all of f64, within what is declared of each variable.
+Result<void> look_far(const expr::Expr& source, const expr::Expr& result, std::uint64_t points, RewriteCase& c);
 
 struct RewriteReport {
   std::vector<RewriteCase> cases;

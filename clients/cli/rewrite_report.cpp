@@ -44,6 +44,8 @@ Json case_json(const RewriteCase& c) {
   row["max_error_scaled_ulp"] = figure(c.error.scaled_ulp);
   row["max_error_scaled_ulp_before"] = figure(c.error_before.scaled_ulp);
   row["compared_points"] = c.compared;
+  row["not_finite_share"] = c.derivative_left ? Json(nullptr) : Json(c.not_finite_share);
+  row["not_finite_at"] = c.not_finite_at.empty() ? Json(nullptr) : Json(c.not_finite_at);
   row["passed_over"] = c.passed_over;
   row["derivative_left"] = c.derivative_left;
   if (c.differentiated != Differentiated::none) row["differentiated_by"] = expr::rewrite::text_of(c.differentiated);
@@ -144,6 +146,9 @@ std::string rewrite_text(const RewriteReport& report) {
           "    passed over: {} cheaper form{}, wrong, of greater errors, or unlike where a zero's sign or NaN "
           "decides\n",
           c.passed_over, c.passed_over == 1 ? "" : "s");
+    if (!c.not_finite_at.empty())
+      out += fmt::format("    not finite at {:.2g} % of points of any magnitude where the source is: {}\n",
+                         100 * c.not_finite_share, c.not_finite_at);
     if (c.derivative_left) out += "    a derivative is left: the ratio counts as 1\n";
     if (!c.wrong.empty()) out += "    WRONG: " + c.wrong + "\n";
     for (const DerivationLine& step : c.derivation) out += step_text(step);

@@ -510,6 +510,32 @@ TEST(Rewriting, ToTheBitProductsAndQuotientsOfWhatIsAboveZeroMayBeZero) {
   }
 }
 
+TEST(Rewriting, AFormThatOverflowsFarOutIsToldAsSuch) {
+  const auto far = [](const char* source, const char* result, std::vector<expr::Variable> variables = {}) {
+    const auto parse = [&](const char* text) { return expr::parse_infix(text, {.variables = variables}).value(); };
+    RewriteCase c;
+    EXPECT_TRUE(look_far(parse(source), parse(result), 10'000, c).ok());
+    return c;
+  };
+  // x*x is infinite from 2^512 on: at a quarter of the exponents of f64. It is zero below 2^-538, which is finite.
+  const RewriteCase above = far("x", "x*x/x");
+  EXPECT_NEAR(above.not_finite_share, 0.25, 0.02);
+  // ... between 2^-1022 and 2^-538, where 0/0 is NaN.
+  EXPECT_NEAR(far("x", "x*x/(x*x)").not_finite_share, (512.0 + 1022 - 538) / 2046, 0.02);
+  EXPECT_EQ(0, far("x", "x*x/x", {{.name = "x", .lo = -1e100, .hi = 1e100}}).not_finite_share);
+  EXPECT_NE(above.not_finite_at.find("at x = "), std::string::npos) << above.not_finite_at;
+  EXPECT_EQ(0, far("x*x/x", "x").not_finite_share) << "what the source lacks the form may have";
+  EXPECT_EQ(0, far("x", "x + 0").not_finite_share);
+  // The command says so; with a range that leaves the far points out there is nothing to say.
+  const auto share = [](const char* text) {
+    const RewriteReport report = rewritten(text);
+    EXPECT_EQ(report.cases[0].not_finite_share > 0, rewrite_text(report).find("not finite at") != std::string::npos);
+    return report.cases[0].not_finite_share;
+  };
+  EXPECT_GT(share("a | s | f | x>0,y>0 | (mul (sqrt x) (sqrt y))\n"), 0.1);
+  EXPECT_EQ(0, share("a | s | f | x>=0.5,x<=2,y>=0.5,y<=2 | (div (exp x) (exp y))\n"));
+}
+
 TEST(Rewriting, AStepThatRoundsConstantsIsNoEquation) {
   RewriteSettings settings;
   settings.search.explain = true;

@@ -1,5 +1,6 @@
 """The verbs of the search from outside, rewrite, rules and calibrate: search_command_test.py TRIDENT TRIDENTD."""
 import json
+import math
 import os
 import re
 import subprocess
@@ -279,6 +280,21 @@ class SearchCommand(CommandCase):
             self.assertIn(target, named)
         self.assertIn("--case", self.trident("rewrite", corpus, "--html", page, status=2).stderr)
         self.assertIn("no such case", self.trident("rewrite", corpus, "--case", "nobody", status=2).stderr)
+
+    def test_rewrite_says_where_a_form_overflows_far_out(self):
+        cases = self.write("r.txt", "far | s | f | x>0,y>0 | (mul (sqrt x) (sqrt y))\n"
+                                    "near | s | f | x>=1,x<=2,y>=1,y<=2 | (mul (sqrt x) (sqrt y))\n")
+        report = json.loads(self.trident("rewrite", cases, "--points", "2000", "--json").stdout)
+        far, near = report["cases"]
+        self.assertEqual(["sqrt(x * y)"] * 2, [far["result"], near["result"]])
+        # Of exponents from -126 to 1024 each, so many pairs have a sum above 1024.
+        pairs = [a + b > 1024 for a in range(-126, 1024) for b in range(-126, 1024)]
+        self.assertAlmostEqual(sum(pairs) / len(pairs), far["not_finite_share"], delta=0.05)
+        x, y = (float(v) for v in re.search(r"x = (\S+), y = (\S+)", far["not_finite_at"]).groups())
+        self.assertTrue(math.isinf(x * y) and math.isfinite(math.sqrt(x) * math.sqrt(y)))
+        self.assertEqual((0, None), (near["not_finite_share"], near["not_finite_at"]))
+        table = self.trident("rewrite", cases, "--points", "2000").stdout
+        self.assertEqual(1, table.count("    not finite at "))
 
     def test_rewrite_counts_of_rules_matter(self):
         cases = self.write("r.txt", "a | s | f | | (log (mul (exp x) (exp y)))\n")
