@@ -142,6 +142,10 @@ constexpr const char* kRewrite = R"(DETAILS
   policies, ulp of max(|exact|, a millionth of the greatest at the points) (max_error_scaled_ulp, ..._before), which is
   what remains once such values are added up. Points are log-uniform in magnitude within what is assumed of a variable;
   where nothing is, from 0.01 to 10 and of either sign.
+  Far out a form may overflow, or make NaN of what does, where the source does not: x*x/x is infinite at 1e200. That is
+  no reason to pass it over, but a line says at what share of points it is so, each variable log-uniform over all of
+  f64 within what is assumed, and shows the first; --json has "not_finite_share" of each case, 0 where there was none,
+  and "not_finite_at". Declared ranges (x<=c) keep such points out, and --policy exact every bit.
   A FILE has lines of "name | size | family | assumptions | S-expression"; assumptions are x>0, x!=0, x>=c, x<c, x<=c,
   with commas between them; one about a variable that the expression lacks says nothing. Under the policy exact x>0
   is any f64 above zero, so that x*x may be zero; under others x is at least 2^-126. kernels.tsv and kernels.sexp are
@@ -184,7 +188,8 @@ constexpr const char* kRules = R"(DETAILS
   --points points of its domain in MPFR where both are numbers (a fifth as many where there are derivatives, which are
   compared with difference quotients; as many for each call length where there are reductions) and at chosen ones, and
   the tags exact and zero bit by bit in f32 and f64 at special values. The last line says at how many drawn points the
-  right ones were compared, --json ("compared_points") so of each. A wrong rule comes with values of its variables, both
+  right ones were compared, --json ("compared_points") so of each. All cores take part; what is printed does not depend
+  on how many there are, and a terminal shows how far it is and how long it will take. A wrong rule comes with values of its variables, both
   sides there, and where one was found a condition or a tag that would make it true. Exit status 1 when a rule is wrong
   or cannot be checked.
   Rules of yours are used by `trident rewrite`, `explain`, `disasm` and `bench` with --load-rules FILE, and by a daemon

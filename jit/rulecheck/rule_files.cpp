@@ -1,9 +1,15 @@
 #include "jit/rulecheck/rule_files.h"
 
+#include <mpfr.h>
+
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 #include "jit/expr/rewrite/language.h"
 #include "runtime/os/atomic_file.h"
@@ -64,6 +70,45 @@ bool is_source_of(const std::string& theme, const std::string& path) {
   return !code && !theme.empty() && full.string().ends_with("/jit/expr/rules/" + theme + ".rules");
 }
 
+/// On all rules of all files, in order; by as many threads as there are cores. What comes of a rule depends on that
+/// rule alone.
+std::vector<RuleVerdict> verdicts_on(const std::vector<RuleFile>& files, const RuleCheckOptions& options,
+                                     const CheckProgress& progress) {
+  struct Task {
+    const egraph::Rule* rule;
+    const RuleSet::Tags* tags;
+  };
+  std::vector<Task> tasks;
+  for (const RuleFile& f : files)
+    for (std::size_t i = 0; i < f.set.rules.size(); ++i) tasks.push_back({&f.set.rules[i], &f.set.tags[i]});
+  std::vector<RuleVerdict> verdicts(tasks.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex telling;
+  std::size_t done = 0;
+  const auto tell = [&] {
+    if (progress && done < tasks.size()) progress(done, tasks.size(), tasks[done].rule->name);
+  };
+  const auto work = [&] {
+    for (std::size_t i = next.fetch_add(1); i < tasks.size(); i = next.fetch_add(1)) {
+      verdicts[i] = check_rule(*tasks[i].rule, *tasks[i].tags, options);
+      const std::lock_guard lock(telling);
+      ++done;
+      tell();
+    }
+  };
+  tell();
+  std::vector<std::thread> others;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  while (others.size() + 1 < std::min(cores, tasks.size()))
+    others.emplace_back([&] {
+      work();
+      mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);  // MPFR keeps constants for every thread
+    });
+  work();
+  for (std::thread& other : others) other.join();
+  return verdicts;
+}
+
 }  // namespace
 
 std::string rule_text(const egraph::Rule& rule) {
@@ -84,15 +129,13 @@ Result<RuleFile> read_rule_file(const std::string& path) {
 
 std::vector<CheckedRule> check_rule_files(const std::vector<RuleFile>& files, const RuleCheckOptions& options,
                                           const CheckProgress& progress) {
-  std::size_t total = 0;
-  for (const RuleFile& f : files) total += f.set.rules.size();
+  std::vector<RuleVerdict> verdicts = verdicts_on(files, options, progress);
   std::vector<CheckedRule> checked;
   TakenNames taken;
   for (const RuleFile& f : files) {
     for (std::size_t i = 0; i < f.set.rules.size(); ++i) {
       const egraph::Rule& rule = f.set.rules[i];
-      if (progress) progress(checked.size(), total, rule.name);
-      RuleVerdict verdict = check_rule(rule, f.set.tags[i], options);
+      RuleVerdict& verdict = verdicts[checked.size()];
       const auto other = taken.take(f, i);
       if (other && !is_source_of(other->theme, f.path) && verdict.kind == RuleVerdict::Kind::right) {
         verdict.kind = RuleVerdict::Kind::wrong;

@@ -34,11 +34,13 @@ struct CheckedRule {
   RuleVerdict verdict;
 };
 
-/// Told before each rule how many have been checked of how many, and which is next.
+/// Told at first, and after each rule but the last, how many have been checked of how many, and one of those that come
+/// next; by several threads, one at a time.
 using CheckProgress = std::function<void(std::size_t done, std::size_t total, const std::string& name)>;
 
-/// All rules of all files, in order. A true one whose name is taken, by a built-in rule or in another of the files, is
-/// no right one; but the files that the built-in rules are made of may be checked.
+/// All rules of all files, in order, checked by as many threads as there are cores. A true one whose name is taken, by
+/// a built-in rule or in another of the files, is no right one; but the files that the built-in rules are made of may
+/// be checked.
 std::vector<CheckedRule> check_rule_files(const std::vector<RuleFile>& files, const RuleCheckOptions& options,
                                           const CheckProgress& progress = {});
 

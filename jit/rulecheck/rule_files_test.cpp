@@ -1,6 +1,7 @@
 // Oracle: files of which it is known which rules are true.
 #include "jit/rulecheck/rule_files.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -44,6 +45,29 @@ TEST(RuleFiles, OnlyThoseWithTrueRulesAreLoaded) {
   const std::string taken = written("taken.rules", "neg-neg: (neg (neg ?a)) => ?a ;; ieee=exact real=ok\n");
   EXPECT_EQ(load_user_rules({taken}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_user_rules({written("none.rules", "; nothing\n")}).error().code, ErrorCode::kInvalidArgument);
+}
+
+// Threads take the rules as they come; what is said stands in the order of the file, and is told a rule at a time.
+TEST(RuleFiles, ManyRulesComeOutInOrder) {
+  std::string text;
+  constexpr std::size_t kRules = 40;
+  for (std::size_t i = 0; i < kRules; ++i)
+    text += fmt::format("r{}: (add (mul {} ?a) ?a) => (mul {} ?a) ;; ieee=round real=ok\n", i, i + 3,
+                        i % 3 == 0 ? 1 : i + 4);
+  std::vector<std::size_t> told;
+  const std::vector<RuleFile> files = {read_rule_file(written("many.rules", text.c_str())).value()};
+  const auto rules = check_rule_files(files, {.points = 200, .hints = false},
+                                      [&](std::size_t done, std::size_t total, const std::string& name) {
+                                        EXPECT_EQ(total, kRules);
+                                        EXPECT_EQ(name, fmt::format("r{}", done));
+                                        told.push_back(done);
+                                      });
+  ASSERT_EQ(rules.size(), kRules);
+  for (std::size_t i = 0; i < kRules; ++i) {
+    EXPECT_EQ(rules[i].name, fmt::format("r{}", i));
+    EXPECT_EQ(rules[i].verdict.kind == RuleVerdict::Kind::right, i % 3 != 0) << rules[i].text;
+    EXPECT_EQ(told[i], i);
+  }
 }
 
 TEST(RuleFiles, NamesThatAreTakenAreNotRight) {
