@@ -144,6 +144,24 @@ constexpr NearMiss kNearMisses[] = {
      "(select "
      "(lt ?f ?g) (select (lt ?g ?h) 1 0) 0) 0) 0) 0) => 0 ;; ieee=round real=ok",
      "a < b < c = d < e < f < g < h"},
+    // Where two terms are equal that no floats make equal.
+    {"(select (eq (sqrt ?a) 1.7) 0 ?b) => ?b ;; ieee=round real=ok", "a=2.89"},
+    {"(select (eq (mul ?a ?a) 2) 0 ?b) => ?b ;; ieee=round real=ok", "a=sqrt(2)"},
+    {"(select (eq (sin ?a) 0.5) 0 ?b) => ?b ;; ieee=round real=ok", "a=pi/6"},
+    {"(select (ne (exp ?a) 3) ?b 0) => ?b ;; ieee=round real=ok", "a=log(3)"},
+    {"(select (eq (exp ?a) (sqrt ?b)) 0 ?c) => ?c ;; ieee=round real=ok", "a=log(b)/2"},
+    {"(select (eq (sin ?a) (cos ?b)) 0 ?c) => ?c ;; ieee=round real=ok", "a=pi/2-b"},
+    {"(sign (sub (exp ?a) 2)) => (select (lt (exp ?a) 2) -1 1) ;; ieee=round real=ok", "a=log(2)"},
+    {"(select (lt (exp ?a) 3) 0 ?b) => (select (le ?a (log 3)) 0 ?b) ;; ieee=round real=ok", "a=log(3)"},
+    {"(lt (exp ?a) ?b) => (le ?a (log ?b)) if pos(?b) ;; ieee=round real=guard", "a=log(b)"},
+    {"(div (sub (exp ?a) 5) (sub (exp ?a) 5)) => 1 ;; ieee=domain real=ok", "a=log(5)"},
+    {"(neg (floor (neg (exp ?a)))) => (add (floor (exp ?a)) 1) ;; ieee=round real=ok", "a=log(2)"},
+    {"(select (eq (mul (sub ?a 1.7) (sub ?a 1.7)) 0) 0 ?b) => ?b ;; ieee=round real=ok", "a=1.7"},
+    {"(select (eq (sqrt (abs (sub (exp ?a) 3))) 0) 0 ?b) => ?b ;; ieee=round real=ok", "a=log(3)"},
+    {"(select (and (eq (exp ?a) 3) (eq (mul ?b ?b) 2)) 0 ?c) => ?c ;; ieee=round real=ok", "a=log(3) b=sqrt(2)"},
+    // Near zero in all variables at once.
+    {"(max 0 (sub 1e-4 (add (abs ?a) (add (abs ?b) (abs ?c))))) => 0 ;; ieee=round real=ok", "a=b=c=0"},
+    {"(select (lt (add (mul ?a ?a) (add (mul ?b ?b) (mul ?c ?c))) 1e-9) 1 0) => 0 ;; ieee=round real=ok", "a=b=c=1e-5"},
     {"(diff (neg ?a) ?x) => (neg (diff ?a ?x)) ;; ieee=exact real=ok", "no derivative has bits"},
     {"(diff (add ?a ?b) ?x) => (add (diff ?b ?x) (diff ?a ?x)) ;; ieee=zero real=ok", "no derivative has bits"},
 };
@@ -175,6 +193,16 @@ TEST(NearMisses, OfTrueRulesAreNotTakenForTheRules) {
            "(div (sinh ?a) (cosh ?a)) => (tanh ?a) ;; ieee=round real=ok",
            "(lt (exp ?a) (exp ?b)) => (lt ?a ?b) ;; ieee=round real=ok",
            "(rint (neg ?a)) => (neg (rint ?a)) ;; ieee=exact real=ok",
+           "(lt (exp ?a) 3) => (lt ?a (log 3)) ;; ieee=round real=ok",
+           "(lt (exp ?a) ?b) => (lt ?a (log ?b)) if pos(?b) ;; ieee=round real=guard",
+           "(select (eq (mul ?a ?a) 2) 0 ?b) => (select (ne (mul ?a ?a) 2) ?b 0) ;; ieee=round real=ok",
+           "(select (eq (mul ?a ?a) 2) (mul ?a ?a) 2) => 2 ;; ieee=round real=ok",
+           "(sign (sub (exp ?a) 2)) => (select (lt (exp ?a) 2) -1 (select (gt (exp ?a) 2) 1 0)) ;; ieee=round real=ok",
+           "(neg (floor (neg (exp ?a)))) => (ceil (exp ?a)) ;; ieee=round real=ok",
+           "(max (sin ?a) (cos ?a)) => (select (lt (sin ?a) (cos ?a)) (cos ?a) (sin ?a)) ;; ieee=round real=ok",
+           "(div (sub (exp ?a) 5) (sub (exp ?a) 5)) => 1 ;; ieee=domain real=partial",
+           "(div (sin ?a) (cos ?a)) => (tan ?a) ;; ieee=round real=partial",
+           "(abs (sub (exp ?a) 3)) => (mul (sign (sub (exp ?a) 3)) (sub (exp ?a) 3)) ;; ieee=round real=ok",
        }) {
     const RuleVerdict v = verdict_on(text);
     std::string at;

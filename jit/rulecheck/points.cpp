@@ -366,6 +366,25 @@ std::vector<Point> PointSampler::ordered_points(Type type, bool finite, std::siz
   return found;
 }
 
+std::vector<Point> PointSampler::small_points(std::size_t most) {
+  std::vector<Point> found;
+  if (sorts_.slopes || !sorts_.types.empty()) return found;
+  std::vector<double> scales = {1e-5, 1e-8, 1e-12, 1e-20, 1e-100};
+  for (const double c : constants_) scales.insert(scales.end(), {std::fabs(c) / 16, std::fabs(c) / 1000});
+  for (std::size_t i = 0; i < most; ++i) {
+    Point point;
+    draw_numbers(point.values);
+    for (std::size_t v = 0; v < point.values.size(); ++v) {
+      if (sorts_.truth[v]) continue;
+      point.values[v] = scales[i % scales.size()] * (random_() % 2 == 0 ? 1 : -1) * (0.1 + 0.9 * unit());
+      if (random_() % 8 == 0) point.values[v] = 0;
+    }
+    for (const Condition& c : rule_.conditions) aim(c, point.values);
+    if (holds(point.values, false)) found.push_back(std::move(point));
+  }
+  return found;
+}
+
 std::optional<Point> PointSampler::draw_special(Type type) {
   const std::vector<double>& specials = type == Type::f32 ? specials_of_f32_ : specials_of_f64_;
   for (int i = 0; i < kTriesMax; ++i) {

@@ -52,6 +52,10 @@ class PointSampler {
   /// None in rules with derivatives.
   std::vector<Point> corner_points(expr::Type type, bool finite, std::size_t most);
 
+  /// Points near zero in all numbers at once, at scales of their own and of the rule's constants, where all conditions
+  /// hold; none in rules about types or with derivatives.
+  std::vector<Point> small_points(std::size_t most);
+
   /// Those of ordered_values() where all conditions hold, some moved there; at most `most`.
   std::vector<Point> ordered_points(expr::Type type, bool finite, std::size_t most);
 

@@ -2,6 +2,10 @@
 // expression there, there is no arithmetic to be near to: a step whose operand is known to lie on one side is sure, and
 // one whose operand is not calls for more bits.
 //
+// At a point that is no floating-point number (ties.h) the variables are numbers of N with bounds of their own. Terms
+// that are as near to each other there as these bounds tell are equal, and one that is as near to zero is zero: of
+// numbers known to a hundred digits that is no chance.
+//
 // A derivative (diff e ?x) is the central difference quotient of e, where those to the left and to the right agree;
 // where they do not, e has a kink, and nothing is said. With a step of 2^-200 its error is some 2^-400, so N needs 800
 // bits for it.
@@ -9,7 +13,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <vector>
 
 #include "jit/equiv/numbers.h"
 #include "jit/rulecheck/points.h"
@@ -33,6 +39,9 @@ class RealEvaluator {
 
   /// Both arguments must outlive the evaluator.
   RealEvaluator(const Point& point, const Sorts& sorts) : point_(point), sorts_(sorts) {}
+  /// ... at `near`, by variable, which the point's values are near to; truth values are the point's. No derivatives.
+  RealEvaluator(const Point& point, const Sorts& sorts, const std::vector<N>& near)
+      : point_(point), sorts_(sorts), near_(&near) {}
 
   /// `nudged`: the term, a constant, that is moved by `share` of itself; none when negative.
   Value evaluate(const egraph::Pattern& side, int nudged = -1, double share = 0) {
@@ -83,8 +92,14 @@ class RealEvaluator {
                                 : !a.truth;
     } else if (expr::info(op).signature == expr::Signature::Compare) {
       r = compare(op, a.number, b.number);
+      if (near_ != nullptr && !r.sure && tied(a.number, b.number)) {
+        r.truth = op == Op::Le || op == Op::Ge || op == Op::Eq;
+        r.sure = true;
+      }
     } else {
-      r = apply_op(op, static_cast<std::int64_t>(t.has_payload ? t.number : 0), a.number, b.number, c.number);
+      const std::int64_t exponent = static_cast<std::int64_t>(t.has_payload ? t.number : 0);
+      r = near_ != nullptr ? apply_near(op, exponent, a.number, b.number, c.number)
+                           : apply_op(op, exponent, a.number, b.number, c.number);
     }
     r.sure = r.sure && a.sure && b.sure && c.sure;
     return r;
@@ -94,6 +109,10 @@ class RealEvaluator {
     Value r;
     if (sorts_.truth[v]) {
       r.truth = point_.values[v] != 0;
+      return r;
+    }
+    if (near_ != nullptr) {
+      r.number = (*near_)[v];
       return r;
     }
     if (point_.functions.empty()) {
@@ -196,6 +215,74 @@ class RealEvaluator {
     return r;
   }
 
+  // --- near points that are known to a bound ---
+
+  /// A bound of an error that says next to all of a number of this size.
+  static bool is_tiny(long double error, long double size) { return error <= 0x1p-60L * size; }
+
+  static bool tied(const N& a, const N& b) {
+    N difference;
+    apply_to(Op::Sub, 0, a, b, b, difference);
+    const long double error = error_of(a) + error_of(b);
+    return std::fabs(approximate(difference)) <= 2 * error &&
+           is_tiny(error, std::max(std::fabs(approximate(a)), std::fabs(approximate(b))));
+  }
+
+  /// The multiple of 1/parts that a number is as near to as its bound tells, or the number.
+  static N snapped(const N& x, int parts) {
+    if (exact(x) || !std::isfinite(approximate(x)) || std::fabs(approximate(x)) > 0x1p50L) return x;
+    N multiple;
+    set_exact(multiple, static_cast<double>(std::round(approximate(x) * parts) / parts));
+    return tied(x, multiple) ? multiple : x;
+  }
+
+  static Value apply_near(Op op, std::int64_t exponent, const N& a, const N& b, const N& c) {
+    const bool to_integer = op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Asin || op == Op::Acos ||
+                            op == Op::Atanh || op == Op::Acosh || op == Op::Log1p || op == Op::Pow;
+    const bool to_half = op == Op::Rint || op == Op::Round;
+    const N x = to_integer ? snapped(a, 1) : to_half ? snapped(a, 2) : a;
+    Value r;
+    r.sure = false;
+    // Over the reals zero has no sign.
+    if (op == Op::Copysign && is_zero(b)) return r;
+    if (op == Op::Atan2 && is_zero(a) && !(approximate(b) > 0)) return r;
+    const N* divisor = op == Op::Div ? &b : op == Op::Recip || op == Op::Rsqrt ? &a : nullptr;
+    if (divisor != nullptr && is_zero(*divisor)) {
+      set_exact(r.number, std::nan(""));
+      r.sure = true;
+      return r;
+    }
+    if (op == Op::Fmod && !(exact(a) && exact(b))) return fmod_near(a, b);
+    r = apply_op(op, exponent, x, b, c);
+    return r.sure ? settled(r, {&a, &b, &c}) : r;
+  }
+
+  static bool is_zero(const N& x) { return mpfr_zero_p(x.raw()) != 0; }
+
+  static Value fmod_near(const N& a, const N& b) {
+    Value r = apply_op(Op::Div, 0, a, b, b);
+    if (!r.sure || !std::isfinite(approximate(r.number)) || std::fabs(approximate(r.number)) > 0x1p50L)
+      return r.sure = false, r;
+    const N whole = snapped(r.number, 1);
+    const bool multiple = exact(whole) && mpfr_integer_p(whole.raw()) != 0;
+    apply_to(Op::Fmod, 0, a, b, b, r.number);
+    if (multiple) set_exact(r.number, 0);
+    return r;
+  }
+
+  /// What is as near to zero as its bound tells, beside its operands, is zero.
+  static Value settled(Value r, std::initializer_list<const N*> operands) {
+    const long double size = std::fabs(approximate(r.number)), error = error_of(r.number);
+    if (exact(r.number) || !std::isfinite(size) || size > 2 * error) return r;
+    long double greatest = 0;
+    for (const N* operand : operands) greatest = std::max(greatest, std::fabs(approximate(*operand)));
+    if (is_tiny(error, greatest))
+      set_exact(r.number, 0);
+    else
+      r.sure = false;
+    return r;
+  }
+
   // What a period leaves of a number with millions of digits takes MPFR as many.
   static bool unending(Op op, const N& a) {
     constexpr long double kGreatest = 1e320L;
@@ -250,6 +337,7 @@ class RealEvaluator {
 
   const Point& point_;
   const Sorts& sorts_;
+  const std::vector<N>* near_ = nullptr;
   const egraph::Pattern* side_ = nullptr;
   int nudged_ = -1;
   double share_ = 0;

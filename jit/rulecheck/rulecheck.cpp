@@ -11,6 +11,7 @@
 #include "jit/rulecheck/edges.h"
 #include "jit/rulecheck/memory.h"
 #include "jit/rulecheck/strict_value.h"
+#include "jit/rulecheck/ties.h"
 #include "jit/rulecheck/written_out.h"
 
 namespace trident::rulecheck {
@@ -69,6 +70,9 @@ RuleVerdict check_reals(const Rule& rule, const Tags& tags, const Sorts& sorts, 
     if (fails(point)) return verdict;
   for (const Point& point : sampler.ordered_points(Type::f64, true, points / 4))
     if (fails(point)) return verdict;
+  constexpr std::uint64_t kSmallPoints = 64;
+  for (const Point& point : sampler.small_points(std::min(kSmallPoints, points / 8)))
+    if (fails(point)) return verdict;
   verdict.compared = compared;
   return verdict;
 }
@@ -77,6 +81,7 @@ RuleVerdict check_plain(const Rule& rule, const Tags& tags, const Sorts& sorts, 
   RuleVerdict verdict = check_reals(rule, tags, sorts, options);
   if (verdict.kind != Kind::right) return verdict;
   if (std::optional<RuleVerdict> fault = fault_at_edges(rule, tags, sorts, options)) return *std::move(fault);
+  if (std::optional<RuleVerdict> fault = fault_at_ties(rule, tags, sorts, options)) return *std::move(fault);
   RuleVerdict bits = check_bits(rule, tags, sorts, options);
   bits.compared = verdict.compared;
   return bits;
@@ -91,6 +96,8 @@ RuleVerdict check_long_calls(const Rule& rule, const Tags& tags, const RuleCheck
   RuleVerdict verdict = check_reals(*plain, tags, *sorts, options);
   if (verdict.kind == Kind::right)
     if (std::optional<RuleVerdict> fault = fault_at_edges(*plain, tags, *sorts, options)) verdict = *std::move(fault);
+  if (verdict.kind == Kind::right)
+    if (std::optional<RuleVerdict> fault = fault_at_ties(*plain, tags, *sorts, options)) verdict = *std::move(fault);
   return verdict;
 }
 

@@ -1,0 +1,243 @@
+#include "jit/rulecheck/roots.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "jit/expr/rewrite/language.h"
+#include "jit/rulecheck/real_value.h"
+#include "jit/rulecheck/strict_value.h"
+
+namespace trident::rulecheck {
+namespace {
+
+using egraph::Pattern;
+using egraph::PatternTerm;
+using expr::Op;
+
+/// What an operation jumps or ends at: the zero, or a multiple of 1/parts, of an operand. Copysign is not among these:
+/// the sign of zero is no real's.
+struct Jump {
+  Op op;
+  std::size_t operand;
+  int parts;
+};
+constexpr Jump kJumps[] = {{Op::Div, 1, 0},   {Op::Fmod, 1, 0}, {Op::Recip, 0, 0}, {Op::Rsqrt, 0, 0},
+                           {Op::Sign, 0, 0},  {Op::Log, 0, 0},  {Op::Log2, 0, 0},  {Op::Log10, 0, 0},
+                           {Op::Pow, 0, 0},   {Op::Powi, 0, 0}, {Op::Floor, 0, 1}, {Op::Ceil, 0, 1},
+                           {Op::Trunc, 0, 1}, {Op::Rint, 0, 2}, {Op::Round, 0, 2}};
+
+std::vector<bool> dependence(const Pattern& term, std::size_t variables) {
+  std::vector<bool> depends(variables);
+  for (const PatternTerm& t : term.terms)
+    if (t.kind == PatternTerm::Kind::variable) depends[t.variable] = true;
+  return depends;
+}
+
+class Edges {
+ public:
+  Edges(const egraph::Rule& rule, const Sorts& sorts) : rule_(rule), sorts_(sorts) {}
+
+  void visit(const Pattern& side) {
+    for (const PatternTerm& t : side.terms) {
+      if (t.kind != PatternTerm::Kind::node) continue;
+      const Op op = static_cast<Op>(t.op);
+      const auto alone = [&](std::size_t operand) { return term_alone(side, t.child[operand]); };
+      if (expr::info(op).signature == expr::Signature::Compare) add_with_sums({alone(0), alone(1), 0, {}});
+      for (const Jump& jump : kJumps)
+        if (jump.op == op) add_with_sums({alone(jump.operand), std::nullopt, jump.parts, {}});
+    }
+  }
+
+  std::vector<Edge> found;
+
+ private:
+  void add_with_sums(const Edge& edge) {
+    add(edge);
+    add_sums(edge.term);
+    if (edge.less) add_sums(*edge.less);
+  }
+
+  // Of a square the root shows in what is squared.
+  void add_sums(const Pattern& within) {
+    for (std::size_t i = 0; i + 1 < within.terms.size(); ++i) {
+      const PatternTerm& t = within.terms[i];
+      const bool sum =
+          t.kind == PatternTerm::Kind::node && (static_cast<Op>(t.op) == Op::Add || static_cast<Op>(t.op) == Op::Sub);
+      if (sum) add({term_alone(within, static_cast<std::uint8_t>(i)), std::nullopt, 0, {}});
+    }
+  }
+
+  void add(Edge edge) {
+    edge.depends = dependence(edge.term, rule_.variables.size());
+    if (edge.less) {
+      const std::vector<bool> more = dependence(*edge.less, rule_.variables.size());
+      for (std::size_t v = 0; v < more.size(); ++v) edge.depends[v] = edge.depends[v] || more[v];
+    }
+    bool numbers = false;
+    for (std::size_t v = 0; v < edge.depends.size(); ++v) numbers = numbers || (edge.depends[v] && !sorts_.truth[v]);
+    // A variable is zero at zero.
+    if (!numbers || (!edge.less && edge.term.terms.size() == 1)) return;
+    if (edge.less && edge.term.terms.size() == 1 && edge.less->terms.size() == 1) return;
+    const auto rows = expr::rewrite::op_rows();
+    const std::string name = print(edge.term, rows, rule_.variables) + " - " +
+                             (edge.less ? print(*edge.less, rows, rule_.variables) : "") + " " +
+                             std::to_string(edge.parts);
+    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+    names_.push_back(name);
+    found.push_back(std::move(edge));
+  }
+
+  const egraph::Rule& rule_;
+  const Sorts& sorts_;
+  std::vector<std::string> names_;
+};
+
+// --- roots -----------------------------------------------------------------------------------------------------------
+
+/// Magnitudes between which changes of sign are looked for.
+constexpr std::array<double, 20> kMagnitudes = {0,   1e-12, 1e-6, 1e-3, 0.02, 0.1, 0.3, 0.6, 1,   1.4,
+                                                1.9, 2.5,   3.3,  5,    8,    14,  40,  150, 1e4, 1e9};
+
+class Solver {
+ public:
+  Solver(const Edge& edge, const Sorts& sorts, Point& point, std::size_t v)
+      : edge_(edge), sorts_(sorts), point_(point), v_(v) {
+    for (const double value : point.values) set_exact(near_.emplace_back(), value);
+  }
+
+  std::vector<Near> solve(std::size_t most) {
+    std::vector<Near> found;
+    const double own = point_.values[v_];
+    std::vector<double> places;
+    for (const double m : kMagnitudes) {
+      places.push_back(m);
+      if (m != 0) places.push_back(-m);
+    }
+    if (std::isfinite(own)) places.push_back(own);
+    std::sort(places.begin(), places.end());
+    double before = rough(places[0]);
+    for (std::size_t i = 1; i < places.size() && found.size() < most; ++i) {
+      const double here = rough(places[i]);
+      if (const auto target = between(before, here))
+        if (std::optional<Near> root = refined(places[i - 1], places[i], before - *target, *target))
+          found.push_back(*std::move(root));
+      before = here;
+    }
+    return found;
+  }
+
+ private:
+  double rough(double x) {
+    point_.values[v_] = x;
+    const double a = strict_value(edge_.term, point_.values, expr::Type::f64, sorts_);
+    return edge_.less ? a - strict_value(*edge_.less, point_.values, expr::Type::f64, sorts_) : a;
+  }
+
+  /// A value to be met that lies between two others.
+  std::optional<double> between(double a, double b) const {
+    if (!std::isfinite(a) || !std::isfinite(b) || a == b) return std::nullopt;
+    if (edge_.parts == 0) return (a <= 0) != (b <= 0) || (a < 0) != (b < 0) ? std::optional(0.0) : std::nullopt;
+    const double most = std::max(a, b), least = std::min(a, b);
+    const double target = std::floor(std::clamp(std::midpoint(a, b), -1e15, 1e15) * edge_.parts) / edge_.parts;
+    if (target >= least && target <= most) return target;
+    const double other = std::floor(most * edge_.parts) / edge_.parts;
+    return other >= least && std::fabs(other) < 1e15 ? std::optional(other) : std::nullopt;
+  }
+
+  /// The term's distance from its target, over the reals; nothing where it is not known.
+  std::optional<Near> exact_at(const Near& x, double target) {
+    near_[v_] = x;
+    RealEvaluator<Near> evaluator(point_, sorts_, near_);
+    const auto a = evaluator.evaluate(edge_.term);
+    Near goal, r;
+    set_exact(goal, target);
+    if (edge_.less) {
+      const auto b = evaluator.evaluate(*edge_.less);
+      if (!b.sure) return std::nullopt;
+      goal = b.number;
+    }
+    if (!a.sure || !std::isfinite(approximate(a.number)) || !std::isfinite(approximate(goal))) return std::nullopt;
+    apply_to(Op::Sub, 0, a.number, goal, goal, r);
+    return r;
+  }
+
+  std::optional<Near> refined(double low, double high, double at_low, double target) {
+    // As near as doubles are, then by secants within what is known to hold the root.
+    for (int i = 0; i < 60; ++i) {
+      const double middle = low / 2 + high / 2;
+      if (middle == low || middle == high || high - low <= 1e-9 * std::fabs(middle)) break;
+      const double there = rough(middle) - target;
+      if (std::isnan(there)) return std::nullopt;
+      if ((there <= 0) == (at_low <= 0))
+        low = middle;
+      else
+        high = middle;
+    }
+    const double width = std::max(high - low, 1e-12 * std::fabs(high));
+    Near a, b;
+    set_exact(a, low - width);
+    set_exact(b, high + width);
+    const std::optional<Near> at_a = exact_at(a, target), at_b = exact_at(b, target);
+    if (!at_a || !at_b || mpfr_sgn(at_a->raw()) * mpfr_sgn(at_b->raw()) >= 0) return std::nullopt;
+    return secants(a, b, *at_a, *at_b, target);
+  }
+
+  /// Each step has 1.6 times the digits of the one before, from eight.
+  std::optional<Near> secants(Near a, Near b, Near at_a, Near at_b, double target) {
+    constexpr int kSteps = 9;
+    const long double size = std::max(std::fabs(approximate(at_a)), std::fabs(approximate(at_b)));
+    Near rise, x;
+    for (int i = 0; i < kSteps; ++i) {
+      mpfr_sub(rise.raw(), at_b.raw(), at_a.raw(), MPFR_RNDN);
+      if (mpfr_zero_p(at_b.raw()) != 0 || mpfr_zero_p(rise.raw()) != 0) break;
+      mpfr_sub(x.raw(), b.raw(), a.raw(), MPFR_RNDN);
+      mpfr_div(x.raw(), x.raw(), rise.raw(), MPFR_RNDN);
+      mpfr_mul(x.raw(), x.raw(), at_b.raw(), MPFR_RNDN);
+      mpfr_sub(x.raw(), b.raw(), x.raw(), MPFR_RNDN);
+      const std::optional<Near> at_x = exact_at(x, target);
+      if (!at_x) return std::nullopt;
+      a = b, at_a = at_b;
+      b = x, at_b = *at_x;
+    }
+    return holding(b, target, size);
+  }
+
+  /// `x` with its bound, if the sign changes within that and the difference is nothing beside its `size` further away,
+  /// which neither a pole nor a jump leaves of it.
+  std::optional<Near> holding(const Near& x, double target, long double size) {
+    if (mpfr_regular_p(x.raw()) == 0) return std::nullopt;
+    Near off, low, high;
+    mpfr_set_ui_2exp(off.raw(), 1, mpfr_get_exp(x.raw()) + kRootShareLog2, MPFR_RNDN);
+    mpfr_sub(low.raw(), x.raw(), off.raw(), MPFR_RNDN);
+    mpfr_add(high.raw(), x.raw(), off.raw(), MPFR_RNDN);
+    const std::optional<Near> at_low = exact_at(low, target), at_high = exact_at(high, target);
+    if (!at_low || !at_high || mpfr_sgn(at_low->raw()) * mpfr_sgn(at_high->raw()) >= 0) return std::nullopt;
+    for (const Near* there : {&*at_low, &*at_high})
+      if (!equiv::sure_of_class(*there) || std::fabs(approximate(*there)) > 0x1p-150L * size) return std::nullopt;
+    Near root = x;
+    root.error_log2 = mpfr_get_exp(x.raw()) + kRootShareLog2 + 1;
+    return root;
+  }
+
+  const Edge& edge_;
+  const Sorts& sorts_;
+  Point& point_;
+  std::size_t v_;
+  std::vector<Near> near_;
+};
+
+}  // namespace
+
+std::vector<Edge> edges_of(const egraph::Rule& rule, const Sorts& sorts) {
+  Edges edges(rule, sorts);
+  for (const Pattern* side : {&rule.left, &rule.right}) edges.visit(*side);
+  return std::move(edges.found);
+}
+
+std::vector<Near> roots_of(const Edge& edge, const Sorts& sorts, Point point, std::size_t v, std::size_t most) {
+  return Solver(edge, sorts, point, v).solve(most);
+}
+
+}  // namespace trident::rulecheck

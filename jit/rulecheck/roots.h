@@ -1,0 +1,34 @@
+// Where a term of a rule is zero or an integer, or two terms are equal, as one variable moves and the others stand
+// still: to a hundred digits.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "jit/egraph/pattern.h"
+#include "jit/equiv/numbers.h"
+#include "jit/rulecheck/points.h"
+#include "jit/rulecheck/sorts.h"
+
+namespace trident::rulecheck {
+
+/// Bits of roots, and log2 of the share of itself that a root is known to.
+inline constexpr int kRootBits = 512, kRootShareLog2 = -330;
+using Near = equiv::WideBig<kRootBits>;
+
+/// A term, less another where there is one, that a root brings to zero, or to a multiple of 1/parts.
+struct Edge {
+  egraph::Pattern term;
+  std::optional<egraph::Pattern> less;
+  int parts = 0;
+  std::vector<bool> depends;  ///< by variable
+};
+
+/// Of both sides, those at which an operation jumps or ends: compared terms, divisors, operands of steps, logarithms
+/// and powers; and zeros of sums in these, which need no change of sign. None twice; none where nothing jumps.
+std::vector<Edge> edges_of(const egraph::Rule& rule, const Sorts& sorts);
+
+/// At most `most` roots of an edge in variable `v`, with bounds of their errors, at the other values of `point`.
+std::vector<Near> roots_of(const Edge& edge, const Sorts& sorts, Point point, std::size_t v, std::size_t most);
+
+}  // namespace trident::rulecheck
