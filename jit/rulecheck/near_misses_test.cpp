@@ -159,6 +159,10 @@ constexpr NearMiss kNearMisses[] = {
     {"(select (eq (mul (sub ?a 1.7) (sub ?a 1.7)) 0) 0 ?b) => ?b ;; ieee=round real=ok", "a=1.7"},
     {"(select (eq (sqrt (abs (sub (exp ?a) 3))) 0) 0 ?b) => ?b ;; ieee=round real=ok", "a=log(3)"},
     {"(select (and (eq (exp ?a) 3) (eq (mul ?b ?b) 2)) 0 ?c) => ?c ;; ieee=round real=ok", "a=log(3) b=sqrt(2)"},
+    {"(select (eq (add (sub (mul ?a ?a) (mul 3.4 ?a)) 2.89) 0) 0 ?b) => ?b ;; ieee=round real=ok", "a=1.7"},
+    {"(select (ge (sin ?a) 1) 0 ?b) => ?b ;; ieee=round real=ok", "a=pi/2"},
+    {"(max 0 (sub 1e-4 (add (abs (sub ?a 1.3)) (add (abs (sub ?b (exp 0.7))) (abs ?c))))) => 0 ;; ieee=round real=ok",
+     "a=1.3 b=exp(0.7) c=0"},
     // Near zero in all variables at once.
     {"(max 0 (sub 1e-4 (add (abs ?a) (add (abs ?b) (abs ?c))))) => 0 ;; ieee=round real=ok", "a=b=c=0"},
     {"(select (lt (add (mul ?a ?a) (add (mul ?b ?b) (mul ?c ?c))) 1e-9) 1 0) => 0 ;; ieee=round real=ok", "a=b=c=1e-5"},
@@ -202,6 +206,8 @@ TEST(NearMisses, OfTrueRulesAreNotTakenForTheRules) {
            "(max (sin ?a) (cos ?a)) => (select (lt (sin ?a) (cos ?a)) (cos ?a) (sin ?a)) ;; ieee=round real=ok",
            "(div (sub (exp ?a) 5) (sub (exp ?a) 5)) => 1 ;; ieee=domain real=partial",
            "(div (sin ?a) (cos ?a)) => (tan ?a) ;; ieee=round real=partial",
+           "(select (gt (sin ?a) 1) 0 ?b) => ?b ;; ieee=round real=ok",
+           "(select (lt (add (sub (mul ?a ?a) (mul 3.4 ?a)) 2.89) 0) 0 ?b) => ?b ;; ieee=domain real=ok",
            "(abs (sub (exp ?a) 3)) => (mul (sign (sub (exp ?a) 3)) (sub (exp ?a) 3)) ;; ieee=round real=ok",
        }) {
     const RuleVerdict v = verdict_on(text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "jit/expr/rewrite/language.h"
@@ -44,9 +45,11 @@ class Edges {
       if (t.kind != PatternTerm::Kind::node) continue;
       const Op op = static_cast<Op>(t.op);
       const auto alone = [&](std::size_t operand) { return term_alone(side, t.child[operand]); };
-      if (expr::info(op).signature == expr::Signature::Compare) add_with_sums({alone(0), alone(1), 0, {}});
+      if (expr::info(op).signature == expr::Signature::Compare) add_with_sums({alone(0), alone(1)});
       for (const Jump& jump : kJumps)
-        if (jump.op == op) add_with_sums({alone(jump.operand), std::nullopt, jump.parts, {}});
+        if (jump.op == op) add_with_sums({alone(jump.operand), std::nullopt, jump.parts});
+      if (op == Op::Abs) add({alone(0), std::nullopt, 0, true});
+      if (op == Op::Min || op == Op::Max) add({alone(0), alone(1), 0, true});
     }
   }
 
@@ -65,7 +68,7 @@ class Edges {
       const PatternTerm& t = within.terms[i];
       const bool sum =
           t.kind == PatternTerm::Kind::node && (static_cast<Op>(t.op) == Op::Add || static_cast<Op>(t.op) == Op::Sub);
-      if (sum) add({term_alone(within, static_cast<std::uint8_t>(i)), std::nullopt, 0, {}});
+      if (sum) add({term_alone(within, static_cast<std::uint8_t>(i)), std::nullopt});
     }
   }
 
@@ -84,7 +87,11 @@ class Edges {
     const std::string name = print(edge.term, rows, rule_.variables) + " - " +
                              (edge.less ? print(*edge.less, rows, rule_.variables) : "") + " " +
                              std::to_string(edge.parts);
-    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+    if (const auto known = std::find(names_.begin(), names_.end(), name); known != names_.end()) {
+      Edge& same = found[static_cast<std::size_t>(known - names_.begin())];
+      same.kink = same.kink && edge.kink;
+      return;
+    }
     names_.push_back(name);
     found.push_back(std::move(edge));
   }
@@ -117,13 +124,22 @@ class Solver {
     }
     if (std::isfinite(own)) places.push_back(own);
     std::sort(places.begin(), places.end());
-    double before = rough(places[0]);
-    for (std::size_t i = 1; i < places.size() && found.size() < most; ++i) {
-      const double here = rough(places[i]);
-      if (const auto target = between(before, here))
-        if (std::optional<Near> root = refined(places[i - 1], places[i], before - *target, *target))
-          found.push_back(*std::move(root));
-      before = here;
+    std::vector<double> heights;
+    for (const double x : places) heights.push_back(rough(x));
+    const auto add = [&](std::optional<Near> root) {
+      if (root) found.push_back(*std::move(root));
+    };
+    std::vector<std::size_t> order(places.size() - 1);
+    std::iota(order.begin(), order.end(), std::size_t{1});
+    std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t k) {
+      return std::fabs(places[i - 1] + places[i]) < std::fabs(places[k - 1] + places[k]);
+    });
+    for (const std::size_t i : order) {
+      if (found.size() == most) break;
+      if (const auto target = between(heights[i - 1], heights[i]))
+        add(refined(places[i - 1], places[i], heights[i - 1] - *target, *target));
+      else if (edge_.parts == 0 && i + 1 < places.size() && dips(heights[i - 1], heights[i], heights[i + 1]))
+        add(touching(places[i - 1], places[i + 1], std::max(std::fabs(heights[i - 1]), std::fabs(heights[i + 1]))));
     }
     return found;
   }
@@ -219,6 +235,70 @@ class Solver {
     Near root = x;
     root.error_log2 = mpfr_get_exp(x.raw()) + kRootShareLog2 + 1;
     return root;
+  }
+
+  // --- zeros without a change of sign ---
+
+  static bool dips(double a, double b, double c) {
+    const bool one_sign = (a > 0 && b > 0 && c > 0) || (a < 0 && b < 0 && c < 0);
+    return one_sign && std::isfinite(a) && std::isfinite(c) && std::fabs(b) <= std::fabs(a) &&
+           std::fabs(b) <= std::fabs(c);
+  }
+
+  /// The lowest point between two places, where that is a zero: where the difference quotient over a step is zero.
+  std::optional<Near> touching(double low, double high, double size) {
+    constexpr double kGolden = 0.6180339887498949;
+    constexpr int kSteps = 48;
+    const auto height = [&](double x) { return std::fabs(rough(x)); };
+    double x = high - kGolden * (high - low), y = low + kGolden * (high - low);
+    double at_x = height(x), at_y = height(y);
+    for (int i = 0; i < kSteps && x < y; ++i) {
+      if (at_x <= at_y)
+        high = y, y = x, at_y = at_x, x = high - kGolden * (high - low), at_x = height(x);
+      else
+        low = x, x = y, at_x = at_y, y = low + kGolden * (high - low), at_y = height(y);
+    }
+    const double lowest = at_x <= at_y ? x : y;
+    if (!(std::min(at_x, at_y) <= 1e-12 * size) || lowest == 0) return std::nullopt;
+    return lowest_near(lowest);
+  }
+
+  std::optional<Near> lowest_near(double lowest) {
+    // A step of 2^-170 of x: its square is what the quotient's zero is off by, and leaves it as many bits of the rest.
+    constexpr int kStepShareLog2 = -170, kRounds = 9, kKnownLog2 = -300;
+    Near step, a, b, x;
+    set_exact(a, lowest * (1 - 1e-6));
+    set_exact(b, lowest * (1 + 1e-6));
+    mpfr_set_ui_2exp(step.raw(), 1, mpfr_get_exp(b.raw()) + kStepShareLog2, MPFR_RNDN);
+    const std::optional<Near> beside = exact_at(b, 0);
+    std::optional<Near> at_a = rise_over(a, step), at_b = rise_over(b, step);
+    Near rise;
+    for (int i = 0; i < kRounds && at_a && at_b; ++i) {
+      mpfr_sub(rise.raw(), at_b->raw(), at_a->raw(), MPFR_RNDN);
+      if (mpfr_zero_p(at_b->raw()) != 0 || mpfr_zero_p(rise.raw()) != 0) break;
+      mpfr_sub(x.raw(), b.raw(), a.raw(), MPFR_RNDN);
+      mpfr_div(x.raw(), x.raw(), rise.raw(), MPFR_RNDN);
+      mpfr_mul(x.raw(), x.raw(), at_b->raw(), MPFR_RNDN);
+      mpfr_sub(x.raw(), b.raw(), x.raw(), MPFR_RNDN);
+      a = b, at_a = at_b;
+      b = x, at_b = rise_over(b, step);
+    }
+    const std::optional<Near> there = at_a && at_b ? exact_at(b, 0) : std::nullopt;
+    if (!beside || !there || mpfr_regular_p(b.raw()) == 0) return std::nullopt;
+    if (!(std::fabs(approximate(*there)) <= std::ldexp(std::fabs(approximate(*beside)), kKnownLog2)))
+      return std::nullopt;
+    b.error_log2 = mpfr_get_exp(b.raw()) + kKnownLog2;
+    return b;
+  }
+
+  std::optional<Near> rise_over(const Near& x, const Near& step) {
+    Near low, high, rise;
+    mpfr_sub(low.raw(), x.raw(), step.raw(), MPFR_RNDN);
+    mpfr_add(high.raw(), x.raw(), step.raw(), MPFR_RNDN);
+    const std::optional<Near> at_low = exact_at(low, 0), at_high = exact_at(high, 0);
+    if (!at_low || !at_high) return std::nullopt;
+    mpfr_sub(rise.raw(), at_high->raw(), at_low->raw(), MPFR_RNDN);
+    return rise;
   }
 
   const Edge& edge_;

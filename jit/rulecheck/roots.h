@@ -21,14 +21,17 @@ struct Edge {
   egraph::Pattern term;
   std::optional<egraph::Pattern> less;
   int parts = 0;
-  std::vector<bool> depends;  ///< by variable
+  bool kink = false;            ///< nothing jumps here: of interest where several vanish at once
+  std::vector<bool> depends{};  ///< by variable
 };
 
 /// Of both sides, those at which an operation jumps or ends: compared terms, divisors, operands of steps, logarithms
-/// and powers; and zeros of sums in these, which need no change of sign. None twice; none where nothing jumps.
+/// and powers; and zeros of sums in these, which need no change of sign. Kinks of absolute values and extrema too. None
+/// twice.
 std::vector<Edge> edges_of(const egraph::Rule& rule, const Sorts& sorts);
 
-/// At most `most` roots of an edge in variable `v`, with bounds of their errors, at the other values of `point`.
+/// At most `most` roots of an edge in variable `v`, those near zero first, with bounds of their errors, at the other
+/// values of `point`.
 std::vector<Near> roots_of(const Edge& edge, const Sorts& sorts, Point point, std::size_t v, std::size_t most);
 
 }  // namespace trident::rulecheck

@@ -46,7 +46,8 @@ class Search {
     collect_alone(edges);
     for (std::size_t i = 0; i < tries; ++i)
       if (auto fault = at_roots_of_one(i % 2 == 0)) return fault;
-    return at_roots_of_many(edges, tries);
+    if (auto fault = at_roots_of_many(edges, tries)) return fault;
+    return beside_roots_of_one();
   }
 
  private:
@@ -62,7 +63,7 @@ class Search {
 
   /// Roots of what depends on one variable alone, by that variable.
   void collect_alone(const std::vector<Edge>& edges) {
-    constexpr std::size_t kRootsMax = 12, kRootsOfEdge = 4;
+    constexpr std::size_t kRootsMax = 12, kRootsOfEdge = 6;
     alone_.resize(rule_.variables.size());
     for (const Edge& edge : edges) {
       if (!is_alone(edge)) continue;
@@ -90,12 +91,44 @@ class Search {
     return fault_near(*point, roots);
   }
 
+  /// All variables a little beside roots of theirs at once, or beside zero: several terms vanish there.
+  std::optional<RuleVerdict> beside_roots_of_one() {
+    constexpr double kScales[] = {1e-5, 1e-7, 1e-9, 1e-12};
+    constexpr std::size_t kPoints = 40;
+    const auto none = [](const std::vector<Near>& roots) { return roots.empty(); };
+    if (std::all_of(alone_.begin(), alone_.end(), none)) return std::nullopt;
+    for (std::size_t i = 0; i < kPoints; ++i) {
+      std::optional<Point> point = sampler_.draw();
+      if (!point) return std::nullopt;
+      for (std::size_t v = 0; v < alone_.size(); ++v) {
+        if (!can_move(v)) continue;
+        const double beside = kScales[i % std::size(kScales)] * (static_cast<double>(random_() % 2001) / 1000 - 1);
+        const double root =
+            alone_[v].empty() ? 0 : static_cast<double>(approximate(alone_[v][random_() % alone_[v].size()]));
+        point->values[v] = root + beside;
+      }
+      if (!holds(*point)) continue;
+      const Sides sides = compare_at(rule_, sorts_, *point);
+      if (sides.outcome != Outcome::differ) continue;
+      RuleVerdict verdict{.kind = RuleVerdict::Kind::wrong, .fault = "the sides differ over the reals"};
+      verdict.point = bindings(rule_, sorts_, *point, expr::Type::f64);
+      verdict.left = sides.left, verdict.right = sides.right;
+      return verdict;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool holds(const Point& point) const {
+    return std::all_of(rule_.conditions.begin(), rule_.conditions.end(),
+                       [&](const Condition& c) { return holds_at(c, point.values, false); });
+  }
+
   std::optional<RuleVerdict> at_roots_of_many(const std::vector<Edge>& edges, std::size_t tries) {
     constexpr std::size_t kRoots = 2;
     std::vector<std::pair<const Edge*, std::size_t>> ways;
     for (const Edge& edge : edges)
       for (std::size_t v = 0; v < edge.depends.size(); ++v)
-        if (edge.depends[v] && !is_alone(edge) && can_move(v)) ways.emplace_back(&edge, v);
+        if (edge.depends[v] && !edge.kink && !is_alone(edge) && can_move(v)) ways.emplace_back(&edge, v);
     if (ways.empty()) return std::nullopt;
     for (std::size_t i = 0; i < std::max(tries, std::min(2 * ways.size(), 2 * tries)); ++i) {
       const std::optional<Point> point = sampler_.draw();
@@ -118,9 +151,7 @@ class Search {
       below.values[v] = std::nextafter(point.values[v], -HUGE_VAL);
       above.values[v] = std::nextafter(point.values[v], HUGE_VAL);
     }
-    for (const Point* at : {&below, &above})
-      for (const Condition& c : rule_.conditions)
-        if (!holds_at(c, at->values, false)) return std::nullopt;
+    if (!holds(below) || !holds(above)) return std::nullopt;
     RealEvaluator<Near> evaluator(point, sorts_, near);
     const auto l = evaluator.evaluate(rule_.left), r = evaluator.evaluate(rule_.right);
     if (!l.sure || !r.sure) return std::nullopt;
@@ -165,7 +196,7 @@ std::optional<RuleVerdict> fault_at_ties(const Rule& rule, const expr::rewrite::
                                          const RuleCheckOptions& options) {
   if (sorts.slopes || !sorts.types.empty() || rule.variables.empty() || has_rounded_constants(rule, sorts))
     return std::nullopt;
-  constexpr std::uint64_t kPointsPerTry = 250, kTriesMax = 400;
+  constexpr std::uint64_t kPointsPerTry = 125, kTriesMax = 400;
   const std::uint64_t tries = std::clamp<std::uint64_t>(options.points / kPointsPerTry, 4, kTriesMax);
   return Search(rule, tags, sorts, options.seed + 3).run(tries);
 }
