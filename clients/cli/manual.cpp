@@ -189,9 +189,9 @@ constexpr const char* kRules = R"(DETAILS
   compared with difference quotients; as many for each call length where there are reductions) and at chosen ones, and
   the tags exact and zero bit by bit in f32 and f64 at special values. The last line says at how many drawn points the
   right ones were compared, --json ("compared_points") so of each. All cores take part; what is printed does not depend
-  on how many there are, and a terminal shows how far it is and how long it will take. A wrong rule comes with values of its variables, both
-  sides there, and where one was found a condition or a tag that would make it true. Exit status 1 when a rule is wrong
-  or cannot be checked.
+  on how many there are, and a terminal shows how far it is and how long it will take. A wrong rule comes with values of
+  its variables ("near" where the point is no floating-point number), both sides there, and where one was found a
+  condition or a tag that would make it true. Exit status 1 when a rule is wrong or cannot be checked.
   Rules of yours are used by `trident rewrite`, `explain`, `disasm` and `bench` with --load-rules FILE, and by a daemon
   that is told to, `tridentd --rules FILE`.
 

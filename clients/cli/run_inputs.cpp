@@ -81,6 +81,8 @@ Result<InputValues> parse_input(const std::string& text) {
   std::error_code code;
   if (std::filesystem::is_directory(rest, code))
     return make_error(ErrorCode::kInvalidArgument, "--input %s: a folder", text.c_str());
+  if (std::filesystem::is_character_file(rest, code))  // it may have no end
+    return make_error(ErrorCode::kInvalidArgument, "--input %s: a device, not a regular file", text.c_str());
   if (std::filesystem::exists(rest, code)) {
     TRY(input.values, read_numbers(rest));
     return input;

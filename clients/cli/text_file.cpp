@@ -47,6 +47,8 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
   const Result<std::vector<std::byte>> bytes = os::read_file(path, bytes_max);
   if (bytes.ok()) return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   if (bytes.error().code == ErrorCode::kLimitExceeded) return longer_than(path, bytes_max);
+  if (bytes.error().code == ErrorCode::kNotFound)
+    return make_error(ErrorCode::kInvalidArgument, "%s: cannot be read: there is no such file", path.c_str());
   return make_error(ErrorCode::kInvalidArgument, "%s", bytes.error().message.c_str());
 }
 

@@ -299,7 +299,7 @@ class RunOfAProgram(CommandCase):
 
     def test_mistakes(self):
         path = self.write("p.tasm", "halt")
-        for arguments, message in ((("--input", "x"), "x: there is no such file"), (("--input", "5-"), "'5-' is no integer"),
+        for arguments, message in ((("--input", "x"), "x: cannot be read: there is no such file"), (("--input", "5-"), "'5-' is no integer"),
                                    (("--secret", "18446744069414584321"), "is no integer above -p and below p"),
                                    (("--digests", "1,2,3"), "3 words, but a digest has 5"), (("--ram", "5"), "address=words"),
                                    (("--secret", "1,,2"), "--secret 1,,2: a number is missing before a comma"),
@@ -308,14 +308,14 @@ class RunOfAProgram(CommandCase):
                                    (("--input", self.write("list", "1,\n,2")), "a number is missing before a comma"),
                                    (("--ram", "5="), "--ram 5=: no words for the address"),
                                    (("--ram", "5=1,"), "a number is missing after the last comma"),
-                                   (("--input", self.folder.name), self.folder.name + ": it is a directory"),
+                                   (("--input", self.folder.name), self.folder.name + ": is a directory"),
                                    (("--n", "3"), "--n is about expressions"), (("--csv", "-"), "--csv is about expressions")):
             self.assertIn(message, self.trident("run", path, *arguments, status=2).stderr)
         self.assertIn("--secret is about programs", self.trident("run", "x", "--secret", "5", status=2).stderr)
         self.assertIn("no such file", self.trident("run", self.at("none.tasm"), status=2).stderr)
         os.mkdir(self.at("d.tasm"))
         for verb in ("run", "profile", "build", "lower"):
-            self.assertIn("d.tasm: it is a directory", self.trident(verb, self.at("d.tasm"), status=2).stderr)
+            self.assertIn("d.tasm: is a directory", self.trident(verb, self.at("d.tasm"), status=2).stderr)
 
     def test_lists_of_words(self):
         path = self.write("p.tasm", "read_io 4 write_io 4 halt")
@@ -418,7 +418,7 @@ class Attacks(CommandCase):
                 self.assertNotRegex(errors, "[\0\x1b]")
         os.mkdir(self.at("folder.tasm"))
         for verb in self.VERBS:
-            self.assertIn("it is a directory", self.trident(verb, self.at("folder.tasm"), status=2).stderr)
+            self.assertIn("is a directory", self.trident(verb, self.at("folder.tasm"), status=2).stderr)
         self.assertEqual([], [name for name in os.listdir(self.folder.name) if "opt" in name])
 
     def test_an_empty_tasm_has_no_halt(self):
