@@ -499,6 +499,7 @@ std::optional<Form> lowered(const char* name, const Expr& e, LowerOptions how, c
                             Finding& finding) {
   const bool simplified = how.simplify;
   how.simplify = false;
+  how.narrow = true;
   if (const auto well = expr::check(e); !well.ok()) {
     finding = {"malformed form", std::string(name) + ": " + well.error().message};
     return std::nullopt;
@@ -534,6 +535,7 @@ std::vector<Form> forms_of(const SearchCase& c, const Expr& source, const kir::K
   const LowerOptions simple{.policy = c.policy, .simplify = true, .accuracy = Accuracy::ulp1};
   LowerOptions less = simple;
   less.accuracy = Accuracy::ulp4;
+  add("narrowed", source, plain, true);
   add("simplified", expr::simplify(source, simple), simple);
   for (const Expr& e : found) add("search", e, plain);
   if (c.policy.kind == PolicyKind::exact) return forms;
@@ -586,6 +588,25 @@ Finding check_form(const SearchCase& c, const Expr& source, const kir::Kernel& p
   return broken->empty() ? Finding{} : Finding{"accepted, and breaks the policy", name + *broken};
 }
 
+/// What leaving out what ranges decide changes, under every policy, of the source's bits. Fast takes inputs for finite.
+std::string bits_lost(const SearchCase& c, const Expr& source, const std::vector<std::unique_ptr<FreshSet>>& sets) {
+  if (c.policy.kind == PolicyKind::fast) return "";
+  LowerOptions how = pipeline::unrewritten(c.policy);
+  how.narrow = true;
+  auto narrowed = expr::lower(source, how);
+  if (!narrowed.ok()) return narrowed.error().message;
+  for (const auto& set : sets) {
+    const equiv::Outputs ours = equiv::interpret_calls(source, *narrowed, set->samples, set->samples.calls);
+    auto example = equiv::compare_bits(source, set->samples, set->samples.calls, set->source, ours);
+    if (!example) continue;
+    equiv::Verdict verdict;
+    verdict.kind = equiv::Verdict::Kind::differs;
+    verdict.counterexample = std::move(*example);
+    return equiv::print(verdict);
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<expr::rewrite::Rewritten> search_of(const SearchCase& c, const Expr& source, bool explain) {
@@ -633,6 +654,7 @@ Finding check_search_case(const SearchCase& c, SearchCounts& counts) {
   if (!fresh.ok()) return {"check", fresh.error().message};
   for (auto& set : *fresh)
     if (std::string why = differs(c, source, *plain, *set, true); !why.empty()) return {"source", why};
+  if (std::string why = bits_lost(c, source, *fresh); !why.empty()) return {"narrowed", why};
   Acceptance acceptance(c, source, *plain);
   for (const Form& form : forms) {
     finding = check_form(c, source, *plain, *fresh, form, acceptance, counts);
