@@ -6,6 +6,7 @@
 
 #include "clients/c/connection.h"
 #include "clients/c/peer.h"
+#include "runtime/base/limits.h"
 #include "schemas/kernel_image.h"
 
 namespace trident::client {
@@ -53,7 +54,13 @@ Result<wire::ProgramReady> build_program(const std::string& path, const wire::Su
   TRY(os::Fd socket, connect_to_daemon(path));
   Connection connection(std::move(socket));
   wire::append_hello(connection.outgoing(), kIsa);
+  const std::size_t before = connection.outgoing().size();
   wire::append_submit_program(connection.outgoing(), kJob, program);
+  if (const std::size_t bytes = connection.outgoing().size() - before;
+      bytes > trident::limits::kFrameBytesMax + sizeof(std::uint32_t))
+    return make_error(ErrorCode::kLimitExceeded,
+                      "the program and its inputs take %zu bytes; the daemon reads messages of at most %zu", bytes,
+                      trident::limits::kFrameBytesMax);
   Waiting waiting;
   const Clock::time_point begun = Clock::now();
   while (true) {

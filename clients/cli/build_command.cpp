@@ -53,6 +53,7 @@ void explain(const ordered_json& report) {
   for (const auto& change : report.at("changes"))
     std::printf("%s\n  was     %s\n  becomes %s\n", change.at("by").get<std::string>().c_str(),
                 text(change.at("before")).c_str(), text(change.at("after")).c_str());
+  if (report.value("cut", false)) std::printf("more changes than fit into a message of the daemon\n");
   for (const auto& by : report.at("proposers"))
     std::printf("%s: %zu blocks proposed, %zu proven equal, %zu differ, %zu not decided, %zu won\n",
                 by.at("name").get<std::string>().c_str(), by.at("proposed").get<std::size_t>(),
@@ -153,6 +154,9 @@ Result<Built> built(const BuildVerb& verb, const build::Request& request, bool& 
     const bool absent = !answered.ok() && (answered.error().code == ErrorCode::kDisconnected ||
                                            answered.error().code == ErrorCode::kUnsupported ||
                                            answered.error().code == ErrorCode::kLimitExceeded);
+    if (verb.mode == "daemon" && !answered.ok() && answered.error().code == ErrorCode::kLimitExceeded)
+      return make_error(ErrorCode::kLimitExceeded, "%s: %s; --mode embedded takes programs of up to %zu bytes",
+                        verb.program.file.c_str(), answered.error().message.c_str(), limits::kTasmTextBytesMax);
     if (verb.mode == "daemon" || !absent) return answered;
   }
   daemon = false;

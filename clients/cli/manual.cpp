@@ -237,11 +237,13 @@ constexpr const char* kBuild = R"(DETAILS
   to build for; with others the program does the same, its heights may differ. A program that looks at its own digest,
   which lies on its stack at the start, sees another one: a note says so where that is found. The result stands beside
   FILE: program.tir becomes program.tasm, program.tasm program.opt.tasm; -o says where else. The daemon does it if
-  there is one, in its own process and at low priority, and goes on learning from the blocks that it has met; --mode
-  says who may. --ms and --programs bound the search.
+  there is one, in its own process and at low priority, one program after the other, and goes on learning from the
+  blocks that it has met; it takes programs whose text, one instruction a line, has at most 1008 KiB. --mode says who
+  may. --ms and --programs bound the search.
   --json prints "output", "built_by", "before" and "after" (the nine tables, "tallest", "padded", "words"),
   "subroutine_changes", "changes" (rows of "by", "before", "after"), "proposers" (rows of "name", "proposed", "equal",
-  "differ", "unknown", "won"), "programs_run", "put_aside" (sentences) and "looks_at_digest". Exit status 1 if the
+  "differ", "unknown", "won"), "programs_run", "put_aside" (sentences), "looks_at_digest" and, where the daemon has left out more changes than fit
+  into a message, "cut". Exit status 1 if the
   program fails on the inputs; standard error says where.
 
 EXAMPLES

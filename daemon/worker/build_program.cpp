@@ -23,6 +23,8 @@ namespace neural = tir::neural;
 
 constexpr std::uint64_t kProgressEveryNs = 50'000'000;
 constexpr std::uint64_t kRoundsPerProgram = 3;
+/// Of a program's text: the result, which is no longer, then fits into a message with what else it says.
+constexpr std::size_t kTextBytesMax = limits::kFrameBytesMax - (16u << 10);
 
 /// How much shorter a block has become, none if it is not proven to do the same.
 std::optional<double> judged(std::span<const Instruction> original, std::span<const Instruction> written) {
@@ -104,18 +106,25 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& le
     response.done = static_cast<std::uint32_t>(1000 * done);
     return front.send(response, {}, -1);
   };
-  const auto built = tir::build::build(*submit->request, progress, learner.weights());
+  tir::build::Request asked = *submit->request;
+  asked.text_max = kTextBytesMax;
+  auto built = tir::build::build(asked, progress, learner.weights());
   if (!built.ok()) return send_failure(front, header.ticket, built.error());
   response.kind = Kind::program;
   response.code = built->cheaper() ? 1 : 0;
-  const std::string tail = program_message(submit->job, *built);
-  if (tail.size() > limits::kFrameBytesMax)
-    return send_failure(
-        front, header.ticket,
-        make_error(ErrorCode::kLimitExceeded, "the program's text has more than %zu bytes", limits::kFrameBytesMax));
-  if (!front.send(response, tail, -1)) return false;
-  learner.learn(built->studied);
-  return true;
+  std::string tail = program_message(submit->job, *built);
+  if (tail.size() > limits::kFrameBytesMax) {
+    built->cut_report();
+    tail = program_message(submit->job, *built);
+  }
+  const bool fits = tail.size() <= limits::kFrameBytesMax;
+  const bool sent =
+      fits ? front.send(response, tail, -1)
+           : send_failure(front, header.ticket,
+                          make_error(ErrorCode::kLimitExceeded, "the result takes %zu bytes; a message has at most %zu",
+                                     tail.size(), limits::kFrameBytesMax));
+  if (sent) learner.learn(built->studied);
+  return sent;
 }
 
 }  // namespace

@@ -192,6 +192,18 @@ class Build(CommandCase):
         self.assertEqual(here["after"], found["after"])
         self.assertIn("nobody.sock", self.trident("build", path, "--input", "9", "--mode", "daemon", status=1).stderr)
 
+    def test_programs_too_long_for_a_message(self):
+        """Said at once, with the limit and the mend; auto builds by itself, within the time that it was given."""
+        socket = private_daemon(self)
+        for text in ("push 1 pop 1 " * 100_000 + "halt", "push 1 " * 100_000 + "halt"):  # as given, as printed
+            path = self.write("p.tasm", text)
+            begun = time.monotonic()
+            said = self.trident("build", path, "--mode", "daemon", "--socket", socket, "--ms", "60000", status=2).stderr
+            self.assertLess(time.monotonic() - begun, 20)
+            self.assertRegex(said, r"p\.tasm: .* bytes; .*; --mode embedded takes programs of up to 16777216 bytes")
+        found = json.loads(self.trident("build", path, "--socket", socket, "--ms", "1000", "--json").stdout)
+        self.assertEqual("embedded", found["built_by"])
+
     def test_labels_behind_skiz(self):
         """Only the inputs that are built for do not skip what stands at the label."""
         for text, given, others in (

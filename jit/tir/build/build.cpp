@@ -74,6 +74,13 @@ bool Built::cheaper() const {
   return score(after, words_after) < score(before, words_before);
 }
 
+void Built::cut_report() {
+  nlohmann::ordered_json out = nlohmann::ordered_json::parse(report);  // our own
+  out["subroutine_changes"] = out["changes"] = nlohmann::ordered_json::array();
+  out["cut"] = true;
+  report = out.dump();
+}
+
 Result<Built> build(const Request& request, const std::function<bool(double)>& progress,
                     const neural::Weights* weights) {
   tournament::Options options;
@@ -93,6 +100,9 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   };
   options.progress = tell;
   TRY(const tasm::Program program, program_of(request, [&] { return !tell(0); }));
+  if (const std::size_t bytes = tasm::print(program).size(); bytes > request.text_max)
+    return make_error(ErrorCode::kLimitExceeded, "%s: written out the program takes %zu bytes; at most %zu are allowed",
+                      request.name.c_str(), bytes, request.text_max);
   TRY_VOID(try_out(request, program, options.budget));
   const auto over = [&] { return std::chrono::steady_clock::now() >= end || !tell(0); };
   std::vector<tournament::Proposer> proposers;

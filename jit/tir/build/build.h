@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ struct Request {
   std::uint32_t milliseconds = 10'000;       ///< of search, beyond which it ends with what it has
   std::uint32_t programs = 600;              ///< whole programs that may be run
   std::uint8_t left_out = 0;                 ///< a bit per Stage
+  /// Bytes of the result's text. A program whose own text, as it is printed, is longer is refused before any search.
+  std::size_t text_max = std::numeric_limits<std::size_t>::max();
 
   [[nodiscard]] bool has(Stage stage) const { return (left_out >> static_cast<unsigned>(stage) & 1) == 0; }
   /// Borrows.
@@ -49,11 +52,13 @@ struct Built {
 
   /// Whether it costs less by Score's order.
   [[nodiscard]] bool cheaper() const;
+  /// Leaves the lists of changes out of the report, which says so: "cut" is true then.
+  void cut_report();
 };
 
-/// SyntaxError with name and place; InvalidArgument if the program fails on the inputs, with the place and why.
-/// `progress` is told the share that is done; false ends the search with what there is. `weights`: the network's; null
-/// for those that come with the program.
+/// SyntaxError with name and place; LimitExceeded by text_max; InvalidArgument if the program fails on the inputs, with
+/// the place and why. `progress` is told the share that is done; false ends the search with what there is. `weights`:
+/// the network's; null for those that come with the program.
 Result<Built> build(const Request& request, const std::function<bool(double)>& progress = {},
                     const neural::Weights* weights = nullptr);
 

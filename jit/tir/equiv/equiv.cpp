@@ -104,6 +104,27 @@ bool found_at_roots(Pair& pair, States& states, Block a, Block b, const Options&
   return false;
 }
 
+/// The same where an element of the extension field is 0: only where all three of its words are.
+bool found_at_zero_elements(Pair& pair, States& states, Block a, Block b, Decision& decision) {
+  const auto inverts = [](const Instruction& i) { return i.op == tasm::Op::kXInvert; };
+  if (std::none_of(a.begin(), a.end(), inverts) && std::none_of(b.begin(), b.end(), inverts)) return false;
+  constexpr std::size_t kPlaces = 32, kWords = 3;
+  for (std::vector<Element> State::*const kind : {&State::stack, &State::public_input, &State::secret_input}) {
+    for (std::size_t at = 0; at < kPlaces; ++at) {
+      State state = states.next();
+      std::vector<Element>& words = state.*kind;
+      if (at + kWords > words.size()) break;
+      const std::size_t first = kind == &State::stack ? words.size() - kWords - at : at;
+      std::fill_n(words.begin() + static_cast<std::ptrdiff_t>(first), kWords, Element(0));
+      std::string difference = pair.difference(state);
+      if (difference.empty()) continue;
+      decision = {Answer::differs, 0, std::move(difference), std::move(state)};
+      return true;
+    }
+  }
+  return false;
+}
+
 bool legal(Block block) {
   return std::all_of(block.begin(), block.end(),
                      [](const Instruction& i) { return tasm::legal_argument(tasm::row(i.op).argument, i.argument); });
@@ -182,6 +203,7 @@ Decision Decider::decide(Block candidate) {
   // Nobody leaves out a run of what would be called equal.
   if (proof.equal ? found(pair, states, options_.rerun, {}, decision)
                   : found_at_roots(pair, states, baseline_, candidate, options_, decision) ||
+                        found_at_zero_elements(pair, states, baseline_, candidate, decision) ||
                         found(pair, states, options_.searched, options_.goes_on, decision))
     return decision;
   decision.answer = proof.equal ? Answer::equal : Answer::unknown;
