@@ -421,6 +421,12 @@ bool Matcher::match(Members& members, ClassId root, std::uint8_t distance, Match
   return !watch.spend(1 + (before - steps)) && steps > 0;
 }
 
+std::uint8_t sort_of(const EGraph& graph, const PatternTerm& number, std::span<const ClassId> variables,
+                     std::uint8_t root_sort) {
+  if (number.sort != kNoSort) return number.sort;
+  return number.sorted_by == kSortedByRoot ? root_sort : graph.sort(graph.find(variables[number.sorted_by]));
+}
+
 NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort) {
   std::array<ClassId, kPatternTermsMax> made;
   for (std::size_t i = 0; i < pattern.terms.size(); ++i) {
@@ -430,11 +436,6 @@ NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const Cla
       case PatternTerm::Kind::number: made[i] = kNone; break;  // its user knows the sort
       case PatternTerm::Kind::node: {
         const OpRow& row = graph.row(t.op);
-        std::uint8_t numbers = sort;
-        for (std::uint8_t c = 0; c < row.children; ++c) {
-          if (made[t.child[c]] != kNone) numbers = graph.sort(made[t.child[c]]);
-        }
-        if (row.number_sort != OpRow::kSiblingsSort) numbers = row.number_sort;
         bool full = false;
         const auto word = [&](std::uint8_t c) -> std::uint32_t {
           if (c >= row.children)
@@ -442,7 +443,8 @@ NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const Cla
                                                       : 0;
           const std::uint8_t from = t.child[c];
           if (made[from] != kNone) return made[from];
-          const ClassId constant = graph.add_constant(numbers, pattern.terms[from].number);
+          const PatternTerm& number = pattern.terms[from];
+          const ClassId constant = graph.add_constant(sort_of(graph, number, variables, sort), number.number);
           full = full || constant == kNone;
           return constant;
         };

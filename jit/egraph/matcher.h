@@ -193,6 +193,9 @@ class Matcher {
   std::uint8_t depth_max_ = 0;
 };
 
+/// The sort of a number in a rule whose root is of `root_sort`.
+std::uint8_t sort_of(const EGraph& graph, const PatternTerm& number, std::span<const ClassId> variables,
+                     std::uint8_t root_sort);
 /// Builds the right side of a match, or a pattern, in the graph: its root's node, or kNone when the graph is full.
 NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort);
 

@@ -161,6 +161,58 @@ class Reader {
   std::size_t at_;
 };
 
+/// Where a value's sort comes from: a variable, or it is fixed, or neither is known.
+struct SortSource {
+  std::uint8_t variable = kSortedByRoot, fixed = kNoSort;
+  bool known = false;
+};
+
+// Says of each number which sort it has: that of the other operands, if it is one of several of one sort, or of what
+// they make. False for operands that nothing says the sort of.
+bool say_sorts_of_numbers(Pattern& pattern, std::span<const OpRow> ops) {
+  std::vector<PatternTerm>& terms = pattern.terms;
+  std::vector<SortSource> sorts(terms.size());
+  // The operands from the one whose sort the value has are of one sort; those before it are not.
+  const auto of_operands = [&](const PatternTerm& t) {
+    const OpRow& row = ops[t.op];
+    if (row.number_sort != OpRow::kSiblingsSort) return SortSource{kSortedByRoot, row.number_sort, true};
+    for (std::uint8_t c = row.sort_child; c < row.children; ++c)
+      if (sorts[t.child[c]].known) return sorts[t.child[c]];
+    return SortSource{};
+  };
+  const auto makes_its_own = [&](const PatternTerm& t) { return t.sort != kNoSort || ops[t.op].sort != kNoSort; };
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const PatternTerm& t = terms[i];
+    if (t.kind == PatternTerm::Kind::variable) sorts[i] = {t.variable, kNoSort, true};
+    if (t.kind != PatternTerm::Kind::node) continue;
+    if (makes_its_own(t))
+      sorts[i] = {kSortedByRoot, t.sort != kNoSort ? t.sort : ops[t.op].sort, true};
+    else if (ops[t.op].children > 0 && sorts[t.child[ops[t.op].sort_child]].known)
+      sorts[i] = sorts[t.child[ops[t.op].sort_child]];
+    else if (ops[t.op].number_sort == OpRow::kSiblingsSort)
+      sorts[i] = of_operands(t);
+  }
+  if (!sorts.back().known) sorts.back() = {kSortedByRoot, kNoSort, true};
+  for (std::size_t i = terms.size(); i-- > 0;) {
+    const PatternTerm& t = terms[i];
+    if (t.kind != PatternTerm::Kind::node) continue;
+    const OpRow& row = ops[t.op];
+    SortSource operands = of_operands(t);
+    if (!operands.known && !makes_its_own(t)) operands = sorts[i];
+    for (std::uint8_t c = 0; c < row.children; ++c) {
+      SortSource& child = sorts[t.child[c]];
+      if (child.known) continue;
+      if (!operands.known && row.sort != kNoSort) return false;
+      // A cast of a number says what it makes, not of what.
+      child = operands.known ? operands : SortSource{kSortedByRoot, kNoSort, true};
+    }
+  }
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    if (terms[i].kind == PatternTerm::Kind::number)
+      terms[i].sort = sorts[i].fixed, terms[i].sorted_by = sorts[i].variable;
+  return true;
+}
+
 }  // namespace
 
 std::uint8_t Pattern::depth() const {
@@ -264,6 +316,8 @@ Result<Rule> parse_rule(const ir::SourceText& source, std::size_t begin, std::sp
     TRY(rule.conditions, reader.conditions());
   }
   if (!reader.at_end()) return reader.error("unexpected text after the rule");
+  for (Pattern* side : {&rule.left, &rule.right})
+    if (!say_sorts_of_numbers(*side, ops)) return reader.error("a comparison of numbers alone: say what it comes to");
   for (const PatternTerm& t : rule.left.terms)
     rule.mixed = rule.mixed || (t.kind == PatternTerm::Kind::node && ops[t.op].number_sort != OpRow::kSiblingsSort);
   std::vector<bool> typed(rule.variables.size(), false);

@@ -24,15 +24,19 @@ namespace trident::egraph {
 inline constexpr std::size_t kRuleVariablesMax = 12;
 inline constexpr std::size_t kPatternTermsMax = 64;
 
+/// A number that no variable gives a sort has that of the class that is rewritten.
+inline constexpr std::uint8_t kSortedByRoot = 0xFF;
+
 struct PatternTerm {
   enum class Kind : std::uint8_t { variable, number, node };
   Kind kind = Kind::variable;
   std::uint8_t op = 0;
   std::uint8_t variable = 0;  ///< number of the variable in its rule
   bool has_payload = false;
-  std::uint8_t sort = kNoSort;          ///< of a cast: the type that it makes
-  std::array<std::uint8_t, 3> child{};  ///< terms, which precede this one
-  double number = 0;                    ///< of a constant, or the payload
+  std::uint8_t sort = kNoSort;             ///< of a cast: the type that it makes; of a number in a rule: where fixed
+  std::uint8_t sorted_by = kSortedByRoot;  ///< a number in a rule with no fixed sort: the variable that has it
+  std::array<std::uint8_t, 3> child{};     ///< terms, which precede this one
+  double number = 0;                       ///< of a constant, or the payload
 };
 
 /// Terms in postfix order; the last is the root.

@@ -223,7 +223,9 @@ class Narrowing {
     if (rounded.op == Op::Sub && rounded.a == a && to_.at(a).op == Op::Add) {
       const Value part = rounded.b;
       const Inst& whole = to_.at(a);
-      if ((whole.a == part && dominates(part, whole.b)) || (whole.b == part && dominates(part, whole.a))) return part;
+      const bool greater =
+          (whole.a == part && dominates(part, whole.b)) || (whole.b == part && dominates(part, whole.a));
+      if (greater && finite(fact(a).known)) return part;  // a sum that overflows leaves a NaN
     }
     if (rounded.op == Op::Rint && rounded.a == a && finite(x) && x.lo > -0.5 && x.hi < 0.5)
       return b_.op(Op::Add, a, b_.constant(type, 0));

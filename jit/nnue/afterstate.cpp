@@ -1,9 +1,12 @@
 #include "jit/nnue/afterstate.h"
+#include "jit/egraph/matcher.h"
 
 #include <algorithm>
 #include <limits>
 #include <queue>
 #include <utility>
+
+#include "jit/egraph/matcher.h"
 
 namespace trident::nnue {
 
@@ -166,16 +169,14 @@ bool Afterstates::build(const egraph::Rule& rule, ClassId root, std::span<const 
     }
     // As egraph::instantiate() has it.
     const OpRow& row = graph_.row(t.op);
-    std::uint8_t numbers = root_sort;
-    for (std::uint8_t c = 0; c < row.children; ++c)
-      if (made[t.child[c]].at != kNone) numbers = made[t.child[c]].sort;
-    if (row.number_sort != OpRow::kSiblingsSort) numbers = row.number_sort;
     ENode node;
     node.op = t.op;
     for (std::uint8_t c = 0; c < row.children; ++c) {
       Made& child = made[t.child[c]];
       if (child.at == kNone) {
-        child = make(semantics_.constant(semantics_.context, numbers, terms[t.child[c]].number), out);
+        const PatternTerm& number = terms[t.child[c]];
+        const std::uint8_t sort = egraph::sort_of(graph_, number, variables, root_sort);
+        child = make(semantics_.constant(semantics_.context, sort, number.number), out);
         if (child.at == kNone) return false;
       }
       node.child[c] = child.at;
