@@ -296,6 +296,14 @@ class SearchCommand(CommandCase):
         table = self.trident("rewrite", cases, "--points", "2000").stdout
         self.assertEqual(1, table.count("    not finite at "))
 
+    def test_numbers_in_rules_have_the_sort_of_what_they_stand_beside(self):
+        rules = self.write("abs.rules", "q: (abs (sin ?a)) => (mul (sin ?a) (select (lt (sin ?a) 0) -1 1)) ;; ieee=domain real=ok\n")
+        for kind in ("f32", "f64"):
+            done = self.trident("explain", "abs(sin(x))", "-t", kind, "-r", "x:-3:3", "--load-rules", rules, "--dump=c")
+            self.assertIn("candidate", done.stdout)
+        alone = self.write("alone.rules", "z: (exp ?a) => (mul (exp ?a) (select (lt 1 2) 1 2)) ;; ieee=nan real=ok\n")
+        self.assertIn("alone.rules:1:", self.trident("rules", "check", alone, status=2).stderr)
+
     def test_rewrite_counts_of_rules_matter(self):
         cases = self.write("r.txt", "a | s | f | | (log (mul (exp x) (exp y)))\n")
 
