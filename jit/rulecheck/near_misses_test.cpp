@@ -163,6 +163,21 @@ constexpr NearMiss kNearMisses[] = {
     {"(select (ge (sin ?a) 1) 0 ?b) => ?b ;; ieee=round real=ok", "a=pi/2"},
     {"(max 0 (sub 1e-4 (add (abs (sub ?a 1.3)) (add (abs (sub ?b (exp 0.7))) (abs ?c))))) => 0 ;; ieee=round real=ok",
      "a=1.3 b=exp(0.7) c=0"},
+    // Where a step's operand only touches an integer, or a half.
+    {"(trunc (sin ?a)) => 0 ;; ieee=round real=ok", "a=pi/2"},
+    {"(floor (sin ?a)) => (select (lt (sin ?a) 0) -1 0) ;; ieee=round real=ok", "a=pi/2"},
+    {"(trunc (sin (mul 2 ?a))) => 0 ;; ieee=round real=ok", "a=pi/4"},
+    {"(floor (sin ?a)) => (min 0 (sign (sin ?a))) ;; ieee=round real=ok", "a=pi/2"},
+    {"(ceil (sin (add ?a 1))) => (max 0 (sign (sin (add ?a 1)))) ;; ieee=round real=ok", "a=-pi/2-1"},
+    {"(round (mul 0.5 (sin ?a))) => 0 ;; ieee=round real=ok", "a=pi/2"},
+    {"(rint (add 1 (mul 0.5 (sin ?a)))) => 1 ;; ieee=round real=ok", "a=pi/2: 1.5"},
+    {"(fmod (sin ?a) 1) => (sin ?a) ;; ieee=round real=ok", "a=pi/2"},
+    {"(select (eq (fmod (exp ?a) 2) 0) 0 ?b) => ?b ;; ieee=round real=ok", "a=log(2)"},
+    // Where several variables have one value each.
+    {"(select (eq ?a 1.25) (select (eq ?b 3.75) (select (eq ?c 19.3) 0 ?e) ?e) ?e) => ?e ;; ieee=round real=ok",
+     "a=1.25 b=3.75 c=19.3"},
+    {"(select (and (eq ?a 1.25) (and (eq ?b 3.75) (eq ?c 19.3))) 0 ?e) => ?e ;; ieee=round real=ok",
+     "a=1.25 b=3.75 c=19.3"},
     // Near zero in all variables at once.
     {"(max 0 (sub 1e-4 (add (abs ?a) (add (abs ?b) (abs ?c))))) => 0 ;; ieee=round real=ok", "a=b=c=0"},
     {"(select (lt (add (mul ?a ?a) (add (mul ?b ?b) (mul ?c ?c))) 1e-9) 1 0) => 0 ;; ieee=round real=ok", "a=b=c=1e-5"},
@@ -208,6 +223,10 @@ TEST(NearMisses, OfTrueRulesAreNotTakenForTheRules) {
            "(div (sin ?a) (cos ?a)) => (tan ?a) ;; ieee=round real=partial",
            "(select (gt (sin ?a) 1) 0 ?b) => ?b ;; ieee=round real=ok",
            "(select (lt (add (sub (mul ?a ?a) (mul 3.4 ?a)) 2.89) 0) 0 ?b) => ?b ;; ieee=domain real=ok",
+           "(trunc (mul 0.999 (sin ?a))) => 0 ;; ieee=round real=ok",
+           "(floor (sin ?a)) => (select (lt (sin ?a) 0) -1 (select (ge (sin ?a) 1) 1 0)) ;; ieee=round real=ok",
+           "(rint (mul 0.5 (sin ?a))) => 0 ;; ieee=round real=ok",
+           "(fmod (mul 0.9 (sin ?a)) 1) => (mul 0.9 (sin ?a)) ;; ieee=domain real=ok",
            "(abs (sub (exp ?a) 3)) => (mul (sign (sub (exp ?a) 3)) (sub (exp ?a) 3)) ;; ieee=round real=ok",
        }) {
     const RuleVerdict v = verdict_on(text);

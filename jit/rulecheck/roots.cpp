@@ -7,6 +7,7 @@
 #include <string>
 
 #include "jit/expr/rewrite/language.h"
+#include "jit/rulecheck/places.h"
 #include "jit/rulecheck/real_value.h"
 #include "jit/rulecheck/strict_value.h"
 
@@ -48,6 +49,11 @@ class Edges {
       if (expr::info(op).signature == expr::Signature::Compare) add_with_sums({alone(0), alone(1)});
       for (const Jump& jump : kJumps)
         if (jump.op == op) add_with_sums({alone(jump.operand), std::nullopt, jump.parts});
+      if (op == Op::Fmod) {
+        Pattern quotient = term_alone(side, static_cast<std::uint8_t>(&t - side.terms.data()));
+        quotient.terms.back().op = static_cast<std::uint8_t>(Op::Div);
+        add({std::move(quotient), std::nullopt, 1});
+      }
       if (op == Op::Abs) add({alone(0), std::nullopt, 0, true});
       if (op == Op::Min || op == Op::Max) add({alone(0), alone(1), 0, true});
     }
@@ -82,7 +88,8 @@ class Edges {
     for (std::size_t v = 0; v < edge.depends.size(); ++v) numbers = numbers || (edge.depends[v] && !sorts_.truth[v]);
     // A variable is zero at zero.
     if (!numbers || (!edge.less && edge.term.terms.size() == 1)) return;
-    if (edge.less && edge.term.terms.size() == 1 && edge.less->terms.size() == 1) return;
+    const auto is_variable = [](const Pattern& p) { return p.root().kind == PatternTerm::Kind::variable; };
+    if (edge.less && is_variable(edge.term) && is_variable(*edge.less)) return;
     const auto rows = expr::rewrite::op_rows();
     const std::string name = print(edge.term, rows, rule_.variables) + " - " +
                              (edge.less ? print(*edge.less, rows, rule_.variables) : "") + " " +
@@ -114,34 +121,31 @@ class Solver {
     for (const double value : point.values) set_exact(near_.emplace_back(), value);
   }
 
-  std::vector<Near> solve(std::size_t most) {
-    std::vector<Near> found;
+  std::vector<Near> solve(std::size_t most, bool far) {
+    constexpr std::size_t kTriesOfRoot = 3;
     const double own = point_.values[v_];
-    std::vector<double> places;
-    for (const double m : kMagnitudes) {
-      places.push_back(m);
-      if (m != 0) places.push_back(-m);
-    }
-    if (std::isfinite(own)) places.push_back(own);
-    std::sort(places.begin(), places.end());
-    std::vector<double> heights;
-    for (const double x : places) heights.push_back(rough(x));
-    const auto add = [&](std::optional<Near> root) {
-      if (root) found.push_back(*std::move(root));
-    };
-    std::vector<std::size_t> order(places.size() - 1);
-    std::iota(order.begin(), order.end(), std::size_t{1});
+    places_ = far ? even_places() : std::vector<double>{};
+    for (const double m : kMagnitudes) places_.insert(places_.end(), {m, -m + 0.0});
+    if (std::isfinite(own)) places_.push_back(own);
+    put_in_order(places_);
+    heights_.clear();
+    for (const double x : places_) heights_.push_back(rough(x));
+    std::vector<std::size_t> order;
+    for (std::size_t i = 1; i < places_.size(); ++i)
+      if (crossed_before(i) || turns_at(i)) order.push_back(i);
     std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t k) {
-      return std::fabs(places[i - 1] + places[i]) < std::fabs(places[k - 1] + places[k]);
+      return std::fabs(places_[i - 1] + places_[i]) < std::fabs(places_[k - 1] + places_[k]);
     });
+    if (far) spread_beyond(most / 2, order);
+    if (order.size() > kTriesOfRoot * most) order.resize(kTriesOfRoot * most);
+    if (far) add_zero();
     for (const std::size_t i : order) {
-      if (found.size() == most) break;
-      if (const auto target = between(heights[i - 1], heights[i]))
-        add(refined(places[i - 1], places[i], heights[i - 1] - *target, *target));
-      else if (edge_.parts == 0 && i + 1 < places.size() && dips(heights[i - 1], heights[i], heights[i + 1]))
-        add(touching(places[i - 1], places[i + 1], std::max(std::fabs(heights[i - 1]), std::fabs(heights[i + 1]))));
+      if (found_.size() >= most) break;
+      if (const auto target = crossed_before(i))
+        add(refined(places_[i - 1], places_[i], heights_[i - 1] - *target, *target));
+      if (turns_at(i)) add_turn(i);
     }
-    return found;
+    return std::move(found_);
   }
 
  private:
@@ -149,6 +153,23 @@ class Solver {
     point_.values[v_] = x;
     const double a = strict_value(edge_.term, point_.values, expr::Type::f64, sorts_);
     return edge_.less ? a - strict_value(*edge_.less, point_.values, expr::Type::f64, sorts_) : a;
+  }
+
+  void add(std::optional<Near> root) {
+    if (root) found_.push_back(*std::move(root));
+  }
+
+  void add_zero() {
+    const double there = rough(0);
+    const double target = edge_.parts == 0 ? 0 : std::round(there * edge_.parts) / edge_.parts;
+    Near zero;
+    set_exact(zero, 0);
+    if (there != target || !(std::fabs(there) < 1e15)) return;
+    if (const auto off = exact_at(zero, target); off && mpfr_zero_p(off->raw()) != 0) found_.push_back(std::move(zero));
+  }
+
+  [[nodiscard]] std::optional<double> crossed_before(std::size_t i) const {
+    return between(heights_[i - 1], heights_[i]);
   }
 
   /// A value to be met that lies between two others.
@@ -237,40 +258,42 @@ class Solver {
     return root;
   }
 
-  // --- zeros without a change of sign ---
+  // --- values that are met without being passed, or that lie close together ---
 
-  static bool dips(double a, double b, double c) {
+  /// Whether a term turns round near a place: towards zero, or for a step either way.
+  [[nodiscard]] bool turns_at(std::size_t i) const {
+    if (i + 1 >= places_.size()) return false;
+    const double a = heights_[i - 1], b = heights_[i], c = heights_[i + 1];
+    if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(c)) return false;
+    if (edge_.parts != 0) return (a != b || b != c) && ((b >= a && b >= c) || (b <= a && b <= c));
     const bool one_sign = (a > 0 && b > 0 && c > 0) || (a < 0 && b < 0 && c < 0);
-    return one_sign && std::isfinite(a) && std::isfinite(c) && std::fabs(b) <= std::fabs(a) &&
-           std::fabs(b) <= std::fabs(c);
+    return one_sign && std::fabs(b) <= std::fabs(a) && std::fabs(b) <= std::fabs(c);
   }
 
-  /// The lowest point between two places, where that is a zero: where the difference quotient over a step is zero.
-  std::optional<Near> touching(double low, double high, double size) {
-    constexpr double kGolden = 0.6180339887498949;
-    constexpr int kSteps = 48;
-    const auto height = [&](double x) { return std::fabs(rough(x)); };
-    double x = high - kGolden * (high - low), y = low + kGolden * (high - low);
-    double at_x = height(x), at_y = height(y);
-    for (int i = 0; i < kSteps && x < y; ++i) {
-      if (at_x <= at_y)
-        high = y, y = x, at_y = at_x, x = high - kGolden * (high - low), at_x = height(x);
-      else
-        low = x, x = y, at_x = at_y, y = low + kGolden * (high - low), at_y = height(y);
+  void add_turn(std::size_t i) {
+    const double low = places_[i - 1], high = places_[i + 1], at_low = heights_[i - 1], at_high = heights_[i + 1];
+    const bool rises = edge_.parts == 0 ? heights_[i] < 0 : heights_[i] >= at_low && heights_[i] >= at_high;
+    const double x = lowest_between(low, high, [&](double at) { return rises ? -rough(at) : rough(at); });
+    const double there = rough(x);
+    const double target = edge_.parts == 0 ? 0 : std::round(there * edge_.parts) / edge_.parts;
+    const double size = std::max({std::fabs(at_low - target), std::fabs(at_high - target), std::fabs(target)});
+    if (std::fabs(there - target) <= 1e-12 * size && std::fabs(target) < 1e15) {
+      if (x != 0) add(lowest_near(x, target));
+    } else if (const auto passed = between(heights_[i], there)) {
+      add(refined(low, x, at_low - *passed, *passed));
+      add(refined(x, high, there - *passed, *passed));
     }
-    const double lowest = at_x <= at_y ? x : y;
-    if (!(std::min(at_x, at_y) <= 1e-12 * size) || lowest == 0) return std::nullopt;
-    return lowest_near(lowest);
   }
 
-  std::optional<Near> lowest_near(double lowest) {
+  /// The point where a term touches its target: where the difference quotient over a step is zero.
+  std::optional<Near> lowest_near(double lowest, double target) {
     // A step of 2^-170 of x: its square is what the quotient's zero is off by, and leaves it as many bits of the rest.
     constexpr int kStepShareLog2 = -170, kRounds = 9, kKnownLog2 = -300;
     Near step, a, b, x;
     set_exact(a, lowest * (1 - 1e-6));
     set_exact(b, lowest * (1 + 1e-6));
     mpfr_set_ui_2exp(step.raw(), 1, mpfr_get_exp(b.raw()) + kStepShareLog2, MPFR_RNDN);
-    const std::optional<Near> beside = exact_at(b, 0);
+    const std::optional<Near> beside = exact_at(b, target);
     std::optional<Near> at_a = rise_over(a, step), at_b = rise_over(b, step);
     Near rise;
     for (int i = 0; i < kRounds && at_a && at_b; ++i) {
@@ -283,7 +306,7 @@ class Solver {
       a = b, at_a = at_b;
       b = x, at_b = rise_over(b, step);
     }
-    const std::optional<Near> there = at_a && at_b ? exact_at(b, 0) : std::nullopt;
+    const std::optional<Near> there = at_a && at_b ? exact_at(b, target) : std::nullopt;
     if (!beside || !there || mpfr_regular_p(b.raw()) == 0) return std::nullopt;
     if (!(std::fabs(approximate(*there)) <= std::ldexp(std::fabs(approximate(*beside)), kKnownLog2)))
       return std::nullopt;
@@ -306,6 +329,8 @@ class Solver {
   Point& point_;
   std::size_t v_;
   std::vector<Near> near_;
+  std::vector<double> places_, heights_;
+  std::vector<Near> found_;
 };
 
 }  // namespace
@@ -316,8 +341,9 @@ std::vector<Edge> edges_of(const egraph::Rule& rule, const Sorts& sorts) {
   return std::move(edges.found);
 }
 
-std::vector<Near> roots_of(const Edge& edge, const Sorts& sorts, Point point, std::size_t v, std::size_t most) {
-  return Solver(edge, sorts, point, v).solve(most);
+std::vector<Near> roots_of(const Edge& edge, const Sorts& sorts, Point point, std::size_t v, std::size_t most,
+                           bool far) {
+  return Solver(edge, sorts, point, v).solve(most, far);
 }
 
 }  // namespace trident::rulecheck

@@ -26,12 +26,13 @@ struct Edge {
 };
 
 /// Of both sides, those at which an operation jumps or ends: compared terms, divisors, operands of steps, logarithms
-/// and powers; and zeros of sums in these, which need no change of sign. Kinks of absolute values and extrema too. None
-/// twice.
+/// and powers; quotients of remainders; and zeros of sums in these. None needs a change of sign. Kinks of absolute
+/// values and extrema too. None twice.
 std::vector<Edge> edges_of(const egraph::Rule& rule, const Sorts& sorts);
 
 /// At most `most` roots of an edge in variable `v`, those near zero first, with bounds of their errors, at the other
-/// values of `point`.
-std::vector<Near> roots_of(const Edge& edge, const Sorts& sorts, Point point, std::size_t v, std::size_t most);
+/// values of `point`. `far`: zero too, and only half of them near it, the others anywhere within some hundred.
+std::vector<Near> roots_of(const Edge& edge, const Sorts& sorts, Point point, std::size_t v, std::size_t most,
+                           bool far);
 
 }  // namespace trident::rulecheck

@@ -44,8 +44,7 @@ class Search {
     const std::vector<Edge> edges = edges_of(rule_, sorts_);
     if (edges.empty()) return std::nullopt;
     collect_alone(edges);
-    for (std::size_t i = 0; i < tries; ++i)
-      if (auto fault = at_roots_of_one(i % 2 == 0)) return fault;
+    if (auto fault = at_roots_of_one(tries)) return fault;
     if (auto fault = at_roots_of_many(edges, tries)) return fault;
     return beside_roots_of_one();
   }
@@ -63,7 +62,7 @@ class Search {
 
   /// Roots of what depends on one variable alone, by that variable.
   void collect_alone(const std::vector<Edge>& edges) {
-    constexpr std::size_t kRootsMax = 12, kRootsOfEdge = 6;
+    constexpr std::size_t kRootsMax = 48, kRootsOfEdge = 12;
     alone_.resize(rule_.variables.size());
     for (const Edge& edge : edges) {
       if (!is_alone(edge)) continue;
@@ -72,23 +71,34 @@ class Search {
       if (!can_move(v) || alone_[v].size() >= kRootsMax) continue;
       Point point;
       point.values.assign(rule_.variables.size(), 1);
-      for (Near& root : roots_of(edge, sorts_, point, v, kRootsOfEdge)) alone_[v].push_back(std::move(root));
+      for (Near& root : roots_of(edge, sorts_, point, v, kRootsOfEdge, true)) alone_[v].push_back(std::move(root));
     }
   }
 
-  /// One variable, or all that have any, at roots of theirs, the others as drawn.
-  std::optional<RuleVerdict> at_roots_of_one(bool all) {
+  /// Each root alone, the other variables as drawn; then all variables that have any at roots of theirs, or some.
+  std::optional<RuleVerdict> at_roots_of_one(std::size_t tries) {
+    constexpr int kPointsOfRoot = 2;
     std::vector<std::size_t> with;
     for (std::size_t v = 0; v < alone_.size(); ++v)
       if (!alone_[v].empty()) with.push_back(v);
-    if (with.empty()) return std::nullopt;
-    const std::optional<Point> point = sampler_.draw();
-    if (!point) return std::nullopt;
-    std::vector<std::pair<std::size_t, Near>> roots;
-    const std::size_t only = with[random_() % with.size()];
-    for (const std::size_t v : with)
-      if (all || v == only) roots.emplace_back(v, alone_[v][random_() % alone_[v].size()]);
-    return fault_near(*point, roots);
+    for (const std::size_t v : with) {
+      for (const Near& root : alone_[v]) {
+        for (int i = 0; i < kPointsOfRoot; ++i) {
+          const std::optional<Point> point = sampler_.draw();
+          if (!point) return std::nullopt;
+          if (auto fault = fault_near(*point, {{v, root}})) return fault;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < tries && with.size() > 1; ++i) {
+      const std::optional<Point> point = sampler_.draw();
+      if (!point) return std::nullopt;
+      std::vector<std::pair<std::size_t, Near>> roots;
+      for (const std::size_t v : with)
+        if (i % 2 == 0 || random_() % 2 == 0) roots.emplace_back(v, alone_[v][random_() % alone_[v].size()]);
+      if (auto fault = fault_near(*point, roots)) return fault;
+    }
+    return std::nullopt;
   }
 
   /// All variables a little beside roots of theirs at once, or beside zero: several terms vanish there.
@@ -134,7 +144,7 @@ class Search {
       const std::optional<Point> point = sampler_.draw();
       if (!point) return std::nullopt;
       const auto& [edge, v] = ways[i % ways.size()];
-      for (const Near& root : roots_of(*edge, sorts_, *point, v, kRoots))
+      for (const Near& root : roots_of(*edge, sorts_, *point, v, kRoots, false))
         if (auto fault = fault_near(*point, {{v, root}})) return fault;
     }
     return std::nullopt;
