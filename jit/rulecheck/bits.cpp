@@ -101,6 +101,7 @@ RuleVerdict check_bits(const Rule& rule, const Tags& tags, const Sorts& sorts, c
       verdict.kind = RuleVerdict::Kind::wrong;
       verdict.fault = promise.broken(type);
       verdict.point = bindings(rule, sorts, point, type);
+      verdict.values = point.values;
       verdict.left = text_of(promise.left, type), verdict.right = text_of(promise.right, type);
       return true;
     };

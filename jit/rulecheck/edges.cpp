@@ -4,6 +4,7 @@
 #include <random>
 
 #include "jit/rulecheck/rational.h"
+#include "jit/rulecheck/strict_value.h"
 
 namespace trident::rulecheck {
 namespace {
@@ -83,6 +84,9 @@ class Search {
     for (const Pattern* side : {&rule.left, &rule.right})
       for (const PatternTerm& t : side->terms)
         if (t.kind == PatternTerm::Kind::number) constants_.push_back(fraction_of(t.number, sorts));
+    alone_.resize(rule.variables.size());
+    for (const Edge& edge : edges_)
+      if (const std::optional<std::size_t> v = only_variable(edge); v && !sorts.truth[*v]) alone_[*v].push_back(&edge);
   }
 
   std::optional<RuleVerdict> run(std::uint64_t tries) {
@@ -90,6 +94,11 @@ class Search {
       Values at;
       for (std::size_t v = 0; v < rule_.variables.size(); ++v)
         at.push_back(sorts_.truth[v] ? mpq_class(static_cast<long>(random_() % 2)) : fraction());
+      // Every other time: some at edges of what depends on them alone.
+      for (std::size_t w = 0; w < at.size() && i % 2 == 0; ++w) {
+        if (alone_[w].empty() || random_() % 4 == 0) continue;
+        if (const auto root = solved(*alone_[w][random_() % alone_[w].size()], at, w)) at[w] = *root;
+      }
       const std::size_t v = random_() % at.size();
       if (sorts_.truth[v]) continue;
       const Edge& edge = edges_[random_() % edges_.size()];
@@ -111,6 +120,16 @@ class Search {
     mpq_class made(static_cast<long>(random_() % 41) - 20, kDenominators[random_() % std::size(kDenominators)]);
     made.canonicalize();
     return made * kScales[random_() % std::size(kScales)];
+  }
+
+  static std::optional<std::size_t> only_variable(const Edge& edge) {
+    std::optional<std::size_t> found;
+    for (const PatternTerm& t : term_alone(*edge.side, static_cast<std::uint8_t>(edge.term)).terms) {
+      if (t.kind != PatternTerm::Kind::variable) continue;
+      if (found && *found != t.variable) return std::nullopt;
+      found = t.variable;
+    }
+    return found;
   }
 
   std::optional<mpq_class> at_edge(const Edge& edge, const Values& at) const {
@@ -149,7 +168,7 @@ class Search {
     if (l.kind == r.kind && l.number == r.number && l.truth == r.truth) return std::nullopt;
     const bool one_sided = l.kind == Kind::none || r.kind == Kind::none;
     if (one_sided && tags_.real == Real::partial) return std::nullopt;
-    RuleVerdict verdict{.kind = RuleVerdict::Kind::wrong};
+    RuleVerdict verdict{.kind = RuleVerdict::Kind::wrong, .isolated = true};
     verdict.fault = l.kind == Kind::none   ? "the left side is no number where the right side is"
                     : r.kind == Kind::none ? "the right side is no number where the left side is"
                                            : "the sides differ over the reals";
@@ -171,6 +190,7 @@ class Search {
   std::mt19937_64 random_;
   const std::vector<Edge> edges_;
   std::vector<mpq_class> constants_;
+  std::vector<std::vector<const Edge*>> alone_;  ///< those of terms that depend on one variable, by that
   const mpq_class beside_[7] = {0,
                                 mpq_class(1, 1'000'000'000'000'000L),
                                 mpq_class(-1, 1'000'000'000'000'000L),

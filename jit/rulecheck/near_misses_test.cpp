@@ -173,11 +173,24 @@ constexpr NearMiss kNearMisses[] = {
     {"(rint (add 1 (mul 0.5 (sin ?a)))) => 1 ;; ieee=round real=ok", "a=pi/2: 1.5"},
     {"(fmod (sin ?a) 1) => (sin ?a) ;; ieee=round real=ok", "a=pi/2"},
     {"(select (eq (fmod (exp ?a) 2) 0) 0 ?b) => ?b ;; ieee=round real=ok", "a=log(2)"},
+    {"(select (eq (add (sin ?a) (cos ?b)) 2) 0 ?c) => ?c ;; ieee=round real=ok", "a=pi/2 b=0"},
     // Where several variables have one value each.
     {"(select (eq ?a 1.25) (select (eq ?b 3.75) (select (eq ?c 19.3) 0 ?e) ?e) ?e) => ?e ;; ieee=round real=ok",
      "a=1.25 b=3.75 c=19.3"},
     {"(select (and (eq ?a 1.25) (and (eq ?b 3.75) (eq ?c 19.3))) 0 ?e) => ?e ;; ieee=round real=ok",
      "a=1.25 b=3.75 c=19.3"},
+    {"(select (eq ?a 1.25) (select (eq ?b 3.75) (select (eq ?c 19.3) (select (eq ?d 0) (select (eq ?f -7.7) 0 ?e) ?e) "
+     "?e) ?e) ?e) => ?e ;; ieee=round real=ok",
+     "a=1.25 b=3.75 c=19.3 d=0 f=-7.7"},
+    {"(select (eq ?a 1.25) (select (gt ?b 3.75) (select (lt ?c 19.3) (select (eq (exp ?d) 3) 0 ?e) ?e) ?e) ?e) => ?e "
+     ";; "
+     "ieee=round real=ok",
+     "a=1.25 b=4 c=19 d=log(3)"},
+    // Where a term that repeats comes round, far from zero.
+    {"(select (gt ?a 50) (select (gt (cos ?a) 0.99999) 0 ?c) ?c) => ?c ;; ieee=round real=ok", "a=18*pi"},
+    {"(select (gt ?a 50) (select (eq (cos ?a) 0.7) 0 ?c) ?c) => ?c ;; ieee=round real=ok", "a=16*pi+acos(0.7)"},
+    {"(select (lt ?a -50) (select (ge (sin ?a) 1) 0 ?c) ?c) => ?c ;; ieee=round real=ok", "a=pi/2-18*pi"},
+    {"(select (gt ?a 50) (select (lt (sin ?a) -0.9999) 0 ?c) ?c) => ?c ;; ieee=round real=ok", "a=-pi/2+18*pi"},
     // Near zero in all variables at once.
     {"(max 0 (sub 1e-4 (add (abs ?a) (add (abs ?b) (abs ?c))))) => 0 ;; ieee=round real=ok", "a=b=c=0"},
     {"(select (lt (add (mul ?a ?a) (add (mul ?b ?b) (mul ?c ?c))) 1e-9) 1 0) => 0 ;; ieee=round real=ok", "a=b=c=1e-5"},
@@ -223,10 +236,12 @@ TEST(NearMisses, OfTrueRulesAreNotTakenForTheRules) {
            "(div (sin ?a) (cos ?a)) => (tan ?a) ;; ieee=round real=partial",
            "(select (gt (sin ?a) 1) 0 ?b) => ?b ;; ieee=round real=ok",
            "(select (lt (add (sub (mul ?a ?a) (mul 3.4 ?a)) 2.89) 0) 0 ?b) => ?b ;; ieee=domain real=ok",
+           "(select (gt ?a 50) (select (gt (cos ?a) 1) 0 ?c) ?c) => ?c ;; ieee=round real=ok",
+           "(select (eq (add (sin ?a) (cos ?b)) 2) 0 ?c) => ?c if within1(?b), nonzero(?b) ;; ieee=domain real=guard",
            "(trunc (mul 0.999 (sin ?a))) => 0 ;; ieee=round real=ok",
            "(floor (sin ?a)) => (select (lt (sin ?a) 0) -1 (select (ge (sin ?a) 1) 1 0)) ;; ieee=round real=ok",
            "(rint (mul 0.5 (sin ?a))) => 0 ;; ieee=round real=ok",
-           "(fmod (mul 0.9 (sin ?a)) 1) => (mul 0.9 (sin ?a)) ;; ieee=domain real=ok",
+           "(fmod (mul 0.9 (sin ?a)) 1) => (mul 0.9 (sin ?a)) ;; ieee=round real=ok",
            "(abs (sub (exp ?a) 3)) => (mul (sign (sub (exp ?a) 3)) (sub (exp ?a) 3)) ;; ieee=round real=ok",
        }) {
     const RuleVerdict v = verdict_on(text);

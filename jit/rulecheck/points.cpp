@@ -9,7 +9,6 @@
 #include "jit/equiv/rounded.h"
 #include "jit/rulecheck/corners.h"
 #include "jit/rulecheck/orders.h"
-#include "jit/rulecheck/targets.h"
 
 namespace trident::rulecheck {
 namespace {
@@ -109,7 +108,6 @@ PointSampler::PointSampler(const egraph::Rule& rule, const Sorts& sorts, std::ui
       sorts_(sorts),
       corners_(corners_of(rule, sorts, Type::f64)),
       constants_(constants_of(rule, sorts)),
-      targets_(targets_of(rule, sorts)),
       specials_of_f64_(specials_among(corners_, Type::f64)),
       specials_of_f32_(specials_among(corners_of(rule, sorts, Type::f32), Type::f32)),
       random_(seed) {
@@ -286,6 +284,12 @@ bool PointSampler::holds(const std::vector<double>& values, bool nan_too) const 
                      [&](const Condition& c) { return holds_at(c, values, nan_too); });
 }
 
+double PointSampler::target(const Targets& targets) {
+  const bool equal = !targets.equal.empty() && (targets.beside.empty() || random_() % 2 == 0);
+  const std::vector<double>& among = equal ? targets.equal : targets.beside;
+  return among[random_() % among.size()];
+}
+
 std::vector<Point> PointSampler::corner_points(Type type, bool finite, std::size_t most) {
   std::vector<Point> found;
   if (sorts_.slopes) return found;
@@ -298,15 +302,16 @@ std::vector<Point> PointSampler::corner_points(Type type, bool finite, std::size
     if (found.size() < most && holds(point.values, !finite)) found.push_back(std::move(point));
   };
 
-  // A quarter: all variables that have targets at one of them; or one, and others drawn.
+  // A quarter: all variables that have targets at one of theirs, or each of them by chance, or only one; others drawn.
+  if (!targets_) targets_ = targets_of(rule_, sorts_);
+  const bool any = std::any_of(targets_->begin(), targets_->end(), [](const Targets& t) { return !t.empty(); });
   std::vector<double> aimed(count);
-  const bool any = std::any_of(targets_.begin(), targets_.end(), [](const auto& t) { return !t.empty(); });
   for (std::size_t i = 0; any && i < most / 4; ++i) {
     draw_numbers(aimed);
-    const std::size_t only = i % 4 == 0 ? random_() % count : count;
+    const std::size_t only = random_() % count;
     for (std::size_t v = 0; v < count; ++v) {
-      if (targets_[v].empty() || (only != count && only != v)) continue;
-      aimed[v] = targets_[v][random_() % 2 == 0 ? 0 : random_() % targets_[v].size()];
+      const bool takes = i % 4 == 0 ? v == only : i % 4 == 1 || random_() % 2 == 0;
+      if (takes && !(*targets_)[v].empty()) aimed[v] = target((*targets_)[v]);
     }
     keep(aimed);
   }

@@ -10,6 +10,7 @@
 #include "jit/egraph/pattern.h"
 #include "jit/expr/expr.h"
 #include "jit/rulecheck/sorts.h"
+#include "jit/rulecheck/targets.h"
 
 namespace trident::rulecheck {
 
@@ -70,6 +71,8 @@ class PointSampler {
   /// The nearest value that the variable's type has, in rules about types.
   [[nodiscard]] double typed(double value, std::size_t variable) const;
   void draw_functions(Point& point);
+  /// One where a comparison turns over; every other one is where its terms are equal, if there is one.
+  double target(const Targets& targets);
   Function function();
   /// Within 10^-6 and 10^6, or near a constant of the rule.
   double wide_number();
@@ -78,9 +81,9 @@ class PointSampler {
 
   const egraph::Rule& rule_;
   const Sorts& sorts_;
-  std::vector<double> corners_;               ///< finite ones of f64
-  std::vector<double> constants_;             ///< of the rule
-  std::vector<std::vector<double>> targets_;  ///< by variable
+  std::vector<double> corners_;                  ///< finite ones of f64
+  std::vector<double> constants_;                ///< of the rule
+  std::optional<std::vector<Targets>> targets_;  ///< by variable, once they are asked for
   std::vector<double> specials_of_f64_, specials_of_f32_;
   std::mt19937_64 random_;
 };

@@ -306,7 +306,7 @@ class RealEvaluator {
 
   // A step's operand lies on one side of it with all that it may be.
   static bool one_step(Op op, const N& a, const N& b) {
-    if (op == Op::Fmod) return exact(a) && exact(b);
+    if (op == Op::Fmod) return (exact(a) && exact(b)) || one_quotient(a, b);
     if (op == Op::Copysign) return exact(b) || (equiv::sure_of_class(b) && approximate(b) != 0);
     const bool step =
         op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Sign;
@@ -318,6 +318,14 @@ class RealEvaluator {
     apply_to(op, 0, low, low, low, at_low);
     apply_to(op, 0, high, high, high, at_high);
     return equiv::equal(at_low, at_high);
+  }
+
+  // What fmod takes off is so many times its divisor, whatever its operands may be.
+  static bool one_quotient(const N& a, const N& b) {
+    N quotient;
+    apply_to(Op::Div, 0, a, b, b, quotient);
+    const long double size = std::fabs(approximate(quotient));
+    return size < 0x1p50L && error_of(quotient) < 1 && one_step(Op::Trunc, quotient, quotient);
   }
 
   static Value compare(Op op, const N& a, const N& b) {

@@ -54,6 +54,9 @@ class Edges {
         quotient.terms.back().op = static_cast<std::uint8_t>(Op::Div);
         add({std::move(quotient), std::nullopt, 1});
       }
+      // Sums of several variables are greatest where each of their terms is.
+      if (op == Op::Sin || op == Op::Cos)
+        add({term_alone(side, static_cast<std::uint8_t>(&t - side.terms.data())), std::nullopt, 1, true});
       if (op == Op::Abs) add({alone(0), std::nullopt, 0, true});
       if (op == Op::Min || op == Op::Max) add({alone(0), alone(1), 0, true});
     }
@@ -308,6 +311,9 @@ class Solver {
     }
     const std::optional<Near> there = at_a && at_b ? exact_at(b, target) : std::nullopt;
     if (!beside || !there || mpfr_regular_p(b.raw()) == 0) return std::nullopt;
+    // What has run away from the lowest float is on its way to zero, which is no root to be known a share of.
+    constexpr long double kShareAway = 1e-3L;
+    if (!(std::fabs(approximate(b) - lowest) <= kShareAway * std::fabs(lowest))) return std::nullopt;
     if (!(std::fabs(approximate(*there)) <= std::ldexp(std::fabs(approximate(*beside)), kKnownLog2)))
       return std::nullopt;
     b.error_log2 = mpfr_get_exp(b.raw()) + kKnownLog2;

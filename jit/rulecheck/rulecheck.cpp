@@ -50,6 +50,7 @@ RuleVerdict check_reals(const Rule& rule, const Tags& tags, const Sorts& sorts, 
     verdict.kind = Kind::wrong;
     verdict.fault = fault_of(sides.outcome, sorts.slopes.has_value());
     verdict.point = bindings(rule, sorts, point, Type::f64);
+    verdict.values = point.values;
     verdict.left = sides.left, verdict.right = sides.right;
     return true;
   };
@@ -177,6 +178,34 @@ bool says_something(const Rule& rule_of_any_call, const RuleCheckOptions& option
   return false;
 }
 
+// Whether a rule, or what is written out of it, is in force at a point that was found. Of functions a value does not
+// tell whether they are constants.
+bool in_force_at(const Rule& rule, const std::vector<double>& values) {
+  const auto at = [&](const Rule& plain) {
+    return plain.variables.size() == values.size() &&
+           std::all_of(plain.conditions.begin(), plain.conditions.end(), [&](const Condition& c) {
+             return c.kind != ConditionKind::constant && holds_at(c, values, true);
+           });
+  };
+  if (!has_reductions(rule)) return at(rule);
+  for (std::size_t n = 0; n <= kElementsMax; ++n)
+    if (const Result<Rule> plain = written_out(rule, n); plain.ok() && at(*plain)) return true;
+  const Result<Rule> plain = written_out_repeated(rule);
+  return plain.ok() && at(*plain);
+}
+
+// Whether sides that were found to have other bits at a point differ there over the reals too, the rule's constants
+// being what they are in f64: no rounding excuses that.
+bool differs_at(const Rule& rule, const Sorts& sorts, const std::vector<double>& values) {
+  const bool numbers = std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+  if (values.size() != rule.variables.size() || sorts.slopes || has_reductions(rule) || !numbers) return false;
+  Sorts as_written = sorts;
+  as_written.meant.clear();
+  Point point;
+  point.values = values;
+  return compare_at(rule, as_written, point).outcome == Outcome::differ;
+}
+
 // Sets of conditions to try, those that leave the most values first.
 std::vector<std::vector<Condition>> conditions_to_try(const Rule& rule, const Sorts& sorts) {
   using enum ConditionKind;
@@ -201,11 +230,12 @@ std::vector<std::vector<Condition>> conditions_to_try(const Rule& rule, const So
   return sets;
 }
 
-std::string hint_of_conditions(const Rule& rule, const Tags& tags, const Sorts& sorts,
-                               const RuleCheckOptions& options) {
+std::string hint_of_conditions(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options,
+                               const std::vector<double>& wrong_at) {
   for (const std::vector<Condition>& added : conditions_to_try(rule, sorts)) {
     Rule guarded = rule;
     guarded.conditions.insert(guarded.conditions.end(), added.begin(), added.end());
+    if (in_force_at(guarded, wrong_at)) continue;
     if (!holds(guarded, tags, sorts, options) || !says_something(guarded, options)) continue;
     std::string text;
     for (const Condition& c : added) text += (text.empty() ? "" : ", ") + print(c, rule.variables);
@@ -215,10 +245,12 @@ std::string hint_of_conditions(const Rule& rule, const Tags& tags, const Sorts& 
 }
 
 // Of a rule that is true over the reals: `tags` promise too much.
-std::string hint_of_tags(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options) {
+std::string hint_of_tags(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options,
+                         const std::vector<double>& wrong_at) {
   Tags weaker = tags;
   for (const Ieee tag : {Ieee::zero, Ieee::nan, Ieee::round, Ieee::domain}) {
     weaker.ieee = tag;
+    if (tag >= Ieee::round && differs_at(rule, sorts, wrong_at)) break;
     if (tag > tags.ieee && holds(rule, weaker, sorts, options))
       return fmt::format("it holds tagged ieee={}", name_of(tag));
   }
@@ -237,8 +269,9 @@ RuleVerdict check_rule(const Rule& rule, const Tags& tags, const RuleCheckOption
   if (rule.mixed) return check_memory_rule(rule, *sorts, options);
   RuleVerdict verdict = check_without_hint(rule, tags, *sorts, options);
   if (verdict.kind != Kind::wrong || !options.hints) return verdict;
-  if (verdict.hint = hint_of_tags(rule, tags, *sorts, options); !verdict.hint.empty()) return verdict;
-  verdict.hint = hint_of_conditions(rule, tags, *sorts, options);
+  verdict.hint = hint_of_tags(rule, tags, *sorts, options, verdict.values);
+  if (verdict.hint.empty() && !verdict.isolated)
+    verdict.hint = hint_of_conditions(rule, tags, *sorts, options, verdict.values);
   Tags partial = tags;
   partial.real = Real::partial;
   if (verdict.hint.empty() && tags.real != Real::partial && holds(rule, partial, *sorts, options))

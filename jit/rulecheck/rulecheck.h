@@ -67,7 +67,10 @@ struct RuleVerdict {
   std::string fault{};           ///< a sentence, unless right
   std::vector<Binding> point{};  ///< of a wrong rule
   std::string left{}, right{};   ///< the values of its sides there
-  std::string hint{};            ///< what would make it true; empty when nothing was found
+  std::vector<double> values{};  ///< of the variables there; of a rule with reductions, as written out
+  /// It was solved for: points beside it may well be right, and so no sample of others vouches for a hint.
+  bool isolated = false;
+  std::string hint{};          ///< what would make it true; empty when nothing was found
   std::uint64_t compared = 0;  ///< points drawn over the reals at which both sides are numbers; in calls of any length
 };
 

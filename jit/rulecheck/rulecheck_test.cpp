@@ -198,6 +198,23 @@ TEST(RuleCheck, HintsSayWhatWouldMakeItTrue) {
   EXPECT_EQ(hint("(add ?a ?b) => (mul 3 ?a) ;; ieee=round real=ok"), "");
 }
 
+// Each of these is wrong at a point that what might be hinted leaves in force.
+TEST(RuleCheck, NoHintIsRefutedByThePointThatWasFound) {
+  const auto hint = [](const char* text) { return verdict_on(text).hint; };
+  EXPECT_EQ(hint("(select (eq ?a 1.25) (select (eq ?b 3.75) (select (eq ?c 19.3) 0 ?e) ?e) ?e) => ?e ;; ieee=exact "
+                 "real=ok"),
+            "");
+  EXPECT_EQ(hint("(select (eq (add (sin ?a) (cos ?b)) 2) 0 ?c) => ?c ;; ieee=round real=ok"), "");
+  EXPECT_EQ(hint("(floor (sin ?a)) => (select (lt (sin ?a) 0) -1 0) ;; ieee=round real=ok"), "");
+  EXPECT_EQ(hint("(select (eq (exp ?a) 3) 0 ?b) => ?b ;; ieee=round real=ok"), "");
+  // Over the reals 19.3 is a tenth of 193, which no float is; in f64 one is it, and no rounding excuses what is there.
+  EXPECT_EQ(hint("(select (eq ?c 19.3) (select (lt ?d 3.141592653589793) 0 ?e) ?e) => ?e ;; ieee=exact real=ok"),
+            "it holds with nonpos(?c), tagged real=guard");
+  // What is no number on one side is so where the tag partial says nothing.
+  EXPECT_EQ(hint("(div (sub (exp ?a) 5) (sub (exp ?a) 5)) => 1 ;; ieee=domain real=ok"),
+            "it holds tagged real=partial");
+}
+
 TEST(RuleCheck, WhatCannotBeCheckedIsNotRight) {
   for (const auto& [text, fault] : {
            std::pair{"(sum (sum ?a)) => (sum ?a) ;; ieee=round real=ok", "a reduction of a reduction"},

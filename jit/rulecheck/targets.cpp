@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "jit/rulecheck/places.h"
 #include "jit/rulecheck/strict_value.h"
 
 namespace trident::rulecheck {
@@ -13,7 +14,7 @@ using egraph::Pattern;
 using egraph::PatternTerm;
 using expr::Op;
 
-constexpr std::size_t kTargetsMax = 36;
+constexpr std::size_t kTargetsMax = 200, kTurnsOfComparison = 12;
 constexpr int kNoVariable = -1, kManyVariables = -2;
 
 int met(int v, int w) {
@@ -36,9 +37,11 @@ class Finder {
  public:
   Finder(const egraph::Rule& rule, const Sorts& sorts)
       : sorts_(sorts), values_(rule.variables.size()), found_(rule.variables.size()) {
+    places_ = even_places();
     for (double size = std::numeric_limits<double>::max(); size > 1e-30; size /= size > 1e6 || size < 1e-6 ? 1e4 : 1.7)
-      magnitudes_.push_back(size);
-    magnitudes_.push_back(0);
+      places_.insert(places_.end(), {size, -size});
+    places_.push_back(0);
+    put_in_order(places_);
   }
 
   void visit(const Pattern& side) {
@@ -55,59 +58,93 @@ class Finder {
     }
   }
 
-  std::vector<std::vector<double>> found() { return std::move(found_); }
+  std::vector<Targets> found() { return std::move(found_); }
 
  private:
-  void add(double value) {
-    std::vector<double>& all = found_[variable_];
-    if (std::isfinite(value) && all.size() < kTargetsMax && std::find(all.begin(), all.end(), value) == all.end())
-      all.insert(order_at(value) == 0 ? all.begin() : all.end(), value);
-  }
+  /// The terms' difference, and whether the first is below, equal or above; NaN is below.
+  struct Height {
+    double off = 0;
+    int order = 0;
+  };
 
-  // Below, equal or above; NaN is below.
-  int order_at(double x) {
+  Height height_at(double x) {
     values_[variable_] = x;
     const double a = strict_value(a_, values_, expr::Type::f64, sorts_),
                  b = strict_value(b_, values_, expr::Type::f64, sorts_);
-    return a > b ? 1 : a == b ? 0 : -1;
+    return {a - b, a > b ? 1 : a == b ? 0 : -1};
+  }
+
+  void add(double value) {
+    Targets& all = found_[variable_];
+    std::vector<double>& of_order = height_at(value).order == 0 ? all.equal : all.beside;
+    if (std::isfinite(value) && all.equal.size() + all.beside.size() < kTargetsMax &&
+        std::find(of_order.begin(), of_order.end(), value) == of_order.end())
+      of_order.push_back(value);
   }
 
   void solve() {
-    for (const double sign : {1.0, -1.0}) {
-      for (std::size_t i = 0; i + 1 < magnitudes_.size(); ++i) {
-        const double high = sign * magnitudes_[i], low = sign * magnitudes_[i + 1];
-        const int at_high = order_at(high), at_low = order_at(low);
-        if (at_high == at_low) continue;
-        for (const int step : {0, 1})
-          if ((at_high >= step) != (at_low >= step)) bisect(low, high, step);
-      }
+    std::vector<Height> heights;
+    for (const double x : places_) heights.push_back(height_at(x));
+    // Whether the terms come nearer to each other on both ways to a place, and are not known to meet.
+    const auto dips = [&](std::size_t i) {
+      if (i + 1 >= places_.size()) return false;
+      const Height &a = heights[i - 1], &b = heights[i], &c = heights[i + 1];
+      const bool one_sign = a.order == b.order && b.order == c.order && b.order != 0;
+      return one_sign && std::isfinite(a.off) && std::isfinite(c.off) && std::fabs(b.off) <= std::fabs(a.off) &&
+             std::fabs(b.off) <= std::fabs(c.off) && (a.off != b.off || b.off != c.off);
+    };
+    std::vector<std::size_t> order;
+    for (std::size_t i = 1; i < places_.size(); ++i)
+      if (heights[i - 1].order != heights[i].order || dips(i)) order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t k) {
+      return std::fabs(places_[i - 1] + places_[i]) < std::fabs(places_[k - 1] + places_[k]);
+    });
+    spread_beyond(kTurnsOfComparison / 2, order);
+    if (order.size() > kTurnsOfComparison) order.resize(kTurnsOfComparison);
+    for (const std::size_t i : order) {
+      between(places_[i - 1], heights[i - 1].order, places_[i], heights[i].order);
+      if (!dips(i)) continue;
+      const double sign = heights[i].order;
+      const double low = places_[i - 1], high = places_[i + 1];
+      const double x = lowest_between(low, high, [&](double at) { return sign * height_at(at).off; });
+      const int at_x = height_at(x).order;
+      if (at_x == heights[i].order) continue;
+      add(x);
+      between(low, heights[i - 1].order, x, at_x);
+      between(x, at_x, high, heights[i + 1].order);
     }
+  }
+
+  void between(double low, int at_low, double high, int at_high) {
+    if (at_low == at_high) return;
+    for (const int step : {0, 1})
+      if ((at_high >= step) != (at_low >= step)) bisect(low, high, step);
   }
 
   // To where "at least equal" (step 0) or "above" (step 1) turns over.
   void bisect(double low, double high, int step) {
-    const bool of_high = order_at(high) >= step;
+    const bool of_high = height_at(high).order >= step;
     for (int i = 0; i < 200; ++i) {
       const double middle = low / 2 + high / 2;
       if (middle == low || middle == high) break;
-      ((order_at(middle) >= step) == of_high ? high : low) = middle;
+      ((height_at(middle).order >= step) == of_high ? high : low) = middle;
     }
-    for (const double value :
-         {high, low, std::nextafter(high, 2 * high), std::nextafter(low, 0.0), high * (1 + 1e-12), low * (1 - 1e-12)})
+    for (const double value : {high, low, std::nextafter(high, HUGE_VAL), std::nextafter(low, -HUGE_VAL),
+                               high + 1e-12 * std::fabs(high), low - 1e-12 * std::fabs(low)})
       add(value);
   }
 
   const Sorts& sorts_;
   std::vector<double> values_;
-  std::vector<std::vector<double>> found_;
-  std::vector<double> magnitudes_;
+  std::vector<Targets> found_;
+  std::vector<double> places_;
   Pattern a_, b_;
   std::size_t variable_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::vector<double>> targets_of(const egraph::Rule& rule, const Sorts& sorts) {
+std::vector<Targets> targets_of(const egraph::Rule& rule, const Sorts& sorts) {
   Finder finder(rule, sorts);
   if (!sorts.slopes && sorts.types.empty())
     for (const Pattern* side : {&rule.left, &rule.right}) finder.visit(*side);

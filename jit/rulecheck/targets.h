@@ -8,9 +8,14 @@
 
 namespace trident::rulecheck {
 
-/// By variable, finite values of f64 around each place where two compared terms (or operands of min and max) that
-/// depend on no other variable meet; equal ones first; found by bisection between values of all magnitudes. At most a
-/// few dozen for each; none in rules about types or with derivatives.
-std::vector<std::vector<double>> targets_of(const egraph::Rule& rule, const Sorts& sorts);
+struct Targets {
+  std::vector<double> equal, beside;
+  [[nodiscard]] bool empty() const { return equal.empty() && beside.empty(); }
+};
+
+/// By variable, finite values of f64 at and around places where two compared terms (or operands of min and max) that
+/// depend on no other variable meet; found by bisection between values of all magnitudes and steps within some hundred.
+/// At most some two hundred for each; none in rules about types or with derivatives.
+std::vector<Targets> targets_of(const egraph::Rule& rule, const Sorts& sorts);
 
 }  // namespace trident::rulecheck

@@ -84,18 +84,25 @@ class Search {
     for (const std::size_t v : with) {
       for (const Near& root : alone_[v]) {
         for (int i = 0; i < kPointsOfRoot; ++i) {
-          const std::optional<Point> point = sampler_.draw();
+          const std::optional<Point> point = tame_point();
           if (!point) return std::nullopt;
           if (auto fault = fault_near(*point, {{v, root}})) return fault;
         }
       }
     }
-    for (std::size_t i = 0; i < tries && with.size() > 1; ++i) {
-      const std::optional<Point> point = sampler_.draw();
+    constexpr std::size_t kWays = 3;
+    for (std::size_t i = 0; i < kWays * tries && with.size() > 1; ++i) {
+      std::optional<Point> point = tame_point();
       if (!point) return std::nullopt;
       std::vector<std::pair<std::size_t, Near>> roots;
-      for (const std::size_t v : with)
-        if (i % 2 == 0 || random_() % 2 == 0) roots.emplace_back(v, alone_[v][random_() % alone_[v].size()]);
+      for (const std::size_t v : with) {
+        const Near& root = alone_[v][random_() % alone_[v].size()];
+        const auto way = i % kWays == 0 ? 0 : random_() % 4;
+        if (way < 2) roots.emplace_back(v, root);
+        // What is asked of others may hold to one side of theirs.
+        if (way == 2) point->values[v] = static_cast<double>(approximate(root)) + (random_() % 2 == 0 ? 0.25 : -0.25);
+      }
+      if (roots.empty() || !holds(*point)) continue;
       if (auto fault = fault_near(*point, roots)) return fault;
     }
     return std::nullopt;
@@ -120,10 +127,23 @@ class Search {
       if (!holds(*point)) continue;
       const Sides sides = compare_at(rule_, sorts_, *point);
       if (sides.outcome != Outcome::differ) continue;
-      RuleVerdict verdict{.kind = RuleVerdict::Kind::wrong, .fault = "the sides differ over the reals"};
+      RuleVerdict verdict{
+          .kind = RuleVerdict::Kind::wrong, .fault = "the sides differ over the reals", .isolated = true};
       verdict.point = bindings(rule_, sorts_, *point, expr::Type::f64);
       verdict.left = sides.left, verdict.right = sides.right;
       return verdict;
+    }
+    return std::nullopt;
+  }
+
+  /// One whose values the bits of a root do not take for nothing beside others, or others beside them: cos(1e-100) is
+  /// not 1.
+  std::optional<Point> tame_point() {
+    constexpr int kTries = 200;
+    const auto tame = [](double x) { return x == 0 || (std::fabs(x) > 1e-9 && std::fabs(x) < 1e9); };
+    for (int i = 0; i < kTries; ++i) {
+      std::optional<Point> point = sampler_.draw();
+      if (!point || std::all_of(point->values.begin(), point->values.end(), tame)) return point;
     }
     return std::nullopt;
   }
@@ -141,7 +161,7 @@ class Search {
         if (edge.depends[v] && !edge.kink && !is_alone(edge) && can_move(v)) ways.emplace_back(&edge, v);
     if (ways.empty()) return std::nullopt;
     for (std::size_t i = 0; i < std::max(tries, std::min(2 * ways.size(), 2 * tries)); ++i) {
-      const std::optional<Point> point = sampler_.draw();
+      const std::optional<Point> point = tame_point();
       if (!point) return std::nullopt;
       const auto& [edge, v] = ways[i % ways.size()];
       for (const Near& root : roots_of(*edge, sorts_, *point, v, kRoots, false))
@@ -165,7 +185,7 @@ class Search {
     RealEvaluator<Near> evaluator(point, sorts_, near);
     const auto l = evaluator.evaluate(rule_.left), r = evaluator.evaluate(rule_.right);
     if (!l.sure || !r.sure) return std::nullopt;
-    RuleVerdict verdict{.kind = RuleVerdict::Kind::wrong, .fault = "the sides differ over the reals"};
+    RuleVerdict verdict{.kind = RuleVerdict::Kind::wrong, .fault = "the sides differ over the reals", .isolated = true};
     if (sorts_.truth_sides) {
       if (l.truth == r.truth) return std::nullopt;
       verdict.left = l.truth ? "true" : "false", verdict.right = r.truth ? "true" : "false";
