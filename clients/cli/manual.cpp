@@ -186,12 +186,15 @@ constexpr const char* kRules = R"(DETAILS
   `show` says what its tags and conditions mean, under which policies it fires, where it stands, and gives an example.
   `check` reads files of rules (a rule a line; jit/expr/rules/README.md has the format) and tries each: both sides at
   --points points of its domain in MPFR where both are numbers (a fifth as many where there are derivatives, which are
-  compared with difference quotients; as many for each call length where there are reductions) and at chosen ones, and
-  the tags exact and zero bit by bit in f32 and f64 at special values. The last line says at how many drawn points the
-  right ones were compared, --json ("compared_points") so of each. All cores take part; what is printed does not depend
-  on how many there are, and a terminal shows how far it is and how long it will take. A wrong rule comes with values of
-  its variables ("near" where the point is no floating-point number), both sides there, and where one was found a
-  condition or a tag that would make it true. Exit status 1 when a rule is wrong or cannot be checked.
+  compared with difference quotients; as many for each call length where there are reductions) and at chosen ones:
+  where comparisons turn over, divisors vanish, and what is rounded or taken a remainder of reaches an integer or a
+  half, for one variable and for several at once, within 120 of zero where that repeats. The tags exact and zero are
+  tried bit by bit in f32 and f64 at special values. No counterexample is no proof. The last line says at how many drawn
+  points the right ones were compared, --json ("compared_points") so of each. All cores take part; what is printed does
+  not depend on how many there are, and a terminal shows how far it is and how long it will take. A wrong rule comes
+  with values of its variables ("near" where the point is no floating-point number), both sides there, and where one was
+  found a condition or a tag that would make it true; no condition where the point was solved for, since sampling cannot
+  vouch for it. Exit status 1 when a rule is wrong or cannot be checked.
   Rules of yours are used by `trident rewrite`, `explain`, `disasm` and `bench` with --load-rules FILE, and by a daemon
   that is told to, `tridentd --rules FILE`.
 

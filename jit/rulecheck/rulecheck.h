@@ -17,9 +17,10 @@
 // Points are drawn, most within 0.03 and 30 and some anywhere, until both sides are numbers at as many as were asked
 // for (a rule of which that is so at fewer than one in twenty is not checked), and chosen: corners.h has values at
 // which rules tend to fail, the first of them in all combinations; targets.h finds where a comparison of one variable
-// turns over, and these are tried for all variables at once; orders.h puts the variables in order; and edges.h solves
-// for the points where divisors, differences of compared terms and operands of steps are zero or integers, in exact
-// arithmetic; ties.h does so to a hundred digits where operations are not rational.
+// turns over, and these are tried for all variables at once and for some; orders.h puts the variables in order; and
+// edges.h solves for the points where divisors, differences of compared terms and operands of steps are zero or
+// integers, in exact arithmetic; ties.h does so to a hundred digits where operations are not rational, and where a term
+// reaches such a value without passing it. What repeats is followed to 120 on both sides of zero.
 //
 // Numbers are equal when they differ by no more than what rounding the rule's own constants (pi, 1/3) to f64 explains.
 // A step that such a constant shifts is no rounding. A cast to f32 rounds where the sides tell more than an f32 does.

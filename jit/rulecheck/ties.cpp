@@ -90,8 +90,9 @@ class Search {
         }
       }
     }
-    constexpr std::size_t kWays = 3;
-    for (std::size_t i = 0; i < kWays * tries && with.size() > 1; ++i) {
+    // A dozen roots of each of two variables make as many pairs.
+    constexpr std::size_t kWays = 3, kTriesLeast = 200;
+    for (std::size_t i = 0; i < std::max(kWays * tries, kTriesLeast) && with.size() > 1; ++i) {
       std::optional<Point> point = tame_point();
       if (!point) return std::nullopt;
       std::vector<std::pair<std::size_t, Near>> roots;

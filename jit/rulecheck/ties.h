@@ -4,8 +4,9 @@
 // equal, a divisor or the operand of a sign is zero or that of a step an integer: between floats where f64 arithmetic
 // has a change of sign, then in MPFR to a hundred digits. There terms whose difference changes its sign and is nothing
 // beside them are equal, which no pole and no jump makes them, and both sides are evaluated with what is equal tied.
-// Zeros that are no change of sign, as of (a - 1.7)^2, are looked for at the lowest points; and a little beside points
-// where several terms vanish at once the sides are compared as anywhere.
+// Zeros that are no change of sign, as of (a - 1.7)^2, are looked for at the lowest points, and integers that a step's
+// operand only touches, as sin(a) does 1, at the greatest too; all variables are put at such values at once, or some;
+// and a little beside points where several terms vanish at once the sides are compared as anywhere.
 #pragma once
 
 #include <optional>
