@@ -168,8 +168,8 @@ struct SortSource {
 };
 
 // Says of each number which sort it has: that of the other operands, if it is one of several of one sort, or of what
-// they make. False for operands that nothing says the sort of.
-bool say_sorts_of_numbers(Pattern& pattern, std::span<const OpRow> ops) {
+// they make, or, of operands that nothing says the sort of, the root's.
+void say_sorts_of_numbers(Pattern& pattern, std::span<const OpRow> ops) {
   std::vector<PatternTerm>& terms = pattern.terms;
   std::vector<SortSource> sorts(terms.size());
   // The operands from the one whose sort the value has are of one sort; those before it are not.
@@ -201,16 +201,12 @@ bool say_sorts_of_numbers(Pattern& pattern, std::span<const OpRow> ops) {
     if (!operands.known && !makes_its_own(t)) operands = sorts[i];
     for (std::uint8_t c = 0; c < row.children; ++c) {
       SortSource& child = sorts[t.child[c]];
-      if (child.known) continue;
-      if (!operands.known && row.sort != kNoSort) return false;
-      // A cast of a number says what it makes, not of what.
-      child = operands.known ? operands : SortSource{kSortedByRoot, kNoSort, true};
+      if (!child.known) child = operands.known ? operands : SortSource{kSortedByRoot, kNoSort, true};
     }
   }
   for (std::size_t i = 0; i < terms.size(); ++i)
     if (terms[i].kind == PatternTerm::Kind::number)
       terms[i].sort = sorts[i].fixed, terms[i].sorted_by = sorts[i].variable;
-  return true;
 }
 
 }  // namespace
@@ -316,8 +312,7 @@ Result<Rule> parse_rule(const ir::SourceText& source, std::size_t begin, std::sp
     TRY(rule.conditions, reader.conditions());
   }
   if (!reader.at_end()) return reader.error("unexpected text after the rule");
-  for (Pattern* side : {&rule.left, &rule.right})
-    if (!say_sorts_of_numbers(*side, ops)) return reader.error("a comparison of numbers alone: say what it comes to");
+  for (Pattern* side : {&rule.left, &rule.right}) say_sorts_of_numbers(*side, ops);
   for (const PatternTerm& t : rule.left.terms)
     rule.mixed = rule.mixed || (t.kind == PatternTerm::Kind::node && ops[t.op].number_sort != OpRow::kSiblingsSort);
   std::vector<bool> typed(rule.variables.size(), false);

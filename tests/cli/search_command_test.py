@@ -301,8 +301,10 @@ class SearchCommand(CommandCase):
         for kind in ("f32", "f64"):
             done = self.trident("explain", "abs(sin(x))", "-t", kind, "-r", "x:-3:3", "--load-rules", rules, "--dump=c")
             self.assertIn("candidate", done.stdout)
-        alone = self.write("alone.rules", "z: (exp ?a) => (mul (exp ?a) (select (lt 1 2) 1 2)) ;; ieee=nan real=ok\n")
-        self.assertIn("alone.rules:1:", self.trident("rules", "check", alone, status=2).stderr)
+        alone = self.write("alone.rules", "z: (exp ?a) => (mul (exp ?a) (select (lt 1 2) 1 2)) ;; ieee=nan real=ok\n"
+                           "y: (lt ?a ?b) => (and (lt ?a ?b) (eq 1 1)) ;; ieee=nan real=ok\n")
+        done = self.trident("explain", "select(x < y, exp(x), y)", "-r", "x:-3:3", "-r", "y:0:1", "--load-rules", alone, "--dump=c")
+        self.assertIn("candidate", done.stdout)
 
     def test_rewrite_counts_of_rules_matter(self):
         cases = self.write("r.txt", "a | s | f | | (log (mul (exp x) (exp y)))\n")

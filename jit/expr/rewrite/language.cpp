@@ -319,8 +319,9 @@ ENode Language::constant(const void* self, std::uint8_t sort, double value) {
   if (value == 0 && static_cast<const Language*>(self)->values_ == Values::reals) value = 0;
   ENode leaf;
   leaf.op = static_cast<std::uint8_t>(Op::Constant);
-  leaf.sort = sort;
-  const Type type = static_cast<Type>(sort);
+  // No number is a truth value: one that is compared with others alone, in a rule about truth, is an f64.
+  const Type type = ir::is_mask(static_cast<Type>(sort)) ? Type::f64 : static_cast<Type>(sort);
+  leaf.sort = static_cast<std::uint8_t>(type);
   const std::uint64_t bits = bits_of(type == Type::f32 ? Type::f64 : type, value);
   leaf.child = {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), 0};
   return leaf;
