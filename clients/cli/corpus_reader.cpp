@@ -307,6 +307,8 @@ Result<std::vector<CorpusKernel>> parse_rewrite(const Source& source) {
 }  // namespace
 
 Result<std::vector<CorpusKernel>> parse_corpus(std::string_view text, std::string_view file) {
+  if (const std::size_t at = text.find('\0'); at != std::string_view::npos)
+    return ir::SourceText(text, file).error(at, "a byte that is 0: this is no text");
   const Source source(text, file);
   // The first line that is neither empty nor a comment of any of the formats decides.
   for (std::string_view line : split(text, '\n')) {

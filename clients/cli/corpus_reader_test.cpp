@@ -130,6 +130,13 @@ TEST(CorpusReader, ErrorsShowThePlace) {
   EXPECT_EQ(read_corpus("/nonexistent").error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(CorpusReader, BytesThatAreZeroAreNoText) {
+  constexpr std::string_view kText("ok|1|f||x\na|1|f||(add x \0 y)\n", 30);
+  const auto kernels = parse_corpus(kText, "r.txt");
+  ASSERT_FALSE(kernels.ok());
+  EXPECT_EQ(kernels.error().message.find("r.txt:2:15: a byte that is 0"), 0u) << kernels.error().message;
+}
+
 TEST(CorpusReader, SharedCorpusInBothForms) {
   const auto tsv = read_corpus("bench/corpus/kernels.tsv"), sexp = read_corpus("bench/corpus/kernels.sexp");
   ASSERT_TRUE(tsv.ok()) << tsv.error().message;

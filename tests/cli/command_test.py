@@ -454,7 +454,7 @@ class Command(CommandCase):
             times = row["ns"]
             for contestant in PINNED | {"ours", "baseline", "interpreter", "g++-12 -O2"}:
                 self.assertGreater(times[contestant], 0)
-            self.assertEqual(row["best_compiler"], min(PINNED, key=lambda name: times[name]))
+            self.assertEqual(times[row["best_compiler"]], min(times[name] for name in PINNED))  # of two as fast either
             # The ratio is a median over rounds, the times are medians of each: near, on any machine.
             self.assertLess(abs(math.log(row["ratio"] * times[row["best_compiler"]] / times["ours"])), math.log(4))
             self.assertGreaterEqual(row["max_error_ulp"], 0)
