@@ -89,9 +89,6 @@ class SeenSet {
     return true;
   }
 
-  /// Where it would be looked for.
-  void prefetch(std::uint64_t number) const { __builtin_prefetch(&slots_[(number >> 33) & (slots_.size() - 1)]); }
-
   /// Numbers that have to be moved soon.
   [[nodiscard]] std::size_t growth() const { return used_ * 2 + 512 >= slots_.size() ? used_ : 0; }
   [[nodiscard]] std::size_t bytes() const { return slots_.capacity() * sizeof(slots_[0]); }
@@ -340,7 +337,6 @@ class Search {
       if (k + 2 * kAhead < order_.size()) __builtin_prefetch(matches_.list.data() + order_[k + 2 * kAhead]);
       if (k + kAhead < order_.size())
         __builtin_prefetch(matches_.classes.data() + matches_.list[order_[k + kAhead]].variables);
-      if (k + kAhead / 2 < order_.size()) seen_.prefetch(key_of_result(graph, matches_.list[order_[k + kAhead / 2]]));
       const Match& m = matches_.list[order_[k]];
       if (!is_fresh(graph, m)) continue;
       if (!apply(graph, m.rule, m.node, &matches_.classes[m.variables])) break;
@@ -438,10 +434,7 @@ class Search {
 
   // Whether the match is to be applied: not if that was done before, when its result is there already.
   bool is_fresh(const EGraph& graph, const Match& m) {
-    return right_sorts(graph, m) && seen_.insert(key_of_result(graph, m));
-  }
-
-  [[nodiscard]] std::uint64_t key_of_result(const EGraph& graph, const Match& m) const {
+    if (!right_sorts(graph, m)) return false;
     // The root is mixed in as the variables are: classes are small numbers, and two of them added or put together by
     // exclusive or are often the same as two others.
     std::uint64_t key = (m.rule + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15u;
@@ -449,7 +442,7 @@ class Search {
     mix(graph.find(m.root));
     for (std::size_t v = 0; v < space_.matcher->rules()[m.rule].variables.size(); ++v)
       mix(matches_.classes[m.variables + v]);
-    return key;
+    return seen_.insert(key);
   }
 
   // The order in which matches are applied: as found, or by what they promise. False when the budget ended.
