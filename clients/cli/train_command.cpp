@@ -94,6 +94,13 @@ template <class Verb, class Train, class Trained>
 Result<int> run(Verb& verb, Train&& train, const Report<Trained>& report) {
   if (verb.output.empty())
     return make_error(ErrorCode::kInvalidArgument, "--output FILE is needed: the weights are written there");
+  std::error_code ignored;
+  if (const auto there = std::filesystem::symlink_status(verb.output, ignored);
+      std::filesystem::exists(there) && !std::filesystem::is_regular_file(there) &&
+      !std::filesystem::is_directory(there))
+    return make_error(ErrorCode::kInvalidArgument,
+                      "%s: is a device, a FIFO, a socket or a link, whose place the weights would take",
+                      verb.output.c_str());
   TRY_VOID(can_be_written(verb.output));
   if (!verb.plot.empty()) TRY_VOID(can_be_written(verb.plot));
   verb.options.folder = verb.folder.empty() ? verb.output + ".training" : verb.folder;
