@@ -1,6 +1,7 @@
 #include "clients/cli/train_judge.h"
 
 #include <fmt/format.h>
+#include <set>
 
 #include <algorithm>
 #include <cmath>
@@ -141,6 +142,13 @@ Result<TrainedJudge> train_judge(const TrainJudgeOptions& options) {
   const learn::JudgeSamples& samples = kernels.samples;
   out.ceiling = kernels.ceiling, out.machine = kernels.machine;
   out.kernels = samples.samples.size(), out.families = samples.families.size();
+  for (const std::string& name : options.without) {
+    std::set<std::string> known;
+    for (const auto& family : samples.families) known.insert(family.generator);
+    if (!known.contains(name))
+      return make_error(ErrorCode::kInvalidArgument, "--without %s: no kernels are of that; there are %s", name.c_str(),
+                        fmt::format("{}", fmt::join(known, ", ")).c_str());
+  }
   const learn::JudgeSplit split = judge_split(samples, options.without);
   out.trained_on = split.train.size();
   TRY(const TaughtJudge taught, teach_judge(options, kernels, split.train, split.validation, options.folder, ""));
