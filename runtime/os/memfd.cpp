@@ -167,14 +167,11 @@ Result<Mapping> map_private(std::size_t size) {
 }
 
 Result<Mapping> map_code(std::span<const std::byte> code) {
-  const std::size_t length = round_to_pages(std::max<std::size_t>(code.size(), 1));
-  void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) return os_error("mmap of memory for code");
-  Mapping memory(base, length);
-  std::memcpy(base, code.data(), code.size());
-  if (::mprotect(base, length, PROT_READ | PROT_EXEC) != 0)
-    return make_error(ErrorCode::kExecDenied, "mprotect of code: %s", std::strerror(errno));
-  __builtin___clear_cache(static_cast<char*>(base), static_cast<char*>(base) + length);
+  constexpr std::byte kBreakpoint{0xCC};  // of x86; elsewhere as good as any
+  TRY(const Fd fd, make_sealed_memfd("trident-code", code, kBreakpoint));
+  TRY(Mapping memory, map_executable(fd, code.size()));
+  auto* const base = static_cast<char*>(memory.base());
+  __builtin___clear_cache(base, base + code.size());
   return memory;
 }
 

@@ -77,8 +77,8 @@ Result<Mapping> map_shared(std::size_t size);
 /// that reserving far more than is used costs address space only.
 Result<Mapping> map_private(std::size_t size);
 
-/// Code of this process alone: a copy of `code`, written before it may run and never after. ExecDenied where the system
-/// refuses (PR_SET_MDWE, MemoryDenyWriteExecute=).
+/// Code of this process alone: a copy of `code` in a sealed memfd, so that PR_SET_MDWE and MemoryDenyWriteExecute= allow
+/// it. Errors: those of make_sealed_memfd and map_executable.
 Result<Mapping> map_code(std::span<const std::byte> code);
 
 /// `size` bytes (rounded to pages) shared with children, with an inaccessible page before and after. Anything that

@@ -1,5 +1,5 @@
 // Matrix products whose shapes are known before they run: a tape tells all of its own while it is recorded, their code
-// is emitted once (gemm_emitter.h), and replay calls it. Where this process may make no code (PR_SET_MDWE, another
+// is emitted once (gemm_emitter.h), and replay calls it. Where this process may make no code (no memfd, another
 // instruction set, a level without code) each product runs the compiled kernel of the same level, and the bits are the
 // same.
 #pragma once

@@ -3,6 +3,8 @@
 // that may make no code.
 #include "runtime/tensor/gemm_code.h"
 
+#include <sys/resource.h>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -189,8 +191,8 @@ TEST(GemmCode, EmptyAndUnreachableShapesRunCompiled) {
   }
 }
 
-[[noreturn]] void multiply_where_no_code_can_be_made() {
-  const bool denied = os::deny_writable_code();
+/// Ends with 0 where a product is right and `emitted` says whether it is run by code of its own.
+[[noreturn]] void multiply(bool emitted) {
   GemmCode<float> code;
   Gemm<float> gemm;
   code.add({.trans_b = true, .m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2, .epilogue = Epilogue::bias}, gemm);
@@ -199,7 +201,23 @@ TEST(GemmCode, EmptyAndUnreachableShapesRunCompiled) {
   float c[4];
   gemm(a, b, c, bias);
   const bool right = c[0] == 117 && c[1] == 223 && c[2] == 139 && c[3] == 253;
-  std::_Exit(right && !(denied && (gemm.is_emitted() || code.code_bytes() != 0)) ? 0 : 1);
+  std::_Exit(right && gemm.is_emitted() == emitted && (code.code_bytes() != 0) == emitted ? 0 : 1);
+}
+
+[[noreturn]] void multiply_where_writable_code_is_denied() {
+  (void)os::deny_writable_code();  // where the system does not know it there is nothing to deny
+  multiply(!emit_gemm(GemmShape<float>{.m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2}, best_level()).empty());
+}
+
+[[noreturn]] void multiply_where_no_code_can_be_made() {
+  const rlimit no_more_files{};
+  if (::setrlimit(RLIMIT_NOFILE, &no_more_files) != 0) std::_Exit(2);
+  multiply(false);
+}
+
+TEST(GemmCode, IsMadeWhereWritableCodeIsDenied) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(multiply_where_writable_code_is_denied(), testing::ExitedWithCode(0), "");
 }
 
 TEST(GemmCode, FallsBackWhereNoCodeCanBeMade) {

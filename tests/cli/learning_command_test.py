@@ -120,7 +120,7 @@ class LearningCommand(CommandCase):
         with open(weights, "rb") as one, open(again, "rb") as other:
             self.assertEqual(one.read(), other.read())
 
-    def test_training_makes_no_code_at_run_time(self):
+    def test_training_makes_no_writable_code(self):
         """As under the MemoryDenyWriteExecute of its unit."""
         kernels = os.path.join(ROOT, "jit", "learn", "calibration", "kernels.xz")
         for what in (("judge", "--kernels", kernels, "--epochs", "1"),
