@@ -43,6 +43,22 @@ struct JudgeVerb {
   bool json = false;
 };
 
+/// An option whose value is one of the names; CLI11's own transformer shows numbers in its error, and no names.
+template <class Kind>
+CLI::Option* add_choice(CLI::App& verb, const char* option, Kind& chosen, const std::map<std::string, Kind>& kinds,
+                        const char* meaning) {
+  const auto fault = [&kinds](const std::string& name) -> std::string {
+    if (kinds.contains(name)) return "";
+    std::string names;
+    for (const auto& [known, kind] : kinds) names += (names.empty() ? "" : ", ") + known;
+    return "expected one of " + names + ", found " + name;
+  };
+  return verb
+      .add_option_function<std::string>(
+          option, [&chosen, &kinds](const std::string& name) { chosen = kinds.at(name); }, meaning)
+      ->check(fault, "", "");
+}
+
 /// How what was trained is reported.
 template <class Trained>
 struct Report {
@@ -301,17 +317,13 @@ void add_train_command(CLI::App& app, int& status) {
       ->add_option("--rounds", o.rounds, "Train so often, the later rounds on searches that the earlier ones guide too")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  guide
-      ->add_option("--gain", o.gain,
-                   "Rewrites that were needed weigh more where the search gained more: none (all weigh alike), static "
-                   "(by the static cost) or judge (by the time that the shipped judge guesses)")
-      ->transform(CLI::CheckedTransformer(kGains).description(""))
+  add_choice(*guide, "--gain", o.gain, kGains,
+             "Rewrites that were needed weigh more where the search gained more: none (all weigh alike), static "
+             "(by the static cost) or judge (by the time that the shipped judge guesses)")
       ->default_str("none");
-  guide
-      ->add_option("--teacher", o.teacher,
-                   "What a rewrite is labelled by: hindsight (whether the best term rests on it), q (what it is worth "
-                   "to apply it, learnt by reinforcement) or both (the mean)")
-      ->transform(CLI::CheckedTransformer(kTeachers).description(""))
+  add_choice(*guide, "--teacher", o.teacher, kTeachers,
+             "What a rewrite is labelled by: hindsight (whether the best term rests on it), q (what it is worth "
+             "to apply it, learnt by reinforcement) or both (the mean)")
       ->default_str("hindsight");
   guide
       ->add_option("--pretrain", o.pretrain,
