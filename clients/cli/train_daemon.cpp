@@ -51,7 +51,7 @@ Result<void> promote_if_better(store::Versions& versions, std::span<const std::b
                                std::span<const expr::Expr> held_out, TrainedRound& round) {
   TRY(round.before, versions.chosen());
   auto before = weights_of(versions, round.before);
-  // Where these cannot be used, the daemon goes by those that come with the program.
+  // Where these cannot be used, the daemon goes by those that come with the program, which have no judge behind them.
   if (!before.ok()) before = expr::rewrite::guide_weights("");
   TRY(const nn::AccumulatorWeights candidate,
       nn::AccumulatorWeights::copy(block, nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth)));
@@ -61,11 +61,7 @@ Result<void> promote_if_better(store::Versions& versions, std::span<const std::b
   round.ratio_before = learn::found_ratio(held_out, *before, learn::kApplicationsJudged);
   if (!improves(round.ratio_before, round.ratio)) return {};
   // The judge that is in use, if it is not the program's, stays.
-  std::vector<std::byte> with_judge(block.begin(), block.end());
-  if (round.before != store::Versions::kNone)
-    if (const auto mapped = versions.map(round.before); mapped.ok())
-      with_judge = guide_and_judge(block, nn::AccumulatorWeights::behind(mapped->bytes()));
-  TRY(round.candidate, versions.add(with_judge, figures_of(round).dump()));
+  TRY(round.candidate, versions.add(guide_and_judge(block, before->behind()), figures_of(round).dump()));
   const Result<void> chosen = versions.choose(round.candidate, round.before);
   round.promoted = chosen.ok();
   return chosen;

@@ -29,9 +29,10 @@ Result<InUse> in_use(const store::Versions& versions, const std::string& name) {
   found.guide = nnue::shipped_weights(), found.judge = nnue::shipped_judge();
   if (name == store::Versions::kNone) return found;
   TRY(found.mapping, versions.map(name));
-  if (!expr::rewrite::guide_weights(found.mapping.bytes()).ok()) return found;  // what no search can use
+  const auto weights = expr::rewrite::guide_weights(found.mapping.bytes());
+  if (!weights.ok()) return found;  // what no search can use
   found.guide = found.mapping.bytes();
-  if (const auto behind = nn::AccumulatorWeights::behind(found.guide); !behind.empty()) {
+  if (const auto behind = weights->behind(); !behind.empty()) {
     found.judge = behind;
     found.guide = found.guide.first(static_cast<std::size_t>(behind.data() - found.guide.data()));
   }

@@ -12,6 +12,7 @@
 #include "clients/cli/train_guide.h"
 #include "jit/expr/rewrite/guides.h"
 #include "jit/nnue/shipped_weights.h"
+#include "jit/pipeline/search_weights.h"
 
 namespace trident::cli {
 namespace {
@@ -79,6 +80,21 @@ TEST_F(TrainDaemon, BesideWhatCannotBeUsedTheProgramsOwnAreTheMeasure) {
   ASSERT_TRUE(promote_if_better(folder, shipped(), cases(), round).ok());
   EXPECT_FALSE(round.promoted) << "they are what the daemon goes by already";
   EXPECT_EQ(round.ratio_before, round.ratio);
+}
+
+// Weights with noise behind them are none that the daemon goes by, and the noise is no judge to keep.
+TEST_F(TrainDaemon, NoiseBehindTheChosenWeightsIsNotHandedOn) {
+  store::Versions folder = versions();
+  std::vector<std::byte> noisy = untrained_guide(1).value();
+  noisy.resize(noisy.size() + 200, std::byte{1});
+  const std::string bad = folder.add(noisy, "{}").value();
+  ASSERT_TRUE(folder.choose(bad).ok());
+  EXPECT_FALSE(pipeline::SearchWeights::map(folder.path_of(bad), bad).ok());
+  TrainedRound round;
+  ASSERT_TRUE(promote_if_better(folder, shipped(), cases(), round).ok());
+  EXPECT_EQ(round.ratio_before, round.ratio);
+  const std::string chosen = folder.chosen().value();
+  EXPECT_TRUE(chosen == bad || pipeline::SearchWeights::map(folder.path_of(chosen), chosen).ok());
 }
 
 TEST_F(TrainDaemon, TheSplitGoesByTheExpressionAlone) {

@@ -15,7 +15,6 @@
 #include "jit/expr/rewrite/language.h"
 #include "jit/expr/rewrite/rules.h"
 #include "jit/nnue/rule_keys.h"
-#include "runtime/os/mapped_file.h"
 
 namespace trident::cli {
 namespace {
@@ -104,11 +103,7 @@ Result<int> show(const WeightsVerb& verb) {
   const std::size_t rules = expr::rewrite::builtin_rules().rules.size(), known = rules_known(weights);
   const std::size_t bytes = std::size_t{weights.stored_rows()} * nn::kLanes;
   const bool guide = expr::rewrite::is_guide(weights);
-  bool judge = expr::rewrite::is_judge(weights);
-  if (!path.empty()) {
-    TRY(const os::Mapping mapping, os::map_file(path));
-    judge = judge || !nn::AccumulatorWeights::behind(mapping.bytes()).empty();
-  }
+  const bool judge = expr::rewrite::is_judge(weights) || !weights.behind().empty();
   if (verb.json) {
     auto figures = nlohmann::ordered_json::parse(version.figures, nullptr, false);
     if (figures.is_discarded()) figures = nullptr;

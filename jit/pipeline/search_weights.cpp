@@ -14,12 +14,9 @@ Result<SearchWeights> SearchWeights::map(const std::string& path, std::string_vi
   auto weights = expr::rewrite::guide_weights(found.mapping_->bytes());
   if (!weights.ok()) return make_error(weights.error().code, "%s: %s", path.c_str(), weights.error().message.c_str());
   found.weights_ = std::make_unique<const nn::AccumulatorWeights>(std::move(weights).value());
-  if (const auto behind = nn::AccumulatorWeights::behind(found.mapping_->bytes()); !behind.empty()) {
-    auto judge = expr::rewrite::judge_weights(behind);
-    if (!judge.ok())
-      return make_error(judge.error().code, "%s: behind the guide's weights: %s", path.c_str(),
-                        judge.error().message.c_str());
-    found.judge_weights_ = std::make_unique<const nn::AccumulatorWeights>(std::move(judge).value());
+  if (const auto behind = found.weights_->behind(); !behind.empty()) {
+    TRY(nn::AccumulatorWeights judge, expr::rewrite::judge_weights(behind));  // which guide_weights() has looked at
+    found.judge_weights_ = std::make_unique<const nn::AccumulatorWeights>(std::move(judge));
     found.judge_ = std::make_unique<const expr::rewrite::Judge>(*found.judge_weights_);
   }
   const store::Digest bytes = store::sha256_of(found.mapping_->bytes());

@@ -1,9 +1,11 @@
 """`trident train guide` and `train judge` from outside: training_command_test.py TRIDENT TRIDENTD. Oracles: the bytes and
 reports of undisturbed runs; Python's own xz for the kernels that come with the program; a training's own report for
 what --score says of its weights."""
+import hashlib
 import json
 import lzma
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,6 +187,63 @@ class TrainingCommand(CommandCase):
             self.assertIn("no guide: these are the weights of a judge", self.trident(*words, status=1).stderr)
         shown = json.loads(self.trident("weights", "show", judge, "--json").stdout)
         self.assertEqual((False, True), (shown["guide"], shown["judge"]))
+
+    def test_what_lies_behind_weights_is_a_judge_or_nothing(self):
+        guide, judge = (self.of_program(name) for name in ("shipped", "judge"))
+        filling = b"\0" * (-len(guide) % 64)
+        cases = self.write("cases.txt", "a | 3 | x | x>0 | (add x 0)\n")
+        path = self.at("some.nnue")
+
+        def users(status):
+            """What is said of the file by all that read it."""
+            with open(path, "rb") as file:
+                name = hashlib.sha256(file.read()).hexdigest()
+            os.makedirs(self.at("state/weights"), exist_ok=True)
+            shutil.copyfile(path, self.at(f"state/weights/{name}.bytes"))
+            for words in (("rewrite", cases, "--strategy", "guided", "--weights", path), ("weights", "show", path),
+                          ("weights", "use", name, "--state", self.at("state")),
+                          *((("train", "guide", "--score", path),) if status else ())):  # which takes a while
+                yield words, self.trident(*words, status=status).stderr
+
+        for behind in (b"", filling, filling + b"\0" * 100, filling + judge, filling + judge + b"\0" * 70):
+            with open(path, "wb") as file:
+                file.write(guide + behind)
+            for words, errors in users(0):
+                self.assertNotIn("behind", errors, words)
+            shown = json.loads(self.trident("weights", "show", path, "--json").stdout)
+            self.assertEqual((True, judge in behind), (shown["guide"], shown["judge"]))
+        damaged = bytearray(judge)
+        damaged[-1] ^= 1
+        for behind, why in ((b"!", "size"), (b"x" * 1000, "TRIDNNUE"), (filling + b"x", "size"),
+                            (filling + b"\0" * 5000 + b"x", "TRIDNNUE"), (filling + guide, "no judge"),
+                            (filling + damaged, "checksum"), (filling + judge[:-1], "size"),
+                            (filling + judge + b"x", "1 bytes lie behind the judge's weights"),
+                            (filling + judge + b"\0" * 64 + judge, "lie behind the judge's weights")):
+            with open(path, "wb") as file:
+                file.write(guide + behind)
+            for words, errors in users(1):
+                self.assertRegex(errors, f"some.nnue|{self.at('state')}", words)
+                self.assertIn("behind the guide's weights", errors, words)
+                self.assertIn(why, errors, words)
+        with open(path, "wb") as file:
+            file.write(judge + b"x")
+        self.assertIn("lie behind the judge's weights", self.trident("weights", "show", path, status=1).stderr)
+
+    def of_program(self, name):
+        with open(os.path.join(ROOT, f"jit/nnue/weights/{name}.nnue"), "rb") as file:
+            return file.read()
+
+    def test_names_that_are_unknown_are_told_what_exists(self):
+        for option, names in (("--teacher", "both, hindsight, q"), ("--gain", "judge, none, static")):
+            for wrong in ("foo", "", "None", "0", "\1"):
+                message = self.trident("train", "guide", option, wrong, "-o", self.at("o"), status=2).stderr
+                self.assertIn(f"{option}: expected one of {names}, found {wrong}", message)
+        # The names work, and the last run is told from the others by them.
+        train = ("train", "guide", "--episodes", "40", "--rounds", "1", "--width", "8", "--epochs", "1", "-o",
+                 self.at("o"))
+        self.trident(*train, "--teacher", "hindsight", "--gain", "static")
+        message = self.trident(*train, "--gain", "none", "--resume", status=2).stderr
+        self.assertIn("has gain static, this one none", message)
 
     def test_places_that_cannot_be_written_are_told_before_the_work(self):
         folder, nowhere = self.folder.name, self.at("none/x")

@@ -21,8 +21,22 @@ Error untrained(const char* wanted, const char* other, bool is_other) {
                     wanted, other, other);
 }
 
+Result<nn::AccumulatorWeights> checked_judge(Result<nn::AccumulatorWeights> weights) {
+  if (!weights.ok()) return weights;
+  if (!is_judge(*weights)) return untrained("judge", "guide", is_guide(*weights));
+  if (!weights->behind().empty())
+    return make_error(ErrorCode::kRejectedRecord, "%zu bytes lie behind the judge's weights, where nothing may",
+                      weights->behind().size());
+  return weights;
+}
+
 Result<nn::AccumulatorWeights> checked_guide(Result<nn::AccumulatorWeights> weights) {
-  if (weights.ok() && !is_guide(*weights)) return untrained("guide", "judge", is_judge(*weights));
+  if (!weights.ok()) return weights;
+  if (!is_guide(*weights)) return untrained("guide", "judge", is_judge(*weights));
+  if (weights->behind().empty()) return weights;
+  if (const auto judge = judge_weights(weights->behind()); !judge.ok())
+    return make_error(judge.error().code, "behind the guide's weights, where those of a judge may lie: %s",
+                      judge.error().message.c_str());
   return weights;
 }
 
@@ -49,9 +63,7 @@ Result<nn::AccumulatorWeights> guide_weights(std::span<const std::byte> block) {
 }
 
 Result<nn::AccumulatorWeights> judge_weights(std::span<const std::byte> block) {
-  auto weights = nn::AccumulatorWeights::view(block, feature_space());
-  if (weights.ok() && !is_judge(*weights)) return untrained("judge", "guide", is_guide(*weights));
-  return weights;
+  return checked_judge(nn::AccumulatorWeights::view(block, feature_space()));
 }
 
 Result<nn::AccumulatorWeights> guide_weights(const std::string& path) {
@@ -61,7 +73,9 @@ Result<nn::AccumulatorWeights> guide_weights(const std::string& path) {
 
 Result<nn::AccumulatorWeights> any_weights(const std::string& path) {
   if (path.empty()) return guide_weights(path);
-  return named(nn::AccumulatorWeights::map(path, feature_space()), path);
+  auto weights = nn::AccumulatorWeights::map(path, feature_space());
+  if (!weights.ok() || weights->behind().empty()) return named(std::move(weights), path);
+  return named(is_judge(*weights) ? checked_judge(std::move(weights)) : checked_guide(std::move(weights)), path);
 }
 
 Result<AnyGuide> AnyGuide::make(GuideKind kind, const std::string& weights) {

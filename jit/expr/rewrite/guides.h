@@ -42,13 +42,14 @@ class AnyGuide {
 };
 
 /// Weights for the built-in kinds of nodes that lie somewhere: see nn::AccumulatorWeights::view(). RejectedRecord also
-/// where the guide's head was never trained, as that of a judge: by it all rewrites are alike.
+/// where the guide's head was never trained, as that of a judge: by it all rewrites are alike; and where what lies
+/// behind them, to the end, is not a judge's weights.
 Result<nn::AccumulatorWeights> guide_weights(std::span<const std::byte> block);
 /// ... of a file, or those that come with the program.
 Result<nn::AccumulatorWeights> guide_weights(const std::string& path);
-/// ... whichever head was trained.
+/// ... whichever head was trained, if any.
 Result<nn::AccumulatorWeights> any_weights(const std::string& path);
-/// As guide_weights(), for the head that guesses times.
+/// As guide_weights(), for the head that guesses times. Nothing may lie behind them.
 Result<nn::AccumulatorWeights> judge_weights(std::span<const std::byte> block);
 /// Whether the head was trained.
 bool is_guide(const nn::AccumulatorWeights& weights);

@@ -33,6 +33,48 @@ TEST(GuideWeights, AreThoseOfAGuide) {
   std::remove(path.c_str());
 }
 
+using Bytes = std::vector<std::byte>;
+
+/// `first`, `filling` zeros, `second`.
+Bytes joined(std::span<const std::byte> first, std::size_t filling, std::span<const std::byte> second) {
+  Bytes both(first.begin(), first.end());
+  both.insert(both.end(), filling, std::byte{0});
+  both.insert(both.end(), second.begin(), second.end());
+  return both;
+}
+
+/// What guide_weights() or judge_weights() says of bytes; empty: they are good.
+template <class Check>
+std::string refusal(Check&& check, const Bytes& bytes) {
+  std::vector<std::byte> memory(bytes.size() + 64);
+  auto* const aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
+  std::copy(bytes.begin(), bytes.end(), aligned);
+  const auto weights = check(std::span<const std::byte>(aligned, bytes.size()));
+  if (weights.ok()) return "";
+  EXPECT_EQ(weights.error().code, ErrorCode::kRejectedRecord);
+  return weights.error().message;
+}
+
+TEST(GuideWeights, MayHaveAJudgeBehindThemAndNothingElse) {
+  const auto check = [](std::span<const std::byte> block) { return guide_weights(block); };
+  const auto guide = nnue::shipped_weights(), judge = nnue::shipped_judge();
+  const std::size_t filling = (64 - guide.size() % 64) % 64;
+  const Bytes zeros(200), one(1, std::byte{1});
+  EXPECT_EQ(refusal(check, joined(guide, 0, zeros)), "");
+  EXPECT_EQ(refusal(check, joined(guide, filling, judge)), "");
+  EXPECT_EQ(refusal(check, joined(joined(guide, filling, judge), 0, zeros)), "");
+  for (const Bytes& wrong :
+       {joined(guide, 0, one), joined(guide, filling, one), joined(guide, 10'000, one), joined(guide, filling, guide),
+        joined(guide, filling, judge.first(judge.size() - 1)), joined(guide, filling + 64, judge),
+        joined(joined(guide, filling, judge), 0, one), joined(joined(guide, filling, judge), 10'000, one)})
+    EXPECT_TRUE(refusal(check, wrong).starts_with("behind the guide's weights")) << wrong.size();
+  // Behind a judge's nothing lies.
+  const auto check_judge = [](std::span<const std::byte> block) { return judge_weights(block); };
+  EXPECT_EQ(refusal(check_judge, joined(judge, 0, zeros)), "");
+  EXPECT_NE(refusal(check_judge, joined(judge, 0, one)), "");
+  EXPECT_NE(refusal(check_judge, joined(judge, (64 - judge.size() % 64) % 64, judge)), "");
+}
+
 TEST(JudgeWeights, AreThoseOfAJudge) {
   EXPECT_TRUE(judge_weights(nnue::shipped_judge()).ok());
   EXPECT_EQ(judge_weights(nnue::shipped_weights()).error().message,

@@ -171,22 +171,33 @@ TEST(Weights, AreMappedFromAFile) {
 }
 
 TEST(Weights, WhatLiesBehindABlock) {
-  const auto block = AccumulatorWeights::pack(random_weights(6)), other = AccumulatorWeights::pack(random_weights(7));
+  PlainWeights plain = random_weights(6);
+  plain.linear_guess = LinearGuess{};  // with which a block does not end at a multiple of 64
+  const auto block = AccumulatorWeights::pack(plain), other = AccumulatorWeights::pack(random_weights(7));
   ASSERT_TRUE(block.ok() && other.ok());
-  EXPECT_TRUE(AccumulatorWeights::behind(*block).empty());
+  ASSERT_NE(block->size() % 64, 0u);
+  const auto behind = [](const std::vector<std::byte>& bytes) {
+    const Block aligned(bytes);
+    const auto weights = AccumulatorWeights::view(aligned.bytes(), kSpace);
+    CHECK(weights.ok());
+    return std::vector<std::byte>(weights->behind().begin(), weights->behind().end());
+  };
+  EXPECT_TRUE(behind(*block).empty());
   std::vector<std::byte> both = *block;
   both.resize(block->size() + 5000);  // the rest of a page
-  EXPECT_TRUE(AccumulatorWeights::behind(both).empty());
-  both.resize((block->size() + 63) / 64 * 64);
+  EXPECT_TRUE(behind(both).empty());
+  const std::size_t next = (block->size() + 63) / 64 * 64;
+  both.resize(next);
   both.insert(both.end(), other->begin(), other->end());
-  const auto behind = AccumulatorWeights::behind(both);
-  EXPECT_TRUE(std::equal(behind.begin(), behind.end(), other->begin(), other->end()));
-  // The block is what it was.
-  EXPECT_TRUE(AccumulatorWeights::view(Block(both).bytes(), kSpace).ok());
-  for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{200}, block->size() - 1})
-    EXPECT_TRUE(AccumulatorWeights::behind(std::span(both).first(size)).empty()) << size;
-  both[0] ^= std::byte{1};
-  EXPECT_TRUE(AccumulatorWeights::behind(both).empty());
+  EXPECT_EQ(behind(both), *other);
+  // Any byte: at once behind the block, before the next multiple of 64, or far behind.
+  for (const std::size_t at : {block->size(), next - 1, next, next + 5000}) {
+    std::vector<std::byte> longer = *block;
+    longer.resize(at + 1);
+    longer[at] = std::byte{1};
+    ASSERT_FALSE(behind(longer).empty()) << at;
+    EXPECT_EQ(behind(longer).back(), std::byte{1}) << at;
+  }
 }
 
 TEST(Weights, HotFeaturesComeFirst) {

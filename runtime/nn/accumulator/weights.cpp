@@ -71,6 +71,17 @@ std::uint64_t checksum_of(std::span<const std::byte> block) {
   return XXH3_64bits_withSeed(block.data() + kBehind, block.size() - kBehind, XXH3_64bits(block.data(), kAt));
 }
 
+/// `rest` of a file behind a block of `bytes`, from the next multiple of the alignment on; all of it where something
+/// lies before that, and nothing where it is zeros.
+std::span<const std::byte> without_filling(std::span<const std::byte> rest, std::size_t bytes) {
+  const auto zeros = [](std::span<const std::byte> part) {
+    return std::all_of(part.begin(), part.end(), [](std::byte b) { return b == std::byte{0}; });
+  };
+  if (zeros(rest)) return {};
+  const std::size_t filling = aligned(bytes) - bytes;
+  return filling < rest.size() && zeros(rest.first(filling)) ? rest.subspan(filling) : rest;
+}
+
 Error wrong(const char* what, std::uint64_t is, std::uint64_t should) {
   return make_error(ErrorCode::kRejectedRecord, "the network's weights: %s is %llu, expected %llu", what,
                     static_cast<unsigned long long>(is), static_cast<unsigned long long>(should));
@@ -212,7 +223,8 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
     return make_error(ErrorCode::kRejectedRecord, "the network's weights: the judge's unit is not in [0, 1]");
   const Layout layout = layout_of(header);
   if (header.bytes != layout.end || block.size() < layout.end) return wrong("the size", block.size(), layout.end);
-  block = block.first(layout.end);  // a mapping ends with its page
+  const std::span<const std::byte> behind = without_filling(block.subspan(layout.end), layout.end);
+  block = block.first(layout.end);
   if (const std::uint64_t sum = checksum_of(block); sum != header.checksum)
     return wrong("the checksum", sum, header.checksum);
   if (reinterpret_cast<std::uintptr_t>(block.data()) % kAlignment != 0)
@@ -222,6 +234,7 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
     return reinterpret_cast<const T*>(block.data() + offset);
   };
   AccumulatorWeights w;
+  w.behind_ = behind;
   w.features_ = header.features, w.stored_rows_ = header.stored_rows, w.pool_factor_ = header.pool_factor;
   w.judge_unit_ = header.judge_unit;
   w.rows_ = at(layout.rows, w.rows_);
@@ -244,16 +257,6 @@ Result<AccumulatorWeights> AccumulatorWeights::view(std::span<const std::byte> b
     if (w.places_[f] > header.stored_rows) return wrong("the place of a feature", w.places_[f], header.stored_rows);
   for (std::uint32_t nodes = 0; nodes < kPoolsKept; ++nodes) w.pools_.push_back(w.pool_of(nodes));
   return w;
-}
-
-std::span<const std::byte> AccumulatorWeights::behind(std::span<const std::byte> bytes) {
-  Header header;
-  if (bytes.size() < kHeaderBytes) return {};
-  std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.magic != kMagic || header.bytes > bytes.size()) return {};
-  const std::span<const std::byte> rest = bytes.subspan(std::min(aligned(header.bytes), bytes.size()));
-  const bool any = std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; });
-  return any ? rest : std::span<const std::byte>();
 }
 
 Result<AccumulatorWeights> AccumulatorWeights::map(const std::string& path, const FeatureSpace& space) {

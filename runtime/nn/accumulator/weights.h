@@ -82,11 +82,8 @@ class AccumulatorWeights {
   /// runtime/simd/kernels.h.
   static Result<std::vector<std::byte>> pack(const PlainWeights& weights);
   /// Takes a block that is aligned to 64 bytes and outlives what is returned. Errors: RejectedRecord, with what is
-  /// wrong.
+  /// wrong. What lies behind the block is not looked at: see behind().
   static Result<AccumulatorWeights> view(std::span<const std::byte> block, const FeatureSpace& space);
-  /// What lies behind the block that `bytes` begin with, from the next multiple of 64 on; empty where they do not begin
-  /// with one, or end with it and the rest of its page.
-  static std::span<const std::byte> behind(std::span<const std::byte> bytes);
   /// Maps a file. Errors: OsError, NotFound, and those of view().
   static Result<AccumulatorWeights> map(const std::string& path, const FeatureSpace& space);
   /// view() of a copy, wherever the block lies.
@@ -114,6 +111,9 @@ class AccumulatorWeights {
   [[nodiscard]] const LinearGuess* linear_guess() const { return linear_guess_; }
   /// What the guide's rows are for, as PlainWeights::Head::keys says.
   [[nodiscard]] std::span<const std::uint64_t> keys() const { return keys_; }
+  /// What view() or map() found behind the block, without the zeros that fill it up to a multiple of 64; empty where
+  /// zeros alone lie there. May be another block: whoever expects none refuses it.
+  [[nodiscard]] std::span<const std::byte> behind() const { return behind_; }
   [[nodiscard]] std::uint32_t features() const { return features_; }
   /// Without the row of zeros.
   [[nodiscard]] std::uint32_t stored_rows() const { return stored_rows_; }
@@ -132,6 +132,7 @@ class AccumulatorWeights {
   std::array<const std::int32_t*, kHeads> head_bias_{};
   std::array<std::uint32_t, kHeads> bias_rows_{};
   std::span<const std::uint64_t> keys_;
+  std::span<const std::byte> behind_;
   std::uint32_t features_ = 0, stored_rows_ = 0, pool_factor_ = 0;
   float judge_unit_ = 0;
   const LinearGuess* linear_guess_ = nullptr;
