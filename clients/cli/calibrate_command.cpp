@@ -12,6 +12,7 @@
 #include "clients/cli/costs_file.h"
 #include "clients/cli/interrupt.h"
 #include "clients/cli/kernel_options.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/progress_bar.h"
 #include "jit/learn/timed_kernels.h"
 #include "runtime/os/cpu.h"
@@ -85,11 +86,13 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
     TRY(options.path, user_kernels_path(codegen::name_of(options.isa)));
   }
   if (!verb.pack.empty()) {
+    TRY_VOID(can_take_place(verb.pack));
     TRY(const std::size_t kernels, pack_kernels(options.path, options.kernels, verb.pack));
     std::fprintf(stderr, "trident: %zu kernels of %s written to %s\n", kernels, options.path.c_str(),
                  verb.pack.c_str());
     return 0;
   }
+  TRY_VOID(can_be_written_in_place(options.path));
   if (verb.quick) options.rounds = kQuickRounds;
   options.stale_days = verb.stale_days;
   note_interrupts();
@@ -138,6 +141,7 @@ Result<int> run(const CalibrateVerb& verb) {
   }
   if (path == "-" && verb.json)
     return make_error(ErrorCode::kInvalidArgument, "--output - and --json would both print; leave one out");
+  if (path != "-") TRY_VOID(can_take_place_in_new_folder(path));
   if (verb.stale_days && path != "-" && is_current(path, options.isa, *verb.stale_days)) {
     std::fprintf(stderr, "trident: %s: measured here by this build; kept\n", path.c_str());
     return 0;

@@ -16,6 +16,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/manual.h"
 #include "clients/cli/nearest.h"
+#include "runtime/os/self.h"
 
 namespace trident::cli {
 namespace {
@@ -145,15 +146,19 @@ Result<void> write_text(const std::string& path, const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return {};
   }
+  errno = 0;
   std::ofstream out(path, std::ios::binary);
   out << text;
   out.close();
-  if (!out) return make_error(ErrorCode::kOsError, "%s: cannot be written", path.c_str());
+  if (!out)
+    return make_error(ErrorCode::kOsError, "%s: cannot be written: %s", path.c_str(),
+                      std::strerror(errno != 0 ? errno : EIO));
   return {};
 }
 
 int run_command_line(int argc, char** argv) {
   occupy_standard_streams();
+  os::ignore_file_size_signal();
   CLI::App app(kDescription, "trident");
   app.set_version_flag("-V,--version", "trident " TRIDENT_VERSION);
   app.require_subcommand(1);

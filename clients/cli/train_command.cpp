@@ -10,6 +10,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/cli/interrupt.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/score_guide.h"
 #include "clients/cli/state_folder.h"
@@ -97,28 +98,24 @@ int interrupted_status(bool goes_on) {
   return kExitInterrupted;
 }
 
-/// Asked before hours of work: a draft of the file is made, and dropped.
-Result<void> can_be_written(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    return make_error(ErrorCode::kInvalidArgument, "%s: is a directory, not a file to write", path.c_str());
-  TRY(const os::AtomicFile draft, os::AtomicFile::create(path));
-  return {};
+Result<void> replace(const std::string& path, std::span<const std::byte> bytes) {
+  TRY(os::AtomicFile file, os::AtomicFile::create(path));
+  TRY_VOID(file.append(bytes));
+  return file.commit();
+}
+
+/// Streams and links are written where they are; of a file the old one stays until the new one is whole.
+Result<void> write_plot(const std::string& path, const std::string& svg) {
+  if (path == "-" || !can_take_place(path).ok()) return write_text(path, svg);
+  return replace(path, std::as_bytes(std::span(svg)));
 }
 
 template <class Verb, class Train, class Trained>
 Result<int> run(Verb& verb, Train&& train, const Report<Trained>& report) {
   if (verb.output.empty())
     return make_error(ErrorCode::kInvalidArgument, "--output FILE is needed: the weights are written there");
-  std::error_code ignored;
-  if (const auto there = std::filesystem::symlink_status(verb.output, ignored);
-      std::filesystem::exists(there) && !std::filesystem::is_regular_file(there) &&
-      !std::filesystem::is_directory(there))
-    return make_error(ErrorCode::kInvalidArgument,
-                      "%s: is a device, a FIFO, a socket or a link, whose place the weights would take",
-                      verb.output.c_str());
-  TRY_VOID(can_be_written(verb.output));
-  if (!verb.plot.empty()) TRY_VOID(can_be_written(verb.plot));
+  TRY_VOID(can_take_place(verb.output));
+  if (!verb.plot.empty()) TRY_VOID(can_be_drafted(verb.plot));
   verb.options.folder = verb.folder.empty() ? verb.output + ".training" : verb.folder;
   Result<Trained> trained = [&] {
     TrainingProgress shown(verb.options);
@@ -126,10 +123,8 @@ Result<int> run(Verb& verb, Train&& train, const Report<Trained>& report) {
   }();
   if (!trained.ok()) return trained.error();
   if (trained->interrupted) return interrupted_status(true);
-  TRY(os::AtomicFile file, os::AtomicFile::create(verb.output));
-  TRY_VOID(file.append(trained->block));
-  TRY_VOID(file.commit());
-  if (!verb.plot.empty()) TRY_VOID(write_text(verb.plot, report.plot(*trained)));
+  TRY_VOID(replace(verb.output, trained->block));
+  if (!verb.plot.empty()) TRY_VOID(write_plot(verb.plot, report.plot(*trained)));
   std::fputs((verb.json ? report.json(*trained) : report.text(*trained)).c_str(), stdout);
   std::fprintf(stderr, "trident: written to %s; checkpoints and logs are in %s\n", verb.output.c_str(),
                verb.options.folder.c_str());

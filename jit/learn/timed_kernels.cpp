@@ -65,8 +65,14 @@ Error error_of(sqlite3* db, const std::string& path) {
     case SQLITE_INTERRUPT:
     case SQLITE_ERROR: return damaged(path, sqlite3_errmsg(db));
     case SQLITE_NOMEM: return make_error(ErrorCode::kOutOfMemory, "%s: %s", path.c_str(), sqlite3_errmsg(db));
-    default: return make_error(ErrorCode::kOsError, "%s: %s", path.c_str(), sqlite3_errmsg(db));
+    case SQLITE_IOERR:
+      if (sqlite3_extended_errcode(db) != SQLITE_IOERR_WRITE) break;
+      return make_error(ErrorCode::kOsError,
+                        "%s: cannot be written: the file is as long as it may become (ulimit -f), or the disk is bad",
+                        path.c_str());
+    default: break;
   }
+  return make_error(ErrorCode::kOsError, "%s: %s", path.c_str(), sqlite3_errmsg(db));
 }
 
 int too_long(void* give_up_at_ns) {

@@ -42,12 +42,13 @@ struct SpawnPlan {
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     // A tool may have blocked or ignored signals; its children start from the usual state.
-    sigset_t none, pipe_signal;
+    sigset_t none, by_default;
     sigemptyset(&none);
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
+    sigemptyset(&by_default);
+    sigaddset(&by_default, SIGPIPE);
+    sigaddset(&by_default, SIGXFSZ);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &pipe_signal);
+    posix_spawnattr_setsigdefault(&attributes, &by_default);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   }
   SpawnPlan(const SpawnPlan&) = delete;

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "runtime/os/self.h"
+
 namespace trident::os {
 namespace {
 
@@ -73,6 +75,23 @@ TEST(Process, ForkedChildStreamsAndCrashIsSeen) {
   ASSERT_TRUE(exit.ok());
   EXPECT_EQ(exit->signal, SIGKILL);
   EXPECT_NE(exit->describe().find("signal 9"), std::string::npos);
+}
+
+// A tool has no other way to say so; who runs it reads the signal.
+TEST(Process, ToolsAreEndedByWriteSignalsThatWeIgnore) {
+  auto* const pipe_before = ::signal(SIGPIPE, SIG_DFL);
+  auto* const size_before = ::signal(SIGXFSZ, SIG_DFL);
+  ignore_write_signals();
+  for (const auto& [name, number] : {std::pair{"PIPE", SIGPIPE}, {"XFSZ", SIGXFSZ}}) {
+    ::raise(number);  // which this process outlives
+    auto process = Process::spawn(shell("kill -" + std::string(name) + " $$"), {});
+    ASSERT_TRUE(process.ok());
+    const auto exit = process->wait(5000);
+    ASSERT_TRUE(exit.ok());
+    EXPECT_EQ(exit->signal, number);
+  }
+  ::signal(SIGPIPE, pipe_before);
+  ::signal(SIGXFSZ, size_before);
 }
 
 TEST(SharedObject, FindsASymbolAndSaysWhatIsMissing) {

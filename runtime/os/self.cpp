@@ -109,6 +109,10 @@ BlockedSignals::~BlockedSignals() {
 
 void ignore_write_signals() {
   ::signal(SIGPIPE, SIG_IGN);
+  ignore_file_size_signal();
+}
+
+void ignore_file_size_signal() {
   ::signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -45,5 +45,8 @@ class BlockedSignals {
 
 /// A write to a closed pipe or socket, or past the limit on file sizes, is an error value, not the end of the process.
 void ignore_write_signals();
+/// The second half of it, for commands: a closed pipe ends them as it ends any other, in silence, but a file that
+/// becomes too long is said with its name.
+void ignore_file_size_signal();
 
 }  // namespace trident::os

@@ -1,5 +1,8 @@
 """What tests of the trident command share: a folder of their own, and the command run in it. argv: TRIDENT TRIDENTD."""
 import os
+import resource
+import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -11,6 +14,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 # Times cannot be taken while other tests disturb them.
 BUSY_TRIES = 4
+
+
+def file_size_limit(most):
+    """For preexec_fn: files that become longer are refused. By default SIGXFSZ ends whoever tries."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
 class CommandCase(unittest.TestCase):
@@ -28,6 +36,22 @@ class CommandCase(unittest.TestCase):
         with open(self.at(name), "w", encoding="utf-8") as handle:
             handle.write(text)
         return self.at(name)
+
+    def no_regular_files(self):
+        """Paths in a folder of their own, and what a command may call each. A device of our own where we may make one:
+        a command that takes the place of the system's takes it from everybody."""
+        folder = self.at("no regular files")
+        os.mkdir(folder)
+        places = {name: os.path.join(folder, name) for name in ("FIFO", "socket", "directory", "device")}
+        os.mkfifo(places["FIFO"])
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(places["socket"])
+        os.mkdir(places["directory"])
+        try:
+            os.mknod(places["device"], stat.S_IFCHR | 0o600, os.makedev(1, 7))  # /dev/full
+        except PermissionError:
+            places["device"] = "/dev/full"
+        return places
 
     def trident(self, *arguments, status=0, **options):
         environment, timeout = options.pop("env", self.environment), options.pop("timeout", 250)

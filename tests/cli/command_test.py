@@ -12,7 +12,7 @@ import sys
 import time
 import unittest
 
-from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase
+from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase, file_size_limit
 
 TSV = "# a comment\nsum2\tx:1:2,y:1:2\tx + 2*y\nwave\tx:-3:3\tsin(x)*x\n"
 SEXP = ";; two kernels\n(kernel half\n :slice bench\n :vars ((x 1 2))\n :body (/ x 2))\n"
@@ -181,6 +181,13 @@ class Command(CommandCase):
                                       env=self.environment, check=False)
             self.assertEqual(1, done.returncode, arguments)
             self.assertIn("standard output cannot be written: No space left", done.stderr)
+
+    def test_output_past_a_limit_on_file_sizes_is_an_error(self):
+        with open(self.at("rules.json"), "wb") as out:
+            done = subprocess.run([TRIDENT, "rules", "list", "--json"], stdout=out, stderr=subprocess.PIPE, text=True,
+                                  timeout=60, env=self.environment, check=False, preexec_fn=file_size_limit(1000))
+        self.assertEqual(1, done.returncode)
+        self.assertIn("standard output cannot be written: File too large", done.stderr)
 
     def test_verbs_have_the_options_that_they_heed(self):
         text = {"--type", "--syntax", "--range", "--scalar"}

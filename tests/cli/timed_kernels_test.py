@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from command_case import ROOT, TRIDENT, CommandCase
+from command_case import ROOT, TRIDENT, CommandCase, file_size_limit
 
 CORPUS = os.path.join(ROOT, "bench/corpus/kernels.tsv")
 
@@ -142,6 +142,59 @@ class TimedKernels(CommandCase):
         self.assertGreaterEqual(len(kernels), 2000)
         for _, expression in kernels[::len(kernels) // 25]:
             self.trident("check", expression.replace("\\n", "\n"))
+
+    def test_only_regular_files_are_written(self):
+        cache = self.at("cache.kernels")
+        self.trident("calibrate", "--kernels", "5", "--quick", "--output", cache)
+        link = self.at("link")
+        for kind, place in self.no_regular_files().items():
+            folder, before = os.path.dirname(place), os.lstat(place)
+            names = sorted(os.listdir(folder))
+            os.symlink(place, link)
+            # Hours, where it begins with the work.
+            for words, named in ((("--kernels", "1000000", "--output", place), place),
+                                 (("--kernels", "1000000", "--output", link), link),
+                                 (("--ops", "--isa", "avx2", "--quick", "--output", place), place),
+                                 (("--kernels", "5", "--output", cache, "--pack", place), place)):
+                done = self.trident("calibrate", *words, status=2, timeout=60)
+                self.assertRegex(done.stderr, rf"^trident: {re.escape(named)}: is a {kind}, .*; name ", words)
+                self.assertEqual("", done.stdout)
+            after = os.lstat(place)
+            self.assertEqual((before.st_ino, before.st_mode), (after.st_ino, after.st_mode), kind)
+            self.assertEqual(names, sorted(os.listdir(folder)))
+            os.unlink(link)
+        # What takes a link's place leaves what it leads to as it was; SQLite writes there.
+        os.symlink(cache, link)
+        for words in (("--ops", "--isa", "avx2", "--quick", "--output", link),
+                      ("--kernels", "5", "--output", cache, "--pack", link)):
+            self.assertIn(f"{link}: is a link", self.trident("calibrate", *words, status=2).stderr)
+        self.trident("calibrate", "--kernels", "25", "--quick", "--output", link)
+        self.assertTrue(os.path.islink(link))
+        self.assertGreaterEqual(sum(len(kernels) for kernels in self.whole(cache).values()), 25)
+
+    def test_a_limit_on_file_sizes_is_an_error(self):
+        cache = self.at("cache.kernels")
+        self.trident("calibrate", "--kernels", "40", "--quick", "--output", cache)
+        before = self.whole(cache)
+        limit = {"preexec_fn": file_size_limit(os.path.getsize(cache)), "status": 1}
+        done = self.trident("calibrate", "--kernels", "100000", "--quick", "--output", cache, **limit)
+        self.assertRegex(done.stderr, rf"(?m)^trident: {re.escape(cache)}: cannot be written: .*ulimit -f")
+        after = self.whole(cache)
+        self.assertEqual(before, {name: after[name] for name in before})
+        kernels = sum(len(family) for family in after.values())
+        again = self.trident("calibrate", "--kernels", str(kernels + 1), "--quick", "--output", cache)
+        self.assertIn(f"written to {cache}", again.stderr)
+        limit["preexec_fn"] = file_size_limit(1000)
+        # Code that is to be measured may be longer than the table, and lies in a memfd, which has no name.
+        for words, name, reason in ((("--ops", "--isa", "avx2", "--quick"), "--output", "File too large"),
+                                    (("--kernels", "100", "--output", cache), "--pack",
+                                     "old.*: cannot write: File too large")):
+            path = self.write("old", "what was there")
+            done = self.trident("calibrate", *words, name, path, **limit)
+            self.assertRegex(done.stderr, f"(?m)^trident: .*{reason}$")
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual("what was there", file.read())
+        self.assertEqual({"cache.kernels", "old", "tmp"}, set(os.listdir(self.folder.name)) - {"cache"})
 
     def test_what_cannot_be_done_is_said(self):
         text = self.write("x.kernels", "this is a text and no cache, longer than the one hundred bytes of a header of SQLite;"

@@ -1,0 +1,22 @@
+// Files that a command is told to write, looked at before the work: what stands there is said at once, not after hours,
+// and nothing is left. A device or a FIFO of that name would be replaced by a file, or get a journal beside it.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/result.h"
+
+namespace trident::cli {
+
+/// Whether a file can take the place of what has the name (os::AtomicFile): a draft is made, and dropped.
+/// InvalidArgument, with the path, for a directory, a link, a device, a FIFO or a socket; OsError and NotFound where no
+/// file can be made.
+Result<void> can_take_place(const std::string& path);
+/// The same where folders that are missing will be made: only those that are there are tried.
+Result<void> can_take_place_in_new_folder(const std::string& path);
+/// Whether a file can be written where it lies, as SQLite does, which follows links and makes what is missing.
+Result<void> can_be_written_in_place(const std::string& path);
+/// A draft is made whatever stands there, and dropped. InvalidArgument for a directory.
+Result<void> can_be_drafted(const std::string& path);
+
+}  // namespace trident::cli
