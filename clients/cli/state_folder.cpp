@@ -1,7 +1,9 @@
 #include "clients/cli/state_folder.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 namespace trident::cli {
 
@@ -21,6 +23,19 @@ std::string journal_path(const std::string& state) {
 
 Result<store::Versions> weight_versions(const std::string& state) {
   return store::Versions::open(state + "/weights");
+}
+
+store::Versions weight_versions_there(const std::string& state) {
+  auto versions = store::Versions::at(state + "/weights");
+  std::error_code ignored;
+  const bool no_state = !std::filesystem::exists(state, ignored);
+  const std::string& absent = no_state ? state : versions.folder();
+  if (no_state || (std::filesystem::is_directory(state, ignored) && !std::filesystem::exists(absent, ignored)))
+    std::fprintf(stderr,
+                 "trident: %s: there is no such folder, so no weights were promoted or chosen; is --state that of the "
+                 "daemon (tridentd --state)?\n",
+                 absent.c_str());
+  return versions;
 }
 
 void add_state_option(CLI::App& verb, std::string& state) {

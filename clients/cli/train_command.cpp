@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/interrupt.h"
@@ -209,6 +210,30 @@ Result<void> log_round(const std::string& state, const std::string& line) {
   return {};
 }
 
+/// What the journal has, where that is too little.
+std::string too_little(const DaemonTraining& training, const TrainedRound& round) {
+  std::string text = fmt::format("{} has {} expressions", journal_path(training.state), round.submitted);
+  if (round.passed_over != 0) text += fmt::format(" (and {} lines that are none)", round.passed_over);
+  return text + fmt::format("; a round needs {}. Programs that use the daemon with --state {} add to it",
+                            training.least, training.state);
+}
+
+/// The daemon makes it, perhaps later than this begins.
+Result<void> check_state(const std::string& state, bool may_come) {
+  std::error_code failed;
+  const auto there = std::filesystem::status(state, failed);
+  if (std::filesystem::is_directory(there)) return {};
+  if (failed && there.type() != std::filesystem::file_type::not_found)
+    return make_error(ErrorCode::kOsError, "%s: cannot be looked into: %s", state.c_str(), failed.message().c_str());
+  if (std::filesystem::exists(there))
+    return make_error(ErrorCode::kInvalidArgument, "%s: is no folder; --state FOLDER is that of the daemon",
+                      state.c_str());
+  const std::string what = state + ": there is no such folder; the daemon makes it (tridentd --state FOLDER)";
+  if (!may_come) return make_error(ErrorCode::kNotFound, "%s", what.c_str());
+  std::fprintf(stderr, "trident: %s; waiting for it\n", what.c_str());
+  return {};
+}
+
 void pause(unsigned seconds) {
   for (unsigned s = 0; s < seconds && check_interrupted().ok(); ++s) ::sleep(1);
 }
@@ -227,6 +252,7 @@ Result<void> judge_round(DaemonJudgeTrainer& trainer, const std::string& state) 
 
 Result<int> run(DaemonVerb& verb) {
   TRY(verb.training.state, state_folder(verb.state));
+  TRY_VOID(check_state(verb.training.state, verb.rounds == 0));
   if (!verb.busy)
     if (const auto idle = os::run_when_idle(); !idle.ok())
       std::fprintf(stderr, "trident: not all of idle priority could be had: %s\n", idle.error().message.c_str());
@@ -239,6 +265,7 @@ Result<int> run(DaemonVerb& verb) {
                             .stopped = verb.training.stopped});
   unsigned pause_s = kPauseMinS;
   std::size_t submitted = 0;
+  bool told = false;
   for (std::uint64_t done = 0; check_interrupted().ok() && (verb.rounds == 0 || done < verb.rounds);) {
     TRY_VOID(judge_round(judge, verb.training.state));
     auto round = trainer.round();
@@ -252,8 +279,9 @@ Result<int> run(DaemonVerb& verb) {
       std::printf("%s\n", line.c_str());
       std::fflush(stdout);
     } else if (verb.rounds != 0) {
-      return make_error(ErrorCode::kNotFound, "%s has %zu expressions; a round needs %zu",
-                        journal_path(verb.training.state).c_str(), round->submitted, verb.training.least);
+      return make_error(ErrorCode::kNotFound, "%s", too_little(verb.training, *round).c_str());
+    } else if (!std::exchange(told, true)) {
+      std::fprintf(stderr, "trident: %s; waiting for more\n", too_little(verb.training, *round).c_str());
     }
     // Where nothing new is submitted and nothing more found, rounds become rare.
     pause_s = round->promoted || round->submitted != submitted ? kPauseMinS : std::min(2 * pause_s, kPauseMaxS);

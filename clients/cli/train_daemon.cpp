@@ -105,6 +105,7 @@ Result<TrainedRound> DaemonTrainer::round() {
   const std::string journal[] = {journal_path(options_.state) + ".before", journal_path(options_.state)};
   TRY(const learn::Submitted submitted, learn::read_submitted(journal));
   round.submitted = submitted.train.size() + submitted.held_out.size();
+  round.passed_over = submitted.passed_over;
   round.enough = round.submitted >= options_.least && !submitted.train.empty();
   if (!round.enough) return round;
   round.round = ++rounds_;

@@ -26,6 +26,7 @@ struct DaemonTraining {
 struct TrainedRound {
   std::uint64_t round = 0;
   std::size_t submitted = 0, held_out = 0, samples = 0;
+  std::size_t passed_over = 0;         ///< lines of the journal that are no expressions
   double auc = 0;                      ///< held-out episodes
   double ratio_before = 1, ratio = 1;  ///< learn::found_ratio() of the held-out expressions, of both
   std::string before, candidate;       ///< names; candidate: empty when it was not stored

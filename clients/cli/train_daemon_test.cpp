@@ -106,6 +106,8 @@ TEST_F(TrainDaemon, TheSplitGoesByTheExpressionAlone) {
   const std::string alone[] = {other}, both[] = {one, other, state_ + "/absent"};
   const auto first = learn::read_submitted(alone), second = learn::read_submitted(both);
   ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->passed_over, 0u);
+  EXPECT_EQ(second->passed_over, 2u);
   EXPECT_EQ(first->train.size() + first->held_out.size(), 200u);
   ASSERT_EQ(second->held_out.size(), first->held_out.size());
   for (std::size_t i = 0; i < first->held_out.size(); ++i)

@@ -20,6 +20,7 @@ namespace trident::cli {
 namespace {
 
 constexpr std::size_t kShownDigits = 12;
+constexpr std::size_t kStrangersShown = 5;
 constexpr const char* kUntrained = "untrained";
 
 struct WeightsVerb {
@@ -41,10 +42,37 @@ std::string figures_text(const store::Versions::Version& version) {
                      root.value("ratio_before", 0.0), root.value("held_out", 0), root.value("date", ""));
 }
 
+/// A choice that cannot be read is mended by another one.
+Error with_mend(const Error& error, const std::string& state) {
+  if (error.code != ErrorCode::kRejectedRecord) return error;
+  return make_error(error.code, "%s; `trident weights use none --state %s` goes back to the program's own",
+                    error.message.c_str(), state.c_str());
+}
+
+/// Versions and other files that nobody can use, on standard error.
+void say_what_is_unfit(const store::Versions& versions, std::span<const store::Versions::Version> all) {
+  for (const auto& version : all)
+    if (version.name != store::Versions::kNone)
+      if (const auto mapped = versions.map(version.name); !mapped.ok())
+        std::fprintf(stderr, "trident: %s; it cannot be used\n", mapped.error().message.c_str());
+  const std::vector<std::string> strangers = versions.strangers();
+  if (strangers.empty()) return;
+  const std::span shown(strangers.data(), std::min(strangers.size(), kStrangersShown));
+  const std::size_t more = strangers.size() - shown.size();
+  std::fprintf(stderr,
+               "trident: %s: passed over, being no versions of weights: %s%s; `trident weights show FILE` "
+               "looks at a file\n",
+               versions.folder().c_str(), fmt::format("{}", fmt::join(shown, ", ")).c_str(),
+               more == 0 ? "" : fmt::format(" and {} more", more).c_str());
+}
+
 Result<int> list(const WeightsVerb& verb) {
   TRY(const std::string state, state_folder(verb.state));
-  TRY(const store::Versions versions, weight_versions(state));
-  TRY(const auto all, versions.list());
+  const store::Versions versions = weight_versions_there(state);
+  const auto listed = versions.list();
+  if (!listed.ok()) return with_mend(listed.error(), state);
+  const auto& all = *listed;
+  say_what_is_unfit(versions, all);
   if (verb.json) {
     nlohmann::ordered_json root = nlohmann::ordered_json::array();
     for (const auto& version : all) {
@@ -68,6 +96,8 @@ Result<int> use(const WeightsVerb& verb) {
   if (verb.name == kUntrained) {
     TRY(const std::vector<std::byte> block, untrained_guide(verb.seed));
     TRY(name, versions.add(block, R"({"untrained": true})"));
+  } else if (verb.name == store::Versions::kNone) {
+    name = verb.name;  // which is there, and mends a choice that cannot be read
   } else {
     TRY(name, versions.find(verb.name));
   }
@@ -93,7 +123,7 @@ Result<int> show(const WeightsVerb& verb) {
     path = version.name = verb.name;
   } else {
     TRY(const std::string state, state_folder(verb.state));
-    TRY(const store::Versions versions, weight_versions(state));
+    const store::Versions versions = weight_versions_there(state);
     TRY(const std::string name, verb.name.empty() ? versions.chosen() : versions.find(verb.name));
     TRY(const auto all, versions.list());
     version = *std::find_if(all.begin(), all.end(), [&](const auto& v) { return v.name == name; });
@@ -132,7 +162,10 @@ Result<int> show(const WeightsVerb& verb) {
 
 Result<int> roll_back(const WeightsVerb& verb) {
   TRY(const std::string state, state_folder(verb.state));
-  TRY(store::Versions versions, weight_versions(state));
+  store::Versions versions = weight_versions_there(state);
+  std::error_code failed;
+  if (!std::filesystem::exists(versions.folder(), failed) && !failed)
+    return make_error(ErrorCode::kNotFound, "%s: nothing was chosen before", versions.folder().c_str());
   TRY(const std::string name, versions.roll_back());
   std::printf("%s\n", name.c_str());
   return 0;

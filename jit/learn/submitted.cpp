@@ -18,7 +18,10 @@ constexpr std::uint64_t kComposedSeed = std::uint64_t{1} << 40;
 
 void take_line(std::string_view line, std::set<store::Digest>& seen, Submitted& out) {
   auto parsed = expr::parse_sexpr(line);
-  if (!parsed.ok() || !expr::check(*parsed).ok()) return;
+  if (!parsed.ok() || !expr::check(*parsed).ok()) {
+    ++out.passed_over;
+    return;
+  }
   const store::Digest digest = store::sha256_of(expr::canonical_bytes(*parsed));
   if (!seen.insert(digest).second) return;
   (digest[0] % kHeldOutOneIn == 0 ? out.held_out : out.train).push_back(std::move(*parsed));

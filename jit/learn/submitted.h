@@ -18,6 +18,7 @@ namespace trident::learn {
 
 struct Submitted {
   std::vector<expr::Expr> train, held_out;
+  std::size_t passed_over = 0;  ///< lines
 };
 
 /// An expression is held out by what it is, one in five: it never changes sides, however often the journal is read and

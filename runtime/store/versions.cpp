@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameLength = 2 * sizeof(Digest);
+constexpr std::string_view kLockFile = "lock";
 constexpr std::string_view kBytes = Versions::kExtension, kFigures = ".json";
 constexpr std::size_t kChosenBytesMax = 64 * 1024, kFiguresBytesMax = 1 << 20;
 
@@ -62,7 +63,7 @@ std::string Versions::path_of(std::string_view name, std::string_view extension)
 
 Result<std::string> Versions::add(std::span<const std::byte> bytes, std::string_view figures) {
   const std::string name = hexadecimal(sha256_of(bytes));
-  TRY(const os::FileLock lock, os::FileLock::hold(folder_ + "/lock"));
+  TRY(const os::FileLock lock, os::FileLock::hold(folder_ + "/" + std::string(kLockFile)));
   if (!map_verified(path_of(name), name).ok()) TRY_VOID(write_file(path_of(name), bytes));
   TRY_VOID(write_file(path_of(name, kFigures), std::as_bytes(std::span(figures))));
   return name;
@@ -98,7 +99,7 @@ Result<std::string> Versions::chosen() const {
 }
 
 Result<void> Versions::choose(std::string_view name, std::optional<std::string_view> instead_of) {
-  TRY(const os::FileLock lock, os::FileLock::hold(folder_ + "/lock"));
+  TRY(const os::FileLock lock, os::FileLock::hold(folder_ + "/" + std::string(kLockFile)));
   if (name != kNone) TRY_VOID(map(name));
   auto read = history();
   if (!read.ok() && instead_of) return read.error();
@@ -114,7 +115,7 @@ Result<void> Versions::choose(std::string_view name, std::optional<std::string_v
 }
 
 Result<std::string> Versions::roll_back() {
-  TRY(const os::FileLock lock, os::FileLock::hold(folder_ + "/lock"));
+  TRY(const os::FileLock lock, os::FileLock::hold(folder_ + "/" + std::string(kLockFile)));
   TRY(std::vector<std::string> names, history());
   if (names.size() < 2) return make_error(ErrorCode::kNotFound, "%s: nothing was chosen before", folder_.c_str());
   names.erase(names.begin());
@@ -144,6 +145,8 @@ Result<std::vector<Versions::Version>> Versions::list() const {
   for (fs::directory_iterator at(folder_, failed), end; !failed && at != end; at.increment(failed))
     if (at->path().extension() == kBytes && is_digest(at->path().stem().string()))
       others.push_back(at->path().stem().string());
+  if (failed && failed != std::errc::no_such_file_or_directory)
+    return make_error(ErrorCode::kOsError, "%s: cannot be read: %s", folder_.c_str(), failed.message().c_str());
   std::sort(others.begin(), others.end());
   names.insert(names.end(), others.begin(), others.end());
   std::vector<Version> list;
@@ -156,6 +159,19 @@ Result<std::vector<Versions::Version>> Versions::list() const {
       version.figures.assign(reinterpret_cast<const char*>(text->data()), text->size());
   }
   return list;
+}
+
+std::vector<std::string> Versions::strangers() const {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder_, failed), end; !failed && at != end; at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    const bool draft = at->path().extension() == ".part";
+    if (name != kChosenFile && name != kLockFile && !draft && !is_digest(at->path().stem().string()))
+      names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 Result<std::string> Versions::find(std::string_view beginning) const {

@@ -40,6 +40,9 @@ class Versions {
   /// Makes the folder where absent. OsError.
   static Result<Versions> open(std::string folder);
 
+  /// Makes nothing, for who only reads: where the folder is absent, nothing was ever chosen.
+  static Versions at(std::string folder) { return Versions(std::move(folder)); }
+
   [[nodiscard]] const std::string& folder() const { return folder_; }
   /// Files with other extensions beside a version's are their owner's; they go when the version does.
   [[nodiscard]] std::string path_of(std::string_view name, std::string_view extension = kExtension) const;
@@ -53,8 +56,11 @@ class Versions {
   Result<void> choose(std::string_view name, std::optional<std::string_view> instead_of = {});
   /// Back to what was chosen before; returns its name. NotFound when there is none.
   Result<std::string> roll_back();
-  /// All versions, kNone too; those chosen before in their order, then the others.
+  /// All versions, kNone too; those chosen before in their order, then the others. OsError for a folder that cannot be
+  /// read.
   [[nodiscard]] Result<std::vector<Version>> list() const;
+  /// Names in the folder that are none of the above, in order. Nothing here reads or removes them.
+  [[nodiscard]] std::vector<std::string> strangers() const;
   /// The only version whose name begins so, or kNone. NotFound, InvalidArgument for several.
   [[nodiscard]] Result<std::string> find(std::string_view beginning) const;
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,6 +110,40 @@ TEST_F(VersionsTest, AreRefusedWhenDamaged) {
   EXPECT_EQ(versions.chosen().value(), a);
   EXPECT_EQ(add(versions, "another one"), b);  // written anew
   EXPECT_TRUE(versions.map(b).ok());
+}
+
+TEST_F(VersionsTest, WhoOnlyLooksMakesNothing) {
+  const Versions absent = Versions::at(folder_ + "/weights");
+  ASSERT_EQ(absent.list()->size(), 1u);
+  EXPECT_EQ(absent.list()->front().name, Versions::kNone);
+  EXPECT_TRUE(absent.list()->front().chosen);
+  EXPECT_TRUE(absent.strangers().empty());
+  EXPECT_FALSE(fs::exists(absent.folder()));
+  std::ofstream(folder_ + "/file") << "no folder";
+  EXPECT_EQ(Versions::at(folder_ + "/file").list().error().code, ErrorCode::kOsError);
+}
+
+TEST_F(VersionsTest, ThatMayNotBeLookedForAreNotNone) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may look everywhere";
+  Versions versions = open();
+  add(versions, "abc");
+  ASSERT_EQ(::chmod(versions.folder().c_str(), 0300), 0);
+  const auto list = versions.list();
+  ASSERT_EQ(::chmod(versions.folder().c_str(), 0700), 0);
+  ASSERT_FALSE(list.ok());
+  EXPECT_EQ(list.error().message, versions.folder() + ": cannot be read: Permission denied");
+}
+
+TEST_F(VersionsTest, SayWhichFilesAreNoneOfTheirs) {
+  Versions versions = open();
+  ASSERT_TRUE(versions.choose(add(versions, "abc")).ok());
+  std::ofstream(versions.path_of(kAbc, ".notes")) << "its owner's";
+  std::ofstream(versions.folder() + "/chosen.1.0.part") << "a draft";
+  EXPECT_TRUE(versions.strangers().empty());
+  std::ofstream(versions.folder() + "/readme") << "a stranger";
+  fs::create_directory(versions.folder() + "/folder");
+  EXPECT_EQ(versions.strangers(), (std::vector<std::string>{"folder", "readme"}));
+  EXPECT_EQ(versions.list()->size(), 2u);
 }
 
 // A writer is killed at any moment: what is chosen is always there, and whole.

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-from command_case import ROOT, TRIDENTD, CommandCase
+from command_case import ROOT, TRIDENT, TRIDENTD, CommandCase, file_size_limit
 
 EXPRESSIONS = ["x*x + 2*x*y + y*y", "sin(x)*sin(x) + cos(x)*cos(x)", "(x*y)/(x*z)", "exp(x)*exp(y)", "log(x) + log(y)",
                "(x^2 - y^2)/(x - y)", "sqrt(x*x)*y", "x/(1/y)", "a*x + a*y + a*z", "tanh(x)*cosh(x)"]
@@ -135,6 +136,93 @@ class LearningCommand(CommandCase):
         message = self.trident("train", "judge", "--kernels", kernels, "-o", self.at("judge.nnue"), status=2).stderr
         self.assertIn("trident calibrate --kernels", message)
         self.assertFalse(os.path.exists(self.at("judge.nnue")))
+
+    def test_weights_take_the_place_of_regular_files_alone(self):
+        target, link = self.write("target", "a file"), self.at("link")
+        os.symlink(target, link)
+        dangling = self.at("dangling")
+        os.symlink(self.at("nothing"), dangling)
+        places = list(self.no_regular_files().items()) + [("link", link), ("link", dangling)]
+        for kind, place in places:
+            names, before = sorted(os.listdir(os.path.dirname(place))), os.lstat(place)
+            for what in ("judge", "guide"):
+                done = self.trident("train", what, "--epochs", "1", "--output", place, status=2, timeout=60)
+                self.assertRegex(done.stderr, rf"^trident: {re.escape(place)}: is a {kind}, .*; name ")
+            after = os.lstat(place)
+            self.assertEqual((before.st_ino, before.st_mode), (after.st_ino, after.st_mode), kind)
+            self.assertEqual(names, sorted(os.listdir(os.path.dirname(place))))
+
+    def test_what_is_left_out_must_be_there(self):
+        train = ("train", "judge", "--epochs", "1", "--width", "8", "-o", self.at("judge.nnue"))
+        for names in (("nonsense",), ("program", "nonsense"), ("",)):
+            words = [word for name in names for word in ("--without", name)]
+            message = self.trident(*train, *words, status=2).stderr
+            self.assertIn(f"--without {names[-1]}: no kernels are of that; there are corpus, program, scramble\n",
+                          message)
+        self.assertFalse(os.path.exists(self.at("judge.nnue")))
+
+    def test_training_past_a_limit_on_file_sizes_is_an_error(self):
+        weights = self.write("judge.nnue", "what was there")
+        train = ("train", "judge", "--epochs", "1", "--width", "8", "-o", weights)
+        done = self.trident(*train, status=1, preexec_fn=file_size_limit(20_000))
+        self.assertRegex(done.stderr, rf"(?m)^trident: {re.escape(weights)}.*: cannot write: File too large$")
+        with open(weights, encoding="utf-8") as file:
+            self.assertEqual("what was there", file.read())
+        left = [name for _, _, names in os.walk(self.folder.name) for name in names if ".part" in name]
+        self.assertEqual([], left)
+
+    def test_folders_that_are_not_there_are_named(self):
+        absent, file = self.at("absent"), self.write("file", "")
+        train = ("train", "daemon", "--state")
+        self.assertRegex(self.trident(*train, absent, "--rounds", "1", status=1).stderr,
+                         rf"^trident: {absent}: there is no such folder; .*tridentd --state")
+        self.assertRegex(self.trident(*train, file, "--rounds", "1", status=2).stderr,
+                         rf"^trident: {file}: is no folder")
+        listing = ("weights", "list", "--state")
+        for words in ((), ("--json",)):
+            done = self.trident(*listing, absent, *words)
+            self.assertRegex(done.stderr, rf"^trident: {absent}: there is no such folder, .*tridentd --state")
+        self.assertEqual([{"name": "none", "chosen": True, "figures": None}], json.loads(done.stdout))
+        self.assertRegex(self.trident(*listing, file, status=1).stderr, rf"^trident: {file}/weights.*: Not a directory")
+        self.assertIn(absent, self.trident("weights", "show", "--state", absent).stderr)
+        self.assertIn("nothing was chosen before",
+                      self.trident("weights", "rollback", "--state", absent, status=1).stderr)
+        # Who only looks makes nothing.
+        self.assertFalse(os.path.exists(absent))
+        # One that the daemon has not made yet is waited for, and so are expressions.
+        with subprocess.Popen([TRIDENT, *train, absent], env=self.environment, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as waiting:
+            lines = [waiting.stderr.readline() for _ in range(2)]
+            waiting.terminate()
+            self.assertEqual(130, waiting.wait(60))
+        self.assertIn(f"{absent}: there is no such folder", lines[0])
+        self.assertIn(f"{absent}/journal has 0 expressions; a round needs 24", lines[1])
+        self.assertTrue(all(line.endswith(("waiting for it\n", "waiting for more\n")) for line in lines), lines)
+
+    def test_noise_in_the_folder_is_named(self):
+        name = self.weights("use", "untrained").stdout.strip()
+        folder = os.path.join(self.state(), "weights")
+        quiet = self.weights("list", "--json")
+        self.assertEqual("", quiet.stderr)
+        noise = "ab" * 32
+        for stranger in ("notes.txt", "guide.nnue", f"{noise}.bytes", "chosen.12.3.part"):
+            self.write(os.path.join(folder, stranger), "noise")
+        listed = self.weights("list", "--json")
+        self.assertRegex(listed.stderr, rf"(?m)^trident: {folder}: passed over, .*: guide\.nnue, notes\.txt; ")
+        self.assertRegex(listed.stderr, rf"(?m)^trident: {folder}/{noise}\.bytes: .*; it cannot be used")
+        self.assertNotIn(name, listed.stderr)
+        self.assertEqual({name, noise, "none"}, {version["name"] for version in json.loads(listed.stdout)})
+        # A choice that cannot be read: JSON is whole or absent, and what mends it is said, and does.
+        self.write(os.path.join(folder, "chosen"), "noise")
+        refused = self.weights("list", "--json", status=1)
+        self.assertEqual("", refused.stdout)
+        self.assertIn(f"trident weights use none --state {self.state()}", refused.stderr)
+        self.weights("use", "none")
+        self.assertEqual(["none"], self.chosen())
+        self.write(os.path.join(self.state(), "journal"), "noise and\nmore (of it\n(add x 0)\n")
+        message = self.trident("train", "daemon", "--state", self.state(), "--rounds", "1", status=1).stderr
+        self.assertIn(f"{self.state()}/journal has 1 expressions (and 2 lines that are none); a round needs 24",
+                      message)
 
     def test_calibrate_leaves_what_is_not_stale(self):
         table = self.at("costs")
