@@ -321,12 +321,14 @@ bool check(Sample& s, Changed& changed) {
   return true;
 }
 
-/// Goes through the moves of one sample twice, each time with a new incumbent: in a search rows and records of the
-/// place are in the cache when a rewrite is accepted there. The second time counts.
+/// Goes through the moves of one sample twice, each time with an incumbent that knows nothing yet and keeps its memory,
+/// as from graph to graph of a search: rows and records of the place are in the cache when a rewrite is accepted there.
+/// The second time counts.
 bool measure(const Sample& s, double own_ns, Updates& out) {
   bool right = true;
+  Follower f(s);
   for (const bool timed : {false, true}) {
-    Follower f(s);
+    if (timed) f.incumbent.clear(), f.afterstates.begin(s.term);
     const auto ns = [&](std::uint64_t from, std::uint64_t to) {
       return static_cast<double>(to - from) * os::cycle_counter_ns() - own_ns;
     };
