@@ -21,9 +21,8 @@ constexpr std::size_t kPulseRoom = 4;
 // Pulses without progress before the search looks elsewhere, and before it gives up.
 constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
-// ... before graphs are grown without the guide, and of these how often one is grown with it all the same.
+// ... before graphs are grown without the guide.
 constexpr int kPatienceGuide = 2;
-constexpr int kGuideAgain = 8;
 // Terms of more nodes than this are made smaller by a graph without the guide first: it takes its time with each match,
 // and there are many.
 constexpr std::size_t kGuidedNodes = 48;
@@ -114,7 +113,7 @@ class SeenSet {
 class Search {
  public:
   Search(const SearchSpace& space, const SearchOptions& options)
-      : space_(space), options_(options), random_(options.seed), begin_(thread_cpu_ns()) {
+      : space_(space), options_(options), way_(options.strategy), random_(options.seed), begin_(thread_cpu_ns()) {
     gains_.reserve(space.matcher->rules().size());
     for (const Rule& rule : space.matcher->rules()) gains_.push_back(static_gain(rule, space.costs));
     CHECK((options.strategy == Strategy::guided) == (options.guide != nullptr));
@@ -150,11 +149,24 @@ class Search {
                                                 : tree_cost(term, space_.ops, space_.costs);
   }
 
-  // Graphs begin small. Where many bring nothing more they grow, up to what the budget allows, and where as many of
-  // that size bring nothing either, the search ends.
+  // A guided search goes three ways in turn, each from the initial term: from what one has found the next would hardly
+  // get away. So it finds what the unguided ones would in the time that the guide leaves them.
   void pulses(const Term& initial) {
+    if (options_.guide == nullptr) {
+      pulses(initial, options_.strategy);
+      return;
+    }
+    for (const Strategy way : {Strategy::guided, Strategy::pulse, Strategy::best_first})
+      if (!pulses(initial, way)) return;
+  }
+
+  // Graphs begin small. Where many bring nothing more they grow, up to what the budget allows, and where as many of
+  // that size bring nothing either, this way ends. False when no other one is to be tried.
+  bool pulses(const Term& initial, Strategy way) {
+    way_ = way;
     Term from = initial;
-    double from_cost = best_cost_;
+    double from_cost = cost(initial), least_cost = from_cost;
+    how_from_.clear();
     int without_progress = 0, without_record = 0, fruitless = 0;
     bool cut = false;  // a fruitless graph was not as large as it might have been
     std::uint32_t most = std::min(options_.budget.nodes, 4 * kPulseNodes);
@@ -163,30 +175,33 @@ class Search {
       std::uint32_t nodes = std::min(options_.budget.nodes, std::max(kPulseNodes, room));
       if (without_progress > 0 && without_record % 2 == 1) nodes = std::max(nodes, most);
       noise_ = without_record == 0 ? 0 : 1.0 + 0.5 * without_record;
-      // Where the guide knows no more, all that matches is applied as best_first does.
       const bool too_large = result_.stats.graphs == 0 && from.nodes.size() > kGuidedNodes;
-      by_guide_ =
-          options_.guide != nullptr && !too_large && (fruitless < kPatienceGuide || fruitless % kGuideAgain == 0);
+      by_guide_ = way == Strategy::guided && !too_large;
       const Stop how = pulse(from, nodes);
       ++result_.stats.graphs;
-      if (how == Stop::contradiction || found_.roots.empty()) break;
+      if (how == Stop::contradiction || found_.roots.empty()) return false;
       const double found_cost = cost(found_);
       if (found_cost < from_cost) {
         without_progress = 0;
       } else {
         ++without_progress;
       }
-      if (record_) {
+      if (found_cost < least_cost) {
+        least_cost = found_cost;
         without_record = fruitless = 0;
         cut = false;
       } else {
         ++without_record, ++fruitless;
         cut = cut || how != Stop::saturated;
-        if (how == Stop::saturated && fruitless > kPatience && options_.strategy == Strategy::pulse) break;
+        // Without noise the next graph would be the same.
+        if (how == Stop::saturated && fruitless > kPatience && way == Strategy::pulse) return true;
       }
+      // Where the guide knows no more, all that matches is applied.
+      if (fruitless == kPatienceGuide && way == Strategy::guided) return true;
       if (fruitless == kPatienceAll) {
         stop_ = !cut ? Stop::saturated : how == Stop::bytes ? Stop::bytes : Stop::nodes;
-        if (!cut || most == options_.budget.nodes || how == Stop::bytes) break;
+        if (!cut || how == Stop::bytes) return false;
+        if (most == options_.budget.nodes) return true;
         most =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.budget.nodes, kGrowth * std::uint64_t{most}));
         fruitless = 0;
@@ -198,6 +213,7 @@ class Search {
       from_cost = cost(from);
       if (back) without_progress = 0;
     }
+    return false;
   }
 
   // One graph, from `from` to at most `nodes` nodes and what is left for all graphs; leaves what it found in found_ and
@@ -449,7 +465,7 @@ class Search {
   bool order(Watch& watch) {
     const std::size_t count = matches_.list.size();
     order_.resize(count);
-    if (options_.strategy == Strategy::saturate || options_.strategy == Strategy::pulse) {
+    if (way_ == Strategy::saturate || way_ == Strategy::pulse) {
       std::iota(order_.begin(), order_.end(), 0u);
       return true;
     }
@@ -470,8 +486,8 @@ class Search {
   std::uint16_t key_of(const Match& m) {
     const double gain = gains_[m.rule];
     double key = 0;
-    switch (options_.strategy) {
-      case Strategy::guided:
+    switch (way_) {
+      case Strategy::guided:  // where the term is too large for the guide
       case Strategy::best_first: key = -gain + noise_ * 20 * random_.unit(); break;
       case Strategy::hostile: key = gain; break;
       case Strategy::random: key = kKeyRange * (2 * random_.unit() - 1); break;
@@ -557,6 +573,7 @@ class Search {
 
   const SearchSpace& space_;
   const SearchOptions& options_;
+  Strategy way_;  // in which graphs are filled now
   SplitMix64 random_;
   std::uint64_t begin_;
   std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as it was seen to take

@@ -5,8 +5,8 @@
 //   best_first  as pulse, but the matches that promise most go first, and what promises differs from pulse to pulse
 //   random      matches in random order
 //   hostile     matches that promise least first
-//   guided      a few matches at a time, those that a guide (guide.h) takes out of all that wait; most graphs as
-//               best_first where its own bring nothing
+//   guided      a few matches at a time, those that a guide (guide.h) takes out of all that wait; where that brings
+//               nothing more, as pulse, then as best_first, each from the initial term again
 //
 // Random and hostile are for tests: whatever a guide does, results stay right and budgets hold.
 #pragma once
