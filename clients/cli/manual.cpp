@@ -365,6 +365,8 @@ constexpr const char* kTrain = R"(DETAILS
   of every rewrite that was applied, whether the best form found in the end rests on it. Figures are of searches that it
   has not seen, as the area under the curve (AUC: how often a needed rewrite is put before another one; 0.5 is
   guessing), beside what the change of static cost and the rule alone would give.
+  In one sample of four the rule is hidden, in one of four what the search has seen of it, so that the network looks at
+  what a rewrite makes of the term. Where the guide brings nothing more, a search goes on without it.
 
   --without leaves a domain of rules out: expressions are composed of the others, and what its rules' matches teach is
   not learnt; figures of expressions of that domain follow, its rules shown as new ones.

@@ -262,6 +262,18 @@ std::string digest_of(const GuideSamples& train, const GuideSamples& held_out, s
   return digest.text();
 }
 
+// Some samples are shown as if the rule were new, some without what tells of its place and its past: a network that
+// always has these goes by them and hardly looks at what the rewrite makes of the term.
+void hide_some(Example& example, std::uint64_t sample, std::uint64_t neighbour) {
+  constexpr std::uint64_t kOf = 16, kWithoutRule = 4, kWithoutContext = 4;
+  const std::uint64_t draw = (sample + 1'000'003 * neighbour) * 0x9E37'79B9'7F4A'7C15u >> 40;
+  if (draw % kOf < kWithoutRule) example.rule = 0;
+  if (draw / kOf % kOf >= kWithoutContext) return;
+  using enum nnue::Scalar;
+  for (const nnue::Scalar s : {cost_change, path_change, rule_hits, rule_benefit})
+    example.scalars[static_cast<std::size_t>(s)] = 0;
+}
+
 }  // namespace
 
 Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& train, const GuideSamples& held_out,
@@ -305,9 +317,8 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const GuideSample& sample = train.samples[samples[i]];
       Example example = example_of(train, sample, options.sight, s.lists[i]);
-      // Some are shown as if the rule were new.
-      const std::uint64_t draw = samples[i] * 0x9E37'79B9'7F4A'7C15u >> 40;
-      if (draw % 16 == 0) example.rule = 0;
+      // Who stands next in the batch is another one in every epoch, and so is what is hidden.
+      hide_some(example, samples[i], samples[(i + 1) % samples.size()]);
       examples.push_back(example);
       const float weight = weights[samples[i]];
       if (options.labels.empty()) {
