@@ -49,7 +49,7 @@ calibrate: build ## what kernel operations cost on this machine, for `trident re
 	@/usr/bin/python3 tests/cli/check_calibration.py $(BUILD)/bin/trident
 
 CALIBRATION = $(BUILD)/calibration.kernels
-calibration: build ## the benchmark cache that learned costs are trained on: 200,000 timed kernels (CALIBRATION=FILE); some 20 minutes
+calibration: build ## the benchmark cache that learned costs are trained on: 200,000 timed kernels (CALIBRATION=FILE); 5 to 20 minutes
 	@$(BUILD)/bin/trident calibrate --kernels 200000 --seed 1 --threads $(JOBS) --output $(CALIBRATION) \
 	  --corpus bench/corpus/kernels.tsv --corpus bench/corpus/rewrite.txt --corpus bench/corpus/by_hand.tsv \
 	  --corpus bench/corpus/training.tsv $(addprefix --corpus ,$(wildcard bench/corpus/fpbench/*.fpcore))
@@ -61,8 +61,11 @@ bench-judge: build ## the judge of times on kernels held out, beside an analytic
 	@/usr/bin/python3 bench/judge.py $(BUILD)/bin/trident --kernels $(CALIBRATION) --threads $(JOBS) --folder $(BUILD)/judge-training \
 	  --plot $(BUILD)/judge-training.svg --output $(BUILD)/judge.nnue
 
-bench-extraction: configure ## forms chosen by the judge against the statically cheapest of the same search, without a tournament; some 10 minutes
-	@ninja -C $(BUILD) -j$(JOBS) bench_extraction && $(BUILD)/bench/bench_extraction bench/corpus/kernels.tsv bench/corpus/by_hand.tsv bench/corpus/rewrite.txt
+EXTRACTION = $(BUILD)/bench/bench_extraction
+bench-extraction: configure ## forms chosen by the judge against the statically cheapest of the same search, without a tournament; after make bench-judge also by the judge that knows this machine; a minute
+	@ninja -C $(BUILD) -j$(JOBS) bench_extraction; status=0; corpora="bench/corpus/kernels.tsv bench/corpus/by_hand.tsv bench/corpus/rewrite.txt"; \
+	$(EXTRACTION) $$corpora || status=1; \
+	[ ! -f $(BUILD)/judge.nnue ] || { echo "the judge of make bench-judge"; $(EXTRACTION) --judge $(BUILD)/judge.nnue $$corpora || status=1; }; exit $$status
 
 judge-weights: build ## ... and ships it, jit/nnue/weights/judge.nnue
 	@$(BUILD)/bin/trident train judge --kernels $(CALIBRATION) --threads $(JOBS) --folder $(BUILD)/judge-training --output $(BUILD)/judge.nnue
@@ -84,7 +87,7 @@ bench-search: build ## what the search finds in bench/corpus/rewrite.txt by publ
 bench-guide: build ## the guided search against the unguided ones in the same time, and by rewrites applied
 	@/usr/bin/python3 bench/guide.py $(BUILD)/bin/trident
 
-bench-guide-ablations: build ## what each part of the guide's training is worth, domains left out in turn: build/guide-ablations.csv (some 25 minutes; goes on where it ended)
+bench-guide-ablations: build ## what each part of the guide's training is worth, domains left out in turn: build/guide-ablations.csv (10 to 25 minutes; goes on where it ended)
 	@/usr/bin/python3 bench/guide_ablations.py $(BUILD)/bin/trident $(BUILD)/guide-ablations.csv
 
 guide-weights: build ## train the guide that is shipped, jit/nnue/weights/shipped.nnue (some minutes)
@@ -131,7 +134,7 @@ bench-tir-gains: configure ## what peepholes, subroutines, the superoptimiser an
 bench-tir-network: configure ## the network of TASM: its share of the superoptimiser's gain on blocks of the corpus's test programs
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_network && $(BUILD)/bench/bench_tir_network
 
-tir-network-weights: configure ## teaches the network of TASM what the superoptimiser answers, thrice; writes what is shipped; some 20 minutes
+tir-network-weights: configure ## teaches the network of TASM what the superoptimiser answers, thrice; writes what is shipped; 5 to 20 minutes
 	@ninja -C $(BUILD) -j$(JOBS) bench_tir_network_training
 	@w=jit/tir/neural/weights/shipped.tirn; t="$(BUILD)/bench/bench_tir_network_training $(BUILD)/tir-network.tirn"; \
 	  $$t --seed 1 && $$t --seed 2 --from $(BUILD)/tir-network.tirn && $$t --seed 3 --from $(BUILD)/tir-network.tirn && \
@@ -206,7 +209,7 @@ check-tir-fixed-point: configure ## ten million random products in fixed point a
 
 TIR_PROGRAMS ?= 20000
 .PHONY: fuzz-tir-build
-fuzz-tir-build: configure ## TIR_PROGRAMS (20,000) programs with awkward control flow through trident build; none may end otherwise; some 20 minutes
+fuzz-tir-build: configure ## TIR_PROGRAMS (20,000) programs with awkward control flow through trident build; none may end otherwise; 5 to 20 minutes
 	@ninja -C $(BUILD) -j$(JOBS) tir_hostile_build_test jit_tir_shape_test
 	@TRIDENT_TIR_HOSTILE=$(TIR_PROGRAMS) $(BUILD)/tests/jit_tir_shape_test --gtest_filter='Shape.Hostile*'
 	@TRIDENT_TIR_HOSTILE=$(TIR_PROGRAMS) $(BUILD)/tests/tir_hostile_build_test
