@@ -28,6 +28,8 @@ constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
 constexpr std::uint64_t kRenewalBytesMax = std::uint64_t{32} << 20;
 /// Behind the id of a flight: no submission shares it, for it has no baseline to give.
 constexpr char kRenewalMark = 'r';
+/// Nobody waits for what is searched again, so it is searched for longer.
+constexpr std::uint8_t kRenewalEffort = 8;
 
 /// Of the time of the baseline what the entry's kernel takes.
 double ratio_of(const cache::Entry& entry) {
@@ -327,6 +329,7 @@ void Jobs::run(Flight& flight, worker::Lane lane) {
   header.seed = kSeed;
   header.key = flight.key;
   header.budget_ns = lane == worker::Lane::optimise ? limits_.optimise_budget_ms * 1'000'000 : 0;
+  if (flight.renewal) header.effort = kRenewalEffort;
   if (check) {
     header.check_only = 1;
     header.budget_ns = kCheckBudgetNs << flight.checks++;

@@ -16,9 +16,9 @@
 // A key that kills or hangs baseline workers three times is refused for ten minutes; one that does so to optimise
 // workers gets its baseline and no more.
 //
-// When the weights or costs that the search goes by change, what clients still have open is searched again, one at a
-// time and behind all else (renewals.h). A kernel that was measured to be better takes the place of theirs; nothing
-// else happens to them.
+// When the weights or costs that the search goes by change, what clients still have open is searched again and for
+// longer, one at a time and behind all else (renewals.h). A kernel that was measured to be better takes the place of
+// theirs; nothing else happens to them.
 #pragma once
 
 #include <array>

@@ -147,6 +147,7 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
   options.checked = true;  // by ingest
   options.check_only = header.check_only != 0;
   options.budget_ns = header.budget_ns;
+  options.effort = header.effort;
   options.costs = basis.costs ? &*basis.costs : nullptr;
   options.rules = basis.rules ? &*basis.rules : nullptr;
   options.weights = basis.weights ? &*basis.weights : nullptr;

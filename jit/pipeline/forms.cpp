@@ -51,6 +51,12 @@ expr::LowerOptions lowering_of_found(const expr::Policy& policy) {
   return {.policy = policy, .simplify = true, .accuracy = kir::math::Accuracy::ulp4};
 }
 
+egraph::SearchBudget with_effort(egraph::SearchBudget budget, const Options& options) {
+  const std::uint64_t effort = std::clamp<std::uint8_t>(options.effort, 1, kEffortMax);
+  budget.applications *= effort, budget.graph_nodes *= effort;
+  return budget;
+}
+
 /// A form's code, if it has any, and the logarithm of the nanoseconds that the judge guesses of it, else infinity.
 struct Guessed {
   std::optional<kir::Kernel> kernel;
@@ -98,7 +104,7 @@ std::vector<expr::Expr> guided(const expr::Expr& submitted, const expr::Expr& so
   expr::rewrite::RewriteOptions how = rewriting(options);
   how.strategy = egraph::Strategy::guided;
   how.guide = guide.get();
-  how.budget = kGuidedBudget;
+  how.budget = with_effort(kGuidedBudget, options);
   how.keep = kGuidedForms;
   return searched(submitted, source, how);
 }
@@ -187,6 +193,7 @@ expr::rewrite::RewriteOptions rewriting(const Options& options) {
   how.seed = options.seed;
   how.costs = costs_of(options).model();
   how.rules = options.rules != nullptr ? &options.rules->compiled() : nullptr;
+  how.budget = with_effort(how.budget, options);
   return how;
 }
 

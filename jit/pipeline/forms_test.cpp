@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "jit/expr/rewrite/judge.h"
+#include "jit/expr/rewrite/language.h"
 
 namespace trident::pipeline {
 namespace {
@@ -47,6 +49,31 @@ TEST(Extract, HasTheStaticallyCheapestAndNoCodeTwice) {
     }
   }
   EXPECT_GT(several, 0u);
+}
+
+// Oracle: what forms cost, which only falls while a search goes on.
+TEST(Extract, MoreEffortFindsNothingDearerAndSomethingCheaper) {
+  const auto least = [](const expr::Expr& source, std::uint8_t effort) {
+    Options options;
+    options.policy.kind = expr::PolicyKind::fast;
+    options.isa = codegen::Isa::avx2;
+    options.effort = effort;
+    double least = std::numeric_limits<double>::infinity();
+    for (const expr::Expr& form : extract(source, source, options).found)
+      if (const auto cost = expr::rewrite::cost_of(form, rewriting(options).costs); cost.ok())
+        least = std::min(least, cost->dag);
+    return least;
+  };
+  std::size_t cheaper = 0;
+  for (const char* text : {"a: f64; c: f64; a + (1 - a)*pow(1 - c, 5)", "x: f64; exp(x)/(exp(x) + 1)",
+                           "x: f32; m: f32; s: f32; exp(-(x - m)^2 / (2*s^2)) / (s*sqrt(2*3.141592653589793))"}) {
+    const auto source = expr::parse(text);
+    ASSERT_TRUE(source.ok()) << text;
+    const double once = least(*source, 1), longer = least(*source, 8);
+    EXPECT_LE(longer, once) << text;
+    cheaper += longer < once ? 1 : 0;
+  }
+  EXPECT_GT(cheaper, 0u);
 }
 
 }  // namespace

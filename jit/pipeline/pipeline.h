@@ -42,6 +42,9 @@ struct Options {
   const SearchWeights* weights = nullptr;
   /// Guides other than the network are for tests: they change what is found, and when, never what a kernel means.
   expr::rewrite::GuideKind guide = expr::rewrite::GuideKind::network;
+  /// How many times as many nodes a search may make, 1 to kEffortMax: for who is not waited for. No part of the key:
+  /// what comes of it stands for the kernel as any other result does.
+  std::uint8_t effort = 1;
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
   /// Only the question whether the baseline is right: no other form, no other variant, fewer points, no judge.
   bool check_only = false;
@@ -56,6 +59,7 @@ const expr::rewrite::OpCosts* measured_costs(const Options& options);
 
 inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 inline constexpr std::uint64_t kWallPerBudget = 10;
+inline constexpr std::uint8_t kEffortMax = 16;
 
 /// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, how much
 /// memory a call of Options::elements moves (four classes), code generator's build id, the figures of measured_costs(),
