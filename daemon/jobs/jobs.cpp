@@ -371,6 +371,7 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
     case worker::Kind::baseline_image: return on_baseline(flight, shared(header, std::move(fd), TRIDENT_TIER_BASELINE));
     case worker::Kind::outcome: return on_outcome(flight, header, std::move(fd));
     case worker::Kind::progress:
+    case worker::Kind::program:  // of another lane
     case worker::Kind::failed: break;
   }
   if (flight.renewal) return end_renewal(flight, nullptr);

@@ -29,7 +29,7 @@ class Renewals {
     double ratio = 1;                ///< its time over the baseline's, as measured
     std::uint64_t weights = 0;       ///< the generation of weights that it was searched by
     std::uint32_t renewed = 0;       ///< times that another one was sent
-    std::vector<Subscriber> subscribers;
+    std::vector<Subscriber> subscribers{};
     bool queued = false;
   };
   using Number = std::uint64_t;

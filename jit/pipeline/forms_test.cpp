@@ -45,7 +45,9 @@ TEST(Extract, HasTheStaticallyCheapestAndNoCodeTwice) {
       for (const std::size_t j : e.order)
         EXPECT_TRUE(i == j || !same_kernel(*kernel, *lower_found(e.found[j], options.policy))) << text;
       // Whoever is before the statically cheapest is promised to be faster by the margin.
-      if (i != 0 && e.order[0] == i) EXPECT_LT(e.guesses[i], e.guesses[0] - e.margin);
+      if (i != 0 && e.order[0] == i) {
+        EXPECT_LT(e.guesses[i], e.guesses[0] - e.margin);
+      }
     }
   }
   EXPECT_GT(several, 0u);
