@@ -8,7 +8,7 @@ ROOT  := $(if $(filter 0,$(shell id -u)),,sudo)
 .PHONY: bench-extraction bench-tir-native bench-tir-equiv fuzz-tir-equiv tir-corpus bench-tir bench-guide-ablations bench-judge judge-weights bench-daemon-learning bench-guide guide-weights check-nnue bench-cube bench-nnue sweep-rules bench-search rank-rules bench-rules bench-rewrite help packages configure build test demo bench-kernels check-policy check-accuracy check-heldout bench-streaming bench-slot bench-compile bench-latency bench-train asan tsan soak fuzz fuzz-search check-aarch64 check-onnx bench-strict campaign-division format tidy install clean check-math check-math-full calibrate calibration calibration-cut bench-tir-neural
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
 
 PACKAGES = $(shell sed 's/\#.*//' packages.txt)
 packages: ## install what packages.txt names and is not there yet

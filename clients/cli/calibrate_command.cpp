@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -87,6 +88,7 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
   }
   if (!verb.pack.empty()) {
     TRY_VOID(can_take_place(verb.pack));
+    TRY_VOID(is_none_of(verb.pack, std::array{options.path}));
     TRY(const std::size_t kernels, pack_kernels(options.path, options.kernels, verb.pack));
     std::fprintf(stderr, "trident: %zu kernels of %s written to %s\n", kernels, options.path.c_str(),
                  verb.pack.c_str());

@@ -57,4 +57,20 @@ Result<void> can_be_written_in_place(const std::string& path) {
   return check_kind(path, fs::status(path, ignored).type());
 }
 
+Result<void> is_none_of(const std::string& path, std::span<const std::string> others) {
+  if (path.empty() || path == "-") return {};
+  for (const std::string& other : others) {
+    if (other.empty()) continue;
+    std::error_code ignored;
+    const bool same = fs::weakly_canonical(path, ignored) == fs::weakly_canonical(other, ignored) ||
+                      fs::equivalent(path, other, ignored);  // hard links too
+    if (same)
+      return make_error(ErrorCode::kInvalidArgument,
+                        "%s: is to be written and is %s too, which would be lost; name "
+                        "another file",
+                        path.c_str(), other.c_str());
+  }
+  return {};
+}
+
 }  // namespace trident::cli

@@ -2,6 +2,7 @@
 // and nothing is left. A device or a FIFO of that name would be replaced by a file, or get a journal beside it.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "runtime/base/result.h"
@@ -18,5 +19,8 @@ Result<void> can_take_place_in_new_folder(const std::string& path);
 Result<void> can_be_written_in_place(const std::string& path);
 /// A draft is made whatever stands there, and dropped. InvalidArgument for a directory.
 Result<void> can_be_drafted(const std::string& path);
+/// InvalidArgument where it is one of `others`, which are read or written too and would be lost; names that are empty
+/// are nobody's.
+Result<void> is_none_of(const std::string& path, std::span<const std::string> others);
 
 }  // namespace trident::cli

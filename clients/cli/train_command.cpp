@@ -111,12 +111,27 @@ Result<void> write_plot(const std::string& path, const std::string& svg) {
   return replace(path, std::as_bytes(std::span(svg)));
 }
 
+/// Files that a training reads.
+std::vector<std::string> inputs_of(const TrainGuideOptions& o) {
+  std::vector<std::string> all = o.only;
+  all.insert(all.end(), o.tests.begin(), o.tests.end());
+  all.push_back(o.embedding);
+  return all;
+}
+std::vector<std::string> inputs_of(const TrainJudgeOptions& o) {
+  return {o.kernels};
+}
+
 template <class Verb, class Train, class Trained>
 Result<int> run(Verb& verb, Train&& train, const Report<Trained>& report) {
   if (verb.output.empty())
     return make_error(ErrorCode::kInvalidArgument, "--output FILE is needed: the weights are written there");
   TRY_VOID(can_take_place(verb.output));
   if (!verb.plot.empty()) TRY_VOID(can_be_drafted(verb.plot));
+  std::vector<std::string> others = inputs_of(verb.options);
+  TRY_VOID(is_none_of(verb.plot, others));
+  others.push_back(verb.plot);
+  TRY_VOID(is_none_of(verb.output, others));
   verb.options.folder = verb.folder.empty() ? verb.output + ".training" : verb.folder;
   Result<Trained> trained = [&] {
     TrainingProgress shown(verb.options);

@@ -26,6 +26,11 @@ def lines_of_shipped():
     return lines[:times], lines[times + 1:]
 
 
+def bytes_of(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def lines_of(path):
     """None where there is no such file yet."""
     if not os.path.exists(path):
@@ -255,6 +260,23 @@ class TrainingCommand(CommandCase):
             self.assertIn(reason, done.stderr)
             self.assertNotEqual(0, done.returncode)
         self.assertFalse(os.path.exists(self.at("none")))
+
+    def test_no_output_takes_the_place_of_an_input_or_of_another_output(self):
+        kernels = self.at("kernels.xz")
+        shutil.copy(SHIPPED, kernels)
+        link = self.at("link")
+        os.link(kernels, link)
+        corpus = self.write("corpus.tsv", "q\tx:0:1,y:0:1\tx*x + 2*x*y + y*y\n")
+        before = {path: bytes_of(path) for path in (kernels, corpus)}
+        for words, lost in ((("train", "judge", "--kernels", kernels, "-o", kernels), kernels),
+                            (("train", "judge", "--kernels", kernels, "-o", link), kernels),
+                            (("train", "judge", "--kernels", kernels, "-o", self.at("o"), "--plot", kernels), kernels),
+                            (("train", "guide", "--only", corpus, "-o", corpus), corpus),
+                            (("train", "guide", "-o", self.at("o"), "--plot", self.at("o")), self.at("o")),
+                            (("calibrate", "--kernels", "30", "--output", kernels, "--pack", kernels), kernels)):
+            message = self.trident(*words, status=2).stderr
+            self.assertIn(f"is {lost} too, which would be lost", message)
+        self.assertEqual(before, {path: bytes_of(path) for path in (kernels, corpus)})
 
     def test_only_regular_files_are_read(self):
         fifo, folder = self.at("pipe"), self.folder.name
