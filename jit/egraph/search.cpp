@@ -150,7 +150,8 @@ class Search {
   }
 
   // A guided search goes three ways in turn, each from the initial term: from what one has found the next would hardly
-  // get away. So it finds what the unguided ones would in the time that the guide leaves them.
+  // get away. So it finds what the unguided ones would in the time that the guide leaves them. (One that is stuck goes
+  // on from the best that any has found.)
   void pulses(const Term& initial) {
     if (options_.guide == nullptr) {
       pulses(initial, options_.strategy);
@@ -240,7 +241,7 @@ class Search {
     const bool guided = by_guide_ && !watch.late() && !graph.contradiction();
     if (guided) {
       options_.guide->begin({graph, from, classes, space_.matcher->rules(), space_.costs, space_.semantics, noise_,
-                             random_.next(), result_.stats.graphs == 0});
+                             random_.next(), !std::exchange(guide_knows_, true)});
     }
     Stop how = Stop::saturated;
     while (true) {
@@ -573,7 +574,8 @@ class Search {
 
   const SearchSpace& space_;
   const SearchOptions& options_;
-  Strategy way_;  // in which graphs are filled now
+  Strategy way_;              // in which graphs are filled now
+  bool guide_knows_ = false;  // costs and rules
   SplitMix64 random_;
   std::uint64_t begin_;
   std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as it was seen to take
