@@ -158,7 +158,7 @@ class Search {
       return;
     }
     for (const Strategy way : {Strategy::guided, Strategy::pulse, Strategy::best_first})
-      if (!pulses(initial, way)) return;
+      if (!pulses(initial, way) || options_.guide_alone) return;
   }
 
   // Graphs begin small. Where many bring nothing more they grow, up to what the budget allows, and where as many of

@@ -78,7 +78,8 @@ struct SearchOptions {
   Strategy strategy = Strategy::best_first;
   Objective objective = Objective::dag;
   SearchBudget budget;
-  Guide* guide = nullptr;  ///< of strategy guided, which needs one; borrowed
+  Guide* guide = nullptr;    ///< of strategy guided, which needs one; borrowed
+  bool guide_alone = false;  ///< the search ends where the guide brings nothing more: for who judges the guide
   std::uint64_t seed = 1;
   std::size_t keep = 1;  ///< how many different terms to return
   bool records = false;  ///< they are the best and those that were the best before: none is looked for beside them

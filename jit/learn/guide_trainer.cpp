@@ -106,7 +106,7 @@ GuideSamples play(const EpisodeOptions& options) {
     const Witness::Options watching{
         .episode = episode, .depth = options.depth, .log_cost = log_cost_by(options.gain, source, how.costs)};
     Witness witness(options.between ? options.between(*policy, episode) : *policy, weights, kinds, watching, out);
-    how.guide = &witness;
+    how.guide = &witness, how.guide_alone = true;
     const auto found = expr::rewrite::rewrite(source, how);
     if (way) options.curriculum->record(way->level, is_back(found, *way, costs));
     if (options.progress && !options.progress(episode + 1)) break;

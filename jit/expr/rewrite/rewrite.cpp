@@ -278,7 +278,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
   const Rules rules(source, options);
   egraph::SearchOptions search;
   search.strategy = options.strategy;
-  search.guide = options.guide;
+  search.guide = options.guide, search.guide_alone = options.guide_alone;
   search.budget = options.budget;
   search.objective = options.objective;
   search.seed = options.seed;

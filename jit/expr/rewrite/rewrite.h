@@ -30,6 +30,7 @@ struct RewriteOptions {
   Policy policy{};
   egraph::Strategy strategy = egraph::Strategy::best_first;
   egraph::Guide* guide = nullptr;  ///< of strategy guided, which needs one; for one search at a time
+  bool guide_alone = false;        ///< egraph::SearchOptions::guide_alone
   egraph::SearchBudget budget = kSearchBudget;
   egraph::Objective objective = egraph::Objective::dag;
   egraph::CostModel costs = default_costs();
