@@ -1,4 +1,6 @@
-"""trident.evaluate: numexpr.evaluate with Trident's kernels behind it.
+"""trident.evaluate: numexpr.evaluate with Trident's kernels behind it. Its policy is "exact" unless the caller says
+otherwise: one answer, at once and later, in every run. Under "bounded" and "fast" the last bits may change when faster
+code is swapped in, and from run to run.
 
 A text is parsed once, compiled once per combination of operand kinds, and then costs two dictionary look-ups. Operands
 that lie in memory as the kernel wants them are passed as they are; everything else (strides, broadcasting, other dtypes,
@@ -9,52 +11,40 @@ summation is part of their meaning.
 What the kernels have no types for (complex numbers, strings) or the language no operation is handed to numexpr itself
 where that is installed, so results and errors are numexpr's; otherwise the error names it.
 """
-import collections
+import inspect
 import sys
 import threading
+import weakref
 
 import numpy as np
 
 from . import _graph as g
+from . import _native as native
 from . import _text
-from ._kernel import Kernel, address
+from ._cache import Cache
+from ._kernel import address
 from ._native import TridentError
+from ._promise import EXACT, Promise
 
 _CACHE_MAX = 256
 _BLOCK = 16384  # elements of one block where operands must be copied
+_ITERATED_MAX = 31  # operands of one numpy.nditer, beside the result
 _REDUCE_OP = {"sum": "sum", "min": "minof", "max": "maxof"}
 _NUMPY_REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.fmin.reduce, "max": np.fmax.reduce}
 _KIND_OF = {g.DTYPE[k]: k for k in (g.I32, g.I64, g.F32, g.F64)}
 
 
-class _Cache(collections.OrderedDict):
-    """The last _CACHE_MAX entries by use; safe to share between threads."""
-
-    def __init__(self):
-        super().__init__()
-        self.lock = threading.Lock()
-
-    def find(self, key, make):
-        with self.lock:
-            value = self.get(key)
-            if value is not None:
-                self.move_to_end(key)
-                return value
-        value = make()
-        with self.lock:
-            self[key] = value
-            if len(self) > _CACHE_MAX:
-                self.popitem(last=False)
-        return value
-
-
-_trees = _Cache()
-_programs = _Cache()
+_trees = Cache(_CACHE_MAX)
+_programs = Cache(_CACHE_MAX)
 _last = threading.local()
 
 
-def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", **kwargs):
-    """Evaluates an array expression such as "2*a + 3*b" element by element; a drop-in for numexpr.evaluate.
+def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe", *, policy="exact", k=None,
+             ranges=None, **kwargs):
+    """Evaluates an array expression such as "2*a + 3*b" element by element; a drop-in for numexpr.evaluate. The answer is
+    the same at once and later, on every processor and in every run: operations as they are written, functions good to an
+    ulp. policy="bounded" (with k=, default 2) or "fast" permit faster forms, as trident.Kernel says; then the last bits may
+    change when faster code is swapped in, and from run to run. ranges={"x": (lo, hi)} promises values, whatever the policy.
 
     Variables are looked up in local_dict (default: the caller's locals), then global_dict (the caller's globals).
     `out`, `order` and `casting` are numexpr's. The text is numexpr's language: operators + - * / % ** & | ^ ~ << >> and
@@ -67,10 +57,12 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     """
     tree, names = _find_tree(ex)
     options = _check_options(kwargs)
+    promise = EXACT if policy == "exact" and k is None and ranges is None else Promise(policy, k, ranges)
+    promise.check_names(names, "variable of the expression")
     arguments = _arguments(names, local_dict, global_dict, sys._getframe(1) if names else None)
-    program = _find_program(ex, tree, names, arguments, options)
+    program = _find_program(ex, tree, names, arguments, options, promise)
     order = _check_layout(out, order, casting)
-    _last.call = (program, names, out, order, casting)
+    _last.call = (program, names, None if out is None else _Borrowed(out), order, casting)
     return program.run(arguments, out, order, casting)
 
 
@@ -82,7 +74,33 @@ def re_evaluate(local_dict=None):
         raise RuntimeError("not a previous evaluate() execution found")
     program, names, out, order, casting = call
     arguments = _arguments(names, local_dict, None, sys._getframe(1))
-    return program.run(arguments, out, order, casting)
+    return program.run(arguments, None if out is None else out.find(), order, casting)
+
+
+class _Borrowed:
+    """The array that the last call wrote to, without keeping its memory: re_evaluate() writes there again as long as
+    somebody else has it, or the array that it is a part of."""
+    __slots__ = ("array", "owner", "place")
+
+    def __init__(self, array):
+        self.array, self.owner, self.place = weakref.ref(array), None, None
+        if array.base is not None:
+            self.place = (array.shape, array.dtype, address(array), array.strides)
+        if isinstance(array.base, np.ndarray):
+            self.owner = weakref.ref(array.base)
+
+    def find(self):
+        """The array; None, for a new one, where nobody has it."""
+        array = self.array()
+        if array is not None or self.place is None:
+            return array
+        owner = self.owner() if self.owner is not None else None
+        if owner is not None:
+            shape, dtype, start, strides = self.place
+            memory = owner.ravel("K").view(np.uint8)
+            if np.may_share_memory(memory, owner) and 0 <= start - address(memory) < memory.size:
+                return np.ndarray(shape, dtype, memory, start - address(memory), strides)
+        raise RuntimeError("the array that the last evaluate() wrote to is gone: call evaluate() with out= again")
 
 
 def _find_tree(ex):
@@ -118,49 +136,83 @@ def _check_layout(out, order, casting):
 
 
 def _arguments(names, local_dict, global_dict, frame):
+    shown = local_dict is None and frame is not None
     if local_dict is None:
         local_dict = frame.f_locals if frame is not None else {}
     if global_dict is None:
         global_dict = frame.f_globals if frame is not None else {}
-    return [np.asarray(local_dict[n] if n in local_dict else global_dict[n]) for n in names]
+    try:
+        return [np.asarray(local_dict[n] if n in local_dict else global_dict[n]) for n in names]
+    finally:
+        if shown and _only_shown(frame, local_dict, sys.getrefcount(local_dict) - _REFERENCES_HERE):
+            local_dict.clear()
 
 
-def _find_program(ex, tree, names, arguments, options):
+_REFERENCES_HERE = 2  # of _arguments: its variable, and the argument of getrefcount
+
+
+def _only_shown(frame, names, others):
+    """Whether `names` is the copy of a function's variables that Python before 3.13 makes to show them and then keeps, with
+    all that is in them, until the function ends; and nobody but the frame has it. Elsewhere they are the variables."""
+    return type(names) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and others == 1
+
+
+def _find_program(ex, tree, names, arguments, options, promise):
     signature = tuple((a.dtype.char, a.dtype.byteorder, a.ndim == 0) for a in arguments)
-    return _programs.find((ex, signature, options), lambda: _make_program(ex, tree, names, arguments, options))
+    return _programs.find((ex, signature, options, promise.key),
+                          lambda: _make_program(ex, tree, names, arguments, options, promise))
 
 
-def _make_program(ex, tree, names, arguments, options):
+def _make_program(ex, tree, names, arguments, options, promise):
     try:
         if options:
             raise NotImplementedError(f"{options[0][0]}={options[0][1]!r} is not supported")
-        return _Program(tree, names, arguments)
+        return _Program(tree, names, arguments, promise)
     except (TypeError, ValueError, NotImplementedError, OverflowError, RuntimeError, ArithmeticError, TridentError) as error:
         if not _text.is_harmless(tree):
             raise
+        limit = _too_large(error) if getattr(error, "status", None) == native.E_LIMIT else None
         try:
             import numexpr
         except ImportError:
-            raise type(error)(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not installed)") \
-                from None
-        return _Numexpr(numexpr, ex, names, options)
+            raise limit or type(error)(f"{error} (numexpr, which trident.evaluate hands such expressions to, is not "
+                                       "installed)") from None
+        return _Numexpr(numexpr, ex, names, options, limit)
+
+
+def _too_large(error):
+    return TridentError(f"the expression is more than one kernel can hold ({error}): divide it into parts and evaluate each "
+                        "on its own", error.status)
 
 
 class _Numexpr:
-    """An expression that numexpr itself evaluates."""
+    """An expression that numexpr itself evaluates. `limit`: the error where numexpr cannot either, if it is not numexpr's."""
 
-    def __init__(self, numexpr, ex, names, options):
-        self.numexpr, self.ex, self.names, self.options = numexpr, ex, names, dict(options)
+    def __init__(self, numexpr, ex, names, options, limit):
+        self.numexpr, self.ex, self.names, self.options, self.limit = numexpr, ex, names, dict(options), limit and str(limit)
 
     def run(self, arguments, out, order, casting):
-        return self.numexpr.evaluate(self.ex, local_dict=dict(zip(self.names, arguments)), global_dict={}, out=out,
-                                     order=order, casting=casting, **self.options)
+        try:
+            return self.numexpr.evaluate(self.ex, local_dict=dict(zip(self.names, arguments)), global_dict={}, out=out,
+                                         order=order, casting=casting, **self.options)
+        except Exception as error:
+            if self.limit is None:
+                raise
+            raise TridentError(f"{self.limit}; numexpr says: {error}", native.E_LIMIT) from None
+        finally:
+            self._let_go()
+
+    def _let_go(self):
+        """numexpr keeps `out` for its re_evaluate(), which nobody calls for this expression."""
+        last = getattr(self.numexpr.necompiler, "_numexpr_last", None)
+        if isinstance(last, dict) and isinstance(last.get("kwargs"), dict):
+            last["kwargs"]["out"] = None
 
 
 class _Program:
     """One expression for one combination of operand kinds."""
 
-    def __init__(self, tree, names, arguments):
+    def __init__(self, tree, names, arguments, promise):
         root = _text.build(tree, {n: g.kind_of_dtype(a.dtype) for n, a in zip(names, arguments)})
         self.reduction = root if isinstance(root, _text.Reduction) else None
         node = self.reduction.operand if self.reduction else root
@@ -171,6 +223,7 @@ class _Program:
         self.dtypes = [g.DTYPE[g.I32 if n.kind == g.BOOL else n.kind] for n in inputs]  # as the kernel takes them
         all_scalars = all(a.ndim == 0 for a in arguments)  # then they are arrays of one element
         self.is_scalar = [a.ndim == 0 and not all_scalars for a in arguments]
+        self.casts = [(names[i], a.dtype, d) for i, a, d in zip(self.used, arguments, self.dtypes) if a.dtype != d]
         self.kernel = None
         self.fused = self.reduction is not None and self.reduction.axis is None and self.reduction.op in _REDUCE_OP
         if self.fused:
@@ -184,16 +237,17 @@ class _Program:
         types = {f"x{i}": _KIND_OF[d] for i, d in zip(self.used, self.dtypes)}
         scalars = [f"x{i}" for i, s in zip(self.used, self.is_scalar) if s]
         size = max((a.size for a in arguments), default=0)
-        self.kernel = Kernel(g.emit(as_kernel([node])), types=types, scalars=scalars, syntax="infix",
-                             elements=min(size, 1 << 24))
+        self.kernel = promise.kernel(g.emit(g.as_kernel([node])), names, types, scalars, size)
 
     # The kernel's inputs are the array operands in order, its parameters the scalar ones.
     def run(self, arguments, out, order, casting):
         if self.literal is not None:
             return self.literal.copy() if out is None else _store(out, self.literal, casting)
+        for name, have, want in self.casts:
+            _check_operand(name, have, want, casting)
         arguments = [arguments[i] for i in self.used]
         scalars = [a for a, s in zip(arguments, self.is_scalar) if s]
-        params = self._params(scalars, casting) if scalars else None
+        params = self._params(scalars) if scalars else None
         arrays = [a for a, s in zip(arguments, self.is_scalar) if not s]
         dtypes = [d for d, s in zip(self.dtypes, self.is_scalar) if not s]
         if self.fused:
@@ -203,10 +257,8 @@ class _Program:
             return _reduce_with_numpy(self.reduction, whole, out)
         return self._run_elementwise(arrays, dtypes, params, out, order, casting)
 
-    def _params(self, scalars, casting):
+    def _params(self, scalars):
         dtypes = [d for d, s in zip(self.dtypes, self.is_scalar) if s]
-        for value, dtype in zip(scalars, dtypes):
-            _check_cast(value.dtype, dtype, casting)
         return self.kernel.pack([v.astype(d) for v, d in zip(scalars, dtypes)])
 
     def _run_elementwise(self, arrays, dtypes, params, out, order, casting):
@@ -255,9 +307,13 @@ class _Program:
             result = self._run_blocks([a.reshape(1) for a in arrays], dtypes, params, None, order, casting).reshape(())
             if out is None:
                 return result
-            _check_cast(result.dtype, out.dtype, casting)
+            _check_out(out, result.dtype, casting)
             np.copyto(out, result, casting=casting)
             return out
+        if out is not None:
+            _check_out(out, self.result_dtype, casting)
+        if len(arrays) > _ITERATED_MAX:
+            return self._run_many(arrays, dtypes, params, out, order)
         flags = ["external_loop", "buffered", "delay_bufalloc", "zerosize_ok", "copy_if_overlap"]
         read = ["readonly", "aligned", "nbo", "contig", "overlap_assume_elementwise"]
         write = ["writeonly", "aligned", "nbo", "contig", "no_broadcast", "allocate", "overlap_assume_elementwise"]
@@ -276,6 +332,26 @@ class _Program:
             result = iterator.operands[0]
         return result if out is None else out  # with copy_if_overlap it may be a copy that was written back
 
+    def _run_many(self, arrays, dtypes, params, out, order):
+        """As _run_blocks, for more operands than nditer takes: block by block in C order."""
+        shape = np.broadcast_shapes(*[a.shape for a in arrays], *([] if out is None else [out.shape]))
+        if out is not None and out.shape != shape:
+            raise ValueError(f"out has shape {out.shape}, the operands make {shape}")
+        fortran = order == "F" or order in "AK" and all(a.flags.f_contiguous and a.shape == shape for a in arrays)
+        result = out
+        if out is None or any(np.may_share_memory(a, out) for a in arrays):
+            result = np.empty(shape, self.result_dtype, "F" if fortran else "C")
+        flat = [np.broadcast_to(a, shape).flat for a in arrays]
+        for start in range(0, result.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            operands = [np.ascontiguousarray(f[block], d) for f, d in zip(flat, dtypes)]
+            target = np.empty(operands[0].size, np.int32 if self.is_bool else self.result_dtype)
+            self.kernel._run(target.size, [address(o) for o in operands], [address(target)], params)
+            result.flat[block] = target != 0 if self.is_bool else target
+        if out is not None and result is not out:
+            np.copyto(out, result, casting="unsafe")
+        return result if out is None else out
+
     def _run_reduction(self, arrays, dtypes, params, out, casting):
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
         if 0 in shape and self.reduction.op != "sum":
@@ -283,7 +359,6 @@ class _Program:
         operands = []
         fortran = all(a.flags.f_contiguous and a.shape == shape for a in arrays)
         for a, dtype in zip(arrays, dtypes):
-            _check_cast(a.dtype, dtype, casting)
             whole = np.broadcast_to(a, shape)
             operands.append(np.require(whole, dtype, ["F" if fortran else "C", "A"]))
         result = np.empty((), self.result_dtype)
@@ -294,29 +369,26 @@ class _Program:
         return result if out is None else _store(out, result, casting)
 
 
-def as_kernel(roots):
-    """The graph in terms of what a kernel takes and gives: booleans enter and leave as 32-bit integers."""
-    done = {}
-    for n in g.in_order(roots):
-        if n.op == "input" and n.kind == g.BOOL:
-            done[id(n)] = g.cast(g.Node("input", g.I32, value=n.value), g.BOOL)
-        elif not n.args:
-            done[id(n)] = n
-        else:
-            done[id(n)] = g.Node(n.op, n.kind, tuple(done[id(a)] for a in n.args), n.value)
-    plain = [done[id(root)] for root in roots]
-    return [g.cast(root, g.I32) if root.kind == g.BOOL else root for root in plain]
+def _check_operand(name, have, want, casting):
+    if np.can_cast(have, want, casting):
+        return
+    if have.kind == "u" and have.itemsize == 8:
+        raise TypeError(f"'{name}' is {have}, which kernels do not have, and {want} does not hold all of it: convert it "
+                        f"({name}.astype(np.int64) wraps from 2**63 on, np.float64 rounds), or give casting='same_kind'")
+    raise TypeError(f"'{name}' is {have} and would be cast to {want}, which casting='{casting}' forbids: convert it, or give "
+                    "another casting")
 
 
-def _check_cast(have, want, casting):
-    if not np.can_cast(have, want, casting):
-        raise TypeError(f"an operand could not be cast from {have!r} to {want!r} according to the rule '{casting}'")
+def _check_out(out, have, casting):
+    if not np.can_cast(have, out.dtype, casting):
+        raise TypeError(f"the result is {have} and would be cast to out's {out.dtype}, which casting='{casting}' forbids: "
+                        f"give an out of {have}, or another casting")
 
 
 def _store(out, result, casting):
     if out.shape != result.shape:
         raise ValueError(f"out has shape {out.shape}, the result {result.shape}")
-    _check_cast(result.dtype, out.dtype, casting)
+    _check_out(out, result.dtype, casting)
     np.copyto(out, result, casting=casting)
     return out
 

@@ -152,10 +152,16 @@ def invert(a):
 
 
 def shift(op, a, b, common):
+    """Counts outside 0 .. width - 1 shift everything out, as NumPy defines it; the library takes them modulo the width."""
     (a, b), kind = _numeric((a, b), common)
     if kind in FLOATS:
         raise TypeError("shifts need integers")
-    return Node(op, kind, (a, b))
+    node, width = Node(op, kind, (a, b)), 32 if kind == I32 else 64
+    if b.is_const() and 0 <= b.value < width:
+        return node
+    inside = Node("and", BOOL, (Node("ge", BOOL, (b, const(0, kind))), Node("lt", BOOL, (b, const(width, kind)))))
+    out = const(0, kind) if op == "shl" else Node("sar", kind, (a, const(width - 1, kind)))
+    return Node("select", kind, (inside, node, out))
 
 
 def where(condition, a, b, common):
@@ -306,3 +312,17 @@ def emit(outputs):
             statements.append(f"t{len(statements)} = {_operation(node, names)};")
     results = ", ".join(f"y{i} = {names[id(o)]}" for i, o in enumerate(outputs))
     return "\n".join(statements) + f"\n({results})"
+
+
+def as_kernel(roots):
+    """The graph in terms of what a kernel takes and gives: booleans enter and leave as 32-bit integers."""
+    done = {}
+    for n in in_order(roots):
+        if n.op == "input" and n.kind == BOOL:
+            done[id(n)] = cast(Node("input", I32, value=n.value), BOOL)
+        elif not n.args:
+            done[id(n)] = n
+        else:
+            done[id(n)] = Node(n.op, n.kind, tuple(done[id(a)] for a in n.args), n.value)
+    plain = [done[id(root)] for root in roots]
+    return [cast(root, I32) if root.kind == BOOL else root for root in plain]

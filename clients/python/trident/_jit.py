@@ -1,4 +1,6 @@
-"""@trident.jit: a plain Python function of NumPy arrays, recorded by running it with stand-ins for its arguments.
+"""@trident.jit: a plain Python function of NumPy arrays, recorded by running it with stand-ins for its arguments. Its policy
+is "exact" unless the caller says otherwise: one answer, at once and later, in every run. Under "bounded" and "fast" the last
+bits may change when faster code is swapped in, and from run to run.
 
 The stand-ins (_tracer.py) record what happens to them; the function never sees the data. What it reads beside its
 arguments does become part of the recording: variables around it, attributes, elements of lists, what other functions
@@ -16,18 +18,18 @@ import collections
 import functools
 import inspect
 import math
-import threading
 import types
 import warnings
 
 import numpy as np
 
 from . import _graph as g
-from ._evaluate import as_kernel
-from ._kernel import Kernel, address
+from ._cache import Cache
+from ._kernel import address
 from ._native import TridentError
+from ._promise import EXACT, Promise
 from ._proof import Proof
-from ._tracer import Trace, TraceError, Tracer
+from ._tracer import PYTHON_NUMBERS, Trace, TraceError, Tracer, replay, weakness
 
 _RECORDINGS_MAX = 64
 _ATTEMPTS_MAX = 4  # of a proof, which costs more than a recording; a function that it fails for is recorded every time
@@ -38,37 +40,37 @@ _KIND = {d.newbyteorder(order): kind for kind, d in g.DTYPE.items() for order in
 class _Recording:
     """What one run of the function did: the outputs, and what must hold for the shapes and values of a call."""
 
-    def __init__(self, function, bound, values, weak):
-        trace = Trace()
-        self.inputs = []
+    def __init__(self, function, bound, values, numbers, weak):
+        trace = Trace(numbers, weak)
         stand_ins = inspect.BoundArguments(bound.signature, collections.OrderedDict())
         for i, (name, value) in enumerate(zip(bound.arguments, values)):
-            node = g.Node("input", _KIND[value.dtype], value=i)
-            if value.ndim == 0:
-                node.mask = 0
-            self.inputs.append(node)
-            stand_ins.arguments[name] = Tracer(node, trace, weak[i])
+            stand_ins.arguments[name] = trace.argument(i, _KIND[value.dtype], value.ndim == 0)
         try:
             returned = function(*stand_ins.args, **stand_ins.kwargs)
         except Exception:
             if trace.refusal is not None:
-                raise trace.refusal from None
+                raise TraceError(trace.refusal) from None
             raise
         finally:
             trace.alive = False
         if trace.refusal is not None:  # the function caught it
-            raise trace.refusal
+            raise TraceError(trace.refusal)
         self.is_tuple = type(returned) in (tuple, list)
         results = list(returned) if self.is_tuple else [returned]
         if not results or not all(type(r) is Tracer and r._trace is trace for r in results):
             raise TraceError("a jit function returns arrays that depend on its arguments (one, or a tuple of them)")
         self.is_list = type(returned) is list
-        self.nodes = [r._node for r in results]
+        self.steps, self.numbers_made = trace.steps, trace.numbers
+        self.inputs = trace.inputs
+        self.plain = tuple(r._node.value if r._number is not None else None for r in results)  # inputs that are results
+        self.results = (type(returned), self.plain)
+        self.nodes = [r._node for r in results if r._number is None]
         self.is_bool = [n.kind == g.BOOL for n in self.nodes]
         self.guards = [n if not n.mask else g.Node("minof", n.kind, (n,)) for n in trace.not_negative]
         self.products, self.extremes = trace.products, trace.extremes
         self.used, self.reduced = self._survey()
-        self.text = g.emit(as_kernel(self.nodes + self.guards))
+        self.names = list(bound.arguments)
+        self.text = g.emit(g.as_kernel(self.nodes + self.guards))
 
     def _survey(self):
         """The inputs that the outputs are made of, and the masks of what is reduced."""
@@ -83,15 +85,17 @@ class _Recording:
                 raise TraceError("a reduction's result and the elements of an array in one formula cannot be recorded: "
                                  "return the reduction (np.sum, np.max, ...) from one jit function and pass it to "
                                  "another one as an argument")
-        self.numbers = [numbers[id(n)] and not n.mask for n in self.nodes]
+        self.is_number = [numbers[id(n)] and not n.mask for n in self.nodes]
         return sorted(used), reduced
 
 
 class _Compiled:
     """The kernel of a recording for one combination of argument kinds."""
 
-    def __init__(self, recording, values, context):
-        self.recording = recording
+    def __init__(self, recording, values, promise, context):
+        self.recording, self.kernel = recording, None
+        if not recording.nodes:
+            return
         used = [(i, values[i]) for i in recording.used]
         numbers = [i for i, v in used if v.ndim == 0]
         if len(numbers) == len(used):  # then they are arrays of one element
@@ -102,16 +106,24 @@ class _Compiled:
         if not used:
             raise TraceError("a jit function returns arrays that depend on its arguments (one, or a tuple of them)")
         try:
-            self.kernel = Kernel(recording.text, syntax="infix", context=context,
-                                 types={f"x{i}": name_of[d] for i, d in self.dtypes.items()},
-                                 scalars=[f"x{i}" for i in numbers],
-                                 elements=min(max(v.size for _, v in used), 1 << 24))
+            self.kernel = promise.kernel(recording.text, recording.names,
+                                         {f"x{i}": name_of[d] for i, d in self.dtypes.items()},
+                                         [f"x{i}" for i in numbers], max(v.size for _, v in used), context)
         except TridentError as error:
             raise TraceError(f"the function is more than one kernel can hold ({error}); divide it into several") from error
         self.arrays = [int(name[1:]) for name in self.kernel.arrays]
         self.numbers = [int(name[1:]) for name in self.kernel.scalars]
 
-    def __call__(self, values):
+    def __call__(self, values, numbers):
+        """`values`: all inputs as arrays; `numbers`: Python's numbers among them, else None."""
+        recording = self.recording
+        made = iter(self._run(values) if self.kernel is not None else ())
+        results = [next(made) if i is None else numbers[i] for i in recording.plain]
+        if not recording.is_tuple:
+            return results[0]
+        return results if recording.is_list else tuple(results)
+
+    def _run(self, values):
         shape, shapes = self._shapes(values)
         arrays = [np.require(values[i], self.dtypes[i], ["A"]) for i in self.arrays]
         arrays = [np.ascontiguousarray(np.broadcast_to(a, shape)) for a in arrays]
@@ -123,10 +135,7 @@ class _Compiled:
             raise ValueError("Integers to negative integer powers are not allowed.")
         results = [_cut(r, s) for r, s in zip(results[:count], shapes)]
         results = [r != 0 if b else r for r, b in zip(results, self.recording.is_bool)]
-        results = [r[()] if r.ndim == 0 else r for r in results]
-        if not self.recording.is_tuple:
-            return results[0]
-        return results if self.recording.is_list else tuple(results)
+        return [r[()] if r.ndim == 0 else r for r in results]
 
     def _shapes(self, values):
         """The shape of one sweep over all elements, and those of the outputs; refuses arguments whose shapes do not fit
@@ -156,8 +165,8 @@ class _Compiled:
                              "compiled: put it into a jit function of its own")
         if recording.extremes and math.prod(shape) == 0:
             raise ValueError("zero-size array to reduction operation which has no identity")
-        shapes = [() if number else of(node.mask) for node, number in zip(recording.nodes, recording.numbers)]
-        if 0 in shape and any(0 not in s and not number for s, number in zip(shapes, recording.numbers)):
+        shapes = [() if number else of(node.mask) for node, number in zip(recording.nodes, recording.is_number)]
+        if 0 in shape and any(0 not in s and not number for s, number in zip(shapes, recording.is_number)):
             raise TraceError("an empty array beside others that are not cannot be compiled: use two functions")
         return shape, shapes
 
@@ -173,19 +182,20 @@ def _cut(result, shape):
 class _Function:
     """A jit function: the plain one, and what has been compiled for it."""
 
-    def __init__(self, function, fallback, context):
-        self.function, self.fallback, self.context = function, fallback, context
+    def __init__(self, function, promise, fallback, context):
+        self.function, self.promise, self.fallback, self.context = function, promise, fallback, context
         self.name = getattr(function, "__name__", repr(function))
-        self.lock = threading.Lock()
         self.kernels = {}
-        self.compiled = collections.OrderedDict()  # (argument kinds, text of the recording) -> _Compiled
-        self.proof, self.proven = None, {}         # argument kinds -> _Compiled while the proof holds
+        self.compiled = Cache(_RECORDINGS_MAX)     # (argument kinds, text of the recording) -> _Compiled
+        self.proven = None, {}                     # a proof, and while it holds argument kinds -> _Compiled
         self.attempts = 0
         self.plain = set()                         # argument kinds that run as plain Python
         self.signature, self.defaults = None, None
         if fallback:
             return
-        for parameter in self._bind_signature().parameters.values():
+        parameters = self._bind_signature().parameters
+        promise.check_names(parameters, f"parameter of {self.name}")
+        for parameter in parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 raise TraceError("a jit function has named parameters: write f(x, y) instead of f(*args, **kwargs)")
 
@@ -211,11 +221,12 @@ class _Function:
             bound.apply_defaults()
             values = [_argument(n, v) for n, v in bound.arguments.items()]
             arrays = _NUMPY_2 or any(v.ndim for v in values)
-            weak = [_weakness(v) if arrays else None for v in bound.arguments.values()]
-            kinds = tuple((v.dtype.str, v.ndim == 0, w) for v, w in zip(values, weak))
+            numbers = [v if type(v) in PYTHON_NUMBERS else None for v in bound.arguments.values()]
+            weak = [weakness(v) if arrays else None for v in numbers]
+            kinds = tuple((v.dtype.str, v.ndim == 0, n is not None, w) for v, n, w in zip(values, numbers, weak))
             if kinds in self.plain:
                 return self.function(*args, **kwargs)
-            return self._find(kinds, bound, values, weak)(values)
+            return self._call(kinds, bound, values, numbers, weak if arrays else None)
         except Exception as error:
             if not self.fallback:
                 raise
@@ -228,37 +239,30 @@ class _Function:
             self.plain.add(kinds)
             warnings.warn(f"{self.name} runs as plain Python: {error}", RuntimeWarning, stacklevel=4)
 
-    def _find(self, kinds, bound, values, weak):
-        proof = self.proof
+    def _call(self, kinds, bound, values, numbers, weak):
+        proof, proven = self.proven
         if proof is not None and proof.holds():
-            entry = self.proven.get((proof, kinds))
-            if entry is not None:
-                return entry
+            entry, steps = proven.get(kinds, (None, ()))
+            made = replay(steps, numbers) if entry is not None else None
+            if made is not None:
+                return entry(values + [np.asarray(n) for n in made[len(values):]], made)
         else:
             proof = None
             if self.attempts < _ATTEMPTS_MAX:
                 self.attempts += 1
-                proof = Proof.of(self.function)
-        recording = _Recording(self.function, bound, values, weak)
-        entry = self._compile(kinds, recording, values)
-        if proof is not None and proof.holds():
-            with self.lock:
-                if self.proof is not proof:
-                    self.proof, self.proven = proof, {}
-                self.proven[(proof, kinds)] = entry
-        return entry
-
-    def _compile(self, kinds, recording, values):
-        key = (kinds, recording.text)
-        with self.lock:
-            entry = self.compiled.get(key)
-            if entry is None:
-                entry = self.compiled[key] = _Compiled(recording, values, self.context)
-                if len(self.compiled) > _RECORDINGS_MAX:  # a value around the function that keeps changing
-                    self.compiled.popitem(last=False)
-            self.compiled.move_to_end(key)
+                proof, proven = Proof.of(self.function), {}
+        recording = _Recording(self.function, bound, values, numbers, weak)
+        made = recording.numbers_made
+        values = values + [np.asarray(n) for n in made[len(values):]]
+        computed = tuple(kind for _, _, kind in recording.steps)
+        entry = self.compiled.find((kinds, computed, recording.results, recording.text),
+                                   lambda: _Compiled(recording, values, self.promise, self.context))
+        if entry.kernel is not None:
             self.kernels[kinds] = entry.kernel
-            return entry
+        if proof is not None and proof.holds():
+            proven[kinds] = entry, recording.steps
+            self.proven = proof, proven  # at once, so that no other thread sees one without the other
+        return entry(values, made)
 
 
 def _same(a, b):
@@ -277,15 +281,11 @@ def _argument(name, value):
     return array
 
 
-def _weakness(value):
-    """Python numbers take the type of the arrays that they meet; NumPy 1 does so beside arrays only."""
-    if type(value) not in (int, float, bool):
-        return None
-    return "large" if type(value) is int and not -2**31 <= value < 2**31 else "small"
-
-
-def jit(function=None, *, fallback=False, context=None):
-    """Compiles a plain Python function of NumPy arrays by recording it.
+def jit(function=None, *, policy="exact", k=None, ranges=None, fallback=False, context=None):
+    """Compiles a plain Python function of NumPy arrays by recording it. The answer is the same at once and later, on every
+    processor and in every run: operations as they are written, functions good to an ulp. policy="bounded" (with k=, default
+    2) or "fast" permit faster forms, as trident.Kernel says; then the last bits may change when faster code is swapped in,
+    and from run to run. ranges={"x": (lo, hi)} promises values of arguments, whatever the policy.
 
         @trident.jit
         def f(x, y):
@@ -302,8 +302,9 @@ def jit(function=None, *, fallback=False, context=None):
     are in the attribute `kernels` (argument kinds -> trident.Kernel, the last one compiled for them).
     """
     if function is None:
-        return functools.partial(jit, fallback=fallback, context=context)
-    state = _Function(function, fallback, context)
+        return functools.partial(jit, policy=policy, k=k, ranges=ranges, fallback=fallback, context=context)
+    promise = EXACT if policy == "exact" and k is None and ranges is None else Promise(policy, k, ranges)
+    state = _Function(function, promise, fallback, context)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):

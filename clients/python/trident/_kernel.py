@@ -1,15 +1,30 @@
 """Contexts and kernels: thin objects over the handles of trident.h."""
 import ctypes
 import json
-import threading
+import weakref
 
 import numpy as np
 
+from . import _cache
 from . import _native as native
 from . import _program
 from ._native import lib
 
 _FLOAT_RANGE = (float("-inf"), float("inf"))
+
+
+class _Handle:
+    """Owns a pointer of the library, which is closed when nobody refers to it any more: never while a call uses it."""
+    __slots__ = ("_as_parameter_", "_close", "__weakref__")
+
+    def __init__(self, pointer, close):
+        self._as_parameter_, self._close = pointer, close
+
+    def __del__(self):
+        self._close(self._as_parameter_)
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a pointer of libtrident cannot be copied or pickled")
 
 
 class Context:
@@ -22,9 +37,10 @@ class Context:
         options = native.Options(ctypes.sizeof(native.Options), native.MODES[mode],
                                  None if socket_path is None else str(socket_path).encode(), connect_timeout_ms, 0)
         self._handle = None
-        handle = ctypes.c_void_p()
-        native.check(lib.trident_open(ctypes.byref(options), ctypes.byref(handle)))
-        self._handle = handle
+        pointer = ctypes.c_void_p()
+        native.check(lib.trident_open(ctypes.byref(options), ctypes.byref(pointer)))
+        self._handle = _Handle(pointer, lib.trident_close)
+        self._kernels = weakref.WeakValueDictionary()  # what a kernel was submitted with -> its handle
 
     def stats(self):
         """This process's counters: submitted, baseline_received, optimised_received, connected, ..."""
@@ -48,15 +64,19 @@ class Context:
                               milliseconds, programs, disable, progress)
 
     def close(self):
-        """Ends the conversation with the daemon. Kernels that are still referred to keep working as they are."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            lib.trident_close(handle)
+        """Ends the conversation with the daemon, once calls of other threads on this context have returned. Kernels that
+        are still referred to keep working as they are."""
+        self._handle = None
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a trident.Context cannot be copied or pickled, it is a connection of this process: open another "
+                        "one with trident.Context(...)")
 
     def _open(self):
-        if self._handle is None:
+        handle = self._handle
+        if handle is None:
             raise ValueError("the context is closed")
-        return self._handle
+        return handle
 
     def __enter__(self):
         return self
@@ -64,24 +84,15 @@ class Context:
     def __exit__(self, *exc):
         self.close()
 
-    def __del__(self):
-        if getattr(self, "_handle", None) is not None and lib is not None:
-            self.close()
 
-
-_default = None
-_default_lock = threading.Lock()
+_default = {}  # None -> the context
 
 
 def default_context():
     """The context that everything uses unless told otherwise, opened on first need (environment TRIDENT_MODE,
     TRIDENT_SOCKET)."""
-    global _default
-    if _default is None:
-        with _default_lock:
-            if _default is None:
-                _default = Context()
-    return _default
+    context = _default.get(None)
+    return _cache.keep_first(_default, None, Context()) if context is None else context
 
 
 class Kernel:
@@ -91,41 +102,67 @@ class Kernel:
     `scalars` are parameters, one value a call; those in `tables`, and names that the text writes as t[index], are arrays
     of a length of their own. Other variables are arrays of `type`, in order of first use.
 
-    policy says how far results may be from the correct ones: "exact" (the bits of the interpreter), "bounded" (at most k
-    times the greatest error of evaluating the text operation by operation, plus 2 ulp) or "fast" (16 times that plus
-    64 ulp where all inputs and that result are finite, anything elsewhere).
+    policy says how far results may be from the correct ones: "exact" (the bits of the interpreter, at once and later, in
+    every run), "bounded" (at most k times the greatest error of evaluating the text operation by operation, plus 2 ulp)
+    or "fast" (16 times that plus 64 ulp where all inputs and that result are finite, anything elsewhere). Under
+    "bounded" and "fast" a result may change its last bits when faster code is swapped in, and from run to run, because
+    measured times choose the form.
 
         k = trident.Kernel("a * sin(x) + y", scalars=["a"], ranges={"x": (0, 1)})
         z = k(x, y, a=2.0)
 
     A call takes the arrays by position (in the order of `arrays`) or by name, and the scalars by name; arrays are
-    broadcast against each other, tables are not. Where no array says how many elements there are, `out` does. It returns an array, or a number for a reduction, or a tuple when there are several
-    outputs.
+    broadcast against each other, tables are not. Where no array says how many elements there are, `out` does. It returns
+    an array, or a number for a reduction, or a tuple when there are several outputs.
+
+    Kernels of one context with equal text and options share one compiled kernel, as copies do. A pickled Kernel is its
+    text and options; it is compiled anew, in the default context, where it is unpickled.
     """
 
     def __init__(self, text, *, type="f64", types=None, scalars=(), tables=(), ranges=None, policy="bounded", k=2.0, elements=0,
-                 syntax="auto", context=None):
-        self._handle = None
+                 syntax="auto", context=None, _hint=0):
         self.text = text
-        types, ranges = dict(types or {}), dict(ranges or {})
-        names = list(dict.fromkeys([*types, *ranges, *scalars, *tables]))
-        variables = (native.Variable * max(1, len(names)))()
-        for variable, name in zip(variables, names):
-            lo, hi = ranges.get(name, _FLOAT_RANGE)
-            variable.name = native.text_bytes(name)
-            variable.type = _one_of(native.TYPES, types.get(name, type), "type")
-            variable.scalar = 2 if name in tables else int(name in scalars)
-            variable.lo, variable.hi = float(lo), float(hi)
-        options = native.SubmitOptions(
-            ctypes.sizeof(native.SubmitOptions), _one_of(native.TYPES, type, "type"),
-            _one_of(native.POLICIES, policy, "policy"), _one_of(native.SYNTAXES, syntax, "syntax"), float(k),
-            ctypes.cast(variables, ctypes.POINTER(native.Variable)), len(names), elements)
+        self._options = {"type": type, "types": dict(types or {}), "scalars": tuple(scalars), "tables": tuple(tables),
+                         "ranges": dict(ranges or {}), "policy": policy, "k": k, "elements": elements, "syntax": syntax}
         self._context = context if context is not None else default_context()
-        handle = ctypes.c_void_p()
-        native.check(lib.trident_submit(self._context._open(), native.text_bytes(text), ctypes.byref(options),
-                                        ctypes.byref(handle)))
-        self._handle = handle
+        owner, declared = self._context._open(), self._declared()
+        key = (text, type, policy, float(k) if policy == "bounded" else None, syntax, elements, declared)
+        kernels = self._context._kernels
+        self._handle = kernels.get(key) or _cache.keep_first(kernels, key, self._submit(owner, declared, elements or _hint))
         self._read_signature()
+
+    def _declared(self):
+        """(name, type, kind, lo, hi) of each variable that the options name."""
+        o = self._options
+        kind_of = {**dict.fromkeys(o["scalars"], 1), **dict.fromkeys(o["tables"], 2)}
+        names = dict.fromkeys([*o["types"], *o["ranges"], *o["scalars"], *o["tables"]])
+        return tuple((name, o["types"].get(name, o["type"]), kind_of.get(name, 0),
+                      *map(float, o["ranges"].get(name, _FLOAT_RANGE))) for name in names)
+
+    def _submit(self, owner, declared, elements):
+        o = self._options
+        variables = (native.Variable * max(1, len(declared)))()
+        for variable, (name, type, kind, lo, hi) in zip(variables, declared):
+            variable.name, variable.type = native.text_bytes(name), _one_of(native.TYPES, type, "type")
+            variable.scalar, variable.lo, variable.hi = kind, lo, hi
+        options = native.SubmitOptions(
+            ctypes.sizeof(native.SubmitOptions), _one_of(native.TYPES, o["type"], "type"),
+            _one_of(native.POLICIES, o["policy"], "policy"), _one_of(native.SYNTAXES, o["syntax"], "syntax"), float(o["k"]),
+            ctypes.cast(variables, ctypes.POINTER(native.Variable)), len(declared), elements)
+        pointer = ctypes.c_void_p()
+        native.check(lib.trident_submit(owner, native.text_bytes(self.text), ctypes.byref(options), ctypes.byref(pointer)))
+        return _Handle(pointer, lib.trident_close_kernel)
+
+    def __copy__(self):
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __reduce__(self):
+        return _unpickled, (type(self), self.text, self._options)
 
     def _read_signature(self):
         info = self._info()
@@ -237,14 +274,12 @@ class Kernel:
                 "progress": {"stage": native.STAGES.get(info.stage, str(info.stage)), "done": info.stage_done,
                              "total": info.stage_total, "best_ratio": info.best_ratio}}
 
-    def __del__(self):
-        handle = getattr(self, "_handle", None)
-        if handle is not None and lib is not None:
-            self._handle = None
-            lib.trident_close_kernel(handle)
-
     def __repr__(self):
         return f"<trident.Kernel {self.text!r} tier {self._info().tier}>"
+
+
+def _unpickled(kind, text, options):
+    return kind(text, **options)
 
 
 _DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}

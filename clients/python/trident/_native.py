@@ -72,7 +72,7 @@ class ProgramResult(ctypes.Structure):
 
 PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)
 ABI_VERSION = 1
-E_TIMEOUT = 6
+E_LIMIT, E_MEMORY, E_TIMEOUT = 4, 5, 6
 MODES = {"auto": 0, "daemon": 1, "embedded": 2, "interp": 3}
 TYPES = {"f32": 0, "f64": 1, "i32": 2, "i64": 3}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
@@ -163,6 +163,6 @@ def check(status):
     message = lib.trident_last_error().decode("utf-8", "replace")
     if status == E_TIMEOUT:
         raise TimeoutError(message)
-    if status == 5:
+    if status == E_MEMORY:
         raise MemoryError(message)
     raise TridentError(message, status)

@@ -61,7 +61,7 @@ def build(handle, text, form, public_input, secret_input, secret_digests, ram, c
                                        native.PROGRESS(watch) if progress else native.PROGRESS(), None,
                                        ctypes.byref(result))
     if raised:
-        raise raised[0]
+        raise raised.pop()
     native.check(status)
     try:
         r = result.contents

@@ -4,6 +4,7 @@ the text is ever executed here). Literals stay Python numbers, with Python's ari
 import ast
 import math
 import operator
+import unicodedata
 
 import numpy as np
 
@@ -37,7 +38,10 @@ _NO_BOOLEANS = ("You can't use Python's standard boolean operators in expression
                 "counterparts instead: '&' instead of 'and', '|' instead of 'or', and '~' instead of 'not'.")
 _RESERVED = {*_FUNCTIONS, *_REDUCTIONS, "where", "copy", "ones_like", "real", "imag", "complex", "conj", "contains"} - {
     "log2", "exp2", "cbrt", "hypot", "trunc", "rint"}
+_NUMEXPRS = _RESERVED | {"isnan", "isinf", "isfinite", "maximum", "minimum", "round", "trunc", "sign", "signbit", "copysign",
+                         "nextafter", "hypot", "log2"}  # functions of numexpr, up to 2.14
 _CONSTANT_BITS_MAX = 1 << 16
+_TEXT_MAX = 1 << 20  # characters
 _HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Compare, ast.cmpop,
              ast.BoolOp, ast.boolop, ast.Call, ast.keyword, ast.Attribute)
 
@@ -53,6 +57,10 @@ def parse(text):
     """The syntax tree of `text` and the sorted names of its variables."""
     if not isinstance(text, str):
         raise ValueError("must specify expression as a string")
+    if len(text) > _TEXT_MAX:
+        raise ValueError(f"an expression has at most {_TEXT_MAX} characters, this one has {len(text)}: divide it into parts")
+    if not text.isascii():
+        _check_disguise(text)
     tree = ast.parse(text.strip(), "<expr>", "eval").body
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
@@ -60,6 +68,15 @@ def parse(text):
         raise TypeError(f"unsupported expression: '{name}' is a function, here a variable")
     _check_growth(tree)
     return tree, sorted(names)
+
+
+def _check_disguise(text):
+    """Python reads letters beyond ASCII by their compatible forms, so a name may look like none that a reader or a filter
+    knows: U+2115 is N. Letters that stay outside of ASCII hide nothing (the two letters mu)."""
+    for character in sorted(set(text)):
+        plain = unicodedata.normalize("NFKC", character)
+        if not character.isascii() and any(c.isascii() for c in plain):
+            raise SyntaxError(f"Python reads {character!r} (U+{ord(character):04X}) as {plain!r}: write that")
 
 
 def _check_growth(tree):
@@ -95,9 +112,14 @@ def _grown(tree, parts):
 
 def is_harmless(tree):
     """Whether another evaluator may see the text: numexpr runs it as Python code, so nothing may stand there that
-    reaches for more than numbers, names, operators, functions by name, .real and .imag."""
-    return all(isinstance(n, _HARMLESS) and not (isinstance(n, ast.Attribute) and n.attr not in ("real", "imag"))
-               and not (isinstance(n, ast.Call) and not isinstance(n.func, ast.Name)) for n in ast.walk(tree))
+    reaches for more than numbers, names, operators, numexpr's functions by name, .real and .imag."""
+    def harmless(n):
+        if isinstance(n, ast.Attribute):
+            return n.attr in ("real", "imag")
+        if isinstance(n, ast.Call):
+            return isinstance(n.func, ast.Name) and n.func.id in _NUMEXPRS
+        return isinstance(n, _HARMLESS) and not (isinstance(n, ast.Name) and "__" in n.id)
+    return all(map(harmless, ast.walk(tree)))
 
 
 def build(tree, kinds):
@@ -160,8 +182,10 @@ class _Walker:
         if axis is not None and axis < 0:
             raise ValueError("negative axis are not supported")
         operand = _node(self.visit(arguments[0]))
-        if operand.kind == g.BOOL:
+        if operand.kind == g.BOOL and name in ("min", "max"):
             raise NotImplementedError(f"{name} of booleans is not supported")
+        if operand.kind == g.BOOL:  # counted, as NumPy and numexpr 2.12 do
+            operand = g.cast(operand, g.I64)
         return Reduction(name, operand, axis)
 
     def visit(self, tree):
@@ -206,6 +230,8 @@ class _Walker:
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
             if tree.func.id in _REDUCTIONS:
                 raise RuntimeError("invalid program: reduction operations must occur last")
+            if tree.func.id not in _RESERVED and tree.func.id not in _FUNCTIONS:
+                raise TypeError(f"'{tree.func.id}' is not a function that expressions know")
             if tree.keywords or any(isinstance(a, ast.Starred) for a in tree.args):
                 raise TypeError(f"{tree.func.id}() takes plain arguments only")
             return operands
@@ -297,8 +323,6 @@ class _Walker:
             return _Walker.part(name, args[0])
         if name in ("complex", "conj", "contains"):
             raise NotImplementedError(f"{name}() is not supported")
-        if name not in _FUNCTIONS:
-            raise TypeError(f"'{name}' is not a function that expressions know")
         expect(2 if name in _TWO_ARGUMENTS else 1)
         if literal:
             with np.errstate(all="ignore"):

@@ -14,6 +14,7 @@ makes of booleans) are refused.
 """
 import functools
 import math
+import operator
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -27,21 +28,71 @@ class TraceError(TypeError):
     """The function does something that cannot be recorded; the text says what to write instead."""
 
 
-class Trace:
-    """One run of a function with stand-ins."""
-    __slots__ = ("alive", "refusal", "not_negative", "products", "extremes")
+PYTHON_NUMBERS = (int, float, bool)  # whose operators are Python's own until an array is met
 
-    def __init__(self):
+
+def weakness(value):
+    """Python numbers take the type of the arrays that they meet; whether int32 holds it. None: no Python number."""
+    if type(value) not in PYTHON_NUMBERS:
+        return None
+    return "large" if type(value) is int and not -2**31 <= value < 2**31 else "small"
+
+
+def replay(steps, numbers):
+    """`numbers` of the arguments and what the steps of a recording make of them; None where a result is of another kind
+    than in the recording."""
+    numbers = list(numbers)
+    for function, operands, kind in steps:
+        result = function(*[numbers[v] if is_input else v for is_input, v in operands])
+        if (type(result), weakness(result)) != kind:
+            return None
+        numbers.append(result)
+    return numbers
+
+
+class Trace:
+    """One run of a function with stand-ins. What Python's operators make of Python numbers is computed by Python, with
+    Python's types and errors, and is one more input of the kernel, behind the arguments."""
+    __slots__ = ("alive", "inputs", "numbers", "weak", "steps", "refusal", "not_negative", "products", "extremes")
+
+    def __init__(self, numbers, weak):
         self.alive = True
-        self.refusal = None      # the first TraceError of this run
+        self.inputs = []
+        self.numbers = list(numbers)  # Python's number of each input, else None
+        self.weak = weak              # `weakness` of each argument; None: numbers of this call have types of their own
+        self.steps = []               # (Python's function, its operands: (input?, its number or a value), kind of the result)
+        self.refusal = None      # the text of the first TraceError of this run: an error would keep what its frames hold
         self.not_negative = []   # integer nodes that NumPy raises ValueError for when one element is negative
         self.products = []       # operands of np.dot (whether both must be vectors, the two nodes)
         self.extremes = False    # min and max of no elements are an error
 
+    def argument(self, i, kind, is_scalar):
+        node = g.Node("input", kind, value=i)
+        if is_scalar:
+            node.mask = 0
+        self.inputs.append(node)
+        return Tracer(node, self, self.weak and self.weak[i], self.numbers[i])
+
+    def compute(self, function, operands):
+        """The stand-in of function(*operands), where all are Python numbers or stand for one."""
+        if not self.alive:
+            self.refuse(_KEPT)
+        if any(type(o) is Tracer and o._trace is not self for o in operands):
+            self.refuse(_TWO_CALLS)
+        value = function(*[o._number if type(o) is Tracer else o for o in operands])
+        if type(value) not in PYTHON_NUMBERS:
+            self.refuse(f"a value of type {type(value).__name__} cannot be recorded; arrays, numbers and booleans can")
+        self.steps.append((function, [(True, o._node.value) if type(o) is Tracer else (False, o) for o in operands],
+                           (type(value), weakness(value))))
+        node = g.Node("input", {bool: g.BOOL, int: g.I64, float: g.F64}[type(value)], value=len(self.inputs))
+        node.mask = 0
+        self.inputs.append(node)
+        self.numbers.append(value)
+        return Tracer(node, self, self.weak and weakness(value), value)
+
     def refuse(self, message):
-        error = TraceError(message)
-        self.refusal = self.refusal or error
-        raise error
+        self.refusal = self.refusal or message
+        raise TraceError(message)
 
 
 _UNARY_FLOAT = {name: op for op, names in {
@@ -61,6 +112,9 @@ _SHIFT = {"left_shift": "shl", "right_shift": "sar"}
 _ROUNDING = ("floor", "ceil", "trunc", "rint")
 
 
+_KEPT = "the function keeps an array of one call for the next: return it and pass it in again"
+_TWO_CALLS = ("arrays of two calls meet: a value that a function keeps or reads from another function's call must be passed "
+              "in as an argument")
 _IN_PLACE = "changing an array in place (x += 1, x[i] = 1, out=) cannot be recorded; write x = x + 1, np.where(...)"
 _INSTEAD = {"T": "pass in the transposed array", "shape": "pass the extent in as an argument",
             "size": "pass the number in as an argument", "ndim": "pass it in as an argument",
@@ -74,7 +128,7 @@ def _recorded(build):
     @functools.wraps(build)
     def call(trace, *args, **kwargs):
         if not trace.alive:
-            trace.refuse("the function keeps an array of one call for the next: return it and pass it in again")
+            trace.refuse(_KEPT)
         try:
             return Tracer(build(trace, *args, **kwargs), trace)
         except TraceError as error:
@@ -86,12 +140,13 @@ def _recorded(build):
 
 class Tracer(NDArrayOperatorsMixin):
     """Stands for an array (or a scalar argument) while a function is recorded."""
-    __slots__ = ("_node", "_trace", "_weak")
+    __slots__ = ("_node", "_trace", "_weak", "_number")
 
-    def __init__(self, node, trace, weak=None):
+    def __init__(self, node, trace, weak=None, number=None):
         object.__setattr__(self, "_node", node)
         object.__setattr__(self, "_trace", trace)
-        object.__setattr__(self, "_weak", weak)  # for a Python number: "small", "large" (no int32) or "computed"
+        object.__setattr__(self, "_weak", weak)  # `weakness` of a Python number that takes the type of arrays
+        object.__setattr__(self, "_number", number)  # the Python number itself
 
     @property
     def dtype(self):
@@ -115,6 +170,12 @@ class Tracer(NDArrayOperatorsMixin):
     def clip(self, *args, **kwargs):
         return _clip(self._trace, self, *args, **kwargs)
 
+    def __divmod__(self, other):
+        return (self // other, self % other) if self._number is not None else super().__divmod__(other)
+
+    def __rdivmod__(self, other):
+        return (other // self, other % self) if self._number is not None else super().__rdivmod__(other)
+
     def __pow__(self, other):
         if type(other) is not Tracer and self._node.kind == g.BOOL:  # NumPy 1 takes 2.0 for 2, and int8 for that
             self._trace.refuse("a power of booleans cannot be recorded; convert them: x.astype(np.int64)")
@@ -135,13 +196,6 @@ class Tracer(NDArrayOperatorsMixin):
         unknown = [k for k, v in kwargs.items() if v is not None and k not in ("casting", "order", "subok", "out")]
         if unknown or kwargs.get("casting", "same_kind") != "same_kind":
             trace.refuse(f"np.{name}: the arguments {', '.join(kwargs)} cannot be recorded; use np.where and astype")
-        if name in _OF_NUMBERS and all(v._weak if type(v) is Tracer else type(v) in (int, float, bool) for v in inputs):
-            # Python's own arithmetic, where True + True is 2
-            inputs = [Tracer(g.cast(v._node, g.I64), v._trace, v._weak) if type(v) is Tracer and v._node.kind == g.BOOL
-                      else int(v) if type(v) is bool else v for v in inputs]
-            result = _ufunc(trace, name, inputs)
-            object.__setattr__(result, "_weak", "computed")
-            return result
         return _ufunc(trace, name, inputs)
 
     def __array_function__(self, func, types, args, kwargs):
@@ -162,6 +216,33 @@ class Tracer(NDArrayOperatorsMixin):
     @property
     def __class__(self):
         self._refuse("a question for an argument's type (isinstance)", "Ask for x.dtype, or write two functions.")
+
+
+def _python_first(inherited, python, swapped=False):
+    """An operator: Python's own between Python numbers, else NumPy's."""
+    def method(self, *other):
+        if self._number is not None and all(type(o) in PYTHON_NUMBERS or type(o) is Tracer and o._number is not None
+                                            for o in other):
+            return self._trace.compute(python, (*other, self) if swapped else (self, *other))
+        return inherited(self, *other)
+    return method
+
+
+def _in_place(inherited, python):
+    """A Python number has no place: k += 1 makes another."""
+    def method(self, other):
+        return inherited(self, other) if self._number is None else python(self, other)
+    return method
+
+
+for _name in "add sub mul truediv floordiv mod pow lshift rshift and_ xor or_".split():
+    _python, _plain = getattr(operator, _name), _name.rstrip("_")
+    for _prefix in ("", "r"):
+        _method = f"__{_prefix}{_plain}__"
+        setattr(Tracer, _method, _python_first(getattr(Tracer, _method), _python, bool(_prefix)))
+    setattr(Tracer, f"__i{_plain}__", _in_place(getattr(Tracer, f"__i{_plain}__"), _python))
+for _name in "lt le eq ne gt ge neg pos abs invert".split():
+    setattr(Tracer, f"__{_name}__", _python_first(getattr(Tracer, f"__{_name}__"), getattr(operator, _name)))
 
 
 def _refusal(what, instead):
@@ -192,8 +273,9 @@ def _operands(trace, values):
     nodes = [v._node if type(v) is Tracer else None for v in values]
     for value in values:
         if type(value) is Tracer and value._trace is not trace:
-            trace.refuse("arrays of two calls meet: a value that a function keeps or reads from another function's call "
-                         "must be passed in as an argument")
+            trace.refuse(_TWO_CALLS)
+        if type(value) is Tracer and type(value._number) is int and not -2**63 <= value._number < 2**63:
+            trace.refuse(f"the integer {value._number} needs more than 64 bits; write it as a float")
     kinds = [n.kind for n, v in zip(nodes, values) if n is not None and not v._weak]
     if kinds:
         nodes = [_weaker(n, v._weak, g.numexpr_common(kinds)) if n is not None and v._weak else n
@@ -206,19 +288,11 @@ def _operands(trace, values):
     return nodes
 
 
-# Operators that make a Python number of Python numbers.
-_OF_NUMBERS = ("add", "subtract", "multiply", "true_divide", "divide", "floor_divide", "remainder", "power", "negative",
-               "positive", "absolute")
-
-
 def _weaker(node, weak, greatest):
     """A Python number that is an argument, in the type of the arrays that it meets, as _constant has it."""
     if greatest in g.FLOATS and node.kind != g.BOOL:
         return g.cast(node, greatest)
     if greatest == g.I32 and node.kind == g.I64:
-        if weak == "computed":
-            raise TraceError("an int32 array and an integer computed from arguments cannot be recorded: compute it outside "
-                             "and pass it in, or convert the array: x.astype(np.int64)")
         return node if weak == "large" else g.cast(node, g.I32)
     return node
 
@@ -277,7 +351,7 @@ def _ufunc(trace, name, inputs):
     if name in _ARITHMETIC:
         return g.arithmetic(_ARITHMETIC[name], *a, COMMON)
     if name in _SHIFT:
-        return _shift(name, *a)
+        return g.shift(_SHIFT[name], *a, COMMON)
     if name not in _OTHERS:
         raise TraceError(f"np.{name} cannot be recorded; write it with other ufuncs, np.where and reductions")
     return _OTHERS[name](*a)
@@ -302,18 +376,6 @@ _OF_BOOLEANS = {
     **{name: lambda a, value=value: g.where(g.compare("eq", a, a, COMMON), g.const(value), a, COMMON)
        for name, value in (("isfinite", True), ("isnan", False), ("isinf", False))},
 }
-
-
-def _shift(name, a, b):
-    """Counts outside 0 .. width - 1 shift everything out, as NumPy defines it; the library takes them modulo the width."""
-    node = g.shift(_SHIFT[name], a, b, COMMON)
-    kind, (a, b) = node.kind, node.args
-    width = 32 if kind == g.I32 else 64
-    if b.is_const() and 0 <= b.value < width:
-        return node
-    inside = _both(g.Node("ge", g.BOOL, (b, g.const(0, kind))), g.Node("lt", g.BOOL, (b, g.const(width, kind))))
-    out = g.const(0, kind) if name == "left_shift" else g.Node("sar", kind, (a, g.const(width - 1, kind)))
-    return g.Node("select", kind, (inside, node, out))
 
 
 def _extremum(op, keep_nan):
