@@ -1,4 +1,7 @@
-"""Trident for Python: array expressions compiled to SIMD kernels behind your back.
+"""Trident for Python: array expressions compiled to SIMD kernels behind your back. evaluate and jit give one answer, at
+once and later, in every run (policy "exact"). Kernel, and evaluate and jit with policy="bounded" or "fast", leave the form
+of an expression to measured times, so the last bits of a result may change when faster code is swapped in, and from run to
+run, within what the policy promises.
 
     import trident
     trident.evaluate("2*a + 3*b")            # as numexpr.evaluate

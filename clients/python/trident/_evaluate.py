@@ -22,6 +22,7 @@ from . import _graph as g
 from . import _native as native
 from . import _text
 from ._cache import Cache
+from ._chain import Chain
 from ._kernel import address
 from ._native import TridentError
 from ._promise import EXACT, Promise
@@ -51,9 +52,10 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     comparisons; where, sqrt, sin, cos, tan, arcsin, arccos, arctan, arctan2, sinh, cosh, tanh, arcsinh, arccosh, arctanh,
     exp, expm1, log, log10, log1p, abs, floor, ceil, fmod, copy, ones_like, and at the root sum, prod, min, max with an
     optional axis. Types follow numexpr: int32, int64, float32 (kept when it meets integers), float64, bool; a Python
-    float is float64. The whole of an expression with anything else in it (complex numbers, strings, an operation that
-    these types do not have, optimization and truediv) is evaluated by numexpr, if it is installed, on its own terms;
-    if not, the error says so.
+    float is float64; a shift by its width or more shifts all out; sum and prod of booleans count in int64. The whole of an
+    expression with anything else in it (complex numbers, strings, an operation that these types do not have, more
+    variables or operations than one kernel holds, optimization and truediv) is evaluated by numexpr, if it is installed,
+    on its own terms; if not, the error says so.
     """
     tree, names = _find_tree(ex)
     options = _check_options(kwargs)
@@ -144,17 +146,12 @@ def _arguments(names, local_dict, global_dict, frame):
     try:
         return [np.asarray(local_dict[n] if n in local_dict else global_dict[n]) for n in names]
     finally:
-        if shown and _only_shown(frame, local_dict, sys.getrefcount(local_dict) - _REFERENCES_HERE):
-            local_dict.clear()
-
-
-_REFERENCES_HERE = 2  # of _arguments: its variable, and the argument of getrefcount
-
-
-def _only_shown(frame, names, others):
-    """Whether `names` is the copy of a function's variables that Python before 3.13 makes to show them and then keeps, with
-    all that is in them, until the function ends; and nobody but the frame has it. Elsewhere they are the variables."""
-    return type(names) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and others == 1
+        # Python before 3.13 shows a function's variables by a copy, which it keeps, with all that is in it, until the function
+        # ends. Emptied where nobody but the frame has it; elsewhere (modules, classes) the dictionary is the variables.
+        if shown and type(local_dict) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            references = sys.getrefcount(local_dict)
+            if references == 3:  # the frame's, this function's, the argument's
+                local_dict.clear()
 
 
 def _find_program(ex, tree, names, arguments, options, promise):
@@ -237,7 +234,14 @@ class _Program:
         types = {f"x{i}": _KIND_OF[d] for i, d in zip(self.used, self.dtypes)}
         scalars = [f"x{i}" for i, s in zip(self.used, self.is_scalar) if s]
         size = max((a.size for a in arguments), default=0)
-        self.kernel = promise.kernel(g.emit(g.as_kernel([node])), names, types, scalars, size)
+        try:
+            self.kernel = promise.kernel(g.emit(g.as_kernel([node])), names, types, scalars, size)
+        except TridentError as error:
+            if error.status != native.E_LIMIT:
+                raise
+            self.fused = False
+            node = self.reduction.operand if self.reduction else root
+            self.kernel = Chain(node, promise, names, types, scalars, size)
 
     # The kernel's inputs are the array operands in order, its parameters the scalar ones.
     def run(self, arguments, out, order, casting):
