@@ -107,9 +107,10 @@ Check check_daemon() {
   options.connect_timeout_ms = 1000;
   trident_ctx* ctx = nullptr;
   if (trident_open(&options, &ctx) != TRIDENT_OK)
-    return {"daemon", Status::failure, trident_last_error(),
-            "start it: systemctl --user enable --now tridentd.socket, or run tridentd; TRIDENT_SOCKET names another "
-            "socket"};
+    return {
+        "daemon", Status::failure, trident_last_error(),
+        "start it: systemctl --user enable --now tridentd.socket, or run tridentd; one that turns clients away says "
+        "why in its log (journalctl --user -u tridentd); TRIDENT_SOCKET names another socket"};
   std::array<char, 65536> json{};
   const trident_status status = trident_daemon_stats(ctx, json.data(), json.size(), 1000);
   trident_close(ctx);

@@ -21,8 +21,6 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                       {"frame_timeouts", sessions.frame_timeouts},
                       {"overflows", sessions.overflows},
                       {"image_bytes", sessions.image_bytes},
-                      {"image_files", sessions.image_files},
-                      {"loose_images", sessions.loose_images},
                       {"over_image_bytes", sessions.over_image_bytes}};
   json["jobs"] = {{"submitted", jobs.submitted},
                   {"shared", jobs.shared},

@@ -4,10 +4,8 @@
 #include <iterator>
 
 #include "jit/pipeline/pipeline.h"
-#include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/cpu.h"
-#include "runtime/os/memfd.h"
 #include "runtime/os/self.h"
 #include "runtime/store/sha256.h"
 
@@ -43,17 +41,8 @@ std::string host_identity() {
          "/" + std::to_string(os::cache_bytes(1)) + "/" + std::to_string(os::cache_bytes(2)) + "/" + os::build_id();
 }
 
-/// Memory that an image takes.
 std::uint64_t bytes_of(const SharedImage& image) {
-  return image.file ? os::round_to_pages(image.size) : 0;
-}
-
-/// The bytes of a sealed image.
-std::optional<store::Bytes> read_image(const SharedImage& image) {
-  const auto mapping = os::map_read_only(image.file->fd(), image.size);
-  if (!mapping.ok()) return std::nullopt;
-  const auto bytes = mapping->bytes().first(image.size);
-  return store::Bytes(bytes.begin(), bytes.end());
+  return image ? image->bytes.size() : 0;
 }
 
 /// Only answers that end a search are kept: the winner, the baseline that nothing beats, or that there is none.
@@ -70,10 +59,11 @@ bool is_answer(const RecordHeader& header) {
 
 }  // namespace
 
-store::Bytes encode_entry(const Entry& entry, std::span<const std::byte> image) {
+store::Bytes encode_entry(const Entry& entry) {
+  const std::span<const std::byte> image = entry.image ? std::span(entry.image->bytes) : std::span<const std::byte>();
   RecordHeader header;
   header.outcome = entry.outcome;
-  header.tier = entry.image.tier;
+  header.tier = entry.image ? entry.image->header().tier : std::uint8_t{0};
   header.canonical_bytes = static_cast<std::uint32_t>(entry.canonical.size());
   header.image_bytes = static_cast<std::uint32_t>(image.size());
   header.baseline_ns = entry.baseline_ns;
@@ -87,7 +77,7 @@ store::Bytes encode_entry(const Entry& entry, std::span<const std::byte> image) 
   return bytes;
 }
 
-Result<DecodedEntry> decode_entry(std::span<const std::byte> bytes) {
+Result<Entry> decode_entry(std::span<const std::byte> bytes) {
   RecordHeader header;
   if (bytes.size() < sizeof(header)) return make_error(ErrorCode::kRejectedRecord, "a short record");
   std::memcpy(&header, bytes.data(), sizeof(header));
@@ -95,10 +85,8 @@ Result<DecodedEntry> decode_entry(std::span<const std::byte> bytes) {
       bytes.size() != sizeof(header) + std::uint64_t{header.canonical_bytes} + header.image_bytes)
     return make_error(ErrorCode::kRejectedRecord, "a record of another layout");
   if (!is_answer(header)) return make_error(ErrorCode::kRejectedRecord, "an unknown outcome or tier");
-  DecodedEntry decoded;
-  Entry& entry = decoded.entry;
+  Entry entry;
   entry.outcome = header.outcome;
-  entry.image.tier = header.tier;
   entry.baseline_ns = header.baseline_ns;
   entry.winner_ns = header.winner_ns;
   const auto canonical = bytes.subspan(sizeof(header), header.canonical_bytes);
@@ -106,32 +94,11 @@ Result<DecodedEntry> decode_entry(std::span<const std::byte> bytes) {
   const auto image = bytes.subspan(sizeof(header) + header.canonical_bytes);
   if (!image.empty()) {
     TRY_VOID(image::validate(image));
-    trident_image_header head;
-    std::memcpy(&head, image.data(), sizeof(head));
-    if (head.tier != header.tier) return make_error(ErrorCode::kRejectedRecord, "an image of another tier");
-    decoded.image.bytes.assign(image.begin(), image.end());
+    auto held = std::make_shared<const image::ImageBytes>(image::ImageBytes{{image.begin(), image.end()}});
+    if (held->header().tier != header.tier) return make_error(ErrorCode::kRejectedRecord, "an image of another tier");
+    entry.image = std::move(held);
   }
-  return decoded;
-}
-
-Result<void> ImageFile::renew() {
-  // A client that has a description which can write is not seen beside another one.
-  opaque_ = opaque_ || os::other_holders(*fd_) == os::Holders::unknown;
-  TRY(os::Fd fresh, os::reopen_read_only(*fd_));
-  fd_ = std::make_shared<const os::Fd>(std::move(fresh));
-  given_ = false;
-  return {};
-}
-
-Result<std::shared_ptr<const os::Fd>> ImageFile::give_away() {
-  if (given_) TRY_VOID(renew());
-  given_ = true;
-  return fd_;
-}
-
-os::Holders ImageFile::clients() {
-  if (given_ && !renew().ok()) return os::Holders::unknown;
-  return opaque_ ? os::Holders::unknown : os::other_holders(*fd_);
+  return entry;
 }
 
 Cache::Cache(const Options& options)
@@ -205,23 +172,11 @@ const Entry* Cache::find_stored(std::uint32_t uid, const image::Key& key, std::s
     log::warning("a cached kernel was refused: {}", decoded.error().message);
     return nullptr;
   }
-  Entry& entry = decoded->entry;
+  Entry& entry = *decoded;
   if (same(entry, canonical) == nullptr) return nullptr;
-  if (!decoded->image.bytes.empty()) {
-    auto unwritten = image::unwritten_file();
-    if (!unwritten.ok()) return nullptr;
-    auto fd = image::seal(decoded->image, std::move(*unwritten));
-    if (!fd.ok()) return nullptr;
-    const trident_image_header& header = decoded->image.header();
-    if (std::memcmp(header.key, key.data(), key.size()) != 0) {
-      ++stats_.refused_images;
-      return nullptr;
-    }
-    entry.image.file = std::make_shared<ImageFile>(std::move(*fd));
-    entry.image.size = header.total_size;
-    entry.image.digest[0] = header.digest[0];
-    entry.image.digest[1] = header.digest[1];
-    entry.image.tier = header.tier;
+  if (entry.image && std::memcmp(entry.image->header().key, key.data(), key.size()) != 0) {
+    ++stats_.refused_images;
+    return nullptr;
   }
   ++stats_.stored_hits;
   return make_hot(hot_key(uid, key), std::move(entry));
@@ -245,9 +200,7 @@ void Cache::cool(std::list<HotEntry>::iterator at) {
 }
 
 void Cache::insert(std::uint32_t uid, const image::Key& key, Entry entry) {
-  std::optional<store::Bytes> image = store::Bytes();
-  if (entry.image.file) image = read_image(entry.image);
-  if (image && !writes_.try_push({store_key(uid, key), encode_entry(entry, *image)})) ++stats_.not_stored;
+  if (!writes_.try_push({store_key(uid, key), encode_entry(entry)})) ++stats_.not_stored;
   make_hot(hot_key(uid, key), std::move(entry));
 }
 

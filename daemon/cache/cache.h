@@ -1,5 +1,5 @@
-// What optimise jobs came to, by user and key: hot entries in memory with their sealed descriptors, all of them in a
-// runtime/store that survives restarts.
+// What optimise jobs came to, by user and key: hot entries in memory, all of them in a runtime/store that survives
+// restarts.
 //
 // A user sees only what that user's own jobs came to: a shared cache would tell one user what another compiles. A
 // processor or a build that differs changes the stored key, so stale entries are never found and age out. A hit also
@@ -21,38 +21,13 @@
 #include <vector>
 
 #include "jit/image/image.h"
-#include "runtime/os/fd.h"
-#include "runtime/os/memfd.h"
 #include "runtime/sched/bounded_queue.h"
 #include "runtime/store/store.h"
 
 namespace trident::cache {
 
-/// The file of a sealed image. Each client gets a description of its own, so that the system can say whether any client
-/// still has the file open or mapped: its pages count against the daemon until then.
-class ImageFile {
- public:
-  explicit ImageFile(os::Fd fd) : fd_(std::make_shared<const os::Fd>(std::move(fd))) {}
-  [[nodiscard]] const os::Fd& fd() const { return *fd_; }
-  /// What one client is to be sent. Errors: OsError when the process has no descriptor left for the next one.
-  Result<std::shared_ptr<const os::Fd>> give_away();
-  /// Whether a client has it, or it is under way to one.
-  os::Holders clients();
-
- private:
-  Result<void> renew();
-  std::shared_ptr<const os::Fd> fd_;
-  bool given_ = false;   ///< somebody else has the description of fd_
-  bool opaque_ = false;  ///< some client has a description of which the system tells nothing
-};
-
-/// A sealed image that may be sent to several clients.
-struct SharedImage {
-  std::shared_ptr<ImageFile> file;
-  std::uint32_t size = 0;
-  std::uint64_t digest[2] = {};
-  std::uint8_t tier = 0;  ///< enum trident_tier
-};
+/// A valid image, held in memory: what the daemon keeps costs no descriptors. Null where there is none.
+using SharedImage = std::shared_ptr<const image::ImageBytes>;
 
 /// What is known about a key. `outcome` as in pipeline::Outcome; budget_spent is never stored.
 struct Entry {
@@ -65,8 +40,8 @@ struct Entry {
 struct Options {
   std::string path;  ///< empty: nothing is stored
   std::uint64_t bytes_max = 0;
-  std::uint32_t hot_entries_max = 0;  ///< each holds a descriptor
-  std::uint64_t hot_bytes_max = 0;    ///< of the images of hot entries
+  std::uint32_t hot_entries_max = 0;
+  std::uint64_t hot_bytes_max = 0;  ///< of the images of hot entries
 };
 
 struct Stats {
@@ -122,13 +97,9 @@ class Cache {
   std::thread writer_;
 };
 
-/// The stored form of an entry; `image` holds the bytes of entry.image. Exposed for tests.
-store::Bytes encode_entry(const Entry& entry, std::span<const std::byte> image);
-struct DecodedEntry {
-  Entry entry;              ///< without a descriptor
-  image::ImageBytes image;  ///< empty when there is none
-};
+/// The stored form of an entry. Exposed for tests.
+store::Bytes encode_entry(const Entry& entry);
 /// Errors: RejectedRecord; RejectedImage when the image in it does not validate.
-Result<DecodedEntry> decode_entry(std::span<const std::byte> bytes);
+Result<Entry> decode_entry(std::span<const std::byte> bytes);
 
 }  // namespace trident::cache

@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <random>
 
-#include "runtime/os/memfd.h"
-
 namespace trident::cache {
 namespace {
 
@@ -24,7 +22,7 @@ image::Key key_of(int number) {
   return key;
 }
 
-image::ImageBytes image_for(const image::Key& key) {
+image::ImageBytes image_for(const image::Key& key, trident_tier tier = TRIDENT_TIER_OPTIMISED) {
   codegen::MachineCode code;
   code.bytes.assign(64, std::byte{0xC3});
   constexpr unsigned char kLandingPad[] = {0xF3, 0x0F, 0x1E, 0xFA};
@@ -33,20 +31,17 @@ image::ImageBytes image_for(const image::Key& key) {
   code.pool_offset = 64;
   kir::Kernel kernel;
   kernel.outputs.resize(1);
-  return image::build(code, kernel, codegen::Isa::avx2, TRIDENT_TIER_OPTIMISED, key);
+  return image::build(code, kernel, codegen::Isa::avx2, tier, key);
+}
+
+SharedImage shared_image_for(const image::Key& key, trident_tier tier) {
+  return std::make_shared<const image::ImageBytes>(image_for(key, tier));
 }
 
 Entry entry_for(const image::Key& key, const std::string& canonical) {
-  const image::ImageBytes image = image_for(key);
-  auto fd = image::seal(image);
-  EXPECT_TRUE(fd.ok());
   Entry entry;
   entry.outcome = 0;
-  entry.image.file = std::make_shared<ImageFile>(std::move(*fd));
-  entry.image.size = static_cast<std::uint32_t>(image.bytes.size());
-  entry.image.digest[0] = image.header().digest[0];
-  entry.image.digest[1] = image.header().digest[1];
-  entry.image.tier = TRIDENT_TIER_OPTIMISED;
+  entry.image = shared_image_for(key, TRIDENT_TIER_OPTIMISED);
   entry.baseline_ns = 10;
   entry.winner_ns = 7;
   entry.canonical = bytes_of(canonical);
@@ -83,11 +78,8 @@ TEST_F(CacheTest, AnEntryIsHotAtOnceAndStoredForTheNextProcess) {
   ASSERT_NE(stored, nullptr);
   EXPECT_EQ(stored->winner_ns, 7);
   EXPECT_EQ(stored->baseline_ns, 10);
-  ASSERT_TRUE(stored->image.file != nullptr);
-  const auto mapping = os::map_read_only(stored->image.file->fd(), stored->image.size);
-  ASSERT_TRUE(mapping.ok());
-  const image::ImageBytes image = image_for(key);
-  EXPECT_EQ(std::memcmp(mapping->base(), image.bytes.data(), image.bytes.size()), 0);
+  ASSERT_TRUE(stored->image != nullptr);
+  EXPECT_EQ(stored->image->bytes, image_for(key).bytes);
   EXPECT_NE(cache.find_hot(5, key, bytes_of("e")), nullptr);
 }
 
@@ -119,7 +111,7 @@ TEST_F(CacheTest, AnOutcomeWithoutAnImageIsRemembered) {
   const Entry* stored = cache.find_stored(1, key, bytes_of("wrong baseline"));
   ASSERT_NE(stored, nullptr);
   EXPECT_EQ(stored->outcome, 3);
-  EXPECT_EQ(stored->image.file, nullptr);
+  EXPECT_EQ(stored->image, nullptr);
 }
 
 TEST_F(CacheTest, HotEntriesAreBoundedAndTheLeastRecentlyUsedGo) {
@@ -139,7 +131,8 @@ TEST_F(CacheTest, HotEntriesAreBoundedAndTheLeastRecentlyUsedGo) {
 
 TEST_F(CacheTest, HotEntriesAreBoundedInBytes) {
   Options few = options();
-  few.hot_bytes_max = 3 * os::page_bytes();
+  const std::uint64_t image_bytes = image_for(key_of(0)).bytes.size();
+  few.hot_bytes_max = 3 * image_bytes;
   Cache cache(few);
   for (int i = 0; i < 10; ++i) {
     cache.insert(1, key_of(i), entry_for(key_of(i), "e"));
@@ -148,60 +141,42 @@ TEST_F(CacheTest, HotEntriesAreBoundedInBytes) {
   }
   EXPECT_EQ(cache.stats().hot, 3u);
   cache.insert(1, key_of(9), entry_for(key_of(9), "e"));  // again: counted once
-  EXPECT_EQ(cache.stats().hot_bytes, 3 * os::page_bytes());
+  EXPECT_EQ(cache.stats().hot_bytes, 3 * image_bytes);
 }
 
-TEST(ImageFile, TellsWhetherAnyClientHasIt) {
-  auto unwritten = image::unwritten_file();
-  ASSERT_TRUE(unwritten.ok());
-  auto fd = image::seal(image_for(key_of(1)), std::move(*unwritten));
-  ASSERT_TRUE(fd.ok());
-  ImageFile file(std::move(*fd));
-  EXPECT_EQ(file.clients(), os::Holders::none);
-  auto first = file.give_away(), second = file.give_away();
-  ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ(file.clients(), os::Holders::some);
-  first->reset();
-  EXPECT_EQ(file.clients(), os::Holders::some);
-  auto mapped = os::map_read_only(**second, 100);
-  second->reset();
-  EXPECT_EQ(file.clients(), os::Holders::some);
-  *mapped = os::Mapping();
-  EXPECT_EQ(file.clients(), os::Holders::none);
-  auto third = file.give_away();
-  EXPECT_EQ(file.clients(), os::Holders::some);
-
-  auto writable = image::seal(image_for(key_of(1)));
-  ImageFile opaque(std::move(*writable));
-  for (int i = 0; i < 2; ++i) {
-    auto given = opaque.give_away();
-    ASSERT_TRUE(given.ok());
-    EXPECT_EQ(opaque.clients(), os::Holders::unknown);
-  }
+// Oracle: the system's list of this process's descriptors.
+TEST_F(CacheTest, HotEntriesCostNoDescriptors) {
+  const auto descriptors = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  Cache cache(options());
+  const auto before = descriptors();
+  for (int i = 0; i < 50; ++i) cache.insert(1, key_of(i), entry_for(key_of(i), "e"));
+  EXPECT_EQ(cache.stats().hot, 50u);
+  EXPECT_LE(descriptors(), before + 1);  // the writer may have a journal open
 }
 
 TEST_F(CacheTest, RecordsSayOnlyWhatAnAnswerCanSay) {
   const image::Key key = key_of(9);
-  const image::ImageBytes optimised = image_for(key);
   Entry entry = entry_for(key, "canonical");
-  const auto decodes = [&](int outcome, int tier, bool carries) {
+  const auto decodes = [&](int outcome, trident_tier tier, bool carries) {
     entry.outcome = static_cast<std::uint8_t>(outcome);
-    entry.image.tier = static_cast<std::uint8_t>(tier);
-    return decode_entry(encode_entry(entry, carries ? std::span<const std::byte>(optimised.bytes)
-                                                    : std::span<const std::byte>()))
-        .ok();
+    entry.image = carries ? shared_image_for(key, tier) : nullptr;
+    return decode_entry(encode_entry(entry)).ok();
   };
   for (int outcome = 0; outcome < 256; ++outcome)
-    for (int tier = 0; tier < 256; ++tier) {
-      // The image is an optimised one, so only its own tier fits.
-      ASSERT_EQ(decodes(outcome, tier, true), outcome == 0 && tier == 2) << outcome << " " << tier;
-      ASSERT_EQ(decodes(outcome, tier, false), outcome == 3) << outcome << " " << tier;
+    for (const trident_tier tier : {TRIDENT_TIER_BASELINE, TRIDENT_TIER_OPTIMISED}) {
+      const bool fits =
+          (outcome == 0 && tier == TRIDENT_TIER_OPTIMISED) || (outcome == 1 && tier == TRIDENT_TIER_BASELINE);
+      ASSERT_EQ(decodes(outcome, tier, true), fits) << outcome << " " << tier;
+      ASSERT_EQ(decodes(outcome, tier, false), outcome == 3) << outcome;
     }
 }
 
 TEST_F(CacheTest, MutatedRecordsDecodeToAnErrorOrToAnImageThatValidates) {
   const image::Key key = key_of(9);
-  const store::Bytes good = encode_entry(entry_for(key, "canonical"), image_for(key).bytes);
+  const store::Bytes good = encode_entry(entry_for(key, "canonical"));
   ASSERT_TRUE(decode_entry(good).ok());
   std::mt19937_64 random(8);
   for (int i = 0; i < 20'000; ++i) {
@@ -210,8 +185,8 @@ TEST_F(CacheTest, MutatedRecordsDecodeToAnErrorOrToAnImageThatValidates) {
       bad[random() % bad.size()] ^= static_cast<std::byte>(1u << random() % 8);
     if (random() % 4 == 0) bad.resize(random() % bad.size());
     const auto decoded = decode_entry(bad);
-    if (!decoded.ok() || decoded->image.bytes.empty()) continue;
-    ASSERT_TRUE(image::validate(decoded->image.bytes).ok());
+    if (!decoded.ok() || !decoded->image) continue;
+    ASSERT_TRUE(image::validate(decoded->image->bytes).ok());
   }
 }
 

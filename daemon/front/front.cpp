@@ -19,6 +19,8 @@
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/directory.h"
+#include "runtime/os/memfd.h"
+#include "runtime/os/sandbox.h"
 #include "runtime/os/self.h"
 #include "runtime/os/service.h"
 
@@ -32,6 +34,8 @@ constexpr int kExitUsage = 2;
 /// How long SIGTERM waits for baseline jobs and for clients to read what was sent.
 constexpr std::uint64_t kDrainMaxMs = 2000, kDrainLookMs = 10;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
+/// How often a start looks for its workers, and how long it waits for them.
+constexpr std::uint64_t kStartLookMs = 5, kStartMaxMs = 30'000;
 
 void configure_log(const config::Settings& settings) {
   const auto level = config::log_level_of(settings.log_level);
@@ -47,10 +51,7 @@ session::Limits session_limits(const config::Settings& s) {
           .frame_timeout_ms = s.frame_timeout_ms,
           .frame_bytes_max = limits::kFrameBytesMax,
           .write_queue_bytes_max = s.write_queue_bytes,
-          .images = {.bytes_per_user = s.image_bytes_per_user,
-                     .bytes = s.image_bytes,
-                     .files_per_user = os::raise_open_files_limit() / 4,
-                     .files = os::raise_open_files_limit() / 2},
+          .shared_image_bytes = std::min(s.image_bytes_per_user, s.image_bytes),
           .jobs_per_connection = static_cast<std::uint32_t>(s.jobs_per_connection)};
 }
 
@@ -107,6 +108,16 @@ int refused(const Error& error, int exit_status) {
   return exit_status;
 }
 
+/// Whether kernels can be tried here: code runs in a sealed memfd, in a sandboxed child. A filter of system calls that
+/// forbids this makes every job fail the same way.
+Result<void> try_execution() {
+  constexpr std::byte kReturn{0xC3};  // nobody runs it
+  TRY_VOID(os::map_code(std::span(&kReturn, 1)));
+  TRY_VOID(os::run_sandboxed(
+      {}, [](void*) {}, nullptr));
+  return {};
+}
+
 /// Rules of the owner's files: as workers are told them, and as keys need them.
 struct OwnRules {
   std::string text;
@@ -159,9 +170,11 @@ class Front {
             loop_, {.folder = programs_folder(settings)},
             [this](const auto& subscriber, const programs::Event& event) { sessions_.on_event(subscriber, event); }),
         sessions_(loop_, session_limits(settings), [this] { return stats_json(); }),
+        starting_(loop_),
         watchdog_(loop_),
         drain_(loop_) {
     sessions_.set_jobs(jobs_, programs_);
+    if (const auto tried = try_execution(); !tried.ok()) turn_clients_away(tried.error());
     if (const std::string state = config::state_path(settings); !state.empty()) learn_in(state);
     costs_->watch(loop_, [this] {
       ++costs_changed_;
@@ -175,18 +188,41 @@ class Front {
     return {};
   }
 
-  void serve(int argc, const char* const* argv) {
+  /// Returns the exit status.
+  int serve(int argc, const char* const* argv) {
     const net::SignalWatch terminate(loop_, SIGTERM, [this] { drain(); });
     const net::SignalWatch interrupt(loop_, SIGINT, [this] { drain(); });
     const net::SignalWatch reload_signal(loop_, SIGHUP, [this, argc, argv] { reload(argc, argv); });
-    start_watchdog();
-    os::notify_service_manager("READY=1\nSTATUS=serving");
-    log::info("serving; build {}", os::build_id());
+    starting_.start(
+        0, [this] { look_for_workers(); }, kStartLookMs);
     loop_.run();
     log::info("stopped");
+    return exit_status_;
   }
 
  private:
+  void turn_clients_away(const Error& error) {
+    log::error("no kernel can be made here, so clients are turned away: {}", error.message);
+    sessions_.turn_away(
+        make_error(ErrorCode::kUnsupported, "the daemon can make no kernels: %s", error.message.c_str()));
+  }
+
+  /// Ready is who has workers: with none, clients would wait for nothing.
+  void look_for_workers() {
+    if (jobs_.pool().ready()) {
+      starting_.stop();
+      start_watchdog();
+      os::notify_service_manager("READY=1\nSTATUS=serving");
+      log::info("serving; build {}", os::build_id());
+      return;
+    }
+    std::string trouble = jobs_.pool().trouble(0);
+    if (trouble.empty() && os::monotonic_ns() - started_ns_ > kStartMaxMs * kNsPerMs) trouble = "workers do not answer";
+    if (trouble.empty()) return;
+    exit_status_ = refused(make_error(ErrorCode::kOsError, "cannot start: %s", trouble.c_str()), 1);
+    loop_.stop();
+  }
+
   /// Weights that were trained here, and the journal that they are trained on.
   void learn_in(const std::string& state) {
     weights_.emplace(loop_, state + "/weights", [this] {
@@ -252,6 +288,7 @@ class Front {
 
   void drain() {
     if (!listener_) return;
+    starting_.stop();
     os::notify_service_manager("STOPPING=1\nSTATUS=draining");
     listener_.reset();
     jobs_.drain();
@@ -278,7 +315,8 @@ class Front {
   jobs::Jobs jobs_;
   programs::Programs programs_;
   session::Sessions sessions_;
-  net::Timer watchdog_, drain_;
+  net::Timer starting_, watchdog_, drain_;
+  int exit_status_ = 0;
   std::uint64_t watchdog_interval_ns_ = 0;
   std::string told_trouble_;
   std::unique_ptr<net::Listener> listener_;
@@ -300,8 +338,7 @@ int run_front(const config::Settings& settings, int argc, const char* const* arg
   if (!own.ok()) return refused(own.error(), kExitUsage);
   Front front(settings, std::move(costs).value(), *own ? &**own : nullptr);
   if (const auto listening = front.listen(); !listening.ok()) return refused(listening.error(), 1);
-  front.serve(argc, argv);
-  return 0;
+  return front.serve(argc, argv);
 }
 
 }  // namespace trident::front

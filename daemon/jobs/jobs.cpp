@@ -7,7 +7,6 @@
 #include "jit/image/image.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
-#include "runtime/os/memfd.h"
 
 namespace trident::jobs {
 namespace {
@@ -48,14 +47,10 @@ std::string flight_id(std::uint32_t uid, const image::Key& key) {
   return id;
 }
 
-cache::SharedImage shared(const worker::ResponseHeader& header, os::Fd fd, trident_tier tier) {
-  cache::SharedImage image;
-  image.file = std::make_shared<cache::ImageFile>(std::move(fd));
-  image.size = header.size;
-  image.digest[0] = header.digest[0];
-  image.digest[1] = header.digest[1];
-  image.tier = static_cast<std::uint8_t>(tier);
-  return image;
+/// The tail of a response that carries an image, which the pool has checked.
+cache::SharedImage shared(std::string_view tail) {
+  const auto bytes = std::as_bytes(std::span(tail));
+  return std::make_shared<const image::ImageBytes>(image::ImageBytes{{bytes.begin(), bytes.end()}});
 }
 
 }  // namespace
@@ -109,8 +104,7 @@ Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& li
       sink_(std::move(sink)),
       renewals_(kRenewalBytesMax),
       pool_(loop, workers,
-            {.on_response = [this](const auto& header, auto tail,
-                                   os::Fd fd) { on_response(header, tail, std::move(fd)); },
+            {.on_response = [this](const auto& header, auto tail) { on_response(header, tail); },
              .on_lost = [this](auto ticket, auto fate) { on_lost(ticket, fate); },
              .on_free = [this](auto lane) { serve(lane); }}) {}
 
@@ -187,14 +181,14 @@ void Jobs::subscribe(Flight& flight, const Subscriber& subscriber) {
   flight.subscribers.push_back(subscriber);
   waiting_[subscriber] = &flight;
   sink_(subscriber, Accepted{});
-  if (flight.baseline.file) sink_(subscriber, ImageReady{flight.baseline, 0, 0});
+  if (flight.baseline) sink_(subscriber, ImageReady{flight.baseline, 0, 0});
 }
 
 void Jobs::answer(const Subscriber& subscriber, const cache::Entry& entry, const Renewals::Kernel& kernel) {
-  if (entry.image.file) remember(subscriber, kernel, ratio_of(entry));
+  if (entry.image) remember(subscriber, kernel, ratio_of(entry));
   sink_(subscriber, Accepted{true});
-  if (entry.image.file) {
-    const bool optimised = entry.image.tier == TRIDENT_TIER_OPTIMISED;
+  if (entry.image) {
+    const bool optimised = entry.image->header().tier == TRIDENT_TIER_OPTIMISED;
     sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, optimised ? entry.winner_ns : 0, true});
   }
   sink_(subscriber, Finished{static_cast<pipeline::Outcome>(entry.outcome)});
@@ -355,7 +349,7 @@ void Jobs::serve(worker::Lane lane) {
   }
 }
 
-void Jobs::on_response(const worker::ResponseHeader& header, std::string_view tail, os::Fd fd) {
+void Jobs::on_response(const worker::ResponseHeader& header, std::string_view tail) {
   const auto at = running_.find(header.ticket);
   if (at == running_.end()) return;
   Flight& flight = *at->second;
@@ -368,10 +362,11 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   running_.erase(at);
   flight.ticket = 0;
   switch (header.kind) {
-    case worker::Kind::baseline_image: return on_baseline(flight, shared(header, std::move(fd), TRIDENT_TIER_BASELINE));
-    case worker::Kind::outcome: return on_outcome(flight, header, std::move(fd));
+    case worker::Kind::baseline_image: return on_baseline(flight, shared(tail));
+    case worker::Kind::outcome: return on_outcome(flight, header, tail);
     case worker::Kind::progress:
     case worker::Kind::program:  // of another lane
+    case worker::Kind::ready:
     case worker::Kind::failed: break;
   }
   if (flight.renewal) return end_renewal(flight, nullptr);
@@ -388,7 +383,7 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   const std::uint64_t us = (os::monotonic_ns() - flight.submitted_ns) / 1000;
   ++stats_.baseline_us_log2[std::min<std::size_t>(std::bit_width(us), stats_.baseline_us_log2.size() - 1)];
   flight.baseline = std::move(image);
-  charge(flight, os::round_to_pages(flight.baseline.size));
+  charge(flight, flight.baseline->bytes.size());
   tell_all(flight, ImageReady{flight.baseline, 0, 0});
   if (flight.subscribers.empty()) return remove(flight);
   if (draining_) return remove(flight);
@@ -396,11 +391,11 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   wait_for_optimise(flight, false);
 }
 
-void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::Fd fd) {
+void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
   const auto outcome = static_cast<pipeline::Outcome>(header.code);
   const bool check = flight.state == State::checking;
   if (!check) strikes_.erase(flight.id);
-  if (flight.renewal) return on_renewed(flight, header, std::move(fd));
+  if (flight.renewal) return on_renewed(flight, header, tail);
   if (outcome == pipeline::Outcome::budget_spent || (check && outcome == pipeline::Outcome::no_gain)) {
     if (header.baseline_checked == 0) return check ? check_failed(flight) : wait_for_check(flight);
     stats_.checked_alone += check ? 1 : 0;
@@ -412,7 +407,7 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::
   entry.winner_ns = header.winner_ns;
   switch (outcome) {
     case pipeline::Outcome::published:
-      entry.image = shared(header, std::move(fd), TRIDENT_TIER_OPTIMISED);
+      entry.image = shared(tail);
       tell_all(flight, ImageReady{entry.image, header.baseline_ns, header.winner_ns, true});
       break;
     case pipeline::Outcome::no_gain: entry.image = flight.baseline; break;
@@ -432,7 +427,7 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, os::
 }
 
 // Whatever is wrong with the baseline now, it was found right before: those who have it are told as ever.
-void Jobs::on_renewed(Flight& flight, const worker::ResponseHeader& header, os::Fd fd) {
+void Jobs::on_renewed(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
   const auto outcome = static_cast<pipeline::Outcome>(header.code);
   if (outcome == pipeline::Outcome::not_equivalent) {
     log::error("a baseline kernel differs from its reference and is revoked: {}", flight.describe());
@@ -444,7 +439,7 @@ void Jobs::on_renewed(Flight& flight, const worker::ResponseHeader& header, os::
   entry.outcome = header.code;
   entry.baseline_ns = header.baseline_ns;
   entry.winner_ns = header.winner_ns;
-  entry.image = shared(header, std::move(fd), TRIDENT_TIER_OPTIMISED);
+  entry.image = shared(tail);
   entry.canonical = flight.canonical;
   if (flight.weights == renewals_.weights()) cache_.insert(flight.uid, flight.key, entry);
   end_renewal(flight, &entry);
@@ -515,7 +510,7 @@ void Jobs::renew(Renewals::Number number) {
   ++stats_.renewals;
   const cache::Entry* known = cache_.find_hot(kernel.uid, flight.key, flight.canonical);
   if (known == nullptr) known = cache_.find_stored(kernel.uid, flight.key, flight.canonical);
-  if (known != nullptr && known->image.file) return offer(kernel, cache::Entry(*known));
+  if (known != nullptr && known->image) return offer(kernel, cache::Entry(*known));
   flight.uid = kernel.uid;
   flight.isa = kernel.isa;
   flight.message = kernel.message;
@@ -574,7 +569,7 @@ void Jobs::drain() {
   draining_ = true;
   std::vector<Flight*> past_baseline;
   for (const auto& [id, flight] : flights_)
-    if (flight->baseline.file || flight->renewal) past_baseline.push_back(flight.get());
+    if (flight->baseline || flight->renewal) past_baseline.push_back(flight.get());
   for (Flight* flight : past_baseline) remove(*flight);
 }
 

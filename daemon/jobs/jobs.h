@@ -136,7 +136,7 @@ class Jobs {
   void remember(const Subscriber& subscriber, const Renewals::Kernel& kernel, double ratio);
   void renew_next();
   void renew(Renewals::Number number);
-  void on_renewed(Flight& flight, const worker::ResponseHeader& header, os::Fd fd);
+  void on_renewed(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
   void end_renewal(Flight& flight, const cache::Entry* entry);
   void offer(Renewals::Kernel& kernel, const cache::Entry& entry);
   void tell_all(Flight& flight, const Event& event);
@@ -157,9 +157,9 @@ class Jobs {
   void run(Flight& flight, worker::Lane lane);
   void serve(worker::Lane lane);
 
-  void on_response(const worker::ResponseHeader& header, std::string_view tail, os::Fd fd);
+  void on_response(const worker::ResponseHeader& header, std::string_view tail);
   void on_baseline(Flight& flight, cache::SharedImage image);
-  void on_outcome(Flight& flight, const worker::ResponseHeader& header, os::Fd fd);
+  void on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
   void on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate);
   std::uint32_t strike(const std::string& id, worker::Lane lane);
   [[nodiscard]] bool quarantined(const std::string& id, worker::Lane lane);

@@ -99,9 +99,8 @@ void Channel::read() {
     const os::Io io = os::receive(socket_, into, fds);
     if (io.status == os::IoStatus::would_block) return;
     if (io.status == os::IoStatus::closed) return close(CloseReason::peer_closed);
-    if (fds.count > 0 && !limits_.takes_fds) return close(CloseReason::unasked_descriptor);
+    if (fds.count > 0) return close(CloseReason::unasked_descriptor);
     if (io.status == os::IoStatus::failed) return close(CloseReason::socket_error);
-    for (std::size_t i = 0; i < fds.count; ++i) fds_.push_back(std::move(fds.fds[i]));
     destroyed_ = &destroyed;
     const bool sound = take_bytes(into.first(io.bytes));
     if (destroyed) return;
@@ -258,13 +257,6 @@ void Channel::close(CloseReason reason) {
   const OnClose on_close = std::move(on_close_);
   on_close_ = nullptr;
   if (on_close) on_close(reason);
-}
-
-std::optional<os::Fd> Channel::take_fd() {
-  if (fds_.empty()) return std::nullopt;
-  os::Fd fd = std::move(fds_.front());
-  fds_.pop_front();
-  return fd;
 }
 
 }  // namespace trident::net

@@ -1,11 +1,11 @@
-// A framed connection on the loop: u32 little-endian length, then that many bytes; descriptors beside them.
+// A framed connection on the loop: u32 little-endian length, then that many bytes; descriptors beside those sent.
 //
 //   read:  socket -> scratch buffer (one for all channels) -> whole frames to on_frame
 //                         \-> a frame that is not whole yet waits in the channel's own buffer
 //   write: send() -> sendmsg at once -> only what the socket does not take waits in the queue
 //
 // An idle channel therefore owns no buffers and no timers. The peer is not trusted: an announced length above the
-// limit, a frame that does not complete in time, unasked descriptors, or a queue that the peer does not drain end the
+// limit, a frame that does not complete in time, a descriptor, or a queue that the peer does not drain end the
 // channel.
 #pragma once
 
@@ -41,7 +41,6 @@ struct ChannelLimits {
   std::size_t frame_bytes_max = 0;
   std::size_t queue_bytes_max = 0;
   std::uint64_t frame_timeout_ms = 0;  ///< from a frame's first byte to its last; 0: unbounded
-  bool takes_fds = false;
 };
 
 class Channel {
@@ -62,8 +61,8 @@ class Channel {
   void send_later(std::span<const std::byte> payload, SharedFd fd = nullptr);
   void flush();
 
-  /// The oldest descriptor received and not taken yet.
-  std::optional<os::Fd> take_fd();
+  /// Whether the peer does not read as fast as it is sent to.
+  [[nodiscard]] bool blocked() const { return blocked_; }
   [[nodiscard]] std::size_t queued_bytes() const { return queued_bytes_; }
   [[nodiscard]] const os::Fd& socket() const { return socket_; }
 
@@ -94,7 +93,6 @@ class Channel {
 
   std::vector<std::byte> partial_;  ///< the beginning of a frame, length prefix included
   std::unique_ptr<Timer> frame_timer_;
-  std::deque<os::Fd> fds_;
   std::deque<Outgoing> queue_;
   std::size_t queued_bytes_ = 0;
   bool blocked_ = false;  ///< the socket takes no more for now

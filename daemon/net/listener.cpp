@@ -1,12 +1,21 @@
 #include "daemon/net/listener.h"
 
+#include <algorithm>
+
 #include "runtime/log/log.h"
+#include "runtime/os/self.h"
 
 namespace trident::net {
 namespace {
 
 constexpr int kAcceptsPerTurn = 64;
 constexpr std::uint64_t kPauseMs = 100;
+
+/// Descriptors that no connection gets: for new workers and for files.
+std::uint64_t reserve() {
+  constexpr std::uint64_t kReserveMax = 16;
+  return std::min(kReserveMax, os::open_files_limit() / 4);
+}
 
 }  // namespace
 
@@ -24,14 +33,16 @@ void Listener::watch() {
 
 void Listener::accept() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    os::Accepted accepted = os::accept_unix(socket_.fd());
+    os::Accepted accepted = os::accept_unix(socket_.fd(), reserve());
     switch (accepted.status) {
       case os::AcceptStatus::ok: on_connection_(std::move(accepted.socket)); break;
       case os::AcceptStatus::retry: break;
       case os::AcceptStatus::would_block: return;
       case os::AcceptStatus::exhausted:
       case os::AcceptStatus::failed:
-        if (pauses_++ == 0) log::warning("cannot accept connections for now: descriptors or memory have run out");
+        if (pauses_++ == 0)
+          log::warning("new connections wait: of {} descriptors too few are left (LimitNOFILE=, --open-files)",
+                       os::open_files_limit());
         poller_.stop();
         resume_.start(kPauseMs, [this] { watch(); });
         return;

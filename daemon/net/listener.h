@@ -1,5 +1,6 @@
-// Accepts connections from a listening socket. When descriptors run out it stops asking for a while instead of
-// spinning: those connected are served on, those waiting stay in the kernel's queue.
+// Accepts connections from a listening socket. When descriptors run low it stops asking for a while instead of
+// spinning: those connected are served on, those waiting stay in the kernel's queue. The last descriptors are for
+// others, such as workers that are started anew.
 #pragma once
 
 #include <functional>

@@ -42,7 +42,7 @@ void Programs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint
                             .program_folder = options_.folder,
                             .optimise_grace_ms = options_.grace_ms},
         worker::PoolEvents{
-            .on_response = [this](const auto& header, std::string_view tail, os::Fd) { on_response(header, tail); },
+            .on_response = [this](const auto& header, std::string_view tail) { on_response(header, tail); },
             .on_lost = [this](worker::Ticket ticket,
                               auto fate) { on_lost(ticket, fate == worker::PoolEvents::Fate::unharmed); },
             .on_free = [this](worker::Lane) { serve(); }});

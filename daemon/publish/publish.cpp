@@ -2,7 +2,6 @@
 
 #include "jit/pipeline/pipeline.h"
 #include "runtime/base/limits.h"
-#include "runtime/os/memfd.h"
 #include "schemas/control_generated.h"
 
 namespace trident::publish {
@@ -53,23 +52,21 @@ void progress(net::Channel& channel, std::uint64_t job, std::uint8_t stage, std:
                       wire::CreateProgress(builder, job, static_cast<wire::Stage>(stage), done, total, best_ratio)));
 }
 
-Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const cache::SharedImage& image,
+Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const image::ImageBytes& image,
                           const KernelTimes& times, const KernelTravel& travel) {
   auto& builder = fresh_builder();
+  const trident_image_header& header = image.header();
   flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> bytes;
-  net::SharedFd fd;
-  if (travel.inline_image) {
-    if (image.size > kInlineBytesMax) return make_error(ErrorCode::kLimitExceeded, "an image too large for a message");
-    TRY(const os::Mapping mapping, os::map_read_only(image.file->fd(), image.size));
-    bytes = builder.CreateVector(static_cast<const std::uint8_t*>(mapping.base()), image.size);
-  } else {
-    TRY(fd, image.file->give_away());
+  if (!travel.file) {
+    if (image.bytes.size() > kInlineBytesMax)
+      return make_error(ErrorCode::kLimitExceeded, "an image too large for a message");
+    bytes = builder.CreateVector(reinterpret_cast<const std::uint8_t*>(image.bytes.data()), image.bytes.size());
   }
   const auto ready =
-      wire::CreateKernelReady(builder, job, static_cast<wire::Tier>(image.tier), image.size, image.digest[0],
-                              image.digest[1], bytes, times.baseline_ns, times.optimised_ns);
+      wire::CreateKernelReady(builder, job, static_cast<wire::Tier>(header.tier), header.total_size, header.digest[0],
+                              header.digest[1], bytes, times.baseline_ns, times.optimised_ns);
   const auto message = finish(builder, wire::Body::KernelReady, ready);
-  travel.more ? channel.send_later(message, fd) : channel.send(message, fd);
+  travel.more ? channel.send_later(message, travel.file) : channel.send(message, travel.file);
   return {};
 }
 

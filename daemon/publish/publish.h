@@ -21,12 +21,11 @@ struct KernelTimes {
   double baseline_ns = 0, optimised_ns = 0;
 };
 struct KernelTravel {
-  bool inline_image = false;  ///< the bytes instead of the descriptor
-  bool more = false;          ///< travels with the job's next message
+  net::SharedFd file;  ///< the image as a sealed memfd; null: its bytes travel in the message
+  bool more = false;   ///< travels with the job's next message
 };
-/// Errors: OsError when the image cannot be read or the process has no descriptor left, LimitExceeded when the image is
-/// too large to travel inline.
-Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const cache::SharedImage& image,
+/// Errors: LimitExceeded when the image is too large to travel in the message.
+Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const image::ImageBytes& image,
                           const KernelTimes& times, const KernelTravel& travel);
 void revoke(net::Channel& channel, std::uint64_t job, std::uint8_t tier);
 void done(net::Channel& channel, std::uint64_t job, std::uint8_t outcome);

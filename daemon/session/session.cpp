@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::uint32_t kConnectionRetryMs = 1000;
 constexpr std::uint32_t kQuotaRetryMs = 1000;
-constexpr std::uint64_t kSweepPauseMinMs = 20, kSweepPauseMaxMs = 20'000;
-constexpr std::size_t kImagesPerSweep = 256;
+constexpr std::uint32_t kUnreadRetryMs = 50;
 /// wire::Stage of what a program's search tells.
 constexpr std::uint8_t kStageOfPrograms = 3;
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
@@ -37,11 +36,9 @@ class Sessions::Session {
 
   ~Session() {
     for (const auto& [job, state] : jobs_) cancel(job, state);
-    for (auto& [number, job] : jobs_) release(job);
+    all_.stats_.image_bytes -= shared_bytes_;
     const auto user = all_.users_.find(uid_);
-    if (--user->second.connections != 0) return;
-    all_.users_.erase(user);
-    all_.ledger_.user_gone(uid_);
+    if (--user->second.connections == 0) all_.users_.erase(user);
   }
 
   Result<void> open(os::Fd socket) {
@@ -49,7 +46,8 @@ class Sessions::Session {
     TRY(channel_, net::Channel::make(
                       all_.loop_, std::move(socket),
                       {.frame_bytes_max = limits.frame_bytes_max,
-                       .queue_bytes_max = limits.write_queue_bytes_max,
+                       // A message more than the limit: what is above half of it waits (tell).
+                       .queue_bytes_max = limits.write_queue_bytes_max + limits.frame_bytes_max,
                        .frame_timeout_ms = limits.frame_timeout_ms},
                       [this](auto frame) { on_frame(frame); }, [this](net::CloseReason reason) { on_close(reason); }));
     if (limits.hello_timeout_ms != 0)
@@ -71,7 +69,6 @@ class Sessions::Session {
   struct Job {
     bool inline_images = false;
     bool program = false;
-    std::vector<std::shared_ptr<cache::ImageFile>> images;  ///< sent by descriptor
   };
 
   void on_frame(std::span<const std::byte> frame) {
@@ -105,7 +102,7 @@ class Sessions::Session {
     if (isa_ == 0)
       return close_with(
           make_error(ErrorCode::kUnsupported, "no instruction set in common (the client has %u)", hello.isa));
-    takes_inline_ = (hello.features & kInlineImages) != 0;
+    if (all_.why_not_) return close_with(*all_.why_not_);
     ready_ = true;
     hello_.stop();
     publish::welcome(*channel_, isa_, kInlineImages, os::build_id());
@@ -121,10 +118,6 @@ class Sessions::Session {
     if (!submit.work.ok()) return fail(submit.work.error(), 0);
     if (jobs_.size() >= all_.limits_.jobs_per_connection)
       return fail(make_error(ErrorCode::kBusy, "too many kernels are open on this connection"), kQuotaRetryMs);
-    if (!takes_inline_ && !submit.inline_images && all_.ledger_.full(uid_)) {
-      ++all_.stats_.over_image_bytes;
-      return fail(too_much_memory(), kQuotaRetryMs);
-    }
     jobs_[submit.job].inline_images = submit.inline_images;
     all_.loop_.linger();  // for the worker's answer and for the next submission
     all_.jobs_->submit({id_, submit.job}, uid_, isa_, *submit.work, frame);
@@ -154,25 +147,8 @@ class Sessions::Session {
     const auto at = jobs_.find(job);
     if (at == jobs_.end()) return;
     cancel(job, at->second);
-    release(at->second);
     jobs_.erase(at);
     channel_->flush();  // its Accepted may have waited for an answer that will not come
-  }
-
-  void release(Job& job) {
-    if (job.images.empty()) return;
-    for (const auto& image : job.images) all_.ledger_.release(image);
-    job.images.clear();
-    all_.sweep_images_soon();
-  }
-
-  [[nodiscard]] Error too_much_memory() const {
-    return make_error(ErrorCode::kBusy,
-                      "kernels that are open or still mapped hold %llu of %llu bytes that this user may take of the "
-                      "daemon's memory (%llu bytes of all users): close some, or take images inline",
-                      static_cast<unsigned long long>(all_.ledger_.bytes_of(uid_)),
-                      static_cast<unsigned long long>(all_.limits_.images.bytes_per_user),
-                      static_cast<unsigned long long>(all_.ledger_.bytes()));
   }
 
   void tell(std::uint64_t job, const jobs::Accepted& event) { publish::accepted(*channel_, job, event.cached); }
@@ -198,27 +174,35 @@ class Sessions::Session {
   void tell(std::uint64_t job, const jobs::ImageReady& event) {
     const auto at = jobs_.find(job);
     if (at == jobs_.end()) return;
-    Job& state = at->second;
-    bool inline_image = state.inline_images;
-    if (!inline_image && !all_.ledger_.claim(uid_, event.image)) {
+    if (channel_->queued_bytes() > all_.limits_.write_queue_bytes_max / 2)
+      return give_up(job, make_error(ErrorCode::kBusy, "answers wait to be read: ask again"), kUnreadRetryMs);
+    const auto sent = publish::kernel_ready(*channel_, job, *event.image, {event.baseline_ns, event.optimised_ns},
+                                            {.file = shared_file(at->second, *event.image), .more = event.more});
+    if (!sent.ok()) give_up(job, sent.error(), 0);
+  }
+
+  /// The image as a memfd; null where its bytes are to travel in the message, so that the client pays for the memory.
+  /// Whoever has a memfd can hold its pages, which are the daemon's memory, in ways that the daemon cannot see. So only
+  /// processes of its own user get any, and each is charged until its connection ends.
+  net::SharedFd shared_file(const Job& job, const image::ImageBytes& image) {
+    if (uid_ != all_.own_uid_ || job.inline_images) return nullptr;
+    if (channel_->blocked()) return nullptr;  // no descriptor waits in a queue
+    const std::uint64_t bytes = os::round_to_pages(image.bytes.size());
+    if (all_.stats_.image_bytes + bytes > all_.limits_.shared_image_bytes) {
       ++all_.stats_.over_image_bytes;
-      if (!takes_inline_ && !state.images.empty()) return;  // it keeps what it has, and hears of the end
-      if (!takes_inline_) return give_up(job, too_much_memory(), kQuotaRetryMs);
-      inline_image = true;  // the client pays for the memory itself
-    } else if (!inline_image) {
-      state.images.push_back(event.image.file);
+      return nullptr;
     }
-    const auto sent = publish::kernel_ready(*channel_, job, event.image, {event.baseline_ns, event.optimised_ns},
-                                            {.inline_image = inline_image, .more = event.more});
-    if (!sent.ok()) give_up(job, sent.error(), kQuotaRetryMs);
+    auto file = image::seal(image);
+    if (!file.ok()) return nullptr;  // no descriptor is left
+    shared_bytes_ += bytes;
+    all_.stats_.image_bytes += bytes;
+    return std::make_shared<const os::Fd>(std::move(*file));
   }
 
   /// The job ends for this client; others may still wait for it.
   void give_up(std::uint64_t job, const Error& error, std::uint32_t retry_after_ms) {
     all_.jobs_->cancel({id_, job});
-    const auto at = jobs_.find(job);
-    release(at->second);
-    jobs_.erase(at);
+    jobs_.erase(job);
     publish::failure(*channel_, job, error, retry_after_ms);
   }
 
@@ -234,10 +218,7 @@ class Sessions::Session {
   }
 
   void tell(std::uint64_t job, const jobs::Failed& event) {
-    if (const auto at = jobs_.find(job); at != jobs_.end()) {
-      release(at->second);
-      jobs_.erase(at);
-    }
+    jobs_.erase(job);
     publish::failure(*channel_, job, event.error, event.retry_after_ms);
   }
 
@@ -263,7 +244,8 @@ class Sessions::Session {
   std::uint32_t uid_;
   std::unique_ptr<net::Channel> channel_;
   net::Timer hello_;
-  bool ready_ = false, takes_inline_ = false;
+  bool ready_ = false;
+  std::uint64_t shared_bytes_ = 0;  ///< of Stats::image_bytes
   std::uint8_t isa_ = 0;
   std::unordered_map<std::uint64_t, Job> jobs_;
 };
@@ -273,9 +255,7 @@ Sessions::Sessions(net::Loop& loop, const Limits& limits, std::function<std::str
       limits_(limits),
       stats_json_(std::move(stats_json)),
       own_uid_(os::effective_uid()),
-      overflow_uid_(os::overflow_uid()),
-      ledger_(limits.images),
-      sweep_(loop) {}
+      overflow_uid_(os::overflow_uid()) {}
 
 Result<void> admit(const os::Peer& peer, std::uint32_t own_uid, std::uint32_t overflow_uid) {
   if (peer.uid != overflow_uid || peer.uid == own_uid) return {};
@@ -325,26 +305,6 @@ void Sessions::remove(std::uint64_t id) {
   sessions_.erase(at);
 }
 
-void Sessions::set_limits(const Limits& limits) {
-  limits_ = limits;
-  ledger_.set_limits(limits.images);
-}
-
-/// A client unmaps an image about when it says so, or soon after its end.
-void Sessions::sweep_images_soon() {
-  const bool waiting = sweep_.running() && sweep_pause_ms_ == kSweepPauseMinMs;
-  sweep_pause_ms_ = kSweepPauseMinMs;
-  if (!waiting) sweep_.start(sweep_pause_ms_, [this] { sweep_images(); });
-}
-
-/// Asks more and more rarely, and then no more until somebody closes a kernel or needs room: an idle daemon sleeps.
-void Sessions::sweep_images() {
-  const std::size_t dropped = ledger_.sweep(kImagesPerSweep);
-  if (dropped == 0) sweep_pause_ms_ *= 2;
-  if (ledger_.loose() == 0 || sweep_pause_ms_ > kSweepPauseMaxMs) return;
-  sweep_.start(sweep_pause_ms_, [this] { sweep_images(); });
-}
-
 void Sessions::on_event(const jobs::Subscriber& subscriber, const jobs::Event& event) {
   if (const auto at = sessions_.find(subscriber.session); at != sessions_.end())
     at->second->on_event(subscriber.job, event);
@@ -359,9 +319,6 @@ Stats Sessions::stats() const {
   Stats copy = stats_;
   copy.connections = sessions_.size();
   copy.users = users_.size();
-  copy.image_bytes = ledger_.bytes();
-  copy.image_files = ledger_.files();
-  copy.loose_images = ledger_.loose();
   return copy;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -14,7 +15,6 @@
 #include "daemon/jobs/jobs.h"
 #include "daemon/net/channel.h"
 #include "daemon/programs/programs.h"
-#include "daemon/session/image_ledger.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/socket.h"
 
@@ -24,8 +24,9 @@ struct Limits {
   std::uint32_t connections = 0, connections_per_user = 0;
   std::uint64_t hello_timeout_ms = 0, frame_timeout_ms = 0;
   std::size_t frame_bytes_max = 0, write_queue_bytes_max = 0;
-  /// Sealed images that clients hold: a client gets what goes beyond inline, or Busy where it does not take that.
-  ImageLedger::Limits images;
+  /// Images sent as memfds, which are the daemon's memory, over connections that are open: what goes beyond travels in
+  /// the message.
+  std::uint64_t shared_image_bytes = 0;
   /// Jobs of one connection whose kernels have not been closed.
   std::uint32_t jobs_per_connection = 0;
 };
@@ -34,8 +35,7 @@ struct Stats {
   std::uint64_t accepted = 0, refused = 0, malformed = 0, hello_timeouts = 0, frame_timeouts = 0, overflows = 0;
   std::uint64_t over_image_bytes = 0;
   std::size_t connections = 0, users = 0;
-  std::uint64_t image_bytes = 0;                  ///< of images that clients hold
-  std::size_t image_files = 0, loose_images = 0;  ///< their number; of those, how many no open job refers to
+  std::uint64_t image_bytes = 0;  ///< sent as memfds over connections that are open
 };
 
 /// Whether a connection from `peer` is served. Limits, jobs and cache go by user, so whoever cannot be told from others
@@ -63,7 +63,9 @@ class Sessions {
   void on_event(const jobs::Subscriber& subscriber, const jobs::Event& event);
   void on_event(const jobs::Subscriber& subscriber, const programs::Event& event);
 
-  void set_limits(const Limits& limits);
+  void set_limits(const Limits& limits) { limits_ = limits; }
+  /// No client is served from now on: each is told why in answer to its hello, and does its work itself.
+  void turn_away(Error why) { why_not_ = std::move(why); }
   [[nodiscard]] Stats stats() const;
   /// Bytes that clients have not read yet.
   [[nodiscard]] bool all_written() const;
@@ -74,8 +76,6 @@ class Sessions {
     std::uint32_t connections = 0;
   };
 
-  void sweep_images();
-  void sweep_images_soon();
   void refuse(os::Fd socket, const Error& error, std::uint32_t retry_after_ms);
   void remove(std::uint64_t id);
 
@@ -86,10 +86,8 @@ class Sessions {
   programs::Programs* programs_ = nullptr;
   Stats stats_;
   std::uint32_t own_uid_, overflow_uid_;
+  std::optional<Error> why_not_;
   std::uint64_t next_id_ = 1;
-  ImageLedger ledger_;
-  net::Timer sweep_;
-  std::uint64_t sweep_pause_ms_ = 0;
   std::unordered_map<std::uint32_t, User> users_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Session>> sessions_;
 };

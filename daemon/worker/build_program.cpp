@@ -104,7 +104,7 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& le
     next_progress_ns = now + kProgressEveryNs;
     if (front.is_cancelled(header.ticket)) return false;
     response.done = static_cast<std::uint32_t>(1000 * done);
-    return front.send(response, {}, -1);
+    return front.send(response);
   };
   tir::build::Request asked = *submit->request;
   asked.text_max = kTextBytesMax;
@@ -119,7 +119,7 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& le
   }
   const bool fits = tail.size() <= limits::kFrameBytesMax;
   const bool sent =
-      fits ? front.send(response, tail, -1)
+      fits ? front.send(response, tail)
            : send_failure(front, header.ticket,
                           make_error(ErrorCode::kLimitExceeded, "the result takes %zu bytes; a message has at most %zu",
                                      tail.size(), limits::kFrameBytesMax));

@@ -30,23 +30,18 @@ std::uint8_t stage_number(std::string_view stage) {
   return 0;
 }
 
-void describe_image(ResponseHeader& response, const image::ImageBytes& image) {
-  response.size = static_cast<std::uint32_t>(image.bytes.size());
-  response.digest[0] = image.header().digest[0];
-  response.digest[1] = image.header().digest[1];
+std::string_view tail_of(const image::ImageBytes& image) {
+  return {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()};
 }
 
 bool serve_baseline(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work,
                     const pipeline::Options& options) {
   const auto compiled = pipeline::compile_baseline(work.expr, options);
   if (!compiled.ok()) return send_failure(front, ticket, compiled.error());
-  const auto sealed = front.seal(compiled->image);
-  if (!sealed.ok()) return send_failure(front, ticket, sealed.error());
   ResponseHeader response;
   response.ticket = ticket;
   response.kind = Kind::baseline_image;
-  describe_image(response, compiled->image);
-  return front.send(response, {}, sealed->get());
+  return front.send(response, tail_of(compiled->image));
 }
 
 bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work,
@@ -66,7 +61,7 @@ bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
     response.done = progress.done;
     response.total = progress.total;
     response.best_ratio = progress.best_ratio;
-    front.send(response, {}, -1);
+    front.send(response);
   };
   const auto optimised = pipeline::optimise(work.expr, options, on_progress);
   if (!optimised.ok()) return send_failure(front, ticket, optimised.error());
@@ -77,11 +72,8 @@ bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
   response.baseline_checked = optimised->baseline_checked ? 1 : 0;
   response.baseline_ns = optimised->baseline_ns;
   response.winner_ns = optimised->winner_ns;
-  if (optimised->outcome != pipeline::Outcome::published) return front.send(response, {}, -1);
-  const auto sealed = front.seal(optimised->winner.image);
-  if (!sealed.ok()) return send_failure(front, ticket, sealed.error());
-  describe_image(response, optimised->winner.image);
-  return front.send(response, {}, sealed->get());
+  const bool carries = optimised->outcome == pipeline::Outcome::published;
+  return front.send(response, carries ? tail_of(optimised->winner.image) : std::string_view());
 }
 
 /// What the front has said that searches go by.
@@ -160,9 +152,7 @@ void warm_up() {
   const auto expr = expr::parse("sin(x) * exp(y) + sqrt(x * x + y * y) / (1 + x)");
   if (!expr.ok()) return;
   pipeline::Options options;
-  for (int i = 0; i < 2; ++i)
-    if (const auto compiled = pipeline::compile_baseline(*expr, options); compiled.ok())
-      (void)image::seal(compiled->image).ok();
+  for (int i = 0; i < 2; ++i) (void)pipeline::compile_baseline(*expr, options).ok();
 }
 
 }  // namespace
@@ -178,9 +168,9 @@ int run_worker(const char* lane, const char* folder) {
   if (std::string_view(lane) == "programs") return build_programs(folder);
   if (std::string_view(lane) == "baseline") warm_up();
   RequestSocket front{os::Fd(os::kInheritedFd)};
+  if (!front.send({.kind = Kind::ready})) return 0;
   Basis basis;
   while (true) {
-    front.prepare();
     const auto request = front.next();
     if (request.empty() || !serve(front, request, basis)) return 0;
   }

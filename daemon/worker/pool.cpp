@@ -9,7 +9,6 @@
 #include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
-#include "runtime/os/memfd.h"
 
 namespace trident::worker {
 namespace {
@@ -18,7 +17,7 @@ namespace {
 /// sends few of them twice.
 constexpr std::size_t kBaselineDepth = 8;
 constexpr std::size_t kOptimiseDepth = 1;
-constexpr std::size_t kResponseBytesMax = sizeof(ResponseHeader) + 8192;
+constexpr std::size_t kResponseBytesMax = sizeof(ResponseHeader) + limits::kImageBytesMax;
 constexpr std::size_t kProgramBytesMax = sizeof(ResponseHeader) + limits::kFrameBytesMax;
 constexpr std::size_t kQueueBytesMax = 16u << 20;
 constexpr int kOptimiseNice = 10;
@@ -53,6 +52,7 @@ class Pool::Worker {
 
   [[nodiscard]] Lane lane() const { return lane_; }
   [[nodiscard]] bool alive() const { return channel_ != nullptr; }
+  [[nodiscard]] bool ready() const { return alive() && ready_; }
   [[nodiscard]] bool has_room() const {
     return alive() && running_.size() < (lane_ == Lane::baseline ? kBaselineDepth : kOptimiseDepth);
   }
@@ -138,16 +138,19 @@ class Pool::Worker {
                                   .inherited_fd = pair.second.get(),
                                   .nice = lane_ == Lane::baseline ? 0 : kOptimiseNice}));
     const net::ChannelLimits limits{.frame_bytes_max = lane_ == Lane::programs ? kProgramBytesMax : kResponseBytesMax,
-                                    .queue_bytes_max = kQueueBytesMax,
-                                    .takes_fds = true};
+                                    .queue_bytes_max = kQueueBytesMax};
     TRY(channel_, net::Channel::make(
                       pool_.loop_, std::move(pair.first), limits, [this](auto frame) { on_frame(frame); },
                       [this](net::CloseReason reason) {
                         if (reason != net::CloseReason::peer_closed) ++pool_.stats_.protocol_errors;
                         end(Fate::crashed);
                       }));
-    TRY(exit_, net::Poller::make(pool_.loop_, child_.pidfd()));
-    exit_.watch(net::Poller::kReadable, [this](int) { end(Fate::crashed); });
+    // Where the system has none, the end of its socket tells of its end.
+    if (child_.pidfd().valid()) {
+      TRY(exit_, net::Poller::make(pool_.loop_, child_.pidfd()));
+      exit_.watch(net::Poller::kReadable, [this](int) { end(Fate::crashed); });
+    }
+    ready_ = false;
     if (lane_ == Lane::optimise) {
       if (!pool_.options_.costs.empty()) tell(Tail::costs, pool_.options_.costs);
       if (!pool_.options_.rules.empty()) tell(Tail::rules, pool_.options_.rules);
@@ -170,9 +173,13 @@ class Pool::Worker {
     ResponseHeader header;
     if (frame.size() < sizeof(header)) return fail_protocol("a short response");
     std::memcpy(&header, frame.data(), sizeof(header));
+    const auto tail = frame.subspan(sizeof(header));
+    if (header.kind == Kind::ready) {
+      ready_ = true;
+      return;
+    }
     if (!works_on(header.ticket)) return fail_protocol("a response to nothing");
-    auto fd = sound_image(header);
-    if (!fd.ok()) return fail_protocol(fd.error().message);
+    if (const auto sound = check(header, tail); !sound.ok()) return fail_protocol(sound.error().message);
     ill_since_ns_ = 0;
     const bool ends = header.kind != Kind::progress;
     if (ends) {
@@ -180,36 +187,35 @@ class Pool::Worker {
       stop_timeout();
       if (!running_.empty()) start_timeout();
     }
-    const auto tail = frame.subspan(sizeof(header));
-    pool_.events_.on_response(header, {reinterpret_cast<const char*>(tail.data()), tail.size()}, std::move(*fd));
+    pool_.events_.on_response(header, {reinterpret_cast<const char*>(tail.data()), tail.size()});
     if (ends && has_room()) pool_.events_.on_free(lane_);
   }
 
-  /// The image that a response carries, none if it carries none; an error when header and descriptor do not fit.
-  Result<os::Fd> sound_image(const ResponseHeader& header) {
-    bool carries = false;
+  /// An error when the tail is not what the header announces.
+  Result<void> check(const ResponseHeader& header, std::span<const std::byte> tail) const {
     switch (header.kind) {
-      case Kind::baseline_image: carries = true; break;
-      case Kind::progress: break;
+      case Kind::baseline_image: return check_image(tail, TRIDENT_TIER_BASELINE);
       case Kind::outcome:
         if (header.code > static_cast<std::uint8_t>(pipeline::Outcome::not_equivalent))
           return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
-        carries = header.code == static_cast<std::uint8_t>(pipeline::Outcome::published);
-        break;
+        if (header.code != static_cast<std::uint8_t>(pipeline::Outcome::published)) return {};
+        return check_image(tail, TRIDENT_TIER_OPTIMISED);
       case Kind::program:
         if (lane_ != Lane::programs) return make_error(ErrorCode::kRejectedMessage, "a program that nobody asked for");
-        break;
-      case Kind::failed: break;
-      default: return make_error(ErrorCode::kRejectedMessage, "an unknown kind of response");
+        return {};
+      case Kind::progress:
+      case Kind::failed: return {};
+      case Kind::ready: break;  // handled before
     }
-    if (!carries) return os::Fd();
-    auto fd = channel_->take_fd();
-    if (!fd) return make_error(ErrorCode::kRejectedImage, "an image without a descriptor");
-    TRY(const std::size_t size, os::sealed_size(*fd));
-    if (header.size < TRIDENT_IMAGE_HEADER_BYTES || header.size > size ||
-        size > limits::kImageBytesMax + os::page_bytes())
-      return make_error(ErrorCode::kRejectedImage, "an image of a wrong size");
-    return std::move(*fd);
+    return make_error(ErrorCode::kRejectedMessage, "an unknown kind of response");
+  }
+
+  static Result<void> check_image(std::span<const std::byte> image, trident_tier tier) {
+    TRY_VOID(image::validate(image));
+    trident_image_header header;
+    std::memcpy(&header, image.data(), sizeof(header));
+    if (header.tier != tier) return make_error(ErrorCode::kRejectedImage, "an image of another tier");
+    return {};
   }
 
   void fail_protocol(const std::string& what) {
@@ -275,6 +281,7 @@ class Pool::Worker {
   net::Timer timeout_, restart_;
   std::deque<Ticket> running_;  ///< the first is being worked on
   std::vector<std::byte> message_;
+  bool ready_ = false;            ///< it has said so
   std::uint64_t timeout_ms_ = 0;  ///< of the optimise request under way (kOptimiseDepth is 1)
   std::uint64_t started_ns_ = 0, pause_ms_ = kRestartPauseMinMs;
   std::uint64_t ill_since_ns_ = 0;  ///< 0: well
@@ -334,6 +341,10 @@ std::string Pool::trouble(std::uint64_t patience_ns) const {
   for (const auto& worker : workers_)
     if (std::string why = worker->trouble(patience_ns); !why.empty()) return why;
   return {};
+}
+
+bool Pool::ready() const {
+  return std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->ready(); });
 }
 
 std::size_t Pool::alive() const {

@@ -42,8 +42,8 @@ struct PoolOptions {
 };
 
 struct PoolEvents {
-  /// A checked response; `fd` is valid exactly when the response carries an image.
-  std::function<void(const ResponseHeader&, std::string_view tail, os::Fd fd)> on_response;
+  /// A checked response; the tail of one that carries an image is a valid image of the tier that was asked for.
+  std::function<void(const ResponseHeader&, std::string_view tail)> on_response;
   enum class Fate : std::uint8_t { unharmed, crashed, timed_out };
   /// The request will get no response any more.
   std::function<void(Ticket, Fate)> on_lost;
@@ -78,6 +78,8 @@ class Pool {
   /// Why the pool gets nowhere: a worker that has been missing or overdue for longer than `patience_ns`; empty when all
   /// is well. Workers that die of a request, or take too long over it, are replaced in time and are no reason.
   [[nodiscard]] std::string trouble(std::uint64_t patience_ns) const;
+  /// Whether every worker has said that it can work.
+  [[nodiscard]] bool ready() const;
   [[nodiscard]] const PoolStats& stats() const { return stats_; }
   [[nodiscard]] std::size_t alive() const;
 

@@ -2,7 +2,6 @@
 // each request with exactly what its message orders. Oracle: what protocol.h promises of a response.
 #include "daemon/worker/pool.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,27 +9,38 @@
 #include <vector>
 
 #include "daemon/worker/compile.h"
-#include "runtime/base/limits.h"
-#include "runtime/os/memfd.h"
+#include "jit/image/image.h"
 #include "runtime/os/socket.h"
 
 namespace trident::worker {
 namespace {
 
-enum class Attached : std::uint8_t { nothing, sealed, unsealed, two_pages_too_many };
+enum class Carried : std::uint8_t { nothing, baseline, optimised, damaged, cut_short };
 
 /// A message that the worker obeys.
 struct Order {
   ResponseHeader response;
   std::uint32_t frame_bytes = sizeof(ResponseHeader);
-  Attached attached = Attached::nothing;
+  Carried carried = Carried::nothing;
+  bool attaches_descriptor = false;
 };
 
-os::Fd file_for(Attached attached) {
-  std::vector<std::byte> bytes(os::page_bytes());
-  if (attached == Attached::two_pages_too_many) bytes.resize(limits::kImageBytesMax + 2 * os::page_bytes());
-  if (attached == Attached::unsealed) return os::Fd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  return std::move(os::make_sealed_memfd("order", bytes, std::byte{}).value());
+/// Of bytes that only look like code.
+std::vector<std::byte> image_for(Carried carried) {
+  if (carried == Carried::nothing) return {};
+  codegen::MachineCode code;
+  code.bytes.assign(64, std::byte{0xC3});
+  constexpr unsigned char kLandingPad[] = {0xF3, 0x0F, 0x1E, 0xFA};
+  std::memcpy(code.bytes.data(), kLandingPad, sizeof(kLandingPad));
+  code.code_size = 16;
+  code.pool_offset = 64;
+  kir::Kernel kernel;
+  kernel.outputs.resize(1);
+  const trident_tier tier = carried == Carried::optimised ? TRIDENT_TIER_OPTIMISED : TRIDENT_TIER_BASELINE;
+  std::vector<std::byte> bytes = image::build(code, kernel, codegen::Isa::avx2, tier, {}).bytes;
+  if (carried == Carried::damaged) bytes.back() ^= std::byte{1};
+  if (carried == Carried::cut_short) bytes.resize(bytes.size() - 1);
+  return bytes;
 }
 
 /// Never returns: answers until the front has gone.
@@ -51,10 +61,12 @@ os::Fd file_for(Attached attached) {
     got = 0;
     Order order;
     std::memcpy(&order, frame.bytes + sizeof(RequestHeader), sizeof(order));
-    const os::Fd file = order.attached == Attached::nothing ? os::Fd() : file_for(order.attached);
-    const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(&order.frame_bytes, 1)),
-                                                 std::as_bytes(std::span(&order.response, 1)).first(order.frame_bytes)};
-    (void)os::send_pieces(front, pieces, file.get());
+    const std::vector<std::byte> image = image_for(order.carried);
+    const auto length = static_cast<std::uint32_t>(order.frame_bytes + image.size());
+    const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(&length, 1)),
+                                                 std::as_bytes(std::span(&order.response, 1)).first(order.frame_bytes),
+                                                 image};
+    (void)os::send_pieces(front, pieces, order.attaches_descriptor ? front.get() : -1);
   }
 }
 
@@ -79,16 +91,15 @@ class LyingWorker : public ::testing::Test {
     pool_.request(header, std::as_bytes(std::span(&order, 1)));
     turn_until([&] { return responses_ + lost_ > 0; });
   }
-  static Order image_of(std::uint32_t size, Attached attached = Attached::sealed) {
+  static Order baseline(Carried carried = Carried::baseline) {
     Order order;
     order.response.ticket = kTicket;
     order.response.kind = Kind::baseline_image;
-    order.response.size = size;
-    order.attached = attached;
+    order.carried = carried;
     return order;
   }
-  static Order outcome(pipeline::Outcome code, Attached attached = Attached::nothing) {
-    Order order = image_of(4096, attached);
+  static Order outcome(pipeline::Outcome code, Carried carried = Carried::nothing) {
+    Order order = baseline(carried);
     order.response.kind = Kind::outcome;
     order.response.code = static_cast<std::uint8_t>(code);
     return order;
@@ -101,7 +112,7 @@ class LyingWorker : public ::testing::Test {
     EXPECT_EQ(lost_, 1) << what;
     EXPECT_EQ(fate_, PoolEvents::Fate::crashed) << what;
     EXPECT_EQ(pool_.stats().protocol_errors, before.protocol_errors + 1) << what;
-    give(lane == Lane::baseline ? image_of(4096) : outcome(pipeline::Outcome::no_gain), lane);
+    give(lane == Lane::baseline ? baseline() : outcome(pipeline::Outcome::no_gain), lane);
     EXPECT_EQ(responses_, 1) << what;
     EXPECT_EQ(with_image_, lane == Lane::baseline ? 1 : 0) << what;
   }
@@ -113,10 +124,10 @@ class LyingWorker : public ::testing::Test {
   Pool pool_{loop_,
              {.optimise_workers = 1, .baseline_timeout_ms = 20'000, .optimise_grace_ms = 20'000},
              {.on_response =
-                  [this](const ResponseHeader& header, std::string_view, const os::Fd& fd) {
+                  [this](const ResponseHeader& header, std::string_view tail) {
                     EXPECT_EQ(header.ticket, kTicket);
                     ++responses_;
-                    with_image_ += fd.valid() ? 1 : 0;
+                    with_image_ += tail.empty() ? 0 : 1;
                   },
               .on_lost =
                   [this](Ticket ticket, PoolEvents::Fate fate) {
@@ -128,14 +139,14 @@ class LyingWorker : public ::testing::Test {
 };
 
 TEST_F(LyingWorker, IsCaughtByTheHeader) {
-  Order short_one = image_of(4096);
+  Order short_one = baseline();
   short_one.frame_bytes = sizeof(ResponseHeader) - 1;
   expect_caught(short_one, "a short response");
-  Order stranger = image_of(4096);
+  Order stranger = baseline();
   stranger.response.ticket = kTicket + 1;
   expect_caught(stranger, "a ticket that nobody gave");
-  Order unknown = image_of(4096);
-  unknown.response.kind = static_cast<Kind>(static_cast<std::uint8_t>(Kind::failed) + 1);
+  Order unknown = baseline();
+  unknown.response.kind = static_cast<Kind>(static_cast<std::uint8_t>(Kind::ready) + 1);
   expect_caught(unknown, "an unknown kind");
   Order strange = outcome(pipeline::Outcome::not_equivalent);
   ++strange.response.code;
@@ -143,18 +154,21 @@ TEST_F(LyingWorker, IsCaughtByTheHeader) {
 }
 
 TEST_F(LyingWorker, IsCaughtByTheImage) {
-  expect_caught(image_of(4096, Attached::nothing), "no descriptor");
-  expect_caught(image_of(4096, Attached::unsealed), "a file without seals");
-  expect_caught(image_of(4096, Attached::two_pages_too_many), "a file above the limit");
-  expect_caught(image_of(static_cast<std::uint32_t>(os::page_bytes()) + 1), "an image larger than its file");
-  expect_caught(image_of(TRIDENT_IMAGE_HEADER_BYTES - 1), "an image smaller than its header");
-  expect_caught(outcome(pipeline::Outcome::published), "a winner without a descriptor", Lane::optimise);
+  expect_caught(baseline(Carried::nothing), "no image");
+  expect_caught(baseline(Carried::damaged), "a flipped bit");
+  expect_caught(baseline(Carried::cut_short), "a byte too few");
+  expect_caught(baseline(Carried::optimised), "an image of another tier");
+  expect_caught(outcome(pipeline::Outcome::published), "a winner without an image", Lane::optimise);
+  expect_caught(outcome(pipeline::Outcome::published, Carried::baseline), "a baseline as winner", Lane::optimise);
 }
 
-TEST_F(LyingWorker, AnImageThatNoResponseMayCarryIsNotPassedOn) {
-  give(outcome(pipeline::Outcome::no_gain, Attached::sealed), Lane::optimise);
-  EXPECT_EQ(responses_, 1);
-  EXPECT_EQ(with_image_, 0);
+TEST_F(LyingWorker, IsCaughtByADescriptor) {
+  const PoolStats before = pool_.stats();
+  Order order = baseline();
+  order.attaches_descriptor = true;
+  give(order);
+  EXPECT_EQ(lost_, 1);
+  EXPECT_EQ(pool_.stats().protocol_errors, before.protocol_errors + 1);
 }
 
 }  // namespace

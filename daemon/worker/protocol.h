@@ -7,7 +7,8 @@
 //                     whenever there are others); then, for each request, RequestHeader, then the client's Submit
 //                     message as it came: the worker runs ingest again; to the programs lane, while a request is under
 //                     way, that nobody waits for it any more: it then ends with what there is, and is answered
-//   worker -> front   ResponseHeader, then a text (failed) or a message (program); a sealed memfd attached (image)
+//   worker -> front   first Kind::ready; then ResponseHeader and a tail: image, text (failed) or message (program).
+//                     No descriptor travels, so none can be missing
 #pragma once
 
 #include <cstddef>
@@ -58,11 +59,12 @@ struct RequestHeader {
 static_assert(sizeof(RequestHeader) == 32 + sizeof(image::Key));
 
 enum class Kind : std::uint8_t {
-  baseline_image,  ///< ends a baseline request; an image is attached
+  baseline_image,  ///< ends a baseline request; the tail is the image
   progress,        ///< more follows
-  outcome,         ///< ends an optimise request; an image is attached when published
+  outcome,         ///< ends an optimise request; the tail is the image when published
   program,         ///< ends a programs request; the tail is the message for the client
-  failed           ///< ends any request; the tail says why
+  failed,          ///< ends any request; the tail says why
+  ready            ///< answers no request: the worker can take one
 };
 
 struct ResponseHeader {
@@ -70,13 +72,11 @@ struct ResponseHeader {
   Kind kind = Kind::failed;
   std::uint8_t code = 0;              ///< outcome: pipeline::Outcome; progress: wire::Stage; failed: ErrorCode
   std::uint8_t baseline_checked = 0;  ///< outcome: the baseline was found right
-  std::uint8_t reserved[1] = {};
-  std::uint32_t size = 0;  ///< bytes of the image
-  std::uint64_t digest[2] = {};
+  std::uint8_t reserved[5] = {};
   std::uint32_t done = 0, total = 0;
   double best_ratio = 0;
   double baseline_ns = 0, winner_ns = 0;
 };
-static_assert(sizeof(ResponseHeader) == 64);
+static_assert(sizeof(ResponseHeader) == 48);
 
 }  // namespace trident::worker

@@ -44,26 +44,13 @@ bool RequestSocket::is_cancelled(std::uint64_t ticket) {
   return header.tail == Tail::cancel && header.ticket == ticket;
 }
 
-Result<os::Fd> RequestSocket::seal(const image::ImageBytes& image) {
-  prepare();
-  if (!file_) return image::seal(image);
-  os::UnwrittenMemfd file = std::move(*file_);
-  file_.reset();
-  return image::seal(image, std::move(file));
-}
-
-void RequestSocket::prepare() {
-  if (file_) return;
-  if (auto file = image::unwritten_file(); file.ok()) file_ = std::move(*file);
-}
-
-bool RequestSocket::send(const ResponseHeader& header, std::string_view tail, int fd) {
+bool RequestSocket::send(const ResponseHeader& header, std::string_view tail) {
   const auto length = static_cast<std::uint32_t>(sizeof(header) + tail.size());
   std::vector<std::byte> rest;
   const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(&length, 1)),
                                                std::as_bytes(std::span(&header, 1)), std::as_bytes(std::span(tail))};
-  // The socket blocks, so a short write means a signal or a full buffer: the rest follows without the descriptor.
-  os::Io io = os::send_pieces(socket_, pieces, fd);
+  // The socket blocks, so a short write means a signal or a full buffer: the rest follows.
+  os::Io io = os::send_pieces(socket_, pieces);
   std::size_t sent = io.bytes;
   const std::size_t total = kPrefixBytes + length;
   if (io.status == os::IoStatus::ok && sent == total) return true;
@@ -95,7 +82,7 @@ bool send_failure(RequestSocket& front, std::uint64_t ticket, const Error& error
   response.kind = Kind::failed;
   response.code = static_cast<std::uint8_t>(error.code);
   constexpr std::size_t kMessageBytesMax = 4096;
-  return front.send(response, std::string_view(error.message).substr(0, kMessageBytesMax), -1);
+  return front.send(response, std::string_view(error.message).substr(0, kMessageBytesMax));
 }
 
 }  // namespace trident::worker

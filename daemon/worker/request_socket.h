@@ -1,16 +1,13 @@
-// The worker's end of its socketpair: requests in, responses out, and files for images that are made ahead.
+// The worker's end of its socketpair: requests in, responses out.
 #pragma once
 
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "daemon/worker/protocol.h"
-#include "jit/image/image.h"
 #include "runtime/base/limits.h"
-#include "runtime/os/memfd.h"
 #include "runtime/os/socket.h"
 
 namespace trident::worker {
@@ -25,11 +22,8 @@ class RequestSocket {
   /// While a request is worked on: whether its front has gone or says Tail::cancel of it. Does not wait. next() brings
   /// what the front has said once more.
   [[nodiscard]] bool is_cancelled(std::uint64_t ticket);
-  /// Seals an image into a file that was made while nobody waited.
-  Result<os::Fd> seal(const image::ImageBytes& image);
-  void prepare();
-  /// With a descriptor unless `fd` is -1. Whether all of it went.
-  bool send(const ResponseHeader& header, std::string_view tail, int fd);
+  /// Whether all of it went.
+  bool send(const ResponseHeader& header, std::string_view tail = {});
 
  private:
   bool read_more();
@@ -38,7 +32,6 @@ class RequestSocket {
   std::vector<std::byte> buffer_ = std::vector<std::byte>(64 * 1024);
   std::size_t begin_ = 0, end_ = 0, taken_ = 0;
   std::vector<std::uint64_t> aligned_;
-  std::optional<os::UnwrittenMemfd> file_;
 };
 
 /// Ends a request.

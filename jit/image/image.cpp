@@ -164,15 +164,6 @@ Result<os::Fd> seal(const ImageBytes& image) {
   return os::make_sealed_memfd(kFileName, image.bytes, trap_byte(image.header().isa));
 }
 
-Result<os::Fd> seal(const ImageBytes& image, os::UnwrittenMemfd file) {
-  TRY_VOID(validate(image.bytes));
-  return std::move(file).seal(image.bytes, trap_byte(image.header().isa));
-}
-
-Result<os::UnwrittenMemfd> unwritten_file() {
-  return os::UnwrittenMemfd::make(kFileName);
-}
-
 Result<Mapped> Mapped::map(const os::Fd& fd) {
   TRY(const std::size_t size, os::sealed_size(fd));
   if (size < TRIDENT_IMAGE_HEADER_BYTES || size > os::round_to_pages(limits::kImageBytesMax)) return refused("size");

@@ -38,10 +38,6 @@ Result<void> validate(std::span<const std::byte> bytes);
 
 /// A sealed memfd (write, shrink, grow, seal) that holds `image`, padded with trapping bytes to whole pages.
 Result<os::Fd> seal(const ImageBytes& image);
-/// The same in a file that was made before; os::other_holders() can be asked about what is returned.
-Result<os::Fd> seal(const ImageBytes& image, os::UnwrittenMemfd file);
-/// A file for it.
-Result<os::UnwrittenMemfd> unwritten_file();
 
 /// An executable mapping of a sealed image; unmapped on destruction.
 class Mapped {

@@ -57,10 +57,9 @@ Result<Child> Child::spawn(const SpawnOptions& options) {
   if (pid == 0) become(options, argv.data(), parent);
   Child child;
   child.pid_ = pid;
-  // By number: glibc gained the wrapper in 2.36, and older build machines lack it.
+  // By number: glibc gained the wrapper in 2.36, and older build machines lack it. It is closed on exec, and refused by
+  // some containers and old kernels.
   child.pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!child.pidfd_.valid()) return os_error("pidfd_open");
-  if (::fcntl(child.pidfd_.get(), F_SETFD, FD_CLOEXEC) != 0) return os_error("fcntl FD_CLOEXEC");
   return child;
 }
 
@@ -100,8 +99,16 @@ std::string Child::wait() {
 
 bool Child::ends_within(int timeout_ms) const {
   if (pid_ <= 0) return true;
-  pollfd end{pidfd_.get(), POLLIN, 0};
-  return ::poll(&end, 1, timeout_ms) == 1;
+  if (pidfd_.valid()) {
+    pollfd end{pidfd_.get(), POLLIN, 0};
+    return ::poll(&end, 1, timeout_ms) == 1;
+  }
+  const auto has_ended = [this] {
+    siginfo_t end{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == pid_;
+  };
+  for (; timeout_ms > 0 && !has_ended(); --timeout_ms) ::poll(nullptr, 0, 1);
+  return has_ended();
 }
 
 }  // namespace trident::os

@@ -31,7 +31,7 @@ class Child {
   ~Child();
 
   [[nodiscard]] int pid() const { return pid_; }
-  /// Becomes readable when the child has ended.
+  /// Becomes readable when the child has ended; not valid where the system refuses pidfds.
   [[nodiscard]] const Fd& pidfd() const { return pidfd_; }
   void kill();
   /// Waits for the end and reaps. Says how it ended: "exit 3", "signal 9".

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -51,15 +50,6 @@ Result<Fd> make_memfd(const char* name) {
   return Fd(raw);
 }
 
-Result<void> fill_and_seal(const Fd& fd, std::span<const std::byte> bytes, std::byte padding) {
-  // No ftruncate: writing makes the file as long as it is to be.
-  const std::size_t size = round_to_pages(std::max<std::size_t>(bytes.size(), 1));
-  const std::vector<std::byte> rest(size - bytes.size(), padding);
-  TRY_VOID(write_all(fd, bytes, rest));
-  if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return os_error("sealing a memfd");
-  return {};
-}
-
 Result<Mapping> map_sealed(const Fd& fd, std::size_t size, int protection, ErrorCode refused) {
   const std::size_t length = round_to_pages(size);
   void* base = ::mmap(nullptr, length, protection, MAP_SHARED, fd.get(), 0);
@@ -98,36 +88,12 @@ std::size_t round_to_pages(std::size_t size) {
 
 Result<Fd> make_sealed_memfd(const char* name, std::span<const std::byte> bytes, std::byte padding) {
   TRY(Fd fd, make_memfd(name));
-  TRY_VOID(fill_and_seal(fd, bytes, padding));
+  // No ftruncate: writing makes the file as long as it is to be.
+  const std::size_t size = round_to_pages(std::max<std::size_t>(bytes.size(), 1));
+  const std::vector<std::byte> rest(size - bytes.size(), padding);
+  TRY_VOID(write_all(fd, bytes, rest));
+  if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return os_error("sealing a memfd");
   return fd;
-}
-
-Result<UnwrittenMemfd> UnwrittenMemfd::make(const char* name) {
-  TRY(Fd writable, make_memfd(name));
-  auto readable = reopen_read_only(writable);
-  return UnwrittenMemfd(std::move(writable), readable.ok() ? std::move(*readable) : Fd());
-}
-
-Result<Fd> UnwrittenMemfd::seal(std::span<const std::byte> bytes, std::byte padding) && {
-  TRY_VOID(fill_and_seal(writable_, bytes, padding));
-  return readable_.valid() ? std::move(readable_) : std::move(writable_);
-}
-
-Result<Fd> reopen_read_only(const Fd& file) {
-  char path[32];
-  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", file.get());
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return os_error(path);
-  return Fd(fd);
-}
-
-// The system gives a write lease only to the sole description of a file.
-Holders other_holders(const Fd& own) {
-  const int flags = ::fcntl(own.get(), F_GETFL);
-  if (flags < 0 || (flags & O_ACCMODE) != O_RDONLY) return Holders::unknown;
-  if (::fcntl(own.get(), F_SETLEASE, F_WRLCK) != 0) return errno == EAGAIN ? Holders::some : Holders::unknown;
-  ::fcntl(own.get(), F_SETLEASE, F_UNLCK);
-  return Holders::none;
 }
 
 Result<std::size_t> sealed_size(const Fd& fd) {

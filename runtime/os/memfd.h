@@ -40,28 +40,6 @@ std::size_t round_to_pages(std::size_t size);
 /// `name` shows in /proc/PID/maps.
 Result<Fd> make_sealed_memfd(const char* name, std::span<const std::byte> bytes, std::byte padding);
 
-/// A memfd that is made before what it is to hold is known, so that making it is in nobody's way.
-class UnwrittenMemfd {
- public:
-  static Result<UnwrittenMemfd> make(const char* name);
-  /// As make_sealed_memfd, through a read-only description: holders() can tell who else has it. (Where /proc is not
-  /// there to open one, the writable description is returned, of which holders() knows nothing.)
-  Result<Fd> seal(std::span<const std::byte> bytes, std::byte padding) &&;
-
- private:
-  UnwrittenMemfd(Fd writable, Fd readable) : writable_(std::move(writable)), readable_(std::move(readable)) {}
-  Fd writable_, readable_;
-};
-
-/// A new read-only description of the same file. Descriptors that are duplicated or sent share their description.
-Result<Fd> reopen_read_only(const Fd& file);
-
-enum class Holders : std::uint8_t { none, some, unknown };
-/// Whether any description of the file of `own` exists besides `own`'s, in whatever process: open, mapped, or under way
-/// in a socket. `own` must be a description that nobody shares; unknown unless it is read-only. What UnwrittenMemfd
-/// itself wrote through does not count.
-Holders other_holders(const Fd& own);
-
 /// The size of a memfd that carries all four seals; RejectedImage for anything else. For descriptors from outside.
 Result<std::size_t> sealed_size(const Fd& fd);
 

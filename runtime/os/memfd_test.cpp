@@ -3,16 +3,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
 #include "runtime/os/self.h"
-#include "runtime/os/socket.h"
 
 namespace trident::os {
 namespace {
@@ -58,55 +55,6 @@ TEST(Memfd, MappedCodeCanNeverBeMadeWritable) {
   ASSERT_TRUE(mapped.ok());
   EXPECT_EQ(::mprotect(mapped->base(), mapped->size(), PROT_READ | PROT_WRITE), -1);
   EXPECT_EQ(errno, EACCES);
-}
-
-TEST(Memfd, HoldersAreSeenOpenMappedSentAndInOtherProcesses) {
-  auto file = UnwrittenMemfd::make("trident-test");
-  ASSERT_TRUE(file.ok());
-  auto given = std::move(*file).seal(pattern(5000), std::byte{0xCC});
-  ASSERT_TRUE(given.ok());
-  EXPECT_EQ(*sealed_size(*given), round_to_pages(5000));
-  auto own = reopen_read_only(*given);
-  ASSERT_TRUE(own.ok());
-  EXPECT_EQ(other_holders(*own), Holders::some);  // an open descriptor
-  auto mapped = map_executable(*given, 5000);
-  ASSERT_TRUE(mapped.ok());
-  auto pair = socket_pair(Blocking::yes, Blocking::yes);
-  ASSERT_TRUE(pair.ok());
-  const std::byte one{};
-  send_bytes(pair->first, std::span(&one, 1), given->get());
-  given->reset();
-  EXPECT_EQ(other_holders(*own), Holders::some);  // mapped, and in the socket
-  *mapped = Mapping();
-  EXPECT_EQ(other_holders(*own), Holders::some);  // in the socket
-  int gate[2];
-  ASSERT_EQ(::pipe(gate), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {  // takes it out of the socket and holds it until the gate is closed
-    char c;
-    ReceivedFds fds;
-    std::byte bytes[1];
-    ::close(gate[1]);
-    receive(pair->second, bytes, fds);
-    ::_exit(fds.count == 1 && ::read(gate[0], &c, 1) == 0 ? 0 : 1);
-  }
-  pair->second.reset();
-  EXPECT_EQ(other_holders(*own), Holders::some);
-  ::close(gate[1]);
-  int status = 1;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(other_holders(*own), Holders::none);
-  ::close(gate[0]);
-  char path[32];
-  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", own->get());
-  Fd writer(::open(path, O_RDWR | O_CLOEXEC));  // a holder may open it anew in whatever mode
-  ASSERT_TRUE(writer.valid());
-  EXPECT_EQ(other_holders(*own), Holders::some);
-  writer.reset();
-  EXPECT_EQ(other_holders(*own), Holders::none);
-  auto writable = make_sealed_memfd("trident-test", pattern(10), std::byte{0});
-  EXPECT_EQ(other_holders(*writable), Holders::unknown);
 }
 
 TEST(Memfd, UnsealedOrForeignDescriptorsAreRefused) {

@@ -82,6 +82,11 @@ std::uint32_t overflow_uid() {
   return file >> uid ? uid : kUsual;
 }
 
+std::uint64_t open_files_limit() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
 std::uint64_t raise_open_files_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;

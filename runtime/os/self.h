@@ -24,6 +24,8 @@ std::uint32_t effective_uid();
 /// The number that stands for every user whom this process's user namespace does not map.
 std::uint32_t overflow_uid();
 
+/// Descriptors that this process may have.
+std::uint64_t open_files_limit();
 /// Raises the soft limit of open files to the hard one; returns what is now allowed.
 std::uint64_t raise_open_files_limit();
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -98,6 +99,14 @@ Result<Fd> lock_for(const std::string& path) {
     return os_error("flock", lock_path);
   }
   return lock;
+}
+
+/// Whether `reserve` numbers are left above the next descriptor, which takes the lowest that is free. `any`: open.
+bool leaves_descriptors(const Fd& any, std::uint64_t reserve) {
+  const Fd next(::fcntl(any.get(), F_DUPFD_CLOEXEC, 0));
+  rlimit limit{};
+  if (!next.valid() || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  return static_cast<std::uint64_t>(next.get()) + reserve < limit.rlim_cur;
 }
 
 }  // namespace
@@ -211,7 +220,8 @@ UnixListener::~UnixListener() {
   if (socket_.valid() && !path_.empty()) ::unlink(path_.c_str());
 }
 
-Accepted accept_unix(const Fd& listener) {
+Accepted accept_unix(const Fd& listener, std::uint64_t reserve) {
+  if (reserve > 0 && !leaves_descriptors(listener, reserve)) return {AcceptStatus::exhausted, Fd()};
   const int raw = ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (raw >= 0) return {AcceptStatus::ok, Fd(raw)};
   switch (errno) {

@@ -87,7 +87,7 @@ class UnixListener {
 enum class AcceptStatus : std::uint8_t {
   ok,
   would_block,
-  exhausted,  ///< no descriptors or memory: stop accepting for a while
+  exhausted,  ///< too few descriptors or no memory: stop accepting for a while
   retry,      ///< this connection is gone; the next may be fine
   failed      ///< the listening socket itself is unusable
 };
@@ -95,7 +95,8 @@ struct Accepted {
   AcceptStatus status = AcceptStatus::ok;
   Fd socket;  ///< non-blocking
 };
-Accepted accept_unix(const Fd& listener);
+/// Leaves `reserve` of the descriptors that the process may have to others.
+Accepted accept_unix(const Fd& listener, std::uint64_t reserve = 0);
 
 /// Who is at the other end of a connected socket, as the kernel saw it when it connected (for the connecting side: when
 /// the other called listen).

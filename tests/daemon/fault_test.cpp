@@ -385,21 +385,68 @@ TEST(Fault, HangupReloadsLimitsAndKeepsThemWhenTheFileIsWrong) {
   EXPECT_FALSE(connects(10));
 }
 
-TEST(Fault, WithoutDescriptorsTheConnectedAreServedAndTheOthersWait) {
-  // 64 descriptors: the daemon's own, about 40 clients.
+/// A kernel of an expression that is new to the daemon.
+bool gets_a_kernel(RawClient& client, std::uint64_t job) {
+  client.send(submit_message("x * " + std::to_string(job) + " + y", {.job = job}));
+  while (const auto answer = client.next_result()) {
+    const auto* ready = answer->message().body_as_KernelReady();
+    if (ready != nullptr && ready->job() == job) return true;
+    if (answer->kind() == wire::Body::Failure) return false;
+  }
+  return false;
+}
+
+void expect_service_without_descriptors(const std::string& open_files, int others) {
+  SCOPED_TRACE(open_files + " descriptors");
   // It logs at its start too: UBSan looks at the type of the log's objects through a pipe, once, and takes them for
   // wrong when there is no descriptor left for one.
-  PrivateDaemon daemon({"--open-files", "64", "--log-level", "info"});
-  std::vector<RawClient> clients;
+  PrivateDaemon daemon({"--open-files", open_files, "--log-level", "info", "--connections-per-user", "1000"});
   RawClient first = RawClient::ready(daemon.socket());
-  for (int i = 0; i < 100; ++i) clients.emplace_back(daemon.socket());  // connected by the kernel, accepted or not
+  EXPECT_TRUE(gets_a_kernel(first, 1));
+  std::vector<RawClient> clients;
+  for (int i = 0; i < others; ++i) {  // connected by the kernel, accepted or not
+    clients.emplace_back(daemon.socket());
+    clients.back().send(hello_message());
+  }
+  sleep_ms(300);
   const double before = cpu_seconds(daemon.pid());
   sleep_ms(1000);
   EXPECT_LE(cpu_seconds(daemon.pid()) - before, 0.05);  // no spinning
-  EXPECT_FALSE(first.stats().empty());
+  for (std::uint64_t job = 2; job <= 20; ++job) EXPECT_TRUE(gets_a_kernel(first, job)) << job;
+  const auto stats = nlohmann::json::parse(first.stats());
+  EXPECT_EQ(stats["workers"]["crashed"], 0);
+  EXPECT_LT(stats["sessions"]["connections"], others / 2);
+  // A worker that dies meanwhile is started anew.
+  ::kill(daemon.workers("baseline").at(0), SIGKILL);
+  EXPECT_TRUE(gets_a_kernel(first, 21));
   clients.clear();
   RawClient late = RawClient::ready(daemon.socket());
-  EXPECT_FALSE(late.stats().empty());
+  EXPECT_TRUE(gets_a_kernel(late, 22));
+}
+
+TEST(Fault, WithoutDescriptorsTheConnectedAreServedAndTheOthersWait) {
+  expect_service_without_descriptors("64", 200);
+  expect_service_without_descriptors("40", 100);
+}
+
+TEST(Fault, ABurstTakesNoDescriptors) {
+  PrivateDaemon daemon(
+      {"--open-files", "64", "--baseline-queue-per-user", "4000", "--optimise-queue-per-user", "4000"});
+  RawClient client = RawClient::ready(daemon.socket());
+  constexpr std::uint64_t kBurst = 1500;
+  for (std::uint64_t job = 1; job <= kBurst; ++job)
+    client.send(submit_message("x * " + std::to_string(job) + " - y", {.job = job}));
+  std::size_t baselines = 0;
+  while (baselines < kBurst) {
+    const auto answer = client.next_result();
+    ASSERT_TRUE(answer.has_value()) << baselines;
+    ASSERT_NE(answer->kind(), wire::Body::Failure) << answer->message().body_as_Failure()->message()->str();
+    const auto* ready = answer->message().body_as_KernelReady();
+    if (ready != nullptr && ready->tier() == wire::Tier::baseline) ++baselines;
+  }
+  const auto stats = nlohmann::json::parse(client.stats());
+  EXPECT_EQ(stats["workers"]["crashed"], 0);
+  EXPECT_EQ(stats["workers"]["protocol_errors"], 0);
 }
 
 TEST(Fault, TwoDaemonsDoNotShareASocket) {

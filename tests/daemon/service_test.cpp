@@ -1,10 +1,20 @@
 // The daemon under a service manager. Oracle: systemd's own tools, and a notification socket of the test's own.
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <thread>
+#include <vector>
 
 #include "tests/daemon/notify_socket.h"
 #include "tests/daemon/private_daemon.h"
@@ -65,6 +75,77 @@ TEST(Service, WithoutWorkersTheWatchdogIsNotToldThatAllIsWell) {
   daemon->kill();
   daemon->wait();
   std::filesystem::remove_all(directory);
+}
+
+/// Runs `body` where these system calls fail with EPERM, for it and whatever it starts.
+void where_refused(std::initializer_list<long> calls, const std::function<void()>& body) {
+  std::thread([&] {
+    std::vector<sock_filter> filter = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+    for (const long call : calls) {
+      filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<__u32>(call), 0, 1));
+      filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+    }
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+    ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+    body();
+  }).join();
+}
+
+TEST(Service, WithoutPidfdsWorkersAreSupervisedAllTheSame) {
+  where_refused({SYS_pidfd_open}, [] {
+    NotifySocket manager;
+    PrivateDaemon daemon;
+    EXPECT_TRUE(manager.hears("READY=1"));
+    RawClient client = RawClient::ready(daemon.socket());
+    client.send(submit_message("x + y"));
+    EXPECT_EQ(client.next_result()->kind(), wire::Body::KernelReady);
+    ::kill(daemon.workers("baseline").at(0), SIGKILL);
+    client.send(submit_message("x - y", {.job = 2}));
+    while (true) {
+      const auto answer = client.next_result();
+      ASSERT_TRUE(answer.has_value());
+      ASSERT_NE(answer->kind(), wire::Body::Failure);
+      const auto* ready = answer->message().body_as_KernelReady();
+      if (ready != nullptr && ready->job() == 2) break;
+    }
+    daemon.signal(SIGTERM);
+    EXPECT_EQ(daemon.wait(), "exit 0");
+  });
+}
+
+TEST(Service, WithoutWorkersItSaysSoAndIsNeverReady) {
+  where_refused({SYS_socketpair}, [] {  // without which none can be spoken to
+    NotifySocket manager;
+    PrivateDaemon daemon;
+    EXPECT_TRUE(manager.hears("STATUS=cannot start: no baseline worker can be kept alive"));
+    EXPECT_EQ(daemon.wait(), "exit 1");
+    EXPECT_FALSE(manager.hears("READY=1", 100));
+  });
+}
+
+TEST(Service, WhereNoKernelCanBeMadeClientsAreToldAndTheLogOnce) {
+  ::testing::internal::CaptureStderr();  // the daemon's too
+  where_refused({SYS_memfd_create}, [] {
+    PrivateDaemon daemon;
+    for (int i = 0; i < 5; ++i) {
+      RawClient client(daemon.socket());
+      client.send(hello_message());
+      const auto answer = client.next();
+      ASSERT_TRUE(answer.has_value());
+      const auto* failure = answer->message().body_as_Failure();
+      ASSERT_NE(failure, nullptr);
+      EXPECT_EQ(failure->job(), 0u);
+      EXPECT_EQ(static_cast<ErrorCode>(failure->code()), ErrorCode::kUnsupported);
+      EXPECT_NE(failure->message()->str().find("memfd_create"), std::string::npos);
+      EXPECT_TRUE(client.closed_by_daemon());
+    }
+  });
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const std::size_t first = log.find("memfd_create");
+  EXPECT_NE(first, std::string::npos) << log;
+  EXPECT_EQ(log.find("memfd_create", first + 1), std::string::npos) << log;
 }
 
 TEST(Service, IsActivatedByTheFirstConnection) {
