@@ -12,6 +12,7 @@
 #include "jit/expr/expr.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/pipeline.h"
+#include "runtime/base/float_environment.h"
 #include "runtime/os/clock.h"
 
 namespace {
@@ -119,6 +120,7 @@ void trident_engine_compile(const trident_engine_job* job, uint32_t tier, triden
   result->outcome = TRIDENT_ENGINE_ERROR;
   result->fd = -1;
   if (job->struct_size < sizeof(*job) || result->struct_size < sizeof(*result)) return;
+  const trident::StandardFloats floats;
   try {
     const Result<void> done = compile(*job, tier, *result);
     if (!done) set_message(*result, done.error().message);
