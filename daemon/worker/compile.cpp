@@ -77,7 +77,7 @@ bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
   response.baseline_checked = optimised->baseline_checked ? 1 : 0;
   response.baseline_ns = optimised->baseline_ns;
   response.winner_ns = optimised->winner_ns;
-  if (optimised->outcome != pipeline::Outcome::published) return front.send(response, {}, -1);
+  if (optimised->outcome != pipeline::Outcome::published) return front.send(response, optimised->note, -1);
   const auto sealed = front.seal(optimised->winner.image);
   if (!sealed.ok()) return send_failure(front, ticket, sealed.error());
   describe_image(response, optimised->winner.image);

@@ -71,7 +71,8 @@ class KernelEmitter {
     select();
     allocate();
     if (function_.frame_bytes > limits::kKernelFrameBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack", function_.frame_bytes);
+      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack, more than the limit of %u",
+                        function_.frame_bytes, limits::kKernelFrameBytesMax);
     A64Emitter emitter(kernel_, selector_, function_, all_registers_);
     emitter_ = &emitter;
     emit();
@@ -253,7 +254,9 @@ class KernelEmitter {
     code_.pool_offset = emitter_->finish(pool_.bytes);
     const auto bytes = emitter_->bytes();
     if (bytes.size() > limits::kImageBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "%zu bytes of machine code", bytes.size());
+      return make_error(ErrorCode::kLimitExceeded,
+                        "the kernel has %zu bytes of machine code, more than the limit of %zu", bytes.size(),
+                        limits::kImageBytesMax);
     CHECK(!emitter_->failed());
     code_.bytes.resize(bytes.size());
     std::memcpy(code_.bytes.data(), bytes.data(), bytes.size());

@@ -9,8 +9,8 @@
 namespace trident::codegen {
 
 /// Ops that only move bits, or flip one, of floats too.
-inline constexpr std::array kMoves = {kir::Op::Constant, kir::Op::Input,   kir::Op::Param,  kir::Op::Neg,
-                                      kir::Op::Abs,      kir::Op::Select,  kir::Op::Lookup, kir::Op::Gather,
+inline constexpr std::array kMoves = {kir::Op::Constant, kir::Op::Input,  kir::Op::Param,  kir::Op::Neg,
+                                      kir::Op::Abs,      kir::Op::Select, kir::Op::Lookup, kir::Op::Gather,
                                       kir::Op::Strided,  kir::Op::Bitcast};
 
 /// Whether the kernel computes with floats: then its bits depend on rounding mode and subnormals, and it may trap.

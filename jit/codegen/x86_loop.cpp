@@ -37,8 +37,8 @@ namespace x86 = asmjit::x86;
 
 constexpr std::uint32_t kPartials = 16;  // of a reduction, see kir.h
 constexpr std::uint32_t kLoopAlign = 64;
-constexpr std::int32_t kMxcsrFound = -4;  // from the stack pointer on entry: where the caller's MXCSR is kept
-constexpr int kMxcsrFlagBits = 6;         // below the controls
+constexpr std::int32_t kMxcsrFound = -4;        // from the stack pointer on entry: where the caller's MXCSR is kept
+constexpr int kMxcsrFlagBits = 6;               // below the controls
 constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
 
 X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
@@ -102,7 +102,8 @@ class KernelEmitter {
     if (variant_.schedule) schedule_loops();
     allocate();
     if (code_.frame_bytes > limits::kKernelFrameBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack", code_.frame_bytes);
+      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack, more than the limit of %u",
+                        code_.frame_bytes, limits::kKernelFrameBytesMax);
     emit();
     return finish();
   }
@@ -433,7 +434,10 @@ class KernelEmitter {
     code_.code_size = emitter_.offset();
     code_.pool_offset = (code_.code_size + 63) / 64 * 64;
     const std::size_t size = code_.pool_offset + pool_.bytes.size();
-    if (size > limits::kImageBytesMax) return make_error(ErrorCode::kLimitExceeded, "%zu bytes of machine code", size);
+    if (size > limits::kImageBytesMax)
+      return make_error(ErrorCode::kLimitExceeded,
+                        "the kernel has %zu bytes of machine code, more than the limit of %zu", size,
+                        limits::kImageBytesMax);
     code_.bytes.resize(size, std::byte{0xCC});
     std::memcpy(code_.bytes.data(), emitter_.assembler().bufferData(), code_.code_size);
     std::memcpy(code_.bytes.data() + code_.pool_offset, pool_.bytes.data(), pool_.bytes.size());

@@ -14,8 +14,8 @@
 
 namespace trident {
 
-/// x86-64: the bits of MXCSR that decide what SSE and AVX instructions do, and their standard values. They are denormals
-/// are zero, six exception masks, the rounding mode and flush to zero (Intel SDM 1, 10.2.3).
+/// x86-64: the bits of MXCSR that decide what SSE and AVX instructions do, and their standard values. They are
+/// denormals are zero, six exception masks, the rounding mode and flush to zero (Intel SDM 1, 10.2.3).
 inline constexpr std::uint32_t kMxcsrControls = 0xFFC0, kStandardMxcsr = 0x1F80;
 /// The same of the x87 control word, which long double, strtod() and printf() go by: masks, precision, rounding mode.
 inline constexpr std::uint16_t kX87Controls = 0x0F3F, kStandardX87 = 0x037F;

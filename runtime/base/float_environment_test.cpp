@@ -73,9 +73,7 @@ TEST(StandardFloats, Nest) {
     const ForeignFloats foreign(kForeignFloats[0]);
     {
       const StandardFloats outer;
-      {
-        const StandardFloats inner;
-      }
+      { const StandardFloats inner; }
       still = StandardFloats::is_standard();
     }
     intact = foreign.intact();

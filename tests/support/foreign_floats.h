@@ -48,8 +48,7 @@ class ForeignFloats {
     std::uint16_t x87 = 0;
     std::uint32_t mxcsr = 0;
     asm volatile("fnstcw %0\n\tstmxcsr %1" : "=m"(x87), "=m"(mxcsr)::"memory");
-    return (x87 & kX87Controls) == (environment_.x87 & kX87Controls) &&
-           (mxcsr & kMxcsrControls) == environment_.mxcsr;
+    return (x87 & kX87Controls) == (environment_.x87 & kX87Controls) && (mxcsr & kMxcsrControls) == environment_.mxcsr;
   }
 
  private:
