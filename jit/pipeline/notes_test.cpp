@@ -9,7 +9,7 @@ namespace trident::pipeline {
 namespace {
 
 expr::Expr parsed() {
-  auto e = expr::parse_infix("x * y + x / (y * y + 1)", {.type = expr::Type::f64});
+  auto e = expr::parse_infix("x * y + x / (y * y + 1)", {.type = expr::Type::f64, .variables = {}});
   CHECK(e.ok());
   return std::move(e).value();
 }

@@ -83,7 +83,7 @@ bool PassScope::spent() const {
 std::string PassScope::why_ended() const {
   if (stopped_) return "stopped after pass '" + options_.stop_after + "'";
   if (cancelled()) return "whoever asked for it gave up in pass '" + pass_ + "'";
-  const bool by_clock = os::monotonic_ns() >= wall_end_ns_;
+  const bool by_clock = os::thread_work_ns() < work_end_ns_ && os::monotonic_ns() >= wall_end_ns_;
   const double limit_s = 1e-9 * static_cast<double>(budget_of(options_)) * (by_clock ? kWallPerBudget : 1);
   char text[160];
   std::snprintf(text, sizeof text, "the limit of %.3g s%s was reached in pass '%s'", limit_s,
