@@ -169,13 +169,13 @@ typedef struct trident_program_options {
   /* Inputs with which the program ends well: what it costs is measured on them. NULL with a count of 0. */
   const uint64_t* public_input;
   const uint64_t* secret_input;
-  const uint64_t* secret_digests; /* five words each */
-  const uint64_t* ram;            /* address, word, address, word .. */
+  const uint64_t* secret_digests;                               /* five words each */
+  const uint64_t* ram;                                          /* address, word, address, word .. */
   uint64_t public_count, secret_count, digest_count, ram_count; /* of words, words, digests, pairs */
-  uint64_t cycles;       /* most of one run; 0: the limit of who builds */
-  uint32_t milliseconds; /* of search; 0: 10,000 */
-  uint32_t programs;     /* whole programs that may be run; 0: 600 */
-  uint32_t left_out;     /* bits of enum trident_left_out */
+  uint64_t cycles;                                              /* most of one run; 0: the limit of who builds */
+  uint32_t milliseconds;                                        /* of search; 0: 10,000 */
+  uint32_t programs;                                            /* whole programs that may be run; 0: 600 */
+  uint32_t left_out;                                            /* bits of enum trident_left_out */
   uint32_t reserved;
 } trident_program_options;
 
@@ -223,10 +223,10 @@ TRIDENT_API int trident_output_is_scalar(const trident_kernel* kernel, uint32_t 
  * arrays, nothing is read or written then and in, out and params may be NULL; a reduction still writes its result, and
  * all tables must be there, with NULL for arrays if need be. An output may be the same array
  * as an input but not overlap one partly. The calling thread's floating-point environment (rounding mode, subnormals,
- * traps) changes no result and is kept, status flags aside; so it is with every function here. Async-signal-safe once the kernel has been called, has been waited for (tier
- * 0 is enough) or has reached a tier: the first call of the interpreter prepares it and takes memory for that. (A
- * kernel with hundreds of values alive at once makes concurrent calls of the interpreter wait for each other; keep such
- * ones out of signal handlers.) */
+ * traps) changes no result and is kept, status flags aside; so it is with every function here. Async-signal-safe once
+ * the kernel has been called, has been waited for (tier 0 is enough) or has reached a tier: the first call of the
+ * interpreter prepares it and takes memory for that. (A kernel with hundreds of values alive at once makes concurrent
+ * calls of the interpreter wait for each other; keep such ones out of signal handlers.) */
 static inline void trident_call(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
                                 const uint64_t* params) {
   trident_entry_fn entry = __atomic_load_n(&kernel->entry, __ATOMIC_ACQUIRE);
@@ -252,8 +252,8 @@ TRIDENT_API trident_status trident_get_stats(trident_ctx* ctx, trident_stats* st
 /* The daemon's own counters as JSON, into buffer; TRIDENT_E_DAEMON when none is connected. */
 TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, size_t size, uint32_t timeout_ms);
 
-/* Makes a program of Triton VM cheaper to prove and waits until that is done, as `trident build` does. `text` is TASM or
- * TIR (options->form; NULL options: TASM without inputs). Built by the daemon, over a connection of its own; in mode
+/* Makes a program of Triton VM cheaper to prove and waits until that is done, as `trident build` does. `text` is TASM
+ * or TIR (options->form; NULL options: TASM without inputs). Built by the daemon, over a connection of its own; in mode
  * EMBEDDED, and in mode AUTO where no daemon answers, by the engine in this process; in mode INTERP by nobody
  * (TRIDENT_E_UNSUPPORTED). Errors: TRIDENT_E_SYNTAX with line and column, TRIDENT_E_INVALID for inputs with which the
  * program fails, with the place and why, TRIDENT_E_LIMIT for a text of more than 1 MiB.
@@ -261,8 +261,8 @@ TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, 
  * up, TRIDENT_E_CANCELLED. Thread-safe; the context must stay open meanwhile. On an error *program is NULL. */
 TRIDENT_API trident_status trident_build_program(trident_ctx* ctx, const char* text,
                                                  const trident_program_options* options,
-                                                 int (*progress)(uint32_t done, uint32_t total, void* user),
-                                                 void* user, trident_program** program);
+                                                 int (*progress)(uint32_t done, uint32_t total, void* user), void* user,
+                                                 trident_program** program);
 /* NULL: nothing happens. */
 TRIDENT_API void trident_free_program(trident_program* program);
 

@@ -45,9 +45,9 @@ struct Results {
 
 /// Subnormals, quotients that round, an overflow and a division by zero.
 template <class T>
-struct Data {
+struct Points {
   std::vector<T> a, b;
-  Data() {
+  Points() {
     constexpr T kTiny = std::numeric_limits<T>::denorm_min();
     for (int i = 0; i < 67; ++i) {
       a.push_back(i % 3 == 0 ? static_cast<T>(i + 1) * kTiny : static_cast<T>(i + 1) / 7);
@@ -59,7 +59,7 @@ struct Data {
 };
 
 template <class T, class Call>
-Results<T> results_of(const Data<T>& data, const Call& call) {
+Results<T> results_of(const Points<T>& data, const Call& call) {
   Results<T> r{std::vector<T>(data.a.size())};
   const void* in[] = {data.a.data(), data.b.data()};
   void* out[] = {r.y.data(), &r.s, &r.m};
@@ -74,7 +74,7 @@ template <class T>
 void expect_standard_bits(ir::Type type, const Variant& variant) {
   const kir::Kernel kernel = sensitive(type);
   ASSERT_TRUE(kir::check(kernel).ok()) << kir::check(kernel).error().message;
-  const Data<T> data;
+  const Points<T> data;
   const kir::Plan plan = kir::Plan::prepare(kernel);
   const auto interpreted = [&](auto... arguments) { plan.run(arguments...); };
   const Results<T> right = results_of(data, interpreted);

