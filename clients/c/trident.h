@@ -169,13 +169,13 @@ typedef struct trident_program_options {
   /* Inputs with which the program ends well: what it costs is measured on them. NULL with a count of 0. */
   const uint64_t* public_input;
   const uint64_t* secret_input;
-  const uint64_t* secret_digests;                               /* five words each */
-  const uint64_t* ram;                                          /* address, word, address, word .. */
+  const uint64_t* secret_digests; /* five words each */
+  const uint64_t* ram;            /* address, word, address, word .. */
   uint64_t public_count, secret_count, digest_count, ram_count; /* of words, words, digests, pairs */
-  uint64_t cycles;                                              /* most of one run; 0: the limit of who builds */
-  uint32_t milliseconds;                                        /* of search; 0: 10,000 */
-  uint32_t programs;                                            /* whole programs that may be run; 0: 600 */
-  uint32_t left_out;                                            /* bits of enum trident_left_out */
+  uint64_t cycles;       /* most of one run; 0: the limit of who builds */
+  uint32_t milliseconds; /* of search; 0: 10,000 */
+  uint32_t programs;     /* whole programs that may be run; 0: 600 */
+  uint32_t left_out;     /* bits of enum trident_left_out */
   uint32_t reserved;
 } trident_program_options;
 

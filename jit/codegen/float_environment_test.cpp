@@ -112,7 +112,11 @@ TEST(FloatEnvironments, ChangeNoBitsOfKernelsAndAreKept) {
 TEST(FloatEnvironments, MatterToPlainArithmetic) {
   volatile double tiny = std::numeric_limits<double>::denorm_min(), one = 1, three = 3, five = 5;
   volatile double sum = 0, third = 0, fifth = 0;
-  const auto compute = [&] { sum = tiny + tiny, third = one / three, fifth = one / five; };
+  const auto compute = [&] {
+    sum = tiny + tiny;
+    third = one / three;
+    fifth = one / five;
+  };
   compute();
   const double right_third = third, right_fifth = fifth;
   for (const FloatEnvironment& environment : kForeignFloats) {
