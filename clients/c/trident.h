@@ -252,8 +252,8 @@ TRIDENT_API trident_status trident_get_stats(trident_ctx* ctx, trident_stats* st
 /* The daemon's own counters as JSON, into buffer; TRIDENT_E_DAEMON when none is connected. */
 TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, size_t size, uint32_t timeout_ms);
 
-/* Makes a program of Triton VM cheaper to prove and waits until that is done, as `trident build` does. `text` is TASM
- * or TIR (options->form; NULL options: TASM without inputs). Built by the daemon, over a connection of its own; in mode
+/* Makes a program of Triton VM cheaper to prove and waits until that is done, as `trident build` does. `text` is TASM or
+ * TIR (options->form; NULL options: TASM without inputs). Built by the daemon, over a connection of its own; in mode
  * EMBEDDED, and in mode AUTO where no daemon answers, by the engine in this process; in mode INTERP by nobody
  * (TRIDENT_E_UNSUPPORTED). Errors: TRIDENT_E_SYNTAX with line and column, TRIDENT_E_INVALID for inputs with which the
  * program fails, with the place and why, TRIDENT_E_LIMIT for a text of more than 1 MiB.
@@ -261,8 +261,8 @@ TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, 
  * up, TRIDENT_E_CANCELLED. Thread-safe; the context must stay open meanwhile. On an error *program is NULL. */
 TRIDENT_API trident_status trident_build_program(trident_ctx* ctx, const char* text,
                                                  const trident_program_options* options,
-                                                 int (*progress)(uint32_t done, uint32_t total, void* user), void* user,
-                                                 trident_program** program);
+                                                 int (*progress)(uint32_t done, uint32_t total, void* user),
+                                                 void* user, trident_program** program);
 /* NULL: nothing happens. */
 TRIDENT_API void trident_free_program(trident_program* program);
 
