@@ -6,9 +6,11 @@
 #include "daemon/config/config.h"
 #include "daemon/front/front.h"
 #include "daemon/worker/compile.h"
+#include "runtime/base/float_environment.h"
 
 int main(int argc, char** argv) {
   using namespace trident;
+  const StandardFloats floats;  // a preloaded library may have set others; threads inherit these
   if ((argc == 3 || argc == 4) && std::string_view(argv[1]) == worker::kWorkerArgument)
     return worker::run_worker(argv[2], argc == 4 ? argv[3] : "");
   const auto loaded = config::load(argc, argv);

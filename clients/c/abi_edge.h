@@ -1,5 +1,5 @@
 // What every function of trident.h does at the edge: no exception passes, structs of older callers are widened and
-// narrowed, errors become a status and a text.
+// narrowed, errors become a status and a text, and the caller's floating-point environment decides nothing.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "clients/c/context.h"
 #include "clients/c/last_error.h"
 #include "clients/c/trident.h"
+#include "runtime/base/float_environment.h"
 
 struct trident_ctx final : trident::client::Context {
   using Context::Context;
@@ -19,6 +20,7 @@ namespace trident::client {
 /// Runs `body` and turns what it returns or throws into a status.
 template <class Body>
 trident_status guarded(Body body) {
+  const StandardFloats floats;
   try {
     const Result<void> done = body();
     return done ? TRIDENT_OK : report(done.error());

@@ -56,7 +56,7 @@ typedef struct trident_engine_result {
   uint32_t size;    /* total_size of the image */
   uint64_t digest_low, digest_high;
   double baseline_ns, optimised_ns;
-  char message[200];
+  char message[200]; /* without an image: why not, in one sentence */
 } trident_engine_result;
 
 /* A program of Triton VM; the fields are trident_program_options's, counts of words. */

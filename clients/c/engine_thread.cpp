@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "clients/c/engine_library.h"
+#include "runtime/base/float_environment.h"
 
 namespace trident::client {
 namespace {
@@ -97,6 +98,7 @@ void EngineThread::join() {
 }
 
 void* EngineThread::main(void* self) {
+  const StandardFloats floats;  // not those of the thread that has started this one
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
   static_cast<EngineThread*>(self)->run();
   return nullptr;

@@ -12,6 +12,7 @@
 
 #include "clients/c/engine_thread.h"
 #include "clients/c/peer.h"
+#include "runtime/base/float_environment.h"
 #include "runtime/os/clock.h"
 
 namespace trident::client {
@@ -64,6 +65,7 @@ void IoThread::join() {
 }
 
 void* IoThread::main(void* self) {
+  const StandardFloats floats;  // not those of the thread that has started this one
   static_cast<IoThread*>(self)->run();
   return nullptr;
 }

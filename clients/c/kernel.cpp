@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jit/expr/shape.h"
+#include "runtime/base/float_environment.h"
 
 namespace trident::client {
 namespace {
@@ -66,6 +67,7 @@ Kernel::~Kernel() {
 
 Result<const kir::Plan*> Kernel::lower() const {
   if (const kir::Plan* made = plan.load(std::memory_order_acquire)) return made;
+  const StandardFloats floats;  // a call's thread may get here first
   try {
     expr::LowerOptions options;
     options.policy = policy;

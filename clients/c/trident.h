@@ -222,10 +222,11 @@ TRIDENT_API int trident_output_is_scalar(const trident_kernel* kernel, uint32_t 
  * params[i]: bits of scalar i in the low bytes of 8 (may be NULL when there are none). n may be 0: when all outputs are
  * arrays, nothing is read or written then and in, out and params may be NULL; a reduction still writes its result, and
  * all tables must be there, with NULL for arrays if need be. An output may be the same array
- * as an input but not overlap one partly. Async-signal-safe once the kernel has been called, has been waited for (tier
- * 0 is enough) or has reached a tier: the first call of the interpreter prepares it and takes memory for that. (A
- * kernel with hundreds of values alive at once makes concurrent calls of the interpreter wait for each other; keep such
- * ones out of signal handlers.) */
+ * as an input but not overlap one partly. The calling thread's floating-point environment (rounding mode, subnormals,
+ * traps) changes no result and is kept, status flags aside; so it is with every function here. Async-signal-safe once
+ * the kernel has been called, has been waited for (tier 0 is enough) or has reached a tier: the first call of the
+ * interpreter prepares it and takes memory for that. (A kernel with hundreds of values alive at once makes concurrent
+ * calls of the interpreter wait for each other; keep such ones out of signal handlers.) */
 static inline void trident_call(const trident_kernel* kernel, uint64_t n, const void* const* in, void* const* out,
                                 const uint64_t* params) {
   trident_entry_fn entry = __atomic_load_n(&kernel->entry, __ATOMIC_ACQUIRE);

@@ -184,8 +184,8 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
               " ns of the baseline per call of " + std::to_string(verb.n) + " elements, sampled error " +
               number(best.max_error_ulp) + " ulp\n";
       return std::move(best.winner);
-    case pipeline::Outcome::no_gain: cost += "; no variant beat the baseline\n"; break;
-    case pipeline::Outcome::budget_spent: cost += "; the budget ran out: the baseline stands\n"; break;
+    case pipeline::Outcome::no_gain:
+    case pipeline::Outcome::budget_spent: cost += "; " + best.note + ": the baseline stands\n"; break;
     case pipeline::Outcome::not_equivalent:
       return make_error(ErrorCode::kNotEquivalent, "the baseline kernel differs from the reference: a bug in Trident");
   }

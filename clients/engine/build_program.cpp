@@ -8,6 +8,7 @@
 #include "clients/c/engine_abi.h"
 #include "clients/c/trident.h"
 #include "jit/tir/build/build.h"
+#include "runtime/base/float_environment.h"
 
 namespace {
 
@@ -82,6 +83,7 @@ extern "C" void trident_engine_build(const trident_engine_program* program, trid
                                      trident_engine_take_fn take, void* taker) {
   built->status = TRIDENT_E_UNSUPPORTED;
   if (program->struct_size < sizeof(*program) || built->struct_size < sizeof(*built)) return;
+  const trident::StandardFloats floats;
   try {
     build_into(*program, *built, take, taker);
   } catch (const std::bad_alloc&) {

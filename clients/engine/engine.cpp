@@ -12,6 +12,7 @@
 #include "jit/expr/expr.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/pipeline.h"
+#include "runtime/base/float_environment.h"
 #include "runtime/os/clock.h"
 
 namespace {
@@ -80,10 +81,17 @@ Result<void> hand_over(const pipeline::Compiled& compiled, trident_engine_result
   return {};
 }
 
+void set_message(trident_engine_result& result, std::string_view text) {
+  const std::size_t size = std::min(text.size(), sizeof(result.message) - 1);
+  std::memcpy(result.message, text.data(), size);
+  result.message[size] = '\0';
+}
+
 Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, trident_engine_result& result) {
   TRY(const pipeline::Optimised best, pipeline::optimise(e, options));
   result.baseline_ns = best.baseline_ns;
   result.optimised_ns = best.winner_ns;
+  set_message(result, best.note);
   switch (best.outcome) {
     case pipeline::Outcome::published: return hand_over(best.winner, result);
     case pipeline::Outcome::not_equivalent: result.outcome = TRIDENT_ENGINE_NOT_EQUIVALENT; return {};
@@ -101,12 +109,6 @@ Result<void> compile(const trident_engine_job& job, std::uint32_t tier, trident_
   return hand_over(compiled, result);
 }
 
-void set_message(trident_engine_result& result, std::string_view text) {
-  const std::size_t size = std::min(text.size(), sizeof(result.message) - 1);
-  std::memcpy(result.message, text.data(), size);
-  result.message[size] = '\0';
-}
-
 }  // namespace
 
 extern "C" {
@@ -119,9 +121,11 @@ void trident_engine_compile(const trident_engine_job* job, uint32_t tier, triden
   result->outcome = TRIDENT_ENGINE_ERROR;
   result->fd = -1;
   if (job->struct_size < sizeof(*job) || result->struct_size < sizeof(*result)) return;
+  const trident::StandardFloats floats;
   try {
     const Result<void> done = compile(*job, tier, *result);
-    if (!done) set_message(*result, done.error().message);
+    const char* const what = tier == TRIDENT_TIER_BASELINE ? "not compiled: " : "not optimised: ";
+    if (!done) set_message(*result, what + done.error().message);
   } catch (const std::bad_alloc&) {
     set_message(*result, "out of memory");
   } catch (...) {

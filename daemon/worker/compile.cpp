@@ -73,7 +73,7 @@ bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
   response.baseline_ns = optimised->baseline_ns;
   response.winner_ns = optimised->winner_ns;
   const bool carries = optimised->outcome == pipeline::Outcome::published;
-  return front.send(response, carries ? tail_of(optimised->winner.image) : std::string_view());
+  return front.send(response, carries ? tail_of(optimised->winner.image) : optimised->note);
 }
 
 /// What the front has said that searches go by.

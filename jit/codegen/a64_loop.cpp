@@ -1,12 +1,14 @@
 // The frame of a kernel on AArch64:
 //
-//   bti c; save registers; make a frame
+//   bti c; if the floating-point environment is not the standard one, go to the last block
+//   save registers; make a frame
 //   load array pointers; load constants that live in registers; invariants; starting values of reductions
 //   main loop    `vectors` vectors a step, while that many elements are left
 //   parking      partial results to the frame
 //   tail         one element at a time
 //   epilogue     reductions combined, scalar outputs
 //   undo the frame; ret
+//   set the standard environment; call the kernel behind the look at it; restore what was found; ret
 //   constant pool, 64-byte aligned
 //
 // Arguments (AAPCS64): x0 self, x1 n, x2 in, x3 out, x4 params.
@@ -18,6 +20,7 @@
 
 #include "jit/codegen/a64_emit.h"
 #include "jit/codegen/allocator.h"
+#include "jit/codegen/float_use.h"
 #include "jit/codegen/scheduler.h"
 #include "jit/codegen/unwind.h"
 #include "runtime/base/check.h"
@@ -31,10 +34,10 @@ namespace a64 = asmjit::a64;
 
 constexpr std::uint32_t kBtiC = 0xD503'245F;  // "hint #34" where branch targets are not checked
 constexpr std::uint32_t kCallerSavedVectors = 24;
-constexpr std::uint8_t kDwarfStack = 31, kDwarfVector0 = 64;
+constexpr std::uint8_t kDwarfLink = 30, kDwarfStack = 31, kDwarfVector0 = 64;
 constexpr UnwindHost kUnwindHost{.code_align = 4,
                                  .data_align = -8,
-                                 .return_register = 30,
+                                 .return_register = kDwarfLink,
                                  .stack_register = kDwarfStack,
                                  .cfa_offset = 0,
                                  .return_on_stack = false};
@@ -68,7 +71,8 @@ class KernelEmitter {
     select();
     allocate();
     if (function_.frame_bytes > limits::kKernelFrameBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack", function_.frame_bytes);
+      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack, more than the limit of %u",
+                        function_.frame_bytes, limits::kKernelFrameBytesMax);
     A64Emitter emitter(kernel_, selector_, function_, all_registers_);
     emitter_ = &emitter;
     emit();
@@ -105,12 +109,15 @@ class KernelEmitter {
     frame_bytes_ = (slots + emitter_->assign_pointers(blocks, slots) + 15) / 16 * 16;
     code_.frame_bytes = frame_bytes_;
     enter();
+    if (uses_floats(kernel_)) look_at_environment();
+    make_room();
     emitter_->load_globals();
     emitter_->load_pointers();
     emitter_->block(prologue_.block, prologue_.placed);
     if (selector_.has_loop()) loops();
     emitter_->block(epilogue_.block, epilogue_.placed);
     leave();
+    if (uses_floats(kernel_)) change_environment();
   }
 
   void enter() {
@@ -122,6 +129,36 @@ class KernelEmitter {
       a.ret(a64::x30);
       a.bind(some);
     }
+  }
+
+  // As on x86-64 (x86_loop.cpp). FPCR is zero in the standard environment and holds no flags.
+  void look_at_environment() {
+    a64::Assembler& a = emitter_->assembler();
+    other_environment_ = a.newLabel();
+    standard_environment_ = a.newLabel();
+    a.mrs(a64::x(a64_gpr::kScratch), a64::Predicate::SysReg::kFPCR);
+    a.cbnz(a64::x(a64_gpr::kScratch), other_environment_);
+    a.bind(standard_environment_);
+  }
+
+  void change_environment() {
+    a64::Assembler& a = emitter_->assembler();
+    const a64::GpX found = a64::x(a64_gpr::kScratch);
+    a.bind(other_environment_);
+    a.stp(a64::x30, found, a64::ptr_pre(a64::sp, -16));
+    unwind_.def_cfa(emitter_->offset(), kDwarfStack, 16);
+    unwind_.saved(emitter_->offset(), kDwarfLink, 16);
+    a.msr(a64::Predicate::SysReg::kFPCR, a64::xzr);
+    a.bl(standard_environment_);
+    a.ldp(a64::x30, found, a64::ptr_post(a64::sp, 16));
+    unwind_.restored(emitter_->offset(), kDwarfLink);
+    unwind_.def_cfa(emitter_->offset(), kDwarfStack, 0);
+    a.msr(a64::Predicate::SysReg::kFPCR, found);
+    a.ret(a64::x30);
+  }
+
+  void make_room() {
+    a64::Assembler& a = emitter_->assembler();
     const std::span<const Placed> placed[] = {prologue_.placed, main_.placed, parking_.placed, tail_.placed,
                                               epilogue_.placed};
     saved_vectors_ = emitter_->saved_vectors(placed);
@@ -217,7 +254,9 @@ class KernelEmitter {
     code_.pool_offset = emitter_->finish(pool_.bytes);
     const auto bytes = emitter_->bytes();
     if (bytes.size() > limits::kImageBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "%zu bytes of machine code", bytes.size());
+      return make_error(ErrorCode::kLimitExceeded,
+                        "the kernel has %zu bytes of machine code, more than the limit of %zu", bytes.size(),
+                        limits::kImageBytesMax);
     CHECK(!emitter_->failed());
     code_.bytes.resize(bytes.size());
     std::memcpy(code_.bytes.data(), bytes.data(), bytes.size());
@@ -234,6 +273,7 @@ class KernelEmitter {
   const kir::Kernel& kernel_;
   A64Emitter* emitter_ = nullptr;
   UnwindWriter unwind_{kUnwindHost};
+  asmjit::Label standard_environment_, other_environment_;
   Stage prologue_, main_, parking_, tail_, epilogue_;
   std::uint32_t vectors_ = 1;
   bool all_registers_ = false;

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "jit/kir/builder.h"
+#include "tests/support/foreign_floats.h"
 #include "tests/support/native_kernel.h"
 
 extern "C" void __register_frame(void*);
@@ -70,6 +71,7 @@ namespace {
 
 /// DWARF's numbers of rbx, rbp, r12 to r15 (System V ABI, figure 3.36), and what call_marked() puts there.
 constexpr int kKept[] = {3, 6, 12, 13, 14, 15};
+constexpr testing::FloatEnvironment kStandardFloats{"standard", kStandardMxcsr, kStandardX87};
 constexpr std::uint64_t kMarks[] = {0xB0B0, 0xB1B1, 0x1212, 0x1313, 0x1414, 0x1515};
 
 struct Walk {
@@ -100,7 +102,8 @@ void on_fault(int) {
   siglongjmp(landing, 1);
 }
 
-void expect_walk_out(const kir::Kernel& kernel, Isa isa, const Variant& variant, bool has_frame) {
+void expect_walk_out(const kir::Kernel& kernel, Isa isa, const Variant& variant, bool has_frame,
+                     bool standard_floats = true) {
   ASSERT_TRUE(kir::check(kernel).ok());
   auto code = emit(kernel, isa, variant);
   ASSERT_TRUE(code.ok());
@@ -119,7 +122,10 @@ void expect_walk_out(const kir::Kernel& kernel, Isa isa, const Variant& variant,
   }, before{};
   action.sa_handler = on_fault;
   sigaction(SIGSEGV, &action, &before);
-  if (sigsetjmp(landing, 1) == 0) call_marked(native->entry(), in.data(), out.data(), kMarks);
+  {
+    const testing::ForeignFloats floats(standard_floats ? kStandardFloats : testing::kForeignFloats[0]);
+    if (sigsetjmp(landing, 1) == 0) call_marked(native->entry(), in.data(), out.data(), kMarks);
+  }
   sigaction(SIGSEGV, &before, nullptr);
   __deregister_frame(frames);
   EXPECT_TRUE(walk.in_kernel);
@@ -156,6 +162,14 @@ kir::Kernel crowded() {
   return kernel;
 }
 
+TEST(Unwind, OutOfKernelsThatHaveChangedTheFloatEnvironment) {
+  for (const Isa isa : testing::runnable_isas()) {
+    expect_walk_out(sum_of(2), isa, {.vectors = 4}, false, false);
+    expect_walk_out(sum_of(30), isa, {.vectors = 1}, false, false);
+    expect_walk_out(crowded(), isa, {.vectors = 1, .schedule = false}, true, false);
+  }
+}
+
 TEST(Unwind, OutOfKernelsWithAndWithoutFrames) {
   for (const Isa isa : testing::runnable_isas()) {
     expect_walk_out(sum_of(1), isa, {.vectors = 1, .schedule = false}, false);
@@ -163,6 +177,15 @@ TEST(Unwind, OutOfKernelsWithAndWithoutFrames) {
     expect_walk_out(sum_of(7), isa, {.vectors = 1}, false);   // pushes, no frame
     expect_walk_out(sum_of(30), isa, {.vectors = 1}, false);  // all callee-saved registers
     expect_walk_out(crowded(), isa, {.vectors = 1, .schedule = false}, true);
+  }
+}
+
+/// Calls name an address in the code.
+void expect_calls_inside(const std::string& listing, std::uint32_t code_size) {
+  for (std::size_t at = listing.find("call"); at != std::string::npos; at = listing.find("call", at + 1)) {
+    const std::size_t to = listing.find("0x", at);
+    ASSERT_LT(to, listing.find('\n', at)) << listing.substr(at, 40);
+    EXPECT_LT(std::strtoull(listing.c_str() + to, nullptr, 16), code_size);
   }
 }
 
@@ -178,7 +201,7 @@ TEST(Unwind, KernelsAreSelfContained) {
     EXPECT_GT(code->spills, 0u);
     const auto listing = disassemble(*code, isa);
     ASSERT_TRUE(listing.ok());
-    EXPECT_EQ(listing->find("call"), std::string::npos);
+    expect_calls_inside(*listing, code->code_size);
     EXPECT_NE(listing->find("vzeroupper"), std::string::npos);
   }
 }

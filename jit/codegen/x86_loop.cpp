@@ -1,12 +1,14 @@
 // The frame of a kernel on x86-64:
 //
-//   endbr64; save registers; make a frame if values spill
+//   endbr64; if the floating-point environment is not the standard one, go to the last block
+//   save registers; make a frame if values spill
 //   load array pointers; load constants that live in registers; invariants; starting values of reductions
 //   main loop    `vectors` vectors a step, while that many are left
 //   unit loop    `unit` vectors a step (1, or as many as make 16 elements when there are reductions)
 //   tail         what is left, under masks, once
 //   epilogue     reductions combined, scalar outputs
 //   undo the frame; vzeroupper; ret
+//   set the standard environment; call the kernel behind the look at it; restore what was found; ret
 //   constant pool, 64-byte aligned
 //
 // All blocks are selected first, then the main loop decides which constants and invariants live in registers, then
@@ -18,11 +20,13 @@
 #include <cstring>
 
 #include "jit/codegen/allocator.h"
+#include "jit/codegen/float_use.h"
 #include "jit/codegen/scheduler.h"
 #include "jit/codegen/unwind.h"
 #include "jit/codegen/x86_emit.h"
 #include "jit/codegen/x86_select.h"
 #include "runtime/base/check.h"
+#include "runtime/base/float_environment.h"
 #include "runtime/base/limits.h"
 
 namespace trident::codegen {
@@ -33,6 +37,8 @@ namespace x86 = asmjit::x86;
 
 constexpr std::uint32_t kPartials = 16;  // of a reduction, see kir.h
 constexpr std::uint32_t kLoopAlign = 64;
+constexpr std::int32_t kMxcsrFound = -4;        // from the stack pointer on entry: where the caller's MXCSR is kept
+constexpr int kMxcsrFlagBits = 6;               // below the controls
 constexpr std::size_t kArenaBytes = 48 * 1024;  // on the stack: ordinary kernels need no more
 
 X86Target make_target(const kir::Kernel& kernel, Isa isa, const Variant& variant) {
@@ -96,7 +102,8 @@ class KernelEmitter {
     if (variant_.schedule) schedule_loops();
     allocate();
     if (code_.frame_bytes > limits::kKernelFrameBytesMax)
-      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack", code_.frame_bytes);
+      return make_error(ErrorCode::kLimitExceeded, "the kernel needs %u bytes of stack, more than the limit of %u",
+                        code_.frame_bytes, limits::kKernelFrameBytesMax);
     emit();
     return finish();
   }
@@ -158,6 +165,8 @@ class KernelEmitter {
   void emit() {
     emitter_.assign_pointers(uses_param_memory(), selector_.live_inputs());
     enter();
+    if (uses_floats(kernel_)) look_at_environment();
+    make_room();
     emitter_.load_globals();  // before the pointers, which may take the register of the parameters' table
     emitter_.load_pointers();
     emitter_.block(prologue_.block, prologue_.placed);
@@ -165,6 +174,7 @@ class KernelEmitter {
     emitter_.rare_cases();
     emitter_.block(epilogue_.block, epilogue_.placed);
     leave();
+    if (uses_floats(kernel_)) change_environment();
   }
 
   void enter() {
@@ -177,6 +187,41 @@ class KernelEmitter {
       a.ret();
       a.bind(some);
     }
+  }
+
+  // MXCSR is the caller's: in another one than the standard the kernel would round, flush or trap otherwise. Whoever
+  // comes by the standard one pays a store and a branch that is never taken.
+  void look_at_environment() {
+    static_assert(kMxcsrControls >> 16 == 0 && std::countr_zero(kMxcsrControls) == kMxcsrFlagBits);
+    x86::Assembler& a = emitter_.assembler();
+    other_environment_ = a.newLabel();
+    standard_environment_ = a.newLabel();
+    a.vstmxcsr(x86::dword_ptr(x86::rsp, kMxcsrFound));
+    a.movzx(x86::eax, x86::word_ptr(x86::rsp, kMxcsrFound));
+    a.shr(x86::eax, kMxcsrFlagBits);
+    a.cmp(x86::eax, kStandardMxcsr >> kMxcsrFlagBits);
+    a.jne(other_environment_);
+    a.bind(standard_environment_);
+  }
+
+  // The rest of the kernel as a call of its own: no other block has to know of the environment.
+  void change_environment() {
+    constexpr std::int32_t kBytes = 24;  // the stack of the called part is aligned as any function's
+    x86::Assembler& a = emitter_.assembler();
+    a.bind(other_environment_);
+    a.sub(x86::rsp, kBytes);
+    unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8 + kBytes);
+    a.mov(x86::dword_ptr(x86::rsp), kStandardMxcsr);
+    a.vldmxcsr(x86::dword_ptr(x86::rsp));
+    a.call(standard_environment_);
+    a.vldmxcsr(x86::dword_ptr(x86::rsp, kBytes + kMxcsrFound));
+    a.add(x86::rsp, kBytes);
+    unwind_.def_cfa(emitter_.offset(), x86_gpr::kDwarfStack, 8);
+    a.ret();
+  }
+
+  void make_room() {
+    x86::Assembler& a = emitter_.assembler();
     std::uint32_t below = 8;
     const auto push = [&](std::uint8_t reg) {
       a.push(x86::gpq(reg));
@@ -389,7 +434,10 @@ class KernelEmitter {
     code_.code_size = emitter_.offset();
     code_.pool_offset = (code_.code_size + 63) / 64 * 64;
     const std::size_t size = code_.pool_offset + pool_.bytes.size();
-    if (size > limits::kImageBytesMax) return make_error(ErrorCode::kLimitExceeded, "%zu bytes of machine code", size);
+    if (size > limits::kImageBytesMax)
+      return make_error(ErrorCode::kLimitExceeded,
+                        "the kernel has %zu bytes of machine code, more than the limit of %zu", size,
+                        limits::kImageBytesMax);
     code_.bytes.resize(size, std::byte{0xCC});
     std::memcpy(code_.bytes.data(), emitter_.assembler().bufferData(), code_.code_size);
     std::memcpy(code_.bytes.data() + code_.pool_offset, pool_.bytes.data(), pool_.bytes.size());
@@ -407,6 +455,7 @@ class KernelEmitter {
   X86Selector selector_;
   X86Emitter emitter_;
   UnwindWriter unwind_{UnwindHost{}};
+  asmjit::Label standard_environment_, other_environment_;
   Stage prologue_, main_, unit_, tail_, epilogue_;
   std::uint32_t vectors_ = 1;
   bool copies_tail_ = false;      ///< the tail is the main loop's bytes with masks set, which saves making it

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "jit/kir/plan.h"
+#include "runtime/base/float_environment.h"
 
 namespace trident::kir {
 
@@ -161,6 +162,7 @@ bool Plan::takes_turns() const {
 
 void Plan::run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const {
   if (n == 0 && state_->scalar_stores.empty()) return;
+  const StandardFloats floats;
   if (state_->scratch_bytes <= kStackScratchBytes) {
     ScratchLine scratch[kStackScratchBytes / sizeof(ScratchLine)];
     Run(*state_, scratch->bytes, n, in, out).run(params);

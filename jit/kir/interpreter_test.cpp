@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "jit/kir/builder.h"
+#include "tests/support/foreign_floats.h"
 #include "tests/support/random_kernel.h"
 
 namespace trident::kir {
@@ -369,6 +370,31 @@ TEST(Interpret, FillsArraysWithInvariantsAndReducesNothingToTheStart) {
   interpret(*kernel, 0, in, out, params);
   EXPECT_EQ(least, std::numeric_limits<float>::infinity());
   EXPECT_EQ(total, 0);
+}
+
+TEST(Interpret, GivesTheSameBitsInEveryFloatEnvironment) {
+  const auto kernel = parse(
+      "input x f64\nparam s f64\n%0 = input f64 0\n%1 = param f64 0\n%2 = div f64 %0, %1\n%3 = add f64 %2, %0\n"
+      "%4 = sum f64 %3\noutput y %3\noutput scalar total %4\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  constexpr double kTiny = std::numeric_limits<double>::denorm_min();
+  const double x[3] = {2, kTiny, std::numeric_limits<double>::max()};
+  const std::uint64_t params[] = {std::bit_cast<std::uint64_t>(3.0)};
+  for (const auto& environment : testing::kForeignFloats) {
+    double y[3] = {}, total = 0;
+    const void* in[] = {x};
+    void* out[] = {y, &total};
+    bool intact = false;
+    {
+      const testing::ForeignFloats floats(environment);
+      interpret(*kernel, 3, in, out, params);
+      intact = floats.intact();
+    }
+    EXPECT_TRUE(intact) << environment.name;
+    EXPECT_EQ(y[0], 2.0 / 3 + 2) << environment.name;
+    EXPECT_EQ(y[1], kTiny) << environment.name;
+    EXPECT_EQ(y[2], std::numeric_limits<double>::infinity()) << environment.name;
+  }
 }
 
 }  // namespace

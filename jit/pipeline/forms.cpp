@@ -20,16 +20,15 @@ bool same_inst(const kir::Inst& a, const kir::Inst& b) {
          a.c == b.c && a.imm == b.imm;
 }
 
-// Whether there is one more.
-bool add(std::vector<Form>& forms, const char* name, expr::Expr expr, expr::LowerOptions how,
-         bool keeps_roundings = false) {
+// Whether there is one more. Errors: of lower().
+Result<bool> add(std::vector<Form>& forms, const char* name, expr::Expr expr, expr::LowerOptions how,
+                 bool keeps_roundings = false) {
   how.simplify = false;
-  auto kernel = expr::lower(expr, how);
-  if (!kernel.ok()) return false;  // a form that cannot be lowered is one candidate less
-  keep_totals(forms.front().kernel, *kernel);
+  TRY(kir::Kernel kernel, expr::lower(expr, how));
+  keep_totals(forms.front().kernel, kernel);
   for (const Form& form : forms)
-    if (same_kernel(form.kernel, *kernel)) return false;
-  forms.push_back({name, std::move(kernel).value(), keeps_roundings, std::move(expr), how});
+    if (same_kernel(form.kernel, kernel)) return false;
+  forms.push_back({name, std::move(kernel), keeps_roundings, std::move(expr), how});
   return true;
 }
 
@@ -75,16 +74,19 @@ Guessed guess_of(const expr::Expr& found, const expr::rewrite::Judge& judge, con
 
 /// What a search makes of the expression, derivatives included: those are the rules' task, and the plain pass's where
 /// the rules leave one. `source` is searched where what was submitted is no term.
-std::vector<expr::Expr> searched(const expr::Expr& submitted, const expr::Expr& source,
-                                 const expr::rewrite::RewriteOptions& how) {
+Result<std::vector<expr::Expr>> searched(const expr::Expr& submitted, const expr::Expr& source,
+                                         const expr::rewrite::RewriteOptions& how) {
   auto found = expr::rewrite::rewrite(submitted, how);
   if (!found.ok() && has_derivatives(submitted)) found = expr::rewrite::rewrite(source, how);
-  return found.ok() ? std::move(found->forms) : std::vector<expr::Expr>();
+  if (!found.ok()) return found.error();
+  return std::move(found->forms);
 }
 
 /// The statically cheapest and those that the judge thinks fastest. It advises: which one is taken is measured.
-std::vector<expr::Expr> unguided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
+Result<std::vector<expr::Expr>> unguided(const expr::Expr& submitted, const expr::Expr& source,
+                                         const Options& options) {
   Extraction extraction = extract(submitted, source, options);
+  if (extraction.refused) return *extraction.refused;
   std::vector<expr::Expr> kept;
   for (const std::size_t i : extraction.order) kept.push_back(std::move(extraction.found[i]));
   return kept;
@@ -96,7 +98,7 @@ constexpr egraph::SearchBudget kGuidedBudget{
     .nodes = 4'000, .nanoseconds = 0, .applications = 20'000, .graph_nodes = 5'000};
 constexpr std::size_t kGuidedForms = 2;
 
-std::vector<expr::Expr> guided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
+Result<std::vector<expr::Expr>> guided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
   static const Result<nn::AccumulatorWeights> shipped = expr::rewrite::guide_weights(std::string());
   CHECK(shipped.ok());  // a part of the program
   const auto guide =
@@ -117,7 +119,12 @@ Extraction extract(const expr::Expr& submitted, const expr::Expr& source, const 
   const expr::rewrite::Judge* const judge = own ? options.weights->judge() : expr::rewrite::shipped_judge();
   how.keep = judge != nullptr ? kFormsAsked : kFormsKept;
   Extraction e;
-  e.found = searched(submitted, source, how);
+  auto found = searched(submitted, source, how);
+  if (!found.ok()) {
+    e.refused = found.error();
+    return e;
+  }
+  e.found = std::move(found).value();
   e.order.resize(e.found.size());
   std::iota(e.order.begin(), e.order.end(), std::size_t{0});
   if (judge == nullptr || e.found.empty()) return e;
@@ -212,7 +219,9 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   const bool rounding_may_change = options.policy.kind != expr::PolicyKind::exact;
   const auto add_form = [&](const char* name, expr::Expr form, expr::LowerOptions how, bool keeps_roundings = false) {
     how.narrow = passes.enabled("narrowed");
-    return add(list, name, std::move(form), how, keeps_roundings);
+    const Result<bool> added = add(list, name, std::move(form), how, keeps_roundings);
+    if (!added.ok()) passes.give_up(name, added.error());  // one candidate less
+    return added.ok() && *added;
   };
   if (passes.enabled("narrowed")) add_form("narrowed", source, unrewritten(options.policy), true);
   if (rounding_may_change) {
@@ -233,8 +242,9 @@ Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& s
   if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
   if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy)) add_less_accurate("rel3", Accuracy::rel3);
-  const auto add_found = [&](const char* name, const std::vector<expr::Expr>& found) {
-    for (const expr::Expr& form : found) {
+  const auto add_found = [&](const char* name, const Result<std::vector<expr::Expr>>& found) {
+    if (!found.ok()) return passes.give_up(name, found.error());
+    for (const expr::Expr& form : *found) {
       if (!add_simplified(name, form, Accuracy::ulp4)) continue;
       const std::size_t less_accurate = list.size() - 1;
       if (add_simplified(name, form, Accuracy::ulp1)) list.back().in_place_of = less_accurate;

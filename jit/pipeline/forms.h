@@ -44,6 +44,7 @@ struct Extraction {
   std::vector<expr::Expr> found;
   std::vector<double> guesses;     ///< logarithms of nanoseconds; of no judge: none
   double margin = 0;               ///< the judge's
+  std::optional<Error> refused;    ///< why nothing was searched
   std::vector<std::size_t> order;  ///< those that are worth a measurement, what is taken without one first; 0 is in it
 };
 /// `source` is `submitted` without derivatives.

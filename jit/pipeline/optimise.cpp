@@ -178,6 +178,7 @@ class Optimisation {
         if (!wanted(variant) || (f == 0 && variant == kBaselineVariant)) continue;
         const auto emitted = emit(f, variant);
         if (!emitted.ok() && emitted.error().code == ErrorCode::kOsError) return emitted.error();
+        if (!emitted.ok()) passes_.give_up(forms_[f].name + ", " + print_variant(variant), emitted.error());
       }
       passes_.report("emit", rank + 1, ranks);
     }
@@ -267,7 +268,10 @@ class Optimisation {
     result.detail = name_of(winner);
     result.outcome = verdict.gain ? Outcome::published : Outcome::no_gain;
     report_candidates();
-    if (!verdict.gain) return;
+    if (!verdict.gain) {
+      result.note = "not optimised: " + why_no_gain();
+      return;
+    }
     result.winner = {std::move(forms_[winner.form].kernel), std::move(winner.code), winner.variant,
                      std::move(winner.image)};
   }
@@ -286,13 +290,42 @@ class Optimisation {
     result.outcome = Outcome::not_equivalent;
     result.max_error_ulp = verdict.max_error_ulp;
     result.detail = equiv::print(verdict);
+    result.note = "withdrawn: the baseline differs from the reference";
+    if (verdict.counterexample) result.note += ": " + verdict.counterexample->why;
     report_candidates();
+  }
+
+  // The passes ended early; the baseline stands, checked or not.
+  void conclude_ended(const Error& end) {
+    result.outcome = Outcome::budget_spent;
+    result.detail = end.message;
+    result.note =
+        "not optimised: " + passes_.why_ended() + ", with " + std::to_string(submitted_.nodes.size()) + " operations";
   }
   [[nodiscard]] const equiv::Verdict& verdict_of_baseline() const {
     return prepared_[0].meaning.same() ? candidates_[0].verdict : prepared_[0].meaning;
   }
 
  private:
+  // Forms and candidates that may have been faster, were there more time.
+  [[nodiscard]] std::size_t unchecked() const {
+    const auto late =
+        std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return !c.checked; });
+    return forms_.size() - prepared_.size() + static_cast<std::size_t>(late);
+  }
+
+  [[nodiscard]] std::string why_no_gain() const {
+    const auto timed =
+        std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.ratio > 0; });
+    std::string text = timed <= 1 ? "nothing but the baseline could be measured"
+                                  : "none of " + std::to_string(timed - 1) + " candidates beats the baseline";
+    if (unchecked() != 0)
+      text += "; " + std::to_string(unchecked()) + " were not checked within the limit of processor time";
+    if (!passes_.given_up().empty())
+      text += "; " + passes_.given_up().front().form + " was " + passes_.given_up().front().verdict;
+    return text;
+  }
+
   [[nodiscard]] bool wanted(const codegen::Variant& v) const {
     return (v.vectors == 1 || passes_.enabled("interleave")) && (!v.schedule || passes_.enabled("schedule")) &&
            (!v.non_temporal || passes_.enabled("non_temporal"));
@@ -399,6 +432,9 @@ class Optimisation {
   }
 
   void report_candidates() {
+    result.candidates.insert(result.candidates.end(), passes_.given_up().begin(), passes_.given_up().end());
+    for (std::size_t f = prepared_.size(); f < forms_.size() && result.baseline_checked; ++f)
+      result.candidates.push_back({forms_[f].name, {}, kUnchecked, false, 0});
     for (std::size_t f = 1; f < prepared_.size(); ++f)
       if (!prepared_[f].meaning.same() && !replaced(f))
         result.candidates.push_back({forms_[f].name, {}, equiv::print(prepared_[f].meaning), false, 0});
@@ -488,10 +524,7 @@ Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
   Optimisation o(expr, options, passes);
   const auto done = run_passes(o, passes, options);
   if (!done.ok() && done.error().code != ErrorCode::kCancelled) return done.error();
-  if (!done.ok()) {
-    o.result.outcome = Outcome::budget_spent;
-    o.result.detail = done.error().message;
-  }
+  if (!done.ok()) o.conclude_ended(done.error());
   o.result.times = passes.take_times();
   return std::move(o.result);
 }

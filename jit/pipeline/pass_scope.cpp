@@ -1,6 +1,7 @@
 #include "jit/pipeline/pass_scope.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "runtime/os/clock.h"
 #include "runtime/os/sandbox.h"
@@ -71,12 +72,31 @@ std::uint64_t PassScope::left_ns() const {
   return used_ns < work_end_ns_ && os::monotonic_ns() < wall_end_ns_ ? work_end_ns_ - used_ns : 0;
 }
 
+bool PassScope::cancelled() const {
+  return options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed);
+}
+
 bool PassScope::spent() const {
-  const bool cancelled = options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed);
-  return cancelled || left_ns() == 0;
+  return cancelled() || left_ns() == 0;
+}
+
+std::string PassScope::why_ended() const {
+  if (stopped_) return "stopped after pass '" + options_.stop_after + "'";
+  if (cancelled()) return "whoever asked for it gave up in pass '" + pass_ + "'";
+  const bool by_clock = os::thread_work_ns() < work_end_ns_ && os::monotonic_ns() >= wall_end_ns_;
+  const double limit_s = 1e-9 * static_cast<double>(budget_of(options_)) * (by_clock ? kWallPerBudget : 1);
+  char text[160];
+  std::snprintf(text, sizeof text, "the limit of %.3g s%s was reached in pass '%s'", limit_s,
+                by_clock ? "" : " of processor time", pass_.c_str());
+  return text;
+}
+
+void PassScope::give_up(std::string_view form, const Error& why) const {
+  given_up_.push_back({std::string(form), {}, "not made: " + why.message, false, 0});
 }
 
 Result<void> PassScope::enter(std::string_view name) {
+  if (!stopped_) pass_ = name;
   if (stopped_ || spent())
     return make_error(ErrorCode::kCancelled, "%s before pass '%.*s'", stopped_ ? "stopped" : "the budget was spent",
                       static_cast<int>(name.size()), name.data());

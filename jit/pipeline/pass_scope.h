@@ -36,9 +36,16 @@ class PassScope {
   /// CPU time.
   [[nodiscard]] std::uint64_t left_ns() const;
   [[nodiscard]] bool stopped() const { return stopped_; }
+  /// Why passes ended before the last one, for Optimised::note: "the limit of 5 s of processor time was reached in .."
+  [[nodiscard]] std::string why_ended() const;
+  /// Keeps in mind that a form or candidate was not made, and why.
+  void give_up(std::string_view form, const Error& why) const;
+  /// The same for reports.
+  [[nodiscard]] const std::vector<CandidateReport>& given_up() const { return given_up_; }
   [[nodiscard]] std::vector<PassTime> take_times() { return std::move(times_); }
 
  private:
+  [[nodiscard]] bool cancelled() const;
   Result<void> enter(std::string_view name);
   void leave(std::string_view name);
 
@@ -48,6 +55,8 @@ class PassScope {
   std::uint64_t wall_end_ns_;
   std::uint64_t entered_ns_ = 0;
   bool stopped_ = false;
+  std::string pass_;                               ///< the last one that was to begin
+  mutable std::vector<CandidateReport> given_up_;  ///< passes share a const scope
   std::vector<PassTime> times_;
 };
 

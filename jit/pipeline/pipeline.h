@@ -108,6 +108,9 @@ struct Optimised {
   double baseline_ns = 0, winner_ns = 0;  ///< per call of Options::elements
   double max_error_ulp = 0;               ///< sampled, of the winner (of the baseline when there is none)
   std::string detail;                     ///< why, in words: the verdict that refused, the winner's variant
+  /// Why nothing better than the baseline was found, or why the baseline must go: one sentence with the limit and the
+  /// number, where there was a limit. Empty when published.
+  std::string note;
   std::vector<CandidateReport> candidates;
   std::vector<PassTime> times;
   std::vector<equiv::ErrorBound> bounds;  ///< Options::prove_error: of the winner's form, or of the source

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "runtime/base/float_environment.h"
 #include "runtime/os/clock.h"
 
 #ifndef PR_SET_MDWE  // Linux 6.3; Debian 12's headers are older
@@ -109,6 +110,7 @@ bool close_the_kernel() {
 
 [[noreturn]] void child_main(const ChildPlan& plan) {
   reset_signal_handlers();
+  const StandardFloats floats;  // the host thread may have others
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || ::getppid() != plan.parent) leave(kNoSandbox);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   touch_stack();

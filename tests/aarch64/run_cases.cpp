@@ -1,10 +1,12 @@
 // run_cases FILE, built for AArch64 and run under qemu: runs every kernel and compares every lane of every output (any
-// NaN equals any NaN), the bytes around the arrays and the callee-saved registers.
+// NaN equals any NaN), the bytes around the arrays and the callee-saved registers, in the standard floating-point
+// environment and in another one.
 #include <cmath>
 #include <memory>
 
 #include "runtime/os/memfd.h"
 #include "tests/aarch64/case_file.h"
+#include "tests/support/foreign_floats.h"
 
 // call_preserving(entry, n, in, out, params): calls entry(nullptr, n, in, out, params) with known values in x19-x28 and
 // d8-d15; 0 if they are still there.
@@ -111,8 +113,8 @@ class GuardedArray {
   std::size_t start_ = 0;
 };
 
-/// What is wrong with one run, or nothing.
-std::string run_once(const Case& c, const CaseRun& run, const void* entry) {
+/// What is wrong with one run in the environment, or nothing.
+std::string run_once(const Case& c, const CaseRun& run, const void* entry, const FloatEnvironment& environment) {
   std::vector<std::unique_ptr<GuardedArray>> inputs, outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -140,8 +142,15 @@ std::string run_once(const Case& c, const CaseRun& run, const void* entry) {
     results.push_back(place);
     out.push_back(place->data());
   }
-  if (call_preserving(entry, run.n, in.data(), out.data(), c.params.data()) != 0)
-    return "a callee-saved register changed";
+  std::uint64_t changed = 0;
+  bool intact = false;
+  {
+    const ForeignFloats floats(environment);
+    changed = call_preserving(entry, run.n, in.data(), out.data(), c.params.data());
+    intact = floats.intact();
+  }
+  if (changed != 0) return "a callee-saved register changed";
+  if (!intact) return "the floating-point environment changed";
   for (std::size_t o = 0; o < results.size(); ++o)
     for (std::size_t e = 0; e < run.expected[o].size(); ++e)
       if (!same_lane(static_cast<ir::Type>(c.output_types[o]), results[o]->get(e), run.expected[o][e])) {
@@ -174,8 +183,9 @@ int run_file(const char* path) {
     if (!code.ok()) return 1;
     ++cases;
     for (const CaseRun& run : test.runs) {
-      const std::string fault = run_once(test, run, code->base());
-      ++runs;
+      std::string fault = run_once(test, run, code->base(), {"standard", 0});
+      const FloatEnvironment& foreign = kForeignFloats[runs++ % std::size(kForeignFloats)];
+      if (fault.empty()) fault = run_once(test, run, code->base(), foreign);
       if (fault.empty()) continue;
       ++failures;
       std::printf("FAILED %s, n = %llu%s: %s\n", test.what.c_str(), static_cast<unsigned long long>(run.n),
