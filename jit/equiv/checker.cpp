@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "jit/equiv/edges.h"
 #include "jit/equiv/evaluator.h"
 #include "jit/expr/shape.h"
 #include "jit/kir/interpreter.h"
@@ -164,6 +165,9 @@ Result<std::unique_ptr<Checker>> Checker::make(const expr::Expr& source, const e
   sampling.cancelled = options.cancelled;
   checker->sets_ = make_samples(source, sampling);
   TRY_VOID(checker->go_on());
+  TRY(checker->unrewritten_,
+      expr::lower(source, {.policy = policy, .simplify = false, .accuracy = kir::math::Accuracy::ulp1}));
+  TRY_VOID(checker->add_edges());
   TRY_VOID(checker->compute_references());
   return checker;
 }
@@ -176,10 +180,17 @@ Result<void> Checker::go_on() const {
 
 namespace {
 
+// Points around overflow and around underflow: each value is judged by itself there, as are vast and tiny ones.
+bool at_overflow(const Samples& samples) {
+  return samples.name == "edges";
+}
+bool at_edges(const Samples& samples) {
+  return at_overflow(samples) || samples.name == "faint";
+}
 // Of points that no evaluation at random would meet.
 bool is_gathered(const Samples& samples) {
-  return samples.name == "corners" || samples.name == "branch" || samples.name == "alike" || samples.name == "near" ||
-         samples.name == "steps";
+  return at_edges(samples) || samples.name == "corners" || samples.name == "branch" || samples.name == "alike" ||
+         samples.name == "near" || samples.name == "steps";
 }
 bool far_out(Way way) {
   return way == Way::vast || way == Way::tiny;
@@ -194,10 +205,8 @@ bool Checker::unexplored() const {
 Result<void> Checker::compute_references() {
   strict_ulp_.assign(source_.outputs.size(), 0);
   if (policy_.kind == expr::PolicyKind::exact) {
-    TRY(const kir::Kernel unrewritten,
-        expr::lower(source_, {.policy = policy_, .simplify = false, .accuracy = kir::math::Accuracy::ulp1}));
     for (const Samples& samples : sets_)
-      exact_.push_back(interpret_calls(source_, unrewritten, samples, samples.calls));
+      exact_.push_back(interpret_calls(source_, unrewritten_, samples, samples.calls));
     return {};
   }
   for (const Samples& samples : sets_) {
@@ -225,12 +234,65 @@ std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs&
   const bool guard = is_gathered(samples) || samples.way == Way::small;
   const std::vector<double> none(strict_ulp_.size(), 0);
   Standing here = standing;
-  here.point_by_point = far_out(samples.way);
+  here.point_by_point = far_out(samples.way) || at_edges(samples);
+  here.at_edges = at_overflow(samples);
   auto difference =
       compare_values(source_, samples, references_[set], ours, policy_, guard ? strict_ulp_ : none, errors, here);
   for (const Errors& e : errors)
     if (!guard && !far_out(samples.way)) verdict.max_error_ulp = std::max(verdict.max_error_ulp, e.ours_ulp);
-  if (!difference) difference = count(samples.n, standing.fallback != nullptr, errors, verdict);
+  const bool replaces = standing.fallback != nullptr && !at_edges(samples);
+  if (!difference) difference = count(samples.n, replaces, errors, verdict);
+  return difference;
+}
+
+namespace {
+
+std::vector<Samples> sets_of(const expr::Expr& source, Edges edges) {
+  std::vector<Samples> sets;
+  if (!edges.overflow.empty()) sets.push_back(make_gathered(source, "edges", std::move(edges.overflow)));
+  if (!edges.underflow.empty()) sets.push_back(make_gathered(source, "faint", std::move(edges.underflow)));
+  return sets;
+}
+
+}  // namespace
+
+// Before the corners, which stay the last.
+Result<void> Checker::add_edges() {
+  if (options_.samples.ordinary || sets_[0].exhaustive) return {};
+  auto sets = sets_of(source_, edges_of(source_, unrewritten_, options_.samples.seed, options_.cancelled));
+  sets_.insert(sets_.end() - 1, std::make_move_iterator(sets.begin()), std::make_move_iterator(sets.end()));
+  return go_on();
+}
+
+Result<std::optional<Counterexample>> Checker::judge_edges(const kir::Kernel& kernel, const Standing& standing,
+                                                           Verdict& verdict) {
+  std::optional<Counterexample> difference;
+  if (options_.samples.ordinary || sets_[0].exhaustive) return difference;
+  const auto sets = sets_of(source_, edges_of(source_, kernel, options_.samples.seed, options_.cancelled));
+  for (const Samples& samples : sets) {
+    TRY_VOID(go_on());
+    TRY(difference, judge_edges(samples, kernel, standing, verdict));
+    if (difference) break;
+  }
+  return difference;
+}
+
+Result<std::optional<Counterexample>> Checker::judge_edges(const Samples& samples, const kir::Kernel& kernel,
+                                                           const Standing& standing, Verdict& verdict) {
+  const Outputs ours = interpret_calls(source_, kernel, samples, samples.calls);
+  const Outputs theirs = interpret_calls(source_, unrewritten_, samples, samples.calls);
+  if (policy_.kind == expr::PolicyKind::exact) return compare_bits(source_, samples, samples.calls, theirs, ours);
+  if (same_values(source_, ours, theirs)) return std::optional<Counterexample>();
+  TRY(Reference reference, Reference::make(source_, samples, options_.cancelled));
+  (void)strict_errors(source_, reference, options_.refined_max);
+  TRY_VOID(go_on());
+  Standing here = standing;
+  here.point_by_point = true;
+  here.at_edges = at_overflow(samples);
+  here.fallback = &theirs;
+  std::vector<Errors> errors;
+  auto difference = compare_values(source_, samples, reference, ours, policy_, strict_ulp_, errors, here);
+  if (!difference) difference = count(samples.n, false, errors, verdict);
   return difference;
 }
 
@@ -317,6 +379,9 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Dema
                             .unrewritten = demand == Demand::own_steps};
     difference = judge_set(s, prepared.full[s], standing, verdict, errors[s]);
     TRY_VOID(go_on());
+  }
+  if (!difference && demand != Demand::own_steps) {
+    TRY(difference, judge_edges(kernel, {.per_call_allowance = any_set ? kPerCallAllowance : 1}, verdict));
   }
   if (!difference && any_set) {
     TRY(difference, judge_tails(kernel, errors, verdict));

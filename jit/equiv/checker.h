@@ -88,12 +88,20 @@ class Checker {
                                           Verdict& verdict, std::vector<Errors>& errors);
   std::optional<Counterexample> count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,
                                       Verdict& verdict) const;
+  /// Puts the places where the source's own values overflow and underflow among the sets.
+  Result<void> add_edges();
+  /// Judges `kernel` where its values overflow and underflow, which may be elsewhere than the source's.
+  Result<std::optional<Counterexample>> judge_edges(const kir::Kernel& kernel, const Standing& standing,
+                                                    Verdict& verdict);
+  Result<std::optional<Counterexample>> judge_edges(const Samples& samples, const kir::Kernel& kernel,
+                                                    const Standing& standing, Verdict& verdict);
   Result<std::optional<Counterexample>> judge_tails(const kir::Kernel& kernel,
                                                     const std::vector<std::vector<Errors>>& errors, Verdict& verdict);
 
   const expr::Expr& source_;
   expr::Policy policy_;
   CheckOptions options_;
+  kir::Kernel unrewritten_;  ///< the source by its own steps
   std::vector<Samples> sets_;
   std::vector<Reference> references_;  ///< per set; empty under the exact policy
   std::vector<Outputs> exact_;         ///< per set, under the exact policy

@@ -153,10 +153,10 @@ class Comparison {
   }
 
   std::optional<Counterexample> floats(double strict_elsewhere_ulp, Errors& errors) {
-    Meter meter(reference_, output_);
+    Meter meter = standing_.at_edges ? Meter(reference_, output_, 0) : Meter(reference_, output_);
     errors.greatest = meter.greatest();
     errors.points.assign(places_.size(), {});
-    errors.strict_ulp = meter.strict_ulp();
+    errors.strict_ulp = standing_.at_edges ? 0 : meter.strict_ulp();
     const Bound bound = bound_of(policy_);
     const double k = 1 + (bound.k - 1) * (values().per_call ? standing_.per_call_allowance : 1);
     allowed_ulp_ = k * std::max(errors.strict_ulp, strict_elsewhere_ulp) + bound.slack_ulp;
@@ -176,6 +176,8 @@ class Comparison {
             return std::isfinite(other) && 2 * meter.error_ulp(i, other) >= error;
           };
           if (excused(i, as_far) || (standing_.unrewritten && scattered(i, error, meter))) continue;
+          if (standing_.at_edges && std::isfinite(strict) && error <= k * meter.error_ulp(i, strict) + bound.slack_ulp)
+            continue;
           if (standing_.point_by_point && error <= bound.k * strict_may_be_off_ulp(i, meter) + bound.slack_ulp)
             continue;
         }
@@ -238,14 +240,15 @@ class Comparison {
   }
 
   // Whether a result that breaks the policy may stand: it is what it would replace, or steps off by an ulp `explain`
-  // it.
+  // it in an unrewritten kernel or at an edge of overflow.
   template <class Explains>
   bool excused(std::size_t i, Explains explain) {
     constexpr int kTries = 64;
     // So many luckless points and no fault among them: an expression that leaves no digits right.
     constexpr std::size_t kEnough = 256;
     bool explained = standing_.fallback != nullptr ? as_fallback(i) : standing_.unrewritten && excused_ >= kEnough;
-    for (int attempt = 0; standing_.unrewritten && attempt < kTries && !explained; ++attempt)
+    const bool wobbles = standing_.unrewritten || standing_.at_edges;
+    for (int attempt = 0; wobbles && attempt < kTries && !explained; ++attempt)
       explained = explain(reference_.wobbled(output_, i, random_, true));
     excused_ += explained ? 1 : 0;
     return explained;

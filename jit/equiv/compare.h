@@ -66,6 +66,9 @@ struct Standing {
   /// may come from a lucky one: what breaks the policy is judged by how far off the strict evaluation may be at that
   /// point.
   bool point_by_point = false;
+  /// The points lie at overflow: errors count in ulp of |correct| itself, however great other values are, and are
+  /// judged as point_by_point says. A step off by an ulp may overflow where the strict one does not.
+  bool at_edges = false;
 };
 
 /// Judges one set. `strict_elsewhere_ulp` holds, per output, a strict error seen in other sets of the same expression

@@ -349,6 +349,7 @@ class Sampler {
     }
   }
 
+ public:
   // Calls of `call_elements`, or of 32, after some of one, where parameters or reductions make a call's length matter.
   Samples packed(const char* name, std::vector<Point>& points, std::uint64_t call_elements = 32) const {
     if (points.empty()) points.emplace_back();
@@ -373,6 +374,7 @@ class Sampler {
     return s;
   }
 
+ private:
   // --- steps ---
 
   [[nodiscard]] bool is_decision(const expr::Node& node) const {
@@ -675,6 +677,10 @@ Samples draw_set(const Expr& expr, Way way, std::uint64_t points, std::uint64_t 
     }
   }
   return s;
+}
+
+Samples make_gathered(const Expr& expr, const char* name, std::vector<Point> points) {
+  return Sampler(expr, {}).packed(name, points, 1);
 }
 
 std::vector<Samples> make_samples(const Expr& expr, const SampleOptions& options) {

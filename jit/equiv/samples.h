@@ -14,6 +14,8 @@
 //             values that say a sign are zero
 //   steps     both sides of where the source jumps, among ordinary values
 //   branch    for each branch of a selection that few of these take: points that do
+//   edges     both sides of where values of the source overflow or become NaN (edges.h; added by the checker)
+//   faint     the same where they underflow
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
 //             both sides of its steps, both branches of its selections, and infinities and NaN where no range forbids
 //             them
@@ -42,8 +44,8 @@ struct Call {
 
 /// Values for every variable of an expression. Scalar variables are constant within each call.
 struct Samples {
-  std::string name;  ///< "uniform", "spread", "small", "vast", "alike", "near", "tiny", "steps", "branch", "corners",
-                     ///< "all": for messages
+  std::string name;  ///< "uniform", "spread", "small", "vast", "alike", "near", "tiny", "steps", "branch", "edges",
+                     ///< "faint", "corners", "all": for messages
   Way way = Way::uniform;  ///< of the drawn ones
   std::uint64_t n = 0;
   std::vector<std::vector<std::byte>> columns;  ///< columns[variable]: n elements of the variable's type, tables' too
@@ -70,6 +72,10 @@ std::vector<Samples> make_samples(const expr::Expr& expr, const SampleOptions& o
 /// One set of `points` points drawn in one way, values of scalar variables too: for evaluation point by point, which
 /// knows no calls.
 Samples draw_set(const expr::Expr& expr, Way way, std::uint64_t points, std::uint64_t seed);
+
+/// A set of the given points (at least one) and, up to a multiple of 64, some of them again; calls of one element where
+/// a call's length matters.
+Samples make_gathered(const expr::Expr& expr, const char* name, std::vector<std::vector<Bits>> points);
 
 /// The elements of `set` over and over, at least `elements` of them in a whole number of 64s: for code that does other
 /// things in long calls than in short ones. No calls; scalar variables have their value of the set's first element.

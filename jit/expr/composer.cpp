@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include "jit/expr/integer_power.h"
 #include "runtime/base/limits.h"
 
 namespace trident::expr {
@@ -510,6 +511,9 @@ Value Composer::binary(Op op, Value a, Value b, std::size_t offset) {
   switch (row.types) {
     case Types::F:
       if (op == Op::Copysign && unify(v, op, offset) && ir::is_int(type_of(v[0]))) return copysign(v[0], v[1], offset);
+      if (op == Op::Pow && unify(v, op, offset) && ir::is_int(type_of(v[0])))
+        return b.bare && number_of(b) <= static_cast<double>(kPowiMax) ? power(v[0], b, offset)
+                                                                       : integer_power(*this, v[0], v[1], offset);
       fits = to_float(v, op, offset);
       break;
     case Types::I: fits = to_integer(v, op); break;

@@ -7,7 +7,7 @@
 // ParseOptions::type. Otherwise the wider operand wins as in NumPy: f32 with f64 gives f64, i32 with i64 gives i64,
 // integers with floats give f64 (an i64 beyond 2^53 is rounded there), and a comparison used as a number gives 0 or 1.
 // Functions of reals take integers as f64, but what maps integers to integers stays among them: floor and its kin
-// change nothing, fma, fdim and copysign are exact. Integers have no division and no remainder.
+// change nothing, fma, fdim, copysign and powers are exact. Integers have no division and no remainder.
 #pragma once
 
 #include <span>
@@ -75,7 +75,7 @@ class Composer {
   Value negate(Value a, std::size_t offset);
   Value binary(Op op, Value a, Value b, std::size_t offset);
   Value ternary(Op op, Value a, Value b, Value c, std::size_t offset);
-  /// a ^ b as the infix operator means it: Powi for a literal integer, else Pow.
+  /// a ^ b as the infix operator means it: Powi for a literal integer, integer_power.h for two integers, else Pow.
   Value power(Value a, Value b, std::size_t offset);
   /// &&, ||: numbers count as true when they are not 0.
   Value logical(Op op, Value a, Value b, std::size_t offset);

@@ -7,6 +7,7 @@
 
 #include "jit/expr/builder.h"
 #include "jit/expr/expr.h"
+#include "jit/kir/interpreter.h"
 
 namespace trident::expr {
 namespace {
@@ -105,6 +106,63 @@ TEST(Integers, NothingGoesThroughFloatsUnsaid) {
   EXPECT_TRUE(same("x % 10", "fmod(x, 10.0)"));
   EXPECT_TRUE(same("copysign(i:i64, -1.0)", "copysign(f64(i:i64), -1.0)"));
   EXPECT_TRUE(same("sqrt(floor(i:i64))", "sqrt(f64(i:i64))"));
+}
+
+double value_at(const Expr& e, double x, double y) {
+  const auto kernel = lower(e, {.policy = {PolicyKind::exact, 2}, .simplify = false});
+  EXPECT_TRUE(kernel.ok());
+  double out = 0;
+  const void* const in[] = {&x, &y};
+  void* const to[] = {&out};
+  kir::interpret(*kernel, 1, in, to, nullptr);
+  return out;
+}
+
+// Brackets around signs, remainders, quotients and powers (sympy/sympy#17737, #9871): what is printed is read back as
+// what it was. The values are C++'s own.
+TEST(Printers, KeepBracketsInEverySyntax) {
+  struct Row {
+    const char* text;
+    double (*value)(double x, double y);
+  };
+  const Row rows[] = {
+      {"-(x % y)", [](double x, double y) { return -std::fmod(x, y); }},
+      {"-x % y", [](double x, double y) { return std::fmod(-x, y); }},
+      {"(-(fmod x y))", [](double x, double y) { return -std::fmod(x, y); }},
+      {"(FPCore (x y) (- (fmod x y)))", [](double x, double y) { return -std::fmod(x, y); }},
+      {"(FPCore (x y) (/ x (sqrt (* y y))))", [](double x, double y) { return x / std::sqrt(y * y); }},
+      {"x / sqrt(y * y)", [](double x, double y) { return x / std::sqrt(y * y); }},
+      {"-x^2 + y", [](double x, double y) { return -(x * x) + y; }},
+      {"(-x)^2 + y", [](double x, double y) { return x * x + y; }},
+      {"x - (y - x)", [](double x, double y) { return x - (y - x); }},
+      {"x / (y / x)", [](double x, double y) { return x / (y / x); }},
+      {"x / y / x", [](double x, double y) { return x / y / x; }},
+      {"x % (y % x)", [](double x, double y) { return std::fmod(x, std::fmod(y, x)); }},
+      {"(x % y) % x", [](double x, double y) { return std::fmod(std::fmod(x, y), x); }},
+      {"-(x * y) % 5", [](double x, double y) { return std::fmod(-(x * y), 5); }},
+      {"(x^2)^3 - y", [](double x, double y) { return x * x * (x * x) * (x * x) - y; }},
+  };
+  const ParseOptions two{.variables = {{.name = "x"}, {.name = "y"}}};
+  for (const Row& row : rows) {
+    const Expr e = parsed(row.text, two);
+    for (const std::string& printed : {print_infix(e), print_sexpr(e)}) {
+      const Expr back = parsed(printed, two);
+      EXPECT_EQ(canonical_bytes(e), canonical_bytes(back)) << row.text << " became " << printed;
+      for (const auto& [x, y] : {std::pair(3.0, 7.0), std::pair(-10.5, 4.0), std::pair(2.0, -0.75)})
+        EXPECT_EQ(value_at(back, x, y), row.value(x, y)) << row.text << " at " << x << ", " << y << " as " << printed;
+    }
+  }
+}
+
+// Two integers give an integer power, whichever way it is written; a float beside an integer gives a float.
+TEST(Integers, PowersStayIntegers) {
+  for (const char* text : {"n:i64, m:i64; n^m", "n:i64; 3^n", "n:i64; pow(2, n)", "n:i64; pow(n, 3)", "n:i64; n**n"})
+    EXPECT_EQ(parsed(text).at(parsed(text).outputs[0].node).type, Type::i64) << text;
+  EXPECT_EQ(parsed("n:i32; n^n").at(parsed("n:i32; n^n").outputs[0].node).type, Type::i32);
+  for (const char* text : {"n:i64; 2.5^n", "n:i64; n^0.5", "n:i64; n^x", "n:i64; pow(2.0, n)", "n:i64; n^-x"})
+    EXPECT_EQ(parsed(text).at(parsed(text).outputs[0].node).type, Type::f64) << text;
+  EXPECT_TRUE(same("n:i64; pow(n, 5)", "n:i64; n^5"));
+  EXPECT_NE(error_of("n:i64; pow(n, -2)").find("an integer has no negative powers"), std::string::npos);
 }
 
 TEST(Infix, VariablesAndRanges) {

@@ -175,7 +175,8 @@ def where(condition, a, b, common):
 
 
 def power(a, b, common):
-    """a ** b; a literal integer exponent becomes a product."""
+    """a ** b; a literal integer exponent becomes a product. Powers of integers are exact and wrap; the library gives the
+    integer part for a negative exponent (0, but for 1 and -1), so who wants NumPy's ValueError must look at exponents."""
     if b.is_const() and b.kind in INTS + (BOOL,) and a.kind in INTS + FLOATS:
         exponent = int(b.value)
         kind = common([a.kind, b.kind])
@@ -190,9 +191,7 @@ def power(a, b, common):
         if math.isfinite(b.value) and abs(b.value) <= 1024 and b.value == int(b.value):
             return Node("powi", kind, (cast(a, kind),), int(b.value))
     (a, b), kind = _numeric((a, b), common)
-    if kind in FLOATS:
-        return Node("pow", kind, (a, b))
-    return cast(Node("pow", F64, (cast(a, F64), cast(b, F64))), kind)
+    return Node("pow", kind, (a, b))
 
 
 def trunc_mod(a, b, common):

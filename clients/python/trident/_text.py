@@ -149,16 +149,6 @@ def _exponent(a, b):
     return b
 
 
-def _power(a, b):
-    node = g.power(a, b, COMMON)
-    if node.kind not in g.INTS or b.is_const():
-        return node
-    # numexpr's integers: 1 / a as integers for negative exponents, the rest through pow of float64
-    a, zero = g.cast(a, node.kind), g.const(0, node.kind)
-    one = g.compare("eq", g.Node("abs", node.kind, (a,)), g.const(1, node.kind), COMMON)
-    return g.where(g.compare("lt", g.cast(b, node.kind), zero, COMMON), g.where(one, a, zero, COMMON), node, COMMON)
-
-
 class _Walker:
     def __init__(self, inputs):
         self.inputs = inputs
@@ -278,7 +268,7 @@ class _Walker:
         if name == "div":
             return g.true_divide(a, b, COMMON)
         if name == "pow":
-            return _power(a, _exponent(a, b))
+            return g.power(a, _exponent(a, b), COMMON)
         if name == "mod":
             kind = COMMON([a.kind, b.kind])
             if kind not in g.FLOATS:

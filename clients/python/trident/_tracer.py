@@ -451,23 +451,9 @@ def _power(trace, a, b):
             return g.Node("pow", kind, (g.cast(a, kind), g.cast(b, kind)))
         return g.power(a, b, COMMON)
     a, b = g.cast(a, kind), g.cast(b, kind)
-    if b.is_const() and b.value <= 1024:
-        return g.power(a, b, COMMON)  # a negative one is NumPy's ValueError
     if not b.is_const():
         trace.not_negative.append(_with_elements_of(b, a))
-    result, zero = None, g.const(0, kind)
-    for bit in range(31 if kind == g.I32 else 63):  # squares and products wrap as NumPy's do
-        if b.is_const():
-            if b.value >> bit == 0:
-                break
-            if b.value >> bit & 1:
-                result = a if result is None else g.Node("mul", kind, (result, a))
-        else:
-            there = g.Node("ne", g.BOOL, (g.Node("and", kind, (b, g.const(1 << bit, kind))), zero))
-            result = g.const(1, kind) if result is None else result
-            result = g.Node("select", kind, (there, g.Node("mul", kind, (result, a)), result))
-        a = g.Node("mul", kind, (a, a))
-    return result
+    return g.power(a, b, COMMON)  # a literal that is negative is NumPy's ValueError
 
 
 def _with_elements_of(b, a):
