@@ -71,6 +71,9 @@ typedef struct trident_engine_program {
   uint32_t reserved;
   int (*progress)(uint32_t done, uint32_t total, void* user); /* not 0: give up; may be null */
   void* user;
+  /* Further runs, as jit/tir/build/runs.h has them. An engine that knows them says so in trident_engine_built.runs. */
+  const uint64_t* runs;
+  uint64_t runs_words;
 } trident_engine_program;
 
 typedef struct trident_engine_built {
@@ -79,6 +82,8 @@ typedef struct trident_engine_built {
   uint64_t heights_before[9], heights_after[9];
   uint32_t words_before, words_after;
   char message[2000];
+  uint32_t runs; /* on how many it was measured */
+  uint32_t reserved;
 } trident_engine_built;
 
 /* `take` gets the texts, which live as long as it runs: TASM and a report in JSON, both ending with 0. Thread-safe. */

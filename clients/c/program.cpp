@@ -71,6 +71,9 @@ Result<wire::ProgramReady> build_program(const std::string& path, const wire::Su
       std::vector<Arrival> arrivals;
       const auto received = connection.receive(arrivals);
       for (Arrival& arrival : arrivals) waiting.take(arrival.message);
+      if (waiting.ready && waiting.ready->runs == 1 && !program.runs.empty())
+        return make_error(ErrorCode::kUnsupported, "%s: this daemon is older and measures a program on one run only",
+                          path.c_str());
       if (waiting.ready) return *std::move(waiting.ready);
       if (waiting.failure) return *std::move(waiting.failure);
       TRY_VOID(received);

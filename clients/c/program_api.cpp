@@ -4,12 +4,14 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "clients/c/abi_edge.h"
 #include "clients/c/engine_library.h"
 #include "clients/c/program.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/program_limits.h"
 
 namespace {
 
@@ -51,6 +53,18 @@ Result<std::vector<std::uint64_t>> words_of(const std::uint64_t* words, std::uin
   return out;
 }
 
+/// Appends a run, as jit/tir/build/runs.h has it.
+Result<void> append_run(std::vector<std::uint64_t>& out, const trident_program_run& run) {
+  TRY(const auto public_input, words_of(run.public_input, run.public_count, 1, "public_input"));
+  TRY(const auto secret_input, words_of(run.secret_input, run.secret_count, 1, "secret_input"));
+  TRY(const auto digests, words_of(run.secret_digests, run.digest_count, kDigestWords, "secret_digests"));
+  TRY(const auto ram, words_of(run.ram, run.ram_count, 2, "ram"));
+  out.insert(out.end(), {run.public_count, run.secret_count, run.digest_count, run.ram_count});
+  for (const auto* words : {&public_input, &secret_input, &digests, &ram})
+    out.insert(out.end(), words->begin(), words->end());
+  return {};
+}
+
 Result<client::wire::SubmitProgram> program_of(const char* text, const trident_program_options& options) {
   const std::size_t size = ::strnlen(text, trident::limits::kTextBytesMax + 1);
   if (size > trident::limits::kTextBytesMax) return Error{ErrorCode::kLimitExceeded, "the text is longer than 1 MiB"};
@@ -63,6 +77,12 @@ Result<client::wire::SubmitProgram> program_of(const char* text, const trident_p
   TRY(program.secret_input, words_of(options.secret_input, options.secret_count, 1, "secret_input"));
   TRY(program.secret_digests, words_of(options.secret_digests, options.digest_count, kDigestWords, "secret_digests"));
   TRY(program.ram, words_of(options.ram, options.ram_count, 2, "ram"));
+  if (options.run_count >= trident::limits::kBuildRunsMax)
+    return make_error(ErrorCode::kLimitExceeded, "at most %zu runs besides the first",
+                      trident::limits::kBuildRunsMax - 1);
+  if (options.run_count != 0 && options.runs == nullptr) return invalid("trident_program_options.runs is null");
+  for (const trident_program_run& run : std::span(options.runs, options.run_count))
+    TRY_VOID(append_run(program.runs, run));
   program.cycles = options.cycles;
   if (options.milliseconds != 0) program.milliseconds = options.milliseconds;
   if (options.programs != 0) program.programs = options.programs;
@@ -118,10 +138,14 @@ Result<void> by_engine(const client::wire::SubmitProgram& program, const Progres
   asked.cycles = program.cycles;
   asked.milliseconds = program.milliseconds, asked.programs = program.programs, asked.left_out = program.left_out;
   asked.progress = progress.call, asked.user = progress.user;
+  asked.runs = program.runs.data(), asked.runs_words = program.runs.size();
   const auto built = std::make_unique<trident_engine_built>();
   built->struct_size = sizeof(*built);
   engine.build(&asked, built.get(), take_texts, &out);
   if (built->status != TRIDENT_OK) return Error{code_of(built->status), built->message};
+  if (built->runs == 0 && !program.runs.empty())
+    return Error{ErrorCode::kUnsupported,
+                 "libtrident-engine.so is of an older version, which measures on one run only"};
   std::copy_n(built->heights_before, TRIDENT_TABLES, out.heights_before);
   std::copy_n(built->heights_after, TRIDENT_TABLES, out.heights_after);
   out.words_before = built->words_before, out.words_after = built->words_after;

@@ -163,6 +163,12 @@ typedef enum trident_left_out {
   TRIDENT_WITHOUT_NETWORK = 8
 } trident_left_out;
 
+/* Inputs with which a program ends well, as those of trident_program_options. */
+typedef struct trident_program_run {
+  const uint64_t *public_input, *secret_input, *secret_digests, *ram;
+  uint64_t public_count, secret_count, digest_count, ram_count;
+} trident_program_run;
+
 typedef struct trident_program_options {
   uint32_t struct_size; /* sizeof(trident_program_options) */
   uint32_t form;        /* enum trident_program_form */
@@ -177,6 +183,9 @@ typedef struct trident_program_options {
   uint32_t programs;     /* whole programs that may be run; 0: 600 */
   uint32_t left_out;     /* bits of enum trident_left_out */
   uint32_t reserved;
+  /* Further inputs, at most 63 (after 0.1.2): the result is taller on none of them. */
+  const trident_program_run* runs;
+  uint64_t run_count;
 } trident_program_options;
 
 /* What came of a program: it does the same, proven block by block and run on the inputs. The library's memory. */
@@ -189,7 +198,7 @@ typedef struct trident_program {
   uint64_t heights_before[TRIDENT_TABLES], heights_after[TRIDENT_TABLES]; /* before: lowered without passes if TIR */
   uint64_t padded_before, padded_after;
   const char* tasm;   /* the text, ends with 0 */
-  const char* report; /* JSON: "changes", "subroutine_changes", "proposers", "programs_run" */
+  const char* report; /* JSON: "changes", "subroutine_changes", "proposers", "programs_run"; "runs": heights of each */
   uint64_t tasm_size; /* without the 0 */
 } trident_program;
 

@@ -106,10 +106,11 @@ void append_submit_program(Frame& out, std::uint64_t job, const SubmitProgram& p
   const auto secret_input = builder.CreateVector(program.secret_input);
   const auto digests = builder.CreateVector(program.secret_digests);
   const auto ram = builder.CreateVector(program.ram);
+  const auto runs = builder.CreateVector(program.runs);
   finish(out, builder, fbs::Body::SubmitProgram,
          fbs::CreateSubmitProgram(builder, job, program.tir ? fbs::ProgramForm::tir : fbs::ProgramForm::tasm, text,
                                   public_input, secret_input, digests, ram, program.cycles, program.milliseconds,
-                                  program.programs, program.left_out));
+                                  program.programs, program.left_out, runs));
 }
 
 void append_cancel(Frame& out, std::uint64_t job) {
@@ -162,7 +163,8 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
                        words_of(ready.heights_after()),
                        ready.words_before(),
                        ready.words_after(),
-                       text_of(ready.report())};
+                       text_of(ready.report()),
+                       ready.runs()};
       if (out.heights_before.size() != kTables || out.heights_after.size() != kTables)
         return refused("a program without the heights of its tables");
       return Incoming(std::move(out));

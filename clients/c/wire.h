@@ -35,6 +35,7 @@ struct SubmitProgram {
   std::uint64_t cycles = 0;
   std::uint32_t milliseconds = 10'000, programs = 600;
   std::uint8_t left_out = 0;
+  std::vector<std::uint64_t> runs{};  ///< further ones; as jit/tir/build/runs.h has them
 };
 
 using Frame = std::vector<std::byte>;
@@ -91,7 +92,8 @@ struct ProgramReady {
   std::string text;                                          ///< TASM
   std::vector<std::uint64_t> heights_before, heights_after;  ///< nine each
   std::uint32_t words_before = 0, words_after = 0;
-  std::string report;  ///< JSON
+  std::string report;      ///< JSON
+  std::uint32_t runs = 1;  ///< on which it was measured
 };
 
 struct Unknown {};  ///< a kind that a later version added: to be ignored

@@ -10,9 +10,10 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/heights_text.h"
 #include "clients/cli/interrupt.h"
+#include "clients/cli/program_runs.h"
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/run_program.h"
-#include "jit/tir/build/build.h"
+#include "jit/tir/build/runs.h"
 
 namespace trident::cli {
 namespace {
@@ -25,6 +26,7 @@ namespace vm = tir::vm;
 
 struct BuildVerb {
   ProgramRun program;
+  std::vector<std::string> runs, run_files;
   std::string output, mode = "auto", socket;
   std::vector<std::string> disabled;
   unsigned ms = 10'000, programs = 600;
@@ -73,6 +75,27 @@ void warn(const ordered_json& report) {
                  fault.get<std::string>().c_str());
 }
 
+/// The rows of one run in the report, on one side.
+Heights heights_of(const ordered_json& run, const char* side) {
+  Heights out;
+  const ordered_json& rows = run.at(side);
+  for (std::size_t t = 0; t < vm::kTableCount; ++t) out.rows[t] = rows.at(t).get<std::uint64_t>();
+  return out;
+}
+
+/// A line for each run, where there are several.
+void print_runs(const ordered_json& report) {
+  const auto& runs = report.at("runs");
+  if (runs.size() < 2) return;
+  std::printf("\nrun              tallest        after       padded        after\n");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Heights before = heights_of(runs[i], "before"), after = heights_of(runs[i], "after");
+    std::printf("%-11zu %12llu %12llu %12llu %12llu\n", i + 1, (unsigned long long)before.of(before.tallest()),
+                (unsigned long long)after.of(after.tallest()), (unsigned long long)before.padded(),
+                (unsigned long long)after.padded());
+  }
+}
+
 ordered_json heights_json(const Heights& heights, std::uint32_t words) {
   ordered_json out;
   for (std::size_t t = 0; t < vm::kTableCount; ++t) out[std::string(vm::kTableNames[t])] = heights.rows[t];
@@ -89,18 +112,41 @@ void print_json(const Built& built, const ordered_json& report, const std::strin
   out["before"] = heights_json(built.before, built.words_before);
   out["after"] = heights_json(built.after, built.words_after);
   out.update(report);
+  out["runs"] = ordered_json::array();
+  for (const auto& run : report.at("runs"))
+    out["runs"].push_back({{"before", heights_json(heights_of(run, "before"), built.words_before)},
+                           {"after", heights_json(heights_of(run, "after"), built.words_after)}});
   std::printf("%s\n", out.dump(2).c_str());
 }
 
-build::Request request_of(const BuildVerb& verb, const LoadedProgram& loaded) {
+/// What the program is measured on: the run of --input and its like, unless there are others only, then the others.
+Result<std::vector<ProgramInputs>> runs_of(const BuildVerb& verb, const ProgramInputs& loaded) {
+  const ProgramRun& own = verb.program;
+  const bool has_own =
+      !own.public_input.empty() || !own.secret_input.empty() || !own.digests.empty() || !own.ram.empty();
+  std::vector<ProgramInputs> out;
+  if (has_own || (verb.runs.empty() && verb.run_files.empty())) out.push_back(loaded);
+  for (const std::string& text : verb.runs) {
+    TRY(ProgramInputs run, parse_run(text));
+    out.push_back(std::move(run));
+  }
+  for (const std::string& file : verb.run_files) {
+    TRY(std::vector<ProgramInputs> runs, read_runs(file));
+    std::move(runs.begin(), runs.end(), std::back_inserter(out));
+  }
+  if (out.size() > limits::kBuildRunsMax)
+    return make_error(ErrorCode::kLimitExceeded, "%zu runs; a program is built for at most %zu", out.size(),
+                      limits::kBuildRunsMax);
+  return out;
+}
+
+build::Request request_of(const BuildVerb& verb, const LoadedProgram& loaded, const std::vector<ProgramInputs>& runs) {
   build::Request out;
   out.form = verb.program.file.ends_with(".tir") ? build::Form::tir : build::Form::tasm;
   out.name = loaded.file;
   out.text = loaded.text;
-  out.public_input = loaded.public_input;
-  out.secret_input = loaded.secret_input;
-  out.secret_digests = loaded.digests;
-  out.ram = loaded.ram;
+  out.runs.clear();
+  for (const ProgramInputs& run : runs) out.runs.push_back({run.public_input, run.secret_input, run.digests, run.ram});
   out.cycles = verb.program.cycles;
   out.milliseconds = verb.ms;
   out.programs = verb.programs;
@@ -117,12 +163,14 @@ Result<Built> by_daemon(const std::string& socket, const build::Request& request
     return out;
   };
   client::wire::SubmitProgram program{.tir = request.form == build::Form::tir, .text = request.text};
-  program.public_input = numbers(request.public_input);
-  program.secret_input = numbers(request.secret_input);
-  for (const field::Digest& digest : request.secret_digests)
+  const build::Run& run = request.runs.front();
+  program.public_input = numbers(run.public_input);
+  program.secret_input = numbers(run.secret_input);
+  for (const field::Digest& digest : run.secret_digests)
     for (const field::Element e : digest) program.secret_digests.push_back(e.value());
-  for (const auto& [address, word] : request.ram)
+  for (const auto& [address, word] : run.ram)
     program.ram.push_back(address.value()), program.ram.push_back(word.value());
+  program.runs = build::words_of(std::span(request.runs).subspan(1));
   program.cycles = request.cycles;
   program.milliseconds = request.milliseconds;
   program.programs = request.programs;
@@ -137,6 +185,7 @@ Result<Built> by_daemon(const std::string& socket, const build::Request& request
             .after = {},
             .words_before = ready.words_before,
             .words_after = ready.words_after,
+            .runs = ready.runs,
             .report = std::move(ready.report),
             .studied = {}};
   std::copy_n(ready.heights_before.begin(), vm::kTableCount, out.before.rows);
@@ -155,8 +204,8 @@ Result<Built> built(const BuildVerb& verb, const build::Request& request, bool& 
                                            answered.error().code == ErrorCode::kUnsupported ||
                                            answered.error().code == ErrorCode::kLimitExceeded);
     if (verb.mode == "daemon" && !answered.ok() && answered.error().code == ErrorCode::kLimitExceeded)
-      return make_error(ErrorCode::kLimitExceeded, "%s: %s; --mode embedded takes programs of up to %zu bytes",
-                        verb.program.file.c_str(), answered.error().message.c_str(), limits::kTasmTextBytesMax);
+      return make_error(ErrorCode::kLimitExceeded, "%s: %s; --mode embedded takes programs of up to %u words",
+                        verb.program.file.c_str(), answered.error().message.c_str(), limits::kBuildWordsMax);
     if (verb.mode == "daemon" || !absent) return answered;
   }
   daemon = false;
@@ -166,19 +215,29 @@ Result<Built> built(const BuildVerb& verb, const build::Request& request, bool& 
   });
 }
 
+/// On every run; else says which one fails, where and why.
+bool ends_well(const LoadedProgram& loaded, const std::vector<ProgramInputs>& runs, std::uint64_t cycles) {
+  vm::Budget budget;
+  budget.cycles = cycles;
+  vm::Machine machine;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (machine.run(loaded.code, runs[i].inputs(), budget) == vm::Failure::none) continue;
+    loaded.report_failure(machine);
+    if (runs.size() > 1) std::fprintf(stderr, "trident: this is run %zu of %zu\n", i + 1, runs.size());
+    std::fprintf(stderr,
+                 "trident: a program is built for inputs with which it ends well: --input, --secret, --digests, --ram, "
+                 "--run, --runs\n");
+    return false;
+  }
+  return true;
+}
+
 Result<int> run_build(const BuildVerb& verb) {
   TRY(const auto loaded, load_program(verb.program));
-  const build::Request request = request_of(verb, *loaded);
-  vm::Budget budget;
-  budget.cycles = request.cycles;
-  vm::Machine machine;
-  if (machine.run(loaded->code, loaded->inputs(), budget) != vm::Failure::none) {
-    loaded->report_failure(machine);
-    std::fprintf(
-        stderr,
-        "trident: a program is built for inputs with which it ends well: --input, --secret, --digests, --ram\n");
-    return kExitWrong;
-  }
+  TRY(const std::vector<ProgramInputs> runs, runs_of(verb, *loaded));
+  const build::Request request = request_of(verb, *loaded, runs);
+  TRY_VOID(build::check_size(request, loaded->program));
+  if (!ends_well(*loaded, runs, request.cycles)) return kExitWrong;
   const std::string output = verb.output.empty() ? default_output(verb.program.file) : verb.output;
   if (output == verb.program.file)
     return make_error(ErrorCode::kInvalidArgument, "%s: the output would take the place of the program",
@@ -198,6 +257,7 @@ Result<int> run_build(const BuildVerb& verb) {
       return 0;
     }
     std::fputs(heights_text({result.before, result.words_before}, {result.after, result.words_after}).c_str(), stdout);
+    print_runs(report);
     if (verb.explain) explain(report);
   } catch (const ordered_json::exception& error) {
     return make_error(ErrorCode::kInternal, "the daemon's report is of another form: %s", error.what());
@@ -219,6 +279,16 @@ void add_build_command(CLI::App& app, int& status) {
       ->expected(1)
       ->allow_extra_args(false);
   add_program_options(*verb, options->program);
+  verb->add_option("--run", options->runs,
+                   "One more run to measure on, as in=1,2 secret=3 digests=.. ram=address=words; may be repeated")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
+  verb->add_option("--runs", options->run_files,
+                   "A file of such runs, one a line; the result is never taller on any run")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
   verb->add_option("--disable", options->disabled,
                    "Leave a stage out: peepholes, subroutines, superoptimiser or network")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(build::kStageNames), std::end(build::kStageNames))))

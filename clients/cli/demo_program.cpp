@@ -78,7 +78,7 @@ Result<DemoProgram> run_demo_program(const ProgramProblem& problem) {
   TRY(const tir::build::Built built, tir::build::build({.form = tir::build::Form::tir,
                                                         .name = problem.name + ".tir",
                                                         .text = problem.text,
-                                                        .public_input = problem.built_for}));
+                                                        .runs = {{.public_input = problem.built_for}}}));
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   vm::Code before, after;

@@ -198,13 +198,19 @@ Result<ProgramText> read_program(const std::string& file, tir::lowering::PassSet
   return out;
 }
 
+Result<ProgramInputs> read_inputs(const ProgramRun& run) {
+  ProgramInputs out;
+  TRY(out.public_input, elements_of("--input", run.public_input));
+  TRY(out.secret_input, elements_of("--secret", run.secret_input));
+  TRY(out.digests, digests_of(run.digests));
+  TRY(out.ram, ram_of(run.ram));
+  return out;
+}
+
 Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run, tir::lowering::PassSet passes) {
   auto out = std::make_unique<LoadedProgram>();
   TRY(static_cast<ProgramText&>(*out), read_program(run.file, passes));
-  TRY(out->public_input, elements_of("--input", run.public_input));
-  TRY(out->secret_input, elements_of("--secret", run.secret_input));
-  TRY(out->digests, digests_of(run.digests));
-  TRY(out->ram, ram_of(run.ram));
+  TRY(static_cast<ProgramInputs&>(*out), read_inputs(run));
   TRY_VOID(vm::load(out->program, out->code));
   return out;
 }

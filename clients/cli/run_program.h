@@ -32,14 +32,21 @@ struct ProgramText {
 /// Errors of the file and its text name their place. The passes are for TIR: TASM stays as it is.
 Result<ProgramText> read_program(const std::string& file, tir::lowering::PassSet passes);
 
-/// A program that can be run, with all that it reads.
-struct LoadedProgram : ProgramText {
-  tir::vm::Code code;
+/// All that a program reads.
+struct ProgramInputs {
   std::vector<field::Element> public_input, secret_input;
   std::vector<field::Digest> digests;
   std::vector<std::pair<field::Element, field::Element>> ram;
 
   [[nodiscard]] tir::vm::Inputs inputs() const { return {public_input, secret_input, digests, ram, {}}; }
+};
+/// Errors name the option.
+Result<ProgramInputs> read_inputs(const ProgramRun& run);
+
+/// A program that can be run.
+struct LoadedProgram : ProgramText, ProgramInputs {
+  tir::vm::Code code;
+
   /// Says on standard error why and where the machine has failed.
   void report_failure(const tir::vm::Machine& machine) const;
 };

@@ -237,6 +237,13 @@ class kernel {
   trident_kernel* handle_ = nullptr;
 };
 
+/// Inputs with which a program of Triton VM ends well; words below p = 2^64 - 2^32 + 1.
+struct program_run {
+  std::vector<std::uint64_t> public_input{}, secret_input{};
+  std::vector<std::array<std::uint64_t, 5>> secret_digests{};
+  std::vector<std::array<std::uint64_t, 2>> ram{};  ///< address, word
+};
+
 /// What a program of Triton VM is measured on, and how long it is searched; words below p = 2^64 - 2^32 + 1.
 struct program_options {
   trident_program_form form = TRIDENT_TASM;
@@ -246,6 +253,7 @@ struct program_options {
   std::uint64_t cycles = 0;                         ///< most of one run; 0: the limit of who builds
   std::uint32_t milliseconds = 0, programs = 0;     ///< 0: 10,000 and 600
   std::uint32_t left_out = 0;                       ///< bits of trident_left_out
+  std::vector<program_run> runs{};                  ///< further ones: the result is taller on none of them
 };
 
 /// A program that is cheaper to prove, or as it was where nothing cheaper was found.
@@ -317,6 +325,13 @@ class context {
     options.secret_digests = how.secret_digests.empty() ? nullptr : how.secret_digests[0].data();
     options.ram_count = how.ram.size();
     options.ram = how.ram.empty() ? nullptr : how.ram[0].data();
+    std::vector<trident_program_run> runs;
+    for (const program_run& run : how.runs)
+      runs.push_back({run.public_input.data(), run.secret_input.data(),
+                      run.secret_digests.empty() ? nullptr : run.secret_digests[0].data(),
+                      run.ram.empty() ? nullptr : run.ram[0].data(), run.public_input.size(), run.secret_input.size(),
+                      run.secret_digests.size(), run.ram.size()});
+    options.runs = runs.data(), options.run_count = runs.size();
     options.cycles = how.cycles;
     options.milliseconds = how.milliseconds, options.programs = how.programs, options.left_out = how.left_out;
     struct watcher {  // no exception may pass through the library

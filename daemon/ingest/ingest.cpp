@@ -1,8 +1,10 @@
 #include "daemon/ingest/ingest.h"
 
 #include <cmath>
+#include <iterator>
 #include <string>
 
+#include "jit/tir/build/runs.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/submission_limits.h"
 #include "schemas/control_generated.h"
@@ -137,6 +139,21 @@ Result<std::vector<field::Element>> read_elements(const Words* in, const char* w
   return out;
 }
 
+Result<tir::build::Run> read_run(const wire::SubmitProgram& in) {
+  tir::build::Run out;
+  TRY(out.public_input, read_elements(in.public_input(), "public input"));
+  TRY(out.secret_input, read_elements(in.secret_input(), "secret input"));
+  TRY(const std::vector<field::Element> digests, read_elements(in.secret_digests(), "secret digests"));
+  TRY(const std::vector<field::Element> ram, read_elements(in.ram(), "RAM"));
+  if (digests.size() % field::kDigestWords != 0 || ram.size() % 2 != 0)
+    return make_error(ErrorCode::kRejectedMessage, "a digest has five words, RAM an address and a word each");
+  out.secret_digests.resize(digests.size() / field::kDigestWords);
+  for (std::size_t i = 0; i < digests.size(); ++i)
+    out.secret_digests[i / field::kDigestWords][i % field::kDigestWords] = digests[i];
+  for (std::size_t i = 0; i < ram.size(); i += 2) out.ram.emplace_back(ram[i], ram[i + 1]);
+  return out;
+}
+
 Result<tir::build::Request> read_program(const wire::SubmitProgram& in) {
   if (in.text() == nullptr) return make_error(ErrorCode::kRejectedMessage, "a program without a text");
   if (in.form() != wire::ProgramForm::tasm && in.form() != wire::ProgramForm::tir)
@@ -149,16 +166,11 @@ Result<tir::build::Request> read_program(const wire::SubmitProgram& in) {
   tir::build::Request out;
   out.form = in.form() == wire::ProgramForm::tir ? tir::build::Form::tir : tir::build::Form::tasm;
   out.text = in.text()->str();
-  TRY(out.public_input, read_elements(in.public_input(), "public input"));
-  TRY(out.secret_input, read_elements(in.secret_input(), "secret input"));
-  TRY(const std::vector<field::Element> digests, read_elements(in.secret_digests(), "secret digests"));
-  TRY(const std::vector<field::Element> ram, read_elements(in.ram(), "RAM"));
-  if (digests.size() % field::kDigestWords != 0 || ram.size() % 2 != 0)
-    return make_error(ErrorCode::kRejectedMessage, "a digest has five words, RAM an address and a word each");
-  out.secret_digests.resize(digests.size() / field::kDigestWords);
-  for (std::size_t i = 0; i < digests.size(); ++i)
-    out.secret_digests[i / field::kDigestWords][i % field::kDigestWords] = digests[i];
-  for (std::size_t i = 0; i < ram.size(); i += 2) out.ram.emplace_back(ram[i], ram[i + 1]);
+  TRY(out.runs[0], read_run(in));
+  if (in.runs() != nullptr) {
+    TRY(std::vector<tir::build::Run> more, tir::build::runs_of({in.runs()->data(), in.runs()->size()}));
+    std::move(more.begin(), more.end(), std::back_inserter(out.runs));
+  }
   if (in.cycles() != 0) out.cycles = in.cycles();
   out.milliseconds = in.milliseconds();
   out.programs = in.programs();

@@ -10,8 +10,8 @@ std::string program_message(std::uint64_t job, const tir::build::Built& built) {
   const auto report = builder.CreateString(built.report);
   const auto before = builder.CreateVector(built.before.rows, tir::vm::kTableCount);
   const auto after = builder.CreateVector(built.after.rows, tir::vm::kTableCount);
-  const auto body =
-      wire::CreateProgramReady(builder, job, text, before, after, built.words_before, built.words_after, report);
+  const auto body = wire::CreateProgramReady(builder, job, text, before, after, built.words_before, built.words_after,
+                                             report, static_cast<std::uint32_t>(built.runs));
   wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::ProgramReady, body.Union()));
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }

@@ -200,9 +200,54 @@ class Build(CommandCase):
             begun = time.monotonic()
             said = self.trident("build", path, "--mode", "daemon", "--socket", socket, "--ms", "60000", status=2).stderr
             self.assertLess(time.monotonic() - begun, 20)
-            self.assertRegex(said, r"p\.tasm: .* bytes; .*; --mode embedded takes programs of up to 16777216 bytes")
+            self.assertRegex(said, r"p\.tasm: .* bytes; .*; --mode embedded takes programs of up to 524288 words")
         found = json.loads(self.trident("build", path, "--socket", socket, "--ms", "1000", "--json").stdout)
         self.assertEqual("embedded", found["built_by"])
+
+    def test_programs_that_are_too_large_are_refused_at_once(self):
+        path = self.write("p.tasm", "halt\n" * 2_000_000)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for mode in ("auto", "embedded", "daemon"):
+            said = self.trident("build", path, "--mode", mode, status=2).stderr
+            self.assertIn("p.tasm: the program has 2000000 words; a program to build has at most 524288", said)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertLess(after.ru_utime - before.ru_utime, 6)
+
+    def test_several_runs(self):
+        """The table of each run is that of `run` on it; the result is taller on none."""
+        path = self.write("p.tir", self.TEXT)
+        runs = self.write("runs.txt", "# small\nin=3\n\n  in=700\n")
+        words = self.write("words.txt", "40\n")
+        built = self.trident("build", path, "--input", "100", "--run", "in=" + words, "--runs", runs, "--mode", "embedded")
+        self.assertIn("run              tallest        after       padded        after\n1 ", built.stdout)
+        found = json.loads(self.trident("build", path, "--input", "100", "--run", "in=" + words, "--runs", runs, "--json",
+                                        "--mode", "embedded").stdout)
+        self.assertEqual(4, len(found["runs"]))
+        for value, run in zip((100, 40, 3, 700), found["runs"]):
+            heights = self.outputs(self.at("p.tasm"), value)[1]
+            self.assertEqual(heights, {table: run["after"][table] for table in heights})
+            self.assertLessEqual(run["after"]["padded"], run["before"]["padded"])
+        self.assertEqual(found["after"], found["runs"][0]["after"])
+        alone = json.loads(self.trident("build", path, "--run", "in=3", "--json", "--mode", "embedded").stdout)
+        self.assertEqual(1, len(alone["runs"]))
+        everything = self.write("q.tasm", "read_io 2 divine 1 push 10 read_mem 1 pop 1 push 20 read_mem 1 pop 1 "
+                                "push 11 read_mem 1 pop 1 write_io 5 write_io 1 push 1 push 0 push 0 push 0 push 0 push 0 "
+                                "merkle_step halt")
+        self.trident("build", everything, "--run", "in=1,2, secret=3,digests=1,2,3,4,5 ram=10=7,8,20=9", "--mode", "embedded")
+
+    def test_mistakes_in_runs(self):
+        path = self.write("p.tir", self.TEXT)
+        for text, fault in (("3", "'3': expected in=, secret=, digests= or ram= and words"),
+                            ("out=3", "'out=3': expected"), ("in=3,x=4", "'x=4': expected"), ("in=3,,4", "a number is missing"),
+                            ("in=3 digests=1", "a digest has 5"), ("ram=5", "expected address=words"),
+                            ("in=none.txt", "none.txt")):
+            self.assertIn(fault, self.trident("build", path, "--run", text, status=2).stderr)
+        runs = self.write("runs.txt", "in=3\nin=4,\n")
+        self.assertIn("runs.txt:2: run 'in=4,'", self.trident("build", path, "--runs", runs, status=2).stderr)
+        self.assertIn("no run in it", self.trident("build", path, "--runs", self.write("empty.txt", "# none\n"), status=2).stderr)
+        done = self.trident("build", path, "--run", "in=3", "--run", "secret=3", status=1)
+        self.assertIn("this is run 2 of 2", done.stderr)
+        self.assertIn("65 runs; a program is built for at most 64", self.trident("build", path, *["--run", "in=3"] * 65, status=2).stderr)
 
     def test_labels_behind_skiz(self):
         """Only the inputs that are built for do not skip what stands at the label."""

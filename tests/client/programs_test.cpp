@@ -117,6 +117,39 @@ TEST(ClientPrograms, AreBuiltByTheEngineInThisProcess) {
   check_squares(ProgramContext(TRIDENT_MODE_AUTO), false);  // where no daemon is
 }
 
+/// Built for 100 and for 3: the report has the heights of both.
+void check_runs(trident_ctx* ctx) {
+  const std::uint64_t input = 100, other = 3;
+  trident_program_options options = options_for(input);
+  trident_program_run run{};
+  run.public_input = &other, run.public_count = 1;
+  options.runs = &run, options.run_count = 1;
+  trident_program* program = nullptr;
+  ASSERT_EQ(TRIDENT_OK, trident_build_program(ctx, kSquares, &options, nullptr, nullptr, &program))
+      << trident_last_error();
+  const auto runs = nlohmann::json::parse(program->report).at("runs");
+  ASSERT_EQ(2u, runs.size());
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Run measured = run_of(program->tasm, i == 0 ? input : other);
+    for (std::size_t t = 0; t < TRIDENT_TABLES; ++t) EXPECT_EQ(measured.heights.rows[t], runs[i]["after"][t]) << t;
+  }
+  trident_free_program(program);
+  options.runs = nullptr;
+  EXPECT_EQ(TRIDENT_E_INVALID, trident_build_program(ctx, kSquares, &options, nullptr, nullptr, &program));
+  options.runs = &run, options.run_count = 64;
+  EXPECT_EQ(TRIDENT_E_LIMIT, trident_build_program(ctx, kSquares, &options, nullptr, nullptr, &program));
+  // A caller from before there were runs: what stands behind its struct is not looked at.
+  options.struct_size = offsetof(trident_program_options, runs);
+  EXPECT_EQ(TRIDENT_OK, trident_build_program(ctx, kSquares, &options, nullptr, nullptr, &program));
+  trident_free_program(program);
+}
+
+TEST(ClientPrograms, AreMeasuredOnAllRuns) {
+  PrivateDaemon daemon;
+  check_runs(ProgramContext(TRIDENT_MODE_DAEMON, daemon.socket()));
+  check_runs(ProgramContext(TRIDENT_MODE_EMBEDDED));
+}
+
 void check_refusals(trident_ctx* ctx) {
   std::uint64_t input = 3;
   trident_program_options options = options_for(input);

@@ -25,6 +25,7 @@ struct ProgramTerms {
   bool tir = true;
   std::vector<std::uint64_t> input{100}, digests{}, ram{};
   std::uint32_t milliseconds = 10'000;
+  std::vector<std::uint64_t> runs{};
 };
 
 Payload program_message(const std::string& text, const ProgramTerms& terms = {}) {
@@ -32,7 +33,7 @@ Payload program_message(const std::string& text, const ProgramTerms& terms = {})
   const auto body = wire::CreateSubmitProgram(
       builder, terms.job, terms.tir ? wire::ProgramForm::tir : wire::ProgramForm::tasm, builder.CreateString(text),
       builder.CreateVector(terms.input), 0, builder.CreateVector(terms.digests), builder.CreateVector(terms.ram), 0,
-      terms.milliseconds);
+      terms.milliseconds, 600, 0, builder.CreateVector(terms.runs));
   wire::FinishMessageBuffer(builder, wire::CreateMessage(builder, wire::Body::SubmitProgram, body.Union()));
   const auto* first = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   return {first, first + builder.GetSize()};
@@ -82,6 +83,22 @@ TEST(Programs, ComeBackCheaperAndDoTheSame) {
   ASSERT_TRUE(client.next_result());
 }
 
+TEST(Programs, AreMeasuredOnAllRuns) {
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(program_message(kSquares, {.runs = {1, 0, 0, 0, 7, 1, 0, 0, 0, 300}}));
+  const auto answer = client.next_result();
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->kind(), wire::Body::ProgramReady);
+  const auto& ready = *answer->message().body_as_ProgramReady();
+  EXPECT_EQ(ready.runs(), 3u);
+  const auto report = nlohmann::json::parse(ready.report()->str());
+  ASSERT_EQ(report.at("runs").size(), 3u);
+  const auto processor = [&](std::size_t run) { return report["runs"][run]["before"][1].get<std::uint64_t>(); };
+  EXPECT_LT(processor(1), processor(0));
+  EXPECT_LT(processor(0), processor(2));
+}
+
 TEST(Programs, MistakesAreAnsweredAndTheConnectionGoesOn) {
   PrivateDaemon daemon;
   RawClient client = RawClient::ready(daemon.socket());
@@ -95,6 +112,12 @@ TEST(Programs, MistakesAreAnsweredAndTheConnectionGoesOn) {
   EXPECT_NE(failure_of(client).find("a digest has five words"), std::string::npos);
   client.send(program_message(kSquares, {.ram = {1}}));
   EXPECT_NE(failure_of(client).find("RAM an address and a word"), std::string::npos);
+  client.send(program_message(kSquares, {.runs = {1, 0, 0, 0}}));
+  EXPECT_NE(failure_of(client).find("run 1: words are missing"), std::string::npos);
+  client.send(program_message(kSquares, {.runs = std::vector<std::uint64_t>(4 * 100)}));
+  EXPECT_NE(failure_of(client).find("more than 64 runs"), std::string::npos);
+  client.send(program_message(kSquares, {.runs = {0, 0, 0, 0}}));
+  EXPECT_NE(failure_of(client).find("(run 2)"), std::string::npos);
   client.send(program_message(kSquares, {.milliseconds = 4'000'000'000}));
   EXPECT_NE(failure_of(client).find("at most"), std::string::npos);
   client.send(program_message(kSquares, {.job = 0}));

@@ -55,13 +55,14 @@ class Context:
         return json.loads(buffer.value.decode())
 
     def build(self, text, form="tasm", public_input=(), secret_input=(), secret_digests=(), ram=(), cycles=0,
-              milliseconds=0, programs=0, disable=(), progress=None):
+              milliseconds=0, programs=0, disable=(), progress=None, runs=()):
         """Makes a program of Triton VM ("tasm" or "tir") cheaper to prove: waits, and returns a Program. The inputs are
         ones with which it ends well: words, digests of five words, and {address: word}. cycles, milliseconds, programs:
         limits, 0 for the default. disable: "peepholes", "subroutines", "superoptimiser", "network". progress(done,
-        total) is called now and then; False gives up (TridentError)."""
+        total) is called now and then; False gives up (TridentError). runs: further inputs, each a dict of those four
+        names; the result is taller on none of them."""
         return _program.build(self._open(), text, form, public_input, secret_input, secret_digests, ram, cycles,
-                              milliseconds, programs, disable, progress)
+                              milliseconds, programs, disable, progress, runs)
 
     def close(self):
         """Ends the conversation with the daemon, once calls of other threads on this context have returned. Kernels that

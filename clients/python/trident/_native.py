@@ -53,13 +53,19 @@ STAGES_OF_PROGRAMS = {"peepholes": 1, "subroutines": 2, "superoptimiser": 4, "ne
 _WORDS = ctypes.POINTER(ctypes.c_uint64)
 
 
+class ProgramRun(ctypes.Structure):
+    _fields_ = [("public_input", _WORDS), ("secret_input", _WORDS), ("secret_digests", _WORDS), ("ram", _WORDS),
+                ("public_count", ctypes.c_uint64), ("secret_count", ctypes.c_uint64),
+                ("digest_count", ctypes.c_uint64), ("ram_count", ctypes.c_uint64)]
+
+
 class ProgramOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint32), ("form", ctypes.c_uint32), ("public_input", _WORDS),
                 ("secret_input", _WORDS), ("secret_digests", _WORDS), ("ram", _WORDS),
                 ("public_count", ctypes.c_uint64), ("secret_count", ctypes.c_uint64),
                 ("digest_count", ctypes.c_uint64), ("ram_count", ctypes.c_uint64), ("cycles", ctypes.c_uint64),
                 ("milliseconds", ctypes.c_uint32), ("programs", ctypes.c_uint32), ("left_out", ctypes.c_uint32),
-                ("reserved", ctypes.c_uint32)]
+                ("reserved", ctypes.c_uint32), ("runs", ctypes.POINTER(ProgramRun)), ("run_count", ctypes.c_uint64)]
 
 
 class ProgramResult(ctypes.Structure):

@@ -33,20 +33,27 @@ def _words(rows, each, what):
     return (ctypes.c_uint64 * len(flat))(*flat)
 
 
+def _run(public_input=(), secret_input=(), secret_digests=(), ram=()):
+    """The fields of a run: four arrays of words and their counts."""
+    pairs = list(ram.items()) if hasattr(ram, "items") else list(ram)
+    return (_words(public_input, 1, "public_input"), _words(secret_input, 1, "secret_input"),
+            _words(secret_digests, 5, "secret_digests"), _words(pairs, 2, "ram"),
+            len(public_input), len(secret_input), len(secret_digests), len(pairs))
+
+
 def build(handle, text, form, public_input, secret_input, secret_digests, ram, cycles, milliseconds, programs, disable,
-          progress):
+          progress, runs=()):
     """trident_build_program() on an open context's handle; Context.build() says what the arguments are."""
     if form not in ("tasm", "tir"):
         raise ValueError("form must be tasm or tir")
     unknown = set(disable) - set(native.STAGES_OF_PROGRAMS)
     if unknown:
         raise ValueError(f"disable: no stage {', '.join(sorted(unknown))}")
-    pairs = list(ram.items()) if hasattr(ram, "items") else list(ram)
+    more = (native.ProgramRun * len(runs))(*[native.ProgramRun(*_run(**run)) for run in runs])
     options = native.ProgramOptions(ctypes.sizeof(native.ProgramOptions), int(form == "tir"),
-                                    _words(public_input, 1, "public_input"), _words(secret_input, 1, "secret_input"),
-                                    _words(secret_digests, 5, "secret_digests"), _words(pairs, 2, "ram"),
-                                    len(public_input), len(secret_input), len(secret_digests), len(pairs), cycles,
-                                    milliseconds, programs, sum(native.STAGES_OF_PROGRAMS[d] for d in set(disable)), 0)
+                                    *_run(public_input, secret_input, secret_digests, ram), cycles, milliseconds,
+                                    programs, sum(native.STAGES_OF_PROGRAMS[d] for d in set(disable)), 0, more,
+                                    len(runs))
     raised = []
 
     def watch(done, total, _):

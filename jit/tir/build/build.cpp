@@ -18,24 +18,41 @@ constexpr std::chrono::milliseconds kPeepholesMin{200};
 
 Result<tasm::Program> program_of(const Request& request, const std::function<bool()>& stop) {
   const ir::SourceText source(request.text, request.name);
-  if (request.form == Form::tasm) return tasm::assemble(source);
+  if (request.form == Form::tasm) {
+    TRY(tasm::Program program, tasm::assemble(source));
+    TRY_VOID(check_size(request, program));
+    return program;
+  }
   TRY(const language::Program tir, language::parse(source));
   tasm::Program lowered = lowering::lower(tir, {.passes = lowering::PassSet::none()});
+  TRY_VOID(check_size(request, lowered));
   const std::chrono::milliseconds time(request.milliseconds);
   return request.has(Stage::peepholes)
              ? tournament::ProvenPeepholes(std::max(time / 4, kPeepholesMin), stop).of(lowered)
              : lowered;
 }
 
-/// The program must end well on the inputs: else an error with its place.
+std::vector<vm::Inputs> samples_of(const Request& request) {
+  std::vector<vm::Inputs> out;
+  for (const Run& run : request.runs) out.push_back(run.inputs());
+  return out;
+}
+
+/// The program must end well on every run: else an error with its place.
 Result<void> try_out(const Request& request, const tasm::Program& program, const vm::Budget& budget) {
   vm::Code code;
   TRY_VOID(vm::load(program, code));
   vm::Machine machine;
-  if (machine.run(code, request.inputs(), budget) == vm::Failure::none) return {};
-  const std::size_t step = machine.step();
-  const std::size_t offset = step < program.offsets.size() ? program.offsets[step] : request.text.size();
-  return ir::SourceText(request.text, request.name).error(offset, machine.failure_text(), ErrorCode::kInvalidArgument);
+  const std::vector<vm::Inputs> samples = samples_of(request);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (machine.run(code, samples[i], budget) == vm::Failure::none) continue;
+    const std::size_t step = machine.step();
+    const std::size_t offset = step < program.offsets.size() ? program.offsets[step] : request.text.size();
+    const std::string which = samples.size() == 1 ? "" : " (run " + std::to_string(i + 1) + ")";
+    return ir::SourceText(request.text, request.name)
+        .error(offset, machine.failure_text() + which, ErrorCode::kInvalidArgument);
+  }
+  return {};
 }
 
 std::string text_of(std::span<const tasm::Instruction> block) {
@@ -62,10 +79,22 @@ std::string report_of(const tournament::Outcome& outcome) {
   out["programs_run"] = outcome.scored;
   out["put_aside"] = outcome.put_aside;
   out["looks_at_digest"] = outcome.looks_at_digest;
+  for (std::size_t i = 0; i < outcome.heights_after.size(); ++i)
+    out["runs"].push_back({{"before", outcome.heights_before[i].rows}, {"after", outcome.heights_after[i].rows}});
   return out.dump();
 }
 
 }  // namespace
+
+Result<void> check_size(const Request& request, const tasm::Program& program) {
+  if (const std::uint32_t words = program.words(); words > limits::kBuildWordsMax)
+    return make_error(ErrorCode::kLimitExceeded, "%s: the program has %u words; a program to build has at most %u",
+                      request.name.c_str(), words, limits::kBuildWordsMax);
+  if (const std::size_t bytes = tasm::print(program).size(); bytes > request.text_max)
+    return make_error(ErrorCode::kLimitExceeded, "%s: written out the program takes %zu bytes; at most %zu are allowed",
+                      request.name.c_str(), bytes, request.text_max);
+  return {};
+}
 
 bool Built::cheaper() const {
   const auto score = [](const vm::Heights& h, std::uint32_t words) {
@@ -83,6 +112,9 @@ void Built::cut_report() {
 
 Result<Built> build(const Request& request, const std::function<bool(double)>& progress,
                     const neural::Weights* weights) {
+  if (request.runs.empty() || request.runs.size() > limits::kBuildRunsMax)
+    return make_error(ErrorCode::kLimitExceeded, "%s: %zu runs; a program is measured on 1 to %zu",
+                      request.name.c_str(), request.runs.size(), limits::kBuildRunsMax);
   tournament::Options options;
   options.budget.cycles = request.cycles;
   options.peepholes = request.has(Stage::peepholes);
@@ -100,9 +132,6 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   };
   options.progress = tell;
   TRY(const tasm::Program program, program_of(request, [&] { return !tell(0); }));
-  if (const std::size_t bytes = tasm::print(program).size(); bytes > request.text_max)
-    return make_error(ErrorCode::kLimitExceeded, "%s: written out the program takes %zu bytes; at most %zu are allowed",
-                      request.name.c_str(), bytes, request.text_max);
   TRY_VOID(try_out(request, program, options.budget));
   const auto over = [&] { return std::chrono::steady_clock::now() >= end || !tell(0); };
   std::vector<tournament::Proposer> proposers;
@@ -114,14 +143,20 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
         {kStageNames[static_cast<std::size_t>(Stage::network)].data(),
          [&](std::span<const tasm::Instruction> block) { return neural::propose(*network, block, {.stop = over}); }});
   }
-  const vm::Inputs sample = request.inputs();
-  TRY(tournament::Outcome outcome, tournament::optimise(program, std::span(&sample, 1), proposers, options));
+  const std::vector<vm::Inputs> samples = samples_of(request);
+  TRY(tournament::Outcome outcome, tournament::optimise(program, samples, proposers, options));
   std::string text = tasm::print(outcome.program);
   const auto read = tasm::assemble(ir::SourceText(text));
   if (!read || read->instructions != outcome.program.instructions)
     return make_error(ErrorCode::kInternal, "%s: the text of the result is not the result", request.name.c_str());
-  return Built{std::move(text),     outcome.heights_before[0], outcome.heights_after[0],  outcome.before.words,
-               outcome.after.words, report_of(outcome),        std::move(outcome.studied)};
+  return Built{.tasm = std::move(text),
+               .before = outcome.heights_before[0],
+               .after = outcome.heights_after[0],
+               .words_before = outcome.before.words,
+               .words_after = outcome.after.words,
+               .runs = samples.size(),
+               .report = report_of(outcome),
+               .studied = std::move(outcome.studied)};
 }
 
 }  // namespace trident::tir::build

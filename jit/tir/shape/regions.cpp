@@ -12,6 +12,10 @@ using tasm::Element;
 using tasm::Mark;
 using tasm::Op;
 
+bool leaves(Op op) {
+  return op == Op::kReturn || op == Op::kHalt || op == Op::kRecurse || op == Op::kRecurseOrReturn;
+}
+
 bool Regions::behind_skiz(std::size_t region, std::size_t line) const {
   while (line == 0) {
     do {
@@ -26,9 +30,7 @@ bool Regions::behind_skiz(std::size_t region, std::size_t line) const {
 bool Regions::ends(std::size_t region) const {
   const auto& lines = all[region].lines;
   if (lines.empty()) return false;
-  const Op last = lines.back().instruction.op;
-  const bool leaves = last == Op::kReturn || last == Op::kHalt || last == Op::kRecurse || last == Op::kRecurseOrReturn;
-  return leaves && !behind_skiz(region, lines.size() - 1);
+  return leaves(lines.back().instruction.op) && !behind_skiz(region, lines.size() - 1);
 }
 
 bool Regions::closed(std::size_t region) const {

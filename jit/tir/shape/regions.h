@@ -26,6 +26,9 @@ struct Line {
   }
 };
 
+/// Whether what stands behind it runs only if it is skipped.
+bool leaves(tasm::Op op);
+
 /// What stands from one place that is called to the next; the first is where the program begins. It need not be a
 /// subroutine: its first line can be the one that a `skiz` before it skips, its last can lead into the next region.
 struct Region {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
+#include "jit/tir/shape/reachable.h"
 #include "jit/tir/shape/regions.h"
 
 namespace trident::tir::shape {
@@ -57,23 +60,6 @@ void each_call(Regions& regions, std::size_t callee, F f) {
     if (!regions.all[r].removed)
       for (std::size_t i = 0; i < regions.all[r].lines.size(); ++i)
         if (regions.all[r].lines[i].callee == callee) f(r, i);
-}
-
-tasm::Program unreachable(const tasm::Program& program) {
-  Regions regions = regions_of(program);
-  std::vector<bool> reached(regions.all.size());
-  std::vector<std::size_t> open = {0};
-  while (!open.empty()) {
-    const std::size_t r = open.back();
-    open.pop_back();
-    if (r >= regions.all.size() || reached[r]) continue;
-    reached[r] = true;
-    if (!regions.ends(r)) open.push_back(r + 1);
-    for (const Line& line : regions.all[r].lines)
-      if (line.callee != kNoRegion) open.push_back(line.callee);
-  }
-  for (std::size_t r = 0; r < regions.all.size(); ++r) regions.all[r].removed = !reached[r];
-  return program_of(regions);
 }
 
 /// Bodies that take no more words where they are called than as subroutines.
@@ -138,41 +124,74 @@ tasm::Program branches(const tasm::Program& program) {
   return program_of(regions);
 }
 
-/// L: dup 0, push 0, eq, skiz, return, BODY, recurse  =>  dup 0, skiz, call L and L: BODY, dup 0, skiz, recurse,
-/// return: two cycles less in each turn. Where it is called right behind a constant that is not 0 nothing need be
-/// asked.
+/// Lines that a test of a loop may have, since they are put where the loop is called too.
+constexpr std::size_t kTestMax = 6;
+
+/// What a loop of the form TEST, push 0, eq, skiz, return, BODY, recurse asks before each turn.
+struct LoopTest {
+  std::vector<Line> lines;  ///< TEST: pushes what ends the loop when it is 0
+  std::size_t taken = 0;    ///< lines at the start of the loop, `return` among them
+};
+
+/// None if the lines begin otherwise. `push 0, dup d + 1, eq` is `dup d, push 0, eq`.
+std::optional<LoopTest> loop_test(const std::vector<Line>& lines) {
+  std::size_t eq = 0;
+  while (eq < lines.size() && eq < kTestMax + 2 && !is(lines[eq], Op::kEq) && !controls(lines[eq])) ++eq;
+  if (eq == 0 || eq + 2 >= lines.size() || !is(lines[eq], Op::kEq) || !is(lines[eq + 1], Op::kSkiz) ||
+      !is(lines[eq + 2], Op::kReturn))
+    return {};
+  LoopTest test{{lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(eq - 1)}, eq + 3};
+  for (Line& line : test.lines) line.marks.clear();
+  if (is(lines[eq - 1], Op::kPush, 0)) return test;
+  const std::uint64_t depth = lines[eq - 1].instruction.argument.value();
+  if (!is(lines[eq - 1], Op::kDup) || depth == 0 || eq < 2 || !is(lines[eq - 2], Op::kPush, 0)) return {};
+  test.lines.back() = make(Op::kDup, depth - 1);
+  return test;
+}
+
+/// Whether the test, right before line i, is known not to push 0: it copies a constant that was pushed just before.
+bool never_zero(const Regions& regions, std::size_t r, std::size_t i, const LoopTest& test) {
+  if (test.lines.size() != 1 || !is(test.lines[0], Op::kDup)) return false;
+  const std::uint64_t depth = test.lines[0].instruction.argument.value();
+  if (i <= depth) return false;
+  const auto& lines = regions.all[r].lines;
+  for (std::size_t back = 1; back <= depth + 1; ++back)
+    if (!is(lines[i - back], Op::kPush) || regions.behind_skiz(r, i - back)) return false;
+  return !lines[i - depth - 1].instruction.argument.is_zero();
+}
+
+/// Puts `TEST, skiz` before the call, line i of region r; i is then the call again.
+void test_before_call(Regions& regions, std::size_t r, std::size_t& i, const LoopTest& test) {
+  if (never_zero(regions, r, i, test)) return;
+  auto& lines = regions.all[r].lines;
+  std::vector<Line> before = test.lines;
+  before.push_back(make(Op::kSkiz));
+  before.front().marks = std::exchange(lines[i].marks, {});
+  lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(i), before.begin(), before.end());
+  i += before.size();
+}
+
+/// L: TEST, push 0, eq, skiz, return, BODY, recurse  =>  TEST, skiz, call L and L: BODY, TEST, skiz, recurse, return:
+/// two cycles less in each turn. Where TEST is known not to push 0 at a call, nothing is asked there. BODY may return.
 tasm::Program loops(const tasm::Program& program) {
   Regions regions = regions_of(program);
   if (regions.all.size() > kRegionsMax) return program;
   for (std::size_t r = 1; r < regions.all.size(); ++r) {
     auto& lines = regions.all[r].lines;
-    if (!regions.closed(r) || lines.size() < 7 || !is(lines[0], Op::kDup, 0) || !is(lines[1], Op::kPush, 0) ||
-        !is(lines[2], Op::kEq) || !is(lines[3], Op::kSkiz) || !is(lines[4], Op::kReturn) ||
-        !is(lines.back(), Op::kRecurse))
-      continue;
-    const bool one_way = std::none_of(lines.begin() + 5, lines.end() - 1, [&](const Line& line) {
-      return is(line, Op::kReturn) || is(line, Op::kRecurse) || is(line, Op::kRecurseOrReturn) || line.callee == r;
+    if (!regions.closed(r) || !is(lines.back(), Op::kRecurse)) continue;
+    const auto test = loop_test(lines);
+    if (!test || test->taken + 2 > lines.size()) continue;
+    const auto body = lines.begin() + static_cast<std::ptrdiff_t>(test->taken);
+    bool fits = std::none_of(body, lines.end() - 1, [&](const Line& line) {
+      return is(line, Op::kRecurse) || is(line, Op::kRecurseOrReturn) || line.callee == r;
     });
-    bool fits = one_way;
     each_call(regions, r, [&](std::size_t at, std::size_t i) { fits &= !regions.behind_skiz(at, i); });
     if (!fits) continue;
-    lines.erase(lines.begin(), lines.begin() + 5);
+    lines.erase(lines.begin(), body);
     lines.pop_back();
-    for (const Line& line : {make(Op::kDup, 0), make(Op::kSkiz), make(Op::kRecurse), make(Op::kReturn)})
-      lines.push_back(line);
-    each_call(regions, r, [&](std::size_t at_region, std::size_t& i) {
-      Region& region = regions.all[at_region];
-      const bool never_zero = i > 0 && is(region.lines[i - 1], Op::kPush) &&
-                              !region.lines[i - 1].instruction.argument.is_zero() &&
-                              !regions.behind_skiz(at_region, i - 1);
-      if (never_zero) return;
-      Line test = make(Op::kDup, 0);
-      test.marks = std::move(region.lines[i].marks);
-      region.lines[i].marks.clear();
-      const auto at = region.lines.insert(region.lines.begin() + static_cast<std::ptrdiff_t>(i), make(Op::kSkiz));
-      region.lines.insert(at, std::move(test));
-      i += 2;
-    });
+    lines.insert(lines.end(), test->lines.begin(), test->lines.end());
+    for (const Op op : {Op::kSkiz, Op::kRecurse, Op::kReturn}) lines.push_back(make(op));
+    each_call(regions, r, [&](std::size_t at, std::size_t& i) { test_before_call(regions, at, i, *test); });
   }
   return program_of(regions);
 }
@@ -194,11 +213,11 @@ tasm::Program merged(const tasm::Program& program) {
 }
 
 constexpr ChangeRow kChanges[] = {
-    {"unreachable", "what no call reaches goes", unreachable},
+    {"unreachable", "what no run comes to goes", reachable},
     {"branches", "a branch with an empty side tests once", branches},
     {"inlined", "a body stands where it is called if that takes no more words", inlined},
     {"merged", "equal subroutines are one", merged},
-    {"loops", "a counted loop tests at its end", loops},
+    {"loops", "a loop that ends at a 0 tests at its end", loops},
 };
 
 }  // namespace

@@ -65,6 +65,47 @@ TEST(Shape, EachChange) {
             printed("push 1 skiz call l halt l: dup 0 push 0 eq skiz return addi -1 recurse"));
 }
 
+TEST(Shape, LoopsTestAtTheirEndWhateverTheyTest) {
+  const auto turned = [](const std::string& call, const std::string& loop) {
+    return changed("loops", call + " halt l: " + loop);
+  };
+  EXPECT_EQ(turned("read_io 1 push 1 call l", "dup 1 push 0 eq skiz return dup 1 mul recurse"),
+            printed("read_io 1 push 1 dup 1 skiz call l halt l: dup 1 mul dup 1 skiz recurse return"));
+  EXPECT_EQ(turned("call l", "push 0 dup 3 eq skiz return swap 2 recurse"),
+            printed("dup 2 skiz call l halt l: swap 2 dup 2 skiz recurse return"));
+  EXPECT_EQ(turned("call l", "dup 4 dup 4 lt push 0 eq skiz return addi 1 recurse"),
+            printed("dup 4 dup 4 lt skiz call l halt l: addi 1 dup 4 dup 4 lt skiz recurse return"));
+  EXPECT_EQ(turned("call l", "push 0 eq skiz return dup 1 recurse"),
+            printed("skiz call l halt l: dup 1 skiz recurse return"));
+  // A body may go back early.
+  EXPECT_EQ(turned("call l", "dup 1 push 0 eq skiz return dup 0 skiz return addi 1 recurse"),
+            printed("dup 1 skiz call l halt l: dup 0 skiz return addi 1 dup 1 skiz recurse return"));
+  // Constants below the one that counts; one of 0; too few.
+  EXPECT_EQ(turned("push 9 push 0 call l", "dup 1 push 0 eq skiz return nop recurse"),
+            printed("push 9 push 0 call l halt l: nop dup 1 skiz recurse return"));
+  EXPECT_EQ(turned("push 0 push 9 call l", "dup 1 push 0 eq skiz return nop recurse"),
+            printed("push 0 push 9 dup 1 skiz call l halt l: nop dup 1 skiz recurse return"));
+  EXPECT_EQ(turned("push 9 call l", "dup 1 push 0 eq skiz return nop recurse"),
+            printed("push 9 dup 1 skiz call l halt l: nop dup 1 skiz recurse return"));
+  for (const char* other : {"dup 1 push 1 eq skiz return nop recurse", "dup 1 push 0 eq skiz halt nop recurse",
+                            "dup 1 push 0 eq skiz return dup 2 skiz recurse nop recurse",
+                            "dup 1 push 0 eq skiz return call l recurse", "dup 1 push 0 eq skiz return nop return"})
+    EXPECT_EQ(turned("call l", other), printed(std::string("call l halt l: ") + other));
+}
+
+TEST(Shape, WhatNoRunComesToGoes) {
+  const auto left = [](const std::string& text) { return changed("unreachable", text); };
+  EXPECT_EQ(left("halt nop f: call f return"), printed("halt"));
+  EXPECT_EQ(left("call f halt call g f: nop recurse nop call g g: return"), printed("call f halt f: nop recurse"));
+  EXPECT_EQ(left("read_io 1 skiz halt nop call f halt f: push 1 skiz return recurse_or_return nop"),
+            printed("read_io 1 skiz halt nop call f halt f: push 1 skiz return recurse_or_return"));
+  // What a dead `skiz` stands before is no longer skipped.
+  EXPECT_EQ(left("call f halt skiz f: return nop"), printed("call f halt f: return"));
+  // Called at the end of the text, where a run fails; numbers stay.
+  EXPECT_EQ(left("call e halt nop e:"), printed("call e halt e:"));
+  EXPECT_EQ(left("push 1 assert error_id 4 halt push 0 assert error_id 5"), printed("push 1 assert error_id 4 halt"));
+}
+
 TEST(Shape, RepeatedInstructionsBecomeOneSubroutine) {
   const std::string three = "push 1 push 2 push 3 add mul pop 1 nop push 1 push 2 push 3 add mul pop 1 halt";
   const auto program = outline_one(assembled(three));

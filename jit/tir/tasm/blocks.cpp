@@ -11,9 +11,6 @@ namespace {
 bool controls(const Instruction& instruction) {
   return (row(instruction.op).effects & kControl) != 0;
 }
-bool asserts(const Instruction& instruction) {
-  return (row(instruction.op).effects & kAsserts) != 0;
-}
 
 /// Of every instruction, and of the end.
 std::vector<std::uint32_t> addresses(const Program& program) {
@@ -85,24 +82,13 @@ class Rebuilder {
     const Block& block = replacement.block;
     keep_until(block.begin);
     marks_before(block.begin);
-    const std::vector<std::string> numbers = numbers_of(block);
-    const auto kept = static_cast<std::size_t>(
-        std::count_if(replacement.instructions.begin(), replacement.instructions.end(), asserts));
-    std::size_t asserted = 0;
     for (; at_ < block.end; ++at_) places_[at_] = count();
     if (!from_.offsets.empty())
       for (const std::uint32_t origin :
            origins(std::span(from_.instructions).subspan(block.begin, block.size()), replacement.instructions))
         out_.offsets.push_back(from_.offsets[block.begin + origin]);
-    for (const Instruction& instruction : replacement.instructions) {
-      out_.instructions.push_back(instruction);
-      if (asserts(instruction) && kept == numbers.size() && !numbers[asserted++].empty())
-        out_.marks.push_back({Mark::Kind::error_id, count(), numbers[asserted - 1], "", 0, 0});
-    }
-    // The number of a last assertion stands before what follows the block.
-    while (mark_ < from_.marks.size() && from_.marks[mark_].instruction <= block.end &&
-           (from_.marks[mark_].instruction < block.end || from_.marks[mark_].kind == Mark::Kind::error_id))
-      ++mark_;
+    out_.instructions.insert(out_.instructions.end(), replacement.instructions.begin(), replacement.instructions.end());
+    while (mark_ < from_.marks.size() && from_.marks[mark_].instruction < block.end) ++mark_;
   }
 
   Program finish() {
@@ -124,19 +110,6 @@ class Rebuilder {
       out_.marks.back().instruction = count();
     }
   }
-  /// Of the block's assertions, empty where there is none.
-  [[nodiscard]] std::vector<std::string> numbers_of(const Block& block) const {
-    std::vector<std::string> out;
-    for (std::uint32_t i = block.begin; i < block.end; ++i) {
-      if (!asserts(from_.instructions[i])) continue;
-      const auto number = std::find_if(from_.marks.begin(), from_.marks.end(), [&](const Mark& mark) {
-        return mark.kind == Mark::Kind::error_id && mark.instruction == i + 1;
-      });
-      out.push_back(number == from_.marks.end() ? "" : number->text);
-    }
-    return out;
-  }
-
   const Program& from_;
   std::vector<std::uint32_t> addresses_, places_;  ///< places_: new index of each old instruction
   Program out_;
@@ -155,6 +128,8 @@ std::vector<Block> straight_blocks(const Program& program) {
     if (controls(all[i])) begins[i + 1] = true;
     if (all[i].op == Op::kSkiz) alone[i + 1] = begins[std::min(i + 2, all.size())] = true;
   }
+  for (const Mark& mark : program.marks)
+    if (mark.kind == Mark::Kind::error_id) alone[mark.instruction - 1] = true;
   std::vector<Block> out;
   Block open{0, 0};
   const auto close = [&](std::uint32_t at) {

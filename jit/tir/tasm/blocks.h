@@ -10,7 +10,8 @@
 namespace trident::tir::tasm {
 
 /// Instructions [begin, end) that run one after the other whenever the first does: no control flow among them, none but
-/// the first is reached from elsewhere. The one behind `skiz`, which must stay one instruction, is in no block.
+/// the first is reached from elsewhere. In no block are the one behind `skiz`, which must stay one instruction, and an
+/// assertion with a number: a run that fails tells its number, so that nothing may be moved past it.
 struct Block {
   std::uint32_t begin = 0, end = 0;
   bool operator==(const Block&) const = default;
@@ -25,9 +26,9 @@ struct Replacement {
   std::vector<Instruction> instructions;
 };
 
-/// The program with other instructions in some of its blocks, by rising place; calls go where they went. Labels stay,
-/// an assertion keeps its number if the block still has as many assertions; hints and breakpoints inside of replaced
-/// blocks are dropped, since what they speak of may be gone. An instruction that is new has the offset of the first one
+/// The program with other instructions in some of its straight_blocks(), by rising place; calls go where they went.
+/// Labels and the numbers of assertions stay; hints and breakpoints inside of replaced blocks are dropped, since what
+/// they speak of may be gone. An instruction that is new has the offset of the first one
 /// that it stands for, as a walk along both finds it: good for messages and profiles.
 Program with_blocks(const Program& program, std::span<const Replacement> replacements);
 

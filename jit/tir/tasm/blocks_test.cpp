@@ -39,16 +39,18 @@ TEST(Blocks, CallsGoWhereTheyWentAfterReplacements) {
 
 TEST(Blocks, LabelsAndNumbersOfAssertionsStay) {
   const Program program = program_of(
-      "call f halt f: break nop hint x = stack[0] assert error_id 7 nop assert error_id 8 return g: nop call g return");
+      "call f halt f: break nop hint x = stack[0] nop assert error_id 7 nop nop assert_vector error_id 8 return g: nop "
+      "assert call g return");
   const auto blocks = straight_blocks(program);
-  ASSERT_EQ(blocks.size(), 2u);
-  const Replacement both[] = {{blocks[0], code("assert assert")}, {blocks[1], code("nop nop")}};
-  EXPECT_EQ(
-      print(with_blocks(program, both)),
-      print(program_of("call f halt f: break assert error_id 7 assert error_id 8 return g: nop nop call g return")));
-  const Replacement fewer[] = {{blocks[0], code("assert")}};
-  EXPECT_EQ(print(with_blocks(program, fewer)),
-            print(program_of("call f halt f: break assert return g: nop call g return")));
+  EXPECT_EQ(blocks, (std::vector<Block>{{2, 4}, {5, 7}, {9, 11}}));
+  const Replacement all[] = {{blocks[0], code("swap 1")}, {blocks[1], {}}, {blocks[2], code("assert nop")}};
+  EXPECT_EQ(print(with_blocks(program, all)),
+            print(program_of("call f halt f: break swap 1 assert error_id 7 assert_vector error_id 8 return g: assert "
+                             "nop call g return")));
+  const Replacement last[] = {{blocks[1], code("swap 2")}};
+  EXPECT_EQ(print(with_blocks(program, last)),
+            print(program_of("call f halt f: break nop hint x = stack[0] nop assert error_id 7 swap 2 assert_vector "
+                             "error_id 8 return g: nop assert call g return")));
 }
 
 TEST(Blocks, WhatIsNewHasThePlaceOfWhatItStandsFor) {

@@ -6,9 +6,11 @@
 
 #include "jit/tir/equiv/equiv.h"
 #include "jit/tir/equiv/trials.h"
+#include "jit/tir/shape/reachable.h"
 #include "jit/tir/superopt/superopt.h"
 #include "jit/tir/tasm/blocks.h"
 #include "jit/tir/tournament/proven_peepholes.h"
+#include "runtime/base/check.h"
 
 namespace trident::tir::tournament {
 namespace {
@@ -17,9 +19,11 @@ using tasm::Block;
 using tasm::Instruction;
 
 constexpr std::size_t kOutlinesMax = 12;
-constexpr int kCheckShare = 10;  ///< of the time, for the second check, as a divisor
+/// Shares of the time, as divisors: for the second check, for all ways without proposers, and for what follows blocks.
+constexpr int kCheckShare = 10, kPlainShare = 4, kOutlineShare = 5;
 constexpr std::chrono::milliseconds kCheckMin{50};
-constexpr std::string_view kBlocks = "blocks";
+constexpr std::string_view kBlocks = "blocks", kPeepholes = "peepholes", kUnreachable = "unreachable",
+                           kShared = "shared";
 
 struct Alternative {
   Instructions instructions;
@@ -28,10 +32,44 @@ struct Alternative {
 /// A block with its proven alternatives.
 struct Entry {
   Block block;
-  const std::vector<Alternative>* alternatives;
+  std::vector<Alternative> alternatives;
   std::uint64_t executions = 0;
   std::size_t chosen = 0;  ///< 0: as it is; else alternative chosen - 1
 };
+
+/// Which parts take part in one way through the stages.
+struct Way {
+  bool peepholes, subroutines;
+  std::vector<bool> proposers;
+
+  [[nodiscard]] bool proposes() const { return std::find(proposers.begin(), proposers.end(), true) != proposers.end(); }
+};
+
+/// A program on its way, and what was changed to make it.
+struct Entrant {
+  tasm::Program program;
+  Cost cost;
+  std::vector<std::string> subroutine_changes;
+  std::vector<Change> changes;
+  std::vector<std::size_t> won;  ///< blocks, by proposer
+};
+
+/// When a changed program takes the place of the one before.
+enum class Wanted : std::uint8_t {
+  cheaper,
+  as_cheap,      ///< too
+  not_dearer,    ///< by its padded height
+  power_of_two,  ///< less of it
+};
+bool is_wanted(Wanted wanted, const Score& now, const Score& changed) {
+  switch (wanted) {
+    case Wanted::cheaper: return changed < now;
+    case Wanted::as_cheap: return !(now < changed);
+    case Wanted::not_dearer: return changed.padded <= now.padded;
+    case Wanted::power_of_two: return changed.padded < now.padded;
+  }
+  CHECK(false);
+}
 
 class Tournament {
  public:
@@ -40,34 +78,30 @@ class Tournament {
         scorer_(samples, options.budget),
         proposers_(proposers),
         options_(options),
-        end_(std::chrono::steady_clock::now() + options.time - options.time / kCheckShare),
+        begin_(std::chrono::steady_clock::now()),
+        end_(begin_ + options.time - options.time / kCheckShare),
+        until_(end_),
         peepholes_(options.time / 4, [this] { return tell(), stopped_; }) {
     for (const Proposer& p : proposers) out_.tallies.push_back({p.name});
   }
 
   Result<Outcome> run(const tasm::Program& given) {
-    TRY(out_.before, scorer_.begin(given));
-    out_.heights_before = out_.heights_after = scorer_.heights();
-    best_ = given;
-    score_ = out_.before;
+    TRY(Cost cost, scorer_.begin(given));
+    out_.before = cost.score;
+    out_.heights_before = cost.heights;
+    given_ = {given, std::move(cost), {}, {}, std::vector<std::size_t>(proposers_.size())};
+    best_ = given_;
     prepare_trials(given);
-    if (options_.peepholes)
-      if (const tasm::Program shorter = peepholes_of(given); !tasm::same(shorter, given))
-        consider(shorter, "peepholes", true);
-    out_.peephole = score_;
-    if (options_.subroutines) subroutines();
-    if (!proposers_.empty() && !over()) blocks();
-    if (options_.subroutines) outlines();
-    out_.program = std::move(best_);
-    out_.after = score_;
-    out_.scored = scorer_.scored();
-    out_.looks_at_digest = trials_ && trials_->looks_at_digest();
-    return std::move(out_);
+    for (const Way& way : ways()) {
+      until_ = way.proposes() || proposers_.empty() ? end_ : begin_ + options_.time / kPlainShare;
+      if (!over()) go(way);
+    }
+    return outcome();
   }
 
  private:
   [[nodiscard]] bool over() const {
-    return stopped_ || scorer_.scored() >= options_.scores_max || std::chrono::steady_clock::now() >= end_;
+    return stopped_ || scorer_.scored() >= options_.scores_max || std::chrono::steady_clock::now() >= until_;
   }
   void tell() {
     if (!options_.progress) return;
@@ -75,6 +109,59 @@ class Tournament {
     const auto left = std::chrono::duration<double>(end_ - std::chrono::steady_clock::now());
     const double by_time = 1 - left / std::chrono::duration<double>(options_.time);
     stopped_ = !options_.progress(std::min(1.0, std::max(by_count, by_time)));
+  }
+
+  /// Every combination of the stages and proposers that there are: those without proposers, then from all to few.
+  [[nodiscard]] std::vector<Way> ways() const {
+    const std::uint32_t all = (1u << proposers_.size()) - 1;
+    std::vector<Way> out;
+    const auto add = [&](std::uint32_t proposers) {
+      for (const bool subroutines : {true, false})
+        for (const bool peepholes : {true, false}) {
+          if ((subroutines && !options_.subroutines) || (peepholes && !options_.peepholes)) continue;
+          Way way{peepholes, subroutines, {}};
+          for (std::size_t p = 0; p < proposers_.size(); ++p) way.proposers.push_back((proposers >> p & 1) != 0);
+          out.push_back(std::move(way));
+        }
+    };
+    add(0);
+    for (std::uint32_t proposers = all; proposers > 0; --proposers) add(proposers);
+    return out;
+  }
+
+  void go(const Way& way) {
+    Entrant at = given_;
+    if (way.subroutines && change(at, shape::reachable(at.program), Wanted::not_dearer, kUnreachable))
+      at.subroutine_changes.emplace_back(kUnreachable);
+    if (way.peepholes) change(at, peepholes_.of(at.program), Wanted::as_cheap, kPeepholes);
+    if (way.subroutines) subroutines(at, way);
+    if (way.proposes()) {
+      if (way.subroutines) until_ -= options_.time / kOutlineShare;
+      if (!over()) blocks(at, way);
+      until_ = end_;
+    }
+    if (way.subroutines) outlines(at);
+    const bool first = best_.cost.key == given_.cost.key;
+    if (never_taller(given_.cost, at.cost) &&
+        is_wanted(first ? Wanted::as_cheap : Wanted::cheaper, best_.cost.score, at.cost.score))
+      best_ = std::move(at);
+  }
+
+  /// The best, measured once more as the prover will run it: from its own digest.
+  Outcome outcome() {
+    if (const auto cost = scorer_.cost_alone(best_.program); cost && never_taller(given_.cost, *cost))
+      best_.cost = *cost;
+    else
+      best_ = given_;
+    for (std::size_t p = 0; p < proposers_.size(); ++p) out_.tallies[p].won = best_.won[p];
+    out_.program = std::move(best_.program);
+    out_.after = best_.cost.score;
+    out_.heights_after = std::move(best_.cost.heights);
+    out_.subroutine_changes = std::move(best_.subroutine_changes);
+    out_.changes = std::move(best_.changes);
+    out_.scored = scorer_.scored();
+    out_.looks_at_digest = trials_ && trials_->looks_at_digest();
+    return std::move(out_);
   }
 
   /// On the first sample and what can be made of it. A run may be a few times as long as that of the sample.
@@ -92,75 +179,79 @@ class Tournament {
     trials.time = std::max(options_.time / kCheckShare, kCheckMin);
     trials_.emplace(given, std::move(state), trials);
   }
-  /// The second check.
-  bool passes(const tasm::Program& program, std::string_view by) {
+  /// The second check. A program that was tried before keeps its answer.
+  bool passes(const tasm::Program& program, const Key& key, std::string_view by) {
     const auto read = tasm::assemble(ir::SourceText(tasm::print(program)));
     std::string fault = !read                                        ? read.error().message
                         : read->instructions != program.instructions ? "its text is another program"
                                                                      : "";
-    if (fault.empty() && trials_) fault = trials_->difference(program);
-    if (!fault.empty()) out_.put_aside.push_back(std::string(by) + ": " + fault);
-    return fault.empty();
+    if (fault.empty() && trials_) {
+      const auto [at, fresh] = tried_.try_emplace(key);
+      if (fresh) at->second = trials_->difference(program);
+      fault = at->second;
+    }
+    if (fault.empty()) return true;
+    fault = std::string(by) + ": " + fault;
+    if (std::find(out_.put_aside.begin(), out_.put_aside.end(), fault) == out_.put_aside.end())
+      out_.put_aside.push_back(std::move(fault));
+    return false;
   }
 
-  /// Keeps the program if it is better, or as good in what counts when `equal_too`, and passes the second check. The
-  /// choice of proven blocks is checked as a whole, at its end.
-  bool consider(const tasm::Program& program, std::string_view by, bool equal_too = false) {
+  /// Puts the program in the place of the entrant's if it is wanted and passes the second check. The choice of proven
+  /// blocks is checked as a whole, at its end.
+  bool change(Entrant& at, const tasm::Program& program, Wanted wanted, std::string_view by) {
+    if (tasm::same(program, at.program)) return false;
     tell();
-    const auto score = scorer_.score(program);
-    if (!score || !(*score < score_ || (equal_too && *score == score_))) return false;
-    std::vector<vm::Heights> heights = scorer_.heights();
-    if (by != kBlocks && !passes(program, by)) return false;
-    best_ = program;
-    score_ = *score;
-    out_.heights_after = std::move(heights);
+    auto cost = scorer_.cost(program);
+    if (!cost || !is_wanted(wanted, at.cost.score, cost->score)) return false;
+    if (by != kBlocks && !passes(program, cost->key, by)) return false;
+    at.program = program;
+    at.cost = *std::move(cost);
     return true;
   }
 
-  void subroutines() {
-    for (const shape::ChangeRow& change : options_.changes) {
+  void subroutines(Entrant& at, const Way& way) {
+    for (const shape::ChangeRow& row : options_.changes) {
       if (over()) return;
-      const tasm::Program changed = peepholes_of(change.apply(best_));
-      if (tasm::same(changed, best_)) continue;
-      if (consider(changed, change.name)) out_.subroutine_changes.emplace_back(change.name);
+      tasm::Program changed = shape::reachable(row.apply(at.program));
+      if (way.peepholes) changed = peepholes_.of(changed);
+      if (change(at, changed, Wanted::cheaper, row.name)) at.subroutine_changes.emplace_back(row.name);
     }
-  }
-  [[nodiscard]] tasm::Program peepholes_of(const tasm::Program& program) {
-    return options_.peepholes ? peepholes_.of(program) : program;
   }
 
   // --- blocks ---
 
-  void blocks() {
-    const tasm::Program base = best_;
-    scorer_.score(base);
-    const std::vector<std::uint64_t> executions = scorer_.executions();
+  void blocks(Entrant& at, const Way& way) {
+    const Entrant base = at;
+    const std::vector<std::uint64_t> executions = scorer_.executions(base.program);
     std::vector<Entry> entries;
-    for (const Block& block : tasm::straight_blocks(base)) {
+    for (const Block& block : tasm::straight_blocks(base.program)) {
       if (over()) break;
-      const auto piece = std::span(base.instructions).subspan(block.begin, block.size());
-      const auto& alternatives = alternatives_of(piece);
-      if (!alternatives.empty()) entries.push_back({block, &alternatives, executions[block.begin], 0});
+      std::vector<Alternative> alternatives;
+      for (const Alternative& alternative : alternatives_of(piece_of(base.program, block)))
+        if (way.proposers[alternative.proposer]) alternatives.push_back(alternative);
+      if (!alternatives.empty()) entries.push_back({block, std::move(alternatives), executions[block.begin], 0});
       tell();
     }
-    const Score score_before = score_;
-    const std::vector<vm::Heights> heights_before = out_.heights_after;
-    all_at_once(base, entries);
-    one_by_one(base, entries);
-    if (score_ < score_before && !passes(best_, kBlocks)) {
-      best_ = base;
-      score_ = score_before;
-      out_.heights_after = heights_before;
+    all_at_once(at, base.program, entries);
+    one_by_one(at, base.program, entries);
+    if (at.cost.key == base.cost.key) return;
+    if (!passes(at.program, at.cost.key, kBlocks)) {
+      at = base;
       return;
     }
     for (const Entry& entry : entries) {
       if (entry.chosen == 0) continue;
-      const Alternative& chosen = (*entry.alternatives)[entry.chosen - 1];
-      const auto piece = std::span(base.instructions).subspan(entry.block.begin, entry.block.size());
-      ++out_.tallies[chosen.proposer].won;
-      out_.changes.push_back({entry.block, proposers_[chosen.proposer].name, Instructions(piece.begin(), piece.end()),
-                              chosen.instructions});
+      const Alternative& chosen = entry.alternatives[entry.chosen - 1];
+      const auto piece = piece_of(base.program, entry.block);
+      ++at.won[chosen.proposer];
+      at.changes.push_back({entry.block, proposers_[chosen.proposer].name, Instructions(piece.begin(), piece.end()),
+                            chosen.instructions});
     }
+  }
+
+  [[nodiscard]] static std::span<const Instruction> piece_of(const tasm::Program& program, const Block& block) {
+    return std::span(program.instructions).subspan(block.begin, block.size());
   }
 
   /// What all proposers have for a block, proven. Blocks that are the same are asked about once.
@@ -195,38 +286,36 @@ class Tournament {
   [[nodiscard]] static tasm::Program with_choices(const tasm::Program& base, const std::vector<Entry>& entries) {
     std::vector<tasm::Replacement> replacements;
     for (const Entry& entry : entries)
-      if (entry.chosen > 0) replacements.push_back({entry.block, (*entry.alternatives)[entry.chosen - 1].instructions});
+      if (entry.chosen > 0) replacements.push_back({entry.block, entry.alternatives[entry.chosen - 1].instructions});
     return tasm::with_blocks(base, replacements);
   }
 
   /// Every block by one measure, since single words seldom change a height.
-  void all_at_once(const tasm::Program& base, std::vector<Entry>& entries) {
+  void all_at_once(Entrant& at, const tasm::Program& base, std::vector<Entry>& entries) {
     const std::vector<superopt::Weights> measures = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 0}, {1, 0, 1}};
-    std::vector<std::size_t> winner;
+    std::vector<std::size_t> winner(entries.size());
     for (const superopt::Weights& measure : measures) {
       if (over()) break;
-      for (Entry& entry : entries) {
-        const auto piece = std::span(base.instructions).subspan(entry.block.begin, entry.block.size());
-        superopt::Weights weights = measure;
-        weights.cycle *= static_cast<double>(entry.executions);
-        weights.stack_row *= static_cast<double>(entry.executions);
-        double least = superopt::cost(piece, weights);
-        entry.chosen = 0;
-        for (std::size_t a = 0; a < entry.alternatives->size(); ++a) {
-          const double cost = superopt::cost((*entry.alternatives)[a].instructions, weights);
-          if (cost < least) least = cost, entry.chosen = a + 1;
-        }
-      }
-      if (consider(with_choices(base, entries), kBlocks)) {
-        winner.clear();
-        for (const Entry& entry : entries) winner.push_back(entry.chosen);
-      }
+      for (Entry& entry : entries) choose(entry, piece_of(base, entry.block), measure);
+      if (!change(at, with_choices(base, entries), Wanted::cheaper, kBlocks)) continue;
+      std::transform(entries.begin(), entries.end(), winner.begin(), [](const Entry& entry) { return entry.chosen; });
     }
-    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].chosen = winner.empty() ? 0 : winner[i];
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].chosen = winner[i];
+  }
+  /// What costs least by the measure, in all runs of the block.
+  static void choose(Entry& entry, std::span<const Instruction> piece, superopt::Weights measure) {
+    measure.cycle *= static_cast<double>(entry.executions);
+    measure.stack_row *= static_cast<double>(entry.executions);
+    double least = superopt::cost(piece, measure);
+    entry.chosen = 0;
+    for (std::size_t a = 0; a < entry.alternatives.size(); ++a) {
+      const double cost = superopt::cost(entry.alternatives[a].instructions, measure);
+      if (cost < least) least = cost, entry.chosen = a + 1;
+    }
   }
 
   /// The blocks that run most first; until nothing gets better.
-  void one_by_one(const tasm::Program& base, std::vector<Entry>& entries) {
+  void one_by_one(Entrant& at, const tasm::Program& base, std::vector<Entry>& entries) {
     std::vector<std::size_t> order(entries.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
@@ -236,10 +325,10 @@ class Tournament {
       for (const std::size_t i : order) {
         const std::size_t kept = entries[i].chosen;
         std::size_t best = kept;
-        for (std::size_t choice = 0; choice <= entries[i].alternatives->size() && !over(); ++choice) {
+        for (std::size_t choice = 0; choice <= entries[i].alternatives.size() && !over(); ++choice) {
           if (choice == kept) continue;
           entries[i].chosen = choice;
-          if (consider(with_choices(base, entries), kBlocks)) best = choice, better = true;
+          if (change(at, with_choices(base, entries), Wanted::cheaper, kBlocks)) best = choice, better = true;
         }
         entries[i].chosen = best;
       }
@@ -250,13 +339,13 @@ class Tournament {
 
   /// One outlining alone can cost more than it saves until the next power of two is reached: the best of the row
   /// counts.
-  void outlines() {
-    tasm::Program program = best_;
+  void outlines(Entrant& at) {
+    tasm::Program program = at.program;
     for (std::size_t i = 0; i < kOutlinesMax && !over(); ++i) {
       tasm::Program next = shape::outline_one(program);
       if (tasm::same(next, program)) return;
       program = std::move(next);
-      if (consider(program, "shared")) out_.subroutine_changes.emplace_back("shared");
+      if (change(at, program, Wanted::power_of_two, kShared)) at.subroutine_changes.emplace_back(kShared);
     }
   }
 
@@ -265,11 +354,11 @@ class Tournament {
   std::optional<equiv::Trials> trials_;
   std::span<const Proposer> proposers_;
   const Options& options_;
-  std::chrono::steady_clock::time_point end_;
+  std::chrono::steady_clock::time_point begin_, end_, until_;  ///< until_: of what is done now
   ProvenPeepholes peepholes_;
   Outcome out_;
-  tasm::Program best_;
-  Score score_;
+  Entrant given_, best_;
+  std::map<Key, std::string> tried_;  ///< differences that were found
   std::map<std::vector<std::uint64_t>, std::vector<Alternative>> known_;
   bool stopped_ = false;
 };

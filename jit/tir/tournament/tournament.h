@@ -1,14 +1,20 @@
 // From a program to a cheaper one that does the same.
 //
-//   given --> peepholes --> subroutines (jit/tir/shape) --> blocks: proposals, proven, all at once and one by one
-//         --> repeated instructions moved out --> the best of all that were seen, never worse than given
+//   given --> what no run comes to goes --> peepholes --> subroutines (jit/tir/shape)
+//         --> blocks: proposals, proven, all at once and one by one --> repeated instructions moved out
+//
+// Each stage keeps what is cheaper. A cheaper start can end dearer, so that the program goes several ways, with stages
+// and proposers left out: first the ways without proposers, which are quick, then the whole one, then others while time
+// is left. The cheapest end of all wins, if no sample's proof is taller than that of the given program.
 //
 // Whatever comes out has passed a second check that knows nothing of how it came about: many generated inputs
 // (jit/tir/equiv/trials.h) on which it ends as the given program, and a text that assembles to it. What does not pass
 // is put aside, and named: it is a fault of ours.
 //
 // A change of a block counts only by what it does to the heights of the whole program: fewer words can be worth more
-// than fewer cycles, and nothing is worth anything below the next power of two but by opening the way for more.
+// than fewer cycles, and nothing is worth anything below the next power of two but by opening the way for more. Moving
+// repeated instructions out costs cycles with every call, more of them on larger inputs than the samples: it is done
+// for a power of two only.
 #pragma once
 
 #include <chrono>
@@ -36,7 +42,7 @@ struct Options {
   vm::Budget budget;
   bool peepholes = true, subroutines = true;
   std::span<const shape::ChangeRow> changes = shape::changes();  ///< of subroutines
-  std::size_t scores_max = 600;                                  ///< whole programs that may be run
+  std::size_t scores_max = 600;                                  ///< different programs that may be run
   unsigned trials = 300;  ///< generated inputs, for at most a tenth of the time or 50 ms; 0: none
   std::chrono::milliseconds time{10'000};
   /// Called now and then with the share that is done; false ends the search with what there is.
@@ -62,8 +68,8 @@ struct Studied {
 
 struct Outcome {
   tasm::Program program;
-  Score before, peephole, after;
-  std::vector<vm::Heights> heights_before, heights_after;
+  Score before, after;
+  std::vector<vm::Heights> heights_before, heights_after;  ///< by sample; after: of a run of `program`
   std::vector<Tally> tallies;
   std::vector<Change> changes;
   std::vector<Studied> studied;

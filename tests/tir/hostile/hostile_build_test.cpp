@@ -79,8 +79,8 @@ TEST(HostileBuild, WhatIsBuiltEndsAsWhatWasGiven) {
   for (std::uint64_t seed = asked("TRIDENT_TIR_SEED", 1'000'000); built < wanted; ++seed) {
     HostileProgram random(seed);
     Request request{.text = random.text()};
-    request.public_input = good_input(random, request.text);
-    if (request.public_input.empty()) continue;
+    request.runs[0].public_input = good_input(random, request.text);
+    if (request.runs[0].public_input.empty()) continue;
     request.milliseconds = 40;
     request.programs = 60;
     request.cycles = kCycles;
