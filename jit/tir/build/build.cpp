@@ -18,9 +18,10 @@ constexpr std::chrono::milliseconds kPeepholesMin{200};
 
 Result<tasm::Program> program_of(const Request& request, const std::function<bool()>& stop) {
   const ir::SourceText source(request.text, request.name);
-  if (request.form == Form::tasm) return tasm::assemble(source);
-  TRY(const language::Program tir, language::parse(source));
+  if (request.form == Form::tasm) return tasm::assemble(source, request.machine);
+  TRY(const language::Program tir, language::parse(source, request.machine));
   tasm::Program lowered = lowering::lower(tir, {.passes = lowering::PassSet::none()});
+  TRY_VOID(tasm::check_vm(lowered, source, request.machine));
   const std::chrono::milliseconds time(request.milliseconds);
   return request.has(Stage::peepholes)
              ? tournament::ProvenPeepholes(std::max(time / 4, kPeepholesMin), stop).of(lowered)
@@ -117,7 +118,7 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   const vm::Inputs sample = request.inputs();
   TRY(tournament::Outcome outcome, tournament::optimise(program, std::span(&sample, 1), proposers, options));
   std::string text = tasm::print(outcome.program);
-  const auto read = tasm::assemble(ir::SourceText(text));
+  const auto read = tasm::assemble(ir::SourceText(text), request.machine);
   if (!read || read->instructions != outcome.program.instructions)
     return make_error(ErrorCode::kInternal, "%s: the text of the result is not the result", request.name.c_str());
   return Built{std::move(text),     outcome.heights_before[0], outcome.heights_after[0],  outcome.before.words,

@@ -94,7 +94,7 @@ class Tournament {
   }
   /// The second check.
   bool passes(const tasm::Program& program, std::string_view by) {
-    const auto read = tasm::assemble(ir::SourceText(tasm::print(program)));
+    const auto read = tasm::assemble(ir::SourceText(tasm::print(program)), tasm::vm_of(program));
     std::string fault = !read                                        ? read.error().message
                         : read->instructions != program.instructions ? "its text is another program"
                                                                      : "";
