@@ -6,6 +6,7 @@
 #include "jit/tir/neural/network.h"
 #include "jit/tir/neural/propose.h"
 #include "jit/tir/neural/shipped_weights.h"
+#include "jit/tir/tasm/blocks.h"
 #include "jit/tir/tournament/proven_peepholes.h"
 
 namespace trident::tir::build {
@@ -73,6 +74,13 @@ bool Built::cheaper() const {
     return tournament::Score{h.padded(), h.of(h.tallest()), words};
   };
   return score(after, words_after) < score(before, words_before);
+}
+
+std::vector<neural::BlockRecord> Built::records() const {
+  std::vector<neural::BlockRecord> out;
+  for (const tournament::Studied& each : studied)
+    out.push_back({each.block, each.best, tasm::words(each.block), tasm::words(each.best)});
+  return out;
 }
 
 void Built::cut_report() {

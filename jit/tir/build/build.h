@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/tir/neural/block_buffer.h"
 #include "jit/tir/neural/weights.h"
 #include "jit/tir/tournament/tournament.h"
 
@@ -51,6 +52,8 @@ struct Built {
   std::string report;
   std::vector<tournament::Studied> studied;
 
+  /// The blocks that were looked at, for a network to learn from.
+  [[nodiscard]] std::vector<neural::BlockRecord> records() const;
   /// Whether it costs less by Score's order.
   [[nodiscard]] bool cheaper() const;
   /// Leaves the lists of changes out of the report, which says so: "cut" is true then.
