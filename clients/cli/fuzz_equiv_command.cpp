@@ -179,7 +179,8 @@ bool looks_at_digest(const LoadedProgram& program) {
 
 Result<int> fuzz(const FuzzVerb& verb) {
   TRY(const auto first, load_program(verb.first));
-  TRY(const ProgramText second, read_program(verb.second, machine_named(verb.first.vm), tir::lowering::PassSet::none()));
+  TRY(const ProgramText second,
+      read_program(verb.second, machine_named(verb.first.vm), tir::lowering::PassSet::none()));
   const bool blocks = is_block(first->program) && is_block(second.program);
   bool time_over = false;
   const Comparison found = [&] {

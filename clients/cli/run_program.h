@@ -54,8 +54,8 @@ struct LoadedProgram : ProgramText {
 Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run,
                                                     tir::lowering::PassSet passes = tir::lowering::PassSet::all());
 
-/// Whether the operand of `run` is a program's file: by its ending, or because there is such a file and the operand is no
-/// expression.
+/// Whether the operand of `run` is a program's file: by its ending, or because there is such a file and the operand is
+/// no expression.
 bool names_program(const std::string& operand, const KernelOptions& options);
 /// Adds to `run` the options that only programs have.
 void add_program_options(CLI::App& verb, ProgramRun& run);

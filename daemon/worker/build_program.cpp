@@ -75,9 +75,10 @@ class Learner {
     if (!round->enough)
       return log::info("programs: {} blocks to learn from and {} held out, of {} each: no round of learning yet",
                        round->learned_from, round->held_out, neural::RoundOptions{}.blocks_min);
-    log::info("programs: weights {} gain {:.4f} of {} blocks held out, before {:.4f} (drafts {:.4f}, before {:.4f}): {}",
-              round->promoted ? round->chosen : "of a candidate", round->gain_after, round->held_out,
-              round->gain_before, round->after, round->before, round->promoted ? "promoted" : "not promoted");
+    log::info(
+        "programs: weights {} gain {:.4f} of {} blocks held out, before {:.4f} (drafts {:.4f}, before {:.4f}): {}",
+        round->promoted ? round->chosen : "of a candidate", round->gain_after, round->held_out, round->gain_before,
+        round->after, round->before, round->promoted ? "promoted" : "not promoted");
   }
 
   std::optional<neural::Apprentice> apprentice_;

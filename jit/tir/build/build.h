@@ -25,7 +25,7 @@ inline constexpr std::string_view kStageNames[] = {"peepholes", "subroutines", "
 struct Request {
   Form form = Form::tasm;
   tasm::Vm machine = tasm::Vm::released;  ///< that the program is for
-  std::string name = "<program>";  ///< for errors
+  std::string name = "<program>";         ///< for errors
   std::string text{};
   std::vector<Element> public_input{}, secret_input{};
   std::vector<Digest> secret_digests{};

@@ -242,7 +242,8 @@ TEST(Equiv, TheFloorOfTheStack) {
 
 /// Both with the instructions of the next machine.
 Decision decided_on_next(const std::string& a, const std::string& b) {
-  const auto x = tasm::assemble(ir::SourceText(a), tasm::Vm::next), y = tasm::assemble(ir::SourceText(b), tasm::Vm::next);
+  const auto x = tasm::assemble(ir::SourceText(a), tasm::Vm::next),
+             y = tasm::assemble(ir::SourceText(b), tasm::Vm::next);
   EXPECT_TRUE(x.ok() && y.ok()) << a << " / " << b;
   return decide(x->instructions, y->instructions, {.stack_min = kDeep});
 }

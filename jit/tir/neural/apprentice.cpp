@@ -135,9 +135,8 @@ Result<void> Apprentice::note(const RoundReport& report) const {
   if (const auto bytes = std::filesystem::file_size(path, code); !code && bytes > kRoundsBytesMax)
     std::filesystem::rename(path, path + ".before", code);
   nlohmann::ordered_json line;
-  line["seconds_since_1970"] = std::chrono::duration_cast<std::chrono::seconds>(
-                                   std::chrono::system_clock::now().time_since_epoch())
-                                   .count();
+  line["seconds_since_1970"] =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   line["learned_from"] = report.learned_from, line["held_out"] = report.held_out;
   line["gain_before"] = report.gain_before, line["gain"] = report.gain_after;
   line["drafts_before"] = report.before, line["drafts"] = report.after;

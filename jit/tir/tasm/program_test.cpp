@@ -81,9 +81,10 @@ TEST(Assembler, SaysWhichMachineHasAnInstruction) {
     return program ? std::string() : program.error().message;
   };
   for (const std::string name : {"b_horner_step", "x_horner_step"}) {
-    EXPECT_EQ(fault_of(("nop " + name).c_str(), Vm::released).find(
-                  "t:1:5: '" + name + "' is an instruction of a Triton VM after 7.0.0; this speaks 1.0.0 to 7.0.0"),
-              0u);
+    EXPECT_EQ(
+        fault_of(("nop " + name).c_str(), Vm::released)
+            .find("t:1:5: '" + name + "' is an instruction of a Triton VM after 7.0.0; this speaks 1.0.0 to 7.0.0"),
+        0u);
     EXPECT_EQ(fault_of(name.c_str(), Vm::next), "");
     EXPECT_EQ(fault_of((name + ": halt").c_str(), Vm::released), "");  // a label like others
     EXPECT_NE(fault_of((name + ": halt").c_str(), Vm::next), "");

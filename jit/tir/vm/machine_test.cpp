@@ -203,8 +203,9 @@ TEST(Machine, HornerStepsOfTheNextMachineEvaluateAPolynomial) {
     Code code;
     EXPECT_TRUE(load(*program, code));
     Machine machine;
-    EXPECT_EQ(machine.run(code, {.public_input = {}, .secret_input = {}, .secret_digests = {}, .ram = ram, .stack = {}}),
-              Failure::none);
+    EXPECT_EQ(
+        machine.run(code, {.public_input = {}, .secret_input = {}, .secret_digests = {}, .ram = ram, .stack = {}}),
+        Failure::none);
     Values top = values(machine.stack().last(10));
     std::reverse(top.begin(), top.end());
     EXPECT_EQ(machine.heights().of(Table::ram), words.size());

@@ -72,10 +72,10 @@ class Profile {
   void close();
 
   const Code* code_ = nullptr;
-  Heights rows_;                           ///< of the run so far
-  std::vector<Counted> counted_;           ///< the first is where the program begins
-  std::vector<std::uint32_t> counted_at_;  ///< by step: its place in counted_ + 1, 0 if none
-  std::vector<std::uint32_t> open_;        ///< places in counted_ of the open calls
+  Heights rows_;                                            ///< of the run so far
+  std::vector<Counted> counted_;                            ///< the first is where the program begins
+  std::vector<std::uint32_t> counted_at_;                   ///< by step: its place in counted_ + 1, 0 if none
+  std::vector<std::uint32_t> open_;                         ///< places in counted_ of the open calls
   std::vector<std::uint32_t> path_;                         ///< a frame per open call, and the first
   std::unordered_map<std::uint64_t, std::uint32_t> calls_;  ///< by caller and entry: the frame that a call goes to
   std::vector<std::uint32_t> depth_;                        ///< by frame: how many are above it

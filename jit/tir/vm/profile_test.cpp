@@ -158,26 +158,25 @@ void expect_as_traced(const std::string& text, std::vector<Element> input) {
 }
 
 TEST(Profile, RowsWhileASubroutineIsOpenAreThoseOfTheTrace) {
-  const std::string mutual =
-      "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 call a return";
+  const std::string mutual = "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 call a return";
   expect_as_traced(mutual, {Element(5)});
   const std::vector<Element> five = {Element(5)};
   const auto program = tasm::assemble(ir::SourceText(mutual));
   Code code;
   ASSERT_TRUE(load(*program, code));
   EXPECT_EQ(34u, counted(code, trace_of(code, five))[7].open);  // by hand: all of 41 but 5 before b and 2 behind it
-  for (const char* text : {
-           "read_io 1 call a halt a: addi -1 dup 0 skiz call a return",
-           "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 call c return c: call a nop return",
-           // b stays open while a, on the path already, is called from c.
-           "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 dup 0 skiz call c return "
-           "c: call a dup 0 skiz call b return",
-           // Ends within its calls.
-           "read_io 1 call a a: addi -1 dup 0 push 0 eq skiz halt call b return b: nop call a return",
-           // The first step is called.
-           "again: sponge_init dup 0 push 0 eq skiz call f halt f: push 7 call again halt",
-           "push 3 push 0 push 0 push 0 push 0 push 0 push 0 call loop halt "
-           "loop: addi 1 call g pick 5 addi 1 place 5 recurse_or_return g: nop return"})
+  for (const char* text :
+       {"read_io 1 call a halt a: addi -1 dup 0 skiz call a return",
+        "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 call c return c: call a nop return",
+        // b stays open while a, on the path already, is called from c.
+        "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 dup 0 skiz call c return "
+        "c: call a dup 0 skiz call b return",
+        // Ends within its calls.
+        "read_io 1 call a a: addi -1 dup 0 push 0 eq skiz halt call b return b: nop call a return",
+        // The first step is called.
+        "again: sponge_init dup 0 push 0 eq skiz call f halt f: push 7 call again halt",
+        "push 3 push 0 push 0 push 0 push 0 push 0 push 0 call loop halt "
+        "loop: addi 1 call g pick 5 addi 1 place 5 recurse_or_return g: nop return"})
     for (const std::uint64_t n : {1, 2, 3, 5, 9}) expect_as_traced(text, {Element(n)});
 }
 
