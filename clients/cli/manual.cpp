@@ -429,14 +429,18 @@ constexpr const char* kWeights = R"(DETAILS
   once: it searches what its clients have open again, when it has nothing else to do, and sends them what is faster. No
   weights change a result: whatever a search finds is checked as ever. A version holds the guide's weights, and may hold
   a judge's behind them, which has learnt this machine's times.
+  `programs` is about the network that rewrites blocks of Triton VM programs: the blocks that builds have met, the rounds
+  of learning from them, what each candidate gains on blocks held out, and which were promoted.
 
 FILES
   STATE/weights/DIGEST.bytes   a version, named by the SHA-256 of its bytes; DIGEST.json: its figures
   STATE/weights/chosen         digests, the chosen one first, behind it those before it, which rollback goes back to
+  STATE/programs/rounds        a line of JSON for each round of learning from programs
   STATE is $XDG_STATE_HOME/trident, else ~/.local/state/trident; of the system's daemon /var/lib/tridentd.
 
 EXAMPLES
   trident weights list
+  trident weights programs
   trident weights rollback
   trident weights use none
   trident weights list --state /var/lib/tridentd --json)";

@@ -13,16 +13,16 @@ constexpr Amount amount(F f) {
 
 constexpr InstructionRow kRows[] = {
 #define X(name, text, opcode, vms, argument, takes, gives, effects, ram, hash, u32, meaning) \
-  {text,                                                                                \
-   opcode,                                                                              \
-   vms,                                                                                 \
-   Argument::argument,                                                                  \
-   amount([]([[maybe_unused]] int n) { return takes; }),                                \
-   amount([]([[maybe_unused]] int n) { return gives; }),                                \
-   effects,                                                                             \
-   amount([]([[maybe_unused]] int n) { return ram; }),                                  \
-   hash,                                                                                \
-   u32,                                                                                 \
+  {text,                                                                                     \
+   opcode,                                                                                   \
+   vms,                                                                                      \
+   Argument::argument,                                                                       \
+   amount([]([[maybe_unused]] int n) { return takes; }),                                     \
+   amount([]([[maybe_unused]] int n) { return gives; }),                                     \
+   effects,                                                                                  \
+   amount([]([[maybe_unused]] int n) { return ram; }),                                       \
+   hash,                                                                                     \
+   u32,                                                                                      \
    meaning},
 #include "jit/tir/tasm/instructions.def"
 #undef X

@@ -52,8 +52,8 @@ struct Program {
 /// Whether two programs have the same instructions and marks, wherever they stand in their texts.
 bool same(const Program& a, const Program& b);
 
-/// SyntaxError with name, line, column and a caret, also for an instruction of another machine; LimitExceeded for a text
-/// above limits::kTasmTextBytesMax.
+/// SyntaxError with name, line, column and a caret, also for an instruction of another machine; LimitExceeded for a
+/// text above limits::kTasmTextBytesMax.
 Result<Program> assemble(const ir::SourceText& source, Vm vm = Vm::released);
 /// SyntaxError with its place for the first instruction that the machine does not have.
 Result<void> check_vm(const Program& program, const ir::SourceText& source, Vm vm);
