@@ -13,7 +13,10 @@
 #include "clients/cli/program_runs.h"
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/run_program.h"
+#include "clients/cli/state_folder.h"
+#include "clients/cli/weights_programs.h"
 #include "jit/tir/build/runs.h"
+#include "jit/tir/neural/left_blocks.h"
 
 namespace trident::cli {
 namespace {
@@ -142,7 +145,8 @@ Result<std::vector<ProgramInputs>> runs_of(const BuildVerb& verb, const ProgramI
 
 build::Request request_of(const BuildVerb& verb, const LoadedProgram& loaded, const std::vector<ProgramInputs>& runs) {
   build::Request out;
-  out.form = verb.program.file.ends_with(".tir") ? build::Form::tir : build::Form::tasm;
+  out.form = is_tir(verb.program.file) ? build::Form::tir : build::Form::tasm;
+  out.machine = machine_named(verb.program.vm);
   out.name = loaded.file;
   out.text = loaded.text;
   out.runs.clear();
@@ -196,8 +200,12 @@ Result<Built> by_daemon(const std::string& socket, const build::Request& request
 /// The daemon if there is one, else here. Whether it was the daemon stands in `daemon`.
 Result<Built> built(const BuildVerb& verb, const build::Request& request, bool& daemon) {
   ProgressBar bar("building", std::size_t{1000});
+  const bool released = request.machine == tir::tasm::Vm::released;
+  if (verb.mode == "daemon" && !released)
+    return make_error(ErrorCode::kUnsupported,
+                      "--vm next: the daemon builds for Triton VM 1.0.0 to 7.0.0; --mode embedded builds for the next");
   daemon = true;
-  if (verb.mode != "embedded") {
+  if (verb.mode != "embedded" && released) {
     const std::string socket = client::daemon_socket_path(verb.socket.empty() ? nullptr : verb.socket.c_str());
     auto answered = by_daemon(socket, request, bar);
     const bool absent = !answered.ok() && (answered.error().code == ErrorCode::kDisconnected ||
@@ -232,6 +240,16 @@ bool ends_well(const LoadedProgram& loaded, const std::vector<ProgramInputs>& ru
   return true;
 }
 
+/// Without the daemon: what it would have learnt from is left for it.
+void leave_for_learning(const Built& result) {
+  const auto state = state_folder("");
+  const Result<void> left =
+      state.ok() ? tir::neural::leave_blocks(programs_folder(*state), result.records()) : Result<void>(state.error());
+  if (!left.ok())
+    std::fprintf(stderr, "trident: note: no blocks are left for the daemon to learn from: %s\n",
+                 left.error().message.c_str());
+}
+
 Result<int> run_build(const BuildVerb& verb) {
   TRY(const auto loaded, load_program(verb.program));
   TRY(const std::vector<ProgramInputs> runs, runs_of(verb, *loaded));
@@ -247,6 +265,7 @@ Result<int> run_build(const BuildVerb& verb) {
   TRY(const Built result, built(verb, request, daemon));
   TRY_VOID(check_interrupted());
   TRY_VOID(write_text(output, result.tasm));
+  if (!daemon) leave_for_learning(result);
   ordered_json report;
   try {  // nlohmann speaks through exceptions; they end here
     report = ordered_json::parse(result.report);
@@ -271,7 +290,7 @@ Result<int> run_build(const BuildVerb& verb) {
 void add_build_command(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("build", "Make a program of Triton VM cheaper to prove");
   auto options = std::make_shared<BuildVerb>();
-  verb->add_option("FILE", options->program.file, "TIR in a .tir, or TASM")->required();
+  verb->add_option("FILE", options->program.file, "TIR in a .tir, else TASM")->required();
   verb->add_option("-o,--output", options->output, "Where to write the TASM, - for standard output and nothing else")
       ->check(file_name_fault, "", "");
   verb->add_option("--input", options->program.public_input, "Public words, a list or FILE; may be repeated")

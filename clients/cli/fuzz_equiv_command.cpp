@@ -94,6 +94,7 @@ void print_json(const Comparison& found, bool blocks, bool time_over) {
   if (!found.reason.empty()) json["reason"] = found.reason;
   json["samples"] = found.samples;
   json["samples_failed"] = found.failed;
+  json["samples_undecided"] = found.undecided;
   json["time_over"] = time_over;
   if (found.answer == Answer::differs) {
     const State& s = found.witness;
@@ -109,12 +110,24 @@ void print_json(const Comparison& found, bool blocks, bool time_over) {
   std::printf("%s\n", json.dump(2).c_str());
 }
 
-void print_text(const Comparison& found, bool blocks, bool time_over) {
+void print_samples(const Comparison& found, std::uint64_t cycles) {
+  if (found.samples == 0) return;
+  std::printf("%u samples, %u failed in both", found.samples, found.failed);
+  if (found.undecided > 0)
+    std::printf(", %u undecided: neither ended within %llu cycles (--cycles), or one met a limit of memory",
+                found.undecided, static_cast<unsigned long long>(cycles));
+  std::printf("\n");
+}
+
+void print_text(const Comparison& found, bool blocks, bool time_over, std::uint64_t cycles) {
   const char* const what = blocks ? "blocks" : "programs";
   if (found.answer == Answer::equal) {
     std::printf("equal: the %s do the same from every state", what);
     if (found.error_bound > 0) std::printf(", with an error of at most %.2g", found.error_bound);
     std::printf("\n");
+  } else if (found.answer == Answer::unknown && found.samples > 0 && found.undecided == found.samples) {
+    std::printf("undecided: the %s end in no sample, and are not known to be the same: %s\n", what,
+                found.reason.c_str());
   } else if (found.answer == Answer::unknown) {
     std::printf("no difference found, but the %s are not known to be the same: %s\n", what, found.reason.c_str());
   } else {
@@ -127,7 +140,7 @@ void print_text(const Comparison& found, bool blocks, bool time_over) {
     std::printf("%s%s", line("RAM, address and word:", ram).c_str(),
                 s.absorbed ? line("absorbed by the sponge:", {s.absorbed->begin(), s.absorbed->end()}).c_str() : "");
   }
-  if (found.samples > 0) std::printf("%u samples, %u failed in both\n", found.samples, found.failed);
+  print_samples(found, cycles);
   if (time_over) std::printf("the time was over before all samples had been run\n");
 }
 
@@ -165,12 +178,9 @@ bool looks_at_digest(const LoadedProgram& program) {
 }
 
 Result<int> fuzz(const FuzzVerb& verb) {
-  for (const std::string& file : {verb.first.file, verb.second})
-    if (!names_program(file))
-      return make_error(ErrorCode::kInvalidArgument, "%s: expected a file whose name ends in .tasm or .tir",
-                        file.c_str());
   TRY(const auto first, load_program(verb.first));
-  TRY(const ProgramText second, read_program(verb.second, tir::lowering::PassSet::none()));
+  TRY(const ProgramText second,
+      read_program(verb.second, machine_named(verb.first.vm), tir::lowering::PassSet::none()));
   const bool blocks = is_block(first->program) && is_block(second.program);
   bool time_over = false;
   const Comparison found = [&] {
@@ -187,7 +197,7 @@ Result<int> fuzz(const FuzzVerb& verb) {
   if (verb.first.json)
     print_json(found, blocks, time_over);
   else
-    print_text(found, blocks, time_over);
+    print_text(found, blocks, time_over, verb.first.cycles);
   return found.answer == Answer::differs ? kExitWrong : 0;
 }
 
@@ -196,7 +206,7 @@ Result<int> fuzz(const FuzzVerb& verb) {
 void add_fuzz_equiv_command(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("fuzz-equiv", "Are two blocks or programs of Triton VM the same? exit 1 if not");
   auto state = std::make_shared<FuzzVerb>();
-  verb->add_option("A", state->first.file, "A block or program: FILE.tasm or FILE.tir")->required();
+  verb->add_option("A", state->first.file, "A block or program: TIR in a .tir, else TASM")->required();
   verb->add_option("B", state->second, "The other")->required();
   verb->add_option("--input", state->first.public_input, "Public input of programs: a list or FILE; may be repeated")
       ->take_all()

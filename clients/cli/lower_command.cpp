@@ -14,7 +14,7 @@ using tir::lowering::PassSet;
 namespace lowering = tir::lowering;
 
 struct LowerVerb {
-  std::string file, output = "-", passes = "all";
+  std::string file, output = "-", passes = "all", vm = "7";
   bool json = false;
 };
 
@@ -41,7 +41,7 @@ Result<PassSet> passes_of(const std::string& list) {
 
 Result<int> lower(const LowerVerb& verb) {
   TRY(const PassSet passes, passes_of(verb.passes));
-  TRY(const auto source, read_program(verb.file, PassSet::none()));
+  TRY(const auto source, read_program(verb.file, machine_named(verb.vm), PassSet::none()));
   const auto program = lowering::peephole(source.program, passes);
   std::string text = tir::tasm::print(program);
   if (verb.json) {
@@ -61,12 +61,13 @@ Result<int> lower(const LowerVerb& verb) {
 void add_lower_command(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("lower", "TIR to the assembly of Triton VM, the classical way");
   auto options = std::make_shared<LowerVerb>();
-  verb->add_option("FILE", options->file, "TIR in a .tir, or a .tasm that is only to be shortened")->required();
+  verb->add_option("FILE", options->file, "TIR in a .tir, else TASM that is only to be shortened")->required();
   verb->add_option("-o,--output", options->output, "Where to write it, - for standard output")
       ->check(file_name_fault, "", "")
       ->capture_default_str();
   verb->add_option("--passes", options->passes, "Peephole passes: all, none, or names with commas between")
       ->capture_default_str();
+  add_machine_option(*verb, options->vm);
   verb->add_flag("--json", options->json, "Print a JSON object with the program and its words instead");
   verb->callback([options, &status] {
     const auto code = lower(*options);

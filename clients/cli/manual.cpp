@@ -32,8 +32,9 @@ constexpr const char* kRun = R"(DETAILS
   `trident parse --help` says what types there are. Integers are printed in full.
   What is assumed for a variable without an input is said on standard error. An expression may begin with a minus sign;
   where an option has its first letter (-n*2), put -- before it.
-  A FILE.tasm is a program of Triton VM, a FILE.tir one in TIR (`trident lower --help`). It is run exactly as there;
-  printed are its output, the stack (the top first), the rows of the nine tables of a proof, and the height to which the
+  A file that is there and whose name is no expression is a program of Triton VM: TIR where the name ends in .tir
+  (`trident lower --help`), else TASM; write ./x for a file x. It is run exactly as there (1.0.0 to 7.0.0; with --vm next
+  as on the main branch of June 2026, which has b_horner_step and x_horner_step and no dot steps); printed are its output, the stack (the top first), the rows of the nine tables of a proof, and the height to which the
   tallest pads them all. Numbers are integers above -p and below p. A program that fails has status 1; standard error
   says where and why, as the real machine calls it.
 
@@ -242,7 +243,8 @@ constexpr const char* kBuild = R"(DETAILS
   FILE: program.tir becomes program.tasm, program.tasm program.opt.tasm; -o says where else. The daemon does it if
   there is one, in its own process and at low priority, one program after the other, and goes on learning from the
   blocks that it has met; it takes programs whose text, one instruction a line, has at most 1008 KiB. --mode says who
-  may. --ms and --programs bound the search.
+  may; in either mode the blocks of the program are left for the daemon to learn from (`trident weights programs`). A
+  program for --vm next is built in this process. --ms and --programs bound the search.
   --json prints "output", "built_by", "before" and "after" (the nine tables, "tallest", "padded", "words"),
   "subroutine_changes", "changes" (rows of "by", "before", "after"), "proposers" (rows of "name", "proposed", "equal",
   "differ", "unknown", "won"), "programs_run", "put_aside" (sentences), "looks_at_digest" and, where the daemon has left out more changes than fit
@@ -261,9 +263,11 @@ constexpr const char* kFuzzEquiv = R"(DETAILS
   given. "differs" comes with a state in which the machine shows it. A block that needs a deeper stack than the other is
   not the same, unless --stack-min says that there is enough.
   Whole programs are compared block by block where their control flow is the same, and then run on samples: the inputs
-  that are given, these with some elements changed, and random ones, always from a stack of zeros. Where they are not
-  proved to be the same nor found to differ, the last lines say so ("unknown" in --json). --seconds ends the search for
-  a difference, never a proof.
+  that are given, these with some elements changed, and random ones, many with words that are equal, always from a stack
+  of zeros. Runs that fail are the same if both fail and have written the same before; which failure it is does not
+  count. One that ends differs from one that goes on for more than eight times its cycles. Runs of which neither ends
+  within --cycles are undecided, and counted. Where programs are not proved to be the same nor found to differ, the last
+  lines say so ("unknown" in --json). --seconds ends the search for a difference, never a proof.
   Exit status 0 if no difference was found, 1 if one was, 2 for mistakes in the texts or the command line.
 
 EXAMPLES
@@ -306,7 +310,8 @@ constexpr const char* kProfile = R"(DETAILS
   that is called), by line of the source, and as a flame graph. The tallest table, rounded up to a power of two, is what
   a proof costs; the report is ordered by it, or by --table. Rows that no instruction has (hashing the program, the
   lookup table) stand apart. An entry of the u32 and cascade tables is borne by the first instruction that needs it.
-  "own" is what a subroutine's instructions have, "with calls" that and all that it calls; recursion is counted once.
+  "own" is what a subroutine's instructions have, "with calls" what runs while a call of it is open: each row once,
+  whatever the recursion.
   --json prints an object with "cycles", "heights", "tallest", "padded_height", "table", "text" (rows of the program
   itself), "subroutines", rows of "name", "calls", "own" and "with_calls" by table, "lines", rows of "line", "source"
   and "own" by table, and "paths", the frames of the flame graph: "name", "parent" (index; of the first null), "calls"
@@ -424,14 +429,18 @@ constexpr const char* kWeights = R"(DETAILS
   once: it searches what its clients have open again, when it has nothing else to do, and sends them what is faster. No
   weights change a result: whatever a search finds is checked as ever. A version holds the guide's weights, and may hold
   a judge's behind them, which has learnt this machine's times.
+  `programs` is about the network that rewrites blocks of Triton VM programs: the blocks that builds have met, the rounds
+  of learning from them, what each candidate gains on blocks held out, and which were promoted.
 
 FILES
   STATE/weights/DIGEST.bytes   a version, named by the SHA-256 of its bytes; DIGEST.json: its figures
   STATE/weights/chosen         digests, the chosen one first, behind it those before it, which rollback goes back to
+  STATE/programs/rounds        a line of JSON for each round of learning from programs
   STATE is $XDG_STATE_HOME/trident, else ~/.local/state/trident; of the system's daemon /var/lib/tridentd.
 
 EXAMPLES
   trident weights list
+  trident weights programs
   trident weights rollback
   trident weights use none
   trident weights list --state /var/lib/tridentd --json)";

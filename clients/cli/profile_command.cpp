@@ -239,7 +239,7 @@ Result<int> profile(const ProfileVerb& verb) {
 void add_profile_command(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("profile", "Where the rows of a Triton VM program's tables come from");
   auto options = std::make_shared<ProfileVerb>();
-  verb->add_option("FILE", options->program.file, "A program of Triton VM: TASM, or TIR in a .tir")->required();
+  verb->add_option("FILE", options->program.file, "A program of Triton VM: TIR in a .tir, else TASM")->required();
   verb->add_option("--input", options->program.public_input, "Public words, a list or FILE; may be repeated")
       ->take_all()
       ->expected(1)

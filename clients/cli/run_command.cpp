@@ -401,7 +401,8 @@ int run(const RunVerb& verb) {
 void add_run_command(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("run", "Evaluate an expression, or run a program of Triton VM");
   auto state = std::make_shared<RunVerb>();
-  verb->add_option("EXPR", state->text, "The expression, or FILE.tasm")->required();
+  verb->add_option("EXPR", state->text, "The expression, or the file of a program: TIR in a .tir, else TASM")
+      ->required();
   verb->add_option(
           "-i,--input", state->inputs,
           "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE of numbers; may be repeated. "
@@ -431,7 +432,7 @@ void add_run_command(CLI::App& app, int& status) {
       ->excludes(csv);
   add_program_options(*verb, state->program);
   verb->callback([state, verb, &status] {
-    const bool program = names_program(state->text);
+    const bool program = names_program(state->text, state->kernel);
     if (const auto fit = check_options_fit(*verb, program); !fit) {
       status = report(fit.error());
       return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,12 +22,14 @@ using tir::vm::Table;
 namespace tasm = tir::tasm;
 namespace vm = tir::vm;
 
-constexpr const char* kProgramOptions[] = {"--secret", "--digests", "--ram", "--cycles", "--json"};
+constexpr const char* kProgramOptions[] = {"--secret", "--digests", "--ram", "--vm", "--cycles", "--json"};
 constexpr std::size_t kStackShown = 16;
 constexpr std::string_view kTirEnding = ".tir";
 
-/// An integer in (-p, p).
+/// An integer in (-p, p), with blanks around it or without: a shell's -1 gets one (command_line.cpp).
 std::optional<Element> element_of(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   std::uint64_t value = 0;
@@ -84,7 +87,9 @@ Result<std::vector<std::pair<Element, Element>>> ram_of(const std::vector<std::s
     const std::size_t equals = text.find('=');
     const auto address = element_of(text.substr(0, equals));
     if (equals == std::string::npos || !address)
-      return make_error(ErrorCode::kInvalidArgument, "--ram %s: expected address=words", text.c_str());
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--ram %s: expected address=words, as 5=1,2 or -1=7: integers above -p and below p",
+                        text.c_str());
     TRY(const std::vector<Element> words, elements_of("--ram", {text.substr(equals + 1)}));
     if (words.empty())
       return make_error(ErrorCode::kInvalidArgument, "--ram %s: no words for the address", text.c_str());
@@ -154,8 +159,25 @@ std::string failure_text(const Machine& machine, const tasm::Program& program) {
 
 }  // namespace
 
-bool names_program(const std::string& text) {
-  return text.ends_with(".tasm") || text.ends_with(kTirEnding);
+bool is_tir(const std::string& file) {
+  return file.ends_with(kTirEnding);
+}
+
+bool names_program(const std::string& operand, const KernelOptions& options) {
+  if (operand.ends_with(".tasm") || is_tir(operand)) return true;
+  std::error_code code;
+  const bool there = std::filesystem::exists(operand, code) && !std::filesystem::is_directory(operand, code);
+  return there && !parse_expression({operand}, options);
+}
+
+tasm::Vm machine_named(const std::string& name) {
+  return name == tasm::kVmNames[static_cast<std::size_t>(tasm::Vm::next)] ? tasm::Vm::next : tasm::Vm::released;
+}
+
+void add_machine_option(CLI::App& verb, std::string& name) {
+  verb.add_option("--vm", name, "Triton VM that a program is for: 7 (1.0.0 to 7.0.0), or next (main since June 2026)")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(tasm::kVmNames), std::end(tasm::kVmNames))))
+      ->capture_default_str();
 }
 
 void add_program_options(CLI::App& verb, ProgramRun& run) {
@@ -168,6 +190,7 @@ void add_program_options(CLI::App& verb, ProgramRun& run) {
   verb.add_option("--cycles", run.cycles, "Of a program: most cycles that it may run")
       ->check(negative_fault, "", "")
       ->default_val(limits::kVmCycles);
+  add_machine_option(verb, run.vm);
   verb.add_flag("--json", run.json, "Of a program: print a JSON object instead");
 }
 
@@ -179,21 +202,22 @@ Result<void> check_options_fit(const CLI::App& verb, bool program) {
         std::find(std::begin(kProgramOptions), std::end(kProgramOptions), name) != std::end(kProgramOptions);
     if (of_programs != program)
       return make_error(ErrorCode::kInvalidArgument, "%s is about %s", name.c_str(),
-                        of_programs ? "programs, whose files end in .tasm or .tir" : "expressions, not programs");
+                        of_programs ? "programs, which are files" : "expressions, not programs");
   }
   return {};
 }
 
-Result<ProgramText> read_program(const std::string& file, tir::lowering::PassSet passes) {
+Result<ProgramText> read_program(const std::string& file, tasm::Vm machine, tir::lowering::PassSet passes) {
   ProgramText out;
   out.file = file;
   TRY(out.text, read_file(file, limits::kTasmTextBytesMax));
   const ir::SourceText source(out.text, out.file);
-  if (file.ends_with(kTirEnding)) {
-    TRY(const tir::language::Program program, tir::language::parse(source));
+  if (is_tir(file)) {
+    TRY(const tir::language::Program program, tir::language::parse(source, machine));
     out.program = tir::lowering::lower(program, {.passes = passes});
+    TRY_VOID(tasm::check_vm(out.program, source, machine));
   } else {
-    TRY(out.program, tasm::assemble(source));
+    TRY(out.program, tasm::assemble(source, machine));
   }
   return out;
 }
@@ -209,7 +233,7 @@ Result<ProgramInputs> read_inputs(const ProgramRun& run) {
 
 Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run, tir::lowering::PassSet passes) {
   auto out = std::make_unique<LoadedProgram>();
-  TRY(static_cast<ProgramText&>(*out), read_program(run.file, passes));
+  TRY(static_cast<ProgramText&>(*out), read_program(run.file, machine_named(run.vm), passes));
   TRY(static_cast<ProgramInputs&>(*out), read_inputs(run));
   TRY_VOID(vm::load(out->program, out->code));
   return out;

@@ -1,4 +1,4 @@
-// `trident run FILE.tasm|FILE.tir`: a program of Triton VM, what it leaves and how tall the tables of its proof are.
+// `trident run FILE`: a program of Triton VM, what it leaves and how tall the tables of its proof are.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "clients/cli/kernel_options.h"
 #include "jit/tir/lowering/peepholes.h"
 #include "jit/tir/vm/machine.h"
 #include "runtime/base/result.h"
@@ -20,9 +21,15 @@ namespace trident::cli {
 struct ProgramRun {
   std::string file;
   std::vector<std::string> public_input, secret_input, digests, ram;
+  std::string vm = "7";  ///< one of tasm::kVmNames
   std::uint64_t cycles = 0;
   bool json = false;
 };
+
+/// What a program's file holds, for every verb: TIR where its name ends in .tir, else TASM.
+bool is_tir(const std::string& file);
+/// The machine of `--vm`.
+tir::tasm::Vm machine_named(const std::string& name);
 
 /// A file and the program in it; TIR is lowered, and its instructions have the places of their operations.
 struct ProgramText {
@@ -30,7 +37,7 @@ struct ProgramText {
   tir::tasm::Program program;
 };
 /// Errors of the file and its text name their place. The passes are for TIR: TASM stays as it is.
-Result<ProgramText> read_program(const std::string& file, tir::lowering::PassSet passes);
+Result<ProgramText> read_program(const std::string& file, tir::tasm::Vm machine, tir::lowering::PassSet passes);
 
 /// All that a program reads.
 struct ProgramInputs {
@@ -54,10 +61,12 @@ struct LoadedProgram : ProgramText, ProgramInputs {
 Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run,
                                                     tir::lowering::PassSet passes = tir::lowering::PassSet::all());
 
-/// Whether the operand of `run` is a program's file.
-bool names_program(const std::string& text);
+/// Whether the operand of `run` is a program's file: by its ending, or because there is such a file and the operand is
+/// no expression.
+bool names_program(const std::string& operand, const KernelOptions& options);
 /// Adds to `run` the options that only programs have.
 void add_program_options(CLI::App& verb, ProgramRun& run);
+void add_machine_option(CLI::App& verb, std::string& name);
 /// An error if the command line has options of programs for an expression, or the other way round.
 Result<void> check_options_fit(const CLI::App& verb, bool program);
 /// Exit status 0; 1 if the program fails, which standard error tells with its place.

@@ -11,6 +11,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/state_folder.h"
 #include "clients/cli/train_guide.h"
+#include "clients/cli/weights_programs.h"
 #include "jit/expr/rewrite/guides.h"
 #include "jit/expr/rewrite/language.h"
 #include "jit/expr/rewrite/rules.h"
@@ -86,7 +87,13 @@ Result<int> list(const WeightsVerb& verb) {
   for (const auto& version : all)
     std::printf("%c %-*s  %s\n", version.chosen ? '*' : ' ', static_cast<int>(kShownDigits),
                 shown(version.name).c_str(), figures_text(version).c_str());
+  if (const std::string line = programs_line(state); !line.empty()) std::printf("%s\n", line.c_str());
   return 0;
+}
+
+Result<int> programs(const WeightsVerb& verb) {
+  TRY(const std::string state, state_folder(verb.state));
+  return show_programs(state, verb.json);
 }
 
 Result<int> use(const WeightsVerb& verb) {
@@ -199,6 +206,9 @@ void add_weights_command(CLI::App& app, int& status) {
                    "The first digits of its digest; none: the program's own; untrained: such as know nothing")
       ->required();
   using_->add_option("--seed", used->seed, "Of untrained ones")->check(CLI::Range(0, 1'000'000))->capture_default_str();
+  auto [of_programs, of_programs_state] =
+      add("programs", "Rounds of learning from programs of Triton VM, candidates and promotions", programs);
+  of_programs->add_flag("--json", of_programs_state->json, "Print a JSON object instead of text");
   add("rollback", "Back to what was chosen before, and print its name", roll_back);
 }
 

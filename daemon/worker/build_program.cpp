@@ -49,10 +49,9 @@ class Learner {
   /// Null: those that come with the program.
   [[nodiscard]] const neural::Weights* weights() const { return weights_ ? &*weights_ : nullptr; }
 
-  void learn(const std::vector<tir::tournament::Studied>& studied) {
+  void learn(std::vector<neural::BlockRecord> records) {
     if (!apprentice_) return;
-    for (const tir::tournament::Studied& each : studied)
-      (void)apprentice_->add({each.block, each.best, tir::tasm::words(each.block), tir::tasm::words(each.best)}).ok();
+    for (neural::BlockRecord& record : records) (void)apprentice_->add(std::move(record)).ok();
     if (learning_ && !learning_->finished()) return;
     learning_.reset();
     if (changed_.exchange(false)) load();
@@ -73,9 +72,13 @@ class Learner {
     if (round->dropped)
       log::info("programs: the weights that were in use are worse than the shipped ones on {} blocks held out",
                 round->held_out);
-    if (round->promoted)
-      log::info("programs: weights {} gain {:.4f} of {} blocks held out, before {:.4f} (drafts {:.4f}, before {:.4f})",
-                round->chosen, round->gain_after, round->held_out, round->gain_before, round->after, round->before);
+    if (!round->enough)
+      return log::info("programs: {} blocks to learn from and {} held out, of {} each: no round of learning yet",
+                       round->learned_from, round->held_out, neural::RoundOptions{}.blocks_min);
+    log::info(
+        "programs: weights {} gain {:.4f} of {} blocks held out, before {:.4f} (drafts {:.4f}, before {:.4f}): {}",
+        round->promoted ? round->chosen : "of a candidate", round->gain_after, round->held_out, round->gain_before,
+        round->after, round->before, round->promoted ? "promoted" : "not promoted");
   }
 
   std::optional<neural::Apprentice> apprentice_;
@@ -123,7 +126,7 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& le
            : send_failure(front, header.ticket,
                           make_error(ErrorCode::kLimitExceeded, "the result takes %zu bytes; a message has at most %zu",
                                      tail.size(), limits::kFrameBytesMax));
-  if (sent) learner.learn(built->studied);
+  if (sent) learner.learn(built->records());
   return sent;
 }
 

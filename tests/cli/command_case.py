@@ -25,7 +25,7 @@ class CommandCase(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        self.environment = dict(os.environ, XDG_CACHE_HOME=self.at("cache"), TMPDIR=self.at("tmp"),
+        self.environment = dict(os.environ, XDG_CACHE_HOME=self.at("cache"), XDG_STATE_HOME=self.at("state"), TMPDIR=self.at("tmp"),
                                 TRIDENT_SOCKET=self.at("nobody.sock"))
         os.mkdir(self.at("tmp"))
 

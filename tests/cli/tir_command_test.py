@@ -110,7 +110,7 @@ class FuzzEquiv(CommandCase):
         self.assertIn("equal: the blocks do the same", self.trident("fuzz-equiv", a, a).stdout)
         self.assertIn("a.tasm:1:", self.trident("fuzz-equiv", self.write("a.tasm", "nip"), b, status=2).stderr)
         self.assertIn("no such file", self.trident("fuzz-equiv", self.at("none.tasm"), b, status=2).stderr)
-        self.assertIn("ends in .tasm or .tir", self.trident("fuzz-equiv", b, "x + 1", status=2).stderr)
+        self.assertIn("x + 1: cannot be read: there is no such file", self.trident("fuzz-equiv", b, "x + 1", status=2).stderr)
         self.trident("fuzz-equiv", b, status=2)
 
 

@@ -6,6 +6,7 @@
 #include "jit/tir/neural/network.h"
 #include "jit/tir/neural/propose.h"
 #include "jit/tir/neural/shipped_weights.h"
+#include "jit/tir/tasm/blocks.h"
 #include "jit/tir/tournament/proven_peepholes.h"
 
 namespace trident::tir::build {
@@ -19,12 +20,13 @@ constexpr std::chrono::milliseconds kPeepholesMin{200};
 Result<tasm::Program> program_of(const Request& request, const std::function<bool()>& stop) {
   const ir::SourceText source(request.text, request.name);
   if (request.form == Form::tasm) {
-    TRY(tasm::Program program, tasm::assemble(source));
+    TRY(tasm::Program program, tasm::assemble(source, request.machine));
     TRY_VOID(check_size(request, program));
     return program;
   }
-  TRY(const language::Program tir, language::parse(source));
+  TRY(const language::Program tir, language::parse(source, request.machine));
   tasm::Program lowered = lowering::lower(tir, {.passes = lowering::PassSet::none()});
+  TRY_VOID(tasm::check_vm(lowered, source, request.machine));
   TRY_VOID(check_size(request, lowered));
   const std::chrono::milliseconds time(request.milliseconds);
   return request.has(Stage::peepholes)
@@ -103,6 +105,13 @@ bool Built::cheaper() const {
   return score(after, words_after) < score(before, words_before);
 }
 
+std::vector<neural::BlockRecord> Built::records() const {
+  std::vector<neural::BlockRecord> out;
+  for (const tournament::Studied& each : studied)
+    out.push_back({each.block, each.best, tasm::words(each.block), tasm::words(each.best)});
+  return out;
+}
+
 void Built::cut_report() {
   nlohmann::ordered_json out = nlohmann::ordered_json::parse(report);  // our own
   out["subroutine_changes"] = out["changes"] = nlohmann::ordered_json::array();
@@ -146,7 +155,7 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   const std::vector<vm::Inputs> samples = samples_of(request);
   TRY(tournament::Outcome outcome, tournament::optimise(program, samples, proposers, options));
   std::string text = tasm::print(outcome.program);
-  const auto read = tasm::assemble(ir::SourceText(text));
+  const auto read = tasm::assemble(ir::SourceText(text), request.machine);
   if (!read || read->instructions != outcome.program.instructions)
     return make_error(ErrorCode::kInternal, "%s: the text of the result is not the result", request.name.c_str());
   return Built{.tasm = std::move(text),

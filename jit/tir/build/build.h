@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/tir/neural/block_buffer.h"
 #include "jit/tir/neural/weights.h"
 #include "jit/tir/tournament/tournament.h"
 #include "runtime/base/program_limits.h"
@@ -33,7 +34,8 @@ struct Run {
 
 struct Request {
   Form form = Form::tasm;
-  std::string name = "<program>";  ///< for errors
+  tasm::Vm machine = tasm::Vm::released;  ///< that the program is for
+  std::string name = "<program>";         ///< for errors
   std::string text{};
   std::vector<Run> runs{Run()};              ///< at least one; the result is never taller on any of them
   std::uint64_t cycles = limits::kVmCycles;  ///< most of one run
@@ -57,6 +59,8 @@ struct Built {
   std::string report;
   std::vector<tournament::Studied> studied;
 
+  /// The blocks that were looked at, for a network to learn from.
+  [[nodiscard]] std::vector<neural::BlockRecord> records() const;
   /// Whether it costs less by Score's order.
   [[nodiscard]] bool cheaper() const;
   /// Leaves the lists of changes out of the report, which says so: "cut" is true then.

@@ -240,6 +240,33 @@ TEST(Equiv, TheFloorOfTheStack) {
          {{"push 1 pop 1", ""}, {"dup 15 pop 1", ""}, {"pop 1 pop 1", "pop 2"}, {"swap 1 pop 1", "pick 1 pop 1"}});
 }
 
+/// Both with the instructions of the next machine.
+Decision decided_on_next(const std::string& a, const std::string& b) {
+  const auto x = tasm::assemble(ir::SourceText(a), tasm::Vm::next),
+             y = tasm::assemble(ir::SourceText(b), tasm::Vm::next);
+  EXPECT_TRUE(x.ok() && y.ok()) << a << " / " << b;
+  return decide(x->instructions, y->instructions, {.stack_min = kDeep});
+}
+
+TEST(Equiv, HornerStepsAreProductsSumsAndLoads) {
+  // By the machine's manual: st7..9 times st0..2 plus what lies at st5, which goes down.
+  const std::string by_hand =
+      "dup 9 dup 9 dup 9 dup 5 dup 5 dup 5 xx_mul dup 8 read_mem 1 pop 1 add "
+      "swap 10 pop 1 swap 10 pop 1 swap 10 pop 1 pick 5 addi -1 place 5";
+  EXPECT_EQ(static_cast<int>(decided_on_next("b_horner_step", by_hand).answer), static_cast<int>(Answer::equal))
+      << decided_on_next("b_horner_step", by_hand).reason;
+  const std::string extension =
+      "dup 9 dup 9 dup 9 dup 5 dup 5 dup 5 xx_mul dup 8 read_mem 3 pop 1 xx_add "
+      "swap 10 pop 1 swap 10 pop 1 swap 10 pop 1 pick 5 addi -3 place 5";
+  EXPECT_EQ(static_cast<int>(decided_on_next("x_horner_step", extension).answer), static_cast<int>(Answer::equal))
+      << decided_on_next("x_horner_step", extension).reason;
+  for (const auto& [a, b] : {std::pair<std::string, std::string>{"b_horner_step", "x_horner_step"},
+                             {"b_horner_step", "b_horner_step b_horner_step"},
+                             {"x_horner_step", "pick 5 addi -3 place 5"},
+                             {"x_horner_step", by_hand}})
+    EXPECT_EQ(static_cast<int>(decided_on_next(a, b).answer), static_cast<int>(Answer::differs)) << a << " / " << b;
+}
+
 TEST(Equiv, StoresAndLoads) {
   expect(Answer::equal,
          {{"push 7 push 5 write_mem 1 pop 1 push 8 push 6 write_mem 1 pop 1", "push 8 push 7 push 5 write_mem 2 pop 1"},

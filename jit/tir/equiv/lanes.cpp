@@ -277,6 +277,15 @@ class LaneExecution {
     const RowId right = loaded(st(0));
     set_extension(2, plus(extension(2), scaled(right, loaded_extension(st(1)))));
   }
+  void horner_step(const Extension& coefficient, std::uint64_t words) {
+    st(5) = difference(st(5), constant(Element(words)));
+    set_extension(7, plus(times(extension(7), extension(0)), coefficient));
+  }
+  void b_horner_step() { horner_step({l_.loaded(end_.stores, st(5)), l_.zero_, l_.zero_}, 1); }
+  void x_horner_step() {
+    RowId pointer = difference(st(5), constant(Element(2)));
+    horner_step(loaded_extension(pointer), 3);
+  }
 
   void u32_function(std::uint64_t (*f)(std::uint64_t)) {
     need_u32(st(0));
@@ -335,6 +344,8 @@ class LaneExecution {
       case Op::kMerkleStepMem: return merkle_step_mem();
       case Op::kXxDotStep: return xx_dot_step();
       case Op::kXbDotStep: return xb_dot_step();
+      case Op::kBHornerStep: return b_horner_step();
+      case Op::kXHornerStep: return x_horner_step();
       case Op::kXbMul: {
         const RowId factor = pop();
         return set_extension(0, scaled(factor, extension(0)));

@@ -1,13 +1,48 @@
 #include "jit/tir/equiv/program_states.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace trident::tir::equiv {
 namespace {
 
 constexpr std::size_t kWords = 48, kDigests = 16;  ///< of random inputs
 
 void change(std::vector<Element>& list, States& source, Random& random) {
-  for (Element& e : list)
-    if (random.one_in(6)) e = source.element(static_cast<unsigned>(random.next() % States::kKinds));
+  for (Element& e : list) {
+    if (!random.one_in(6)) continue;
+    e = random.one_in(3) ? list[random.below(list.size())]
+                         : source.element(static_cast<unsigned>(random.next() % States::kKinds));
+  }
+}
+
+/// All words that a program can read, those that it may read one after another close together.
+std::vector<Element*> words_of(State& state) {
+  std::vector<Element*> out;
+  for (std::size_t i = 0; i < std::max(state.public_input.size(), state.secret_input.size()); ++i)
+    for (auto* list : {&state.public_input, &state.secret_input})
+      if (i < list->size()) out.push_back(&(*list)[i]);
+  for (auto& [address, word] : state.ram) out.push_back(&word);
+  return out;
+}
+
+/// Makes words equal to others before them, or nearly: programs compare what they read.
+void repeat_words(State& state, Random& random) {
+  constexpr std::uint64_t kNear = 16;
+  const std::vector<Element*> words = words_of(state);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!random.one_in(3)) continue;
+    *words[i] = *words[i - 1 - random.below(std::min<std::uint64_t>(i, kNear))];
+    if (random.one_in(6)) *words[i] += random.one_in(2) ? field::kOne : field::kMinusOne;
+  }
+}
+
+/// Makes a list the same few words again and again, with exceptions: vectors that are compared as a whole.
+void repeat_vectors(std::vector<Element>& list, Random& random) {
+  constexpr std::size_t kPeriods[] = {1, 2, 3, field::kDigestWords};
+  const std::size_t period = kPeriods[random.below(std::size(kPeriods))];
+  for (std::size_t i = period; i < list.size(); ++i)
+    if (!random.one_in(12)) list[i] = list[i - period];
 }
 
 }  // namespace
@@ -39,6 +74,11 @@ State made(const State& given, States& source, Random& random) {
   }
   for (auto* list : {&s.public_input, &s.secret_input})
     if (random.one_in(3)) (*list)[0] = Element(random.below(12));  // often a length
+  if (random.one_in(3)) repeat_words(s, random);
+  if (random.one_in(6)) {
+    repeat_vectors(s.public_input, random);
+    repeat_vectors(s.secret_input, random);
+  }
   return s;
 }
 

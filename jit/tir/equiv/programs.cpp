@@ -78,6 +78,27 @@ std::string control_difference(const std::vector<Piece>& a, const std::vector<Pi
   return "";
 }
 
+bool writes(const Instruction& i) {
+  return (tasm::row(i.op).effects & tasm::kPublicOutput) != 0;
+}
+
+/// decide(), and where blocks write also for each piece between what is written: only then has a run that fails written
+/// the same before.
+Decision decide_in_order(Block p, Block q, const Options& options) {
+  Decision out = decide(p, q, options);
+  if (out.answer != Answer::equal || std::none_of(p.begin(), p.end(), writes)) return out;
+  const Decision unknown = {Answer::unknown, 0, "a run that fails may have written something else before", {}};
+  while (true) {
+    const auto i = std::find_if(p.begin(), p.end(), writes), j = std::find_if(q.begin(), q.end(), writes);
+    if ((i == p.end()) != (j == q.end()) || (i != p.end() && *i != *j)) return unknown;
+    const Decision piece = decide(Block(p.begin(), i), Block(q.begin(), j), options);
+    if (piece.answer != Answer::equal) return unknown;
+    out.error_bound += piece.error_bound;
+    if (i == p.end()) return out;
+    p = Block(i + 1, p.end()), q = Block(j + 1, q.end());
+  }
+}
+
 /// Equal, or why that is not known.
 Comparison compare_blocks(const tasm::Program& a, const tasm::Program& b, std::uint64_t seed) {
   Comparison out;
@@ -95,7 +116,7 @@ Comparison compare_blocks(const tasm::Program& a, const tasm::Program& b, std::u
     };
     const Block p = block(a, (*x)[i]), q = block(b, (*y)[i]);
     if (std::equal(p.begin(), p.end(), q.begin(), q.end())) continue;
-    const Decision decision = decide(p, q, options);
+    const Decision decision = decide_in_order(p, q, options);
     out.error_bound += decision.error_bound;
     if (decision.answer != Answer::equal)
       out.reason = "block " + std::to_string(i) +
@@ -126,9 +147,11 @@ Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples
     State state = i == 0                     ? given
                   : has_inputs && i % 2 == 0 ? changed(given, source, random)
                                              : made(given, source, random);
-    const std::string difference = pair.difference(state);
+    std::string difference = pair.difference(state);
     ++out.samples;
     out.failed += pair.both_failed() ? 1 : 0;
+    out.undecided += pair.undecided() ? 1 : 0;
+    if (pair.both_failed() && !pair.same_output()) difference = "both fail, but after other output";
     if (difference.empty()) continue;
     out.answer = Answer::differs;
     out.error_bound = 0;

@@ -1,7 +1,10 @@
 // Are two whole programs the same?
 //
 // Programs with the same control (the same jumps between straight blocks, in the same order) are the same if their
-// blocks are, one by one (equiv.h). Others are run on samples: that finds differences, but proves nothing.
+// blocks are, one by one (equiv.h), and so what is written between them. Others are run on samples: that finds
+// differences, but proves nothing. Runs that fail are the same if both fail, however they do, and have written the same
+// before. A run that ends differs from one that goes on for several times its cycles. Two runs that both go on say
+// nothing, and are counted.
 //
 // The digest of a program lies at the bottom of its stack at first. Two texts have two digests, so programs are
 // compared from one and the same stack.
@@ -30,6 +33,7 @@ struct Comparison {
   std::string reason;                ///< what is different, or why it is not known
   State witness;                     ///< of differs
   unsigned samples = 0, failed = 0;  ///< runs, and in how many of them both failed
+  unsigned undecided = 0;            ///< runs of which neither had ended by the limit of cycles, or met another limit
 };
 
 Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples& samples = {});

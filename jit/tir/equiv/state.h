@@ -51,25 +51,32 @@ class States {
 /// Two blocks, ready to be run in many states. Blocks with calls are run as they are: their targets are addresses.
 class Pair {
  public:
-  /// No run is longer than `cycles`: with calls one may go on for ever. `cycles_of_b`: where the second may take more,
-  /// and does not end with these either, that is a difference.
-  Pair(Block a, Block b, std::uint64_t cycles = 100'000, std::uint64_t cycles_of_b = 0);
+  /// A run is first stopped after `cycles`: with calls it may go on for ever. Where only one has ended by then, the
+  /// other gets several times the cycles that this one took, if they are more; if it still goes on, that is a
+  /// difference.
+  Pair(Block a, Block b, std::uint64_t cycles = 100'000);
   /// Whether the machine takes both: arguments are in range, and calls go to where an instruction begins.
   [[nodiscard]] bool runnable() const { return runnable_; }
-  /// What is not the same at the end, in a sentence; empty if all is. Both failing is the same, however they do. A run
-  /// that reaches a limit of ours tells nothing.
+  /// What is not the same at the end, in a sentence; empty if nothing is, or undecided(). Both failing is the same,
+  /// however they do.
   std::string difference(const State& state);
   /// Of the last state.
-  [[nodiscard]] bool both_failed() const { return failed_[0] && failed_[1]; }
+  [[nodiscard]] bool both_failed() const { return !undecided_ && failed_[0] && failed_[1]; }
+  /// Of the last state: neither has ended, or one met another limit of ours (vm/failures.def) early.
+  [[nodiscard]] bool undecided() const { return undecided_; }
+  /// Of the last state: what both have written to public output is the same.
+  [[nodiscard]] bool same_output() const { return machines_[0].output() == machines_[1].output(); }
 
  private:
-  void run(unsigned which, const State& state);
+  void run(unsigned which, const State& state, std::uint64_t cycles);
+  /// Where one of them has ended and the other has not: that in a sentence, if enough was waited.
+  std::string endless(const State& state);
 
   std::array<vm::Code, 2> plain_, with_sponge_;
   std::array<vm::Machine, 2> machines_;
-  std::array<std::uint64_t, 2> cycles_;
+  std::uint64_t cycles_;
   std::array<bool, 2> failed_{};
-  bool runnable_ = true, relocatable_ = true;
+  bool runnable_ = true, relocatable_ = true, undecided_ = false;
 };
 
 }  // namespace trident::tir::equiv

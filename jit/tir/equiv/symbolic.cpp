@@ -233,6 +233,15 @@ class Execution : private Functions {
     const Value right = loaded(st(0));
     set_extension(2, sum(extension(2), scaled(right, loaded_extension(st(1)))));
   }
+  void horner_step(const Extension& coefficient, std::uint64_t words) {
+    st(5) = v_.subtract(st(5), integer(words));
+    set_extension(7, sum(product(extension(7), extension(0)), coefficient));
+  }
+  void b_horner_step() { horner_step({ram_.load(st(5)), integer(0), integer(0)}, 1); }
+  void x_horner_step() {
+    Value pointer = v_.subtract(st(5), integer(2));
+    horner_step(loaded_extension(pointer), 3);
+  }
   void replace_pair(const Extension& result) {
     stack_.resize(stack_.size() - 3);
     set_extension(0, result);
@@ -296,6 +305,8 @@ class Execution : private Functions {
       case Op::kMerkleStepMem: return merkle_step_mem();
       case Op::kXxDotStep: return xx_dot_step();
       case Op::kXbDotStep: return xb_dot_step();
+      case Op::kBHornerStep: return b_horner_step();
+      case Op::kXHornerStep: return x_horner_step();
       case Op::kXbMul: {
         const Value factor = pop();
         return set_extension(0, scaled(factor, extension(0)));

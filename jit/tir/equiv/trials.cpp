@@ -10,8 +10,6 @@ namespace {
 
 /// Tried whatever the time.
 constexpr std::size_t kStatesMin = 6;
-/// A candidate may take longer than the original, as one whose subroutines are shared does.
-constexpr std::uint64_t kSlower = 8, kCyclesMore = 10'000;
 constexpr std::size_t kDigestStates = 40;
 
 /// Adds the time until it goes to `sum`.
@@ -81,7 +79,7 @@ bool Trials::next_state() {
 std::string Trials::difference(const tasm::Program& candidate) {
   const Stopwatch watch(spent_);
   const auto began = std::chrono::steady_clock::now();
-  Pair pair(original_.instructions, candidate.instructions, options_.cycles, kSlower * options_.cycles + kCyclesMore);
+  Pair pair(original_.instructions, candidate.instructions, options_.cycles);
   if (!pair.runnable()) return "it is no program";
   for (std::size_t i = 0;; ++i) {
     while (i == states_.size())

@@ -202,6 +202,12 @@ class Interpreter {
     st(0) += Element(right_words);
     st(1) += Element(3);
   }
+  void horner(const Extension& coefficient, std::uint64_t words) {
+    const Extension at{{st(0), st(1), st(2)}};
+    const Extension sum = at * Extension{{st(7), st(8), st(9)}} + coefficient;
+    for (std::size_t i = 0; i < 3; ++i) st(7 + i) = sum.c[i];
+    st(5) -= Element(words);
+  }
   Flow invert() {
     const Element a = pop();
     push(inverse(a));
@@ -412,6 +418,8 @@ class Interpreter {
       case T::kMerkleStepMem: return as(Op::kMerkleLoad, 0);
       case T::kXxDotStep: return as(Op::kFoldExt, 0);
       case T::kXbDotStep: return as(Op::kFoldBase, 0);
+      case T::kBHornerStep: horner({{ram(st(5)), {}, {}}}, 1); return Flow::goes_on;
+      case T::kXHornerStep: horner(ram_extension(st(5) - Element(2)), 3); return Flow::goes_on;
       case T::kHalt:
       case T::kSkiz:
       case T::kCall:

@@ -64,7 +64,7 @@ std::string meant(std::string_view name) {
 
 class Parser {
  public:
-  explicit Parser(const ir::SourceText& source) : source_(source), text_(source.text()) {}
+  Parser(const ir::SourceText& source, tasm::Vm vm) : source_(source), vm_(vm), text_(source.text()) {}
 
   Result<Program> parse() {
     if (text_.size() > limits::kTasmTextBytesMax)
@@ -252,7 +252,7 @@ class Parser {
     std::string padded(text_.substr(0, to));
     for (std::size_t i = 0; i < from; ++i)
       if (padded[i] != '\n') padded[i] = ' ';
-    const auto program = tasm::assemble(ir::SourceText(padded, source_.name()));
+    const auto program = tasm::assemble(ir::SourceText(padded, source_.name()), vm_);
     return program ? fail(from, "this is no TASM") : fail(program.error());
   }
   bool assembly(Operation& operation) {
@@ -267,7 +267,7 @@ class Parser {
     if (!expect('{')) return false;
     const std::size_t from = at_, to = text_.find('}', at_);
     if (to == std::string_view::npos) return fail(operation.offset, "this has no end: } is missing");
-    const auto program = tasm::assemble(ir::SourceText(text_.substr(from, to - from), source_.name()));
+    const auto program = tasm::assemble(ir::SourceText(text_.substr(from, to - from), source_.name()), vm_);
     if (!program) return assembly_fault(from, to);
     for (const tasm::Mark& mark : program->marks)
       if (mark.kind == tasm::Mark::Kind::label) return fail(from, "asm has no labels");
@@ -282,6 +282,7 @@ class Parser {
   }
 
   const ir::SourceText& source_;
+  tasm::Vm vm_;
   std::string_view text_;
   std::size_t at_ = 0;
   unsigned nesting_ = 0;
@@ -290,8 +291,8 @@ class Parser {
 
 }  // namespace
 
-Result<Program> parse(const ir::SourceText& source) {
-  auto program = Parser(source).parse();
+Result<Program> parse(const ir::SourceText& source, tasm::Vm vm) {
+  auto program = Parser(source, vm).parse();
   if (!program) return program;
   if (auto error = check(*program, source)) return *std::move(error);
   return program;

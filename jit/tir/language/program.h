@@ -103,7 +103,7 @@ bool same(const Program& a, const Program& b);
 
 /// Parses and checks. SyntaxError with name, line, column and a caret; LimitExceeded for a text above
 /// limits::kTasmTextBytesMax or bodies deeper than kNestingMax.
-Result<Program> parse(const ir::SourceText& source);
+Result<Program> parse(const ir::SourceText& source, tasm::Vm vm = tasm::Vm::released);
 
 /// What the text alone does not say: functions exist once and end, nothing stands behind an end, bodies change the
 /// height as their operation asks. Functions that are recursive change it by what is not known, and are believed.

@@ -193,7 +193,7 @@ std::vector<tasm::Instruction> random_piece(std::mt19937_64& random) {
       out.insert(out.end(), shown.begin() + static_cast<std::ptrdiff_t>(from), shown.end());
       continue;
     }
-    const auto op = static_cast<tasm::Op>(below(tasm::kOpCount));
+    const auto op = static_cast<tasm::Op>(below(tasm::kOpsPerVm));
     const tasm::InstructionRow& row = tasm::row(op);
     if ((row.effects & tasm::kControl) != 0) continue;
     std::uint64_t argument = 0;

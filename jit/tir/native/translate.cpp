@@ -199,7 +199,9 @@ void Translator::run(const Instruction& instruction) {
     case Op::kMerkleStep:
     case Op::kMerkleStepMem:
     case Op::kXxDotStep:
-    case Op::kXbDotStep: break;
+    case Op::kXbDotStep:
+    case Op::kBHornerStep:
+    case Op::kXHornerStep: break;
   }
   CHECK(false);
 }

@@ -1,7 +1,12 @@
 #include "jit/tir/neural/apprentice.h"
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "jit/tir/neural/left_blocks.h"
 #include "jit/tir/neural/propose.h"
 #include "jit/tir/neural/warm_start.h"
 #include "runtime/os/directory.h"
@@ -9,6 +14,8 @@
 
 namespace trident::tir::neural {
 namespace {
+
+constexpr std::uintmax_t kRoundsBytesMax = 1u << 18;  ///< about a thousand rounds
 
 /// Blocks of one side of the division, encoded.
 struct Side {
@@ -115,7 +122,39 @@ Result<void> Apprentice::promote(const Weights& weights, const RoundReport& repo
   return versions_.choose(name, instead_of);
 }
 
+/// What cannot be read is gone; there will be others.
+void Apprentice::take_in_left() {
+  auto left = take_left_blocks(folder_);
+  if (!left.ok()) return;
+  for (BlockRecord& record : *left) (void)add(std::move(record)).ok();
+}
+
+Result<void> Apprentice::note(const RoundReport& report) const {
+  const std::string path = rounds_path(folder_);
+  std::error_code code;
+  if (const auto bytes = std::filesystem::file_size(path, code); !code && bytes > kRoundsBytesMax)
+    std::filesystem::rename(path, path + ".before", code);
+  nlohmann::ordered_json line;
+  line["seconds_since_1970"] =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  line["learned_from"] = report.learned_from, line["held_out"] = report.held_out;
+  line["gain_before"] = report.gain_before, line["gain"] = report.gain_after;
+  line["drafts_before"] = report.before, line["drafts"] = report.after;
+  line["promoted"] = report.promoted, line["dropped"] = report.dropped, line["chosen"] = report.chosen;
+  std::ofstream out(path, std::ios::app);
+  out << line.dump() + "\n" << std::flush;
+  if (!out) return make_error(ErrorCode::kOsError, "%s: cannot be written", path.c_str());
+  return {};
+}
+
 Result<RoundReport> Apprentice::round(const BlockJudge& judge, const RoundOptions& options) {
+  take_in_left();
+  TRY(RoundReport report, learned_round(judge, options));
+  if (report.enough) TRY_VOID(note(report));
+  return report;
+}
+
+Result<RoundReport> Apprentice::learned_round(const BlockJudge& judge, const RoundOptions& options) {
   std::vector<BlockRecord> records;
   {
     const std::lock_guard lock(*mutex_);
@@ -127,7 +166,8 @@ Result<RoundReport> Apprentice::round(const BlockJudge& judge, const RoundOption
   report.learned_from = learned.originals.size(), report.held_out = held.originals.size();
   TRY(std::string chosen_name, versions_.chosen());
   report.chosen = chosen_name;
-  if (std::min(report.learned_from, report.held_out) < options.blocks_min) return report;
+  report.enough = std::min(report.learned_from, report.held_out) >= options.blocks_min;
+  if (!report.enough) return report;
 
   // Who is to be beaten.
   TRY(const std::optional<Weights> chosen, this->chosen());

@@ -6,6 +6,8 @@
 // that is the same, how near their drafts come (fitness.h).
 //
 //   FOLDER/blocks       the buffer (block_buffer.h)
+//   FOLDER/left         what other processes have met, taken in by the next round (left_blocks.h)
+//   FOLDER/rounds       a line of JSON for each round that had enough blocks; those before in rounds.before
 //   FOLDER/population   where evolution stands (evolution.h)
 //   FOLDER/weights/     versions by content, one of them chosen, those chosen before it kept (runtime/store/versions.h)
 //
@@ -49,6 +51,7 @@ struct RoundReport {
   /// Means on what was held out, of the weights in use and of the best of the round: gains as shares of the blocks, and
   /// fitness in units of a block that is right and as large.
   double gain_before = 0, gain_after = 0, before = 0, after = 0;
+  bool enough = false;  ///< blocks; without, nothing was learnt
   bool promoted = false;
   bool dropped = false;  ///< the chosen version was worse than the shipped weights, which are in use again
   std::string chosen;    ///< the version afterwards; store::Versions::kNone for none
@@ -71,9 +74,14 @@ class Apprentice {
   /// Back to the weights before; returns their version. NotFound.
   Result<std::string> roll_back() { return versions_.roll_back(); }
   [[nodiscard]] const store::Versions& versions() const { return versions_; }
+  /// Where the rounds of an apprentice of this folder are noted.
+  static std::string rounds_path(const std::string& folder) { return folder + "/rounds"; }
 
  private:
   Apprentice(std::string folder, store::Versions versions);
+  Result<RoundReport> learned_round(const BlockJudge& judge, const RoundOptions& options);
+  void take_in_left();
+  [[nodiscard]] Result<void> note(const RoundReport& report) const;
   Result<void> promote(const Weights& weights, const RoundReport& report, const std::string& instead_of);
   [[nodiscard]] Evolution population(std::span<const Weights> founders, const RoundOptions& options) const;
 

@@ -73,6 +73,8 @@ class Encoder {
     const tasm::InstructionRow& row = tasm::row(instruction.op);
     if (!tasm::legal_argument(row.argument, instruction.argument))
       return make_error(ErrorCode::kInvalidArgument, "an argument of %s that it cannot have", row.text.data());
+    if (!has_token(instruction.op))
+      return make_error(ErrorCode::kUnsupported, "there is no token for %s", row.text.data());
     heights_[k] = state_.height();
     Step step;
     if (!state_.run(instruction, static_cast<Origin>(k), step))

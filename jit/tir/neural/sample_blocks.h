@@ -11,7 +11,7 @@ namespace trident::tir::neural {
 inline std::vector<tasm::Instruction> sample_block(tensor::Generator& random, std::size_t length) {
   std::vector<tasm::Instruction> block;
   while (block.size() < length) {
-    const auto op = static_cast<tasm::Op>(random.below(tasm::kOpCount));
+    const auto op = static_cast<tasm::Op>(random.below(tasm::kOpsPerVm));
     const tasm::InstructionRow& row = tasm::row(op);
     if (row.effects & tasm::kControl) continue;
     std::uint64_t argument = 0;

@@ -32,6 +32,7 @@ Vocabulary build() {
   };
   for (std::size_t i = 0; i < tasm::kOpCount; ++i) {
     const Op op = static_cast<Op>(i);
+    if (!has_token(op)) continue;
     const Argument argument = tasm::row(op).argument;
     if (argument == Argument::none) v.instruction[i] = add(TokenKind::instruction, op, 0);
     if (argument == Argument::count)
@@ -94,11 +95,15 @@ ConstantPool constants_of(std::span<const Instruction> block) {
   return pool;
 }
 
+bool has_token(Op op) {
+  return tasm::row(op).is_of(tasm::Vm::released);
+}
+
 Token first_token(const Instruction& instruction, const ConstantPool& pool) {
   const Vocabulary& v = vocabulary();
   const auto op = static_cast<std::size_t>(instruction.op);
   const Argument argument = tasm::row(instruction.op).argument;
-  CHECK(tasm::legal_argument(argument, instruction.argument));
+  CHECK(has_token(instruction.op) && tasm::legal_argument(argument, instruction.argument));
   if (argument == Argument::label) return v.literal[op];
   if (argument != Argument::element) return static_cast<Token>(v.instruction[op] + instruction.argument.value());
   if (const auto small = small_index(instruction.argument)) return static_cast<Token>(v.small[op] + *small);

@@ -7,7 +7,7 @@
 //   push, addi, call: literal digit+        with any element, in base 16, the highest digit first; the first token that
 //                                           is no digit ends it
 //
-// Every instruction of the machine can be written, also those of control flow, which no block contains.
+// Every instruction of the released machine can be written, also those of control flow, which no block contains.
 #pragma once
 
 #include <array>
@@ -57,7 +57,9 @@ struct ConstantPool {
 };
 ConstantPool constants_of(std::span<const Instruction> block);
 
-/// The shortest tokens of an instruction whose argument is legal.
+/// Whether tokens say the instruction: not where only the next machine has it.
+bool has_token(tasm::Op op);
+/// The shortest tokens of an instruction that has some and whose argument is legal.
 void append_tokens(const Instruction& instruction, const ConstantPool& pool, std::vector<Token>& tokens);
 /// The first of them: what stands for the instruction where there is room for one token.
 Token first_token(const Instruction& instruction, const ConstantPool& pool);

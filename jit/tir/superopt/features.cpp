@@ -8,8 +8,10 @@
 namespace trident::tir::superopt {
 namespace {
 
-using tasm::kOpCount;
 using tasm::Op;
+
+/// What is learnt of an instruction goes for that which the next machine has in its place.
+constexpr std::size_t kOpCount = tasm::kOpsPerVm;
 
 constexpr std::uint8_t kAbsent = 0xFF;  // deeper than any stack
 constexpr std::uint32_t kDepths = 8, kConstantBucket = 6, kAbsentBucket = 7;
@@ -28,8 +30,8 @@ constexpr std::uint32_t kOpen = kHeight + 2 * kExcess + 1;
 constexpr std::uint32_t kFeatures = kOpen + kOpenMax + 1;
 static_assert(kFeatures < kNoFeature);
 
-constexpr std::uint32_t number(Op op) {
-  return static_cast<std::uint32_t>(op);
+std::uint32_t number(Op op) {
+  return static_cast<std::uint32_t>(tasm::released_op(op));
 }
 
 /// Of elements above: 0 to 3 are different, the registers below them are two groups.

@@ -17,7 +17,7 @@ inline std::vector<tasm::Instruction> random_block(std::mt19937_64& random) {
     constexpr tasm::Op kOften[] = {tasm::Op::kDup,     tasm::Op::kSwap,    tasm::Op::kPush, tasm::Op::kPop,
                                    tasm::Op::kPick,    tasm::Op::kAdd,     tasm::Op::kMul,  tasm::Op::kAddI,
                                    tasm::Op::kReadMem, tasm::Op::kWriteMem};
-    const auto op = below(3) != 0 ? kOften[below(std::size(kOften))] : static_cast<tasm::Op>(below(tasm::kOpCount));
+    const auto op = below(3) != 0 ? kOften[below(std::size(kOften))] : static_cast<tasm::Op>(below(tasm::kOpsPerVm));
     const tasm::InstructionRow& row = tasm::row(op);
     if ((row.effects & tasm::kControl) != 0) continue;
     std::uint64_t argument = 0;

@@ -303,6 +303,11 @@ class Specifier {
     drafts_.push_back(std::move(draft));
   }
 
+  /// What it leaves where it was is a sum with 0.
+  void horner_step(const Instruction& instruction, std::uint64_t moved) {
+    shaped(instruction, 10, false, Stream::none, {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, moved}, {6, 0}});
+  }
+
   // --- instructions ---
 
   void step(const Instruction& instruction) {
@@ -366,6 +371,8 @@ class Specifier {
         return reads_anywhere();
       case Op::kXxDotStep: shaped(instruction, 5, false, Stream::none, {{0, 3}, {1, 3}}); return reads_anywhere();
       case Op::kXbDotStep: shaped(instruction, 5, false, Stream::none, {{0, 1}, {1, 3}}); return reads_anywhere();
+      case Op::kBHornerStep: horner_step(instruction, field::kModulus - 1); return reads_anywhere();
+      case Op::kXHornerStep: horner_step(instruction, field::kModulus - 3); return reads_anywhere();
       case Op::kHalt:
       case Op::kSkiz:
       case Op::kCall:

@@ -41,7 +41,7 @@ std::size_t blank_bytes(std::string_view text) {
 
 class Assembler {
  public:
-  explicit Assembler(const ir::SourceText& source) : source_(source), text_(source.text()) {}
+  Assembler(const ir::SourceText& source, Vm vm) : source_(source), vm_(vm), text_(source.text()) {}
 
   Result<Program> assemble() {
     if (text_.size() > limits::kTasmTextBytesMax)
@@ -131,7 +131,7 @@ class Assembler {
       }
       at_ = name_end;
     }
-    if (const auto op = op_named(name)) return separated() && instruction(start, *op);
+    if (const auto op = op_named(name, vm_)) return separated() && instruction(start, *op);
     if (name == "break") {
       mark(Mark::Kind::breakpoint, "");
       return separated();
@@ -139,6 +139,7 @@ class Assembler {
     if (name == "hint") return separated() && hint();
     if (name == "error_id") return separated() && error_id(start);
     if (const auto fault = comment_fault()) return fail(at_, *fault);
+    if (op_named(name, vm_ == Vm::released ? Vm::next : Vm::released)) return fail(start, foreign_text(name, vm_));
     return fail(start, name.empty() ? "expected a label, an instruction or the end"
                                     : "there is no instruction '" + std::string(name) + "'" + meant(name));
   }
@@ -159,7 +160,7 @@ class Assembler {
     return "";
   }
   bool legal(std::size_t start, std::string_view label) {
-    if (!op_named(label) && std::find(std::begin(kKeywords), std::end(kKeywords), label) == std::end(kKeywords))
+    if (!op_named(label, vm_) && std::find(std::begin(kKeywords), std::end(kKeywords), label) == std::end(kKeywords))
       return true;
     return fail(start, "a label may not have the name of an instruction or keyword");
   }
@@ -371,6 +372,7 @@ class Assembler {
   };
 
   const ir::SourceText& source_;
+  Vm vm_;
   std::string_view text_;
   std::size_t at_ = 0;
   std::optional<Error> error_;
@@ -383,8 +385,8 @@ class Assembler {
 
 }  // namespace
 
-Result<Program> assemble(const ir::SourceText& source) {
-  return Assembler(source).assemble();
+Result<Program> assemble(const ir::SourceText& source, Vm vm) {
+  return Assembler(source, vm).assemble();
 }
 
 }  // namespace trident::tir::tasm

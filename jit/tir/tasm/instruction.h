@@ -25,7 +25,15 @@ inline constexpr std::size_t kOpCount =
 #include "jit/tir/tasm/instructions.def"
 #undef X
     0;
-static_assert(kOpCount == 46);
+static_assert(kOpCount == 48);
+/// Instructions of one machine. Where a machine has another instruction at an opcode, kOpCount counts both.
+inline constexpr std::size_t kOpsPerVm = 46;
+
+/// The machines that programs are for.
+enum class Vm : std::uint8_t { released, next };
+inline constexpr std::string_view kVmNames[] = {"7", "next"};  ///< 1.0.0 to 7.0.0, and the one after them
+/// Which of them have an instruction: a bit per machine.
+enum Vms : std::uint8_t { kReleased = 1, kNext = 2, kEvery = 3 };
 
 /// What the second word of an instruction is; `none` has only one word.
 enum class Argument : std::uint8_t { none, element, count, index, label };
@@ -61,6 +69,7 @@ struct Amount {
 struct InstructionRow {
   std::string_view text;
   std::uint8_t opcode;
+  std::uint8_t vms;
   Argument argument;
   Amount takes, gives;
   std::uint16_t effects;
@@ -68,6 +77,7 @@ struct InstructionRow {
   std::uint8_t hash_rows, u32_entries;
   std::string_view meaning;
 
+  [[nodiscard]] constexpr bool is_of(Vm vm) const { return (vms >> static_cast<unsigned>(vm) & 1) != 0; }
   /// Words of program memory.
   [[nodiscard]] constexpr std::uint32_t words() const { return argument == Argument::none ? 1 : 2; }
   /// Change of the stack's height.
@@ -77,9 +87,11 @@ struct InstructionRow {
 };
 
 const InstructionRow& row(Op op);
-/// None if no instruction has the opcode or the name.
-std::optional<Op> op_of_opcode(std::uint64_t opcode);
-std::optional<Op> op_named(std::string_view text);
+/// None if no instruction of the machine has the opcode or the name.
+std::optional<Op> op_of_opcode(std::uint64_t opcode, Vm vm = Vm::released);
+std::optional<Op> op_named(std::string_view text, Vm vm = Vm::released);
+/// The op of a released machine that has the same opcode: the op itself, but for one that took its place.
+Op released_op(Op op);
 
 /// One instruction of a program. The argument is 0 where there is none and the address of a label for `call`.
 struct Instruction {

@@ -77,13 +77,34 @@ TEST(Instructions, AreThoseOfTheMachine) {
     EXPECT_EQ(row(*op).stack_change(1), known.change) << known.text;
     EXPECT_EQ(row(*op).u32_entries != 0, known.u32) << known.text;
   }
-  EXPECT_EQ(seen.size(), kOpCount);
+  EXPECT_EQ(seen.size(), kOpsPerVm);
+}
+
+// Opcodes and stack changes: triton-isa/src/instruction.rs of the machine's main branch at commit 8cd9a0eb, June 2026.
+TEST(Instructions, OfTheNextMachineAreThoseAndTwoOthers) {
+  for (const Known& known : kKnown) {
+    const bool gone = std::string_view(known.text).ends_with("_dot_step");
+    EXPECT_EQ(op_named(known.text, Vm::next).has_value(), !gone) << known.text;
+  }
+  for (const auto& [text, opcode] : {std::pair("b_horner_step", 80u), std::pair("x_horner_step", 88u)}) {
+    const auto op = op_named(text, Vm::next);
+    ASSERT_TRUE(op) << text;
+    EXPECT_FALSE(op_named(text)) << text;
+    EXPECT_EQ(op_of_opcode(opcode, Vm::next), op) << text;
+    EXPECT_NE(op_of_opcode(opcode), op) << text;
+    EXPECT_EQ(released_op(*op), op_of_opcode(opcode)) << text;
+    EXPECT_EQ(row(*op).words(), 1u) << text;
+    EXPECT_EQ(row(*op).stack_change(0), 0) << text;
+  }
+  std::size_t found = 0;
+  for (std::uint64_t opcode = 0; opcode < 1000; ++opcode) found += op_of_opcode(opcode, Vm::next).has_value() ? 1 : 0;
+  EXPECT_EQ(found, kOpsPerVm);
 }
 
 TEST(Instructions, NothingElseHasAnOpcode) {
   std::size_t found = 0;
   for (std::uint64_t opcode = 0; opcode < 1000; ++opcode) found += op_of_opcode(opcode).has_value() ? 1 : 0;
-  EXPECT_EQ(found, kOpCount);
+  EXPECT_EQ(found, kOpsPerVm);
   EXPECT_FALSE(op_of_opcode(~std::uint64_t{0}));
   EXPECT_FALSE(op_named("or"));
   EXPECT_FALSE(op_named(""));

@@ -123,10 +123,28 @@ std::vector<Element> encode(const Program& program) {
   return out;
 }
 
-Result<Program> decode(std::span<const Element> words) {
+Result<void> check_vm(const Program& program, const ir::SourceText& source, Vm vm) {
+  for (std::size_t i = 0; i < program.instructions.size(); ++i)
+    if (const InstructionRow& r = row(program.instructions[i].op); !r.is_of(vm))
+      return source.error(i < program.offsets.size() ? program.offsets[i] : 0, foreign_text(r.text, vm));
+  return {};
+}
+
+std::string foreign_text(std::string_view name, Vm vm) {
+  const std::string word = "'" + std::string(name) + "' is an instruction ";
+  return vm == Vm::released ? word + "of a Triton VM after 7.0.0; this speaks 1.0.0 to 7.0.0 (--vm next takes it)"
+                            : word + "of Triton VM 1.0.0 to 7.0.0; this speaks the one after 7.0.0 (--vm 7 takes it)";
+}
+
+Vm vm_of(const Program& program) {
+  const auto is_released = [](const Instruction& i) { return row(i.op).is_of(Vm::released); };
+  return std::all_of(program.instructions.begin(), program.instructions.end(), is_released) ? Vm::released : Vm::next;
+}
+
+Result<Program> decode(std::span<const Element> words, Vm vm) {
   Program program;
   for (std::size_t at = 0; at < words.size();) {
-    const auto op = op_of_opcode(words[at].value());
+    const auto op = op_of_opcode(words[at].value(), vm);
     if (!op)
       return make_error(ErrorCode::kInvalidArgument, "word %zu: no instruction has the opcode %llu", at,
                         static_cast<unsigned long long>(words[at].value()));

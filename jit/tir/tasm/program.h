@@ -52,8 +52,15 @@ struct Program {
 /// Whether two programs have the same instructions and marks, wherever they stand in their texts.
 bool same(const Program& a, const Program& b);
 
-/// SyntaxError with name, line, column and a caret; LimitExceeded for a text above limits::kTasmTextBytesMax.
-Result<Program> assemble(const ir::SourceText& source);
+/// SyntaxError with name, line, column and a caret, also for an instruction of another machine; LimitExceeded for a
+/// text above limits::kTasmTextBytesMax.
+Result<Program> assemble(const ir::SourceText& source, Vm vm = Vm::released);
+/// SyntaxError with its place for the first instruction that the machine does not have.
+Result<void> check_vm(const Program& program, const ir::SourceText& source, Vm vm);
+/// "of a Triton VM after 7.0.0; ...": what is said of an instruction of the other machine.
+std::string foreign_text(std::string_view name, Vm vm);
+/// The machine that a program is for: the released one, unless it has instructions of the next.
+Vm vm_of(const Program& program);
 
 /// One item a line; assemble() makes the same program of it. Call targets without a label get one.
 std::string print(const Program& program);
@@ -62,7 +69,7 @@ std::string print(const Instruction& instruction);
 /// The program as the machine holds it: opcodes, each followed by its argument if it has one.
 std::vector<Element> encode(const Program& program);
 /// The other way; InvalidArgument for words that are no program, such as calls into the middle of an instruction.
-Result<Program> decode(std::span<const Element> words);
+Result<Program> decode(std::span<const Element> words, Vm vm = Vm::released);
 
 /// What the machine finds at the bottom of its stack: Tip5 of the words.
 field::Digest digest(std::span<const Element> words);

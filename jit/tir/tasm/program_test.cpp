@@ -75,6 +75,33 @@ TEST(Assembler, TakesWhatDoesNothing) {
   EXPECT_EQ(fine->words(), 4u);
 }
 
+TEST(Assembler, SaysWhichMachineHasAnInstruction) {
+  const auto fault_of = [](const char* text, Vm vm) {
+    const auto program = assemble(ir::SourceText(text, "t"), vm);
+    return program ? std::string() : program.error().message;
+  };
+  for (const std::string name : {"b_horner_step", "x_horner_step"}) {
+    EXPECT_EQ(
+        fault_of(("nop " + name).c_str(), Vm::released)
+            .find("t:1:5: '" + name + "' is an instruction of a Triton VM after 7.0.0; this speaks 1.0.0 to 7.0.0"),
+        0u);
+    EXPECT_EQ(fault_of(name.c_str(), Vm::next), "");
+    EXPECT_EQ(fault_of((name + ": halt").c_str(), Vm::released), "");  // a label like others
+    EXPECT_NE(fault_of((name + ": halt").c_str(), Vm::next), "");
+  }
+  for (const char* name : {"xx_dot_step", "xb_dot_step"}) {
+    EXPECT_NE(fault_of(name, Vm::next).find("is an instruction of Triton VM 1.0.0 to 7.0.0"), std::string::npos);
+    EXPECT_EQ(fault_of(name, Vm::released), "");
+  }
+  const auto next = assemble(ir::SourceText("b_horner_step x_horner_step halt"), Vm::next);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(encode(*next), (std::vector<Element>{Element(80), Element(88), Element(0)}));
+  EXPECT_EQ(decode(encode(*next), Vm::next)->instructions, next->instructions);
+  EXPECT_EQ(print(*decode(encode(*next))), "    xx_dot_step\n    xb_dot_step\n    halt\n");
+  EXPECT_EQ(vm_of(*next), Vm::next);
+  EXPECT_EQ(vm_of(*decode(encode(*next))), Vm::released);
+}
+
 TEST(Assembler, SaysWhereAndWhy) {
   const std::pair<const char*, const char*> faults[] = {
       {"nop\n  pop 6", "t:2:7: a number of words is 1 to 5"},

@@ -181,7 +181,7 @@ class Tournament {
   }
   /// The second check. A program that was tried before keeps its answer.
   bool passes(const tasm::Program& program, const Key& key, std::string_view by) {
-    const auto read = tasm::assemble(ir::SourceText(tasm::print(program)));
+    const auto read = tasm::assemble(ir::SourceText(tasm::print(program)), tasm::vm_of(program));
     std::string fault = !read                                        ? read.error().message
                         : read->instructions != program.instructions ? "its text is another program"
                                                                      : "";

@@ -395,6 +395,17 @@ class Execution {
     set_extension(2, extension(2) + right * extension_at(st(1)));
     return next();
   }
+  /// A step of Horner's rule at st0..2, whose coefficients lie from the highest down.
+  Failure horner_step(const Extension& coefficient, std::uint64_t words) {
+    st(5) -= Element::canonical(words);
+    set_extension(7, extension(7) * extension(0) + coefficient);
+    return next();
+  }
+  Failure b_horner_step() { return horner_step({{ram(st(5)), {}, {}}}, 1); }
+  Failure x_horner_step() {
+    Element pointer = st(5) - Element::canonical(2);
+    return horner_step(extension_at(pointer), 3);
+  }
   Failure read(std::uint64_t n, std::span<const Element> from, std::size_t& taken, Failure empty) {
     if (from.size() - taken < n) return fail(empty, from.size() - taken, {}, {});
     for (; n > 0; --n) push(from[taken++]);
@@ -489,6 +500,8 @@ class Execution {
       case Op::kMerkleStepMem: return merkle_step_mem();
       case Op::kXxDotStep: return xx_dot_step();
       case Op::kXbDotStep: return xb_dot_step();
+      case Op::kBHornerStep: return b_horner_step();
+      case Op::kXHornerStep: return x_horner_step();
     }
     CHECK(false);
   }

@@ -1,5 +1,6 @@
 // Triton VM: what a program does, and how tall the tables of a proof of it are. Equal to the real machine (2.0.0, the
-// same from 1.0.0 to 7.0.0) in stack, output, RAM, sponge, failures and heights; it only makes no trace.
+// same from 1.0.0 to 7.0.0) in stack, output, RAM, sponge, failures and heights; it only makes no trace. Instructions
+// of the next machine do what its source says (tasm/instructions.def).
 //
 //   Program --load--> Code --run--> Machine (end state, heights)
 //                      ^ decoded, hashed; may be run any number of times

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace trident::tir::vm {
 namespace {
 
@@ -183,6 +186,37 @@ TEST(Machine, RunsLeaveNothingToTheNext) {
     EXPECT_FALSE(machine.sponge());
     EXPECT_EQ(machine.u32_entries(), 1u);
   }
+}
+
+// Values: p(x) in Python's integers, of p = 11 + 22 X - 33 X^2 and of coefficients in the extension.
+TEST(Machine, HornerStepsOfTheNextMachineEvaluateAPolynomial) {
+  const std::string at = "push 0 push 0 push 1099511627776 push -5 push 3 ";
+  const auto run = [&](const std::string& pointer, const std::string& step, std::vector<std::int64_t> words) {
+    std::vector<std::pair<Element, Element>> ram;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto magnitude = Element(static_cast<std::uint64_t>(std::abs(words[i])));
+      ram.emplace_back(Element(100 + i), words[i] < 0 ? -magnitude : magnitude);
+    }
+    const std::string text = "push 0 push 0 push 0 push 77 push " + pointer + " " + at + step + step + step + "halt";
+    const auto program = tasm::assemble(ir::SourceText(text), tasm::Vm::next);
+    EXPECT_TRUE(program) << text;
+    Code code;
+    EXPECT_TRUE(load(*program, code));
+    Machine machine;
+    EXPECT_EQ(
+        machine.run(code, {.public_input = {}, .secret_input = {}, .secret_digests = {}, .ram = ram, .stack = {}}),
+        Failure::none);
+    Values top = values(machine.stack().last(10));
+    std::reverse(top.begin(), top.end());
+    EXPECT_EQ(machine.heights().of(Table::ram), words.size());
+    EXPECT_EQ(machine.heights().of(Table::op_stack), 10u);
+    return top;
+  };
+  const std::uint64_t minus_5 = field::kModulus - 5, big = 1099511627776;
+  EXPECT_EQ(run("102", "b_horner_step ", {11, 22, -33}),
+            (Values{3, minus_5, big, 0, 0, 99, 77, 18446381230577418021u, 9651513066455920u, 18437261881138805960u}));
+  EXPECT_EQ(run("108", "x_horner_step ", {7, 8, 9, -1, 2, 0, 4, 4, 1}),
+            (Values{3, minus_5, big, 0, 0, 99, 77, 18445926032763715555u, 18446192114577571821u, 280375465017357u}));
 }
 
 TEST(Machine, RefusesProgramsThatAreNone) {

@@ -1,7 +1,6 @@
 #include "jit/tir/vm/profile.h"
 
 #include <algorithm>
-#include <map>
 
 #include "jit/tir/vm/machine.h"
 
@@ -10,6 +9,10 @@ namespace {
 
 void add(Heights& to, const Heights& rows) {
   for (std::size_t t = 0; t < kTableCount; ++t) to.rows[t] += rows.rows[t];
+}
+
+void add_since(Heights& to, const Heights& before, const Heights& now) {
+  for (std::size_t t = 0; t < kTableCount; ++t) to.rows[t] += now.rows[t] - before.rows[t];
 }
 
 }  // namespace
@@ -25,6 +28,11 @@ void Profile::begin(const Code& code) {
   depth_.assign(1, 0);
   above_.assign(code.steps.size() + 1, 0);
   looked_from_ = 0;
+  rows_ = {};
+  counted_.clear();
+  counted_at_.assign(code.steps.size() + 1, 0);
+  open_.clear();
+  open(0);
   u32_rows_ = 0;
   cascade_rows_ = code.cascade.size();
 }
@@ -43,9 +51,15 @@ void Profile::count(std::uint32_t executed, std::size_t depth, std::uint32_t nex
   cascade_rows_ = cascade_rows;
   add(steps[executed], rows);
   add(frames[path_.back()].own, rows);
+  add(counted_[open_.back()].rows.own, rows);
+  add(rows_, rows);
 
-  if (depth + 1 < path_.size()) path_.pop_back();
+  if (depth + 1 < path_.size()) {
+    path_.pop_back();
+    close();
+  }
   if (depth + 1 > path_.size()) {
+    open(next);
     const std::uint32_t frame = frame_of_call(path_.back(), next);
     if (frames[frame].entry == next) ++frames[frame].calls;
     path_.push_back(frame);
@@ -88,23 +102,31 @@ void Profile::look_from(std::uint32_t frame) {
   looked_from_ = frame;
 }
 
+void Profile::open(std::uint32_t entry) {
+  std::uint32_t& place = counted_at_[entry];
+  if (place == 0) {
+    counted_.push_back({{entry, 0, {}, {}}, 0, {}});
+    place = static_cast<std::uint32_t>(counted_.size());
+  }
+  Counted& counted = counted_[place - 1];
+  ++counted.rows.calls;
+  if (counted.open++ == 0) counted.before = rows_;
+  open_.push_back(place - 1);
+}
+
+void Profile::close() {
+  Counted& counted = counted_[open_.back()];
+  open_.pop_back();
+  if (--counted.open == 0) add_since(counted.rows.inclusive, counted.before, rows_);
+}
+
 std::vector<Profile::Subroutine> Profile::subroutines() const {
-  std::vector<Heights> inclusive(frames.size());
-  for (std::size_t f = frames.size(); f-- > 0;) {
-    add(inclusive[f], frames[f].own);
-    if (f > 0) add(inclusive[frames[f].parent], inclusive[f]);
-  }
-  std::map<std::uint32_t, Subroutine> by_entry;
-  for (std::size_t f = 0; f < frames.size(); ++f) {
-    const Frame& frame = frames[f];
-    Subroutine& subroutine = by_entry.try_emplace(frame.entry, Subroutine{frame.entry, 0, {}, {}}).first->second;
-    subroutine.calls += frame.calls;
-    add(subroutine.own, frame.own);
-    // What a program does from its first step on has all that is called in it, also by a call of that step.
-    if (frame.entry != frames[0].entry || f == 0) add(subroutine.inclusive, inclusive[f]);
-  }
   std::vector<Subroutine> out;
-  for (auto& [entry, subroutine] : by_entry) out.push_back(subroutine);
+  for (const Counted& counted : counted_) {
+    out.push_back(counted.rows);
+    if (counted.open > 0) add_since(out.back().inclusive, counted.before, rows_);
+  }
+  std::sort(out.begin(), out.end(), [](const Subroutine& a, const Subroutine& b) { return a.entry < b.entry; });
   return out;
 }
 

@@ -38,12 +38,14 @@ class Profile {
   std::vector<Heights> steps;  ///< by step of the code
   bool frames_cut = false;     ///< kFramesMax was reached
 
-  /// Rows of a subroutine, and with all that it calls. By entry.
+  /// `own`: rows while no other call is open above one of the subroutine's. `inclusive`: rows while a call of it is
+  /// open, each row once however many are.
   struct Subroutine {
     std::uint32_t entry;
     std::uint64_t calls = 0;
     Heights own, inclusive;
   };
+  /// By entry.
   [[nodiscard]] std::vector<Subroutine> subroutines() const;
 
  private:
@@ -60,7 +62,20 @@ class Profile {
   /// Makes above_ that of `frame`, by the way through the tree from where it was asked for last.
   void look_from(std::uint32_t frame);
 
+  /// A subroutine while the run goes on.
+  struct Counted {
+    Subroutine rows;
+    std::uint64_t open = 0;  ///< calls that have not returned
+    Heights before;          ///< the run's rows when the first of these was made
+  };
+  void open(std::uint32_t entry);
+  void close();
+
   const Code* code_ = nullptr;
+  Heights rows_;                                            ///< of the run so far
+  std::vector<Counted> counted_;                            ///< the first is where the program begins
+  std::vector<std::uint32_t> counted_at_;                   ///< by step: its place in counted_ + 1, 0 if none
+  std::vector<std::uint32_t> open_;                         ///< places in counted_ of the open calls
   std::vector<std::uint32_t> path_;                         ///< a frame per open call, and the first
   std::unordered_map<std::uint64_t, std::uint32_t> calls_;  ///< by caller and entry: the frame that a call goes to
   std::vector<std::uint32_t> depth_;                        ///< by frame: how many are above it

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 
 #include "jit/tir/vm/machine.h"
 
@@ -105,6 +106,78 @@ TEST(Profile, MutualRecursionGoesBackToItsFrame) {
   EXPECT_EQ(500u, p.at(3).calls);
   EXPECT_EQ(500u, p.at(8).calls);
   EXPECT_EQ(p.machine.cycles() - 3, p.at(3).inclusive.of(Table::processor));
+}
+
+/// The steps that a run executes, one by one: where it stands after 0, 1, 2 .. cycles.
+std::vector<std::uint32_t> trace_of(const Code& code, std::span<const Element> input) {
+  std::vector<std::uint32_t> out;
+  Machine machine;
+  Budget budget;
+  for (budget.cycles = 0;; ++budget.cycles) {
+    if (machine.run(code, {.public_input = input, .secret_input = {}, .secret_digests = {}, .ram = {}, .stack = {}},
+                    budget) != Failure::kCycleLimit)
+      return out;
+    out.push_back(machine.step());
+  }
+}
+
+struct Rows {
+  std::uint64_t calls = 0, own = 0, open = 0;
+  bool operator==(const Rows&) const = default;
+};
+
+/// By the definition, row by row: who is open by the calls and returns of the trace.
+std::map<std::uint32_t, Rows> counted(const Code& code, const std::vector<std::uint32_t>& trace) {
+  std::map<std::uint32_t, Rows> out;
+  std::vector<std::uint32_t> open = {0};
+  out[0].calls = 1;
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    ++out[open.back()].own;
+    for (const std::uint32_t entry : std::set<std::uint32_t>(open.begin(), open.end())) ++out[entry].open;
+    const tasm::Op op = code.steps[trace[i]].op;
+    if (op == tasm::Op::kCall) open.push_back(code.steps[trace[i]].target), ++out[open.back()].calls;
+    const bool returned = op == tasm::Op::kRecurseOrReturn && trace[i + 1] != open.back();
+    if (op == tasm::Op::kReturn || returned) open.pop_back();
+  }
+  return out;
+}
+
+void expect_as_traced(const std::string& text, std::vector<Element> input) {
+  const auto program = tasm::assemble(ir::SourceText(text));
+  ASSERT_TRUE(program) << text;
+  Code code;
+  ASSERT_TRUE(load(*program, code));
+  Machine machine;
+  Profile profile;
+  const Inputs inputs{.public_input = input, .secret_input = {}, .secret_digests = {}, .ram = {}, .stack = {}};
+  ASSERT_EQ(Failure::none, machine.run(code, inputs, {}, &profile)) << machine.failure_text();
+  std::map<std::uint32_t, Rows> found;
+  for (const auto& s : profile.subroutines())
+    found[s.entry] = {s.calls, s.own.of(Table::processor), s.inclusive.of(Table::processor)};
+  EXPECT_EQ(counted(code, trace_of(code, input)), found) << text;
+}
+
+TEST(Profile, RowsWhileASubroutineIsOpenAreThoseOfTheTrace) {
+  const std::string mutual = "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 call a return";
+  expect_as_traced(mutual, {Element(5)});
+  const std::vector<Element> five = {Element(5)};
+  const auto program = tasm::assemble(ir::SourceText(mutual));
+  Code code;
+  ASSERT_TRUE(load(*program, code));
+  EXPECT_EQ(34u, counted(code, trace_of(code, five))[7].open);  // by hand: all of 41 but 5 before b and 2 behind it
+  for (const char* text :
+       {"read_io 1 call a halt a: addi -1 dup 0 skiz call a return",
+        "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 call c return c: call a nop return",
+        // b stays open while a, on the path already, is called from c.
+        "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 dup 0 skiz call c return "
+        "c: call a dup 0 skiz call b return",
+        // Ends within its calls.
+        "read_io 1 call a a: addi -1 dup 0 push 0 eq skiz halt call b return b: nop call a return",
+        // The first step is called.
+        "again: sponge_init dup 0 push 0 eq skiz call f halt f: push 7 call again halt",
+        "push 3 push 0 push 0 push 0 push 0 push 0 push 0 call loop halt "
+        "loop: addi 1 call g pick 5 addi 1 place 5 recurse_or_return g: nop return"})
+    for (const std::uint64_t n : {1, 2, 3, 5, 9}) expect_as_traced(text, {Element(n)});
 }
 
 /// By the definition of a frame: the subroutines on the way to it, none twice, and how often it was called.
