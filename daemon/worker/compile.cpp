@@ -10,6 +10,7 @@
 #include "daemon/worker/protocol.h"
 #include "daemon/worker/request_socket.h"
 #include "jit/pipeline/pipeline.h"
+#include "jit/pipeline/reason.h"
 #include "runtime/log/log.h"
 #include "runtime/os/child.h"
 #include "runtime/os/clock.h"
@@ -77,7 +78,8 @@ bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
   response.baseline_checked = optimised->baseline_checked ? 1 : 0;
   response.baseline_ns = optimised->baseline_ns;
   response.winner_ns = optimised->winner_ns;
-  if (optimised->outcome != pipeline::Outcome::published) return front.send(response, {}, -1);
+  if (optimised->outcome != pipeline::Outcome::published)
+    return front.send(response, pipeline::reason_of(*optimised, options), -1);
   const auto sealed = front.seal(optimised->winner.image);
   if (!sealed.ok()) return send_failure(front, ticket, sealed.error());
   describe_image(response, optimised->winner.image);

@@ -7,7 +7,8 @@
 //                     whenever there are others); then, for each request, RequestHeader, then the client's Submit
 //                     message as it came: the worker runs ingest again; to the programs lane, while a request is under
 //                     way, that nobody waits for it any more: it then ends with what there is, and is answered
-//   worker -> front   ResponseHeader, then a text (failed) or a message (program); a sealed memfd attached (image)
+//   worker -> front   ResponseHeader, then a text (failed, outcome) or a message (program); a sealed memfd attached
+//                     (image)
 #pragma once
 
 #include <cstddef>
@@ -60,7 +61,7 @@ static_assert(sizeof(RequestHeader) == 32 + sizeof(image::Key));
 enum class Kind : std::uint8_t {
   baseline_image,  ///< ends a baseline request; an image is attached
   progress,        ///< more follows
-  outcome,         ///< ends an optimise request; an image is attached when published
+  outcome,         ///< ends an optimise request; an image is attached when published, else the tail says why not
   program,         ///< ends a programs request; the tail is the message for the client
   failed           ///< ends any request; the tail says why
 };
