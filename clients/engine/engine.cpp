@@ -12,6 +12,7 @@
 #include "jit/expr/expr.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/pipeline.h"
+#include "jit/pipeline/reason.h"
 #include "runtime/os/clock.h"
 
 namespace {
@@ -80,10 +81,17 @@ Result<void> hand_over(const pipeline::Compiled& compiled, trident_engine_result
   return {};
 }
 
+void set_message(trident_engine_result& result, std::string_view text) {
+  const std::size_t size = std::min(text.size(), sizeof(result.message) - 1);
+  std::memcpy(result.message, text.data(), size);
+  result.message[size] = '\0';
+}
+
 Result<void> optimise(const expr::Expr& e, const pipeline::Options& options, trident_engine_result& result) {
   TRY(const pipeline::Optimised best, pipeline::optimise(e, options));
   result.baseline_ns = best.baseline_ns;
   result.optimised_ns = best.winner_ns;
+  set_message(result, pipeline::reason_of(best, options));
   switch (best.outcome) {
     case pipeline::Outcome::published: return hand_over(best.winner, result);
     case pipeline::Outcome::not_equivalent: result.outcome = TRIDENT_ENGINE_NOT_EQUIVALENT; return {};
@@ -99,12 +107,6 @@ Result<void> compile(const trident_engine_job& job, std::uint32_t tier, trident_
   if (tier != TRIDENT_TIER_BASELINE) return optimise(e, options, result);
   TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, options));
   return hand_over(compiled, result);
-}
-
-void set_message(trident_engine_result& result, std::string_view text) {
-  const std::size_t size = std::min(text.size(), sizeof(result.message) - 1);
-  std::memcpy(result.message, text.data(), size);
-  result.message[size] = '\0';
 }
 
 }  // namespace
