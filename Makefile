@@ -185,6 +185,11 @@ soak: packages ## 10,000 submissions from 8 clients while the daemon is killed 2
 	@cmake --preset asan >/dev/null && ninja -C build-asan -j$(JOBS) client_soak tridentd
 	@build-asan/tests/client_soak --submissions 10000 --kills 20
 
+.PHONY: fork-stress
+fork-stress: packages ## 10,000 children forked while the engine is at work, under AddressSanitizer
+	@cmake --preset asan >/dev/null && ninja -C build-asan -j$(JOBS) fork_stress trident-engine
+	@TRIDENT_ENGINE=$(CURDIR)/build-asan/lib/libtrident-engine.so build-asan/tests/fork_stress embedded 1 10000 3000
+
 bench-latency: build ## submit call and first kernel, against a bare socket round trip
 	@$(BUILD)/bench/bench_submit_latency
 

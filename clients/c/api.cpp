@@ -283,8 +283,20 @@ trident_status trident_info(const trident_kernel* handle, trident_kernel_info* i
       now.stage_total = kernel.stage_total;
       now.best_ratio = kernel.best_ratio;
     }
+    now.note = trident_kernel_note(handle);
     return narrowed(now, info);
   });
+}
+
+const char* trident_kernel_note(const trident_kernel* kernel) {
+  if (kernel == nullptr) return nullptr;
+  auto* const noted =
+      Kernel::of(const_cast<trident_kernel*>(kernel));  // notes are written down when they are asked for
+  try {
+    return noted->context.note_of(*noted);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 trident_status trident_get_stats(trident_ctx* ctx, trident_stats* stats) {

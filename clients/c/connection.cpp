@@ -57,6 +57,7 @@ Result<void> Connection::read_some() {
   if (descriptors_.size() > kDescriptorsMax) {
     return make_error(ErrorCode::kRejectedMessage, "the daemon sends descriptors without frames");
   }
+  received_bytes_ += io.bytes;
   incoming_.insert(incoming_.end(), chunk_.get(), chunk_.get() + io.bytes);
   return {};
 }

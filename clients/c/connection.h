@@ -40,6 +40,8 @@ class Connection {
   /// RejectedMessage) ends the connection; arrivals decoded before it are good.
   Result<void> receive(std::vector<Arrival>& arrivals);
 
+  /// Bytes read since the connection was made.
+  [[nodiscard]] std::uint64_t received_bytes() const { return received_bytes_; }
   /// Bytes of a frame that is not complete yet.
   [[nodiscard]] bool has_partial_frame() const { return !incoming_.empty(); }
   /// The system had no room for a descriptor that the daemon sent: images should come inline from now on.
@@ -56,6 +58,7 @@ class Connection {
   std::vector<std::byte> incoming_;     // an incomplete frame, between reads
   std::deque<os::Fd> descriptors_;
   bool lost_descriptors_ = false;
+  std::uint64_t received_bytes_ = 0;
 };
 
 }  // namespace trident::client

@@ -10,12 +10,27 @@
 
 #include "clients/c/engine_thread.h"
 #include "clients/c/io_thread.h"
+#include "clients/c/peer.h"
+#include "runtime/base/submission_limits.h"
 
 namespace trident::client {
 namespace {
 
 /// Closed kernels that the daemon hears of only when something else is sent; more of them wake the I/O thread.
 constexpr std::size_t kDroppedMax = 64;
+
+constexpr std::string_view kClosed = "the context was closed before a compiler had finished";
+constexpr std::string_view kNoIsa =
+#if defined(__aarch64__)
+    "no instruction set to compile for: TRIDENT_ISA=none, or a processor without NEON";
+#else
+    "no instruction set to compile for: TRIDENT_ISA=none, or a processor without AVX2 and FMA";
+#endif
+constexpr std::string_view kTooManyImages = "8 images have been its code, the most that one kernel may map";
+static_assert(kMapsMax == 8);
+constexpr std::string_view kTooManyWait =
+    "65536 kernels of this context wait for a compiler already, the most that may: this one stays with the interpreter";
+static_assert(limits::kUnfinishedKernelsMax == 65536);
 
 std::chrono::steady_clock::time_point after(std::uint32_t timeout_ms) {
   return std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
@@ -49,7 +64,7 @@ Context::Context(Settings settings) : settings_(std::move(settings)) {
 Context::~Context() = default;
 
 Result<void> Context::start() {
-  if (!can_compile()) return {};
+  if (!why_no_compiler().empty()) return {};
   if (settings_.mode == TRIDENT_MODE_EMBEDDED) {
     TRY(engine_, EngineThread::start(*this));
     return {};
@@ -60,9 +75,9 @@ Result<void> Context::start() {
   connect_wanted = true;
   wake_io(lock);
   lock.lock();
-  const bool reached = changed.wait_until(lock, after(settings_.connect_timeout_ms), [&] { return connected; });
+  changed.wait_until(lock, after(settings_.connect_timeout_ms), [&] { return connected || unreachable; });
   connect_wanted = false;
-  if (reached) return {};
+  if (connected) return {};
   return make_error(ErrorCode::kDisconnected, "no daemon: %s",
                     last_failure.empty() ? "it does not answer" : last_failure.c_str());
 }
@@ -84,13 +99,16 @@ void Context::close() {
   }
   {
     const std::lock_guard lock(mutex);
-    jobs.for_each([](Kernel& kernel) { kernel.state = JobState::finished; });
+    jobs.for_each([&](Kernel& kernel) { end_job(kernel, kClosed); });
     changed.notify_all();
   }
   io_.reset();
   engine_.reset();
-  if (wake_fd_ >= 0) ::close(wake_fd_);
-  wake_fd_ = -1;
+  {
+    const std::lock_guard lock(mutex);  // a child closes what it finds here, and no other file of that number
+    if (wake_fd_ >= 0) ::close(wake_fd_);
+    wake_fd_ = -1;
+  }
   release();
 }
 
@@ -104,17 +122,34 @@ void Context::release() {
   delete this;
 }
 
-bool Context::can_compile() const {
-  return settings_.mode != TRIDENT_MODE_INTERP && !exec_denied_ && greatest_isa() != 0;
+/// Why no kernel of this context can ever be compiled; empty when it can.
+std::string_view Context::why_no_compiler() const {
+  if (is_privileged_process()) return "a setuid program asks no compiler";
+  if (settings_.mode == TRIDENT_MODE_INTERP) return "mode interp asks no compiler";
+  if (greatest_isa() == 0) return kNoIsa;
+  return exec_denial_;
 }
 
-/// Needs the mutex. Starts what this context's mode needs and what does not run yet (also in a forked child).
+/// Needs the mutex. Nothing more will come for the kernel.
+void Context::end_job(Kernel& kernel, std::string_view why) {
+  if (kernel.state == JobState::finished) return;
+  kernel.state = JobState::finished;
+  --unfinished;
+  kernel.set_note(why);
+}
+
+/// Needs the mutex. Starts what this context's mode needs and what does not run yet (also in a forked child); in mode
+/// embedded the engine takes the fresh jobs.
 bool Context::ensure_threads() try {
   if (settings_.mode == TRIDENT_MODE_EMBEDDED) {
-    if (engine_) return true;
-    auto engine = EngineThread::start(*this);
-    if (!engine) return false;
-    engine_ = std::move(engine).value();
+    if (!engine_) {
+      auto engine = EngineThread::start(*this);
+      if (!engine) {
+        engine_failure = engine.error().message;
+        return false;
+      }
+      engine_ = std::move(engine).value();
+    }
     for (const std::uint64_t job : fresh) engine_->add(job);
     fresh.clear();
     return true;
@@ -162,25 +197,23 @@ void Context::add(std::unique_ptr<Kernel> kernel) {
   Kernel* added = kernel.release();
   ++references_;
   ++counters.submitted;
-  if (!can_compile() || stopping) {
-    added->state = JobState::finished;
-    return;
+  ++unfinished;
+  if (const std::string_view why = why_no_compiler(); !why.empty()) return end_job(*added, why);
+  if (stopping) return end_job(*added, kClosed);
+  if (unfinished > limits::kUnfinishedKernelsMax) {
+    ++counters.errors;
+    return end_job(*added, kTooManyWait);
   }
-  const std::uint64_t job = added->job;
-  fresh.push_back(job);
+  fresh.push_back(added->job);
   if (!ensure_threads()) return;  // the next submission tries again; the interpreter answers meanwhile
-  if (settings_.mode == TRIDENT_MODE_EMBEDDED) {
-    fresh.pop_back();
-    engine_->add(job);
-    return;
-  }
-  wake_io(lock);
+  if (settings_.mode != TRIDENT_MODE_EMBEDDED) wake_io(lock);
 }
 
 void Context::remove(Kernel* kernel) {
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return !kernel->in_callback || pthread_equal(kernel->callback_thread, pthread_self()); });
   jobs.erase(kernel->job);
+  if (kernel->state != JobState::finished) --unfinished;
   kernel->closing = true;
   const bool pinned = kernel->pins != 0;
   if (pinned) kernel->next_closing = std::exchange(closing, kernel);
@@ -213,10 +246,9 @@ Result<void> Context::wait(Kernel& kernel, std::uint32_t tier, std::uint32_t tim
   }
   const auto reached = [&] { return kernel.tier >= tier || kernel.state == JobState::finished; };
   if (changed.wait_until(lock, after(timeout_ms), reached)) return {};
-  const bool alone = !connected && !last_failure.empty();
-  return make_error(ErrorCode::kTimeout, "tier %u was not reached in %u ms%s%s%s%s", tier, timeout_ms,
-                    alone ? "; no daemon: " : "", alone ? last_failure.c_str() : "",
-                    engine_failure.empty() ? "" : "; no engine: ", engine_failure.c_str());
+  const std::string why = why_waiting();
+  return make_error(ErrorCode::kTimeout, "tier %u was not reached in %u ms%s%s", tier, timeout_ms,
+                    why.empty() ? "" : "; ", why.c_str());
 }
 
 void Context::set_callback(Kernel& kernel, void (*callback)(trident_kernel*, void*), void* user) {
@@ -272,6 +304,15 @@ void Context::unpin(Kernel* kernel) {
   release();
 }
 
+/// The sentence of a job's end, unless what the kernel has not is due to something that its note says already, such as
+/// an image that was refused. Needs the mutex.
+std::string_view Context::last_note(const Kernel& kernel, End end, std::string_view why) {
+  const std::uint8_t expected = end == End::gain      ? TRIDENT_TIER_OPTIMISED
+                                : end == End::no_gain ? TRIDENT_TIER_BASELINE
+                                                      : TRIDENT_TIER_INTERPRETER;
+  return kernel.note != nullptr && kernel.tier < expected ? kernel.note : why;
+}
+
 /// Tells of a change. Needs the lock and a pinned kernel, and gives the lock up: whoever is woken finds it free.
 void Context::tell_change(Kernel& kernel, std::unique_lock<std::mutex>& lock) {
   if (kernel.in_callback) {
@@ -298,6 +339,8 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
   const auto& claim = delivery.claim;
   {
     const std::lock_guard lock(mutex);
+    kernel->answered = true;
+    if (kernel->map_count >= kMapsMax) kernel->set_note(kTooManyImages);
     if (!kernel->wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
     const ImageClaim counts = kernel->claim();
     delivery.claim.inputs = counts.inputs;
@@ -308,15 +351,31 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
   std::unique_lock lock(mutex);
   if (!map) {
     ++counters.rejected_images;
+    kernel->set_note(map.error().message);
     return map.error();
   }
   if (!kernel->wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
   kernel->publish(std::move(map).value());
+  kernel->set_note({});
   if (delivery.baseline_ns > 0) kernel->baseline_ns = delivery.baseline_ns;
   if (delivery.optimised_ns > 0) kernel->optimised_ns = delivery.optimised_ns;
   ++(claim.tier == TRIDENT_TIER_OPTIMISED ? counters.optimised_received : counters.baseline_received);
   tell_change(*kernel, lock);
   return {};
+}
+
+/// What keeps a waiting job waiting, if anything is wrong. Needs the mutex.
+std::string Context::why_waiting() const {
+  if (connected || (last_failure.empty() && engine_failure.empty())) return {};
+  std::string why = last_failure.empty() ? std::string() : "no daemon: " + last_failure;
+  if (!engine_failure.empty()) why += (why.empty() ? "no engine: " : "; no engine: ") + engine_failure;
+  return why;
+}
+
+const char* Context::note_of(Kernel& kernel) {
+  const std::lock_guard lock(mutex);
+  if (kernel.state == JobState::waiting) kernel.set_note(why_waiting());
+  return kernel.note;
 }
 
 /// For trident_info(); what comes late or makes no sense is dropped.
@@ -326,42 +385,44 @@ void Context::note_progress(const wire::Progress& progress) {
   const std::lock_guard lock(mutex);
   Kernel* kernel = jobs.find(progress.job);
   if (kernel == nullptr || kernel->state != JobState::sent) return;
+  kernel->answered = true;
   kernel->stage = static_cast<std::uint32_t>(progress.stage) + 1;
   kernel->stage_done = progress.done;
   kernel->stage_total = progress.total;
   kernel->best_ratio = progress.best_ratio;
 }
 
-void Context::revoke(std::uint64_t job, std::uint8_t tier) {
+void Context::revoke(std::uint64_t job, std::uint8_t tier, std::string_view why) {
   const Pin kernel = pin(job);
   if (!kernel) return;
   std::unique_lock lock(mutex);
   kernel->revoke(tier);
+  if (kernel->tier == TRIDENT_TIER_INTERPRETER) kernel->set_note(why);
   tell_change(*kernel, lock);
 }
 
-void Context::finish(std::uint64_t job, End end) {
+void Context::finish(std::uint64_t job, End end, std::string_view why) {
   const Pin kernel = pin(job);
   if (!kernel) return;
   std::unique_lock lock(mutex);
-  if (kernel->state == JobState::finished) return;
-  kernel->state = JobState::finished;
-  if (end == End::no_gain) ++counters.no_gain;
+  if (kernel->state == JobState::finished || kernel->closing) return;
+  end_job(*kernel, last_note(*kernel, end, why));
+  if (end == End::no_gain || end == End::revoked) ++counters.no_gain;
   if (end == End::failed) ++counters.errors;
   tell_change(*kernel, lock);
 }
 
-void Context::finish_all() {
+void Context::finish_all(std::string_view why) {
   std::vector<Pin> ended;
   {
     const std::lock_guard lock(mutex);
-    exec_denied_ = true;
+    exec_denial_ = why;
     std::size_t count = 0;
     jobs.for_each([&](const Kernel& kernel) { count += kernel.state == JobState::finished ? 0 : 1; });
     const bool room = can_reserve(ended, count);  // without memory the states still end, and who waits is woken
     jobs.for_each([&](Kernel& kernel) {
       if (kernel.state == JobState::finished) return;
-      kernel.state = JobState::finished;
+      end_job(kernel, why);
       if (!room) return;
       ++kernel.pins;
       ended.emplace_back(&kernel);

@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "clients/c/image_map.h"
@@ -97,11 +98,14 @@ class Context {
   /// Maps, validates and publishes; counts a refusal. RejectedImage and ExecDenied as map_image().
   Result<void> deliver(std::uint64_t job, Delivery delivery);
   void note_progress(const wire::Progress& progress);
-  void revoke(std::uint64_t job, std::uint8_t tier);
-  enum class End : std::uint8_t { gain, no_gain, failed };
-  void finish(std::uint64_t job, End end);
+  void revoke(std::uint64_t job, std::uint8_t tier, std::string_view why);
+  enum class End : std::uint8_t { gain, no_gain, revoked, failed };
+  /// `why`: the kernel's note; empty for what is optimised.
+  void finish(std::uint64_t job, End end, std::string_view why);
   /// Nothing will ever come: this CPU or system cannot run images.
-  void finish_all();
+  void finish_all(std::string_view why);
+  /// Why the kernel runs no better code; null when it does, or nothing stands in its way.
+  const char* note_of(Kernel& kernel);
 
   std::mutex mutex;
   std::condition_variable changed;  ///< tiers, finished jobs, connection state, answered stats
@@ -111,6 +115,7 @@ class Context {
   std::vector<std::uint64_t> fresh;    ///< waiting jobs that no thread has taken yet
   std::vector<std::uint64_t> dropped;  ///< closed kernels' jobs that the daemon should forget
   std::vector<StatsRequest*> stats_requests;
+  std::size_t unfinished = 0;  ///< kernels in any state but finished
   bool stopping = false;
   bool io_sleeping = false;     ///< the I/O thread is in, or on its way to, poll()
   bool io_called = false;       ///< wake_io() was called since the I/O thread's last turn
@@ -118,6 +123,7 @@ class Context {
   bool connected = false;       ///< welcomed
   int socket_fd = -1;           ///< the I/O thread's socket, for a forked child to close
   std::uint64_t failed_attempts = 0;
+  bool unreachable = false;    ///< the last attempt failed for a reason that no starting daemon changes
   std::string last_failure;    ///< why the last attempt to connect failed
   std::string engine_failure;  ///< why there is no engine, once it was needed
   trident_stats counters{};
@@ -141,8 +147,11 @@ class Context {
   friend class Pin;
   void release();
   void unpin(Kernel* kernel);
-  [[nodiscard]] bool can_compile() const;
+  [[nodiscard]] std::string_view why_no_compiler() const;
   bool ensure_threads();
+  [[nodiscard]] std::string why_waiting() const;
+  static std::string_view last_note(const Kernel& kernel, End end, std::string_view why);
+  void end_job(Kernel& kernel, std::string_view why);
   void tell_change(Kernel& kernel, std::unique_lock<std::mutex>& lock);
   void forget(void* object) noexcept;
   void forget_locked_plan(Kernel& kernel);
@@ -151,7 +160,7 @@ class Context {
   Settings settings_;
   std::uint64_t references_ = 1;  // trident_open's, and one per kernel
   std::uint64_t last_stats_id_ = 0;
-  bool exec_denied_ = false;
+  std::string exec_denial_;  ///< why this process can run no code, once that is known
   int wake_fd_ = -1;
   std::unique_ptr<IoThread> io_;
   std::unique_ptr<EngineThread> engine_;

@@ -1,5 +1,5 @@
 /* What libtrident-engine.so exports to libtrident: the compiler in this process, for mode embedded. Plain C structs and
- * three functions, so that the two libraries share no C++ type and may be upgraded apart (the version is checked). */
+ * four functions, so that the two libraries share no C++ type and may be upgraded apart (the version is checked). */
 #ifndef TRIDENT_ENGINE_ABI_H
 #define TRIDENT_ENGINE_ABI_H
 
@@ -44,8 +44,8 @@ typedef struct trident_engine_job {
 
 typedef enum trident_engine_outcome {
   TRIDENT_ENGINE_IMAGE = 0,          /* `fd` is a sealed image that the caller closes */
-  TRIDENT_ENGINE_NO_GAIN = 1,        /* nothing better than the baseline was found */
-  TRIDENT_ENGINE_NOT_EQUIVALENT = 2, /* the baseline differs from the reference: stop using it */
+  TRIDENT_ENGINE_NO_GAIN = 1,        /* nothing better than the baseline was found; `message` may say why */
+  TRIDENT_ENGINE_NOT_EQUIVALENT = 2, /* the baseline differs from the reference: stop using it; likewise */
   TRIDENT_ENGINE_ERROR = 3           /* see `message` */
 } trident_engine_outcome;
 
@@ -96,7 +96,18 @@ typedef void (*trident_engine_build_fn)(const trident_engine_program* program, t
 typedef void (*trident_engine_compile_fn)(const trident_engine_job* job, uint32_t tier, trident_engine_result* result);
 typedef uint32_t (*trident_engine_version_fn)(void);
 
+/* Kinds of work that an engine does. */
+typedef enum trident_engine_work {
+  TRIDENT_ENGINE_BASELINES = 1,
+  TRIDENT_ENGINE_SEARCHES = 2,
+  TRIDENT_ENGINE_PROGRAMS = 3
+} trident_engine_work;
+/* Makes what this kind of work makes once in a process: rules, weights, tables. Without it the first piece of work does,
+ * and a child that is forked in the middle of that waits for it for ever. The caller keeps fork() away meanwhile. */
+typedef void (*trident_engine_prepare_fn)(uint32_t work);
+
 __attribute__((visibility("default"))) uint32_t trident_engine_version(void);
+__attribute__((visibility("default"))) void trident_engine_prepare(uint32_t work);
 __attribute__((visibility("default"))) void trident_engine_compile(const trident_engine_job* job, uint32_t tier,
                                                                    trident_engine_result* result);
 __attribute__((visibility("default"))) void trident_engine_build(const trident_engine_program* program,

@@ -67,12 +67,11 @@ Result<Engine> entries_of(const std::string& path) {
   const auto compile = reinterpret_cast<trident_engine_compile_fn>(::dlsym(library, "trident_engine_compile"));
   if (version == nullptr || compile == nullptr || version() != TRIDENT_ENGINE_ABI_VERSION)
     return make_error(ErrorCode::kUnsupported, "%s: not an engine of this version", path.c_str());
-  return Engine{compile, reinterpret_cast<trident_engine_build_fn>(::dlsym(library, "trident_engine_build"))};
+  return Engine{compile, reinterpret_cast<trident_engine_build_fn>(::dlsym(library, "trident_engine_build")),
+                reinterpret_cast<trident_engine_prepare_fn>(::dlsym(library, "trident_engine_prepare"))};
 }
 
-}  // namespace
-
-Result<Engine> load_engine() {
+Result<Engine> find_engine() {
   if (const char* path = ::secure_getenv("TRIDENT_ENGINE"); path != nullptr && *path != '\0') return entries_of(path);
   const std::string own = own_file();
   std::string looked_at;
@@ -88,6 +87,24 @@ Result<Engine> load_engine() {
   return make_error(ErrorCode::kUnsupported,
                     "%s is neither in %snor found by the dynamic linker; TRIDENT_ENGINE names one", kFile,
                     looked_at.c_str());
+}
+
+}  // namespace
+
+std::mutex& engine_lock() {
+  static constinit std::mutex lock;
+  return lock;
+}
+
+void Engine::prepare_for(trident_engine_work work) const {
+  if (prepare == nullptr) return;
+  const std::lock_guard lock(engine_lock());
+  prepare(work);
+}
+
+Result<Engine> load_engine() {
+  const std::lock_guard lock(engine_lock());
+  return find_engine();
 }
 
 }  // namespace trident::client

@@ -1,6 +1,11 @@
 // Where libtrident-engine.so lies. Programs, libraries and engine are installed together but may be moved together, so
 // the way starts at the file that holds this code: the shared library, or the program that it is linked into.
+//
+// What dlopen() and the engine make once in a process is made under the engine lock, which fork.cpp takes too: a forked
+// child finds it made or not begun, never half made by a thread that the child does not have.
 #pragma once
+
+#include <mutex>
 
 #include "clients/c/engine_abi.h"
 #include "runtime/base/result.h"
@@ -9,8 +14,15 @@ namespace trident::client {
 
 struct Engine {
   trident_engine_compile_fn compile = nullptr;
-  trident_engine_build_fn build = nullptr;  ///< null in engines before 0.1.2
+  trident_engine_build_fn build = nullptr;      ///< null in engines before 0.1.2
+  trident_engine_prepare_fn prepare = nullptr;  ///< null in engines before 0.1.3
+
+  /// Call before each piece of work of this kind, without the engine lock.
+  void prepare_for(trident_engine_work work) const;
 };
+
+/// Taken after every other lock of this library.
+std::mutex& engine_lock();
 
 /// The engine's entries. What TRIDENT_ENGINE names; else libtrident-engine.so beside the file that holds this code or
 /// in the library folder next to it (symbolic links followed and not), in the folder that it was installed to, or

@@ -6,9 +6,9 @@
 
 #include <cstring>
 #include <new>
+#include <string>
 #include <vector>
 
-#include "clients/c/engine_library.h"
 #include "runtime/base/float_environment.h"
 
 namespace trident::client {
@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kNice = 10;
 constexpr std::size_t kStackBytes = 8u << 20;
+/// Numbers of closed kernels that the queues may hold.
+constexpr std::size_t kStaleMax = 1024;
 
 // An expression in the engine's plain structs; borrows nothing.
 struct FlatExpr {
@@ -52,12 +54,22 @@ trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const std:
   return job;
 }
 
+/// Why there is no better code, in the engine's words if it has any (an older one says nothing of a search).
+std::string reason_of(const trident_engine_result& result, std::uint32_t tier) {
+  const std::string said(result.message, ::strnlen(result.message, sizeof(result.message)));
+  if (result.outcome == TRIDENT_ENGINE_ERROR)
+    return (tier == TRIDENT_TIER_BASELINE ? "it cannot be compiled: " : "it cannot be optimised: ") + said;
+  if (!said.empty()) return said;
+  return result.outcome == TRIDENT_ENGINE_NO_GAIN ? "the search found nothing faster than the baseline code"
+                                                  : "the code was revoked: its check against a reference failed";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<EngineThread>> EngineThread::start(Context& context) {
   TRY(const Engine loaded, load_engine());
   std::unique_ptr<EngineThread> engine(new EngineThread(context));
-  engine->compile_ = loaded.compile;
+  engine->engine_ = loaded;
   sigset_t all, before;
   sigfillset(&all);
   pthread_attr_t attributes;
@@ -77,7 +89,14 @@ void EngineThread::add(std::uint64_t job) {
   if (kernel == nullptr || kernel->state != JobState::waiting) return;
   baseline_.push_back(job);
   kernel->state = JobState::compiling;
+  if (baseline_.size() + optimise_.size() > 2 * context_.unfinished + kStaleMax) forget_closed();
   work_.notify_one();
+}
+
+/// Closed kernels leave their numbers behind.
+void EngineThread::forget_closed() {
+  for (std::deque<std::uint64_t>* queue : {&baseline_, &optimise_})
+    std::erase_if(*queue, [&](std::uint64_t job) { return context_.jobs.find(job) == nullptr; });
 }
 
 void EngineThread::give_back(std::deque<std::uint64_t>& waiting) {
@@ -120,7 +139,7 @@ void EngineThread::run() {
     try {
       compile(job, tier);
     } catch (const std::bad_alloc&) {
-      context_.finish(job, Context::End::failed);
+      context_.finish(job, Context::End::failed, "the engine in this process ran out of memory");
     }
   }
 }
@@ -129,12 +148,13 @@ void EngineThread::compile(std::uint64_t job, std::uint32_t tier) {
   trident_engine_result result{};
   result.struct_size = sizeof(result);
   result.fd = -1;
+  engine_.prepare_for(tier == TRIDENT_TIER_BASELINE ? TRIDENT_ENGINE_BASELINES : TRIDENT_ENGINE_SEARCHES);
   {
     const Pin kernel = context_.pin(job);
     if (!kernel) return;
     const FlatExpr flat(*kernel);
     const trident_engine_job engine_job = job_of(*kernel, flat, &cancel_);
-    compile_(&engine_job, tier, &result);
+    engine_.compile(&engine_job, tier, &result);
   }
   use(job, tier, result);
 }
@@ -152,16 +172,18 @@ void EngineThread::use(std::uint64_t job, std::uint32_t tier, trident_engine_res
     delivery.baseline_ns = result.baseline_ns;
     delivery.optimised_ns = result.optimised_ns;
     const auto delivered = context_.deliver(job, std::move(delivery));
-    if (!delivered && delivered.error().code == ErrorCode::kExecDenied) return context_.finish_all();
-    if (!delivered || !baseline) {
-      return context_.finish(job, delivered ? Context::End::gain : Context::End::failed);
-    }
+    if (!delivered && delivered.error().code == ErrorCode::kExecDenied)
+      return context_.finish_all(delivered.error().message);
+    if (!delivered) return context_.finish(job, Context::End::failed, delivered.error().message);
+    if (!baseline) return context_.finish(job, Context::End::gain, {});
     const std::lock_guard lock(context_.mutex);
     optimise_.push_back(job);
     return;
   }
-  if (result.outcome == TRIDENT_ENGINE_NOT_EQUIVALENT) context_.revoke(job, TRIDENT_TIER_BASELINE);
-  context_.finish(job, result.outcome == TRIDENT_ENGINE_NO_GAIN ? Context::End::no_gain : Context::End::failed);
+  const std::string why = reason_of(result, tier);
+  if (result.outcome == TRIDENT_ENGINE_NOT_EQUIVALENT) context_.revoke(job, TRIDENT_TIER_BASELINE, why);
+  const bool no_gain = result.outcome == TRIDENT_ENGINE_NO_GAIN;
+  context_.finish(job, no_gain ? Context::End::no_gain : Context::End::failed, why);
 }
 
 }  // namespace trident::client

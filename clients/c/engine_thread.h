@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "clients/c/context.h"
-#include "clients/c/engine_abi.h"
+#include "clients/c/engine_library.h"
 #include "runtime/base/result.h"
 
 namespace trident::client {
@@ -34,12 +34,13 @@ class EngineThread {
  private:
   explicit EngineThread(Context& context) : context_(context) {}
   static void* main(void* self);
+  void forget_closed();
   void run();
   void compile(std::uint64_t job, std::uint32_t tier);
   void use(std::uint64_t job, std::uint32_t tier, trident_engine_result& result);
 
   Context& context_;
-  trident_engine_compile_fn compile_ = nullptr;
+  Engine engine_;
   pthread_t thread_{};
   std::atomic<bool> cancel_ = false;  // read by the engine
   std::condition_variable work_;      // with the context's mutex

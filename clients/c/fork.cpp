@@ -3,6 +3,9 @@
 // threads (they do not exist), closes its copy of the socket (it is the parent's conversation) and puts unfinished jobs
 // back to waiting. Kernels keep their mapped images and work at once; the next submission or wait starts new threads
 // and connects anew.
+//
+// What is made once in a process must not be half made in the child either. The engine's part is made under the engine
+// lock, taken last of all; this library's part before the first context is there (make_once).
 #include <pthread.h>
 #include <unistd.h>
 
@@ -10,8 +13,11 @@
 #include <new>
 
 #include "clients/c/context.h"
+#include "clients/c/engine_library.h"
 #include "clients/c/engine_thread.h"
 #include "clients/c/io_thread.h"
+#include "jit/kir/interpreter.h"
+#include "runtime/os/linger.h"
 
 namespace trident::client {
 namespace {
@@ -30,24 +36,39 @@ Registry& registry() {
 void before_fork() {
   registry().mutex.lock();
   for (Context* context : registry().contexts) context->prepare_fork();
+  engine_lock().lock();
 }
 
 void after_fork_in_parent() {
+  engine_lock().unlock();
   for (Context* context : registry().contexts) context->after_fork_in_parent();
   registry().mutex.unlock();
 }
 
 void after_fork_in_child() {
+  engine_lock().unlock();
   for (Context* context : registry().contexts) context->after_fork_in_child();
   registry().mutex.unlock();
+}
+
+/// When the library is loaded, and no thread of a user can be in it yet.
+[[gnu::constructor]] void install() {
+  static_cast<void>(registry());
+  pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+}
+
+/// The statics that submissions, calls and the library's threads would make on first use.
+void make_once() {
+  static_cast<void>(greatest_isa());
+  static_cast<void>(kir::best_level());
+  os::Linger().begin();
 }
 
 }  // namespace
 
 void register_for_fork(Context* context) {
-  static const int installed = pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
-  static_cast<void>(installed);
   const std::lock_guard lock(registry().mutex);
+  make_once();
   registry().contexts.push_back(context);
 }
 
@@ -94,7 +115,7 @@ void Context::after_fork_in_child() {
     try {
       fresh.push_back(kernel.job);
     } catch (const std::bad_alloc&) {
-      kernel.state = JobState::finished;  // it stays with the entry that it has
+      end_job(kernel, "this forked child had no memory to ask a compiler");
     }
   });
   free_closed_kernels();

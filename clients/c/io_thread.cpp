@@ -25,9 +25,19 @@ constexpr std::uint64_t kDelayMaxMs = 5000;
 constexpr std::uint64_t kDelaySkewMs = 60'000;
 /// A daemon that has accepted a connection says welcome within this time, and ends a frame that it began.
 constexpr std::uint64_t kWelcomeMs = 5000;
+/// Without a welcome for this long the engine takes over, and the connection is waited for all the same.
+constexpr std::uint64_t kWelcomeSoonMs = 1000;
+/// A daemon that hangs or floods is left alone for kDelayMaxMs, and each time in a row twice as long up to this.
+constexpr std::uint64_t kGivenUpMaxMs = 60'000;
+/// A connection that has done well for this long makes up for the daemon's past.
+constexpr std::uint64_t kGoodMs = 60'000;
+/// The number of the question whether the daemon is there; StatsRequests have others.
+constexpr std::uint64_t kProbe = 0;
 constexpr std::uint64_t kFrameMs = 30'000;
 /// Submissions are encoded only while fewer bytes than this wait for the socket.
 constexpr std::size_t kOutgoingBytesMax = 256 * 1024;
+/// Numbers of closed kernels that a queue may hold.
+constexpr std::size_t kStaleMax = 1024;
 /// Refused images after which a daemon is given up for a while.
 constexpr std::uint32_t kRefusedImagesMax = 16;
 /// A daemon that says "busy" is left alone at least this long, whatever it asks for.
@@ -35,6 +45,30 @@ constexpr std::uint64_t kBusyMinMs = 10;
 /// Attempts in a row before the engine takes over from a daemon that was there before (about 3 s).
 constexpr std::uint32_t kAttemptsBeforeEngine = 6;
 constexpr std::size_t kStackBytes = 512 * 1024;
+
+constexpr std::string_view kLostTooOften = "it was sent 100 times, and each time the connection to the daemon broke";
+static_assert(kSendsMax == 100);
+constexpr std::string_view kNoAnswer = "the daemon answers, but said nothing of this kernel for 10 s";
+static_assert(AnswerWatch::kFirstWordNs == 10'000'000'000);
+
+Context::End end_of(wire::Done::Outcome outcome) {
+  if (outcome == wire::Done::Outcome::published) return Context::End::gain;
+  return outcome == wire::Done::Outcome::not_equivalent ? Context::End::revoked : Context::End::no_gain;
+}
+
+/// Why nothing better came, in the daemon's words if it has said them (an older one has not).
+std::string_view reason_of(const wire::Done& done) {
+  if (done.outcome == wire::Done::Outcome::published) return {};
+  if (!done.reason.empty()) return done.reason;
+  switch (done.outcome) {
+    case wire::Done::Outcome::published: return {};
+    case wire::Done::Outcome::no_gain: return "the daemon's search found nothing faster than the baseline code";
+    case wire::Done::Outcome::budget_spent: return "the daemon's search ended before anything faster was found";
+    case wire::Done::Outcome::not_equivalent:
+      return "the daemon revoked the code: its check against a reference failed";
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -91,7 +125,7 @@ bool IoThread::turn() {
   if (!take_jobs()) return false;
   const std::uint64_t now = os::monotonic_ns();
   connect(now);
-  give_to_engine();
+  give_to_engine(now);
   send_requests(now);
   if (sleep()) receive();
   check_deadlines();
@@ -113,6 +147,11 @@ bool IoThread::take_jobs() {
     waiting_.insert(waiting_.end(), context_.fresh.begin(), context_.fresh.end());
   }
   context_.fresh.clear();
+  // Closed kernels leave their numbers behind.
+  if (waiting_.size() > 2 * context_.unfinished + kStaleMax) {
+    std::erase_if(waiting_, [&](std::uint64_t job) { return context_.jobs.find(job) == nullptr; });
+  }
+  if (context_.unfinished != 0 && std::exchange(idle_, false)) watch_.heard(os::monotonic_ns());
   return !context_.stopping;
 }
 
@@ -133,6 +172,7 @@ void IoThread::connect(std::uint64_t now) {
   if (!socket) return lose(socket.error(), now);
   connection_.emplace(std::move(socket).value());
   wire::append_hello(connection_->outgoing(), greatest_isa());
+  connected_ns_ = now;
   deadline_ns_ = now + kWelcomeMs * kMs;
   const std::lock_guard lock(context_.mutex);
   context_.socket_fd = connection_->fd();
@@ -140,6 +180,7 @@ void IoThread::connect(std::uint64_t now) {
 
 /// Gives the connection up, if there is one, and plans the next attempt. Allocates nothing when `why` has no text.
 void IoThread::lose(const Error& why, std::uint64_t now) {
+  if (welcomed_ && now - connected_ns_ >= kGoodMs * kMs) given_up_ = 0;
   if (connection_ && connection_->lost_descriptors()) inline_images_ = true;
   {
     const std::lock_guard lock(context_.mutex);
@@ -147,6 +188,7 @@ void IoThread::lose(const Error& why, std::uint64_t now) {
     context_.connected = false;
     ++context_.failed_attempts;
     context_.last_failure = why.message;
+    context_.unreachable = why.code == ErrorCode::kOsError;
     for (StatsRequest* request : context_.stats_requests) request->failed = true;
     context_.stats_requests.clear();
     context_.dropped.clear();
@@ -166,22 +208,37 @@ void IoThread::lose(const Error& why, std::uint64_t now) {
   next_attempt_ns_ = now + pause_ms(why.code) * kMs;
 }
 
+/// Loses a connection to a daemon that does harm, or no good.
+void IoThread::give_up_daemon(const char* why, std::uint64_t now) {
+  lose(make_error(ErrorCode::kDisconnected, "%s: %s", context_.settings().socket_path.c_str(), why), now);
+  ++given_up_;
+  next_attempt_ns_ = now + pause_ms(ErrorCode::kDisconnected) * kMs;
+}
+
 /// The time until the next attempt, with a quarter of jitter to both sides.
 std::uint64_t IoThread::pause_ms(ErrorCode why) {
   std::uint64_t pause = delay_ms_;
   delay_ms_ = std::min(2 * delay_ms_, kDelayMaxMs);
   if (why == ErrorCode::kUnsupported) pause = kDelaySkewMs;
   if (why == ErrorCode::kRejectedMessage || why == ErrorCode::kRejectedImage) pause = kDelayMaxMs;
+  if (given_up_ != 0) pause = std::max(pause, std::min(kDelayMaxMs << std::min(given_up_ - 1, 8u), kGivenUpMaxMs));
   jitter_state_ ^= jitter_state_ << 13;
   jitter_state_ ^= jitter_state_ >> 7;
   jitter_state_ ^= jitter_state_ << 17;
   return pause - pause / 4 + jitter_state_ % (pause / 2 + 1);
 }
 
-void IoThread::give_to_engine() {
-  if (connection_ || attempts_ == 0 || waiting_.empty()) return;
-  if (context_.settings().mode != TRIDENT_MODE_AUTO) return;
-  if (ever_connected_ && attempts_ < kAttemptsBeforeEngine) return;
+/// From when on the engine takes what waits; kNever while the daemon is there or is expected.
+std::uint64_t IoThread::takeover_ns() const {
+  if (welcomed_ || context_.settings().mode != TRIDENT_MODE_AUTO) return AnswerWatch::kNever;
+  if (given_up_ != 0) return 0;
+  if (connection_) return connected_ns_ + kWelcomeSoonMs * kMs;
+  const bool away = attempts_ >= (ever_connected_ ? kAttemptsBeforeEngine : 1);
+  return away ? 0 : AnswerWatch::kNever;
+}
+
+void IoThread::give_to_engine(std::uint64_t now) {
+  if (waiting_.empty() || now < takeover_ns()) return;
   engine_ = context_.engine();
   if (engine_ == nullptr) return;
   const std::lock_guard lock(context_.mutex);
@@ -219,18 +276,36 @@ void IoThread::send_job(std::uint64_t job) {
     if (kernel->state != JobState::waiting) return;
     hopeless = ++kernel->sends > kSendsMax;
     if (!hopeless) kernel->state = JobState::sent;
+    kernel->answered = false;
   }
-  if (hopeless) return context_.finish(job, Context::End::failed);
+  if (hopeless) return context_.finish(job, Context::End::failed, kLostTooOften);
   linger_.begin();
+  allowance_.grant();
+  watch_.sent(job, os::monotonic_ns());
   wire::append_submit(connection_->outgoing(), kernel->expr, {job, kernel->policy, kernel->elements, inline_images_});
 }
 
-int IoThread::timeout_ms(std::uint64_t now) const {
-  std::uint64_t until = ~std::uint64_t{0};
-  if (deadline_ns_ != 0) until = std::min(until, deadline_ns_);
-  if (welcomed_ && !waiting_.empty() && hold_until_ns_ > now) until = std::min(until, hold_until_ns_);
-  if (until == ~std::uint64_t{0}) return -1;
-  return until <= now ? 0 : static_cast<int>((until - now + kMs - 1) / kMs);
+/// Asks the daemon whether it is there.
+void IoThread::probe(std::uint64_t now) {
+  wire::append_stats_request(connection_->outgoing(), kProbe);
+  watch_.probed(now);
+  if (auto sent = connection_->flush(); !sent) lose(sent.error(), now);
+}
+
+/// The next moment at which something is to be done without being called. Needs the context's mutex.
+std::uint64_t IoThread::wake_ns(std::uint64_t now) const {
+  std::uint64_t until = AnswerWatch::kNever;
+  const auto at = [&](std::uint64_t ns) { until = std::min(until, ns); };
+  if (deadline_ns_ != 0) at(deadline_ns_);
+  if (!waiting_.empty() && takeover_ns() > now) at(takeover_ns());
+  if (welcomed_) {
+    if (!waiting_.empty() && hold_until_ns_ > now) at(hold_until_ns_);
+    if (allowance_.pause_until_ns() > now) at(allowance_.pause_until_ns());
+    if (context_.unfinished != 0) at(std::min(watch_.look_ns(), watch_.overdue_ns()));
+  } else if (!connection_ && wants_daemon()) {
+    at(next_attempt_ns_);
+  }
+  return until;
 }
 
 /// True when the socket has something to read.
@@ -240,22 +315,20 @@ bool IoThread::sleep() {
     [[maybe_unused]] const ssize_t n = ::read(context_.wake_fd(), &count, sizeof(count));
     woken_ = false;
   }
-  if (connection_ && linger_.goes_on()) {
+  const bool reads = connection_ && allowance_.pause_until_ns() <= os::monotonic_ns();
+  if (reads && linger_.goes_on()) {
     pollfd polled{connection_->fd(), POLLIN, 0};
     if (::poll(&polled, 1, 0) != 1) return false;
     linger_.begin();
     return true;
   }
-  int timeout = timeout_ms(os::monotonic_ns());
+  int timeout = -1;
   {
     const std::lock_guard lock(context_.mutex);
     if (context_.stopping || rescan_ || !context_.fresh.empty()) return false;
     if (context_.io_called) return false;
-    if (!connection_ && wants_daemon()) {
-      const std::uint64_t now = os::monotonic_ns();
-      const int until = next_attempt_ns_ <= now ? 0 : static_cast<int>((next_attempt_ns_ - now) / kMs) + 1;
-      timeout = timeout < 0 ? until : std::min(timeout, until);
-    }
+    const std::uint64_t now = os::monotonic_ns(), until = wake_ns(now);
+    if (until != AnswerWatch::kNever) timeout = until <= now ? 0 : static_cast<int>((until - now) / kMs) + 1;
     if (connection_ && welcomed_) {
       const auto unsent = [](const StatsRequest* request) { return !request->sent; };
       if (std::any_of(context_.stats_requests.begin(), context_.stats_requests.end(), unsent)) return false;
@@ -265,7 +338,7 @@ bool IoThread::sleep() {
   std::array<pollfd, 2> polled{};
   polled[0] = {context_.wake_fd(), POLLIN, 0};
   polled[1] = {-1, 0, 0};
-  if (connection_) {
+  if (reads) {
     const bool writing = connection_->outgoing_bytes() > 0;
     polled[1] = {connection_->fd(), static_cast<short>(writing ? POLLIN | POLLOUT : POLLIN), 0};
   }
@@ -277,7 +350,12 @@ bool IoThread::sleep() {
 void IoThread::receive() {
   const std::uint64_t now = os::monotonic_ns();
   std::vector<Arrival> arrivals;
+  const std::uint64_t bytes_before = connection_->received_bytes();
   auto received = connection_->receive(arrivals);
+  const std::uint64_t bytes = connection_->received_bytes() - bytes_before;
+  if (bytes != 0) watch_.heard(now);
+  allowance_.take(arrivals.size(), static_cast<std::size_t>(bytes), now);
+  if (allowance_.is_flood(now)) return give_up_daemon("it floods this client with messages that nobody asked for", now);
   for (Arrival& arrival : arrivals) {
     std::visit([&](auto& message) { on(message, std::move(arrival.image)); }, arrival.message);
     if (broken_) return lose(Error(*broken_), now);
@@ -293,10 +371,45 @@ void IoThread::receive() {
 }
 
 void IoThread::check_deadlines() {
-  if (!connection_ || deadline_ns_ == 0) return;
+  if (!connection_) return;
   const std::uint64_t now = os::monotonic_ns();
-  if (now < deadline_ns_) return;
-  lose(make_error(ErrorCode::kDisconnected, "the daemon does not answer"), now);
+  if (deadline_ns_ != 0 && now >= deadline_ns_) {
+    return give_up_daemon(welcomed_ ? "it does not end a message that it began" : "it accepts but gives no welcome",
+                          now);
+  }
+  if (welcomed_) check_answers(now);
+}
+
+void IoThread::check_answers(std::uint64_t now) {
+  std::uint64_t overdue = 0;
+  {
+    const std::lock_guard lock(context_.mutex);
+    idle_ = context_.unfinished == 0;
+    overdue = watch_.take_overdue(now, [&](std::uint64_t job) {
+      const Kernel* kernel = context_.jobs.find(job);
+      return kernel == nullptr || kernel->state != JobState::sent || kernel->answered;
+    });
+  }
+  if (overdue != 0) give_up_job(overdue);
+  if (idle_) return;
+  if (watch_.is_silent(now)) return give_up_daemon("it does not answer any more", now);
+  if (watch_.wants_probe(now)) probe(now);
+}
+
+/// The daemon has lost the job: it is the engine's now, or the interpreter's.
+void IoThread::give_up_job(std::uint64_t job) {
+  if (context_.settings().mode == TRIDENT_MODE_AUTO) engine_ = context_.engine();
+  {
+    const std::lock_guard lock(context_.mutex);
+    context_.dropped.push_back(job);
+    Kernel* kernel = context_.jobs.find(job);
+    if (kernel == nullptr || kernel->state != JobState::sent) return;
+    if (engine_ != nullptr) {
+      kernel->state = JobState::waiting;
+      return engine_->add(job);
+    }
+  }
+  context_.finish(job, Context::End::failed, kNoAnswer);
 }
 
 void IoThread::on(const wire::Welcome& welcome, os::Fd) {
@@ -309,12 +422,16 @@ void IoThread::on(const wire::Welcome& welcome, os::Fd) {
   deadline_ns_ = 0;
   attempts_ = 0;
   delay_ms_ = kDelayMinMs;
+  connected_ns_ = os::monotonic_ns();
+  allowance_ = Allowance(connected_ns_);
+  watch_ = AnswerWatch(connected_ns_);
   const std::lock_guard lock(context_.mutex);
   context_.connected = true;
+  context_.unreachable = false;
   context_.connect_wanted = false;
   if (ever_connected_) ++context_.counters.reconnects;
   ever_connected_ = true;
-  if (engine_ != nullptr) engine_->give_back(waiting_);
+  if (engine_ != nullptr && given_up_ == 0) engine_->give_back(waiting_);
   context_.changed.notify_all();
 }
 
@@ -331,17 +448,17 @@ void IoThread::on(wire::KernelReady& ready, os::Fd image) {
   delivery.optimised_ns = ready.optimised_ns;
   const auto delivered = context_.deliver(ready.job, std::move(delivery));
   if (delivered) return;
-  if (delivered.error().code == ErrorCode::kExecDenied) return context_.finish_all();
+  if (delivered.error().code == ErrorCode::kExecDenied) return context_.finish_all(delivered.error().message);
   if (++refused_images_ >= kRefusedImagesMax) broken_ = delivered.error();
 }
 
 void IoThread::on(const wire::Revoke& revoke, os::Fd) {
-  context_.revoke(revoke.job, revoke.tier);
+  context_.revoke(revoke.job, revoke.tier, "the daemon has revoked its code");
 }
 
 void IoThread::on(const wire::Done& done, os::Fd) {
   hold_until_ns_ = 0;  // a place in the daemon's queue is free
-  context_.finish(done.job, done.gain ? Context::End::gain : Context::End::no_gain);
+  context_.finish(done.job, end_of(done.outcome), reason_of(done));
 }
 
 void IoThread::on(const wire::Failure& failure, os::Fd) {
@@ -351,7 +468,7 @@ void IoThread::on(const wire::Failure& failure, os::Fd) {
     broken_ = make_error(busy ? ErrorCode::kBusy : ErrorCode::kUnsupported, "daemon: %s", failure.message.c_str());
     return;
   }
-  if (!busy) return context_.finish(failure.job, Context::End::failed);
+  if (!busy) return context_.finish(failure.job, Context::End::failed, "the daemon refused it: " + failure.message);
   hold_until_ns_ = os::monotonic_ns() + pause_ns;
   const std::lock_guard lock(context_.mutex);
   Kernel* kernel = context_.jobs.find(failure.job);

@@ -3,6 +3,9 @@
 // It sleeps in poll() without a timer while nothing is pending, but for a moment after a submission (os::Linger). With
 // unfinished jobs and no daemon it tries again after 50 ms, doubling to 5 s, each with jitter. A lost connection puts
 // the unfinished jobs back to waiting; submitting twice is harmless (the daemon's cache knows them).
+//
+// A daemon that is there but hangs (answer_watch.h) or floods (allowance.h) is given up for 5 s, then longer each time.
+// In mode auto the engine takes over what waits then, and keeps it.
 #pragma once
 
 #include <pthread.h>
@@ -13,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "clients/c/allowance.h"
+#include "clients/c/answer_watch.h"
 #include "clients/c/connection.h"
 #include "clients/c/context.h"
 #include "runtime/base/result.h"
@@ -35,14 +40,19 @@ class IoThread {
   [[nodiscard]] bool wants_daemon() const;
   void connect(std::uint64_t now);
   void lose(const Error& why, std::uint64_t now);
+  void give_up_daemon(const char* why, std::uint64_t now);
   std::uint64_t pause_ms(ErrorCode why);
-  void give_to_engine();
+  [[nodiscard]] std::uint64_t takeover_ns() const;
+  void give_to_engine(std::uint64_t now);
   void send_requests(std::uint64_t now);
   void send_job(std::uint64_t job);
-  [[nodiscard]] int timeout_ms(std::uint64_t now) const;
+  void probe(std::uint64_t now);
+  [[nodiscard]] std::uint64_t wake_ns(std::uint64_t now) const;
   bool sleep();
   void receive();
   void check_deadlines();
+  void check_answers(std::uint64_t now);
+  void give_up_job(std::uint64_t job);
 
   void on(const wire::Unknown&, os::Fd) {}
   void on(const wire::ProgramReady&, os::Fd) {}  // this connection asks for kernels only
@@ -65,7 +75,12 @@ class IoThread {
   bool ever_connected_ = false;
   bool inline_images_ = false;
   std::uint32_t refused_images_ = 0;
-  std::uint64_t deadline_ns_ = 0;  // for the welcome, or for the rest of a frame; 0: none
+  std::uint64_t deadline_ns_ = 0;   // for the welcome, or for the rest of a frame; 0: none
+  std::uint64_t connected_ns_ = 0;  // when the connection was made, then when it was welcomed
+  Allowance allowance_{0};
+  AnswerWatch watch_{0};
+  bool idle_ = true;            // no job was unfinished at the last look
+  std::uint32_t given_up_ = 0;  // times in a row that a daemon hung or flooded
 
   os::Linger linger_;  // since the last submission or its first answers
   std::deque<std::uint64_t> waiting_;

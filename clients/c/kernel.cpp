@@ -100,6 +100,22 @@ bool Kernel::wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_
   return true;
 }
 
+void Kernel::set_note(std::string_view sentence) noexcept try {
+  if (sentence.empty()) {
+    note = nullptr;
+    return;
+  }
+  std::string line(sentence.substr(0, kNoteBytesMax));
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  const auto known = std::find(notes.begin(), notes.end(), line);
+  if (known != notes.end())
+    note = known->c_str();
+  else if (notes.size() < kNotesMax)
+    note = notes.emplace_back(std::move(line)).c_str();
+} catch (const std::bad_alloc&) {
+}
+
 void Kernel::publish(ImageMap map) {
   CHECK(map_count < kMapsMax);
   maps[map_count] = std::move(map);

@@ -16,6 +16,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
 
 #include "clients/c/image_map.h"
 #include "clients/c/trident.h"
@@ -29,6 +32,8 @@ class Context;
 
 /// Images mapped for one kernel over its life; further ones are refused.
 inline constexpr std::size_t kMapsMax = 8;
+/// Sentences kept of one kernel's notes: they live as long as it does. After these the last one stays.
+inline constexpr std::size_t kNotesMax = 16, kNoteBytesMax = 500;
 /// Times that a job is sent again because its connection broke; a job that keeps killing its daemon ends here.
 inline constexpr std::uint32_t kSendsMax = 100;
 
@@ -69,6 +74,7 @@ struct Kernel : trident_kernel {
   bool in_callback = false;  ///< `changed` is running, in
   pthread_t callback_thread{};
   std::uint32_t sends = 0;
+  bool answered = false;  ///< an image or a line of progress has come since it was sent
   std::uint8_t tier = TRIDENT_TIER_INTERPRETER;
   std::uint32_t swaps = 0;
   double baseline_ns = 0, optimised_ns = 0;
@@ -80,11 +86,15 @@ struct Kernel : trident_kernel {
   std::array<bool, kMapsMax> revoked{};  ///< withdrawn by the daemon: not to be taken again
   std::uint32_t map_count = 0;
   const ImageMap* current = nullptr;  ///< one of them, or the interpreter
+  std::deque<std::string> notes;      ///< every sentence that has been the note
+  const char* note = nullptr;         ///< one of them: why no better code runs
 
   // The following need the mutex.
   [[nodiscard]] ImageClaim claim() const;  ///< with the counts of this kernel; the rest is the message's
   /// Whether an image of `tier` with this digest would be a step forward.
   [[nodiscard]] bool wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_t digest_high) const;
+  /// Makes `sentence` the note; an empty one takes the note away. Keeps the old one where there is no memory.
+  void set_note(std::string_view sentence) noexcept;
   void publish(ImageMap map);
   void revoke(std::uint8_t revoked_tier);
 };

@@ -20,7 +20,7 @@ std::string daemon_socket_path(const char* option);
 /// True in a setuid or setgid program: nothing from the environment is to be believed.
 bool is_privileged_process();
 
-/// Connects without waiting. Errors: Disconnected (nobody listens), OsError (not to be trusted).
+/// Connects without waiting. Errors: Disconnected (nobody listens yet), OsError (not to be trusted, not to be reached).
 Result<os::Fd> connect_to_daemon(const std::string& path);
 
 /// The ownership rules above, for the tests. Returns the path with symbolic links resolved.

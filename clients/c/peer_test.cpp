@@ -82,6 +82,17 @@ TEST_F(PeerTest, WhatIsNoSocketOrNotThere) {
   EXPECT_FALSE(check_socket_path(path_));
 }
 
+// The folder is there, so "no such file" would name the wrong cause.
+TEST_F(PeerTest, APathIsTooLongForASocket) {
+  const std::string longest = path_ + std::string(108 - path_.size(), 's');
+  for (const std::string& path : {longest, longest + std::string(5000, 's')}) {
+    const auto checked = check_socket_path(path);
+    ASSERT_FALSE(checked);
+    EXPECT_NE(std::string::npos, checked.error().message.find("longer than 107 bytes")) << checked.error().message;
+  }
+  EXPECT_EQ(ErrorCode::kDisconnected, check_socket_path(longest.substr(0, 107)).error().code);
+}
+
 TEST_F(PeerTest, NobodyListens) {
   { const auto listener = listen(); }
   EXPECT_EQ(ErrorCode::kDisconnected, connect_to_daemon(path_).error().code);

@@ -139,6 +139,7 @@ Result<void> by_engine(const client::wire::SubmitProgram& program, const Progres
   asked.milliseconds = program.milliseconds, asked.programs = program.programs, asked.left_out = program.left_out;
   asked.progress = progress.call, asked.user = progress.user;
   asked.runs = program.runs.data(), asked.runs_words = program.runs.size();
+  engine.prepare_for(TRIDENT_ENGINE_PROGRAMS);
   const auto built = std::make_unique<trident_engine_built>();
   built->struct_size = sizeof(*built);
   engine.build(&asked, built.get(), take_texts, &out);

@@ -130,6 +130,7 @@ typedef struct trident_kernel_info {
   uint32_t stage_done, stage_total;
   uint32_t reserved;
   double best_ratio; /* of the best candidate so far to the baseline, 1 until one is faster; 0: unknown */
+  const char* note;  /* trident_kernel_note(); since 0.1.3 */
 } trident_kernel_info;
 
 typedef struct trident_stats {
@@ -257,6 +258,10 @@ TRIDENT_API trident_status trident_wait(trident_kernel* kernel, uint32_t tier, u
 TRIDENT_API void trident_on_change(trident_kernel* kernel, void (*callback)(trident_kernel*, void*), void* user);
 
 TRIDENT_API trident_status trident_info(const trident_kernel* kernel, trident_kernel_info* info);
+/* Why the kernel runs no better code, in one sentence: no daemon and no engine, a daemon that hangs or refuses, a limit
+ * that is named, a search that found nothing, a check that failed (with values), no right to run code, no instruction
+ * set, the mode. NULL while nothing stands in its way, and of optimised code. Lives as long as the kernel. Since 0.1.3. */
+TRIDENT_API const char* trident_kernel_note(const trident_kernel* kernel);
 TRIDENT_API trident_status trident_get_stats(trident_ctx* ctx, trident_stats* stats);
 /* The daemon's own counters as JSON, into buffer; TRIDENT_E_DAEMON when none is connected. */
 TRIDENT_API trident_status trident_daemon_stats(trident_ctx* ctx, char* buffer, size_t size, uint32_t timeout_ms);

@@ -40,6 +40,17 @@ std::string text_of(const flatbuffers::String* text) {
   return text ? text->str() : std::string();
 }
 
+/// A value that a later version added means that there is nothing better.
+Done::Outcome outcome_of(fbs::Outcome outcome) {
+  switch (outcome) {
+    case fbs::Outcome::published: return Done::Outcome::published;
+    case fbs::Outcome::no_gain: return Done::Outcome::no_gain;
+    case fbs::Outcome::budget_spent: return Done::Outcome::budget_spent;
+    case fbs::Outcome::not_equivalent: return Done::Outcome::not_equivalent;
+  }
+  return Done::Outcome::no_gain;
+}
+
 KernelReady ready_of(const fbs::KernelReady& message) {
   KernelReady ready;
   ready.job = message.job();
@@ -145,7 +156,7 @@ Result<Incoming> decode(std::span<const std::byte> bytes) {
     }
     case fbs::Body::Done: {
       const auto& done = *message.body_as_Done();
-      return Incoming(Done{done.job(), done.outcome() == fbs::Outcome::published});
+      return Incoming(Done{done.job(), outcome_of(done.outcome()), text_of(done.reason())});
     }
     case fbs::Body::Failure: {
       const auto& failure = *message.body_as_Failure();

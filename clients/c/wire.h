@@ -73,8 +73,10 @@ struct Revoke {
   std::uint8_t tier = 0;
 };
 struct Done {
+  enum class Outcome : std::uint8_t { published, no_gain, budget_spent, not_equivalent };
   std::uint64_t job = 0;
-  bool gain = false;  ///< false: the optimiser found nothing better than what was sent
+  Outcome outcome = Outcome::no_gain;
+  std::string reason{};  ///< why nothing better was sent; empty from daemons that do not say
 };
 struct Failure {
   std::uint64_t job = 0;

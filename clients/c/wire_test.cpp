@@ -64,7 +64,7 @@ TEST(Wire, DecodesWhatADaemonSends) {
   EXPECT_EQ(3.5, ready.baseline_ns);
   EXPECT_EQ(2.5, ready.optimised_ns);
   EXPECT_EQ(1, std::get<wire::Revoke>(decoded(4)).tier);
-  EXPECT_TRUE(std::get<wire::Done>(decoded(5)).gain);
+  EXPECT_EQ(wire::Done::Outcome::published, std::get<wire::Done>(decoded(5)).outcome);
   const auto failure = std::get<wire::Failure>(decoded(6));
   EXPECT_EQ(17, failure.code);
   EXPECT_EQ(250u, failure.retry_after_ms);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "clients/c/engine_library.h"
+#include "clients/c/peer.h"
 #include "clients/c/trident.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/compilers.h"
@@ -100,6 +101,17 @@ Check check_sandbox() {
   return {"sandbox", Status::ok, "children for untried code can be made", ""};
 }
 
+/// What to do about a daemon that gives no welcome.
+const char* mend_of(const Result<os::Fd>& connection) {
+  if (connection.ok())
+    return "it accepts connections but does not answer: restart it (systemctl --user restart tridentd)";
+  if (connection.error().code == ErrorCode::kOsError)
+    return "programs compute in their own process meanwhile; let TRIDENT_SOCKET name a socket of root's or of your own "
+           "in a folder that you can reach, or name the daemon's user in TRIDENT_TRUSTED_UID";
+  return "start it: systemctl --user enable --now tridentd.socket, or run tridentd; TRIDENT_SOCKET names another "
+         "socket";
+}
+
 Check check_daemon() {
   trident_options options{};
   options.struct_size = sizeof options;
@@ -107,10 +119,8 @@ Check check_daemon() {
   options.connect_timeout_ms = 1000;
   trident_ctx* ctx = nullptr;
   if (trident_open(&options, &ctx) != TRIDENT_OK)
-    return {
-        "daemon", Status::failure, trident_last_error(),
-        "start it: systemctl --user enable --now tridentd.socket, or run tridentd; one that turns clients away says "
-        "why in its log (journalctl --user -u tridentd); TRIDENT_SOCKET names another socket"};
+    return {"daemon", Status::failure, trident_last_error(),
+            mend_of(client::connect_to_daemon(client::daemon_socket_path(nullptr)))};
   std::array<char, 65536> json{};
   const trident_status status = trident_daemon_stats(ctx, json.data(), json.size(), 1000);
   trident_close(ctx);

@@ -28,7 +28,7 @@ constexpr const char* kRun = R"(DETAILS
   The expression goes through the client library, as from any program: it is answered by the interpreter at once and
   by the daemon's code when that is there. --tier waits for it, with a bar on a terminal; --mode says who may answer.
   Inputs that are not lists or files are the same value everywhere or evenly spaced. Files hold numbers separated by
-  blanks, commas or lines. The last line says whose code answered, but with --csv.
+  blanks, commas or lines. The last line says whose code answered, and a note why no better code did, but with --csv.
   `trident parse --help` says what types there are. Integers are printed in full.
   What is assumed for a variable without an input is said on standard error. An expression may begin with a minus sign;
   where an option has its first letter (-n*2), put -- before it.

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "clients/c/engine_library.h"
+#include "clients/c/peer.h"
 #include "clients/c/trident.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/kernel_options.h"
@@ -23,7 +24,6 @@
 namespace trident::cli {
 namespace {
 
-constexpr std::uint32_t kLookForDaemonMs = 200;
 constexpr std::uint64_t kElementsMax = 100'000'000;
 
 struct RunVerb {
@@ -195,10 +195,11 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
   }
 }
 
-/// Which code answers now.
+/// Which code answers now, and why no better code does.
 std::string answered_by(const trident_kernel* kernel) {
   const trident_kernel_info info = info_of(kernel);
-  if (info.tier == TRIDENT_TIER_INTERPRETER) return "answered by the interpreter\n";
+  const std::string note = info.note == nullptr ? "" : std::string("note: ") + info.note + "\n";
+  if (info.tier == TRIDENT_TIER_INTERPRETER) return "answered by the interpreter\n" + note;
   const auto isa = image::isa_of(static_cast<std::uint8_t>(info.isa));
   std::string text = std::string("answered by ") + (info.tier == TRIDENT_TIER_BASELINE ? "baseline " : "optimised ") +
                      (isa.ok() ? std::string(codegen::name_of(*isa)) : "unknown") + " code";
@@ -207,7 +208,7 @@ std::string answered_by(const trident_kernel* kernel) {
     std::snprintf(ratio, sizeof ratio, ", %.2f of the baseline's time", info.optimised_ns / info.baseline_ns);
     text += ratio;
   }
-  return text + "\n";
+  return text + "\n" + note;
 }
 
 /// The --inputs, checked against the kernel's variables; n becomes the longest list's length where --n does not say.
@@ -368,13 +369,9 @@ void note_interpreter(const RunVerb& verb, const Session& session) {
   if (info_of(session.kernel).tier != TRIDENT_TIER_INTERPRETER) return;
   const auto engine = client::load_engine();
   if (engine.ok()) return;
-  trident_options options{};
-  options.struct_size = sizeof options;
-  options.mode = TRIDENT_MODE_DAEMON;
-  options.connect_timeout_ms = kLookForDaemonMs;
-  trident_ctx* daemon = nullptr;
-  if (trident_open(&options, &daemon) == TRIDENT_OK) return trident_close(daemon);
-  std::fprintf(stderr, "trident: interpreted: %s; no engine: %s\n", trident_last_error(),
+  const auto daemon = client::connect_to_daemon(client::daemon_socket_path(nullptr));
+  if (daemon.ok()) return;
+  std::fprintf(stderr, "trident: interpreted: no daemon: %s; no engine: %s\n", daemon.error().message.c_str(),
                engine.error().message.c_str());
 }
 

@@ -167,6 +167,11 @@ class kernel {
     detail::check(trident_info(handle_, &info));
     return info;
   }
+  /// Why the kernel runs no better code, in one sentence; empty while nothing stands in its way.
+  [[nodiscard]] std::string note() const {
+    const char* const text = trident_kernel_note(handle_);
+    return text == nullptr ? std::string() : text;
+  }
 
  private:
   template <std::size_t Arrays, std::size_t Outputs, std::size_t Scalars>

@@ -35,6 +35,7 @@ struct Entry {
   SharedImage image;  ///< the best image that may run; none when the baseline was found wrong
   double baseline_ns = 0, winner_ns = 0;
   std::vector<std::byte> canonical;
+  std::string reason{};  ///< why there is nothing better than the baseline; known while the entry is in memory
 };
 
 struct Options {

@@ -23,6 +23,8 @@ constexpr std::uint8_t kStageEmit = 1;
 constexpr std::uint32_t kChecksMax = 3;
 constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
 
+/// A worker's reason is one sentence.
+constexpr std::size_t kReasonBytesMax = 500;
 /// Bytes of submissions that are kept to be searched again, of all users.
 constexpr std::uint64_t kRenewalBytesMax = std::uint64_t{32} << 20;
 /// Behind the id of a flight: no submission shares it, for it has no baseline to give.
@@ -76,6 +78,7 @@ struct Jobs::Flight {
   std::uint64_t weights = 0;                ///< the generation that the key is of
   std::optional<Renewals::Number> renewal;  ///< of this: nobody waits for it, and there is no baseline
   std::vector<Subscriber> subscribers;
+  std::string reason;  ///< why there will be no optimised kernel, while a check alone is still to come
 };
 
 std::string Jobs::Flight::describe() const {
@@ -191,7 +194,7 @@ void Jobs::answer(const Subscriber& subscriber, const cache::Entry& entry, const
     const bool optimised = entry.image->header().tier == TRIDENT_TIER_OPTIMISED;
     sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, optimised ? entry.winner_ns : 0, true});
   }
-  sink_(subscriber, Finished{static_cast<pipeline::Outcome>(entry.outcome)});
+  sink_(subscriber, Finished{static_cast<pipeline::Outcome>(entry.outcome), entry.reason});
 }
 
 void Jobs::cancel(const Subscriber& subscriber) {
@@ -210,7 +213,7 @@ void Jobs::tell_all(Flight& flight, const Event& event) {
     if (waiting_.contains(subscriber)) sink_(subscriber, event);
 }
 
-void Jobs::finish(Flight& flight, pipeline::Outcome outcome, double ratio) {
+void Jobs::finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason, double ratio) {
   switch (outcome) {
     case pipeline::Outcome::published: ++stats_.published; break;
     case pipeline::Outcome::no_gain: ++stats_.no_gain; break;
@@ -222,7 +225,7 @@ void Jobs::finish(Flight& flight, pipeline::Outcome outcome, double ratio) {
     kernel.weights = flight.weights;
     for (const Subscriber& subscriber : flight.subscribers) remember(subscriber, kernel, ratio);
   }
-  tell_all(flight, Finished{outcome});
+  tell_all(flight, Finished{outcome, reason});
   remove(flight);
 }
 
@@ -270,8 +273,11 @@ void Jobs::wait_for_baseline(Flight& flight, bool in_front) {
 
 void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
   if (pool_.has_room(worker::Lane::optimise) && optimise_queue_.size() == 0) return run(flight, worker::Lane::optimise);
-  if (!in_front && optimise_queue_.size_of(flight.uid) >= limits_.optimise_queue_per_user)
+  if (!in_front && optimise_queue_.size_of(flight.uid) >= limits_.optimise_queue_per_user) {
+    flight.reason = "this user has " + std::to_string(limits_.optimise_queue_per_user) +
+                    " kernels waiting for the search already, the most that optimise_queue_per_user allows";
     return wait_for_check(flight);
+  }
   flight.state = State::optimise_waiting;
   flight.place =
       in_front ? optimise_queue_.push_front(flight.uid, &flight) : optimise_queue_.push_back(flight.uid, &flight);
@@ -285,8 +291,9 @@ void Jobs::wait_for_check(Flight& flight) {
 }
 
 /// An optimise job ended without an answer: the baseline stays, checked already or now.
-void Jobs::keep_baseline(Flight& flight) {
-  if (flight.baseline_checked) return finish(flight, pipeline::Outcome::budget_spent);
+void Jobs::keep_baseline(Flight& flight, const std::string& reason) {
+  if (flight.baseline_checked) return finish(flight, pipeline::Outcome::budget_spent, reason);
+  flight.reason = reason;
   wait_for_check(flight);
 }
 
@@ -299,7 +306,8 @@ void Jobs::check_failed(Flight& flight) {
   log::error("a baseline kernel could not be checked and is revoked: {}", flight.describe());
   for (std::uint32_t i = 0; i < kStrikesMax; ++i) strike(flight.id, worker::Lane::baseline);  // not sent out again
   revoke(flight);
-  finish(flight, pipeline::Outcome::not_equivalent);
+  finish(flight, pipeline::Outcome::not_equivalent,
+         "the baseline was revoked: " + std::to_string(kChecksMax) + " checks of it gave no answer");
 }
 
 void Jobs::revoke(Flight& flight) {
@@ -375,7 +383,7 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   if (lane == worker::Lane::baseline) return fail(flight, error);
   const bool check = flight.state == State::checking;
   log::warning("{} job failed: {}: {}", check ? "a check" : "an optimise", name_of(error.code), error.message);
-  check ? check_failed(flight) : keep_baseline(flight);
+  check ? check_failed(flight) : keep_baseline(flight, "it cannot be optimised: " + error.message);
 }
 
 void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
@@ -387,19 +395,25 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   tell_all(flight, ImageReady{flight.baseline, 0, 0});
   if (flight.subscribers.empty()) return remove(flight);
   if (draining_) return remove(flight);
-  if (quarantined(flight.id, worker::Lane::optimise)) return wait_for_check(flight);
+  if (quarantined(flight.id, worker::Lane::optimise)) {
+    flight.reason = "searching for a better kernel failed repeatedly; it is left alone for now";
+    return wait_for_check(flight);
+  }
   wait_for_optimise(flight, false);
 }
 
 void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
   const auto outcome = static_cast<pipeline::Outcome>(header.code);
   const bool check = flight.state == State::checking;
+  const std::string_view reason =
+      outcome == pipeline::Outcome::published ? std::string_view() : tail.substr(0, kReasonBytesMax);
   if (!check) strikes_.erase(flight.id);
   if (flight.renewal) return on_renewed(flight, header, tail);
   if (outcome == pipeline::Outcome::budget_spent || (check && outcome == pipeline::Outcome::no_gain)) {
+    if (!check) flight.reason = reason;
     if (header.baseline_checked == 0) return check ? check_failed(flight) : wait_for_check(flight);
     stats_.checked_alone += check ? 1 : 0;
-    return finish(flight, pipeline::Outcome::budget_spent);
+    return finish(flight, pipeline::Outcome::budget_spent, std::string(flight.reason));
   }
   cache::Entry entry;
   entry.outcome = header.code;
@@ -418,11 +432,12 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, std:
       break;
   }
   entry.canonical = flight.canonical;
+  entry.reason = reason;
   const std::uint32_t uid = flight.uid;
   const image::Key key = flight.key;
   // A key of other weights than those that the worker went by: the answer is as good, but not the key's.
   const bool of_key = flight.weights == renewals_.weights();
-  finish(flight, outcome, ratio_of(entry));
+  finish(flight, outcome, entry.reason, ratio_of(entry));
   if (of_key) cache_.insert(uid, key, std::move(entry));
 }
 
@@ -544,7 +559,9 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
     ++stats_.retried;
     return baseline ? wait_for_baseline(flight, true) : wait_for_optimise(flight, true);
   }
-  if (!baseline) return keep_baseline(flight);
+  if (!baseline)
+    return keep_baseline(flight, fate == Fate::timed_out ? "searching for a better kernel took too long"
+                                                         : "the search for a better kernel crashed");
   fail(flight, fate == Fate::timed_out ? make_error(ErrorCode::kTimeout, "compiling took too long")
                                        : make_error(ErrorCode::kInternal, "the compiler crashed on this expression"));
 }

@@ -57,6 +57,7 @@ struct Progressed {
 struct Revoked {};  ///< the baseline image must not run any more
 struct Finished {
   pipeline::Outcome outcome = pipeline::Outcome::no_gain;
+  std::string reason{};  ///< why nothing better came; empty when published, and when only the outcome is known
 };
 struct Failed {
   Error error;
@@ -141,7 +142,7 @@ class Jobs {
   void offer(Renewals::Kernel& kernel, const cache::Entry& entry);
   void tell_all(Flight& flight, const Event& event);
   /// `ratio`: the time of the kernel that the clients have now over the baseline's.
-  void finish(Flight& flight, pipeline::Outcome outcome, double ratio = 1);
+  void finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason, double ratio = 1);
   void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
   void remove(Flight& flight);
   [[nodiscard]] bool has_room(std::uint32_t uid, std::uint64_t bytes) const;
@@ -150,7 +151,7 @@ class Jobs {
   void wait_for_baseline(Flight& flight, bool in_front);
   void wait_for_optimise(Flight& flight, bool in_front);
   void wait_for_check(Flight& flight);
-  void keep_baseline(Flight& flight);
+  void keep_baseline(Flight& flight, const std::string& reason);
   void check_failed(Flight& flight);
   void revoke(Flight& flight);
   [[nodiscard]] FairQueue<Flight*>& queue_of(const Flight& flight);

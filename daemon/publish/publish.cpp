@@ -75,9 +75,12 @@ void revoke(net::Channel& channel, std::uint64_t job, std::uint8_t tier) {
   channel.send(finish(builder, wire::Body::Revoke, wire::CreateRevoke(builder, job, static_cast<wire::Tier>(tier))));
 }
 
-void done(net::Channel& channel, std::uint64_t job, std::uint8_t outcome) {
+void done(net::Channel& channel, std::uint64_t job, std::uint8_t outcome, std::string_view reason) {
   auto& builder = fresh_builder();
-  channel.send(finish(builder, wire::Body::Done, wire::CreateDone(builder, job, static_cast<wire::Outcome>(outcome))));
+  flatbuffers::Offset<flatbuffers::String> text;
+  if (!reason.empty()) text = builder.CreateString(reason.data(), reason.size());
+  channel.send(
+      finish(builder, wire::Body::Done, wire::CreateDone(builder, job, static_cast<wire::Outcome>(outcome), text)));
 }
 
 void failure(net::Channel& channel, std::uint64_t job, const Error& error, std::uint32_t retry_after_ms) {

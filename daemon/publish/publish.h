@@ -28,7 +28,8 @@ struct KernelTravel {
 Result<void> kernel_ready(net::Channel& channel, std::uint64_t job, const image::ImageBytes& image,
                           const KernelTimes& times, const KernelTravel& travel);
 void revoke(net::Channel& channel, std::uint64_t job, std::uint8_t tier);
-void done(net::Channel& channel, std::uint64_t job, std::uint8_t outcome);
+/// `reason`: why nothing better was sent; nothing when published.
+void done(net::Channel& channel, std::uint64_t job, std::uint8_t outcome, std::string_view reason = {});
 void failure(net::Channel& channel, std::uint64_t job, const Error& error, std::uint32_t retry_after_ms = 0);
 /// A ProgramReady as it is.
 void program(net::Channel& channel, std::span<const std::byte> message);

@@ -214,7 +214,7 @@ class Sessions::Session {
 
   void tell(std::uint64_t job, const jobs::Finished& event) {
     if (!jobs_.contains(job)) return;  // given up
-    publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome));
+    publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome), event.reason);
   }
 
   void tell(std::uint64_t job, const jobs::Failed& event) {

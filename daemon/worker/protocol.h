@@ -61,7 +61,7 @@ static_assert(sizeof(RequestHeader) == 32 + sizeof(image::Key));
 enum class Kind : std::uint8_t {
   baseline_image,  ///< ends a baseline request; the tail is the image
   progress,        ///< more follows
-  outcome,         ///< ends an optimise request; the tail is the image when published
+  outcome,         ///< ends an optimise request; the tail is the image when published, else it says why not
   program,         ///< ends a programs request; the tail is the message for the client
   failed,          ///< ends any request; the tail says why
   ready            ///< answers no request: the worker can take one

@@ -11,7 +11,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
 
 #include "runtime/os/directory.h"
 
@@ -65,10 +64,10 @@ bool take_fds(msghdr& message, ReceivedFds& fds) {
   return fits;
 }
 
-std::optional<sockaddr_un> address_of(const std::string& path) {
+Result<sockaddr_un> address_of(const std::string& path) {
+  TRY_VOID(check_socket_length(path));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof(address.sun_path)) return std::nullopt;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;
 }
@@ -172,29 +171,31 @@ Result<std::pair<Fd, Fd>> socket_pair(Blocking first, Blocking second) {
   return pair;
 }
 
+Result<void> check_socket_length(const std::string& path) {
+  constexpr std::size_t kBytesMax = sizeof(sockaddr_un::sun_path) - 1;
+  if (path.empty()) return make_error(ErrorCode::kInvalidArgument, "the path of a socket is empty");
+  if (path.size() <= kBytesMax) return {};
+  return make_error(ErrorCode::kInvalidArgument, "%s: longer than %zu bytes, the most for the path of a socket",
+                    path.c_str(), kBytesMax);
+}
+
 Result<Fd> connect_unix(const std::string& path, Blocking blocking) {
-  const auto address = address_of(path);
-  if (!address)
-    return make_error(ErrorCode::kInvalidArgument, "socket path is empty or longer than %zu bytes: %s",
-                      sizeof(sockaddr_un::sun_path) - 1, path.c_str());
+  TRY(const sockaddr_un address, address_of(path));
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (blocking == Blocking::no ? SOCK_NONBLOCK : 0), 0));
   if (!fd.valid()) return os_error("socket");
-  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0)
+  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
     if (errno != EINTR) return os_error("connect", path);
   return fd;
 }
 
 Result<UnixListener> UnixListener::bind(const std::string& path, unsigned mode, int backlog) {
-  const auto address = address_of(path);
-  if (!address)
-    return make_error(ErrorCode::kInvalidArgument, "socket path is empty or longer than %zu bytes: %s",
-                      sizeof(sockaddr_un::sun_path) - 1, path.c_str());
+  TRY(const sockaddr_un address, address_of(path));
   TRY_VOID(make_private_directory_of(path));
   TRY(Fd lock, lock_for(path));
   TRY_VOID(remove_stale(path));
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return os_error("socket");
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0)
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
     return os_error("bind", path);
   UnixListener listener(std::move(fd), std::move(lock), path);
   // Nobody can connect before listen(), so the mode is in force for the first client.

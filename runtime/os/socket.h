@@ -56,6 +56,9 @@ enum class Blocking : bool { no, yes };
 /// A connected pair.
 Result<std::pair<Fd, Fd>> socket_pair(Blocking first, Blocking second);
 
+/// InvalidArgument for a path that no socket can have: an empty one, or one longer than 107 bytes.
+Result<void> check_socket_length(const std::string& path);
+
 Result<Fd> connect_unix(const std::string& path, Blocking blocking);
 
 /// A listening socket at a path, with the lock that makes it the only one there.

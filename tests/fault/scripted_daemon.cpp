@@ -170,9 +170,21 @@ void ScriptedConnection::revoke(std::uint64_t job, std::uint8_t tier) {
   send_frame(b, wire::Body::Revoke, wire::CreateRevoke(b, job, static_cast<wire::Tier>(tier)).Union());
 }
 
-void ScriptedConnection::done(std::uint64_t job) {
+void ScriptedConnection::done(std::uint64_t job, wire::Outcome outcome, const char* reason) {
   flatbuffers::FlatBufferBuilder b;
-  send_frame(b, wire::Body::Done, wire::CreateDone(b, job, wire::Outcome::no_gain).Union());
+  send_frame(b, wire::Body::Done, wire::CreateDoneDirect(b, job, outcome, reason).Union());
+}
+
+void ScriptedConnection::progress(std::uint64_t job) {
+  flatbuffers::FlatBufferBuilder b;
+  send_frame(b, wire::Body::Progress, wire::CreateProgress(b, job, wire::Stage::equiv, 1, 2, 1).Union());
+}
+
+void ScriptedConnection::answer_stats(const Request& request) {
+  const auto* stats = request.message().body_as_StatsRequest();
+  if (stats == nullptr) return;
+  flatbuffers::FlatBufferBuilder b;
+  send_frame(b, wire::Body::Stats, wire::CreateStatsDirect(b, stats->request(), "{}").Union());
 }
 
 void ScriptedConnection::failure(std::uint64_t job, std::uint8_t code, std::uint32_t retry_after_ms) {

@@ -55,8 +55,11 @@ class ScriptedConnection {
   void ready_claiming(std::uint64_t job, std::uint8_t tier, std::uint32_t size, std::uint64_t low, std::uint64_t high,
                       const std::vector<int>& fds);
   void revoke(std::uint64_t job, std::uint8_t tier);
-  void done(std::uint64_t job);
+  void done(std::uint64_t job, wire::Outcome outcome = wire::Outcome::no_gain, const char* reason = nullptr);
   void failure(std::uint64_t job, std::uint8_t code, std::uint32_t retry_after_ms);
+  void progress(std::uint64_t job);
+  /// Answers a StatsRequest; nothing for other requests.
+  void answer_stats(const Request& request);
   /// Hello in, Welcome out. False when the client does not say hello.
   bool greet();
   /// Waits until the client hangs up.

@@ -266,14 +266,21 @@ class Kernel:
         native.check(lib.trident_info(self._handle, ctypes.byref(info)))
         return info
 
+    @property
+    def note(self):
+        """Why the kernel runs no better code, in one sentence; None while nothing stands in its way."""
+        note = self._info().note
+        return None if note is None else note.decode("utf-8", "replace")
+
     def info(self):
-        """What runs now: tier, isa, swaps, done, the daemon's timings in ns per call (0: unknown), and how far it is with
-        its work: the stage, and the best candidate's time over the baseline's."""
+        """What runs now: tier, isa, swaps, done, the daemon's timings in ns per call (0: unknown), how far it is with its
+        work (the stage, and the best candidate's time over the baseline's), and the note."""
         info = self._info()
         return {"tier": info.tier, "isa": native.ISAS.get(info.isa, str(info.isa)), "swaps": info.swaps,
                 "done": bool(info.done), "baseline_ns": info.baseline_ns, "optimised_ns": info.optimised_ns,
                 "progress": {"stage": native.STAGES.get(info.stage, str(info.stage)), "done": info.stage_done,
-                             "total": info.stage_total, "best_ratio": info.best_ratio}}
+                             "total": info.stage_total, "best_ratio": info.best_ratio},
+                "note": None if info.note is None else info.note.decode("utf-8", "replace")}
 
     def __repr__(self):
         return f"<trident.Kernel {self.text!r} tier {self._info().tier}>"

@@ -1,8 +1,7 @@
 #include "jit/expr/rewrite/costs.h"
 
 #include <array>
-#include <map>
-#include <mutex>
+#include <atomic>
 
 #include "jit/expr/builder.h"
 #include "jit/expr/rewrite/language.h"
@@ -133,11 +132,20 @@ egraph::CostModel OpCosts::model() const {
 }
 
 const OpCosts& default_op_costs(std::string_view isa, std::string_view cpu) {
-  static std::mutex guard;
-  static std::map<const cost::Table*, OpCosts> made;
+  // A list that only grows, without a lock: a forked child would find it locked by a thread that is not there.
+  struct Made {
+    OpCosts costs;
+    const cost::Table* table;
+    const Made* next;
+  };
+  static constinit std::atomic<const Made*> newest{nullptr};
   const cost::Table& table = cost::shipped(isa, cpu);
-  const std::lock_guard lock(guard);
-  return made.try_emplace(&table, table).first->second;
+  for (const Made* made = newest.load(std::memory_order_acquire); made != nullptr; made = made->next)
+    if (made->table == &table) return made->costs;
+  auto* const fresh = new Made{OpCosts(table), &table, newest.load(std::memory_order_relaxed)};
+  while (!newest.compare_exchange_weak(fresh->next, fresh, std::memory_order_release)) {
+  }
+  return fresh->costs;
 }
 
 egraph::CostModel default_costs() {

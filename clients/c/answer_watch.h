@@ -1,0 +1,60 @@
+// Whether the daemon still answers. The library's thread asks; times are given, so that tests need no clock.
+//
+// Silence alone says nothing: a search may wait for its turn for minutes. So a daemon that has said nothing for a while
+// although jobs are unfinished is asked for its counters, which its front answers at once whatever its workers do. One
+// that is silent then is stopped, hung or swapped out. One that answers that and other jobs, but never said a word of a
+// job that it was sent long ago, has lost the job.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+
+namespace trident::client {
+
+class AnswerWatch {
+ public:
+  /// Silence after which the daemon is asked whether it is there, and the time for the answer.
+  static constexpr std::uint64_t kSilenceNs = 1'500'000'000, kProbeNs = 1'500'000'000;
+  /// Time for the first word of a job: its baseline takes microseconds, after those that the user sent before.
+  static constexpr std::uint64_t kFirstWordNs = 10'000'000'000;
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  struct Sent {
+    std::uint64_t job, at_ns;
+  };
+
+  explicit AnswerWatch(std::uint64_t now_ns) : heard_ns_(now_ns) {}
+
+  void heard(std::uint64_t now_ns) { heard_ns_ = now_ns, probed_ns_ = 0; }
+  void probed(std::uint64_t now_ns) { probed_ns_ = now_ns; }
+  void sent(std::uint64_t job, std::uint64_t now_ns) { sent_.push_back({job, now_ns}); }
+
+  [[nodiscard]] bool wants_probe(std::uint64_t now_ns) const {
+    return probed_ns_ == 0 && now_ns - heard_ns_ >= kSilenceNs;
+  }
+  [[nodiscard]] bool is_silent(std::uint64_t now_ns) const {
+    return probed_ns_ != 0 && now_ns - probed_ns_ >= kProbeNs;
+  }
+  /// When one of these two is next to be asked.
+  [[nodiscard]] std::uint64_t look_ns() const {
+    return probed_ns_ != 0 ? probed_ns_ + kProbeNs : heard_ns_ + kSilenceNs;
+  }
+
+  /// Takes away the oldest job that is overdue, 0 if there is none; those that `is_answered` says are forgotten.
+  template <class Answered>
+  std::uint64_t take_overdue(std::uint64_t now_ns, Answered is_answered) {
+    while (!sent_.empty() && is_answered(sent_.front().job)) sent_.pop_front();
+    if (sent_.empty() || now_ns - sent_.front().at_ns < kFirstWordNs) return 0;
+    const std::uint64_t job = sent_.front().job;
+    sent_.pop_front();
+    return job;
+  }
+  [[nodiscard]] std::uint64_t overdue_ns() const { return sent_.empty() ? kNever : sent_.front().at_ns + kFirstWordNs; }
+
+ private:
+  std::uint64_t heard_ns_, probed_ns_ = 0;
+  std::deque<Sent> sent_;  ///< in order
+};
+
+}  // namespace trident::client

@@ -1,0 +1,70 @@
+// Everything that the engine makes once in a process, made by doing a small piece of each kind of work.
+//
+// A function-local static that one thread is making while another forks stays half made in the child, and whoever needs
+// it there waits for ever. The host therefore calls this before the work itself, under a lock that its fork handlers
+// take too. tests/client/fork_test.cpp reads the guards of all statics of this library and finds those missing here.
+#include <array>
+#include <new>
+
+#include "clients/c/engine_abi.h"
+#include "jit/expr/expr.h"
+#include "jit/image/image.h"
+#include "jit/pipeline/pipeline.h"
+#include "jit/tir/build/build.h"
+#include "runtime/os/clock.h"
+
+namespace {
+
+namespace build = trident::tir::build;
+namespace expr = trident::expr;
+namespace image = trident::image;
+namespace pipeline = trident::pipeline;
+
+constexpr const char* kText = "x * x + exp(y) / x";
+constexpr const char* kProgram = "halt";
+
+void prepare_baselines() {
+  const auto parsed = expr::parse(kText);
+  if (!parsed.ok()) return;
+  const auto compiled = pipeline::compile_baseline(*parsed, {});
+  if (compiled.ok()) (void)image::seal(compiled->image).ok();
+}
+
+/// Rules are compiled for each policy.
+void prepare_searches() {
+  const auto parsed = expr::parse(kText);
+  if (!parsed.ok()) return;
+  for (const auto kind : {expr::PolicyKind::exact, expr::PolicyKind::bounded, expr::PolicyKind::fast}) {
+    pipeline::Options options;
+    options.policy = {kind, 2};
+    options.stop_after = "forms";
+    (void)pipeline::optimise(*parsed, options).ok();
+  }
+  (void)trident::os::cycle_counter_ns();
+}
+
+void prepare_programs() {
+  build::Request request;
+  request.text = kProgram;
+  request.milliseconds = 1;
+  request.programs = 1;
+  (void)build::build(request).ok();
+}
+
+struct Preparation {
+  void (*prepare)();
+  bool done = false;
+};
+
+}  // namespace
+
+extern "C" void trident_engine_prepare(uint32_t work) {
+  static constinit std::array<Preparation, 4> preparations = {
+      {{nullptr, true}, {prepare_baselines}, {prepare_searches}, {prepare_programs}}};
+  if (work >= preparations.size() || preparations[work].done) return;
+  try {
+    preparations[work].prepare();
+    preparations[work].done = true;
+  } catch (...) {  // out of memory: the work itself makes what it needs
+  }
+}
