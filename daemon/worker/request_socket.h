@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,6 +23,8 @@ class RequestSocket {
 
   /// The next request, aligned; empty when the front has gone.
   std::span<const std::byte> next();
+  /// The oldest descriptor that was received and not taken yet.
+  std::optional<os::Fd> take_fd();
   /// While a request is worked on: whether its front has gone or says Tail::cancel of it. Does not wait. next() brings
   /// what the front has said once more.
   [[nodiscard]] bool is_cancelled(std::uint64_t ticket);
@@ -38,6 +41,7 @@ class RequestSocket {
   std::vector<std::byte> buffer_ = std::vector<std::byte>(64 * 1024);
   std::size_t begin_ = 0, end_ = 0, taken_ = 0;
   std::vector<std::uint64_t> aligned_;
+  std::deque<os::Fd> fds_;
   std::optional<os::UnwrittenMemfd> file_;
 };
 
