@@ -136,7 +136,8 @@ std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& fl
                "tridentd");
   app.set_version_flag("-V,--version", "tridentd " TRIDENT_VERSION " (build " + os::build_id() + ")");
   app.add_option("--config", flags.config, "configuration file (TOML, same names with underscores), or none")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->take_last();
   app.add_flag("--check-config", flags.check_config, "try the settings and the files that they name; serve nothing");
   const Settings standard;
 #define X(name, type, unused, min, max, meaning) \

@@ -154,11 +154,19 @@ TEST_F(Start, AMistakeInTheSettingsHasAStatusOfItsOwn) {
     const auto done = os::run_command(words, 60'000);
     return done.ok() ? done->exit.status : -1;
   };
-  for (const std::string& flags :
-       {"--config " + at("wrong.toml"), "--config " + at("folder"), "--config " + at("none.toml"),
-        "--costs " + at("none.costs"), "--costs " + at("folder"), "--costs " + at("file"),
-        "--rules " + at("wrong.rules"), "--rules " + at("none.rules"), "--rules " + at("folder"),
-        "--state " + at("file"), "--workers 0 ", "--socket " + std::string(200, 'x')}) {
+  const std::vector<std::string> mistakes = {"--config " + at("wrong.toml"),
+                                             "--config " + at("folder"),
+                                             "--config " + at("none.toml"),
+                                             "--costs " + at("none.costs"),
+                                             "--costs " + at("folder"),
+                                             "--costs " + at("file"),
+                                             "--rules " + at("wrong.rules"),
+                                             "--rules " + at("none.rules"),
+                                             "--rules " + at("folder"),
+                                             "--state " + at("file"),
+                                             "--workers 0 ",
+                                             "--socket " + std::string(200, 'x')};
+  for (const std::string& flags : mistakes) {
     EXPECT_EQ(status(flags), 2) << flags;
     const std::string said = read_all(at("log"));
     EXPECT_FALSE(said.empty()) << flags;
