@@ -129,7 +129,7 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
   std::memcpy(&header, request.data(), sizeof(header));
   const auto tail = request.subspan(sizeof(header));
   if (header.tail != Tail::submit) {
-    const auto file = header.tail == Tail::weights ? front.take_fd() : std::nullopt;
+    const auto file = header.tail == Tail::weights && !tail.empty() ? front.take_fd() : std::nullopt;
     basis.take(header.tail, {reinterpret_cast<const char*>(tail.data()), tail.size()}, file);
     return true;
   }

@@ -128,8 +128,10 @@ class Pool::Worker {
   }
 
   void tell(Tail what, const std::string& text) {
-    send({.lane = lane_, .tail = what}, std::as_bytes(std::span(text)),
-         what == Tail::weights ? open_weights(text) : nullptr);
+    net::SharedFd file = what == Tail::weights ? open_weights(text) : nullptr;
+    // A file comes with every text of weights, and with no other.
+    const std::string_view told = what == Tail::weights && !file ? std::string_view() : text;
+    send({.lane = lane_, .tail = what}, std::as_bytes(std::span(told)), std::move(file));
   }
 
   void start() {
