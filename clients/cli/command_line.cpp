@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +15,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/manual.h"
 #include "clients/cli/nearest.h"
+#include "runtime/os/inherited.h"
 #include "runtime/os/self.h"
 
 namespace trident::cli {
@@ -25,13 +25,6 @@ constexpr const char* kDescription =
     "Trident makes hot math expressions faster: it compiles them to SIMD kernels that are measured on this machine "
     "and\n"
     "checked against a high-precision reference before they are used.";
-
-/// Standard streams that are closed would be reopened as somebody's socket or file: something that fails takes their
-/// place.
-void occupy_standard_streams() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(fd, F_GETFD) == -1) (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
 
 /// A first word that is no verb deserves better than "a subcommand is required", as does the second of a verb that has
 /// verbs of its own. `place`: where the word stands.
@@ -157,7 +150,7 @@ Result<void> write_text(const std::string& path, const std::string& text) {
 }
 
 int run_command_line(int argc, char** argv) {
-  occupy_standard_streams();
+  os::occupy_standard_streams();
   os::ignore_file_size_signal();
   CLI::App app(kDescription, "trident");
   app.set_version_flag("-V,--version", "trident " TRIDENT_VERSION);
@@ -179,6 +172,7 @@ int run_command_line(int argc, char** argv) {
   add_calibrate_command(app, status);
   add_train_command(app, status);
   add_weights_command(app, status);
+  add_stats_command(app, status);
   add_text_commands(app, status);
   add_completion_command(app, status);
   add_manual(app);

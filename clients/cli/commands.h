@@ -33,6 +33,7 @@ void add_fuzz_equiv_command(CLI::App& app, int& status);
 void add_calibrate_command(CLI::App& app, int& status);
 void add_train_command(CLI::App& app, int& status);
 void add_weights_command(CLI::App& app, int& status);
+void add_stats_command(CLI::App& app, int& status);
 /// parse, print, check, dot: one stage each, on text.
 void add_text_commands(CLI::App& app, int& status);
 void add_completion_command(CLI::App& app, int& status);

@@ -10,10 +10,11 @@
 
 #include "clients/c/engine_library.h"
 #include "clients/c/peer.h"
-#include "clients/c/trident.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/compilers.h"
+#include "clients/cli/daemon_stats.h"
 #include "clients/cli/numexpr_peer.h"
+#include "runtime/os/confinement/confinement.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/memfd.h"
 #include "runtime/os/process.h"
@@ -112,22 +113,36 @@ const char* mend_of(const Result<os::Fd>& connection) {
          "socket";
 }
 
-Check check_daemon() {
-  trident_options options{};
-  options.struct_size = sizeof options;
-  options.mode = TRIDENT_MODE_DAEMON;
-  options.connect_timeout_ms = 1000;
-  trident_ctx* ctx = nullptr;
-  if (trident_open(&options, &ctx) != TRIDENT_OK)
-    return {"daemon", Status::failure, trident_last_error(),
-            mend_of(client::connect_to_daemon(client::daemon_socket_path(nullptr)))};
-  std::array<char, 65536> json{};
-  const trident_status status = trident_daemon_stats(ctx, json.data(), json.size(), 1000);
-  trident_close(ctx);
-  if (status != TRIDENT_OK)
-    return {"daemon", Status::failure, "connected, but it does not answer: " + std::string(trident_last_error()),
-            "restart it: systemctl --user restart tridentd"};
+Check check_confinement() {
+  const os::Confined found = os::try_confinement();
+  if (found.missing.empty()) return {"confinement", Status::ok, "compilers can give up " + found.describe(), ""};
+  return {"confinement", Status::warning, "compilers can give up " + found.describe() + " alone: " + found.missing,
+          "kernels are made all the same; allow seccomp(2) and landlock_*(2) here, or use Linux 5.13 or newer"};
+}
+
+/// What a daemon that answers says is wrong with it.
+Check told_by_daemon(const std::string& stats) {
+  const auto json = nlohmann::json::parse(stats, nullptr, false);
+  const auto text = [&](const char* part, const char* name) {
+    return json.is_object() ? json.value(part, nlohmann::json::object()).value(name, std::string()) : std::string();
+  };
+  if (const std::string error = text("configuration", "reload_error"); !error.empty())
+    return {"daemon", Status::warning, "answers, but its last reload failed: " + error,
+            "mend the configuration and reload it: systemctl reload tridentd"};
+  if (const std::string missing = text("workers", "not_confined"); !missing.empty())
+    return {"daemon", Status::warning, "answers, but its compilers are not confined in full: " + missing,
+            "allow seccomp(2) and landlock_*(2) where it runs, or use Linux 5.13 or newer"};
   return {"daemon", Status::ok, "reachable and answering", ""};
+}
+
+Check check_daemon() {
+  const auto stats = daemon_stats();
+  if (stats) return told_by_daemon(*stats);
+  if (stats.error().code == ErrorCode::kNotFound)
+    return {"daemon", Status::failure, stats.error().message,
+            mend_of(client::connect_to_daemon(client::daemon_socket_path(nullptr)))};
+  return {"daemon", Status::failure, "connected, but it does not answer: " + stats.error().message,
+          "restart it: systemctl --user restart tridentd"};
 }
 
 Check check_engine() {
@@ -196,8 +211,9 @@ void add_doctor_command(CLI::App& app, int& status) {
   verb->add_flag("--json", *json, "Print a JSON object instead");
   verb->callback([json, &status] {
     // Those that fork come first: the client library starts a thread.
-    const std::vector<Check> checks = {check_cpu(),  check_memfd(), check_execution(), check_noexec(), check_sandbox(),
-                                       check_perf(), check_bench(), check_numexpr(),   check_engine(), check_daemon()};
+    const std::vector<Check> checks = {check_cpu(),     check_memfd(),       check_execution(), check_noexec(),
+                                       check_sandbox(), check_confinement(), check_perf(),      check_bench(),
+                                       check_numexpr(), check_engine(),      check_daemon()};
     bool ok = true;
     for (const Check& c : checks) ok = ok && c.status != Status::failure;
     std::fputs(*json ? as_json(checks, ok).c_str() : as_text(checks).c_str(), stdout);

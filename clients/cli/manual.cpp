@@ -445,6 +445,14 @@ EXAMPLES
   trident weights use none
   trident weights list --state /var/lib/tridentd --json)";
 
+constexpr const char* kStats = R"(DETAILS
+  One counter a line, its part of the daemon before the dot. `workers.confined` says what compilers have given up,
+  `configuration.restart_due` which settings wait for a restart. Exit status 1 where no daemon answers.
+
+EXAMPLES
+  trident stats
+  trident stats --json)";
+
 constexpr const char* kCompletion = R"(EXAMPLES
   trident completion bash > ~/.local/share/bash-completion/completions/trident
   trident completion zsh > ~/.zfunc/_trident
@@ -527,7 +535,8 @@ const char* manual_of(std::string_view verb) {
                              {"fuzz-equiv", kFuzzEquiv},
                              {"calibrate", kCalibrate},
                              {"train", kTrain},
-                             {"weights", kWeights}};
+                             {"weights", kWeights},
+                             {"stats", kStats}};
   for (const Page& page : kPages)
     if (page.verb == verb) return page.text;
   return "";

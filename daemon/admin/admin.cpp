@@ -8,7 +8,7 @@ namespace trident::admin {
 
 std::string stats_json(double uptime_s, const session::Stats& sessions, const jobs::Stats& jobs,
                        const programs::Stats& programs, const worker::PoolStats& workers, std::size_t workers_alive,
-                       const cache::Stats& cache, const Learning& learning) {
+                       const cache::Stats& cache, const Learning& learning, const Condition& condition) {
   nlohmann::ordered_json json;
   json["uptime_s"] = uptime_s;
   json["build"] = os::build_id();
@@ -54,7 +54,9 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                      {"started", workers.started},
                      {"crashed", workers.crashed},
                      {"timed_out", workers.timed_out},
-                     {"protocol_errors", workers.protocol_errors}};
+                     {"protocol_errors", workers.protocol_errors},
+                     {"confined", condition.confined},
+                     {"not_confined", condition.not_confined}};
   const store::Stats& store = cache.store;
   json["cache"] = {{"hot", cache.hot},
                    {"hot_bytes", cache.hot_bytes},
@@ -72,11 +74,10 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                    {"rejected", store.rejected},
                    {"set_aside", store.set_aside},
                    {"write_failures", store.write_failures}};
-  json["learning"] = {{"weights", learning.weights},
-                      {"weights_changed", learning.weights_changed},
-                      {"costs", learning.costs},
-                      {"costs_changed", learning.costs_changed},
-                      {"noted", learning.noted}};
+  json["learning"] = {{"weights", learning.weights}, {"weights_changed", learning.weights_changed},
+                      {"costs", learning.costs},     {"costs_changed", learning.costs_changed},
+                      {"noted", learning.noted},     {"lost", learning.lost}};
+  json["configuration"] = {{"restart_due", condition.restart_due}, {"reload_error", condition.reload_error}};
   // What came from outside (a reason quotes a path) need not be UTF-8.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -35,6 +35,7 @@ std::vector<std::string> standard_files() {
     if (!base.empty()) files.push_back(base + rest);
   };
   add(from_environment("CONFIGURATION_DIRECTORY"), "/tridentd.toml");
+  if (!files.empty()) return files;  // whoever sets it for a service lets nobody else's file count
   add(from_environment("XDG_CONFIG_HOME"), "/trident/tridentd.toml");
   add(from_environment("HOME"), "/.config/trident/tridentd.toml");
   files.emplace_back("/etc/trident/tridentd.toml");
@@ -91,6 +92,7 @@ struct Flags {
 #include "daemon/config/settings.def"
 #undef X
   std::string config;
+  bool check_config = false;
 };
 
 void add_option(CLI::App& app, const std::string& name, std::optional<text>& to, const std::string& meaning) {
@@ -133,7 +135,10 @@ std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& fl
   CLI::App app("Trident's daemon: compiles expressions for clients on this machine and hands back ever faster kernels.",
                "tridentd");
   app.set_version_flag("-V,--version", "tridentd " TRIDENT_VERSION " (build " + os::build_id() + ")");
-  app.add_option("--config", flags.config, "configuration file (TOML, same names with underscores)")->type_name("FILE");
+  app.add_option("--config", flags.config, "configuration file (TOML, same names with underscores), or none")
+      ->type_name("FILE")
+      ->take_last();
+  app.add_flag("--check-config", flags.check_config, "try the settings and the files that they name; serve nothing");
   const Settings standard;
 #define X(name, type, unused, min, max, meaning) \
   add_option(app, flag_of(#name), flags.name, meaning_with_default(meaning, printed(standard.name)));
@@ -145,6 +150,19 @@ std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& fl
     return Answered{app.exit(error) == 0 ? 0 : kExitUsage};
   }
   return std::nullopt;
+}
+
+/// Of the file that is named, else of the first standard one that exists; the defaults where there is none.
+Result<Settings> settings_of_files(const std::string& named) {
+  if (named == "none") return Settings();
+  for (const std::string& file : named.empty() ? standard_files() : std::vector{named}) {
+    const auto text = read_file(file);
+    if (text.ok()) return apply_file({}, *text, file);
+    if (named.empty() && text.error().code == ErrorCode::kNotFound) continue;
+    return make_error(text.error().code, "%s: let user %u read it, or name another file (or none) with --config",
+                      text.error().message.c_str(), os::effective_uid());
+  }
+  return Settings();
 }
 
 }  // namespace
@@ -196,26 +214,26 @@ Result<void> check(const Settings& settings) {
   return {};
 }
 
-Result<std::variant<Settings, Answered>> load(int argc, const char* const* argv) {
+Result<std::variant<Settings, Answered, CheckOnly>> load(int argc, const char* const* argv) {
+  using Loaded = std::variant<Settings, Answered, CheckOnly>;
   Flags flags;
-  if (const auto answered = parse_flags(argc, argv, flags)) return std::variant<Settings, Answered>(*answered);
-  Settings settings;
-  const std::vector<std::string> files = flags.config.empty() ? standard_files() : std::vector{flags.config};
-  for (const std::string& file : files) {
-    const auto text = read_file(file);
-    const bool passed_over = flags.config.empty() && !text.ok() &&
-                             (text.error().code == ErrorCode::kNotFound || text.error().code == ErrorCode::kOsError);
-    if (passed_over) continue;
-    if (!text.ok()) return text.error();
-    TRY(settings, apply_file(settings, *text, file));
-    break;
-  }
+  if (const auto answered = parse_flags(argc, argv, flags)) return Loaded(*answered);
+  TRY(Settings settings, settings_of_files(flags.config));
 #define X(name, type, standard, min, max, meaning) \
   if (flags.name) settings.name = *flags.name;
 #include "daemon/config/settings.def"
 #undef X
   TRY_VOID(check(settings));
-  return std::variant<Settings, Answered>(settings);
+  return flags.check_config ? Loaded(CheckOnly{settings}) : Loaded(settings);
+}
+
+std::vector<std::string> waiting_for_restart(const Settings& running, const Settings& wanted) {
+  std::vector<std::string> names;
+#define X(name, type, standard, min, max, meaning) \
+  if (running.name != wanted.name && !std::string_view(meaning).ends_with("(reload)")) names.emplace_back(#name);
+#include "daemon/config/settings.def"
+#undef X
+  return names;
 }
 
 Result<log::Level> log_level_of(const std::string& name) {

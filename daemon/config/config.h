@@ -24,15 +24,25 @@ struct Settings {
 #undef X
 };
 
+/// --check-config: the settings shall be tried, and nothing served.
+struct CheckOnly {
+  Settings settings;
+};
+
 /// The program has said what it was asked (--help, --version) and shall end.
 struct Answered {
   int exit_status = 0;
 };
 
-/// Reads flags, and the file that --config names or the first that exists of $CONFIGURATION_DIRECTORY/tridentd.toml,
-/// $XDG_CONFIG_HOME/trident/tridentd.toml, ~/.config/trident/tridentd.toml, /etc/trident/tridentd.toml.
-/// Prints only for --help, --version and wrong flags. Errors: InvalidArgument, SyntaxError with file and line.
-Result<std::variant<Settings, Answered>> load(int argc, const char* const* argv);
+/// Reads flags, and a file: the one that --config names (none: no file), else $CONFIGURATION_DIRECTORY/tridentd.toml
+/// where that is set, else the first that exists of $XDG_CONFIG_HOME/trident/tridentd.toml,
+/// ~/.config/trident/tridentd.toml and /etc/trident/tridentd.toml. A file that exists and cannot be read is an error:
+/// nobody would miss its settings. Prints only for --help, --version and wrong flags. Errors: InvalidArgument,
+/// SyntaxError with file and line; those of os::read_file(), with what mends them.
+Result<std::variant<Settings, Answered, CheckOnly>> load(int argc, const char* const* argv);
+
+/// Names of the settings in which `wanted` differs and that take effect at the next start only.
+std::vector<std::string> waiting_for_restart(const Settings& running, const Settings& wanted);
 
 /// Settings from the text of a configuration file on top of `base`; `file` is named in errors.
 Result<Settings> apply_file(const Settings& base, std::string_view text, const std::string& file);

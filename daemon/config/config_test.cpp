@@ -2,15 +2,18 @@
 #include "daemon/config/config.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 
 namespace trident::config {
 namespace {
 
-Result<std::variant<Settings, Answered>> load_flags(std::vector<const char*> flags) {
+Result<std::variant<Settings, Answered, CheckOnly>> load_flags(std::vector<const char*> flags) {
   flags.insert(flags.begin(), "tridentd");
   return load(static_cast<int>(flags.size()), flags.data());
 }
@@ -28,6 +31,70 @@ TEST(Config, FileOverDefaultsAndFlagsOverFile) {
   EXPECT_EQ(settings.log_level, "debug");
   EXPECT_EQ(settings.connections_per_user, 64u);
   (void)!std::system(("rm -rf " + file.substr(0, file.rfind('/'))).c_str());
+}
+
+/// Ends with 0 where `check` holds. Root may read everything, so it is nobody who reads.
+int as_nobody(const std::function<bool()>& check) {
+  constexpr uid_t kNobody = 65534;
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit((::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) || !check() ? 1 : 0);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+// Settings that nobody misses would be passed over: a file that is there and cannot be read is an error.
+TEST(Config, AFileThatCannotBeReadIsNotPassedOver) {
+  namespace fs = std::filesystem;
+  char pattern[] = "/tmp/trident-config-XXXXXX";
+  const std::string home = ::mkdtemp(pattern), folder = home + "/.config/trident", file = folder + "/tridentd.toml";
+  fs::create_directories(folder);
+  fs::permissions(home, fs::perms(0755));
+  ::unsetenv("CONFIGURATION_DIRECTORY");
+  ::unsetenv("XDG_CONFIG_HOME");
+  ::setenv("HOME", home.c_str(), 1);
+  const auto refused = [&](const std::string& why) {
+    const auto loaded = load_flags({});
+    return !loaded.ok() && loaded.error().message.starts_with(file + ": ") &&
+           loaded.error().message.find(why) != std::string::npos &&
+           loaded.error().message.find("--config") != std::string::npos;
+  };
+  EXPECT_TRUE(load_flags({}).ok());
+  std::ofstream(file) << "workers = 7\n";
+  fs::permissions(file, fs::perms(0));
+  EXPECT_EQ(as_nobody([&] { return refused("Permission denied"); }), 0);
+  fs::permissions(file, fs::perms(0644));
+  EXPECT_EQ(as_nobody([&] { return std::get<Settings>(load_flags({}).value()).workers == 7; }), 0);
+  fs::permissions(folder, fs::perms(0));  // who cannot look into the folder cannot know that it is empty
+  EXPECT_EQ(as_nobody([&] { return refused("Permission denied"); }), 0);
+  EXPECT_EQ(as_nobody([&] { return load_flags({"--config", "none"}).ok(); }), 0);
+  fs::permissions(folder, fs::perms(0755));
+  fs::remove(file);
+  fs::create_directory(file);
+  EXPECT_TRUE(refused("a directory"));
+  fs::remove(file);
+  fs::create_symlink(file, file);
+  EXPECT_TRUE(refused("symbolic links"));
+  ::setenv("HOME", "/dev/null", 1);  // of users without a home
+  EXPECT_TRUE(load_flags({}).ok());
+  ::setenv("CONFIGURATION_DIRECTORY", home.c_str(), 1);
+  ::setenv("HOME", home.c_str(), 1);
+  EXPECT_TRUE(load_flags({}).ok());  // that of the service alone counts
+  ::unsetenv("CONFIGURATION_DIRECTORY");
+  fs::remove_all(home);
+}
+
+TEST(Config, SettingsThatWaitForARestartAreNamed) {
+  EXPECT_TRUE(waiting_for_restart({}, {}).empty());
+  EXPECT_TRUE(
+      waiting_for_restart({}, {.budget_ms = 1, .connections = 2, .log_level = "error", .log_json = true}).empty());
+  EXPECT_EQ(waiting_for_restart({}, {.socket = "/s", .rules = {"a"}, .workers = 3, .budget_ms = 1}),
+            (std::vector<std::string>{"socket", "rules", "workers"}));
+}
+
+TEST(Config, CanBeCheckedAlone) {
+  EXPECT_EQ(std::get<CheckOnly>(*load_flags({"--check-config", "--workers", "3"})).settings.workers, 3u);
+  EXPECT_FALSE(load_flags({"--check-config", "--workers", "0"}).ok());
 }
 
 TEST(Config, ErrorsNameFileLineAndSetting) {

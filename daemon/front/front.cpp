@@ -18,8 +18,11 @@
 #include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/confinement/confinement.h"
 #include "runtime/os/directory.h"
+#include "runtime/os/inherited.h"
 #include "runtime/os/memfd.h"
+#include "runtime/os/regular_file.h"
 #include "runtime/os/sandbox.h"
 #include "runtime/os/self.h"
 #include "runtime/os/service.h"
@@ -29,8 +32,6 @@ namespace {
 
 constexpr unsigned kSocketMode = 0600;
 constexpr int kBacklog = 4096;
-/// As for every other mistake in the settings.
-constexpr int kExitUsage = 2;
 /// How long SIGTERM waits for baseline jobs and for clients to read what was sent.
 constexpr std::uint64_t kDrainMaxMs = 2000, kDrainLookMs = 10;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
@@ -71,16 +72,40 @@ Result<os::UnixListener> listening_socket(const config::Settings& settings) {
   return os::UnixListener::bind(config::socket_path(settings), kSocketMode, kBacklog);
 }
 
+/// The error with what mends it.
+Error with_mend(const Error& error, const std::string& mend) {
+  return make_error(error.code, "%s: %s", error.message.c_str(), mend.c_str());
+}
+
+/// "let user 7 read it, or name another with --costs".
+std::string readable_or_another(const char* flag) {
+  return fmt::format("let user {} read it, or name another with {}", os::effective_uid(), flag);
+}
+
 /// The cache file with its directory made; without a directory the store says itself that it cannot have the file.
 std::string prepared_cache_path(const config::Settings& settings) {
   std::string path = config::cache_path(settings);
-  if (const auto made = os::make_private_directory_of(path); !made.ok()) log::warning("{}", made.error().message);
+  if (const auto made = os::make_private_directory_of(path); !made.ok())
+    log::error("{}: kernels are kept in memory alone; let user {} write there, or name another file with --cache",
+               made.error().message, os::effective_uid());
   return path;
+}
+
+/// A folder that the settings name must be one that can be had.
+Result<void> check_named_state(const config::Settings& settings) {
+  if (settings.state.empty() || settings.state == "none") return {};
+  const auto usable = os::make_usable_directory(settings.state);
+  if (usable.ok()) return {};
+  return with_mend(usable.error(), fmt::format("let user {} write there, or name another folder (or none) with --state",
+                                               os::effective_uid()));
 }
 
 /// What --costs names, else what was measured into the folder of what is learnt. Errors: those of CostsSource::make().
 Result<std::unique_ptr<learning::CostsSource>> measured_costs(const config::Settings& settings) {
-  if (!settings.costs.empty()) return learning::CostsSource::make(settings.costs, true);
+  if (!settings.costs.empty()) {
+    auto named = learning::CostsSource::make(settings.costs, true);
+    return named.ok() ? std::move(named) : with_mend(named.error(), readable_or_another("--costs"));
+  }
   const std::string state = config::state_path(settings);
   return learning::CostsSource::make(state.empty() ? "" : state + "/costs", false);
 }
@@ -98,7 +123,8 @@ void tell_status(std::string status, const std::string& state = "") {
 }
 
 /// The start has failed: a line of the log for each of the message.
-int refused(const Error& error, int exit_status) {
+int refused(const Error& error, int exit_status = front::kExitConfiguration) {
+  if (exit_status == front::kExitConfiguration) turn_clients_away();
   for (std::size_t at = 0; at < error.message.size();) {
     const std::size_t end = std::min(error.message.find('\n', at), error.message.size());
     log::error("{}", std::string_view(error.message).substr(at, end - at));
@@ -124,11 +150,31 @@ struct OwnRules {
   pipeline::SearchRules rules;
 };
 
+std::vector<std::string> rule_files(const config::Settings& settings) {
+  std::vector<std::string> files = settings.rules;
+  std::erase(files, "");
+  return files;
+}
+
+/// Whether the files can be read at all, before they are checked for long.
+Result<void> check_rule_files(const config::Settings& settings) {
+  for (const std::string& file : rule_files(settings))
+    if (const auto opened = os::open_regular_file(file); !opened.ok())
+      return with_mend(opened.error(), readable_or_another("--rules"));
+  return {};
+}
+
+/// Why rules were not taken: what they say, or that they could not be checked here and now.
+int exit_status_of_rules(const Error& error) {
+  const bool passing =
+      error.code == ErrorCode::kOsError || error.code == ErrorCode::kOutOfMemory || error.code == ErrorCode::kInternal;
+  return passing ? 1 : kExitConfiguration;
+}
+
 /// What --rules names, if anything. Thousands of rules take minutes, of which the service manager is told. Errors:
 /// those of rulecheck::load_user_rules().
 Result<std::optional<OwnRules>> own_rules(const config::Settings& settings) {
-  std::vector<std::string> files = settings.rules;
-  std::erase(files, "");
+  const std::vector<std::string> files = rule_files(settings);
   if (files.empty()) return std::optional<OwnRules>();
   std::uint64_t told_ns = 0;
   const auto progress = [&](std::size_t done, std::size_t total, const std::string&) {
@@ -148,8 +194,11 @@ Result<std::optional<OwnRules>> own_rules(const config::Settings& settings) {
 
 class Front {
  public:
-  Front(const config::Settings& settings, std::unique_ptr<learning::CostsSource> costs, const OwnRules* own)
+  Front(const config::Settings& settings, std::unique_ptr<learning::CostsSource> costs, const OwnRules* own,
+        os::Confined confined)
       : settings_(settings),
+        started_with_(settings),
+        confined_(std::move(confined)),
         started_ns_(os::monotonic_ns()),
         cache_({.path = prepared_cache_path(settings),
                 .bytes_max = settings.cache_bytes,
@@ -195,6 +244,7 @@ class Front {
     const net::SignalWatch reload_signal(loop_, SIGHUP, [this, argc, argv] { reload(argc, argv); });
     starting_.start(
         0, [this] { look_for_workers(); }, kStartLookMs);
+    watch_starter();
     loop_.run();
     log::info("stopped");
     return exit_status_;
@@ -232,7 +282,30 @@ class Front {
     jobs_.set_weights(weights_->weights(), weights_->told());
     if (settings_.journal_bytes == 0) return;
     journal_.emplace(state + "/journal", settings_.journal_bytes);
-    jobs_.set_journal([this](const expr::Expr& expr) { journal_->note(expr); });
+    jobs_.set_journal([this](std::uint32_t uid, const expr::Expr& expr) { journal_->note(uid, expr); });
+  }
+
+  /// Whoever started the daemon may wait for the end of the pipe that its log lines go to: a build that starts it ends
+  /// when the build does.
+  void watch_starter() {
+    auto starter = os::starter_of_standard_error();
+    if (!starter) return;
+    starter_ = std::move(starter->ended);
+    auto poller = starter_.valid() ? net::Poller::make(loop_, starter_) : Result<net::Poller>(net::Poller());
+    if (!starter_.valid() || !poller.ok()) return release_standard_error();
+    starter_ended_ = std::move(*poller);
+    starter_ended_.watch(net::Poller::kReadable, [this](int) { release_standard_error(); });
+  }
+
+  void release_standard_error() {
+    log::info(
+        "what started this daemon has ended: its pipe is let go, and further lines are lost (2>FILE or a unit of "
+        "systemd "
+        "keeps them)");
+    starter_ended_ = {};
+    os::release_standard_error();
+    jobs_.pool().release_standard_error();
+    programs_.release_standard_error();
   }
 
   /// Only under a service manager that asked for it: an idle daemon otherwise has no timer at all.
@@ -264,26 +337,43 @@ class Front {
                               .weights_changed = weights_changed_,
                               .costs = costs_->name(),
                               .costs_changed = costs_changed_,
-                              .noted = journal_ ? journal_->stats().noted : 0});
+                              .noted = journal_ ? journal_->stats().noted : 0,
+                              .lost = journal_ ? journal_->stats().lost : 0},
+                             {.confined = confined_.describe(),
+                              .not_confined = confined_.missing,
+                              .restart_due = restart_due_,
+                              .reload_error = reload_error_});
   }
 
   void reload(int argc, const char* const* argv) {
     os::notify_service_manager("RELOADING=1");
-    auto loaded = config::load(argc, argv);
-    if (!loaded.ok()) {
-      log::error("configuration kept as it was: {}", loaded.error().message);
-      tell_status("serving; the last reload failed: " + loaded.error().message, "READY=1\n");
-      return;
-    }
-    if (const auto* settings = std::get_if<config::Settings>(&*loaded)) {
-      settings_ = *settings;
-      configure_log(settings_);
-      sessions_.set_limits(session_limits(settings_));
-      jobs_.set_limits(job_limits(settings_));
-      costs_->look();
+    const Result<void> taken = take_settings(argc, argv);
+    reload_error_ = taken.ok() ? "" : taken.error().message;
+    const std::string due = fmt::format("{}", fmt::join(restart_due_, ", "));
+    if (!taken.ok())
+      log::error("the reload failed, and everything is as it was: {}", reload_error_);
+    else if (due.empty())
       log::info("configuration reloaded");
-    }
-    os::notify_service_manager("READY=1\nSTATUS=serving");
+    else
+      log::warning("configuration reloaded, but for settings that wait for a restart: {}", due);
+    tell_status(!taken.ok()   ? "serving; the last reload failed: " + reload_error_
+                : due.empty() ? "serving"
+                              : "serving; settings that wait for a restart: " + due,
+                "READY=1\n");
+  }
+
+  /// All or nothing.
+  Result<void> take_settings(int argc, const char* const* argv) {
+    TRY(const auto loaded, config::load(argc, argv));
+    const auto* settings = std::get_if<config::Settings>(&loaded);
+    if (settings == nullptr) return make_error(ErrorCode::kInvalidArgument, "the flags are those of no daemon");
+    TRY_VOID(costs_->look());
+    settings_ = *settings;
+    restart_due_ = config::waiting_for_restart(started_with_, settings_);
+    configure_log(settings_);
+    sessions_.set_limits(session_limits(settings_));
+    jobs_.set_limits(job_limits(settings_));
+    return {};
   }
 
   void drain() {
@@ -305,6 +395,10 @@ class Front {
   }
 
   config::Settings settings_;
+  const config::Settings started_with_;
+  const os::Confined confined_;  ///< what workers give up
+  std::vector<std::string> restart_due_;
+  std::string reload_error_;  ///< of the last reload; empty: it went well
   std::uint64_t started_ns_, drain_started_ns_ = 0;
   net::Loop loop_;
   cache::Cache cache_;
@@ -319,25 +413,50 @@ class Front {
   int exit_status_ = 0;
   std::uint64_t watchdog_interval_ns_ = 0;
   std::string told_trouble_;
+  os::Fd starter_;
+  net::Poller starter_ended_;
   std::unique_ptr<net::Listener> listener_;
 };
 
 }  // namespace
 
+void turn_clients_away() {
+  for (os::PassedSocket& passed : os::take_passed_sockets()) {
+    const auto listener = os::UnixListener::adopt(std::move(passed.fd));
+    while (listener.ok() && os::accept_unix(listener->fd()).status == os::AcceptStatus::ok) {
+    }
+  }
+}
+
+int check_settings(const config::Settings& settings) {
+  configure_log(settings);
+  if (const auto state = check_named_state(settings); !state.ok()) return refused(state.error());
+  if (const auto costs = measured_costs(settings); !costs.ok()) return refused(costs.error());
+  if (const auto rules = check_rule_files(settings); !rules.ok()) return refused(rules.error());
+  return 0;
+}
+
 int run_front(const config::Settings& settings, int argc, const char* const* argv) {
   configure_log(settings);
+  os::release_standard_output();  // which nothing is written to, and whose other end somebody may wait for
+  os::forbid_inspection();
   os::ignore_write_signals();
   os::raise_open_files_limit();
   if (settings.open_files != 0)
     if (const auto set = os::set_resource_limits({.open_files = settings.open_files}); !set.ok())
       log::warning("{}", set.error().message);
   os::deny_writable_code();
+  if (const auto state = check_named_state(settings); !state.ok()) return refused(state.error());
   auto costs = measured_costs(settings);
-  if (!costs.ok()) return refused(costs.error(), kExitUsage);
+  if (!costs.ok()) return refused(costs.error());
+  if (const auto rules = check_rule_files(settings); !rules.ok()) return refused(rules.error());
   const auto own = own_rules(settings);
-  if (!own.ok()) return refused(own.error(), kExitUsage);
-  Front front(settings, std::move(costs).value(), *own ? &**own : nullptr);
-  if (const auto listening = front.listen(); !listening.ok()) return refused(listening.error(), 1);
+  if (!own.ok()) return refused(own.error(), exit_status_of_rules(own.error()));
+  os::Confined confined = os::try_confinement();  // before there are threads
+  if (!confined.missing.empty()) log::warning("workers give up {} alone: {}", confined.describe(), confined.missing);
+  Front front(settings, std::move(costs).value(), *own ? &**own : nullptr, std::move(confined));
+  if (const auto listening = front.listen(); !listening.ok())
+    return refused(listening.error(), listening.error().code == ErrorCode::kInvalidArgument ? kExitConfiguration : 1);
   return front.serve(argc, argv);
 }
 

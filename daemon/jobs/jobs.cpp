@@ -172,7 +172,7 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   charge(flight, bytes);
   flights_.emplace(id, std::move(owned));
   wait_for_baseline(flight, false);
-  if (journal_) journal_(work.expr);
+  if (journal_) journal_(uid, work.expr);
   if (const cache::Entry* entry = cache_.find_stored(uid, key, flight.canonical)) {
     remove(flight);  // the worker's answer, if any is under way, finds no flight and is dropped
     return answer(subscriber, *entry, kernel());
@@ -303,11 +303,17 @@ void Jobs::check_failed(Flight& flight) {
     ++stats_.retried;
     return wait_for_check(flight);
   }
-  log::error("a baseline kernel could not be checked and is revoked: {}", flight.describe());
+  tell_of_revocation("could not be checked", flight);
   for (std::uint32_t i = 0; i < kStrikesMax; ++i) strike(flight.id, worker::Lane::baseline);  // not sent out again
   revoke(flight);
   finish(flight, pipeline::Outcome::not_equivalent,
          "the baseline was revoked: " + std::to_string(kChecksMax) + " checks of it gave no answer");
+}
+
+void Jobs::tell_of_revocation(const char* why, const Flight& flight) {
+  if (revocations_.take())
+    log::error("a baseline kernel of user {} {} and is revoked: {}{}", flight.uid, why, flight.describe(),
+               revocations_.left_out());
 }
 
 void Jobs::revoke(Flight& flight) {
@@ -382,7 +388,9 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
                     std::string(tail)};
   if (lane == worker::Lane::baseline) return fail(flight, error);
   const bool check = flight.state == State::checking;
-  log::warning("{} job failed: {}: {}", check ? "a check" : "an optimise", name_of(error.code), error.message);
+  if (failures_.take())
+    log::warning("{} job failed: {}: {}{}", check ? "a check" : "an optimise", name_of(error.code), error.message,
+                 failures_.left_out());
   check ? check_failed(flight) : keep_baseline(flight, "it cannot be optimised: " + error.message);
 }
 
@@ -427,7 +435,7 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, std:
     case pipeline::Outcome::no_gain: entry.image = flight.baseline; break;
     case pipeline::Outcome::budget_spent: break;  // above
     case pipeline::Outcome::not_equivalent:
-      log::error("a baseline kernel differs from its reference and is revoked: {}", flight.describe());
+      tell_of_revocation("differs from its reference", flight);
       revoke(flight);
       break;
   }
@@ -445,7 +453,7 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, std:
 void Jobs::on_renewed(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
   const auto outcome = static_cast<pipeline::Outcome>(header.code);
   if (outcome == pipeline::Outcome::not_equivalent) {
-    log::error("a baseline kernel differs from its reference and is revoked: {}", flight.describe());
+    tell_of_revocation("differs from its reference", flight);
     if (const Renewals::Kernel* kernel = renewals_.find(*flight.renewal); kernel != nullptr)
       for (const Subscriber& subscriber : std::vector(kernel->subscribers)) sink_(subscriber, Revoked{});
   }
@@ -472,6 +480,9 @@ void Jobs::offer(Renewals::Kernel& kernel, const cache::Entry& entry) {
   kernel.ratio = ratio;
   ++kernel.renewed;
   ++stats_.republished;
+  if (promotions_.take())
+    log::info("user {} gets a better kernel for one that is open: {:.2f} of its baseline's time{}", kernel.uid, ratio,
+              promotions_.left_out());
   // A copy: a subscriber may close while it is told.
   for (const Subscriber& subscriber : std::vector(kernel.subscribers))
     sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, entry.winner_ns});

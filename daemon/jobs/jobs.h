@@ -38,6 +38,7 @@
 #include "daemon/jobs/subscriber.h"
 #include "daemon/worker/pool.h"
 #include "jit/pipeline/pipeline.h"
+#include "runtime/log/ration.h"
 
 namespace trident::jobs {
 
@@ -99,7 +100,7 @@ class Jobs {
   void submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
               std::span<const std::byte> message);
   /// Told every submission that is new to the cache's memory.
-  void set_journal(std::function<void(const expr::Expr&)> journal) { journal_ = std::move(journal); }
+  void set_journal(std::function<void(std::uint32_t uid, const expr::Expr&)> journal) { journal_ = std::move(journal); }
   /// What the search's guide goes by from now on; null: what comes with the program. It must live until the next call.
   /// `told`: for worker::PoolOptions::weights. Before the first call no kernel is ever searched again.
   void set_weights(const pipeline::SearchWeights* weights, const std::string& told);
@@ -114,6 +115,7 @@ class Jobs {
   [[nodiscard]] bool idle() const { return flights_.empty(); }
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] const worker::Pool& pool() const { return pool_; }
+  [[nodiscard]] worker::Pool& pool() { return pool_; }
 
  private:
   enum class State : std::uint8_t {
@@ -154,6 +156,7 @@ class Jobs {
   void keep_baseline(Flight& flight, const std::string& reason);
   void check_failed(Flight& flight);
   void revoke(Flight& flight);
+  void tell_of_revocation(const char* why, const Flight& flight);
   [[nodiscard]] FairQueue<Flight*>& queue_of(const Flight& flight);
   void run(Flight& flight, worker::Lane lane);
   void serve(worker::Lane lane);
@@ -180,11 +183,12 @@ class Jobs {
   std::unordered_map<std::uint32_t, std::uint64_t> flight_bytes_;  ///< by user
   std::uint64_t all_bytes_ = 0;
   std::unordered_map<std::string, Strikes> strikes_;
-  std::function<void(const expr::Expr&)> journal_;
+  std::function<void(std::uint32_t uid, const expr::Expr&)> journal_;
   const pipeline::SearchWeights* weights_ = nullptr;
   bool renews_ = false;  ///< set_weights() was called
   Renewals renewals_;
   Flight* renewing_ = nullptr;
+  log::Ration revocations_, failures_, promotions_;
   worker::Pool pool_;
 };
 

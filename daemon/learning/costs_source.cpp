@@ -19,7 +19,8 @@ Result<std::unique_ptr<CostsSource>> CostsSource::make(std::string file, bool na
   if (loaded.ok()) return source;
   if (named) return loaded.error();
   if (loaded.error().code != ErrorCode::kNotFound)
-    log::warning("{}: the costs that are built in are used", loaded.error().message);
+    log::error("{}: the costs that are built in are used; mend the file, let this user read it, or remove it",
+               loaded.error().message);
   return source;
 }
 
@@ -43,11 +44,15 @@ Result<bool> CostsSource::load() {
   return true;
 }
 
-void CostsSource::look() {
+Result<void> CostsSource::look() {
   auto changed = load();
-  if (!changed.ok() && changed.error().code != ErrorCode::kNotFound)
-    log::error("{}: costs are kept as they were", changed.error().message);
+  if (!changed.ok() && changed.error().code != ErrorCode::kNotFound) return changed.error();
   if (changed.ok() && *changed && changed_) changed_();
+  return {};
+}
+
+void CostsSource::look_and_tell() {
+  if (const auto looked = look(); !looked.ok()) log::error("{}: costs are kept as they were", looked.error().message);
 }
 
 Result<void> CostsSource::start_watch(net::Loop& loop) {
@@ -56,7 +61,7 @@ Result<void> CostsSource::start_watch(net::Loop& loop) {
   TRY(watch_, os::FolderWatch::make(folder.string()));
   TRY(poller_, net::Poller::make(loop, watch_->fd()));
   poller_.watch(net::Poller::kReadable, [this, name = path.filename().string()](int) {
-    if (watch_->drain(name)) look();
+    if (watch_->drain(name)) look_and_tell();
   });
   return {};
 }
@@ -66,7 +71,7 @@ void CostsSource::watch(net::Loop& loop, std::function<void()> changed) {
   if (file_.empty()) return;
   if (const auto watching = start_watch(loop); !watching.ok())
     log::warning("{}: costs that are measured anew are seen on SIGHUP", watching.error().message);
-  look();  // what was put there between make() and now
+  look_and_tell();  // what was put there between make() and now
 }
 
 std::string CostsSource::name() const {

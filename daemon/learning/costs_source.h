@@ -23,8 +23,9 @@ class CostsSource {
 
   /// `changed` is called from the loop, not from here. A folder that cannot be watched is a line of the log.
   void watch(net::Loop& loop, std::function<void()> changed);
-  /// Reads the file again; tells of a change as the watch does. A file that is damaged changes nothing.
-  void look();
+  /// Reads the file again; tells of a change as the watch does. A file that is gone or damaged changes nothing; the
+  /// latter is an error.
+  Result<void> look();
 
   /// Null: those that are built in. Stays until the change after the next.
   [[nodiscard]] const expr::rewrite::OpCosts* costs() const { return costs_.get(); }
@@ -38,6 +39,7 @@ class CostsSource {
   /// Whether they are others than before. Errors: NotFound without a file, those of cost::parse().
   Result<bool> load();
   Result<void> start_watch(net::Loop& loop);
+  void look_and_tell();
 
   std::string file_;
   std::optional<os::FolderWatch> watch_;

@@ -1,26 +1,29 @@
 #include "daemon/learning/journal.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <functional>
 
 #include "runtime/log/log.h"
+#include "runtime/os/atomic_file.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/process.h"
 
 namespace trident::learning {
 namespace {
 
 constexpr std::size_t kLineBytesMax = 16 * 1024;
 constexpr std::size_t kNodesMax = 600;
+constexpr std::uint64_t kBeforeTheStart = UINT64_MAX;
+constexpr const char* kBefore = ".before";
 
 std::uint64_t hash_of(const std::string& line) {
   return std::hash<std::string>()(line);
-}
-
-std::uint64_t read_lines(const std::string& path, std::unordered_set<std::uint64_t>& hashes) {
-  std::ifstream in(path);
-  std::uint64_t bytes = 0;
-  for (std::string line; std::getline(in, line); bytes += line.size() + 1) hashes.insert(hash_of(line));
-  return bytes;
 }
 
 }  // namespace
@@ -39,43 +42,109 @@ std::string journal_line(const expr::Expr& expr) {
   return line;
 }
 
-Journal::Journal(std::string path, std::uint64_t bytes_max) : path_(std::move(path)), bytes_max_(bytes_max) {
+Journal::Journal(std::string path, std::uint64_t bytes_max, std::uint64_t retry_ns)
+    : path_(std::move(path)), bytes_max_(bytes_max), retry_ns_(retry_ns) {
   if (bytes_max_ == 0) return;
-  read_lines(path_ + ".before", older_);
-  bytes_ = read_lines(path_, newer_);
-  file_.open(path_, std::ios::app);
-  // A line that a crash has cut short ends here, and is no expression.
-  if (file_ && bytes_ != 0) file_ << '\n' << std::flush;
-  if (!file_) log::warning("the journal {} cannot be written: nothing is learnt from what clients submit", path_);
+  load(path_ + kBefore);
+  load(path_);
+  written(open());
 }
 
-void Journal::begin_new() {
-  file_.close();
-  if (std::rename(path_.c_str(), (path_ + ".before").c_str()) == 0) older_ = std::exchange(newer_, {});
-  file_.open(path_, std::ios::trunc);
+void Journal::load(const std::string& path) {
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) keep(kBeforeTheStart, {hash_of(line), line.size() + 1});
+}
+
+void Journal::keep(Owner owner, const Line& line) {
+  if (!known_.insert(line.hash).second) return;
+  Share& share = shares_[owner];
+  share.lines.push_back(line);
+  share.bytes += line.bytes;
+  kept_bytes_ += line.bytes;
+  while (kept_bytes_ > half()) {
+    const auto most = std::max_element(shares_.begin(), shares_.end(),
+                                       [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
+    const Line oldest = most->second.lines.front();
+    most->second.lines.pop_front();
+    most->second.bytes -= oldest.bytes;
+    kept_bytes_ -= oldest.bytes;
+    known_.erase(oldest.hash);
+    if (most->second.lines.empty()) shares_.erase(most);
+  }
+}
+
+Result<void> Journal::open() {
+  if (file_.valid()) return {};
+  os::Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  const off_t size = file.valid() ? ::lseek(file.get(), 0, SEEK_END) : -1;
+  if (size < 0) return make_error(ErrorCode::kOsError, "%s", std::strerror(errno));
+  bytes_ = static_cast<std::uint64_t>(size);
+  // A line that a crash or a full disk has cut short ends here, and is no expression.
+  if (bytes_ != 0) TRY_VOID(os::write_fully(file.get(), std::as_bytes(std::span("\n", 1))));
+  bytes_ += bytes_ != 0 ? 1 : 0;
+  file_ = std::move(file);
+  return {};
+}
+
+/// What is kept of both files becomes the older one.
+Result<void> Journal::begin_new() {
+  std::unordered_set<std::uint64_t> left = known_;
+  TRY(os::AtomicFile kept, os::AtomicFile::create(path_ + kBefore));
+  for (const std::string& path : {path_ + kBefore, path_}) {
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);)
+      if (left.erase(hash_of(line)) != 0) TRY_VOID(kept.append(std::as_bytes(std::span(line += '\n'))));
+  }
+  TRY_VOID(kept.commit());
+  if (::ftruncate(file_.get(), 0) != 0) return make_error(ErrorCode::kOsError, "ftruncate: %s", std::strerror(errno));
   bytes_ = 0;
+  return {};
 }
 
-void Journal::note(const expr::Expr& expr) {
-  if (bytes_max_ == 0 || !file_) return;
-  const std::string line = journal_line(expr);
+Result<void> Journal::append(const std::string& line) {
+  TRY_VOID(open());
+  if (bytes_ + line.size() > half()) TRY_VOID(begin_new());
+  TRY_VOID(os::write_fully(file_.get(), std::as_bytes(std::span(line))));
+  bytes_ += line.size();
+  return {};
+}
+
+/// Says what has changed, and no more.
+void Journal::written(const Result<void>& how) {
+  const bool was_ill = ill_until_ns_ != 0;
+  ill_until_ns_ = how.ok() ? 0 : os::monotonic_ns() + retry_ns_;
+  if (!how.ok()) file_.reset();
+  if (!how.ok() && !was_ill)
+    log::error(
+        "the journal {} cannot be written: {}; nothing is learnt from what clients submit until it can be, which is "
+        "tried every {} s",
+        path_, how.error().message, retry_ns_ / 1'000'000'000);
+  if (how.ok() && was_ill)
+    log::info("the journal {} is written again; {} expressions were lost meanwhile", path_, stats_.lost);
+}
+
+void Journal::note(std::uint32_t uid, const expr::Expr& expr) {
+  if (bytes_max_ == 0) return;
+  if (ill_until_ns_ != 0 && os::monotonic_ns() < ill_until_ns_) {
+    ++stats_.lost;
+    return;
+  }
+  std::string line = journal_line(expr);
   const std::uint64_t hash = hash_of(line);
-  if (line.empty()) {
+  if (line.empty() || line.size() + 1 > half()) {
     ++stats_.left_out;
     return;
   }
-  if (newer_.contains(hash) || older_.contains(hash)) {
+  if (known_.contains(hash)) {
     ++stats_.known;
     return;
   }
-  if (bytes_ + line.size() + 1 > bytes_max_ / 2) begin_new();
-  file_ << line << '\n' << std::flush;
-  if (!file_) {
-    log::warning("the journal {} cannot be written any more", path_);
-    return;
-  }
-  bytes_ += line.size() + 1;
-  newer_.insert(hash);
+  const auto how = append(line += '\n');
+  if (!how.ok()) ++stats_.lost;
+  written(how);
+  if (!how.ok()) return;
+  keep(uid, {hash, line.size()});
   ++stats_.noted;
 }
 

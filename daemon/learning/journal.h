@@ -2,41 +2,66 @@
 // nothing else. Of a client there is its expressions alone: variables and outputs are numbered, not named, and who
 // submitted what, when and how often is not there.
 //
-// Two files take turns: when the newer one is full it becomes the older one, and what that held is forgotten. An
-// expression that is in either is not written again.
+// Lines are appended to PATH. When it is full, the lines that are kept move to PATH.before, and it begins anew. Kept
+// are as many bytes as one file may have, shared by user: a new line displaces the oldest of the user who has most, so
+// one user's thousands displace nobody else's few. Who has what is known in memory alone; lines from before a start
+// count as one more user's. An expression that is kept is not written again.
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <deque>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "jit/expr/expr.h"
+#include "runtime/os/fd.h"
 
 namespace trident::learning {
 
 class Journal {
  public:
-  /// `bytes_max`: of both files together; 0: nothing is kept. What the files hold already counts.
-  Journal(std::string path, std::uint64_t bytes_max);
+  static constexpr std::uint64_t kRetryNs = 10'000'000'000;
 
-  /// Expressions beyond a size that no guide learns anything from are left out. When a write fails, one line of the
-  /// log says so, and nothing more is written.
-  void note(const expr::Expr& expr);
+  /// `bytes_max`: of both files together; 0: nothing is kept. What the files hold already counts. When a write fails, a
+  /// line of the log says so, and `retry_ns` later the next is tried.
+  Journal(std::string path, std::uint64_t bytes_max, std::uint64_t retry_ns = kRetryNs);
+
+  /// Expressions beyond a size that no guide learns anything from are left out.
+  void note(std::uint32_t uid, const expr::Expr& expr);
 
   struct Stats {
     std::uint64_t noted = 0, known = 0, left_out = 0;
+    std::uint64_t lost = 0;  ///< while the file could not be written
   };
   [[nodiscard]] const Stats& stats() const { return stats_; }
 
  private:
-  void begin_new();
+  using Owner = std::uint64_t;  ///< a uid, or kBeforeTheStart
+  struct Line {
+    std::uint64_t hash = 0, bytes = 0;
+  };
+  struct Share {
+    std::deque<Line> lines;  ///< the oldest first
+    std::uint64_t bytes = 0;
+  };
+
+  [[nodiscard]] std::uint64_t half() const { return bytes_max_ / 2; }
+  void load(const std::string& path);
+  void keep(Owner owner, const Line& line);
+  Result<void> open();
+  Result<void> append(const std::string& line);
+  Result<void> begin_new();
+  void written(const Result<void>& how);
 
   std::string path_;
-  std::uint64_t bytes_max_;
-  std::uint64_t bytes_ = 0;  ///< of the newer file
-  std::ofstream file_;
-  std::unordered_set<std::uint64_t> newer_, older_;  ///< hashes of lines
+  std::uint64_t bytes_max_, retry_ns_;
+  std::uint64_t bytes_ = 0;  ///< of the file at `path_`
+  os::Fd file_;
+  std::uint64_t ill_until_ns_ = 0;  ///< 0: well
+  std::unordered_map<Owner, Share> shares_;
+  std::unordered_set<std::uint64_t> known_;  ///< hashes of all lines of shares_
+  std::uint64_t kept_bytes_ = 0;
   Stats stats_;
 };
 

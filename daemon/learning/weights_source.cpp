@@ -14,7 +14,8 @@ WeightsSource::WeightsSource(net::Loop& loop, const std::string& folder, std::fu
     : changed_(std::move(changed)) {
   auto versions = store::Versions::open(folder);
   if (!versions.ok()) {
-    log::warning("{}: {}", versions.error().message, kFallback);
+    log::error("{}: {}; let this user write there, or name another folder with --state", versions.error().message,
+               kFallback);
     return;
   }
   versions_ = std::move(*versions);
@@ -36,7 +37,8 @@ Result<void> WeightsSource::watch(net::Loop& loop, const std::string& folder) {
 bool WeightsSource::load() {
   auto chosen = versions_->chosen();
   if (!chosen.ok()) {
-    log::error("{}: {}", chosen.error().message, kFallback);
+    log::error("{}: {}; let this user read it, or choose others with `trident weights`", chosen.error().message,
+               kFallback);
     chosen = std::string(store::Versions::kNone);
   }
   if (*chosen == name_) return false;
@@ -49,7 +51,8 @@ bool WeightsSource::load() {
       found = std::make_unique<const pipeline::SearchWeights>(std::move(*mapped));
       told = worker::told_weights(*chosen, path), name = *chosen;
     } else {
-      log::error("{}: {}", mapped.error().message, kFallback);
+      log::error("{}: {}; let this user read it, or choose others with `trident weights`", mapped.error().message,
+                 kFallback);
     }
   }
   if (name == name_) return false;

@@ -59,6 +59,10 @@ class Programs {
               std::span<const std::byte> message);
   /// Nobody hears of it any more. If it is being worked on, the worker ends it and goes on with the next.
   void cancel(const Subscriber& subscriber);
+  /// The worker writes its log lines nowhere from now on.
+  void release_standard_error() {
+    if (pool_) pool_->release_standard_error();
+  }
   [[nodiscard]] Stats stats() const;
 
  private:

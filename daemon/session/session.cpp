@@ -218,13 +218,15 @@ class Sessions::Session {
   }
 
   void tell(std::uint64_t job, const jobs::Failed& event) {
+    if (event.error.code == ErrorCode::kBusy && all_.told_to_wait_.take())
+      log::warning("user {} is told to wait: {}{}", uid_, event.error.message, all_.told_to_wait_.left_out());
     jobs_.erase(job);
     publish::failure(*channel_, job, event.error, event.retry_after_ms);
   }
 
   /// Says why and closes. Destroys this session.
   void close_with(const Error& error) {
-    log::debug("closing a connection of user {}: {}", uid_, error.message);
+    all_.tell_of_refusal(uid_, error);
     publish::failure(*channel_, 0, error);
     all_.remove(id_);
   }
@@ -271,14 +273,11 @@ Sessions::~Sessions() = default;
 void Sessions::add(os::Fd socket) {
   const auto peer = os::peer_of(socket);
   if (!peer.ok()) return;
-  if (const auto admitted = admit(*peer, own_uid_, overflow_uid_); !admitted.ok()) {
-    log::debug("a connection was refused: {}", admitted.error().message);
-    return refuse(std::move(socket), admitted.error(), 0);
-  }
-  const auto user = users_.find(peer->uid);
-  if (sessions_.size() >= limits_.connections ||
-      (user != users_.end() && user->second.connections >= limits_.connections_per_user))
-    return refuse(std::move(socket), make_error(ErrorCode::kBusy, "too many connections"), kConnectionRetryMs);
+  if (const auto admitted = admit(*peer, own_uid_, overflow_uid_); !admitted.ok())
+    return refuse(std::move(socket), peer->uid, admitted.error(), 0);
+  if (full(peer->uid))
+    return refuse(std::move(socket), peer->uid, make_error(ErrorCode::kBusy, "too many connections"),
+                  kConnectionRetryMs);
   const std::uint64_t id = next_id_++;
   auto session = std::make_unique<Session>(*this, id, peer->uid);
   if (const auto opened = session->open(std::move(socket)); !opened.ok()) {
@@ -287,11 +286,29 @@ void Sessions::add(os::Fd socket) {
   }
   sessions_.emplace(id, std::move(session));
   ++stats_.accepted;
+  tell_of_user(peer->uid);
+}
+
+/// The daemon's own user shares it with nobody who would have to be protected from it.
+bool Sessions::full(std::uint32_t uid) const {
+  if (sessions_.size() >= limits_.connections) return true;
+  const auto user = users_.find(uid);
+  return uid != own_uid_ && user != users_.end() && user->second.connections >= limits_.connections_per_user;
+}
+
+void Sessions::tell_of_user(std::uint32_t uid) {
+  if (users_seen_.insert(uid).second) log::info("user {} has connected for the first time since the start", uid);
+}
+
+void Sessions::tell_of_refusal(std::uint32_t uid, const Error& error) {
+  if (refusals_.take())
+    log::warning("a connection of user {} was refused: {}{}", uid, error.message, refusals_.left_out());
 }
 
 /// One frame if the socket takes it, then the end.
-void Sessions::refuse(os::Fd socket, const Error& error, std::uint32_t retry_after_ms) {
+void Sessions::refuse(os::Fd socket, std::uint32_t uid, const Error& error, std::uint32_t retry_after_ms) {
   ++stats_.refused;
+  tell_of_refusal(uid, error);
   auto channel = net::Channel::make(
       loop_, std::move(socket), {.frame_bytes_max = 0, .queue_bytes_max = 4096}, [](auto) {}, [](auto) {});
   if (channel.ok()) publish::failure(**channel, 0, error, retry_after_ms);

@@ -10,11 +10,13 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "daemon/ingest/ingest.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/net/channel.h"
 #include "daemon/programs/programs.h"
+#include "runtime/log/ration.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/socket.h"
 
@@ -76,7 +78,9 @@ class Sessions {
     std::uint32_t connections = 0;
   };
 
-  void refuse(os::Fd socket, const Error& error, std::uint32_t retry_after_ms);
+  void refuse(os::Fd socket, std::uint32_t uid, const Error& error, std::uint32_t retry_after_ms);
+  void tell_of_refusal(std::uint32_t uid, const Error& error);
+  void tell_of_user(std::uint32_t uid);
   void remove(std::uint64_t id);
 
   net::Loop& loop_;
@@ -89,6 +93,8 @@ class Sessions {
   std::optional<Error> why_not_;
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::uint32_t, User> users_;
+  std::unordered_set<std::uint32_t> users_seen_;  ///< whose first connection the log has told of
+  log::Ration refusals_, told_to_wait_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Session>> sessions_;
 };
 

@@ -13,6 +13,9 @@
 #include "runtime/log/log.h"
 #include "runtime/os/child.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/confinement/confinement.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/inherited.h"
 #include "runtime/os/self.h"
 
 namespace trident::worker {
@@ -82,10 +85,10 @@ struct Basis {
   std::optional<pipeline::SearchRules> rules;
   std::optional<pipeline::SearchWeights> weights;
 
-  /// The front has read the text from files, and tried it.
-  void take(Tail what, std::string_view text) {
+  /// The front has read the text from files, and tried it. `file`: with weights.
+  void take(Tail what, std::string_view text, const std::optional<os::Fd>& file) {
     if (what == Tail::weights) {
-      take_weights(text);
+      take_weights(text, file);
     } else if (what == Tail::costs) {
       costs.reset();
       if (text.empty()) return;
@@ -101,12 +104,10 @@ struct Basis {
 
   /// The file may have gone since the front has seen it, when others were chosen twice meanwhile. Weights change what
   /// is found, never what a kernel means, so those of the program do until the front's next word.
-  void take_weights(std::string_view text) {
+  void take_weights(std::string_view text, const std::optional<os::Fd>& file) {
     weights.reset();
-    if (text.empty()) return;
-    const std::size_t blank = text.find(' ');
-    CHECK(blank != std::string_view::npos);
-    auto mapped = pipeline::SearchWeights::map(std::string(text.substr(blank + 1)), text.substr(0, blank));
+    if (text.empty() || !file) return;
+    auto mapped = pipeline::SearchWeights::map(*file, path_of_weights(text), text.substr(0, text.find(' ')));
     if (mapped.ok())
       weights.emplace(std::move(mapped).value());
     else
@@ -120,7 +121,8 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
   std::memcpy(&header, request.data(), sizeof(header));
   const auto tail = request.subspan(sizeof(header));
   if (header.tail != Tail::submit) {
-    basis.take(header.tail, {reinterpret_cast<const char*>(tail.data()), tail.size()});
+    const auto file = header.tail == Tail::weights && !tail.empty() ? front.take_fd() : std::nullopt;
+    basis.take(header.tail, {reinterpret_cast<const char*>(tail.data()), tail.size()}, file);
     return true;
   }
   const auto message = ingest::read(tail);
@@ -155,9 +157,16 @@ void warm_up() {
   for (int i = 0; i < 2; ++i) (void)pipeline::compile_baseline(*expr, options).ok();
 }
 
+/// The programs lane keeps what it learns in files.
+int confine_and_build_programs(const char* folder) {
+  const os::Confined confined = os::confine(folder);
+  return build_programs(confined.has_folder() ? folder : "");
+}
+
 }  // namespace
 
 int run_worker(const char* lane, const char* folder) {
+  os::release_standard_error_on(kReleaseStandardError);
   log::configure({.form = log::detect_form(), .tag = std::string("tridentd ") + lane});
   os::ResourceLimits limits{.core_bytes_max = 0};
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadows take terabytes of address space
@@ -165,8 +174,10 @@ int run_worker(const char* lane, const char* folder) {
 #endif
   if (const auto set = os::set_resource_limits(limits); !set.ok()) log::warning("{}", set.error().message);
   os::deny_writable_code();
-  if (std::string_view(lane) == "programs") return build_programs(folder);
+  if (std::string_view(lane) == "programs") return confine_and_build_programs(folder);
   if (std::string_view(lane) == "baseline") warm_up();
+  (void)os::cpu_name();  // which is a file's word
+  os::confine();         // the front says what it lacks
   RequestSocket front{os::Fd(os::kInheritedFd)};
   if (!front.send({.kind = Kind::ready})) return 0;
   Basis basis;

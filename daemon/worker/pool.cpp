@@ -9,6 +9,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
+#include "runtime/os/regular_file.h"
 
 namespace trident::worker {
 namespace {
@@ -38,6 +39,15 @@ constexpr std::uint64_t kFarewellMs = 100;
 /// was asked to, and nothing is wrong with it.
 bool was_asked_to(std::string_view end) {
   return end == "signal 15" || end == "signal 2";
+}
+
+/// The file of told_weights(); none where it cannot be opened any more.
+net::SharedFd open_weights(std::string_view told) {
+  auto file = os::open_regular_file(path_of_weights(told));
+  if (file.ok()) return std::make_shared<const os::Fd>(std::move(*file));
+  if (!told.empty())
+    log::warning("{}: the search goes by the weights that come with the program", file.error().message);
+  return nullptr;
 }
 
 std::string_view name_of(Lane lane) {
@@ -95,6 +105,8 @@ class Pool::Worker {
     send(header, message);
   }
 
+  void release_standard_error() { child_.signal(kReleaseStandardError); }
+
   [[nodiscard]] bool works_on(Ticket ticket) const { return !running_.empty() && running_.front() == ticket; }
 
   /// Of the request that is worked on.
@@ -108,14 +120,19 @@ class Pool::Worker {
  private:
   using Fate = PoolEvents::Fate;
 
-  void send(const RequestHeader& header, std::span<const std::byte> tail) {
+  void send(const RequestHeader& header, std::span<const std::byte> tail, net::SharedFd file = nullptr) {
     message_.resize(sizeof(header) + tail.size());
     std::memcpy(message_.data(), &header, sizeof(header));
     std::memcpy(message_.data() + sizeof(header), tail.data(), tail.size());
-    channel_->send(message_);
+    channel_->send(message_, std::move(file));
   }
 
-  void tell(Tail what, const std::string& text) { send({.lane = lane_, .tail = what}, std::as_bytes(std::span(text))); }
+  void tell(Tail what, const std::string& text) {
+    net::SharedFd file = what == Tail::weights ? open_weights(text) : nullptr;
+    // A file comes with every text of weights, and with no other.
+    const std::string_view told = what == Tail::weights && !file ? std::string_view() : text;
+    send({.lane = lane_, .tail = what}, std::as_bytes(std::span(told)), std::move(file));
+  }
 
   void start() {
     if (auto started = try_start(); !started.ok()) {
@@ -236,7 +253,7 @@ class Pool::Worker {
     if (was_asked_to(how))
       log::info("a {} worker was told to end ({}); {} requests were in it", name_of(lane_), how, running_.size());
     else
-      log::warning("a {} worker ended ({}{}); {} requests were in it", name_of(lane_), how,
+      log::warning("a {} worker ended ({}{}); {} requests were in it; another is started", name_of(lane_), how,
                    fate == Fate::timed_out ? ", out of time" : "", running_.size());
     const std::deque<Ticket> lost = std::exchange(running_, {});
     const bool young = os::monotonic_ns() - started_ns_ < kHealthyAgeNs;
@@ -334,6 +351,10 @@ void Pool::tell_weights(const std::string& told) {
 void Pool::tell_costs(const std::string& told) {
   options_.costs = told;
   for (const auto& worker : workers_) worker->tell_again(Tail::costs, told);
+}
+
+void Pool::release_standard_error() {
+  for (const auto& worker : workers_) worker->release_standard_error();
 }
 
 std::string Pool::trouble(std::uint64_t patience_ns) const {

@@ -75,6 +75,9 @@ class Pool {
   /// The same of PoolOptions::costs.
   void tell_costs(const std::string& told);
 
+  /// Workers write their log lines nowhere from now on.
+  void release_standard_error();
+
   /// Why the pool gets nowhere: a worker that has been missing or overdue for longer than `patience_ns`; empty when all
   /// is well. Workers that die of a request, or take too long over it, are replaced in time and are no reason.
   [[nodiscard]] std::string trouble(std::uint64_t patience_ns) const;

@@ -11,6 +11,7 @@
 //                     an image: Optimised::note) or message (program). No descriptor travels, so none can be missing
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,15 +35,23 @@ enum class Tail : std::uint8_t {
   submit,   ///< a request: the client's message
   costs,    ///< optimise lane: a table of jit/cost; nothing: those that are built in
   rules,    ///< optimise lane: what pipeline::SearchRules::parse() takes
-  weights,  ///< optimise lane: told_weights()
+  weights,  ///< optimise lane: told_weights(), the file attached
   cancel    ///< programs lane: nothing; the request of this ticket need not be worked on
 };
 
-/// The text of Tail::weights: which file has which bytes, since a worker reads it for itself. For the weights that come
-/// with the program: nothing.
+/// The text of Tail::weights: which file has which bytes. The file itself is attached, open: a worker is confined and
+/// can open none. For the weights that come with the program: nothing.
 inline std::string told_weights(std::string_view digest, std::string_view path) {
   return std::string(digest) + " " + std::string(path);
 }
+/// The path in it; empty for the weights that come with the program.
+inline std::string path_of_weights(std::string_view told) {
+  const std::size_t blank = told.find(' ');
+  return blank == std::string_view::npos ? std::string() : std::string(told.substr(blank + 1));
+}
+
+/// Tells a worker to let go of standard error, whose other end somebody waits for (runtime/os/inherited.h).
+inline constexpr int kReleaseStandardError = SIGUSR1;
 
 struct RequestHeader {
   std::uint64_t ticket = 0;

@@ -35,6 +35,13 @@ std::span<const std::byte> RequestSocket::next() {
   }
 }
 
+std::optional<os::Fd> RequestSocket::take_fd() {
+  if (fds_.empty()) return {};
+  os::Fd oldest = std::move(fds_.front());
+  fds_.pop_front();
+  return oldest;
+}
+
 bool RequestSocket::is_cancelled(std::uint64_t ticket) {
   if (os::is_readable(socket_) && !read_more()) return true;
   const std::size_t at = begin_ + taken_ + kPrefixBytes;
@@ -70,8 +77,9 @@ bool RequestSocket::read_more() {
   }
   if (end_ == buffer_.size()) buffer_.resize(buffer_.size() * 2);
   os::wait_readable(socket_);
-  os::ReceivedFds none;
-  const os::Io io = os::receive(socket_, std::span(buffer_).subspan(end_), none);
+  os::ReceivedFds received;
+  const os::Io io = os::receive(socket_, std::span(buffer_).subspan(end_), received);
+  for (std::size_t i = 0; i < received.count; ++i) fds_.push_back(std::move(received.fds[i]));
   end_ += io.bytes;
   return io.status == os::IoStatus::ok;
 }

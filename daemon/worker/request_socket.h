@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstring>
+#include <deque>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,8 @@ class RequestSocket {
 
   /// The next request, aligned; empty when the front has gone.
   std::span<const std::byte> next();
+  /// The oldest descriptor that was received and not taken yet.
+  std::optional<os::Fd> take_fd();
   /// While a request is worked on: whether its front has gone or says Tail::cancel of it. Does not wait. next() brings
   /// what the front has said once more.
   [[nodiscard]] bool is_cancelled(std::uint64_t ticket);
@@ -32,6 +36,7 @@ class RequestSocket {
   std::vector<std::byte> buffer_ = std::vector<std::byte>(64 * 1024);
   std::size_t begin_ = 0, end_ = 0, taken_ = 0;
   std::vector<std::uint64_t> aligned_;
+  std::deque<os::Fd> fds_;
 };
 
 /// Ends a request.

@@ -30,6 +30,7 @@ struct ChildCall {
   std::size_t* out_bytes = nullptr;
 };
 struct Progress {
+  std::uint64_t calls_begun;
   std::uint64_t calls_done;
   std::uint64_t wrote_outside;
 };
@@ -67,6 +68,7 @@ void child_body(void* opaque) {
       std::memset(m.begin, static_cast<int>(kCanary), static_cast<std::size_t>(m.end - m.begin));
       if (call.copy[o] != nullptr) std::memcpy(out, call.copy[o], call.out_bytes[o]);
     }
+    context.progress->calls_begun = c + 1;
     context.entry(nullptr, call.n, call.in, call.out, call.params);
     for (std::size_t o = 0; o < context.output_count; ++o) {
       auto* out = static_cast<std::byte*>(call.out[o]);
@@ -116,6 +118,8 @@ class Arena {
                                    .wall_ns = run_.cpu_ns * kWallPerCpu,
                                    .cpu_seconds = static_cast<std::uint32_t>(run_.cpu_ns / 1'000'000'000u) + 2};
     TRY(const os::SandboxEnd end, os::run_sandboxed(limits, child_body, &context, read_only_));
+    if (end.kind != os::SandboxEnd::Kind::finished && progress->calls_begun == 0)
+      return make_error(ErrorCode::kOsError, "a child %s before it called the kernel", os::describe(end).c_str());
     GuardedResults results;
     results.end = end;
     results.calls_done = static_cast<std::size_t>(progress->calls_done);

@@ -18,6 +18,8 @@ class SearchWeights {
   /// Maps the file read-only, shared with all who do, and looks whether its bytes have the digest (64 hexadecimal
   /// digits) and are weights for this program's kinds of nodes. Errors: NotFound, OsError, RejectedRecord.
   static Result<SearchWeights> map(const std::string& path, std::string_view digest);
+  /// The same of a file that is open already, for a process that can open none; `name` is its name in errors.
+  static Result<SearchWeights> map(const os::Fd& file, const std::string& name, std::string_view digest);
 
   [[nodiscard]] const nn::AccumulatorWeights& weights() const { return *weights_; }
   /// Null: there is none of its own.

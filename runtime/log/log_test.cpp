@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/log/ration.h"
+
 namespace trident::log {
 namespace {
 
@@ -41,6 +43,17 @@ TEST(Log, LevelsBelowTheConfiguredOneAreDropped) {
   info("dropped {}", 1);
   warning("kept {}", 2);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "<4>kept 2\n");
+}
+
+TEST(Ration, LetsSoManyLinesThroughAndCountsTheOthers) {
+  Ration ration(2, 100);
+  int written = 0;
+  for (std::uint64_t now = 1000; now < 1100; ++now) written += ration.take_at(now) ? 1 : 0;
+  EXPECT_EQ(written, 2);
+  EXPECT_TRUE(ration.take_at(1100));
+  EXPECT_EQ(ration.left_out(), " (and 98 like it that were left out)");
+  EXPECT_TRUE(ration.take_at(1101));
+  EXPECT_EQ(ration.left_out(), "");
 }
 
 }  // namespace

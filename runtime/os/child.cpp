@@ -85,6 +85,10 @@ void Child::kill() {
   if (pid_ > 0) ::kill(pid_, SIGKILL);
 }
 
+void Child::signal(int number) {
+  if (pid_ > 0) ::kill(pid_, number);
+}
+
 std::string Child::wait() {
   if (pid_ <= 0) return "reaped already";
   int status = 0;

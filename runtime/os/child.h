@@ -34,6 +34,7 @@ class Child {
   /// Becomes readable when the child has ended; not valid where the system refuses pidfds.
   [[nodiscard]] const Fd& pidfd() const { return pidfd_; }
   void kill();
+  void signal(int number);
   /// Waits for the end and reaps. Says how it ended: "exit 3", "signal 9".
   std::string wait();
   /// Whether it ends within `timeout_ms`; wait() then does not block.

@@ -27,6 +27,15 @@ CpuFeatures detect() {
   return f;
 }
 
+std::string read_cpu_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 const CpuFeatures& cpu_features() {
@@ -35,12 +44,8 @@ const CpuFeatures& cpu_features() {
 }
 
 std::string cpu_name() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
+  static const std::string name = read_cpu_name();
+  return name;
 }
 
 std::string cpu_model() {

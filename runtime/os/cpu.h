@@ -15,7 +15,7 @@ struct CpuFeatures {
 };
 const CpuFeatures& cpu_features();
 
-/// The processor's marketing name, or "unknown".
+/// The processor's marketing name, or "unknown". Read once: a confined process can ask again.
 std::string cpu_name();
 
 /// cpu_name() with what tells processors of one name apart, on x86: "AMD EPYC (AuthenticAMD family 26 model 2 stepping

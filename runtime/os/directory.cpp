@@ -1,6 +1,7 @@
 #include "runtime/os/directory.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -17,6 +18,12 @@ Result<void> make_private_directory_of(const std::string& path) {
     if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
   }
   return make_error(ErrorCode::kOsError, "mkdir %s: %s", directory.c_str(), std::strerror(errno));
+}
+
+Result<void> make_usable_directory(const std::string& directory) {
+  TRY_VOID(make_private_directory_of(directory + "/."));
+  if (::access((directory + "/.").c_str(), R_OK | W_OK | X_OK) == 0) return {};
+  return make_error(ErrorCode::kOsError, "%s: %s", directory.c_str(), std::strerror(errno));
 }
 
 }  // namespace trident::os

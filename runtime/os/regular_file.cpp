@@ -10,8 +10,9 @@ namespace trident::os {
 
 Result<Fd> open_regular_file(const std::string& path) {
   const auto failed = [&] {
-    return make_error(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kOsError, "%s: cannot be read: %s",
-                      path.c_str(), std::strerror(errno));
+    const bool absent = errno == ENOENT || errno == ENOTDIR;  // what lies on the way to it is no folder
+    return make_error(absent ? ErrorCode::kNotFound : ErrorCode::kOsError, "%s: cannot be read: %s", path.c_str(),
+                      std::strerror(errno));
   };
   // Without O_NONBLOCK opening a FIFO waits for a writer; to a regular file it means nothing.
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -43,8 +43,9 @@ constexpr std::uint32_t kArch = AUDIT_ARCH_AARCH64;
 /// Exit status of a child whose sandbox could not be built. The body cannot exit with a status of its own.
 constexpr int kNoSandbox = 97;
 
-/// The stack that a body and the code under test may use: touched beforehand, because nothing grows in the sandbox.
-constexpr std::size_t kStackBytes = 256 * 1024;
+/// The stack that a body and the code under test may use. It is the child's own, so that neither RLIMIT_STACK nor how
+/// deep the caller is has a say; pages are taken when they are touched.
+constexpr std::size_t kStackBytes = 1024 * 1024;
 
 constexpr sock_filter jump_equal(std::uint32_t value, std::uint8_t if_equal, std::uint8_t otherwise) {
   return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_equal, otherwise);
@@ -71,9 +72,11 @@ struct ChildPlan {
   std::span<const std::span<std::byte>> read_only;
   pid_t parent;
   std::uint32_t cpu_seconds;
+  volatile bool* body_began;  ///< in shared memory
 };
 
-[[noreturn]] void leave(int status) {
+// Not [[noreturn]]: before a call that is, AddressSanitizer makes system calls, which the sandbox forbids.
+void leave(int status) {
   for (;;) ::syscall(__NR_exit_group, status);
 }
 
@@ -82,11 +85,6 @@ void reset_signal_handlers() {
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &by_default, nullptr);
-}
-
-[[gnu::noinline]] void touch_stack() {
-  char stack[kStackBytes];
-  for (std::size_t i = 0; i < kStackBytes; i += 1024) const_cast<volatile char*>(stack)[i] = 0;
 }
 
 bool limit(int resource, rlim_t value) {
@@ -108,33 +106,57 @@ bool close_the_kernel() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-[[noreturn]] void child_main(const ChildPlan& plan) {
+bool enter_sandbox(const ChildPlan& plan) {
   reset_signal_handlers();
-  const StandardFloats floats;  // the host thread may have others
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || ::getppid() != plan.parent) leave(kNoSandbox);
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || ::getppid() != plan.parent) return false;
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  touch_stack();
+  ::syscall(SYS_close_range, 0, ~0u, 0);  // Linux 5.9; without it the filter still forbids their use
   for (const auto& region : plan.read_only)
-    if (::mprotect(region.data(), region.size(), PROT_READ) != 0) leave(kNoSandbox);
-  if (!set_limits(plan.cpu_seconds) || !close_the_kernel()) leave(kNoSandbox);
-  plan.body(plan.context);
-  leave(0);
+    if (::mprotect(region.data(), region.size(), PROT_READ) != 0) return false;
+  return set_limits(plan.cpu_seconds) && close_the_kernel();
 }
 
-// fork() without SIGCHLD at the end and without the handlers that other libraries hang on fork(). `pidfd` receives a
-// descriptor of the child. All signals are blocked around it, so that no handler of the host runs in the child.
-pid_t fork_quietly(const ChildPlan& plan, int* pidfd) {
+int child_main(void* opaque) {
+  const auto& plan = *static_cast<const ChildPlan*>(opaque);
+  if (!enter_sandbox(plan)) leave(kNoSandbox);
+  const StandardFloats floats;  // the host thread may have others
+  *plan.body_began = true;
+  plan.body(plan.context);
+  leave(0);
+  return 0;
+}
+
+struct Started {
+  pid_t pid = -1;
+  Fd pidfd;
+};
+
+// fork() onto another stack, without SIGCHLD at the end and without the handlers that other libraries hang on fork().
+// All signals are blocked around it, so that no handler of the host runs in the child.
+Result<Started> fork_quietly(ChildPlan& plan, std::span<std::byte> stack) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return -1;
-  // The order of the last two arguments differs between architectures; both are null.
-  const long pid = ::syscall(__NR_clone, CLONE_PIDFD, nullptr, pidfd, nullptr, nullptr);
-  if (pid == 0) child_main(plan);
-  const int saved = errno;
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int pidfd = -1;
+  const pid_t pid = ::clone(child_main, stack.data() + stack.size(), CLONE_PIDFD, &plan, &pidfd);
+  const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = saved;
-  return static_cast<pid_t>(pid);
+  if (pid < 0) return make_error(ErrorCode::kOsError, "cannot fork a sandboxed child: %s", std::strerror(error));
+  return Started{pid, Fd(pidfd)};
+}
+
+/// A stack that ends in a page that cannot be touched.
+Result<Mapping> map_stack() {
+  TRY(Mapping stack, map_private(kStackBytes + page_bytes()));
+  if (::mprotect(stack.base(), page_bytes(), PROT_NONE) != 0)
+    return make_error(ErrorCode::kOsError, "cannot guard a stack: %s", std::strerror(errno));
+  return stack;
+}
+
+// By the descriptor first: a confined process (confinement.h) may signal nothing else.
+void kill_child(const Started& child) {
+  if (::syscall(SYS_pidfd_send_signal, child.pidfd.get(), SIGKILL, nullptr, 0) != 0) ::kill(child.pid, SIGKILL);
 }
 
 /// A child is looked at that often at least while it runs, to see how much CPU time it has used.
@@ -150,22 +172,24 @@ std::uint64_t clock_ns(clockid_t clock) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// True when the child has ended within its limits.
-bool wait_within(const SandboxLimits& limits, pid_t pid, const Fd& pidfd) {
+enum class Watched : std::uint8_t { ended, used_its_time, got_no_time };
+
+Watched watch(const SandboxLimits& limits, const Started& child) {
   clockid_t cpu_clock{};
-  const bool has_clock = ::clock_getcpuclockid(pid, &cpu_clock) == 0;
+  const bool has_clock = ::clock_getcpuclockid(child.pid, &cpu_clock) == 0;
   const std::uint64_t end_ns = monotonic_ns() + limits.wall_ns;
   for (;;) {
     const std::uint64_t now_ns = monotonic_ns();
     const std::uint64_t used_ns = has_clock ? clock_ns(cpu_clock) : 0;
-    if (now_ns >= end_ns || used_ns >= limits.cpu_ns) return false;
+    if (used_ns >= limits.cpu_ns) return Watched::used_its_time;
+    if (now_ns >= end_ns) return Watched::got_no_time;
     // No sooner can the limit be met: one thread.
     std::uint64_t left_ns = std::min({end_ns - now_ns, std::max(limits.cpu_ns - used_ns, kShortestLookNs), kLookNs});
     const timespec left{static_cast<time_t>(left_ns / 1'000'000'000u), static_cast<long>(left_ns % 1'000'000'000u)};
-    pollfd p{pidfd.get(), POLLIN, 0};
+    pollfd p{child.pidfd.get(), POLLIN, 0};
     const int ready = ::ppoll(&p, 1, &left, nullptr);
-    if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return false;
+    if (ready > 0) return Watched::ended;
+    if (ready < 0 && errno != EINTR) return Watched::got_no_time;
   }
 }
 
@@ -173,28 +197,44 @@ std::uint64_t in_ns(const timeval& t) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_usec) * 1'000u;
 }
 
+/// How a child ended whose body had begun.
+Result<SandboxEnd> end_of_body(const SandboxLimits& limits, Watched watched, int signal, std::uint64_t used_ns) {
+  // The kernel's backstop is a SIGKILL as well, and accounts in ticks.
+  constexpr std::uint64_t kTickNs = 10'000'000;
+  const bool killed = signal == SIGKILL || signal == SIGXCPU;
+  const std::uint64_t limit_ns = std::min(limits.cpu_ns, limits.cpu_seconds * std::uint64_t{1'000'000'000});
+  if (watched == Watched::used_its_time || (killed && used_ns + kTickNs >= limit_ns))
+    return SandboxEnd{SandboxEnd::Kind::timed_out, signal};
+  if (watched == Watched::got_no_time)
+    return make_error(ErrorCode::kOsError,
+                      "a sandboxed child got %.3f s of processor time in %.3f s: the machine is busy",
+                      static_cast<double>(used_ns) / 1e9, static_cast<double>(limits.wall_ns) / 1e9);
+  if (killed)
+    return make_error(ErrorCode::kOsError, "a sandboxed child was killed from outside, perhaps for want of memory");
+  return SandboxEnd{SandboxEnd::Kind::crashed, signal};
+}
+
 }  // namespace
 
 Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void* context), void* context,
                                  std::span<const std::span<std::byte>> read_only) {
-  const ChildPlan plan{body, context, read_only, ::getpid(), limits.cpu_seconds};
-  int raw_pidfd = -1;
-  const pid_t pid = fork_quietly(plan, &raw_pidfd);
-  if (pid < 0) return make_error(ErrorCode::kOsError, "cannot fork a sandboxed child: %s", std::strerror(errno));
-  const Fd pidfd(raw_pidfd);
-  const bool in_time = wait_within(limits, pid, pidfd);
-  if (!in_time) ::kill(pid, SIGKILL);  // not reaped yet, so the number cannot have been taken by another process
+  TRY(const Mapping stack, map_stack());
+  TRY(const Mapping shared, map_shared(sizeof(bool)));
+  auto* const body_began = static_cast<bool*>(shared.base());
+  ChildPlan plan{body, context, read_only, ::getpid(), limits.cpu_seconds, body_began};
+  TRY(const Started child, fork_quietly(plan, stack.bytes()));
+  const Watched watched = watch(limits, child);
+  if (watched != Watched::ended) kill_child(child);
   int status = 0;
   rusage used{};
-  while (::wait4(pid, &status, __WALL, &used) < 0)
+  while (::wait4(child.pid, &status, __WALL, &used) < 0)
     if (errno != EINTR) return make_error(ErrorCode::kOsError, "wait4: %s", std::strerror(errno));
-  t_children_cpu_ns += in_ns(used.ru_utime) + in_ns(used.ru_stime);
+  const std::uint64_t used_ns = in_ns(used.ru_utime) + in_ns(used.ru_stime);
+  t_children_cpu_ns += used_ns;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return SandboxEnd{SandboxEnd::Kind::finished, 0};
-  if (WIFEXITED(status)) return make_error(ErrorCode::kOsError, "the sandbox of a child could not be built");
-  const int signal = WTERMSIG(status);
-  const bool killed = signal == SIGKILL || signal == SIGXCPU;
-  if (!in_time || killed) return SandboxEnd{SandboxEnd::Kind::timed_out, signal};
-  return SandboxEnd{SandboxEnd::Kind::crashed, signal};
+  if (WIFEXITED(status) || !*body_began)
+    return make_error(ErrorCode::kOsError, "the sandbox of a child could not be built");
+  return end_of_body(limits, watched, WTERMSIG(status), used_ns);
 }
 
 std::uint64_t thread_work_ns() {

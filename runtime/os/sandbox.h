@@ -4,8 +4,12 @@
 //
 // The child is made so that it does not matter what else this process is (Trident may be embedded in a threaded
 // program with its own signal handlers): it sends no SIGCHLD and no stranger's wait() reaps it, every signal handler is
-// reset, and between the fork and its end only async-signal-safe code runs. That includes the body: no allocation, no
-// locks, no stdio; results go to memory from map_shared() or GuardedMapping.
+// reset, it has a stack of its own and no descriptors, and between the fork and its end only async-signal-safe code
+// runs. That includes the body: no allocation, no locks, no stdio; results go to memory from map_shared() or
+// GuardedMapping.
+//
+// A SandboxEnd speaks of the body alone. What the machine did to the child (no memory, no processor, a signal from
+// outside, a fault before the body began) is an error, so that nobody takes it for a fault of the code under test.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +22,7 @@ namespace trident::os {
 
 struct SandboxLimits {
   std::uint64_t cpu_ns = 1'000'000'000;    ///< CPU time, after which the child is killed and has timed out
-  std::uint64_t wall_ns = 30'000'000'000;  ///< the same by the clock: for a child that never gets to run
+  std::uint64_t wall_ns = 30'000'000'000;  ///< by the clock: a child that has not used cpu_ns by then is an error
   std::uint32_t cpu_seconds = 10;          ///< the kernel's own backstop, should this process be stopped meanwhile
 };
 
@@ -26,15 +30,15 @@ struct SandboxEnd {
   enum class Kind : std::uint8_t {
     finished,   ///< the body returned
     crashed,    ///< by `signal`: SIGSEGV, SIGILL, ...; SIGSYS means that it tried a system call
-    timed_out,  ///< killed at a limit
+    timed_out,  ///< killed at the limit of CPU time
   };
   Kind kind = Kind::finished;
   int signal = 0;
 };
 
 /// Runs body(context) in a sandboxed child and waits for its end. The regions of `read_only` (whole pages) cannot be
-/// written by the child. OsError when the child or its sandbox cannot be made: the body has not run then (it fails
-/// closed).
+/// written by the child. OsError when the child or its sandbox cannot be made (the body has not run then: it fails
+/// closed), when the machine gave the child too little time, and when something else killed it.
 Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void* context), void* context,
                                  std::span<const std::span<std::byte>> read_only = {});
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -89,12 +93,81 @@ TEST(Sandbox, EndlessLoopTimesOut) {
   EXPECT_GE(monotonic_ns() - start, 50'000'000u);
 }
 
-// The clock is the limit of a child that uses none of its CPU time.
-TEST(Sandbox, AChildThatNeverRunsTimesOutByTheClock) {
+// The clock is the limit of a child that uses none of its CPU time; that says nothing about its code.
+TEST(Sandbox, AChildThatGetsNoProcessorIsAnError) {
   const std::uint64_t start = monotonic_ns();
-  const SandboxEnd end = run(spin, nullptr, 3'000'000'000, 20'000'000);
-  EXPECT_EQ(end.kind, Kind::timed_out);
+  const auto end = run_sandboxed({.cpu_ns = 3'000'000'000, .wall_ns = 20'000'000}, spin, nullptr);
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().code, ErrorCode::kOsError);
+  EXPECT_NE(end.error().message.find("the machine is busy"), std::string::npos) << end.error().message;
   EXPECT_GE(monotonic_ns() - start, 20'000'000u);
+}
+
+// As the kernel does that has no memory left.
+TEST(Sandbox, AChildThatIsKilledFromOutsideIsAnError) {
+  auto shared = map_shared(sizeof(bool));
+  ASSERT_TRUE(shared.ok());
+  std::thread killer([&] {
+    while (!*static_cast<volatile bool*>(shared->base())) ::usleep(1000);
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+      for (std::ifstream children(entry.path() / "children"); children;)
+        if (pid_t child = 0; children >> child) ::kill(child, SIGKILL);
+  });
+  const auto end = run_sandboxed(
+      {.cpu_ns = 20'000'000'000, .cpu_seconds = 30},
+      [](void* running) {
+        *static_cast<volatile bool*>(running) = true;
+        spin(nullptr);
+      },
+      shared->base());
+  killer.join();
+  ASSERT_FALSE(end.ok());
+  EXPECT_NE(end.error().message.find("killed from outside"), std::string::npos) << end.error().message;
+}
+
+// Neither how little stack the host may have nor how much of it is in use reaches the child.
+TEST(Sandbox, AChildHasAStackOfItsOwn) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_STACK, &before), 0);
+  const rlimit small{64 * 1024, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_STACK, &small), 0);
+  const SandboxEnd end = run([](void*) {
+    volatile char frame[512 * 1024];
+    for (std::size_t i = sizeof frame; i > 0; i -= 1024) frame[i - 1] = 1;
+  });
+  ASSERT_EQ(::setrlimit(RLIMIT_STACK, &before), 0);
+  EXPECT_EQ(end.kind, Kind::finished) << describe(end);
+}
+
+#if defined(__x86_64__)
+TEST(Sandbox, AStackThatOverflowsIsItsCodesFault) {
+  expect_crash([](void*) { asm volatile("1: push %%rax; jmp 1b" ::: "memory"); }, SIGSEGV);
+}
+#endif
+
+TEST(Sandbox, AChildHasNoDescriptors) {
+  // The pipe's end comes though a child lives on: none has a copy of it.
+  auto shared = map_shared(sizeof(bool));
+  ASSERT_TRUE(shared.ok());
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::thread sandboxed([&] {
+    (void)run_sandboxed(
+        {.cpu_ns = 500'000'000},
+        [](void* running) {
+          *static_cast<volatile bool*>(running) = true;
+          spin(nullptr);
+        },
+        shared->base());
+  });
+  while (!*static_cast<volatile bool*>(shared->base())) ::usleep(1000);
+  ::close(ends[1]);
+  char byte = 0;
+  const std::uint64_t start = monotonic_ns();
+  EXPECT_EQ(::read(ends[0], &byte, 1), 0);
+  EXPECT_LT(monotonic_ns() - start, 200'000'000u);
+  sandboxed.join();
+  ::close(ends[0]);
 }
 
 TEST(Sandbox, WorkOfChildrenCountsForTheThreadThatWaits) {

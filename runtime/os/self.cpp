@@ -101,6 +101,10 @@ bool deny_writable_code() {
   return ::prctl(kSetMdwe, kRefuseExecGain, 0, 0, 0) == 0;
 }
 
+void forbid_inspection() {
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 BlockedSignals::BlockedSignals() {
   static_assert(sizeof(sigset_t) <= sizeof(previous_));
   sigset_t all;

@@ -33,6 +33,10 @@ std::uint64_t raise_open_files_limit();
 /// other (PR_SET_MDWE, Linux 6.3). False where the system does not know it. Sealed memfds can still be mapped as code.
 bool deny_writable_code();
 
+/// Processes of the same user can neither trace this one nor read its memory or descriptors; it leaves no core file.
+/// Programs that it starts are as before.
+void forbid_inspection();
+
 /// Blocks every signal in the calling thread, so that a thread started next leaves them to the others.
 class BlockedSignals {
  public:

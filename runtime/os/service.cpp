@@ -16,8 +16,7 @@
 namespace trident::os {
 namespace {
 
-constexpr int kFirstPassedFd = 3;      // SD_LISTEN_FDS_START
-constexpr int kPassedSocketsMax = 64;  // more would be a mistake of the unit
+constexpr std::size_t kPassedSocketsMax = 64;  // more would be a mistake of the unit
 
 std::optional<std::uint64_t> number_in(const char* variable) {
   const char* text = std::getenv(variable);
@@ -44,17 +43,21 @@ std::vector<std::string> split(const char* text) {
 
 }  // namespace
 
-std::vector<PassedSocket> take_passed_sockets() {
-  std::vector<PassedSocket> sockets;
+std::size_t passed_socket_count() {
   const auto pid = number_in("LISTEN_PID");
   const auto count = number_in("LISTEN_FDS");
-  if (pid && count && *pid == static_cast<std::uint64_t>(::getpid()) && *count <= kPassedSocketsMax) {
-    const std::vector<std::string> names = split(std::getenv("LISTEN_FDNAMES"));
-    for (std::size_t i = 0; i < *count; ++i) {
-      const int fd = kFirstPassedFd + static_cast<int>(i);
-      if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) continue;  // not open: the giver miscounted
-      sockets.push_back({Fd(fd), i < names.size() ? names[i] : "unknown"});
-    }
+  const bool ours = pid && count && *pid == static_cast<std::uint64_t>(::getpid());
+  return ours && *count <= kPassedSocketsMax ? *count : 0;
+}
+
+std::vector<PassedSocket> take_passed_sockets() {
+  std::vector<PassedSocket> sockets;
+  const std::size_t count = passed_socket_count();
+  const std::vector<std::string> names = split(std::getenv("LISTEN_FDNAMES"));
+  for (std::size_t i = 0; i < count; ++i) {
+    const int fd = kFirstPassedFd + static_cast<int>(i);
+    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) continue;  // not open: the giver miscounted
+    sockets.push_back({Fd(fd), i < names.size() ? names[i] : "unknown"});
   }
   ::unsetenv("LISTEN_PID");
   ::unsetenv("LISTEN_FDS");

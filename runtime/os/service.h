@@ -2,6 +2,7 @@
 // whether standard error is the journal. The protocols are a few lines each, so no library is linked for them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@ struct PassedSocket {
   Fd fd;
   std::string name;  ///< FileDescriptorName= of the unit, or "unknown"
 };
+
+/// The descriptor of the first passed socket (SD_LISTEN_FDS_START).
+inline constexpr int kFirstPassedFd = 3;
+/// How many sockets LISTEN_FDS says were passed to this process; 0 for a number that only a mistake can explain.
+std::size_t passed_socket_count();
 
 /// The sockets of LISTEN_FDS meant for this process, each made close-on-exec; the variables are removed from the
 /// environment so that no child takes them for its own. Empty when none were passed.

@@ -8,6 +8,7 @@
 #include "runtime/os/directory.h"
 #include "runtime/os/file_lock.h"
 #include "runtime/os/mapped_file.h"
+#include "runtime/os/regular_file.h"
 
 namespace trident::store {
 namespace {
@@ -46,9 +47,14 @@ Error not_there(std::string_view name) {
 }  // namespace
 
 Result<os::Mapping> map_verified(const std::string& path, std::string_view digest) {
-  TRY(os::Mapping mapping, os::map_file(path));
+  TRY(const os::Fd file, os::open_regular_file(path));
+  return map_verified(file, path, digest);
+}
+
+Result<os::Mapping> map_verified(const os::Fd& file, const std::string& name, std::string_view digest) {
+  TRY(os::Mapping mapping, os::map_file(file, name));
   if (hexadecimal(sha256_of(mapping.bytes())) != digest)
-    return make_error(ErrorCode::kRejectedRecord, "%s: its bytes are not those that its name stands for", path.c_str());
+    return make_error(ErrorCode::kRejectedRecord, "%s: its bytes are not those that its name stands for", name.c_str());
   return mapping;
 }
 

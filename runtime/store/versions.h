@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/os/fd.h"
 #include "runtime/os/memfd.h"
 #include "runtime/store/sha256.h"
 
@@ -78,5 +79,7 @@ class Versions {
 
 /// Maps a file whose bytes must have this digest, as 64 hexadecimal digits. NotFound, RejectedRecord, OsError.
 Result<os::Mapping> map_verified(const std::string& path, std::string_view digest);
+/// The same of a file that is open already; `name` is its name in errors.
+Result<os::Mapping> map_verified(const os::Fd& file, const std::string& name, std::string_view digest);
 
 }  // namespace trident::store

@@ -362,7 +362,7 @@ TEST(Fault, HangupReloadsLimitsAndKeepsThemWhenTheFileIsWrong) {
   PrivateDaemon daemon;
   const std::string file = daemon.directory() + "/tridentd.toml";
   const auto write = [&](const char* text) { std::ofstream(file, std::ios::trunc) << text; };
-  write("connections_per_user = 50\n");
+  write("connections = 50\n");
   daemon.restart({"--config", file});
   const auto connects = [&](std::size_t count) {
     std::vector<RawClient> clients;
@@ -375,10 +375,10 @@ TEST(Fault, HangupReloadsLimitsAndKeepsThemWhenTheFileIsWrong) {
     return true;
   };
   EXPECT_TRUE(connects(10));
-  write("connections_per_user = 5\n");
+  write("connections = 5\n");
   daemon.signal(SIGHUP);
   EXPECT_TRUE(eventually([&] { return !connects(10); }));
-  write("connections_per_user = many\n");
+  write("connections = many\n");
   daemon.signal(SIGHUP);
   sleep_ms(100);
   EXPECT_TRUE(eventually([&] { return connects(4); }));

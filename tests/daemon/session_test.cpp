@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cmath>
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -479,8 +481,15 @@ TEST(Session, ManyFramesInOneWriteAreAllAnswered) {
   }
 }
 
+/// Of another user than the daemon's, which has no share of its own. Root's test becomes that user meanwhile.
 TEST(Session, ConnectionsOfAUserAreBounded) {
+  if (::geteuid() != 0) GTEST_SKIP() << "another user takes root";
+  constexpr uid_t kSomebody = 12345;
   PrivateDaemon daemon({"--connections-per-user", "3"});
+  for (const std::string& path : {daemon.directory(), daemon.directory() + "/run", daemon.socket()})
+    std::filesystem::permissions(path, std::filesystem::perms(0777));
+  ASSERT_EQ(::seteuid(kSomebody), 0);
+  const std::unique_ptr<void, void (*)(void*)> back(&daemon, [](void*) { (void)!::seteuid(0); });
   std::vector<RawClient> clients;
   for (int i = 0; i < 3; ++i) clients.push_back(RawClient::ready(daemon.socket()));
   RawClient fourth(daemon.socket());

@@ -1,0 +1,26 @@
+#include "clients/cli/daemon_stats.h"
+
+#include <cstring>
+
+#include "clients/c/trident.h"
+
+namespace trident::cli {
+
+Result<std::string> daemon_stats() {
+  constexpr std::uint32_t kTimeoutMs = 1000;
+  trident_options options{};
+  options.struct_size = sizeof options;
+  options.mode = TRIDENT_MODE_DAEMON;
+  options.connect_timeout_ms = kTimeoutMs;
+  trident_ctx* ctx = nullptr;
+  if (trident_open(&options, &ctx) != TRIDENT_OK) return make_error(ErrorCode::kNotFound, "%s", trident_last_error());
+  std::string json(64 * 1024, '\0');
+  const trident_status status = trident_daemon_stats(ctx, json.data(), json.size(), kTimeoutMs);
+  const std::string why = status == TRIDENT_OK ? "" : trident_last_error();
+  trident_close(ctx);
+  if (status != TRIDENT_OK) return make_error(ErrorCode::kDisconnected, "%s", why.c_str());
+  json.resize(std::strlen(json.c_str()));
+  return json;
+}
+
+}  // namespace trident::cli

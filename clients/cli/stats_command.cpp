@@ -1,0 +1,57 @@
+// `trident stats`: the counters of the daemon that runs, for people and for collectors.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/daemon_stats.h"
+
+namespace trident::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string value_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>().empty() ? "-" : value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const Json& one : value) text += (text.empty() ? "" : ", ") + value_text(one);
+  return text.empty() ? "-" : text;
+}
+
+/// A line each, and a part of the daemon by its name.
+std::string as_text(const Json& stats) {
+  std::string text;
+  for (const auto& [name, value] : stats.items()) {
+    if (!value.is_object()) {
+      text += name + " " + value_text(value) + "\n";
+      continue;
+    }
+    for (const auto& [counter, count] : value.items()) text += name + "." + counter + " " + value_text(count) + "\n";
+  }
+  return text;
+}
+
+int print(bool json) {
+  const auto stats = daemon_stats();
+  if (!stats) return report(stats.error());
+  const Json parsed = Json::parse(*stats, nullptr, false);
+  if (!parsed.is_object())
+    return report(
+        make_error(ErrorCode::kRejectedMessage, "the daemon's counters are not JSON: is it another version?"));
+  std::fputs(json ? (parsed.dump(2) + "\n").c_str() : as_text(parsed).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+void add_stats_command(CLI::App& app, int& status) {
+  CLI::App* verb = app.add_subcommand("stats", "Show the counters of the daemon that runs");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "Print a JSON object instead");
+  verb->callback([json, &status] { status = print(*json); });
+}
+
+}  // namespace trident::cli

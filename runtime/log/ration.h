@@ -1,0 +1,28 @@
+// Lines that strangers can cause: so many of a kind in a time, and how many were left out is said with the next.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace trident::log {
+
+class Ration {
+ public:
+  explicit Ration(std::uint32_t lines_max = 10, std::uint64_t interval_ns = 60'000'000'000)
+      : lines_max_(lines_max), interval_ns_(interval_ns) {}
+
+  /// Whether a line may be written now.
+  [[nodiscard]] bool take() { return take_at(now_ns()); }
+  /// For the end of a line that may: "" or " (and 7 like it that were left out)".
+  std::string left_out();
+  /// take() at a time. Exposed for tests.
+  [[nodiscard]] bool take_at(std::uint64_t now_ns);
+
+ private:
+  static std::uint64_t now_ns();
+
+  std::uint32_t lines_max_, lines_ = 0;
+  std::uint64_t interval_ns_, began_ns_ = 0, left_out_ = 0;
+};
+
+}  // namespace trident::log

@@ -1,0 +1,348 @@
+// How a daemon starts, and what it keeps of whoever started it. Oracle: the kernel: locks, ends of pipes, /proc, exit
+// statuses.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include "runtime/os/confinement/confinement.h"
+#include "runtime/os/process.h"
+#include "tests/daemon/notify_socket.h"
+#include "tests/daemon/private_daemon.h"
+#include "tests/daemon/raw_client.h"
+
+namespace trident::tests {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr uid_t kNobody = 65534;
+
+std::string read_all(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// What each descriptor of a process is.
+std::map<int, std::string> descriptors_of(int pid) {
+  std::map<int, std::string> found;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd", failed))
+    found[std::stoi(entry.path().filename())] = fs::read_symlink(entry.path(), failed).string();
+  return found;
+}
+
+/// The word behind `name` in /proc/PID/status.
+std::string status_of(int pid, const std::string& name) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/status");
+  for (std::string word, value; in >> word;)
+    if (word == name + ":" && in >> value) return value;
+  return {};
+}
+
+class Start : public ::testing::Test {
+ protected:
+  Start() {
+    char pattern[] = "/dev/shm/trident-start-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+  }
+  ~Start() override {
+    if (const int pid = daemon(); pid > 0) ::kill(pid, SIGKILL);
+    fs::remove_all(folder_);
+  }
+
+  [[nodiscard]] std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string command(const std::string& flags = "") const {
+    return std::string(TRIDENTD_PATH) + " --socket " + at("s.sock") + " --cache none --state none --config none " +
+           flags;
+  }
+  /// A shell that starts a daemon in the background, leaves its number and waits until it listens; then it ends.
+  [[nodiscard]] std::string in_background(const std::string& redirected = "") const {
+    return command() + " " + redirected + " & echo $! >" + at("pid") + "; while ! [ -S " + at("s.sock") +
+           " ]; do sleep 0.02; done; sleep 0.3";
+  }
+  [[nodiscard]] int daemon() const {
+    int pid = -1;
+    std::ifstream(at("pid")) >> pid;
+    return pid;
+  }
+  void expect_served() {
+    RawClient client = RawClient::ready(at("s.sock"));
+    client.send(submit_message("x + y"));
+    const auto result = client.next_result();
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->kind(), wire::Body::KernelReady);
+  }
+  /// Runs the shell with a pipe to `text`'s end on descriptors 1 (and 2), and reads it until it ends: how long that
+  /// took from the shell's end.
+  double seconds_to_the_pipes_end(const std::string& shell, bool with_errors) {
+    os::Process::Options options;
+    options.merge_errors = with_errors;
+    options.pipe_output = true;
+    const std::string words[] = {"/bin/sh", "-c", shell};
+    auto process = os::Process::spawn(words, options);
+    EXPECT_TRUE(process.ok());
+    if (!process.ok()) return -1;
+    EXPECT_TRUE(process->wait(30'000).ok());
+    const auto ended = std::chrono::steady_clock::now();
+    const auto text = process->read_all(20'000);
+    EXPECT_TRUE(text.ok()) << "the pipe has not ended";
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - ended).count();
+  }
+
+  std::string folder_;
+};
+
+TEST_F(Start, KeepsNoLockAndNoPipeOfTheShellThatStartsIt) {
+  const double waited = seconds_to_the_pipes_end(
+      "exec 9>" + at("lock") + "; flock 9; exec 200<" + at("lock") + "; " + in_background("2>" + at("log")), false);
+  EXPECT_LT(waited, 1.0);
+  const os::Fd lock(::open(at("lock").c_str(), O_RDONLY));
+  EXPECT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+  expect_served();
+  for (const auto& [fd, what] : descriptors_of(daemon())) EXPECT_EQ(what.find("lock"), std::string::npos) << fd;
+  EXPECT_EQ(descriptors_of(daemon())[1], "/dev/null");
+}
+
+// Its log goes there as long as somebody who started it may read it; workers let go as well.
+TEST_F(Start, LetsGoOfAPipeOfErrorsWhenWhoStartedItEnds) {
+  EXPECT_LT(seconds_to_the_pipes_end(in_background(), true), 1.0);
+  expect_served();
+  EXPECT_EQ(descriptors_of(daemon())[2], "/dev/null");
+  // A double fork: whoever started it has gone already.
+  ::kill(daemon(), SIGKILL);
+  fs::remove(at("s.sock"));
+  const std::string orphan = "( " + command() + " & echo $! >" + at("pid") + " ); sleep 0.1";
+  EXPECT_LT(seconds_to_the_pipes_end(orphan, true), 3.0);
+}
+
+TEST_F(Start, KeepsALogThatIsAFile) {
+  EXPECT_LT(seconds_to_the_pipes_end(in_background("2>" + at("log")), false), 1.0);
+  expect_served();
+  EXPECT_TRUE(eventually([&] { return read_all(at("log")).find("has connected") != std::string::npos; }))
+      << read_all(at("log"));
+  EXPECT_EQ(descriptors_of(daemon())[2], at("log"));
+}
+
+TEST_F(Start, ClosedStandardStreamsAreNobodyElses) {
+  seconds_to_the_pipes_end(in_background("<&- >&- 2>&-"), false);
+  expect_served();
+  for (int fd = 0; fd < 3; ++fd) EXPECT_EQ(descriptors_of(daemon())[fd], "/dev/null") << fd;
+  for (const int worker : workers_of(daemon(), "baseline"))
+    for (int fd = 0; fd < 3; ++fd) EXPECT_EQ(descriptors_of(worker)[fd], "/dev/null") << fd;
+}
+
+TEST_F(Start, AMistakeInTheSettingsHasAStatusOfItsOwn) {
+  std::ofstream(at("wrong.toml")) << "workesr = 1\n";
+  std::ofstream(at("wrong.rules")) << "nothing\n";
+  std::ofstream(at("file")) << "text";
+  fs::create_directory(at("folder"));
+  const auto status = [&](const std::string& flags) {
+    const std::string words[] = {"/bin/sh", "-c", "exec " + command(flags) + " 2>" + at("log")};
+    const auto done = os::run_command(words, 60'000);
+    return done.ok() ? done->exit.status : -1;
+  };
+  const std::vector<std::string> mistakes = {"--config " + at("wrong.toml"),
+                                             "--config " + at("folder"),
+                                             "--config " + at("none.toml"),
+                                             "--costs " + at("none.costs"),
+                                             "--costs " + at("folder"),
+                                             "--costs " + at("file"),
+                                             "--rules " + at("wrong.rules"),
+                                             "--rules " + at("none.rules"),
+                                             "--rules " + at("folder"),
+                                             "--state " + at("file"),
+                                             "--workers 0 ",
+                                             "--socket " + std::string(200, 'x')};
+  for (const std::string& flags : mistakes) {
+    EXPECT_EQ(status(flags), 2) << flags;
+    const std::string said = read_all(at("log"));
+    EXPECT_FALSE(said.empty()) << flags;
+    if (flags.find(folder_) != std::string::npos) {
+      EXPECT_NE(said.find(flags.substr(flags.find(' ') + 1)), std::string::npos) << said;
+    }
+    EXPECT_EQ(status("--check-config " + flags) == 2,
+              flags.find("--socket") != 0 && flags.find("wrong.rules") == std::string::npos)
+        << flags;
+  }
+  EXPECT_EQ(status("--check-config"), 0);
+  // Somebody else listens there: no mistake in the settings, and it may be over soon.
+  PrivateDaemon other;
+  EXPECT_EQ(status("--socket " + other.socket()), 1);
+}
+
+// As nobody: root may read everything.
+TEST_F(Start, WhatCannotBeReadIsNamedWithWhatMendsIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "another user's files take root";
+  fs::permissions(folder_, fs::perms(0755));
+  std::ofstream(at("secret")) << "workers = 1\n";
+  fs::permissions(at("secret"), fs::perms(0600));
+  fs::create_directory(at("closed"));
+  fs::permissions(at("closed"), fs::perms(0700));
+  // The program, where nobody may look.
+  fs::copy_file(TRIDENTD_PATH, at("tridentd"));
+  fs::permissions(at("tridentd"), fs::perms(0755));
+  for (const char* flag : {"--config", "--costs", "--rules", "--state"}) {
+    const std::string file = at(std::string(flag) == "--state" ? "closed" : "secret");
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::dup2(ends[1], STDERR_FILENO);
+      if (::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(77);
+      ::execl(at("tridentd").c_str(), "tridentd", "--cache", "none", "--socket", "/nowhere/s.sock", flag, file.c_str(),
+              nullptr);
+      ::_exit(78);
+    }
+    ::close(ends[1]);
+    std::string said;
+    char buffer[4096];
+    for (ssize_t n; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;) said.append(buffer, static_cast<std::size_t>(n));
+    ::close(ends[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 2) << flag << ": " << said;
+    EXPECT_NE(said.find(file + ": "), std::string::npos) << said;
+    EXPECT_NE(said.find("Permission denied"), std::string::npos) << said;
+    EXPECT_NE(said.find(std::string("with ") + flag), std::string::npos) << said;
+  }
+}
+
+// Otherwise whoever activates the daemon starts it again for them, and again.
+TEST_F(Start, AMistakeInTheSettingsLetsWaitingClientsGo) {
+  const std::string socket = at("s.sock");
+  auto manager =
+      os::Child::spawn({.program = "/usr/bin/systemd-socket-activate",
+                        .arguments = {"systemd-socket-activate", "-l", socket, TRIDENTD_PATH, "--workers", "0"}});
+  ASSERT_TRUE(manager.ok());
+  ASSERT_TRUE(eventually([&] { return fs::exists(socket); }));
+  RawClient client(socket);
+  EXPECT_FALSE(client.next(20'000));
+  EXPECT_EQ(manager->wait(), "exit 2");
+}
+
+TEST(Reload, NamesWhatWaitsForARestartAndFailsAsAWhole) {
+  NotifySocket manager;
+  char pattern[] = "/dev/shm/trident-reload-XXXXXX";
+  const std::string folder = ::mkdtemp(pattern), file = folder + "/t.toml";
+  const auto configure = [&](const std::string& text) { std::ofstream(file) << text; };
+  configure("budget_ms = 400\n");
+  PrivateDaemon daemon({"--config", file});
+  const auto reload = [&](const std::string& text) {
+    configure(text);
+    daemon.signal(SIGHUP);
+  };
+  const auto stats = [&] { return RawClient::ready(daemon.socket()).stats(); };
+  EXPECT_TRUE(manager.hears("READY=1"));
+  reload("workers = 2\ncache_hot = 7\nbudget_ms = 500\n");
+  EXPECT_TRUE(manager.hears("STATUS=serving; settings that wait for a restart: cache_hot, workers"));
+  EXPECT_NE(stats().find("\"restart_due\": [\n      \"cache_hot\",\n      \"workers\"\n    ]"), std::string::npos)
+      << stats();
+  reload("connections = 1\nbudget_ms = 0\n");  // out of range: nothing of it holds
+  EXPECT_TRUE(manager.hears("STATUS=serving; the last reload failed: budget_ms is outside"));
+  const RawClient first = RawClient::ready(daemon.socket());
+  EXPECT_NE(stats().find("\"reload_error\": \"budget_ms is outside"), std::string::npos) << stats();
+  reload("budget_ms = 500\n");
+  EXPECT_TRUE(manager.hears("STATUS=serving"));
+  EXPECT_NE(stats().find("\"restart_due\": []"), std::string::npos);
+  EXPECT_NE(stats().find("\"reload_error\": \"\""), std::string::npos);
+  fs::remove_all(folder);
+}
+
+// Of costs too, which the same signal has read again.
+TEST(Reload, FailsForCostsThatAreDamaged) {
+  NotifySocket manager;
+  PrivateDaemon daemon;
+  EXPECT_TRUE(manager.hears("READY=1"));
+  fs::create_directories(daemon.state());
+  std::ofstream(daemon.state() + "/costs") << "nothing of the kind\n";
+  daemon.signal(SIGHUP);
+  EXPECT_TRUE(manager.hears("STATUS=serving; the last reload failed: "));
+}
+
+TEST(Sharing, TheDaemonsOwnUserIsNotHeldToAShare) {
+  PrivateDaemon daemon({"--connections-per-user", "2", "--connections", "20"});
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 10; ++i) clients.push_back(RawClient::ready(daemon.socket()));
+  EXPECT_FALSE(clients.back().stats().empty());
+}
+
+TEST(Confined, EveryWorkerIsBeforeItsFirstRequest) {
+  if (const os::Confined found = os::try_confinement(); !found.system_calls) GTEST_SKIP() << found.missing;
+  PrivateDaemon daemon;
+  RawClient client = RawClient::ready(daemon.socket());
+  client.send(submit_message(text_with_certain_gain(1)));
+  bool done = false;
+  while (!done) {
+    const auto message = client.next();
+    ASSERT_TRUE(message);
+    EXPECT_NE(message->kind(), wire::Body::Failure);
+    EXPECT_NE(message->kind(), wire::Body::Revoke);
+    done = message->kind() == wire::Body::Done;
+  }
+  for (const char* lane : {"baseline", "optimise"})
+    for (const int worker : daemon.workers(lane)) {
+      EXPECT_EQ(status_of(worker, "Seccomp"), "2") << lane;
+      EXPECT_EQ(status_of(worker, "NoNewPrivs"), "1") << lane;
+      for (const auto& [fd, what] : descriptors_of(worker))
+        EXPECT_TRUE(fd <= 3 || what == "/dev/null" || what.find("memfd:") != std::string::npos) << fd << " " << what;
+    }
+  const std::string stats = client.stats();
+  EXPECT_NE(stats.find("\"confined\": \"system calls"), std::string::npos) << stats;
+}
+
+// Whoever runs code as the daemon's user must not see everybody's kernels in the front. As nobody: root sees
+// everything.
+TEST_F(Start, TheFrontCannotBeLookedInto) {
+  if (::geteuid() != 0) GTEST_SKIP() << "a daemon of another user takes root";
+  const std::string as_nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups ";
+  fs::permissions(folder_, fs::perms(0777));
+  fs::copy_file(TRIDENTD_PATH, at("tridentd"));
+  const std::string shell = as_nobody + at("tridentd") + " --socket " + at("s.sock") +
+                            " --cache none --state none --config none & echo $! >" + at("pid") + "; while ! [ -S " +
+                            at("s.sock") + " ]; do sleep 0.02; done";
+  ASSERT_EQ(std::system(shell.c_str()), 0);
+  const auto looks = [&](int pid) {
+    return std::system((as_nobody + "head -c1 /proc/" + std::to_string(pid) + "/maps >/dev/null 2>&1").c_str()) == 0;
+  };
+  const int watched = ::fork();
+  if (watched == 0) {
+    if (::setresuid(kNobody, kNobody, kNobody) == 0) ::execl("/bin/sleep", "sleep", "60", nullptr);
+    ::_exit(1);
+  }
+  EXPECT_TRUE(eventually([&] { return looks(watched); }));  // a process of that user that does not mind
+  ::kill(watched, SIGKILL);
+  ::waitpid(watched, nullptr, 0);
+  EXPECT_FALSE(looks(daemon()));
+  for (const int worker : workers_of(daemon(), "baseline")) EXPECT_FALSE(looks(worker));
+}
+
+// The children that try kernels have a stack of their own.
+TEST_F(Start, ALittleStackIsNoFaultOfAnyKernel) {
+  seconds_to_the_pipes_end("ulimit -s 256; " + in_background("2>" + at("log")), false);
+  RawClient client = RawClient::ready(at("s.sock"));
+  client.send(submit_message(text_with_certain_gain(2)));
+  while (true) {
+    const auto message = client.next();
+    ASSERT_TRUE(message);
+    EXPECT_NE(message->kind(), wire::Body::Revoke);
+    EXPECT_NE(message->kind(), wire::Body::Failure);
+    if (message->kind() == wire::Body::Done || message->kind() == wire::Body::Failure) break;
+  }
+  EXPECT_EQ(read_all(at("log")).find("revoked"), std::string::npos) << read_all(at("log"));
+}
+
+}  // namespace
+}  // namespace trident::tests
