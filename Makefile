@@ -241,6 +241,10 @@ check-nnue: build ## the accumulator after each of REWRITES random rewrites and 
 sweep-rules: configure ## rules about types of one f32 at all 2^32 values: half an hour
 	@ninja -C $(BUILD) -j$(JOBS) sweep_rules && nice -n 19 $(BUILD)/tests/sweep_rules
 
+.PHONY: check-values
+check-values: build ## values of public fault reports, edges of overflow and powers: every row optimised under every policy; 10 minutes
+	@TRIDENT_VALUES=all ctest --test-dir $(BUILD) -R clients_python_values_test --output-on-failure
+
 check-math: build ## the greatest errors of the math functions, sampled: minutes
 	@$(BUILD)/tests/math_campaign --stride 499 --points 200000
 

@@ -132,7 +132,10 @@ Check told_by_daemon(const std::string& stats) {
   if (const std::string missing = text("workers", "not_confined"); !missing.empty())
     return {"daemon", Status::warning, "answers, but its compilers are not confined in full: " + missing,
             "allow seccomp(2) and landlock_*(2) where it runs, or use Linux 5.13 or newer"};
-  return {"daemon", Status::ok, "reachable and answering", ""};
+  const auto jobs = json.is_object() ? json.value("jobs", nlohmann::json::object()) : nlohmann::json::object();
+  const auto notes = jobs.value("notes", std::vector<std::string>());
+  const std::string last = notes.empty() ? "" : "; the last kernel that did not get faster: " + notes.back();
+  return {"daemon", Status::ok, "reachable and answering" + last, ""};
 }
 
 Check check_daemon() {

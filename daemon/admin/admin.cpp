@@ -45,7 +45,8 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                   {"baseline_waiting", jobs.baseline_waiting},
                   {"optimise_waiting", jobs.optimise_waiting},
                   {"check_waiting", jobs.check_waiting},
-                  {"baseline_us_log2", jobs.baseline_us_log2}};
+                  {"baseline_us_log2", jobs.baseline_us_log2},
+                  {"notes", jobs.notes}};
   json["programs"] = {
       {"submitted", programs.submitted}, {"cheaper", programs.cheaper}, {"no_gain", programs.no_gain},
       {"failed", programs.failed},       {"busy", programs.busy},       {"cancelled", programs.cancelled},

@@ -25,6 +25,8 @@ constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
 
 /// A worker's reason is one sentence.
 constexpr std::size_t kReasonBytesMax = 500;
+/// Reasons that the statistics keep.
+constexpr std::size_t kNotesMax = 16;
 /// Bytes of submissions that are kept to be searched again, of all users.
 constexpr std::uint64_t kRenewalBytesMax = std::uint64_t{32} << 20;
 /// Behind the id of a flight: no submission shares it, for it has no baseline to give.
@@ -225,12 +227,20 @@ void Jobs::finish(Flight& flight, pipeline::Outcome outcome, const std::string& 
     kernel.weights = flight.weights;
     for (const Subscriber& subscriber : flight.subscribers) remember(subscriber, kernel, ratio);
   }
+  note(reason);
   tell_all(flight, Finished{outcome, reason});
   remove(flight);
 }
 
+void Jobs::note(const std::string& reason) {
+  if (reason.empty()) return;
+  if (stats_.notes.size() == kNotesMax) stats_.notes.pop_front();
+  stats_.notes.push_back(reason);
+}
+
 void Jobs::fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms) {
   ++stats_.failed;
+  note(error.message);
   tell_all(flight, Failed{error, retry_after_ms});
   remove(flight);
 }

@@ -23,6 +23,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -86,6 +87,7 @@ struct Stats {
   std::size_t flights = 0, baseline_waiting = 0, optimise_waiting = 0, check_waiting = 0;
   /// Submission to baseline image: [i] counts those below 2^i microseconds (and not below 2^(i-1)).
   std::array<std::uint64_t, 24> baseline_us_log2{};
+  std::deque<std::string> notes;  ///< why the last kernels that did not get faster did not, the newest last
 };
 
 class Jobs {
@@ -158,6 +160,7 @@ class Jobs {
   void revoke(Flight& flight);
   void tell_of_revocation(const char* why, const Flight& flight);
   [[nodiscard]] FairQueue<Flight*>& queue_of(const Flight& flight);
+  void note(const std::string& reason);
   void run(Flight& flight, worker::Lane lane);
   void serve(worker::Lane lane);
 
