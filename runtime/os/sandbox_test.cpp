@@ -180,6 +180,20 @@ TEST(Sandbox, WorkOfChildrenCountsForTheThreadThatWaits) {
   EXPECT_GE(thread_work_ns() - before, 45'000'000u);
 }
 
+#if defined(__x86_64__)
+/// The signal that ends an i386 call in the sandbox: the filter's, or a fault where the kernel has no i386 calls.
+int signal_of_i386_calls() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    asm volatile("mov $1, %%eax; xor %%ebx, %%ebx; int $0x80" ::: "rax", "rbx", "memory");  // exit(0)
+    ::_exit(1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? SIGSYS : SIGSEGV;
+}
+#endif
+
 TEST(Sandbox, EverySystemCallButTheClockAndExitKills) {
   expect_crash([](void*) { ::syscall(SYS_getpid); }, SIGSYS);
   expect_crash([](void*) { ::syscall(SYS_write, 2, "x", 1); }, SIGSYS);
@@ -192,11 +206,12 @@ TEST(Sandbox, EverySystemCallButTheClockAndExitKills) {
   expect_crash([](void*) { ::syscall(SYS_ptrace, 0, 0, 0, 0); }, SIGSYS);
 #if defined(__x86_64__)
   expect_crash([](void*) { ::syscall(0x40000000 + SYS_exit_group, 0); }, SIGSYS);  // the x32 convention
+  const int i386 = signal_of_i386_calls();
   // The i386 one: getpid, and the two calls (fgetxattr, fsetxattr) whose numbers there are those of what is allowed.
-  expect_crash([](void*) { asm volatile("mov $20, %%eax; int $0x80" ::: "rax", "memory"); }, SIGSYS);
+  expect_crash([](void*) { asm volatile("mov $20, %%eax; int $0x80" ::: "rax", "memory"); }, i386);
   static_assert(SYS_exit_group == 231 && SYS_clock_gettime == 228);
-  expect_crash([](void*) { asm volatile("mov $231, %%eax; int $0x80" ::: "rax", "memory"); }, SIGSYS);
-  expect_crash([](void*) { asm volatile("mov $228, %%eax; int $0x80" ::: "rax", "memory"); }, SIGSYS);
+  expect_crash([](void*) { asm volatile("mov $231, %%eax; int $0x80" ::: "rax", "memory"); }, i386);
+  expect_crash([](void*) { asm volatile("mov $228, %%eax; int $0x80" ::: "rax", "memory"); }, i386);
 #endif
 }
 
