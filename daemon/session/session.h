@@ -78,6 +78,7 @@ class Sessions {
     std::uint32_t connections = 0;
   };
 
+  [[nodiscard]] bool full(std::uint32_t uid) const;
   void refuse(os::Fd socket, std::uint32_t uid, const Error& error, std::uint32_t retry_after_ms);
   void tell_of_refusal(std::uint32_t uid, const Error& error);
   void tell_of_user(std::uint32_t uid);
