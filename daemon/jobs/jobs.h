@@ -16,9 +16,9 @@
 // A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
 //
-// Workers serve whoever has used the least worker time (fair_queue.h); failures, deaths of workers and what nobody waits
-// for any more count as well. Users whose compilations take long leave a baseline worker to the others (slow_users.h).
-// What all users share has room for one more: nobody gets more of it than is left.
+// Workers serve whoever has used the least worker time (fair_queue.h); failures, deaths of workers and what nobody
+// waits for any more count as well. Users whose compilations take long leave a baseline worker to the others
+// (slow_users.h). What all users share has room for one more: nobody gets more of it than is left.
 //
 // When the weights or costs that the search goes by change, what clients still have open is searched again and for
 // longer, one at a time and behind all else (renewals.h). A kernel that was measured to be better takes the place of

@@ -54,8 +54,7 @@ TEST(PastFailures, AFloodDisplacesItsUsersAlone) {
 
 TEST(PastFailures, OfManyUsersTheLatestAreKept) {
   PastFailures failures;
-  for (std::uint32_t uid = 0; uid < 2 * kFailingUsersMax; ++uid)
-    failures.remember(uid, "a", kBaseline, kTooLarge, uid);
+  for (std::uint32_t uid = 0; uid < 2 * kFailingUsersMax; ++uid) failures.remember(uid, "a", kBaseline, kTooLarge, uid);
   EXPECT_EQ(failures.size_of(0), 0u);
   EXPECT_EQ(failures.size_of(kFailingUsersMax), 1u);
   EXPECT_EQ(failures.size_of(2 * kFailingUsersMax - 1), 1u);

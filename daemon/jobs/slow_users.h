@@ -18,7 +18,8 @@ class SlowUsers {
   /// A compilation of this user took so much processor time.
   void note(std::uint32_t user, std::uint64_t cpu_ns, std::uint64_t now_ns) {
     if (cpu_ns <= kBriefNs) return;
-    if (until_ns_.size() >= kUsersMax) std::erase_if(until_ns_, [&](const auto& entry) { return entry.second < now_ns; });
+    if (until_ns_.size() >= kUsersMax)
+      std::erase_if(until_ns_, [&](const auto& entry) { return entry.second < now_ns; });
     std::uint64_t& until = until_ns_[user];
     until = std::max(until, now_ns + std::max(kFactor * cpu_ns, kSlowMinNs));
   }

@@ -20,7 +20,8 @@ constexpr std::size_t kBriefDepth = 8;
 constexpr std::size_t kResponseBytesMax = sizeof(ResponseHeader) + limits::kImageBytesMax;
 constexpr std::size_t kProgramBytesMax = sizeof(ResponseHeader) + limits::kFrameBytesMax;
 constexpr std::size_t kQueueBytesMax = 16u << 20;
-constexpr int kOptimiseNice = 10;
+/// Of workers that make nobody wait for a first kernel, or that slow users may use.
+constexpr int kLowPriorityNice = 10;
 /// A worker that dies younger than this is started again only after a pause, doubled each time.
 constexpr std::uint64_t kHealthyAgeNs = 1'000'000'000;
 constexpr std::uint64_t kRestartPauseMinMs = 20, kRestartPauseMaxMs = 5000;
@@ -57,20 +58,26 @@ std::string_view name_of(Lane lane) {
 
 class Pool::Worker {
  public:
-  Worker(Pool& pool, Lane lane) : pool_(pool), lane_(lane), timeout_(pool.loop_), restart_(pool.loop_) { start(); }
+  /// `number`: in its lane.
+  Worker(Pool& pool, Lane lane, std::uint32_t number)
+      : pool_(pool), lane_(lane), number_(number), timeout_(pool.loop_), restart_(pool.loop_) {
+    start();
+  }
 
   [[nodiscard]] Lane lane() const { return lane_; }
   [[nodiscard]] bool alive() const { return channel_ != nullptr; }
   [[nodiscard]] bool ready() const { return alive() && ready_; }
   [[nodiscard]] bool has_room(const Claim& claim) const {
+    if (claim.slow && is_kept()) return false;
     if (!alive() || running_.empty()) return alive();
     return claim.brief && running_.front().claim.brief && running_.size() < kBriefDepth;
   }
-  [[nodiscard]] bool holds_slow() const {
-    return holds([](const Claim& held) { return held.slow; });
+  /// Where there are others, the first baseline worker is for users that are not slow.
+  [[nodiscard]] bool is_kept() const {
+    return lane_ == Lane::baseline && number_ == 0 && pool_.options_.baseline_workers > 1;
   }
   [[nodiscard]] bool holds_user(std::uint32_t user) const {
-    return holds([user](const Claim& held) { return held.user == user; });
+    return std::any_of(running_.begin(), running_.end(), [&](const Request& one) { return one.claim.user == user; });
   }
   [[nodiscard]] std::size_t requests() const { return running_.size(); }
 
@@ -131,12 +138,6 @@ class Pool::Worker {
     Claim claim;
   };
 
-  /// Whether any request here has a claim that `is_so`.
-  template <class IsSo>
-  [[nodiscard]] bool holds(IsSo is_so) const {
-    return std::any_of(running_.begin(), running_.end(), [&](const Request& one) { return is_so(one.claim); });
-  }
-
   /// The worker has come to the first of its requests.
   void begin_first() {
     begun_ns_ = os::monotonic_ns();
@@ -176,7 +177,7 @@ class Pool::Worker {
     TRY(child_, os::Child::spawn({.program = os::kSelfProgram,
                                   .arguments = arguments(),
                                   .inherited_fd = pair.second.get(),
-                                  .nice = lane_ == Lane::baseline ? 0 : kOptimiseNice}));
+                                  .nice = lane_ == Lane::baseline && number_ == 0 ? 0 : kLowPriorityNice}));
     const net::ChannelLimits limits{.frame_bytes_max = lane_ == Lane::programs ? kProgramBytesMax : kResponseBytesMax,
                                     .queue_bytes_max = kQueueBytesMax};
     TRY(channel_, net::Channel::make(
@@ -322,6 +323,7 @@ class Pool::Worker {
 
   Pool& pool_;
   Lane lane_;
+  std::uint32_t number_;
   os::Child child_;
   std::unique_ptr<net::Channel> channel_;
   net::Poller exit_;
@@ -339,11 +341,11 @@ class Pool::Worker {
 Pool::Pool(net::Loop& loop, const PoolOptions& options, PoolEvents events)
     : loop_(loop), options_(options), events_(std::move(events)) {
   for (std::uint32_t i = 0; i < options_.baseline_workers; ++i)
-    workers_.push_back(std::make_unique<Worker>(*this, Lane::baseline));
+    workers_.push_back(std::make_unique<Worker>(*this, Lane::baseline, i));
   for (std::uint32_t i = 0; i < options_.optimise_workers; ++i)
-    workers_.push_back(std::make_unique<Worker>(*this, Lane::optimise));
+    workers_.push_back(std::make_unique<Worker>(*this, Lane::optimise, i));
   for (std::uint32_t i = 0; i < options_.program_workers; ++i)
-    workers_.push_back(std::make_unique<Worker>(*this, Lane::programs));
+    workers_.push_back(std::make_unique<Worker>(*this, Lane::programs, i));
 }
 
 Pool::~Pool() {
@@ -355,19 +357,17 @@ Pool::~Pool() {
 
 /// The worker with room that has the fewest requests.
 Pool::Worker* Pool::find_room(Lane lane, const Claim& claim) const {
-  std::size_t workers = 0, of_user = 0, of_slow = 0;
+  std::size_t workers = 0, of_user = 0;
   for (const auto& worker : workers_) {
     if (worker->lane() != lane) continue;
     ++workers;
     of_user += worker->holds_user(claim.user) ? 1 : 0;
-    of_slow += worker->holds_slow() ? 1 : 0;
   }
   const std::size_t held_max = lane == Lane::baseline && workers > 1 ? workers - 1 : workers;
   Worker* best = nullptr;
   for (const auto& worker : workers_) {
     if (worker->lane() != lane || !worker->has_room(claim)) continue;
     if (of_user >= held_max && !worker->holds_user(claim.user)) continue;
-    if (claim.slow && of_slow >= held_max) continue;  // a worker that holds one has no room
     if (best == nullptr || worker->requests() < best->requests()) best = worker.get();
   }
   return best;

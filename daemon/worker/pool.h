@@ -1,8 +1,8 @@
 // The front's side: starts workers, hands them requests, notices when they die or hang, starts new ones.
 //
 //   baseline lane   workers that take one request each, or several that are surely short (it need not wait for the
-//                   front between two). Of two or more, one user never holds all, nor do slow users together: a long
-//                   compilation delays others by no more than itself
+//                   front between two). Of two or more, one user never holds all, and the first is not for slow users:
+//                   theirs are at lower priority
 //   optimise lane   1..N workers at lower priority, one request each
 //   programs lane   likewise
 //

@@ -7,7 +7,8 @@
 //                     whenever there are others); then, for each request, RequestHeader, then the client's Submit
 //                     message as it came: the worker runs ingest again; to the programs lane, while a request is under
 //                     way, that nobody waits for it any more: it then ends with what there is, and is answered
-//   worker -> front   first Kind::ready; then ResponseHeader and a tail: image, text (failed: the error; outcome without
+//   worker -> front   first Kind::ready; then ResponseHeader and a tail: image, text (failed: the error; outcome
+//   without
 //                     an image: Optimised::note) or message (program). No descriptor travels, so none can be missing
 #pragma once
 

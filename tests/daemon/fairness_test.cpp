@@ -59,7 +59,7 @@ class Fairness : public ::testing::Test {
   /// Sum of `terms` powers that no other number has: long to compile, and too large from some thousand terms on.
   static std::string powers(unsigned terms, std::uint64_t number) {
     std::string text = std::to_string(number);
-    for (unsigned i = 0; i < terms; ++i) text += " + pow(x, y + " + std::to_string(i) + ")";
+    for (unsigned i = 0; i < terms; ++i) text += " + pow(x + " + std::to_string(i) + ", y)";
     return text;
   }
 
@@ -83,14 +83,16 @@ class Fairness : public ::testing::Test {
   }
 
   /// Median of the time to the first kernel of expressions that are new and small, in microseconds.
-  static double first_kernel_us(RawClient& client, std::uint64_t& job) {
+  static void measure_first_kernel(RawClient& client, std::uint64_t& job, double& median_us) {
     constexpr int kSubmissions = 101;
     std::vector<double> us;
     for (int i = 0; i < kSubmissions; ++i) {
-      const Payload message = submit_message("x * " + std::to_string(++job) + " + 3 * x", {.job = job});
+      ++job;
+      const Payload message = submit_message("x * " + std::to_string(job) + " + 3 * x", {.job = job});
       const auto before = std::chrono::steady_clock::now();
       client.send(message);
       while (const auto answer = client.next_result()) {
+        ASSERT_NE(answer->kind(), wire::Body::Failure);
         const auto* ready = answer->message().body_as_KernelReady();
         if (ready != nullptr && ready->job() == job) break;
       }
@@ -99,35 +101,36 @@ class Fairness : public ::testing::Test {
       sleep_ms(1);
     }
     std::nth_element(us.begin(), us.begin() + kSubmissions / 2, us.end());
-    return us[kSubmissions / 2];
+    median_us = us[kSubmissions / 2];
   }
 
-  /// The flood's compilations take 10 ms and more; the median of others stays far below one of them.
+  /// The flood's compilations take 10 ms and more; the median of others stays below one of them.
   static void expect_little_delay(unsigned terms) {
     PrivateDaemon daemon({"--baseline-workers", "2", "--log-level", "error"});
     opened(daemon);
     RawClient client = RawClient::ready(daemon.socket());
     std::uint64_t job = 0;
-    const double alone = first_kernel_us(client, job);
+    double alone = 0, flooded = 0;
+    ASSERT_NO_FATAL_FAILURE(measure_first_kernel(client, job, alone));
     const std::string socket = daemon.socket();
     const OtherUser flooder([&] { flood(socket, terms, 64); });
     ASSERT_TRUE(eventually([&] {
       const auto jobs = jobs_of(client);
       return jobs["submitted"].get<std::uint64_t>() > job + 64 && jobs["baseline_waiting"].get<std::uint64_t>() > 16;
     }));
-    const double flooded = first_kernel_us(client, job);
+    ASSERT_NO_FATAL_FAILURE(measure_first_kernel(client, job, flooded));
     RecordProperty("alone_us", std::to_string(alone));
     RecordProperty("flooded_us", std::to_string(flooded));
-    EXPECT_LT(flooded, 5 * alone + 1000) << "alone: " << alone;
+    EXPECT_LT(flooded, 5 * alone + 5000) << "alone: " << alone;
   }
 };
 
 TEST_F(Fairness, SlowCompilationsOfAUserDoNotDelayAnother) {
-  expect_little_delay(700);
+  expect_little_delay(400);
 }
 
 TEST_F(Fairness, CompilationsThatFailLateDoNotDelayAnother) {
-  expect_little_delay(1300);
+  expect_little_delay(900);
 }
 
 TEST_F(Fairness, AUserNeverHasAllBaselineWorkers) {
@@ -154,7 +157,9 @@ TEST_F(Fairness, AUserNeverHasAllBaselineWorkers) {
     return answer && answer->kind() == wire::Body::KernelReady;
   };
   const bool first = served_by(workers[0]);
-  if (first) EXPECT_EQ(jobs_of(client)["baseline_ready"], 1);
+  if (first) {
+    EXPECT_EQ(jobs_of(client)["baseline_ready"], 1);
+  }
   EXPECT_TRUE(first || served_by(workers[1]));
 }
 
@@ -182,7 +187,7 @@ TEST_F(Fairness, AKnownFailureCostsNoWorkerTimeAndIsKnownToItsUserAlone) {
   PrivateDaemon daemon({"--log-level", "error"});
   opened(daemon);
   const std::string socket = daemon.socket();
-  const std::string text = powers(1300, 1);
+  const std::string text = powers(900, 1);
   const auto fails = [&](RawClient& client, std::uint64_t job) {
     client.send(submit_message(text, {.job = job}));
     const auto answer = client.next_result();
