@@ -70,7 +70,8 @@ class Pool::Worker {
   [[nodiscard]] bool has_room(const Claim& claim) const {
     if (claim.slow && is_kept()) return false;
     if (!alive() || running_.empty()) return alive();
-    return claim.brief && running_.front().claim.brief && running_.size() < kBriefDepth;
+    if (lane_ != Lane::baseline || running_.size() >= kBriefDepth) return false;
+    return claim.brief && running_.front().claim.brief;
   }
   /// Where there are others, the first baseline worker is for users that are not slow.
   [[nodiscard]] bool is_kept() const {
