@@ -28,6 +28,7 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                   {"cancelled", jobs.cancelled},
                   {"quarantined", jobs.quarantined},
                   {"failed", jobs.failed},
+                  {"known_failures", jobs.known_failures},
                   {"baseline_ready", jobs.baseline_ready},
                   {"published", jobs.published},
                   {"no_gain", jobs.no_gain},

@@ -207,7 +207,8 @@ class Front {
         costs_(std::move(costs)),
         jobs_(
             loop_,
-            {.optimise_workers = static_cast<std::uint32_t>(settings.workers),
+            {.baseline_workers = static_cast<std::uint32_t>(settings.baseline_workers),
+             .optimise_workers = static_cast<std::uint32_t>(settings.workers),
              .baseline_timeout_ms = settings.baseline_timeout_ms,
              .costs = costs_->told(),
              .rules = own != nullptr ? own->text : "",

@@ -1,6 +1,15 @@
-// Waiting items of many users, taken in turn: a user with a thousand jobs delays another's one by one job.
+// Waiting items of many users, served by time: the user that has used the least worker time is next.
+//
+// Start-time fair queueing (Goyal, Vin, Cheng 1996). Each user has a clock of the time that it was served. pop() takes
+// the user whose clock is least, and virtual time becomes that clock. A user that begins to wait starts at virtual time
+// at the earliest, so nobody saves up time while idle. Between two users that wait all along, service differs by at
+// most one item of each.
+//
+// How long an item takes is known when it has been served. Until then its user is charged what the user's last item
+// took; settle() corrects this. With several servers a user thus does not get all of them on one old clock.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -16,49 +25,115 @@ class FairQueue {
   /// Names an item in the queue until it is taken or erased.
   struct Place {
     std::uint32_t user;
+    bool urgent;
     typename std::list<T>::iterator item;
   };
 
-  Place push_back(std::uint32_t user, T value) { return insert(user, std::move(value), false); }
-  /// Before the user's other items.
-  Place push_front(std::uint32_t user, T value) { return insert(user, std::move(value), true); }
+  Place push_back(std::uint32_t user, T value) {
+    auto& items = waiting(user).items;
+    return {user, false, items.insert(items.end(), std::move(value))};
+  }
+  /// Before the user's other items, but for the urgent ones.
+  Place push_front(std::uint32_t user, T value) {
+    auto& items = waiting(user).items;
+    return {user, false, items.insert(items.begin(), std::move(value))};
+  }
+  /// Behind the user's urgent items and before all others of that user. It makes no difference to other users.
+  Place push_urgent(std::uint32_t user, T value) {
+    auto& urgent = waiting(user).urgent;
+    ++urgent_size_;
+    return {user, true, urgent.insert(urgent.end(), std::move(value))};
+  }
 
-  /// The first item of the user whose turn it is.
-  std::optional<T> pop() {
-    if (items_.empty()) return std::nullopt;
-    auto at = items_.upper_bound(last_served_);
-    if (at == items_.end()) at = items_.begin();
-    last_served_ = at->first;
-    T value = std::move(at->second.front());
-    at->second.pop_front();
-    if (at->second.empty()) items_.erase(at);
+  /// The first item of the user that has used the least time; settle() must follow when it was served. Passes over
+  /// users whose first item `may_run` refuses. Looks at every user that waits.
+  template <class MayRun>
+  std::optional<T> pop(MayRun may_run) {
+    auto least = users_.end();
+    for (auto at = users_.begin(); at != users_.end(); ++at) {
+      User& user = at->second;
+      if (!user.waits() || (least != users_.end() && !is_before(user, least->second))) continue;
+      if (may_run(user.first().front())) least = at;
+    }
+    if (least == users_.end()) return std::nullopt;
+    User& user = least->second;
+    virtual_ns_ = std::max(virtual_ns_, user.used_ns);
+    user.expected_ns.push_back(user.last_ns);
+    user.used_ns += user.last_ns;
+    user.turn = ++turns_;
+    if (!user.urgent.empty()) --urgent_size_;
+    T value = std::move(user.first().front());
+    user.first().pop_front();
     --size_;
     return value;
   }
+  std::optional<T> pop() {
+    return pop([](const T&) { return true; });
+  }
+
+  /// An item of the user that pop() has given out took `used_ns` of a server.
+  void settle(std::uint32_t user, std::uint64_t used_ns) {
+    User& one = users_.at(user);
+    one.used_ns += used_ns - one.expected_ns.front();
+    one.expected_ns.pop_front();
+    one.last_ns = used_ns;
+    forget_idle(user);
+  }
 
   void erase(const Place& place) {
-    const auto at = items_.find(place.user);
-    at->second.erase(place.item);
-    if (at->second.empty()) items_.erase(at);
+    User& user = users_.at(place.user);
+    (place.urgent ? user.urgent : user.items).erase(place.item);
+    if (place.urgent) --urgent_size_;
     --size_;
+    forget_idle(place.user);
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t urgent_size() const { return urgent_size_; }
+  /// Items of the user that are not urgent.
   [[nodiscard]] std::size_t size_of(std::uint32_t user) const {
-    const auto at = items_.find(user);
-    return at == items_.end() ? 0 : at->second.size();
+    const auto at = users_.find(user);
+    return at == users_.end() ? 0 : at->second.items.size();
   }
 
  private:
-  Place insert(std::uint32_t user, T value, bool front) {
-    auto& list = items_[user];
-    ++size_;
-    return {user, list.insert(front ? list.begin() : list.end(), std::move(value))};
+  struct User {
+    std::list<T> urgent, items;
+    std::list<std::uint64_t> expected_ns;  ///< charged for each item that is being served
+    std::uint64_t used_ns = 0, last_ns = 0;
+    std::uint64_t turn = 0;  ///< when it was last served: users of equal clocks take turns
+
+    [[nodiscard]] bool waits() const { return !urgent.empty() || !items.empty(); }
+    [[nodiscard]] bool idle() const { return !waits() && expected_ns.empty(); }
+    [[nodiscard]] std::list<T>& first() { return urgent.empty() ? items : urgent; }
+  };
+
+  static bool is_before(const User& a, const User& b) {
+    return a.used_ns != b.used_ns ? a.used_ns < b.used_ns : a.turn < b.turn;
   }
 
-  std::map<std::uint32_t, std::list<T>> items_;  ///< users with at least one item
-  std::uint32_t last_served_ = 0;
-  std::size_t size_ = 0;
+  /// The user, who gets an item.
+  User& waiting(std::uint32_t user) {
+    User& one = users_[user];
+    if (one.idle()) one.used_ns = std::max(one.used_ns, virtual_ns_);
+    ++size_;
+    return one;
+  }
+
+  /// Forgets a user that virtual time has caught up with. Where nobody waits or is served, time starts anew for all.
+  void forget_idle(std::uint32_t user) {
+    const auto at = users_.find(user);
+    if (!at->second.idle()) return;
+    if (at->second.used_ns <= virtual_ns_) users_.erase(at);
+    if (!std::all_of(users_.begin(), users_.end(), [](const auto& entry) { return entry.second.idle(); })) return;
+    users_.clear();
+    virtual_ns_ = 0;
+  }
+
+  std::map<std::uint32_t, User> users_;
+  std::uint64_t virtual_ns_ = 0;
+  std::uint64_t turns_ = 0;
+  std::size_t size_ = 0, urgent_size_ = 0;
 };
 
 }  // namespace trident::jobs

@@ -1,4 +1,5 @@
-// Oracle: the turn each user should have, counted.
+// Oracles: the turn each user should have, counted; the time that each user was served, summed; the bound of start-time
+// fair queueing on the difference between two users.
 #include "daemon/jobs/fair_queue.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +18,101 @@ TEST(FairQueue, UsersTakeTurns) {
   queue.push_back(3, -2);
   queue.push_back(9, -3);
   std::vector<int> first;
-  for (int i = 0; i < 6; ++i) first.push_back(*queue.pop());
+  for (int i = 0; i < 6; ++i) {
+    first.push_back(*queue.pop());
+    queue.settle(first.back() >= 0 ? 7 : first.back() == -3 ? 9 : 3, 100);
+  }
   EXPECT_EQ(first, (std::vector<int>{-1, 0, -3, -2, 1, 2}));
+}
+
+/// One server for users that always wait, whose items take `time_of(user)`. Returns the time that each was served.
+template <class TimeOf>
+std::map<std::uint32_t, std::uint64_t> serve_for(std::uint64_t ns, const std::vector<std::uint32_t>& users,
+                                                 TimeOf time_of) {
+  FairQueue<std::uint32_t> queue;
+  std::map<std::uint32_t, std::uint64_t> served;
+  for (const auto user : users)
+    for (int i = 0; i < 3; ++i) queue.push_back(user, user);
+  for (std::uint64_t now = 0; now < ns;) {
+    const std::uint32_t user = *queue.pop();
+    queue.push_back(user, user);
+    const std::uint64_t taken = time_of(user);
+    queue.settle(user, taken);
+    served[user] += taken;
+    now += taken;
+  }
+  return served;
+}
+
+TEST(FairQueue, SlowItemsOfAUserCostThatUserAlone) {
+  const auto served = serve_for(1'000'000, {1, 2}, [](std::uint32_t user) { return user == 1 ? 20'000u : 20u; });
+  EXPECT_NEAR(static_cast<double>(served.at(1)), static_cast<double>(served.at(2)), 20'000);
+}
+
+TEST(FairQueue, ServiceOfTwoThatWaitDiffersByOneItemOfEach) {
+  std::mt19937 random(7);
+  constexpr std::uint64_t kItemMax = 1'000;
+  for (int round = 0; round < 50; ++round) {
+    const auto served = serve_for(50'000, {1, 2, 3, 4}, [&](std::uint32_t user) {
+      return 1 + random() % (user == 1 ? kItemMax : user == 2 ? kItemMax / 10 : kItemMax / 2);
+    });
+    for (const auto& [a, time_a] : served)
+      for (const auto& [b, time_b] : served) ASSERT_LE(time_a, time_b + 2 * kItemMax) << a << " " << b;
+  }
+}
+
+TEST(FairQueue, ManyServersAreNotGivenToOneUserBeforeItIsCharged) {
+  FairQueue<int> queue;
+  for (int i = 0; i < 20; ++i) {
+    queue.push_back(1, 1);
+    queue.push_back(2, 2);
+  }
+  for (int i = 0; i < 2; ++i) queue.settle(static_cast<std::uint32_t>(*queue.pop()), 1'000);
+  std::map<int, int> in_service;
+  for (int i = 0; i < 8; ++i) ++in_service[*queue.pop()];
+  EXPECT_EQ(in_service[1], 4);
+  EXPECT_EQ(in_service[2], 4);
+}
+
+TEST(FairQueue, NobodySavesUpTime) {
+  FairQueue<int> queue;
+  for (int i = 0; i < 100; ++i) queue.push_back(1, 1);
+  for (int i = 0; i < 50; ++i) queue.settle(static_cast<std::uint32_t>(*queue.pop()), 1'000);
+  for (int i = 0; i < 100; ++i) queue.push_back(2, 2);
+  std::map<int, int> served;
+  for (int i = 0; i < 20; ++i) {
+    const int user = *queue.pop();
+    ++served[user];
+    queue.settle(static_cast<std::uint32_t>(user), 1'000);
+  }
+  EXPECT_NEAR(served[1], served[2], 1);
+}
+
+TEST(FairQueue, PassesOverThoseThatMayNotRun) {
+  FairQueue<int> queue;
+  queue.push_back(1, 10);
+  queue.push_back(2, 20);
+  EXPECT_EQ(queue.pop([](int item) { return item == 20; }), 20);
+  EXPECT_EQ(queue.pop([](int item) { return item == 20; }), std::nullopt);
+  EXPECT_EQ(queue.size(), 1u);
+}
+
+TEST(FairQueue, UrgentItemsGoBeforeTheirUsersOthersAlone) {
+  FairQueue<int> queue;
+  queue.push_back(1, 10);
+  const auto erased = queue.push_urgent(1, 0);
+  for (int i = 11; i < 14; ++i) queue.push_urgent(1, i);
+  queue.push_front(1, 9);
+  queue.push_back(2, 20);
+  queue.erase(erased);
+  EXPECT_EQ(queue.urgent_size(), 3u);
+  EXPECT_EQ(queue.size_of(1), 2u);
+  std::vector<int> order;
+  while (const auto item = queue.pop()) {
+    order.push_back(*item);
+    queue.settle(*item == 20 ? 2 : 1, 1'000);
+  }
+  EXPECT_EQ(order, (std::vector<int>{11, 20, 12, 13, 9, 10}));
 }
 
 TEST(FairQueue, AgreesWithAListPerUser) {
@@ -47,6 +141,7 @@ TEST(FairQueue, AgreesWithAListPerUser) {
           auto& list = model[place->second.user];
           ASSERT_EQ(list.front(), *got);
           list.pop_front();
+          queue.settle(place->second.user, random() % 100);
           places.erase(place);
           --size;
         } else {

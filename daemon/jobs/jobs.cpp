@@ -11,10 +11,6 @@
 namespace trident::jobs {
 namespace {
 
-constexpr std::uint32_t kStrikesMax = 3;
-constexpr std::uint64_t kStrikesRememberedNs = 600'000'000'000;
-/// Keys with strikes that are remembered at a time.
-constexpr std::size_t kStruckKeysMax = 4096;
 constexpr std::uint32_t kBusyRetryMs = 50;
 constexpr std::uint64_t kSeed = 1;
 /// wire::Stage of the first progress that follows the check of the baseline.
@@ -22,6 +18,12 @@ constexpr std::uint8_t kStageEmit = 1;
 /// Times that a check alone is tried, and the first try's time; each has twice that of the one before.
 constexpr std::uint32_t kChecksMax = 3;
 constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
+
+/// Messages up to here may stand in a worker's socket with others: all that it holds is a fraction of the work that the
+/// largest expression is.
+constexpr std::size_t kBriefBytesMax = 2048;
+/// The time that a compilation counts for which was ended because it took too long.
+constexpr std::uint64_t kTimedOutNs = 1'000'000'000;
 
 /// A worker's reason is one sentence.
 constexpr std::size_t kReasonBytesMax = 500;
@@ -44,11 +46,21 @@ Error too_many_jobs() {
   return make_error(ErrorCode::kBusy, "too many jobs are waiting");
 }
 
+/// Whether a user that has `own` of `all` may have `more`: as much as is left to others, so that no flood fills what
+/// all users share.
+bool leaves_room(std::uint64_t own, std::uint64_t all, std::uint64_t more, std::uint64_t max) {
+  return all < max && own + more <= max - all;
+}
+
 std::string flight_id(std::uint32_t uid, const image::Key& key) {
   std::string id(sizeof(uid) + key.size(), '\0');
   std::memcpy(id.data(), &uid, sizeof(uid));
   std::memcpy(id.data() + sizeof(uid), key.data(), key.size());
   return id;
+}
+
+std::string why_not_optimised(const Error& error) {
+  return "it cannot be optimised: " + error.message;
 }
 
 /// The tail of a response that carries an image, which the pool has checked.
@@ -110,6 +122,7 @@ Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& li
       renewals_(kRenewalBytesMax),
       pool_(loop, workers,
             {.on_response = [this](const auto& header, auto tail) { on_response(header, tail); },
+             .on_served = [this](auto ticket, auto worker_ns) { on_served(ticket, worker_ns); },
              .on_lost = [this](auto ticket, auto fate) { on_lost(ticket, fate); },
              .on_free = [this](auto lane) { serve(lane); }}) {}
 
@@ -138,11 +151,15 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   const image::Key key = pipeline::key_of(work.expr, canonical, options);
   std::string id = flight_id(uid, key);
 
-  if (quarantined(id, worker::Lane::baseline)) {
+  if (failures_.quarantined(uid, id, worker::Lane::baseline, now)) {
     ++stats_.quarantined;
     return sink_(subscriber, Failed{make_error(ErrorCode::kUnsupported,
                                                "compiling this expression failed repeatedly; it is left alone for now"),
-                                    static_cast<std::uint32_t>(kStrikesRememberedNs / 1'000'000)});
+                                    static_cast<std::uint32_t>(kFailuresRememberedNs / 1'000'000)});
+  }
+  if (const Error* known = failures_.known(uid, id, worker::Lane::baseline, now)) {
+    ++stats_.known_failures;
+    return sink_(subscriber, Failed{Error(*known)});
   }
   if (const auto at = flights_.find(id); at != flights_.end()) {
     ++stats_.shared;
@@ -155,8 +172,7 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   };
   if (const cache::Entry* entry = cache_.find_hot(uid, key, canonical)) return answer(subscriber, *entry, kernel());
   const std::uint64_t bytes = message.size() + canonical.size();
-  if (flights_.size() >= limits_.flights || baseline_queue_.size_of(uid) >= limits_.baseline_queue_per_user ||
-      !has_room(uid, bytes)) {
+  if (baseline_queue_.size_of(uid) >= limits_.baseline_queue_per_user || !admits(uid, bytes)) {
     ++stats_.busy;
     return sink_(subscriber, Failed{too_many_jobs(), kBusyRetryMs});
   }
@@ -171,8 +187,7 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   flight.message.assign(message.begin(), message.end());
   flight.submitted_ns = now;
   flight.weights = renewals_.weights();
-  charge(flight, bytes);
-  flights_.emplace(id, std::move(owned));
+  admit(std::move(owned), bytes);
   wait_for_baseline(flight, false);
   if (journal_) journal_(uid, work.expr);
   if (const cache::Entry* entry = cache_.find_stored(uid, key, flight.canonical)) {
@@ -246,44 +261,61 @@ void Jobs::fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms
 }
 
 void Jobs::remove(Flight& flight) {
-  if (flight.place) queue_of(flight).erase(*flight.place);
-  if (flight.ticket != 0) running_.erase(flight.ticket);
+  if (flight.place)
+    queue_of(flight.state == State::baseline_waiting ? worker::Lane::baseline : worker::Lane::optimise)
+        .erase(*flight.place);
+  if (flight.ticket != 0) running_.at(flight.ticket).flight = nullptr;
   if (renewing_ == &flight) renewing_ = nullptr;
   for (const Subscriber& subscriber : flight.subscribers) waiting_.erase(subscriber);
-  const auto bytes = flight_bytes_.find(flight.uid);
-  bytes->second -= flight.bytes;
+  const auto user = usage_.find(flight.uid);
+  user->second.bytes -= flight.bytes;
   all_bytes_ -= flight.bytes;
-  if (bytes->second == 0) flight_bytes_.erase(bytes);
+  if (--user->second.flights == 0) usage_.erase(user);
   flights_.erase(std::string(flight.id));
 }
 
+Jobs::Usage Jobs::usage_of(std::uint32_t uid) const {
+  const auto at = usage_.find(uid);
+  return at == usage_.end() ? Usage() : at->second;
+}
+
+bool Jobs::admits(std::uint32_t uid, std::uint64_t bytes) const {
+  const Usage own = usage_of(uid);
+  return leaves_room(own.flights, flights_.size(), 1, limits_.flights) &&
+         leaves_room(own.bytes, all_bytes_, bytes, limits_.flight_bytes) && has_room(uid, bytes);
+}
+
+void Jobs::admit(std::unique_ptr<Flight> flight, std::uint64_t bytes) {
+  ++usage_[flight->uid].flights;
+  charge(*flight, bytes);
+  const std::string id = flight->id;
+  flights_.emplace(id, std::move(flight));
+}
+
 bool Jobs::has_room(std::uint32_t uid, std::uint64_t bytes) const {
-  const auto at = flight_bytes_.find(uid);
-  return (at == flight_bytes_.end() ? 0 : at->second) + bytes <= limits_.flight_bytes_per_user &&
-         all_bytes_ + bytes <= limits_.flight_bytes;
+  return usage_of(uid).bytes + bytes <= limits_.flight_bytes_per_user && all_bytes_ + bytes <= limits_.flight_bytes;
 }
 
 void Jobs::charge(Flight& flight, std::uint64_t bytes) {
   flight.bytes += bytes;
-  flight_bytes_[flight.uid] += bytes;
+  usage_[flight.uid].bytes += bytes;
   all_bytes_ += bytes;
 }
 
-FairQueue<Jobs::Flight*>& Jobs::queue_of(const Flight& flight) {
-  if (flight.state == State::baseline_waiting) return baseline_queue_;
-  return flight.state == State::check_waiting ? check_queue_ : optimise_queue_;
+FairQueue<Jobs::Flight*>& Jobs::queue_of(worker::Lane lane) {
+  return lane == worker::Lane::baseline ? baseline_queue_ : optimise_queue_;
 }
 
 void Jobs::wait_for_baseline(Flight& flight, bool in_front) {
-  if (pool_.has_room(worker::Lane::baseline) && baseline_queue_.size() == 0) return run(flight, worker::Lane::baseline);
   flight.state = State::baseline_waiting;
   flight.place =
       in_front ? baseline_queue_.push_front(flight.uid, &flight) : baseline_queue_.push_back(flight.uid, &flight);
+  run_waiting(worker::Lane::baseline);
 }
 
 void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
-  if (pool_.has_room(worker::Lane::optimise) && optimise_queue_.size() == 0) return run(flight, worker::Lane::optimise);
-  if (!in_front && optimise_queue_.size_of(flight.uid) >= limits_.optimise_queue_per_user) {
+  const bool at_once = optimise_queue_.size() == 0 && pool_.has_room(worker::Lane::optimise);
+  if (!in_front && !at_once && optimise_queue_.size_of(flight.uid) >= limits_.optimise_queue_per_user) {
     flight.reason = "this user has " + std::to_string(limits_.optimise_queue_per_user) +
                     " kernels waiting for the search already, the most that optimise_queue_per_user allows";
     return wait_for_check(flight);
@@ -291,13 +323,15 @@ void Jobs::wait_for_optimise(Flight& flight, bool in_front) {
   flight.state = State::optimise_waiting;
   flight.place =
       in_front ? optimise_queue_.push_front(flight.uid, &flight) : optimise_queue_.push_back(flight.uid, &flight);
+  run_waiting(worker::Lane::optimise);
 }
 
-/// Checks go before optimisations, and there is always room for one: at most as many wait as there are flights.
+/// A user's checks go before its optimisations, and there is always room for one: at most as many wait as there are
+/// flights.
 void Jobs::wait_for_check(Flight& flight) {
   flight.state = State::check_waiting;
-  if (pool_.has_room(worker::Lane::optimise) && check_queue_.size() == 0) return run(flight, worker::Lane::optimise);
-  flight.place = check_queue_.push_back(flight.uid, &flight);
+  flight.place = optimise_queue_.push_urgent(flight.uid, &flight);
+  run_waiting(worker::Lane::optimise);
 }
 
 /// An optimise job ended without an answer: the baseline stays, checked already or now.
@@ -314,7 +348,8 @@ void Jobs::check_failed(Flight& flight) {
     return wait_for_check(flight);
   }
   tell_of_revocation("could not be checked", flight);
-  for (std::uint32_t i = 0; i < kStrikesMax; ++i) strike(flight.id, worker::Lane::baseline);  // not sent out again
+  for (std::uint32_t i = 0; i < kStrikesMax; ++i)  // not sent out again
+    failures_.strike(flight.uid, flight.id, worker::Lane::baseline, os::monotonic_ns());
   revoke(flight);
   finish(flight, pipeline::Outcome::not_equivalent,
          "the baseline was revoked: " + std::to_string(kChecksMax) + " checks of it gave no answer");
@@ -339,7 +374,7 @@ void Jobs::run(Flight& flight, worker::Lane lane) {
                  : flight.renewal               ? State::renewing
                                                 : State::optimising;
   flight.ticket = next_ticket_++;
-  running_[flight.ticket] = &flight;
+  running_[flight.ticket] = {&flight, flight.uid, lane, flight.renewal.has_value()};
   worker::RequestHeader header;
   header.ticket = flight.ticket;
   header.lane = lane;
@@ -352,19 +387,27 @@ void Jobs::run(Flight& flight, worker::Lane lane) {
     header.check_only = 1;
     header.budget_ns = kCheckBudgetNs << flight.checks++;
   }
-  pool_.request(header, flight.message);
+  pool_.request(header, flight.message, claim_of(flight));
+}
+
+worker::Claim Jobs::claim_of(const Flight& flight) const {
+  const bool slow = slow_users_.contains(flight.uid, os::monotonic_ns());
+  return {flight.uid, !slow && flight.message.size() <= kBriefBytesMax, slow};
 }
 
 void Jobs::serve(worker::Lane lane) {
-  while (pool_.has_room(lane)) {
-    auto& queue = lane == worker::Lane::baseline ? baseline_queue_
-                  : check_queue_.size() > 0      ? check_queue_
-                                                 : optimise_queue_;
-    if (queue.size() == 0) return lane == worker::Lane::optimise ? renew_next() : void();
-    Flight& flight = **queue.pop();
+  run_waiting(lane);
+  if (lane == worker::Lane::optimise && optimise_queue_.size() == 0) renew_next();
+}
+
+void Jobs::run_waiting(worker::Lane lane) {
+  auto& queue = queue_of(lane);
+  while (const auto next = queue.pop([&](const Flight* first) { return pool_.has_room(lane, claim_of(*first)); })) {
+    Flight& flight = **next;
     flight.place.reset();
     // The images of those before it may have taken the user's share: whoever asked asks again, and loses nothing.
     if (lane == worker::Lane::baseline && !has_room(flight.uid, 0)) {
+      queue.settle(flight.uid, 0);
       ++stats_.busy;
       fail(flight, too_many_jobs(), kBusyRetryMs);
       continue;
@@ -373,17 +416,21 @@ void Jobs::serve(worker::Lane lane) {
   }
 }
 
+void Jobs::on_served(worker::Ticket ticket, std::uint64_t worker_ns) {
+  const auto at = running_.find(ticket);
+  if (at != running_.end() && !at->second.renewal) queue_of(at->second.lane).settle(at->second.uid, worker_ns);
+}
+
 void Jobs::on_response(const worker::ResponseHeader& header, std::string_view tail) {
   const auto at = running_.find(header.ticket);
   if (at == running_.end()) return;
-  Flight& flight = *at->second;
-  const worker::Lane lane = flight.state == State::baseline_running ? worker::Lane::baseline : worker::Lane::optimise;
-  if (header.kind == worker::Kind::progress) {
-    // Nothing is emitted before the baseline was found right (jit/pipeline/optimise.cpp, run_passes).
-    if (lane == worker::Lane::optimise && header.code >= kStageEmit) flight.baseline_checked = true;
-    return tell_all(flight, Progressed{header.code, header.done, header.total, header.best_ratio});
-  }
+  const Running running = at->second;
+  if (header.kind == worker::Kind::progress) return on_progress(running, header);
   running_.erase(at);
+  const worker::Lane lane = running.lane;
+  if (lane == worker::Lane::baseline) slow_users_.note(running.uid, header.cpu_ns, os::monotonic_ns());
+  if (running.flight == nullptr) return;
+  Flight& flight = *running.flight;
   flight.ticket = 0;
   switch (header.kind) {
     case worker::Kind::baseline_image: return on_baseline(flight, shared(tail));
@@ -396,12 +443,20 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   if (flight.renewal) return end_renewal(flight, nullptr);
   const Error error{static_cast<ErrorCode>(std::min(header.code, static_cast<std::uint8_t>(ErrorCode::kBusy))),
                     std::string(tail)};
+  failures_.remember(flight.uid, flight.id, lane, error, os::monotonic_ns());
   if (lane == worker::Lane::baseline) return fail(flight, error);
   const bool check = flight.state == State::checking;
-  if (failures_.take())
+  if (failed_.take())
     log::warning("{} job failed: {}: {}{}", check ? "a check" : "an optimise", name_of(error.code), error.message,
-                 failures_.left_out());
-  check ? check_failed(flight) : keep_baseline(flight, "it cannot be optimised: " + error.message);
+                 failed_.left_out());
+  check ? check_failed(flight) : keep_baseline(flight, why_not_optimised(error));
+}
+
+void Jobs::on_progress(const Running& running, const worker::ResponseHeader& header) {
+  if (running.flight == nullptr) return;
+  // Nothing is emitted before the baseline was found right (jit/pipeline/optimise.cpp, run_passes).
+  if (running.lane == worker::Lane::optimise && header.code >= kStageEmit) running.flight->baseline_checked = true;
+  tell_all(*running.flight, Progressed{header.code, header.done, header.total, header.best_ratio});
 }
 
 void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
@@ -413,7 +468,13 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   tell_all(flight, ImageReady{flight.baseline, 0, 0});
   if (flight.subscribers.empty()) return remove(flight);
   if (draining_) return remove(flight);
-  if (quarantined(flight.id, worker::Lane::optimise)) {
+  const std::uint64_t now = os::monotonic_ns();
+  if (const Error* known = failures_.known(flight.uid, flight.id, worker::Lane::optimise, now)) {
+    ++stats_.known_failures;
+    flight.reason = why_not_optimised(*known);
+    return wait_for_check(flight);
+  }
+  if (failures_.quarantined(flight.uid, flight.id, worker::Lane::optimise, now)) {
     flight.reason = "searching for a better kernel failed repeatedly; it is left alone for now";
     return wait_for_check(flight);
   }
@@ -425,7 +486,7 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, std:
   const bool check = flight.state == State::checking;
   const std::string_view reason =
       outcome == pipeline::Outcome::published ? std::string_view() : tail.substr(0, kReasonBytesMax);
-  if (!check) strikes_.erase(flight.id);
+  if (!check) failures_.forget(flight.uid, flight.id);
   if (flight.renewal) return on_renewed(flight, header, tail);
   if (outcome == pipeline::Outcome::budget_spent || (check && outcome == pipeline::Outcome::no_gain)) {
     if (!check) flight.reason = reason;
@@ -542,7 +603,9 @@ void Jobs::renew(Renewals::Number number) {
   flight.canonical = expr::canonical_bytes(submit->work->expr);
   flight.key = pipeline::key_of(submit->work->expr, flight.canonical, options_of(*submit->work, *isa));
   flight.id = flight_id(kernel.uid, flight.key) + kRenewalMark;
-  if (quarantined(flight.id, worker::Lane::optimise) || !has_room(kernel.uid, kernel.message.size())) return;
+  if (failures_.quarantined(kernel.uid, flight.id, worker::Lane::optimise, os::monotonic_ns()) ||
+      !has_room(kernel.uid, kernel.message.size()))
+    return;
   ++stats_.renewals;
   const cache::Entry* known = cache_.find_hot(kernel.uid, flight.key, flight.canonical);
   if (known == nullptr) known = cache_.find_stored(kernel.uid, flight.key, flight.canonical);
@@ -553,8 +616,7 @@ void Jobs::renew(Renewals::Number number) {
   flight.weights = renewals_.weights();
   flight.renewal = number;
   flight.state = State::renewing;
-  charge(flight, flight.message.size() + flight.canonical.size());
-  flights_.emplace(flight.id, std::move(owned));
+  admit(std::move(owned), flight.message.size() + flight.canonical.size());
   renewing_ = &flight;
   run(flight, worker::Lane::optimise);
 }
@@ -563,16 +625,20 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
   using Fate = worker::PoolEvents::Fate;
   const auto at = running_.find(ticket);
   if (at == running_.end()) return;
-  Flight& flight = *at->second;
+  const Running running = at->second;
   running_.erase(at);
+  const worker::Lane lane = running.lane;
+  const bool baseline = lane == worker::Lane::baseline;
+  if (baseline && fate == Fate::timed_out) slow_users_.note(running.uid, kTimedOutNs, os::monotonic_ns());
+  if (running.flight == nullptr) return;
+  Flight& flight = *running.flight;
   flight.ticket = 0;
-  const bool baseline = flight.state == State::baseline_running;
   const bool check = flight.state == State::checking;
-  const worker::Lane lane = baseline ? worker::Lane::baseline : worker::Lane::optimise;
   bool retry = fate == Fate::unharmed;
   if (fate != Fate::unharmed) {
     ++stats_.lost;
-    retry = strike(flight.id, lane) < kStrikesMax && fate == Fate::crashed;
+    const std::uint32_t strikes = failures_.strike(flight.uid, flight.id, lane, os::monotonic_ns());
+    retry = strikes < kStrikesMax && fate == Fate::crashed;
   }
   if (flight.renewal || flight.subscribers.empty()) return remove(flight);
   if (check) return check_failed(flight);
@@ -587,22 +653,6 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
                                        : make_error(ErrorCode::kInternal, "the compiler crashed on this expression"));
 }
 
-std::uint32_t Jobs::strike(const std::string& id, worker::Lane lane) {
-  if (strikes_.size() >= kStruckKeysMax && !strikes_.contains(id)) strikes_.erase(strikes_.begin());
-  Strikes& strikes = strikes_[id];
-  strikes.forgotten_at_ns = os::monotonic_ns() + kStrikesRememberedNs;
-  return ++strikes.of(lane);
-}
-
-bool Jobs::quarantined(const std::string& id, worker::Lane lane) {
-  if (strikes_.empty()) return false;
-  const auto at = strikes_.find(id);
-  if (at == strikes_.end() || at->second.of(lane) < kStrikesMax) return false;
-  if (os::monotonic_ns() < at->second.forgotten_at_ns) return true;
-  strikes_.erase(at);
-  return false;
-}
-
 void Jobs::drain() {
   draining_ = true;
   std::vector<Flight*> past_baseline;
@@ -615,8 +665,8 @@ Stats Jobs::stats() const {
   Stats copy = stats_;
   copy.flights = flights_.size();
   copy.baseline_waiting = baseline_queue_.size();
-  copy.optimise_waiting = optimise_queue_.size();
-  copy.check_waiting = check_queue_.size();
+  copy.optimise_waiting = optimise_queue_.size() - optimise_queue_.urgent_size();
+  copy.check_waiting = optimise_queue_.urgent_size();
   copy.open_kernels = renewals_.size();
   copy.renewals_waiting = renewals_.waiting();
   return copy;

@@ -13,8 +13,12 @@
 // lost or cut short before that, a check alone follows, which no limit drops: no flight ends with a baseline that
 // nobody has looked at. One whose check gives no answer three times is revoked like one that is wrong.
 //
-// A key that kills or hangs baseline workers three times is refused for ten minutes; one that does so to optimise
-// workers gets its baseline and no more.
+// A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
+// that does so to optimise workers gets its baseline and no more (past_failures.h).
+//
+// Workers serve whoever has used the least worker time (fair_queue.h); failures, deaths of workers and what nobody
+// waits for any more count as well. Users whose compilations take long leave a baseline worker to the others
+// (slow_users.h). What all users share has room for one more: nobody gets more of it than is left.
 //
 // When the weights or costs that the search goes by change, what clients still have open is searched again and for
 // longer, one at a time and behind all else (renewals.h). A kernel that was measured to be better takes the place of
@@ -35,7 +39,9 @@
 #include "daemon/cache/cache.h"
 #include "daemon/ingest/ingest.h"
 #include "daemon/jobs/fair_queue.h"
+#include "daemon/jobs/past_failures.h"
 #include "daemon/jobs/renewals.h"
+#include "daemon/jobs/slow_users.h"
 #include "daemon/jobs/subscriber.h"
 #include "daemon/worker/pool.h"
 #include "jit/pipeline/pipeline.h"
@@ -72,14 +78,15 @@ using Sink = std::function<void(const Subscriber&, const Event&)>;
 struct Limits {
   std::uint32_t baseline_queue_per_user = 0;  ///< above it: Busy
   std::uint32_t optimise_queue_per_user = 0;  ///< above it: done after the baseline
-  std::uint32_t flights = 0;                  ///< of all users together; above it: Busy
+  std::uint32_t flights = 0;                  ///< of all users together; one has at most what is left, else: Busy
   std::uint64_t flight_bytes_per_user = 0;    ///< of messages and baseline images in the works; above it: Busy
-  std::uint64_t flight_bytes = 0;             ///< of all users together; above it: Busy
+  std::uint64_t flight_bytes = 0;             ///< of all users together, likewise
   std::uint64_t optimise_budget_ms = 0;
 };
 
 struct Stats {
   std::uint64_t submitted = 0, shared = 0, busy = 0, cancelled = 0, quarantined = 0, failed = 0;
+  std::uint64_t known_failures = 0;  ///< answered without a worker
   std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
   std::uint64_t lost = 0, retried = 0, checked_alone = 0, revoked = 0;
   std::uint64_t renewals = 0, republished = 0;  ///< searched again for what clients have; better ones sent
@@ -130,10 +137,15 @@ class Jobs {
     renewing
   };
   struct Flight;
-  struct Strikes {
-    std::uint32_t baseline = 0, optimise = 0;
-    std::uint64_t forgotten_at_ns = 0;
-    [[nodiscard]] std::uint32_t& of(worker::Lane lane) { return lane == worker::Lane::baseline ? baseline : optimise; }
+  /// A request that a worker has.
+  struct Running {
+    Flight* flight = nullptr;  ///< null: nobody waits for it any more
+    std::uint32_t uid = 0;
+    worker::Lane lane = worker::Lane::baseline;
+    bool renewal = false;  ///< which came out of no queue
+  };
+  struct Usage {
+    std::uint64_t flights = 0, bytes = 0;
   };
   [[nodiscard]] pipeline::Options options_of(const ingest::Work& work, codegen::Isa isa) const;
   void subscribe(Flight& flight, const Subscriber& subscriber);
@@ -149,7 +161,12 @@ class Jobs {
   void finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason, double ratio = 1);
   void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
   void remove(Flight& flight);
+  /// Whether the user's flights stay within what is its own.
   [[nodiscard]] bool has_room(std::uint32_t uid, std::uint64_t bytes) const;
+  /// Whether a new flight of the user would, and leaves room for other users.
+  [[nodiscard]] bool admits(std::uint32_t uid, std::uint64_t bytes) const;
+  void admit(std::unique_ptr<Flight> flight, std::uint64_t bytes);
+  [[nodiscard]] Usage usage_of(std::uint32_t uid) const;
   void charge(Flight& flight, std::uint64_t bytes);
 
   void wait_for_baseline(Flight& flight, bool in_front);
@@ -159,17 +176,19 @@ class Jobs {
   void check_failed(Flight& flight);
   void revoke(Flight& flight);
   void tell_of_revocation(const char* why, const Flight& flight);
-  [[nodiscard]] FairQueue<Flight*>& queue_of(const Flight& flight);
+  [[nodiscard]] FairQueue<Flight*>& queue_of(worker::Lane lane);
+  [[nodiscard]] worker::Claim claim_of(const Flight& flight) const;
   void note(const std::string& reason);
   void run(Flight& flight, worker::Lane lane);
+  void run_waiting(worker::Lane lane);
   void serve(worker::Lane lane);
 
+  void on_served(worker::Ticket ticket, std::uint64_t worker_ns);
+  void on_progress(const Running& running, const worker::ResponseHeader& header);
   void on_response(const worker::ResponseHeader& header, std::string_view tail);
   void on_baseline(Flight& flight, cache::SharedImage image);
   void on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
   void on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate);
-  std::uint32_t strike(const std::string& id, worker::Lane lane);
-  [[nodiscard]] bool quarantined(const std::string& id, worker::Lane lane);
 
   cache::Cache& cache_;
   Limits limits_;
@@ -180,18 +199,19 @@ class Jobs {
   bool draining_ = false;
   worker::Ticket next_ticket_ = 1;
   std::unordered_map<std::string, std::unique_ptr<Flight>> flights_;  ///< by user and key
-  std::unordered_map<worker::Ticket, Flight*> running_;
+  std::unordered_map<worker::Ticket, Running> running_;
   std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
-  FairQueue<Flight*> baseline_queue_, optimise_queue_, check_queue_;
-  std::unordered_map<std::uint32_t, std::uint64_t> flight_bytes_;  ///< by user
+  FairQueue<Flight*> baseline_queue_, optimise_queue_;  ///< checks are urgent in the latter
+  SlowUsers slow_users_;
+  std::unordered_map<std::uint32_t, Usage> usage_;  ///< by user
   std::uint64_t all_bytes_ = 0;
-  std::unordered_map<std::string, Strikes> strikes_;
+  PastFailures failures_;
   std::function<void(std::uint32_t uid, const expr::Expr&)> journal_;
   const pipeline::SearchWeights* weights_ = nullptr;
   bool renews_ = false;  ///< set_weights() was called
   Renewals renewals_;
   Flight* renewing_ = nullptr;
-  log::Ration revocations_, failures_, promotions_;
+  log::Ration revocations_, failed_, promotions_;
   worker::Pool pool_;
 };
 

@@ -43,6 +43,8 @@ void Programs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint
                             .optimise_grace_ms = options_.grace_ms},
         worker::PoolEvents{
             .on_response = [this](const auto& header, std::string_view tail) { on_response(header, tail); },
+            .on_served = [this](worker::Ticket ticket,
+                                auto worker_ns) { queue_.settle(jobs_.at(ticket)->uid, worker_ns); },
             .on_lost = [this](worker::Ticket ticket,
                               auto fate) { on_lost(ticket, fate == worker::PoolEvents::Fate::unharmed); },
             .on_free = [this](worker::Lane) { serve(); }});

@@ -39,11 +39,14 @@ std::string_view tail_of(const image::ImageBytes& image) {
 
 bool serve_baseline(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work,
                     const pipeline::Options& options) {
+  const std::uint64_t begun_ns = os::thread_cpu_ns();
   const auto compiled = pipeline::compile_baseline(work.expr, options);
-  if (!compiled.ok()) return send_failure(front, ticket, compiled.error());
+  const std::uint64_t cpu_ns = os::thread_cpu_ns() - begun_ns;
+  if (!compiled.ok()) return send_failure(front, ticket, compiled.error(), cpu_ns);
   ResponseHeader response;
   response.ticket = ticket;
   response.kind = Kind::baseline_image;
+  response.cpu_ns = cpu_ns;
   return front.send(response, tail_of(compiled->image));
 }
 

@@ -14,14 +14,14 @@
 namespace trident::worker {
 namespace {
 
-/// Requests in a baseline worker's socket. Deep enough that it never idles between two, shallow enough that a crash
-/// sends few of them twice.
-constexpr std::size_t kBaselineDepth = 8;
-constexpr std::size_t kOptimiseDepth = 1;
+/// Brief requests in a baseline worker's socket. Deep enough that it never idles between two, shallow enough that a
+/// crash sends few of them twice and that whoever comes next waits for little.
+constexpr std::size_t kBriefDepth = 8;
 constexpr std::size_t kResponseBytesMax = sizeof(ResponseHeader) + limits::kImageBytesMax;
 constexpr std::size_t kProgramBytesMax = sizeof(ResponseHeader) + limits::kFrameBytesMax;
 constexpr std::size_t kQueueBytesMax = 16u << 20;
-constexpr int kOptimiseNice = 10;
+/// Of workers that make nobody wait for a first kernel, or that slow users may use.
+constexpr int kLowPriorityNice = 10;
 /// A worker that dies younger than this is started again only after a pause, doubled each time.
 constexpr std::uint64_t kHealthyAgeNs = 1'000'000'000;
 constexpr std::uint64_t kRestartPauseMinMs = 20, kRestartPauseMaxMs = 5000;
@@ -58,14 +58,29 @@ std::string_view name_of(Lane lane) {
 
 class Pool::Worker {
  public:
-  Worker(Pool& pool, Lane lane) : pool_(pool), lane_(lane), timeout_(pool.loop_), restart_(pool.loop_) { start(); }
+  /// `number`: in its lane.
+  Worker(Pool& pool, Lane lane, std::uint32_t number)
+      : pool_(pool), lane_(lane), number_(number), timeout_(pool.loop_), restart_(pool.loop_) {
+    start();
+  }
 
   [[nodiscard]] Lane lane() const { return lane_; }
   [[nodiscard]] bool alive() const { return channel_ != nullptr; }
   [[nodiscard]] bool ready() const { return alive() && ready_; }
-  [[nodiscard]] bool has_room() const {
-    return alive() && running_.size() < (lane_ == Lane::baseline ? kBaselineDepth : kOptimiseDepth);
+  [[nodiscard]] bool has_room(const Claim& claim) const {
+    if (claim.slow && is_kept()) return false;
+    if (!alive() || running_.empty()) return alive();
+    if (lane_ != Lane::baseline || running_.size() >= kBriefDepth) return false;
+    return claim.brief && running_.front().claim.brief;
   }
+  /// Where there are others, the first baseline worker is for users that are not slow.
+  [[nodiscard]] bool is_kept() const {
+    return lane_ == Lane::baseline && number_ == 0 && pool_.options_.baseline_workers > 1;
+  }
+  [[nodiscard]] bool holds_user(std::uint32_t user) const {
+    return std::any_of(running_.begin(), running_.end(), [&](const Request& one) { return one.claim.user == user; });
+  }
+  [[nodiscard]] std::size_t requests() const { return running_.size(); }
 
   /// Pool::trouble() of this worker.
   [[nodiscard]] std::string trouble(std::uint64_t patience_ns) const {
@@ -97,21 +112,21 @@ class Pool::Worker {
     if (alive() && lane_ == Lane::optimise) tell(what, text);
   }
 
-  void request(const RequestHeader& header, std::span<const std::byte> message) {
-    running_.push_back(header.ticket);
+  void request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim) {
+    running_.push_back({header.ticket, claim});
     if (lane_ != Lane::baseline)
       timeout_ms_ = kWallPerBudget * header.budget_ns / 1'000'000 + pool_.options_.optimise_grace_ms;
-    if (running_.size() == 1) start_timeout();
+    if (running_.size() == 1) begin_first();
     send(header, message);
   }
 
   void release_standard_error() { child_.signal(kReleaseStandardError); }
 
-  [[nodiscard]] bool works_on(Ticket ticket) const { return !running_.empty() && running_.front() == ticket; }
+  [[nodiscard]] bool works_on(Ticket ticket) const { return !running_.empty() && running_.front().ticket == ticket; }
 
   /// Of the request that is worked on.
   void cancel() {
-    const RequestHeader header{.ticket = running_.front(), .lane = lane_, .tail = Tail::cancel};
+    const RequestHeader header{.ticket = running_.front().ticket, .lane = lane_, .tail = Tail::cancel};
     // Before it is sent: what cannot be sent ends the worker and its time limit with it.
     if (due_ns_ == 0 || os::monotonic_ns() + kCancelMs * 1'000'000 < due_ns_) start_timeout(kCancelMs);
     send(header, {});
@@ -119,6 +134,16 @@ class Pool::Worker {
 
  private:
   using Fate = PoolEvents::Fate;
+  struct Request {
+    Ticket ticket;
+    Claim claim;
+  };
+
+  /// The worker has come to the first of its requests.
+  void begin_first() {
+    begun_ns_ = os::monotonic_ns();
+    start_timeout();
+  }
 
   void send(const RequestHeader& header, std::span<const std::byte> tail, net::SharedFd file = nullptr) {
     message_.resize(sizeof(header) + tail.size());
@@ -153,7 +178,7 @@ class Pool::Worker {
     TRY(child_, os::Child::spawn({.program = os::kSelfProgram,
                                   .arguments = arguments(),
                                   .inherited_fd = pair.second.get(),
-                                  .nice = lane_ == Lane::baseline ? 0 : kOptimiseNice}));
+                                  .nice = lane_ == Lane::baseline && number_ == 0 ? 0 : kLowPriorityNice}));
     const net::ChannelLimits limits{.frame_bytes_max = lane_ == Lane::programs ? kProgramBytesMax : kResponseBytesMax,
                                     .queue_bytes_max = kQueueBytesMax};
     TRY(channel_, net::Channel::make(
@@ -198,14 +223,17 @@ class Pool::Worker {
     if (!works_on(header.ticket)) return fail_protocol("a response to nothing");
     if (const auto sound = check(header, tail); !sound.ok()) return fail_protocol(sound.error().message);
     ill_since_ns_ = 0;
+    const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
+    header.cpu_ns = std::min(header.cpu_ns, worker_ns);
     const bool ends = header.kind != Kind::progress;
     if (ends) {
       running_.pop_front();
       stop_timeout();
-      if (!running_.empty()) start_timeout();
+      if (!running_.empty()) begin_first();
+      pool_.events_.on_served(header.ticket, worker_ns);
     }
     pool_.events_.on_response(header, {reinterpret_cast<const char*>(tail.data()), tail.size()});
-    if (ends && has_room()) pool_.events_.on_free(lane_);
+    if (ends && alive()) pool_.events_.on_free(lane_);
   }
 
   /// An error when the tail is not what the header announces.
@@ -255,7 +283,8 @@ class Pool::Worker {
     else
       log::warning("a {} worker ended ({}{}); {} requests were in it; another is started", name_of(lane_), how,
                    fate == Fate::timed_out ? ", out of time" : "", running_.size());
-    const std::deque<Ticket> lost = std::exchange(running_, {});
+    const std::deque<Request> lost = std::exchange(running_, {});
+    const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
     const bool young = os::monotonic_ns() - started_ns_ < kHealthyAgeNs;
     if (!young) ill_since_ns_ = 0;
     if (lost.empty()) fall_ill();
@@ -266,8 +295,11 @@ class Pool::Worker {
       pause_ms_ = kRestartPauseMinMs;
       start();
     }
-    for (std::size_t i = 0; i < lost.size(); ++i) pool_.events_.on_lost(lost[i], i == 0 ? fate : Fate::unharmed);
-    if (has_room()) pool_.events_.on_free(lane_);
+    for (std::size_t i = 0; i < lost.size(); ++i) {
+      pool_.events_.on_served(lost[i].ticket, i == 0 ? worker_ns : 0);
+      pool_.events_.on_lost(lost[i].ticket, i == 0 ? fate : Fate::unharmed);
+    }
+    if (alive()) pool_.events_.on_free(lane_);
   }
 
   void stop_timeout() {
@@ -285,21 +317,23 @@ class Pool::Worker {
     exit_ = {};
     restart_.start(pause_ms_, [this] {
       start();
-      if (has_room()) pool_.events_.on_free(lane_);
+      if (alive()) pool_.events_.on_free(lane_);
     });
     pause_ms_ = std::min(pause_ms_ * 2, kRestartPauseMaxMs);
   }
 
   Pool& pool_;
   Lane lane_;
+  std::uint32_t number_;
   os::Child child_;
   std::unique_ptr<net::Channel> channel_;
   net::Poller exit_;
   net::Timer timeout_, restart_;
-  std::deque<Ticket> running_;  ///< the first is being worked on
+  std::deque<Request> running_;  ///< the first is being worked on
   std::vector<std::byte> message_;
   bool ready_ = false;            ///< it has said so
-  std::uint64_t timeout_ms_ = 0;  ///< of the optimise request under way (kOptimiseDepth is 1)
+  std::uint64_t timeout_ms_ = 0;  ///< of the optimise request under way, which is alone
+  std::uint64_t begun_ns_ = 0;    ///< when the worker came to the first request
   std::uint64_t started_ns_ = 0, pause_ms_ = kRestartPauseMinMs;
   std::uint64_t ill_since_ns_ = 0;  ///< 0: well
   std::uint64_t due_ns_ = 0;        ///< when the timeout ends the request under way; 0: none
@@ -308,11 +342,11 @@ class Pool::Worker {
 Pool::Pool(net::Loop& loop, const PoolOptions& options, PoolEvents events)
     : loop_(loop), options_(options), events_(std::move(events)) {
   for (std::uint32_t i = 0; i < options_.baseline_workers; ++i)
-    workers_.push_back(std::make_unique<Worker>(*this, Lane::baseline));
+    workers_.push_back(std::make_unique<Worker>(*this, Lane::baseline, i));
   for (std::uint32_t i = 0; i < options_.optimise_workers; ++i)
-    workers_.push_back(std::make_unique<Worker>(*this, Lane::optimise));
+    workers_.push_back(std::make_unique<Worker>(*this, Lane::optimise, i));
   for (std::uint32_t i = 0; i < options_.program_workers; ++i)
-    workers_.push_back(std::make_unique<Worker>(*this, Lane::programs));
+    workers_.push_back(std::make_unique<Worker>(*this, Lane::programs, i));
 }
 
 Pool::~Pool() {
@@ -322,20 +356,32 @@ Pool::~Pool() {
   for (const auto& worker : workers_) worker->say_farewell(until_ns);
 }
 
-Pool::Worker* Pool::find_room(Lane lane) const {
-  for (const auto& worker : workers_)
-    if (worker->lane() == lane && worker->has_room()) return worker.get();
-  return nullptr;
+/// The worker with room that has the fewest requests.
+Pool::Worker* Pool::find_room(Lane lane, const Claim& claim) const {
+  std::size_t workers = 0, of_user = 0;
+  for (const auto& worker : workers_) {
+    if (worker->lane() != lane) continue;
+    ++workers;
+    of_user += worker->holds_user(claim.user) ? 1 : 0;
+  }
+  const std::size_t held_max = lane == Lane::baseline && workers > 1 ? workers - 1 : workers;
+  Worker* best = nullptr;
+  for (const auto& worker : workers_) {
+    if (worker->lane() != lane || !worker->has_room(claim)) continue;
+    if (of_user >= held_max && !worker->holds_user(claim.user)) continue;
+    if (best == nullptr || worker->requests() < best->requests()) best = worker.get();
+  }
+  return best;
 }
 
-bool Pool::has_room(Lane lane) const {
-  return find_room(lane) != nullptr;
+bool Pool::has_room(Lane lane, const Claim& claim) const {
+  return find_room(lane, claim) != nullptr;
 }
 
-void Pool::request(const RequestHeader& header, std::span<const std::byte> message) {
-  Worker* const worker = find_room(header.lane);
+void Pool::request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim) {
+  Worker* const worker = find_room(header.lane, claim);
   CHECK(worker != nullptr);
-  worker->request(header, message);
+  worker->request(header, message, claim);
 }
 
 void Pool::cancel(Ticket ticket) {

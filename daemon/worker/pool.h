@@ -1,6 +1,8 @@
 // The front's side: starts workers, hands them requests, notices when they die or hang, starts new ones.
 //
-//   baseline lane   one worker, several requests in its socket at once (it never waits for the front between two)
+//   baseline lane   workers that take one request each, or several that are surely short (it need not wait for the
+//                   front between two). Of two or more, one user never holds all, and the first is not for slow users:
+//                   theirs are at lower priority
 //   optimise lane   1..N workers at lower priority, one request each
 //   programs lane   likewise
 //
@@ -26,6 +28,13 @@ namespace trident::worker {
 
 using Ticket = std::uint64_t;
 
+/// Who asks for a baseline, and how long it may take: which workers may take it follows from that.
+struct Claim {
+  std::uint32_t user = 0;
+  bool brief = false;  ///< small, of a user that is not slow: may stand in a socket with others that are brief
+  bool slow = false;   ///< the user's compilations take long
+};
+
 /// How much longer than its budget of CPU time an optimise job may take by the clock.
 inline constexpr std::uint64_t kWallPerBudget = pipeline::kWallPerBudget;
 
@@ -45,6 +54,8 @@ struct PoolEvents {
   /// A checked response; the tail of one that carries an image is a valid image of the tier that was asked for.
   std::function<void(const ResponseHeader&, std::string_view tail)> on_response;
   enum class Fate : std::uint8_t { unharmed, crashed, timed_out };
+  /// A request has ended and kept its worker for so long; on_response or on_lost follows.
+  std::function<void(Ticket, std::uint64_t worker_ns)> on_served = [](Ticket, std::uint64_t) {};
   /// The request will get no response any more.
   std::function<void(Ticket, Fate)> on_lost;
   /// A worker of this lane can take a request.
@@ -62,10 +73,10 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// Whether request() would be taken now.
-  [[nodiscard]] bool has_room(Lane lane) const;
+  /// Whether request() would be taken now. The claim counts in the baseline lane alone.
+  [[nodiscard]] bool has_room(Lane lane, const Claim& claim = {}) const;
   /// Sends a request to a worker with room (there must be one).
-  void request(const RequestHeader& header, std::span<const std::byte> message);
+  void request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim = {});
   /// Nobody waits for this request of the programs lane any more: its worker is asked to end it, and is out of time
   /// when it has not soon. It ends as any other, by a response or by on_lost.
   void cancel(Ticket ticket);
@@ -88,7 +99,7 @@ class Pool {
 
  private:
   class Worker;
-  Worker* find_room(Lane lane) const;
+  Worker* find_room(Lane lane, const Claim& claim) const;
 
   net::Loop& loop_;
   PoolOptions options_;

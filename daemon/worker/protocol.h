@@ -7,7 +7,8 @@
 //                     whenever there are others); then, for each request, RequestHeader, then the client's Submit
 //                     message as it came: the worker runs ingest again; to the programs lane, while a request is under
 //                     way, that nobody waits for it any more: it then ends with what there is, and is answered
-//   worker -> front   first Kind::ready; then ResponseHeader and a tail: image, text (failed: the error; outcome without
+//   worker -> front   first Kind::ready; then ResponseHeader and a tail: image, text (failed: the error; outcome
+//   without
 //                     an image: Optimised::note) or message (program). No descriptor travels, so none can be missing
 #pragma once
 
@@ -24,7 +25,7 @@
 namespace trident::worker {
 
 enum class Lane : std::uint8_t {
-  baseline,  ///< one worker that does nothing else, so that a long search never delays a first kernel
+  baseline,  ///< workers that do nothing else, so that a long search never delays a first kernel
   optimise,
   programs  ///< programs of Triton VM, one at a time
 };
@@ -85,7 +86,8 @@ struct ResponseHeader {
   std::uint32_t done = 0, total = 0;
   double best_ratio = 0;
   double baseline_ns = 0, winner_ns = 0;
+  std::uint64_t cpu_ns = 0;  ///< baseline lane: processor time of the request
 };
-static_assert(sizeof(ResponseHeader) == 48);
+static_assert(sizeof(ResponseHeader) == 56);
 
 }  // namespace trident::worker

@@ -84,11 +84,12 @@ bool RequestSocket::read_more() {
   return io.status == os::IoStatus::ok;
 }
 
-bool send_failure(RequestSocket& front, std::uint64_t ticket, const Error& error) {
+bool send_failure(RequestSocket& front, std::uint64_t ticket, const Error& error, std::uint64_t cpu_ns) {
   ResponseHeader response;
   response.ticket = ticket;
   response.kind = Kind::failed;
   response.code = static_cast<std::uint8_t>(error.code);
+  response.cpu_ns = cpu_ns;
   constexpr std::size_t kMessageBytesMax = 4096;
   return front.send(response, std::string_view(error.message).substr(0, kMessageBytesMax));
 }

@@ -40,6 +40,6 @@ class RequestSocket {
 };
 
 /// Ends a request.
-bool send_failure(RequestSocket& front, std::uint64_t ticket, const Error& error);
+bool send_failure(RequestSocket& front, std::uint64_t ticket, const Error& error, std::uint64_t cpu_ns = 0);
 
 }  // namespace trident::worker

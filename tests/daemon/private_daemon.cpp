@@ -26,9 +26,19 @@ PrivateDaemon::~PrivateDaemon() {
 }
 
 void PrivateDaemon::start() {
-  std::vector<std::string> arguments = {"tridentd", "--socket", socket(),      "--cache", cache(),
-                                        "--state",  state(),    "--log-level", "warning", "--baseline-timeout-ms",
-                                        "60000"};  // tests stop workers for a while
+  std::vector<std::string> arguments = {"tridentd",
+                                        "--socket",
+                                        socket(),
+                                        "--cache",
+                                        cache(),
+                                        "--state",
+                                        state(),
+                                        "--log-level",
+                                        "warning",
+                                        "--baseline-timeout-ms",
+                                        "60000",  // tests stop workers for a while
+                                        "--baseline-workers",
+                                        "1"};  // which they know by their number
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   auto child = os::Child::spawn({.program = TRIDENTD_PATH, .arguments = arguments});
   CHECK(child.ok());

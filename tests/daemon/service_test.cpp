@@ -51,8 +51,9 @@ TEST(Service, WithoutWorkersTheWatchdogIsNotToldThatAllIsWell) {
   const std::string program = directory / "tridentd", socket = directory / "tridentd.sock";
   std::filesystem::copy_file(TRIDENTD_PATH, program);
   ::setenv("WATCHDOG_USEC", "600000", 1);
-  auto daemon = os::Child::spawn(
-      {.program = program, .arguments = {"tridentd", "--socket", socket, "--cache", "none", "--log-level", "error"}});
+  auto daemon = os::Child::spawn({.program = program,
+                                  .arguments = {"tridentd", "--socket", socket, "--cache", "none", "--log-level",
+                                                "error", "--baseline-workers", "1"}});
   ::unsetenv("WATCHDOG_USEC");
   ASSERT_TRUE(daemon.ok());
   EXPECT_TRUE(manager.hears("READY=1"));

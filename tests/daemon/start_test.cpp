@@ -140,7 +140,7 @@ TEST_F(Start, ClosedStandardStreamsAreNobodyElses) {
   seconds_to_the_pipes_end(in_background("<&- >&- 2>&-"), false);
   expect_served();
   for (int fd = 0; fd < 3; ++fd) EXPECT_EQ(descriptors_of(daemon())[fd], "/dev/null") << fd;
-  for (const int worker : workers_of(daemon(), "baseline"))
+  for (const int worker : workers_of(daemon(), "baseline", 2))
     for (int fd = 0; fd < 3; ++fd) EXPECT_EQ(descriptors_of(worker)[fd], "/dev/null") << fd;
 }
 
@@ -326,7 +326,7 @@ TEST_F(Start, TheFrontCannotBeLookedInto) {
   ::kill(watched, SIGKILL);
   ::waitpid(watched, nullptr, 0);
   EXPECT_FALSE(looks(daemon()));
-  for (const int worker : workers_of(daemon(), "baseline")) EXPECT_FALSE(looks(worker));
+  for (const int worker : workers_of(daemon(), "baseline", 2)) EXPECT_FALSE(looks(worker));
 }
 
 // The children that try kernels have a stack of their own.
