@@ -50,7 +50,7 @@ std::string check_answers(codegen::Isa isa, const codegen::Variant& variant) {
   const auto run = [&](const float* x, const float* y, const float* z, float* out) -> Result<void> {
     TRY(const kir::Kernel kernel, lowered());
     TRY(const codegen::MachineCode code, codegen::emit(kernel, isa, variant));
-    TRY(const os::Fd fd, image::seal(image::build(code, kernel, isa, TRIDENT_TIER_BASELINE, {})));
+    TRY(const os::Fd fd, image::seal(image::build(code, image::counts_of(kernel), isa, TRIDENT_TIER_BASELINE, {})));
     TRY(const image::Mapped mapped, image::Mapped::map(fd));
     const void* in[] = {x, y, z};
     void* outputs[] = {out};

@@ -16,6 +16,7 @@
 #define TRIDENT_IMAGE_MAGIC 0x4B4E5254u /* "TRNK" */
 #define TRIDENT_IMAGE_VERSION 1u
 #define TRIDENT_IMAGE_HEADER_BYTES 128u
+#define TRIDENT_IMAGE_ALIGN 64u         /* of code and pool: a cache line, and the widest aligned load */
 #define TRIDENT_IMAGE_DIGEST_OFFSET 88u /* of `digest` in the header: the bytes before it seed the digest */
 
 /* Instruction sets that an image may need; the client refuses one that its CPU lacks. */

@@ -5,42 +5,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include "runtime/base/limits.h"
 #include "runtime/os/cpu.h"
+#include "schemas/image_checks.h"
 
 namespace trident::client {
 namespace {
 
-constexpr std::uint32_t kAlign = 64;
-
 Error refused(const char* why) {
   return make_error(ErrorCode::kRejectedImage, "kernel image refused: %s", why);
-}
-
-Result<void> validate_layout(const trident_image_header& h) {
-  const std::uint64_t code_end = std::uint64_t{h.code_offset} + h.code_size;
-  const std::uint64_t pool_end = std::uint64_t{h.pool_offset} + h.pool_size;
-  const std::uint64_t unwind_end = std::uint64_t{h.unwind_offset} + h.unwind_size;
-  if (h.code_offset < TRIDENT_IMAGE_HEADER_BYTES || h.code_offset % kAlign != 0) return refused("code offset");
-  if (h.code_size == 0 || code_end > h.total_size) return refused("code size");
-  if (h.entry_offset < h.code_offset || h.entry_offset >= code_end) return refused("entry outside the code");
-  if (h.pool_offset < code_end || h.pool_offset % kAlign != 0) return refused("pool offset");
-  if (pool_end > h.unwind_offset || unwind_end > h.total_size) return refused("unwind place");
-  const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
-  if (h.reserved0 != 0 || !std::all_of(std::begin(h.reserved1), std::end(h.reserved1), is_zero)) {
-    return refused("reserved bytes");
-  }
-  return {};
 }
 
 bool runs_here(std::uint8_t isa) {
@@ -48,19 +26,8 @@ bool runs_here(std::uint8_t isa) {
   return isa != 0 && (isa == greatest || (isa == TRIDENT_ISA_AVX2 && greatest == TRIDENT_ISA_AVX512));
 }
 
-bool starts_with_landing_pad(std::span<const std::byte> code) {
-#if defined(__aarch64__)
-  constexpr unsigned char kPad[4] = {0x5f, 0x24, 0x03, 0xd5};  // bti c
-#else
-  constexpr unsigned char kPad[4] = {0xf3, 0x0f, 0x1e, 0xfa};  // endbr64
-#endif
-  return code.size() >= sizeof(kPad) && std::memcmp(code.data(), kPad, sizeof(kPad)) == 0;
-}
-
 Result<void> validate_digest(std::span<const std::byte> image, const trident_image_header& h, const ImageClaim& claim) {
-  const XXH64_hash_t seed = XXH3_64bits(image.data(), TRIDENT_IMAGE_DIGEST_OFFSET);
-  const auto body = image.subspan(TRIDENT_IMAGE_HEADER_BYTES);
-  const XXH128_hash_t digest = XXH3_128bits_withSeed(body.data(), body.size(), seed);
+  const XXH128_hash_t digest = image::digest_of(image);
   if (digest.low64 != h.digest[0] || digest.high64 != h.digest[1]) return refused("digest");
   if (digest.low64 != claim.digest_low || digest.high64 != claim.digest_high) return refused("not the announced image");
   return {};
@@ -124,22 +91,15 @@ Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& 
   if (bytes.size() < TRIDENT_IMAGE_HEADER_BYTES) return refused("shorter than a header");
   trident_image_header h;
   std::memcpy(&h, bytes.data(), sizeof(h));
-  if (h.magic != TRIDENT_IMAGE_MAGIC) return refused("magic number");
-  if (h.version != TRIDENT_IMAGE_VERSION) return refused("version");
+  if (const char* fault = image::header_fault(h, claim.size)) return refused(fault);
   if (!runs_here(h.isa)) return refused("an instruction set that this CPU lacks");
-  if (h.tier != claim.tier || h.tier == TRIDENT_TIER_INTERPRETER) return refused("tier");
-  if (h.total_size != claim.size || h.total_size > bytes.size() || h.total_size > limits::kImageBytesMax ||
-      h.total_size < TRIDENT_IMAGE_HEADER_BYTES) {
-    return refused("total size");
-  }
-  TRY_VOID(validate_layout(h));
+  if (h.tier != claim.tier) return refused("tier");
+  if (h.total_size > bytes.size() || h.total_size > limits::kImageBytesMax) return refused("total size");
   if (h.inputs != claim.inputs || h.outputs != claim.outputs || h.params != claim.params) {
     return refused("made for another kernel");
   }
   const auto image = bytes.first(h.total_size);
-  if (!starts_with_landing_pad(image.subspan(h.entry_offset, h.code_offset + h.code_size - h.entry_offset))) {
-    return refused("no landing pad at the entry");
-  }
+  if (!image::enters_at_landing_pad(image, h)) return refused("no landing pad at the entry");
   return validate_digest(image, h, claim);
 }
 

@@ -9,7 +9,7 @@
 // files), our own sealed copy of the bytes (the file's type may not be executable for us), an anonymous copy that
 // turns from writable to executable. If all fail the error is ExecDenied and the interpreter stays.
 //
-// The checks repeat those of jit/image on purpose: that is the sender's side, this is the receiver's, and the client
+// The sender has made the same checks (jit/image). They are one header, schemas/image_checks.h, because the client
 // links no code generator.
 #pragma once
 

@@ -79,7 +79,8 @@ class Calibration {
       return make_error(code.error().code, "the kernel for '%s' cannot be made: %s", cost::name_of(row).c_str(),
                         code.error().message.c_str());
     insts_ = code->loop_insts;
-    const image::ImageBytes image = image::build(*code, kernel, options_.isa, TRIDENT_TIER_OPTIMISED, {});
+    const image::ImageBytes image =
+        image::build(*code, image::counts_of(kernel), options_.isa, TRIDENT_TIER_OPTIMISED, {});
     TRY(const os::Fd fd, image::seal(image));
     return image::Mapped::map(fd);
   }

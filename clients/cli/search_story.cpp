@@ -32,7 +32,7 @@ rw::RewriteOptions rewriting(const StoryOptions& options, const rw::OpCosts& cos
 
 Result<image::Mapped> compiled(const kir::Kernel& kernel, codegen::Isa isa) {
   TRY(const codegen::MachineCode code, codegen::emit(kernel, isa, codegen::variants(kernel, isa).front()));
-  TRY(const os::Fd fd, image::seal(image::build(code, kernel, isa, TRIDENT_TIER_OPTIMISED, {})));
+  TRY(const os::Fd fd, image::seal(image::build(code, image::counts_of(kernel), isa, TRIDENT_TIER_OPTIMISED, {})));
   return image::Mapped::map(fd);
 }
 

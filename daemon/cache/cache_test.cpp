@@ -29,9 +29,7 @@ image::ImageBytes image_for(const image::Key& key, trident_tier tier = TRIDENT_T
   std::memcpy(code.bytes.data(), kLandingPad, sizeof(kLandingPad));
   code.code_size = 16;
   code.pool_offset = 64;
-  kir::Kernel kernel;
-  kernel.outputs.resize(1);
-  return image::build(code, kernel, codegen::Isa::avx2, tier, key);
+  return image::build(code, {.outputs = 1}, codegen::Isa::avx2, tier, key);
 }
 
 SharedImage shared_image_for(const image::Key& key, trident_tier tier) {

@@ -34,10 +34,8 @@ std::vector<std::byte> image_for(Carried carried) {
   std::memcpy(code.bytes.data(), kLandingPad, sizeof(kLandingPad));
   code.code_size = 16;
   code.pool_offset = 64;
-  kir::Kernel kernel;
-  kernel.outputs.resize(1);
   const trident_tier tier = carried == Carried::optimised ? TRIDENT_TIER_OPTIMISED : TRIDENT_TIER_BASELINE;
-  std::vector<std::byte> bytes = image::build(code, kernel, codegen::Isa::avx2, tier, {}).bytes;
+  std::vector<std::byte> bytes = image::build(code, {.outputs = 1}, codegen::Isa::avx2, tier, {}).bytes;
   if (carried == Carried::damaged) bytes.back() ^= std::byte{1};
   if (carried == Carried::cut_short) bytes.resize(bytes.size() - 1);
   return bytes;

@@ -1,25 +1,23 @@
 // An image is checked twice: here when it is built (CHECK: a violation is our bug) and by validate() wherever it comes
 // from outside (an Error: somebody else's bytes). The digest makes a changed byte improbable to pass; the field checks
-// make sure that even bytes with a right digest cannot lead outside the mapping.
+// make sure that even bytes with a right digest cannot lead outside the mapping. The checks of the layout are those of
+// the client too (schemas/image_checks.h).
 #include "jit/image/image.h"
 
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "runtime/base/limits.h"
+#include "schemas/image_checks.h"
 
 namespace trident::image {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<trident_image_header>);
 
-constexpr std::byte kTrapX86{0xCC};   // int3
-constexpr std::byte kTrapArm{0x00};   // udf #0 is all zeros
-constexpr std::uint32_t kAlign = 64;  // of code and pool: a cache line, and the widest aligned load
+constexpr std::byte kTrapX86{0xCC};  // int3
+constexpr std::byte kTrapArm{0x00};  // udf #0 is all zeros
 
 constexpr const char* kFileName = "trident-kernel";  // in /proc/PID/maps
 
@@ -36,39 +34,11 @@ constexpr IsaNumber kIsaNumbers[] = {{codegen::Isa::avx2, TRIDENT_ISA_AVX2},
                                      {codegen::Isa::neon, TRIDENT_ISA_NEON}};
 
 std::size_t align_up(std::size_t n) {
-  return (n + kAlign - 1) / kAlign * kAlign;
-}
-
-// `bytes` is at least a header long.
-XXH128_hash_t digest_of(std::span<const std::byte> bytes) {
-  const XXH64_hash_t seed = XXH3_64bits(bytes.data(), TRIDENT_IMAGE_DIGEST_OFFSET);
-  const auto body = bytes.subspan(TRIDENT_IMAGE_HEADER_BYTES);
-  return XXH3_128bits_withSeed(body.data(), body.size(), seed);
+  return (n + TRIDENT_IMAGE_ALIGN - 1) / TRIDENT_IMAGE_ALIGN * TRIDENT_IMAGE_ALIGN;
 }
 
 Error refused(const char* what) {
   return make_error(ErrorCode::kRejectedImage, "kernel image refused: %s", what);
-}
-
-// The parts lie in order, aligned, and inside the image. 64-bit sums of 32-bit fields cannot overflow.
-Result<void> validate_layout(const trident_image_header& h) {
-  const std::uint64_t code_end = std::uint64_t{h.code_offset} + h.code_size;
-  const std::uint64_t pool_end = std::uint64_t{h.pool_offset} + h.pool_size;
-  const std::uint64_t unwind_end = std::uint64_t{h.unwind_offset} + h.unwind_size;
-  if (h.code_offset < TRIDENT_IMAGE_HEADER_BYTES || h.code_offset % kAlign != 0) return refused("code offset");
-  if (h.code_size == 0 || code_end > h.total_size) return refused("code size");
-  if (h.entry_offset < h.code_offset || h.entry_offset >= code_end) return refused("entry outside the code");
-  if (h.pool_offset < code_end || h.pool_offset % kAlign != 0) return refused("pool offset");
-  if (pool_end > h.unwind_offset || unwind_end != h.total_size) return refused("unwind place");
-  return {};
-}
-
-// The first instruction is a landing pad for indirect branches.
-bool starts_with_landing_pad(std::span<const std::byte> code, std::uint8_t isa) {
-  constexpr std::array<std::uint8_t, 4> kEndbr64 = {0xF3, 0x0F, 0x1E, 0xFA};
-  constexpr std::array<std::uint8_t, 4> kBtiC = {0x5F, 0x24, 0x03, 0xD5};
-  const auto& pad = isa == TRIDENT_ISA_NEON ? kBtiC : kEndbr64;
-  return code.size() >= pad.size() && std::memcmp(code.data(), pad.data(), pad.size()) == 0;
 }
 
 }  // namespace
@@ -90,9 +60,14 @@ const trident_image_header& ImageBytes::header() const {
   return *reinterpret_cast<const trident_image_header*>(bytes.data());
 }
 
-ImageBytes build(const codegen::MachineCode& code, const kir::Kernel& kernel, codegen::Isa isa, trident_tier tier,
+Counts counts_of(const kir::Kernel& kernel) {
+  return {static_cast<std::uint32_t>(kernel.inputs.size()), static_cast<std::uint32_t>(kernel.outputs.size()),
+          static_cast<std::uint32_t>(kernel.params.size())};
+}
+
+ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, trident_tier tier,
                  const Key& key) {
-  CHECK(code.pool_offset % kAlign == 0);
+  CHECK(code.pool_offset % TRIDENT_IMAGE_ALIGN == 0);
   CHECK(code.code_size <= code.pool_offset);
   CHECK(code.pool_offset <= align_up(code.bytes.size()));
   trident_image_header h{};
@@ -117,9 +92,9 @@ ImageBytes build(const codegen::MachineCode& code, const kir::Kernel& kernel, co
   h.pool_size = static_cast<std::uint32_t>(pool_size);
   h.unwind_offset = static_cast<std::uint32_t>(unwind_offset);
   h.unwind_size = static_cast<std::uint32_t>(code.eh_frame.size());
-  h.inputs = static_cast<std::uint32_t>(kernel.inputs.size());
-  h.outputs = static_cast<std::uint32_t>(kernel.outputs.size());
-  h.params = static_cast<std::uint32_t>(kernel.params.size());
+  h.inputs = counts.inputs;
+  h.outputs = counts.outputs;
+  h.params = counts.params;
   std::copy(key.begin(), key.end(), h.key);
 
   ImageBytes image;
@@ -140,20 +115,12 @@ Result<void> validate(std::span<const std::byte> bytes) {
   if (bytes.size() > limits::kImageBytesMax) return refused("longer than an image may be");
   trident_image_header h;
   std::memcpy(&h, bytes.data(), sizeof h);
-  if (h.magic != TRIDENT_IMAGE_MAGIC) return refused("magic number");
-  if (h.version != TRIDENT_IMAGE_VERSION) return refused("version");
+  if (const char* fault = header_fault(h, bytes.size())) return refused(fault);
   if (!isa_of(h.isa).ok()) return refused("instruction set");
-  if (h.tier != TRIDENT_TIER_BASELINE && h.tier != TRIDENT_TIER_OPTIMISED) return refused("tier");
-  if (h.total_size != bytes.size()) return refused("total size");
-  TRY_VOID(validate_layout(h));
   if (h.inputs > limits::kInputsMax || h.params > limits::kInputsMax || h.inputs + h.params > limits::kInputsMax)
     return refused("number of inputs");
   if (h.outputs == 0 || h.outputs > limits::kOutputsMax) return refused("number of outputs");
-  const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
-  if (h.reserved0 != 0 || !std::all_of(std::begin(h.reserved1), std::end(h.reserved1), is_zero))
-    return refused("reserved bytes");
-  if (!starts_with_landing_pad(bytes.subspan(h.entry_offset, h.code_offset + h.code_size - h.entry_offset), h.isa))
-    return refused("no landing pad at the entry");
+  if (!enters_at_landing_pad(bytes, h)) return refused("no landing pad at the entry");
   const XXH128_hash_t digest = digest_of(bytes);
   if (h.digest[0] != digest.low64 || h.digest[1] != digest.high64) return refused("digest");
   return {};

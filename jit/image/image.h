@@ -28,8 +28,14 @@ struct ImageBytes {
   [[nodiscard]] const trident_image_header& header() const;
 };
 
+/// The numbers of arguments that a caller of the image's entry must pass.
+struct Counts {
+  std::uint32_t inputs = 0, outputs = 0, params = 0;
+};
+Counts counts_of(const kir::Kernel& kernel);
+
 /// Lays `code` out as an image. Fills digest and counts.
-ImageBytes build(const codegen::MachineCode& code, const kir::Kernel& kernel, codegen::Isa isa, trident_tier tier,
+ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, trident_tier tier,
                  const Key& key);
 
 /// Checks every field of the header against `bytes` and the digest, which covers every other byte. For bytes that came

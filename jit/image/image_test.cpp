@@ -32,11 +32,7 @@ codegen::MachineCode writes_42() {
   return mc;
 }
 
-kir::Kernel one_output() {
-  kir::Kernel kernel;
-  kernel.outputs.resize(1);
-  return kernel;
-}
+constexpr Counts kOneOutput{.outputs = 1};
 
 Key some_key() {
   Key key;
@@ -45,7 +41,7 @@ Key some_key() {
 }
 
 ImageBytes good_image() {
-  return build(writes_42(), one_output(), codegen::Isa::avx2, TRIDENT_TIER_BASELINE, some_key());
+  return build(writes_42(), kOneOutput, codegen::Isa::avx2, TRIDENT_TIER_BASELINE, some_key());
 }
 
 TEST(Image, BuiltImageIsValidAndHoldsItsParts) {
@@ -203,7 +199,7 @@ TEST(Image, WithoutPoolOrUnwindIsValidToo) {
   auto mc = writes_42();
   mc.bytes.resize(mc.code_size);
   mc.eh_frame.clear();
-  const auto image = build(mc, one_output(), codegen::Isa::avx512, TRIDENT_TIER_OPTIMISED, some_key());
+  const auto image = build(mc, kOneOutput, codegen::Isa::avx512, TRIDENT_TIER_OPTIMISED, some_key());
   EXPECT_TRUE(validate(image.bytes).ok());
 }
 

@@ -7,8 +7,6 @@ namespace trident::judge {
 namespace {
 
 constexpr std::byte kCanary{0xA5};
-/// How much longer than its CPU time a child may take by the clock, on a machine that has others to run.
-constexpr std::uint64_t kWallPerCpu = 20;
 /// Canary bytes on each side of an output, clipped to its mapping: more than any vector or unrolled iteration stores.
 constexpr std::size_t kCanaryBytes = 4096;
 
@@ -19,75 +17,88 @@ struct Array {
   std::size_t bytes = 0;  ///< of an element
 };
 
-// What the child needs, prepared beforehand because it may not allocate.
-struct ChildCall {
-  std::uint64_t n = 0;
-  const std::uint64_t* params = nullptr;
-  const void** in = nullptr;
-  void** out = nullptr;
-  std::byte** log = nullptr;         ///< where each output's bytes go
-  const std::byte** copy = nullptr;  ///< per output: input bytes to put there first (in place), or null
-  std::size_t* out_bytes = nullptr;
+// What a child needs, prepared beforehand because it may not allocate.
+struct GuardedContext {
+  std::span<const Contestant> calls;
+  bool (*kept)(void* context) = nullptr;
+  struct Progress {
+    std::uint64_t calls_begun, calls_done, wrote_outside;
+  };
+  volatile Progress* progress = nullptr;  // in shared memory
 };
-struct Progress {
-  std::uint64_t calls_begun;
-  std::uint64_t calls_done;
-  std::uint64_t wrote_outside;
+
+// Runs in the child: only loops, memory and the contestants.
+void guarded_body(void* opaque) {
+  const auto& context = *static_cast<const GuardedContext*>(opaque);
+  for (std::size_t c = 0; c < context.calls.size(); ++c) {
+    const Contestant& call = context.calls[c];
+    if (call.reset != nullptr) call.reset(call.context);
+    context.progress->calls_begun = c + 1;
+    call.fn(call.context);
+    if (!context.kept(call.context)) {
+      context.progress->wrote_outside = 1;
+      return;
+    }
+    context.progress->calls_done = c + 1;
+  }
+}
+
+// A kernel's call and the places of its outputs.
+struct OutputPlace {
+  const Array* array = nullptr;
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  std::byte* log = nullptr;         ///< where the bytes go after the call
+  const std::byte* copy = nullptr;  ///< input bytes to put there first (in place), or null
 };
-struct ChildContext {
-  trident_entry entry = nullptr;
-  const ChildCall* calls = nullptr;
-  std::size_t call_count = 0;
-  const Array* outputs = nullptr;
-  std::size_t output_count = 0;
-  volatile Progress* progress = nullptr;
+struct ArrayCall {
+  KernelCall kernel;
+  std::span<const OutputPlace> outputs;
 };
 
 struct Margins {
   std::byte *begin, *end;
 };
-Margins margins_of(const Array& array, std::byte* out, std::size_t bytes) {
-  std::byte* const lo = array.mapping.data();
-  std::byte* const hi = lo + array.mapping.size();
-  return {static_cast<std::size_t>(out - lo) > kCanaryBytes ? out - kCanaryBytes : lo,
-          static_cast<std::size_t>(hi - (out + bytes)) > kCanaryBytes ? out + bytes + kCanaryBytes : hi};
+Margins margins_of(const OutputPlace& out) {
+  std::byte* const lo = out.array->mapping.data();
+  std::byte* const hi = lo + out.array->mapping.size();
+  std::byte* const end = out.data + out.bytes;
+  return {static_cast<std::size_t>(out.data - lo) > kCanaryBytes ? out.data - kCanaryBytes : lo,
+          static_cast<std::size_t>(hi - end) > kCanaryBytes ? end + kCanaryBytes : hi};
 }
 
 bool intact(const std::byte* begin, const std::byte* end) {
   return std::all_of(begin, end, [](std::byte b) { return b == kCanary; });
 }
 
-// Runs in the child: only loops, memory and the kernel.
-void child_body(void* opaque) {
-  const auto& context = *static_cast<const ChildContext*>(opaque);
-  for (std::size_t c = 0; c < context.call_count; ++c) {
-    const ChildCall& call = context.calls[c];
-    for (std::size_t o = 0; o < context.output_count; ++o) {
-      auto* out = static_cast<std::byte*>(call.out[o]);
-      const Margins m = margins_of(context.outputs[o], out, call.out_bytes[o]);
-      std::memset(m.begin, static_cast<int>(kCanary), static_cast<std::size_t>(m.end - m.begin));
-      if (call.copy[o] != nullptr) std::memcpy(out, call.copy[o], call.out_bytes[o]);
-    }
-    context.progress->calls_begun = c + 1;
-    context.entry(nullptr, call.n, call.in, call.out, call.params);
-    for (std::size_t o = 0; o < context.output_count; ++o) {
-      auto* out = static_cast<std::byte*>(call.out[o]);
-      const Margins m = margins_of(context.outputs[o], out, call.out_bytes[o]);
-      if (!intact(m.begin, out) || !intact(out + call.out_bytes[o], m.end)) {
-        context.progress->wrote_outside = 1;
-        return;
-      }
-      std::memcpy(call.log[o], out, call.out_bytes[o]);
-    }
-    context.progress->calls_done = c + 1;
+// Lays canaries around the outputs and puts the inputs there that they replace.
+void reset_arrays(void* opaque) {
+  for (const OutputPlace& out : static_cast<const ArrayCall*>(opaque)->outputs) {
+    const Margins m = margins_of(out);
+    std::memset(m.begin, static_cast<int>(kCanary), static_cast<std::size_t>(m.end - m.begin));
+    if (out.copy != nullptr) std::memcpy(out.data, out.copy, out.bytes);
   }
+}
+
+void call_on_arrays(void* opaque) {
+  call_kernel(&static_cast<ArrayCall*>(opaque)->kernel);
+}
+
+// Looks at the canaries and brings the outputs to their log.
+bool kept_to_arrays(void* opaque) {
+  for (const OutputPlace& out : static_cast<const ArrayCall*>(opaque)->outputs) {
+    const Margins m = margins_of(out);
+    if (!intact(m.begin, out.data) || !intact(out.data + out.bytes, m.end)) return false;
+    std::memcpy(out.log, out.data, out.bytes);
+  }
+  return true;
 }
 
 std::size_t output_bytes(const Signature::Output& output, std::uint64_t n) {
   return output.scalar ? output.bytes : static_cast<std::size_t>(n) * output.bytes;
 }
 
-// All the memory of one run; the spans and pointers of ChildCall point into it.
+// All the memory of one run; the spans and pointers of its calls point into it.
 class Arena {
  public:
   Arena(const Signature& signature, const GuardedRun& run) : signature_(signature), run_(run) {}
@@ -103,7 +114,7 @@ class Arena {
       TRY(Array array, make_array(output.bytes, output.scalar ? 1 : run_.elements));
       outputs_.push_back(array);
     }
-    std::size_t log_bytes = sizeof(Progress);
+    std::size_t log_bytes = 0;
     for (const auto& call : run_.calls)
       for (const auto& output : signature_.outputs) log_bytes += output_bytes(output, call.n);
     TRY(log_, os::map_shared(log_bytes));
@@ -112,23 +123,17 @@ class Arena {
   }
 
   Result<GuardedResults> run(trident_entry entry) {
-    auto* progress = static_cast<Progress*>(log_.base());
-    ChildContext context{entry, calls_.data(), calls_.size(), outputs_.data(), outputs_.size(), progress};
-    const os::SandboxLimits limits{.cpu_ns = run_.cpu_ns,
-                                   .wall_ns = run_.cpu_ns * kWallPerCpu,
-                                   .cpu_seconds = static_cast<std::uint32_t>(run_.cpu_ns / 1'000'000'000u) + 2};
-    TRY(const os::SandboxEnd end, os::run_sandboxed(limits, child_body, &context, read_only_));
-    if (end.kind != os::SandboxEnd::Kind::finished && progress->calls_begun == 0)
-      return make_error(ErrorCode::kOsError, "a child %s before it called the kernel", os::describe(end).c_str());
-    GuardedResults results;
-    results.end = end;
-    results.calls_done = static_cast<std::size_t>(progress->calls_done);
-    results.wrote_outside = progress->wrote_outside != 0;
+    std::vector<Contestant> contestants;
+    for (ArrayCall& call : calls_) {
+      call.kernel.entry = entry;
+      contestants.push_back({call_on_arrays, &call, reset_arrays});
+    }
+    TRY(const GuardedEnd end, run_guarded(contestants, kept_to_arrays, read_only_, run_.cpu_ns));
+    GuardedResults results{end, {}};
     if (!results.sound()) return results;
-    for (const ChildCall& call : calls_) {
+    for (const ArrayCall& call : calls_) {
       auto& outputs = results.outputs.emplace_back();
-      for (std::size_t o = 0; o < outputs_.size(); ++o)
-        outputs.emplace_back(call.log[o], call.log[o] + call.out_bytes[o]);
+      for (const OutputPlace& out : call.outputs) outputs.emplace_back(out.log, out.log + out.bytes);
     }
     return results;
   }
@@ -162,36 +167,28 @@ class Arena {
     const std::size_t outs = outputs_.size();
     in_.resize(run_.calls.size() * ins);
     out_.resize(run_.calls.size() * outs);
-    out_log_.resize(out_.size());
-    copy_.resize(out_.size());
-    out_bytes_.resize(out_.size());
-    auto* log = static_cast<std::byte*>(log_.base()) + sizeof(Progress);
+    places_.resize(out_.size());
+    auto* log = static_cast<std::byte*>(log_.base());
     for (std::size_t c = 0; c < run_.calls.size(); ++c) {
       const GuardedCall& call = run_.calls[c];
       const auto first = static_cast<std::size_t>(call.first);
-      ChildCall child{call.n,
-                      run_.params[call.params].data(),
-                      in_.data() + c * ins,
-                      out_.data() + c * outs,
-                      out_log_.data() + c * outs,
-                      copy_.data() + c * outs,
-                      out_bytes_.data() + c * outs};
-      for (std::size_t i = 0; i < ins; ++i) {
-        child.in[i] = inputs_[i].data + (signature_.is_table(i) ? 0 : first * inputs_[i].bytes);
-      }
+      const void** const in = in_.data() + c * ins;
+      for (std::size_t i = 0; i < ins; ++i)
+        in[i] = inputs_[i].data + (signature_.is_table(i) ? 0 : first * inputs_[i].bytes);
       for (std::size_t o = 0; o < outs; ++o) {
         const auto& output = signature_.outputs[o];
-        std::byte* const place = outputs_[o].data + (output.scalar ? 0 : first * outputs_[o].bytes);
-        child.out[o] = place;
-        child.out_bytes[o] = output_bytes(output, call.n);
-        child.log[o] = log;
-        log += child.out_bytes[o];
+        OutputPlace& place = places_[c * outs + o];
+        place = {&outputs_[o], outputs_[o].data + (output.scalar ? 0 : first * outputs_[o].bytes),
+                 output_bytes(output, call.n), log};
+        out_[c * outs + o] = place.data;
+        log += place.bytes;
         const std::size_t partner = call.in_place && !output.scalar ? partner_of(o, c / 2) : ins;
         if (partner == ins) continue;
-        child.copy[o] = static_cast<const std::byte*>(child.in[partner]);
-        child.in[partner] = place;
+        place.copy = static_cast<const std::byte*>(in[partner]);
+        in[partner] = place.data;
       }
-      calls_.push_back(child);
+      calls_.push_back({{nullptr, call.n, in, out_.data() + c * outs, run_.params[call.params].data()},
+                        std::span(places_).subspan(c * outs, outs)});
     }
   }
 
@@ -203,10 +200,8 @@ class Arena {
   os::Mapping log_;
   std::vector<const void*> in_;
   std::vector<void*> out_;
-  std::vector<std::byte*> out_log_;
-  std::vector<const std::byte*> copy_;
-  std::vector<std::size_t> out_bytes_;
-  std::vector<ChildCall> calls_;
+  std::vector<OutputPlace> places_;
+  std::vector<ArrayCall> calls_;
 };
 
 }  // namespace
@@ -220,6 +215,19 @@ Signature signature_of(const kir::Kernel& kernel) {
   for (const auto& output : kernel.outputs)
     signature.outputs.push_back({ir::bytes_of(kernel.type_of(output.value)), output.kind == kir::OutputKind::scalar});
   return signature;
+}
+
+Result<GuardedEnd> run_guarded(std::span<const Contestant> calls, bool (*kept)(void* context),
+                               std::span<const std::span<std::byte>> read_only, std::uint64_t cpu_ns) {
+  using Progress = GuardedContext::Progress;
+  TRY(const os::Mapping shared, os::map_shared(sizeof(Progress)));
+  const auto* progress = static_cast<const Progress*>(shared.base());
+  GuardedContext context{calls, kept, static_cast<Progress*>(shared.base())};
+  TRY(const os::SandboxEnd end, run_in_child(read_only, cpu_ns, guarded_body, &context));
+  if (end.kind != os::SandboxEnd::Kind::finished && progress->calls_begun == 0)
+    return make_error(ErrorCode::kOsError, "a child %s before it called the code under test",
+                      os::describe(end).c_str());
+  return GuardedEnd{end, static_cast<std::size_t>(progress->calls_done), progress->wrote_outside != 0};
 }
 
 Result<GuardedResults> run_guarded(const image::Mapped& kernel, const Signature& signature, const GuardedRun& run) {

@@ -6,6 +6,8 @@
 // A call works on the elements [first, first + n) of the arrays, so a call that ends at N finds an inaccessible byte
 // right behind its last element; one that starts at 0 of a `flush_start` run finds one right before its first. Inputs
 // are read-only; around each call's outputs lie canaries that are checked after it.
+//
+// Contestants that are no kernels bring their own memory and check it themselves after each call.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +16,8 @@
 #include <vector>
 
 #include "jit/image/image.h"
+#include "jit/judge/contestant.h"
 #include "runtime/base/result.h"
-#include "runtime/os/sandbox.h"
 
 namespace trident::judge {
 
@@ -48,14 +50,23 @@ struct GuardedRun {
   std::uint64_t cpu_ns = 10'000'000'000;
 };
 
-struct GuardedResults {
+struct GuardedEnd {
   os::SandboxEnd end;
   std::size_t calls_done = 0;  ///< the call with this index was under way when the child crashed or timed out
-  bool wrote_outside = false;  ///< a canary near the outputs of call `calls_done` was changed
-  /// outputs[call][output]: n elements (one when scalar); only for finished runs.
-  std::vector<std::vector<std::vector<std::byte>>> outputs;
+  bool wrote_outside = false;  ///< call `calls_done` changed memory that is not its own
   [[nodiscard]] bool sound() const { return end.kind == os::SandboxEnd::Kind::finished && !wrote_outside; }
 };
+
+struct GuardedResults : GuardedEnd {
+  /// outputs[call][output]: n elements (one when scalar); only for finished runs.
+  std::vector<std::vector<std::vector<std::byte>>> outputs;
+};
+
+/// Calls every contestant once, in turn, in one child that cannot write to the `read_only` regions. A contestant's
+/// reset comes before its call, and kept(context) after it: whether the call kept to its own memory. The first that did
+/// not ends the run. `kept` also brings results to shared memory. OsError as below.
+Result<GuardedEnd> run_guarded(std::span<const Contestant> calls, bool (*kept)(void* context),
+                               std::span<const std::span<std::byte>> read_only, std::uint64_t cpu_ns);
 
 /// OsError when memory or the sandbox cannot be had; whatever the kernel does is a value.
 Result<GuardedResults> run_guarded(const image::Mapped& kernel, const Signature& signature, const GuardedRun& run);

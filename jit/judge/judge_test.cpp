@@ -61,9 +61,7 @@ image::Mapped mapped(const std::byte* begin, const std::byte* end) {
   code.bytes.assign(begin, end);
   code.code_size = static_cast<std::uint32_t>(end - begin);
   code.pool_offset = (code.code_size + 63) / 64 * 64;
-  kir::Kernel kernel;
-  kernel.outputs.resize(1);
-  auto fd = image::seal(image::build(code, kernel, codegen::Isa::avx2, TRIDENT_TIER_OPTIMISED, {}));
+  auto fd = image::seal(image::build(code, {.outputs = 1}, codegen::Isa::avx2, TRIDENT_TIER_OPTIMISED, {}));
   CHECK(fd.ok());
   auto result = image::Mapped::map(*fd);
   CHECK(result.ok());

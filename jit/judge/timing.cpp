@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <numeric>
 
 #include "runtime/os/clock.h"
 
@@ -11,8 +12,6 @@ namespace trident::judge {
 namespace {
 
 constexpr std::uint32_t kNobody = UINT32_MAX;
-/// How much longer than its CPU time the child may take by the clock, on a machine that has others to run.
-constexpr std::uint64_t kWallPerCpu = 20;
 constexpr std::uint64_t kRepeatsMax = 1'000'000;
 
 // Shared with the child; samples[round * contestants + contestant] in ticks per call follow it.
@@ -23,24 +22,38 @@ struct Board {
 };
 
 struct ChildContext {
-  const trident_entry* entries = nullptr;
-  const std::uint32_t* alive = nullptr;  ///< indices into entries
+  const Contestant* contestants = nullptr;
+  const std::uint32_t* alive = nullptr;  ///< indices into contestants
   std::uint32_t alive_count = 0;
   std::uint64_t* repeats = nullptr;
-  std::uint64_t n = 0;
-  const void* const* in = nullptr;
-  void* const* out = nullptr;
-  const std::uint64_t* params = nullptr;
   std::uint32_t rounds = 0;
   std::uint64_t batch_ticks = 0;
   std::uint64_t cpu_ns = 0;
   Board* board = nullptr;
 };
 
-std::uint64_t timed_calls(const ChildContext& c, trident_entry entry, std::uint64_t repeats) {
-  const std::uint64_t start = os::cycle_counter();
-  for (std::uint64_t i = 0; i < repeats; ++i) entry(nullptr, c.n, c.in, c.out, c.params);
-  return os::cycle_counter() - start;
+struct Ticks {
+  std::uint64_t calls = 0;
+  std::uint64_t all = 0;  ///< resets included
+};
+
+// Calls without a reset are timed together. The others are timed one by one, so that resets stay outside.
+Ticks timed_calls(const Contestant& c, std::uint64_t repeats) {
+  Ticks ticks;
+  const std::uint64_t begin = os::cycle_counter();
+  if (c.reset == nullptr) {
+    for (std::uint64_t i = 0; i < repeats; ++i) c.fn(c.context);
+    ticks.calls = ticks.all = os::cycle_counter() - begin;
+    return ticks;
+  }
+  for (std::uint64_t i = 0; i < repeats; ++i) {
+    c.reset(c.context);
+    const std::uint64_t start = os::cycle_counter();
+    c.fn(c.context);
+    ticks.calls += os::cycle_counter() - start;
+  }
+  ticks.all = os::cycle_counter() - begin;
+  return ticks;
 }
 
 // Runs in the child: no allocation, no system calls.
@@ -48,17 +61,18 @@ void child_body(void* opaque) {
   const auto& c = *static_cast<const ChildContext*>(opaque);
   for (std::uint32_t i = 0; i < c.alive_count; ++i) {
     c.board->running = c.alive[i];
-    const trident_entry entry = c.entries[c.alive[i]];
-    timed_calls(c, entry, 1);  // page faults of the outputs, cold code
-    const std::uint64_t one = std::max<std::uint64_t>(1, std::min(timed_calls(c, entry, 1), timed_calls(c, entry, 1)));
+    const Contestant& contestant = c.contestants[c.alive[i]];
+    timed_calls(contestant, 1);  // page faults of the outputs, cold code
+    const std::uint64_t one =
+        std::max<std::uint64_t>(1, std::min(timed_calls(contestant, 1).all, timed_calls(contestant, 1).all));
     c.repeats[i] = std::clamp<std::uint64_t>(c.batch_ticks / one, 1, kRepeatsMax);
-    timed_calls(c, entry, c.repeats[i]);
+    timed_calls(contestant, c.repeats[i]);
   }
   for (std::uint32_t round = 0; round < c.rounds && os::thread_cpu_ns() < c.cpu_ns; ++round) {
     for (std::uint32_t turn = 0; turn < c.alive_count; ++turn) {
       const std::uint32_t i = round % 2 == 0 ? turn : c.alive_count - 1 - turn;
       c.board->running = c.alive[i];
-      const std::uint64_t ticks = timed_calls(c, c.entries[c.alive[i]], c.repeats[i]);
+      const std::uint64_t ticks = timed_calls(c.contestants[c.alive[i]], c.repeats[i]).calls;
       c.board->samples()[round * c.alive_count + i] = static_cast<double>(ticks) / static_cast<double>(c.repeats[i]);
     }
     c.board->rounds_done = round + 1;
@@ -105,22 +119,15 @@ class Buffers {
 
 }  // namespace
 
-Result<Timings> time_rounds(std::span<const image::Mapped* const> contestants, const Signature& signature,
-                            const Workload& workload, const TimingRules& rules) {
-  CHECK(workload.inputs.size() == signature.input_bytes.size());
+Result<Timings> time_rounds(std::span<const Contestant> contestants, const TimingRules& rules) {
   const auto count = static_cast<std::uint32_t>(contestants.size());
-  Buffers buffers;
-  TRY_VOID(buffers.make(signature, workload));
   TRY(os::Mapping shared, os::map_shared(sizeof(Board) + sizeof(double) * rules.rounds * count));
   auto* board = static_cast<Board*>(shared.base());
-  std::vector<trident_entry> entries;
-  std::vector<std::uint32_t> alive;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    entries.push_back(contestants[i]->entry());
-    alive.push_back(i);
-  }
+  std::vector<std::uint32_t> alive(count);
+  std::iota(alive.begin(), alive.end(), 0u);
   std::vector<std::uint64_t> repeats(count);
   const double tick_ns = os::cycle_counter_ns();
+  const auto batch_ticks = static_cast<std::uint64_t>(static_cast<double>(rules.batch_ns) / tick_ns);
 
   Timings timings;
   timings.ns.resize(count);
@@ -128,17 +135,11 @@ Result<Timings> time_rounds(std::span<const image::Mapped* const> contestants, c
   while (!alive.empty()) {
     board->running = kNobody;
     board->rounds_done = 0;
-    const auto ticks = [&](std::uint64_t ns) { return static_cast<std::uint64_t>(static_cast<double>(ns) / tick_ns); };
-    ChildContext context{entries.data(),        alive.data(),           static_cast<std::uint32_t>(alive.size()),
-                         repeats.data(),        workload.elements,      buffers.in(),
-                         buffers.out(),         workload.params.data(), rules.rounds,
-                         ticks(rules.batch_ns), rules.cpu_ns,           board};
+    ChildContext context{contestants.data(), alive.data(), static_cast<std::uint32_t>(alive.size()),
+                         repeats.data(),     rules.rounds, batch_ticks,
+                         rules.cpu_ns,       board};
     // The child stops by itself between rounds; only one that hangs in a call meets the sandbox's limit.
-    const std::uint64_t cpu_ns = rules.cpu_ns * 2 + 100'000'000;
-    const os::SandboxLimits limits{.cpu_ns = cpu_ns,
-                                   .wall_ns = cpu_ns * kWallPerCpu,
-                                   .cpu_seconds = static_cast<std::uint32_t>(cpu_ns / 1'000'000'000u) + 2};
-    TRY(const os::SandboxEnd end, os::run_sandboxed(limits, child_body, &context));
+    TRY(const os::SandboxEnd end, run_in_child({}, rules.cpu_ns * 2 + 100'000'000, child_body, &context));
     if (end.kind == os::SandboxEnd::Kind::finished) break;
     const std::uint32_t guilty = board->running;
     if (guilty >= count) return make_error(ErrorCode::kOsError, "the timing child %s", os::describe(end).c_str());
@@ -149,6 +150,19 @@ Result<Timings> time_rounds(std::span<const image::Mapped* const> contestants, c
     for (std::uint32_t round = 0; round < board->rounds_done; ++round)
       timings.ns[alive[i]].push_back(board->samples()[round * alive.size() + i] * tick_ns);
   return timings;
+}
+
+Result<Timings> time_rounds(std::span<const image::Mapped* const> kernels, const Signature& signature,
+                            const Workload& workload, const TimingRules& rules) {
+  CHECK(workload.inputs.size() == signature.input_bytes.size());
+  Buffers buffers;
+  TRY_VOID(buffers.make(signature, workload));
+  std::vector<KernelCall> calls;
+  for (const image::Mapped* kernel : kernels)
+    calls.push_back({kernel->entry(), workload.elements, buffers.in(), buffers.out(), workload.params.data()});
+  std::vector<Contestant> contestants;
+  for (KernelCall& call : calls) contestants.push_back({call_kernel, &call});
+  return time_rounds(contestants, rules);
 }
 
 }  // namespace trident::judge

@@ -1,6 +1,6 @@
-// Times kernels against each other in a sandboxed child: warm-up, then rounds in which every contestant runs in turn
-// for at least some microseconds, so that whatever disturbs the machine disturbs all of them alike. The order turns
-// around from round to round. What comes out are times per call and round; tournament.h judges them.
+// Times contestants against each other in a sandboxed child: warm-up, then rounds in which every contestant runs in
+// turn for at least some microseconds, so that whatever disturbs the machine disturbs all of them alike. The order
+// turns around from round to round. What comes out are times per call and round; tournament.h judges them.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "jit/image/image.h"
+#include "jit/judge/contestant.h"
 #include "jit/judge/guarded.h"
 #include "runtime/base/result.h"
 
 namespace trident::judge {
 
-/// The data that contestants are timed on.
+/// The data that kernels are timed on.
 struct Workload {
   std::uint64_t elements = 4096;
   std::vector<std::span<const std::byte>> inputs;  ///< `elements` elements each
@@ -22,7 +23,7 @@ struct Workload {
 
 struct TimingRules {
   std::uint32_t rounds = 9;
-  std::uint64_t batch_ns = 10'000;     ///< calls are repeated until a batch takes about that long
+  std::uint64_t batch_ns = 10'000;     ///< calls are repeated until a batch takes about that long, resets included
   std::uint64_t cpu_ns = 200'000'000;  ///< CPU time; fewer rounds are made when this runs out
 };
 
@@ -33,8 +34,12 @@ struct Timings {
 };
 
 /// Contestants have passed equivalence; one that crashes or hangs all the same is taken out and reported, and the rest
-/// timed again. OsError when the sandbox cannot be made.
-Result<Timings> time_rounds(std::span<const image::Mapped* const> contestants, const Signature& signature,
+/// timed again. Resets run outside the times, and the calls of a contestant that has one are timed one by one: reading
+/// the clock is then part of each (tens of ns). OsError when the sandbox cannot be made.
+Result<Timings> time_rounds(std::span<const Contestant> contestants, const TimingRules& rules);
+
+/// Times kernels of one signature on one workload.
+Result<Timings> time_rounds(std::span<const image::Mapped* const> kernels, const Signature& signature,
                             const Workload& workload, const TimingRules& rules);
 
 }  // namespace trident::judge

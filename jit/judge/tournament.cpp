@@ -28,22 +28,25 @@ std::vector<double> ratios_of(const std::vector<double>& ns, const std::vector<d
   return ratios;
 }
 
+/// Times the contestants with these indices.
+using TimeEntrants = std::function<Result<Timings>(std::span<const std::size_t> entrants, const TimingRules& rules)>;
+
 class Tournament {
  public:
-  Tournament(std::span<const image::Mapped* const> contestants, const Signature& signature, const Workload& workload,
-             const TournamentRules& rules)
-      : contestants_(contestants), signature_(signature), workload_(workload), rules_(rules) {
-    verdict_.ratios.assign(contestants.size(), std::numeric_limits<double>::infinity());
+  Tournament(std::size_t contestants, TimeEntrants time, const TournamentRules& rules)
+      : contestants_(contestants), time_(std::move(time)), rules_(rules) {
+    CHECK(contestants > 0);
+    verdict_.ratios.assign(contestants, std::numeric_limits<double>::infinity());
     verdict_.ratios[0] = 1;
-    verdict_.ends.resize(contestants.size());
-    for (std::size_t i = 1; i < contestants.size(); ++i) field_.push_back(i);
+    verdict_.ends.resize(contestants);
+    for (std::size_t i = 1; i < contestants; ++i) field_.push_back(i);
     end_ns_ = os::thread_work_ns() + rules.cpu_ns;
   }
 
   Result<Verdict> hold() {
     std::uint64_t batch_ns = rules_.batch_ns;
     while (field_.size() > kFinalists && !over()) {
-      heat_ratios_.assign(contestants_.size(), {});
+      heat_ratios_.assign(contestants_, {});
       for (int held = 0; held == 0 || (held <= kHeatRepeats && noisy() && !over()); ++held) {
         TRY_VOID(heat(kHeatRounds, batch_ns));
         if (!verdict_.incumbent_ran()) return std::move(verdict_);
@@ -63,11 +66,11 @@ class Tournament {
 
   // The incumbent and the field, timed in turn; samples_ holds their times, the incumbent's first.
   Result<void> heat(std::uint32_t rounds, std::uint64_t batch_ns) {
-    std::vector<const image::Mapped*> entrants{contestants_[0]};
-    for (const std::size_t i : field_) entrants.push_back(contestants_[i]);
+    std::vector<std::size_t> entrants{0};
+    entrants.insert(entrants.end(), field_.begin(), field_.end());
     const std::uint64_t now_ns = os::thread_work_ns();
     const std::uint64_t left_ns = end_ns_ > now_ns ? end_ns_ - now_ns : 1;
-    TRY(Timings timings, time_rounds(entrants, signature_, workload_, {rounds, batch_ns, left_ns}));
+    TRY(Timings timings, time_(entrants, {rounds, batch_ns, left_ns}));
     verdict_.ends[0] = timings.ends[0];
     for (std::size_t i = 0; i < field_.size(); ++i) {
       auto& end = verdict_.ends[field_[i]];
@@ -88,7 +91,7 @@ class Tournament {
     ++heats_;
     if (!rules_.progress) return;
     std::size_t total = kFinalLooks;
-    for (std::size_t n = contestants_.size() - 1; n > kFinalists; n = std::max(kFinalists, (n + 1) / 2)) ++total;
+    for (std::size_t n = contestants_ - 1; n > kFinalists; n = std::max(kFinalists, (n + 1) / 2)) ++total;
     rules_.progress(heats_, std::max(heats_, total), *std::min_element(verdict_.ratios.begin(), verdict_.ratios.end()));
   }
 
@@ -109,7 +112,7 @@ class Tournament {
 
   Result<void> final_heats(std::uint64_t batch_ns) {
     const std::vector<std::size_t> finalists = field_;
-    heat_ratios_.assign(contestants_.size(), {});
+    heat_ratios_.assign(contestants_, {});
     std::vector<std::vector<double>> ratios(finalists.size());
     std::vector<std::vector<double>> ns(finalists.size() + 1);
     for (int look = 0; look < kFinalLooks; ++look) {
@@ -149,9 +152,8 @@ class Tournament {
     }
   }
 
-  std::span<const image::Mapped* const> contestants_;
-  const Signature& signature_;
-  const Workload& workload_;
+  std::size_t contestants_;
+  TimeEntrants time_;
   const TournamentRules& rules_;
   std::uint64_t end_ns_ = 0;                      ///< of os::thread_work_ns()
   std::vector<std::size_t> field_;                ///< contestants still in, the incumbent aside
@@ -161,12 +163,28 @@ class Tournament {
   Verdict verdict_;
 };
 
+template <class T>
+std::vector<T> chosen(std::span<const T> all, std::span<const std::size_t> indices) {
+  std::vector<T> some;
+  for (const std::size_t i : indices) some.push_back(all[i]);
+  return some;
+}
+
 }  // namespace
 
-Result<Verdict> hold_tournament(std::span<const image::Mapped* const> contestants, const Signature& signature,
+Result<Verdict> hold_tournament(std::span<const Contestant> contestants, const TournamentRules& rules) {
+  const auto time = [&](std::span<const std::size_t> entrants, const TimingRules& timing) {
+    return time_rounds(chosen(contestants, entrants), timing);
+  };
+  return Tournament(contestants.size(), time, rules).hold();
+}
+
+Result<Verdict> hold_tournament(std::span<const image::Mapped* const> kernels, const Signature& signature,
                                 const Workload& workload, const TournamentRules& rules) {
-  CHECK(!contestants.empty());
-  return Tournament(contestants, signature, workload, rules).hold();
+  const auto time = [&](std::span<const std::size_t> entrants, const TimingRules& timing) {
+    return time_rounds(chosen(kernels, entrants), signature, workload, timing);
+  };
+  return Tournament(kernels.size(), time, rules).hold();
 }
 
 }  // namespace trident::judge

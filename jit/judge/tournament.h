@@ -1,5 +1,5 @@
-// Which of several equivalent kernels is fastest here, if any beats the incumbent. Successive halving: a short heat for
-// all, longer ones for the better half, and a final between the best and the incumbent that ends as soon as the
+// Which of several equivalent contestants is fastest here, if any beats the incumbent. Successive halving: a short heat
+// for all, longer ones for the better half, and a final between the best and the incumbent that ends as soon as the
 // sequential rule of runtime/stats can tell. Ratios are taken round by round, so that a disturbance cancels; the winner
 // must be better than the incumbent by more than the noise, else the outcome is "no gain".
 #pragma once
@@ -35,7 +35,10 @@ struct Verdict {
 };
 
 /// contestants[0] is the incumbent. At least one contestant; all have passed equivalence.
-Result<Verdict> hold_tournament(std::span<const image::Mapped* const> contestants, const Signature& signature,
+Result<Verdict> hold_tournament(std::span<const Contestant> contestants, const TournamentRules& rules);
+
+/// Holds the tournament between kernels of one signature on one workload; kernels[0] is the incumbent.
+Result<Verdict> hold_tournament(std::span<const image::Mapped* const> kernels, const Signature& signature,
                                 const Workload& workload, const TournamentRules& rules);
 
 }  // namespace trident::judge

@@ -97,7 +97,8 @@ Result<CompiledFamily> compile(const expr::Expr& source, std::span<const KernelV
     const auto code = codegen::emit(kernel, isa, codegen::variants(kernel, isa, divider).front());
     if (!code.ok() && k == 0) return code.error();
     if (!code.ok()) continue;
-    const image::ImageBytes image = image::build(*code, kernel, isa, TRIDENT_TIER_OPTIMISED, image::Key{});
+    const image::ImageBytes image =
+        image::build(*code, image::counts_of(kernel), isa, TRIDENT_TIER_OPTIMISED, image::Key{});
     if (const auto fits = pipeline::check_size(image); !fits.ok()) {
       if (k == 0) return fits.error();
       continue;

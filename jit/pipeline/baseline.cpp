@@ -21,7 +21,7 @@ Result<Compiled> compile_baseline(const expr::Expr& expr, const Options& options
   }
   compiled.variant = kBaselineVariant;
   TRY(compiled.code, codegen::emit(compiled.kernel, options.isa, compiled.variant));
-  compiled.image = image::build(compiled.code, compiled.kernel, options.isa, TRIDENT_TIER_BASELINE,
+  compiled.image = image::build(compiled.code, image::counts_of(compiled.kernel), options.isa, TRIDENT_TIER_BASELINE,
                                 options.key ? *options.key : key_of(expr, options));
   TRY_VOID(check_size(compiled.image));
   return compiled;

@@ -337,7 +337,8 @@ class Optimisation {
 
   Result<void> emit(std::size_t form, const codegen::Variant& variant) {
     TRY(codegen::MachineCode code, codegen::emit(forms_[form].kernel, options_.isa, variant));
-    image::ImageBytes image = image::build(code, forms_[form].kernel, options_.isa, TRIDENT_TIER_OPTIMISED, key_);
+    image::ImageBytes image =
+        image::build(code, image::counts_of(forms_[form].kernel), options_.isa, TRIDENT_TIER_OPTIMISED, key_);
     TRY_VOID(check_size(image));
     TRY(const os::Fd fd, image::seal(image));
     TRY(image::Mapped mapped, image::Mapped::map(fd));

@@ -94,7 +94,7 @@ TEST(Streaming, LongCallsDoWhatShortOnesDo) {
         const judge::Signature signature = judge::signature_of(*kernel);
         const std::uint64_t elements = codegen::kStreamBytes / ir::bytes_of(type);
         const auto verdict_of = [&](const codegen::MachineCode& machine_code) {
-          auto image = image::build(machine_code, *kernel, isa, TRIDENT_TIER_OPTIMISED, {});
+          auto image = image::build(machine_code, image::counts_of(*kernel), isa, TRIDENT_TIER_OPTIMISED, {});
           auto fd = image::seal(image);
           CHECK(fd.ok());
           auto mapped = image::Mapped::map(*fd);

@@ -97,7 +97,7 @@ Result<equiv::Verdict> check_codes(const expr::Expr& source, const kir::Kernel& 
   for (const codegen::Isa isa : host_isas()) {
     for (const codegen::Variant& variant : {pipeline::kBaselineVariant, codegen::variants(kernel, isa).front()}) {
       TRY(const codegen::MachineCode code, codegen::emit(kernel, isa, variant));
-      TRY(const os::Fd fd, image::seal(image::build(code, kernel, isa, TRIDENT_TIER_OPTIMISED, {})));
+      TRY(const os::Fd fd, image::seal(image::build(code, image::counts_of(kernel), isa, TRIDENT_TIER_OPTIMISED, {})));
       TRY(const image::Mapped mapped, image::Mapped::map(fd));
       TRY(verdict,
           checker.check_code(prepared, pipeline::execute_in_sandbox(source, signature, mapped), equiv::Effort::full));

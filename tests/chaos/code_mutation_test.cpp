@@ -43,7 +43,7 @@ Tally flip_bits(const expr::Expr& source, codegen::Isa isa, std::uint64_t seed, 
   Tally tally;
   for (int i = 0; i < count; ++i) {
     const auto mutant = testing::flip_bit(*code, random);
-    auto fd = image::seal(image::build(mutant, *kernel, isa, TRIDENT_TIER_OPTIMISED, {}));
+    auto fd = image::seal(image::build(mutant, image::counts_of(*kernel), isa, TRIDENT_TIER_OPTIMISED, {}));
     CHECK(fd.ok());
     auto mapped = image::Mapped::map(*fd);
     CHECK(mapped.ok());

@@ -51,11 +51,8 @@ Bytes build_image(const ConstantImage& wanted) {
   code.code_size = static_cast<std::uint32_t>(code.bytes.size());
   code.pool_offset = 64;
   code.bytes.resize(64, std::byte{0xCC});
-  kir::Kernel kernel;
-  kernel.inputs.resize(wanted.inputs);
-  kernel.outputs.resize(wanted.outputs);
-  kernel.params.resize(wanted.params);
-  return image::build(code, kernel, codegen::Isa::avx2, static_cast<trident_tier>(wanted.tier), {}).bytes;
+  const image::Counts counts{wanted.inputs, wanted.outputs, wanted.params};
+  return image::build(code, counts, codegen::Isa::avx2, static_cast<trident_tier>(wanted.tier), {}).bytes;
 }
 
 os::Fd seal_image(const Bytes& image, int seals) {

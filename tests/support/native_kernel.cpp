@@ -57,7 +57,7 @@ std::vector<codegen::Isa> runnable_isas() {
 
 Result<image::Mapped> map_native(const kir::Kernel& kernel, codegen::Isa isa, const codegen::Variant& variant) {
   TRY(const codegen::MachineCode code, codegen::emit(kernel, isa, variant));
-  const image::ImageBytes bytes = image::build(code, kernel, isa, TRIDENT_TIER_OPTIMISED, {});
+  const image::ImageBytes bytes = image::build(code, image::counts_of(kernel), isa, TRIDENT_TIER_OPTIMISED, {});
   TRY(const os::Fd fd, image::seal(bytes));
   return image::Mapped::map(fd);
 }

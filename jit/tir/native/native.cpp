@@ -38,7 +38,8 @@ Result<codegen::Isa> best_isa() {
 Result<NativeBlock::Part> NativeBlock::Part::compile(Translation translation, codegen::Isa isa,
                                                      const codegen::Variant& variant) {
   TRY(const codegen::MachineCode code, codegen::emit(translation.kernel, isa, variant));
-  const image::ImageBytes bytes = image::build(code, translation.kernel, isa, TRIDENT_TIER_BASELINE, {});
+  const image::ImageBytes bytes =
+      image::build(code, image::counts_of(translation.kernel), isa, TRIDENT_TIER_BASELINE, {});
   TRY(const os::Fd file, image::seal(bytes));
   TRY(image::Mapped mapped, image::Mapped::map(file));
   return Part{std::move(translation), std::move(mapped)};
