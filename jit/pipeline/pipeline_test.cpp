@@ -17,6 +17,8 @@
 #include "jit/pipeline/second_look.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
+#include "runtime/os/self.h"
+#include "runtime/store/sha256.h"
 
 namespace trident::pipeline {
 namespace {
@@ -199,6 +201,47 @@ TEST(Key, NamesWhatMattersAndNothingElse) {
   EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::bounded, 3}})).second);
   EXPECT_TRUE(keys.insert(key("a + b * 2", {.isa = codegen::Isa::avx512})).second);
   EXPECT_TRUE(keys.insert(key_of(parsed("a + b * 2", Type::f32), options)).second);
+}
+
+/// Bytes with their number in front, as they go into a key.
+void append_piece(std::vector<std::byte>& bytes, std::span<const std::byte> piece) {
+  const std::uint64_t size = piece.size();
+  const auto number = std::as_bytes(std::span(&size, 1));
+  bytes.insert(bytes.end(), number.begin(), number.end());
+  bytes.insert(bytes.end(), piece.begin(), piece.end());
+}
+void append_piece(std::vector<std::byte>& bytes, std::string_view text) {
+  append_piece(bytes, std::as_bytes(std::span(text)));
+}
+
+// Kernels in caches are found by these bytes. Oracle: the layout, written out by hand.
+TEST(Key, ItsBytesStayAsTheyAre) {
+  const auto e = parsed("a + b * 2");
+  const expr::rewrite::OpCosts costs(cost::shipped("avx2"));
+  const auto rules = SearchRules::parse("gelu: (neg (neg (neg ?a))) => (neg ?a) ;; ieee=exact real=ok\n", "test.rules");
+  ASSERT_TRUE(rules.ok());
+  Options options{.policy = {expr::PolicyKind::bounded, 3}, .elements = 1u << 17};
+  options.disabled = {"rel3", "careful"};
+  options.costs = &costs;
+  options.rules = &*rules;
+  std::vector<std::byte> wanted;
+  append_piece(wanted, "trident kernel key 2");
+  append_piece(wanted, os::build_id());
+  append_piece(wanted, expr::canonical_bytes(e));
+  const double k = 3;
+  std::byte target[16] = {};  // AVX2, bounded, three arrays of a megabyte each
+  target[2] = std::byte{2};
+  std::memcpy(target + 8, &k, sizeof k);
+  target[0] = std::byte{static_cast<std::uint8_t>(codegen::Isa::avx2)};
+  target[1] = std::byte{static_cast<std::uint8_t>(expr::PolicyKind::bounded)};
+  append_piece(wanted, target);
+  append_piece(wanted, "rel3");
+  append_piece(wanted, "careful");
+  append_piece(wanted, "costs");
+  append_piece(wanted, std::as_bytes(std::span(costs.table().figures)));
+  append_piece(wanted, "rules");
+  append_piece(wanted, std::as_bytes(std::span(rules->digest())));
+  EXPECT_EQ(key_of(e, options), store::sha256_of(wanted));
 }
 
 /// The shipped table with an op at `fmas`.
