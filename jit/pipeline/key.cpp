@@ -29,16 +29,17 @@ Regime regime_of(const expr::Expr& expr, std::uint64_t elements) {
 
 }  // namespace
 
-const expr::rewrite::OpCosts* measured_costs(const Options& options) {
-  const bool counts = options.costs != nullptr && options.costs->table().isa == codegen::name_of(options.isa);
-  return counts ? options.costs : nullptr;
+const expr::rewrite::OpCosts* measured_costs(codegen::Isa isa, const Search& search) {
+  const bool counts = search.costs != nullptr && search.costs->table().isa == codegen::name_of(isa);
+  return counts ? search.costs : nullptr;
 }
 
-image::Key key_of(const expr::Expr& expr, const Options& options) {
-  return key_of(expr, expr::canonical_bytes(expr), options);
+image::Key key_of(const expr::Expr& expr, const Target& target, const Search& search) {
+  return key_of(expr, expr::canonical_bytes(expr), target, search);
 }
 
-image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Options& options) {
+image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Target& target,
+                  const Search& search) {
   thread_local Sha256 sha;
   sha.start();
   sha.add(kDomain);
@@ -49,25 +50,25 @@ image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, 
     Regime regime;
     std::uint8_t zero[5] = {};
     double k;
-  } target{static_cast<std::uint8_t>(options.isa),
-           static_cast<std::uint8_t>(options.policy.kind),
-           regime_of(expr, options.elements),
-           {},
-           options.policy.kind == expr::PolicyKind::bounded ? options.policy.k : 0};
-  sha.add(std::as_bytes(std::span(&target, 1)));
-  for (const std::string& name : options.disabled) sha.add(name);
+  } fixed{static_cast<std::uint8_t>(target.isa),
+          static_cast<std::uint8_t>(target.policy.kind),
+          regime_of(expr, target.elements),
+          {},
+          target.policy.kind == expr::PolicyKind::bounded ? target.policy.k : 0};
+  sha.add(std::as_bytes(std::span(&fixed, 1)));
+  for (const std::string& name : search.disabled) sha.add(name);
   // What is shipped is covered by the build id.
-  if (const auto* costs = measured_costs(options); costs != nullptr) {
+  if (const auto* costs = measured_costs(target.isa, search); costs != nullptr) {
     sha.add("costs");
     sha.add(std::as_bytes(std::span(costs->table().figures)));
   }
-  if (options.rules != nullptr) {
+  if (search.rules != nullptr) {
     sha.add("rules");
-    sha.add(std::as_bytes(std::span(options.rules->digest())));
+    sha.add(std::as_bytes(std::span(search.rules->digest())));
   }
-  if (options.weights != nullptr) {
+  if (search.weights != nullptr) {
     sha.add("weights");
-    sha.add(std::as_bytes(std::span(options.weights->digest())));
+    sha.add(std::as_bytes(std::span(search.weights->digest())));
   }
   return sha.finish();
 }

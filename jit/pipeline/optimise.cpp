@@ -79,11 +79,11 @@ class Optimisation {
     check_end_ns_ =
         os::thread_work_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare);
     const std::uint64_t points = equiv::suggested_points(source_);
-    check_.samples = {.points = options_.check_only ? std::min(points, kCheckOnlyPoints) : points,
-                      .seed = options_.seed};
+    check_.samples = {.points = options_.budget.check_only ? std::min(points, kCheckOnlyPoints) : points,
+                      .seed = options_.search.seed};
     check_.cancelled = [this] { return out_of_time(); };
-    TRY(checker_, equiv::Checker::make(source_, options_.policy, check_));
-    second_looks_.emplace(source_, options_.policy, check_);
+    TRY(checker_, equiv::Checker::make(source_, options_.target.policy, check_));
+    second_looks_.emplace(source_, options_.target.policy, check_);
     for (std::size_t f = 0; f < forms_.size(); ++f) {
       if (checker_->unexplored() && !forms_[f].keeps_roundings) {
         prepared_.push_back(not_evident());
@@ -111,7 +111,7 @@ class Optimisation {
       TRY_VOID(check_baseline());
       if (!candidates_[0].verdict.same()) return false;
       result.baseline_checked = true;
-      if (options_.check_only) break;
+      if (options_.budget.check_only) break;
     }
     return true;
   }
@@ -165,7 +165,8 @@ class Optimisation {
     std::size_t ranks = 0;
     for (std::size_t f = prepared_.size(); f-- > 0;) {
       if (!prepared_[f].meaning.same()) continue;
-      variants[f] = codegen::variants(forms_[f].kernel, options_.isa, divider_of(options_));
+      variants[f] =
+          codegen::variants(forms_[f].kernel, options_.target.isa, divider_of(options_.target.isa, options_.search));
       if (forms_[f].keeps_roundings && !sound.empty())
         variants[f].resize(std::min(variants[f].size(), kSourceVariants));
       ranks = std::max(ranks, variants[f].size());
@@ -188,7 +189,7 @@ class Optimisation {
   [[nodiscard]] std::string print_code(std::size_t) const {
     std::string text;
     for (const Candidate& c : candidates_) {
-      auto lines = codegen::disassemble(c.code, options_.isa);
+      auto lines = codegen::disassemble(c.code, options_.target.isa);
       text += "; " + name_of(c) + "\n" + (lines.ok() ? *lines : lines.error().message) + "\n";
     }
     return text;
@@ -280,9 +281,9 @@ class Optimisation {
   Result<void> prove(const judge::Verdict& verdict) {
     const Form& form = forms_[verdict.gain ? candidates_[verdict.winner].form : 0];
     const bool source = &form == &forms_[0];
-    TRY(result.bounds,
-        equiv::prove_error(source_, source ? source_ : form.expr, source ? unrewritten(options_.policy) : form.how,
-                           {.cancelled = [this] { return passes_.spent(); }}));
+    TRY(result.bounds, equiv::prove_error(source_, source ? source_ : form.expr,
+                                          source ? unrewritten(options_.target.policy) : form.how,
+                                          {.cancelled = [this] { return passes_.spent(); }}));
     return {};
   }
 
@@ -336,8 +337,9 @@ class Optimisation {
   }
 
   Result<void> emit(std::size_t form, const codegen::Variant& variant) {
-    TRY(codegen::MachineCode code, codegen::emit(forms_[form].kernel, options_.isa, variant));
-    image::ImageBytes image = image::build(code, forms_[form].kernel, options_.isa, TRIDENT_TIER_OPTIMISED, key_);
+    TRY(codegen::MachineCode code, codegen::emit(forms_[form].kernel, options_.target.isa, variant));
+    image::ImageBytes image =
+        image::build(code, forms_[form].kernel, options_.target.isa, TRIDENT_TIER_OPTIMISED, key_);
     TRY_VOID(check_size(image));
     TRY(const os::Fd fd, image::seal(image));
     TRY(image::Mapped mapped, image::Mapped::map(fd));
@@ -347,7 +349,7 @@ class Optimisation {
 
   Result<void> check_baseline() {
     signature_ = judge::signature_of(forms_[0].kernel);
-    key_ = options_.key ? *options_.key : key_of(submitted_, options_);
+    key_ = options_.key ? *options_.key : key_of(submitted_, options_.target, options_.search);
     TRY_VOID(emit(0, kBaselineVariant));
     return check_code(candidates_[0], equiv::Effort::full);
   }
@@ -367,7 +369,7 @@ class Optimisation {
   Result<void> check_parts(std::size_t f) {
     if (forms_[f].keeps_roundings || parts_checked_[f]) return {};
     equiv::CheckOptions options;
-    options.samples.seed = options_.seed;
+    options.samples.seed = options_.search.seed;
     options.cancelled = [this] { return passes_.spent(); };
     TRY(const equiv::Verdict verdict, equiv::check_parts(source_, forms_[f].expr, forms_[f].how, options));
     parts_checked_[f] = true;
@@ -393,7 +395,7 @@ class Optimisation {
     return bytes;
   }
   [[nodiscard]] std::uint64_t workload_elements() const {
-    return std::min(options_.elements, kWorkloadBytesMax / bytes_per_element());
+    return std::min(options_.target.elements, kWorkloadBytesMax / bytes_per_element());
   }
   [[nodiscard]] std::uint64_t tournament_ns() const {
     return std::max(kTournamentNs, workload_elements() * bytes_per_element() * kTournamentNsPerByte);
@@ -481,7 +483,7 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
     o.conclude_refused(o.verdict_of_baseline());
     return {};
   }
-  if (options.check_only) return {};
+  if (options.budget.check_only) return {};
 
   // Where rewriting as a whole was refused, smaller steps may have held.
   TRY_VOID(passes.run(
@@ -499,7 +501,7 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
   TRY(const judge::Verdict verdict,
       passes.run(
           "judge", [&] { return o.judge_candidates(); }, [&](const judge::Verdict& v) { return o.print_ratios(v); }));
-  if (options.prove_error && verdict.incumbent_ran()) TRY_VOID(o.prove(verdict));
+  if (options.trace.prove_error && verdict.incumbent_ran()) TRY_VOID(o.prove(verdict));
   o.conclude(verdict);
   return {};
 }
@@ -518,7 +520,7 @@ std::string_view name_of(Outcome outcome) {
 
 Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
                            const std::function<void(const Progress&)>& progress) {
-  TRY_VOID(check_names(options));
+  TRY_VOID(check_names(options.search, options.trace));
   TRY_VOID(expr::check(expr));
   PassScope passes(options, progress);
   Optimisation o(expr, options, passes);

@@ -82,7 +82,7 @@ class Descent {
 
 /// The cheapest form that holds, none where there is none. The unrewritten one is `source`.
 const Form* cheapest(const RefineQuestion& q, const Form& source) {
-  const egraph::CostModel costs = costs_of(q.options).model();
+  const egraph::CostModel costs = costs_of(q.options.target.isa, q.options.search).model();
   const Form* found = nullptr;
   double least = 0;
   for (std::size_t f = 0; f < q.forms.size(); ++f) {
@@ -98,10 +98,10 @@ const Form* cheapest(const RefineQuestion& q, const Form& source) {
 }  // namespace
 
 Result<std::optional<Refinement>> refine(const RefineQuestion& question) {
-  const bool may_round = question.options.policy.kind != expr::PolicyKind::exact;
+  const bool may_round = question.options.target.policy.kind != expr::PolicyKind::exact;
   if (!may_round || question.checker.unexplored() || question.prepared.size() < question.forms.size())
     return std::optional<Refinement>();
-  const Form source{"source", {}, true, question.source, unrewritten(question.options.policy)};
+  const Form source{"source", {}, true, question.source, unrewritten(question.options.target.policy)};
   const Form* start = cheapest(question, source);
   if (start == nullptr) return std::optional<Refinement>();
   Descent descent(question, *start);

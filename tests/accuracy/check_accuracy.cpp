@@ -118,21 +118,20 @@ std::string line(const Task& task, const std::string& form, const equiv::Verdict
 
 Result<Row> check_forms(const Task& task, const Settings& settings) {
   TRY(const expr::Expr source, source_of(task));
-  pipeline::Options options;
-  options.policy = {expr::PolicyKind::bounded, settings.k};
+  const pipeline::Options options{.target = {.policy = {expr::PolicyKind::bounded, settings.k}}};
   const std::function<void(const pipeline::Progress&)> nobody;
   const pipeline::PassScope passes(options, nobody);
   TRY(std::vector<pipeline::Form> forms, pipeline::forms(source, source, options, passes));
 
   equiv::CheckOptions small;
-  small.samples = {.points = equiv::suggested_points(source), .seed = options.seed};
-  TRY(const auto small_checker, equiv::Checker::make(source, options.policy, small));
+  small.samples = {.points = equiv::suggested_points(source), .seed = options.search.seed};
+  TRY(const auto small_checker, equiv::Checker::make(source, options.target.policy, small));
   equiv::CheckOptions large;
   large.samples = {.points = settings.points, .seed = settings.seed};
   large.refined_max = settings.points / 16;
-  TRY(const auto large_checker, equiv::Checker::make(source, options.policy, large));
+  TRY(const auto large_checker, equiv::Checker::make(source, options.target.policy, large));
 
-  pipeline::SecondLooks second_looks(source, options.policy, small);
+  pipeline::SecondLooks second_looks(source, options.target.policy, small);
   std::vector<equiv::Checker::Prepared> answers;
   for (const pipeline::Form& form : forms) {
     const auto demand = answers.empty() ? equiv::Demand::policy : equiv::Demand::any_set;
