@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "jit/image/image.h"
+#include "jit/pipeline/key.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
 
@@ -116,7 +117,7 @@ Jobs::~Jobs() = default;
 
 image::Key Jobs::key_of(const ingest::Work& work, std::span<const std::byte> canonical, codegen::Isa isa) const {
   const pipeline::Target target{.isa = isa, .policy = work.policy, .elements = work.elements};
-  return pipeline::key_of(work.expr, canonical, target, search_);
+  return pipeline::expr_key(work.expr, canonical, target, search_);
 }
 
 void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,

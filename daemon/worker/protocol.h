@@ -63,7 +63,7 @@ struct RequestHeader {
   std::uint8_t reserved[3] = {};
   std::uint64_t seed = 0;
   std::uint64_t budget_ns = 0;  ///< CPU time of an optimise job, time of a program's; 0: pipeline's default
-  image::Key key{};             ///< pipeline::key_of() of the job, which the front has made
+  image::Key key{};             ///< pipeline::expr_key() of the job, which the front has made
 };
 static_assert(sizeof(RequestHeader) == 32 + sizeof(image::Key));
 

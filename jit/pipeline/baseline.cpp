@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/key.h"
 #include "jit/pipeline/pipeline.h"
 
 namespace trident::pipeline {
@@ -22,7 +23,7 @@ Result<Compiled> compile_baseline(const expr::Expr& expr, const Options& options
   compiled.variant = kBaselineVariant;
   TRY(compiled.code, codegen::emit(compiled.kernel, options.target.isa, compiled.variant));
   compiled.image = image::build(compiled.code, compiled.kernel, options.target.isa, TRIDENT_TIER_BASELINE,
-                                options.key ? *options.key : key_of(expr, options.target, options.search));
+                                options.key ? *options.key : expr_key(expr, options.target, options.search));
   TRY_VOID(check_size(compiled.image));
   return compiled;
 }

@@ -12,6 +12,7 @@
 #include "jit/judge/tournament.h"
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/key.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/refine.h"
 #include "runtime/os/sandbox.h"
@@ -349,7 +350,7 @@ class Optimisation {
 
   Result<void> check_baseline() {
     signature_ = judge::signature_of(forms_[0].kernel);
-    key_ = options_.key ? *options_.key : key_of(submitted_, options_.target, options_.search);
+    key_ = options_.key ? *options_.key : expr_key(submitted_, options_.target, options_.search);
     TRY_VOID(emit(0, kBaselineVariant));
     return check_code(candidates_[0], equiv::Effort::full);
   }

@@ -73,7 +73,7 @@ struct Options {
   Search search{};
   Trace trace{};
   bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not ask again
-  std::optional<image::Key> key{};  ///< key_of() under these options, from who has made it already
+  std::optional<image::Key> key{};  ///< expr_key() of these options, where the caller has made it
 };
 
 /// Search::costs, if it is for `isa`; else null.

@@ -17,14 +17,6 @@
 
 namespace trident::pipeline {
 
-/// The identity of a kernel: SHA-256 over domain tag, protocol, canonical IR, ISA, policy, how much
-/// memory a call of Target::elements moves (four classes), code generator's build id, the figures of measured_costs(),
-/// the text of Search::rules, the bytes of Search::weights.
-image::Key key_of(const expr::Expr& expr, const Target& target, const Search& search);
-/// The same from expr::canonical_bytes() of the expression.
-image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Target& target,
-                  const Search& search);
-
 struct Compiled {
   kir::Kernel kernel;
   codegen::MachineCode code;

@@ -14,11 +14,10 @@
 #include "jit/judge/guarded.h"
 #include "jit/kir/interpreter.h"
 #include "jit/pipeline/execution.h"
+#include "jit/pipeline/key.h"
 #include "jit/pipeline/second_look.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
-#include "runtime/os/self.h"
-#include "runtime/store/sha256.h"
 
 namespace trident::pipeline {
 namespace {
@@ -185,63 +184,6 @@ TEST(CheckOnly, AnswersForTheBaselineAlone) {
   }
 }
 
-TEST(Key, NamesWhatMattersAndNothingElse) {
-  const auto key = [](std::string_view text, const Target& target) { return key_of(parsed(text), target, {}); };
-  std::set<image::Key> keys;
-  keys.insert(key("a + b * 2", {}));
-  EXPECT_EQ(keys.count(key("u + v * 2", {})), 1u);  // names do not matter
-  EXPECT_TRUE(keys.insert(key("a + b * 3", {})).second);
-  EXPECT_TRUE(keys.insert(key("a - b * 2", {})).second);
-  EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::exact, 2}})).second);
-  // Call lengths: by how far away the arrays lie, not one by one.
-  for (const std::uint64_t elements : {1u << 10, 1u << 18, 1u << 24})
-    EXPECT_TRUE(keys.insert(key("a + b * 2", {.elements = elements})).second) << elements;
-  EXPECT_EQ(key("a + b * 2", {.elements = 1u << 24}), key("a + b * 2", {.elements = 1u << 23}));
-  EXPECT_EQ(key("a + b * 2", {.elements = 1000}), key("a + b * 2", {.elements = 1}));
-  EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::bounded, 3}})).second);
-  EXPECT_TRUE(keys.insert(key("a + b * 2", {.isa = codegen::Isa::avx512})).second);
-  EXPECT_TRUE(keys.insert(key_of(parsed("a + b * 2", Type::f32), {}, {})).second);
-}
-
-/// Bytes with their number in front, as they go into a key.
-void append_piece(std::vector<std::byte>& bytes, std::span<const std::byte> piece) {
-  const std::uint64_t size = piece.size();
-  const auto number = std::as_bytes(std::span(&size, 1));
-  bytes.insert(bytes.end(), number.begin(), number.end());
-  bytes.insert(bytes.end(), piece.begin(), piece.end());
-}
-void append_piece(std::vector<std::byte>& bytes, std::string_view text) {
-  append_piece(bytes, std::as_bytes(std::span(text)));
-}
-
-// Kernels in caches are found by these bytes. Oracle: the layout, written out by hand.
-TEST(Key, ItsBytesStayAsTheyAre) {
-  const auto e = parsed("a + b * 2");
-  const expr::rewrite::OpCosts costs(cost::shipped("avx2"));
-  const auto rules = SearchRules::parse("gelu: (neg (neg (neg ?a))) => (neg ?a) ;; ieee=exact real=ok\n", "test.rules");
-  ASSERT_TRUE(rules.ok());
-  const Target target{.policy = {expr::PolicyKind::bounded, 3}, .elements = 1u << 17};
-  const Search search{.disabled = {"rel3", "careful"}, .costs = &costs, .rules = &*rules};
-  std::vector<std::byte> wanted;
-  append_piece(wanted, "trident kernel key 2");
-  append_piece(wanted, os::build_id());
-  append_piece(wanted, expr::canonical_bytes(e));
-  const double k = 3;
-  std::byte fixed[16] = {};  // AVX2, bounded, three arrays of a megabyte each
-  fixed[2] = std::byte{2};
-  std::memcpy(fixed + 8, &k, sizeof k);
-  fixed[0] = std::byte{static_cast<std::uint8_t>(codegen::Isa::avx2)};
-  fixed[1] = std::byte{static_cast<std::uint8_t>(expr::PolicyKind::bounded)};
-  append_piece(wanted, fixed);
-  append_piece(wanted, "rel3");
-  append_piece(wanted, "careful");
-  append_piece(wanted, "costs");
-  append_piece(wanted, std::as_bytes(std::span(costs.table().figures)));
-  append_piece(wanted, "rules");
-  append_piece(wanted, std::as_bytes(std::span(rules->digest())));
-  EXPECT_EQ(key_of(e, target, search), store::sha256_of(wanted));
-}
-
 /// The shipped table with an op at `fmas`.
 cost::Table with_op_at(kir::Op op, double fmas, codegen::Isa isa) {
   cost::Table table = cost::shipped(codegen::name_of(isa));
@@ -254,7 +196,7 @@ TEST(Key, MeasuredCostsCountWhereTheyAreForTheInstructionSet) {
   const expr::rewrite::OpCosts costs(with_op_at(kir::Op::Mul, 30, codegen::Isa::avx2));
   const expr::rewrite::OpCosts others(with_op_at(kir::Op::Mul, 31, codegen::Isa::avx2));
   const auto key = [&](codegen::Isa isa, const expr::rewrite::OpCosts* measured) {
-    return key_of(parsed("a + b * 2"), {.isa = isa}, {.costs = measured});
+    return expr_key(parsed("a + b * 2"), {.isa = isa}, {.costs = measured});
   };
   std::set<image::Key> keys;
   for (const auto* measured : {static_cast<const expr::rewrite::OpCosts*>(nullptr), &costs, &others})

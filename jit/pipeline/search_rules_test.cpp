@@ -11,6 +11,7 @@
 #include "jit/expr/simplify.h"
 #include "jit/kir/interpreter.h"
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/key.h"
 #include "runtime/os/cpu.h"
 
 namespace trident::pipeline {
@@ -86,7 +87,7 @@ TEST(Key, RulesCountByTheirText) {
   const auto e = parsed(kText, {variable("x", 2, 8)});
   const SearchRules rules = rules_of(kRule), same = rules_of(kRule);
   const SearchRules other = rules_of("gelu: (neg (neg (neg ?a))) => (neg ?a) ;; ieee=exact real=ok\n");
-  const auto key = [&](const SearchRules* by) { return key_of(e, {}, {.rules = by}); };
+  const auto key = [&](const SearchRules* by) { return expr_key(e, {}, {.rules = by}); };
   std::set<image::Key> keys;
   for (const SearchRules* by : {static_cast<const SearchRules*>(nullptr), &rules, &other})
     EXPECT_TRUE(keys.insert(key(by)).second);

@@ -17,6 +17,7 @@
 #include "jit/nnue/feature_list.h"
 #include "jit/nnue/shipped_weights.h"
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/key.h"
 #include "runtime/os/cpu.h"
 #include "runtime/store/versions.h"
 
@@ -64,8 +65,8 @@ TEST_F(SearchWeightsTest, CountInTheKeyByTheirBytes) {
   const auto again = SearchWeights::map(folder.path_of(name), name);
   ASSERT_TRUE(again.ok());
   const expr::Expr e = parsed("x*y + x");
-  EXPECT_NE(key_of(e, {}, {}), key_of(e, {}, {.weights = &*weights}));
-  EXPECT_EQ(key_of(e, {}, {.weights = &*again}), key_of(e, {}, {.weights = &*weights}));
+  EXPECT_NE(expr_key(e, {}, {}), expr_key(e, {}, {.weights = &*weights}));
+  EXPECT_EQ(expr_key(e, {}, {.weights = &*again}), expr_key(e, {}, {.weights = &*weights}));
   // The same weights from a file make the same forms as from the program.
   std::string mapped, built_in;
   mapped = print(forms_of(e, {.search = {.weights = &*weights}})), built_in = print(forms_of(e, {}));
@@ -133,7 +134,7 @@ TEST_F(SearchWeightsTest, MayHaveAJudgeBehindThem) {
     const std::string built_in = print(forms_of(e, {}));
     EXPECT_EQ(print(forms_of(e, {.search = {.weights = &*both}})), built_in);
     others = others || print(forms_of(e, {.search = {.weights = &*headstrong}})) != built_in;
-    EXPECT_NE(key_of(e, {}, {.weights = &*guide}), key_of(e, {}, {.weights = &*both}));
+    EXPECT_NE(expr_key(e, {}, {.weights = &*guide}), expr_key(e, {}, {.weights = &*both}));
   }
   EXPECT_TRUE(others);
 }
