@@ -66,11 +66,11 @@ struct Sound {
 /// The forms that keep the policy, no two with the same instructions.
 Sound sound_forms(const pipeline::Extraction& found, const expr::Expr& source, const pipeline::Options& options) {
   Sound all, sound;
-  const auto plain = expr::lower(source, pipeline::unrewritten(options.policy));
-  auto checker = equiv::Checker::make(source, options.policy, {.samples = {.points = kPoints, .seed = 1}});
+  const auto plain = expr::lower(source, pipeline::unrewritten(options.target.policy));
+  auto checker = equiv::Checker::make(source, options.target.policy, {.samples = {.points = kPoints, .seed = 1}});
   if (!plain.ok() || !checker.ok()) return sound;
   for (std::size_t i = 0; i < found.found.size(); ++i) {
-    auto kernel = pipeline::lower_found(found.found[i], options.policy);
+    auto kernel = pipeline::lower_found(found.found[i], options.target.policy);
     if (!kernel.ok() || found.guesses.size() <= i) continue;
     pipeline::keep_totals(*plain, *kernel);
     const auto is_same = [&](const learn::KernelVariant& v) { return pipeline::same_kernel(v.kernel, *kernel); };
@@ -79,7 +79,7 @@ Sound sound_forms(const pipeline::Extraction& found, const expr::Expr& source, c
     all.guesses.push_back(found.guesses[i]);
   }
   if (all.forms.empty()) return sound;
-  const auto code = learn::compile(source, all.forms, options.isa);
+  const auto code = learn::compile(source, all.forms, options.target.isa);
   if (!code.ok()) return sound;
   for (std::size_t k = 0; k < code->kernels.size(); ++k) {
     const std::size_t i = code->kernels[k];
@@ -122,7 +122,7 @@ Outcome compare(const expr::Expr& submitted, const pipeline::Options& options) {
   if (sound.forms.empty()) return out;
   out.compared = true;
   if (sound.forms.size() == 1) return out;
-  const auto code = learn::compile(*source, sound.forms, options.isa);
+  const auto code = learn::compile(*source, sound.forms, options.target.isa);
   if (!code.ok() || code->code.size() != sound.forms.size()) return out;
   const std::vector<std::vector<double>> ratios = measured(*code);
   for (const std::vector<double>& r : ratios) {
@@ -140,10 +140,8 @@ Outcome compare(const expr::Expr& submitted, const pipeline::Options& options) {
 
 int run(const std::vector<std::string>& files, const expr::Policy& policy, const char* name,
         const pipeline::SearchWeights* weights) {
-  pipeline::Options options;
-  options.policy = policy;
-  options.weights = weights;
-  options.isa = os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2;
+  const codegen::Isa isa = os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2;
+  const pipeline::Options options{.target = {.isa = isa, .policy = policy}, .search = {.weights = weights}};
   std::size_t kernels = 0, differ = 0, refused = 0, slower = 0, faster = 0;
   double logs = 0, possible = 0;
   for (const std::string& file : files) {

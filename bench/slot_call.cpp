@@ -17,9 +17,8 @@ constexpr int kCalls = 20000;
 
 Result<image::Mapped> kernel() {
   TRY(const expr::Expr e, expr::parse("x * 2 + 1"));
-  pipeline::Options options;
-  options.isa = os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2;
-  TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, options));
+  const codegen::Isa isa = os::cpu_features().avx512 ? codegen::Isa::avx512 : codegen::Isa::avx2;
+  TRY(const pipeline::Compiled compiled, pipeline::compile_baseline(e, {.target = {.isa = isa}}));
   TRY(const os::Fd fd, image::seal(compiled.image));
   return image::Mapped::map(fd);
 }

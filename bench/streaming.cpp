@@ -71,10 +71,8 @@ Result<image::Mapped> optimised_kernel(const char* text, std::string& variant) {
   expr::ParseOptions parse;
   parse.type = ir::Type::f32;
   TRY(const expr::Expr e, expr::parse(text, parse));
-  pipeline::Options options;
-  options.isa = host_isa();
-  options.elements = kElements;
-  options.budget_ns = kBudgetNs;
+  const pipeline::Options options{.target = {.isa = host_isa(), .elements = kElements},
+                                  .budget = {.cpu_ns = kBudgetNs}};
   TRY(pipeline::Optimised optimised, pipeline::optimise(e, options));
   pipeline::Compiled best;
   if (optimised.outcome == pipeline::Outcome::published) {

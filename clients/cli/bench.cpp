@@ -77,11 +77,8 @@ Result<image::Mapped> map_image(const image::ImageBytes& bytes) {
 
 Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, const BenchOptions& options) {
   pipeline::Options o;
-  o.policy = options.policy;
-  o.isa = options.isa;
-  o.seed = options.seed;
-  o.elements = options.n;
-  o.rules = options.rules;
+  o.target = {.isa = options.isa, .policy = options.policy, .elements = options.n};
+  o.search = {.seed = options.seed, .rules = options.rules};
   auto ours = std::make_unique<Ours>();
   TRY(ours->baseline, pipeline::compile_baseline(e, o));
   TRY(pipeline::Optimised optimised, pipeline::optimise(e, o));
@@ -94,7 +91,7 @@ Result<std::unique_ptr<Ours>> compile_ours(const expr::Expr& e, const BenchOptio
   ours->baseline_code.emplace(std::move(baseline));
   ours->best_code.emplace(std::move(best));
   if (!options.disabled.empty()) {
-    o.disabled = options.disabled;
+    o.search.disabled = options.disabled;
     TRY(const pipeline::Optimised less, pipeline::optimise(e, o));
     TRY(image::Mapped without,
         map_image(less.outcome == pipeline::Outcome::published ? less.winner.image : ours->baseline.image));

@@ -37,7 +37,7 @@ struct BenchOptions {
   unsigned rounds = 101;
   unsigned jobs = 2;  ///< compilers at a time
   std::uint64_t seed = 1;
-  const pipeline::SearchRules* rules = nullptr;  ///< pipeline::Options::rules
+  const pipeline::SearchRules* rules = nullptr;  ///< pipeline::Search::rules
   bool numexpr = true;
   bool promise_ranges = true;  ///< false: inputs are sampled from the declared ranges, but nothing is promised of them
   Against against = Against::fast_math;

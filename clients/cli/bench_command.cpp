@@ -75,9 +75,7 @@ Result<Against> parse_against(const std::string& text, const expr::Policy& polic
 Result<void> parse_disabled(const std::vector<std::string>& names, BenchOptions& o) {
   o.disabled = pipeline::candidates_named(names);
   for (const std::string& name : names) o.without += (o.without.empty() ? "" : ", ") + name;
-  pipeline::Options named;
-  named.disabled = o.disabled;
-  if (const auto known = pipeline::check_names(named); !known)
+  if (const auto known = pipeline::check_names({.disabled = o.disabled}, {}); !known)
     return make_error(ErrorCode::kInvalidArgument, "--disable: %s; `trident explain --help` names what can",
                       known.error().message.c_str());
   return {};

@@ -155,15 +155,13 @@ std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, ir::Ty
 
 Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e, codegen::Isa isa, std::string& cost) {
   pipeline::Options options;
-  TRY(options.policy, parse_policy(verb.kernel.policy));
-  options.isa = isa;
-  options.seed = verb.seed;
-  options.elements = verb.n;
-  options.disabled = pipeline::candidates_named(verb.disabled);
-  options.prove_error = verb.prove_error;
+  TRY(const expr::Policy policy, parse_policy(verb.kernel.policy));
+  options.target = {.isa = isa, .policy = policy, .elements = verb.n};
+  options.search = {.seed = verb.seed, .disabled = pipeline::candidates_named(verb.disabled)};
+  options.trace.prove_error = verb.prove_error;
   if (verb.tier == "baseline") return pipeline::compile_baseline(e, options);
   TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
-  options.rules = rules ? &*rules : nullptr;
+  options.search.rules = rules ? &*rules : nullptr;
   std::optional<ProgressBar> bar(std::in_place, "optimising", 0);
   TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
         bar->update(p.done, p.total, stage_text(p.stage, p.best_ratio));

@@ -61,12 +61,12 @@ Result<pipeline::Options> options_of(const trident_engine_job& job) {
   if (job.policy > static_cast<std::uint32_t>(expr::PolicyKind::fast)) {
     return make_error(ErrorCode::kInvalidArgument, "unknown policy");
   }
-  options.policy = {static_cast<expr::PolicyKind>(job.policy), job.k};
+  options.target.policy = {static_cast<expr::PolicyKind>(job.policy), job.k};
   if (job.isa > UINT8_MAX) return make_error(ErrorCode::kInvalidArgument, "unknown instruction set");
-  TRY(options.isa, image::isa_of(static_cast<std::uint8_t>(job.isa)));
-  options.elements = job.elements;
-  options.budget_ns = kOptimiseNs;
-  options.cancelled = static_cast<const std::atomic<bool>*>(job.cancel);
+  TRY(options.target.isa, image::isa_of(static_cast<std::uint8_t>(job.isa)));
+  options.target.elements = job.elements;
+  options.budget.cpu_ns = kOptimiseNs;
+  options.budget.cancelled = static_cast<const std::atomic<bool>*>(job.cancel);
   return options;
 }
 

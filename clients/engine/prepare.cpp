@@ -35,10 +35,7 @@ void prepare_searches() {
   const auto parsed = expr::parse(kText);
   if (!parsed.ok()) return;
   for (const auto kind : {expr::PolicyKind::exact, expr::PolicyKind::bounded, expr::PolicyKind::fast}) {
-    pipeline::Options options;
-    options.policy = {kind, 2};
-    options.stop_after = "forms";
-    (void)pipeline::optimise(*parsed, options).ok();
+    (void)pipeline::optimise(*parsed, {.target = {.policy = {kind, 2}}, .trace = {.stop_after = "forms"}}).ok();
   }
   (void)trident::os::cycle_counter_ns();
 }

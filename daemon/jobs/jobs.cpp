@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "jit/image/image.h"
+#include "jit/pipeline/key.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
 
@@ -116,8 +117,7 @@ Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& li
            const expr::rewrite::OpCosts* costs, const pipeline::SearchRules* rules)
     : cache_(cache),
       limits_(limits),
-      costs_(costs),
-      rules_(rules),
+      search_{.seed = kSeed, .costs = costs, .rules = rules},
       sink_(std::move(sink)),
       renewals_(kRenewalBytesMax),
       pool_(loop, workers,
@@ -128,16 +128,9 @@ Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& li
 
 Jobs::~Jobs() = default;
 
-pipeline::Options Jobs::options_of(const ingest::Work& work, codegen::Isa isa) const {
-  pipeline::Options options;
-  options.policy = work.policy;
-  options.isa = isa;
-  options.seed = kSeed;
-  options.elements = work.elements;
-  options.costs = costs_;
-  options.rules = rules_;
-  options.weights = weights_;
-  return options;
+image::Key Jobs::key_of(const ingest::Work& work, std::span<const std::byte> canonical, codegen::Isa isa) const {
+  const pipeline::Target target{.isa = isa, .policy = work.policy, .elements = work.elements};
+  return pipeline::expr_key(work.expr, canonical, target, search_);
 }
 
 void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
@@ -146,9 +139,8 @@ void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t 
   ++stats_.submitted;
   const auto known_isa = image::isa_of(isa);
   if (!known_isa.ok()) return sink_(subscriber, Failed{known_isa.error()});
-  const pipeline::Options options = options_of(work, *known_isa);
   std::vector<std::byte> canonical = expr::canonical_bytes(work.expr);
-  const image::Key key = pipeline::key_of(work.expr, canonical, options);
+  const image::Key key = key_of(work, canonical, *known_isa);
   std::string id = flight_id(uid, key);
 
   if (failures_.quarantined(uid, id, worker::Lane::baseline, now)) {
@@ -379,7 +371,7 @@ void Jobs::run(Flight& flight, worker::Lane lane) {
   header.ticket = flight.ticket;
   header.lane = lane;
   header.isa = flight.isa;
-  header.seed = kSeed;
+  header.seed = search_.seed;
   header.key = flight.key;
   header.budget_ns = lane == worker::Lane::optimise ? limits_.optimise_budget_ms * 1'000'000 : 0;
   if (flight.renewal) header.effort = kRenewalEffort;
@@ -568,7 +560,7 @@ void Jobs::remember(const Subscriber& subscriber, const Renewals::Kernel& kernel
 
 void Jobs::set_weights(const pipeline::SearchWeights* weights, const std::string& told) {
   const bool first = !std::exchange(renews_, true);
-  weights_ = weights;
+  search_.weights = weights;
   pool_.tell_weights(told);
   if (first) return;
   renewals_.set_weights(renewals_.weights() + 1);
@@ -576,7 +568,7 @@ void Jobs::set_weights(const pipeline::SearchWeights* weights, const std::string
 }
 
 void Jobs::set_costs(const expr::rewrite::OpCosts* costs, const std::string& told) {
-  costs_ = costs;
+  search_.costs = costs;
   pool_.tell_costs(told);
   // As other weights do: keys are others, and what clients have is searched again.
   renewals_.set_weights(renewals_.weights() + 1);
@@ -601,7 +593,7 @@ void Jobs::renew(Renewals::Number number) {
   auto owned = std::make_unique<Flight>();
   Flight& flight = *owned;
   flight.canonical = expr::canonical_bytes(submit->work->expr);
-  flight.key = pipeline::key_of(submit->work->expr, flight.canonical, options_of(*submit->work, *isa));
+  flight.key = key_of(*submit->work, flight.canonical, *isa);
   flight.id = flight_id(kernel.uid, flight.key) + kRenewalMark;
   if (failures_.quarantined(kernel.uid, flight.id, worker::Lane::optimise, os::monotonic_ns()) ||
       !has_room(kernel.uid, kernel.message.size()))

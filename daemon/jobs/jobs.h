@@ -147,7 +147,8 @@ class Jobs {
   struct Usage {
     std::uint64_t flights = 0, bytes = 0;
   };
-  [[nodiscard]] pipeline::Options options_of(const ingest::Work& work, codegen::Isa isa) const;
+  [[nodiscard]] image::Key key_of(const ingest::Work& work, std::span<const std::byte> canonical,
+                                  codegen::Isa isa) const;
   void subscribe(Flight& flight, const Subscriber& subscriber);
   void answer(const Subscriber& subscriber, const cache::Entry& entry, const Renewals::Kernel& kernel);
   void remember(const Subscriber& subscriber, const Renewals::Kernel& kernel, double ratio);
@@ -192,8 +193,7 @@ class Jobs {
 
   cache::Cache& cache_;
   Limits limits_;
-  const expr::rewrite::OpCosts* costs_;
-  const pipeline::SearchRules* rules_;
+  pipeline::Search search_;  ///< goes into every key
   Sink sink_;
   Stats stats_;
   bool draining_ = false;
@@ -207,7 +207,6 @@ class Jobs {
   std::uint64_t all_bytes_ = 0;
   PastFailures failures_;
   std::function<void(std::uint32_t uid, const expr::Expr&)> journal_;
-  const pipeline::SearchWeights* weights_ = nullptr;
   bool renews_ = false;  ///< set_weights() was called
   Renewals renewals_;
   Flight* renewing_ = nullptr;

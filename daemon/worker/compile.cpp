@@ -105,6 +105,13 @@ struct Basis {
     }
   }
 
+  [[nodiscard]] pipeline::Search search(std::uint64_t seed) const {
+    return {.seed = seed,
+            .costs = costs ? &*costs : nullptr,
+            .rules = rules ? &*rules : nullptr,
+            .weights = weights ? &*weights : nullptr};
+  }
+
   /// The file may have gone since the front has seen it, when others were chosen twice meanwhile. Weights change what
   /// is found, never what a kernel means, so those of the program do until the front's next word.
   void take_weights(std::string_view text, const std::optional<os::Fd>& file) {
@@ -136,18 +143,11 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
   const auto isa = image::isa_of(header.isa);
   if (!isa.ok()) return send_failure(front, header.ticket, isa.error());
   pipeline::Options options;
-  options.policy = work.policy;
-  options.isa = *isa;
-  options.seed = header.seed;
-  options.elements = work.elements;
-  options.key = header.key;
+  options.target = {.isa = *isa, .policy = work.policy, .elements = work.elements};
+  options.budget = {.cpu_ns = header.budget_ns, .effort = header.effort, .check_only = header.check_only != 0};
+  options.search = basis.search(header.seed);
   options.checked = true;  // by ingest
-  options.check_only = header.check_only != 0;
-  options.budget_ns = header.budget_ns;
-  options.effort = header.effort;
-  options.costs = basis.costs ? &*basis.costs : nullptr;
-  options.rules = basis.rules ? &*basis.rules : nullptr;
-  options.weights = basis.weights ? &*basis.weights : nullptr;
+  options.key = header.key;
   return header.lane == Lane::baseline ? serve_baseline(front, header.ticket, work, options)
                                        : serve_optimise(front, header.ticket, work, options);
 }
@@ -156,8 +156,7 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Basis& basi
 void warm_up() {
   const auto expr = expr::parse("sin(x) * exp(y) + sqrt(x * x + y * y) / (1 + x)");
   if (!expr.ok()) return;
-  pipeline::Options options;
-  for (int i = 0; i < 2; ++i) (void)pipeline::compile_baseline(*expr, options).ok();
+  for (int i = 0; i < 2; ++i) (void)pipeline::compile_baseline(*expr, {}).ok();
 }
 
 /// The programs lane keeps what it learns in files.

@@ -89,9 +89,7 @@ Result<CompiledFamily> compile(const expr::Expr& source, std::span<const KernelV
   CompiledFamily family;
   family.variables = source.variables;
   family.signature = judge::signature_of(variants[0].kernel);
-  pipeline::Options options;
-  options.isa = isa;
-  const codegen::DividerCycles divider = pipeline::divider_of(options);
+  const codegen::DividerCycles divider = pipeline::divider_of(isa, {});
   for (std::size_t k = 0; k < variants.size(); ++k) {
     const kir::Kernel& kernel = variants[k].kernel;
     const auto code = codegen::emit(kernel, isa, codegen::variants(kernel, isa, divider).front());

@@ -25,8 +25,8 @@ expr::Expr parsed(const std::string& text) {
 // Forms of one name, or all.
 std::vector<kir::Kernel> forms_of(const expr::Expr& e, const std::string& name) {
   std::string forms;
-  Options options{.isa = codegen::Isa::avx2, .stop_after = "forms"};
-  options.dump = [&](std::string_view pass, std::string_view dumped) {
+  Options options{.target = {.isa = codegen::Isa::avx2}, .trace = {.stop_after = "forms"}};
+  options.trace.dump = [&](std::string_view pass, std::string_view dumped) {
     if (pass == "forms") forms = dumped;
   };
   EXPECT_TRUE(optimise(e, options, nullptr).ok());

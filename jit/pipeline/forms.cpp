@@ -50,8 +50,8 @@ expr::LowerOptions lowering_of_found(const expr::Policy& policy) {
   return {.policy = policy, .simplify = true, .accuracy = kir::math::Accuracy::ulp4};
 }
 
-egraph::SearchBudget with_effort(egraph::SearchBudget budget, const Options& options) {
-  const std::uint64_t effort = std::clamp<std::uint8_t>(options.effort, 1, kEffortMax);
+egraph::SearchBudget with_effort(egraph::SearchBudget budget, std::uint8_t times) {
+  const std::uint64_t effort = std::clamp<std::uint8_t>(times, 1, kEffortMax);
   budget.applications *= effort, budget.graph_nodes *= effort;
   return budget;
 }
@@ -62,12 +62,12 @@ struct Guessed {
   double log_ns = std::numeric_limits<double>::infinity();
 };
 Guessed guess_of(const expr::Expr& found, const expr::rewrite::Judge& judge, const Options& options) {
-  expr::LowerOptions how = lowering_of_found(options.policy);
+  expr::LowerOptions how = lowering_of_found(options.target.policy);
   const expr::Expr simplified = expr::simplify(found, how);
   how.simplify = false;
   auto kernel = expr::lower(simplified, how);
   if (!kernel.ok()) return {};
-  const auto guess = judge.log_ns(simplified, *kernel, costs_of(options).table());
+  const auto guess = judge.log_ns(simplified, *kernel, costs_of(options.target.isa, options.search).table());
   if (!guess.ok()) return {};
   return {std::move(kernel).value(), *guess};
 }
@@ -101,12 +101,12 @@ constexpr std::size_t kGuidedForms = 2;
 Result<std::vector<expr::Expr>> guided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
   static const Result<nn::AccumulatorWeights> shipped = expr::rewrite::guide_weights(std::string());
   CHECK(shipped.ok());  // a part of the program
-  const auto guide =
-      expr::rewrite::AnyGuide::make(options.guide, options.weights != nullptr ? options.weights->weights() : *shipped);
+  const SearchWeights* const own = options.search.weights;
+  const auto guide = expr::rewrite::AnyGuide::make(options.search.guide, own != nullptr ? own->weights() : *shipped);
   expr::rewrite::RewriteOptions how = rewriting(options);
   how.strategy = egraph::Strategy::guided;
   how.guide = guide.get();
-  how.budget = with_effort(kGuidedBudget, options);
+  how.budget = with_effort(kGuidedBudget, options.budget.effort);
   how.keep = kGuidedForms;
   return searched(submitted, source, how);
 }
@@ -115,8 +115,9 @@ Result<std::vector<expr::Expr>> guided(const expr::Expr& submitted, const expr::
 
 Extraction extract(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
   expr::rewrite::RewriteOptions how = rewriting(options);
-  const bool own = options.weights != nullptr && options.weights->judge() != nullptr;
-  const expr::rewrite::Judge* const judge = own ? options.weights->judge() : expr::rewrite::shipped_judge();
+  const SearchWeights* const weights = options.search.weights;
+  const bool own = weights != nullptr && weights->judge() != nullptr;
+  const expr::rewrite::Judge* const judge = own ? weights->judge() : expr::rewrite::shipped_judge();
   how.keep = judge != nullptr ? kFormsAsked : kFormsKept;
   Extraction e;
   auto found = searched(submitted, source, how);
@@ -175,17 +176,17 @@ bool same_kernel(const kir::Kernel& a, const kir::Kernel& b) {
          std::equal(a.tables.begin(), a.tables.end(), b.tables.begin(), b.tables.end(), same_table);
 }
 
-const expr::rewrite::OpCosts& costs_of(const Options& options) {
-  const expr::rewrite::OpCosts* measured = measured_costs(options);
+const expr::rewrite::OpCosts& costs_of(codegen::Isa isa, const Search& search) {
+  const expr::rewrite::OpCosts* measured = measured_costs(isa, search);
   static const std::string kCpu = os::cpu_model();
-  return measured != nullptr ? *measured : expr::rewrite::default_op_costs(codegen::name_of(options.isa), kCpu);
+  return measured != nullptr ? *measured : expr::rewrite::default_op_costs(codegen::name_of(isa), kCpu);
 }
 
-codegen::DividerCycles divider_of(const Options& options) {
-  const cost::Table& table = costs_of(options).table();
+codegen::DividerCycles divider_of(codegen::Isa isa, const Search& search) {
+  const cost::Table& table = costs_of(isa, search).table();
   codegen::DividerCycles divider;
   if (table.cpu == cost::kAnyCpu) return divider;
-  const double cycles = options.isa == codegen::Isa::avx2 ? 1 : 0.5;  // of 512 bits
+  const double cycles = isa == codegen::Isa::avx2 ? 1 : 0.5;  // of 512 bits
   const auto of = [&](kir::Op op, ir::Type type) {
     return cycles * table.at({op, type, type, cost::Form::plain}).throughput;
   };
@@ -196,11 +197,11 @@ codegen::DividerCycles divider_of(const Options& options) {
 
 expr::rewrite::RewriteOptions rewriting(const Options& options) {
   expr::rewrite::RewriteOptions how;
-  how.policy = options.policy;
-  how.seed = options.seed;
-  how.costs = costs_of(options).model();
-  how.rules = options.rules != nullptr ? &options.rules->compiled() : nullptr;
-  how.budget = with_effort(how.budget, options);
+  how.policy = options.target.policy;
+  how.seed = options.search.seed;
+  how.costs = costs_of(options.target.isa, options.search).model();
+  how.rules = options.search.rules != nullptr ? &options.search.rules->compiled() : nullptr;
+  how.budget = with_effort(how.budget, options.budget.effort);
   return how;
 }
 
@@ -212,36 +213,37 @@ void keep_totals(const kir::Kernel& source, kir::Kernel& rewritten) {
 Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& source, const Options& options,
                                 const PassScope& passes) {
   using kir::math::Accuracy;
+  const expr::Policy& policy = options.target.policy;
   std::vector<Form> list;
-  TRY(kir::Kernel plain, expr::lower(source, unrewritten(options.policy)));
+  TRY(kir::Kernel plain, expr::lower(source, unrewritten(policy)));
   list.push_back({"source", std::move(plain), true});
-  if (options.check_only) return list;
-  const bool rounding_may_change = options.policy.kind != expr::PolicyKind::exact;
+  if (options.budget.check_only) return list;
+  const bool rounding_may_change = policy.kind != expr::PolicyKind::exact;
   const auto add_form = [&](const char* name, expr::Expr form, expr::LowerOptions how, bool keeps_roundings = false) {
     how.narrow = passes.enabled("narrowed");
     const Result<bool> added = add(list, name, std::move(form), how, keeps_roundings);
     if (!added.ok()) passes.give_up(name, added.error());  // one candidate less
     return added.ok() && *added;
   };
-  if (passes.enabled("narrowed")) add_form("narrowed", source, unrewritten(options.policy), true);
+  if (passes.enabled("narrowed")) add_form("narrowed", source, unrewritten(policy), true);
   if (rounding_may_change) {
-    const expr::LowerOptions how = unrewritten(options.policy);
+    const expr::LowerOptions how = unrewritten(policy);
     const bool drop = passes.enabled("identities");
     const expr::Expr identities = drop ? expr::drop_idle_operations(source, how) : source;
     if (drop) add_form("identities", identities, how, true);
     if (passes.enabled("contracted")) add_form("contracted", expr::contract(identities), how);
   }
   const auto add_simplified = [&](const char* name, const expr::Expr& from, Accuracy accuracy) {
-    const expr::LowerOptions how{.policy = options.policy, .simplify = true, .accuracy = accuracy};
+    const expr::LowerOptions how{.policy = policy, .simplify = true, .accuracy = accuracy};
     return add_form(name, expr::simplify(from, how), how);
   };
   const auto add_less_accurate = [&](const char* name, Accuracy accuracy) {
     if (passes.enabled("simplified")) add_simplified(name, source, accuracy);
-    add_form(name, source, {.policy = options.policy, .simplify = false, .accuracy = accuracy});
+    add_form(name, source, {.policy = policy, .simplify = false, .accuracy = accuracy});
   };
   if (passes.enabled("simplified")) add_simplified("simplified", source, Accuracy::ulp1);
   if (passes.enabled("accuracy4") && rounding_may_change) add_less_accurate("accuracy4", Accuracy::ulp4);
-  if (passes.enabled("rel3") && has_room_for_rel3(source, options.policy)) add_less_accurate("rel3", Accuracy::rel3);
+  if (passes.enabled("rel3") && has_room_for_rel3(source, policy)) add_less_accurate("rel3", Accuracy::rel3);
   const auto add_found = [&](const char* name, const Result<std::vector<expr::Expr>>& found) {
     if (!found.ok()) return passes.give_up(name, found.error());
     for (const expr::Expr& form : *found) {

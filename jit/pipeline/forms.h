@@ -30,11 +30,11 @@ inline constexpr codegen::Variant kBaselineVariant{
 expr::LowerOptions unrewritten(const expr::Policy& policy);
 
 /// What forms are weighed by: as measured here for the instruction set, else as shipped for it and this processor.
-const expr::rewrite::OpCosts& costs_of(const Options& options);
+const expr::rewrite::OpCosts& costs_of(codegen::Isa isa, const Search& search);
 
 /// The divider of a processor that was measured; of others what the code generator takes for usual. A unit of the table
 /// is half a cycle: two pipes begin an fma each.
-codegen::DividerCycles divider_of(const Options& options);
+codegen::DividerCycles divider_of(codegen::Isa isa, const Search& search);
 
 /// What a search by these options starts from: policy, seed, costs and rules.
 expr::rewrite::RewriteOptions rewriting(const Options& options);

@@ -23,8 +23,7 @@ TEST(LearnedChoice, IsTheFastestThatIsPromisedMoreThanTheMargin) {
 }
 
 TEST(Extract, HasTheStaticallyCheapestAndNoCodeTwice) {
-  Options options;
-  options.isa = codegen::Isa::avx2;
+  const Options options{.target = {.isa = codegen::Isa::avx2}};
   const expr::rewrite::Judge* judge = expr::rewrite::shipped_judge();
   ASSERT_NE(judge, nullptr);
   std::size_t several = 0;
@@ -40,10 +39,10 @@ TEST(Extract, HasTheStaticallyCheapestAndNoCodeTwice) {
     EXPECT_LE(e.order.size(), 3u);
     several += e.order.size() > 1 ? 1 : 0;
     for (const std::size_t i : e.order) {
-      const auto kernel = lower_found(e.found[i], options.policy);
+      const auto kernel = lower_found(e.found[i], options.target.policy);
       ASSERT_TRUE(kernel.ok());
       for (const std::size_t j : e.order)
-        EXPECT_TRUE(i == j || !same_kernel(*kernel, *lower_found(e.found[j], options.policy))) << text;
+        EXPECT_TRUE(i == j || !same_kernel(*kernel, *lower_found(e.found[j], options.target.policy))) << text;
       // Whoever is before the statically cheapest is promised to be faster by the margin.
       if (i != 0 && e.order[0] == i) {
         EXPECT_LT(e.guesses[i], e.guesses[0] - e.margin);
@@ -56,10 +55,8 @@ TEST(Extract, HasTheStaticallyCheapestAndNoCodeTwice) {
 // Oracle: what forms cost, which only falls while a search goes on.
 TEST(Extract, MoreEffortFindsNothingDearerAndSomethingCheaper) {
   const auto least = [](const expr::Expr& source, std::uint8_t effort) {
-    Options options;
-    options.policy.kind = expr::PolicyKind::fast;
-    options.isa = codegen::Isa::avx2;
-    options.effort = effort;
+    const Options options{.target = {.isa = codegen::Isa::avx2, .policy = {.kind = expr::PolicyKind::fast}},
+                          .budget = {.effort = effort}};
     double least = std::numeric_limits<double>::infinity();
     for (const expr::Expr& form : extract(source, source, options).found)
       if (const auto cost = expr::rewrite::cost_of(form, rewriting(options).costs); cost.ok())

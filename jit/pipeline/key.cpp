@@ -1,16 +1,15 @@
-#include <algorithm>
-#include <span>
+#include "jit/pipeline/key.h"
 
-#include "jit/pipeline/pipeline.h"
-#include "jit/pipeline/sha256.h"
+#include <algorithm>
+
 #include "runtime/base/submission_limits.h"
 #include "runtime/os/self.h"
+#include "runtime/store/sha256.h"
 
 namespace trident::pipeline {
 namespace {
 
-// Changes whenever the meaning of a key or of what is stored under it changes.
-constexpr std::string_view kDomain = "trident kernel key 2";
+constexpr std::string_view kExprDomain = "trident kernel key 2";
 
 /// How far from the processor the arrays of a call lie, roughly: what is fastest in one class need not be in another,
 /// while within a class the judge's answer is the same but for its noise. Fixed bounds, not this machine's: a key means
@@ -27,49 +26,67 @@ Regime regime_of(const expr::Expr& expr, std::uint64_t elements) {
   return moved <= std::uint64_t{8} << 20 ? Regime::last_level : Regime::streaming;
 }
 
-}  // namespace
-
-const expr::rewrite::OpCosts* measured_costs(const Options& options) {
-  const bool counts = options.costs != nullptr && options.costs->table().isa == codegen::name_of(options.isa);
-  return counts ? options.costs : nullptr;
-}
-
-image::Key key_of(const expr::Expr& expr, const Options& options) {
-  return key_of(expr, expr::canonical_bytes(expr), options);
-}
-
-image::Key key_of(const expr::Expr& expr, std::span<const std::byte> canonical, const Options& options) {
-  thread_local Sha256 sha;
-  sha.start();
-  sha.add(kDomain);
-  sha.add(os::build_id());
-  sha.add(canonical);
-  struct {
+void add_target(KeyWriter& key, const expr::Expr& expr, const Target& target) {
+  const struct {
     std::uint8_t isa, policy;
     Regime regime;
-    std::uint8_t zero[5] = {};
+    std::uint8_t zero[5];
     double k;
-  } target{static_cast<std::uint8_t>(options.isa),
-           static_cast<std::uint8_t>(options.policy.kind),
-           regime_of(expr, options.elements),
-           {},
-           options.policy.kind == expr::PolicyKind::bounded ? options.policy.k : 0};
-  sha.add(std::as_bytes(std::span(&target, 1)));
-  for (const std::string& name : options.disabled) sha.add(name);
-  // What is shipped is covered by the build id.
-  if (const auto* costs = measured_costs(options); costs != nullptr) {
-    sha.add("costs");
-    sha.add(std::as_bytes(std::span(costs->table().figures)));
+  } piece{static_cast<std::uint8_t>(target.isa),
+          static_cast<std::uint8_t>(target.policy.kind),
+          regime_of(expr, target.elements),
+          {},
+          target.policy.kind == expr::PolicyKind::bounded ? target.policy.k : 0};
+  key.add(std::as_bytes(std::span(&piece, 1)));
+}
+
+/// What is shipped is covered by the build id.
+void add_search(KeyWriter& key, const Search& search, codegen::Isa isa) {
+  for (const std::string& name : search.disabled) key.add(name);
+  if (const auto* costs = measured_costs(isa, search); costs != nullptr) {
+    key.add("costs");
+    key.add(std::as_bytes(std::span(costs->table().figures)));
   }
-  if (options.rules != nullptr) {
-    sha.add("rules");
-    sha.add(std::as_bytes(std::span(options.rules->digest())));
+  if (search.rules != nullptr) {
+    key.add("rules");
+    key.add(std::as_bytes(std::span(search.rules->digest())));
   }
-  if (options.weights != nullptr) {
-    sha.add("weights");
-    sha.add(std::as_bytes(std::span(options.weights->digest())));
+  if (search.weights != nullptr) {
+    key.add("weights");
+    key.add(std::as_bytes(std::span(search.weights->digest())));
   }
-  return sha.finish();
+}
+
+}  // namespace
+
+void KeyWriter::add(std::span<const std::byte> piece) {
+  const std::uint64_t size = piece.size();
+  const auto length = std::as_bytes(std::span(&size, 1));
+  bytes_.insert(bytes_.end(), length.begin(), length.end());
+  bytes_.insert(bytes_.end(), piece.begin(), piece.end());
+}
+
+image::Key KeyWriter::finish() const {
+  return store::sha256_of(bytes_);
+}
+
+const expr::rewrite::OpCosts* measured_costs(codegen::Isa isa, const Search& search) {
+  const bool counts = search.costs != nullptr && search.costs->table().isa == codegen::name_of(isa);
+  return counts ? search.costs : nullptr;
+}
+
+image::Key expr_key(const expr::Expr& expr, const Target& target, const Search& search) {
+  return expr_key(expr, expr::canonical_bytes(expr), target, search);
+}
+
+image::Key expr_key(const expr::Expr& expr, std::span<const std::byte> canonical, const Target& target,
+                    const Search& search) {
+  KeyWriter key(kExprDomain);
+  key.add(os::build_id());
+  key.add(canonical);
+  add_target(key, expr, target);
+  add_search(key, search, target.isa);
+  return key.finish();
 }
 
 }  // namespace trident::pipeline

@@ -32,7 +32,7 @@ class Notes : public ::testing::Test {
 };
 
 TEST_F(Notes, NameTheTimeThatWasSpentAndOnHowMuch) {
-  const Optimised late = optimised({.budget_ns = 1'000'000});
+  const Optimised late = optimised({.budget = {.cpu_ns = 1'000'000}});
   EXPECT_EQ(late.outcome, Outcome::budget_spent);
   EXPECT_TRUE(has(late.note, "not optimised: the limit of 0.001 s of processor time was reached in pass '"))
       << late.note;
@@ -41,14 +41,14 @@ TEST_F(Notes, NameTheTimeThatWasSpentAndOnHowMuch) {
 
 TEST_F(Notes, SayWhoGaveUp) {
   const std::atomic<bool> cancelled{true};
-  const Optimised cut = optimised({.cancelled = &cancelled});
+  const Optimised cut = optimised({.budget = {.cancelled = &cancelled}});
   EXPECT_TRUE(has(cut.note, "whoever asked for it gave up")) << cut.note;
 }
 
 TEST_F(Notes, SayThatNothingElseWasMeasured) {
-  Options options{.disabled = {"interleave", "schedule", "non_temporal"}};
-  for (const char* name : kRewriting) options.disabled.emplace_back(name);
-  for (const char* name : {"contracted", "accuracy4", "rel3"}) options.disabled.emplace_back(name);
+  Options options{.search = {.disabled = {"interleave", "schedule", "non_temporal"}}};
+  for (const char* name : kRewriting) options.search.disabled.emplace_back(name);
+  for (const char* name : {"contracted", "accuracy4", "rel3"}) options.search.disabled.emplace_back(name);
   const Optimised same = optimised(options);
   EXPECT_EQ(same.outcome, Outcome::no_gain);
   EXPECT_EQ(same.note, "not optimised: nothing but the baseline could be measured");

@@ -5,54 +5,40 @@
 // what is left but for kEndTournaments times what the tournament takes. When checks run out of time the candidates
 // already checked go on; without a checked baseline there is no answer (budget_spent).
 #include <algorithm>
-#include <cstring>
 
 #include "jit/equiv/checker.h"
 #include "jit/equiv/parts.h"
 #include "jit/judge/tournament.h"
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/key.h"
 #include "jit/pipeline/pass_scope.h"
 #include "jit/pipeline/refine.h"
+#include "jit/pipeline/timed_call.h"
+#include "jit/pipeline/tried.h"
 #include "runtime/os/sandbox.h"
 
 namespace trident::pipeline {
 namespace {
 
-constexpr const char* kUnchecked = "not checked in time";
 constexpr double kMeaningShare = 0.6;
 /// The tournament, and the looks at the winner's parts and at all of its code.
 constexpr std::uint64_t kEndTournaments = 3;
 constexpr std::uint64_t kCheckOnlyPoints = 2048;
-constexpr std::uint64_t kTournamentNs = 250'000'000;
-/// Calls that stream through memory take tens of milliseconds each: their tournament may take this long per byte that a
-/// call moves, or no candidate would get a second round.
-constexpr std::uint64_t kTournamentNsPerByte = 100;
-/// Memory for the arrays that kernels are timed on.
-constexpr std::uint64_t kWorkloadBytesMax = std::uint64_t{512} << 20;
 
 /// Variants that are tried of a form with the source's roundings where a bolder one means the same: it rarely wins
 /// then. But it may: fewer operations are not less work where products and sums have pipes of their own.
 constexpr std::size_t kSourceVariants = 5;
 
-struct Candidate {
-  std::size_t form = 0;
-  codegen::Variant variant;
-  codegen::MachineCode code;
-  image::ImageBytes image;
-  image::Mapped mapped;
-  equiv::Verdict verdict;
-  bool checked = false;
-  bool checked_fully = false;
-  double ratio = 0;
-};
-
-std::string print_variant(const codegen::Variant& v) {
-  std::string text = std::to_string(v.vectors) + (v.vectors == 1 ? " vector" : " vectors");
-  if (v.vector_bits != 0) text += " of " + std::to_string(v.vector_bits) + " bits";
-  text += v.schedule ? ", scheduled" : ", source order";
-  return v.non_temporal ? text + ", streaming stores" : text;
+/// The meaning of a form that nobody asks about.
+equiv::Checker::Prepared refused(const char* why) {
+  equiv::Checker::Prepared prepared;
+  prepared.meaning.kind = equiv::Verdict::Kind::differs;
+  prepared.meaning.counterexample.emplace().why = why;
+  return prepared;
 }
+constexpr const char* kNotEvident = "no point was found that takes one of the source's branches";
+constexpr const char* kNotNeeded = "not asked: the same with less accurate functions holds";
 
 class Optimisation {
  public:
@@ -68,8 +54,7 @@ class Optimisation {
 
   void take_source(expr::Expr source) { source_ = std::move(source); }
   void take_forms(std::vector<Form> list) {
-    forms_ = std::move(list);
-    parts_checked_.assign(forms_.size(), false);
+    for (Form& form : list) tried_.push_back({.form = std::move(form)});
   }
 
   [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(submitted_, source_, options_, passes_); }
@@ -79,106 +64,45 @@ class Optimisation {
     check_end_ns_ =
         os::thread_work_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare);
     const std::uint64_t points = equiv::suggested_points(source_);
-    check_.samples = {.points = options_.check_only ? std::min(points, kCheckOnlyPoints) : points,
-                      .seed = options_.seed};
+    check_.samples = {.points = options_.budget.check_only ? std::min(points, kCheckOnlyPoints) : points,
+                      .seed = options_.search.seed};
     check_.cancelled = [this] { return out_of_time(); };
-    TRY(checker_, equiv::Checker::make(source_, options_.policy, check_));
-    second_looks_.emplace(source_, options_.policy, check_);
-    for (std::size_t f = 0; f < forms_.size(); ++f) {
-      if (checker_->unexplored() && !forms_[f].keeps_roundings) {
-        prepared_.push_back(not_evident());
-        continue;
-      }
-      if (replaced(f)) {
-        prepared_.push_back(not_needed());
-        continue;
-      }
-      const equiv::Demand demand = f == 0 ? equiv::Demand::own_steps : equiv::Demand::any_set;
-      auto prepared = checker_->check_meaning(forms_[f].kernel, demand, f == 0 ? nullptr : prepared_.data());
-      if (!prepared.ok() && (f == 0 || prepared.error().code != ErrorCode::kCancelled)) return prepared.error();
-      if (!prepared.ok()) break;  // the forms checked so far go on
-      if (f > 0 && prepared->meaning.same() && !forms_[f].keeps_roundings) {
-        auto again = second_looks_->ask(forms_[f].kernel, prepared->meaning.max_error_ulp);
-        if (!again.ok() && again.error().code != ErrorCode::kCancelled) return again.error();
-        if (!again.ok()) break;
-        if (!again->same()) prepared->meaning = std::move(again).value();
-      }
-      prepared_.push_back(std::move(prepared).value());
-      passes_.report("lower", f + 1, forms_.size());
-      if (f > 0) continue;
-      // The baseline is at work already: its code comes before every other question.
-      if (!prepared_[0].meaning.same()) return false;
-      TRY_VOID(check_baseline());
-      if (!candidates_[0].verdict.same()) return false;
-      result.baseline_checked = true;
-      if (options_.check_only) break;
-    }
+    TRY(checker_, equiv::Checker::make(source_, options_.target.policy, check_));
+    second_looks_.emplace(source_, options_.target.policy, check_);
+    TRY(result.baseline_checked, check_unrewritten());
+    if (!result.baseline_checked || options_.budget.check_only) return result.baseline_checked;
+    TRY_VOID(check_rewritten());
     return true;
   }
 
-  // Whether the form that this one would come for holds.
-  [[nodiscard]] bool replaced(std::size_t f) const {
-    return forms_[f].in_place_of && prepared_[*forms_[f].in_place_of].meaning.same();
-  }
-  // Of a form that nobody asks about.
-  [[nodiscard]] static equiv::Checker::Prepared not_needed() {
-    equiv::Checker::Prepared refused;
-    refused.meaning.kind = equiv::Verdict::Kind::differs;
-    refused.meaning.counterexample.emplace().why = "not asked: the same with less accurate functions holds";
-    return refused;
-  }
-
-  // Of a form that does other things than the source in a branch that no point takes.
-  [[nodiscard]] equiv::Checker::Prepared not_evident() const {
-    equiv::Checker::Prepared refused;
-    refused.meaning.kind = equiv::Verdict::Kind::differs;
-    refused.meaning.counterexample.emplace().why = "no point was found that takes one of the source's branches";
-    return refused;
-  }
-
-  [[nodiscard]] std::string print_meanings(bool) const {
-    std::string text;
-    for (std::size_t f = 0; f < forms_.size(); ++f)
-      text += forms_[f].name + ": " + (f < prepared_.size() ? equiv::print(prepared_[f].meaning) : kUnchecked) + "\n";
-    return text;
-  }
+  [[nodiscard]] std::string print_meanings(bool) const { return pipeline::print_meanings(tried_); }
 
   // One form more, perhaps, and whether there is one.
   Result<bool> refine_forms() {
     if (!passes_.enabled("careful")) return false;
-    TRY(auto found, refine({source_, forms_, prepared_, *checker_, *second_looks_, options_, passes_}));
+    TRY(auto found, refine({source_, tried_, *checker_, *second_looks_, options_, passes_}));
     if (!found) return false;
-    forms_.push_back(std::move(found->form));
-    prepared_.push_back(std::move(found->prepared));
-    parts_checked_.push_back(false);
+    tried_.push_back(std::move(*found));
     return true;
   }
   [[nodiscard]] std::string print_refined(bool any) const {
-    return any ? kir::print(forms_.back().kernel) : "no step holds\n";
+    return any ? kir::print(tried_.back().form.kernel) : "no step holds\n";
   }
 
   // After the baseline, the forms' variants in turn from the most promising on, the boldest form first. What cannot be
   // emitted is one candidate less, the baseline aside.
   Result<std::size_t> emit_candidates() {
-    std::vector<std::size_t> sound;
-    std::vector<std::vector<codegen::Variant>> variants(forms_.size());
+    const std::vector<Sound> sound = sound_forms();
     std::size_t ranks = 0;
-    for (std::size_t f = prepared_.size(); f-- > 0;) {
-      if (!prepared_[f].meaning.same()) continue;
-      variants[f] = codegen::variants(forms_[f].kernel, options_.isa, divider_of(options_));
-      if (forms_[f].keeps_roundings && !sound.empty())
-        variants[f].resize(std::min(variants[f].size(), kSourceVariants));
-      ranks = std::max(ranks, variants[f].size());
-      sound.push_back(f);
-    }
+    for (const Sound& s : sound) ranks = std::max(ranks, s.variants.size());
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-      for (const std::size_t f : sound) {
-        if (rank >= variants[f].size() || passes_.spent()) continue;
-        const codegen::Variant& variant = variants[f][rank];
-        if (!wanted(variant) || (f == 0 && variant == kBaselineVariant)) continue;
-        const auto emitted = emit(f, variant);
+      for (const Sound& s : sound) {
+        if (rank >= s.variants.size() || passes_.spent()) continue;
+        const codegen::Variant& variant = s.variants[rank];
+        if (!wanted(variant) || (s.form == 0 && variant == kBaselineVariant)) continue;
+        const auto emitted = emit(s.form, variant);
         if (!emitted.ok() && emitted.error().code == ErrorCode::kOsError) return emitted.error();
-        if (!emitted.ok()) passes_.give_up(forms_[f].name + ", " + print_variant(variant), emitted.error());
+        if (!emitted.ok()) passes_.give_up(tried_[s.form].form.name + ", " + print(variant), emitted.error());
       }
       passes_.report("emit", rank + 1, ranks);
     }
@@ -186,26 +110,20 @@ class Optimisation {
   }
 
   [[nodiscard]] std::string print_code(std::size_t) const {
-    std::string text;
-    for (const Candidate& c : candidates_) {
-      auto lines = codegen::disassemble(c.code, options_.isa);
-      text += "; " + name_of(c) + "\n" + (lines.ok() ? *lines : lines.error().message) + "\n";
-    }
-    return text;
+    return pipeline::print_code(tried_, candidates_, options_.target.isa);
   }
 
   // Which candidates do what their forms mean: their number.
   Result<std::size_t> check_candidates() {
     // However long the questions about meanings took: each candidate is quickly asked, and the plainest are the last.
-    const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * tournament_ns();
+    const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * size_of_call().tournament_ns();
     check_end_ns_ = std::max(check_end_ns_, os::thread_work_ns() + left - std::min(left, end));
-    std::vector<bool> asked(forms_.size(), false);
-    asked[0] = true;  // by the baseline
     std::size_t sound = 1;
     for (std::size_t i = 1; i < candidates_.size(); ++i) {
       Candidate& c = candidates_[i];
-      const auto checked = check_code(c, asked[c.form] ? equiv::Effort::brief : equiv::Effort::full);
-      asked[c.form] = true;
+      bool& known = tried_[c.form].code_checked;
+      const auto checked = check_code(c, known ? equiv::Effort::brief : equiv::Effort::full);
+      known = true;
       if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
       if (!checked.ok()) break;  // those checked so far go on to the judge
       sound += c.verdict.same() ? 1 : 0;
@@ -214,27 +132,18 @@ class Optimisation {
     return sound;
   }
 
-  [[nodiscard]] std::string print_verdicts(std::size_t) const {
-    std::string text;
-    for (const Candidate& c : candidates_)
-      text += name_of(c) + ": " + (c.checked ? equiv::print(c.verdict) : kUnchecked) + "\n";
-    return text;
-  }
+  [[nodiscard]] std::string print_verdicts(std::size_t) const { return pipeline::print_verdicts(tried_, candidates_); }
 
   // The measured winner, checked at every point (and, when it streams, in calls that do) before it may be one.
   Result<judge::Verdict> judge_candidates() {
-    fill_workload();
+    const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
     for (;;) {
       std::vector<std::size_t> entrants;
       for (std::size_t i = 0; i < candidates_.size(); ++i)
-        if (candidates_[i].checked && candidates_[i].verdict.same()) entrants.push_back(i);
-      TRY(judge::Verdict verdict, hold_tournament(entrants));
+        if (candidates_[i].holds()) entrants.push_back(i);
+      TRY(judge::Verdict verdict, hold_tournament(entrants, call.workload()));
       if (!verdict.incumbent_ran()) {
-        equiv::Counterexample e;
-        e.why = "the baseline " + os::describe(verdict.ends[0]) + " while it was timed";
-        e.elements = workload_.elements;
-        candidates_[0].verdict.kind = equiv::Verdict::Kind::differs;
-        candidates_[0].verdict.counterexample = std::move(e);
+        baseline_died(verdict, call.workload().elements);
         return verdict;
       }
       for (std::size_t e = 0; e < entrants.size(); ++e) candidates_[entrants[e]].ratio = verdict.ratios[e];
@@ -249,14 +158,7 @@ class Optimisation {
   }
 
   [[nodiscard]] std::string print_ratios(const judge::Verdict&) const {
-    std::string text;
-    char line[64];
-    for (const Candidate& c : candidates_) {
-      if (c.ratio == 0) continue;
-      std::snprintf(line, sizeof line, "%8.3f  ", c.ratio);
-      text += line + name_of(c) + "\n";
-    }
-    return text;
+    return pipeline::print_ratios(tried_, candidates_);
   }
 
   void conclude(const judge::Verdict& verdict) {
@@ -265,24 +167,25 @@ class Optimisation {
     result.winner_ns = verdict.winner_ns;
     Candidate& winner = candidates_[verdict.winner];
     result.max_error_ulp = winner.verdict.max_error_ulp;
-    result.detail = name_of(winner);
+    result.detail = name_of(tried_, winner);
     result.outcome = verdict.gain ? Outcome::published : Outcome::no_gain;
     report_candidates();
     if (!verdict.gain) {
       result.note = "not optimised: " + why_no_gain();
       return;
     }
-    result.winner = {std::move(forms_[winner.form].kernel), std::move(winner.code), winner.variant,
+    result.winner = {std::move(tried_[winner.form].form.kernel), std::move(winner.code), winner.variant,
                      std::move(winner.image)};
   }
 
   // A bound for the winner, which conclude() has not taken apart yet, or for the source.
   Result<void> prove(const judge::Verdict& verdict) {
-    const Form& form = forms_[verdict.gain ? candidates_[verdict.winner].form : 0];
-    const bool source = &form == &forms_[0];
-    TRY(result.bounds,
-        equiv::prove_error(source_, source ? source_ : form.expr, source ? unrewritten(options_.policy) : form.how,
-                           {.cancelled = [this] { return passes_.spent(); }}));
+    const std::size_t winner = verdict.gain ? candidates_[verdict.winner].form : 0;
+    const Form& form = tried_[winner].form;
+    const bool source = winner == 0;
+    TRY(result.bounds, equiv::prove_error(source_, source ? source_ : form.expr,
+                                          source ? unrewritten(options_.target.policy) : form.how,
+                                          {.cancelled = [this] { return passes_.spent(); }}));
     return {};
   }
 
@@ -303,24 +206,23 @@ class Optimisation {
         "not optimised: " + passes_.why_ended() + ", with " + std::to_string(submitted_.nodes.size()) + " operations";
   }
   [[nodiscard]] const equiv::Verdict& verdict_of_baseline() const {
-    return prepared_[0].meaning.same() ? candidates_[0].verdict : prepared_[0].meaning;
+    return tried_[0].holds() ? candidates_[0].verdict : tried_[0].prepared->meaning;
   }
 
  private:
-  // Forms and candidates that may have been faster, were there more time.
-  [[nodiscard]] std::size_t unchecked() const {
-    const auto late =
-        std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return !c.checked; });
-    return forms_.size() - prepared_.size() + static_cast<std::size_t>(late);
-  }
+  // A form that holds, and its variants, the most promising first.
+  struct Sound {
+    std::size_t form;
+    std::vector<codegen::Variant> variants;
+  };
 
   [[nodiscard]] std::string why_no_gain() const {
     const auto timed =
         std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) { return c.ratio > 0; });
     std::string text = timed <= 1 ? "nothing but the baseline could be measured"
                                   : "none of " + std::to_string(timed - 1) + " candidates beats the baseline";
-    if (unchecked() != 0)
-      text += "; " + std::to_string(unchecked()) + " were not checked within the limit of processor time";
+    if (const std::size_t late = count_unchecked(tried_, candidates_); late != 0)
+      text += "; " + std::to_string(late) + " were not checked within the limit of processor time";
     if (!passes_.given_up().empty())
       text += "; " + passes_.given_up().front().form + " was " + passes_.given_up().front().verdict;
     return text;
@@ -331,135 +233,147 @@ class Optimisation {
            (!v.non_temporal || passes_.enabled("non_temporal"));
   }
 
-  [[nodiscard]] std::string name_of(const Candidate& c) const {
-    return forms_[c.form].name + ", " + print_variant(c.variant);
+  // Whether the unrewritten form and its code are right. The baseline is at work already: its code comes before every
+  // other question.
+  Result<bool> check_unrewritten() {
+    Tried& source = tried_[0];
+    TRY(source.prepared, checker_->check_meaning(source.form.kernel, equiv::Demand::own_steps));
+    passes_.report("lower", 1, tried_.size());
+    if (!source.holds()) return false;
+    TRY_VOID(check_baseline());
+    return candidates_[0].verdict.same();
+  }
+
+  // Asks about the other forms, as long as there is time.
+  Result<void> check_rewritten() {
+    for (std::size_t f = 1; f < tried_.size(); ++f) {
+      Tried& one = tried_[f];
+      const bool evident = !checker_->unexplored() || one.form.keeps_roundings;
+      if (!evident || replaced(tried_, one)) {
+        one.prepared = refused(evident ? kNotNeeded : kNotEvident);
+        continue;
+      }
+      auto prepared = meaning_of(one.form);
+      if (!prepared.ok() && prepared.error().code == ErrorCode::kCancelled) return {};  // those checked so far go on
+      if (!prepared.ok()) return prepared.error();
+      one.prepared = std::move(prepared).value();
+      passes_.report("lower", f + 1, tried_.size());
+    }
+    return {};
+  }
+
+  Result<equiv::Checker::Prepared> meaning_of(const Form& form) {
+    TRY(auto prepared, checker_->check_meaning(form.kernel, equiv::Demand::any_set, &*tried_[0].prepared));
+    if (!prepared.meaning.same() || form.keeps_roundings) return prepared;
+    TRY(equiv::Verdict again, second_looks_->ask(form.kernel, prepared.meaning.max_error_ulp));
+    if (!again.same()) prepared.meaning = std::move(again);
+    return prepared;
+  }
+
+  // The boldest form first.
+  [[nodiscard]] std::vector<Sound> sound_forms() const {
+    const codegen::DividerCycles divider = divider_of(options_.target.isa, options_.search);
+    std::vector<Sound> sound;
+    for (std::size_t f = tried_.size(); f-- > 0;) {
+      if (!tried_[f].holds()) continue;
+      const Form& form = tried_[f].form;
+      auto variants = codegen::variants(form.kernel, options_.target.isa, divider);
+      if (form.keeps_roundings && !sound.empty()) variants.resize(std::min(variants.size(), kSourceVariants));
+      sound.push_back({f, std::move(variants)});
+    }
+    return sound;
   }
 
   Result<void> emit(std::size_t form, const codegen::Variant& variant) {
-    TRY(codegen::MachineCode code, codegen::emit(forms_[form].kernel, options_.isa, variant));
+    const kir::Kernel& kernel = tried_[form].form.kernel;
+    TRY(codegen::MachineCode code, codegen::emit(kernel, options_.target.isa, variant));
     image::ImageBytes image =
-        image::build(code, image::counts_of(forms_[form].kernel), options_.isa, TRIDENT_TIER_OPTIMISED, key_);
+        image::build(code, image::counts_of(kernel), options_.target.isa, TRIDENT_TIER_OPTIMISED, key_);
     TRY_VOID(check_size(image));
     TRY(const os::Fd fd, image::seal(image));
     TRY(image::Mapped mapped, image::Mapped::map(fd));
-    candidates_.push_back({form, variant, std::move(code), std::move(image), std::move(mapped), {}, false, false, 0});
+    candidates_.push_back({form, variant, std::move(code), std::move(image), std::move(mapped)});
     return {};
   }
 
   Result<void> check_baseline() {
-    signature_ = judge::signature_of(forms_[0].kernel);
-    key_ = options_.key ? *options_.key : key_of(submitted_, options_);
+    signature_ = judge::signature_of(tried_[0].form.kernel);
+    key_ = options_.key ? *options_.key : expr_key(submitted_, options_.target, options_.search);
     TRY_VOID(emit(0, kBaselineVariant));
+    tried_[0].code_checked = true;
     return check_code(candidates_[0], equiv::Effort::full);
   }
 
   Result<void> check_code(Candidate& c, equiv::Effort effort) {
-    TRY(c.verdict, checker_->check_code(prepared_[c.form], execute_in_sandbox(source_, signature_, c.mapped), effort));
+    const Tried& tried = tried_[c.form];
+    const equiv::Execute execute = execute_in_sandbox(source_, signature_, c.mapped);
+    TRY(c.verdict, checker_->check_code(*tried.prepared, execute, effort));
     c.checked = true;
     c.checked_fully = effort == equiv::Effort::full;
     if (!c.checked_fully || !c.verdict.same() || !c.variant.non_temporal) return {};
     // The checker's own calls are shorter than those that stream.
-    TRY(c.verdict, checker_->check_long_calls(prepared_[c.form], forms_[c.form].kernel,
-                                              execute_in_sandbox(source_, signature_, c.mapped), streaming_elements()));
+    TRY(c.verdict,
+        checker_->check_long_calls(*tried.prepared, tried.form.kernel, execute, streaming_elements(signature_)));
     return {};
   }
 
   // Asks once of a form whether it is careful in all its parts; if not, its candidates are out.
   Result<void> check_parts(std::size_t f) {
-    if (forms_[f].keeps_roundings || parts_checked_[f]) return {};
+    Tried& tried = tried_[f];
+    if (tried.form.keeps_roundings || tried.parts_checked) return {};
     equiv::CheckOptions options;
-    options.samples.seed = options_.seed;
+    options.samples.seed = options_.search.seed;
     options.cancelled = [this] { return passes_.spent(); };
-    TRY(const equiv::Verdict verdict, equiv::check_parts(source_, forms_[f].expr, forms_[f].how, options));
-    parts_checked_[f] = true;
+    TRY(const equiv::Verdict verdict, equiv::check_parts(source_, tried.form.expr, tried.form.how, options));
+    tried.parts_checked = true;
     if (verdict.same()) return {};
     for (Candidate& c : candidates_)
       if (c.form == f) c.verdict = verdict;
     return {};
   }
 
-  // Elements of the shortest call in which non-temporal code streams.
-  [[nodiscard]] std::uint64_t streaming_elements() const {
-    std::uint64_t bytes = 0;
-    for (const auto& output : signature_.outputs) bytes += output.scalar ? 0 : output.bytes;
-    return (codegen::kStreamBytes + bytes - 1) / std::max<std::uint64_t>(bytes, 1);
-  }
-
   [[nodiscard]] bool out_of_time() const { return passes_.spent() || os::thread_work_ns() >= check_end_ns_; }
 
-  [[nodiscard]] std::uint64_t bytes_per_element() const {
-    std::uint64_t bytes = 1;
-    for (const auto& variable : source_.variables) bytes += ir::bytes_of(variable.type);
-    for (const auto& output : signature_.outputs) bytes += output.bytes;
-    return bytes;
-  }
-  [[nodiscard]] std::uint64_t workload_elements() const {
-    return std::min(options_.elements, kWorkloadBytesMax / bytes_per_element());
-  }
-  [[nodiscard]] std::uint64_t tournament_ns() const {
-    return std::max(kTournamentNs, workload_elements() * bytes_per_element() * kTournamentNsPerByte);
+  [[nodiscard]] CallSize size_of_call() const { return call_size(source_, signature_, options_.target.elements); }
+
+  void baseline_died(const judge::Verdict& verdict, std::uint64_t elements) {
+    equiv::Counterexample e;
+    e.why = "the baseline " + os::describe(verdict.ends[0]) + " while it was timed";
+    e.elements = elements;
+    candidates_[0].verdict.kind = equiv::Verdict::Kind::differs;
+    candidates_[0].verdict.counterexample = std::move(e);
   }
 
-  // Points of the uniform set, over and over, until the judge's call is filled.
-  void fill_workload() {
-    const equiv::Samples& points = checker_->sets()[0];
-    workload_.elements = workload_elements();
-    for (std::size_t v = 0; v < source_.variables.size(); ++v) {
-      if (source_.variables[v].is_scalar()) continue;
-      auto& column =
-          columns_.emplace_back(static_cast<std::size_t>(workload_.elements) * ir::bytes_of(source_.variables[v].type));
-      for (std::size_t at = 0; at < column.size();) {
-        const std::size_t n = std::min(column.size() - at, points.columns[v].size());
-        std::memcpy(column.data() + at, points.columns[v].data(), n);
-        at += n;
-      }
-    }
-    for (const auto& column : columns_) workload_.inputs.emplace_back(column);
-    equiv::Call call = points.calls.front();
-    call.table_length = std::min(workload_.elements, points.n);
-    workload_.params = equiv::params_of(source_, points, call);
-  }
-
-  Result<judge::Verdict> hold_tournament(const std::vector<std::size_t>& entrants) {
+  Result<judge::Verdict> hold_tournament(const std::vector<std::size_t>& entrants, const judge::Workload& workload) {
     std::vector<const image::Mapped*> contestants;
     for (const std::size_t i : entrants) contestants.push_back(&candidates_[i].mapped);
     judge::TournamentRules rules;
-    rules.cpu_ns = std::min(tournament_ns(), std::max<std::uint64_t>(passes_.left_ns(), 1));
+    rules.cpu_ns = std::min(size_of_call().tournament_ns(), std::max<std::uint64_t>(passes_.left_ns(), 1));
     rules.cancelled = [this] { return passes_.spent(); };
     rules.progress = [this](std::size_t done, std::size_t total, double best) {
       passes_.report("judge", done, total, best);
     };
-    return judge::hold_tournament(contestants, signature_, workload_, rules);
+    return judge::hold_tournament(contestants, signature_, workload, rules);
   }
 
   void report_candidates() {
     result.candidates.insert(result.candidates.end(), passes_.given_up().begin(), passes_.given_up().end());
-    for (std::size_t f = prepared_.size(); f < forms_.size() && result.baseline_checked; ++f)
-      result.candidates.push_back({forms_[f].name, {}, kUnchecked, false, 0});
-    for (std::size_t f = 1; f < prepared_.size(); ++f)
-      if (!prepared_[f].meaning.same() && !replaced(f))
-        result.candidates.push_back({forms_[f].name, {}, equiv::print(prepared_[f].meaning), false, 0});
-    for (const Candidate& c : candidates_)
-      result.candidates.push_back({forms_[c.form].name, c.variant, c.checked ? equiv::print(c.verdict) : kUnchecked,
-                                   c.checked && c.verdict.same(), c.ratio});
+    const std::vector<CandidateReport> list = reports(tried_, candidates_, result.baseline_checked);
+    result.candidates.insert(result.candidates.end(), list.begin(), list.end());
   }
 
   const expr::Expr& submitted_;
   const Options& options_;
   PassScope& passes_;
   expr::Expr source_;
-  std::vector<Form> forms_;
-  std::vector<bool> parts_checked_;  ///< per form
+  std::vector<Tried> tried_;  ///< the unrewritten form first
   judge::Signature signature_;
   image::Key key_{};
   std::vector<Candidate> candidates_;
   equiv::CheckOptions check_;
   std::unique_ptr<equiv::Checker> checker_;
   std::optional<SecondLooks> second_looks_;
-  std::vector<equiv::Checker::Prepared> prepared_;  ///< per form whose meaning was checked in time
-  std::uint64_t check_end_ns_ = 0;                  ///< of os::thread_work_ns(): of the checks at work
-  std::vector<std::vector<std::byte>> columns_;
-  judge::Workload workload_;
+  std::uint64_t check_end_ns_ = 0;  ///< of os::thread_work_ns(): of the checks at work
 };
 
 // The spine.
@@ -482,7 +396,7 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
     o.conclude_refused(o.verdict_of_baseline());
     return {};
   }
-  if (options.check_only) return {};
+  if (options.budget.check_only) return {};
 
   // Where rewriting as a whole was refused, smaller steps may have held.
   TRY_VOID(passes.run(
@@ -500,7 +414,7 @@ Result<void> run_passes(Optimisation& o, PassScope& passes, const Options& optio
   TRY(const judge::Verdict verdict,
       passes.run(
           "judge", [&] { return o.judge_candidates(); }, [&](const judge::Verdict& v) { return o.print_ratios(v); }));
-  if (options.prove_error && verdict.incumbent_ran()) TRY_VOID(o.prove(verdict));
+  if (options.trace.prove_error && verdict.incumbent_ran()) TRY_VOID(o.prove(verdict));
   o.conclude(verdict);
   return {};
 }
@@ -519,7 +433,7 @@ std::string_view name_of(Outcome outcome) {
 
 Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
                            const std::function<void(const Progress&)>& progress) {
-  TRY_VOID(check_names(options));
+  TRY_VOID(check_names(options.search, options.trace));
   TRY_VOID(expr::check(expr));
   PassScope passes(options, progress);
   Optimisation o(expr, options, passes);

@@ -25,8 +25,8 @@ bool has_row(std::string_view name, Kind kind) {
                      [&](const Row& row) { return row.name == name && row.kind == kind; });
 }
 
-std::uint64_t budget_of(const Options& options) {
-  return options.budget_ns != 0 ? options.budget_ns : kDefaultBudgetNs;
+std::uint64_t cpu_ns_of(const Budget& budget) {
+  return budget.cpu_ns != 0 ? budget.cpu_ns : kDefaultBudgetNs;
 }
 
 }  // namespace
@@ -42,10 +42,10 @@ std::vector<std::string> candidates_named(std::span<const std::string> names) {
   return candidates;
 }
 
-Result<void> check_names(const Options& options) {
-  if (!options.stop_after.empty() && !has_row(options.stop_after, Kind::pass))
-    return make_error(ErrorCode::kInvalidArgument, "there is no pass named '%s'", options.stop_after.c_str());
-  for (const std::string& name : options.disabled)
+Result<void> check_names(const Search& search, const Trace& trace) {
+  if (!trace.stop_after.empty() && !has_row(trace.stop_after, Kind::pass))
+    return make_error(ErrorCode::kInvalidArgument, "there is no pass named '%s'", trace.stop_after.c_str());
+  for (const std::string& name : search.disabled)
     if (!has_row(name, Kind::candidate))
       return make_error(ErrorCode::kInvalidArgument, "there is nothing named '%s' that can be switched off",
                         name.c_str());
@@ -55,11 +55,12 @@ Result<void> check_names(const Options& options) {
 PassScope::PassScope(const Options& options, const std::function<void(const Progress&)>& progress)
     : options_(options),
       progress_(progress),
-      work_end_ns_(os::thread_work_ns() + budget_of(options)),
-      wall_end_ns_(os::monotonic_ns() + kWallPerBudget * budget_of(options)) {}
+      work_end_ns_(os::thread_work_ns() + cpu_ns_of(options.budget)),
+      wall_end_ns_(os::monotonic_ns() + kWallPerBudget * cpu_ns_of(options.budget)) {}
 
 bool PassScope::enabled(std::string_view candidate) const {
-  return std::find(options_.disabled.begin(), options_.disabled.end(), candidate) == options_.disabled.end();
+  return std::find(options_.search.disabled.begin(), options_.search.disabled.end(), candidate) ==
+         options_.search.disabled.end();
 }
 
 void PassScope::report(std::string_view stage, std::size_t done, std::size_t total, double best_ratio) const {
@@ -73,7 +74,7 @@ std::uint64_t PassScope::left_ns() const {
 }
 
 bool PassScope::cancelled() const {
-  return options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed);
+  return options_.budget.cancelled != nullptr && options_.budget.cancelled->load(std::memory_order_relaxed);
 }
 
 bool PassScope::spent() const {
@@ -81,10 +82,10 @@ bool PassScope::spent() const {
 }
 
 std::string PassScope::why_ended() const {
-  if (stopped_) return "stopped after pass '" + options_.stop_after + "'";
+  if (stopped_) return "stopped after pass '" + options_.trace.stop_after + "'";
   if (cancelled()) return "whoever asked for it gave up in pass '" + pass_ + "'";
   const bool by_clock = os::thread_work_ns() < work_end_ns_ && os::monotonic_ns() >= wall_end_ns_;
-  const double limit_s = 1e-9 * static_cast<double>(budget_of(options_)) * (by_clock ? kWallPerBudget : 1);
+  const double limit_s = 1e-9 * static_cast<double>(cpu_ns_of(options_.budget)) * (by_clock ? kWallPerBudget : 1);
   char text[160];
   std::snprintf(text, sizeof text, "the limit of %.3g s%s was reached in pass '%s'", limit_s,
                 by_clock ? "" : " of processor time", pass_.c_str());
@@ -106,7 +107,7 @@ Result<void> PassScope::enter(std::string_view name) {
 
 void PassScope::leave(std::string_view name) {
   times_.push_back({std::string(name), os::monotonic_ns() - entered_ns_});
-  if (name == options_.stop_after) stopped_ = true;
+  if (name == options_.trace.stop_after) stopped_ = true;
 }
 
 }  // namespace trident::pipeline

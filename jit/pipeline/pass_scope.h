@@ -17,14 +17,14 @@ class PassScope {
  public:
   PassScope(const Options& options, const std::function<void(const Progress&)>& progress);
 
-  /// Runs `pass` under `name`. Its result's text goes to Options::dump through `print`. Error Cancelled when the budget
+  /// Runs `pass` under `name`. Its result's text goes to Trace::dump through `print`. Error Cancelled when the budget
   /// is spent beforehand, or when an earlier pass was the one to stop after.
   template <class Pass, class Print>
   auto run(std::string_view name, Pass pass, Print print) -> decltype(pass()) {
     TRY_VOID(enter(name));
     auto result = pass();
     leave(name);
-    if (result.ok() && options_.dump) options_.dump(name, print(result.value()));
+    if (result.ok() && options_.trace.dump) options_.trace.dump(name, print(result.value()));
     return result;
   }
 
@@ -68,7 +68,7 @@ inline constexpr std::array<const char*, 6> kRewriting = {"narrowed", "identitie
 /// `names` with kRewriting in place of "search".
 std::vector<std::string> candidates_named(std::span<const std::string> names);
 
-/// InvalidArgument when Options names a pass or candidate that passes.def does not have.
-Result<void> check_names(const Options& options);
+/// InvalidArgument when a pass or candidate is named that passes.def does not have.
+Result<void> check_names(const Search& search, const Trace& trace);
 
 }  // namespace trident::pipeline

@@ -14,6 +14,7 @@
 #include "jit/judge/guarded.h"
 #include "jit/kir/interpreter.h"
 #include "jit/pipeline/execution.h"
+#include "jit/pipeline/key.h"
 #include "jit/pipeline/second_look.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/cpu.h"
@@ -66,7 +67,7 @@ TEST(Baseline, CompilesToCodeThatDoesWhatTheSourceMeans) {
   for (const codegen::Isa isa : host_isas()) {
     for (const Type type : {Type::f32, Type::f64}) {
       const auto e = parsed(kText, type, ranged(type));
-      auto compiled = compile_baseline(e, {.isa = isa});
+      auto compiled = compile_baseline(e, {.target = {.isa = isa}});
       ASSERT_TRUE(compiled.ok()) << compiled.error().message;
       EXPECT_EQ(compiled->image.header().tier, TRIDENT_TIER_BASELINE);
       EXPECT_EQ(compiled->image.header().inputs, 2u);
@@ -131,7 +132,7 @@ TEST(Forms, ThreeDigitsWhereThePolicyAllowsThem) {
   const auto e = parsed("exp(x) * 0.5", Type::f32, x);
   const codegen::Isa isa = host_isas().front();
   const auto tried = [&](const expr::Expr& source, double k) {
-    auto optimised = optimise(source, {.policy = {expr::PolicyKind::bounded, k}, .isa = isa});
+    auto optimised = optimise(source, {.target = {.isa = isa, .policy = {expr::PolicyKind::bounded, k}}});
     CHECK(optimised.ok());
     return std::move(optimised).value();
   };
@@ -166,39 +167,21 @@ TEST(Forms, ThreeDigitsWhereThePolicyAllowsThem) {
 
 TEST(CheckOnly, AnswersForTheBaselineAlone) {
   for (const codegen::Isa isa : host_isas()) {
-    auto checked = optimise(parsed(kText, Type::f32, ranged(Type::f32)), {.isa = isa, .check_only = true});
+    auto checked =
+        optimise(parsed(kText, Type::f32, ranged(Type::f32)), {.target = {.isa = isa}, .budget = {.check_only = true}});
     ASSERT_TRUE(checked.ok()) << checked.error().message;
     EXPECT_EQ(checked->outcome, Outcome::no_gain);
     EXPECT_TRUE(checked->baseline_checked);
-    auto late = optimise(parsed(kText), {.isa = isa, .budget_ns = 1, .check_only = true});
+    auto late = optimise(parsed(kText), {.target = {.isa = isa}, .budget = {.cpu_ns = 1, .check_only = true}});
     ASSERT_TRUE(late.ok());
     EXPECT_EQ(late->outcome, Outcome::budget_spent);
     EXPECT_FALSE(late->baseline_checked);
     // The whole job asks this first.
-    Options options{.isa = isa, .stop_after = "meaning"};
+    Options options{.target = {.isa = isa}, .trace = {.stop_after = "meaning"}};
     auto stopped = optimise(parsed(kText), options);
     ASSERT_TRUE(stopped.ok());
     EXPECT_TRUE(stopped->baseline_checked);
   }
-}
-
-TEST(Key, NamesWhatMattersAndNothingElse) {
-  const Options options;
-  const auto key = [&](std::string_view text, const Options& o) { return key_of(parsed(text), o); };
-  std::set<image::Key> keys;
-  keys.insert(key("a + b * 2", options));
-  EXPECT_EQ(keys.count(key("u + v * 2", options)), 1u);  // names do not matter
-  EXPECT_TRUE(keys.insert(key("a + b * 3", options)).second);
-  EXPECT_TRUE(keys.insert(key("a - b * 2", options)).second);
-  EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::exact, 2}})).second);
-  // Call lengths: by how far away the arrays lie, not one by one.
-  for (const std::uint64_t elements : {1u << 10, 1u << 18, 1u << 24})
-    EXPECT_TRUE(keys.insert(key("a + b * 2", {.elements = elements})).second) << elements;
-  EXPECT_EQ(key("a + b * 2", {.elements = 1u << 24}), key("a + b * 2", {.elements = 1u << 23}));
-  EXPECT_EQ(key("a + b * 2", {.elements = 1000}), key("a + b * 2", {.elements = 1}));
-  EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::bounded, 3}})).second);
-  EXPECT_TRUE(keys.insert(key("a + b * 2", {.isa = codegen::Isa::avx512})).second);
-  EXPECT_TRUE(keys.insert(key_of(parsed("a + b * 2", Type::f32), options)).second);
 }
 
 /// The shipped table with an op at `fmas`.
@@ -213,7 +196,7 @@ TEST(Key, MeasuredCostsCountWhereTheyAreForTheInstructionSet) {
   const expr::rewrite::OpCosts costs(with_op_at(kir::Op::Mul, 30, codegen::Isa::avx2));
   const expr::rewrite::OpCosts others(with_op_at(kir::Op::Mul, 31, codegen::Isa::avx2));
   const auto key = [&](codegen::Isa isa, const expr::rewrite::OpCosts* measured) {
-    return key_of(parsed("a + b * 2"), {.isa = isa, .costs = measured});
+    return expr_key(parsed("a + b * 2"), {.isa = isa}, {.costs = measured});
   };
   std::set<image::Key> keys;
   for (const auto* measured : {static_cast<const expr::rewrite::OpCosts*>(nullptr), &costs, &others})
@@ -232,8 +215,10 @@ TEST(Optimise, MeasuredCostsSteerTheSearch) {
   const auto searched = [&](kir::Op dear) {
     const expr::rewrite::OpCosts costs(with_op_at(dear, 30, isa));
     std::string forms;
-    Options options{.isa = isa, .disabled = {"contracted", "simplified"}, .costs = &costs, .stop_after = "forms"};
-    options.dump = [&](std::string_view pass, std::string_view text) { forms += pass == "forms" ? text : ""; };
+    Options options{.target = {.isa = isa},
+                    .search = {.disabled = {"contracted", "simplified"}, .costs = &costs},
+                    .trace = {.stop_after = "forms"}};
+    options.trace.dump = [&](std::string_view pass, std::string_view text) { forms += pass == "forms" ? text : ""; };
     EXPECT_TRUE(optimise(e, options).ok());
     const std::size_t first = forms.find("; searched\n");
     EXPECT_NE(first, std::string::npos);
@@ -248,7 +233,7 @@ TEST(Optimise, MeasuredCostsSteerTheSearch) {
 
 // A total that becomes a constant stays one element: as an array it would be written over what follows.
 TEST(Forms, ATotalThatIsAConstantIsOneElement) {
-  const Options options{.policy = {expr::PolicyKind::fast, 2}};
+  const Options options{.target = {.policy = {expr::PolicyKind::fast, 2}}};
   const std::function<void(const Progress&)> nobody;
   const auto total = parsed("sum(x)^0 + 2");
   const auto made = forms(total, total, options, PassScope(options, nobody));
@@ -266,7 +251,7 @@ TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
   for (const codegen::Isa isa : host_isas()) {
     const auto e = parsed(kText, Type::f32, ranged(Type::f32));
     std::set<std::string> stages;
-    auto optimised = optimise(e, {.isa = isa}, [&](const Progress& p) { stages.insert(p.stage); });
+    auto optimised = optimise(e, {.target = {.isa = isa}}, [&](const Progress& p) { stages.insert(p.stage); });
     ASSERT_TRUE(optimised.ok()) << optimised.error().message;
     ASSERT_TRUE(optimised->outcome == Outcome::published || optimised->outcome == Outcome::no_gain)
         << optimised->detail;
@@ -290,7 +275,7 @@ TEST(Optimise, WhatNoDrawnPointShowsIsCarefulToo) {
                          {"p", Type::f64, expr::VariableKind::array, 0, 100},
                          {"x", Type::f64, expr::VariableKind::array, -1, 1},
                          {"y", Type::f64, expr::VariableKind::array, -1, 1}});
-  auto optimised = optimise(e, {.isa = host_isas().back()}, nullptr);
+  auto optimised = optimise(e, {.target = {.isa = host_isas().back()}}, nullptr);
   ASSERT_TRUE(optimised.ok()) << optimised.error().message;
   if (optimised->outcome != Outcome::published) return;  // nothing was faster; what was rewritten is no matter then
   const double k = 7, m = 3, p = 5, x = 1e-12, y = 0;
@@ -312,10 +297,11 @@ TEST(Optimise, SmallStepsHoldWhereLargeOnesDoNot) {
       {{"x", Type::f32, expr::VariableKind::array, -5, 5}, {"y", Type::f32, expr::VariableKind::array, -20, 5}});
   const auto run = [&](std::vector<std::string> disabled, std::string* refined) {
     const codegen::Isa isa = host_isas().back();
-    Options options{.isa = isa, .disabled = std::move(disabled), .stop_after = "refine"};
-    options.costs = &expr::rewrite::default_op_costs(codegen::name_of(isa));  // whatever processor this is
-    options.budget_ns = 20 * kDefaultBudgetNs;                                // and however slow
-    options.dump = [&](std::string_view pass, std::string_view text) {
+    Options options{
+        .target = {.isa = isa}, .search = {.disabled = std::move(disabled)}, .trace = {.stop_after = "refine"}};
+    options.search.costs = &expr::rewrite::default_op_costs(codegen::name_of(isa));  // whatever processor this is
+    options.budget.cpu_ns = 20 * kDefaultBudgetNs;                                   // and however slow
+    options.trace.dump = [&](std::string_view pass, std::string_view text) {
       if (pass == "refine") *refined = text;
     };
     ASSERT_TRUE(optimise(e, options, nullptr).ok());
@@ -368,7 +354,7 @@ TEST(Optimise, WhatIsNotExploredIsNotRewritten) {
   }
   text += sum;
   const auto e = parsed(text, Type::f64, {{"x", Type::f64, expr::VariableKind::array, 0, 32}});
-  auto optimised = optimise(e, {.isa = host_isas().back()}, nullptr);
+  auto optimised = optimise(e, {.target = {.isa = host_isas().back()}}, nullptr);
   ASSERT_TRUE(optimised.ok()) << optimised.error().message;
   for (const CandidateReport& c : optimised->candidates) {
     if (!c.same) continue;
@@ -380,8 +366,8 @@ TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const auto e = parsed("x * x + diff(x * x, x)", Type::f64, {{"x", Type::f64, expr::VariableKind::array, 0, 1}});
   std::vector<std::string> seen;
-  Options options{.isa = host_isas()[0]};
-  options.dump = [&](std::string_view pass, std::string_view text) {
+  Options options{.target = {.isa = host_isas()[0]}};
+  options.trace.dump = [&](std::string_view pass, std::string_view text) {
     seen.emplace_back(pass);
     EXPECT_FALSE(text.empty()) << pass;
     if (pass != "derivatives") return;
@@ -393,39 +379,39 @@ TEST(Optimise, PassesAreSeenStoppedAndSwitchedOff) {
   EXPECT_EQ(all->times.size(), 7u);
 
   seen.clear();
-  options.stop_after = "emit";
+  options.trace.stop_after = "emit";
   auto stopped = optimise(e, options);
   ASSERT_TRUE(stopped.ok());
   EXPECT_EQ(stopped->outcome, Outcome::budget_spent);
   EXPECT_EQ(seen, (std::vector<std::string>{"derivatives", "forms", "meaning", "refine", "emit"}));
 
-  options.stop_after.clear();
-  options.disabled = {"identities", "contracted", "simplified", "accuracy4",
-                      "careful",    "interleave", "schedule",   "non_temporal"};
+  options.trace.stop_after.clear();
+  options.search.disabled = {"identities", "contracted", "simplified", "accuracy4",
+                             "careful",    "interleave", "schedule",   "non_temporal"};
   auto bare = optimise(e, options);
   ASSERT_TRUE(bare.ok());
   EXPECT_EQ(bare->candidates.size(), 1u);
   EXPECT_EQ(bare->outcome, Outcome::no_gain);
 
-  options.disabled = {"equiv"};
+  options.search.disabled = {"equiv"};
   EXPECT_EQ(optimise(e, options).error().code, ErrorCode::kInvalidArgument);
-  options.disabled.clear();
-  options.stop_after = "nonsense";
+  options.search.disabled.clear();
+  options.trace.stop_after = "nonsense";
   EXPECT_EQ(optimise(e, options).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(Optimise, BudgetAndCancelAreKept) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const auto e = parsed(kText, Type::f64, ranged(Type::f64));
-  Options options{.isa = host_isas()[0]};
-  options.budget_ns = 1;
+  Options options{.target = {.isa = host_isas()[0]}};
+  options.budget.cpu_ns = 1;
   auto late = optimise(e, options);
   ASSERT_TRUE(late.ok());
   EXPECT_EQ(late->outcome, Outcome::budget_spent);
 
   std::atomic<bool> cancelled{false};
-  options.budget_ns = 600'000'000'000;
-  options.cancelled = &cancelled;
+  options.budget.cpu_ns = 600'000'000'000;
+  options.budget.cancelled = &cancelled;
   auto cut = optimise(e, options, [&](const Progress& p) { cancelled = p.stage == "emit"; });
   ASSERT_TRUE(cut.ok());
   EXPECT_EQ(cut->outcome, Outcome::budget_spent);
@@ -444,8 +430,8 @@ TEST(Optimise, BaselinesWithHugeArgumentsAreNotRevoked) {
           {{"x", type, expr::VariableKind::array, -huge, huge}, {"y", type, expr::VariableKind::array, -huge, huge}},
       };
       for (const auto& variables : inputs) {
-        Options options{.isa = host_isas().back()};
-        options.stop_after = "equiv";
+        Options options{.target = {.isa = host_isas().back()}};
+        options.trace.stop_after = "equiv";
         auto optimised = optimise(parsed(text, type, variables), options);
         ASSERT_TRUE(optimised.ok()) << optimised.error().message;
         EXPECT_NE(optimised->outcome, Outcome::not_equivalent) << text << "\n" << optimised->detail;
@@ -480,7 +466,7 @@ TEST(Optimise, ReductionsGetTheirForms) {
                         {"mean(x * 2 - y / 4)", expr::PolicyKind::bounded, 1},
                         {"maxof(exp(x + y))", expr::PolicyKind::fast, 10}}) {
     const expr::Expr source = parsed(c.text, Type::f32, variables);
-    const Options options{.policy = {c.policy, 2}, .isa = isa};
+    const Options options{.target = {.isa = isa, .policy = {c.policy, 2}}};
     const std::function<void(const Progress&)> nobody;
     const auto list = forms(source, source, options, PassScope(options, nobody));
     ASSERT_TRUE(list.ok());
@@ -502,7 +488,7 @@ TEST(Optimise, ReductionsGetTheirForms) {
 // Where a form breaks the policy with functions of 4 ulp it may not with those of one.
 TEST(Forms, WithLessAccurateFunctionsComeWithThoseOfOneUlp) {
   const expr::Expr source = parsed("sin(x) * cos(y) + cos(x) * sin(y)", Type::f64, ranged(Type::f64));
-  const Options options{.isa = codegen::Isa::avx2};
+  const Options options{.target = {.isa = codegen::Isa::avx2}};
   const std::function<void(const Progress&)> nobody;
   const auto list = forms(source, source, options, PassScope(options, nobody));
   ASSERT_TRUE(list.ok());
@@ -523,14 +509,14 @@ TEST(Optimise, ReductionsIntegersAndSeveralOutputs) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const codegen::Isa isa = host_isas().back();
   const auto sums = parsed("(sum(x * y), x + y * p, maxof(x - y))", Type::f32, ranged(Type::f32));
-  auto optimised = optimise(sums, {.isa = isa});
+  auto optimised = optimise(sums, {.target = {.isa = isa}});
   ASSERT_TRUE(optimised.ok()) << optimised.error().message;
   EXPECT_TRUE(optimised->outcome == Outcome::published || optimised->outcome == Outcome::no_gain) << optimised->detail;
 
   const std::vector<expr::Variable> ints = {{"i", Type::i32, expr::VariableKind::array},
                                             {"j", Type::i32, expr::VariableKind::array}};
   const auto bits = parsed("(i * j | (i << 3)) & (j >> 5)", Type::f64, ints);
-  auto integers = optimise(bits, {.policy = {expr::PolicyKind::exact, 2}, .isa = isa});
+  auto integers = optimise(bits, {.target = {.isa = isa, .policy = {expr::PolicyKind::exact, 2}}});
   ASSERT_TRUE(integers.ok()) << integers.error().message;
   EXPECT_TRUE(integers->outcome == Outcome::published || integers->outcome == Outcome::no_gain) << integers->detail;
 }

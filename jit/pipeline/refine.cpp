@@ -32,14 +32,14 @@ class Descent {
   }
 
   // Of many answers near the limit one may be luck: the last form that holds at other points too.
-  Result<std::optional<Refinement>> confirmed() {
+  Result<std::optional<Tried>> confirmed() {
     for (std::size_t i = 0; i < kSecondLooksMax && !chain_.empty(); ++i) {
       constexpr double kAnyError = std::numeric_limits<double>::infinity();
       TRY(const equiv::Verdict again, q_.second_looks.ask(chain_.back().form.kernel, kAnyError));
-      if (again.same()) return std::optional<Refinement>(std::move(chain_.back()));
+      if (again.same()) return std::optional<Tried>(std::move(chain_.back()));
       chain_.pop_back();
     }
-    return std::optional<Refinement>();
+    return std::optional<Tried>();
   }
 
  private:
@@ -51,12 +51,13 @@ class Descent {
       if (!is_new(form)) continue;
       auto kernel = expr::lower(form, how_);
       if (!kernel.ok()) continue;
-      keep_totals(q_.forms[0].kernel, *kernel);
+      keep_totals(q_.tried[0].form.kernel, *kernel);
       if (asked_++ >= kAskedMax || refused >= kRefusedMax) return false;
-      TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, q_.prepared.data()));
+      TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, &*q_.tried[0].prepared));
       q_.passes.report("lower", asked_, kAskedMax);
       if (prepared.meaning.same()) {
-        chain_.push_back({{"careful", std::move(kernel).value(), false, std::move(form), how_}, std::move(prepared)});
+        chain_.push_back({.form = {"careful", std::move(kernel).value(), false, std::move(form), how_},
+                          .prepared = std::move(prepared)});
         return true;
       }
       ++refused;
@@ -75,20 +76,20 @@ class Descent {
   const expr::Expr& start_;
   expr::LowerOptions how_;
   expr::rewrite::Steps steps_;
-  std::vector<Refinement> chain_;  ///< each from the one before it
+  std::vector<Tried> chain_;  ///< each from the one before it
   std::vector<std::vector<std::byte>> seen_;
   std::size_t asked_ = 0;
 };
 
 /// The cheapest form that holds, none where there is none. The unrewritten one is `source`.
 const Form* cheapest(const RefineQuestion& q, const Form& source) {
-  const egraph::CostModel costs = costs_of(q.options).model();
+  const egraph::CostModel costs = costs_of(q.options.target.isa, q.options.search).model();
   const Form* found = nullptr;
   double least = 0;
-  for (std::size_t f = 0; f < q.forms.size(); ++f) {
-    const Form& form = f == 0 ? source : q.forms[f];
+  for (const Tried& tried : q.tried) {
+    const Form& form = &tried == &q.tried[0] ? source : tried.form;
     const auto cost = expr::rewrite::cost_of(form.expr, costs);
-    if (!cost.ok() || !q.prepared[f].meaning.same() || (found != nullptr && least <= cost->dag)) continue;
+    if (!cost.ok() || !tried.holds() || (found != nullptr && least <= cost->dag)) continue;
     found = &form;
     least = cost->dag;
   }
@@ -97,18 +98,19 @@ const Form* cheapest(const RefineQuestion& q, const Form& source) {
 
 }  // namespace
 
-Result<std::optional<Refinement>> refine(const RefineQuestion& question) {
-  const bool may_round = question.options.policy.kind != expr::PolicyKind::exact;
-  if (!may_round || question.checker.unexplored() || question.prepared.size() < question.forms.size())
-    return std::optional<Refinement>();
-  const Form source{"source", {}, true, question.source, unrewritten(question.options.policy)};
+Result<std::optional<Tried>> refine(const RefineQuestion& question) {
+  const bool may_round = question.options.target.policy.kind != expr::PolicyKind::exact;
+  const bool all =
+      std::all_of(question.tried.begin(), question.tried.end(), [](const Tried& t) { return t.prepared.has_value(); });
+  if (!may_round || question.checker.unexplored() || !all) return std::optional<Tried>();
+  const Form source{"source", {}, true, question.source, unrewritten(question.options.target.policy)};
   const Form* start = cheapest(question, source);
-  if (start == nullptr) return std::optional<Refinement>();
+  if (start == nullptr) return std::optional<Tried>();
   Descent descent(question, *start);
   const auto end = descent.run();
   if (!end.ok() && end.error().code != ErrorCode::kCancelled) return end.error();
   auto found = descent.confirmed();
-  if (!found.ok() && found.error().code == ErrorCode::kCancelled) return std::optional<Refinement>();
+  if (!found.ok() && found.error().code == ErrorCode::kCancelled) return std::optional<Tried>();
   return found;
 }
 

@@ -11,6 +11,7 @@
 #include "jit/expr/simplify.h"
 #include "jit/kir/interpreter.h"
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/key.h"
 #include "runtime/os/cpu.h"
 
 namespace trident::pipeline {
@@ -86,7 +87,7 @@ TEST(Key, RulesCountByTheirText) {
   const auto e = parsed(kText, {variable("x", 2, 8)});
   const SearchRules rules = rules_of(kRule), same = rules_of(kRule);
   const SearchRules other = rules_of("gelu: (neg (neg (neg ?a))) => (neg ?a) ;; ieee=exact real=ok\n");
-  const auto key = [&](const SearchRules* by) { return key_of(e, {.rules = by}); };
+  const auto key = [&](const SearchRules* by) { return expr_key(e, {}, {.rules = by}); };
   std::set<image::Key> keys;
   for (const SearchRules* by : {static_cast<const SearchRules*>(nullptr), &rules, &other})
     EXPECT_TRUE(keys.insert(key(by)).second);
@@ -110,7 +111,7 @@ TEST(SearchRules, MakeFormsThatTheBuiltInOnesDoNot) {
   const kir::Kernel wanted = by_hand(variables, kir::math::Accuracy::ulp4);
   const auto has_it = [&](const SearchRules* by) {
     bool has = false;
-    for (const Form& form : forms_of(e, {.rules = by})) has = has || same_kernel(form.kernel, wanted);
+    for (const Form& form : forms_of(e, {.search = {.rules = by}})) has = has || same_kernel(form.kernel, wanted);
     return has;
   };
   EXPECT_FALSE(has_it(nullptr));
@@ -122,10 +123,10 @@ TEST(SearchRules, MakeSmallStepsToo) {
   const SearchRules rules = rules_of(kRule);
   std::string refined;
   // Nothing but the source to start from.
-  Options options{.disabled = {"identities", "contracted", "simplified", "accuracy4", "searched", "guided"},
-                  .rules = &rules,
-                  .stop_after = "refine"};
-  options.dump = [&](std::string_view pass, std::string_view text) {
+  Options options{.search = {.disabled = {"identities", "contracted", "simplified", "accuracy4", "searched", "guided"},
+                             .rules = &rules},
+                  .trace = {.stop_after = "refine"}};
+  options.trace.dump = [&](std::string_view pass, std::string_view text) {
     if (pass == "refine") refined = text;
   };
   ASSERT_TRUE(optimise(e, options).ok());
@@ -137,7 +138,7 @@ TEST(SearchRules, WhatTrueOnesMakeIsRight) {
   if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
   const auto e = parsed(kText, {variable("x", 2, 8)});
   const SearchRules rules = rules_of(kRule);
-  const auto best = optimise(e, {.rules = &rules});
+  const auto best = optimise(e, {.search = {.rules = &rules}});
   ASSERT_TRUE(best.ok()) << best.error().message;
   if (best->outcome != Outcome::published) return;  // a busy machine
   for (double x = 2; x <= 8; x += 0x1p-6) EXPECT_TRUE(near(value(best->winner.kernel, x, 0), std::log(x))) << x;
@@ -165,7 +166,7 @@ TEST(SearchRules, WhatFalseOnesMakeIsNotPublished) {
     const auto source = expr::lower(e, unrewritten({}));
     ASSERT_TRUE(source.ok());
     for (const expr::PolicyKind kind : {expr::PolicyKind::bounded, expr::PolicyKind::fast}) {
-      const Options options{.policy = {kind, 2}, .rules = &rules};
+      const Options options{.target = {.policy = {kind, 2}}, .search = {.rules = &rules}};
       bool offered = false;
       for (const Form& form : forms_of(e, options))
         offered = offered || !near(value(*source, lie.x, lie.y), value(form.kernel, lie.x, lie.y));

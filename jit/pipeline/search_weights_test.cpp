@@ -17,6 +17,7 @@
 #include "jit/nnue/feature_list.h"
 #include "jit/nnue/shipped_weights.h"
 #include "jit/pipeline/forms.h"
+#include "jit/pipeline/key.h"
 #include "runtime/os/cpu.h"
 #include "runtime/store/versions.h"
 
@@ -64,11 +65,11 @@ TEST_F(SearchWeightsTest, CountInTheKeyByTheirBytes) {
   const auto again = SearchWeights::map(folder.path_of(name), name);
   ASSERT_TRUE(again.ok());
   const expr::Expr e = parsed("x*y + x");
-  EXPECT_NE(key_of(e, {}), key_of(e, {.weights = &*weights}));
-  EXPECT_EQ(key_of(e, {.weights = &*again}), key_of(e, {.weights = &*weights}));
+  EXPECT_NE(expr_key(e, {}, {}), expr_key(e, {}, {.weights = &*weights}));
+  EXPECT_EQ(expr_key(e, {}, {.weights = &*again}), expr_key(e, {}, {.weights = &*weights}));
   // The same weights from a file make the same forms as from the program.
   std::string mapped, built_in;
-  mapped = print(forms_of(e, {.weights = &*weights})), built_in = print(forms_of(e, {}));
+  mapped = print(forms_of(e, {.search = {.weights = &*weights}})), built_in = print(forms_of(e, {}));
   EXPECT_EQ(mapped, built_in);
 }
 
@@ -131,9 +132,9 @@ TEST_F(SearchWeightsTest, MayHaveAJudgeBehindThem) {
        {"exp(x)*exp(y)/exp(x) + x*y + x*x", "log(x*x*y) - log(y)*2", "(x^2 - y^2)/(x + y)*sqrt(x)"}) {
     const expr::Expr e = parsed(text);
     const std::string built_in = print(forms_of(e, {}));
-    EXPECT_EQ(print(forms_of(e, {.weights = &*both})), built_in);
-    others = others || print(forms_of(e, {.weights = &*headstrong})) != built_in;
-    EXPECT_NE(key_of(e, {.weights = &*guide}), key_of(e, {.weights = &*both}));
+    EXPECT_EQ(print(forms_of(e, {.search = {.weights = &*both}})), built_in);
+    others = others || print(forms_of(e, {.search = {.weights = &*headstrong}})) != built_in;
+    EXPECT_NE(expr_key(e, {}, {.weights = &*guide}), expr_key(e, {}, {.weights = &*both}));
   }
   EXPECT_TRUE(others);
 }
@@ -161,9 +162,9 @@ constexpr GuideKind kKinds[] = {GuideKind::network, GuideKind::constant, GuideKi
 TEST(Guides, TakeNothingAway) {
   for (const char* text : kTexts) {
     const expr::Expr e = parsed(text);
-    const auto without = forms_of(e, {.disabled = {"guided"}});
+    const auto without = forms_of(e, {.search = {.disabled = {"guided"}}});
     for (const GuideKind kind : kKinds) {
-      const auto with = forms_of(e, {.guide = kind});
+      const auto with = forms_of(e, {.search = {.guide = kind}});
       ASSERT_GE(with.size(), without.size());
       for (std::size_t f = 0; f < without.size(); ++f) EXPECT_TRUE(same_kernel(with[f].kernel, without[f].kernel));
     }
@@ -186,7 +187,7 @@ TEST(Guides, BadOnesChangeNoResult) {
     const auto source = expr::lower(e, unrewritten({}));
     ASSERT_TRUE(source.ok());
     for (const GuideKind kind : kKinds) {
-      const auto best = optimise(e, {.policy = {expr::PolicyKind::bounded, 4}, .guide = kind});
+      const auto best = optimise(e, {.target = {.policy = {expr::PolicyKind::bounded, 4}}, .search = {.guide = kind}});
       ASSERT_TRUE(best.ok()) << best.error().message;
       EXPECT_NE(best->outcome, Outcome::not_equivalent) << best->detail;
       if (best->outcome != Outcome::published) continue;

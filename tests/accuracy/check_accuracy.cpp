@@ -118,49 +118,45 @@ std::string line(const Task& task, const std::string& form, const equiv::Verdict
 
 Result<Row> check_forms(const Task& task, const Settings& settings) {
   TRY(const expr::Expr source, source_of(task));
-  pipeline::Options options;
-  options.policy = {expr::PolicyKind::bounded, settings.k};
+  const pipeline::Options options{.target = {.policy = {expr::PolicyKind::bounded, settings.k}}};
   const std::function<void(const pipeline::Progress&)> nobody;
   const pipeline::PassScope passes(options, nobody);
   TRY(std::vector<pipeline::Form> forms, pipeline::forms(source, source, options, passes));
 
   equiv::CheckOptions small;
-  small.samples = {.points = equiv::suggested_points(source), .seed = options.seed};
-  TRY(const auto small_checker, equiv::Checker::make(source, options.policy, small));
+  small.samples = {.points = equiv::suggested_points(source), .seed = options.search.seed};
+  TRY(const auto small_checker, equiv::Checker::make(source, options.target.policy, small));
   equiv::CheckOptions large;
   large.samples = {.points = settings.points, .seed = settings.seed};
   large.refined_max = settings.points / 16;
-  TRY(const auto large_checker, equiv::Checker::make(source, options.policy, large));
+  TRY(const auto large_checker, equiv::Checker::make(source, options.target.policy, large));
 
-  pipeline::SecondLooks second_looks(source, options.policy, small);
-  std::vector<equiv::Checker::Prepared> answers;
-  for (const pipeline::Form& form : forms) {
-    const auto demand = answers.empty() ? equiv::Demand::policy : equiv::Demand::any_set;
-    TRY(auto answer, small_checker->check_meaning(form.kernel, demand, answers.empty() ? nullptr : answers.data()));
-    if (!answers.empty() && answer.meaning.same() && !form.keeps_roundings) {
+  pipeline::SecondLooks second_looks(source, options.target.policy, small);
+  std::vector<pipeline::Tried> tried;
+  for (pipeline::Form& form : forms) {
+    const bool first = tried.empty();
+    const auto demand = first ? equiv::Demand::policy : equiv::Demand::any_set;
+    TRY(auto answer, small_checker->check_meaning(form.kernel, demand, first ? nullptr : &*tried[0].prepared));
+    if (!first && answer.meaning.same() && !form.keeps_roundings) {
       TRY(auto again, second_looks.ask(form.kernel, answer.meaning.max_error_ulp));
       if (!again.same()) answer.meaning = std::move(again);
     }
-    answers.push_back(std::move(answer));
+    tried.push_back({.form = std::move(form), .prepared = std::move(answer)});
   }
-  TRY(auto refined, pipeline::refine({source, forms, answers, *small_checker, second_looks, options, passes}));
-  if (refined) {
-    forms.push_back(std::move(refined->form));
-    answers.push_back(std::move(refined->prepared));
-  }
+  TRY(auto refined, pipeline::refine({source, tried, *small_checker, second_looks, options, passes}));
+  if (refined) tried.push_back(std::move(*refined));
 
   Row row;
-  for (std::size_t f = 0; f < forms.size(); ++f) {
-    const pipeline::Form& form = forms[f];
-    const equiv::Checker::Prepared& accepted = answers[f];
-    const bool unrewritten = f == 0;
-    bool counts = accepted.meaning.same() || unrewritten;
+  for (const pipeline::Tried& one : tried) {
+    const pipeline::Form& form = one.form;
+    const bool unrewritten = &one == &tried[0];
+    bool counts = one.holds() || unrewritten;
     if (counts && !form.keeps_roundings) {
       TRY(const equiv::Verdict parts, equiv::check_parts(source, form.expr, form.how, {}));
       counts = parts.same();
     }
     if (!counts) {
-      row.text += line(task, form.name, accepted.meaning, "refused by the optimiser");
+      row.text += line(task, form.name, one.prepared->meaning, "refused by the optimiser");
       continue;
     }
     const auto large_demand = form.keeps_roundings ? equiv::Demand::own_steps : equiv::Demand::policy;

@@ -104,11 +104,8 @@ Result<void> add_code(const Source& source, const Settings& settings, Signature&
   const std::function<void(const pipeline::Progress&)> nobody;
   for (const codegen::Isa isa : {codegen::Isa::avx2, codegen::Isa::avx512, codegen::Isa::neon}) {
     for (const expr::PolicyKind policy : {expr::PolicyKind::bounded, expr::PolicyKind::exact}) {
-      pipeline::Options options;
-      options.policy.kind = policy;
-      options.isa = isa;
-      options.seed = settings.seed;
-      options.costs = &expr::rewrite::default_op_costs(codegen::name_of(isa));  // whatever processor this is
+      pipeline::Options options{.target = {.isa = isa, .policy = {.kind = policy}}, .search = {.seed = settings.seed}};
+      options.search.costs = &expr::rewrite::default_op_costs(codegen::name_of(isa));  // whatever processor this is
       const pipeline::PassScope passes(options, nobody);
       TRY(const expr::Expr plain, expr::eliminate_derivatives(source.expr));
       TRY(const std::vector<pipeline::Form> forms, pipeline::forms(source.expr, plain, options, passes));

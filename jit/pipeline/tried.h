@@ -1,0 +1,57 @@
+// Forms and their code, with what the checks and the judge have said of them, and the same in words.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/equiv/checker.h"
+#include "jit/pipeline/forms.h"
+
+namespace trident::pipeline {
+
+struct Tried {
+  Form form;
+  std::optional<equiv::Checker::Prepared> prepared{};  ///< its meaning; none: not checked in time
+  bool code_checked = false;                           ///< one of its candidates was checked thoroughly
+  bool parts_checked = false;                          ///< whether it is careful in all its parts was asked
+
+  /// Whether it means what the source means.
+  [[nodiscard]] bool holds() const { return prepared && prepared->meaning.same(); }
+};
+
+/// The code of a form in one variant.
+struct Candidate {
+  std::size_t form = 0;
+  codegen::Variant variant;
+  codegen::MachineCode code;
+  image::ImageBytes image;
+  image::Mapped mapped;
+  equiv::Verdict verdict{};
+  bool checked = false;
+  bool checked_fully = false;
+  double ratio = 0;  ///< measured time over the baseline's; 0: not timed
+
+  /// Whether it does what its form means.
+  [[nodiscard]] bool holds() const { return checked && verdict.same(); }
+};
+
+/// Whether the form that this one would come for holds.
+bool replaced(std::span<const Tried> tried, const Tried& one);
+
+std::string print(const codegen::Variant& variant);
+std::string name_of(std::span<const Tried> tried, const Candidate& candidate);
+
+std::string print_meanings(std::span<const Tried> tried);
+std::string print_code(std::span<const Tried> tried, std::span<const Candidate> candidates, codegen::Isa isa);
+std::string print_verdicts(std::span<const Tried> tried, std::span<const Candidate> candidates);
+std::string print_ratios(std::span<const Tried> tried, std::span<const Candidate> candidates);
+
+/// Counts forms and candidates that may have been faster, were there more time.
+std::size_t count_unchecked(std::span<const Tried> tried, std::span<const Candidate> candidates);
+/// Lists forms that were not checked in time, if `rewritten_asked`, then those that were refused, then candidates.
+std::vector<CandidateReport> reports(std::span<const Tried> tried, std::span<const Candidate> candidates,
+                                     bool rewritten_asked);
+
+}  // namespace trident::pipeline
