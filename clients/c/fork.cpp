@@ -18,6 +18,7 @@
 #include "clients/c/io_thread.h"
 #include "jit/kir/interpreter.h"
 #include "runtime/os/linger.h"
+#include "runtime/os/memfd.h"
 
 namespace trident::client {
 namespace {
@@ -60,7 +61,7 @@ void after_fork_in_child() {
 /// The statics that submissions, calls and the library's threads would make on first use.
 void make_once() {
   static_cast<void>(greatest_isa());
-  static_cast<void>(kir::best_level());
+  static_cast<void>(os::page_bytes());
   os::Linger().begin();
 }
 

@@ -34,8 +34,9 @@ constexpr const char* kRun = R"(DETAILS
   where an option has its first letter (-n*2), put -- before it.
   A file that is there and whose name is no expression is a program of Triton VM: TIR where the name ends in .tir
   (`trident lower --help`), else TASM; write ./x for a file x. It is run exactly as there (1.0.0 to 7.0.0; with --vm next
-  as on the main branch of June 2026, which has b_horner_step and x_horner_step and no dot steps); printed are its output, the stack (the top first), the rows of the nine tables of a proof, and the height to which the
-  tallest pads them all. Numbers are integers above -p and below p. A program that fails has status 1; standard error
+  as on the main branch of June 2026, which has b_horner_step and x_horner_step and no dot steps). Printed are its
+  output, the stack (the top first), the rows of the nine tables of a proof, and the height to which the tallest pads
+  them all. Numbers are integers above -p and below p. A program that fails has status 1; standard error
   says where and why, as the real machine calls it.
 
 EXAMPLES
@@ -247,8 +248,8 @@ constexpr const char* kBuild = R"(DETAILS
   program for --vm next is built in this process. --ms and --programs bound the search.
   --json prints "output", "built_by", "before" and "after" (the nine tables, "tallest", "padded", "words"),
   "subroutine_changes", "changes" (rows of "by", "before", "after"), "proposers" (rows of "name", "proposed", "equal",
-  "differ", "unknown", "won"), "programs_run", "put_aside" (sentences), "looks_at_digest" and, where the daemon has left out more changes than fit
-  into a message, "cut". Exit status 1 if the
+  "differ", "unknown", "won"), "programs_run", "put_aside" (sentences), "looks_at_digest" and, where the daemon has
+  left out more changes than fit into a message, "cut". Exit status 1 if the
   program fails on the inputs; standard error says where.
 
 EXAMPLES

@@ -102,7 +102,7 @@ class Sessions::Session {
     if (isa_ == 0)
       return close_with(
           make_error(ErrorCode::kUnsupported, "no instruction set in common (the client has %u)", hello.isa));
-    if (all_.why_not_) return close_with(*all_.why_not_);
+    if (all_.why_not_) return close_after(*all_.why_not_);  // the log has said it once, for all
     ready_ = true;
     hello_.stop();
     publish::welcome(*channel_, isa_, kInlineImages, os::build_id());
@@ -227,6 +227,10 @@ class Sessions::Session {
   /// Says why and closes. Destroys this session.
   void close_with(const Error& error) {
     all_.tell_of_refusal(uid_, error);
+    close_after(error);
+  }
+
+  void close_after(const Error& error) {
     publish::failure(*channel_, 0, error);
     all_.remove(id_);
   }

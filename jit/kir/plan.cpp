@@ -344,10 +344,7 @@ bool is_available(Level level) {
 }
 
 Level best_level() {
-  static const Level level = is_available(Level::avx512) ? Level::avx512
-                             : is_available(Level::avx2) ? Level::avx2
-                                                         : Level::portable;
-  return level;
+  return is_available(Level::avx512) ? Level::avx512 : is_available(Level::avx2) ? Level::avx2 : Level::portable;
 }
 
 Plan Plan::prepare(const Kernel& kernel, Level level) {

@@ -200,7 +200,7 @@ class Command(CommandCase):
         self.assertEqual(text | code | search, self.options_of("disasm"))
         self.assertEqual(text | code | search | {"--dump", "--stop-after", "--prove-error", "--svg"}, self.options_of("explain"))
         self.assertEqual(text | code | {"--input", "--n", "--mode", "--tier", "--timeout-ms", "--csv", "--head"} |
-                         {"--secret", "--digests", "--ram", "--cycles", "--json"}, self.options_of("run"))
+                         {"--secret", "--digests", "--ram", "--vm", "--cycles", "--json"}, self.options_of("run"))
         self.assertEqual(text | code | {"--n", "--points", "--kernels", "--rounds", "--quick", "--seed", "--jobs", "--json",
                                         "--html", "--no-numexpr", "--no-ranges", "--geomean-max", "--transcendental-max",
                                         "--algebraic-max", "--derivatives-max", "--worst-max", "--search-gain-max",

@@ -132,7 +132,8 @@ void expect_right(const FloatEnvironment& environment, trident_mode mode, const 
     EXPECT_GE(seen.info.tier, static_cast<unsigned>(TRIDENT_TIER_BASELINE)) << what << ": revoked";
   }
   if (!compiles) return;
-  EXPECT_EQ(session.stats.baseline_received, std::size(kTexts)) << environment.name;
+  // A daemon answers what another environment has asked for from its cache, with the optimised code at once.
+  if (mode == TRIDENT_MODE_EMBEDDED) EXPECT_EQ(session.stats.baseline_received, std::size(kTexts)) << environment.name;
   EXPECT_EQ(session.stats.errors + session.stats.rejected_images, 0u) << environment.name;
 }
 

@@ -38,14 +38,14 @@ void expect_survives(const std::string& mode, int tier, int children, unsigned d
 
 // A process of its own for each delay: what is made once is made in its first optimisation.
 TEST(Fork, DuringTheFirstOptimisationInThisProcess) {
-  for (unsigned delay_us = 0; delay_us <= 30'000; delay_us += 1500) expect_survives("embedded", 2, 1, delay_us);
+  for (unsigned delay_us = 0; delay_us <= 30'000; delay_us += 5000) expect_survives("embedded", 2, 1, delay_us);
 }
 TEST(Fork, WhileTheEngineIsLoadedForModeAuto) {
-  for (unsigned delay_us = 0; delay_us <= 30'000; delay_us += 3000) expect_survives("auto", 2, 1, delay_us);
+  for (unsigned delay_us = 0; delay_us <= 30'000; delay_us += 10000) expect_survives("auto", 2, 1, delay_us);
 }
 TEST(Fork, WithADaemon) {
   const PrivateDaemon daemon;
-  for (unsigned delay_us = 0; delay_us <= 30'000; delay_us += 3000)
+  for (unsigned delay_us = 0; delay_us <= 30'000; delay_us += 10000)
     expect_survives("daemon", 2, 1, delay_us, daemon.socket());
 }
 

@@ -229,7 +229,7 @@ TEST(Fault, AHungOptimiseWorkerCostsTheOptimisedKernelOnly) {
 
 // Progress past the check of the baseline is enough for it to stay: no second check, which could fail in its turn.
 TEST(Fault, AWorkerThatHangsAfterTheCheckLeavesTheBaselineChecked) {
-  PrivateDaemon daemon({"--budget-ms", "200", "--optimise-grace-ms", "100"});
+  PrivateDaemon daemon({"--budget-ms", "2000", "--optimise-grace-ms", "100"});
   for (int attempt = 0; attempt < 20; ++attempt) {
     RawClient client = RawClient::ready(daemon.socket());
     const int worker = daemon.workers("optimise").at(0);

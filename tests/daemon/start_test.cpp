@@ -107,12 +107,12 @@ class Start : public ::testing::Test {
 
 TEST_F(Start, KeepsNoLockAndNoPipeOfTheShellThatStartsIt) {
   const double waited = seconds_to_the_pipes_end(
-      "exec 9>" + at("lock") + "; flock 9; exec 200<" + at("lock") + "; " + in_background("2>" + at("log")), false);
+      "exec 9>" + at("lock") + "; flock 9; exec 8<" + at("lock") + "; " + in_background("2>" + at("log")), false);
   EXPECT_LT(waited, 1.0);
   const os::Fd lock(::open(at("lock").c_str(), O_RDONLY));
   EXPECT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
   expect_served();
-  for (const auto& [fd, what] : descriptors_of(daemon())) EXPECT_EQ(what.find("lock"), std::string::npos) << fd;
+  for (const auto& [fd, what] : descriptors_of(daemon())) EXPECT_EQ(what.find(at("lock")), std::string::npos) << fd;
   EXPECT_EQ(descriptors_of(daemon())[1], "/dev/null");
 }
 
@@ -201,6 +201,8 @@ TEST_F(Start, WhatCannotBeReadIsNamedWithWhatMendsIt) {
     const pid_t child = ::fork();
     if (child == 0) {
       ::dup2(ends[1], STDERR_FILENO);
+      ::unsetenv("HOME");  // root's, whose configuration nobody may read
+      ::unsetenv("XDG_CONFIG_HOME");
       if (::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(77);
       ::execl(at("tridentd").c_str(), "tridentd", "--cache", "none", "--socket", "/nowhere/s.sock", flag, file.c_str(),
               nullptr);
@@ -319,14 +321,16 @@ TEST_F(Start, TheFrontCannotBeLookedInto) {
   };
   const int watched = ::fork();
   if (watched == 0) {
-    if (::setresuid(kNobody, kNobody, kNobody) == 0) ::execl("/bin/sleep", "sleep", "60", nullptr);
+    if (::setresgid(kNobody, kNobody, kNobody) == 0 && ::setresuid(kNobody, kNobody, kNobody) == 0)
+      ::execl("/bin/sleep", "sleep", "60", nullptr);
     ::_exit(1);
   }
   EXPECT_TRUE(eventually([&] { return looks(watched); }));  // a process of that user that does not mind
   ::kill(watched, SIGKILL);
   ::waitpid(watched, nullptr, 0);
   EXPECT_FALSE(looks(daemon()));
-  for (const int worker : workers_of(daemon(), "baseline", 2)) EXPECT_FALSE(looks(worker));
+  for (const int worker : workers_of(daemon(), "baseline", 2))  // which are confined before their first request
+    EXPECT_TRUE(eventually([&] { return !looks(worker); }));
 }
 
 // The children that try kernels have a stack of their own.

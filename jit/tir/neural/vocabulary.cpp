@@ -49,9 +49,11 @@ Vocabulary build() {
   return v;
 }
 
+/// Made when the program or library is loaded: a thread that makes it later could leave it half made in a forked child.
+const Vocabulary kVocabulary = build();
+
 const Vocabulary& vocabulary() {
-  static const Vocabulary built = build();
-  return built;
+  return kVocabulary;
 }
 
 std::optional<std::size_t> small_index(Element value) {
