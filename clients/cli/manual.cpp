@@ -33,11 +33,11 @@ constexpr const char* kRun = R"(DETAILS
   What is assumed for a variable without an input is said on standard error. An expression may begin with a minus sign;
   where an option has its first letter (-n*2), put -- before it.
   A file that is there and whose name is no expression is a program of Triton VM: TIR where the name ends in .tir
-  (`trident lower --help`), else TASM; write ./x for a file x. It is run exactly as there (1.0.0 to 7.0.0; with --vm next
-  as on the main branch of June 2026, which has b_horner_step and x_horner_step and no dot steps). Printed are its
-  output, the stack (the top first), the rows of the nine tables of a proof, and the height to which the tallest pads
-  them all. Numbers are integers above -p and below p. A program that fails has status 1; standard error
-  says where and why, as the real machine calls it.
+  (`trident lower --help`), else TASM; write ./x for a file x. It is run exactly as there (1.0.0 to 7.0.0; with
+  --vm next as on the main branch of June 2026, which has b_horner_step and x_horner_step and no dot steps). Printed are
+  its output, the stack (the top first), the rows of the nine tables of a proof, and the height to which the tallest
+  pads them all. Numbers are integers above -p and below p. A program that fails has status 1; standard error says where
+  and why, as the real machine calls it.
 
 EXAMPLES
   trident run 'sum(x*x)' --n 1000
@@ -430,7 +430,7 @@ constexpr const char* kWeights = R"(DETAILS
   once: it searches what its clients have open again, when it has nothing else to do, and sends them what is faster. No
   weights change a result: whatever a search finds is checked as ever. A version holds the guide's weights, and may hold
   a judge's behind them, which has learnt this machine's times.
-  `programs` is about the network that rewrites blocks of Triton VM programs: the blocks that builds have met, the rounds
+  `programs` is about the network that rewrites blocks of Triton VM programs: blocks that builds have met, the rounds
   of learning from them, what each candidate gains on blocks held out, and which were promoted.
 
 FILES
