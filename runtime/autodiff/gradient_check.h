@@ -45,7 +45,7 @@ inline void expect_gradient(Tape<double>& tape, const Value<double>& loss, std::
     const double below = loss.data[0];
     values[i] = kept;
     const double numeric = (above - below) / (2 * kStep);
-    // What the loss's own rounding leaves of the difference: about 1e-16 / 1e-6.
+    // The loss's own rounding leaves about 1e-16 / 1e-6 in the difference.
     const double tolerance = kGradientTolerance * std::max(std::fabs(numeric), std::fabs(analytic[i])) + 2e-9;
     ASSERT_NEAR(analytic[i], numeric, tolerance) << what << ", element " << i;
   }

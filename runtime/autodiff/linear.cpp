@@ -24,7 +24,7 @@ void forward(Op<Real>& base) {
   }
 }
 
-/// What the product does on its way out; gelu's error function has a pass of its own.
+/// Returns the epilogue of the product. Gelu gets none: bias_activate() applies it in a pass of its own.
 tensor::Epilogue epilogue_of(Activation activation, bool bias) {
   using tensor::Epilogue;
   switch (activation) {

@@ -87,7 +87,7 @@ struct Scratch {
   Real* data = nullptr;  ///< set when recording ends
 };
 
-/// What the loops call; ops derive from it and live in the tape's arena.
+/// The functions that the loops call; ops derive from it and live in the tape's arena.
 template <class Real>
 struct Op {
   void (*forward)(Op&) = nullptr;
@@ -96,7 +96,7 @@ struct Op {
   void (*prepare)(Op&, tensor::GemmCode<Real>&) = nullptr;
 };
 
-/// What is known of an op after recording, for hashes and exports.
+/// A named number of an op that remains after recording, for hashes and exports.
 struct Attribute {
   std::string name;
   double value;
@@ -170,7 +170,7 @@ class Tape {
   const Scratch<Real>* scratch(std::size_t count);
   /// A result; it has a gradient in Mode::train.
   Value<Real> result(Shape shape);
-  /// The same memory under another shape.
+  /// Adds a value that shares the memory of `of` under another shape.
   Value<Real> alias(const Value<Real>& of, Shape shape);
   std::uint32_t rows_value(const tensor::RowTable<Real>& table);
   /// Takes an op into the lists. `operands` are those whose gradient its backward writes, in the order in which it

@@ -17,7 +17,7 @@ namespace trident {
 /// x86-64: the bits of MXCSR that decide what SSE and AVX instructions do, and their standard values. They are
 /// denormals are zero, six exception masks, the rounding mode and flush to zero (Intel SDM 1, 10.2.3).
 inline constexpr std::uint32_t kMxcsrControls = 0xFFC0, kStandardMxcsr = 0x1F80;
-/// The same of the x87 control word, which long double, strtod() and printf() go by: masks, precision, rounding mode.
+/// Bits and standard value of the x87 control word (masks, precision, rounding) of long double, strtod() and printf().
 inline constexpr std::uint16_t kX87Controls = 0x0F3F, kStandardX87 = 0x037F;
 
 /// Gives this thread the standard environment until the end of the scope, then what it found. Async-signal-safe. Costs
@@ -34,7 +34,7 @@ class [[nodiscard]] StandardFloats {
   StandardFloats(const StandardFloats&) = delete;
   StandardFloats& operator=(const StandardFloats&) = delete;
 
-  /// Whether this thread computes in the standard environment now.
+  /// Returns true when this thread computes in the standard environment now.
   static bool is_standard() {
 #if defined(__x86_64__)
     std::uint16_t x87 = 0;

@@ -17,7 +17,7 @@ using testing::FloatEnvironment;
 using testing::ForeignFloats;
 using testing::kForeignFloats;
 
-/// What is computed in an environment: decimal to binary and back, arithmetic in both formats, subnormals, a trap.
+/// Results computed in one environment: decimal to binary and back, arithmetic in both formats, subnormals, a trap.
 struct Computed {
   double decimal = 0, quotient = 0, subnormal = 0, infinite = 0;
   long double wide = 0;

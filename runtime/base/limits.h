@@ -28,7 +28,7 @@ inline constexpr std::size_t kImageBytesMax = 1u << 20;
 inline constexpr std::uint32_t kKernelFrameBytesMax = 128u << 10;
 /// The smallest page that may guard a stack: larger frames touch every one of them.
 inline constexpr std::uint32_t kStackPageBytes = 4096;
-/// Of one request to make a program cheaper: milliseconds of search and whole programs that are run.
+/// Limits of one request to build a program: milliseconds of search, and whole programs that are run.
 inline constexpr std::uint32_t kBuildMillisecondsMax = 600'000;
 inline constexpr std::uint32_t kBuildProgramsMax = 100'000;
 /// Bytes of one wire frame.
@@ -40,8 +40,8 @@ inline constexpr std::uint64_t kCallElementsMax = std::uint64_t{1} << 48;
 
 /// Bytes of one program text for Triton VM.
 inline constexpr std::size_t kTasmTextBytesMax = 16u << 20;
-/// What one run of Triton VM may take unless its caller says otherwise: cycles, elements on its stack, nested calls, words
-/// of RAM, entries of the u32 table, words of output. Some seconds, and less than a GiB.
+/// Default limits of one run of Triton VM: cycles, elements on its stack, nested calls, words of RAM, entries of its
+/// u32 table, words of output. A run at these limits takes some seconds and less than a GiB.
 inline constexpr std::uint64_t kVmCycles = std::uint64_t{1} << 28;
 inline constexpr std::size_t kVmStackElements = 1u << 24;
 inline constexpr std::size_t kVmJumps = 1u << 24;

@@ -23,7 +23,7 @@ std::string_view describe(ErrorCode code);
 /// The name of errors.def for `code`, such as "SyntaxError".
 std::string_view name_of(ErrorCode code);
 
-/// What went wrong: a code for programs, a text for people (file, place and mend where known).
+/// An error: a code for programs and a text for people (file, place and mend where known).
 struct Error {
   ErrorCode code;
   std::string message;

@@ -1,5 +1,5 @@
-// What a submission may ask for beside its expression (limits.h has the bounds of that). Client and daemon read the
-// same numbers: what one refuses the other must not send, or a kernel would stay interpreted without a word.
+// Limits of a submission beside those of its expression (limits.h has these). Client and daemon read the same numbers:
+// the client must not send what the daemon refuses, or the kernel would stay interpreted without a word.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace trident::limits {
 
-/// Of the typical call length: the judge times calls of at most this many elements, more would only take longer.
+/// Largest typical call length. The judge times calls of at most this many elements; longer ones only take longer.
 inline constexpr std::uint32_t kElementsHintMax = 1u << 24;
 /// The policy bounded(k). The strict evaluation rounds correctly, half an ulp a step; functions good to one ulp cannot
 /// promise less than twice its error. Above the greatest the bound says nothing.

@@ -20,7 +20,7 @@ class Element {
   constexpr Element() = default;
   /// The residue of any integer below 2^64.
   explicit constexpr Element(std::uint64_t value) : value_(value >= kModulus ? value - kModulus : value) {}
-  /// Of an integer that is known to be below p.
+  /// Makes an element of an integer that is known to be below p.
   static constexpr Element canonical(std::uint64_t value) {
     Element e;
     e.value_ = value;

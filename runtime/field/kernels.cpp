@@ -49,7 +49,7 @@ inline V upper(V a) {
 inline V shifted_up(V a) {
   return _mm512_slli_epi64(a, 32);
 }
-/// Of the lower 32 bits of each lane.
+/// Multiplies the lower 32 bits of each lane.
 inline V mul32(V a, V b) {
   return _mm512_mul_epu32(a, b);
 }

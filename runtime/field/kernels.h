@@ -10,7 +10,7 @@
 
 namespace trident::field {
 
-/// What the words that go through Tip5's table of bytes were in each round: their Montgomery forms, 2^64 x mod p.
+/// The words that went through Tip5's table of bytes in each round, in Montgomery form: 2^64 x mod p.
 struct Tip5Lookups {
   std::uint64_t word[kTip5Rounds][kTip5LookedUp];
 };
@@ -28,11 +28,11 @@ enum class Level : std::uint8_t { portable, avx2, avx512 };
 inline constexpr Level kLevels[] = {Level::portable, Level::avx2, Level::avx512};
 const char* name_of(Level level);
 
-/// Whether this processor and this build have the level.
+/// Returns true when this processor and this build have the level.
 bool available(Level level);
-/// Of a level that is available.
+/// Returns the kernels of an available level.
 const Kernels& kernels(Level level);
-/// Of the best level that is available; found out once.
+/// Returns the kernels of the best available level, which is found once.
 const Kernels& kernels();
 
 }  // namespace trident::field

@@ -11,7 +11,7 @@ class Ration {
   explicit Ration(std::uint32_t lines_max = 10, std::uint64_t interval_ns = 60'000'000'000)
       : lines_max_(lines_max), interval_ns_(interval_ns) {}
 
-  /// Whether a line may be written now.
+  /// Returns true when a line may be written now.
   [[nodiscard]] bool take() { return take_at(now_ns()); }
   /// For the end of a line that may: "" or " (and 7 like it that were left out)".
   std::string left_out();

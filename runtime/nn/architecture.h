@@ -1,5 +1,5 @@
-// What a model is, as text and as a hash: which ops lead to an output, how they are wired, and which parameters of
-// which shape they use. Batch sizes and lengths are left out, losses too: weights fit every tape with the same hash.
+// A model's architecture, as text and as a hash: which ops lead to an output, how they are wired, which parameters of
+// which shape they use. Batch sizes, lengths and losses are left out: weights fit every tape with the same hash.
 #pragma once
 
 #include <string>

@@ -70,7 +70,7 @@ Result<void> load_weights(const std::string& path, const SafetensorsFile& file, 
 Result<Metadata> load_weights(const std::string& path, tensor::ParameterStore<float>& store,
                               const std::string& architecture);
 
-/// What one tensor of a file must be; RejectedRecord otherwise.
+/// Checks one tensor of a file against its expected type and shape; RejectedRecord when it differs.
 Result<std::span<const std::byte>> expect_tensor(const std::string& path, const SafetensorsFile& file,
                                                  const std::string& name, ElementType type,
                                                  std::span<const std::uint64_t> shape);

@@ -34,7 +34,7 @@ constexpr int kExecFailed = 127;
       ::_exit(kExecFailed);
     }
   }
-  // What this process itself inherited without close-on-exec, or a library opened so, stays here.
+  // Descriptors that this process inherited without close-on-exec, or that a library opened so, do not reach the child.
   ::syscall(SYS_close_range, options.inherited_fd >= 0 ? kInheritedFd + 1 : kInheritedFd, ~0u, 0);
   sigset_t none;
   ::sigemptyset(&none);

@@ -37,7 +37,7 @@ class Child {
   void signal(int number);
   /// Waits for the end and reaps. Says how it ended: "exit 3", "signal 9".
   std::string wait();
-  /// Whether it ends within `timeout_ms`; wait() then does not block.
+  /// Waits at most `timeout_ms` for the end. After true, wait() does not block.
   [[nodiscard]] bool ends_within(int timeout_ms) const;
 
  private:

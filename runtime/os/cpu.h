@@ -1,4 +1,4 @@
-// What the processor can do, asked once.
+// The processor's features, asked once.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ class FolderWatch {
   static Result<FolderWatch> make(const std::string& folder);
   /// Readable when there is something to drain().
   [[nodiscard]] const Fd& fd() const { return fd_; }
-  /// Whether `name` was moved in or removed since the last call; true also when the system has lost count.
+  /// Returns true when `name` was moved in or removed since the last call, and when the system has lost count.
   bool drain(std::string_view name);
 
  private:

@@ -1,5 +1,5 @@
-// What a process was given when it was started, and must not keep: descriptors that others wait for, standard streams
-// that are closed, and the pipe of whoever started it.
+// Gets rid of what a process inherits and must not keep: descriptors that others wait for, standard streams that are
+// closed, and the pipe of the process that started it.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ void release_standard_error();
 /// Does the same whenever `signal` comes. For workers, whose parent tells them.
 void release_standard_error_on(int signal);
 
-/// Who waits for the end of the pipe that standard error is.
+/// The process that waits until this one closes the pipe of its standard error.
 struct Starter {
   Fd ended;  ///< becomes readable when that process has ended; not valid: it has ended already, or cannot be watched
 };

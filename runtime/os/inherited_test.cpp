@@ -1,4 +1,4 @@
-// What a process keeps of what it was given. Oracle: the kernel, asked from outside the process.
+// Checks what a process keeps of its inheritance. Oracle: the kernel, asked from outside the process.
 #include "runtime/os/inherited.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ TEST(Inherited, ClosedStandardStreamsAreOccupied) {
                 occupy_standard_streams();
                 const int next = ::open("/dev/null", O_RDONLY);
                 if (next < 3) return 1;
-                // What was closed fails as it did, and does not swallow what is written.
+                // Writing to a closed stream still fails; it does not swallow the bytes.
                 if ((closed & 2) != 0 && ::write(1, "x", 1) >= 0) return 2;
                 return 0;
               }),

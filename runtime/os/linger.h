@@ -16,7 +16,7 @@ class Linger {
 
   /// Work has come: the moment begins anew. Where there is only one processor it is none.
   void begin();
-  /// Whether to look again instead of sleeping; if so, others have had the processor in between.
+  /// Returns true to look again instead of sleeping; other threads have had the processor in between.
   [[nodiscard]] bool goes_on() const;
 
  private:

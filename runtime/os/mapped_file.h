@@ -12,7 +12,7 @@ namespace trident::os {
 /// to another file. Who writes into the file itself changes what is seen. Errors: those of
 /// open_regular_file(); InvalidArgument for an empty file.
 Result<Mapping> map_file(const std::string& path);
-/// The same of a regular file that is open already; `name` is its name in errors.
+/// Maps a regular file that is open already; `name` is its name in errors.
 Result<Mapping> map_file(const Fd& file, const std::string& name);
 
 }  // namespace trident::os

@@ -1,4 +1,4 @@
-// What a process knows about itself and sets on itself: build id, limits, signals.
+// The process itself: its build id, limits and signals.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a service manager such as systemd says to a process and wants to hear: readiness, watchdog, passed sockets,
-// whether standard error is the journal. The protocols are a few lines each, so no library is linked for them.
+// Talks with a service manager such as systemd: readiness, watchdog, passed sockets, and whether standard error is the
+// journal. The protocols are a few lines each, so no library is linked for them.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ bool notify_service_manager(std::string_view state);
 /// twice in each interval.
 std::uint64_t watchdog_interval_ns();
 
-/// Whether standard error goes to the journal (JOURNAL_STREAM names it), where lines may start with "<priority>".
+/// Returns true when standard error goes to the journal (JOURNAL_STREAM). Lines may then start with "<priority>".
 bool stderr_is_journal();
 
 }  // namespace trident::os

@@ -100,7 +100,7 @@ Result<Fd> lock_for(const std::string& path) {
   return lock;
 }
 
-/// Whether `reserve` numbers are left above the next descriptor, which takes the lowest that is free. `any`: open.
+/// Returns true when `reserve` numbers are free above the lowest free descriptor. `any` is an open descriptor.
 bool leaves_descriptors(const Fd& any, std::uint64_t reserve) {
   const Fd next(::fcntl(any.get(), F_DUPFD_CLOEXEC, 0));
   rlimit limit{};

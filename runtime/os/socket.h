@@ -48,7 +48,7 @@ Io receive(const Fd& socket, std::span<std::byte> into, ReceivedFds& fds);
 /// Waits until a byte or the end can be received. A reader asleep here, other than in receive(), is not woken by the
 /// other side's reading.
 void wait_readable(const Fd& socket);
-/// Whether a byte or the end can be received now.
+/// Returns true when a byte or the end can be received now.
 [[nodiscard]] bool is_readable(const Fd& socket);
 
 enum class Blocking : bool { no, yes };
@@ -101,8 +101,8 @@ struct Accepted {
 /// Leaves `reserve` of the descriptors that the process may have to others.
 Accepted accept_unix(const Fd& listener, std::uint64_t reserve = 0);
 
-/// Who is at the other end of a connected socket, as the kernel saw it when it connected (for the connecting side: when
-/// the other called listen).
+/// The process at the other end of a connected socket, as the kernel saw it at connect() (for the connecting side: when
+/// the other side called listen()).
 struct Peer {
   std::uint32_t uid = 0, gid = 0;
   std::int32_t pid = 0;

@@ -29,7 +29,7 @@ struct alignas(64) Accumulator {
   std::int32_t lane[kLanes];
 };
 
-/// What is to be added and taken away. Row r begins at rows + r * kLanes, aligned to 64 bytes.
+/// The terms to add and to subtract. Row r begins at rows + r * kLanes, aligned to 64 bytes.
 struct Terms {
   const std::int8_t* rows = nullptr;
   const std::uint32_t* plus = nullptr;
@@ -80,11 +80,11 @@ enum class Level : std::uint8_t { portable, avx2, avx512vnni };
 inline constexpr Level kLevels[] = {Level::portable, Level::avx2, Level::avx512vnni};
 const char* name_of(Level level);
 
-/// Whether this processor and this build have the level.
+/// Returns true when this processor and this build have the level.
 bool available(Level level);
-/// Of a level that is available.
+/// Returns the kernels of an available level.
 const Kernels& kernels(Level level);
-/// Of the best level that is available; found out once.
+/// Returns the kernels of the best available level, which is found once.
 const Kernels& kernels();
 
 }  // namespace trident::simd

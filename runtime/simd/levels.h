@@ -1,4 +1,4 @@
-// What kernels.cpp makes of each level.
+// The tables of kernels that kernels.cpp defines, one per level.
 #pragma once
 
 #include "runtime/simd/kernels.h"

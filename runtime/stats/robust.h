@@ -26,7 +26,7 @@ struct Interval {
 /// too few samples to say.
 Interval median_interval(std::span<const double> samples, double z);
 
-/// What a growing list of per-round ratios (new time / old time) says so far.
+/// The verdict so far on a growing list of per-round ratios (new time / old time).
 enum class Decision : std::uint8_t { better, worse, undecided };
 
 /// The sequential rule: better when the interval of the median lies below 1 - margin, worse when it lies above it.

@@ -14,7 +14,7 @@
 
 namespace trident::store {
 
-/// What an operation on the file came to.
+/// The outcome of an operation on the file.
 enum class Verdict : std::uint8_t {
   ok,
   absent,
@@ -56,7 +56,7 @@ class Store::Connection {
 
   Verdict configure(Role role);
   Verdict read_totals();
-  /// Whether another process has written to the file since the last look.
+  /// Sets `found` when another process has written to the file since the last look.
   Verdict look_for_other_writers(bool& found);
   Verdict run(const char* sql);
   Verdict prepare(Statement& statement, const char* sql);

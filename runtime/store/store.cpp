@@ -149,7 +149,7 @@ bool Store::put_on_disk(const std::string& key, std::span<const std::byte> value
     stats_.records = writer_->totals().records;
     stats_.bytes = writer_->totals().bytes;
     stats_.evicted += evicted;
-    // What memory holds under this key is older now.
+    // The copy in memory is older now.
     if (const auto at = in_memory_.find(key); at != in_memory_.end()) {
       memory_bytes_ -= at->second->value.size();
       recent_.erase(at->second);

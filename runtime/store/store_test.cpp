@@ -55,7 +55,7 @@ class StoreTest : public ::testing::Test {
 };
 
 TEST(Sha256, KnownAnswerAndPieceBoundaries) {
-  // Of 8 zero bytes (the length of an empty piece): `head -c8 /dev/zero | sha256sum`.
+  // The digest of 8 zero bytes (the length of an empty piece): `head -c8 /dev/zero | sha256sum`.
   const Digest digest = sha256({{}});
   EXPECT_EQ(digest[0], 0xaf);
   EXPECT_EQ(digest[1], 0x55);

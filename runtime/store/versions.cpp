@@ -133,8 +133,8 @@ Result<std::string> Versions::roll_back() {
 void Versions::remove_forgotten(const std::vector<std::string>& kept) const {
   std::error_code failed;
   std::vector<fs::path> forgotten;
-  // What was rolled back from, or has not been chosen yet, goes too: nobody would find it again but by its name. And
-  // drafts: who holds the lock knows that their writers are dead.
+  // Removes versions that were rolled back from or never chosen, too: only their names can find them. Drafts go too:
+  // this process holds the lock, so their writers are dead.
   for (fs::directory_iterator at(folder_, failed), end; !failed && at != end; at.increment(failed)) {
     const std::string stem = at->path().stem().string();
     const bool kept_one = !is_digest(stem) || std::find(kept.begin(), kept.end(), stem) != kept.end();

@@ -24,7 +24,7 @@ namespace trident::store {
 
 class Versions {
  public:
-  /// What is chosen where nothing is: something that no file holds, and its owner knows.
+  /// The chosen name while no version is chosen. No file has it; the folder's owner knows what it stands for.
   static constexpr std::string_view kNone = "none";
   static constexpr std::string_view kExtension = ".bytes";
   /// In the folder: who watches it looks again when this name is replaced.
@@ -79,7 +79,7 @@ class Versions {
 
 /// Maps a file whose bytes must have this digest, as 64 hexadecimal digits. NotFound, RejectedRecord, OsError.
 Result<os::Mapping> map_verified(const std::string& path, std::string_view digest);
-/// The same of a file that is open already; `name` is its name in errors.
+/// Does so for a file that is open already; `name` is its name in errors.
 Result<os::Mapping> map_verified(const os::Fd& file, const std::string& name, std::string_view digest);
 
 }  // namespace trident::store

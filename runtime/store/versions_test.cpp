@@ -60,7 +60,7 @@ TEST_F(VersionsTest, RollBackStepByStep) {
   EXPECT_EQ(versions.chosen().value(), a);
   EXPECT_EQ(versions.roll_back().value(), Versions::kNone);
   EXPECT_EQ(versions.roll_back().error().code, ErrorCode::kNotFound);
-  // What was rolled back from is found again by its name, by the beginning too.
+  // A version that was rolled back from is still found by its name, or by the beginning of it.
   EXPECT_EQ(versions.find(b.substr(0, 9)).value(), b);
   ASSERT_TRUE(versions.choose(b).ok());
   EXPECT_EQ(versions.chosen().value(), b);
@@ -77,7 +77,7 @@ TEST_F(VersionsTest, ChooseOnlyInPlaceOfWhatWasLookedAt) {
   EXPECT_EQ(versions.chosen().value(), b);
   ASSERT_TRUE(other.choose(d, b).ok());
   EXPECT_EQ(versions.chosen().value(), d);
-  // What nobody has chosen is gone by then.
+  // Versions that nobody chose are gone by then.
   EXPECT_EQ(other.choose(a).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(other.choose(c).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(versions.chosen().value(), d);

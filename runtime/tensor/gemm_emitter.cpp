@@ -21,7 +21,7 @@ constexpr std::size_t kOffsetMax = std::size_t{1} << 30;
 struct Machine {
   std::size_t vector_bytes, registers, panel_vectors_max, tile_rows_max;
 };
-// Of the shapes that fit the registers those with the fewest loads a fused product: 6 x 4 and 14 x 2, and 4 x 3 below.
+// The shape that fits the registers with the fewest loads a fused product: 6 x 4 and 14 x 2, and 4 x 3 below.
 constexpr Machine kAvx512 = {64, 32, 4, 14}, kAvx2 = {32, 16, 3, 12};
 
 template <class Real>
@@ -298,7 +298,7 @@ const Machine* machine_of(Level level) {
   return nullptr;
 }
 
-/// Whether every offset from a pointer that the code holds fits an instruction.
+/// Returns true when every offset from a pointer that the code holds fits an instruction.
 template <class Real>
 bool in_reach(const GemmShape<Real>& s) {
   const auto below = [](std::size_t a, std::size_t b) { return a == 0 || b < kOffsetMax / sizeof(Real) / a; };

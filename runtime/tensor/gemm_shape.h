@@ -7,7 +7,7 @@
 
 namespace trident::tensor {
 
-/// What stands behind a product in the same pass: y = activation(y + bias).
+/// The steps that follow a product in the same pass: y = activation(y + bias).
 enum class Epilogue : std::uint8_t { none, bias, relu, bias_relu, clipped_relu, bias_clipped_relu };
 constexpr bool adds_bias(Epilogue e) {
   return e == Epilogue::bias || e == Epilogue::bias_relu || e == Epilogue::bias_clipped_relu;

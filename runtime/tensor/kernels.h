@@ -12,7 +12,7 @@ namespace trident::tensor {
 
 enum class Activation : std::uint8_t { none, relu, clipped_relu, gelu };
 
-/// What one step of Adam needs besides the state; `decay` is decoupled (AdamW). Corrections are 1 / (1 - beta^t).
+/// The parameters of one step of Adam; `decay` is decoupled (AdamW). Corrections are 1 / (1 - beta^t).
 template <class Real>
 struct AdamStep {
   Real rate, beta1, beta2, epsilon, decay, correction1, correction2, gradient_scale;
@@ -69,7 +69,7 @@ struct Kernels {
   /// this one updates, or `row`: it is fetched along the way.
   void (*row_adam)(std::size_t width, std::size_t plane, const AdamStep<Real>&, const Real* const* gradients,
                    const std::uint32_t* samples, std::size_t count, Real* row, const Real* ahead);
-  /// The same; `row` holds weight and sum of squares.
+  /// Does so by Adagrad; `row` holds weight and sum of squares.
   void (*row_adagrad)(std::size_t width, std::size_t plane, const AdagradStep<Real>&, const Real* const* gradients,
                       const std::uint32_t* samples, std::size_t count, Real* row, const Real* ahead);
 };

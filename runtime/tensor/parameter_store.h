@@ -20,8 +20,8 @@
 
 namespace trident::tensor {
 
-/// What a slice is to the optimiser: weights decay, biases do not, statistics follow running := running - rate * slope
-/// (see autodiff/batch_norm.h) and are no part of norms.
+/// The role of a slice for the optimiser: weights decay, biases do not, statistics follow
+/// running := running - rate * slope (see autodiff/batch_norm.h) and are no part of norms.
 enum class SliceKind : std::uint8_t { weight, bias, statistic };
 
 struct Slice {

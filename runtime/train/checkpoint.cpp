@@ -89,7 +89,7 @@ void for_members(P& progress, F f) {
 constexpr const char* kOptimiserSteps = "optimiser.steps";
 constexpr const char* kHistory = "progress.history";
 constexpr const char* kTerm = "terms.";  // and the name
-// Of what Progress holds, which nn::Metadata says nothing of.
+// Version of the format of Progress; nn::Metadata has none.
 constexpr const char* kVersionKey = "progress.version";
 constexpr const char* kVersion = "2";
 

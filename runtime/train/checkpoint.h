@@ -14,7 +14,7 @@
 
 namespace trident::train {
 
-/// What an epoch came to.
+/// Figures of one epoch.
 struct EpochFigures {
   std::uint64_t step = 0;  ///< batches done at its end, in all
   double loss = 0;         ///< mean of its batches
@@ -25,7 +25,7 @@ struct EpochFigures {
   bool best = false;       ///< of those up to it
 };
 
-/// What the bits of a run follow from, by name: a run goes on only where all are as they were when it began.
+/// The terms of a run, by name: everything that decides its bits. A run is resumed only where all are unchanged.
 using RunTerms = std::vector<std::pair<std::string, std::string>>;
 
 /// Where a run stands, besides weights and optimiser. The order of an epoch's samples follows from seed and epoch, so

@@ -43,7 +43,7 @@ struct QAgentOptions {
   std::uint64_t seed = 0;
 };
 
-/// What a step was like.
+/// Figures of one learning step.
 struct Learned {
   double loss;
   double error_mean;     ///< of the absolute temporal-difference errors

@@ -1,4 +1,4 @@
-// What an agent has lived through, to learn from again: a ring of transitions in one array per field, sampled in
+// Replay memory of an agent: a ring of transitions in one array per field, sampled in
 // proportion to how wrong the agent was about them (Schaul et al. 2016, "Prioritized Experience Replay").
 //
 // A transition spans up to `steps` moves, and every move begins one: the windows overlap.
@@ -9,7 +9,7 @@
 // An episode that ends by itself (terminal) is worth nothing beyond its end: bootstrap 0. One that is only cut short
 // (truncated, a time-out) goes on being worth what its last state is worth: bootstrap g^m after the m moves there were.
 //
-// States are bytes of a fixed number that mean nothing here; who learns turns them into inputs. Several streams, each
+// States are bytes of a fixed number that mean nothing here; the learner turns them into inputs. Several streams, each
 // with episodes of its own, may be fed in turn. No allocation after construction. One thread at a time.
 #pragma once
 
@@ -71,14 +71,14 @@ class ReplayRing {
   void finish_oldest(std::size_t stream, std::span<const std::byte> next_state, bool terminal);
 
   ReplayOptions options_;
-  // Of each transition.
+  // Fields of the transitions.
   std::vector<std::byte> states_, next_states_;
   std::vector<std::int32_t> actions_;
   std::vector<float> rewards_, bootstraps_;
   SumTree tree_;
   double priority_max_ = 1;
   std::size_t size_ = 0, next_ = 0;
-  // Of each stream, a ring of `steps` moves that wait for their window.
+  // Fields of the streams, each with a ring of `steps` moves that wait for their window.
   std::vector<std::byte> pending_states_;
   std::vector<std::int32_t> pending_actions_;
   std::vector<double> pending_rewards_;

@@ -95,7 +95,7 @@ TEST(TracePolicy, WalksAwayFromTheGoalTeachTheWayBack) {
   std::vector<std::int32_t> back;
   double first = 0, last = 0;
   for (std::size_t step = 0; step < kSteps; ++step) {
-    // Of a long walk some states at random: neighbours on it are too much alike.
+    // Takes some states of a long walk at random: neighbours on it are too much alike.
     states.clear(), back.clear();
     for (std::uint32_t at = kGoal; states.size() < kBatch;) {
       const auto m = static_cast<std::int32_t>(generator.below(4));

@@ -23,7 +23,7 @@
 
 namespace trident::train {
 
-/// What is trained.
+/// The model to train.
 struct Model {
   tensor::ParameterStore<float>* store;
   std::vector<Shard> shards;
@@ -50,12 +50,12 @@ struct TrainerOptions {
   RowOptions rows;
   unsigned threads = 1;
   bool resume = false;  ///< go on from FOLDER/last.safetensors if it is there
-  /// What the samples, the model and its figures follow from. With seed, epochs, batch, rates and optimiser, which are
-  /// added to them, all that must be the same where a run goes on.
+  /// Terms that decide the samples, the model and its figures. Seed, epochs, batch, rates and optimiser are added to
+  /// them; a resumed run must have the same terms.
   RunTerms terms{};
 };
 
-/// What the callback is told after every batch; epoch_done says that `metric` is new.
+/// Figures given to the callback after every batch; epoch_done says that `metric` is new.
 struct Report {
   std::uint64_t epoch, epochs, position, positions, step;
   double loss;  ///< mean over the epoch so far

@@ -151,7 +151,7 @@ class Trainer : public testing::Test {
     while (std::getline(in, line)) out += line.substr(0, line.rfind(',')) + "\n";
     return out;
   }
-  /// What the epochs came to, without the seconds.
+  /// Figures of the epochs, without the seconds.
   static std::vector<std::array<double, 6>> figures(const TrainingResult& result) {
     std::vector<std::array<double, 6>> all;
     for (const EpochFigures& e : result.history)
@@ -393,7 +393,7 @@ TEST_F(Trainer, GoesOnByTheSameTermsOnly) {
   EXPECT_NE(with([](auto& c) { c.rows.beta1 = 0.8; }).find("has optimiser of rows"), std::string::npos);
   EXPECT_NE(with([](auto& c) { c.samples_per_shard = 4; }).find("has batch 4x8, this one 4x4"), std::string::npos);
   EXPECT_EQ(with([](auto& c) { c.terms[0].second = "\xff\n"; }), where + "kernels 12, this one ??" + ending);
-  // What changes no bits, or only those of epochs to come, may change.
+  // Options may change when they change no bits, or only those of epochs to come.
   auto free = o;
   free.threads = 2, free.patience = 9, free.checkpoint_steps = 7;
   EXPECT_TRUE(same_bits(run(free).weights, weights));

@@ -1,4 +1,4 @@
-// What an accumulator is moved by: rows and node vectors that come and go, collected first and then summed in one pass.
+// An update of the accumulator: rows and node vectors added and removed, collected first, then summed in one pass.
 //
 //   accumulator = bias + sum over nodes of h(node),   h(node) = sum of the rows of the node's features
 //

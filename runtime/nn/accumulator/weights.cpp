@@ -87,7 +87,7 @@ Error wrong(const char* what, std::uint64_t is, std::uint64_t should) {
                     static_cast<unsigned long long>(is), static_cast<unsigned long long>(should));
 }
 
-/// What keeps the kernels exact.
+/// Checks the bounds within which the kernels are exact.
 Result<void> check_head(const simd::Head& head, std::span<const std::int32_t> bias) {
   if (head.shift > kShiftMax) return wrong("a head's shift", head.shift, kShiftMax);
   if (head.most < 1 || head.most > kMostMax)

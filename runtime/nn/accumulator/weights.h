@@ -35,18 +35,18 @@ using simd::kScalars;
 enum class HeadKind : std::uint8_t { judge, guide };
 inline constexpr std::size_t kHeads = 2;
 
-/// What features mean to who uses the weights.
+/// The features of the caller: their number, and a hash of their meaning.
 struct FeatureSpace {
   std::uint32_t features = 0;
   std::uint64_t hash = 0;
 };
 
-/// What the judge's score is added to: a linear function of its scalars. Learnt with the head, so that the network has
-/// to learn only what no linear function knows.
+/// A linear function of the judge's scalars, to which its score is added. It is learnt with the head, so the network
+/// learns only what no linear function can express.
 struct LinearGuess {
   std::array<float, kScalars> per_scalar{};
   float constant = 0;
-  /// What the judge must promise, in its own unit, for its choice to be taken in place of another one.
+  /// Least gain, in the judge's unit, for which its choice replaces another one.
   float margin = 0;
   friend bool operator==(const LinearGuess&, const LinearGuess&) = default;
 };
@@ -105,14 +105,14 @@ class AccumulatorWeights {
   [[nodiscard]] const std::int32_t* bias_row(HeadKind kind, std::uint32_t row) const {
     return head_bias_[static_cast<std::size_t>(kind)] + row * kHidden;
   }
-  /// What one of the integers that the judge's head answers stands for; 0: it says nothing.
+  /// Value of one unit of the judge head's integer answers; 0: the judge says nothing.
   [[nodiscard]] float judge_unit() const { return judge_unit_; }
-  /// What its score is added to; null in weights of version 3, which leave that to who asks.
+  /// The linear function to which its score is added; null in weights of version 3, whose caller adds one itself.
   [[nodiscard]] const LinearGuess* linear_guess() const { return linear_guess_; }
-  /// What the guide's rows are for, as PlainWeights::Head::keys says.
+  /// Keys of the guide's rows: see PlainWeights::Head::keys.
   [[nodiscard]] std::span<const std::uint64_t> keys() const { return keys_; }
-  /// What view() or map() found behind the block, without the zeros that fill it up to a multiple of 64; empty where
-  /// zeros alone lie there. May be another block: whoever expects none refuses it.
+  /// The bytes that view() or map() found behind the block, without the zeros that fill up a multiple of 64. Empty
+  /// when there are only zeros. They may be another block: a caller that expects none refuses them.
   [[nodiscard]] std::span<const std::byte> behind() const { return behind_; }
   [[nodiscard]] std::uint32_t features() const { return features_; }
   /// Without the row of zeros.

@@ -28,7 +28,7 @@ void add_missing(Confined& confined, const Error& error) {
   confined.missing += (confined.missing.empty() ? "" : "; ") + error.message;
 }
 
-/// What a child tells its parent through shared memory.
+/// The child's report to its parent, in shared memory.
 struct Told {
   bool told, system_calls, files;
   char missing[512];
@@ -38,7 +38,7 @@ void tell(Told& told, const Confined& confined) {
   told.system_calls = confined.system_calls, told.files = confined.files;
   const std::size_t length = std::min(confined.missing.size(), sizeof told.missing - 1);
   std::memcpy(told.missing, confined.missing.data(), length);
-  // What is claimed is tried.
+  // Tests the confinement: a confined process must fail to open this file.
   const bool opened = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC) >= 0;
   told.told = !(opened && (confined.system_calls || confined.files));
 }

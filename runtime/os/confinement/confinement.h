@@ -20,8 +20,8 @@ struct Confined {
   bool files = false;         ///< Landlock
   std::string missing;        ///< what could not be set and why; empty: nothing
 
-  /// Whether the folder that was asked for can be used. Without Landlock a filter of system calls cannot tell it from
-  /// others, and so allows none.
+  /// Returns true when the folder that was asked for can be used. Without Landlock a filter of system calls cannot tell
+  /// one folder from another, so it allows none.
   [[nodiscard]] bool has_folder() const { return files || !system_calls; }
   /// "system calls and files", "system calls", "files", "nothing": for messages.
   [[nodiscard]] std::string describe() const;
@@ -32,7 +32,7 @@ struct Confined {
 /// not confined.
 Confined confine(const std::string& folder = {});
 
-/// What confine() would give: tried in a child.
+/// Finds out, in a child, how much confine() would confine.
 Confined try_confinement();
 
 }  // namespace trident::os

@@ -1,5 +1,5 @@
-// What a confined process can still do, and what it cannot. The oracle is the kernel: each test tries the thing itself
-// in a child, which says what the system answered.
+// Checks what a confined process can and cannot do. The oracle is the kernel: each test tries the thing itself in a
+// child, which reports the system's answer.
 #include "runtime/os/confinement/confinement.h"
 
 #include <fcntl.h>

@@ -19,7 +19,7 @@ namespace trident::os {
 namespace {
 
 constexpr int kAlways[] = {
-    // What is open already.
+    // Files that are open already.
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(close), SCMP_SYS(close_range),
     SCMP_SYS(fstat), SCMP_SYS(lseek), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(poll), SCMP_SYS(ppoll),
     SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(pwritev),
@@ -36,12 +36,12 @@ constexpr int kAlways[] = {
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
     SCMP_SYS(restart_syscall), SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_nanosleep),
     SCMP_SYS(nanosleep), SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(times), SCMP_SYS(getrusage),
-    // What it is and where it runs.
+    // Identity of the process, and where it runs.
     SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(uname), SCMP_SYS(sysinfo),
     SCMP_SYS(getcpu), SCMP_SYS(getrandom), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getparam),
     SCMP_SYS(sched_getscheduler), SCMP_SYS(getpriority)};
 
-/// What keeping files in a folder takes.
+/// System calls for files in a folder.
 constexpr int kOnFiles[] = {SCMP_SYS(open),       SCMP_SYS(openat),     SCMP_SYS(newfstatat), SCMP_SYS(stat),
                             SCMP_SYS(lstat),      SCMP_SYS(statx),      SCMP_SYS(access),     SCMP_SYS(faccessat),
                             SCMP_SYS(faccessat2), SCMP_SYS(getdents64), SCMP_SYS(mkdir),      SCMP_SYS(mkdirat),
