@@ -47,7 +47,7 @@ inline const char* header_fault(const trident_image_header& h, std::uint64_t siz
   return nullptr;
 }
 
-/// Whether the entry of `image`, whose header `h` has no fault, is a landing pad for indirect branches.
+/// Returns true when the entry of `image`, whose header `h` is sound, is a landing pad for indirect branches.
 inline bool enters_at_landing_pad(std::span<const std::byte> image, const trident_image_header& h) {
   constexpr std::array<std::uint8_t, 4> kEndbr64 = {0xF3, 0x0F, 0x1E, 0xFA};
   constexpr std::array<std::uint8_t, 4> kBtiC = {0x5F, 0x24, 0x03, 0xD5};

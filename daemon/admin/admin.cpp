@@ -80,7 +80,7 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                       {"costs", learning.costs},     {"costs_changed", learning.costs_changed},
                       {"noted", learning.noted},     {"lost", learning.lost}};
   json["configuration"] = {{"restart_due", condition.restart_due}, {"reload_error", condition.reload_error}};
-  // What came from outside (a reason quotes a path) need not be UTF-8.
+  // Text from outside need not be UTF-8: a reason quotes a path.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

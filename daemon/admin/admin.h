@@ -1,4 +1,4 @@
-// What the daemon tells about itself: counters as JSON for StatsRequest.
+// The daemon's counters as JSON, for StatsRequest.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ std::string hot_key(std::uint32_t uid, const image::Key& key) {
   return text;
 }
 
-/// What the measurements and the code depend on besides the key.
+/// Identifies the processor and the build: measurements and code depend on them besides the key.
 std::string host_identity() {
   const os::CpuFeatures& cpu = os::cpu_features();
   return os::cpu_name() + (cpu.avx2_fma ? "+avx2" : "") + (cpu.avx512 ? "+avx512" : "") + (cpu.neon ? "+neon" : "") +

@@ -1,7 +1,7 @@
-// What optimise jobs came to, by user and key: hot entries in memory, all of them in a runtime/store that survives
+// Results of optimise jobs, by user and key: hot entries in memory, all of them in a runtime/store that survives
 // restarts.
 //
-// A user sees only what that user's own jobs came to: a shared cache would tell one user what another compiles. A
+// A user sees only the results of its own jobs: a shared cache would tell one user what another compiles. A
 // processor or a build that differs changes the stored key, so stale entries are never found and age out. A hit also
 // compares the canonical bytes of the expression, which makes even a hash collision harmless.
 //
@@ -29,7 +29,7 @@ namespace trident::cache {
 /// A valid image, held in memory: what the daemon keeps costs no descriptors. Null where there is none.
 using SharedImage = std::shared_ptr<const image::ImageBytes>;
 
-/// What is known about a key. `outcome` as in pipeline::Outcome; budget_spent is never stored.
+/// The result stored for a key. `outcome` is a pipeline::Outcome; budget_spent is never stored.
 struct Entry {
   std::uint8_t outcome = 0;
   SharedImage image;  ///< the best image that may run; none when the baseline was found wrong

@@ -152,7 +152,7 @@ std::optional<Answered> parse_flags(int argc, const char* const* argv, Flags& fl
   return std::nullopt;
 }
 
-/// Of the file that is named, else of the first standard one that exists; the defaults where there is none.
+/// Reads the file that is named, else the first standard one that exists. Without any, returns the defaults.
 Result<Settings> settings_of_files(const std::string& named) {
   if (named == "none") return Settings();
   for (const std::string& file : named.empty() ? standard_files() : std::vector{named}) {

@@ -100,7 +100,7 @@ Result<void> check_named_state(const config::Settings& settings) {
                                                os::effective_uid()));
 }
 
-/// What --costs names, else what was measured into the folder of what is learnt. Errors: those of CostsSource::make().
+/// Reads the file of --costs, else the costs measured into the state folder. Errors: those of CostsSource::make().
 Result<std::unique_ptr<learning::CostsSource>> measured_costs(const config::Settings& settings) {
   if (!settings.costs.empty()) {
     auto named = learning::CostsSource::make(settings.costs, true);
@@ -134,8 +134,8 @@ int refused(const Error& error, int exit_status = front::kExitConfiguration) {
   return exit_status;
 }
 
-/// Whether kernels can be tried here: code runs in a sealed memfd, in a sandboxed child. A filter of system calls that
-/// forbids this makes every job fail the same way.
+/// Tries to run code in a sealed memfd, in a sandboxed child. A filter of system calls that forbids this makes every
+/// job fail the same way.
 Result<void> try_execution() {
   constexpr std::byte kReturn{0xC3};  // nobody runs it
   TRY_VOID(os::map_code(std::span(&kReturn, 1)));
@@ -156,7 +156,7 @@ std::vector<std::string> rule_files(const config::Settings& settings) {
   return files;
 }
 
-/// Whether the files can be read at all, before they are checked for long.
+/// Opens the rule files, to report unreadable ones before the long check.
 Result<void> check_rule_files(const config::Settings& settings) {
   for (const std::string& file : rule_files(settings))
     if (const auto opened = os::open_regular_file(file); !opened.ok())
@@ -171,8 +171,8 @@ int exit_status_of_rules(const Error& error) {
   return passing ? 1 : kExitConfiguration;
 }
 
-/// What --rules names, if anything. Thousands of rules take minutes, of which the service manager is told. Errors:
-/// those of rulecheck::load_user_rules().
+/// Loads the rules of --rules, if any. Thousands of rules take minutes, so the service manager is told of progress.
+/// Errors: those of rulecheck::load_user_rules().
 Result<std::optional<OwnRules>> own_rules(const config::Settings& settings) {
   const std::vector<std::string> files = rule_files(settings);
   if (files.empty()) return std::optional<OwnRules>();
@@ -319,7 +319,7 @@ class Front {
         every, [this] { ping(); }, every);
   }
 
-  /// That this runs shows that the loop turns; that is no use without workers. Being started anew may mend it.
+  /// Pings the watchdog unless the workers are in trouble: the loop turns, but without workers only a restart may help.
   void ping() {
     std::string trouble = jobs_.pool().trouble(watchdog_interval_ns_);
     if (trouble != told_trouble_) {

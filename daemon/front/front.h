@@ -14,8 +14,8 @@ inline constexpr int kExitConfiguration = 2;
 /// them at once, and for ever; clients do their work themselves and come back later.
 void turn_clients_away();
 
-/// Whether a start or a reload with these settings would be refused, but for rules, which take minutes: those are only
-/// opened. Prints what is wrong. The exit status of the process.
+/// Checks whether a start or a reload with these settings would be refused. Rules take minutes to check, so their files
+/// are only opened. Prints errors. Returns the exit status of the process.
 int check_settings(const config::Settings& settings);
 
 /// Serves until SIGTERM or SIGINT, then lets running baseline jobs finish. `argc` and `argv` are read again on SIGHUP.

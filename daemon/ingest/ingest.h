@@ -22,7 +22,7 @@ struct Hello {
   std::uint64_t features = 0;
 };
 
-/// What a client wants compiled.
+/// A client's request to compile an expression.
 struct Work {
   expr::Expr expr;
   expr::Policy policy;

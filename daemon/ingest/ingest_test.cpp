@@ -54,7 +54,7 @@ Message submit(const expr::Expr& expr, const Terms& terms = {}) {
   return Message(builder);
 }
 
-/// What becomes of a submission of `expr`.
+/// Returns the work read from a submission of `expr`.
 Result<Work> work_of(const expr::Expr& expr, const Terms& terms = {}) {
   Message message = submit(expr, terms);
   auto request = read(message.bytes());

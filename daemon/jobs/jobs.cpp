@@ -37,7 +37,7 @@ constexpr char kRenewalMark = 'r';
 /// Nobody waits for what is searched again, so it is searched for longer.
 constexpr std::uint8_t kRenewalEffort = 8;
 
-/// Of the time of the baseline what the entry's kernel takes.
+/// Kernel time divided by baseline time.
 double ratio_of(const cache::Entry& entry) {
   const bool better = entry.outcome == static_cast<std::uint8_t>(pipeline::Outcome::published);
   return better && entry.baseline_ns > 0 ? entry.winner_ns / entry.baseline_ns : 1;
@@ -47,8 +47,8 @@ Error too_many_jobs() {
   return make_error(ErrorCode::kBusy, "too many jobs are waiting");
 }
 
-/// Whether a user that has `own` of `all` may have `more`: as much as is left to others, so that no flood fills what
-/// all users share.
+/// Returns true when a user that has `own` of `all` may have `more`: at most as much as is left to others. So one
+/// user cannot fill what all users share.
 bool leaves_room(std::uint64_t own, std::uint64_t all, std::uint64_t more, std::uint64_t max) {
   return all < max && own + more <= max - all;
 }

@@ -110,10 +110,10 @@ class Jobs {
               std::span<const std::byte> message);
   /// Told every submission that is new to the cache's memory.
   void set_journal(std::function<void(std::uint32_t uid, const expr::Expr&)> journal) { journal_ = std::move(journal); }
-  /// What the search's guide goes by from now on; null: what comes with the program. It must live until the next call.
-  /// `told`: for worker::PoolOptions::weights. Before the first call no kernel is ever searched again.
+  /// Sets the weights of the search's guide; null: the built-in ones. They must live until the next call. `told` is for
+  /// worker::PoolOptions::weights. Before the first call no kernel is ever searched again.
   void set_weights(const pipeline::SearchWeights* weights, const std::string& told);
-  /// The same of what forms are weighed by; null: what is shipped. `told`: for worker::PoolOptions::costs.
+  /// Sets the costs that forms are weighed by; null: the built-in ones. `told` is for worker::PoolOptions::costs.
   void set_costs(const expr::rewrite::OpCosts* costs, const std::string& told);
   /// The subscriber wants no more events; nothing if it waits for none.
   void cancel(const Subscriber& subscriber);
@@ -162,9 +162,9 @@ class Jobs {
   void finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason, double ratio = 1);
   void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
   void remove(Flight& flight);
-  /// Whether the user's flights stay within what is its own.
+  /// Returns true when the user's flights stay within the user's own share.
   [[nodiscard]] bool has_room(std::uint32_t uid, std::uint64_t bytes) const;
-  /// Whether a new flight of the user would, and leaves room for other users.
+  /// Returns true when a new flight stays within the user's share and leaves room for other users.
   [[nodiscard]] bool admits(std::uint32_t uid, std::uint64_t bytes) const;
   void admit(std::unique_ptr<Flight> flight, std::uint64_t bytes);
   [[nodiscard]] Usage usage_of(std::uint32_t uid) const;

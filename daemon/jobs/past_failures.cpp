@@ -5,7 +5,7 @@
 namespace trident::jobs {
 namespace {
 
-/// Whether the same job would fail the same way again.
+/// Returns true when the same job would fail the same way again.
 bool is_lasting(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInternal:

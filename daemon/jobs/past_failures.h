@@ -32,7 +32,7 @@ class PastFailures {
   void remember(std::uint32_t uid, const Id& id, worker::Lane lane, const Error& error, std::uint64_t now_ns);
   void forget(std::uint32_t uid, const Id& id);
 
-  /// Whether kStrikesMax workers have died or hung over it in this lane.
+  /// Returns true when kStrikesMax workers have died or hung over the job in this lane.
   [[nodiscard]] bool quarantined(std::uint32_t uid, const Id& id, worker::Lane lane, std::uint64_t now_ns);
   /// The error that this lane gave; null when none is known. Valid until the next call.
   [[nodiscard]] const Error* known(std::uint32_t uid, const Id& id, worker::Lane lane, std::uint64_t now_ns);

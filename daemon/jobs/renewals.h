@@ -14,9 +14,9 @@
 
 namespace trident::jobs {
 
-/// A kernel may be replaced so often; a client keeps every kernel that a slot has had (clients/c/kernel.h, kMapsMax).
+/// Times that one kernel may be replaced: a client keeps every kernel of a slot (clients/c/kernel.h, kMapsMax).
 inline constexpr std::uint32_t kRenewalsMax = 5;
-/// Of the time of what the clients have, that of a kernel which is worth being sent: what is less is noise.
+/// A new kernel is sent when its time is below this share of the old kernel's; smaller gains are noise.
 inline constexpr double kRenewalGain = 0.97;
 
 class Renewals {

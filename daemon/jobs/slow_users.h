@@ -10,7 +10,7 @@ namespace trident::jobs {
 
 class SlowUsers {
  public:
-  /// What a compilation may take without being slow: some ten times what one of 30 operations takes.
+  /// Longest compilation that does not count as slow: some ten times that of 30 operations.
   static constexpr std::uint64_t kBriefNs = 1'000'000;
   /// A user counts as slow for this many times the slow compilation, and for a second at least.
   static constexpr std::uint64_t kFactor = 10, kSlowMinNs = 1'000'000'000;

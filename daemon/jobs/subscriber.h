@@ -1,4 +1,4 @@
-// Who hears of a job.
+// A subscriber of a job's events.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// What the search weighs instructions by, where that was measured (`trident calibrate --ops`, which a timer repeats):
-// the file that the settings name, else `costs` in the folder of what is learnt. Its folder is watched, so that what is
-// measured anew is used at once. Without a file that is for this processor, the costs that are built in.
+// The measured costs of instructions, for the search (`trident calibrate --ops`, which a timer repeats). They come from
+// the file that the settings name, else from `costs` in the state folder. The folder is watched: new measurements are
+// used at once. Without a file for this processor the built-in costs are used.
 #pragma once
 
 #include <functional>

@@ -87,7 +87,7 @@ Result<void> Journal::open() {
   return {};
 }
 
-/// What is kept of both files becomes the older one.
+/// Writes the lines to keep, of both files, to the older one and empties the newer one.
 Result<void> Journal::begin_new() {
   std::unordered_set<std::uint64_t> left = known_;
   TRY(os::AtomicFile kept, os::AtomicFile::create(path_ + kBefore));

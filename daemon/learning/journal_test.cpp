@@ -77,7 +77,7 @@ TEST_F(JournalTest, OneUserDisplacesNobodyElse) {
     EXPECT_EQ(left_of("300", kFew), kFew);
     EXPECT_GT(left_of("200", 6000), 3 * kFew);  // what nobody needs is the greedy one's
   }
-  // Whose lines these were is forgotten; half of the journal is theirs still.
+  // The journal has forgotten these users, but half of it still has their lines.
   Journal journal(path(), 16384);
   for (int i = 0; i < 3000; ++i) journal.note(4, parsed(text_of("400", i)));
   EXPECT_GT(left_of("300", kFew) + left_of("200", 6000), 3 * kFew);

@@ -30,7 +30,7 @@ class WeightsSource {
 
  private:
   Result<void> watch(net::Loop& loop, const std::string& folder);
-  /// Whether other weights are in use than before.
+  /// Returns true when the weights have changed.
   bool load();
 
   std::optional<store::Versions> versions_;

@@ -61,7 +61,7 @@ class Channel {
   void send_later(std::span<const std::byte> payload, SharedFd fd = nullptr);
   void flush();
 
-  /// Whether the peer does not read as fast as it is sent to.
+  /// Returns true when the peer reads more slowly than it is sent to.
   [[nodiscard]] bool blocked() const { return blocked_; }
   [[nodiscard]] std::size_t queued_bytes() const { return queued_bytes_; }
   [[nodiscard]] const os::Fd& socket() const { return socket_; }

@@ -1,4 +1,4 @@
-// What one client has said, asked and received; and what a user may take of the daemon, all connections together.
+// The conversation with one client, and the limits of a user over all its connections.
 //
 //   connected --Hello--> ready --Submit/Cancel/StatsRequest--> ...
 //       \-- no Hello in time, a malformed message, a version that does not fit: Failure{job 0}, closed
@@ -40,10 +40,10 @@ struct Stats {
   std::uint64_t image_bytes = 0;  ///< sent as memfds over connections that are open
 };
 
-/// Whether a connection from `peer` is served. Limits, jobs and cache go by user, so whoever cannot be told from others
-/// is refused: the overflow uid stands for all users that this daemon's user namespace does not map (and for "nobody").
-/// A daemon that itself runs under that uid serves it. The pid may be 0 (a process of a namespace that this one does
-/// not see): it is used for nothing, and the uid is as good as any.
+/// Decides whether a connection from `peer` is served. Limits, jobs and cache go by user, so a peer that cannot be told
+/// from others is refused: the overflow uid stands for all users that this daemon's user namespace does not map (and
+/// for "nobody"). A daemon that runs under that uid serves it. The pid may be 0 (a process in a namespace that this one
+/// does not see): it is used for nothing, and the uid is as good as any.
 Result<void> admit(const os::Peer& peer, std::uint32_t own_uid, std::uint32_t overflow_uid);
 
 /// The instruction set for a client's kernels: the greatest that both the client and this processor have. 0: none.

@@ -23,7 +23,7 @@ namespace neural = tir::neural;
 
 constexpr std::uint64_t kProgressEveryNs = 50'000'000;
 constexpr std::uint64_t kRoundsPerProgram = 3;
-/// Of a program's text: the result, which is no longer, then fits into a message with what else it says.
+/// Bytes of a program's text. The result is no longer, so it fits into a message with its other fields.
 constexpr std::size_t kTextBytesMax = limits::kFrameBytesMax - (16u << 10);
 
 /// How much shorter a block has become, none if it is not proven to do the same.

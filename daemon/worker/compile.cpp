@@ -82,7 +82,7 @@ bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
   return front.send(response, carries ? tail_of(optimised->winner.image) : optimised->note);
 }
 
-/// What the front has said that searches go by.
+/// Costs, rules and weights that the front has sent for searches.
 struct Basis {
   std::optional<expr::rewrite::OpCosts> costs;
   std::optional<pipeline::SearchRules> rules;

@@ -20,15 +20,15 @@ constexpr std::size_t kBriefDepth = 8;
 constexpr std::size_t kResponseBytesMax = sizeof(ResponseHeader) + limits::kImageBytesMax;
 constexpr std::size_t kProgramBytesMax = sizeof(ResponseHeader) + limits::kFrameBytesMax;
 constexpr std::size_t kQueueBytesMax = 16u << 20;
-/// Of workers that make nobody wait for a first kernel, or that slow users may use.
+/// Niceness of workers that make nobody wait for a first kernel, or that slow users may use.
 constexpr int kLowPriorityNice = 10;
 /// A worker that dies younger than this is started again only after a pause, doubled each time.
 constexpr std::uint64_t kHealthyAgeNs = 1'000'000'000;
 constexpr std::uint64_t kRestartPauseMinMs = 20, kRestartPauseMaxMs = 5000;
-/// What a worker gets for ending a request that nobody waits for.
+/// Time for a worker to end a request that nobody waits for.
 constexpr std::uint64_t kCancelMs = 3000;
 
-/// What idle workers get for ending by themselves when the front does; busy ones are killed after it.
+/// Time for idle workers to end by themselves when the front does; busy ones are killed after it.
 #ifdef __SANITIZE_ADDRESS__  // the search for leaks comes last
 constexpr std::uint64_t kFarewellMs = 10'000;
 #else
@@ -107,7 +107,7 @@ class Pool::Worker {
       log::warning("a {} worker ended with {}", name_of(lane_), how);
   }
 
-  /// Those of others replace what it was told before.
+  /// Sends new text, which replaces the text that the worker was sent before.
   void tell_again(Tail what, const std::string& text) {
     if (alive() && lane_ == Lane::optimise) tell(what, text);
   }
@@ -124,7 +124,7 @@ class Pool::Worker {
 
   [[nodiscard]] bool works_on(Ticket ticket) const { return !running_.empty() && running_.front().ticket == ticket; }
 
-  /// Of the request that is worked on.
+  /// Asks the worker to end the request that it works on.
   void cancel() {
     const RequestHeader header{.ticket = running_.front().ticket, .lane = lane_, .tail = Tail::cancel};
     // Before it is sent: what cannot be sent ends the worker and its time limit with it.

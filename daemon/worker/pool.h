@@ -28,7 +28,7 @@ namespace trident::worker {
 
 using Ticket = std::uint64_t;
 
-/// Who asks for a baseline, and how long it may take: which workers may take it follows from that.
+/// The asker of a baseline and how long the work may take; they decide which workers may take it.
 struct Claim {
   std::uint32_t user = 0;
   bool brief = false;  ///< small, of a user that is not slow: may stand in a socket with others that are brief
@@ -73,7 +73,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// Whether request() would be taken now. The claim counts in the baseline lane alone.
+  /// Returns true when request() would be taken now. The claim counts in the baseline lane alone.
   [[nodiscard]] bool has_room(Lane lane, const Claim& claim = {}) const;
   /// Sends a request to a worker with room (there must be one).
   void request(const RequestHeader& header, std::span<const std::byte> message, const Claim& claim = {});
@@ -83,7 +83,7 @@ class Pool {
 
   /// PoolOptions::weights from now on, for requests that follow; workers are told at once.
   void tell_weights(const std::string& told);
-  /// The same of PoolOptions::costs.
+  /// Replaces PoolOptions::costs in the same way.
   void tell_costs(const std::string& told);
 
   /// Workers write their log lines nowhere from now on.
@@ -92,7 +92,7 @@ class Pool {
   /// Why the pool gets nowhere: a worker that has been missing or overdue for longer than `patience_ns`; empty when all
   /// is well. Workers that die of a request, or take too long over it, are replaced in time and are no reason.
   [[nodiscard]] std::string trouble(std::uint64_t patience_ns) const;
-  /// Whether every worker has said that it can work.
+  /// Returns true when every worker has said that it can work.
   [[nodiscard]] bool ready() const;
   [[nodiscard]] const PoolStats& stats() const { return stats_; }
   [[nodiscard]] std::size_t alive() const;

@@ -25,7 +25,7 @@ struct Order {
   bool attaches_descriptor = false;
 };
 
-/// Of bytes that only look like code.
+/// Builds an image of bytes that only look like code.
 std::vector<std::byte> image_for(Carried carried) {
   if (carried == Carried::nothing) return {};
   codegen::MachineCode code;

@@ -1,5 +1,4 @@
-// What a client is told of a program, as the message that it gets: the worker writes it, the front reads it again
-// before it is passed on.
+// The client's message about a program, ProgramReady. The worker writes it; the front checks it and passes it on.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 namespace trident::worker {
 
 std::string program_message(std::uint64_t job, const tir::build::Built& built);
-/// Whether these bytes (8-byte aligned) are a ProgramReady of this job and nothing else.
+/// Returns true when these bytes (8-byte aligned) are a ProgramReady of this job and nothing else.
 bool is_program_message(std::span<const std::byte> message, std::uint64_t job);
 
 }  // namespace trident::worker

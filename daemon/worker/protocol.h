@@ -1,5 +1,5 @@
-// What the front and its workers say to each other over a socketpair: net::Channel frames, each a fixed header and a
-// tail. Same program on both ends, so the layout has no versions. The front still treats a worker as code that
+// The protocol between the front and its workers over a socketpair: net::Channel frames, each a fixed header and a
+// tail. Both ends are the same program, so the layout has no versions. The front still treats a worker as code that
 // untrusted input may have broken: sizes and enums are checked, a worker that errs is killed.
 //
 //   front -> worker   first what the search goes by beside what is built in, if anything: costs that were measured on
@@ -30,7 +30,7 @@ enum class Lane : std::uint8_t {
   programs  ///< programs of Triton VM, one at a time
 };
 
-/// What a RequestHeader stands before. Costs, rules and weights are texts that hold for all requests from then on and
+/// The kind of tail behind a RequestHeader. Costs, rules and weights are texts that hold for all later requests and
 /// get no response.
 enum class Tail : std::uint8_t {
   submit,   ///< a request: the client's message

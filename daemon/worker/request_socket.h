@@ -26,7 +26,7 @@ class RequestSocket {
   /// While a request is worked on: whether its front has gone or says Tail::cancel of it. Does not wait. next() brings
   /// what the front has said once more.
   [[nodiscard]] bool is_cancelled(std::uint64_t ticket);
-  /// Whether all of it went.
+  /// Returns true when all of it was sent.
   bool send(const ResponseHeader& header, std::string_view tail = {});
 
  private:
