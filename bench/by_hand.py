@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What the search finds against the best forms known by hand (make bench-rewrite).
+"""Compares the forms that the search finds with the best forms known by hand (make bench-rewrite).
 
 Usage: by_hand.py TRIDENT [MS]
 
@@ -39,7 +39,7 @@ def value(definition: str, at: dict[str, float]) -> float:
 
 
 def differs(row: list[str]) -> bool:
-    """Whether the form by hand has another value than the definition, at points of the declared ranges."""
+    """Returns true when the form by hand differs in value from the definition, at points of the declared ranges."""
     source = random.Random(1)
     for _ in range(50):
         at = {name: source.uniform(float(low), float(high)) for name, low, high in re.findall(r"(\w+):([^:,]+):([^:,]+)", row[1])}

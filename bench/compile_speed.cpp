@@ -44,7 +44,7 @@ float expected(float x, float y, float z) {
   return (p - q) * z + r * (x - 2 * y) - std::min(r, z);
 }
 
-/// What is timed gives right answers, tails included; else a sentence.
+/// Checks the answers of the code that is timed, tails included. Returns a sentence when one is wrong.
 std::string check_answers(codegen::Isa isa, const codegen::Variant& variant) {
   constexpr std::size_t kElements = 1003;
   const auto run = [&](const float* x, const float* y, const float* z, float* out) -> Result<void> {

@@ -272,7 +272,7 @@ std::vector<std::uint32_t> fixed_states(const Cube2x2& cube) {
       fixed.push_back(states[i]);
     }
   }
-  // What the nearest distances have too few of.
+  // The nearest distances have too few states; others fill the list.
   auto more = cube.states_at(Cube2x2::kDistanceMax - 2);
   for (std::size_t i = 0; fixed.size() < kFixed; ++i)
     if (std::find(fixed.begin(), fixed.end(), more[i]) == fixed.end()) fixed.push_back(more[i]);

@@ -43,7 +43,7 @@ def read_lines(name):
 
 
 def corpus():
-    """What is streamed, (text, ranges), and what is held out, by the file that it is from: lines as they stand."""
+    """Returns the lines to stream, as (text, ranges), and the lines held out, by file."""
     streamed, kept, number = [], {}, 0
     for name in ("kernels.tsv", "training.tsv", "by_hand.tsv", "rewrite.txt"):
         for line in read_lines(name):

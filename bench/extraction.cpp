@@ -1,4 +1,4 @@
-// What choosing by the judge is worth where nothing is measured: of the forms that one search of a kernel finds, the
+// The value of choosing by the judge without measurement: of the forms that one search of a kernel finds, the
 // one that costs least by the static table against the one that is taken by the judge, as the pipeline asks it
 // (jit/pipeline/forms.h), with the judge, the margin and the costs that are built in; --judge FILE: another one, as one
 // that has learnt this machine's times.
@@ -48,7 +48,7 @@ struct Outcome {
   bool slower = false, faster = false;
 };
 
-/// Whether a form keeps the policy and its code does what the form says.
+/// Returns true when a form keeps the policy and its code gives the form's results.
 bool is_right(equiv::Checker& checker, const expr::Expr& source, const kir::Kernel& kernel,
               const learn::CompiledFamily& code, std::size_t which) {
   const auto prepared = checker.check_meaning(kernel, equiv::Demand::policy);
@@ -105,7 +105,7 @@ std::vector<std::vector<double>> measured(const learn::CompiledFamily& code) {
   return ratios;
 }
 
-/// Whether the ratios are on one side of 1, but for few.
+/// Returns true when nearly all ratios are on one side of 1.
 bool is_clear(const std::vector<double>& ratios, bool above) {
   const auto others = std::count_if(ratios.begin(), ratios.end(), [&](double r) { return above ? r <= 1 : r >= 1; });
   return static_cast<double>(others) <= kOtherSideMax * static_cast<double>(ratios.size());

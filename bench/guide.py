@@ -24,7 +24,7 @@ STRATEGIES = {
     "saturate, best 50 rules": ["--strategy", "saturate", "--rules", "50"],
 }
 UNTAUGHT = {f"guided by {kind}": ["--strategy", "guided", "--guide", kind] for kind in ("cost", "constant", "random")}
-# Of rewrites: each half as much again as the one before.
+# Numbers of rewrites, each half as large again as the one before.
 STEPS = [round(25 * 1.5**k) for k in range(19)]
 
 
@@ -40,7 +40,7 @@ def run(trident, options, corpus="rewrite.txt"):
 
 
 def medians(trident, strategies, options, corpora):
-    """Of the DAG ratios: strategy -> case -> median; and all runs, strategy -> case of each round."""
+    """Returns the medians of the DAG ratios, strategy -> case -> median, and all runs, strategy -> case per round."""
     rounds = []
     for _ in range(ROUNDS):
         rounds.append({name: {f"{corpus} {c}" if len(corpora) > 1 else c: found for corpus in corpora
@@ -109,7 +109,7 @@ def main(trident, weights=None):
     hard = [c for c in best if (needed["best_first"].get(c) or math.inf) > STEPS[0]]
 
     def share(name, cases):
-        # Who never gets there is counted with the most that was tried.
+        # A strategy that never gets there counts with twice the most steps tried.
         return geomean((needed[name].get(c) or 2 * STEPS[-1]) / (needed["best_first"].get(c) or 2 * STEPS[-1]) for c in cases)
 
     if hard:

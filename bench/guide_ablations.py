@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What each part of the guide's training is worth: the same small training again and again, with one thing changed.
+"""Measures each part of the guide's training: the same small training again and again, with one thing changed.
 
 Every row is a line of a CSV as soon as it is known: interrupted, the next run goes on where this one ended. All rows are
 deterministic, so two may run at once. Figures of a row are held out: AUC for rewrites that the best term rests on, the

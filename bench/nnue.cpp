@@ -1,7 +1,7 @@
-// What the accumulator of the incumbent extraction costs to keep, and candidates to score: random expressions of some
-// 50, 120 and 300 nodes, all matches of the built-in rules in them, random weights whose rows lie hot first.
+// The cost of keeping the accumulator of the incumbent extraction, and of scoring candidates: random expressions of
+// some 50, 120 and 300 nodes, all matches of the built-in rules in them, random weights whose rows lie hot first.
 //
-// An update is what an accepted rewrite takes: the choices of its new nodes, and the new choice of its class. Each is
+// An update is one accepted rewrite: the choices of its new nodes, and the new choice of its class. Each is
 // timed by itself, the counter's own time taken off, at its first acceptance; then the way back. Beside it the
 // accumulator is rebuilt from nothing.
 //
@@ -63,7 +63,7 @@ std::unique_ptr<Sample> sample_of(std::uint64_t seed, expr::Expr source) {
   const egraph::SearchSpace& space = s->rules->space();
   s->graph = std::make_unique<egraph::EGraph>(space.ops, space.semantics, egraph::Limits{});
   s->term = *term;
-  // What no output needs is one too, so that all of the term is looked at.
+  // Nodes that no output needs become roots too, so that all of the term is looked at.
   std::vector<bool> used(s->term.nodes.size());
   for (const egraph::ENode& node : s->term.nodes)
     for (std::uint8_t c = 0; c < space.ops[node.op].children; ++c) used[node.child[c]] = true;
@@ -126,7 +126,7 @@ std::unique_ptr<Sample> sample_of(std::uint64_t seed, std::uint32_t nodes) {
   return sample_of(seed, testing::random_expr(seed, o));
 }
 
-/// Of what people wrote: "name | ... | s-expression ; comment" per line.
+/// Expressions that people wrote: "name | ... | s-expression ; comment" per line.
 const std::vector<std::unique_ptr<Sample>>& corpus() {
   static const auto made = [] {
     std::vector<std::unique_ptr<Sample>> all;
@@ -194,7 +194,7 @@ const Weights& weights() {
         const auto count = [&] { nnue::naive::each_feature(term, kDepth, [&](std::uint32_t f) { ++hits[f]; }); };
         for (const std::uint32_t root : s->term.roots) term.roots.push_back(s->graph->find(s->term.origin[root]));
         count();
-        // What rewrites lead to counts as well, as it does in a search.
+        // The features that rewrites lead to count as well, as they do in a search.
         for (const Sample::Move& move : s->moves) {
           const nnue::Choice now = std::exchange(term.nodes[move.root].choice, choice_of(*s->graph, move.made));
           bool cyclic = false;
@@ -244,7 +244,7 @@ double percentile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(at)];
 }
 
-/// Of reading the counter twice.
+/// Time of reading the counter twice.
 double counter_ns() {
   std::vector<double> times;
   for (int i = 0; i < 1001; ++i) {

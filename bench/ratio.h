@@ -1,5 +1,5 @@
-// What the bench programs share: interleaved rounds of two or more contestants, medians, and a bar that decides the
-// exit status. Built on Google Benchmark for its command line and reports.
+// Code that the bench programs share: interleaved rounds of two or more contestants, medians, and a bar that decides
+// the exit status. Built on Google Benchmark for its command line and reports.
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -1,4 +1,4 @@
-// What the indirection costs: a kernel called through a handle's slot (trident_call: an acquire load and a jump)
+// The cost of the indirection: a kernel called through a handle's slot (trident_call: an acquire load and a jump)
 // against the same code called directly. Bar: 2 ns more.
 #include <array>
 

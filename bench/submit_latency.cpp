@@ -1,6 +1,6 @@
-// What a submission costs its caller, and when its first compiled kernel can be called: through a real daemon, next to
-// the least that any daemon could cost, a bare round trip in the same run (one request of the same size over a Unix
-// socket to another process, which makes and seals a memfd; the client maps it executable and calls it).
+// The cost of a submission to its caller, and the time until its first compiled kernel can be called. Both go through a
+// real daemon, next to the least cost of any daemon: a bare round trip in the same run (one request of that size over a
+// Unix socket to another process, which makes and seals a memfd; the client maps it executable and calls it).
 //
 // Every expression is another one (its constants differ), so the daemon compiles each. "Callable" is the moment of the
 // swap, seen by the callback in the library's thread. Bars: submit 5 us P50; first kernel 100 us P50 on a quiet

@@ -1,4 +1,4 @@
-// What our Triton VM costs: a cycle with all nine heights, a permutation of Tip5, the score of a block of 32
+// The costs of our Triton VM: a cycle with all nine heights, a permutation of Tip5, the score of a block of 32
 // instructions (loaded, run on a stack, heights), the score of a program of 150 words (loaded, hashed, run, heights).
 //
 // The real machine takes about 1 us a cycle and 0.7 us a permutation.

@@ -26,7 +26,7 @@ inline std::string text_of(const Piece& piece) {
 /// Blocks, each once, in the order in which they were met.
 class Pieces {
  public:
-  /// Whether it is new.
+  /// Adds the block unless it is known; returns true when it is new.
   bool add(const Piece& piece) {
     if (!seen_.insert(text_of(piece)).second) return false;
     all_.push_back(piece);
@@ -48,7 +48,7 @@ class Pieces {
 
 enum class Form : std::uint8_t { plain, peephole, hand };
 
-/// Of the programs of one side of the split, in these forms.
+/// Collects the blocks of the programs of one side of the split, in these forms.
 inline Pieces corpus_pieces(bool held_out, std::initializer_list<Form> forms) {
   Pieces pieces;
   tir::lowering::Options plain;

@@ -1,4 +1,4 @@
-// What programs of the corpus cost (tests/tir/corpus): lowered without passes, with the peephole passes, and written by
+// The costs of the programs of the corpus (tests/tir/corpus): lowered without passes, with the peephole passes, and by
 // hand. Every run's output is compared with the expected one first. Nothing here is timed: heights are exact.
 //
 //   bench_tir_corpus [--json]
@@ -57,7 +57,7 @@ const char* tallest_name(const Measured& run) {
   return tir::vm::kTableNames[static_cast<std::size_t>(run.heights.tallest())].data();
 }
 
-/// Of `after` against `before`, over the same programs.
+/// The change from `before` to `after`, over the same programs.
 struct Change {
   std::size_t programs = 0, crossed = 0;  ///< crossed: the padded height fell
   double log2_padded = 0, log_tallest = 0;

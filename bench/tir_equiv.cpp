@@ -94,7 +94,7 @@ void decided(benchmark::State& state) {
         found += deciders[i].decide(candidate).answer == Answer::equal ? 1 : 0;
     CHECK(found == equal);
   };
-  // What stays unknown counts in the time, not in the number.
+  // Candidates that stay unknown count in the time, not in the number.
   const Rounds rounds = run_rounds(state, {decide}, static_cast<double>(count - unknown));
   std::printf("%zu survivors: %zu equal (error at most %.2g in all), %zu differ, %zu unknown\n", count, equal, bound,
               count - equal - unknown, unknown);

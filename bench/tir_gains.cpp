@@ -1,4 +1,4 @@
-// What each way of rewriting gains on the programs of the corpus (tests/tir/corpus), always against the classical
+// The gain of each way of rewriting on the programs of the corpus (tests/tir/corpus), always against the classical
 // lowering with its peephole passes and always over the same programs: padded heights, cliffs crossed, tallest tables.
 // Every program that is counted has given the expected output, and does what the plain lowering does for other inputs
 // too. Nothing here is timed but the search itself. Exit status 1 below a bar; the bars are for all programs, not for
@@ -33,7 +33,7 @@ namespace tournament = tir::tournament;
 constexpr const char* kWays[] = {"none",          "peephole",       "subroutines", "superopt. alone",
                                  "network alone", "superoptimiser", "network",     "all"};
 constexpr std::size_t kWayCount = std::size(kWays), kPeephole = 1, kSuperoptimiser = 5, kAll = 7;
-/// Of the programs held out: which share's padded height falls at least, and by how much the tallest table.
+/// Bars for the programs held out: the share whose padded height falls, and the mean reduction of the tallest table.
 constexpr double kCrossedBar = 0.10, kReductionBar = 0.08;
 
 struct Row {
@@ -134,7 +134,7 @@ double to_hand(const Row& row) {
   return double(tallest(row.runs[kAll])) / double(tallest(*row.by_hand));
 }
 
-/// Of the programs that were written by hand.
+/// Comparison with the programs that were written by hand.
 struct Hand {
   std::size_t programs = 0, not_taller = 0, padded_higher = 0;
   double log_ratio = 0;
@@ -151,7 +151,7 @@ struct Hand {
   [[nodiscard]] double geomean() const { return std::exp(log_ratio / double(std::max<std::size_t>(programs, 1))); }
 };
 
-/// Of one way against the peephole passes, over the programs of a split.
+/// Gain of one way over the peephole passes, on the programs of a split.
 struct Gain {
   std::size_t programs = 0, crossed = 0, worse = 0;
   double log2_padded = 0, reduction = 0;
@@ -206,7 +206,7 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
-/// What became of what the network alone wrote; into `out` if given, else as text.
+/// Reports the fate of the network's drafts; into `out` if given, else as text.
 void report_drafts(const std::vector<Row>& rows, json* out) {
   tir::neural::ProposeCounts sum;
   std::size_t proposed = 0;

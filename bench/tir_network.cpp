@@ -54,7 +54,7 @@ struct Sum {
     saved += size - best;
     return found;
   }
-  /// Of these and of others.
+  /// Adds the two sums.
   [[nodiscard]] Sum with(const Sum& o) const {
     return {blocks + o.blocks,     words + o.words, improved + o.improved, saved + o.saved,
             proposed + o.proposed, equal + o.equal, differ + o.differ,     seconds + o.seconds};

@@ -1,5 +1,5 @@
-// What a generation of the network's evolution costs: 16 sets of weights write 16 tokens for each of 58 blocks of 12
-// instructions, on two threads. Before it is timed, what is written at every level must be what plain C++ writes.
+// The cost of one generation of the network's evolution: 16 sets of weights write 16 tokens for each of 58 blocks of 12
+// instructions, on two threads. First, every level's output must equal that of plain C++.
 #include <atomic>
 #include <thread>
 

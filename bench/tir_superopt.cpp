@@ -1,4 +1,4 @@
-// What it is worth to let a network order the superoptimiser's states (jit/tir/superopt/ordering.h): words saved on the
+// The value of a network that orders the superoptimiser's states (jit/tir/superopt/ordering.h): words saved on the
 // straight-line blocks of the corpus's test programs, lowered with passes, by the heuristic alone and with
 // the network, both in one run; at the same widths of the beam, and at the same time. Only what jit/tir/equiv proves
 // counts.
@@ -47,7 +47,7 @@ struct Sum {
   }
 };
 
-/// What the heuristic alone would save in that time, between the widths that were measured.
+/// Words that the heuristic alone would save in that time, interpolated between the measured widths.
 double saved_in(double seconds, const Sum (&sums)[kWidthCount]) {
   if (seconds <= sums[0].seconds) return double(sums[0].saved);
   for (std::size_t i = 1; i < kWidthCount; ++i) {

@@ -232,7 +232,7 @@ struct Figures {
   double loss = 0, first = 0, first_by_heuristic = 0;
 };
 
-/// Of lessons that were not taught.
+/// Examines the network on lessons that it was not taught.
 Figures examine(Twin::Recorded& r, std::span<const Lesson> lessons, const std::vector<bool>& shown) {
   Figures f;
   std::size_t asked = 0;
