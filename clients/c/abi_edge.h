@@ -1,4 +1,4 @@
-// What every function of trident.h does at the edge: no exception passes, structs of older callers are widened and
+// The edge of every function of trident.h: no exception passes, structs of older callers are widened and
 // narrowed, errors become a status and a text, and the caller's floating-point environment decides nothing.
 #pragma once
 

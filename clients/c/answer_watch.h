@@ -1,9 +1,9 @@
-// Whether the daemon still answers. The library's thread asks; times are given, so that tests need no clock.
+// Finds out whether the daemon still answers. The library's thread asks; times are given, so that tests need no clock.
 //
-// Silence alone says nothing: a search may wait for its turn for minutes. So a daemon that has said nothing for a while
-// although jobs are unfinished is asked for its counters, which its front answers at once whatever its workers do. One
-// that is silent then is stopped, hung or swapped out. One that answers that and other jobs, but never said a word of a
-// job that it was sent long ago, has lost the job.
+// Silence alone says nothing: a search may wait for its turn for minutes. So when a daemon has been silent for a while
+// although jobs are unfinished, it is asked for its counters, which its front answers at once whatever its workers do.
+// A daemon that is silent then is stopped, hung or swapped out. A daemon that answers that and other jobs, but never
+// mentioned a job that it was sent long ago, has lost the job.
 #pragma once
 
 #include <algorithm>

@@ -126,7 +126,7 @@ Result<void> submit(trident_ctx* ctx, const char* text, const trident_submit_opt
   return {};
 }
 
-/// What a call takes, in order, some of it in `in` and some in `params`.
+/// The arguments of a call, in order: some of them are in `in` and some in `params`.
 const std::vector<expr::Variable>& candidates(const trident_kernel* kernel, bool scalar) {
   return scalar ? Kernel::of(kernel)->scalars : Kernel::of(kernel)->expr.variables;
 }

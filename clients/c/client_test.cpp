@@ -50,7 +50,7 @@ class ClientTest : public ::testing::Test {
   std::vector<trident_kernel*> kernels_;
 };
 
-// What the daemon would refuse must not leave here: the kernel would stay interpreted without a word.
+// Submissions that the daemon would refuse must not leave here: the kernel would stay interpreted without a word.
 TEST_F(ClientTest, LimitsOfTheDaemonAreTheClients) {
   trident_submit_options options = TRIDENT_SUBMIT_OPTIONS_INIT;
   options.elements_hint = 3'000'000'000;
@@ -277,7 +277,7 @@ TEST_F(ClientTest, ChildOfForkComputes) {
   trident_close(ctx);
 }
 
-/// What the sockets among this process's descriptors are called ("socket:[12345]").
+/// Names of the sockets among this process's descriptors ("socket:[12345]").
 std::set<std::string> open_sockets() {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -364,7 +364,7 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
   return {};
 }
 
-/// What keeps a waiting job waiting, if anything is wrong. Needs the mutex.
+/// Returns why a waiting job waits; empty when nothing is wrong. Needs the mutex.
 std::string Context::why_waiting() const {
   if (connected || (last_failure.empty() && engine_failure.empty())) return {};
   std::string why = last_failure.empty() ? std::string() : "no daemon: " + last_failure;

@@ -1,4 +1,4 @@
-// What one trident_ctx owns: its kernels, the queue of jobs, and the two threads that work behind the caller's back.
+// The state of one trident_ctx: its kernels, the queue of jobs, and the two threads that work behind its caller's back.
 //
 //   caller ── submit ──> fresh jobs ──> I/O thread ── socket ──> daemon
 //                             │             │ no daemon, engine allowed

@@ -23,7 +23,7 @@ class EngineThread {
 
   /// Takes a waiting job. Needs the context's mutex.
   void add(std::uint64_t job);
-  /// Whether jobs wait for their turn. Needs the context's mutex.
+  /// Returns true when jobs wait for their turn. Needs the context's mutex.
   [[nodiscard]] bool has_waiting() const { return !baseline_.empty() || !optimise_.empty(); }
   /// Appends those jobs to `waiting` and forgets them. Needs the context's mutex.
   void give_back(std::deque<std::uint64_t>& waiting);

@@ -123,8 +123,8 @@ void Context::after_fork_in_child() {
   mutex.unlock();
 }
 
-/// Those that the parent's threads had pinned: nobody is here to unpin them. (The context outlives them: whoever pinned
-/// them ran in a thread that trident_close waits for.)
+/// Frees kernels that the parent's threads had pinned: nobody is here to unpin them. (The context outlives them: only
+/// threads that trident_close() waits for pin kernels.)
 void Context::free_closed_kernels() {
   for (Kernel** link = &closing; *link != nullptr;) {
     Kernel* const kernel = *link;

@@ -38,7 +38,7 @@ class ImageMap {
   os::Mapping mapping_;
 };
 
-/// What the message and the kernel that asked say about an image.
+/// An image's description, from the message and from the kernel that asked.
 struct ImageClaim {
   std::uint32_t size = 0;
   std::uint64_t digest_low = 0, digest_high = 0;
@@ -50,7 +50,7 @@ struct ImageClaim {
 /// it.
 std::uint8_t greatest_isa();
 
-/// Whether `bytes` begin with an image of the claim that this CPU can run. Public for the tests.
+/// Checks that `bytes` begin with an image of the claim that this CPU can run. Public for the tests.
 Result<void> validate_image(std::span<const std::byte> bytes, const ImageClaim& claim);
 
 /// RejectedImage: not what it claims to be. ExecDenied: this process may not map code. `fd` may be closed afterwards.

@@ -1,4 +1,4 @@
-// What a client refuses of a kernel image. The image is written here from schemas/kernel_image.h alone; every lie about
+// Kernel images that a client refuses. The image is written here from schemas/kernel_image.h alone; every lie about
 // it gets a digest that fits, so that only the check of the field itself can see it.
 #include "clients/c/image_map.h"
 

@@ -155,8 +155,8 @@ bool IoThread::take_jobs() {
   return !context_.stopping;
 }
 
-/// Whether a daemon would have something to do: what waits in the engine's queues counts, for that is slow and in this
-/// process. Needs the context's mutex.
+/// Returns true when there is work for a daemon. Jobs in the engine's queues count too: the engine is slow and runs in
+/// this process. Needs the context's mutex.
 bool IoThread::wants_daemon() const {
   return !waiting_.empty() || context_.connect_wanted || !context_.stats_requests.empty() ||
          (engine_ != nullptr && engine_->has_waiting());

@@ -53,7 +53,7 @@ struct Kernel : trident_kernel {
   static Kernel* of(trident_kernel* handle) { return static_cast<Kernel*>(handle); }
   static const Kernel* of(const trident_kernel* handle) { return static_cast<const Kernel*>(handle); }
 
-  /// What the interpreter runs, made on first need. An error (LimitExceeded, OutOfMemory) is not kept.
+  /// Returns the plan that the interpreter runs, made on first need. Errors (LimitExceeded, OutOfMemory) are not kept.
   Result<const kir::Plan*> lower() const;
 
   Context& context;
@@ -91,7 +91,7 @@ struct Kernel : trident_kernel {
 
   // The following need the mutex.
   [[nodiscard]] ImageClaim claim() const;  ///< with the counts of this kernel; the rest is the message's
-  /// Whether an image of `tier` with this digest would be a step forward.
+  /// Returns true when an image of `tier` with this digest would be a step forward.
   [[nodiscard]] bool wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_t digest_high) const;
   /// Makes `sentence` the note; an empty one takes the note away. Keeps the old one where there is no memory.
   void set_note(std::string_view sentence) noexcept;

@@ -25,7 +25,7 @@ constexpr std::uint8_t kIsa = TRIDENT_ISA_NEON;
 constexpr std::uint8_t kIsa = TRIDENT_ISA_AVX2;
 #endif
 
-/// What has come of the job so far.
+/// State of the job while it is waited for.
 struct Waiting {
   bool accepted = false;
   std::uint32_t done = 0, total = 0;

@@ -111,7 +111,7 @@ void take_texts(void* taker, const char* tasm, std::uint64_t tasm_size, const ch
   out.tasm_text.assign(tasm, tasm_size), out.report_text.assign(report, report_size);
 }
 
-/// Of an engine's status: one that status_of() of last_error.cpp makes the same status of.
+/// Translates an engine's status to an error code that status_of() in last_error.cpp translates back.
 ErrorCode code_of(std::uint32_t status) {
   switch (status) {
     case TRIDENT_E_SYNTAX: return ErrorCode::kSyntaxError;

@@ -19,7 +19,7 @@ namespace trident::client::wire {
 inline constexpr std::uint16_t kVersionMin = 1;
 inline constexpr std::uint16_t kVersionMax = 1;
 
-/// What a submission says beside the expression itself.
+/// Fields of a submission beside the expression itself.
 struct SubmitTerms {
   std::uint64_t job = 0;
   expr::Policy policy;

@@ -28,7 +28,7 @@
 
 namespace trident {
 
-/// What a function of the library refused, with its reason.
+/// An error of a function of the library, with its reason.
 class error : public std::runtime_error {
  public:
   error(trident_status status, const std::string& what) : std::runtime_error(what), status_(status) {}
@@ -249,7 +249,7 @@ struct program_run {
   std::vector<std::array<std::uint64_t, 2>> ram{};  ///< address, word
 };
 
-/// What a program of Triton VM is measured on, and how long it is searched; words below p = 2^64 - 2^32 + 1.
+/// Options of a program of Triton VM: its inputs and the time of its search; words below p = 2^64 - 2^32 + 1.
 struct program_options {
   trident_program_form form = TRIDENT_TASM;
   std::vector<std::uint64_t> public_input{}, secret_input{};

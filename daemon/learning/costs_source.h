@@ -36,7 +36,7 @@ class CostsSource {
 
  private:
   explicit CostsSource(std::string file) : file_(std::move(file)) {}
-  /// Whether they are others than before. Errors: NotFound without a file, those of cost::parse().
+  /// Returns true when the costs have changed. Errors: NotFound without a file, those of cost::parse().
   Result<bool> load();
   Result<void> start_watch(net::Loop& loop);
   void look_and_tell();

@@ -163,7 +163,7 @@ class AgainstNumpy(unittest.TestCase):
             np.testing.assert_array_equal(x % y, trident.jit(lambda x, y: x % y)(x, y))
 
     def test_shapes(self):
-        """What is broadcast for one result is not broadcast for another, nor counted twice by a reduction."""
+        """An array broadcast for one result is not broadcast for another, nor counted twice by a reduction."""
         shapes = [(6, 1), (1, 5), (5,), (6, 5), (1, 1), (1,), (), (0, 5), (6, 0)]
         functions = {
             "both": lambda x, y: x + y, "first": lambda x, y: (x * 2, x + y), "unused": lambda x, y: x * 2,

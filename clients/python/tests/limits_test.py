@@ -1,4 +1,4 @@
-"""What is large or of a type that kernels do not have: it works, or an error names the limit and what to do. The oracle is
+"""Large values, and types that kernels do not have: they work, or an error names the limit and the mend. The oracle is
 NumPy."""
 import os
 import sys

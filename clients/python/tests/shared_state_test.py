@@ -1,4 +1,4 @@
-"""What outlives a call or is seen by several: copies and pickles of objects with handles, references that nobody may keep,
+"""Objects that outlive a call or are shared: copies and pickles of objects with handles, references that must not last,
 threads, signal handlers and children of fork. The oracle is NumPy, a weak reference, and a deadline."""
 import copy
 import gc
@@ -94,7 +94,7 @@ class Copies(unittest.TestCase):
 
 class References(unittest.TestCase):
     def gone(self, call):
-        """Whether what `call` returned is freed once the caller lets go."""
+        """Returns true when the result of `call` is freed once the caller lets go."""
         watched = [weakref.ref(v) for v in call()]
         gc.collect()
         return [w() is None for w in watched] == [True] * len(watched)

@@ -307,7 +307,7 @@ class _Program:
 
     def _run_blocks(self, arrays, dtypes, params, out, order, casting):
         if arrays and all(a.ndim == 0 for a in arrays):
-            # Of operands without dimensions nditer does not fill the buffers that it casts into.
+            # nditer does not fill the buffers that it casts into when all operands are without dimensions.
             result = self._run_blocks([a.reshape(1) for a in arrays], dtypes, params, None, order, casting).reshape(())
             if out is None:
                 return result

@@ -38,7 +38,7 @@ _KIND = {d.newbyteorder(order): kind for kind, d in g.DTYPE.items() for order in
 
 
 class _Recording:
-    """What one run of the function did: the outputs, and what must hold for the shapes and values of a call."""
+    """The record of one run of the function: the outputs, and conditions on the shapes and values of a call."""
 
     def __init__(self, function, bound, values, numbers, weak):
         trace = Trace(numbers, weak)

@@ -273,8 +273,8 @@ class Kernel:
         return None if note is None else note.decode("utf-8", "replace")
 
     def info(self):
-        """What runs now: tier, isa, swaps, done, the daemon's timings in ns per call (0: unknown), how far it is with its
-        work (the stage, and the best candidate's time over the baseline's), and the note."""
+        """Returns the current state: tier, isa, swaps, done, the daemon's timings in ns per call (0: unknown), its
+        progress (the stage, and the best candidate's time over the baseline's), and the note."""
         info = self._info()
         return {"tier": info.tier, "isa": native.ISAS.get(info.isa, str(info.isa)), "swaps": info.swaps,
                 "done": bool(info.done), "baseline_ns": info.baseline_ns, "optimised_ns": info.optimised_ns,

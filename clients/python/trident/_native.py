@@ -157,7 +157,7 @@ lib = _bind()
 
 
 def text_bytes(text):
-    """What the library reads of `text`, which ends at a NUL there."""
+    """Encodes `text` for the library, which would stop reading at a NUL."""
     if "\0" in text:
         raise ValueError("the text has a NUL")
     return text.encode()

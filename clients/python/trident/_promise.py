@@ -1,4 +1,4 @@
-"""What the caller of a drop-in wants and promises: policy, k, ranges."""
+"""Options and promises of a drop-in's caller: policy, k, ranges."""
 from . import _native as native
 from ._kernel import Kernel
 

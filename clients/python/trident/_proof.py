@@ -27,7 +27,7 @@ _MISSING = object()
 
 
 def _constant(value):
-    """Whether the object can never mean anything else."""
+    """Returns true when the object can never mean anything else."""
     if type(value) in (int, float, bool) or any(value is b for b in _BUILTINS):
         return True
     if isinstance(value, np.ufunc):
@@ -89,7 +89,7 @@ class Proof:
         return dict(zip(self.code.co_freevars, (value for _, value in self.cells))).get(name, _MISSING)
 
     def holds(self):
-        """Whether everything outside is still what it was."""
+        """Returns true when everything outside is unchanged."""
         return (self.function.__code__ is self.code
                 and all(_content(cell) is value for cell, value in self.cells)
                 and all(self._find(name) is value for name, value in self.globals)

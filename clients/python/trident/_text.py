@@ -111,7 +111,7 @@ def _grown(tree, parts):
 
 
 def is_harmless(tree):
-    """Whether another evaluator may see the text: numexpr runs it as Python code, so nothing may stand there that
+    """Returns true when another evaluator may see the text. numexpr runs it as Python, so nothing may stand there that
     reaches for more than numbers, names, operators, numexpr's functions by name, .real and .imag."""
     def harmless(n):
         if isinstance(n, ast.Attribute):
@@ -336,7 +336,7 @@ class _Walker:
 
 
 def _filled(a, value, kind):
-    """The same constant for each element of `a`."""
+    """Returns a constant for each element of `a`."""
     return g.where(g.compare("eq", a, a, COMMON), g.const(value, kind), g.const(value, kind), COMMON)
 
 
