@@ -32,13 +32,13 @@ class AnswerChecker {
   /// An answer of a -ffast-math compiler, which has promised little: wrong only when it is off by kWrongFactor times
   /// the strict evaluation's error and more, or not finite where the right answer is.
   Answer theirs(const std::vector<std::vector<std::byte>>& outputs);
-  /// Whether two answers are the same bits, NaN equal to NaN.
+  /// Compares two answers bit by bit, NaN equal to NaN.
   [[nodiscard]] Answer same_bits(const std::vector<std::vector<std::byte>>& wanted,
                                  const std::vector<std::vector<std::byte>>& got) const;
 
   /// Greatest error of the strict evaluation: the source op by op, each correctly rounded.
   [[nodiscard]] double strict_ulp() const;
-  /// What `policy` allows ours.
+  /// Greatest error that `policy` allows our answers.
   [[nodiscard]] double allowed_ulp(const expr::Policy& policy) const;
 
  private:

@@ -232,7 +232,7 @@ class Bench {
     return k;
   }
 
-  /// Those of a kernel that are ours: the compilers' follow.
+  /// Number of a kernel's entries that are ours; the compilers' entries follow.
   [[nodiscard]] std::size_t own_entries() const { return options_.disabled.empty() ? 3 : 4; }
 
   static KernelResult failed(KernelResult k, std::string why) {

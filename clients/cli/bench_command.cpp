@@ -71,7 +71,7 @@ Result<Against> parse_against(const std::string& text, const expr::Policy& polic
   return make_error(ErrorCode::kInvalidArgument, "--against %s: expected auto, fast-math or strict", text.c_str());
 }
 
-/// What the contestant is optimised without.
+/// Sets the candidates that the contestant is optimised without.
 Result<void> parse_disabled(const std::vector<std::string>& names, BenchOptions& o) {
   o.disabled = pipeline::candidates_named(names);
   for (const std::string& name : names) o.without += (o.without.empty() ? "" : ", ") + name;

@@ -29,7 +29,7 @@ double share_of_limit(double share) {
   return share > kLimitErrorMax ? 0 : std::min(share, 1.0);
 }
 
-/// What one element of a loop takes, in words: "1.8 vector instructions of 512 bits an element".
+/// Work of a loop for one element, in words: "1.80 instructions of 512 bits and 0.125 divisions or roots an element".
 std::string loop_in_words(const LoopProfile& p, unsigned bytes) {
   char text[160];
   std::snprintf(text, sizeof text, "%.2f instructions of %u bits and %.3f divisions or roots an element",

@@ -15,7 +15,7 @@ Json number(double v) {
   return std::isfinite(v) ? Json(v) : Json(nullptr);
 }
 
-/// Of a roof or limit; 0 says that none is known.
+/// A share of a roof or limit; 0 says that none is known.
 Json share(double v) {
   return v > 0 ? number(v) : Json(nullptr);
 }

@@ -67,7 +67,7 @@ void explain(const ordered_json& report) {
   std::printf("whole programs run: %zu\n", report.at("programs_run").get<std::size_t>());
 }
 
-/// What whoever builds should know; to standard error.
+/// Prints the report's warnings to standard error.
 void warn(const ordered_json& report) {
   if (report.value("looks_at_digest", false))
     std::fprintf(stderr,
@@ -122,7 +122,7 @@ void print_json(const Built& built, const ordered_json& report, const std::strin
   std::printf("%s\n", out.dump(2).c_str());
 }
 
-/// What the program is measured on: the run of --input and its like, unless there are others only, then the others.
+/// The runs that the program is measured on: that of --input and its like, unless only other runs are given.
 Result<std::vector<ProgramInputs>> runs_of(const BuildVerb& verb, const ProgramInputs& loaded) {
   const ProgramRun& own = verb.program;
   const bool has_own =

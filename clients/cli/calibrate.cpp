@@ -28,8 +28,8 @@ constexpr std::uint64_t kLatencyElements = 64, kThroughputElements = 128;
 /// Calls that reductions are timed in; their difference is free of the call and of the epilogue.
 constexpr std::uint64_t kReductionShort = 256, kReductionLong = 1024;
 constexpr unsigned kThroughputShort = 12, kThroughputLong = 36;
-/// The same of ops that are several instructions: fewer chains, which need more registers each, and fewer steps, which
-/// fill the first-level cache of instructions and what a processor decodes ahead.
+/// Steps of several instructions get fewer chains, which need more registers each, and fewer steps, which fill the
+/// first-level cache of instructions and the processor's buffers of decoded instructions.
 constexpr double kLongStepInsts = 4;
 constexpr unsigned kLongStepChains = 8;
 constexpr unsigned kThroughputInsts = 144;
@@ -68,7 +68,7 @@ class Calibration {
     return steps;
   }
 
-  /// Of an fma, from the last row that was measured.
+  /// Times of an fma, from the last row that was measured.
   [[nodiscard]] FmaTimes fma_times() const { return fma_; }
 
  private:
@@ -90,7 +90,7 @@ class Calibration {
     return vector_bytes / ir::bytes_of(reference_type(row));
   }
 
-  /// What computes something else is not worth timing. The interpreter knows what is right.
+  /// Refuses to time a kernel that computes something else. The oracle is the interpreter.
   static Result<void> check_answer(const Row& row, const kir::Kernel& kernel, const image::Mapped& code,
                                    const OpInputs& inputs, std::uint64_t elements) {
     const judge::Signature signature = judge::signature_of(kernel);
@@ -211,7 +211,7 @@ class Calibration {
                    &fma_.throughput_ns);
   }
 
-  /// What `per_element` of these ops take in an element, per op.
+  /// Time of one of the row's ops in a reduction, where an element takes `per_element` of them.
   Result<double> reduction(const Row& row, Measure measure, unsigned chains, double per_element) {
     const bool waits = measure == Measure::latency;
     const unsigned fma_chains = waits ? 1 : reference_chains();
@@ -330,7 +330,7 @@ std::vector<Figures> figures_of(std::span<const Figures> steps) {
   const auto figure = [&](std::size_t i, Measure measure, double Figures::*what) {
     const OpStep step = step_of(rows[i], measure);
     double left = steps[i].*what;
-    // What is beside an op has nothing beside itself.
+    // Ops that are measured beside another op are measured alone themselves.
     for (const Row& other : step.beside) {
       const Row measured = is_measured(other) ? other : Row{other.op, other.from, other.type, other.form};
       left -= steps[index_of(measured)].*what * step_of(measured, measure).share;

@@ -34,23 +34,23 @@ struct CalibrateOptions {
 /// YYYY-MM-DD, of the world's time.
 std::string today();
 
-/// Whether `date`, as today() writes it, is at most `days` before today and not after it. False for what is no date.
+/// Returns true when `date`, written as by today(), is today or at most `days` earlier; false for text that is no date.
 bool is_recent(const std::string& date, std::uint32_t days);
 
 /// Nanoseconds per call, one for each round: two lengths of the op's chains and two of the fma's.
 struct StepRounds {
   std::vector<double> op_short, op_long, fma_short, fma_long;
 };
-/// What `op_steps` more steps of the op take, per step, in what `fma_steps` more fmas take, per fma: the median over
-/// the rounds, not below 0. Rounds in which the longer fma chain took no longer than the shorter one were disturbed and
-/// say nothing. Error Timeout when that leaves fewer than half, or there are no rounds.
+/// Cost of one op step, in fmas: the time of `op_steps` more op steps, per step, over that of `fma_steps` more fmas,
+/// per fma. Returns the median over the rounds, at least 0. Rounds in which the longer fma chain was not slower than the
+/// shorter one were disturbed and do not count. Error Timeout when fewer than half count, or there are no rounds.
 Result<double> steps_in_fmas(const StepRounds& rounds, double op_steps, double fma_steps);
 
 /// Figures of all rows from what their steps took (in the order of cost::rows()): what is beside an op in its step is
 /// taken off, never below 0. Rounded to three digits after the point. Rows of Convert and Bitcast take the figure of
 /// their pair that was measured, the one whose operand type comes first.
 std::vector<cost::Figures> figures_of(std::span<const cost::Figures> steps);
-/// Whether a row is measured itself, and not as the way back of another one.
+/// Returns true when a row is measured itself, and not taken from the row of the opposite conversion.
 bool is_measured(const cost::Row& row);
 
 /// Takes some seconds. Errors: Cancelled when interrupted; Timeout when the machine leaves no undisturbed round;

@@ -120,7 +120,7 @@ Result<int> run_kernels(const CalibrateVerb& verb) {
   return 0;
 }
 
-/// Whether the table says what this processor does with this program's kernels, and was measured in the last `days`.
+/// Returns true when the table fits this processor and this build, and was measured in the last `days`.
 bool is_current(const std::string& path, codegen::Isa isa, std::uint32_t days) {
   const auto table = read_costs(path);
   if (!table.ok() || !cost::fits(*table, os::cpu_model(), codegen::name_of(isa))) return false;

@@ -39,7 +39,7 @@ constexpr std::uint32_t kVariantsMin = 8, kVariantsMax = 16, kCorpusVariants = 3
 /// Fewer say nothing about each other.
 constexpr std::size_t kUsefulMin = 3;
 constexpr std::uint64_t kPerSeed = std::uint64_t{1} << 32;
-/// Of a full cache, what is timed anew when it has become old.
+/// One part in N of a full cache is timed anew when it has become old.
 constexpr std::uint64_t kRenewedPart = 8;
 /// Kernels of other builds and processors that are kept, in parts of N.
 constexpr std::uint64_t kOfOthers = 1;

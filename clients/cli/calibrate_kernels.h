@@ -52,7 +52,7 @@ struct CalibratedKernels {
   bool interrupted = false;
 };
 
-/// Of random families in the week of a day (days since 1970): another one every week, none that --seed gives.
+/// Seed of random families in the week of a day (days since 1970): another one every week, none that --seed gives.
 std::uint64_t weekly_seed(std::uint64_t seed, std::int64_t day);
 
 /// $XDG_CACHE_HOME/trident/<isa>.kernels, else ~/.cache/trident/<isa>.kernels. NotFound without a home.

@@ -123,7 +123,7 @@ TEST(OpKernels, HaveTheOpInEveryStep) {
   }
 }
 
-/// Whether a value may have been computed at another speed than most: denormals, infinities, NaN.
+/// Returns true for a value that may be computed at another speed than most: denormals, infinities, NaN.
 bool is_odd(Type type, std::uint64_t bits) {
   const int kind = type == Type::f32 ? std::fpclassify(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
                                      : std::fpclassify(std::bit_cast<double>(bits));

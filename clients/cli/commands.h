@@ -45,7 +45,7 @@ int run_command_line(int argc, char** argv);
 int report(const Error& error);
 /// For an option's check(): what is wrong with a file's name, empty when nothing is.
 std::string file_name_fault(const std::string& name);
-/// The same of a number that counts something: strtoull takes -1 for 2^64 - 1, and what is above that for it too.
+/// Checks a number that counts something, too: strtoull takes -1 for 2^64 - 1, and so it does for larger numbers.
 std::string negative_fault(const std::string& number);
 /// Writes a file, or standard output for "-".
 Result<void> write_text(const std::string& path, const std::string& text);

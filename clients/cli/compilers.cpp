@@ -65,7 +65,7 @@ void bound_cache(const fs::path& folder) {
   for (std::size_t i = 0; i < files.size() / 2; ++i) fs::remove(files[i].second, code);
 }
 
-/// What -march=native may look at: the processor's name and flags.
+/// The processor's name and flags, which decide what -march=native means.
 std::string processor_identity() {
   std::ifstream in("/proc/cpuinfo");
   std::string identity = os::cpu_name();

@@ -55,7 +55,7 @@ Result<expr::Expr> parse_definition(const CorpusKernel& kernel, ir::Type type);
 Result<expr::Expr> parse_definition_in_bits(const CorpusKernel& kernel, ir::Type type);
 /// The second of these where the policy promises bits, else the first.
 Result<expr::Expr> parse_definition_under(const expr::Policy& policy, const CorpusKernel& kernel, ir::Type type);
-/// That of parse_definition(), derivatives eliminated.
+/// Parses as parse_definition() does, then eliminates derivatives.
 Result<expr::Expr> to_expr(const CorpusKernel& kernel, ir::Type type);
 
 /// All expressions of a file of kernels or of FPCore (*.fpcore), in f64 and without derivatives; definitions that are

@@ -1,4 +1,4 @@
-// What a running daemon says about itself.
+// A running daemon's statistics.
 #pragma once
 
 #include <string>

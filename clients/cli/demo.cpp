@@ -34,7 +34,7 @@ constexpr Turn kShortTurn{200'000, 4};
 constexpr Turn kSteadyTurn{20'000'000, 32};
 constexpr useconds_t kPauseUs = 20'000;
 constexpr std::uint64_t kShowNs = 100'000'000;
-/// What the demo asks for.
+/// The policy of the demo's submissions.
 constexpr expr::Policy kPolicy{expr::PolicyKind::bounded, 2};
 
 /// When which tier came in, written by the library's thread.
@@ -43,7 +43,7 @@ struct Swaps {
   std::atomic<std::uint64_t> done_ns{0};
 };
 
-/// What the last calls of a tier took.
+/// Times of the last calls of a tier.
 class CallTimes {
  public:
   void add(double ns) {
@@ -307,7 +307,7 @@ class Pass {
       k.tier = tier_of(kernel);
       TierResult& tier = k.tiers[k.tier];
       ++tier.calls;
-      // Of a call that a swap fell into, nobody knows whose time it was.
+      // A call during which a swap came belongs to no tier.
       if (before == k.tier) live.times[k.tier].add(ns);
       k.failure = live.answers->judge(w, before, k.tier);
       tier.max_ulp = live.answers->max_ulp(k.tier);

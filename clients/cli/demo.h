@@ -25,7 +25,7 @@ struct DemoOptions {
   std::string daemon_program;          ///< path of tridentd
 };
 
-/// What one tier of one kernel did.
+/// Results of one tier of one kernel.
 struct TierResult {
   std::uint64_t first_ns = 0;  ///< when its code came in, from the kernel's submission; 0 for the interpreter
   std::uint64_t calls = 0;     ///< each of them checked

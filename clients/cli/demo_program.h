@@ -14,7 +14,7 @@ namespace trident::cli {
 
 using Words = std::vector<tir::vm::Element>;
 
-/// What a program is to compute.
+/// A problem for a program to solve.
 struct ProgramProblem {
   std::string name;
   std::string meaning;         ///< a sentence without its full stop
@@ -50,7 +50,7 @@ Result<DemoProgram> run_demo_program(const ProgramProblem& problem);
 
 /// The nine tables and what came of the checks, in lines.
 std::string demo_program_text(const DemoProgram& program);
-/// The same as a section of the report, with a chart.
+/// The tables and checks as a section of the report, with a chart.
 std::string demo_program_html(const DemoProgram& program);
 
 }  // namespace trident::cli

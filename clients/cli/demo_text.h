@@ -16,7 +16,7 @@ std::string element_time(const DemoKernel& kernel, std::size_t tier, std::uint64
 /// "optimised, done", "baseline, judge 3/12", or what failed.
 std::string state_text(const DemoKernel& kernel);
 
-/// What a pass came to, in a line: speed, answers, what the daemon's death changed, and what was not done in time.
+/// Result of a pass, in a line: speed, answers, changes after the daemon's death, and work not done in time.
 std::string demo_summary(const DemoPass& pass, std::uint32_t timeout_ms);
 
 /// The live table's heading, and a kernel's row under it. A table that is wider than `columns` (0: as wide as it likes)

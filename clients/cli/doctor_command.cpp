@@ -102,7 +102,7 @@ Check check_sandbox() {
   return {"sandbox", Status::ok, "children for untried code can be made", ""};
 }
 
-/// What to do about a daemon that gives no welcome.
+/// The mend for a daemon that gives no welcome.
 const char* mend_of(const Result<os::Fd>& connection) {
   if (connection.ok())
     return "it accepts connections but does not answer: restart it (systemctl --user restart tridentd)";
@@ -120,7 +120,7 @@ Check check_confinement() {
           "kernels are made all the same; allow seccomp(2) and landlock_*(2) here, or use Linux 5.13 or newer"};
 }
 
-/// What a daemon that answers says is wrong with it.
+/// Reports faults that an answering daemon finds in itself.
 Check told_by_daemon(const std::string& stats) {
   const auto json = nlohmann::json::parse(stats, nullptr, false);
   const auto text = [&](const char* part, const char* name) {
@@ -213,7 +213,7 @@ void add_doctor_command(CLI::App& app, int& status) {
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "Print a JSON object instead");
   verb->callback([json, &status] {
-    // Those that fork come first: the client library starts a thread.
+    // Checks that fork come first: the client library starts a thread.
     const std::vector<Check> checks = {check_cpu(),     check_memfd(),       check_execution(), check_noexec(),
                                        check_sandbox(), check_confinement(), check_perf(),      check_bench(),
                                        check_numexpr(), check_engine(),      check_daemon()};

@@ -37,7 +37,7 @@ constexpr Stage kStages[] = {{"parse", 'i', "the expression, its variables and r
                              {"emit", 'm', "machine code"},
                              {"cost", 'c', "what the main loop is made of, and what was measured"}};
 
-/// What --disable takes, beside search for several of them: the rows of passes.def that may be switched off.
+/// Names for --disable, beside `search` for several of them: the rows of passes.def that may be switched off.
 constexpr const char* kCandidates[] = {
 #define TRIDENT_pass(name)
 #define TRIDENT_candidate(name) #name,
@@ -70,7 +70,7 @@ struct ExplainVerb {
     }
     return !stopped && std::find(dump.begin(), dump.end(), std::string(1, letter)) != dump.end();
   }
-  /// Whether what a search does is asked about.
+  /// Returns true when the output shows the search.
   [[nodiscard]] bool tells() const {
     const bool searches = tier != "baseline" && kernel.policy != "exact" &&
                           std::find(disabled.begin(), disabled.end(), "search") == disabled.end();

@@ -10,11 +10,11 @@ namespace trident::cli {
 namespace {
 
 constexpr double kWidth = 1200, kRow = 20, kTop = 44, kMargin = 8, kVisible = 0.5;
-/// Of a monospaced letter at 12 px.
+/// Width of a monospaced letter at 12 px.
 constexpr double kLetter = 7.3;
 constexpr const char* kColours[] = {"#f59e0b", "#fb923c", "#f87171", "#facc15", "#fbbf24", "#fdba74"};
 
-/// The same name has the same colour everywhere.
+/// Gives a name its colour, in every graph the same.
 const char* colour_of(const std::string& name) {
   std::uint32_t hash = 2166136261u;  // FNV-1a
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -36,7 +36,7 @@ std::string flame_svg(const std::vector<Flame>& flames, const std::string& title
   const std::vector<std::uint64_t> totals = totals_of(flames);
   const std::uint64_t whole = totals.empty() ? 0 : totals[0];
   const double scale = whole == 0 ? 0 : (kWidth - 2 * kMargin) / static_cast<double>(whole);
-  // Of each flame: where it begins, where the next below it begins, and how deep it stands.
+  // For each flame: its left edge, the left edge of the next flame below it, and its depth.
   std::vector<double> left(flames.size(), kMargin), next(flames.size(), kMargin);
   std::vector<std::size_t> depth(flames.size(), 0);
   std::size_t deepest = 0;

@@ -27,7 +27,7 @@ struct FuzzVerb {
   double seconds = 0;
 };
 
-/// What samples are asked between: a bar on a terminal, and whether there is time left.
+/// Watches the samples: draws a bar on a terminal, and tells when the time is over.
 class Watch {
  public:
   Watch(double seconds, std::uint64_t samples) : bar_("running both", samples), seconds_(seconds) {}

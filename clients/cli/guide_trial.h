@@ -1,4 +1,4 @@
-// What a guide is judged by, trained here or read from a file: episodes that training never plays, and cases that
+// The trial of a guide, trained here or read from a file: episodes that training never plays, and cases that
 // searches are tried on.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace trident::cli {
 learn::EpisodeOptions episodes_of(const TrainGuideOptions& options);
 /// Domains of rules but those of `without`.
 std::vector<std::string> other_themes(const std::vector<std::string>& without);
-/// Of held-out episodes: seeds of what is held out are never those of training.
+/// Seed of held-out episodes, which is never a seed of training.
 std::uint64_t held_out_seed(const TrainGuideOptions& options);
 std::uint32_t held_out_episodes(const TrainGuideOptions& options);
 /// All expressions of files. InvalidArgument for what is no regular file; errors of read_expressions().
@@ -28,7 +28,7 @@ class SearchTrial {
   /// Cases composed by `scrambles`, or worsened forms of `only`, if there are any.
   SearchTrial(const std::vector<expr::Expr>& only, const learn::ScrambleOptions& scrambles, unsigned depth,
               Progress progress);
-  /// What the epoch is chosen by, and what it is reported by.
+  /// The cases that choose the epoch, and those that its report is about.
   [[nodiscard]] std::span<const expr::Expr> chosen_by() const { return std::span(cases_).first(kCasesChosenBy); }
   [[nodiscard]] std::span<const expr::Expr> others() const { return std::span(cases_).subspan(kCasesChosenBy); }
 

@@ -89,7 +89,7 @@ std::string zebra(std::size_t rows) {
   return out;
 }
 
-/// What the axis measures, below it.
+/// The caption below the axis.
 std::string caption_at(double x, std::size_t rows, const std::string& caption) {
   return text_at(x, row_y(rows) + 20, "middle", caption, "dim");
 }

@@ -66,7 +66,7 @@ std::string band_chart(const std::vector<Series>& series, const std::vector<Band
 std::string table(const std::vector<std::string>& headings, const std::vector<std::vector<std::string>>& rows);
 
 std::string tiles(const std::vector<Tile>& tiles);
-/// What a reader should take away, in a sentence or two.
+/// The conclusion for the reader, in a sentence or two.
 std::string lead(const std::string& text);
 /// "2.9\u00d7 faster", "1.5\u00d7 slower", "as fast" of a ratio of times.
 std::string times_faster(double ratio);

@@ -1,4 +1,4 @@
-// What the main loop of a kernel is made of, read off its disassembly: the figures behind "share of the port roof" and
+// Profile of a kernel's main loop, read off its disassembly: the figures behind "share of the port roof" and
 // behind the reasons for a lost comparison. Works on Capstone's text of our code and on objdump's of a compiler's.
 //
 // The port roof of a loop is, by definition, the largest of its floating-point instructions at two a cycle, its loads

@@ -10,8 +10,8 @@ namespace trident::cli {
 #if defined(__x86_64__)
 namespace {
 
-/// What the loops load and store, one first-level cache's corner; 1.25 everywhere keeps multiplications, divisions and
-/// roots away from denormals and from shortcuts for powers of two.
+/// Data of the loops, which fits the first-level cache; 1.25 everywhere keeps multiplications, divisions and roots away
+/// from denormals and from shortcuts for powers of two.
 template <class T>
 struct alignas(64) Ground {
   T values[256];

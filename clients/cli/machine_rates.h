@@ -1,4 +1,4 @@
-// What the processor's ports can do, measured beside the kernels: the constants of the port roof.
+// Measured rates of the processor's ports, timed beside the kernels: the constants of the port roof.
 //
 // A clock in GHz times "two instructions a cycle" would do for AVX-512 on one family of processors. It is wrong for
 // 256-bit code, which some of them issue on three ports, and it errs with every error of the clock. So the limits are

@@ -9,7 +9,7 @@ class App;
 
 namespace trident::cli {
 
-/// What stands below the options of a verb; "" for a verb that has nothing to add.
+/// The text below the options of a verb; "" for a verb without one.
 const char* manual_of(std::string_view verb);
 
 /// Gives `app` and its verbs their prose, a layout of 110 columns and messages that name the program.

@@ -1,4 +1,4 @@
-// What somebody who wrote a word that does not exist most likely meant.
+// Finds the word that was probably meant by a word that does not exist.
 #pragma once
 
 #include <cstddef>

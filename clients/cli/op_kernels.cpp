@@ -21,7 +21,7 @@ Type float_of(unsigned bytes) {
   return bytes == 4 ? Type::f32 : Type::f64;
 }
 
-/// What a chain of the row starts from: an element of the inputs, or a mask made of one.
+/// The type that a chain of the row starts from: an element of the inputs, or a mask made of one.
 Type start_type(const Row& row) {
   if (row.op == Op::Lookup) return ir::int_of(row.type);
   return row.from;
@@ -114,7 +114,7 @@ class Chain {
   Value count_{}, mask_{};
 };
 
-/// What an op of two operands takes beside the chain's value.
+/// The parameter that is the other operand of an op of two operands.
 Parameter companion_of(Op op, unsigned turn) {
   if (op == Op::Add || op == Op::Sub) return kSmall;
   if (op == Op::Min || op == Op::Max) return kThird;

@@ -34,7 +34,7 @@ struct OpStep {
   double share = 1;                 ///< of the step's time that is the row's, after what is beside it
   std::vector<cost::Row> beside{};  ///< what else a step does
 };
-/// What a step of op_kernel(row, measure, ...) has in it.
+/// The contents of a step of op_kernel(row, measure, ...).
 OpStep step_of(const cost::Row& row, Measure measure);
 
 /// Chains of `steps` steps (reductions: `chains` of them, of one step). Passes kir::check().
@@ -42,7 +42,7 @@ kir::Kernel op_kernel(const cost::Row& row, Measure measure, unsigned chains, un
 
 /// The float type whose lanes are as wide as the widest that the row handles: of whose fma its figures are multiples.
 ir::Type reference_type(const cost::Row& row);
-/// The same for the fma that `row` is measured beside; reads the second half of the inputs.
+/// Chains of the fma that `row` is measured beside; they read the second half of the inputs.
 kir::Kernel reference_kernel(const cost::Row& row, unsigned chains, unsigned steps);
 
 /// How the kernels of a row are emitted: one vector at a time, scheduled, which is when parameters and constants have

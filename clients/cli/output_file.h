@@ -9,13 +9,13 @@
 
 namespace trident::cli {
 
-/// Whether a file can take the place of what has the name (os::AtomicFile): a draft is made, and dropped.
+/// Checks that a new file can replace the one of this name (os::AtomicFile): makes a draft and drops it.
 /// InvalidArgument, with the path, for a directory, a link, a device, a FIFO or a socket; OsError and NotFound where no
 /// file can be made.
 Result<void> can_take_place(const std::string& path);
-/// The same where folders that are missing will be made: only those that are there are tried.
+/// Checks so when missing folders will be made: only folders that exist are tried.
 Result<void> can_take_place_in_new_folder(const std::string& path);
-/// Whether a file can be written where it lies, as SQLite does, which follows links and makes what is missing.
+/// Checks that a file can be written in place. SQLite does so; it follows links and makes missing files.
 Result<void> can_be_written_in_place(const std::string& path);
 /// A draft is made whatever stands there, and dropped. InvalidArgument for a directory.
 Result<void> can_be_drafted(const std::string& path);

@@ -7,8 +7,8 @@
 namespace trident::cli {
 namespace {
 
-// Of the rate at which searches are learnt from. At that rate itself the hidden units end where they are cut off: what
-// is learnt afterwards is worse, and more rewrites score alike.
+// Share of the learning rate of searches. At that rate itself the hidden units end where they are cut off: later
+// learning is worse, and more rewrites score alike.
 constexpr double kRateShare = 0.25;
 
 }  // namespace

@@ -32,11 +32,11 @@ class ProgressBar {
   /// Clears the line.
   ~ProgressBar();
   void update(std::size_t done, const std::string& what = "");
-  /// The same where each stage has a total of its own.
+  /// Updates a bar whose stages each have a total of their own.
   void update(std::size_t done, std::size_t total, const std::string& what);
   /// A line of its own on standard error, terminal or not; the bar goes on below it.
   void line(const std::string& text);
-  /// Whether anything is drawn at all.
+  /// Returns true when anything is drawn at all.
   [[nodiscard]] bool shown() const { return columns_ != 0; }
 
  private:

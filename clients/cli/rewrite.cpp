@@ -23,7 +23,7 @@ namespace {
 
 namespace rw = expr::rewrite;
 
-// Of the points, so many are compared with the source over the reals, which is slow.
+// Number of points that are compared with the source over the reals, which is slow.
 constexpr std::uint64_t kPrecisePoints = 4'000;
 constexpr double kLeast = 0.01, kGreatest = 10;  // magnitudes of the coordinates where no range says otherwise
 constexpr double kDecades = kGreatest / kLeast;
@@ -90,7 +90,7 @@ equiv::Samples draw_points(const expr::Expr& e, std::uint64_t n, Reach reach = R
   return samples;
 }
 
-/// What a kernel has written of `type`, as numbers.
+/// Converts a kernel's output of `type` to doubles.
 std::vector<double> as_numbers(ir::Type type, const std::vector<double>& written) {
   const auto read = [&]<typename T>(T) {
     std::vector<double> values;
@@ -134,7 +134,7 @@ std::string point_text(const expr::Expr& e, const equiv::Samples& samples, std::
   return text;
 }
 
-// Of one output: `near` are a form's values.
+// Errors of one output: `near` are a form's values.
 FormError error_of(const equiv::OutputValues& right, const std::vector<double>& near) {
   long double greatest = 0;
   for (std::size_t i = 0; i < near.size(); ++i)
@@ -179,7 +179,7 @@ equiv::Samples points_at(const equiv::Samples& samples, std::span<const std::uin
   return chosen;
 }
 
-/// Of the points of `samples` those at which floats tell apart what is one value over the reals.
+/// Marks the points of `samples` at which floats differ that are one value over the reals.
 std::vector<bool> special_points(const expr::Expr& source, const equiv::Samples& samples) {
   std::vector<bool> special(samples.n);
   std::vector<rw::LaneValues> columns(source.variables.size());

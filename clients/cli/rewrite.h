@@ -1,4 +1,4 @@
-// What the search makes of the cases of a rewrite.txt: costs before and after, the work it took, and whether the result
+// Runs the search on the cases of a rewrite.txt: costs before and after, the work it took, and whether the result
 // still has the value of the source (`trident rewrite`).
 #pragma once
 
@@ -49,8 +49,8 @@ struct RewriteCase {
   std::uint64_t compared = 0;     ///< points at which the source is finite
   FormError error_before, error;  ///< of the source, op by op as it stands, and of the result
   std::string unlike;  ///< the same where a zero's sign, or NaN, decides about the source's value: see special_values.h
-  /// Of points of every magnitude that is assumed possible at which the source, computed in f64, is finite: the share
-  /// at which the result is not (it overflows on the way, say), and the first of these.
+  /// Share of points at which the source is finite in f64 and the result is not (it overflows on the way, say), and the
+  /// first of them. The points have every magnitude that the assumptions allow.
   double not_finite_share = 0;
   std::string not_finite_at;
   std::string wrong;                       ///< the first point at which the result differs; empty when there is none

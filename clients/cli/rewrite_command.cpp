@@ -72,7 +72,7 @@ Result<std::size_t> parse_bytes(std::string text) {
   return value << shift;
 }
 
-/// What is wrong with a number, for an option's check(); CLI11 itself says when it is none.
+/// Returns the fault of a number, for an option's check(); CLI11 itself reports text that is no number.
 template <class Right>
 std::string fault_of(const std::string& text, const char* expected, const Right& right) {
   const std::size_t first = std::min(text.find_first_not_of(' '), text.size());

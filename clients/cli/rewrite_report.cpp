@@ -66,7 +66,7 @@ std::string step_text(const DerivationLine& step) {
   return text + "\n";
 }
 
-/// What the search did, over all cases.
+/// Rates of the search, over all cases.
 struct Rates {
   double search_ns = 0, match_share = 0, apply_share = 0, extract_share = 0;
   double nodes_per_second = 0;           ///< added by rules, of applying: ordering, adding, merging, rebuilding

@@ -116,7 +116,7 @@ TEST(RewriteComparison, ErrorsAreOfTheExactValueAndThoseOfTheSourceStandBeside) 
   EXPECT_GT(c.error_before.ulp, 1e6);
   EXPECT_GT(c.error_before.scaled_ulp, c.error.scaled_ulp);
   EXPECT_LE(c.error.scaled_ulp, c.error.ulp);
-  // What is right however it is computed is right in both units.
+  // A form that is exact however it is computed is exact in both units.
   const RewriteCase same = compared("x + x", "2*x");
   EXPECT_EQ(0, same.error.ulp + same.error.scaled_ulp + same.error_before.ulp + same.error_before.scaled_ulp);
 }
@@ -472,7 +472,7 @@ std::vector<std::uint64_t> bits_at(const expr::Expr& e, double x) {
   return bits;
 }
 
-// What is above zero over the reals may be zero in f64. Oracle: the interpreter, at points that the assumptions admit.
+// A value above zero over the reals may be zero in f64. Oracle: the interpreter, at points that the assumptions admit.
 TEST(Rewriting, ToTheBitProductsAndQuotientsOfWhatIsAboveZeroMayBeZero) {
   const char* const text =
       "mul | s | f | x>0 | (select (gt (mul x x) 0) a z)\n"
@@ -550,7 +550,7 @@ TEST(Rewriting, AStepThatRoundsConstantsIsNoEquation) {
   EXPECT_EQ(std::vector<std::string>{"0.6666666666666666"}, report.cases[0].derivation.back().rounded);
   ASSERT_FALSE(report.cases[2].derivation.empty());
   for (const DerivationLine& step : report.cases[2].derivation) EXPECT_EQ("", rounded_text(step)) << step.right;
-  // What the source says is no rounding.
+  // The source's own constants are no roundings.
   std::vector<std::string> named;
   for (const DerivationLine& step : report.cases[1].derivation)
     named.insert(named.end(), step.rounded.begin(), step.rounded.end());
@@ -576,7 +576,7 @@ TEST(Rewriting, BytesPerNodeDoNotDependOnHowManyNodesThereWere) {
   EXPECT_LT(tiny.nodes, 200u);
   EXPECT_GT(full.nodes, 2000u);
   EXPECT_NEAR(tiny.bytes_per_node, full.bytes_per_node, 0.2 * full.bytes_per_node);
-  // What a node, its class, three edges and its facts take at least.
+  // Least size of a node, its class, three edges and its facts.
   EXPECT_GT(tiny.bytes_per_node, 16 + 4 * 4 + 3 * 4 + sizeof(egraph::Facts));
 }
 

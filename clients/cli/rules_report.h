@@ -1,4 +1,4 @@
-// What `trident rules` prints, for people and for programs.
+// The output of `trident rules`, for people and for programs.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ std::string rule_page_json(std::size_t index);
 /// The law that a rule states, in infix: "sqrt(a*a) = a, where a is never less than zero".
 std::string law_of(const egraph::Rule& rule);
 
-/// What became of the rules of files: those that are not right, and how many are.
+/// The outcome of checking rules of files: the faulty ones, and the number of sound ones.
 std::string check_text(const std::vector<rulecheck::CheckedRule>& rules, const rulecheck::RuleCheckOptions& options);
 std::string check_json(const std::vector<rulecheck::CheckedRule>& rules, const rulecheck::RuleCheckOptions& options);
 

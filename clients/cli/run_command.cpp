@@ -35,7 +35,7 @@ struct RunVerb {
   ProgramRun program;
 };
 
-/// Of what trident.h calls its types.
+/// Converts a type's number in trident.h.
 ir::Type type_of(int type) {
   switch (type) {
     case TRIDENT_F32: return ir::Type::f32;

@@ -27,8 +27,8 @@ struct InputValues {
 
 /// name=value, name=v1,v2,..., name=lo:hi or name=FILE.
 Result<InputValues> parse_input(const std::string& text);
-/// What a variable without an --input gets, and the --input that says the same: evenly spaced values of its declared
-/// range, of [0, 1] where it has none; whole numbers from 0 for integers; for a scalar the middle of its range, else 1.
+/// Values of a variable without --input, and the --input that would give them: evenly spaced in its declared range,
+/// else in [0, 1]; whole numbers from 0 for integers; for a scalar the middle of its range, else 1.
 struct AssumedInput {
   InputValues values;
   std::string option;

@@ -26,7 +26,7 @@ struct ProgramRun {
   bool json = false;
 };
 
-/// What a program's file holds, for every verb: TIR where its name ends in .tir, else TASM.
+/// Returns true when a program's file holds TIR: when its name ends in .tir. Else it holds TASM.
 bool is_tir(const std::string& file);
 /// The machine of `--vm`.
 tir::tasm::Vm machine_named(const std::string& name);
@@ -61,8 +61,8 @@ struct LoadedProgram : ProgramText, ProgramInputs {
 Result<std::unique_ptr<LoadedProgram>> load_program(const ProgramRun& run,
                                                     tir::lowering::PassSet passes = tir::lowering::PassSet::all());
 
-/// Whether the operand of `run` is a program's file: by its ending, or because there is such a file and the operand is
-/// no expression.
+/// Returns true when the operand of `run` is a program's file: by its ending, or because such a file exists and the
+/// operand is no expression.
 bool names_program(const std::string& operand, const KernelOptions& options);
 /// Adds to `run` the options that only programs have.
 void add_program_options(CLI::App& verb, ProgramRun& run);

@@ -1,4 +1,4 @@
-// What a file of weights is worth as a search's guide (`trident train guide --score`): the figures that its training
+// Scores a file of weights as a search's guide (`trident train guide --score`): the figures that its training
 // would end with, from the held-out episodes and cases of the same seed, without any training.
 #pragma once
 
@@ -23,8 +23,8 @@ struct GuideScore {
   bool interrupted = false;
 };
 
-/// Of a file. `options`: as of the training, of which episodes, rounds (only the first is played, for the rules'
-/// shares), seed, without, only, depth count. Errors: those of expr::rewrite::guide_weights(), and of files of
+/// Scores a file. `options` as in the training; read are episodes, rounds (only the first is played, for the rules'
+/// shares), seed, without, only, depth and count. Errors: those of expr::rewrite::guide_weights(), and of files of
 /// expressions.
 Result<GuideScore> score_guide(const std::string& weights, const TrainGuideOptions& options);
 

@@ -52,7 +52,7 @@ Result<void> time_all(const expr::Expr& source, const std::vector<std::optional<
   return {};
 }
 
-/// What strategies have found after so many rewrites.
+/// Adds one curve a strategy: what it has found after how many rewrites.
 Result<void> add_curves(const expr::Expr& source, rw::RewriteOptions how, const rw::OpCosts& costs,
                         SearchStory& story) {
   constexpr std::uint64_t kLeast = 4, kMost = 1 << 13;

@@ -1,6 +1,6 @@
-// What a search did with an expression, to be read and looked at (`trident explain`): the chain of rules from the
-// source to the form that was found, with what each form should cost and what it takes on this machine, and how the
-// strategies came closer with every rewrite.
+// The story of a search in an expression, to be read and looked at (`trident explain`): the chain of rules from the
+// source to the form that was found, each form's predicted cost and its time on this machine, and each strategy's
+// progress with every rewrite.
 #pragma once
 
 #include <string>

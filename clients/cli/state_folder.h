@@ -17,7 +17,7 @@ namespace trident::cli {
 Result<std::string> state_folder(const std::string& given);
 std::string journal_path(const std::string& state);
 Result<store::Versions> weight_versions(const std::string& state);
-/// The same to look at alone: no folder is made. One that is not there is said on standard error, and has no versions.
+/// Opens the folder for reading: makes none. A missing folder is reported on standard error, and has no versions.
 store::Versions weight_versions_there(const std::string& state);
 
 void add_state_option(CLI::App& verb, std::string& state);

@@ -62,7 +62,7 @@ std::uint64_t sample_bits(const expr::Variable& v, double lo, double hi, std::ui
   CHECK(false);
 }
 
-/// What the child leaves for the parent, in shared memory: a header, the times, the outputs.
+/// The child's results for the parent, in shared memory: a header, the times, the outputs.
 struct SharedHeader {
   std::int32_t running;  ///< index of the contestant being run, -1 between them: tells who crashed
   std::int32_t done;     ///< 1 at the orderly end

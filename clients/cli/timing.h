@@ -67,7 +67,7 @@ struct TimingOptions {
   ir::Type rates_type = ir::Type::f64;
 };
 
-/// What was observed of one contestant.
+/// Observations of one contestant.
 struct Timing {
   std::string failure;                          ///< why it has no figures; empty when it ran
   std::vector<std::vector<double>> ns;          ///< [size][round], nanoseconds per call

@@ -225,7 +225,7 @@ Result<void> log_round(const std::string& state, const std::string& line) {
   return {};
 }
 
-/// What the journal has, where that is too little.
+/// Says that the journal has too few expressions, and how many.
 std::string too_little(const DaemonTraining& training, const TrainedRound& round) {
   std::string text = fmt::format("{} has {} expressions", journal_path(training.state), round.submitted);
   if (round.passed_over != 0) text += fmt::format(" (and {} lines that are none)", round.passed_over);

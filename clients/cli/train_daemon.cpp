@@ -34,7 +34,7 @@ Result<nn::AccumulatorWeights> weights_of(const store::Versions& versions, const
   return expr::rewrite::guide_weights(name == store::Versions::kNone ? std::string() : versions.path_of(name));
 }
 
-/// What is stored with weights.
+/// Figures that are stored with weights.
 nlohmann::ordered_json figures_of(const TrainedRound& round) {
   return {{"date", now_text()},    {"held_out", round.held_out}, {"ratio_before", round.ratio_before},
           {"ratio", round.ratio},  {"samples", round.samples},   {"auc", round.auc},

@@ -22,7 +22,7 @@ struct DaemonTraining {
   std::function<bool()> stopped{};  ///< asked after every batch
 };
 
-/// What became of a round: a line of STATE/training.jsonl.
+/// The outcome of a round: a line of STATE/training.jsonl.
 struct TrainedRound {
   std::uint64_t round = 0;
   std::size_t submitted = 0, held_out = 0, samples = 0;
@@ -36,7 +36,7 @@ struct TrainedRound {
 
 /// A candidate is promoted only when it finds so much more: less may be luck.
 inline constexpr double kPromotionGain = 0.003;
-/// Whether `after` instead of `before` is an improvement.
+/// Returns true when `after` improves on `before`.
 bool improves(double before, double after);
 
 /// Stores the weights and makes them the chosen ones if they find more in `held_out` than those that are chosen now.

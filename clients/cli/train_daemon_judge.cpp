@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-/// Of the chosen version, or the program's own.
+/// Weights of the chosen version, or the program's own.
 struct InUse {
   os::Mapping mapping;
   std::span<const std::byte> guide, judge;  ///< guide: as a version begins, a judge behind it or not

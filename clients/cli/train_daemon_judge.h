@@ -16,7 +16,7 @@ namespace trident::cli {
 
 std::string kernels_path(const std::string& state);
 
-/// What became of it: a line of STATE/training.jsonl.
+/// The outcome of a round: a line of STATE/training.jsonl.
 struct TrainedJudgeRound {
   std::size_t kernels = 0, validation = 0;
   double rank_before = 0, rank = 0;  ///< rank correlation with the times of the families that validate, of both

@@ -40,7 +40,7 @@ Bytes judge() {
   return bytes_of(nnue::shipped_judge());
 }
 
-/// That adds nothing to what the analytical model says.
+/// A judge that adds nothing to the analytical model.
 Bytes silent_judge() {
   nn::PlainWeights plain;
   plain.space = nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth);
@@ -84,7 +84,7 @@ class TrainDaemonJudge : public ::testing::Test {
   }
   ~TrainDaemonJudge() override { fs::remove_all(state_); }
   [[nodiscard]] store::Versions versions() const { return weight_versions(state_).value(); }
-  /// What a version's file begins with and what it ends with.
+  /// Returns true when a version's file begins with `first` and ends with `last`.
   static bool holds(const store::Versions& folder, const std::string& name, const Bytes& first, const Bytes& last) {
     std::ifstream in(folder.path_of(name), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), {}};

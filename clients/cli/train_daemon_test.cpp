@@ -1,4 +1,4 @@
-// What is promoted and what is not. Oracles: weights whose merits are known (those of the program, such as know
+// Tests which weights are promoted. Oracles: weights whose merits are known (the program's own, and weights that know
 // nothing), figures counted by hand, files written by the test.
 #include "clients/cli/train_daemon.h"
 
@@ -50,7 +50,7 @@ TEST_F(TrainDaemon, OnlyWhatFindsMoreIsPromoted) {
   EXPECT_GT(round.ratio, round.ratio_before);
   EXPECT_EQ(folder.chosen().value(), store::Versions::kNone);
   EXPECT_EQ(folder.list()->size(), 1u);
-  // The same are refused too: no less is no more.
+  // Weights are not promoted in place of their equals.
   ASSERT_TRUE(promote_if_better(folder, shipped(), cases(), round = {}).ok());
   EXPECT_FALSE(round.promoted);
   EXPECT_EQ(round.ratio, round.ratio_before);
@@ -116,7 +116,7 @@ TEST_F(TrainDaemon, TheSplitGoesByTheExpressionAlone) {
   EXPECT_LT(first->held_out.size(), 60u);
 }
 
-// The same weights and cases have the same figure; and no clock is looked at.
+// Figures repeat for the same weights and cases, and no clock is looked at.
 TEST_F(TrainDaemon, FiguresRepeat) {
   const auto weights = expr::rewrite::guide_weights(std::string());
   ASSERT_TRUE(weights.ok());

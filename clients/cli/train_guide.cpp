@@ -25,8 +25,8 @@ constexpr std::uint64_t kHitsStored = 6, kHitsOwnRow = 200;
 constexpr std::size_t kRowsStored = 12'000;
 constexpr double kRatioWorst = 10;
 constexpr std::uint32_t kUntrainedEpisodes = 60;
-// Of domains that were left out: samples of their own rules that are wanted, and how often episodes are played for
-// them.
+// Domains that are left out: samples of their own rules that are wanted, and the turns in which episodes are
+// played for them.
 constexpr std::size_t kLeftOutSamples = 1'000;
 constexpr std::uint64_t kLeftOutTurns = 12;
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 32;
@@ -80,7 +80,7 @@ train::RunTerms guide_terms(const TrainGuideOptions& options) {
   const auto list = [](const std::vector<std::string>& all) {
     return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ","));
   };
-  // What is in files, not where they lie; what cannot be read is told of by who reads it in earnest.
+  // Hashes the files' contents, not their names. Files that cannot be read are reported later, by their reader.
   const auto contents = [](const std::vector<std::string>& files) -> std::string {
     learn::DataDigest digest;
     for (const std::string& file : files)
@@ -270,7 +270,7 @@ Result<Taught> GuideSchool::taught(std::uint32_t round, const std::string& folde
   return taught;
 }
 
-// What the second teacher, who sees by the network that the first has taught, says of the same samples.
+// Labels of the second teacher for the same samples. It sees by the network that the first teacher has taught.
 Result<std::vector<float>> GuideSchool::labels(std::uint32_t round, const learn::Network& network,
                                                egraph::Guide* guide) {
   learn::QTeacherOptions how;
@@ -305,7 +305,7 @@ Result<void> GuideSchool::round(std::uint32_t number) {
   // From the second round on half of the episodes go by what the first ones have taught.
   egraph::Guide* const taught_before = guide ? &*guide : nullptr;
   train_.append(episodes(options_.seed * 64 + number, options_.episodes / options_.rounds, taught_before));
-  // What matches of the domains left out taught is forgotten too.
+  // Lessons from matches of the domains left out are forgotten too.
   std::erase_if(train_.samples, [&](const learn::GuideSample& s) { return is_of(s, options_.without); });
   if (out_.interrupted) return {};
   if (train_.samples.size() < 2 * kSamplesPerShard)
@@ -397,7 +397,7 @@ Result<TrainedGuide> GuideSchool::run() {
 
 Result<TrainedGuide> train_guide(const TrainGuideOptions& options) {
   TRY_VOID(check_themes(options.without));
-  // What is left out must not be learnt of by a back door.
+  // Domains that are left out must not be learnt by a back door.
   if (!options.without.empty() && options.teacher != learn::Teacher::hindsight)
     return make_error(ErrorCode::kInvalidArgument, "--without is for hindsight: another --teacher plays by all rules");
   if (!options.only.empty() && options.pretrain > 0)

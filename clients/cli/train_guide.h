@@ -42,7 +42,7 @@ struct TrainedGuide {
   };
   std::vector<std::vector<Epoch>> epochs;  ///< per round
   std::size_t round_chosen = 0;            ///< of all the one with the best epoch
-  /// What the second teacher has decided and learnt, and how well its labels tell what was needed; none of hindsight.
+  /// Decisions and steps of the second teacher, and how well its labels tell the needed rewrites; none for hindsight.
   std::uint64_t decisions = 0, learning_steps = 0;
   double auc_labels = 0.5;
   /// Rewrites that made the last episodes' good forms worse, and the share of these that found as good a form.
@@ -60,7 +60,7 @@ struct TrainedGuide {
   double ratio_constant = 1, ratio_constant_chosen = 1;  ///< ... of no preference at all
   double auc_integers = 0.5;                             ///< held out, by the integers that a search goes by
   double told_apart = 1;                                 ///< of different rewrites of one state, held out
-  /// Of the held-out samples by tenths of what the network says: its mean probability and the share that was needed.
+  /// Calibration on the held-out samples, by tenths of the predicted probability: its mean, and the share needed.
   std::vector<std::pair<double, double>> calibration;
   std::size_t samples = 0, graphs = 0, features = 0;
   double gain = 0, gain_most = 0;  ///< of the graphs trained on: mean and most (learn::GuideSample::gain)
@@ -78,7 +78,7 @@ inline constexpr std::size_t kCasesChosenBy = 128;
 Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::vector<std::uint64_t> hits);
 /// A network that has learnt nothing; the same for the same seed.
 Result<std::vector<std::byte>> untrained_guide(std::uint64_t seed);
-/// What a training's bits follow from, beside what the trainer knows of itself.
+/// Terms that decide a training's bits, beside those that the trainer knows itself.
 train::RunTerms guide_terms(const TrainGuideOptions& options);
 /// How a guide is trained, whoever does. Makes the folder; errors: OsError where it cannot.
 Result<train::TrainerOptions> guide_trainer(const std::string& folder, std::uint64_t seed, std::uint64_t epochs,

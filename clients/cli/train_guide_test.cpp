@@ -43,7 +43,7 @@ TEST(TrainGuide, WritesTheEpochWhoseSearchesFindMost) {
   std::filesystem::remove_all(options.folder);
 }
 
-// Of a domain that is left out nothing is learnt, and what its rules do is counted by itself.
+// Nothing is learnt of a domain that is left out, and the effect of its rules is counted by itself.
 TEST(TrainGuide, DomainsLeftOutAreTestedOn) {
   TrainGuideOptions options;
   options.seed = 3, options.episodes = 60, options.rounds = 1, options.epochs = 1, options.width = 32;

@@ -41,7 +41,7 @@ std::vector<std::pair<double, double>> calibration_of(const learn::Network& netw
   return out;
 }
 
-/// Of what is trained on and what the epoch is chosen by.
+/// Digest of the samples that are trained on and of those that choose the epoch.
 std::string digest_of(const learn::JudgeSamples& samples, std::span<const std::uint32_t> train,
                       std::span<const std::uint32_t> held_out) {
   learn::DataDigest digest;

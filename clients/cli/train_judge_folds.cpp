@@ -11,7 +11,7 @@
 namespace trident::cli {
 namespace {
 
-/// Of the samples `of`, those of fold `fold` and the others. Families stay together.
+/// The samples `of` in two parts: those of fold `fold`, and the others. Families stay together.
 struct Parts {
   std::vector<std::uint32_t> fold, rest;
 };

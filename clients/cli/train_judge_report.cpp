@@ -1,4 +1,4 @@
-// What `trident train judge` says of what it has trained, as text, JSON and SVG.
+// The report of `trident train judge`, as text, JSON and SVG.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

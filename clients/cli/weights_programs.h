@@ -1,4 +1,4 @@
-// What is learnt of programs of Triton VM (jit/tir/neural/apprentice.h): rounds, candidates and promotions, as `trident
+// Learning from programs of Triton VM (jit/tir/neural/apprentice.h): rounds, candidates and promotions, as `trident
 // weights` shows them.
 #pragma once
 
