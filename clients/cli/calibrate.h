@@ -42,7 +42,7 @@ struct StepRounds {
   std::vector<double> op_short, op_long, fma_short, fma_long;
 };
 /// Cost of one op step, in fmas: the time of `op_steps` more op steps, per step, over that of `fma_steps` more fmas,
-/// per fma. Returns the median over the rounds, at least 0. Rounds in which the longer fma chain was not slower than the
+/// per fma. Returns the median over the rounds, at least 0. Rounds in which the longer fma chain was no slower than the
 /// shorter one were disturbed and do not count. Error Timeout when fewer than half count, or there are no rounds.
 Result<double> steps_in_fmas(const StepRounds& rounds, double op_steps, double fma_steps);
 

@@ -113,7 +113,7 @@ class GuardedArray {
   std::size_t start_ = 0;
 };
 
-/// What is wrong with one run in the environment, or nothing.
+/// Describes the fault of one run in the environment; empty when there is none.
 std::string run_once(const Case& c, const CaseRun& run, const void* entry, const FloatEnvironment& environment) {
   std::vector<std::unique_ptr<GuardedArray>> inputs, outputs;
   std::vector<const void*> in;

@@ -8,7 +8,7 @@ namespace trident::accuracy {
 /// errors[i] = |got - reference| in ulp of f32; 0 where both are NaN or the same infinity, infinite where one alone is.
 /// Returns whether any is not below `limit`.
 bool measure_ulp(const float* got, const double* reference, double limit, double* errors, std::size_t count);
-/// The same divided by |reference|.
+/// Measures errors divided by |reference| in the same way.
 bool measure_relative(const float* got, const double* reference, double limit, double* errors, std::size_t count);
 
 }  // namespace trident::accuracy

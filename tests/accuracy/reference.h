@@ -8,14 +8,14 @@ namespace trident::accuracy {
 
 /// f at (x, y) in double, for f32 results; y is ignored by functions of one argument.
 double reference_f32(kir::math::Function f, double x, double y);
-/// The same for `count` arguments of a function of one, through vector math where there is any; a value of each call is
+/// Computes `count` values of a function of one argument, through vector math if there is any. A value of each call is
 /// checked against reference_f32(), and one that differs by more than 2^-20 ulp of f32 is a bug.
 void reference_f32(kir::math::Function f, const float* x, double* out, std::size_t count);
 #if defined(__x86_64__)
 /// For processors with AVX-512; false if there is no vector form of f.
 bool vector_reference_f32(kir::math::Function f, const float* x, double* out, std::size_t count);
 #endif
-/// The same in long double, for f64 results.
+/// f at (x, y) in long double, for f64 results.
 long double reference_f64(kir::math::Function f, long double x, long double y);
 
 }  // namespace trident::accuracy

@@ -167,7 +167,7 @@ void add_mutants(Tally& tally, const expr::Expr& source, const expr::Policy& pol
     const auto mutant = testing::mutate(*kernel, random);
     if (!mutant) continue;
     ++tally.mutants;
-    // What the baseline is held to: the more lenient demand.
+    // The demand on the baseline is the more lenient one.
     auto prepared = (*checker)->check_meaning(mutant->kernel, equiv::Demand::own_steps);
     ASSERT_TRUE(prepared.ok());
     const bool refused = !prepared->meaning.same();

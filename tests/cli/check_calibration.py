@@ -29,7 +29,7 @@ def complaints(report):
         expect(throughput("neg") < 1.1, f"neg {kind} is slower than an fma")
         expect(ops["rint", kind]["latency"] > 0.2, f"rint {kind} takes no time")
     for (op, kind), row in ops.items():
-        # Of the float type as wide as the widest that the row handles.
+        # The unit is the float type as wide as the widest that the row handles.
         unit = report["unit"]["f64" if "64" in kind else "f32"]
         latency, each = row["latency"] * unit["latency_ns"], row["throughput"] * unit["throughput_ns"]
         expect(latency >= 0.8 * each - 0.05, f"{op} {kind}: latency {latency:.2f} ns below throughput {each:.2f} ns")

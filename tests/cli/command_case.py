@@ -1,4 +1,4 @@
-"""What tests of the trident command share: a folder of their own, and the command run in it. argv: TRIDENT TRIDENTD."""
+"""Setup that tests of the trident command share: a folder of their own, and the command run there. argv: TRIDENT TRIDENTD."""
 import os
 import resource
 import socket

@@ -311,7 +311,7 @@ class Command(CommandCase):
                                    status=1).stderr)
 
     def on_a_terminal(self, *arguments, stream="stderr"):
-        """What a command draws on a terminal."""
+        """Returns the text that a command draws on a terminal."""
         master, slave = pty.openpty()
         subprocess.run(["stty", "rows", "40", "cols", "150"], stdin=slave, check=True)
         done = subprocess.Popen([TRIDENT, *arguments], env=self.environment, **{"stdout": subprocess.DEVNULL,
@@ -672,7 +672,7 @@ class Command(CommandCase):
             self.assertEqual([], self.processes_after(child.pid))
 
     def processes_after(self, session, patience_s=10):
-        """What still runs of a session, once those that are ending have had time to."""
+        """Lists the processes of a session that still run, once those that are ending have had time to."""
         for _ in range(patience_s * 10):
             listed = [pid for pid in os.listdir("/proc") if pid.isdigit() and self.session_of(pid) == session]
             if not listed:

@@ -1,4 +1,4 @@
-"""What a daemon learns and how it is undone, from outside: learning_command_test.py TRIDENT TRIDENTD."""
+"""Learning of a daemon and its undoing, from outside: learning_command_test.py TRIDENT TRIDENTD."""
 import ctypes
 import errno
 import hashlib
@@ -187,7 +187,7 @@ class LearningCommand(CommandCase):
         self.assertIn(absent, self.trident("weights", "show", "--state", absent).stderr)
         self.assertIn("nothing was chosen before",
                       self.trident("weights", "rollback", "--state", absent, status=1).stderr)
-        # Who only looks makes nothing.
+        # Commands that only look make nothing.
         self.assertFalse(os.path.exists(absent))
         # One that the daemon has not made yet is waited for, and so are expressions.
         with subprocess.Popen([TRIDENT, *train, absent], env=self.environment, stdout=subprocess.DEVNULL,
@@ -267,7 +267,7 @@ class LearningCommand(CommandCase):
         self.assertTrue(any(name.startswith("corpus/quadratic") for name in first), first)
         self.assertIn("kept", self.trident(*calibrate).stderr)
         self.assertEqual(first, {name for name, in ask("SELECT name FROM family")})
-        # Of last month: a part of them makes room for others, by another seed, timed today.
+        # Kernels of last month: a part of them makes room for others, by another seed, timed today.
         ask("UPDATE family SET date='2020-01-01'")
         report = json.loads(self.trident(*calibrate, "--json").stdout)
         second = {name for name, in ask("SELECT name FROM family")}
@@ -279,7 +279,7 @@ class LearningCommand(CommandCase):
         self.assertTrue(all(not name.split("-")[1] == "5" for name in second - first if "-" in name), second - first)
         self.assertGreater(ask("SELECT count(*) FROM family WHERE date > '2020-01-01'")[0][0], 0)
         self.assertIn("kept", self.trident(*calibrate).stderr)
-        # What another build has timed is not ours, and stays beside ours for a while.
+        # Times of another build do not count, and stay beside ours for a while.
         ask("UPDATE machine SET build='0123456789abcdef'")
         report = json.loads(self.trident(*calibrate, "--json").stdout)
         self.assertGreaterEqual(report["added"], 240)

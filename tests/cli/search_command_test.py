@@ -287,7 +287,7 @@ class SearchCommand(CommandCase):
         report = json.loads(self.trident("rewrite", cases, "--points", "2000", "--json").stdout)
         far, near = report["cases"]
         self.assertEqual(["sqrt(x * y)"] * 2, [far["result"], near["result"]])
-        # Of exponents from -126 to 1024 each, so many pairs have a sum above 1024.
+        # Exponents lie between -126 and 1024, and this share of pairs has a sum above 1024.
         pairs = [a + b > 1024 for a in range(-126, 1024) for b in range(-126, 1024)]
         self.assertAlmostEqual(sum(pairs) / len(pairs), far["not_finite_share"], delta=0.05)
         x, y = (float(v) for v in re.search(r"x = (\S+), y = (\S+)", far["not_finite_at"]).groups())

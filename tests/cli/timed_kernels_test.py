@@ -56,7 +56,7 @@ class TimedKernels(CommandCase):
                 # A millionth of a second for an element of such kernels is an error, and so is less than a cycle for 64.
                 self.assertTrue(1e-3 < ns < 1e3 and 1e-3 < again < 1e3, (name, ns, again))
                 self.trident("check", text)
-        # What is there is not made again; what is missing is.
+        # Families that exist are not made again; missing ones are.
         self.assertEqual(0, json.loads(self.trident(*command).stdout)["added"])
         before = {name: family for name, family in families.items()}
         more = json.loads(self.trident("calibrate", "--kernels", str(kernels + 20), "--corpus", CORPUS, "--output", cache,
@@ -163,7 +163,7 @@ class TimedKernels(CommandCase):
             self.assertEqual((before.st_ino, before.st_mode), (after.st_ino, after.st_mode), kind)
             self.assertEqual(names, sorted(os.listdir(folder)))
             os.unlink(link)
-        # What takes a link's place leaves what it leads to as it was; SQLite writes there.
+        # A command that would replace a link refuses; SQLite writes to the link's target.
         os.symlink(cache, link)
         for words in (("--ops", "--isa", "avx2", "--quick", "--output", link),
                       ("--kernels", "5", "--output", cache, "--pack", link)):

@@ -11,7 +11,7 @@ from command_case import ROOT, CommandCase
 
 class Reports(CommandCase):
     def holds(self, expected, found):
-        """Whether all that is expected is there; {"-1": x} is about one element of a list."""
+        """Checks that everything expected was found; {"-1": x} is about one element of a list."""
         if isinstance(expected, dict):
             for key, value in expected.items():
                 self.holds(value, found[int(key)] if isinstance(found, list) else found[key])

@@ -19,7 +19,7 @@ HUNG_S = 30  # where a FIFO is waited for
 
 
 def lines_of_shipped():
-    """What comes before the times, and the times."""
+    """Returns the lines before the times, and the times."""
     with lzma.open(SHIPPED, "rt", encoding="utf-8") as text:
         lines = text.read().splitlines()
     times = lines.index("times")
@@ -200,7 +200,7 @@ class TrainingCommand(CommandCase):
         path = self.at("some.nnue")
 
         def users(status):
-            """What is said of the file by all that read it."""
+            """Returns the messages about the file from all commands that read it."""
             with open(path, "rb") as file:
                 name = hashlib.sha256(file.read()).hexdigest()
             os.makedirs(self.at("state/weights"), exist_ok=True)

@@ -36,7 +36,7 @@ TEST(Dlclose, OpenContextsAndKernelsSurvive) {
     void* out[] = {y};
     trident_call(kernel, 4, in, out, nullptr);
     for (int i = 0; i < 4; ++i) EXPECT_EQ(x[i] * 2 + 1, y[i]);
-    // Who opens it again finds the library where it was, and can close what was left open.
+    // A program that opens it again finds the library in its old place, and can close the handles that were left open.
     void* const again = ::dlopen(TRIDENT_LIBRARY_PATH, RTLD_NOW | RTLD_NOLOAD);
     ASSERT_NE(again, nullptr) << "it was unloaded";
     symbol<decltype(trident_close_kernel)>(again, "trident_close_kernel")(kernel);

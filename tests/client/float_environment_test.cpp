@@ -52,7 +52,7 @@ struct Answer {
   }
 };
 
-/// What one thread saw of one kernel; filled without arithmetic, for the thread's traps are real.
+/// Observations of one thread with one kernel; filled without arithmetic, for the thread's traps are real.
 struct Seen {
   bool submitted = false;
   Answer at_once, baseline, last;

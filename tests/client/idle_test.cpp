@@ -32,7 +32,7 @@ Account account() {
   return {static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) * 1e-3, usage.ru_nvcsw};
 }
 
-// What the last answer set off may end late on a busy machine; a thread that looks about by a timer never rests.
+// Work after the last answer may end late on a busy machine; a thread that polls by a timer never rests.
 void expect_idle() {
   double cpu_us = 0;
   long runs = 0;

@@ -22,7 +22,7 @@ constexpr std::uint32_t kInterpreter = TRIDENT_TIER_INTERPRETER, kBaseline = TRI
                         kOptimised = TRIDENT_TIER_OPTIMISED;
 constexpr std::size_t kElements = 1003;  // with a tail at every vector length
 
-/// What one call gets: x, indices j and the table t of any length.
+/// Inputs of one call: x, indices j and the table t of any length.
 struct CallInputs {
   explicit CallInputs(std::size_t length) : t(length), x(kElements), j(kElements) {
     for (std::size_t i = 0; i < length; ++i) t[i] = 0.5 + static_cast<double>(i * 37 % 101) / 8;

@@ -153,7 +153,7 @@ TEST_F(Learning, BetterKernelsReachClientsThatStillRun) {
   ASSERT_TRUE(folder.choose(folder.add(weights(6), "{}").value()).ok());
   EXPECT_EQ(next_kernel(client, 7), wire::Tier::optimised);
   EXPECT_GE(stats()["jobs"]["republished"], 1);
-  // What is closed is not searched again.
+  // Closed kernels are not searched again.
   client.send(cancel_message(1));
   busy.close();
   EXPECT_TRUE(eventually([&] { return stats()["jobs"]["open_kernels"] == 0 && stats()["jobs"]["flights"] == 0; }));
@@ -185,7 +185,7 @@ TEST_F(Learning, MeasuredCostsAreUsedAtOnce) {
   ASSERT_TRUE(changes(1));
   EXPECT_NE(stats()["learning"]["costs"].get<std::string>().find("measured 2026-11-01 on " + table.cpu),
             std::string::npos);
-  // What the client has is searched again by the new ones, and the same worker lives on.
+  // The client's kernel is searched again by the new costs, and the same worker lives on.
   EXPECT_TRUE(eventually([&] { return stats()["jobs"]["renewals"] == 1; }, 60));
   put("nonsense\n");
   sleep_ms(50);

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kText = "x*y + 3*x";
 
-/// What daemons started meanwhile write to standard error.
+/// Collects the standard error of daemons that are started meanwhile.
 class CapturedLog {
  public:
   explicit CapturedLog(const std::string& directory) : path_(directory + "/log"), before_(::dup(2)) {
@@ -116,7 +116,7 @@ TEST(Persistence, MeasuredCostsHaveKernelsOfTheirOwn) {
   }
 }
 
-/// What a file may have become. The daemon says so, keeps what was there, serves, and caches again.
+/// Harm done to a file. The daemon reports it, keeps the old file, serves, and caches again.
 struct Harm {
   const char* name;
   void (*do_it)(const std::string& path);
@@ -254,7 +254,7 @@ TEST(Persistence, TwoDaemonsOnOneFileDoNoHarm) {
     EXPECT_EQ(stats["cache"]["mode"], "disk");
     EXPECT_EQ(stats["cache"]["set_aside"], 0);
   }
-  // What one has found, the other serves.
+  // One daemon serves the other's results.
   ASSERT_TRUE(gets_cached(one, kText));
   EXPECT_TRUE(gets_cached(other, kText));
 }

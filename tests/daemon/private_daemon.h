@@ -47,13 +47,13 @@ std::vector<int> workers_of(int daemon, const std::string& lane, std::size_t cou
 /// baseline is compiled as written, and every policy lets the optimiser leave out the many operations that change
 /// nothing.
 std::string text_with_certain_gain(unsigned number);
-/// Whether a process runs (a zombie that nobody has reaped yet does not).
+/// Returns true when a process runs (a zombie that nobody has reaped yet does not).
 bool is_running(int pid);
 /// Processor time that a process has used, in seconds.
 double cpu_seconds(int pid);
 /// How often its threads have been switched from, of their own will or not.
 std::uint64_t context_switches(int pid);
-/// Whether `condition` holds within `seconds`.
+/// Waits until `condition` holds, for at most `seconds`; returns whether it does.
 template <class Condition>
 bool eventually(Condition condition, double seconds = 10);
 void sleep_ms(unsigned ms);

@@ -233,7 +233,7 @@ TEST(Programs, AWorkerThatDoesNotHearOfACancellationIsReplaced) {
 TEST(Programs, WhatAnotherClientWaitsForGoesOn) {
   PrivateDaemon daemon;
   RawClient first = RawClient::ready(daemon.socket()), other = RawClient::ready(daemon.socket());
-  // The same program and job number for both; each in turn gives up while the other's is worked on or waits.
+  // Both clients use the same program and job number; each in turn gives up while the other's is worked on or waits.
   first.send(program_message(long_to_search(), minutes(1)));
   wait_for_progress(first);
   ProgramTerms terms = minutes(1);

@@ -58,7 +58,7 @@ class RawClient {
   std::optional<Incoming> next(int timeout_ms = kPatienceMs);
   /// The next message that is no Accepted and no Progress.
   std::optional<Incoming> next_result(int timeout_ms = kPatienceMs);
-  /// Whether the daemon has closed the connection (waits for it); drops messages that come before.
+  /// Waits until the daemon has closed the connection; drops messages that come before.
   bool closed_by_daemon(int timeout_ms = 20'000);
   /// The daemon's statistics as JSON text.
   std::string stats();

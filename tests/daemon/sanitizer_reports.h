@@ -14,7 +14,7 @@ class SanitizerReports {
   SanitizerReports(const SanitizerReports&) = delete;
   SanitizerReports& operator=(const SanitizerReports&) = delete;
 
-  /// Whether there are none so far. Prints those that there are.
+  /// Returns true when there are no reports so far. Prints those that there are.
   [[nodiscard]] bool none() const;
 
  private:

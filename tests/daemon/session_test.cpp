@@ -1,4 +1,4 @@
-// What a client gets for what it says, sound or not. Oracle: schemas/control.fbs and naive C++ for results.
+// Checks the daemon's answers to a client, sound or not. Oracle: schemas/control.fbs and naive C++ for results.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -240,7 +240,7 @@ TEST(Session, AnotherUserGetsBytesAndNeverADescriptor) {
   EXPECT_EQ(nlohmann::json::parse(client.stats())["sessions"]["image_bytes"], 0);
 }
 
-// What a process holds of the daemon's memory by O_PATH, as a mapping or as a plain descriptor, job closed or not.
+// A process may hold the daemon's memory by O_PATH, as a mapping or as a plain descriptor, job closed or not.
 TEST(Session, SharedMemoryIsBoundedHoweverItIsHeld) {
   constexpr std::uint64_t kLimit = 128 * 1024;
   PrivateDaemon daemon({"--image-bytes-per-user", std::to_string(kLimit), "--cache", "none"});
@@ -481,7 +481,7 @@ TEST(Session, ManyFramesInOneWriteAreAllAnswered) {
   }
 }
 
-/// Of another user than the daemon's, which has no share of its own. Root's test becomes that user meanwhile.
+/// The limit holds for another user than the daemon's, which has no share of its own. Root's test becomes that user.
 TEST(Session, ConnectionsOfAUserAreBounded) {
   if (::geteuid() != 0) GTEST_SKIP() << "another user takes root";
   constexpr uid_t kSomebody = 12345;

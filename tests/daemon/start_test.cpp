@@ -35,7 +35,7 @@ std::string read_all(const std::string& path) {
   return text.str();
 }
 
-/// What each descriptor of a process is.
+/// Maps each descriptor of a process to its file.
 std::map<int, std::string> descriptors_of(int pid) {
   std::map<int, std::string> found;
   std::error_code failed;
@@ -263,7 +263,7 @@ TEST(Reload, NamesWhatWaitsForARestartAndFailsAsAWhole) {
   fs::remove_all(folder);
 }
 
-// Of costs too, which the same signal has read again.
+// Damaged costs fail a reload too: the same signal has them read again.
 TEST(Reload, FailsForCostsThatAreDamaged) {
   NotifySocket manager;
   PrivateDaemon daemon;

@@ -1,4 +1,4 @@
-"""The same expressions, seed and budget give the same kernels in every process: README.md. Oracle: signature.txt, and
+"""Kernels of the same expressions, seed and budget are the same in every process: README.md. Oracle: signature.txt, and
 runs that differ in nothing that may matter."""
 import os
 import subprocess

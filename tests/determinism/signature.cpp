@@ -1,4 +1,4 @@
-// What the compiler makes of a fixed corpus, as a few numbers: README.md.
+// A few numbers that identify the compiler's output for a fixed corpus: README.md.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -40,8 +40,8 @@ double ulps_between(Type type, std::uint64_t a, std::uint64_t b) {
   return static_cast<double>(ordinal(a) > ordinal(b) ? distance : -distance);
 }
 
-// What an op may differ from libm's answer by: nothing where kir has the op; the stated errors of both elsewhere; for
-// powers the products.
+// Tolerance of an op against libm's answer: zero where kir has the op; else the stated errors of both; for powers the
+// errors of the products.
 double tolerance_ulp(const expr::Node& n) {
   if (!ir::is_float(n.type)) return 0;
   if (n.op == Op::Powi) return 2 + std::fabs(static_cast<double>(static_cast<std::int64_t>(n.imm)));

@@ -17,7 +17,7 @@ namespace {
 
 using ir::Type;
 
-// What MPFR says, rounded to the type, and what one unit in the last place is there.
+// MPFR's result, rounded to the type, and the size of one unit in the last place there.
 struct Truth {
   double value = 0;
   long double wide = 0, ulp = 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kPoints = 24;
 
-// What is wrong with `bits` as a value of `node`, or nothing.
+// Describes the fault of `bits` as a value of `node`; empty when there is none.
 std::string fault(const expr::Node& node, const expr::Fact& fact, std::uint64_t bits) {
   if (node.type == ir::Type::b32) {
     const double v = bits != 0 ? 1 : 0;

@@ -74,7 +74,7 @@ std::vector<CorpusKernel> corpus() {
   return kernels;
 }
 
-// Whether the rule of acceptance for rewritten forms lets `kernel` take the place of the unrewritten one.
+// Returns why the rule of acceptance refuses `kernel` in place of the unrewritten one; empty when it accepts it.
 std::string refusal(const expr::Expr& source, equiv::Checker& checker, const kir::Kernel& kernel) {
   const auto unrewritten =
       checker.check_meaning(*expr::lower(source, {.policy = {}, .simplify = false}), equiv::Demand::policy);
@@ -82,7 +82,7 @@ std::string refusal(const expr::Expr& source, equiv::Checker& checker, const kir
   return prepared->meaning.same() ? "" : equiv::print(prepared->meaning);
 }
 
-// What is accepted obeys bounded(2) on points that the rule has not seen; what is refused is rare.
+// Accepted forms obey bounded(2) on points that the rule has not seen; refused forms are rare.
 TEST(ExprSimplify, AcceptedFormsOfTheCorpusObeyBounded) {
   std::size_t accepted = 0, refused = 0;
   for (const CorpusKernel& k : corpus()) {
@@ -156,7 +156,7 @@ TEST(ExprSimplify, RandomExpressionsStayWithinFast) {
   check_random({.policy = {.kind = expr::PolicyKind::fast}}, 1000, 1200);
 }
 
-// What the interpreter makes of `e`, array outputs one after the other, as doubles.
+// Evaluates `e` in the interpreter: array outputs one after the other, as doubles.
 std::vector<double> values_of(const expr::Expr& e, const std::vector<std::vector<std::uint64_t>>& columns) {
   const Result<kir::Kernel> kernel =
       expr::lower(e, {.policy = {.kind = expr::PolicyKind::exact, .k = 0}, .simplify = false});

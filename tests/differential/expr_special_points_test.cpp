@@ -208,8 +208,8 @@ bool same_class(T a, T b) {
   return std::isinf(a) || std::isinf(b) ? a == b : true;
 }
 
-// Whether `got` may stand for what strict evaluation and the real value say, at operands of size `scale` or less. Where
-// strict evaluation leaves the type's range on the way and the real value does not, either will do. As in the policy's
+// Returns true when `got` agrees with strict evaluation or the real value, at operands of size `scale` or less. Either
+// will do when strict evaluation leaves the type's range on the way and the real value does not. As in the policy's
 // own measure, what is a millionth of the rest or less counts as that.
 template <class T>
 bool admissible(T got, T strict, long double real, long double scale) {

@@ -53,7 +53,7 @@ class Client {
     EXPECT_EQ(TRIDENT_OK, trident_submit(ctx, "x + 1", nullptr, &made)) << trident_last_error();
     return made;
   }
-  /// What the kernel answers for x = 1, after checking that all elements come from one and the same code.
+  /// Returns the kernel's answer for x = 1, after checking that all elements come from one and the same code.
   static double answer(const trident_kernel* k) {
     std::array<double, 37> x, y;
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 + static_cast<double>(i);

@@ -60,7 +60,7 @@ struct Client {
   trident_kernel* kernel = nullptr;
 };
 
-/// What the daemon does with the one job, and the note of it.
+/// Runs one job against a daemon that acts so, and checks its note.
 void expect_note_after(const std::function<void(ScriptedConnection&, std::uint64_t)>& act, const std::string& words) {
   const ScriptedDaemon daemon([&](ScriptedConnection& c, int) {
     if (!c.greet()) return;

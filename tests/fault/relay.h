@@ -27,7 +27,7 @@ std::string name_of(const Step& step);
 
 class Relay {
  public:
-  /// What happens to the connection when the action has run.
+  /// Fate of the connection when the action has run.
   enum class Then { go_on, hang_up };
 
   /// Listens at `path`, passes on to `daemon_path`. The action runs in a thread of the relay, at most once.

@@ -31,7 +31,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 /// Tokens that a target's inputs are made of; nullptr ends the list.
 extern "C" const char* const fuzz_dictionary[];
-/// Whether inputs are text, and how many the target has taken for valid so far.
+/// Set by the target: inputs are text; number of inputs that it has taken for valid so far.
 extern "C" const bool fuzz_is_text;
 extern "C" std::uint64_t fuzz_accepted;
 

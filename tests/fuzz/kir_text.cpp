@@ -123,7 +123,7 @@ class Model {
     partial = kir::eval_lane(op, x.type, x.type, partial, value, 0);
   }
 
-  // Whether the result of `x` on these operands is said.
+  // Returns true when the result of `x` on these operands is specified.
   [[nodiscard]] bool defined(const Inst& x, std::uint64_t a, std::uint64_t b) const {
     if (x.flags != 0) return false;
     if (x.op == Op::Lookup) return a < kernel_.tables[x.imm].entries.size();

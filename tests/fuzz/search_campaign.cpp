@@ -40,7 +40,7 @@ std::uint64_t case_seed(std::uint64_t seed, std::uint64_t i) {
 }
 
 constexpr unsigned kThreadsMax = 64;
-/// What each thread is at, for the message when it is the last.
+/// Current case of each thread, for the message when it is the last.
 volatile std::uint64_t g_current[kThreadsMax];
 thread_local unsigned t_thread = 0;
 

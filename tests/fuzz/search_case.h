@@ -41,10 +41,10 @@ SearchCase make_search_case(std::uint64_t seed, std::uint32_t nodes_max);
 std::string print(const SearchCase& c);
 Result<SearchCase> read_search_case(const std::string& text);
 
-/// What a case's search makes of `source`, with derivations (RewriteOptions::explain) if so wished.
+/// Runs the case's search on `source`, with derivations (RewriteOptions::explain) on request.
 Result<expr::rewrite::Rewritten> search_of(const SearchCase& c, const expr::Expr& source, bool explain);
 
-/// What became of the forms.
+/// Counts of forms by their fate.
 struct SearchCounts {
   std::uint64_t cases = 0, forms = 0, kept = 0, refused = 0, unasked = 0, accepted = 0, codes = 0;
   void add(const SearchCounts& other);

@@ -1,4 +1,4 @@
-// What a case of the campaign is held to: search_case.h.
+// Checks a case of the campaign: search_case.h.
 #include <fmt/format.h>
 #include <mpfr.h>
 
@@ -38,8 +38,8 @@ using Lanes = std::vector<std::vector<std::uint64_t>>;
 constexpr std::uint64_t kFreshPoints = 96, kManyPoints = 16'384, kMostPoints = 16 * kManyPoints;
 constexpr std::size_t kFreshRefined = 64, kManyRefined = 1024;
 constexpr std::uint64_t kFreshSeed = 0xF4E54, kManySeed = 0x3A9F;
-/// Of the cases with forms that break the policy at fresh points, which are many where rounding is all that differs, so
-/// many are put to the optimiser's check, which takes as long as hundreds of cases.
+/// One case in so many is put to the optimiser's check, among those whose forms break the policy at fresh points. Such
+/// cases are many, since rounding differs, and the check takes as long as hundreds of cases.
 constexpr std::uint32_t kAskedOf = 12;
 /// Processor time for one question of that check. What takes longer is not answered.
 constexpr std::uint64_t kQuestionNs = 4'000'000'000, kManyNs = 60'000'000'000;
@@ -167,9 +167,9 @@ bool rounds_to_integers(expr::Op op) {
 
 enum class Likeness : std::uint8_t { unknown, like, unlike };
 
-/// Whether `form` is another function than `source`: away from it at a good part of the points where the source's own
-/// evaluation is good. Steps make for a few, never for so many; where rounded constants do, the source's or those that
-/// a rule has put into the form (1/e as an f32), nothing is said: that is a matter of errors, and of the policy.
+/// Describes how `form` is another function than `source`: it differs at a good part of the points where the source's
+/// evaluation is good. Rounding errors of steps explain a few points, never so many. When rounded constants do, the
+/// source's or a rule's (1/e as an f32), the answer is empty: errors are a matter of the policy.
 std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& plain, const Expr& form) {
   constexpr std::size_t kPoints = 16;
   constexpr std::size_t kLeast = 6;
@@ -414,8 +414,8 @@ Result<Checker> checker_of(const SearchCase& c, const Expr& source, std::uint64_
   return equiv::Checker::make(source, c.policy, options);
 }
 
-/// Whether the optimiser would let a form win: what jit/pipeline/optimise.cpp asks. As there all forms share the
-/// reference, which is most of the work, and what was found of the source's own kernel.
+/// Asks whether the optimiser would let a form win, by the questions of jit/pipeline/optimise.cpp. As there, all forms
+/// share the reference, which is most of the work, and the findings about the source's own kernel.
 class Acceptance {
  public:
   Acceptance(const SearchCase& c, const Expr& source, const kir::Kernel& plain)
@@ -474,10 +474,10 @@ Result<std::string> breaks_policy_in(const SearchCase& c, const Expr& source, co
   return equiv::print(ours.meaning) + text_of(form.expr);
 }
 
-/// Whether it breaks the policy. That is about two maxima over a set, which are a matter of luck where few points of
-/// the set show errors: y cos(y) for y up to 11,663, whose forms have the same greatest error over all floats and of
-/// whose sets of 262,144 points every eleventh breaks it. So what breaks it must do so in a set of many times the
-/// points too, and in most of others that are as large.
+/// Decides whether the form breaks the policy. The policy compares two maxima over a set, which depend on luck when few
+/// points of the set show errors. Example: y cos(y) for y up to 11,663. Its forms have the same greatest error over all
+/// floats, yet every eleventh set of 262,144 points breaks the policy. So a form must break it in a set of many times
+/// the points too, and in most other sets of that size.
 Result<std::string> breaks_policy(const SearchCase& c, const Expr& source, const kir::Kernel& plain, const Form& form) {
   constexpr unsigned kOthers = 8;
   std::string broken;
@@ -518,8 +518,8 @@ std::optional<Form> lowered(const char* name, const Expr& e, LowerOptions how, c
   return std::nullopt;
 }
 
-/// What the optimiser would try, and the results of the search as they are; of those with the same kernel the first,
-/// and none with the source's own.
+/// The forms that the optimiser would try, and the search's results as they are. Of several with one kernel the first
+/// is taken, and none with the source's own kernel.
 std::vector<Form> forms_of(const SearchCase& c, const Expr& source, const kir::Kernel& unrewritten,
                            const std::vector<Expr>& found, Finding& finding) {
   std::vector<Form> forms;
@@ -561,8 +561,8 @@ Finding check_form(const SearchCase& c, const Expr& source, const kir::Kernel& p
   }
   if (c.policy.kind == PolicyKind::exact) return {"exact bits", name + difference + text_of(form.expr)};
   if (std::string why = unlike(c, source, plain, form.expr); !why.empty()) {
-    // What a form without folded constants shows is a wrong rule, though the optimiser's check refuse it. Folding may
-    // leave no digit of a value that is small beside its steps: there it is the check that has to say so.
+    // A form without folded constants shows a wrong rule, even if the optimiser's check refuses it. Folding may leave
+    // no digit of a value that is small beside its steps: then the check must decide.
     const auto passes = acceptance.ask(form);
     if (!passes.ok() && passes.error().code != ErrorCode::kCancelled) return {"check", passes.error().message};
     if (passes.ok() && *passes) return {"accepted, and another function", name + why};
@@ -588,7 +588,7 @@ Finding check_form(const SearchCase& c, const Expr& source, const kir::Kernel& p
   return broken->empty() ? Finding{} : Finding{"accepted, and breaks the policy", name + *broken};
 }
 
-/// What leaving out what ranges decide changes, under every policy, of the source's bits. Fast takes inputs for finite.
+/// Describes bits of the source that change when ranges decide ops. Not for fast, which takes inputs for finite.
 std::string bits_lost(const SearchCase& c, const Expr& source, const std::vector<std::unique_ptr<FreshSet>>& sets) {
   if (c.policy.kind == PolicyKind::fast) return "";
   LowerOptions how = pipeline::unrewritten(c.policy);

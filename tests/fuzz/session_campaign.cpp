@@ -105,7 +105,7 @@ class Connection {
     send(tests::cancel_message(job));
   }
 
-  /// What only a daemon may say.
+  /// Sends a message that only a daemon may send.
   void send_foreign() {
     flatbuffers::FlatBufferBuilder builder;
     const auto finish = [&](wire::Body kind, flatbuffers::Offset<void> body) {

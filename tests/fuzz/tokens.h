@@ -33,7 +33,7 @@ using Tokens = std::vector<Token>;
 Tokens tokenise(std::string_view text);
 std::string join(const Tokens& tokens);
 
-/// What the seeds (and the words of a dictionary) offer.
+/// Tokens of the seeds and of a dictionary.
 class TokenPool {
  public:
   void add_seed(std::string_view text);

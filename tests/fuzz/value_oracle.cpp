@@ -94,7 +94,7 @@ Lanes draw_all(const expr::Expr& expr, std::uint64_t n, bool corners, Random& ra
   std::abort();
 }
 
-/// What the interpreter gives: [output][element] as floats.
+/// Runs the interpreter: [output][element] as floats.
 std::vector<std::vector<double>> interpreted(const expr::Expr& expr, const kir::Kernel& kernel, const Lanes& lanes,
                                              std::size_t n) {
   std::vector<std::vector<std::byte>> arrays, results;
@@ -136,8 +136,8 @@ long double ulp_at(ir::Type type, long double magnitude) {
   return std::ldexp(1.0L, std::max(exponent, least));
 }
 
-/// Whether steps that are off by up to some ulp can end at what `accepts` says, at element i: on which side of a
-/// domain's edge, of overflow, or of inf * 0 a value falls is an ulp's luck then.
+/// Returns true when steps that are off by up to some ulp can end at a value that `accepts` takes, at element i. An ulp
+/// decides on which side of a domain's edge, of overflow, or of inf * 0 a value falls.
 template <class Accepts>
 bool within_reach(const expr::Expr& expr, const Lanes& lanes, std::size_t i, expr::NodeId output, Accepts accepts) {
   constexpr int kTries = 256;
@@ -161,13 +161,13 @@ bool within_reach(const expr::Expr& expr, const Lanes& lanes, std::size_t i, exp
   return false;
 }
 
-/// Whether `got` and `other` are both finite, both NaN, or the same infinity.
+/// Returns true when `got` and `other` are both finite, both NaN, or the same infinity.
 bool same_class(double got, double other) {
   return std::isnan(got) ? std::isnan(other) : std::isinf(got) ? got == other : std::isfinite(other);
 }
 
-/// Whether a result that is not finite, or whose strict counterpart is not, has the class of the strict one or of what
-/// the real value rounds to. Where the real value does not exist, a finite result may stand.
+/// Checks the class of a result that is not finite, or whose strict counterpart is not: it must be that of the strict
+/// result or of the rounded real value. Where the real value does not exist, a finite result may stand.
 bool class_is_right(ir::Type type, double got, double strict, long double real) {
   const double most = type == ir::Type::f32 ? static_cast<double>(std::numeric_limits<float>::max())
                                             : std::numeric_limits<double>::max();
@@ -212,8 +212,8 @@ bool keeps_policy(const Errors& errors) {
   return errors.ours <= 16 * errors.strict + 64;
 }
 
-/// Whether correctly rounded steps leave no digit right at some point, as cos(1e9 x) does: on which side of a domain's
-/// edge a value falls is then luck too.
+/// Returns true when correctly rounded steps leave no digit right at some point, as in cos(1e9 x). Then luck decides,
+/// too, on which side of a domain's edge a value falls.
 bool no_digits(ir::Type type, const Errors& errors) {
   return errors.strict > (type == ir::Type::f32 ? 0x1p20L : 0x1p49L);
 }

@@ -1,4 +1,4 @@
-// What a fuzz target holds accepted input to, beyond "no crash": the right value.
+// The demand of a fuzz target on accepted input, beyond "no crash": the right value.
 //
 //   code     the baseline machine code of every instruction set of this machine gives the interpreter's bits
 //   meaning  the interpreter keeps the policy bounded(2) against MPFR and a plain evaluation over libm

@@ -95,7 +95,7 @@ TEST(RuleApplications, EveryRuleAppliesToItsOwnLeftSide) {
   EXPECT_EQ(folded, (std::set<std::string>{"exp-zero", "log-one"}));
 }
 
-// Of a variable that may be anything, no condition on values holds.
+// No condition on values holds for a variable that may be anything.
 TEST(RuleApplications, ConditionsAreAskedFor) {
   for (const egraph::Rule& rule : expr::rewrite::builtin_rules().rules) {
     const bool on_values = std::ranges::any_of(rule.conditions, [&](const egraph::Condition& c) {

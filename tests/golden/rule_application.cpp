@@ -24,7 +24,7 @@ using expr::NodeId;
 using expr::Op;
 using expr::Type;
 
-/// What stands for a variable of a rule.
+/// The stand-in for a variable of a rule.
 struct Place {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
@@ -218,7 +218,7 @@ std::optional<Application> apply_once(const Rule& rule, bool declared) {
   std::uint64_t steps = 1'000'000;
   egraph::Watch watch;
   if (!matcher.match(members, root, 0, matches, steps, watch)) return std::nullopt;
-  // Of the ways round in which ops that commute match, the one that is written.
+  // Ops that commute match in several orders; this takes the order as written.
   for (const egraph::Match& match : matches.list) {
     const std::span<const ClassId> bound(matches.classes.data() + match.variables, rule.variables.size());
     bool as_written = true;

@@ -1,5 +1,5 @@
-// What one rewrite rule does to its own left side, through the e-graph: the pattern as an expression over variables
-// that meet its conditions, matched with that rule alone, and what its right side becomes at the root.
+// Applies one rewrite rule to its own left side, through the e-graph: the pattern as an expression over variables
+// that meet its conditions, matched with that rule alone, and the form of its right side at the root.
 #pragma once
 
 #include <optional>

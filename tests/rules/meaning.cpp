@@ -233,7 +233,7 @@ Number Meaning::cast(const Pattern& side, const PatternTerm& t) {
                              }));
   const Number a = number(side, t.child[0]);
   if (!ir::is_int(static_cast<ir::Type>(t.sort)) || from_integer) return a;
-  // What an integer's type does not hold becomes its least.
+  // A number outside the integer's type becomes the least number of the type.
   const Number whole = truncated(a);
   const char* const beyond = t.sort == static_cast<std::uint8_t>(ir::Type::i32) ? "2147483648" : "9223372036854775808";
   const z3::expr limit = real(beyond);
@@ -323,7 +323,7 @@ Truth Meaning::truth(const Pattern& side, std::size_t index) {
   throw Beyond{std::string(expr::info(op).text)};
 }
 
-// Of a truth value: that it is true, or that it is not.
+// Assumes that a truth value is true, or that it is not.
 bool Meaning::assume_truth(const Condition& condition) {
   const auto is_it = [&](const Pattern& side) {
     return std::any_of(side.terms.begin(), side.terms.end(), [&](const PatternTerm& t) {

@@ -1,4 +1,4 @@
-// What the sides of a rule mean to Z3: real numbers, dual ones in rules with derivatives, bound by their definitions
+// The meaning of a rule's sides for Z3: real numbers, dual ones in rules with derivatives, bound by their definitions
 // (prover.h says which). meaning.cpp has what is algebraic, meaning_of_functions.cpp the functions.
 #pragma once
 

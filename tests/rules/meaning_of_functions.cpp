@@ -121,7 +121,7 @@ int Meaning::parts_of(const std::string& family, const std::string& atom, double
   throw Finer{};
 }
 
-// What is known of exp or exp2 of a whole atom.
+// Adds the known facts about exp or exp2 of a whole atom.
 void Meaning::define_exponential(const std::string& family, const std::string& atom, const z3::expr& whole) {
   const bool natural = family == "exp";
   if (const auto log = logarithms_.find(atom); log != logarithms_.end() && natural) {

@@ -23,7 +23,7 @@ using egraph::Rule;
 
 enum class Role { number, truth, integer, table };
 
-/// What the ops of the left side take in the place of each variable.
+/// The kind of operand that the left side's ops take in the place of each variable.
 std::vector<Role> roles_of(const Rule& rule) {
   std::vector<Role> roles(rule.variables.size(), Role::number);
   std::vector<Role> wanted(rule.left.terms.size(), Role::number);

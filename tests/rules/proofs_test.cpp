@@ -1,4 +1,4 @@
-// What is proved of each rule (tests/rules/proofs.txt), and that the prover can fail.
+// Checks the proofs of the rules (tests/rules/proofs.txt), and that the prover can fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -212,7 +212,7 @@ TEST(Prover, RefutesWrongRulesByACounterexample) {
   }
 }
 
-// Of functions there are no counterexamples, but no proofs of wrong rules either.
+// Functions have no counterexamples here, but wrong rules about them have no proofs either.
 constexpr const char* kWrongFunctions[] = {
     "r: (sin (add ?a ?b)) => (sub (mul (sin ?a) (cos ?b)) (mul (cos ?a) (sin ?b)))",
     "r: (cos (add ?a ?b)) => (add (mul (cos ?a) (cos ?b)) (mul (sin ?a) (sin ?b)))",

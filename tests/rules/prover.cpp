@@ -24,8 +24,8 @@ class Question {
  public:
   Question(z3::context& c, const Meaning& sides) : c_(c), sides_(sides) {}
 
-  /// Whether `claim` follows from `given`.
-  /// By the procedure for real polynomials; many cases of linear ones are for the one that integers go to.
+  /// Decides whether `claim` follows from `given`, by the procedure for real polynomials. Many linear cases need the
+  /// procedure for integers instead.
   Answer follows(const z3::expr& given, const z3::expr& claim) {
     const Answer answer = sides_.integers ? Answer::unknown : follows(given, claim, false);
     return answer == Answer::unknown ? follows(given, claim, true) : answer;
@@ -108,7 +108,7 @@ struct Sides {
   z3::expr equal;
 };
 
-// Whether operands are what ops ask of them.
+// Decides whether all operands lie in their ops' domains.
 Answer met(const Sides& sides, Question& question, const z3::expr& given) {
   for (const z3::expr& e : sides.meaning.obligations)
     if (const Answer a = question.follows(given, e); a != Answer::always) return a;

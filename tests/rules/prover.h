@@ -47,9 +47,9 @@ struct ProofVerdict {
 };
 
 ProofVerdict prove(const egraph::Rule& rule, expr::rewrite::Real tag);
-/// Whether a side is a truth value, by its op.
+/// Returns true when a side is a truth value, by its op.
 bool is_truth(const egraph::Pattern& side);
-/// Of a rule about tables (Rule::mixed), which prove() asks.
+/// Proves a rule about tables (Rule::mixed); prove() calls it.
 ProofVerdict prove_memory(const egraph::Rule& rule);
 
 /// Definitions that contradict each other would prove anything. A point, picked by `seed` among small rationals, at

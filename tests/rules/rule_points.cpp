@@ -54,7 +54,7 @@ bool true_at(const Condition& c, const std::vector<double>& at) {
   return false;
 }
 
-// What a rule says of a variable's type, if it does.
+// The type that a rule demands of a variable, else `otherwise`.
 Type type_of(const Rule& rule, std::size_t v, Type otherwise) {
   for (const Condition& c : rule.conditions) {
     if (c.variable[0] != v) continue;

@@ -12,10 +12,10 @@ namespace trident::testing {
 
 bool has_op(const egraph::Pattern& pattern, expr::Op op);
 
-/// Of NaN as of other values: no condition but notnan() and finite() says anything of it.
+/// Treats NaN as other values do: no condition but notnan() and finite() says anything of it.
 bool true_at(const egraph::Condition& c, const std::vector<double>& at);
 
-/// What a rule says of a variable's type, if it does.
+/// The type that a rule demands of a variable, else `otherwise`.
 expr::Type type_of(const egraph::Rule& rule, std::size_t v, expr::Type otherwise);
 /// The value of that type next to `x`.
 double of_type(expr::Type type, double x);

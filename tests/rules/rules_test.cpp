@@ -95,7 +95,7 @@ TEST_P(EveryRule, HoldsOverTheReals) {
                    reduces ? kPoints / 4 : kPoints);
 }
 
-// Of no elements there is one value for each reduction; a rule that does not say partial gives the same.
+// Each reduction of no elements has one value; a rule that is not tagged partial must keep it.
 TEST_P(EveryRule, HoldsInACallOfNoElements) {
   if (!testing::reduces(rule()) || tags().real == Real::partial) return;
   const Expr left = side(rule().left, rule(), Type::f64), right = side(rule().right, rule(), Type::f64);

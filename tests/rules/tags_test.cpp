@@ -1,4 +1,4 @@
-// What the tags of the built-in rules promise of f64 and f32. Oracle: tests/support/strict_evaluator.h.
+// The promises of the built-in rules' tags, in f64 and f32. Oracle: tests/support/strict_evaluator.h.
 //
 //   exact, zero  the same bits, at special values too
 //   nan          the same bits but for signs of zeros, at special values that are finite
@@ -276,7 +276,7 @@ TEST_P(Tags, HoldInCallsOfManyElements) {
       if (tags().ieee <= Ieee::nan) {
         ASSERT_TRUE(same_bits(Type::f64, a, b, tags())) << what;
       } else if (std::isfinite(x) || std::isfinite(y)) {
-        // What rounding may add up to is in proportion to the sum of all terms.
+        // The sum of rounding errors is in proportion to the sum of all terms.
         double scale = 1;
         for (const auto* values : {&l, &r}) {
           for (const auto& terms : *values) {
@@ -289,7 +289,7 @@ TEST_P(Tags, HoldInCallsOfManyElements) {
       }
       ++compared;
     }
-    // Of no elements there may be nothing to compare.
+    // A call of no elements may have nothing to compare.
     EXPECT_TRUE(compared > count / 10 || n == 0) << rule().name << " of " << n << " elements was hardly ever defined";
   }
 }

@@ -33,7 +33,7 @@ class Cube2x2 {
   /// The colours, 0 to 5 (up, right, front, down, left, back in the solved state), of the 24 stickers. Stickers go by
   /// corner: URF UFL ULB UBR DFR DLF DRB DBL, each with its three faces clockwise from up or down.
   [[nodiscard]] static std::array<std::uint8_t, 24> colours(std::uint32_t state);
-  /// The same as 24 times six numbers of which one is 1; `inputs` has kInputs.
+  /// Encodes the colours as 24 times six numbers of which one is 1; `inputs` has kInputs.
   static void encode(std::uint32_t state, std::span<float> inputs);
 
  private:

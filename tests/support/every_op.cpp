@@ -57,7 +57,7 @@ class EveryOp {
       output(builder_.op(op, x_, row.arity > 1 ? y_ : Value(), row.arity > 2 ? z_ : Value()));
     } else if (row.signature == Signature::Compare) {
       output(builder_.select(builder_.op(op, x_, y_), z_, x_));
-      // The same mask on lanes of the other width.
+      // Converts the mask to lanes of the other width.
       const bool narrow = ir::bytes_of(type_) == 4;
       const Type integer = narrow ? Type::i64 : Type::i32;
       const Value mask = builder_.convert(Op::Convert, mask_of(integer), builder_.op(op, x_, y_));

@@ -43,7 +43,7 @@ class ForeignFloats {
   ForeignFloats(const ForeignFloats&) = delete;
   ForeignFloats& operator=(const ForeignFloats&) = delete;
 
-  /// Whether the thread still has the environment.
+  /// Returns true while the thread still has the environment.
   [[nodiscard]] bool intact() const {
     std::uint16_t x87 = 0;
     std::uint32_t mxcsr = 0;

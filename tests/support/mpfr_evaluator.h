@@ -9,8 +9,8 @@
 
 namespace trident::testing {
 
-/// Whether a cast from f64 to f32 changes its operand: over the reals, where the laws of rules hold, it does not; what
-/// an expression means is that it rounds.
+/// The meaning of a cast from f64 to f32. Over the reals, where the laws of rules hold, it changes nothing; in an
+/// expression it rounds.
 enum class Casts { exact, rounding };
 
 /// The values of the outputs at inputs[v] + offset[v] for variable v, at `precision_bits`, rounded to long double. No

@@ -39,7 +39,7 @@ struct Arguments {
 };
 Arguments random_arguments(const kir::Kernel& kernel, std::uint64_t n, Random& random);
 
-/// The same with given lanes: `inputs[i]` are the elements of input i, n of them but in tables.
+/// Compares on given lanes: `inputs[i]` are the elements of input i, n of them except in tables.
 std::string compare_on(const kir::Kernel& kernel, const image::Mapped& native,
                        const std::vector<std::vector<std::uint64_t>>& inputs, const std::vector<std::uint64_t>& params,
                        const Arrangement& arrangement);

@@ -161,7 +161,7 @@ class Generator {
     return append(node);
   }
 
-  // What stands for a variable of a motif, made to have the property.
+  // Makes an operand for a variable of a motif, with the property that the motif needs.
   NodeId guarded(Motif::Guard guard, Type type) {
     if (guard == Motif::Guard::truth) return pick(Type::b32);
     if (guard == Motif::Guard::constant) return constant(type);

@@ -46,7 +46,7 @@ def module_of(path, allowed):
 
 
 def reachable(module, allowed):
-    """What a module may include: its row, and what those rows pull in through public headers."""
+    """Returns the modules that a module may include: its row, and all that these rows include in public headers."""
     seen, stack = set(), list(allowed.get(module, ()))
     while stack:
         target = stack.pop()

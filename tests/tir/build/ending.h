@@ -33,7 +33,7 @@ inline std::string number_of(const tasm::Program& program, const vm::Machine& ma
   return "";
 }
 
-/// What a run that fails leaves behind is not compared: of it only the number counts.
+/// Runs the program. Of a run that fails only the error number is compared, not its state.
 inline Ending ending_of(const tasm::Program& program, vm::Inputs inputs, std::uint64_t cycles = 100'000) {
   static const std::vector<field::Element> zeros(tasm::kRegisters);
   inputs.stack = zeros;

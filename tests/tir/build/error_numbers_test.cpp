@@ -52,7 +52,7 @@ class NumberedProgram {
   void piece() {
     for (std::uint64_t i = 0, n = 3 + random_.below(8); i < n; ++i) random_.one_in(2) ? assertion() : step();
   }
-  /// Of a value that may be asked elsewhere too; what it leaves differs.
+  /// Emits an assertion. Its value may be asserted elsewhere too, with another stack afterwards.
   void assertion() {
     const std::size_t at = place(), other = place();
     const std::string copy = "dup " + std::to_string(at);

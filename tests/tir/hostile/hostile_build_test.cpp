@@ -100,7 +100,7 @@ TEST(HostileBuild, WhatIsBuiltEndsAsWhatWasGiven) {
       ended += compared.end_the_same(input) ? 1 : 0;
     }
     ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << "\n" << request.text << "\n" << result->tasm;
-    // What was built can be built again.
+    // The result can be built again.
     if (seed % 8 != 0) continue;
     request.text = result->tasm;
     const auto twice = build(request);

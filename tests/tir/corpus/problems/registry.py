@@ -7,7 +7,7 @@ from typing import Callable
 
 @dataclass
 class Run:
-    """What a program is given; lists are used up from the front."""
+    """Inputs of a program; lists are used up from the front."""
     public: list
     secret: list = field(default_factory=list)
     digests: list = field(default_factory=list)
@@ -55,6 +55,6 @@ def problem(topic, what, public=(), secret=(), digests=(), ram=None):
 
 
 def numbers(seed, count, below):
-    """The same numbers each time."""
+    """Returns numbers that depend on the seed alone."""
     source = random.Random(seed)
     return [source.randrange(below) for _ in range(count)]
