@@ -1,5 +1,5 @@
-/* What libtrident-engine.so exports to libtrident: the compiler in this process, for mode embedded. Plain C structs and
- * four functions, so that the two libraries share no C++ type and may be upgraded apart (the version is checked). */
+/* The exports of libtrident-engine.so to libtrident: the compiler in this process, for mode embedded. Plain C structs
+ * and four functions, so that the two libraries share no C++ type and may be upgraded apart (the version is checked). */
 #ifndef TRIDENT_ENGINE_ABI_H
 #define TRIDENT_ENGINE_ABI_H
 
@@ -82,7 +82,7 @@ typedef struct trident_engine_built {
   uint64_t heights_before[9], heights_after[9];
   uint32_t words_before, words_after;
   char message[2000];
-  uint32_t runs; /* on how many it was measured */
+  uint32_t runs; /* number of runs that it was measured on */
   uint32_t reserved;
 } trident_engine_built;
 

@@ -69,10 +69,10 @@ typedef enum trident_syntax {
   TRIDENT_SYNTAX_FPCORE = 3
 } trident_syntax;
 
-/* What a variable is. A table "t" is an array of a length of its own, which an expression reads by t[j] or gather(t,
- * j): its element number j, and 0 where j lies outside [0, length), so that no index reads past its ends. In a call its
- * pointer stands among `in` as an array's, and its length, in elements, is the scalar "t.length" of type TRIDENT_I64
- * after all declared scalars (trident_scalar_index() finds it). No output may overlap a table. */
+/* Kinds of variables. A table "t" is an array of a length of its own. An expression reads its element j by t[j] or
+ * gather(t, j), and 0 where j lies outside [0, length): no index reads past its ends. In a call its pointer stands
+ * among `in` as an array's, and its length, in elements, is the scalar "t.length" of type TRIDENT_I64 after all
+ * declared scalars (trident_scalar_index() finds it). No output may overlap a table. */
 typedef enum trident_variable_kind { TRIDENT_ARRAY = 0, TRIDENT_SCALAR = 1, TRIDENT_TABLE = 2 } trident_variable_kind;
 
 /* Every struct starts with its size, so that a newer library understands an older caller. Zero means default where
@@ -105,7 +105,7 @@ typedef struct trident_submit_options {
   uint32_t elements_hint; /* typical n of a call, for the judge; 0: 4096; above 2^24: 2^24 */
 } trident_submit_options;
 
-/* What a null pointer to options means: doubles, bounded(2). */
+/* The options that a null pointer stands for: doubles, bounded(2). */
 #define TRIDENT_SUBMIT_OPTIONS_INIT \
   { sizeof(trident_submit_options), TRIDENT_F64, TRIDENT_BOUNDED, TRIDENT_SYNTAX_AUTO, 0, NULL, 0, 0 }
 
@@ -125,7 +125,7 @@ typedef struct trident_kernel_info {
   uint32_t done;  /* 1: the daemon will send nothing more for this kernel */
   uint32_t isa;   /* of the current entry: 0 the interpreter, 1 AVX2 with FMA, 2 AVX-512 (F, VL, DQ, BW), 3 NEON */
   double baseline_ns, optimised_ns; /* as measured by the daemon per call of elements_hint elements; 0: unknown */
-  /* What the daemon last said of its work; since 0.1.1 (an older library leaves these as they were). */
+  /* The daemon's last report of its progress; since 0.1.1 (an older library leaves these as they were). */
   uint32_t stage; /* enum trident_stage */
   uint32_t stage_done, stage_total;
   uint32_t reserved;
@@ -173,13 +173,13 @@ typedef struct trident_program_run {
 typedef struct trident_program_options {
   uint32_t struct_size; /* sizeof(trident_program_options) */
   uint32_t form;        /* enum trident_program_form */
-  /* Inputs with which the program ends well: what it costs is measured on them. NULL with a count of 0. */
+  /* Inputs with which the program ends well; its cost is measured on them. NULL with a count of 0. */
   const uint64_t* public_input;
   const uint64_t* secret_input;
   const uint64_t* secret_digests; /* five words each */
   const uint64_t* ram;            /* address, word, address, word .. */
   uint64_t public_count, secret_count, digest_count, ram_count; /* of words, words, digests, pairs */
-  uint64_t cycles;       /* most of one run; 0: the limit of who builds */
+  uint64_t cycles;       /* most cycles of one run; 0: the limit of the builder */
   uint32_t milliseconds; /* of search; 0: 10,000 */
   uint32_t programs;     /* whole programs that may be run; 0: 600 */
   uint32_t left_out;     /* bits of enum trident_left_out */
@@ -189,9 +189,9 @@ typedef struct trident_program_options {
   uint64_t run_count;
 } trident_program_options;
 
-/* What came of a program: it does the same, proven block by block and run on the inputs. The library's memory. */
+/* The program built: it does the same, proven block by block and run on the inputs. The library's memory. */
 typedef struct trident_program {
-  uint32_t struct_size; /* of what the library knows */
+  uint32_t struct_size; /* of the library's struct */
   uint32_t better;      /* 1: cheaper to prove: lower padded height, else lower tallest table, else fewer words */
   uint32_t by_daemon;   /* 1: the daemon built it, 0: the engine in this process */
   uint32_t words_before, words_after;

@@ -255,7 +255,7 @@ struct program_options {
   std::vector<std::uint64_t> public_input{}, secret_input{};
   std::vector<std::array<std::uint64_t, 5>> secret_digests{};
   std::vector<std::array<std::uint64_t, 2>> ram{};  ///< address, word
-  std::uint64_t cycles = 0;                         ///< most of one run; 0: the limit of who builds
+  std::uint64_t cycles = 0;                         ///< most cycles of one run; 0: the limit of the builder
   std::uint32_t milliseconds = 0, programs = 0;     ///< 0: 10,000 and 600
   std::uint32_t left_out = 0;                       ///< bits of trident_left_out
   std::vector<program_run> runs{};                  ///< further ones: the result is taller on none of them

@@ -42,7 +42,7 @@ static int check(const trident_kernel* kernel, int c) {
   return 0;
 }
 
-/* What a forked child does: it goes on with the parent's kernel, asks for new ones, and closes everything. */
+/* Runs a forked child: it goes on with the parent's kernel, asks for new ones, and closes everything. */
 static int child_main(trident_ctx* ctx, trident_kernel* inherited, int c, unsigned tier) {
   enum { kKernels = 4 };
   trident_kernel* kernels[kKernels];
