@@ -234,4 +234,37 @@ def rule_doc_paths(root, files):
     return complaints
 
 
+COMMENT_LINE = {"//": re.compile(r"\s*(?:///?|/\*\*?)(?:\s|$)"), "#": re.compile(r"\s*#(?!!)")}
+COMMENT_START = {"//": re.compile(r"(?:^\s*(?:///?|/\*\*?)|///<)\s*"), "#": re.compile(r'^\s*(?:#(?!!)|""")\s*')}
+OPENING = re.compile(r"(?:Of|What|Whose|Any of|The same)\b")
+
+
+def comment_mark(path):
+    if path.endswith(SOURCE + (".def", ".inc", ".fbs")):
+        return "//"
+    return "#" if path.endswith((".py", ".cmake", "CMakeLists.txt")) else None
+
+
+def opening_of(mark, line, follows_comment):
+    """Returns the refused words that a comment begins with on this line, or None. Further lines of a block are free."""
+    start = COMMENT_START[mark].search(line)
+    if not start or (follows_comment and COMMENT_LINE[mark].match(line)):
+        return None
+    return OPENING.match(line[start.end():])
+
+
+def rule_comment_openings(root, files):
+    """A comment begins with a verb, or with a noun and a verb: these openings hide the thing that they are about."""
+    complaints = []
+    for path in files:
+        mark, follows_comment = comment_mark(path), False
+        for number, line in enumerate(read(root, path).splitlines() if mark else (), 1):
+            opening = opening_of(mark, line, follows_comment)
+            if opening:
+                complaints.append(f"{path}:{number}: a comment begins with '{opening.group()}': "
+                                  "begin with a verb, or with a noun and a verb")
+            follows_comment = COMMENT_LINE[mark].match(line) is not None
+    return complaints
+
+
 RULES = [value for name, value in sorted(globals().items()) if name.startswith("rule_")]

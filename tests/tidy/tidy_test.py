@@ -87,6 +87,19 @@ class EachRuleBites(unittest.TestCase):
                 "jit/ir/a.cpp": "", "jit/stray/b.cpp": "", "jit/tool/main.cpp": ""}
         self.assertEqual(["jit/stray/b.cpp:1: no build takes it in"], self.complaints(rules.rule_dead_sources, tree))
 
+    def test_comment_openings(self):
+        tree = {"jit/ir/a.h": "// What it is.\n#pragma once\n/// Nodes.\n/// Of a kind.\nint x;  ///< Whose it is\n"
+                              "/* The same of y. */\nint y;  // Of y, which may pass\n// Office, whatever\n",
+                "jit/ir/ops.def": "  /// Any of them.\nX(add)\n",
+                "tests/a.py": '#!/usr/bin/python3\n# Of rows\n# What follows\nx = 1\n"""The same."""\n',
+                "jit/CMakeLists.txt": "# What lies there\nadd(x)  # The same\n", "jit/README.md": "# What\n"}
+        self.assertEqual([f"{at}: a comment begins with '{words}': begin with a verb, or with a noun and a verb"
+                          for at, words in (("jit/CMakeLists.txt:1", "What"), ("jit/ir/a.h:1", "What"),
+                                            ("jit/ir/a.h:5", "Whose"), ("jit/ir/a.h:6", "The same"),
+                                            ("jit/ir/ops.def:1", "Any of"), ("tests/a.py:2", "Of"),
+                                            ("tests/a.py:5", "The same"))],
+                         self.complaints(rules.rule_comment_openings, tree))
+
     def test_unfinished(self):
         self.assertEqual(1, len(self.complaints(rules.rule_unfinished, {"jit/ir/a.cpp": "// TODO: later\n"})))
 
