@@ -74,7 +74,7 @@ void prepare(Op<Real>& base, tensor::GemmCode<Real>& code) {
 template <class Real>
 void backward(Op<Real>& base) {
   auto& op = static_cast<Linear<Real>&>(base);
-  Real* d = op.y.gradient;  // of y, then of what the activation saw
+  Real* d = op.y.gradient;  // of y, then of the activation's input
   op.kernels->activation_backward(op.rows * op.out, op.activation, op.before, op.y.data, d, d);
   if (op.x.gradient) op.x_product(d, op.w.data, op.x.gradient);
   if (op.w.gradient) op.w_product(op.x.data, d, op.w.gradient);

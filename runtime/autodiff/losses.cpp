@@ -1,4 +1,4 @@
-// Losses: each gives one element, and what it costs a step is nothing beside a matrix product, so they are plain loops.
+// Losses: each gives one element, and its cost is nothing beside a matrix product, so they are plain loops.
 #include <cmath>
 
 #include "runtime/autodiff/ops.h"

@@ -1,4 +1,4 @@
-// Bounds of a request to make a program of Triton VM cheaper, for its clients and for who builds.
+// Bounds of a request to make a program of Triton VM cheaper, for its clients and for its builder.
 #pragma once
 
 #include <cstddef>

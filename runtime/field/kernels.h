@@ -20,7 +20,7 @@ struct Kernels {
   void (*add)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count);
   void (*subtract)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count);
   void (*multiply)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count);
-  /// The permutation of Tip5 on 16 words aligned to 64 bytes, and what it looked up.
+  /// The permutation of Tip5 on 16 words aligned to 64 bytes, and its lookups.
   void (*tip5)(std::uint64_t* state, Tip5Lookups& lookups);
 };
 

@@ -1,4 +1,4 @@
-// Lines that strangers can cause: so many of a kind in a time, and how many were left out is said with the next.
+// Rations log lines that strangers can cause: a number of one kind per interval. The next line counts those left out.
 #pragma once
 
 #include <cstdint>

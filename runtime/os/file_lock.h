@@ -12,9 +12,9 @@ namespace trident::os {
 /// Held until destruction, and not beyond the end of the process however it ends. The file stays.
 class FileLock {
  public:
-  /// Waits for whoever has it. Makes the file where absent; who may only read it can hold it too. OsError.
+  /// Waits until the holder lets go. Makes a missing file; a process that may only read it can hold it too. OsError.
   static Result<FileLock> hold(const std::string& path);
-  /// Waits for nobody: nothing where somebody has it.
+  /// Does not wait: returns nothing when another process holds it.
   static Result<std::optional<FileLock>> hold_now(const std::string& path);
 
  private:

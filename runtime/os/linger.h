@@ -14,7 +14,7 @@ class Linger {
  public:
   static constexpr std::uint64_t kNs = 200'000;
 
-  /// Work has come: the moment begins anew. Where there is only one processor it is none.
+  /// Work has come: the moment begins anew. With one processor alone there is no moment.
   void begin();
   /// Returns true to look again instead of sleeping; other threads have had the processor in between.
   [[nodiscard]] bool goes_on() const;

@@ -77,7 +77,7 @@ TEST(Process, ForkedChildStreamsAndCrashIsSeen) {
   EXPECT_NE(exit->describe().find("signal 9"), std::string::npos);
 }
 
-// A tool has no other way to say so; who runs it reads the signal.
+// A tool has no other way to say so; its caller reads the signal.
 TEST(Process, ToolsAreEndedByWriteSignalsThatWeIgnore) {
   auto* const pipe_before = ::signal(SIGPIPE, SIG_DFL);
   auto* const size_before = ::signal(SIGXFSZ, SIG_DFL);

@@ -9,8 +9,8 @@
 
 namespace trident::os {
 
-/// For reading. Never waits. Errors begin with the path: NotFound where there is none, InvalidArgument for what is no
-/// regular file, with what it is, OsError.
+/// Opens a file for reading. Never waits. Errors begin with the path: NotFound; InvalidArgument for anything but a
+/// regular file, with its kind; OsError.
 Result<Fd> open_regular_file(const std::string& path);
 
 }  // namespace trident::os

@@ -42,7 +42,7 @@ struct SandboxEnd {
 Result<SandboxEnd> run_sandboxed(const SandboxLimits& limits, void (*body)(void* context), void* context,
                                  std::span<const std::span<std::byte>> read_only = {});
 
-/// CPU time of this thread and of all sandboxed children that it has waited for: what work costs, however busy the
+/// CPU time of this thread and of all sandboxed children that it has waited for: the cost of work, however busy the
 /// machine is.
 std::uint64_t thread_work_ns();
 

@@ -207,7 +207,7 @@ TEST(Sandbox, EverySystemCallButTheClockAndExitKills) {
 #if defined(__x86_64__)
   expect_crash([](void*) { ::syscall(0x40000000 + SYS_exit_group, 0); }, SIGSYS);  // the x32 convention
   const int i386 = signal_of_i386_calls();
-  // The i386 one: getpid, and the two calls (fgetxattr, fsetxattr) whose numbers there are those of what is allowed.
+  // The i386 one: getpid, and the two calls (fgetxattr, fsetxattr) whose numbers there are those of allowed calls.
   expect_crash([](void*) { asm volatile("mov $20, %%eax; int $0x80" ::: "rax", "memory"); }, i386);
   static_assert(SYS_exit_group == 231 && SYS_clock_gettime == 228);
   expect_crash([](void*) { asm volatile("mov $231, %%eax; int $0x80" ::: "rax", "memory"); }, i386);

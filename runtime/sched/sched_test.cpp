@@ -1,4 +1,4 @@
-// Oracle: a count of what went in against what came out.
+// Oracle: counts of items in and out.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -101,7 +101,7 @@ TEST_F(StoreTest, TheLeastRecentlyUsedGoFirst) {
   EXPECT_EQ(store.stats().evicted, 3u);
 }
 
-// A record whose digest differs in any byte, or is too short, is none.
+// A record whose digest differs in any byte, or is too short, does not count.
 TEST_F(StoreTest, EveryByteOfTheDigestCounts) {
   const std::string value = "forty-two";
   ASSERT_TRUE(Store({.path = path_}).put(as_bytes("k"), as_bytes(value)).ok());

@@ -1,10 +1,10 @@
 // Versions of one thing as files of a folder, one of them chosen: weights that a trainer promotes and a user rolls
 // back.
 //
-//   FOLDER/<sha256>.bytes   a version, named by what it holds; read-only, never written again
+//   FOLDER/<sha256>.bytes   a version, named by its digest; read-only, never written again
 //   FOLDER/<sha256>.json    what is known of it (its figures, for people); may be absent
 //   FOLDER/chosen           names, the chosen version first, behind it those that were chosen before it
-//   FOLDER/lock             held by whoever changes any of these
+//   FOLDER/lock             held while any of these is changed
 //
 // Every change is a rename: whatever ends a writer, readers find the old choice or the new one, and a file that is
 // chosen was complete and on disk before. A version whose bytes no longer give its name is as good as absent.
@@ -27,7 +27,7 @@ class Versions {
   /// The chosen name while no version is chosen. No file has it; the folder's owner knows what it stands for.
   static constexpr std::string_view kNone = "none";
   static constexpr std::string_view kExtension = ".bytes";
-  /// In the folder: who watches it looks again when this name is replaced.
+  /// A file in the folder. Watchers of the folder look again when it is replaced.
   static constexpr std::string_view kChosenFile = "chosen";
   /// Versions that were chosen before, of which one can roll back to; older ones are removed.
   static constexpr std::size_t kHistoryMax = 8;
@@ -41,7 +41,7 @@ class Versions {
   /// Makes the folder where absent. OsError.
   static Result<Versions> open(std::string folder);
 
-  /// Makes nothing, for who only reads: where the folder is absent, nothing was ever chosen.
+  /// Makes nothing, for readers: when the folder is absent, nothing was ever chosen.
   static Versions at(std::string folder) { return Versions(std::move(folder)); }
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -55,7 +55,7 @@ class Versions {
   /// Makes `name` (or kNone) the chosen one. `instead_of`: only if that one is chosen still, else Cancelled: somebody
   /// else has chosen meanwhile. NotFound, RejectedRecord for a version that is not what its name says.
   Result<void> choose(std::string_view name, std::optional<std::string_view> instead_of = {});
-  /// Back to what was chosen before; returns its name. NotFound when there is none.
+  /// Chooses the version that was chosen before, and returns its name. NotFound when there is none.
   Result<std::string> roll_back();
   /// All versions, kNone too; those chosen before in their order, then the others. OsError for a folder that cannot be
   /// read.

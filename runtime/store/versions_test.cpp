@@ -106,7 +106,7 @@ TEST_F(VersionsTest, AreRefusedWhenDamaged) {
   std::ofstream(versions.folder() + "/chosen") << "../../etc/passwd\n";
   EXPECT_EQ(versions.chosen().error().code, ErrorCode::kRejectedRecord);
   EXPECT_FALSE(versions.choose(a, a).ok());
-  ASSERT_TRUE(versions.choose(a).ok());  // who is asked to does mend it
+  ASSERT_TRUE(versions.choose(a).ok());  // choosing again mends it
   EXPECT_EQ(versions.chosen().value(), a);
   EXPECT_EQ(add(versions, "another one"), b);  // written anew
   EXPECT_TRUE(versions.map(b).ok());

@@ -49,7 +49,7 @@ class AtTheEnd {
   os::GuardedMapping memory_;
 };
 
-/// C after a product; the operands have not one element more than it is told of.
+/// C after a product; the operands have exactly the elements that the shape names.
 template <class Real>
 std::vector<Real> run(const GemmShape<Real>& s, Level level, GemmSource source, bool& emitted) {
   const auto extent = [](std::size_t rows, std::size_t columns, std::size_t stride) {

@@ -37,7 +37,7 @@ struct Kernels {
   /// y = activation(y + bias), in place; `bias` (columns) may be null. `before` (rows x columns, or null) gets y +
   /// bias.
   void (*bias_activate)(std::size_t rows, std::size_t columns, const Real* bias, Activation, Real* before, Real* y);
-  /// dx = dy * activation'(...): of the result y, for gelu of what came before it. dx may be dy.
+  /// dx = dy * activation'(...), where the argument is the result y; for gelu it is the input. dx may be dy.
   void (*activation_backward)(std::size_t count, Activation, const Real* before, const Real* y, const Real* dy,
                               Real* dx);
   /// out[c] = sum over rows of x[r][c], plus out[c] when `accumulate`.

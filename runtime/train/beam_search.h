@@ -1,5 +1,5 @@
 // Beam search by a policy: of all states that a beam's states lead to, those survive whose path has the greatest
-// probability. Independent of what the states are.
+// probability. Independent of the states' meaning.
 #pragma once
 
 #include <algorithm>

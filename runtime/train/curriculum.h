@@ -13,7 +13,7 @@ namespace trident::train {
 struct Level {
   std::uint32_t difficulty;
   double threshold = 1;            ///< share solved of the last `window` episodes that ends the level
-  std::uint64_t episodes_max = 0;  ///< so many episodes end it too; 0: no bound
+  std::uint64_t episodes_max = 0;  ///< most episodes of a level; 0: no bound
 };
 
 class Curriculum {

@@ -1,5 +1,5 @@
 // Values of actions learned from a replay ring: double Q-learning (van Hasselt et al. 2016) with a dueling network
-// (Wang et al. 2016), independent of what the states are.
+// (Wang et al. 2016), independent of the states' meaning.
 //
 //   target = reward + bootstrap * Q_target(s', argmax_a Q_online(s', a))      loss: Huber, by importance weights
 //

@@ -1,4 +1,4 @@
-// Oracle: one tape over the whole batch, and what plain sums say of its rows.
+// Oracle: one tape over the whole batch, and plain sums for its rows.
 #include "runtime/train/sharded_step.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // you need for solving Rubik's cube"). Where many walks meet, the label is a distribution over ways back, in which
 // short ones weigh most; so its logarithms, added up along a path, order the states of a beam search (beam_search.h).
 //
-// Independent of what the states are. Options and seed decide every bit. No allocation after construction.
+// Independent of the states' meaning. Options and seed decide every bit. No allocation after construction.
 #pragma once
 
 #include <cstddef>

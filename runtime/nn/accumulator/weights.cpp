@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the block is little-endian");
 
 constexpr std::array<char, 8> kMagic = {'T', 'R', 'I', 'D', 'N', 'N', 'U', 'E'};
-// Version 3 has no base; it is written still where there is none.
+// Version 3 has no linear guess. It is still written for weights without one.
 constexpr std::uint32_t kVersion = 4, kVersionWithoutBase = 3;
 constexpr float kCoefficientMax = 1 << 10;
 constexpr std::uint32_t kFeaturesMax = 1u << 24, kBiasRowsMax = 1u << 16, kPoolFactorMax = 1u << 24;

@@ -81,8 +81,8 @@ class AccumulatorWeights {
   /// The bytes of a block. Errors: InvalidArgument for sizes that do not fit each other and values out of the bounds of
   /// runtime/simd/kernels.h.
   static Result<std::vector<std::byte>> pack(const PlainWeights& weights);
-  /// Takes a block that is aligned to 64 bytes and outlives what is returned. Errors: RejectedRecord, with what is
-  /// wrong. What lies behind the block is not looked at: see behind().
+  /// Takes a block that is aligned to 64 bytes and outlives the returned object. Errors: RejectedRecord, with the
+  /// fault. Bytes behind the block are not looked at: see behind().
   static Result<AccumulatorWeights> view(std::span<const std::byte> block, const FeatureSpace& space);
   /// Maps a file. Errors: OsError, NotFound, and those of view().
   static Result<AccumulatorWeights> map(const std::string& path, const FeatureSpace& space);

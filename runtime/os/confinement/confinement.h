@@ -1,5 +1,5 @@
-// Confinement: a process that works on what strangers send gives up what it does not need, before it reads any of it
-// and for good. Its children inherit that.
+// Confinement: a process that works on strangers' data gives up all rights that it does not need, before it reads any
+// of the data and for good. Its children inherit that.
 //
 //   seccomp    system calls that are not needed for computing fail with EPERM: no file can be opened, nobody else can
 //   be
@@ -7,8 +7,8 @@
 //   Landlock   no file can be opened but in one folder; no signal leaves the process (Linux 6.12)
 //   dumpable   off: processes of the same user can neither trace this one nor read its /proc
 //
-// Each is set where the system has it, and what is missing is said. Memory, threads, sandboxed children (sandbox.h),
-// sealed memfds and what travels through descriptors that are open already go on working.
+// Each is set where the system has it, and missing ones are reported. Memory, threads, sandboxed children (sandbox.h),
+// sealed memfds and traffic through open descriptors go on working.
 #pragma once
 
 #include <string>
