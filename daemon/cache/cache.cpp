@@ -45,7 +45,7 @@ std::uint64_t bytes_of(const SharedImage& image) {
   return image ? image->bytes.size() : 0;
 }
 
-/// Only answers that end a search are kept: the winner, the baseline that nothing beats, or that there is none.
+/// Only answers that end a search are kept: the winner, the baseline that nothing beats, or the absence of both.
 bool is_answer(const RecordHeader& header) {
   const bool carries = header.image_bytes != 0;
   switch (static_cast<pipeline::Outcome>(header.outcome)) {

@@ -26,7 +26,7 @@
 
 namespace trident::cache {
 
-/// A valid image, held in memory: what the daemon keeps costs no descriptors. Null where there is none.
+/// A valid image, held in memory, where it costs no descriptors. Null without an image.
 using SharedImage = std::shared_ptr<const image::ImageBytes>;
 
 /// The result stored for a key. `outcome` is a pipeline::Outcome; budget_spent is never stored.

@@ -35,7 +35,7 @@ std::vector<std::string> standard_files() {
     if (!base.empty()) files.push_back(base + rest);
   };
   add(from_environment("CONFIGURATION_DIRECTORY"), "/tridentd.toml");
-  if (!files.empty()) return files;  // whoever sets it for a service lets nobody else's file count
+  if (!files.empty()) return files;  // a service that sets it wants no other file
   add(from_environment("XDG_CONFIG_HOME"), "/trident/tridentd.toml");
   add(from_environment("HOME"), "/.config/trident/tridentd.toml");
   files.emplace_back("/etc/trident/tridentd.toml");

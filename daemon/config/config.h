@@ -38,7 +38,7 @@ struct Answered {
 /// where that is set, else the first that exists of $XDG_CONFIG_HOME/trident/tridentd.toml,
 /// ~/.config/trident/tridentd.toml and /etc/trident/tridentd.toml. A file that exists and cannot be read is an error:
 /// nobody would miss its settings. Prints only for --help, --version and wrong flags. Errors: InvalidArgument,
-/// SyntaxError with file and line; those of os::read_file(), with what mends them.
+/// SyntaxError with file and line; those of os::read_file(), with their mend.
 Result<std::variant<Settings, Answered, CheckOnly>> load(int argc, const char* const* argv);
 
 /// Names of the settings in which `wanted` differs and that take effect at the next start only.
@@ -58,7 +58,7 @@ Result<log::Level> log_level_of(const std::string& name);
 std::string socket_path(const Settings& settings);
 /// The cache file; empty for none.
 std::string cache_path(const Settings& settings);
-/// The folder of what is learnt; empty for none.
+/// The state folder, where learning is kept; empty for none.
 std::string state_path(const Settings& settings);
 
 }  // namespace trident::config

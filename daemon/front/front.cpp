@@ -72,7 +72,7 @@ Result<os::UnixListener> listening_socket(const config::Settings& settings) {
   return os::UnixListener::bind(config::socket_path(settings), kSocketMode, kBacklog);
 }
 
-/// The error with what mends it.
+/// The error with its mend.
 Error with_mend(const Error& error, const std::string& mend) {
   return make_error(error.code, "%s: %s", error.message.c_str(), mend.c_str());
 }
@@ -110,7 +110,7 @@ Result<std::unique_ptr<learning::CostsSource>> measured_costs(const config::Sett
   return learning::CostsSource::make(state.empty() ? "" : state + "/costs", false);
 }
 
-/// Where the network of programs is kept, empty without a folder of what is learnt.
+/// The folder of the network of programs; empty without a state folder.
 std::string programs_folder(const config::Settings& settings) {
   const std::string state = config::state_path(settings);
   return state.empty() ? "" : state + "/programs";
@@ -404,7 +404,7 @@ class Front {
   net::Loop loop_;
   cache::Cache cache_;
   std::unique_ptr<learning::CostsSource> costs_;
-  std::optional<learning::WeightsSource> weights_;  ///< with the folder of what is learnt
+  std::optional<learning::WeightsSource> weights_;  ///< with a state folder
   std::optional<learning::Journal> journal_;
   std::uint64_t weights_changed_ = 0, costs_changed_ = 0;
   jobs::Jobs jobs_;

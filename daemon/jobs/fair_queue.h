@@ -33,7 +33,7 @@ class FairQueue {
     auto& items = waiting(user).items;
     return {user, false, items.insert(items.end(), std::move(value))};
   }
-  /// Before the user's other items, but for the urgent ones.
+  /// Puts an item before the user's other items, but behind the urgent ones.
   Place push_front(std::uint32_t user, T value) {
     auto& items = waiting(user).items;
     return {user, false, items.insert(items.begin(), std::move(value))};
@@ -112,7 +112,7 @@ class FairQueue {
     return a.used_ns != b.used_ns ? a.used_ns < b.used_ns : a.turn < b.turn;
   }
 
-  /// The user, who gets an item.
+  /// Returns the user, which is about to get an item.
   User& waiting(std::uint32_t user) {
     User& one = users_[user];
     if (one.idle()) one.used_ns = std::max(one.used_ns, virtual_ns_);

@@ -397,7 +397,7 @@ void Jobs::run_waiting(worker::Lane lane) {
   while (const auto next = queue.pop([&](const Flight* first) { return pool_.has_room(lane, claim_of(*first)); })) {
     Flight& flight = **next;
     flight.place.reset();
-    // The images of those before it may have taken the user's share: whoever asked asks again, and loses nothing.
+    // The images of earlier jobs may have filled the user's share. The client asks again, and loses nothing.
     if (lane == worker::Lane::baseline && !has_room(flight.uid, 0)) {
       queue.settle(flight.uid, 0);
       ++stats_.busy;
@@ -570,7 +570,7 @@ void Jobs::set_weights(const pipeline::SearchWeights* weights, const std::string
 void Jobs::set_costs(const expr::rewrite::OpCosts* costs, const std::string& told) {
   search_.costs = costs;
   pool_.tell_costs(told);
-  // As other weights do: keys are others, and what clients have is searched again.
+  // New costs, like new weights, change the keys, and the clients' kernels are searched again.
   renewals_.set_weights(renewals_.weights() + 1);
   serve(worker::Lane::optimise);
 }

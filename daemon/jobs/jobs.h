@@ -16,13 +16,13 @@
 // A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
 //
-// Workers serve whoever has used the least worker time (fair_queue.h); failures, deaths of workers and what nobody
-// waits for any more count as well. Users whose compilations take long leave a baseline worker to the others
-// (slow_users.h). What all users share has room for one more: nobody gets more of it than is left.
+// Workers serve the user that has used the least worker time (fair_queue.h). Failures, deaths of workers and abandoned
+// work count as well. Users whose compilations take long leave a baseline worker to the others (slow_users.h). Shared
+// resources keep room for one more user: nobody may hold more of them than is left.
 //
-// When the weights or costs that the search goes by change, what clients still have open is searched again and for
-// longer, one at a time and behind all else (renewals.h). A kernel that was measured to be better takes the place of
-// theirs; nothing else happens to them.
+// When the weights or costs of the search change, kernels that clients still have open are searched again and for
+// longer, one at a time and behind all else (renewals.h). A kernel that was measured to be better replaces theirs;
+// nothing else happens to them.
 #pragma once
 
 #include <array>
@@ -71,7 +71,7 @@ struct Failed {
   Error error;
   std::uint32_t retry_after_ms = 0;
 };
-/// Finished and Failed are a job's last, but for an ImageReady long after Finished (renewals.h).
+/// Finished and Failed are a job's last events, except an ImageReady long after Finished (renewals.h).
 using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, Failed>;
 using Sink = std::function<void(const Subscriber&, const Event&)>;
 

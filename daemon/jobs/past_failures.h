@@ -1,6 +1,6 @@
-// Jobs that failed before, so that a known failure costs no worker time again: what compiling them came to, and how
-// often they killed or hung a worker. Each user has a memory of its own, of the latest failures: a flood of one user
-// displaces nothing that is known of another's.
+// Jobs that failed before, so that a known failure costs no worker time again: their errors, and how often they killed
+// or hung a worker. Each user has a memory of its own, of the latest failures: a flood of one user displaces no
+// failures of another.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace trident::jobs {
 
-/// After so many deaths or hangs of workers a job is left alone.
+/// Deaths or hangs of workers after which a job is refused.
 inline constexpr std::uint32_t kStrikesMax = 3;
 inline constexpr std::uint64_t kFailuresRememberedNs = 600'000'000'000;
 /// Failures of one user that are remembered, and users whose failures are.

@@ -45,7 +45,7 @@ class CostsSource {
   std::optional<os::FolderWatch> watch_;
   net::Poller poller_;
   std::function<void()> changed_;
-  std::unique_ptr<const expr::rewrite::OpCosts> costs_, before_;  ///< before_: who is told of a change may hold it
+  std::unique_ptr<const expr::rewrite::OpCosts> costs_, before_;  ///< before_: a listener may still hold it
   std::string told_;
 };
 

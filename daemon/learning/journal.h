@@ -1,11 +1,11 @@
-// Expressions that clients have submitted, for the trainer to learn from: one line of text each, in a file beside
-// nothing else. Of a client there is its expressions alone: variables and outputs are numbered, not named, and who
-// submitted what, when and how often is not there.
+// Expressions that clients have submitted, for the trainer to learn from: one line of text each, and nothing else. The
+// file tells nothing about a client but its expressions: variables and outputs are numbered, not named, and it has no
+// users, times or counts.
 //
 // Lines are appended to PATH. When it is full, the lines that are kept move to PATH.before, and it begins anew. Kept
 // are as many bytes as one file may have, shared by user: a new line displaces the oldest of the user who has most, so
-// one user's thousands displace nobody else's few. Who has what is known in memory alone; lines from before a start
-// count as one more user's. An expression that is kept is not written again.
+// one user's thousands displace nobody else's few. The owners of lines are known in memory alone; lines from before a
+// start count as one more user's. An expression that is kept is not written again.
 #pragma once
 
 #include <cstdint>

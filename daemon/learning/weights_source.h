@@ -1,4 +1,4 @@
-// The weights that the search's guide goes by: those that are chosen in a folder of versions, else those that come with
+// The weights of the search's guide: those that are chosen in a folder of versions, else those that come with
 // the program. The folder is watched, so that a promotion or a rollback is seen at once and an idle daemon does
 // nothing.
 #pragma once
@@ -37,7 +37,7 @@ class WeightsSource {
   std::optional<os::FolderWatch> watch_;
   net::Poller poller_;
   std::function<void()> changed_;
-  std::unique_ptr<const pipeline::SearchWeights> weights_, before_;  ///< before_: who is told of a change may hold it
+  std::unique_ptr<const pipeline::SearchWeights> weights_, before_;  ///< before_: a listener may still hold it
   std::string told_, name_{store::Versions::kNone};
 };
 

@@ -2,7 +2,7 @@
 //
 //   read:  socket -> scratch buffer (one for all channels) -> whole frames to on_frame
 //                         \-> a frame that is not whole yet waits in the channel's own buffer
-//   write: send() -> sendmsg at once -> only what the socket does not take waits in the queue
+//   write: send() -> sendmsg at once -> only bytes that the socket refuses wait in the queue
 //
 // An idle channel therefore owns no buffers and no timers. The peer is not trusted: an announced length above the
 // limit, a frame that does not complete in time, a descriptor, or a queue that the peer does not drain end the

@@ -1,5 +1,5 @@
 // Programs that are to become cheaper to prove: waiting, being worked on, answered. Nothing is cached: a program comes
-// with its inputs and with what has been learnt since.
+// with its inputs and with the learning since.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kConnectionRetryMs = 1000;
 constexpr std::uint32_t kQuotaRetryMs = 1000;
 constexpr std::uint32_t kUnreadRetryMs = 50;
-/// wire::Stage of what a program's search tells.
+/// The wire::Stage of a report of a program's search.
 constexpr std::uint8_t kStageOfPrograms = 3;
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 

@@ -32,7 +32,7 @@ std::optional<double> judged(std::span<const Instruction> original, std::span<co
   return 1 - static_cast<double>(tir::tasm::words(written)) / static_cast<double>(tir::tasm::words(original));
 }
 
-/// The network, and what it learns between programs.
+/// The network, and its learning between programs.
 class Learner {
  public:
   explicit Learner(const std::string& folder) {

@@ -4,7 +4,7 @@
 namespace trident::worker {
 
 /// The argument that turns the daemon's program into a worker: argv[1]; argv[2] is "baseline", "optimise" or
-/// "programs", which has the folder of what it learns in argv[3], perhaps empty.
+/// "programs", which has its folder for learning in argv[3], perhaps empty.
 inline constexpr const char* kWorkerArgument = "--worker";
 
 /// Serves requests on os::kInheritedFd until the front closes it. The exit status of the process.

@@ -15,7 +15,7 @@ namespace trident::worker {
 namespace {
 
 /// Brief requests in a baseline worker's socket. Deep enough that it never idles between two, shallow enough that a
-/// crash sends few of them twice and that whoever comes next waits for little.
+/// crash sends few of them twice and that the next request waits for little.
 constexpr std::size_t kBriefDepth = 8;
 constexpr std::size_t kResponseBytesMax = sizeof(ResponseHeader) + limits::kImageBytesMax;
 constexpr std::size_t kProgramBytesMax = sizeof(ResponseHeader) + limits::kFrameBytesMax;

@@ -45,7 +45,7 @@ struct PoolOptions {
   std::string program_folder{};              ///< where those keep what they learn; empty: nowhere
   std::uint64_t baseline_timeout_ms = 1000;  ///< for one compilation
   std::string costs{};                       ///< cost::print() of a table for the optimise workers; empty: none
-  std::string rules{};                       ///< for them too: what SearchRules::parse() takes; empty: none
+  std::string rules{};                       ///< for them too: text for SearchRules::parse(); empty: none
   std::string weights{};                     ///< for them too: told_weights(); empty: those of the program
   std::uint64_t optimise_grace_ms = 0;       ///< by the clock, beyond kWallPerBudget times its request's budget
 };

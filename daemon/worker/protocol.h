@@ -2,11 +2,11 @@
 // tail. Both ends are the same program, so the layout has no versions. The front still treats a worker as code that
 // untrusted input may have broken: sizes and enums are checked, a worker that errs is killed.
 //
-//   front -> worker   first what the search goes by beside what is built in, if anything: costs that were measured on
-//                     this machine, rules of its owner, weights that were trained here (costs and weights at any time,
-//                     whenever there are others); then, for each request, RequestHeader, then the client's Submit
-//                     message as it came: the worker runs ingest again; to the programs lane, while a request is under
-//                     way, that nobody waits for it any more: it then ends with what there is, and is answered
+//   front -> worker   first the search's additions to the built-in tables, if any: costs that were measured on this
+//                     machine, rules of its owner, weights that were trained here (costs and weights at any time, on
+//                     every change); then, for each request, RequestHeader and the client's Submit message as it
+//                     came: the worker runs ingest again. The programs lane also gets Tail::cancel when nobody waits
+//                     for a running request any more: it then ends with the best result so far, and is answered
 //   worker -> front   first Kind::ready; then ResponseHeader and a tail: image, text (failed: the error; outcome
 //   without
 //                     an image: Optimised::note) or message (program). No descriptor travels, so none can be missing
@@ -35,7 +35,7 @@ enum class Lane : std::uint8_t {
 enum class Tail : std::uint8_t {
   submit,   ///< a request: the client's message
   costs,    ///< optimise lane: a table of jit/cost; nothing: those that are built in
-  rules,    ///< optimise lane: what pipeline::SearchRules::parse() takes
+  rules,    ///< optimise lane: text for pipeline::SearchRules::parse()
   weights,  ///< optimise lane: told_weights(), the file attached
   cancel    ///< programs lane: nothing; the request of this ticket need not be worked on
 };
