@@ -1,5 +1,5 @@
 // How long it takes to make code: an expression of 30 ops from its text to baseline machine code in this process
-// (bar: 10 us median), and what code generation alone takes of that, at each tier and instruction set.
+// (bar: 10 us median), and the part of code generation in that, at each tier and instruction set.
 #include <algorithm>
 #include <cmath>
 

@@ -85,7 +85,7 @@ def run(trident, folder, how, row):
     if done.returncode != 0:
         sys.exit(f"guide_ablations: {name} ended with {done.returncode}: {done.stderr.strip()}")
     report = json.loads(done.stdout)
-    figures = report.get(which, {})  # of derivatives there is none: a search begins when these are gone
+    figures = report.get(which, {})  # none for derivatives: a search begins when these are gone
     ratio = (figures["ratio"], figures["ratio_static"]) if which == "tested" else (
         report["ratio"]["others"], report["ratio"]["static_others"])
     return {"row": name, "options": " ".join(options), "episodes": how.episodes, "epochs": how.epochs, "seed": how.seed,

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 SPEARMAN = {"families held out": 0.93, "written by hand": 0.85}
-NOT_RIVALS = ("network", "shipped judge")  # itself, and what an earlier training of the same made
+NOT_RIVALS = ("network", "shipped judge")  # itself, and an earlier training of the same model
 GAIN, SLOWER = 1.02, 0.05
 
 

@@ -5,7 +5,7 @@
 // --name.
 //
 // Proposers are measured alone, with blocks and peephole passes only, and beside the changes of subroutines. Programs
-// that somebody wrote by hand are compared with what `build` gives of their TIR.
+// that somebody wrote by hand are compared with the result of `build` from their TIR.
 //
 //   bench_tir_gains [--json] [--name PART]
 #include <chrono>
@@ -129,7 +129,7 @@ std::uint64_t tallest(const Measured& run) {
   return run.heights.of(run.heights.tallest());
 }
 
-/// The tallest table of what `build` gives to that of the program by hand.
+/// The tallest table of the result of `build` divided by that of the program by hand.
 double to_hand(const Row& row) {
   return double(tallest(row.runs[kAll])) / double(tallest(*row.by_hand));
 }

@@ -4,7 +4,7 @@
 // have too, in any of the forms that it is taught with, are not unseen: the bar is for the others, and both are
 // printed.
 //
-// Then what became of what the network wrote, filter by filter.
+// Then the fate of the network's drafts, filter by filter.
 //
 //   bench_tir_network [WEIGHTS] [--width N] [--train] [--list]
 #include <chrono>

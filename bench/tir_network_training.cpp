@@ -33,7 +33,7 @@ struct Options {
   unsigned threads = 2;
 };
 
-/// The block and the teacher's answer; the block itself where there is none.
+/// The block and the teacher's answer, or the block itself when there is no answer.
 neural::Pair pair_of(const Piece& block) {
   tir::superopt::Options options;
   options.measures = {{1, 0.1, 0.01}};

@@ -35,7 +35,7 @@ constexpr double kRate = 1e-3;
 // PyTorch's SparseAdam adds its epsilon to the root before the correction of the bias, ours after it: equal at step 1.
 constexpr double kEpsilon = 1e-6, kRowEpsilon = 3.16227766e-5;
 
-/// One kind of work: a step, and what of its state is compared with PyTorch's.
+/// One kind of work: a step, and the part of its state that is compared with PyTorch's.
 class Work {
  public:
   virtual ~Work() = default;
