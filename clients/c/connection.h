@@ -33,7 +33,7 @@ class Connection {
   /// Where frames are appended to (wire::append_*); flush() sends them.
   wire::Frame& outgoing() { return outgoing_; }
   [[nodiscard]] std::size_t outgoing_bytes() const { return outgoing_.size() - sent_; }
-  /// Sends what the socket takes. Disconnected when the other side is gone.
+  /// Sends as much as the socket accepts. Disconnected when the other side is gone.
   Result<void> flush();
 
   /// Reads once and appends what is complete to `arrivals`; there may be more to read. Any error (Disconnected,

@@ -138,8 +138,8 @@ void Context::end_job(Kernel& kernel, std::string_view why) {
   kernel.set_note(why);
 }
 
-/// Needs the mutex. Starts what this context's mode needs and what does not run yet (also in a forked child); in mode
-/// embedded the engine takes the fresh jobs.
+/// Starts the threads that this context's mode needs and that do not run yet (also in a forked child). In mode embedded
+/// the engine takes the fresh jobs. Needs the mutex.
 bool Context::ensure_threads() try {
   if (settings_.mode == TRIDENT_MODE_EMBEDDED) {
     if (!engine_) {
@@ -313,7 +313,7 @@ std::string_view Context::last_note(const Kernel& kernel, End end, std::string_v
   return kernel.note != nullptr && kernel.tier < expected ? kernel.note : why;
 }
 
-/// Tells of a change. Needs the lock and a pinned kernel, and gives the lock up: whoever is woken finds it free.
+/// Reports a change. Needs the lock and a pinned kernel, and gives the lock up: the thread that wakes finds it free.
 void Context::tell_change(Kernel& kernel, std::unique_lock<std::mutex>& lock) {
   if (kernel.in_callback) {
     changed.notify_all();

@@ -78,7 +78,7 @@ typedef struct trident_engine_program {
 
 typedef struct trident_engine_built {
   uint32_t struct_size;
-  uint32_t status; /* enum trident_status; but for TRIDENT_OK, see `message` */
+  uint32_t status; /* enum trident_status; unless TRIDENT_OK, see `message` */
   uint64_t heights_before[9], heights_after[9];
   uint32_t words_before, words_after;
   char message[2000];

@@ -86,8 +86,8 @@ void Context::forget_locked_plan(Kernel& kernel) {
   kernel.plan.store(nullptr, std::memory_order_release);
 }
 
-/// The memory of what belongs to threads that are not here may be in any state: out of sight, but reachable, so that no
-/// tool calls it a leak.
+/// Keeps an object of threads that do not exist here: its memory may be in any state. It is never used, but stays
+/// reachable, so that no tool calls it a leak.
 void Context::forget(void* object) noexcept {
   try {
     if (object != nullptr) forgotten_.push_back(object);

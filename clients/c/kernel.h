@@ -93,7 +93,7 @@ struct Kernel : trident_kernel {
   [[nodiscard]] ImageClaim claim() const;  ///< with the counts of this kernel; the rest is the message's
   /// Returns true when an image of `tier` with this digest would be a step forward.
   [[nodiscard]] bool wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_t digest_high) const;
-  /// Makes `sentence` the note; an empty one takes the note away. Keeps the old one where there is no memory.
+  /// Makes `sentence` the note; an empty one takes the note away. Keeps the old one when memory runs out.
   void set_note(std::string_view sentence) noexcept;
   void publish(ImageMap map);
   void revoke(std::uint8_t revoked_tier);

@@ -1,4 +1,4 @@
-// A program of Triton VM handed to the daemon, and what comes back: one connection, waited for.
+// Hands a program of Triton VM to the daemon and waits for its answer, on a connection of its own.
 #pragma once
 
 #include <cstdint>

@@ -205,7 +205,7 @@ bool BenchResult::failed() const {
   return std::any_of(kernels.begin(), kernels.end(), [](const KernelResult& k) { return !k.failure.empty(); });
 }
 
-/// Geomeans against the compilers that are shown only: what is neither ours, nor pinned, nor numexpr, which is last.
+/// Geomeans against compilers that are shown only: neither ours, nor pinned, nor numexpr, which is last.
 std::vector<std::pair<std::string, double>> beside(const std::vector<const KernelResult*>& kernels) {
   std::vector<std::pair<std::string, double>> all;
   for (std::size_t e = 0; !kernels.empty() && e + 1 < kernels[0]->entries.size(); ++e) {

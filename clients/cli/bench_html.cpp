@@ -36,7 +36,7 @@ std::string ratio_section(const BenchResult& r, const std::vector<const KernelRe
       html::ratio_chart(rows, "our time / best compiler's time, logarithmic; \xE2\x86\x90 further left is faster"));
 }
 
-/// Which part of the time is the merit of what was switched off: the same code generation without it.
+/// The section on the switched-off candidates: our time divided by that of the same code generation without them.
 std::string gain_section(const BenchResult& r, std::vector<const KernelResult*> kernels) {
   std::erase_if(kernels, [](const KernelResult* k) { return k->gain <= 0; });
   if (kernels.empty()) return "";

@@ -250,7 +250,7 @@ std::size_t index_of(const Row& row) {
   return static_cast<std::size_t>(at - rows.begin());
 }
 
-/// A row as it was measured once, and what an fma took meanwhile.
+/// One measurement of a row, and the time of an fma meanwhile.
 struct Attempt {
   Figures steps;
   FmaTimes fma;

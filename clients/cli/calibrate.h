@@ -1,4 +1,4 @@
-// `trident calibrate --ops`: what the ops of kir take on this processor, as a table of jit/cost.
+// `trident calibrate --ops`: measures the costs of kir's ops on this processor, as a table of jit/cost.
 //
 // Every row's kernels (op_kernels.h) go through the code generator, answer as the interpreter does, and are timed in a
 // sandboxed child (jit/judge/timing.h), taking turns round by round with chains of fma of the same lengths. A figure is
@@ -46,8 +46,8 @@ struct StepRounds {
 /// shorter one were disturbed and do not count. Error Timeout when fewer than half count, or there are no rounds.
 Result<double> steps_in_fmas(const StepRounds& rounds, double op_steps, double fma_steps);
 
-/// Figures of all rows from what their steps took (in the order of cost::rows()): what is beside an op in its step is
-/// taken off, never below 0. Rounded to three digits after the point. Rows of Convert and Bitcast take the figure of
+/// Figures of all rows from the times of their steps (in the order of cost::rows()): the other ops of a step are
+/// subtracted, never below 0. Rounded to three digits after the point. Rows of Convert and Bitcast take the figure of
 /// their pair that was measured, the one whose operand type comes first.
 std::vector<cost::Figures> figures_of(std::span<const cost::Figures> steps);
 /// Returns true when a row is measured itself, and not taken from the row of the opposite conversion.

@@ -110,7 +110,7 @@ std::optional<expr::Expr> source_of(const Task& task) {
   return task.seed % 4 < 2 ? scramble->expr : in_f32(scramble->expr);
 }
 
-/// Nothing where there is no family.
+/// Returns nothing when the task makes no family.
 Result<std::optional<MadeFamily>> make_family(const Task& task, codegen::Isa isa, egraph::Guide* guide) {
   const std::optional<expr::Expr> source = source_of(task);
   if (!source || !expr::check(*source).ok()) return std::optional<MadeFamily>();
@@ -244,7 +244,7 @@ class Run {
     TRY(const learn::FamilyTiming timing,
         learn::time_family(made.code, {.seed = task.seed, .rounds = options_.rounds}));
     learn::FamilyTimes family{task.name, task.generator, {}, {}};
-    // Without the source's own time a family is none.
+    // A family without the source's own time is useless.
     if (timing.times[0].ns <= 0 || timing.times[0].ns_again <= 0) return family;
     for (std::size_t k = 0; k < timing.times.size(); ++k) {
       const auto& [ns, ns_again] = timing.times[k];

@@ -4,11 +4,11 @@
 //
 // With an age (`--stale DAYS`, as the weekly timer asks) a cache that is full does not stay as it is for ever: where
 // its newest family is older, an eighth of N is timed anew, families of the corpora that have gone first and then
-// random ones by a seed of the week, and the oldest families go until N are left. What other builds have timed goes
-// before, beyond as many again. So a machine that has changed is learnt anew in eight weeks, and what is cheap to know
-// stays.
+// random ones by a seed of the week, and the oldest families go until N are left. Kernels of other builds go first,
+// beyond another N. So a machine that has changed is learnt anew in eight weeks, and figures that are cheap to keep
+// stay.
 //
-// Families are made by several threads and timed by one while the others rest: what runs beside a kernel would be timed
+// Families are made by several threads and timed by one while the others rest: work beside a kernel would be timed
 // with it.
 #pragma once
 

@@ -52,9 +52,9 @@ bool is_option_of(const CLI::App& verb, const std::string& word) {
   return false;
 }
 
-/// -x^2 is an expression unless the verb has an option -x, and everything after "--" is none; CLI11 takes each word
-/// that begins with a dash for options. A blank in front hides those from it, and their place is before options that
-/// take any number of values. take_blanks_off() is the other half.
+/// Hides expressions such as -x^2 from CLI11, which takes each word that begins with a dash for options. They are
+/// expressions unless the verb has an option -x, and always after "--". A blank in front hides them; their place is
+/// before options that take any number of values. take_blanks_off() removes the blanks.
 std::vector<std::string> hide_expressions(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   // Verbs may have verbs of their own (train guide).

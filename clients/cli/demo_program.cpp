@@ -85,7 +85,7 @@ Result<DemoProgram> run_demo_program(const ProgramProblem& problem) {
   TRY_VOID(vm::load(lowered, before));
   TRY(const tasm::Program cheaper, tasm::assemble(ir::SourceText(built.tasm, problem.name + ".tasm")));
   TRY_VOID(vm::load(cheaper, after));
-  // Measured again on what was written, not taken from the search.
+  // Measures the written text again; the figures of the search do not count.
   out.before = {run(before, problem.built_for, {}).heights, before.words()};
   out.after = {run(after, problem.built_for, {}).heights, after.words()};
   for (const Words& input : problem.checked) {

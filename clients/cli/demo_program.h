@@ -1,5 +1,5 @@
 // The demo's program of Triton VM: one of tests/tir/corpus, lowered from TIR the classical way, then made cheaper to
-// prove (jit/tir/build). Both programs are run on several inputs and held to what plain C++ computes.
+// prove (jit/tir/build). Both programs are run on several inputs and compared with plain C++.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,7 @@ struct DemoProgram {
 /// An error if the text is not right, or the program fails on the input that it is built for.
 Result<DemoProgram> run_demo_program(const ProgramProblem& problem);
 
-/// The nine tables and what came of the checks, in lines.
+/// The nine tables and the results of the checks, in lines.
 std::string demo_program_text(const DemoProgram& program);
 /// The tables and checks as a section of the report, with a chart.
 std::string demo_program_html(const DemoProgram& program);

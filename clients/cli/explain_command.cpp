@@ -129,7 +129,7 @@ std::string code_text(const codegen::MachineCode& code, const codegen::Variant& 
   return out + (text ? *text : "; " + text.error().message + "\n") + "\n";
 }
 
-/// Nanoseconds that an iteration takes at least, by what the ports do now: the median of a few samples.
+/// Least nanoseconds of an iteration, by the measured rates of the ports: the median of a few samples.
 double port_roof_ns(const LoopProfile& p, ir::Type type) {
   constexpr int kSamples = 31;
   std::vector<double> ns;

@@ -35,7 +35,7 @@ class SearchTrial {
   /// learn::found_ratio(), by a packed network.
   Result<double> ratio(std::span<const expr::Expr> cases, std::span<const std::byte> block) const;
   Result<double> ratio(std::span<const expr::Expr> cases, const nn::AccumulatorWeights& weights) const;
-  /// ... by what a rule takes off the static cost; by nothing.
+  /// ... by the static cost that a rule saves; by no preference.
   [[nodiscard]] double static_ratio(std::span<const expr::Expr> cases) const;
   [[nodiscard]] double constant_ratio(std::span<const expr::Expr> cases) const;
 

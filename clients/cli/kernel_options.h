@@ -39,7 +39,7 @@ Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& opti
 /// A text in a syntax by name: auto, infix, sexpr, fpcore.
 Result<expr::Expr> parse_in_syntax(const std::string& text, const std::string& syntax,
                                    const expr::ParseOptions& options);
-/// A text and what errors call it.
+/// A text and its name in errors.
 struct SourceText {
   std::string text, place = "<text>";
 };

@@ -1,4 +1,4 @@
-// Kernels that show what one op of kir takes: chains in which each op waits for the one before it. One long chain takes
+// Kernels that show the cost of one op of kir: chains in which each op waits for the one before it. A long chain takes
 // the op's latency per step; several short ones side by side, and those of the next elements, which a processor begins
 // before these are done, take its reciprocal throughput per step.
 //

@@ -60,7 +60,7 @@ void check_row(tir::oracle::Checker& checker, const std::string& place, std::str
     std::printf("%s: %s%s%s\n", place.c_str(), verdict.name.c_str(), verdict.name.empty() ? "" : ": ", wrong.c_str());
 }
 
-/// A row a line, but for files whose names end in .json, which are one object.
+/// Checks one row per line; files whose names end in .json are one object.
 void check_rows(std::istream& in, const std::string& name, Tally& tally) {
   tir::oracle::Checker checker;
   if (name.ends_with(".json")) {
@@ -80,7 +80,7 @@ Result<int> check_files(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::ifstream opened;
     if (file != "-") {
-      // Asked first, as opening a FIFO would wait for who writes to it.
+      // Checked first: opening a FIFO would wait for a writer.
       if (const auto regular = os::open_regular_file(file); regular.ok())
         opened.open(file, std::ios::binary);
       else if (regular.error().code != ErrorCode::kNotFound)

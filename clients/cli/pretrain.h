@@ -10,12 +10,12 @@
 
 namespace trident::cli {
 
-/// Pretrains the network on so many walks as the options say, from what `scrambles` composes, in a folder of its own.
+/// Pretrains the network on TrainGuideOptions::pretrain walks from composed expressions, in a folder of its own.
 Result<learn::Pretrained> pretrain(learn::Network& network, const TrainGuideOptions& options,
                                    const learn::ScrambleOptions& scrambles,
                                    const std::function<bool(const learn::GuideSample&)>& leaves_out);
 
-/// Nothing where there was none.
+/// Empty without pretraining.
 std::string pretraining_text(const learn::Pretrained& pretrained);
 nlohmann::ordered_json pretraining_json(const learn::Pretrained& pretrained);
 

@@ -190,7 +190,7 @@ class Report {
                   shown(profile_.text.rows[t]), static_cast<Table>(t) == heights_.tallest() ? "  decides" : "");
     std::printf("%-11s %12llu\n", "padded", shown(heights_.padded()));
   }
-  /// The list of what `element` gives for the numbers below `count`, one a line.
+  /// Lists element(i) for all i below `count`, one a line.
   template <class Element>
   static void print_list(const char* name, std::size_t count, Element element) {
     std::printf(",\n  \"%s\": [", name);

@@ -47,7 +47,7 @@ Result<ProgramInputs> parse_run(const std::string& text) {
   };
   if (!trimmed(pieces.front()).empty()) return bad(pieces.front());
   for (std::size_t i = 1; i < pieces.size(); ++i) {
-    // The comma before the next field is none between words.
+    // The comma before the next field separates no words.
     std::string piece = pieces[i].substr(0, pieces[i].find_last_not_of(" \t\r") + 1);
     if (i + 1 < pieces.size() && piece.ends_with(',')) piece.pop_back();
     const std::size_t equals = piece.find('=');

@@ -14,7 +14,7 @@ namespace trident::cli {
 
 /// InvalidArgument that names the text and the field.
 Result<ProgramInputs> parse_run(const std::string& text);
-/// One run a line; lines that are empty or begin with # are none. Errors name file and line.
+/// Reads one run per line; skips lines that are empty or begin with #. Errors name file and line.
 Result<std::vector<ProgramInputs>> read_runs(const std::string& path);
 
 }  // namespace trident::cli

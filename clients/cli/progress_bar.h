@@ -8,8 +8,8 @@
 
 namespace trident::cli {
 
-/// How long what is left will take, at the pace since the first that was said of a stage: what an earlier run had done
-/// took this one no time.
+/// Estimates the time left, at the pace since the first report of a stage: work of an earlier run took this one no
+/// time.
 class TimeLeft {
  public:
   /// A stage ends where its total changes or less is done than before.

@@ -300,8 +300,8 @@ std::string infix_line(const expr::Expr& e) {
   return line;
 }
 
-/// The constants of some outputs, by what stays the same under a change of sign and a scaling by a power of two, which
-/// are exact.
+/// The constants of some outputs, by their mantissa: changes of sign and scaling by powers of two are exact, so they do
+/// not count.
 std::map<double, std::string> constants_of(const expr::Expr& e, std::span<const expr::Output> outputs) {
   std::map<double, std::string> constants;
   std::vector<bool> used(e.nodes.size(), false);
@@ -338,9 +338,9 @@ std::vector<std::string> rounded_constants(const expr::Expr& sides, const expr::
 }
 
 /// The cheapest form that is right and not much worse conditioned than the source: 1/(1 + cos(2x)) loses all digits
-/// near the poles of 1/cos(x)^2, and few points are near enough to show it. Where there is none, the cheapest that is
-/// right and keeps some digits; where there is none of those either, the source. Under bounded(k) no form is taken
-/// whose error breaks the bound at the points. What the comparison says of it goes to `c`.
+/// near the poles of 1/cos(x)^2, and few points are near enough to show it. Without such a form, the cheapest
+/// that is right and keeps some digits; without that, the source. Under bounded(k) no form is taken
+/// whose error breaks the bound at the points. The result of the comparison goes to `c`.
 Result<const expr::Expr*> best_conditioned(std::span<const expr::Expr> forms, const expr::Expr& source,
                                            const expr::Policy& policy, std::uint64_t points, RewriteCase& c) {
   const auto breaks_policy = [&policy](const RewriteCase& now) {

@@ -1,4 +1,4 @@
-// The page of `trident rewrite --html`: what became of one case, and the graph that it was found in.
+// The page of `trident rewrite --html`: the result of one case, and the graph that it was found in.
 #include <cstdio>
 
 #include "clients/cli/html_page.h"

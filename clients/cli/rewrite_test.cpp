@@ -454,7 +454,7 @@ TEST(Rewriting, WhatIsAssumedOfNoVariableChangesNothing) {
   EXPECT_EQ(0, report.cases[0].after.dag) << report.cases[0].result;
 }
 
-/// The bits that the interpreter makes of `e`, of which x is `x` and all other variables have values of their own.
+/// Runs the interpreter on `e`, with x = `x` and fixed values for all other variables. Returns the bits.
 std::vector<std::uint64_t> bits_at(const expr::Expr& e, double x) {
   expr::LowerOptions options;
   options.simplify = false;

@@ -45,7 +45,7 @@ ir::Type type_of(int type) {
   }
 }
 
-/// One output and what was computed for it.
+/// One output and its computed values.
 struct OutputValues {
   std::string name;
   ir::Type type = ir::Type::f64;
@@ -70,7 +70,7 @@ struct OutputValues {
   [[nodiscard]] bool less(std::uint64_t i, std::uint64_t j) const {
     return visit(i, [&](auto a) { return visit(j, [&](auto b) { return a < static_cast<decltype(a)>(b); }); });
   }
-  /// Integers in full; floats with so many digits, 0 for all that they have.
+  /// Prints integers in full and floats with `digits` digits; 0: all digits.
   [[nodiscard]] std::string text(std::uint64_t i, int digits = 0) const {
     return visit(i, [&](auto value) -> std::string {
       using Limits = std::numeric_limits<decltype(value)>;

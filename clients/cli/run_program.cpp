@@ -38,8 +38,8 @@ std::optional<Element> element_of(std::string_view text) {
   return negative ? -Element(value) : Element(value);
 }
 
-/// Numbers separated by commas, blanks or lines: the text itself, or the file that it names. Nothing is none; but where
-/// there is a comma, a number stands on both sides of it.
+/// Reads numbers separated by commas, blanks or lines, from the text itself or from the file that it names. An empty
+/// text has none; a comma must have a number on both sides.
 Result<std::vector<Element>> elements_of(const char* option, const std::vector<std::string>& texts) {
   constexpr const char *kBlanks = " \t\r\n", *kBetween = ", \t\r\n";
   std::vector<Element> out;

@@ -8,7 +8,7 @@
 
 namespace trident::cli {
 
-/// All by the integers that a search goes by.
+/// All figures are by the integers that a search uses.
 struct GuideScore {
   std::string weights;
   std::size_t samples = 0, needed = 0;

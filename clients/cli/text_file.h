@@ -1,4 +1,4 @@
-// Files that a command is told to read: the one place that opens them, so that nothing waits for who may never come.
+// Files that a command is told to read. They are opened here alone: nothing waits for a writer that never comes.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace trident::cli {
 
-/// The text of a regular file, of a device, or of what the shell has opened for the command (/dev/stdin, and the
-/// /dev/fd/63 that `<(...)` stands for). InvalidArgument, with the path, for a FIFO by its name, which would be waited
-/// for, a directory, a socket, and what is not there or cannot be read; LimitExceeded beyond `bytes_max`.
+/// Reads a regular file, a device, or a file that the shell has opened for the command (/dev/stdin, and the /dev/fd/63
+/// that `<(...)` stands for). InvalidArgument, with the path, for a named FIFO (reading it would wait), a directory, a
+/// socket, and a file that is missing or unreadable; LimitExceeded beyond `bytes_max`.
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
 
 }  // namespace trident::cli

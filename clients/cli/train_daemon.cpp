@@ -51,7 +51,7 @@ Result<void> promote_if_better(store::Versions& versions, std::span<const std::b
                                std::span<const expr::Expr> held_out, TrainedRound& round) {
   TRY(round.before, versions.chosen());
   auto before = weights_of(versions, round.before);
-  // Where these cannot be used, the daemon goes by those that come with the program, which have no judge behind them.
+  // When these cannot be used, the daemon uses the built-in weights, which have no judge behind them.
   if (!before.ok()) before = expr::rewrite::guide_weights("");
   TRY(const nn::AccumulatorWeights candidate,
       nn::AccumulatorWeights::copy(block, nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth)));

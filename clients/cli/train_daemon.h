@@ -1,5 +1,5 @@
 // The daemon's trainer (`trident train daemon`): rounds of playing what clients have submitted, training, and judging
-// on what was held out; weights that find more are promoted (runtime/store/versions.h), and the daemon sees them.
+// on the held-out ones; weights that find more are promoted (runtime/store/versions.h), and the daemon sees them.
 #pragma once
 
 #include <functional>

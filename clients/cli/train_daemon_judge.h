@@ -28,7 +28,7 @@ struct TrainedJudgeRound {
 /// A candidate is promoted only when it ranks so much better.
 inline constexpr double kJudgePromotionGain = 0.001;
 
-/// How a judge ranks kernels: the correlation of what it guesses with their times.
+/// How well a judge ranks kernels: the correlation of its guesses with their times.
 double judge_rank(const expr::rewrite::Judge& judge, const learn::JudgeSamples& samples,
                   std::span<const std::uint32_t> of);
 

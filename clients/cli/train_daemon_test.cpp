@@ -82,7 +82,7 @@ TEST_F(TrainDaemon, BesideWhatCannotBeUsedTheProgramsOwnAreTheMeasure) {
   EXPECT_EQ(round.ratio_before, round.ratio);
 }
 
-// Weights with noise behind them are none that the daemon goes by, and the noise is no judge to keep.
+// The daemon does not use weights with noise behind them, and the noise is no judge to keep.
 TEST_F(TrainDaemon, NoiseBehindTheChosenWeightsIsNotHandedOn) {
   store::Versions folder = versions();
   std::vector<std::byte> noisy = untrained_guide(1).value();

@@ -62,7 +62,7 @@ Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::
 }
 
 Result<std::vector<std::byte>> untrained_guide(std::uint64_t seed) {
-  // Rows are stored of what is met at all.
+  // Rows are stored for the features that these episodes meet.
   learn::EpisodeOptions play;
   play.seed = seed, play.episodes = kUntrainedEpisodes;
   const std::vector<std::uint64_t> hits = learn::hits_of(learn::play(play));
@@ -302,7 +302,7 @@ Result<void> GuideSchool::round(std::uint32_t number) {
     TRY(weights, nn::AccumulatorWeights::copy(last_.block, nnue::feature_space(kinds_.hash, options_.depth)));
     guide.emplace(*weights, kinds_, options_.depth);
   }
-  // From the second round on half of the episodes go by what the first ones have taught.
+  // From the second round on the network that the first rounds have taught guides half of the episodes.
   egraph::Guide* const taught_before = guide ? &*guide : nullptr;
   train_.append(episodes(options_.seed * 64 + number, options_.episodes / options_.rounds, taught_before));
   // Lessons from matches of the domains left out are forgotten too.

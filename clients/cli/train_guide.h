@@ -28,7 +28,7 @@ struct TrainGuideOptions {
   std::vector<std::string> only, tests;  ///< files: expressions to learn from, and none else; to test on
   std::string folder;                    ///< of checkpoints and logs, one below it for each round
   bool resume = false;
-  std::function<void(const std::string& line)> epoch_line{};  ///< told what every epoch came to
+  std::function<void(const std::string& line)> epoch_line{};  ///< told the figures of every epoch
   /// "playing" and "reinforcing", episodes done and in all; "training", batches; "trying", cases; "walking",
   /// walks, and "pretraining", batches.
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress{};
@@ -50,15 +50,15 @@ struct TrainedGuide {
   double way_back = 0;
   learn::Pretrained pretrained;  ///< of no lengths where there was no pretraining
   learn::GuideFigures figures;   ///< held out
-  /// On searches about the domains left out, and on what rules of these domains do in them; no samples where none are.
+  /// On searches about the domains left out, and on rewrites by their rules; no samples if none is left out.
   learn::GuideFigures left_out, left_out_rules;
   learn::GuideFigures tested;                        ///< on the expressions of TrainGuideOptions::tests
   double ratio_tested = 1, ratio_static_tested = 1;  ///< as `ratio`, of these made worse at random
   /// learn::found_ratio() of the chosen epoch, in the cases that it was chosen by and in others.
   double ratio_chosen = 1, ratio = 1;
-  double ratio_static = 1, ratio_static_chosen = 1;      ///< ... of what a rule takes off the static cost, in both
+  double ratio_static = 1, ratio_static_chosen = 1;      ///< ... by the static cost that a rule saves, in both
   double ratio_constant = 1, ratio_constant_chosen = 1;  ///< ... of no preference at all
-  double auc_integers = 0.5;                             ///< held out, by the integers that a search goes by
+  double auc_integers = 0.5;                             ///< held out, by the integers that a search uses
   double told_apart = 1;                                 ///< of different rewrites of one state, held out
   /// Calibration on the held-out samples, by tenths of the predicted probability: its mean, and the share needed.
   std::vector<std::pair<double, double>> calibration;
@@ -76,11 +76,11 @@ inline constexpr std::size_t kCasesChosenBy = 128;
 
 /// A trained network as a block for nn::AccumulatorWeights, its rows in the order of `hits` (learn::hits_of).
 Result<std::vector<std::byte>> packed_guide(const learn::Network& network, std::vector<std::uint64_t> hits);
-/// A network that has learnt nothing; the same for the same seed.
+/// A network that has learnt nothing; the seed decides its bits.
 Result<std::vector<std::byte>> untrained_guide(std::uint64_t seed);
 /// Terms that decide a training's bits, beside those that the trainer knows itself.
 train::RunTerms guide_terms(const TrainGuideOptions& options);
-/// How a guide is trained, whoever does. Makes the folder; errors: OsError where it cannot.
+/// Options of the trainer for a guide. Makes the folder; OsError when that fails.
 Result<train::TrainerOptions> guide_trainer(const std::string& folder, std::uint64_t seed, std::uint64_t epochs,
                                             unsigned threads, std::size_t samples);
 inline constexpr std::size_t kSamplesPerShard = 32;

@@ -21,7 +21,7 @@ struct TrainJudgeOptions {
   std::string folder;                ///< of checkpoints and logs
   bool resume = false;
   std::uint32_t folds = 0;                                    ///< of train_judge_folds()
-  std::function<void(const std::string& line)> epoch_line{};  ///< told what every epoch came to
+  std::function<void(const std::string& line)> epoch_line{};  ///< told the figures of every epoch
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress{};
   std::function<bool()> stopped{};  ///< asked after every batch
 };

@@ -9,7 +9,7 @@
 namespace trident::cli {
 namespace {
 
-/// A bar and what moves it; gone with it.
+/// A progress bar for the check of rules; cleared with the object.
 class CheckBar {
  public:
   rulecheck::CheckProgress progress() {

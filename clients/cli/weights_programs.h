@@ -8,7 +8,7 @@
 
 namespace trident::cli {
 
-/// The folder of what is learnt of programs, of the daemon's folder.
+/// The folder of learning from programs, in the daemon's state folder.
 std::string programs_folder(const std::string& state);
 /// Prints the last rounds, the versions and how many blocks there are. Errors: those of the folder.
 Result<int> show_programs(const std::string& state, bool json);

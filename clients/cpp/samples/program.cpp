@@ -1,4 +1,4 @@
-// A program of Triton VM made cheaper to prove: by the daemon, or by the engine in this process where there is none.
+// A program of Triton VM made cheaper to prove: by the daemon, or by the engine in this process without a daemon.
 #include <cstdio>
 #include <cstring>
 
