@@ -48,7 +48,7 @@ struct Task {
   std::uint64_t seed = 0;                     ///< of a random expression
 };
 
-// Ranges for all variables: without them most of what is drawn overflows, and there is little to measure.
+// Ranges for all variables: without them most points overflow, and there is little to measure.
 expr::Expr random_source(const Task& task) {
   testing::RandomExprOptions options;
   options.f32 = task.type == expr::Type::f32;

@@ -52,7 +52,7 @@ const std::vector<Case> kCases = {
 #include "jit/kir/math/test_ranges.def"
 };
 
-/// One expansion under test, and what was found.
+/// One expansion under test, and its measured errors.
 struct Variant {
   Case c;
   Type type;

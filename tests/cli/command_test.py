@@ -241,7 +241,7 @@ class Command(CommandCase):
     def test_proven_errors(self):
         def proven(text, *ranges):
             return self.trident("explain", text, "--dump=c", "--prove-error", *ranges).stdout
-        # One rounding: half an ulp of what stands in [2, 4), where the unit is that of the value.
+        # One rounding: half an ulp of a value in [2, 4).
         found = re.search(r"proven error of out: at most (\S+) ulp, (\S+) absolute",
                           proven("x + y", "-r", "x:1.1:1.9", "-r", "y:1.1:1.9"))
         self.assertEqual(("0.5", "2.22e-16"), found.groups())

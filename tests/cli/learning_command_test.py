@@ -212,7 +212,7 @@ class LearningCommand(CommandCase):
         self.assertRegex(listed.stderr, rf"(?m)^trident: {folder}/{noise}\.bytes: .*; it cannot be used")
         self.assertNotIn(name, listed.stderr)
         self.assertEqual({name, noise, "none"}, {version["name"] for version in json.loads(listed.stdout)})
-        # A choice that cannot be read: JSON is whole or absent, and what mends it is said, and does.
+        # A choice that cannot be read: JSON is whole or absent, and the mend in the message works.
         self.write(os.path.join(folder, "chosen"), "noise")
         refused = self.weights("list", "--json", status=1)
         self.assertEqual("", refused.stdout)

@@ -204,7 +204,7 @@ TEST(ClientPrograms, ArgumentsAreChecked) {
   EXPECT_EQ(TRIDENT_E_INVALID, trident_build_program(ctx, nullptr, nullptr, nullptr, nullptr, &program));
   EXPECT_EQ(TRIDENT_E_INVALID, trident_build_program(ctx, kSquares, nullptr, nullptr, nullptr, nullptr));
   trident_free_program(nullptr);
-  // An older caller, who knows the first fields alone.
+  // An older caller knows the first fields alone.
   options = options_for(input);
   options.struct_size = offsetof(trident_program_options, public_input);
   options.form = TRIDENT_TASM;

@@ -1,4 +1,4 @@
-// Mode auto between the engine in this process and a daemon that comes late or again: whoever can work gets the jobs,
+// Mode auto between the engine in this process and a daemon that comes late or again: the one that works gets the jobs,
 // and nobody has to submit anything for that. Oracle: the daemon's own counters, and the client's.
 #include <gtest/gtest.h>
 #include <signal.h>

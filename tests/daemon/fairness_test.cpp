@@ -1,5 +1,5 @@
 // One user's flood and another user's service: the flood comes from a child of another uid, so these tests need root.
-// Oracles: the other user's own latency without the flood, and what the daemon counts.
+// Oracles: the other user's own latency without the flood, and the daemon's counters.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

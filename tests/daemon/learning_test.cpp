@@ -23,7 +23,7 @@
 namespace trident::tests {
 namespace {
 
-/// Weights of zeros, which say the same of every rewrite; `shift` makes them others.
+/// Weights of zeros, which score every rewrite alike; another `shift` gives other bytes.
 std::vector<std::byte> weights(std::uint32_t shift) {
   nn::PlainWeights plain;
   plain.space = nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth);
@@ -89,7 +89,7 @@ TEST_F(Learning, ChosenWeightsAreSeenAtOnce) {
   ASSERT_TRUE(folder.roll_back().ok());
   EXPECT_TRUE(goes_by(first));
   EXPECT_EQ(daemon_.workers("optimise"), workers);
-  // They are part of what a kernel is known by.
+  // They are part of a kernel's key.
   RawClient client = RawClient::ready(daemon_.socket());
   client.send(submit_message(gain(3)));
   finish(client);
@@ -229,7 +229,7 @@ TEST_F(Learning, TheJournalHasEachExpressionOnceAndNoNames) {
   }
   daemon_.restart();
   submit("u*3 + w");
-  submit("q*3 + r");  // the same but for its names
+  submit("q*3 + r");  // differs in its names alone
   submit("u*4 + w");
   EXPECT_TRUE(eventually([&] { return lines_of(path).size() == 3; }));
   daemon_.restart({"--journal-bytes", "0"});

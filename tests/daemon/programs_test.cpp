@@ -1,5 +1,5 @@
-// Programs of Triton VM over the socket. Oracle: our machine on what was sent and on what came back; what the contract
-// says of wrong messages.
+// Programs of Triton VM over the socket. Oracle: our machine on the program sent and on the result; the contract for
+// wrong messages.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -181,7 +181,7 @@ void wait_for_progress(RawClient& client) {
   FAIL() << "no progress";
 }
 
-/// Many times what the small program takes, a small part of what the long one may.
+/// Many times the search of the small program, a small part of the limit of the long one.
 constexpr int kSoonMs = 20'000;
 
 void expect_squares_soon(RawClient& client, std::uint64_t job = 1) {

@@ -217,7 +217,7 @@ TEST(Session, AnImageThatIsHeldAndOpenedAnewDoesNotHarmTheDaemon) {
     const os::Fd held(::open(path_of(kernel.fd).c_str(), O_PATH | O_CLOEXEC));
     ASSERT_TRUE(held.valid());
     reopener.turn_to(held.get());
-    sleep_ms(60);  // the daemon goes on meanwhile with what it does behind a closed job
+    sleep_ms(60);  // the daemon goes on meanwhile with work of a closed job
     reopener.turn_to(-1);
     sleep_ms(1);
   }

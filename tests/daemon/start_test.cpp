@@ -1,4 +1,4 @@
-// How a daemon starts, and what it keeps of whoever started it. Oracle: the kernel: locks, ends of pipes, /proc, exit
+// How a daemon starts, and what it keeps of its starter. Oracle: the kernel: locks, ends of pipes, /proc, exit
 // statuses.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -121,7 +121,7 @@ TEST_F(Start, LetsGoOfAPipeOfErrorsWhenWhoStartedItEnds) {
   EXPECT_LT(seconds_to_the_pipes_end(in_background(), true), 1.0);
   expect_served();
   EXPECT_EQ(descriptors_of(daemon())[2], "/dev/null");
-  // A double fork: whoever started it has gone already.
+  // A double fork: the starter has gone already.
   ::kill(daemon(), SIGKILL);
   fs::remove(at("s.sock"));
   const std::string orphan = "( " + command() + " & echo $! >" + at("pid") + " ); sleep 0.1";
@@ -222,7 +222,7 @@ TEST_F(Start, WhatCannotBeReadIsNamedWithWhatMendsIt) {
   }
 }
 
-// Otherwise whoever activates the daemon starts it again for them, and again.
+// Otherwise the service manager would start the daemon again for them, and again.
 TEST_F(Start, AMistakeInTheSettingsLetsWaitingClientsGo) {
   const std::string socket = at("s.sock");
   auto manager =

@@ -66,7 +66,7 @@ Result<std::vector<Source>> read_fpcores(const std::string& path) {
   return sources;
 }
 
-/// Hashes of what each source became, the same whatever the order of the sources.
+/// Hashes of the compiled sources; the order of the sources does not matter.
 struct Stage {
   std::uint64_t sum = 0;
   std::size_t count = 0;

@@ -1,5 +1,5 @@
 // Lowering against the strict evaluator, op by op: a kernel gives out the value of every number in a random expression,
-// and each must be what libm makes of the values that the kernel itself gave for the operands. So errors do not add up,
+// and each must be libm's result for the values that the kernel itself gave for the operands. So errors do not add up,
 // and one ulp per function and none elsewhere can be asked of expressions of any depth.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The policy exact is the bits of the interpreter, and the interpreter is an implementation like any other: here every
-// operation that it performs is held to what MPFR makes of the very operands that it had. The arithmetic operations
+// operation that it performs is compared with MPFR's result for the same operands. The arithmetic operations
 // must be rounded correctly, functions be within the errors that jit/kir/math/errors.def states, NaN, infinities and
 // the signs of zeros be right. Over the corpus and random expressions, at drawn points and corners.
 #include <gtest/gtest.h>

@@ -66,7 +66,7 @@ Header header_of(const Bytes& file) {
   return h;
 }
 
-/// The bytes of `file` that belong to the image, as far as there are so many.
+/// The bytes of `file` that belong to the image, cut to those that exist.
 std::span<const std::byte> image_in(const Bytes& file) {
   return std::span(file).first(std::min<std::size_t>(header_of(file).total_size, file.size()));
 }

@@ -63,7 +63,7 @@ trident_ctx* open_context(const ScriptedDaemon& daemon) {
   return ctx;
 }
 
-/// A kernel and what its callback has seen.
+/// A kernel and the observations of its callback.
 struct Watched {
   trident_kernel* kernel = nullptr;
   std::atomic<unsigned> calls = 0, ends = 0, late = 0;

@@ -387,7 +387,7 @@ TEST(LyingDaemon, GarbageEndsTheConnectionAndNothingElse) {
       noise,                                           // a huge length, most likely
       bytes_of({0xff, 0xff, 0xff, 0xff}),              // 4 GiB to come
       bytes_of({0, 0, 0, 0}),                          // an empty message
-      bytes_of({8, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}),  // a message that is none
+      bytes_of({8, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}),  // bytes that are no message
   };
   for (const Bytes& lie : lies) {
     for (const bool before_welcome : {true, false}) {

@@ -20,7 +20,7 @@ TEST(Derivations, OfRandomExpressionsReplay) {
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     const SearchCase c = make_search_case(seed, 64);
     const auto found = search_of(c, c.expr, true);
-    if (!found.ok()) continue;  // integers, tables: what no search takes
+    if (!found.ok()) continue;  // integers, tables: no search takes these
     steps += found->derivation.size();
     if (!found->replay_fault) continue;
     ++faults;

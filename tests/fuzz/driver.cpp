@@ -7,7 +7,7 @@
 // mutants: of bytes, and of the words and groups that the seeds are made of (tokens.h). An input that takes more than
 // ten seconds of processor time (not of the clock: a busy machine is no hang), or that ends the process, is left in
 // crash-<target>.bin in the working directory; run `target --replay FILE` to see it again. The last line says how many
-// inputs the target took for valid, and what the slowest one cost.
+// inputs the target took for valid, and the time of the slowest one.
 
 #include <algorithm>
 #include <csignal>

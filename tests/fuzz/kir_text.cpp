@@ -38,7 +38,7 @@ using kir::Type;
 using kir::Value;
 
 constexpr std::size_t kElements = 19;        // more than the 16 partial results of a reduction
-constexpr std::size_t kInstsMax = 1u << 12;  // of what is run: the model takes its time
+constexpr std::size_t kInstsMax = 1u << 12;  // of kernels that are run: the model is slow
 
 double number_of(Type type, std::uint64_t bits) {
   return type == Type::f32 ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))

@@ -1,5 +1,5 @@
 // One case of the campaign of searches (search_campaign.cpp): a random expression, rewritten and compiled in one of
-// many ways, and what it is held to.
+// many ways, and checked as follows.
 //
 //   exact           forms have the interpreter's bits of the unrewritten kernel, NaN aside
 //   bounded, fast   a form that breaks the policy at fresh points, which the search has never seen, must be refused by
@@ -30,11 +30,11 @@ struct SearchCase {
   expr::Expr expr;
   expr::Policy policy;
   egraph::Strategy strategy = egraph::Strategy::best_first;
-  bool odd_costs = false;  ///< what the search takes ops to cost is drawn by the seed: it then prefers odd forms
+  bool odd_costs = false;  ///< the search's costs of ops are drawn by the seed: it then prefers odd forms
   std::uint32_t graph_nodes = 600;
 };
 
-/// The case of a seed; expressions of up to `nodes_max` operations. The same everywhere.
+/// The case of a seed; expressions of up to `nodes_max` operations. Every machine makes the same case.
 SearchCase make_search_case(std::uint64_t seed, std::uint32_t nodes_max);
 
 /// A case as a text that read_search_case() reads: a line of settings and the expression.

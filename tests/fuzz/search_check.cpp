@@ -236,7 +236,7 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
       }
       const auto judge = [&](int bits, std::string& difference) {
         const auto real = testing::evaluate_real(steps, at, bits);
-        if (real[k] == 0) return Likeness::unknown;  // of what cancels, rounded constants leave something
+        if (real[k] == 0) return Likeness::unknown;  // rounded constants leave something where terms cancel
         if (!moderate(real) || is_on_a_cut(source, real)) return Likeness::unknown;
         const Values strict = interpret(plain, source, point, 1);
         const double ours = expr::value_of(type, strict.lanes[k][0]);
@@ -272,7 +272,7 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
 
 // --- calls of no elements -------------------------------------------------------------------------------------------
 
-/// Totals of no elements: the source's, but for rounding.
+/// Compares totals of no elements with the source's, except for rounding.
 std::string unlike_when_empty(const SearchCase& c, const Expr& source, const kir::Kernel& plain, const Form& form) {
   Random random(c.seed ^ 0xE0);
   const Lanes lanes = draw(source, 1, random);
@@ -348,7 +348,7 @@ std::function<bool()> too_long(std::uint64_t ns) {
   return [end = os::thread_cpu_ns() + ns] { return os::thread_cpu_ns() > end; };
 }
 
-/// Points that the search has not seen, and what the source means there.
+/// Points that the search has not seen, and the source's values there.
 struct FreshSet {
   equiv::Samples samples;
   std::optional<equiv::Reference> reference;  ///< not under exact

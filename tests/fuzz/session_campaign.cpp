@@ -51,7 +51,7 @@ const char* const kTexts[] = {
     "f32(x)*2 + 1", "(x + 1, min(x, max(y, floor(z))))", "atan2(y, x) * hypot(x, y)",
 };
 
-/// A submission with what is needed to know its right answer.
+/// A submission with all data needed for its right answer.
 struct Sound {
   expr::Expr expr;
   kir::Kernel kernel;

@@ -1,6 +1,6 @@
 // Fuzz target: bytes as a program of Triton VM. Whatever assembles must print to text that assembles to the same
 // program, encode to words that decode to the same instructions, and run within its budget, twice alike; its heights
-// hang together with what it left.
+// hang together with the state that it left.
 
 #include <algorithm>
 #include <array>

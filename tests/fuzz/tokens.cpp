@@ -54,7 +54,7 @@ bool starts_operand(const Token& token) {
   return token.kind == TokenKind::word || token.kind == TokenKind::number || token.kind == TokenKind::open;
 }
 
-/// A random place that starts an operand; tokens.size() where there is none.
+/// A random place that starts an operand; tokens.size() when there is none.
 std::size_t operand_start(const Tokens& tokens, Random& random) {
   for (int tries = 0; tries < 8 && !tokens.empty(); ++tries)
     if (const std::size_t at = random.below(tokens.size()); starts_operand(tokens[at])) return at;

@@ -1,5 +1,5 @@
-// Writes models to FOLDER for `make check-onnx`: NAME.onnx, and NAME.json with random inputs and what our own inference
-// makes of them, for run_models.js to repeat with ONNX Runtime.
+// Writes models to FOLDER for `make check-onnx`: NAME.onnx, and NAME.json with random inputs and the results of our
+// own inference, for run_models.js to repeat with ONNX Runtime.
 #include <cstdio>
 #include <fstream>
 #include <functional>

@@ -1,4 +1,4 @@
-// Rules with reductions said of calls of so many elements: (sum e) is e at the first element plus e at the second, and
+// Rules with reductions, written out for calls of a few elements: (sum e) is e at the first plus e at the second, and
 // so on. Shares nothing with jit/rulecheck, which has its own way of writing them out.
 #pragma once
 

@@ -165,7 +165,7 @@ Number Meaning::nearest(Op op, const Number& a) {
   return y;
 }
 
-// The floor of what is not below zero, the ceiling of what is not above.
+// Truncation: the floor of numbers from zero on, the ceiling of numbers below.
 Number Meaning::truncated(const Number& a) {
   integers = true;
   Number y = once("trunc", a, a, [&] {

@@ -73,7 +73,7 @@ class Meaning {
     return exponential(family, form_of(side, side.terms.size() - 1));
   }
 
-  std::vector<z3::expr> constraints;  ///< conditions, and what defines the unknowns
+  std::vector<z3::expr> constraints;  ///< conditions, and the definitions of the unknowns
   std::vector<z3::expr> obligations;  ///< what min, comparisons and powers ask of their operands
   std::set<std::string> theorems;     ///< that were used beside algebra
   bool integers = false;

@@ -1,4 +1,4 @@
-// Functions by their addition theorems, and by what they invert.
+// Functions by their addition theorems, and by the functions that they invert.
 #include <algorithm>
 #include <cmath>
 #include <string_view>

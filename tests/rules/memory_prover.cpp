@@ -25,7 +25,7 @@ class Memory {
     const Op op = static_cast<Op>(t.op);
     if (op == Op::Select) return z3::ite(truth(side, t.child[0]), number(side, t.child[1]), number(side, t.child[2]));
     if (op == Op::Neg) return -number(side, t.child[0]);
-    if (op == Op::Diff) return c_.real_val(0);  // of what has steps only
+    if (op == Op::Diff) return c_.real_val(0);  // the slope of a function that has steps only
     if (op == Op::Strided)
       return element(side, t, integer(side, t.child[1]) * element_number() + integer(side, t.child[2]));
     return element(side, t, integer(side, t.child[1]));

@@ -83,7 +83,7 @@ bool is_truth(const Pattern& pattern) {
 
 namespace {
 
-/// Both sides of a rule, with what the definitions of their numbers say; conditions are left to the caller.
+/// Both sides of a rule, with the definitions of their numbers; conditions are left to the caller.
 struct Sides {
   Sides(z3::context& c, const Rule& rule, std::map<std::string, int>& parts)
       : slopes(has_op(rule.left, Op::Diff)),
@@ -138,7 +138,7 @@ ProofVerdict prove_with(const Rule& rule, Real tag, std::map<std::string, int>& 
     return answer == Answer::counterexample ? ProofVerdict{Proof::refuted, what + ": " + question.counterexample}
                                             : ProofVerdict{Proof::undecided, what};
   };
-  // Nothing follows from what cannot be.
+  // Nothing follows from a contradiction.
   const Answer absurd = question.follows(sides.left_is, c.bool_val(false));
   if (absurd != Answer::counterexample)
     return failed(Answer::unknown, absurd == Answer::always ? "nothing meets the conditions" : "no example found");

@@ -2,7 +2,7 @@
 // is proved when no reals meet its conditions and tell its sides apart. Shares nothing with the evaluators of
 // jit/rulecheck and tests/support, which sample points.
 //
-// What is proved, by the tag real= (jit/expr/rules/README.md):
+// The claim to prove, by the tag real= (jit/expr/rules/README.md):
 //
 //   ok, guard   where the conditions hold, the left side is a number exactly where the right side is one, and they are
 //               equal; of a derivative only that the right side is the slope wherever the left side has one
@@ -12,14 +12,14 @@
 // where b is not zero; the root of a is a fresh unknown y >= 0 with y * y = a. In rules with (diff e ?x) every number
 // is a dual one, value and slope: the slope of a sum, product or fresh unknown follows from its equation,
 // differentiated on both sides, and (diff ?a ?x) is the slope of ?a, any real. The rules for sums, products, exp, sin
-// and cos say what this arithmetic takes for granted (rules_test has difference quotients for them); the others follow.
+// and cos state the assumptions of this arithmetic (rules_test has difference quotients for them); the others follow.
 //
-// A rule with reductions is proved of calls of one, two and three elements. That is less than of all calls: what holds
-// of three holds of more by induction where a reduction is a chain of one operation, which this does not prove.
+// A rule with reductions is proved for calls of one, two and three elements. That is less than all calls: the step from
+// three to more elements is an induction over a chain of one operation, which this does not prove.
 //
 // Functions that are not algebraic are known by their addition theorems: sin and cos of ?a are unknowns with
 // s*s + c*c = 1, exp of ?a is an unknown above zero that grows with ?a, and arguments are sums of such atoms with
-// rational factors. An inverse function is known by what it inverts, a power of a number above zero as exp(b * log(a));
+// rational factors. An inverse function is known by its inverse, a power of a number above zero as exp(b * log(a));
 // and where exp of both sides is equal, so are they. That proves a rule or says nothing: a counterexample may give
 // exp(?a) a value that it does not have at ?a.
 #pragma once
@@ -43,7 +43,7 @@ inline constexpr unsigned kProofSteps = 2'000'000;
 
 struct ProofVerdict {
   Proof proof = Proof::undecided;
-  std::string why{};  ///< proved: by what; refuted: the variables' values; else the reason
+  std::string why{};  ///< proved: the method; refuted: the variables' values; else the reason
 };
 
 ProofVerdict prove(const egraph::Rule& rule, expr::rewrite::Real tag);

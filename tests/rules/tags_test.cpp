@@ -247,7 +247,7 @@ TEST_P(Tags, ThatChangeDomainsDoSo) {
   EXPECT_GT(one_sided(rule(), Type::f64, GetParam() + 17, 4000).far, 0u) << rule().name;
 }
 
-// Both sides in calls of many elements, strictly: bits where the tags promise them, else equal but for rounding.
+// Both sides in calls of many elements, strictly: equal bits where the tags promise them, else equal up to rounding.
 TEST_P(Tags, HoldInCallsOfManyElements) {
   if (!testing::reduces(rule())) return;
   const Expr left = side(rule().left, rule(), Type::f64), right = side(rule().right, rule(), Type::f64);

@@ -21,7 +21,7 @@ struct RandomKernelOptions {
   bool reductions = true;
   bool narrow_only = false;  ///< 4-byte types only
   bool floats_only = false;  ///< f32 and f64, no integer arithmetic
-  bool tables = false;       ///< inputs of a length of their own, and what reads them
+  bool tables = false;       ///< inputs of a length of their own, and ops that read them
 };
 
 kir::Kernel random_kernel(std::uint64_t seed, const RandomKernelOptions& options = {});

@@ -59,7 +59,7 @@ vm::Heights heights_on(const tasm::Program& program, const Run& run) {
   return machine.heights();
 }
 
-/// Indices of instructions that no flow comes to: one instruction leads to the next, to what it skips to and calls.
+/// Indices of unreachable instructions: one instruction leads to the next, to its skip target and to its callees.
 std::vector<std::size_t> never_run(const tasm::Program& program) {
   const auto& all = program.instructions;
   std::map<std::uint64_t, std::size_t> index;

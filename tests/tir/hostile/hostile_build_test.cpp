@@ -1,5 +1,5 @@
-// Oracle: the machine. Programs with awkward control flow go through `build`, and what comes out must end as they do on
-// inputs that took no part. TRIDENT_TIR_HOSTILE: how many programs are built, TRIDENT_TIR_SEED: the first.
+// Oracle: the machine. Programs with awkward control flow go through `build`, and the results must end as they do on
+// inputs that took no part. TRIDENT_TIR_HOSTILE: number of programs to build, TRIDENT_TIR_SEED: the first seed.
 #include <gtest/gtest.h>
 
 #include <cstdio>
