@@ -287,7 +287,7 @@ bool check(Sample& s, Changed& changed) {
       move.choices.push_back(choice_of(*s.graph, n));
       term.nodes[n].choice = move.choices.back();
     }
-    // Where the right side needs what it stands for, it cannot be chosen.
+    // A right side that needs the node it replaces cannot be chosen.
     bool cyclic = false;
     for (std::uint8_t k = 0; k < move.then.arity; ++k) cyclic = cyclic || term.reaches(move.then.child[k], move.root);
     if (cyclic || move.then == move.now) continue;

@@ -30,7 +30,7 @@ struct Case {
   const char* name;
   const char* text;
   Words words;  ///< of the stacks
-  /// None for a chain of some fifty products in both: the machine loses little there but to its own products.
+  /// False for chains of some fifty products: the machine loses little there beside its own products.
   bool has_bar = true;
 };
 const Case kCases[] = {

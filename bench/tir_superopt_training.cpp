@@ -167,7 +167,7 @@ class Twin {
       r.by_heuristic.data[s] = (lesson[0].by_heuristic - lesson[c].by_heuristic) / kTemperature;
     }
   }
-  /// With a row for each of `order`.
+  /// Quantises the weights, with a row for each of `order`.
   [[nodiscard]] nn::PlainWeights quantised(const std::vector<std::uint32_t>& order) const;
   tensor::ParameterStore<float>& store() { return store_; }
 
