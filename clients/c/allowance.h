@@ -31,7 +31,7 @@ class Allowance {
     if (indebted_since_ns_ == 0) indebted_since_ns_ = now_ns;
     pause_until_ns_ = now_ns + std::max(kPauseMinNs, static_cast<std::uint64_t>(debt_s * 1e9));
   }
-  /// When to read again; what has passed means now.
+  /// Time to read again; a time in the past means now.
   [[nodiscard]] std::uint64_t pause_until_ns() const { return pause_until_ns_; }
   [[nodiscard]] bool is_flood(std::uint64_t now_ns) const {
     return indebted_since_ns_ != 0 && now_ns - indebted_since_ns_ >= kFloodNs;

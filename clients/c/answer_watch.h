@@ -36,7 +36,7 @@ class AnswerWatch {
   [[nodiscard]] bool is_silent(std::uint64_t now_ns) const {
     return probed_ns_ != 0 && now_ns - probed_ns_ >= kProbeNs;
   }
-  /// When one of these two is next to be asked.
+  /// Time to call the next of these two.
   [[nodiscard]] std::uint64_t look_ns() const {
     return probed_ns_ != 0 ? probed_ns_ + kProbeNs : heard_ns_ + kSilenceNs;
   }

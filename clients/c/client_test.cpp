@@ -314,7 +314,7 @@ TEST_F(ClientTest, ChildOfForkHoldsNoCopyOfTheConnection) {
     ASSERT_EQ(TRIDENT_OK, trident_submit(ctx, "x + 1", nullptr, &k));
     const trident::os::Fd ours = accept();
     ASSERT_TRUE(ours.valid());
-    // Its hello: from here on the context holds the connection and waits for an answer, which does not come.
+    // The client's hello: from here on the context holds the connection and waits for an answer, which does not come.
     trident::os::wait_readable(ours);
     std::set<std::string> of_the_client = open_sockets();
     for (const int fd : {listener->fd().get(), ours.get()}) {

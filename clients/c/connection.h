@@ -30,7 +30,7 @@ class Connection {
 
   [[nodiscard]] int fd() const { return socket_.get(); }
 
-  /// Where frames are appended to (wire::append_*); flush() sends them.
+  /// The frame that wire::append_*() appends to; flush() sends it.
   wire::Frame& outgoing() { return outgoing_; }
   [[nodiscard]] std::size_t outgoing_bytes() const { return outgoing_.size() - sent_; }
   /// Sends as much as the socket accepts. Disconnected when the other side is gone.

@@ -378,7 +378,7 @@ const char* Context::note_of(Kernel& kernel) {
   return kernel.note;
 }
 
-/// For trident_info(); what comes late or makes no sense is dropped.
+/// Notes progress for trident_info(); drops reports that are late or make no sense.
 void Context::note_progress(const wire::Progress& progress) {
   if (progress.stage > TRIDENT_STAGE_JUDGE - 1 || progress.done > progress.total) return;
   if (!(progress.best_ratio >= 0 && progress.best_ratio <= 1)) return;

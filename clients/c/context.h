@@ -102,7 +102,7 @@ class Context {
   enum class End : std::uint8_t { gain, no_gain, revoked, failed };
   /// `why`: the kernel's note; empty for what is optimised.
   void finish(std::uint64_t job, End end, std::string_view why);
-  /// Nothing will ever come: this CPU or system cannot run images.
+  /// Ends all jobs without code: this CPU or system cannot run images.
   void finish_all(std::string_view why);
   /// Why the kernel runs no better code; null when it does, or nothing stands in its way.
   const char* note_of(Kernel& kernel);

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kFile = "libtrident-engine.so";
 constexpr const char* kThisProgram = "/proc/self/exe";
 
-/// With every symbolic link followed; empty for what is not there.
+/// The path with every symbolic link followed; empty for a missing file.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real == nullptr ? std::string() : real.get();

@@ -1,4 +1,4 @@
-// Where libtrident-engine.so lies. Programs, libraries and engine are installed together but may be moved together, so
+// Finds libtrident-engine.so. Programs, libraries and engine are installed together but may be moved together, so
 // the way starts at the file that holds this code: the shared library, or the program that it is linked into.
 //
 // What dlopen() and the engine make once in a process is made under the engine lock, which fork.cpp takes too: a forked

@@ -52,7 +52,7 @@ void after_fork_in_child() {
   registry().mutex.unlock();
 }
 
-/// When the library is loaded, and no thread of a user can be in it yet.
+/// Runs when the library is loaded, before any user's thread can be in it.
 [[gnu::constructor]] void install() {
   static_cast<void>(registry());
   pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);

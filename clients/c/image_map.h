@@ -1,4 +1,4 @@
-// From a descriptor or bytes that a daemon sent to code that may be called.
+// Turns a descriptor or bytes that a daemon sent into code that may be called.
 //
 // A daemon is trusted to write code that runs with our rights (peer.h says which daemons are), but nothing here rests
 // on its being free of bugs: every field of the header is checked against the bytes and against the kernel that asked,

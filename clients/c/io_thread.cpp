@@ -21,11 +21,11 @@ namespace {
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kDelayMinMs = 50;
 constexpr std::uint64_t kDelayMaxMs = 5000;
-/// After a daemon that speaks another protocol: it may be upgraded one day.
+/// Delay after a daemon that speaks another protocol: it may be upgraded one day.
 constexpr std::uint64_t kDelaySkewMs = 60'000;
 /// A daemon that has accepted a connection says welcome within this time, and ends a frame that it began.
 constexpr std::uint64_t kWelcomeMs = 5000;
-/// Without a welcome for this long the engine takes over, and the connection is waited for all the same.
+/// Time without a welcome after which the engine takes over; the wait for the connection goes on.
 constexpr std::uint64_t kWelcomeSoonMs = 1000;
 /// A daemon that hangs or floods is left alone for kDelayMaxMs, and each time in a row twice as long up to this.
 constexpr std::uint64_t kGivenUpMaxMs = 60'000;
@@ -110,7 +110,7 @@ void IoThread::run() {
     try {
       running = turn();
     } catch (const std::bad_alloc&) {
-      // In the middle of a turn the connection is in an unknown state; the jobs are not.
+      // Memory ran out in the middle of a turn: the connection is in an unknown state, the jobs are not.
       lose(Error{ErrorCode::kOutOfMemory, {}}, os::monotonic_ns());
       ::poll(nullptr, 0, static_cast<int>(kDelayMinMs));
     }
@@ -228,7 +228,7 @@ std::uint64_t IoThread::pause_ms(ErrorCode why) {
   return pause - pause / 4 + jitter_state_ % (pause / 2 + 1);
 }
 
-/// From when on the engine takes what waits; kNever while the daemon is there or is expected.
+/// Time from which the engine takes waiting jobs; kNever while the daemon is there or is expected.
 std::uint64_t IoThread::takeover_ns() const {
   if (welcomed_ || context_.settings().mode != TRIDENT_MODE_AUTO) return AnswerWatch::kNever;
   if (given_up_ != 0) return 0;

@@ -1,6 +1,6 @@
 // The thread that talks to the daemon. It owns the connection; everything it learns goes through Context.
 //
-// It sleeps in poll() without a timer while nothing is pending, but for a moment after a submission (os::Linger). With
+// It sleeps in poll() without a timer while nothing is pending, save for a moment after a submission (os::Linger). With
 // unfinished jobs and no daemon it tries again after 50 ms, doubling to 5 s, each with jitter. A lost connection puts
 // the unfinished jobs back to waiting; submitting twice is harmless (the daemon's cache knows them).
 //

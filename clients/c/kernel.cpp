@@ -12,8 +12,8 @@
 namespace trident::client {
 namespace {
 
-// When there is no memory even for the interpreter: answers that shout instead of answers that lie. NaN for floats,
-// the least integer for integers. trident_wait(kernel, 0, 0) after the submission rules this case out.
+// Fills the outputs when memory is too short even for the interpreter. The answers shout instead of lying: NaN for
+// floats, the least integer for integers. trident_wait(kernel, 0, 0) after the submission rules this case out.
 void fill_unanswered(const Kernel& kernel, std::uint64_t n, void* const* out) {
   for (std::size_t i = 0; i < kernel.expr.outputs.size(); ++i) {
     const std::uint64_t count = (kernel.scalar_outputs >> i & 1) != 0 ? 1 : n;

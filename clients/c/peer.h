@@ -1,4 +1,4 @@
-// Where the daemon listens, and whether the one that listens there may be trusted: its kernels run with our rights.
+// Finds the daemon's socket, and decides whether its listener may be trusted: its kernels run with our rights.
 //
 // Trusted uids are our own (not when we are root: a root process must not run a user's code), root's, and the one
 // that TRIDENT_TRUSTED_UID names. The socket and every directory above it must belong to one of them and be writable

@@ -1,4 +1,4 @@
-// Which socket paths are trusted. Each test makes a small tree and breaks one rule.
+// Tests which socket paths are trusted. Each test makes a small tree and breaks one rule.
 #include "clients/c/peer.h"
 
 #include <gtest/gtest.h>

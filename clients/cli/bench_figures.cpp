@@ -11,7 +11,7 @@
 namespace trident::cli {
 namespace {
 
-/// Where the times of kSmallElements stand.
+/// Index of the times of kSmallElements.
 std::size_t small_size(const BenchOptions& options) {
   return options.n == kSmallElements ? 0 : 1;
 }
@@ -164,7 +164,7 @@ void share_of_roof(const TimingRun& run, const BenchOptions& options, unsigned b
       std::max(k.small_roof_share, loops_share(small, kSmallElements, small_ours, &LoopProfile::divider_ns));
 }
 
-// Only loops whose work stands in them are compared: a call's instructions are not seen, and a scalar loop's do not
+// Compares only loops whose work stands in them: a call's instructions are not seen, and a scalar loop's do not
 // compare with a vector loop's.
 std::string reason_of_loss(const KernelResult& k, unsigned bytes) {
   if (bytes == 0)

@@ -1,4 +1,4 @@
-// From what was observed of a kernel's contestants to its figures: whose answers are right, which compiler is the best,
+// Turns the observations of a kernel's contestants into figures: whose answers are right, which compiler is the best,
 // how many times longer or shorter ours takes, how far it is from what the machine could do; and a corpus's figures
 // from its kernels'. Nothing is run or read here, so that a test can say what was observed.
 #pragma once
@@ -20,7 +20,7 @@ inline constexpr double kLimitErrorMax = 1.05;
 /// True when `expr` has a transcendental function by the convention of bench/corpus.
 bool is_transcendental(const expr::Expr& expr);
 
-/// By the convention of bench/corpus, whose derivatives are d02_sigmoid and the like.
+/// Recognises derivatives by the names of bench/corpus, such as d02_sigmoid.
 bool is_derivative(const std::string& kernel);
 
 /// The interpreter takes part with the instructions that --isa leaves to all, not with the best of this machine.

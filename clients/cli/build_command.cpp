@@ -223,7 +223,7 @@ Result<Built> built(const BuildVerb& verb, const build::Request& request, bool& 
   });
 }
 
-/// On every run; else says which one fails, where and why.
+/// Returns true when the program ends well on every run; else reports the failing run, the place and the reason.
 bool ends_well(const LoadedProgram& loaded, const std::vector<ProgramInputs>& runs, std::uint64_t cycles) {
   vm::Budget budget;
   budget.cycles = cycles;
@@ -240,7 +240,7 @@ bool ends_well(const LoadedProgram& loaded, const std::vector<ProgramInputs>& ru
   return true;
 }
 
-/// Without the daemon: what it would have learnt from is left for it.
+/// Leaves the result for the daemon's learning when it was built without the daemon.
 void leave_for_learning(const Built& result) {
   const auto state = state_folder("");
   const Result<void> left =

@@ -55,14 +55,14 @@ std::string c_literal(const Node& node) {
   CHECK(false);
 }
 
-/// Which nodes are, or depend on, a reduction: they are known after the loop only.
+/// Marks nodes that are, or depend on, a reduction: they are known after the loop only.
 std::vector<bool> after_loop(const Expr& e) {
   std::vector<bool> after;
   for (const expr::Shape shape : expr::shapes_of(e)) after.push_back(shape == expr::Shape::total);
   return after;
 }
 
-/// Which nodes an output needs.
+/// Marks nodes that an output needs.
 std::vector<bool> live(const Expr& e) {
   std::vector<bool> used(e.nodes.size(), false);
   for (const auto& output : e.outputs) used[output.node.index] = true;

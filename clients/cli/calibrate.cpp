@@ -226,7 +226,7 @@ class Calibration {
       TRY(auto ns, time(row, kernels, variants, elements[i]));
       const StepRounds rounds{std::vector<double>(ns[0].size()), std::move(ns[0]), std::move(ns[1]), std::move(ns[2])};
       const double fma_steps = static_cast<double>(fma_chains) * (many - few);
-      // In fmas of one element.
+      // The unit is fmas of one element.
       TRY(in_fmas[i], steps_in_fmas(rounds, 1, fma_steps * static_cast<double>(elements[i])));
       if (!waits) fma_.throughput_ns = fma_time(row, rounds, fma_steps, elements[i]);
     }

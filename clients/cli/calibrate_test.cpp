@@ -56,7 +56,7 @@ TEST(Calibrate, EveryWeekHasItsSeed) {
   std::set<std::uint64_t> seeds;
   for (std::uint64_t seed = 0; seed < 4; ++seed)
     for (std::int64_t week = 0; week < 520; ++week) EXPECT_TRUE(seeds.insert(weekly_seed(seed, 7 * week)).second);
-  // None that --seed takes, and the shifted names of random families stay apart.
+  // Seeds of --seed are smaller, and the shifted names of random families stay apart.
   EXPECT_GE(*seeds.begin(), std::uint64_t{1} << 30);
   EXPECT_LT(*seeds.rbegin(), std::uint64_t{1} << 31);
 }

@@ -43,7 +43,7 @@ int run_command_line(int argc, char** argv);
 
 /// Prints "trident: message" on standard error and returns the status that fits the error's code.
 int report(const Error& error);
-/// For an option's check(): what is wrong with a file's name, empty when nothing is.
+/// Returns the fault of a file's name, for an option's check(); empty when there is none.
 std::string file_name_fault(const std::string& name);
 /// Checks a number that counts something, too: strtoull takes -1 for 2^64 - 1, and so it does for larger numbers.
 std::string negative_fault(const std::string& number);

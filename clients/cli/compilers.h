@@ -21,7 +21,7 @@
 
 namespace trident::cli {
 
-/// Which flags the pinned compilers have.
+/// The flags of the pinned compilers.
 enum class Against : std::uint8_t { fast_math, strict };
 
 struct Compiler {

@@ -17,7 +17,7 @@
 
 namespace trident::cli {
 
-/// Where the range begins of a variable that is above zero, and of which no more is known: the least normal f32, so
+/// Least value of a variable of which nothing is known but that it is above zero. It is the least normal f32, so
 /// that over the reals squares and quotients of it are no zeros in f64.
 inline constexpr double kAboveZero = 0x1p-126;
 

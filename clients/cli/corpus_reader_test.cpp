@@ -73,7 +73,7 @@ TEST(CorpusReader, AssumptionsBecomeRanges) {
   ASSERT_TRUE(nonzero.ok());
   EXPECT_EQ(nonzero->at(0).nonzero, (std::vector<std::string>{"x", "y"}));
   EXPECT_TRUE(nonzero->at(0).variables.empty());
-  // To the bit, what is above zero may be the least number of the type.
+  // Under a policy of bits, a value above zero may be the least number of the type.
   const auto in_bits = [&](const char* assumptions, ir::Type type) {
     const expr::Expr e = parse_definition_in_bits(read(assumptions)->at(0), type).value();
     return std::pair(e.variables.at(0).lo, e.variables.at(0).hi);

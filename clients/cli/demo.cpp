@@ -22,22 +22,22 @@ namespace trident::cli {
 namespace {
 
 constexpr std::uint32_t kDaemonStartTimeoutMs = 10'000;
-/// For how long a kernel is called before the next one has its turn, and how often at least.
+/// Time for which a kernel is called before the next one has its turn, and least number of calls.
 struct Turn {
   std::uint64_t ns;
   unsigned calls_min;
 };
 constexpr Turn kFirstTurn{0, 4};  ///< at once after the submission, and after the daemon's death
 constexpr Turn kShortTurn{200'000, 4};
-/// For a steady figure: of the interpreter, and of the last tier once the daemon is done. The median call counts, of so
-/// many that the processes that share the machine are not in the way of most.
+/// Turn for a steady figure: of the interpreter, and of the last tier once the daemon is done. It has enough calls that
+/// other processes on the machine do not disturb the median one.
 constexpr Turn kSteadyTurn{20'000'000, 32};
 constexpr useconds_t kPauseUs = 20'000;
 constexpr std::uint64_t kShowNs = 100'000'000;
 /// The policy of the demo's submissions.
 constexpr expr::Policy kPolicy{expr::PolicyKind::bounded, 2};
 
-/// When which tier came in, written by the library's thread.
+/// Times at which the tiers came in, written by the library's thread.
 struct Swaps {
   std::array<std::atomic<std::uint64_t>, kTiers> at_ns{};
   std::atomic<std::uint64_t> done_ns{0};

@@ -20,7 +20,7 @@ struct DemoVerb {
   DemoOptions options;
 };
 
-/// Nothing more will be said of it.
+/// Returns true when nothing more will be reported of the kernel.
 bool is_over(const DemoKernel& k) {
   return k.done || k.late || !k.failure.empty();
 }

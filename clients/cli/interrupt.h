@@ -5,13 +5,13 @@
 
 namespace trident::cli {
 
-/// From now on SIGINT, SIGTERM and SIGHUP are noted instead of ending the process; a second one ends it at once.
+/// Makes SIGINT, SIGTERM and SIGHUP noted instead of ending the process; a second one ends it at once.
 void note_interrupts();
 
 /// Cancelled when an interrupt was noted: a verb's loops ask from time to time, and leave by the way of errors.
 Result<void> check_interrupted();
 
-/// In a forked child: interrupts end it again.
+/// Makes interrupts end the process again, in a forked child.
 void restore_interrupts();
 
 }  // namespace trident::cli

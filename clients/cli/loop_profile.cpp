@@ -65,7 +65,7 @@ bool any_of(std::string_view s, std::initializer_list<std::string_view> prefixes
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return s.starts_with(p); });
 }
 
-/// Where a memory operand stands: in front (a store), behind (a load), or nowhere.
+/// Position of a memory operand: in front (a store), behind (a load), or nowhere.
 enum class Memory { none, load, store };
 Memory memory_of(const Instruction& i) {
   const std::size_t bracket = i.operands.find('[');

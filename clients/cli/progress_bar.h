@@ -14,7 +14,7 @@ class TimeLeft {
  public:
   /// A stage ends where its total changes or less is done than before.
   void say(std::size_t done, std::size_t total, std::uint64_t now_ns);
-  /// Nothing within the first second, or before anything is done.
+  /// Returns nothing within the first second, or before anything is done.
   [[nodiscard]] std::optional<double> seconds() const;
 
  private:

@@ -33,8 +33,8 @@ std::string rounded_text(const DerivationLine& step);
 /// How far a form, computed in f64, is at most from the source's value over the reals, at some thousand points.
 struct FormError {
   double ulp = 0;  ///< in units of the exact value's last place; points where that is 0 do not count
-  /// In the unit of the policies: ulp of max(|exact value|, a millionth of the greatest at the points). Where a sum
-  /// cancels the first is vast for any form; this one is what a caller sees who adds such values up.
+  /// The error in the policies' unit: ulp of max(|exact value|, a millionth of the greatest at the points). When a sum
+  /// cancels, `ulp` is vast for any form; a caller that adds such values up sees this error.
   double scaled_ulp = 0;
 };
 

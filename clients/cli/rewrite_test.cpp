@@ -61,7 +61,7 @@ TEST(RewriteComparison, SmallDifferencesAreErrorsInUlpsAndNotWrong) {
   EXPECT_NE("", compared("x + 1000", "x + 1000.01").wrong);
 }
 
-// Where the source cancels in f64, what is nearer to its exact value is not wrong; what is farther is.
+// When the source cancels in f64, a form nearer to its exact value is not wrong; a form farther off is.
 TEST(RewriteComparison, ASourceThatCancelsIsNoJudge) {
   EXPECT_EQ("", compared("(x + 1e10) - 1e10", "x").wrong);
   EXPECT_NE("", compared("x", "(x + 1e10) - 1e10").wrong);
@@ -273,7 +273,7 @@ TEST(Rewriting, LeavesNoDerivativeAndIsNotDearerThanATextbook) {
       for (const RewriteCase& c : report.cases) {
         EXPECT_FALSE(c.derivative_left) << c.name << ": " << c.result;
         EXPECT_GT(c.compared, 50u) << c.name;
-        // To the bit what the plain pass says, which shares what it can.
+        // The bits must be those of the plain pass, which shares what it can.
         if (policy == expr::PolicyKind::exact && objective == egraph::Objective::tree) continue;
         const auto cost =
             objective == egraph::Objective::dag ? &expr::rewrite::TermCost::dag : &expr::rewrite::TermCost::tree;
@@ -283,7 +283,7 @@ TEST(Rewriting, LeavesNoDerivativeAndIsNotDearerThanATextbook) {
   }
 }
 
-// Where the rules' graph has no room the plain pass differentiates, and the report says so.
+// When the rules' graph has no room, the plain pass differentiates, and the report says so.
 // 1/cos(x)^2 is dearer than 1/(1 + cos(2x)) as a tree, which loses all digits near its poles.
 TEST(Rewriting, AFormThatLosesItsDigitsGivesWay) {
   const auto cases = parse_corpus("tan | s | d | | (d x (tan x))\n", "d.txt");

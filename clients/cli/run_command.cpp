@@ -195,7 +195,7 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
   }
 }
 
-/// Which code answers now, and why no better code does.
+/// Describes the code that answers now, and why no better code does.
 std::string answered_by(const trident_kernel* kernel) {
   const trident_kernel_info info = info_of(kernel);
   const std::string note = info.note == nullptr ? "" : std::string("note: ") + info.note + "\n";

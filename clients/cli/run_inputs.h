@@ -1,4 +1,4 @@
-// Where the values of `trident run` come from: --input, or what is assumed without it.
+// Values for the inputs of `trident run`: from --input, or assumed without it.
 #pragma once
 
 #include <cstdint>

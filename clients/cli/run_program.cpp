@@ -146,7 +146,7 @@ void print_json(const Machine& machine, const vm::Code& code) {
   std::printf("%s\n", json.dump(2).c_str());
 }
 
-/// With the number that the program gives to a failed assertion.
+/// Describes a failure, with the number that the program gives to a failed assertion.
 std::string failure_text(const Machine& machine, const tasm::Program& program) {
   std::string out = machine.failure_text();
   const bool assertion =

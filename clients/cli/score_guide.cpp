@@ -24,7 +24,7 @@ learn::GuideSamples played(const TrainGuideOptions& options, std::span<const exp
   return learn::play(play);
 }
 
-/// By how often a rule was needed in what was trained on; a rule that was never met has the same share as any other.
+/// AUC by how often a rule was needed in training; a rule that was never met has the same share as any other.
 double auc_of_rules(const learn::GuideSamples& train, const learn::GuideSamples& held_out) {
   const std::size_t rules = expr::rewrite::builtin_rules().rules.size();
   std::vector<double> share(rules), count(rules);

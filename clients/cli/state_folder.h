@@ -1,4 +1,4 @@
-// Where the daemon keeps what it learns (daemon/learning): for the verbs that look there.
+// The folder in which the daemon keeps its learning (daemon/learning), for the verbs that look there.
 #pragma once
 
 #include <string>

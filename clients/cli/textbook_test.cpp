@@ -54,7 +54,7 @@ TEST(Textbook, WhatHasNoDerivativeStaysAsItIs) {
   EXPECT_EQ(12, plain.dag);
 }
 
-// With each rule of the table, and with one (erf) that is left to the other way.
+// Tries each rule of the table, and one (erf) that is left to the other way.
 TEST(Textbook, DerivativesHaveTheValueOfTheDifferenceQuotient) {
   const char* const bodies[] = {"(add x (mul x x))",
                                 "(sub (mul x x) x)",

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kPage = 4096;
 constexpr std::uint32_t kChildTimeoutMs = 600'000;
-/// Where inputs without a range are drawn from.
+/// Range of inputs without a range.
 constexpr double kFallbackLo = -2, kFallbackHi = 2;
 constexpr std::uint64_t kCallsMax = 1u << 20;
 /// The machine's rates drift slowly, and sampling them warms the processor for whoever comes next.

@@ -298,7 +298,7 @@ Result<int> run(DaemonVerb& verb) {
     } else if (!std::exchange(told, true)) {
       std::fprintf(stderr, "trident: %s; waiting for more\n", too_little(verb.training, *round).c_str());
     }
-    // Where nothing new is submitted and nothing more found, rounds become rare.
+    // Rounds become rare when nothing new is submitted and nothing better is found.
     pause_s = round->promoted || round->submitted != submitted ? kPauseMinS : std::min(2 * pause_s, kPauseMaxS);
     submitted = round->submitted;
     if (verb.rounds == 0) pause(pause_s);

@@ -1,4 +1,4 @@
-// Which judge is promoted, and that the guide beside it stays what it was. Oracles: times that the better of two judges
+// Tests which judge is promoted, and that the guide beside it stays. Oracles: times that the better of two judges
 // foretells exactly; bytes of files; a cache filled by hand.
 #include "clients/cli/train_daemon_judge.h"
 
@@ -173,7 +173,7 @@ TEST_F(TrainDaemonJudge, ARoundNeedsKernelsOfThisMachine) {
   ASSERT_TRUE(round.ok()) << round.error().message;
   EXPECT_TRUE(round->enough);
   EXPECT_EQ(round->kernels, 600u);
-  // By families that validate alone, which is a tenth of them: what is held out is for reports.
+  // Validation uses a tenth of the families alone; held-out families are for reports.
   const auto timed = learn::load_timed_kernels(kernels_path(state_));
   ASSERT_TRUE(timed.ok());
   const auto seen = learn::samples_of(*timed, machine_trained_on(*timed));
@@ -184,9 +184,9 @@ TEST_F(TrainDaemonJudge, ARoundNeedsKernelsOfThisMachine) {
   EXPECT_GT(round->validation, 25u);
   EXPECT_EQ(round->promoted, round->rank > round->rank_before + kJudgePromotionGain);
   EXPECT_EQ(versions().chosen().value(), round->promoted ? round->candidate : std::string(store::Versions::kNone));
-  // Nothing new to learn from.
+  // There is nothing new to learn from.
   EXPECT_FALSE(enough());
-  // As many, but others: as the weekly calibration leaves them.
+  // The families are as many, but others, as after the weekly calibration.
   write(os::cpu_model(), "newer", 100);
   auto cache = learn::TimedKernelWriter::open(
       kernels_path(state_), {.cpu = os::cpu_model(), .isa = "avx512", .build = "0123", .date = "2026-01-02"});

@@ -47,7 +47,7 @@ struct TrainedJudge {
 
 /// Number of the machine whose kernels are trained on: the newest of those that have nearly the most.
 std::uint32_t machine_trained_on(const learn::TimedKernels& timed);
-/// Which of its kernels are trained on.
+/// Splits the kernels into those for training and those held out.
 learn::JudgeSplit judge_split(const learn::JudgeSamples& samples, std::span<const std::string> without);
 
 /// Kernels as a judge sees them, and where they are from.

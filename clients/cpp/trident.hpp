@@ -149,7 +149,7 @@ class kernel {
     c.run();
   }
 
-  /// As trident_call: nothing is checked.
+  /// Runs the kernel as trident_call() does: nothing is checked.
   void run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const noexcept {
     trident_call(handle_, n, in, out, params);
   }
@@ -317,7 +317,7 @@ class context {
     return kernel(handle);
   }
 
-  /// As trident_build_program(): waits until the program is built. `progress(done, total)`, called from this thread:
+  /// Builds as trident_build_program() does, and waits for it. `progress(done, total)`, called from this thread:
   /// false gives up, and what it throws passes on. Throws error, with file, line and column on a bad text.
   [[nodiscard]] program build(const std::string& text, const program_options& how = {},
                               std::function<bool(std::uint32_t, std::uint32_t)> progress = {}) const {
