@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kSystemSocket = "/run/trident/tridentd.sock";
 constexpr std::size_t kFileBytesMax = 1 << 20;
-/// As for every other mistake in flags or file: CLI11 has a number for each kind.
+/// Exit status of every mistake in flags or file: CLI11 has a number for each kind.
 constexpr int kExitUsage = 2;
 
 std::string from_environment(const char* name) {

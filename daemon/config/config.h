@@ -54,7 +54,7 @@ Result<std::string> read_file(const std::string& path);
 Result<void> check(const Settings& settings);
 
 Result<log::Level> log_level_of(const std::string& name);
-/// Where to listen when no socket was passed in.
+/// The path to listen at when no socket was passed in.
 std::string socket_path(const Settings& settings);
 /// The cache file; empty for none.
 std::string cache_path(const Settings& settings);

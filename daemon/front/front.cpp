@@ -116,7 +116,7 @@ std::string programs_folder(const config::Settings& settings) {
   return state.empty() ? "" : state + "/programs";
 }
 
-/// After `state`, if any. Newlines in the status would begin other variables.
+/// Tells a status, after `state`, if any. Newlines in the status would begin other variables.
 void tell_status(std::string status, const std::string& state = "") {
   std::replace(status.begin(), status.end(), '\n', ' ');
   os::notify_service_manager(state + "STATUS=" + status);
@@ -309,7 +309,7 @@ class Front {
     programs_.release_standard_error();
   }
 
-  /// Only under a service manager that asked for it: an idle daemon otherwise has no timer at all.
+  /// Starts only under a service manager that asked for it: an idle daemon otherwise has no timer at all.
   void start_watchdog() {
     watchdog_interval_ns_ = os::watchdog_interval_ns();
     const std::uint64_t interval_ms = watchdog_interval_ns_ / kNsPerMs;

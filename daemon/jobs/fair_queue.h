@@ -38,7 +38,7 @@ class FairQueue {
     auto& items = waiting(user).items;
     return {user, false, items.insert(items.begin(), std::move(value))};
   }
-  /// Behind the user's urgent items and before all others of that user. It makes no difference to other users.
+  /// Puts an item behind the user's urgent items and before all others of that user. Other users see no difference.
   Place push_urgent(std::uint32_t user, T value) {
     auto& urgent = waiting(user).urgent;
     ++urgent_size_;

@@ -32,7 +32,7 @@ constexpr std::size_t kReasonBytesMax = 500;
 constexpr std::size_t kNotesMax = 16;
 /// Bytes of submissions that are kept to be searched again, of all users.
 constexpr std::uint64_t kRenewalBytesMax = std::uint64_t{32} << 20;
-/// Behind the id of a flight: no submission shares it, for it has no baseline to give.
+/// Ends the id of a renewal's flight, so that no submission shares it: it has no baseline to give.
 constexpr char kRenewalMark = 'r';
 /// Nobody waits for what is searched again, so it is searched for longer.
 constexpr std::uint8_t kRenewalEffort = 8;
@@ -73,7 +73,7 @@ cache::SharedImage shared(std::string_view tail) {
 }  // namespace
 
 struct Jobs::Flight {
-  /// For the log: the expression, shortened, with user and key.
+  /// Describes the flight for the log: the expression, shortened, with user and key.
   [[nodiscard]] std::string describe() const;
 
   std::string id;

@@ -108,7 +108,7 @@ class Jobs {
   /// `message` is the client's message as it came, from which `work` was read.
   void submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
               std::span<const std::byte> message);
-  /// Told every submission that is new to the cache's memory.
+  /// Sets the journal, which is told every submission that is new to the cache's memory.
   void set_journal(std::function<void(std::uint32_t uid, const expr::Expr&)> journal) { journal_ = std::move(journal); }
   /// Sets the weights of the search's guide; null: the built-in ones. They must live until the next call. `told` is for
   /// worker::PoolOptions::weights. Before the first call no kernel is ever searched again.

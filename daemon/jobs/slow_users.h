@@ -30,7 +30,7 @@ class SlowUsers {
   }
 
  private:
-  /// From here on those that are slow no more are forgotten.
+  /// Number of users from which on those that are slow no more are forgotten.
   static constexpr std::size_t kUsersMax = 256;
   std::unordered_map<std::uint32_t, std::uint64_t> until_ns_;
 };

@@ -29,9 +29,9 @@ class CostsSource {
 
   /// Null: those that are built in. Stays until the change after the next.
   [[nodiscard]] const expr::rewrite::OpCosts* costs() const { return costs_.get(); }
-  /// For worker::PoolOptions::costs.
+  /// Text for worker::PoolOptions::costs.
   [[nodiscard]] const std::string& told() const { return told_; }
-  /// For people: where and when they were measured, or "built in".
+  /// Text for people: where and when the costs were measured, or "built in".
   [[nodiscard]] std::string name() const;
 
  private:

@@ -23,9 +23,9 @@ class WeightsSource {
 
   /// Null: those that come with the program.
   [[nodiscard]] const pipeline::SearchWeights* weights() const { return weights_.get(); }
-  /// For worker::PoolOptions::weights.
+  /// Text for worker::PoolOptions::weights.
   [[nodiscard]] const std::string& told() const { return told_; }
-  /// For people: a digest, or store::Versions::kNone.
+  /// Text for people: a digest, or store::Versions::kNone.
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:

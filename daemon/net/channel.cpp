@@ -14,7 +14,7 @@ constexpr std::size_t kScratchBytes = 64 * 1024;
 constexpr int kReadsPerTurn = 4;
 constexpr std::size_t kPiecesPerWrite = 16;
 
-/// Where every channel reads into. A frame that arrives whole is handed on from here; it starts at 4, so that its
+/// The buffer that every channel reads into. A frame that arrives whole is handed on from here; it starts at 4, so its
 /// payload is aligned.
 struct alignas(8) Scratch {
   std::array<std::byte, kScratchBytes> bytes;

@@ -57,7 +57,7 @@ class Sessions {
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
 
-  /// Where submissions go; must be called before the first connection.
+  /// Sets the receivers of submissions; must be called before the first connection.
   void set_jobs(jobs::Jobs& jobs, programs::Programs& programs) { jobs_ = &jobs, programs_ = &programs; }
   /// Takes a connection that was just accepted.
   void add(os::Fd socket);

@@ -65,7 +65,7 @@ class Learner {
     if (!weights.ok()) return log::warning("the network of programs: {}", weights.error().message);
     weights_ = *std::move(weights);
   }
-  /// From the learning thread.
+  /// Reports a round; called by the learning thread.
   void tell(const Result<neural::RoundReport>& round) {
     if (!round.ok()) return log::warning("learning of programs: {}", round.error().message);
     if (round->promoted || round->dropped) changed_ = true;

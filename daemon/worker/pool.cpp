@@ -73,7 +73,7 @@ class Pool::Worker {
     if (lane_ != Lane::baseline || running_.size() >= kBriefDepth) return false;
     return claim.brief && running_.front().claim.brief;
   }
-  /// Where there are others, the first baseline worker is for users that are not slow.
+  /// Of several baseline workers, the first is kept for users that are not slow.
   [[nodiscard]] bool is_kept() const {
     return lane_ == Lane::baseline && number_ == 0 && pool_.options_.baseline_workers > 1;
   }
@@ -93,7 +93,7 @@ class Pool::Worker {
     return {};
   }
 
-  /// Nothing more will come: an idle worker reads the end of its socket and ends.
+  /// Ends the conversation: an idle worker reads the end of its socket and ends.
   void hang_up() {
     timeout_.stop();
     restart_.stop();
@@ -127,7 +127,7 @@ class Pool::Worker {
   /// Asks the worker to end the request that it works on.
   void cancel() {
     const RequestHeader header{.ticket = running_.front().ticket, .lane = lane_, .tail = Tail::cancel};
-    // Before it is sent: what cannot be sent ends the worker and its time limit with it.
+    // The timer starts first: a message that cannot be sent ends the worker and its time limit with it.
     if (due_ns_ == 0 || os::monotonic_ns() + kCancelMs * 1'000'000 < due_ns_) start_timeout(kCancelMs);
     send(header, {});
   }
@@ -187,7 +187,7 @@ class Pool::Worker {
                         if (reason != net::CloseReason::peer_closed) ++pool_.stats_.protocol_errors;
                         end(Fate::crashed);
                       }));
-    // Where the system has none, the end of its socket tells of its end.
+    // Without pidfds the end of the socket tells of the worker's end.
     if (child_.pidfd().valid()) {
       TRY(exit_, net::Poller::make(pool_.loop_, child_.pidfd()));
       exit_.watch(net::Poller::kReadable, [this](int) { end(Fate::crashed); });
@@ -307,7 +307,7 @@ class Pool::Worker {
     timeout_.stop();
   }
 
-  /// It could not be started, or died of nothing: until it answers or lives long enough.
+  /// Marks a worker that could not be started, or died of nothing, until it answers or lives long enough.
   void fall_ill() {
     if (ill_since_ns_ == 0) ill_since_ns_ = os::monotonic_ns();
   }
