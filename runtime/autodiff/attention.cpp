@@ -22,7 +22,7 @@ struct Attention : Op<Real> {
   tensor::Gemm<Real> v_slopes, k_slopes, q_slopes;
 };
 
-/// In place; what the mask hides gets 0. Returns nothing to divide by where all is hidden: the row stays 0.
+/// Softmax in place; masked elements get 0. When all are masked there is no divisor, and the row stays 0.
 template <class Real>
 void masked_softmax(Real* row, const std::int32_t* mask, std::size_t count) {
   Real largest = -std::numeric_limits<Real>::infinity();

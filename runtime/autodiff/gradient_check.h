@@ -1,4 +1,4 @@
-// For tests: the gradients of a tape against central differences of its loss, in f64.
+// Compares the gradients of a tape with central differences of its loss, in f64; for tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -15,9 +15,9 @@ class SplitMix64 {
     z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
     return z ^ (z >> 31);
   }
-  /// In [0, 1), 53 bits.
+  /// A number in [0, 1), 53 bits.
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  /// In [0, bound).
+  /// A number in [0, bound).
   std::uint64_t below(std::uint64_t bound) {
     return static_cast<std::uint64_t>(static_cast<unsigned __int128>(next()) * bound >> 64);
   }

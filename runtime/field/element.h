@@ -27,7 +27,7 @@ class Element {
     return e;
   }
 
-  /// In [0, p).
+  /// The number, in [0, p).
   [[nodiscard]] constexpr std::uint64_t value() const { return value_; }
   [[nodiscard]] constexpr bool is_zero() const { return value_ == 0; }
   [[nodiscard]] constexpr bool is_u32() const { return value_ >> 32 == 0; }

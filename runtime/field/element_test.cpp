@@ -15,7 +15,7 @@ std::uint64_t remainder(Wide x) {
   return static_cast<std::uint64_t>(x % kModulus);
 }
 
-/// Where carries and borrows happen, and some anywhere.
+/// Numbers at which carries and borrows happen, and some anywhere.
 std::vector<std::uint64_t> values() {
   std::vector<std::uint64_t> list;
   const std::uint64_t places[] = {0,        kEpsilon,     kEpsilon + 1, 1ull << 63,

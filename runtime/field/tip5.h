@@ -17,7 +17,7 @@ namespace trident::field {
 
 inline constexpr std::size_t kTip5Rate = 10, kDigestWords = 5;
 
-/// In the order of Triton VM: the first word is on top of its stack.
+/// A digest in the order of Triton VM: the first word is on top of its stack.
 using Digest = std::array<Element, kDigestWords>;
 
 class Tip5 {

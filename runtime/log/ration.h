@@ -13,7 +13,7 @@ class Ration {
 
   /// Returns true when a line may be written now.
   [[nodiscard]] bool take() { return take_at(now_ns()); }
-  /// For the end of a line that may: "" or " (and 7 like it that were left out)".
+  /// Text for the end of an allowed line: "" or " (and 7 like it that were left out)".
   std::string left_out();
   /// take() at a time. Exposed for tests.
   [[nodiscard]] bool take_at(std::uint64_t now_ns);

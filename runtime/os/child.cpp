@@ -20,7 +20,7 @@ Error os_error(const char* what) {
 
 constexpr int kExecFailed = 127;
 
-/// In the child between fork and exec: async-signal-safe calls only, because other threads may hold locks.
+/// Runs in the child between fork and exec: async-signal-safe calls only, because other threads may hold locks.
 [[noreturn]] void become(const SpawnOptions& options, char* const* argv, pid_t parent) {
   if (options.die_with_parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -5,7 +5,7 @@
 
 namespace trident::os {
 
-/// From now on the threads that this one starts, and it itself, run where nothing else wants to: SCHED_IDLE, the least
+/// Gives this thread, and threads that it starts from now on, idle priority: SCHED_IDLE, the least nice
 /// priority, input and output when the disk is idle. OsError names the first that the system refused; the others are
 /// tried all the same.
 Result<void> run_when_idle();

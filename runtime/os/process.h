@@ -51,7 +51,7 @@ class Process {
 
   /// Reads up to `size` bytes of the output; 0 at its end. Timeout after `timeout_ms` without a byte.
   Result<std::size_t> read_some(std::byte* buffer, std::size_t size, std::uint32_t timeout_ms);
-  /// Everything up to the end of the output.
+  /// Reads everything up to the end of the output.
   Result<std::string> read_all(std::uint32_t timeout_ms);
   /// Waits for the end; on Timeout the process still runs.
   Result<Exit> wait(std::uint32_t timeout_ms);

@@ -21,7 +21,7 @@ struct Interval {
   double lo, hi;
 };
 
-/// Where the true median lies, whatever the distribution, by the order statistics n/2 -+ z * sqrt(n) / 2 (binomial
+/// The interval of the true median, whatever the distribution, by the order statistics n/2 -+ z * sqrt(n) / 2 (binomial
 /// counts of samples below the median). z = 1.96 holds in 95 % of cases, 3.3 in 99.9 %. Infinite ends when there are
 /// too few samples to say.
 Interval median_interval(std::span<const double> samples, double z);

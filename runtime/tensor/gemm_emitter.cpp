@@ -247,7 +247,7 @@ class GemmEmitter {
     }
   }
 
-  /// From sums to C. `last`: no block of k follows.
+  /// Stores the sums to C. `last`: no block of k follows.
   void finish(Real beta, Constant beta_at, bool last) {
     const auto each = [&](auto f) {
       for (std::size_t i = 0; i < rows_; ++i) {

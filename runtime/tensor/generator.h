@@ -28,9 +28,9 @@ class Generator {
   explicit Generator(std::uint64_t seed = 0, std::uint64_t stream = 0, std::uint64_t counter = 0)
       : seed_(seed), stream_(stream), counter_(counter) {}
   std::uint64_t next() { return mix(mix(seed_ ^ mix(stream_)) + counter_++ * 0x9e3779b97f4a7c15u); }
-  /// In [0, 1), of 53 bits.
+  /// A number in [0, 1), of 53 bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  /// In [0, bound): by rejection, so without bias. bound > 0.
+  /// A number in [0, bound): by rejection, so without bias. bound > 0.
   std::uint64_t below(std::uint64_t bound) {
     const std::uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
     std::uint64_t x = next();

@@ -1,4 +1,4 @@
-// Where kernel_choice.cpp finds each level's table.
+// The levels' tables of kernels, for kernel_choice.cpp.
 #pragma once
 
 #include "runtime/tensor/kernels.h"

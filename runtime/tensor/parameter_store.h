@@ -78,7 +78,7 @@ class ParameterStore {
   /// bug. `fan_in` and `fan_out` are for the initialiser.
   std::size_t declare(std::string_view name, Shape shape, SliceKind kind, Initialiser initialiser,
                       std::size_t fan_in = 1, std::size_t fan_out = 1);
-  /// As declare(), of a table of rows; first weights are uniform in +- bound.
+  /// Declares a table of rows as declare() does; first weights are uniform in +- bound.
   RowTable<Real>& declare_rows(std::string_view name, std::size_t rows, std::size_t width, std::size_t planes,
                                Real bound);
 

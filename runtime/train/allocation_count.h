@@ -1,4 +1,4 @@
-// For tests: how often this process has asked for heap memory, by any door (operator new, malloc and its kin).
+// Counts how often this process has asked for heap memory, by any door (operator new, malloc and its kin); for tests.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Everything that a run needs to go on with the same bits: weights, optimiser state, and where it stood. One
+// The whole state of a run, for going on with the same bits: weights, optimiser state, and progress. One
 // safetensors file (runtime/nn/safetensors.h); the optimiser's tensors have names that begin with "optimiser.", so that
 // the file can be loaded as weights too.
 #pragma once
@@ -28,7 +28,7 @@ struct EpochFigures {
 /// The terms of a run, by name: everything that decides its bits. A run is resumed only where all are unchanged.
 using RunTerms = std::vector<std::pair<std::string, std::string>>;
 
-/// Where a run stands, besides weights and optimiser. The order of an epoch's samples follows from seed and epoch, so
+/// Position of a run, besides weights and optimiser. The order of an epoch's samples follows from seed and epoch, so
 /// no generator has more state than these.
 struct Progress {
   std::uint64_t seed = 0;

@@ -1,4 +1,4 @@
-// From easy to hard: a list of levels; the next begins when enough of the last episodes at this one were solved.
+// A list of levels from easy to hard; the next begins when enough of the last episodes at this one were solved.
 #pragma once
 
 #include <cstddef>

@@ -68,7 +68,7 @@ class QAgent {
 
   [[nodiscard]] std::uint64_t steps() const { return optimiser_->steps(); }
   [[nodiscard]] double beta() const;
-  /// For files and tests. Both have the slices q.N.weight, q.N.bias, and of q.value and q.advantage.
+  /// The networks, for files and tests. Both have the slices q.N.weight, q.N.bias, and of q.value and q.advantage.
   [[nodiscard]] tensor::ParameterStore<float>& online() { return online_; }
   [[nodiscard]] tensor::ParameterStore<float>& target() { return target_; }
   /// Makes the target the online network.

@@ -32,7 +32,7 @@ constexpr std::size_t planes_of(RowAlgorithm algorithm) {
 template <class Real>
 class RowOptimiser {
  public:
-  /// For one table; `gradients` are what the shards' tapes say of it, in the order of the shards, and must outlive
+  /// Optimises one table; `gradients` are the shards' gradients of it, in the order of the shards, and must outlive
   /// this.
   RowOptimiser(tensor::RowTable<Real>& table, const RowOptions& options,
                std::vector<autodiff::RowGradient<Real>> gradients, std::span<const std::size_t> ids_max);

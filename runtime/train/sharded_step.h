@@ -39,7 +39,7 @@ class ShardedStep {
 
   [[nodiscard]] Optimiser<float>& optimiser() { return optimiser_; }
   [[nodiscard]] const std::vector<Shard>& shards() const { return shards_; }
-  /// Before clipping, of the last step; 0 without clipping.
+  /// Norm of the last step's gradient before clipping; 0 without clipping.
   [[nodiscard]] double gradient_norm() const { return gradient_norm_; }
 
  private:

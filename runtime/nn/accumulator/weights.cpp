@@ -42,7 +42,7 @@ struct Header {
 constexpr std::size_t kHeaderBytes = 128;
 static_assert(sizeof(Header) <= kHeaderBytes && sizeof(simd::Head) % kAlignment == 0);
 
-/// Where the parts begin.
+/// Offsets of the parts of a block.
 struct Layout {
   std::size_t bias, heads, keys, places, rows, base, end;
   std::array<std::size_t, kHeads> head_bias;

@@ -115,7 +115,7 @@ class AccumulatorWeights {
   /// when there are only zeros. They may be another block: a caller that expects none refuses them.
   [[nodiscard]] std::span<const std::byte> behind() const { return behind_; }
   [[nodiscard]] std::uint32_t features() const { return features_; }
-  /// Without the row of zeros.
+  /// Number of rows without the row of zeros.
   [[nodiscard]] std::uint32_t stored_rows() const { return stored_rows_; }
   /// The mean over `nodes` nodes.
   [[nodiscard]] simd::Pool pool(std::uint32_t nodes) const {

@@ -7,7 +7,7 @@
 
 namespace trident::os {
 
-/// From now on no file can be opened but beneath `folder` (none when it is empty), and no signal be sent out of this
+/// Forbids, from now on, to open files outside `folder` (any file when it is empty), and to send signals out of this
 /// process and its children where the kernel knows how. Unsupported without Landlock; OsError.
 Result<void> restrict_files(const std::string& folder);
 
