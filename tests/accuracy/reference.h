@@ -12,7 +12,7 @@ double reference_f32(kir::math::Function f, double x, double y);
 /// checked against reference_f32(), and one that differs by more than 2^-20 ulp of f32 is a bug.
 void reference_f32(kir::math::Function f, const float* x, double* out, std::size_t count);
 #if defined(__x86_64__)
-/// For processors with AVX-512; false if there is no vector form of f.
+/// Computes vectors on processors with AVX-512; false if there is no vector form of f.
 bool vector_reference_f32(kir::math::Function f, const float* x, double* out, std::size_t count);
 #endif
 /// f at (x, y) in long double, for f64 results.

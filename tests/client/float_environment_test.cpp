@@ -87,7 +87,7 @@ void use(trident_ctx* ctx, const char* text, Seen& seen) {
   trident_close_kernel(kernel);
 }
 
-/// Everything in the environment, in a thread of its own: opening, submitting, calling, closing.
+/// Runs everything in the environment, in a thread of its own: opening, submitting, calling, closing.
 struct Session {
   Session(const FloatEnvironment& environment, trident_mode mode, const char* socket) : seen(std::size(kTexts)) {
     std::thread([&] {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kText = "x*y + 3*x";
 
-/// Everything for one job up to its last message.
+/// Messages of one job up to its last.
 struct Story {
   bool cached = false, baseline = false, optimised = false, revoked = false;
   std::optional<wire::Outcome> outcome;

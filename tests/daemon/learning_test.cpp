@@ -136,7 +136,7 @@ TEST_F(Learning, WhatIsDamagedIsNotUsed) {
   EXPECT_EQ(stats()["learning"]["weights"], "none");
 }
 
-// Its own job ends with the baseline, as nobody may wait for a better one; what is searched again has no such limit.
+// Its own job ends with the baseline, as nobody may wait for a better one; later searches have no such limit.
 TEST_F(Learning, BetterKernelsReachClientsThatStillRun) {
   daemon_.restart({"--optimise-queue-per-user", "0", "--workers", "1", "--budget-ms", "60000"});
   RawClient busy = RawClient::ready(daemon_.socket()), client = RawClient::ready(daemon_.socket());
@@ -163,7 +163,7 @@ TEST_F(Learning, BetterKernelsReachClientsThatStillRun) {
   EXPECT_EQ(stats()["jobs"]["renewals"], renewals);
 }
 
-// By a watch of the folder, or on SIGHUP; what is damaged changes nothing.
+// The daemon watches the folder, and reads again on SIGHUP; damaged files change nothing.
 TEST_F(Learning, MeasuredCostsAreUsedAtOnce) {
   const auto workers = daemon_.workers("optimise");
   EXPECT_EQ(stats()["learning"]["costs"], "built in");

@@ -31,7 +31,7 @@ Payload hello_message(std::uint16_t version_min = 1, std::uint16_t version_max =
 Payload submit_message(const std::string& text, const SubmitTerms& terms = {});
 Payload cancel_message(std::uint64_t job);
 Payload stats_message(std::uint64_t request);
-/// With the length in front.
+/// Puts the length in front.
 Payload framed(std::span<const std::byte> payload);
 
 /// A message that came, and the descriptor that belongs to it.
@@ -42,7 +42,7 @@ struct Incoming {
   [[nodiscard]] wire::Body kind() const { return message().body_type(); }
 };
 
-/// For an answer that will come, on a busy machine and under a sanitizer.
+/// Time to wait for an answer that will come, on a busy machine and under a sanitizer.
 inline constexpr int kPatienceMs = 60'000;
 
 class RawClient {

@@ -118,7 +118,7 @@ TEST(Rules, OfTheOwnerAreSearchedBy) {
   const Published without = published(daemon, 2);
   EXPECT_TRUE(without.takes_root);
   end(daemon, without);
-  // With more text than a client's message may have, and one file more.
+  // These rules have more text than a client's message may have, and one file more.
   const std::string long_text = std::string(kRule, std::string(kRule).size() - 1) + std::string(3u << 20, ' ') + "\n";
   const std::vector<std::string> flags = {
       "--rules", written(daemon, "own.rules", long_text), "--rules",

@@ -89,7 +89,7 @@ TEST(ExprReference, StrictValuesAgreeWithThePlainEvaluator) {
   EXPECT_GT(compared, 150'000);
 }
 
-// Where MPFR's own erf ends the process. Oracle: its value of a thousand bits less.
+// MPFR's own erf ends the process there. Oracle: its value of a thousand bits less.
 TEST(ExprReference, TheMpfrEvaluatorKnowsErrorFunctionsAtTheRootOfThree) {
   const auto e =
       expr::parse_infix("(erf(sqrt(x)) - erf(sqrt(x)*(1 + 1e-30)), erfc(sqrt(x)), erfc(-sqrt(x)), erf(-sqrt(x)))",

@@ -28,7 +28,7 @@ constexpr std::size_t kPointsPerSet = 64;
 using Wide = equiv::WideBig<4400>;
 using Narrow = equiv::WideBig<300>;
 
-// In ulp; 0: correctly rounded.
+// The stated error in ulp; 0: correctly rounded.
 double stated_error(const expr::Node& n) {
 #define X(Name, f32_ulp1, f32_ulp4, f64_ulp1, f64_ulp4) \
   if (n.op == Op::Name) return n.type == Type::f32 ? f32_ulp1 : f64_ulp1;

@@ -177,7 +177,7 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
   if (!has_real_value(source) || !has_real_value(form)) return "";
   const ShortExponents exponents;
   Random random(c.seed ^ 0x4EA1);
-  // Where a step on the way has no value, or none that these exponents hold, nothing is said.
+  // Nothing is said when a step has no value, or none that these exponents hold.
   const auto with_steps = [](Expr e) {
     for (std::uint32_t i = 0; i < e.nodes.size(); ++i)
       if (ir::is_float(e.nodes[i].type)) e.outputs.push_back({"step", expr::NodeId(i)});
@@ -187,7 +187,7 @@ std::string unlike(const SearchCase& c, const Expr& source, const kir::Kernel& p
     return std::all_of(values.begin(), values.end(), [](long double v) { return std::fabs(v) <= 1e300L; });
   };
   const Expr steps = with_steps(source), form_steps = with_steps(form);
-  // Where all constants move, some may move alike, and their difference stay.
+  // Constants may move alike in one try, and their difference stay; so several tries move them.
   constexpr std::size_t kMoves = 4;
   std::array<Expr, kMoves> moved, form_moved;
   for (std::size_t m = 0; m < kMoves; ++m) {

@@ -18,13 +18,13 @@ namespace trident::fuzz {
 std::string difference_from_interpreter(const expr::Expr& expr, const kir::Kernel& kernel, const image::Mapped& native,
                                         std::uint64_t seed);
 
-/// For the baseline variant on every instruction set of this machine. Ends the process with the expression and the
+/// Checks the baseline variant on every instruction set of this machine. Ends the process with the expression and the
 /// values on a difference.
 void check_code(const expr::Expr& expr, const kir::Kernel& kernel, std::uint64_t seed);
 
 /// False when the expression has ops that have no value over the reals to compare with (integers, steps, reductions).
 bool has_real_meaning(const expr::Expr& expr);
-/// For expressions that have: some hundred points. Milliseconds, so for a sample of the accepted inputs.
+/// Checks expressions that have a meaning, at some hundred points. It takes milliseconds: for a sample of the inputs.
 void check_meaning(const expr::Expr& expr, const kir::Kernel& kernel, std::uint64_t seed);
 
 }  // namespace trident::fuzz

@@ -17,8 +17,8 @@ struct Application {
   bool contradicts = false;   ///< the graph knows the sides to differ
 };
 
-/// Nothing when the rule does not match its own left side. `declared`: variables have ranges, or constants in their
-/// place, that meet the conditions.
+/// Returns nothing when the rule does not match its own left side. `declared`: variables have ranges, or constants in
+/// their place, that meet the conditions.
 std::optional<Application> apply_once(const egraph::Rule& rule, bool declared);
 
 /// The built-in rules of one theme, each with its application; a sentence if there is no such theme.

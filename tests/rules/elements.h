@@ -8,8 +8,8 @@ namespace trident::testing {
 
 bool reduces(const egraph::Rule& rule);
 
-/// For 1 to 4 elements. A variable that is not uniform becomes one for each, ?a as "a", "a'", "a''", "a'''". The rule's
-/// sides must be results of reductions or uniform.
+/// Writes out 1 to 4 elements. A variable that is not uniform becomes one for each, ?a as "a", "a'", "a''", "a'''". The
+/// rule's sides must be results of reductions or uniform.
 egraph::Rule of_elements(const egraph::Rule& rule, std::size_t elements);
 
 }  // namespace trident::testing

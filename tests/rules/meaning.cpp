@@ -104,7 +104,7 @@ Number Meaning::absolute(const Number& a) {
   return y;
 }
 
-// Where an operand of min is no number the result is the other one: the rules have no such operands, which is proved
+// When an operand of min is no number, the result is the other one. Rules have no such operands, which is proved
 // rather than modelled.
 Number Meaning::lesser(const Number& a, const Number& b) {
   obligations.insert(obligations.end(), {a.defined, b.defined});

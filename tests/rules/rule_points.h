@@ -20,7 +20,7 @@ expr::Type type_of(const egraph::Rule& rule, std::size_t v, expr::Type otherwise
 /// The value of that type next to `x`.
 double of_type(expr::Type type, double x);
 
-/// By variable: whether a truth value stands in its place.
+/// For each variable: true when a truth value stands in its place.
 std::vector<bool> truth_values(const egraph::Rule& rule);
 
 /// One side over variables of `type`, with comparisons of zero with a variable in place of truth values; a side that is

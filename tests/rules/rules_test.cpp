@@ -33,7 +33,7 @@ constexpr int kPoints = 10'000;
 constexpr int kBits = 200;
 // Most that are drawn for one at which the left side is a number: a rule that needs more wants a sampler of its own.
 constexpr int kDrawsPerPoint = 4;
-// Where both sides differ at 200 bits, cancellation may be why: then this many decide.
+// Bits that decide when both sides differ at 200 bits, as they may by cancellation.
 constexpr int kDecidingBits = 4000;
 
 // pi, 1/3 and their like stand for what they round.
@@ -235,7 +235,7 @@ TEST_P(EveryRule, DerivativesAreDifferenceQuotients) {
         const long double allowed = has_rounded_constants(rule()) ? 1e-13L : 1e-17L;
         return !(std::fabs(sides[0] - sides[1]) <= allowed * size + 1e-40L);
       };
-      // Where the functions cancel, or bend within the step, smaller steps and more bits decide.
+      // Smaller steps and more bits decide when the functions cancel, or bend within the step.
       if (off()) sides = at(kDecidingStepBits, kDecidingBits);
       ASSERT_FALSE(off()) << rule().name << " at x=" << x << ": " << static_cast<double>(sides[0]) << " and "
                           << static_cast<double>(sides[1]) << "\n"

@@ -185,7 +185,7 @@ TEST_P(Tags, ThatPromiseBitsKeepThemAtAllExponents) {
   }
 }
 
-// At how many of `count` points one side alone is NaN: `near` where no term is near overflow or underflow, `far` where
+// Counts points at which one side alone is NaN: `near` where no term is near overflow or underflow, `far` where
 // operands are infinite or NaN too.
 struct OneSided {
   std::size_t near = 0, far = 0;

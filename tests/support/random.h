@@ -14,10 +14,10 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
     return z ^ (z >> 31);
   }
-  /// In [0, bound).
+  /// A number in [0, bound).
   std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>((next() >> 32) * bound >> 32); }
   bool one_in(std::uint32_t n) { return below(n) == 0; }
-  /// In [0, 1).
+  /// A number in [0, 1).
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   bool chance(double p) { return unit() < p; }
 

@@ -160,7 +160,7 @@ class Maker {
     return {builder_.constant_bits(type, random_lane(random_, type)), false};
   }
 
-  /// In [1, 2) or (-2, -1] whatever the operand: what scalef and the kNormal flag ask for.
+  /// Maps any operand into [1, 2) or (-2, -1], as scalef and the kNormal flag require.
   Value near_one(Value v) {
     const bool narrow = ir::bytes_of(kernel_.type_of(v)) == 4;
     const Type type = narrow ? Type::i32 : Type::i64;

@@ -50,7 +50,7 @@ Request request_of(const json& row) {
   return out;
 }
 
-/// As the prover runs it: from its own digest.
+/// Heights as the prover runs it: from its own digest.
 vm::Heights heights_on(const tasm::Program& program, const Run& run) {
   vm::Code code;
   EXPECT_TRUE(vm::load(program, code));

@@ -30,12 +30,12 @@ struct Case {
   [[nodiscard]] vm::Inputs inputs() const { return {public_input, secret_input, secret_digests, ram, {}}; }
 };
 
-/// All, by name. The working directory is the repository's root; ends the program when a file is not as it must be.
+/// Reads all cases, by name, in the repository's root. Ends the program when a file is not as it must be.
 std::vector<Case> read_cases();
 
 /// Ends the program, with the place of the fault, when the text is not right.
 language::Program program_of(const Case& c);
-/// None when there is no program by hand.
+/// Returns nothing when there is no program by hand.
 std::optional<tasm::Program> hand_of(const Case& c);
 
 struct Measured {
