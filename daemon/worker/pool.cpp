@@ -73,7 +73,7 @@ class Pool::Worker {
     if (lane_ != Lane::baseline || running_.size() >= kBriefDepth) return false;
     return claim.brief && running_.front().claim.brief;
   }
-  /// Of several baseline workers, the first is kept for users that are not slow.
+  /// The first of several baseline workers is kept for users that are not slow.
   [[nodiscard]] bool is_kept() const {
     return lane_ == Lane::baseline && number_ == 0 && pool_.options_.baseline_workers > 1;
   }
