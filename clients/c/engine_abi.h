@@ -1,5 +1,5 @@
 /* The exports of libtrident-engine.so to libtrident: the compiler in this process, for mode embedded. Plain C structs
- * and four functions, so that the two libraries share no C++ type and may be upgraded apart (the version is checked). */
+ * and four functions: the two libraries share no C++ type and may be upgraded apart (the version is checked). */
 #ifndef TRIDENT_ENGINE_ABI_H
 #define TRIDENT_ENGINE_ABI_H
 

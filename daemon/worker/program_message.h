@@ -1,4 +1,5 @@
-// The client's message about a program, ProgramReady. The worker writes it; the front checks it and passes it on.
+// The message to a client about its program, ProgramReady. The worker writes it. The front reads and checks it before
+// it is passed on.
 #pragma once
 
 #include <cstdint>
