@@ -30,7 +30,7 @@ class Builder {
   NodeId index() { return add({Op::Index, Type::i64, {}, {}, {}, 0}); }
   /// Any op but Constant, Variable, Powi and Cast; the type follows from the operands.
   NodeId op(Op op, NodeId a, NodeId b = {}, NodeId c = {});
-  /// Of an exponent beyond kPowiMax a product of two powers.
+  /// Makes a power; an exponent beyond kPowiMax becomes a product of two powers.
   NodeId powi(NodeId a, std::int64_t exponent);
   NodeId cast(Type type, NodeId a);
   /// `node` as it stands; operands must exist already.

@@ -232,7 +232,7 @@ bool Composer::is_table(NodeId id) const {
   return n.op == Op::Variable && expr().variables[n.imm].is_table();
 }
 
-// Whether a node takes tables only where tables are read.
+// Returns whether a node takes tables only where tables are read.
 bool Composer::reads_tables_only(const Node& node, std::size_t offset) {
   const bool reads = info(node.op).signature == Signature::Read;
   for (const NodeId id : {reads ? NodeId{} : node.a, node.b, node.c}) {
@@ -723,7 +723,7 @@ Value Composer::form(Form form, std::span<const Value> arguments, std::size_t of
   CHECK(false);
 }
 
-// Of integers, where there is no -0: |x| with the sign of y.
+// Gives |x| with the sign of y, for integers, which have no -0.
 Value Composer::copysign(Value x, Value y, std::size_t offset) {
   const Value size = unary(Op::Abs, x, offset);
   const Value below = binary(Op::Lt, y, number({.integral = true}, offset), offset);

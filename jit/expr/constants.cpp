@@ -8,7 +8,7 @@
 namespace trident::expr {
 namespace {
 
-// The op over long double; nothing for what has no plain real value.
+// Evaluates the op in long double; returns nothing for ops without a plain real value.
 std::optional<long double> evaluate(const Node& n, long double a, long double b, long double c) {
   switch (n.op) {
     case Op::Add: return a + b;

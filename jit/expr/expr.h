@@ -116,7 +116,7 @@ struct ParseOptions {
   std::vector<Variable> variables;   ///< declared beforehand, in order; an undeclared name becomes an array of `type`
   std::string_view file = "<text>";  ///< named in errors
 };
-/// Whether a text can name a variable so: in the infix form, or (`brackets`) in a bracket form, which takes more.
+/// True if a text can name a variable so: in the infix form, or (`brackets`) in a bracket form, which takes more.
 bool is_name(std::string_view text, bool brackets);
 /// Infix: "t = a + b; sin(t) * 2", "let t = a + b in ...", several outputs "y = ...; dy = diff(y, x); (y, dy)".
 Result<Expr> parse_infix(std::string_view text, const ParseOptions& options = {});

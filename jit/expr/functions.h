@@ -8,7 +8,7 @@
 
 namespace trident::expr {
 
-/// What a function name stands for: an op, or a form that the composer builds from ops.
+/// A function name stands for an op, or for a form that the composer builds from ops.
 enum class Form : std::uint8_t {
   Op,
   Square,

@@ -116,7 +116,7 @@ class Infix {
     return true;
   }
 
-  // Whether "name :" starts a declaration: "x: f32" followed by "in", "," or the end of the statement.
+  // Returns whether "name :" starts a declaration: "x: f32" followed by "in", "," or the end of the statement.
   bool declares() const {
     Lexer ahead = lexer_;
     ahead.next();  // the colon

@@ -58,7 +58,7 @@ class Lowering {
   }
 
  private:
-  // What is known of the kernel's values: of those that are a node's.
+  // Returns known facts for every kernel value that is the value of a node.
   std::vector<kir::Known> known() {
     std::vector<kir::Known> known(kernel_.insts.size());
     for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) {
@@ -94,8 +94,8 @@ class Lowering {
 
   Fact fact(NodeId id) { return ranges_.at(id); }
 
-  // What a math function may assume of its argument. Under the exact policy nothing: its bits must not depend on how
-  // much was proven.
+  // Returns the range that a math function may assume of its argument: none under the exact policy, whose bits must not
+  // depend on how much was proven.
   Range range(NodeId id) { return options_.policy.kind == PolicyKind::exact ? Range{} : fact(id).range(); }
 
   Value math(Function f, const Node& n) {
@@ -105,7 +105,7 @@ class Lowering {
     return kir::math::emit(b_, f, std::span(args.data(), count), std::span(ranges.data(), count), options_.accuracy);
   }
 
-  // Twice a value is its sum with itself, to the bit; where sums have pipes of their own, that is a product less.
+  // Writes 2 x as x + x, which has the same bits; where sums have ports of their own, this saves a product.
   Value product(const Node& n) {
     const auto is_two = [&](NodeId id) {
       const Node& c = expr_.at(id);
@@ -209,8 +209,8 @@ class Lowering {
   }
   [[nodiscard]] std::uint32_t table(const Node& read) const { return place_[expr_.at(read.a).imm]; }
 
-  // C's fmin and fmax: of a number and a NaN the number. kir's min gives b when either is NaN, so only a NaN in b needs
-  // care.
+  // C's fmin and fmax give the number when one operand is NaN. kir's min gives b when either is NaN, so only a NaN in b
+  // needs care.
   Value extremum(KOp op, const Node& n) {
     Value a = at(n.a);
     Value b = at(n.b);
@@ -338,8 +338,8 @@ class Lowering {
     return high;
   }
 
-  // By the function pow. An f32 does not hold every exponent: what it cannot hold, an odd one's last bit first of all,
-  // becomes a factor of its own, on the same side of one.
+  // Computes the power by the function pow. An f32 does not hold every exponent. The part that it cannot hold, such as
+  // the last bit of an odd one, becomes a factor of its own, on the same side of one.
   Value large_power(const Node& n, std::int64_t exponent) {
     constexpr std::int64_t kLowBits = 0xFF;
     static_assert((std::int64_t{1} << 31) / (kLowBits + 1) <= 1 << 24);  // the largest exponent there is: checker.cpp

@@ -529,7 +529,7 @@ bool central(Type type, double lo, double hi) {
 
 Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fact& c, kir::math::Accuracy accuracy) {
   const Signature signature = info(n.op).signature;
-  // Most there are first.
+  // Most nodes are of this kind, so they come first.
   if (n.type == Type::f64 && signature == Signature::Same)
     return float_op<double>(n, a, b, c, Slack(Type::f64, accuracy));
   if (n.op == Op::Constant) return constant(n);

@@ -1,5 +1,5 @@
-// What is known of every value before the kernel runs: an interval that holds it, whether it may be NaN, whether it is
-// integral. Found by one forward pass of interval arithmetic from the declared ranges of the variables.
+// Facts known of every value before the kernel runs: an interval that holds it, whether it may be NaN, whether it is
+// integral. One forward pass of interval arithmetic finds them from the declared ranges of the variables.
 //
 // The facts hold for values *as computed*: operations that kir rounds correctly map the ends of intervals by the same
 // operation in the same type (rounding is monotone, so no widening is needed), functions widen by more than the stated
@@ -59,8 +59,8 @@ class Ranges {
   std::vector<Fact> facts_;
 };
 
-/// Whether kir::kNormal may be set on a / b, resp. on sqrt(a): operands, result and 1 / b (1 / sqrt) are normal, finite
-/// and within 3/4 of the type's exponents.
+/// Returns whether kir::kNormal may be set on a / b (or on sqrt(a)): operands, result and 1 / b (1 / sqrt) are normal,
+/// finite and within 3/4 of the type's exponents.
 bool division_is_normal(Type type, const Fact& a, const Fact& b);
 bool sqrt_is_normal(Type type, const Fact& a);
 

@@ -1,4 +1,4 @@
-// Expressions in brackets: what the S-expression form and FPCore share. Walks cells and tells the composer.
+// Expressions in brackets: the part that the S-expression form and FPCore share. Walks cells and tells the composer.
 #pragma once
 
 #include <span>

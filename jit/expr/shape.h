@@ -28,11 +28,11 @@ constexpr std::optional<Shape> meet(Shape a, Shape b) {
 std::optional<Shape> shape_of(const Node& node, const std::vector<Shape>& earlier,
                               const std::vector<Variable>& variables);
 
-/// Whether `op` makes a total of elements.
+/// Returns whether `op` makes a total of elements.
 constexpr bool makes_total(Op op) {
   return info(op).signature == Signature::Reduce || info(op).signature == Signature::Reduce2;
 }
-/// Without one no value is a total and all shapes meet.
+/// Returns whether there are reductions. Without one no value is a total and all shapes meet.
 bool has_reductions(const Expr& expr);
 
 /// The shape of every node of a checked expression.

@@ -1,5 +1,5 @@
 // Oracles: central difference quotients in MPFR at 1,500 bits in place of every derivative, nested ones too; costs of
-// what the plain pass gives.
+// the plain pass's result.
 #include "jit/expr/rewrite/differentiate.h"
 
 #include <gtest/gtest.h>
@@ -131,8 +131,8 @@ double cost_of_objective(const Expr& e, const RewriteOptions& options) {
   return options.objective == egraph::Objective::dag ? cost.dag : cost.tree;
 }
 
-// At how many points the quotients and what the plain pass says are numbers. (The latter is none at pow(0, x), by its
-// convention.)
+// Counts the points at which both the quotients and the plain pass's result are numbers. (By its convention the latter
+// is NaN at pow(0, x).)
 int compare(const Expr& source, const Expr& plain, const Expr& form) {
   const Quotients quotients(source);
   int compared = 0;

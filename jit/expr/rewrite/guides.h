@@ -1,4 +1,4 @@
-// Guides of searches by name, for those who let a user choose one.
+// Guides of searches by name, so that a user can choose one.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ Result<nn::AccumulatorWeights> guide_weights(const std::string& path);
 Result<nn::AccumulatorWeights> any_weights(const std::string& path);
 /// As guide_weights(), for the head that guesses times. Nothing may lie behind them.
 Result<nn::AccumulatorWeights> judge_weights(std::span<const std::byte> block);
-/// Whether the head was trained.
+/// Returns whether the head was trained.
 bool is_guide(const nn::AccumulatorWeights& weights);
 bool is_judge(const nn::AccumulatorWeights& weights);
 

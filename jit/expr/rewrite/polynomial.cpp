@@ -9,7 +9,7 @@
 namespace trident::expr::rewrite {
 namespace {
 
-// What remains of p - q^n where the coefficients of q are rounded.
+// Bound for the rest of p - q^n where the coefficients of q are rounded.
 constexpr double kCancelled = 1e-13;
 // Steps of a watch: a term copied, mostly its allocation; and how often a sum or a product goes through its terms,
 // which it copies, sorts, and gives back.
@@ -61,7 +61,7 @@ Polynomial Polynomial::from(std::vector<PolynomialTerm> terms, double cancelled)
       value += c;
       magnitude = std::max(magnitude, std::fabs(c));
     }
-    // What overflowed, underflowed or lost its digits stays to be seen, whatever is added: representable() says so.
+    // Coefficients that overflowed, underflowed or lost digits stay visible, whatever is added: see representable().
     if (lossy && cancelled == 0) value = std::nan("");
     if (!std::isnormal(magnitude) || !(std::fabs(value) <= cancelled * magnitude))
       p.terms_.push_back({std::move(terms[i].monomial), value});

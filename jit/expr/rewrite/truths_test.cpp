@@ -1,5 +1,5 @@
-// Comparisons that are known: of constants, and of values whose intervals do not overlap. Oracle: arithmetic that a
-// reader can do, and IEEE 754, by which every comparison with NaN but != is false.
+// Comparisons with a known result: of constants, and of values whose intervals do not overlap. Oracle: arithmetic by
+// hand, and IEEE 754, by which every comparison with NaN but != is false.
 #include <gtest/gtest.h>
 
 #include "jit/expr/rewrite/rewrite.h"
@@ -71,7 +71,7 @@ TEST(Truths, OfIntervals) {
                             {"(select (le 0 (abs x)) x z)", {range("x", -9, 9)}, "x"}});
 }
 
-// What may be NaN is not known to be above anything, but it is known not to be below.
+// A value that may be NaN is not known to be above anything, but it is known not to be below.
 TEST(Truths, OfWhatMayBeNaN) {
   for (const PolicyKind policy : {PolicyKind::exact, PolicyKind::bounded, PolicyKind::fast})
     expect_results(policy, {{"(select (lt (sqrt x) -1) y z)", {}, "z"},
