@@ -1,5 +1,5 @@
-// What the expansion of one function call is written with: the builder, the type and class of the call, and the few
-// forms that every function needs (constants by type, polynomials, scaling by powers of two).
+// Tools for expanding one function call: the builder, the type and class of the call, and the few forms that every
+// function needs (constants by type, polynomials, scaling by powers of two).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Expansion {
   [[nodiscard]] bool single() const { return type == Type::f32; }
   [[nodiscard]] bool rel3() const { return accuracy == Accuracy::rel3; }
   [[nodiscard]] bool ulp1() const { return accuracy == Accuracy::ulp1; }
-  /// The one of two values that belongs to the type.
+  /// Returns the one of two values that belongs to the type.
   template <typename T>
   [[nodiscard]] T by_type(T for_f32, T for_f64) const {
     return single() ? for_f32 : for_f64;

@@ -15,7 +15,7 @@ namespace trident::kir::math {
 
 namespace {
 
-/// What distinguishes the bases. log_base(1 + f) = f * slope + f^2 P(f); slope is 1 when absent.
+/// Constants of one base. log_base(1 + f) = f * slope + f^2 P(f); slope is 1 when absent.
 struct Base {
   CoefficientSets sets;
   const double *slope_f32, *slope_f64;  ///< 1 / ln(base), leading part and rest
