@@ -69,8 +69,7 @@ class X86Emitter {
 
   /// Returns the operand of a constant, whose offset link() resolves: [rip + pool + disp].
   asmjit::x86::Mem pool_operand(std::int32_t disp) const;
-  /// Notes a use of the pool, after each instruction with a pool_operand. `immediate_bytes` follow the
-  /// displacement.
+  /// Notes a use of the pool, after an instruction with a pool_operand; `immediate_bytes` follow the displacement.
   void note_pool_use(std::uint32_t immediate_bytes);
   /// Patches the pool's place into the code. False if asmjit refused an instruction.
   [[nodiscard]] bool link(std::byte* code, std::uint32_t pool_offset) const;

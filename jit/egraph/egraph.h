@@ -122,8 +122,7 @@ class EGraph {
   [[nodiscard]] ClassId lookup(const ENode& node) const;
   /// Merges two classes. Returns false if they were known to be equal. Congruence waits for rebuild().
   bool merge(ClassId a, ClassId b) { return merge(a, b, Reason{}); }
-  /// Merges them for a reason, which goes into the log. `a` and `b` may be any members, and are what the reason is
-  /// about.
+  /// Merges them for a reason, which goes into the log and is about `a` and `b`, any members of their classes.
   bool merge(NodeIndex a, NodeIndex b, const Reason& reason);
   /// Restores congruence and facts. Matching needs it.
   void rebuild() {

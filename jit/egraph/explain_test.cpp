@@ -103,8 +103,7 @@ TEST(Explain, ReplayRefusesWhatIsNoInstance) {
 }
 
 TEST(ProofLog, TheWayIsOldAndStays) {
-  // Chains joined at their ends: the path between two nodes keeps to the chain's own edges, despite later
-  // joins.
+  // Chains joined at their ends: the path between two nodes keeps to the chain, despite later joins.
   EGraph graph(toy::kOps, toy::plain(), {.explain = true});
   std::vector<NodeIndex> nodes;
   for (std::uint32_t i = 0; i < 8; ++i) nodes.push_back(graph.add(toy::leaf(i)));

@@ -18,8 +18,7 @@ class Extractor {
   /// no memory are skipped.
   explicit Extractor(const EGraph& graph, const CostModel& costs, Watch watch = Watch());
 
-  /// Returns the term of least tree cost; empty when a root has no finite term or the deadline passed too
-  /// early.
+  /// Returns the term of least tree cost; empty if a root has no finite term or the time was up too early.
   Term tree(std::span<const ClassId> roots);
   /// Returns a term of small DAG cost, never above that of tree().
   Term dag(std::span<const ClassId> roots);
