@@ -8,7 +8,7 @@
 //   tail         one element at a time
 //   epilogue     reductions combined, scalar outputs
 //   undo the frame; ret
-//   set the standard environment; call the kernel behind the look at it; restore what was found; ret
+// set the standard environment; call the kernel past its environment check; restore the caller's; ret
 //   constant pool, 64-byte aligned
 //
 // Arguments (AAPCS64): x0 self, x1 n, x2 in, x3 out, x4 params.

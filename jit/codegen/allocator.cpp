@@ -392,7 +392,7 @@ RegSet assign_globals(Function& function, const Block& main, const RegSet& regis
     const auto all = static_cast<std::uint32_t>(std::popcount(registers[c]));
     const auto wanted = static_cast<std::uint32_t>(std::count_if(
         ranking.begin(), ranking.end(), [&](VReg v) { return static_cast<std::size_t>(function[v].reg_class) == c; }));
-    // Operands of one instruction need registers beside what is alive; two do when some globals stay in memory.
+    // Operands of one instruction need registers beside the live values; two do when some globals stay in memory.
     std::uint32_t locals = std::max(peak[c] + (peak[c] + wanted > all ? 2 : 0), std::uint32_t{kUsesMax + 1});
     std::uint32_t spare = locals < all ? all - locals : all / 8;
     for (const VReg v : ranking) {

@@ -55,7 +55,7 @@ struct VRegInfo {
   bool foldable = true;         ///< its home may be a memory operand; false: it can only be loaded from there
   std::uint8_t width = 0;       ///< bytes of the register that hold the value
   std::uint8_t lane_bytes = 4;  ///< of the value's type
-  std::uint8_t copy = 0;        ///< locals with an array element as home: of which copy
+  std::uint8_t copy = 0;        ///< locals with an array element as home: the copy it belongs to
   std::uint8_t fixed = kNoReg;  ///< global: its register, when it has one
   MemRef home{};                ///< where it can be loaded from; locals get one when they are spilled
 };

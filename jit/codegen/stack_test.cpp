@@ -1,5 +1,5 @@
 // Kernels with large frames on a thread whose stack is too small for them: they must fault on the guard page, and never
-// reach what lies beyond it.
+// reach memory beyond it.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>

@@ -8,7 +8,7 @@
 // tail         the elements left, under masks, once
 //   epilogue     reductions combined, scalar outputs
 //   undo the frame; vzeroupper; ret
-//   set the standard environment; call the kernel behind the look at it; restore what was found; ret
+// set the standard environment; call the kernel past its environment check; restore the caller's; ret
 //   constant pool, 64-byte aligned
 //
 // All blocks are selected first, then the main loop decides which constants and invariants live in registers, then

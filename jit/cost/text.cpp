@@ -10,7 +10,7 @@
 //   # op         type       latency  throughput
 //   add          f32              1           1
 //
-// The first line says what the file is; everything else may come in any order. # starts a comment.
+// The first line identifies the file; everything else may come in any order. # starts a comment.
 #include <fmt/format.h>
 
 #include <charconv>

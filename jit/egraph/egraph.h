@@ -99,7 +99,7 @@ class EGraph {
   enum Flag : std::uint16_t { kInTable = 1, kDead = 2, kPruned = 4, kTouched = 8, kTeaching = 16 };
 
  public:
-  /// `ops` and what `semantics` points to must outlive the graph. At most 256 ops.
+  /// `ops` and the target of `semantics` must outlive the graph. At most 256 ops.
   EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Limits& limits);
 
   /// Returns the class of `node` (whose children may be any members of their classes); founds one if there is none.

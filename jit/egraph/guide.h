@@ -1,7 +1,7 @@
 // A guide orders the matches that a search applies. It sees the graph and everything that matches. It decides which
 // match comes next and nothing else, so a bad one costs time and never a right result.
 //
-// The search tells a guide what happens, in this order, for every graph:
+// The search tells a guide these events, in this order, for every graph:
 //
 //   begin    the graph holds the term to start from, rebuilt
 //   add      matches wait

@@ -186,7 +186,7 @@ class Matcher {
   std::vector<Switch> switches_;
   std::vector<Need> needs_;
   std::uint32_t root_ = kNone;                                          ///< a step
-  std::uint32_t root_block_ = kNone;                                    ///< what it became
+  std::uint32_t root_block_ = kNone;                                    ///< its block
   std::vector<std::array<std::uint8_t, kRuleVariablesMax>> registers_;  ///< per rule: of its variables
   std::vector<std::uint8_t> variables_;                                 ///< per rule: how many
   std::size_t steps_unshared_ = 0;

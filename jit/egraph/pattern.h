@@ -99,7 +99,7 @@ struct Rule {
   Pattern left, right;
   std::vector<Condition> conditions;
   std::vector<std::string> variables;  ///< names by number
-  bool typed = false;                  ///< conditions say what type every variable is of
+  bool typed = false;                  ///< conditions state the type of every variable
   bool mixed = false;                  ///< handles values of several sorts: see OpRow
 };
 

@@ -1,5 +1,5 @@
-// Budgets as the parts of a search see them. Work is counted in steps, and the clock is looked at once in so many. A
-// loop spends steps and stops when the time is up. A loop whose length the input decides must not run without a
+// Budgets as the parts of a search see them. Work is counted in steps, and the clock is read once every kStepsPerLook.
+// A loop spends steps and stops when the time is up. A loop whose length the input decides must not run without a
 // watch.
 #pragma once
 

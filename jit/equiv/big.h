@@ -60,7 +60,8 @@ class WideBig : public Big {
   WideBig() { mpfr_set_prec(raw(), kBits); }
 };
 
-/// One op of expr over the reals, IEEE rules at infinities, NaN and signed zeros, rounded to the precision of `result`.
+/// Evaluates one op over the reals, IEEE rules at infinities, NaN and signed zeros, to the precision of
+/// `result`.
 /// Floats only: comparisons, reductions and integer ops are handled where decisions are (evaluator.h), as are steps:
 /// the bound of a step's result holds if the operand is sure to lie on one side of it. `exponent` is Powi's.
 void apply(expr::Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c, Big& result);

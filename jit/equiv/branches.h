@@ -16,7 +16,7 @@ struct Turn {
 
 struct Branches {
   std::vector<std::vector<Turn>> ways;  ///< all turns of one must be taken together
-  std::size_t alone = 0;  ///< so many ways, the first ones, lead to one branch; the others to two of two selections
+  std::size_t alone = 0;  ///< number of ways to one branch, which come first; the others lead to two of two selections
   bool complete = true;   ///< no branch was left out because there are too many
 };
 

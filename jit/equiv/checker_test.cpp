@@ -583,7 +583,7 @@ TEST(Checker, CodeIsComparedBitForBitAndFailuresAreNamed) {
   ASSERT_TRUE(right.ok());
   EXPECT_TRUE(right->same()) << print(*right);
 
-  // The value with another rounding: allowed by the policy, but not what the kernel says.
+  // The value with another rounding: the policy allows it, but the kernel gives other bits.
   const kir::Kernel other = lowered(parsed("x * (y + 1)", Type::f32, two(Type::f32, 0.5, 4)));
   auto rounded = (*checker)->check_code(*prepared, interpreting(source, other), Effort::brief);
   ASSERT_TRUE(rounded.ok());

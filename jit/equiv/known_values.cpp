@@ -15,7 +15,7 @@ constexpr std::uint64_t kEqualityPoints = 64;
 /// Eighths of the points with both values known that must agree (some lie where rounding decides a step), and eighths
 /// of all points that must be known.
 constexpr std::size_t kAgreeEighths = 7, kKnownEighths = 2;
-/// Values vary when at most so many eighths of them are equal.
+/// Values vary when at most this many eighths of them are equal.
 constexpr std::size_t kSameEighthsMax = 6;
 Values values_of(const Evaluator<Tracked<long double>>& evaluator, const expr::Expr& expr, expr::NodeId id) {
   const auto& lanes = evaluator.lanes(id);

@@ -97,7 +97,7 @@ const Case kCases[] = {
      {"a", "b", "c", "d"},
      {{0, 1}, {0, 1}, {0, 1}, {0, 1}},
      {0.100001, 0.200001, 0.300001, 0.400001}},
-    // ... whose form computes the distance itself carelessly.
+    // Likewise, with a form that computes the distance itself carelessly.
     {"s = (a - 0.1)^2 + (b - 0.2)^2 + (c - 0.3)^2 + (d - 0.4)^2; max(log1p(s) / s, 0.999)",
      "s = a * (a - 0.2) + b * (b - 0.4) + c * (c - 0.6) + d * (d - 0.8) + 0.3; max(log1p(s) / s, 0.999)",
      {"a", "b", "c", "d"},

@@ -60,7 +60,7 @@ struct SampleOptions {
       16'384;  ///< about that many in each of uniform and spread, half in small, vast, tiny and alike
   std::uint64_t seed = 1;
   bool ordinary = false;              ///< neither vast nor tiny ones nor corners: for variables that may never be there
-  std::function<bool()> cancelled{};  ///< asked now and then; once it says so, what is returned is not complete
+  std::function<bool()> cancelled{};  ///< asked now and then; once true, the returned sets are incomplete
 };
 
 /// Returns how many points the reference computes in some tens of milliseconds: fewer for long expressions.

@@ -104,7 +104,7 @@ TEST(Tail, TheEstimateIsWhatHappens) {
     std::printf("%-32s %.3f, estimated %.3f\n", c.name, wanted, got);
     if (wanted < 0.5) all_wanted += wanted, all_got += got;
   }
-  // Each alone is within what chance allows of a fraction of it; together they are not, unless chains climb.
+  // Each alone is within chance of a fraction of it; together they are not, unless chains climb.
   EXPECT_GT(all_wanted, 0.2);
   EXPECT_GT(all_got, 0.5 * all_wanted);
 }

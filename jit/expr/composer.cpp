@@ -34,7 +34,7 @@ constexpr Type promote(Type a, Type b) {
   return Type::f64;  // f32 with f64, or an integer with a float
 }
 
-// Names that are constants as long as nobody binds them. Plain "e" is not among them: texts use it as a variable.
+// Names that are constants unless the text binds them. Plain "e" is not among them: texts use it as a variable.
 struct NamedConstant {
   std::string_view name;
   double value;

@@ -2,8 +2,8 @@
 // operators and functions stand for. A parser reads its syntax and tells the composer what it saw. The composer builds
 // the Expr or remembers the first error, which points into the text.
 //
-// Types. A literal has no type of its own: it takes that of what it meets ("2 * x" is f32 when x is), and so does a
-// tree made of literals only ("x * (1 / 2.2)" divides in the type of x). Literals that meet nothing take
+// Types. A literal has no type of its own: it takes the type of the value that it meets ("2 * x" is f32 when x is), and
+// so does a tree made of literals only ("x * (1 / 2.2)" divides in the type of x). Literals that meet nothing take
 // ParseOptions::type. Otherwise the wider operand wins as in NumPy: f32 with f64 gives f64, i32 with i64 gives i64,
 // integers with floats give f64 (an i64 beyond 2^53 is rounded there), and a comparison used as a number gives 0 or 1.
 // Functions of reals take integers as f64, but functions from integers to integers stay exact: floor and the like
@@ -37,7 +37,7 @@ struct Number {
   double value = 0;
   std::int64_t integer = 0;  ///< when `integral`: the exact value
   bool integral = false;     ///< written without point or exponent, and fits i64
-  bool wraps = false;        ///< hexadecimal from 2^63 on: `integer` has its bits, `value` what it is as a float
+  bool wraps = false;        ///< hexadecimal from 2^63 on: `integer` has its bits, `value` its value as a float
 };
 
 class Composer {
@@ -84,7 +84,7 @@ class Composer {
   Value diff(Value e, Value x, std::size_t offset);
   /// Gather and Strided: a table, and numbers of its elements.
   Value read(Op op, std::span<const Value> arguments, std::size_t offset);
-  /// `a` with its type settled: what a binding of a fixed type or an output needs.
+  /// Returns `a` with its type settled, as an output or a binding of a fixed type needs it.
   Value settle(Value a);
   Value as_bool(Value a);
   /// The value of a literal tree that is a single number.

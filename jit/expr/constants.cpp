@@ -121,7 +121,7 @@ std::vector<std::optional<long double>> literal_values(const Expr& expr) {
       }
       if (known) value = evaluate(n, operand[0], operand[1], operand[2]);
     }
-    // Infinities and NaN follow the rules of the type, as does what rounds to zero or infinity in it.
+    // Infinities and NaN follow the rules of the type, as do values that round to zero or infinity in it.
     const bool fits = value && std::isfinite(*value) && std::isfinite(round_to(n.type, *value)) &&
                       (*value == 0 || round_to(n.type, *value) != 0);
     if (!fits) value.reset();

@@ -27,7 +27,7 @@
 namespace trident::expr {
 namespace {
 
-// Derivatives may be longer than what a client may submit.
+// Derivatives may be longer than a submitted expression may be.
 constexpr std::uint32_t kNodesMax = 4 * limits::kExprNodesMax;
 
 // The derivative of a node with respect to one operand, stored as its effect on a tangent t.

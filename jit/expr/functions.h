@@ -1,4 +1,4 @@
-// The names that may stand before a bracket, and what they mean: one hash table built at compile time from ops.def and
+// Function names and their meanings: one hash table built at compile time from ops.def and
 // functions.def.
 #pragma once
 

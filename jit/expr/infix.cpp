@@ -563,7 +563,7 @@ class Infix {
     return composer_.read(Op::Gather, std::array{table, index}, at);
   }
 
-  // "x:f32" fixes the type of a variable at its first use; "c ? x : f32(y)" is none of this.
+  // "x:f32" fixes the type of a variable at its first use; "c ? x : f32(y)" has no such annotation.
   Value annotated(const Token& name, Value value) {
     Lexer ahead = lexer_;
     const Token type = ahead.next();

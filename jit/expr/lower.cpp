@@ -1,8 +1,8 @@
-// Expr -> kir. Every op has one strict translation; what is known of the ranges of its operands only removes work that
-// cannot matter (NaN handling of min and max, range reductions of math functions). The sections of the kernel fall out
-// of the kir Builder: values of parameters and constants land before the loop, values of reductions after it.
+// Expr -> kir. Every op has one strict translation. Known ranges of its operands only remove work that cannot matter
+// (NaN handling of min and max, range reductions of math functions). The kir Builder's sections do the rest: values of
+// parameters and constants land before the loop, values of reductions after it.
 //
-// Comparisons are masks as wide as what was compared, and change their width only where they meet another width.
+// Comparisons are masks as wide as the compared values; they change width only where they meet another width.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -220,8 +220,8 @@ class Lowering {
     return b_.select(b_.ne(b, b), a, b_.op(op, a, b));
   }
 
-  // The elements of a minimum (maximum) over all of them, where NaN becomes the infinity that it starts from: kir's min
-  // and max give their second operand when either is NaN. One operation, and none where NaN cannot occur.
+  // Turns elements of a minimum (maximum) that are NaN into the infinity that it starts from: kir's min and max give
+  // their second operand when either is NaN. One operation, omitted where NaN cannot occur.
   Value numbers_of(NodeId id, KOp op) {
     const Type type = expr_.at(id).type;
     if (ir::is_int(type) || !fact(id).may_be_nan) return at(id);

@@ -20,7 +20,7 @@ class PowerChain {
   template <class Multiply>
   V power(std::uint64_t n, const Multiply& multiply) {
     if (const V* found = find(n)) return *found;
-    // The most even split among what exists; else a half, a third of a multiple of three, halves that differ by one
+    // The most even split among existing powers; else a half, a third of a multiple of three, halves that differ by one
     // when they are near at hand, or one less.
     std::uint64_t part = 0;
     for (const Made& m : made_) {

@@ -30,7 +30,7 @@ struct Fact {
   [[nodiscard]] kir::math::Range range() const { return {lo, hi, may_be_nan}; }
 };
 
-/// The fact of one node that is no variable, from those of its operands, the first of which has type `operand`. The
+/// Returns the fact of one node, not a variable, from its operands' facts; the first operand has type `operand`. The
 /// operand numbers of `node` only say which operands are the same value.
 Fact fact_of(const Node& node, Type operand, const Fact& a, const Fact& b, const Fact& c, kir::math::Accuracy accuracy);
 
@@ -39,7 +39,7 @@ class Ranges {
  public:
   /// `expr` must have passed check() up to its last node and must outlive this.
   explicit Ranges(const Expr& expr) : expr_(expr) {}
-  /// ... with functions as accurate as the options say, and finite inputs under the fast policy.
+  /// Uses functions as accurate as the options say, and finite inputs under the fast policy.
   Ranges(const Expr& expr, const LowerOptions& options)
       : expr_(expr), accuracy_(options.accuracy), finite_inputs_(options.policy.kind == PolicyKind::fast) {}
 

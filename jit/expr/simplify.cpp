@@ -3,7 +3,7 @@
 //   identities    bottom-up through the constructors of Simplifier; literal subexpressions rounded once
 //   strength      integer powers as shared products, chains of quotients as one, quotients by one divisor through
 //                 its reciprocal
-//   contraction   products that only a sum needs become part of it (fma); exact ones whoever else needs them
+// contraction   products that only a sum needs become part of it (fma); exact ones in any case
 #include "jit/expr/simplify.h"
 
 #include <algorithm>

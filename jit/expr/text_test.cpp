@@ -62,7 +62,7 @@ TEST(Infix, LiteralsTakeTheTypeOfWhatTheyMeet) {
   EXPECT_TRUE(same("i:i64 + 9007199254740993", "i:i64 + 9007199254740993i64"));
   EXPECT_TRUE(same("i:i32 + 0.5", "f64(i:i32) + 0.5"));
   EXPECT_TRUE(same("i:i32 & 0xFF", "i:i32 & 255i32"));
-  // From 2^63 on: the bits among integers, the number among floats.
+  // From 2^63 on: integers take the bits, floats the number.
   EXPECT_TRUE(same("i:i64 & 0xFFFFFFFFFFFFFFFF", "i:i64 & -1"));
   EXPECT_TRUE(same("x * 0xFFFFFFFFFFFFFFFF", "x * 18446744073709551616.0"));
   EXPECT_TRUE(same("x * 0x8000000000000000", "x * 9223372036854775808.0"));

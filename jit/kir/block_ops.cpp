@@ -195,7 +195,7 @@ V<T> rounded(const V<T>& a) {
 #endif
 }
 
-/// As in lane.cpp: a * 2^b in two steps, of which only the second may round.
+/// Computes a * 2^b in two steps, as in lane.cpp; only the second may round.
 template <class T>
 V<T> scaled(const V<T>& a, const V<T>& b) {
   constexpr int kMantissa = sizeof(T) == 4 ? 23 : 52;

@@ -118,7 +118,7 @@ struct Kernel {
 
   [[nodiscard]] const Inst& at(Value v) const { return insts[v.index]; }
   [[nodiscard]] Type type_of(Value v) const { return insts[v.index].type; }
-  /// One that is written even by a call of no elements.
+  /// Returns whether an output is written even by a call of no elements.
   [[nodiscard]] bool has_scalar_output() const {
     for (const Output& output : outputs)
       if (output.kind == OutputKind::scalar) return true;
@@ -153,7 +153,7 @@ inline std::optional<Section> section_for(const Kernel& kernel, const Inst& inst
 /// interpreter accept only kernels that pass.
 Result<void> check(const Kernel& kernel);
 
-/// One instruction per line: "%3 = fma f32 %0, %1, %2" (text.cpp shows all of the form). parse(print(k)) gives back k.
+/// Prints one instruction per line: "%3 = fma f32 %0, %1, %2" (text.cpp shows the whole form). parse(print(k)) gives k.
 std::string print(const Kernel& kernel);
 /// Parses and checks. Errors: SyntaxError with the line and a caret, or those of check().
 Result<Kernel> parse(std::string_view text);

@@ -1,4 +1,4 @@
-// Narrowed kernels against the interpreter on the kernels that they come from, at inputs within what is known.
+// Narrowed kernels against the interpreter on the original kernels, at inputs within the known ranges.
 #include "jit/kir/narrow.h"
 
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 //   ieee=nan          as zero, where all operands are finite (and both sides of a partial rule are)
 //   ieee=round        at finite operands, with all terms far from overflow and underflow, NaN is where it was; but for
 //                     partial rules
-//   ieee=domain       nothing beside what holds over the reals
+// ieee=domain       nothing beyond the reals
 //
 // Points are drawn, most within 0.03 and 30 and some anywhere, until both sides are numbers at the requested number of
 // points. (A rule with such sides at fewer than one in twenty is not checked.) Other points are chosen: corners.h has

@@ -9,7 +9,7 @@
 namespace trident::expr::rewrite {
 
 struct ChainLink {
-  std::vector<std::string> rules;  ///< what leads here from the form before; none: equal parts, folded constants
+  std::vector<std::string> rules;  ///< that lead here from the form before; none: equal parts, folded constants
   Expr form;
 };
 

@@ -101,7 +101,7 @@ class Writer {
     return t.coefficient < 0 ? node(Op::Neg, made) : made;
   }
 
-  // The factor that all terms share, with the least exponent (negative ones too), and what remains.
+  // Returns the factor that all terms share, with the least exponent (negative ones too), and the rest.
   static Monomial common(const Polynomial& p) {
     Monomial shared = p.terms()[0].monomial;
     for (const PolynomialTerm& t : p.terms()) {

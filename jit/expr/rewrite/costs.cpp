@@ -30,7 +30,7 @@ Variable tame_variable(Op op, Type type, std::size_t index) {
   return v;
 }
 
-/// One op on variables of a tame range, lowered.
+/// Costs one op on variables of a tame range, lowered.
 double lowered_cost(Op op, Type type, const cost::Table& table) {
   Expr e;
   for (std::size_t i = 0; i < info(op).arity; ++i) e.variables.push_back(tame_variable(op, type, i));

@@ -43,8 +43,8 @@ struct WithoutDerivatives {
 
   Expr expr;
   Differentiated how = Differentiated::none;
-  egraph::SearchResult found;  ///< in the rules' graph: what it cost, and, where its form was taken, why it is equal
-  Expr by_rules;               ///< what came out of it, if that is not yet `expr`; no nodes otherwise
+  egraph::SearchResult found;  ///< in the rules' graph: its cost and, where its form was taken, why it is equal
+  Expr by_rules;               ///< its result, if that is not yet `expr`; no nodes otherwise
 };
 
 /// Says which of the `enabled` rules differentiate or only remove operations.

@@ -106,7 +106,7 @@ class Generator {
     }
     const NodeId a = term(b, depth - 1);
     if (pick(12) == 0) return b.powi(a, static_cast<std::int64_t>(pick(24)) - 4);
-    // Half of them of the ops that most expressions have.
+    // Half of the time, one of the ops that most expressions have.
     if (pick(5) < 2) return b.op(kUnary[pick(pick(2) == 0 ? 8 : std::size(kUnary))], a);
     const NodeId c = term(b, depth - 1);
     if (pick(12) == 0) return b.op(Op::Select, b.op(Op::Lt, a, c), a, b.op(Op::Mul, a, c));

@@ -121,7 +121,7 @@ TEST(Fold, TellsFunctionsOfOneNumberApart) {
           if (!both_hypot) {
             EXPECT_NE(values[k].second, values[l].second) << values[k].first << ", " << values[l].first << " of " << at;
           }
-          // ... and what is half of the other.
+          // Likewise for pairs of which one is half of the other.
           if (hyperbolic(values[k].first) && hyperbolic(values[l].first)) {
             EXPECT_NE(2 * values[k].second, values[l].second)
                 << values[k].first << ", " << values[l].first << " " << at;

@@ -36,7 +36,7 @@ constexpr std::array<OpRow, kOpCount> rows_of(bool (*commutes)(Op)) {
     rows[i] = {kOpInfos[i].text, kOpInfos[i].arity, commutes(static_cast<Op>(i))};
     const Signature signature = kOpInfos[i].signature;
     if (signature == Signature::Read) rows[i].number_sort = static_cast<std::uint8_t>(Type::i64);
-    // A read has the sort of its table; a cast keeps what its maker gave it.
+    // A read has the sort of its table; a cast keeps the sort that it was made with.
     if (signature == Signature::Compare) rows[i].sort = static_cast<std::uint8_t>(Type::b32);
     if (static_cast<Op>(i) == Op::Index) rows[i].sort = static_cast<std::uint8_t>(Type::i64);
     if (signature == Signature::Select) rows[i].sort_child = 1;
@@ -154,7 +154,7 @@ constexpr bool compares(Op op) {
 // Returns whether a comparison that the intervals decide holds over the reals, despite rounded bounds: they are well
 // apart, or meet at a number of few bits, which is exact, such as zero.
 bool decided_by_far(const Facts& a, const Facts& b, bool same) {
-  constexpr double kApart = 1e-6;  // of either: also for what is folded of f32 constants
+  constexpr double kApart = 1e-6;  // relative: also for results folded from f32 constants
   if (same) return true;
   const double low = a.hi < b.lo ? a.hi : b.hi, high = a.hi < b.lo ? b.lo : a.lo;
   if (low < high) return high - low > kApart * std::max(std::fabs(low), std::fabs(high));
@@ -175,7 +175,7 @@ constexpr auto kZeros = [] {
   return zeros;
 }();
 
-// Nonzero beyond what the interval says.
+// Returns whether it is nonzero for other reasons than the interval.
 bool nonzero(Op op, const Facts& a, const Facts& b, bool same) {
   const Zeros zeros = kZeros[static_cast<std::size_t>(op)];
   if (zeros != Zeros::unknown) return zeros == Zeros::never || a.is_nonzero();
@@ -294,7 +294,7 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
                         (n.op == Op::Powi && static_cast<std::int64_t>(n.imm) % 2 == 0);
     widen(n.op, a, b, square, made);
     widen_rounded(n.op, a, b, c, made);
-    // The angle of what lies on the positive axis, wherever that is.
+    // The angle of any point on the positive axis is 0.
     if (n.op == Op::Atan2 && a.constant && a.lo == 0 && made.lo == 0 && made.hi == 0 && !made.may_be_nan)
       made.constant = true, made.variables = 0, made.stage = kBeforeLoop;
     const std::uint8_t arity = kRows[e.op].children;

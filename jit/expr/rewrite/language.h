@@ -1,4 +1,4 @@
-// Expressions as a language of the e-graph: its op table, what is known of values, and the way in and out.
+// Expressions as a language of the e-graph: its op table, facts of values, and conversions in and out.
 //
 // Facts here are about values over the reals (as computed in f64, ends rounded to nearest): they decide which
 // identities hold. Whether a form keeps the policy's bound in the kernel's own type is jit/equiv's question.
@@ -43,8 +43,8 @@ class Language {
   std::vector<egraph::Facts> facts_;  ///< per variable
 };
 
-/// egraph::Facts::stage of a node: 0 where it is known before the loop (constants, scalar parameters and what is made
-/// of them), 1 for every element, 2 behind the loop (what is made of reductions).
+/// Returns egraph::Facts::stage of a node: 0 if known before the loop (from constants and scalar parameters), 1 for
+/// every element, 2 after the loop (from reductions).
 std::uint8_t stage_of(const egraph::ENode& node, const std::array<std::uint8_t, 3>& children);
 
 /// The outputs of an expression as a term. Unsupported: an integer power beyond 32 bits.

@@ -115,7 +115,7 @@ std::uint64_t Polynomial::steps() const {
 }
 
 std::size_t Polynomial::bytes() const {
-  constexpr std::size_t kBlock = 16;  // what an allocation takes besides
+  constexpr std::size_t kBlock = 16;  // overhead of an allocation
   std::size_t sum = 0;
   for (const PolynomialTerm& t : terms_) sum += sizeof t + kBlock + t.monomial.capacity() * sizeof(Power);
   return sum;
@@ -180,8 +180,8 @@ std::optional<Polynomial> power(const Polynomial& a, std::int32_t exponent, egra
   return result;
 }
 
-// Leading terms first: q's leading term is the root of p's; each further term is what the leading term of the rest of
-// p - q^n asks for, rest / (n * lead^(n-1)).
+// Takes leading terms first: q's is the root of p's. Each further term cancels the leading term of the rest of p - q^n:
+// rest / (n * lead^(n-1)).
 std::optional<Polynomial> root(const Polynomial& p, std::int32_t n, egraph::Watch& watch) {
   if (p.terms().size() < 2) return std::nullopt;
   const auto lead = [](const Polynomial& of) { return of.terms().back(); };

@@ -315,7 +315,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
           egraph::view_of(graph, roots, found, [&](const egraph::ENode& node) { return label(node, searched); }));
     };
   }
-  // Making expressions of what is found takes time too.
+  // Making expressions of the results takes time too.
   const std::uint64_t before_ns = egraph::thread_cpu_ns() - began;
   const std::uint64_t form_ns = kFormNs * from.nodes.size(), total_ns = search.budget.nanoseconds;
   const std::uint64_t all_forms_ns = form_ns * std::max<std::size_t>(search.keep, 1);

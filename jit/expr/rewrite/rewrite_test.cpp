@@ -309,7 +309,7 @@ TEST(Rewrite, UniformFactorsLeaveReductions) {
   EXPECT_NE(best("sum(x) - sum(x)", scalar).find("sum"), std::string::npos);
 }
 
-// f64 arithmetic on f32 values that ends in f32 needs no f64; what is not known to be f32 stays.
+// f64 arithmetic on f32 values that ends in f32 needs no f64; values not known to be f32 stay.
 TEST(Rewrite, PrecisionThatIsNotNeededGoes) {
   const auto best = [](Type type) {
     const auto source = parse_infix("f32(f64(x) * f64(y)) - f32(max(f64(x), f64(y)))",
@@ -367,8 +367,8 @@ TEST(Rewrite, CastsToF32AndBackStay) {
       }
     }
   }
-  EXPECT_GT(forms, 4u);  // what is below such a cast is rewritten
-  // A sum of two f32 in f64 rounds to what it is in f32.
+  EXPECT_GT(forms, 4u);  // terms below such a cast are rewritten
+  // A sum of two f32 in f64, rounded, equals their sum in f32.
   const auto sum = parse_infix("f64(f32(f64(f32(x)) + f64(f32(y))))", {.variables = {{"x"}, {"y"}}});
   ASSERT_TRUE(sum.ok());
   const auto found = rewrite(*sum, {.policy = {PolicyKind::bounded}});

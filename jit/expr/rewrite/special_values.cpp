@@ -227,7 +227,7 @@ class Look {
   std::uint64_t all_;
   std::vector<double> values_;          ///< per node `count_` of them
   std::vector<std::uint64_t> seen_;     ///< per node: the points at which an output may depend on it
-  std::vector<std::uint64_t> carries_;  ///< per node: the points at which what is read comes from it
+  std::vector<std::uint64_t> carries_;  ///< per node: the points at which a read special value comes from it
 };
 
 // Draws log-uniformly in magnitude between the ends, where these are ordinary. At the first point values are positive

@@ -21,7 +21,7 @@ std::string outputs_of(const Expr& e) {
 struct Case {
   const char* text;
   std::vector<Variable> variables;
-  const char* result;  ///< what it becomes; null: what it is
+  const char* result;  ///< the expected result; null: unchanged
 };
 
 void expect_results(PolicyKind policy, std::initializer_list<Case> cases) {
