@@ -16,7 +16,7 @@ struct AllocationCounts {
   std::uint32_t moves = 0;
 };
 
-/// The greatest number of locals of each class that are alive at once.
+/// Returns the greatest number of locals of each class that are alive at once.
 std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, const Block& block);
 
 /// Gives the globals that `main` reads or updates most a register for the whole kernel, as far as the pressure of

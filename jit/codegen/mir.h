@@ -101,7 +101,7 @@ struct Function {
   VRegInfo& operator[](VReg v) { return vregs[v.index]; }
   const VRegInfo& operator[](VReg v) const { return vregs[v.index]; }
 
-  /// A new place in the frame, `bytes` long and as much aligned.
+  /// Returns a new place in the frame, `bytes` long and as much aligned.
   MemRef add_slot(std::uint8_t bytes, std::uint8_t lane_bytes) {
     frame_bytes = (frame_bytes + bytes - 1) / bytes * bytes;
     const MemRef slot{.place = Place::slot, .lane_bytes = lane_bytes, .disp = static_cast<std::int32_t>(frame_bytes)};

@@ -398,7 +398,7 @@ TEST(Search, CountsNodesThatRulesAddApart) {
   }
 }
 
-// A sum that has more orders than any graph has room for.
+// Returns a sum that has more orders than any graph has room for.
 Term sum_of_leaves() {
   Term sum;
   sum.nodes.push_back(toy::leaf(0));

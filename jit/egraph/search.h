@@ -47,7 +47,7 @@ std::string_view name_of(Strategy strategy);
 std::string_view name_of(Stop stop);
 std::string_view meaning_of(Stop stop);
 
-/// The clock of SearchBudget::nanoseconds: CPU time of this thread.
+/// Returns the clock of SearchBudget::nanoseconds: CPU time of this thread.
 std::uint64_t thread_cpu_ns();
 
 struct SearchBudget {

@@ -79,7 +79,7 @@ double far_of(Type type) {
   return type == Type::f32 ? 0x1p30 : 0x1p200;
 }
 
-// The limit of `small` near zero.
+// Returns the limit of `small` near zero.
 double near_of(Type type) {
   return type == Type::f32 ? 0x1p-36 : 0x1p-72;
 }

@@ -245,7 +245,7 @@ bool Composer::reads_tables_only(const Node& node, std::size_t offset) {
   return true;
 }
 
-// The shapes of nodes that have none yet. False: the newest node's operands cannot meet.
+// Finds the shapes of nodes that have none yet. False: the newest node's operands cannot meet.
 bool Composer::update_shapes() {
   while (shapes_.size() < builder_.size()) {
     const Node& node = builder_.at(NodeId(static_cast<std::uint32_t>(shapes_.size())));
@@ -256,7 +256,7 @@ bool Composer::update_shapes() {
   return true;
 }
 
-// A node of operands that have their final types. A tree of literals stays open to another type.
+// Builds a node of operands that have their final types. A tree of literals stays open to another type.
 Value Composer::build(Op op, Value a, Value b, Value c, std::size_t offset) {
   if (failed_) return {};
   const Signature signature = info(op).signature;
@@ -332,7 +332,7 @@ bool Composer::wraps(NodeId id) const {
   return found != wraps_.end() && found->second;
 }
 
-// The node like `id`, a tree of literals, in another type. Depth is bounded by Value::literal_depth.
+// Returns the node like `id`, a tree of literals, in another type. Depth is bounded by Value::literal_depth.
 NodeId Composer::retype(NodeId id, Type type) {
   Node node = builder_.at(id);
   if (node.type == type) return id;

@@ -61,7 +61,7 @@ class Composer {
   [[nodiscard]] std::size_t scope() const { return shadowed_.size(); }
   /// Ends the bindings made since scope() returned `mark`.
   void leave_scope(std::size_t mark);
-  /// A declared variable; one that ParseOptions declared already may be repeated with the same type.
+  /// Declares a variable; one that ParseOptions declared already may be repeated with the same type.
   Value declare(const Variable& variable, std::string_view name, std::size_t offset);
   /// "x:f32": gives the variable `value` its type, at the use that made it only.
   Value annotate(Value value, Type type, std::size_t offset);
@@ -87,7 +87,7 @@ class Composer {
   /// Returns `a` with its type settled, as an output or a binding of a fixed type needs it.
   Value settle(Value a);
   Value as_bool(Value a);
-  /// The value of a literal tree that is a single number.
+  /// Returns whether a literal tree is a single number.
   [[nodiscard]] bool is_number(Value a) const { return a.bare; }
   [[nodiscard]] double number_of(Value a) const;
 

@@ -67,7 +67,7 @@ class Differentiator {
   Differentiator(Builder& builder, const std::vector<bool>& values) : b_(builder), values_(values) {}
   // Nodes travel by value here: the builder's vector moves while new ones are appended.
 
-  /// The derivative of `e` with respect to `x`, forwards.
+  /// Returns the derivative of `e` with respect to `x`, forwards.
   Result<NodeId> forward(NodeId e, NodeId x) {
     const std::vector<bool> depends = dependence(e, {x});
     depends_ = &depends, needed_.clear();
@@ -85,7 +85,7 @@ class Differentiator {
     return tangent[e.index].valid() ? tangent[e.index] : constant(b_.type_of(e), 0);
   }
 
-  /// The derivatives of `e` with respect to each of `xs`, backwards. Only for expressions without reductions.
+  /// Returns the derivatives of `e` with respect to each of `xs`, backwards. Only for expressions without reductions.
   Result<std::vector<NodeId>> reverse(NodeId e, const std::vector<NodeId>& xs) {
     const std::vector<bool> depends = dependence(e, xs);
     depends_ = &depends, needed_.clear();
@@ -203,7 +203,7 @@ class Differentiator {
     return b_.op(Op::Or, first, b_.op(Op::Ne, n.b, n.b));
   }
 
-  // The tangent of `node` from those of its operands.
+  // Returns the tangent of `node` from those of its operands.
   Result<NodeId> push(NodeId id, Node node, const std::vector<NodeId>& tangent, NodeId x) {
     const auto of = [&](NodeId operand) { return operand.valid() ? tangent[operand.index] : NodeId(); };
     if (node.op == Op::Select) return choose(node.a, of(node.b), of(node.c), node.type);

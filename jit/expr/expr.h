@@ -133,10 +133,10 @@ std::string print_dot(const Expr& expr);
 
 // --- meaning ---
 
-/// Why `expr` is not well-formed (types, operand order, limits), or nothing.
+/// Errors say why `expr` is not well-formed (types, operand order, limits), or nothing.
 Result<void> check(const Expr& expr);
 
-/// A form that equal expressions share whatever their names, node order and syntax: nodes numbered by a fixed
+/// Returns a form that equal expressions share whatever their names, node order and syntax: nodes numbered by a fixed
 /// traversal from the outputs, variables in declaration order. The cache key hashes it.
 std::vector<std::byte> canonical_bytes(const Expr& expr);
 

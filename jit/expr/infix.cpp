@@ -170,7 +170,7 @@ class Infix {
     return false;
   }
 
-  // An end of a range: any expression that is a single number.
+  // Parses an end of a range: any expression that is a single number.
   bool bound(double& end) {
     const Value value = expression();
     if (composer_.failed()) return false;

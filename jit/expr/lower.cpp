@@ -89,7 +89,7 @@ class Lowering {
 
   [[nodiscard]] Value at(NodeId id) const { return values_[id.index]; }
 
-  // A comparison as a mask for lanes of `type`.
+  // Returns a comparison as a mask for lanes of `type`.
   Value mask(NodeId id, Type type) { return b_.convert(KOp::Convert, ir::mask_of(type), at(id)); }
 
   Fact fact(NodeId id) { return ranges_.at(id); }
@@ -197,12 +197,12 @@ class Lowering {
     CHECK(false);
   }
 
-  // A table is no value.
+  // Skips tables, which are no values.
   Value variable(const Node& n) {
     const Variable& v = expr_.variables[n.imm];
     return v.is_table() ? Value{} : v.is_scalar() ? b_.param(place_[n.imm]) : b_.input(place_[n.imm]);
   }
-  // An element's number before it is made wider: vectors of narrow ones hold twice as many.
+  // Returns an element's number before it is widened: vectors of narrow ones hold twice as many.
   [[nodiscard]] NodeId unwidened(NodeId number) const {
     const Node& n = expr_.at(number);
     return n.op == Op::Cast && expr_.at(n.a).type == Type::i32 ? n.a : number;

@@ -22,9 +22,9 @@ struct PrintPlan {
   [[nodiscard]] bool states_type(const Expr& expr, const Node& user, NodeId operand) const;
 };
 
-/// The shortest decimal that reads back as the constant; "inf", "-inf" and "nan" for those.
+/// Returns the shortest decimal that reads back as the constant; "inf", "-inf" and "nan" for those.
 std::string print_constant(Type type, std::uint64_t bits);
-/// The end of a range.
+/// Returns the end of a range.
 std::string print_bound(double value);
 
 }  // namespace trident::expr

@@ -14,7 +14,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kPi = std::numbers::pi;
 
-// The next value of `type` at or below (above) x.
+// Returns the next value of `type` at or below (above) x.
 double down(double x, Type type) {
   if (type != Type::f32 || !std::isfinite(x)) return x;
   const auto f = static_cast<float>(x);

@@ -64,7 +64,7 @@ class Ranges {
 bool division_is_normal(Type type, const Fact& a, const Fact& b);
 bool sqrt_is_normal(Type type, const Fact& a);
 
-/// The kir flag that a / b, resp. sqrt(a), may carry: kNormal, kBounded or none.
+/// Returns the kir flag that a / b, or sqrt(a), may carry: kNormal, kBounded or none.
 std::uint8_t division_flags(Type type, const Fact& a, const Fact& b);
 std::uint8_t sqrt_flags(Type type, const Fact& a);
 

@@ -45,7 +45,7 @@ constexpr Operator kOperators[] = {
     {">", Op::Gt},  {">=", Op::Ge}, {"==", Op::Eq}, {"!=", Op::Ne}, {"=", Op::Eq},
 };
 
-// A whole atom as a number, with an optional sign.
+// Reads a whole atom as a number, with an optional sign.
 bool read_atom(std::string_view text, Number& number) {
   const bool negative = text.size() > 1 && text[0] == '-';
   const bool sign = text.size() > 1 && (text[0] == '-' || text[0] == '+');

@@ -20,7 +20,7 @@ Expr simplify(const Expr& expr, const LowerOptions& options);
 /// 0.
 Expr drop_idle_operations(const Expr& expr, const LowerOptions& options);
 
-/// The last of simplify()'s passes alone: products that a sum needs become part of it (fma), which as a rule makes
+/// Runs the last of simplify()'s passes: products that a sum needs become part of it (fma), which as a rule makes
 /// results more accurate. Not for the exact policy.
 Expr contract(const Expr& expr);
 

@@ -15,7 +15,7 @@ namespace trident::kir {
 enum class Level : std::uint8_t { portable, avx2, avx512 };
 /// Returns whether this machine can run `level`.
 bool is_available(Level level);
-/// The highest level of this machine.
+/// Returns the highest level of this machine.
 Level best_level();
 
 struct PlanState;

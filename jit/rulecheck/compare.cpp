@@ -62,7 +62,7 @@ Slack slack_of(RealEvaluator<N>& evaluator, const Sorts& sorts, const Pattern& s
   return slack;
 }
 
-// A number beyond all that a long double holds.
+// Returns whether a number is beyond all long doubles.
 template <class N>
 bool overflows(const N& x) {
   N infinity, size;

@@ -509,7 +509,7 @@ class Collect {
     }
     return found;
   }
-  // The polynomial of a class if the term has it, else the class as an atom.
+  // Returns the polynomial of a class if the term has it, else the class as an atom.
   Polynomial inside(ClassId id) const {
     watch_.spend(classes_.size());
     for (std::size_t i = 0; i < classes_.size(); ++i) {

@@ -10,7 +10,7 @@
 
 namespace trident::expr::rewrite {
 
-/// A tactic for policies that allow identities over the reals. Stateless; may be shared.
+/// Returns a tactic for policies that allow identities over the reals. Stateless; may be shared.
 egraph::Tactic collect_tactic();
 
 }  // namespace trident::expr::rewrite

@@ -49,7 +49,7 @@ struct WithoutDerivatives {
 
 /// Says which of the `enabled` rules differentiate or only remove operations.
 std::vector<bool> differentiating(std::span<const egraph::Rule> rules, std::vector<bool> enabled);
-/// The op table of the graph that differentiates.
+/// Returns the op table of the graph that differentiates.
 std::span<const egraph::OpRow> differentiating_ops();
 
 /// Differentiates `source`. `space` is that of the search, but with the ops and the matcher of the rules that

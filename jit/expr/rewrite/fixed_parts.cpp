@@ -123,7 +123,7 @@ class FixedParts::Closing {
   [[nodiscard]] const Node& node(Place at) const {
     return at < form_.nodes.size() ? form_.nodes[at] : parts_.source_.nodes[at - form_.nodes.size()];
   }
-  /// The fixed node that a variable of the form stands for.
+  /// Returns the fixed node that a variable of the form stands for.
   [[nodiscard]] std::optional<Place> stands_for(Place at) const {
     const Node& n = node(at);
     const std::size_t own = parts_.source_.variables.size();

@@ -20,7 +20,7 @@ class FixedParts {
   /// `fixed`: per node of `source`, which has no derivatives and must outlive this.
   FixedParts(const Expr& source, std::vector<bool> fixed);
 
-  /// The source for the search. Its variables from source.variables.size() on stand for fixed nodes.
+  /// Returns the source for the search. Its variables from source.variables.size() on stand for fixed nodes.
   [[nodiscard]] const Expr& open() const { return open_; }
   /// Returns a form of open() as a form of the source; nothing where a fixed node's operands would depend on that
   /// node.

@@ -63,7 +63,7 @@ double base_of(const nn::LinearGuess* base, const JudgeScalars& scalars);
 /// `nodes`: of the term.
 JudgeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::uint32_t nodes);
 
-/// The logarithms of numbers as scalars hold them: in 128ths, clipped to 2^11.
+/// Returns a logarithm as scalars hold it: in 128ths, clipped to 2^11.
 std::int16_t scalar_of_logarithm(double x);
 
 class Judge {

@@ -363,7 +363,7 @@ double constant_of(const ENode& e, const Node& n, Constants as) {
   return as == Constants::as_typed ? value_of(n.type, n.imm) : constant_value(e);
 }
 
-/// The values of a term's nodes on floats that are made of constants alone, in doubles.
+/// Returns the values of a term's nodes on floats that are made of constants alone, in doubles.
 std::vector<std::optional<double>> values_of_constants(const egraph::Term& term, Constants as) {
   std::vector<std::optional<double>> values(term.nodes.size());
   for (std::size_t i = 0; i < term.nodes.size(); ++i) {

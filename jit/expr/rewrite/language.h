@@ -47,7 +47,7 @@ class Language {
 /// every element, 2 after the loop (from reductions).
 std::uint8_t stage_of(const egraph::ENode& node, const std::array<std::uint8_t, 3>& children);
 
-/// The outputs of an expression as a term. Unsupported: an integer power beyond 32 bits.
+/// Returns the outputs of an expression as a term. Unsupported: an integer power beyond 32 bits.
 Result<egraph::Term> to_term(const Expr& expr);
 /// Returns whether the term's f32 constants, which the graph holds as doubles, survive rounding to their type: 1e-48 is
 /// zero there, 1e-40 has few digits, 1e48 is infinite.
@@ -57,10 +57,10 @@ bool overflows(const egraph::Term& term);
 /// Turns a term back into an expression, with variables and output names of `like`.
 Expr to_expr(const egraph::Term& term, const Expr& like);
 
-/// The value of a Constant, as the graph holds it: of f32 with the digits of a double.
+/// Returns the value of a Constant, as the graph holds it: of f32 with the digits of a double.
 double constant_value(const egraph::ENode& leaf);
 
-/// A node of a term as one of an expression; operands keep their numbers.
+/// Returns a node of a term as one of an expression; operands keep their numbers.
 Node node_of(const egraph::ENode& node);
 egraph::ENode enode_of(const Node& node);
 

@@ -49,8 +49,8 @@ struct RuleSet {
   std::vector<Tags> tags;  ///< parallel to rules
 };
 
-/// The rules of one file. Errors show file, line and column: syntax, unknown ops, conditions or tags, a name used
-/// twice.
+/// Parses the rules of one file. Errors show file, line and column: syntax, unknown ops, conditions or tags, a name
+/// used twice.
 Result<RuleSet> parse_rules(std::string_view text, std::string_view file);
 
 /// All built-in rules; parsed once, on first use.

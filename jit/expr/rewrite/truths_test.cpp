@@ -11,7 +11,7 @@ Variable range(const char* name, double lo, double hi) {
   return {name, Type::f64, VariableKind::array, lo, hi};
 }
 
-// The outputs without the declarations of variables.
+// Returns the outputs without the declarations of variables.
 std::string outputs_of(const Expr& e) {
   const std::string text = print_infix(e);
   const std::size_t declared = text.find(";\n");

@@ -43,7 +43,7 @@ std::uint32_t table_of(Builder& b, std::span<const double> entries) {
   return b.add_table(std::move(table));
 }
 
-/// Which group of `binades` binades |x| is in; the first also takes everything smaller. x is an f64.
+/// Says which group of `binades` binades |x| is in; the first also takes everything smaller. x is an f64.
 Value group_of(Builder& b, Value a, int shift, int groups) {
   const Value bits = b.as_int(b.max(b.constant(Type::f64, 2), a));
   const Value group = b.op(Op::Shr, bits, b.constant_int(Type::i64, shift));

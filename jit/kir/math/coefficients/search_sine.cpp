@@ -42,7 +42,7 @@ Float sine(const std::vector<Float>& c, Float r) {
   return std::fma(correction(c, r), r, r);
 }
 
-/// The greatest error in ulp of results in [1/2, 1], or a huge number where a result could exceed 1.
+/// Returns the greatest error in ulp of results in [1/2, 1], or a huge number where a result could exceed 1.
 double judge(const std::vector<float>& c, double best) {
   double worst = 0;
   for (float r = 1.5f; r < 1.5775f; r = std::nextafter(r, 2.0f))
