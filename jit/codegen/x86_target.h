@@ -46,7 +46,7 @@ enum class X86Pseudo : std::uint16_t {
   position,   ///< def = the loop's index in all lanes, of the def's lane bytes
   scratch,    ///< def = anything: a work register
   // Reading tables, see x86_tables.cpp.
-  table_bound,  ///< def = the bound for indices of its lane bytes, in all lanes; the length is parameter `imm`
+  table_bound,   ///< def = the bound for indices of its lane bytes, in all lanes; the length is parameter `imm`
   table_limits,  ///< of strided read number `mem.index`, into the frame
   gather,        ///< def = elements of table `mem` at the indices (use 0) where the mask (use 1, lost) is set, else 0
   strided,       ///< def = strided read number `mem.index` for the elements from `mem.disp` after the loop's index on
