@@ -1,6 +1,6 @@
-// Arithmetic, integer ops, comparisons and selects. Sections C7.2 of the Arm Architecture Reference Manual name what
-// matters here: FMLA and FMLS round once; FMIN and FMAX propagate NaN and so are not kir's min and max; shifts by
-// vectors look at the low byte of each count only.
+// Arithmetic, integer ops, comparisons and selects. From sections C7.2 of the Arm Architecture Reference Manual: FMLA
+// and FMLS round once; FMIN and FMAX propagate NaN and so are not kir's min and max; shifts by vectors read only the
+// low byte of each count.
 #include <asmjit/arm/a64assembler.h>
 
 #include "jit/codegen/a64_select.h"
@@ -49,7 +49,7 @@ VReg A64Selector::select_float(const kir::Inst& inst) {
   if (op == Op::Trunc) return emit(Inst::kIdFrintz_v, {a}, 3);
   if (op == Op::Fma) return emit_tied(Inst::kIdFmla_v, {c, a, b}, 4);
   if (op == Op::Fnma) return emit_tied(Inst::kIdFmls_v, {c, a, b}, 4);
-  // Negating the result instead would give the other zero where the two terms cancel.
+  // Negating the result instead would give the zero of the other sign where the two terms cancel.
   if (op == Op::Fms) return emit_tied(Inst::kIdFmla_v, {negated(c), a, b}, 4);
   if (op == Op::Fnms) return emit_tied(Inst::kIdFmls_v, {negated(c), a, b}, 4);
   CHECK(op == Op::Scalef);
@@ -113,7 +113,7 @@ VReg A64Selector::step(Op reduction, ir::Type type, VReg a, VReg b) {
   return emit(is_float(type) ? Inst::kIdFadd_v : Inst::kIdAdd_v, {a, b}, is_float(type) ? 3 : 2);
 }
 
-/// The low 64 bits of a product from 32-bit ones: low * low + ((high * low + low * high) << 32).
+/// Computes the low 64 bits of a product from 32-bit ones: low * low + ((high * low + low * high) << 32).
 VReg A64Selector::mul_i64(VReg a, VReg b) {
   const auto as_words = [&](std::uint32_t id, std::initializer_list<VReg> uses, std::uint8_t width) {
     MInst& inst = push(id, uses, a64_form::kUseWords);

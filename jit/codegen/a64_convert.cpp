@@ -1,5 +1,5 @@
-// Conversions, scalef, lookup. FCVTZS and FCVTNS saturate and take NaN to 0, where kir wants the least integer for all
-// that does not fit: too small saturates to it already, too large and NaN fail one comparison.
+// Conversions, scalef, lookup. FCVTZS and FCVTNS saturate and turn NaN into 0; kir wants the least integer for every
+// value that does not fit. Values too small saturate to it already; those too large and NaN fail one comparison.
 #include <asmjit/arm/a64assembler.h>
 
 #include <bit>
@@ -54,12 +54,12 @@ VReg A64Selector::float_to_int(Type from, Type to, VReg a, bool nearest) {
   set_type(to);
   const VReg least = constant(to == Type::i32 ? 0x8000'0000u : 0x8000'0000'0000'0000u);
   if (ir::bytes_of(from) == ir::bytes_of(to)) return blend(fits, whole, least);
-  const VReg narrow = emit(Inst::kIdSqxtn_v, {whole});  // saturates what is too small
+  const VReg narrow = emit(Inst::kIdSqxtn_v, {whole});  // saturates values that are too small
   return blend(emit(Inst::kIdXtn_v, {fits}), narrow, least);
 }
 
-/// Rounds once. Values below 2^53 go through f64 exactly; of larger ones the low 11 bits, which lie far below the place
-/// that rounds, are first folded into bit 11, and the rest fits f64.
+/// Rounds once. Values below 2^53 go through f64 exactly. Larger ones first fold their low 11 bits, which lie far below
+/// the rounding place, into bit 11; the rest fits f64.
 VReg A64Selector::i64_to_f32(VReg a) {
   set_type(Type::i64);
   const VReg low = emit(Inst::kIdAnd_v, {a, constant(0x7FF)}, 2, a64_form::kBytes);
@@ -74,8 +74,8 @@ VReg A64Selector::i64_to_f32(VReg a) {
   return emit(Inst::kIdFcvtn_v, {wide}, 3);
 }
 
-/// a * 2^b in two exact powers, as in jit/kir/lane.cpp: |a| < 2^4 stays normal after the first, so only the second
-/// rounds.
+/// Computes a * 2^b in two exact powers, as in jit/kir/lane.cpp: |a| < 2^4 stays normal after the first, so only the
+/// second rounds.
 VReg A64Selector::scalef(Type type, VReg a, VReg b) {
   const int bias = type == Type::f32 ? 127 : 1023;
   const std::uint32_t mantissa = type == Type::f32 ? 23 : 52;

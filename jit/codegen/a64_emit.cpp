@@ -242,7 +242,7 @@ void A64Emitter::pseudo(const MInst& m, const Placed& p) {
   CHECK(false);
 }
 
-/// Lane by lane through general registers. Indices are taken modulo the size: no index reads outside the table.
+/// Looks up lane by lane through general registers. Indices are taken modulo the size: no read outside the table.
 void A64Emitter::lookup(const MInst& m, const Placed& p) {
   const std::uint8_t lane_bytes = m.mem.lane_bytes;
   const a64::VecV index(machine_register(p.use[0])), def(machine_register(p.def));
@@ -261,7 +261,7 @@ void A64Emitter::lookup(const MInst& m, const Placed& p) {
   }
 }
 
-/// Lane by lane through general registers, each index compared with the length.
+/// Gathers lane by lane through general registers; compares each index with the length.
 void A64Emitter::gather(const MInst& m, const Placed& p) {
   const std::uint8_t lane_bytes = m.mem.lane_bytes;
   const a64::VecV index(machine_register(p.use[0])), def(machine_register(p.def));

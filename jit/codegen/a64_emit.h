@@ -14,7 +14,7 @@ namespace trident::codegen {
 
 /// General registers by purpose. x18 belongs to the platform; x29 and x30 keep the caller's frame.
 namespace a64_gpr {
-inline constexpr std::uint8_t kCount = 1;  // n, then what is left of it
+inline constexpr std::uint8_t kCount = 1;  // n, then the elements left
 inline constexpr std::uint8_t kInputs = 2;
 inline constexpr std::uint8_t kOutputs = 3;
 inline constexpr std::uint8_t kParams = 4;
@@ -37,7 +37,7 @@ class A64Emitter {
   void load_globals();
   void block(const Block& block, std::span<const Placed> placed);
 
-  /// Callee-saved registers in use: x19.., and the vector registers that `placed` and the globals took of v8 to v15.
+  /// Returns the callee-saved registers in use: x19.., and those among v8 to v15 that `placed` and the globals use.
   [[nodiscard]] std::span<const std::uint8_t> saved_general() const { return {saved_.data(), saved_count_}; }
   [[nodiscard]] std::vector<std::uint8_t> saved_vectors(std::span<const std::span<const Placed>> blocks) const;
   /// Adds `amount` (which may be negative) to `reg` or moves it from `from`.
@@ -45,7 +45,7 @@ class A64Emitter {
 
   asmjit::a64::Assembler& assembler() { return assembler_; }
   [[nodiscard]] std::uint32_t offset() const { return static_cast<std::uint32_t>(assembler_.offset()); }
-  /// Appends the pool at the next multiple of 64, binds the references to it; the offset of the pool.
+  /// Appends the pool at the next multiple of 64 and binds the references to it. Returns the pool's offset.
   std::uint32_t finish(std::span<const std::uint8_t> pool);
   [[nodiscard]] std::span<const std::uint8_t> bytes() const;
   [[nodiscard]] bool failed() const { return failed_; }
@@ -59,8 +59,8 @@ class A64Emitter {
   };
 
   [[nodiscard]] std::size_t pointer_number(const MemRef& ref) const;
-  /// The register number of the machine for one of the allocator's: it hands out rising numbers, and v8 to v15, which
-  /// would have to be saved, come last.
+  /// Returns the machine's register number for one of the allocator's. The allocator hands out rising numbers; v8 to
+  /// v15, which would have to be saved, come last.
   [[nodiscard]] std::uint8_t machine_register(std::uint8_t reg) const;
   [[nodiscard]] asmjit::a64::Vec whole(std::uint8_t reg, std::uint8_t width) const;
   [[nodiscard]] asmjit::a64::Vec lanes(std::uint8_t reg, std::uint8_t width, std::uint8_t lane_bytes) const;

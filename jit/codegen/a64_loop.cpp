@@ -8,7 +8,7 @@
 //   tail         one element at a time
 //   epilogue     reductions combined, scalar outputs
 //   undo the frame; ret
-//   set the standard environment; call the kernel behind the look at it; restore what was found; ret
+// set the standard environment; call the kernel past its environment check; restore the caller's; ret
 //   constant pool, 64-byte aligned
 //
 // Arguments (AAPCS64): x0 self, x1 n, x2 in, x3 out, x4 params.
@@ -92,7 +92,7 @@ class KernelEmitter {
   }
 
   void allocate() {
-    // v8 to v15 have to be saved: they are left alone where the other registers suffice.
+    // v8 to v15 have to be saved, so they are used only where the other registers do not suffice.
     std::uint32_t wanted = peak_pressure(function_, main_.block)[0];
     for (const VRegInfo& info : function_.vregs) wanted += info.global ? 1 : 0;
     all_registers_ = wanted > kCallerSavedVectors;
@@ -123,7 +123,7 @@ class KernelEmitter {
   void enter() {
     a64::Assembler& a = emitter_->assembler();
     a.embedUInt32(kBtiC);
-    if (!kernel_.has_scalar_output()) {  // nothing to do for no elements: the tables may be null
+    if (!kernel_.has_scalar_output()) {  // no elements, no work: the tables may be null
       const asmjit::Label some = a.newLabel();
       a.cbnz(a64::x1, some);
       a.ret(a64::x30);

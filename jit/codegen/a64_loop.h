@@ -5,7 +5,7 @@
 
 namespace trident::codegen {
 
-/// As codegen::emit for Isa::neon.
+/// Does as codegen::emit, for Isa::neon.
 Result<MachineCode> emit_a64(const kir::Kernel& kernel, const Variant& variant);
 
 }  // namespace trident::codegen

@@ -205,7 +205,7 @@ VReg A64Selector::input(kir::Value v) {
   return value;
 }
 
-/// The global register of a parameter or of an invariant that another section reads.
+/// Returns the global register of a parameter, or of an invariant that another section reads.
 VReg A64Selector::published(kir::Value v) {
   VReg& global = globals_[v.index];
   if (global.valid()) return global;
@@ -242,7 +242,7 @@ void A64Selector::select_section(Section section) {
 void A64Selector::body_copy() {
   select_section(Section::body);
   for (std::size_t r = 0; r < reductions_.size(); ++r) accumulate(r);
-  // All that is stored exists before the first store: an output may take the place of an input.
+  // Computes all stored values before the first store: an output may be the same array as an input.
   for (const kir::Output& output : kernel_.outputs)
     if (output.kind == kir::OutputKind::array) reg(output.value);
   for (std::uint32_t o = 0; o < kernel_.outputs.size(); ++o) {
@@ -334,8 +334,8 @@ Block A64Selector::select_parking() {
   return block;
 }
 
-/// The pairwise tree of kir.h over whole registers, whatever the width of the body's vectors: partial j takes partial
-/// j + s for s = 8, 4, 2, 1.
+/// Combines by the pairwise tree of kir.h over whole registers, whatever the width of the body's vectors: partial j
+/// takes partial j + s for s = 8, 4, 2, 1.
 VReg A64Selector::combine(std::size_t r) {
   const kir::Inst& inst = kernel_.at(reductions_[r]);
   whole_registers_ = true;

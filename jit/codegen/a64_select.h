@@ -4,8 +4,8 @@
 // values in the lower halves of registers. Invariants and the epilogue are computed in every lane alike, so nothing has
 // to be broadcast between sections. Masks are vectors of all ones and all zeros.
 //
-// The tail takes one element at a time: the same instructions, with loads and stores of one lane. (The other lanes
-// hold zeros from the load and whatever follows from them; no instruction traps.) Partial results of reductions live in
+// The tail takes one element at a time: the same instructions, with loads and stores of one lane. The other lanes hold
+// zeros from the load and values computed from them; no instruction traps. Partial results of reductions live in
 // registers during the main loop and in the frame, lane by lane, from there on.
 //
 // The files: a64_select.cpp sections, values, loads, stores, reductions; a64_arith.cpp arithmetic, integers, masks;
@@ -55,11 +55,11 @@ class A64Selector {
  public:
   A64Selector(const kir::Kernel& kernel, const A64Target& target, Function& function, ConstantPool& pool);
 
-  /// The invariants that the body or the epilogue reads, and the starting values of reductions.
+  /// Selects the invariants that the body or the epilogue reads, and the starting values of reductions.
   Block select_invariants();
-  /// `copies` vectors of the body, one after the other in source order.
+  /// Selects `copies` vectors of the body, one after the other in source order.
   Block select_body(std::uint32_t copies);
-  /// One element of the body.
+  /// Selects one element of the body.
   Block select_tail();
   /// Moves the partial results to the frame.
   Block select_parking();
@@ -67,14 +67,14 @@ class A64Selector {
   Block select_epilogue();
 
   [[nodiscard]] bool has_loop() const { return has_loop_; }
-  /// Where the partial results of reduction number i stand from select_parking on; in the tail they are the output
-  /// array number kernel.outputs.size() + i.
+  /// Returns the places of the partial results from select_parking on, by reduction number. In the tail, reduction i is
+  /// the output array number kernel.outputs.size() + i.
   [[nodiscard]] const std::pmr::vector<MemRef>& parked() const { return parked_; }
-  /// Bytes of one lane of reduction number i.
+  /// Returns the bytes of one lane of reduction number i.
   [[nodiscard]] std::uint32_t partial_lane_bytes(std::size_t i) const {
     return ir::bytes_of(kernel_.type_of(reductions_[i]));
   }
-  /// What a kernel needs: the widest value alive.
+  /// Returns the target for a kernel: its widest live value decides.
   static A64Target make_target(const kir::Kernel& kernel);
 
  private:

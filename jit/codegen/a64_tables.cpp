@@ -11,7 +11,7 @@ using asmjit::a64::Inst;
 using ir::Type;
 using kir::Op;
 
-/// The loop's counter says how many elements are left, and in the main loop a whole step less than that (a64_loop.cpp).
+/// The loop's counter holds the elements left; in the main loop a whole step less than that (a64_loop.cpp).
 VReg A64Selector::element_number(Type type) {
   set_type(type);
   MInst& position = push(static_cast<std::uint32_t>(A64Pseudo::position), {}, a64_form::kPseudo);

@@ -1,5 +1,5 @@
-// What can be said of NEON code without running it. What it computes is compared under qemu (tests/aarch64), its
-// encodings with reviewed disassembly (tests/golden/neon).
+// Checks of NEON code that need not run it. Its results are compared under qemu (tests/aarch64), its encodings with
+// reviewed disassembly (tests/golden/neon).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,8 +11,8 @@
 namespace trident::codegen {
 namespace {
 
-/// Every line of the listing is an instruction that another disassembler knows; branches stay inside; the stack
-/// pointer comes back to where it was; only registers that the ABI lets go or that are saved are written.
+/// Checks a listing: another disassembler knows every line as an instruction; branches stay inside; the stack pointer
+/// comes back to where it was; only registers that the ABI lets go or that are saved are written.
 void check_listing(const kir::Kernel& kernel, const Variant& variant) {
   const auto code = emit(kernel, Isa::neon, variant);
   ASSERT_TRUE(code.ok()) << code.error().message;

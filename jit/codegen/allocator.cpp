@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kNever = 0xFFFF'FFFFu;
 constexpr std::uint32_t kNobody = 0xFFFF'FFFFu;
 
-/// When each register is read, found only once a register has to be given up: most blocks never need it.
+/// When each register is read. Computed only once a register has to be given up: most blocks never need it.
 class UseTimes {
  public:
   UseTimes(const Function& function, const std::pmr::vector<MInst>& insts)
@@ -29,7 +29,7 @@ class UseTimes {
       if (insts[i].mem.place == Place::output && first_store_[insts[i].copy] == kNever) first_store_[insts[i].copy] = i;
     }
   }
-  /// The first instruction after `now` that reads `v`.
+  /// Returns the first instruction after `now` that reads `v`.
   [[nodiscard]] std::uint32_t next(VReg v, std::uint32_t now) const {
     const auto first = times_.begin() + begin_[v.index], last = times_.begin() + begin_[v.index + 1];
     const auto found = std::upper_bound(first, last, now);
@@ -75,8 +75,8 @@ class Allocator {
   bool is_fixed(VReg v) const { return state_[v.index].fixed; }
   bool dies(VReg v) const { return state_[v.index].last_use == index_ && !is_fixed(v); }
 
-  /// The usual case, without looking further: operands in registers but for one that folds, a register to be had for
-  /// the result, nothing spilled. False, with nothing done, in any other.
+  /// Handles the usual case without lookahead: operands in registers but for one that folds, a free register for the
+  /// result, nothing spilled. Returns false, with nothing done, in any other case.
   bool place_simply(const MInst& inst) {
     if (!inst.def.valid() || inst.early_def || is_fixed(inst.def) || f_[inst.def].global) return false;
     Placed& placed = out_.emplace_back();
@@ -143,7 +143,7 @@ class Allocator {
     if (inst.def.valid()) settle_def(inst, placed.def);
   }
 
-  /// The result may take the register of use `u` without a copy.
+  /// Returns whether the result may take the register of use `u` without a copy.
   bool overwrites(const MInst& inst, std::size_t u) const {
     const VReg v = inst.use[u];
     if (is_fixed(v)) return v == inst.def;
@@ -270,7 +270,7 @@ class Allocator {
     state_[v.index].reg = kNoReg;
   }
 
-  /// A register that nobody holds, after an eviction if need be. It stays the caller's for this instruction.
+  /// Returns a register that holds no value, evicting one if need be. It belongs to the caller for this instruction.
   std::uint8_t take(RegClass reg_class) {
     const auto c = static_cast<std::size_t>(reg_class);
     if (free_[c] == 0) evict(c);
@@ -286,7 +286,7 @@ class Allocator {
     for (std::uint32_t reg = 0; reg < 32; ++reg) {
       const std::uint32_t v = owner_[c][reg];
       if (v == kNobody || (pinned_[c] >> reg & 1) != 0) continue;
-      // A value that is in memory already costs nothing to drop, so it may be needed a little sooner.
+      // A value that is in memory already costs nothing to evict, so it may be needed a little sooner.
       const std::uint32_t next = times_->next(VReg(v), index_);
       const std::uint32_t away = next == kNever ? kNever : next - index_;
       const std::uint32_t worth = in_memory(VReg(v)) && away < kNever / 4 ? away + away / 2 : away;
@@ -297,8 +297,8 @@ class Allocator {
     release(VReg(victim));
   }
 
-  /// Whether dropping the register loses nothing. An array element can be read again until its copy stores something,
-  /// which may be over it.
+  /// Returns whether dropping the register loses nothing. An array element can be read again until its copy stores
+  /// something, possibly over it.
   bool in_memory(VReg v) const {
     const VRegInfo& info = f_[v];
     if (info.zero) return true;
@@ -392,7 +392,7 @@ RegSet assign_globals(Function& function, const Block& main, const RegSet& regis
     const auto all = static_cast<std::uint32_t>(std::popcount(registers[c]));
     const auto wanted = static_cast<std::uint32_t>(std::count_if(
         ranking.begin(), ranking.end(), [&](VReg v) { return static_cast<std::size_t>(function[v].reg_class) == c; }));
-    // Operands of one instruction need registers beside what is alive; two do when some globals stay in memory.
+    // Operands of one instruction need registers beside the live values; two do when some globals stay in memory.
     std::uint32_t locals = std::max(peak[c] + (peak[c] + wanted > all ? 2 : 0), std::uint32_t{kUsesMax + 1});
     std::uint32_t spare = locals < all ? all - locals : all / 8;
     for (const VReg v : ranking) {
@@ -409,7 +409,7 @@ RegSet assign_globals(Function& function, const Block& main, const RegSet& regis
 }
 
 RegSet assign_homeless_globals(Function& function, const RegSet& registers) {
-  // What one instruction may need: masks have at most two operands beside their result.
+  // Registers that one instruction may need: masks have at most two operands beside their result.
   constexpr std::array<int, kRegClasses> kLeast = {kUsesMax + 1, 3};
   RegSet left = registers;
   for (VRegInfo& info : function.vregs) {

@@ -1,9 +1,9 @@
 // Register allocation for straight-line blocks: a linear scan that evicts the value whose next use is furthest away
-// (Belady's rule, optimal for loads on a straight line). A value with a copy in memory already (a constant, an array
-// element that nothing has overwritten, a value spilled before) is evicted for nothing.
+// (Belady's rule, optimal for loads on a straight line). Evicting a value with a copy in memory already costs nothing:
+// a constant, an array element that nothing has overwritten, a value spilled before.
 //
 // Instructions whose result must take the place of an operand get one that dies there, or one that has to be loaded
-// anyway, and only then a move. At most one operand of an instruction is left in memory, where the host can fold it.
+// anyway; only otherwise a move. At most one operand of an instruction stays in memory, where the host can fold it.
 #pragma once
 
 #include "jit/codegen/mir.h"
@@ -16,7 +16,7 @@ struct AllocationCounts {
   std::uint32_t moves = 0;
 };
 
-/// The greatest number of locals of each class that are alive at once.
+/// Returns the greatest number of locals of each class that are alive at once.
 std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, const Block& block);
 
 /// Gives the globals that `main` reads or updates most a register for the whole kernel, as far as the pressure of
@@ -24,8 +24,8 @@ std::array<std::uint32_t, kRegClasses> peak_pressure(const Function& function, c
 /// get a home in memory.
 RegSet assign_globals(Function& function, const Block& main, const RegSet& registers);
 
-/// As assign_globals, in one glance over the registers: what has no home in memory gets a register while more than half
-/// of them are left. For code that has to be made quickly.
+/// Does as assign_globals, in one pass without lookahead: globals without a home in memory get registers while more
+/// than half of them are left. For code that has to be made quickly.
 RegSet assign_homeless_globals(Function& function, const RegSet& registers);
 
 /// Appends `block` with registers out of `available` to `out`. Spills go to new places in the function's frame.

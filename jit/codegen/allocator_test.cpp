@@ -1,4 +1,4 @@
-// Oracle: the block itself, executed on symbols. A machine with a handful of registers runs what the allocator placed;
+// Oracle: the block itself, executed on symbols. A machine with a handful of registers runs the allocator's result;
 // every value that an instruction reads has to be the one that the block says. Outputs lie over the inputs, so an array
 // element that is read again too late shows.
 #include "jit/codegen/allocator.h"
@@ -32,7 +32,7 @@ Symbol result_of(const MInst& inst, const std::vector<Symbol>& operands) {
   return value;
 }
 
-/// What memory holds: arrays (inputs and outputs of one number are the same array), constants, the frame.
+/// Memory contents: arrays (inputs and outputs of one number are the same array), constants, the frame.
 class Memory {
  public:
   Symbol& at(const MemRef& ref, std::uint8_t copy) {
@@ -123,7 +123,7 @@ class RandomBlock {
  public:
   RandomBlock(std::uint64_t seed, Function& function, Block& block) : random_(seed), f_(function), block_(block) {}
 
-  /// As selectors do it: a copy stores each output once, after its last load. The order of stores is then free.
+  /// Stores each output of a copy once, after its last load, as selectors do. The order of stores is then free.
   void make_stores_last() {
     stores_last_ = true;
     make();

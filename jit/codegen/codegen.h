@@ -57,7 +57,7 @@ struct DividerCycles {
   double div_f32 = 10, div_f64 = 16, sqrt_f32 = 12, sqrt_f64 = 20;  ///< of Intel's cores, by its manual
 };
 
-/// The variants worth measuring for `kernel` on `isa`, most promising first; never empty.
+/// Returns the variants worth measuring for `kernel` on `isa`, most promising first; never empty.
 std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider = {});
 
 /// Disassembly, one instruction per line with its offset (Capstone).

@@ -57,8 +57,8 @@ TEST(Codegen, RandomKernels) {
                 {0, 3, 8, 31, 65}, seed);
 }
 
-// Tables of none to 127 elements at the edge of a page that cannot be touched; indices that are mostly inside, around
-// the ends or anywhere.
+// Tables of 0 to 127 elements at the edge of an inaccessible page; indices that are mostly inside, around the ends or
+// anywhere.
 TEST(Codegen, RandomKernelsWithTables) {
   const Variant kVariants[] = {{.vectors = 1, .schedule = false},
                                {.vectors = 2},
@@ -118,7 +118,7 @@ TEST(Codegen, StridedLoadsAcrossTheEndsOfTheirTable) {
           }
 }
 
-// Elements up to the boundary go first, with registers put aside where strided loads put theirs too.
+// Elements up to the boundary go first, and their registers are set aside where strided loads set theirs aside too.
 TEST(Codegen, StridedLoadsInStreams) {
   kir::Kernel kernel;
   kernel.inputs = {{"t", ir::Type::f32, 0}};
@@ -157,7 +157,7 @@ TEST(Codegen, GathersTakeEveryIndex) {
                       "")
                 << "length " << length << " " << explain(kernel, isa, variant);
           }
-          // Lengths below none have no elements.
+          // Negative lengths mean no elements.
           ASSERT_EQ(
               testing::compare_on(kernel, *native, {indices, {}}, {~std::uint64_t{0} << 63}, {.n = indices.size()}),
               "");
@@ -172,8 +172,8 @@ TEST(Codegen, ManyValuesSpill) {
   }
 }
 
-// Many vectors at once and outputs over inputs: array elements that lose their register may be read again, but not once
-// the store of their copy has gone over them.
+// Many vectors at once, outputs over inputs. An array element that lost its register may be read again, but not after
+// its copy was stored over it.
 TEST(Codegen, CrowdedAndInPlace) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const auto kernel =
@@ -202,8 +202,8 @@ TEST(Codegen, EverySizeUpToFourVectors) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) check_every_size(seed, {.vectors = 1, .schedule = false});
 }
 
-// The baseline's tail is its loop's code under masks, so the loop must not read an array but where a mask can go: with
-// more array elements alive than registers they have to go through the frame.
+// The baseline's tail is its loop's code under masks, so the loop may read an array only where a mask can go. With more
+// array elements alive than registers, they have to go through the frame.
 TEST(Codegen, MoreElementsAliveThanRegisters) {
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
     kir::Kernel kernel;
@@ -222,7 +222,7 @@ TEST(Codegen, MoreElementsAliveThanRegisters) {
   }
 }
 
-// The tail of a loop of four vectors keeps four masks, which leaves three registers of them on AVX-512.
+// The tail of a loop of four vectors keeps four masks, which leaves three mask registers on AVX-512.
 TEST(Codegen, MasksOfTheWholeCallBesideThoseOfTheTail) {
   kir::Kernel kernel;
   kir::Builder builder(kernel);
@@ -246,7 +246,7 @@ TEST(Codegen, MasksOfTheWholeCallBesideThoseOfTheTail) {
   }
 }
 
-// Factors that are below 2^32 as they were made take one instruction, which reads low halves only; those that nearly
+// Factors that are below 2^32 by construction take one instruction, which reads low halves only; factors that nearly
 // are must not. The masked factors are outputs too, elements or invariants.
 TEST(Codegen, ProductsOfLowHalves) {
   using kir::Op;
@@ -276,8 +276,8 @@ TEST(Codegen, ProductsOfLowHalves) {
   }
 }
 
-// Ops that take in what made their operands: sums under a mask, or of and. Where what is taken in has other readers
-// too, where both operands would do, and where they are invariants, elements and constants.
+// Ops that merge with the op that made their operand: sums under a mask, or of and. Tried where the merged op has other
+// readers too, where both operands would do, and with invariants, elements and constants.
 TEST(Codegen, SumsUnderMasksAndOrOfAnd) {
   using kir::Op;
   for (const ir::Type type : {ir::Type::i32, ir::Type::i64}) {
@@ -309,8 +309,8 @@ TEST(Codegen, SumsUnderMasksAndOrOfAnd) {
   }
 }
 
-// Comparisons whose sides had their uppermost bits exchanged are unsigned ones: of elements, invariants and constants;
-// where other bits are exchanged, or one side's only, they are not. The exchanged sides have other readers too.
+// Comparisons whose sides both had their top bit flipped are unsigned: of elements, invariants and constants. Where
+// other bits are flipped, or one side's only, they are not. The flipped sides have other readers too.
 TEST(Codegen, UnsignedComparisons) {
   using kir::Op;
   for (const ir::Type type : {ir::Type::i32, ir::Type::i64}) {
@@ -352,8 +352,8 @@ TEST(Codegen, AsManyArraysAsAllowed) {
   expect_same(kernel, {.vectors = 2}, {0, 5, 40}, 7);
 }
 
-// Long enough that the stores past the caches are taken, at every alignment of the outputs that matters: aligned, the
-// same number of elements away from it, different numbers (where the plain loop has to step in).
+// Arrays long enough for non-temporal stores, at every alignment of the outputs that matters: aligned, equally
+// misaligned, differently misaligned (where the plain loop has to step in).
 TEST(Codegen, NonTemporalStores) {
   enum Form { same_type, two_types, with_reduction };
   for (const Form form : {same_type, two_types, with_reduction}) {
@@ -382,7 +382,7 @@ TEST(Codegen, NonTemporalStores) {
   }
 }
 
-// A constant on the left turns the comparison round; equal operands and NaN show whether every predicate was turned
+// A constant on the left swaps the comparison's sides; equal operands and NaN show whether every predicate was swapped
 // too.
 TEST(Codegen, ComparisonsWithConstantsOnEitherSide) {
   constexpr kir::Op kOps[] = {kir::Op::Lt, kir::Op::Le, kir::Op::Eq, kir::Op::Ne};
@@ -417,8 +417,8 @@ TEST(Codegen, ComparisonsWithConstantsOnEitherSide) {
   }
 }
 
-// Significands near 1 and near 2 and with few bits, where quotients and roots lie close to midpoints; no lane sends its
-// vector to the divider but now and then a zero. The long form of this test is campaign/division_campaign.cpp.
+// Significands near 1 and near 2 and with few bits, where quotients and roots lie close to midpoints. No lane sends its
+// vector to the divider but now and then a zero. campaign/division_campaign.cpp is the long form of this test.
 TEST(Codegen, NewtonFormsGiveTheBitsOfTheDivider) {
   for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
     const int mantissa = type == ir::Type::f32 ? 23 : 52;
@@ -459,7 +459,7 @@ TEST(Codegen, NewtonFormsGiveTheBitsOfTheDivider) {
   }
 }
 
-// A slow divider is spared, a fast one is not; either way both are offered.
+// The model spares a slow divider and uses a fast one; both forms are always offered.
 TEST(Variants, GoByTheDivider) {
   kir::Kernel kernel;
   kernel.inputs = {{"x", ir::Type::f64}, {"y", ir::Type::f64}};
@@ -535,7 +535,7 @@ TEST(Codegen, DivisionByConstants) {
 
 constexpr ir::Type kNumeric[] = {ir::Type::f32, ir::Type::f64, ir::Type::i32, ir::Type::i64};
 
-/// A kernel of one op on array inputs, and corner cases in all combinations (up to a bound) for it.
+/// One op on array inputs as a kernel, with its corner cases in all combinations (up to a bound).
 struct OpCase {
   kir::Kernel kernel;
   std::vector<std::vector<std::uint64_t>> inputs;
@@ -576,7 +576,7 @@ void run_case(const OpCase& test) {
   }
 }
 
-/// `make` appends one op to operands of types `types` and returns its result; masks come out as numbers.
+/// Builds a case: `make` appends one op to operands of types `types` and returns its result; masks come out as numbers.
 template <class Make>
 void check_op(std::initializer_list<ir::Type> types, const Make& make) {
   OpCase test;
@@ -616,7 +616,7 @@ TEST(CodegenOps, ArithmeticAndComparisons) {
       if (row.arity == 2) check_op({type, type}, make);
       if (row.arity == 3) check_op({type, type, type}, make);
       if (row.arity != 2) continue;
-      // A constant on either side takes other forms.
+      // A constant operand takes other forms, on either side.
       for (const std::uint64_t bits : {testing::corner_lanes(type)[4], testing::corner_lanes(type)[11]}) {
         check_op({type},
                  [&](kir::Builder& b, const Operands& v) { return b.op(op, v[0], b.constant_bits(type, bits)); });

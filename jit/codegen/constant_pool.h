@@ -10,9 +10,9 @@ namespace trident::codegen {
 class ConstantPool {
  public:
   explicit ConstantPool(std::pmr::memory_resource* arena) : bytes(arena) {}
-  /// `count` times the low `lane_bytes` of `bits`, aligned to its size. Returns the offset.
+  /// Adds `count` copies of the low `lane_bytes` of `bits`, aligned to its size. Returns the offset.
   std::int32_t add_repeated(std::uint64_t bits, std::uint32_t lane_bytes, std::uint32_t count);
-  /// Shared with equal bytes near the start of the pool.
+  /// Adds bytes, or shares equal ones near the start of the pool. Returns the offset.
   std::int32_t add_bytes(const std::uint8_t* data, std::uint32_t size, std::uint32_t align);
 
   std::pmr::vector<std::uint8_t> bytes;

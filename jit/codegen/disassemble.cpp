@@ -10,7 +10,7 @@ namespace trident::codegen {
 
 namespace {
 
-/// Bytes of the VEX or EVEX instruction at `at`, or 0: prefix, opcode, ModRM, SIB, displacement, immediate.
+/// Returns the bytes of the VEX or EVEX instruction at `at`, or 0: prefix, opcode, ModRM, SIB, displacement, immediate.
 std::size_t vector_length(const std::uint8_t* at, std::size_t left) {
   constexpr std::size_t kLongest = 12;
   const std::size_t prefix = at[0] == 0x62 ? 4 : at[0] == 0xC4 ? 3 : at[0] == 0xC5 ? 2 : 0;
@@ -48,7 +48,7 @@ Result<std::string> disassemble(const MachineCode& code, Isa isa) {
       text += insn->mnemonic;
       text += ' ';
       text += insn->op_str;
-    } else {  // an encoding that Capstone lacks: show the bytes and go on after it
+    } else {  // an encoding that Capstone lacks: show the bytes and continue after it
       const std::size_t length = std::max<std::size_t>(arm ? 0 : vector_length(at, left), arm ? 4 : 1);
       text += ".byte";
       for (std::size_t i = 0; i < length; ++i) {

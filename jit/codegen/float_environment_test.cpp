@@ -1,5 +1,5 @@
-// Kernels called in floating-point environments that are not the standard one. Oracle: the interpreter in the standard
-// environment; that it gives other bits elsewhere is checked too, on plain C++.
+// Kernels called in non-standard floating-point environments. Oracle: the interpreter in the standard environment;
+// plain C++ checks that these environments do change bits.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ using testing::FloatEnvironment;
 using testing::ForeignFloats;
 using testing::kForeignFloats;
 
-/// Every kind of arithmetic, and of section: y is an array, s and m are reductions.
+/// Builds a kernel with every kind of arithmetic and every section: y is an array, s and m are reductions.
 kir::Kernel sensitive(ir::Type type) {
   kir::Kernel kernel;
   kernel.inputs = {{"a", type}, {"b", type}};
@@ -108,7 +108,7 @@ TEST(FloatEnvironments, ChangeNoBitsOfKernelsAndAreKept) {
   }
 }
 
-// The environments are what their names say: else the test above would show nothing.
+// The environments have the effects that their names say; otherwise the test above would show nothing.
 TEST(FloatEnvironments, MatterToPlainArithmetic) {
   volatile double tiny = std::numeric_limits<double>::denorm_min(), one = 1, three = 3, five = 5;
   volatile double sum = 0, third = 0, fifth = 0;
@@ -131,7 +131,7 @@ TEST(FloatEnvironments, MatterToPlainArithmetic) {
   }
 }
 
-// What only moves bits is the same everywhere, and pays nothing.
+// Kernels that only move bits give the same everywhere and pay nothing.
 TEST(FloatEnvironments, AreNotLookedAtWithoutNeed) {
   kir::Kernel kernel;
   kernel.inputs = {{"a", ir::Type::i64}, {"b", ir::Type::f64}};

@@ -1,4 +1,4 @@
-// Which kernels depend on the floating-point environment of their caller.
+// Says which kernels depend on the floating-point environment of their caller.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 
 namespace trident::codegen {
 
-/// Ops that only move bits, or flip one, of floats too.
+/// Ops that only move bits, or flip one, even of floats.
 inline constexpr std::array kMoves = {kir::Op::Constant, kir::Op::Input,  kir::Op::Param,  kir::Op::Neg,
                                       kir::Op::Abs,      kir::Op::Select, kir::Op::Lookup, kir::Op::Gather,
                                       kir::Op::Strided,  kir::Op::Bitcast};
 
-/// Whether the kernel computes with floats: then its bits depend on rounding mode and subnormals, and it may trap.
+/// True if the kernel computes with floats: then its bits depend on rounding mode and subnormals, and it may trap.
 inline bool uses_floats(const kir::Kernel& kernel) {
   return std::any_of(kernel.insts.begin(), kernel.insts.end(), [&](const kir::Inst& inst) {
     const bool takes = inst.a.valid() && ir::is_float(kernel.type_of(inst.a));

@@ -1,10 +1,10 @@
-// Machine IR: what lies between kir and bytes. Instructions are the host's own, operands are virtual registers.
+// Machine IR, between kir and bytes. Instructions are the host's own, operands are virtual registers.
 //
 //   kir --select--> Block of MInst --schedule--> --allocate--> Block of Placed --> assembler
 //
-// Nothing here knows a host: an opcode is a number that the host's selector chose and its emitter understands; the
-// register classes are three and the host says how many registers each has. The scheduler and the allocator work from
-// the few facts below (who reads what, which operands may be memory, which may be overwritten) and from nothing else.
+// Nothing here knows a host: an opcode is a number that the host's selector chose and its emitter understands. There
+// are three register classes; the host says how many registers each has. The scheduler and the allocator work from the
+// few facts below (the reads, the operands that may be memory, those that may be overwritten) and nothing else.
 //
 // Two kinds of virtual registers:
 //   local    defined and used in one block; one definition, except where an instruction updates it in place
@@ -51,16 +51,16 @@ struct VRegInfo {
   RegClass reg_class = RegClass::vector;
   bool global = false;
   bool memory_only = false;     ///< an array element that its only reader takes from memory; never in a register
-  bool zero = false;            ///< all bits zero: cheaper made than loaded
+  bool zero = false;            ///< all bits zero: cheaper to make than to load
   bool foldable = true;         ///< its home may be a memory operand; false: it can only be loaded from there
   std::uint8_t width = 0;       ///< bytes of the register that hold the value
   std::uint8_t lane_bytes = 4;  ///< of the value's type
-  std::uint8_t copy = 0;        ///< locals with an array element as home: of which copy
+  std::uint8_t copy = 0;        ///< locals with an array element as home: the copy it belongs to
   std::uint8_t fixed = kNoReg;  ///< global: its register, when it has one
   MemRef home{};                ///< where it can be loaded from; locals get one when they are spilled
 };
 
-/// What an instruction keeps busy, for the scheduler.
+/// Execution unit that an instruction occupies, for the scheduler.
 enum class Unit : std::uint8_t { vector, load, store, divider, none };
 
 inline constexpr std::size_t kUsesMax = 5;
@@ -101,7 +101,7 @@ struct Function {
   VRegInfo& operator[](VReg v) { return vregs[v.index]; }
   const VRegInfo& operator[](VReg v) const { return vregs[v.index]; }
 
-  /// A new place in the frame, `bytes` long and as much aligned.
+  /// Returns a new place in the frame, `bytes` long and as much aligned.
   MemRef add_slot(std::uint8_t bytes, std::uint8_t lane_bytes) {
     frame_bytes = (frame_bytes + bytes - 1) / bytes * bytes;
     const MemRef slot{.place = Place::slot, .lane_bytes = lane_bytes, .disp = static_cast<std::int32_t>(frame_bytes)};

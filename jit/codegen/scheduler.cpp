@@ -60,8 +60,8 @@ class Scheduler {
     if (!nodes_[from].lazy) ++nodes_[to].waits_for;
   }
 
-  /// Dependencies: values; updates of globals in order; stores after the loads of their copy, since an output may be
-  /// the same array as an input.
+  /// Builds the dependencies: values; updates of globals in order; stores after the loads of their copy, since an
+  /// output may be the same array as an input.
   void build() {
     std::pmr::vector<std::uint32_t> last_reader_of_global(f_.vregs.size(), kNone, f_.arena);
     std::pmr::vector<std::pmr::vector<std::uint32_t>> loads(f_.arena);
@@ -102,7 +102,7 @@ class Scheduler {
   void store_after(std::uint32_t load, std::uint32_t store) {
     const Node& node = nodes_[load];
     if (!node.lazy) return add_edge(load, store, 0);
-    // A lazy load is taken with its first reader, whichever that will be; waiting for one of them is enough.
+    // A lazy load is placed with its first reader, whichever that will be; waiting for one of them is enough.
     if (node.first_reader == kNone)
       awaited_.push_back({load, store});
     else if (node.first_reader != store)
@@ -125,8 +125,8 @@ class Scheduler {
 
   using Pressure = std::array<std::int32_t, kRegClasses>;
   struct Key {
-    std::int32_t excess = 0;  ///< registers beyond what there are, if taken now
-    std::int32_t copy = 0;    ///< of those that exceed: one copy is seen through rather than all widened
+    std::int32_t excess = 0;  ///< registers needed beyond the available ones, if placed now
+    std::int32_t copy = 0;    ///< if there is excess: finish one copy before widening all
     std::int32_t wait = 0;    ///< cycles until its operands are there
     std::int32_t height = 0;
     std::uint32_t index = 0;

@@ -1,9 +1,9 @@
 // List scheduling of a straight-line block for an out-of-order core.
 //
-// The core reorders by itself within a window of some hundred instructions, so the aim is not exact cycles but that
-// every window holds enough independent work: the copies of the body are interleaved by critical path, as long as the
-// values alive fit into the registers. Loads wait for nothing and would only lengthen live ranges, so each goes right
-// before its first reader.
+// The core reorders by itself within a window of some hundred instructions. So the aim is not exact cycles, but enough
+// independent work in every window: the copies of the body are interleaved by critical path, as long as the live values
+// fit into the registers. Loads depend on nothing and would only lengthen live ranges, so each goes right before its
+// first reader.
 #pragma once
 
 #include "jit/codegen/mir.h"

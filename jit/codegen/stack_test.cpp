@@ -1,5 +1,5 @@
 // Kernels with large frames on a thread whose stack is too small for them: they must fault on the guard page, and never
-// reach what lies beyond it.
+// reach memory beyond it.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kBeyondBytes = 256 << 10;  // more than any frame
 constexpr std::size_t kStackBytes = 32 << 10;
 
-/// `count` values of f64, all of them needed after the last: that many vectors of stack.
+/// Builds a kernel with `count` values of f64, all live until the end: that many vectors of stack.
 kir::Kernel wide(std::uint32_t count) {
   kir::Kernel kernel;
   kir::Builder builder(kernel);
@@ -73,7 +73,7 @@ void expect_guard_holds(const kir::Kernel& kernel, Isa isa, const Variant& varia
   ASSERT_GE(code->frame_bytes, frame_least);
   const auto native = testing::map_native(kernel, isa, variant);
   ASSERT_TRUE(native.ok());
-  EXPECT_EQ(testing::compare_with_interpreter(kernel, *native, {.n = 67}), "");  // right where there is room
+  EXPECT_EQ(testing::compare_with_interpreter(kernel, *native, {.n = 67}), "");  // correct where there is room
 
   // [beyond | guard page | stack]
   const std::size_t bytes = kBeyondBytes + kPage + kStackBytes;
@@ -119,8 +119,8 @@ TEST(Stack, LargeFramesMeetTheGuardPage) {
   }
 }
 
-// Values that lose their register on the way must not be read again past the end of an array: the arrays end at a page
-// that cannot be touched.
+// Values that lose their register on the way must not be read again past the end of an array: the arrays end at an
+// inaccessible page.
 TEST(Stack, CrowdedTailsStayInsideTheirArrays) {
   for (const Isa isa : testing::runnable_isas()) {
     for (const std::uint32_t count : {20u, 40u, 100u, 300u}) {

@@ -1,6 +1,6 @@
-// Stores past the caches are weakly ordered: whoever is told by another thread that the kernel has returned may not see
-// them yet, unless an sfence came first. No run on this machine could show that reliably, so the oracle is the emitted
-// code as Capstone reads it: on every path from a non-temporal store to a return there is an sfence.
+// Non-temporal stores are weakly ordered. A thread that learns from another one that the kernel has returned may not
+// see them yet, unless an sfence came first. No run on this machine could show that reliably. So the oracle is the
+// emitted code as Capstone reads it: on every path from a non-temporal store to a return there is an sfence.
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -41,7 +41,7 @@ struct Paths {
   bool unfenced_return = false;
 };
 
-/// Walks every path; an address is visited at most once with and once without stores that no fence has followed.
+/// Walks every path; visits an address at most once with and once without unfenced stores.
 Paths walk(const std::map<std::uint64_t, Line>& lines) {
   Paths paths;
   using Visit = std::pair<std::uint64_t, bool>;
@@ -107,7 +107,7 @@ TEST(Streaming, AFenceStandsBetweenStoresPastTheCachesAndEveryReturn) {
             EXPECT_GE(paths.streaming_stores, outputs * vectors) << *listing;
             EXPECT_GE(paths.returns, 1);
             EXPECT_FALSE(paths.unfenced_return) << *listing;
-            // The walk itself must see what is missing.
+            // The walk itself must find the missing fence.
             auto without = lines_of(*listing);
             for (auto& [address, line] : without)
               if (line.mnemonic == "sfence") line.mnemonic = "nop";

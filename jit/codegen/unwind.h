@@ -18,19 +18,19 @@ struct UnwindHost {
   bool return_on_stack = true;  ///< the return address stands at CFA + data_align
 };
 
-/// Records what the prologue and the epilogue do to the frame, in the order of the code.
+/// Records the changes of the frame by prologue and epilogue, in the order of the code.
 class UnwindWriter {
  public:
   explicit UnwindWriter(const UnwindHost& host) : host_(host) {}
 
-  /// From `code_offset` on, CFA = `reg` + `offset`.
+  /// Says: from `code_offset` on, CFA = `reg` + `offset`.
   void def_cfa(std::uint32_t code_offset, std::uint8_t reg, std::uint32_t offset);
-  /// From `code_offset` on, the caller's `reg` stands at CFA - `below`.
+  /// Says: from `code_offset` on, the caller's `reg` is stored at CFA - `below`.
   void saved(std::uint32_t code_offset, std::uint8_t reg, std::uint32_t below);
-  /// From `code_offset` on, the caller's `reg` is in place again.
+  /// Says: from `code_offset` on, the caller's `reg` is restored.
   void restored(std::uint32_t code_offset, std::uint8_t reg);
 
-  /// The sections' bytes for `code_size` bytes of code that start `distance` bytes before them.
+  /// Returns the sections' bytes for `code_size` bytes of code that start `distance` bytes before them.
   [[nodiscard]] std::vector<std::byte> finish(std::uint32_t code_size, std::uint32_t distance) const;
 
  private:

@@ -1,6 +1,6 @@
-// Oracle: the compiler's own unwinder. A kernel faults in its loop, and a walk from the signal handler has to come out
-// in the function that called it, with what that function had in the registers that a callee keeps, whatever the kernel
-// has pushed and however deep its frame is.
+// Oracle: the compiler's own unwinder. A kernel faults in its loop. A walk from the signal handler must arrive in the
+// calling function, with that function's callee-saved registers, whatever the kernel has pushed and however deep its
+// frame is.
 #include "jit/codegen/unwind.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ call_marked_end:
 namespace trident::codegen {
 namespace {
 
-/// DWARF's numbers of rbx, rbp, r12 to r15 (System V ABI, figure 3.36), and what call_marked() puts there.
+/// DWARF numbers of rbx, rbp, r12 to r15 (System V ABI, figure 3.36); call_marked() puts the marks there.
 constexpr int kKept[] = {3, 6, 12, 13, 14, 15};
 constexpr testing::FloatEnvironment kStandardFloats{"standard", kStandardMxcsr, kStandardX87};
 constexpr std::uint64_t kMarks[] = {0xB0B0, 0xB1B1, 0x1212, 0x1313, 0x1414, 0x1515};
@@ -146,7 +146,7 @@ kir::Kernel sum_of(std::uint32_t arrays) {
   return kernel;
 }
 
-/// All inputs are alive at once, twice over: more than there are registers.
+/// Builds a kernel whose inputs are all live at once, twice over: more than there are registers.
 kir::Kernel crowded() {
   kir::Kernel kernel;
   kir::Builder builder(kernel);
@@ -180,7 +180,7 @@ TEST(Unwind, OutOfKernelsWithAndWithoutFrames) {
   }
 }
 
-/// Calls name an address in the code.
+/// Checks that calls name an address in the code.
 void expect_calls_inside(const std::string& listing, std::uint32_t code_size) {
   for (std::size_t at = listing.find("call"); at != std::string::npos; at = listing.find("call", at + 1)) {
     const std::size_t to = listing.find("0x", at);

@@ -1,5 +1,5 @@
-// Which variants are worth measuring. A rough model of the execution units says how many of a kernel's divisions should
-// avoid the divider; how many vectors to interleave only measurement knows, so a few numbers are always offered.
+// Chooses variants to measure. A rough model of the execution units says how many of a kernel's divisions should avoid
+// the divider. Only measurement knows how many vectors to interleave, so a few numbers are always offered.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kNewtonAll = 8;
 constexpr double kStreamingWork = 24;  ///< vector instructions up to which a loop can be bound by memory
 
-/// Cycles of the two vector pipes and of the divider for one vector of the body.
+/// Cycles of the two vector ports and of the divider for one vector of the body.
 struct Work {
   double pipes = 0;         ///< without divisions
   double divider = 0;       ///< all divisions and roots in hardware
@@ -38,7 +38,7 @@ Work estimate(const kir::Kernel& kernel, Isa isa, const DividerCycles& divider) 
   return work;
 }
 
-/// The share of divisions, in eighths, that balances pipes and divider.
+/// Returns the share of divisions, in eighths, that balances ports and divider.
 std::uint32_t balanced_newton(const Work& work) {
   std::uint32_t best = 0;
   double least = 0;
@@ -83,7 +83,7 @@ std::vector<Variant> variants(const kir::Kernel& kernel, Isa isa, const DividerC
   } else if (isa != Isa::neon && work.divider > 0) {
     if (divides_twice_by_one(kernel))
       for (const int vectors : {2, 4}) add(vectors, 1);
-    for (const int vectors : {4, 8, 2}) {  // what else the pipes do may leave more room than the model knows
+    for (const int vectors : {4, 8, 2}) {  // other work in the ports may leave more room than the model knows
       add(vectors, kNewtonAll / 4);
       add(vectors, kNewtonAll * 5 / 8);
     }

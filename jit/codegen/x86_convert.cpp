@@ -24,7 +24,7 @@ constexpr double kTwo32 = 4294967296.0;
 constexpr double kTwo52 = 4503599627370496.0;
 }  // namespace
 
-/// `id` from a register as wide as `from` to one as wide as `to`.
+/// Converts by `id` from a register as wide as `from` to one as wide as `to`.
 VReg X86Selector::convert_with(std::uint32_t id, VReg a, Type from, Type to, std::uint8_t latency, bool folds) {
   set_type(to);
   MInst& made = push(id, {a});
@@ -35,7 +35,7 @@ VReg X86Selector::convert_with(std::uint32_t id, VReg a, Type from, Type to, std
   return made.def;
 }
 
-/// The low halves of 64-bit lanes, packed (AVX2).
+/// Packs the low halves of 64-bit lanes (AVX2).
 VReg X86Selector::narrow_i64(VReg a) {
   const std::uint8_t wide = width_of(Type::i64);
   set_type(Type::i32);
@@ -45,8 +45,8 @@ VReg X86Selector::narrow_i64(VReg a) {
   return emit_imm(Inst::kIdVshufps, {a, upper}, 0x88);
 }
 
-/// An integral f64 (or NaN, or infinity) to i64 with AVX2: the upper and the lower 32 bits each come out of the
-/// mantissa of a sum with a power of two. Everything outside the range, and NaN, gives the least integer.
+/// Converts an integral f64 (or NaN, or infinity) to i64 with AVX2: the upper and the lower 32 bits each come from the
+/// mantissa of a sum with a power of two. Values outside the range, and NaN, give the least integer.
 VReg X86Selector::to_i64(VReg a) {
   set_type(Type::i64);
   const VReg scaled = emit(Inst::kIdVmulpd, {a, constant(bits_of(1 / kTwo32))}, 4, 2);
@@ -62,7 +62,7 @@ VReg X86Selector::to_i64(VReg a) {
   return blend(inside, joined, least);
 }
 
-/// Both halves become f64 exactly by exponent tricks; the one sum rounds.
+/// Converts both halves to f64 exactly by exponent tricks; the one sum rounds.
 VReg X86Selector::i64_to_f64(VReg a) {
   set_type(Type::f64);
   const VReg low = emit_imm(Inst::kIdVpblendd, {constant(0x4330'0000'0000'0000u), a}, 0x55);  // 2^52 + low
@@ -72,8 +72,8 @@ VReg X86Selector::i64_to_f64(VReg a) {
   return emit(Inst::kIdVaddpd, {difference, low}, 4);
 }
 
-/// By way of f64 without double rounding: where more than 53 bits count, the lowest 11 are squeezed into one sticky
-/// bit.
+/// Converts by way of f64 without double rounding: where more than 53 bits count, the lowest 11 are squeezed into one
+/// sticky bit.
 VReg X86Selector::i64_to_f32(VReg a) {
   set_type(Type::i64);
   const VReg eleven = constant(0x7FF);
@@ -81,7 +81,7 @@ VReg X86Selector::i64_to_f32(VReg a) {
   const VReg carried = emit(Inst::kIdVpaddq, {rest, eleven});
   const VReg sticky = logic(Op::Or, a, carried);
   const VReg odd = logic(Op::AndNot, eleven, sticky);
-  // |a| < 2^53 exactly when bits 53 and up are all like the sign: compare in the upper dword, which blend looks at.
+  // Tests |a| < 2^53: bits 53 and up all equal the sign. Compares in the upper dword, the one that blend reads.
   const VReg top = emit_imm(Inst::kIdVpsrad, {a}, 21);
   const VReg sign = emit_imm(Inst::kIdVpsrad, {a}, 31);
   const VReg small = emit(Inst::kIdVpcmpeqd, {top, sign});
@@ -134,9 +134,9 @@ VReg X86Selector::select_convert(const kir::Inst& inst) {
   CHECK(false);
 }
 
-/// a * 2^b with AVX2: b is brought into the range where results change, halved, and applied in two multiplications by
-/// powers of two. |a| < 2^4 and >= 2^-4, so the first is exact and only the second rounds. NaN in b goes through min
-/// and max (their second operand wins) and is put back by an or with all ones.
+/// Computes a * 2^b with AVX2. b is clamped to the range where results change, halved, and applied in two
+/// multiplications by powers of two. |a| < 2^4 and >= 2^-4, so the first is exact and only the second rounds. NaN in b
+/// goes through min and max (their second operand wins) and is put back by an or with all ones.
 VReg X86Selector::select_scalef(const kir::Inst& inst) {
   const VReg a = reg(inst.a);
   const VReg b = reg(inst.b);
@@ -164,7 +164,7 @@ VReg X86Selector::select_scalef(const kir::Inst& inst) {
 
 // --- lookups ---------------------------------------------------------------------------------------------------------
 
-/// Entries [first, first + count) of the table, repeated to fill a register of `width` bytes.
+/// Returns entries [first, first + count) of the table, repeated to fill a register of `width` bytes.
 VReg X86Selector::table_row(const kir::Table& table, std::uint32_t first, std::uint32_t count, std::uint8_t width) {
   const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(table.type));
   std::array<std::uint8_t, 64> row;

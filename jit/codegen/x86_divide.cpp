@@ -16,8 +16,8 @@
 //
 // Several quotients by one divisor share its reciprocal; it may then as well come from the divider, rounded.
 //
-// The remainder must not underflow: the flags of kir.h say what is proven of the operands, the guard tests the rest.
-// A vector with any doubtful lane takes a branch to code behind the loop that divides in hardware.
+// The remainder must not underflow: the flags of kir.h say what is proven of the operands; the guard tests the rest. A
+// vector with any doubtful lane branches to code behind the loop that divides in hardware.
 #include <asmjit/x86.h>
 
 #include <bit>
@@ -39,19 +39,19 @@ constexpr std::uint64_t one_bits(std::uint8_t lane) {
 constexpr std::uint64_t half_bits(std::uint8_t lane) {
   return lane == 4 ? 0x3F00'0000u : 0x3FE0'0000'0000'0000u;
 }
-/// The bits of a reciprocal's significand that are all zero where the guard has to act: |1/b| in (1, 1 + 2^-16] 2^k for
-/// f32, (1, 1 + 2^-24] 2^k for f64.
+/// Returns the bits of a reciprocal's significand that are all zero where the guard has to act: |1/b| in (1, 1 + 2^-16]
+/// 2^k for f32, (1, 1 + 2^-24] 2^k for f64.
 constexpr std::uint64_t high_significand(std::uint8_t lane) {
   return lane == 4 ? 0x007F'FF80u : 0x000F'FFFF'F000'0000u;
 }
-/// The two top bits of the exponent: both zero below 2^-63 (f32), 2^-511 (f64).
+/// Returns the two top bits of the exponent: both zero below 2^-63 (f32), 2^-511 (f64).
 constexpr std::uint64_t high_exponent(std::uint8_t lane) {
   return lane == 4 ? 0x6000'0000u : 0x6000'0000'0000'0000u;
 }
 
 }  // namespace
 
-/// a / 2^k is a * 2^-k to the bit as long as 2^-k is normal. The factor, or invalid.
+/// Returns 2^-k for a divisor 2^k, or invalid: a * 2^-k has the bits of a / 2^k as long as 2^-k is normal.
 VReg X86Selector::exact_reciprocal(const kir::Inst& inst) {
   const kir::Inst& divisor = kernel_.at(inst.b);
   if (divisor.op != Op::Constant) return {};
@@ -64,14 +64,14 @@ VReg X86Selector::exact_reciprocal(const kir::Inst& inst) {
   return constant((sign | (exponent_mask - 1 - exponent)) << mantissa);
 }
 
-/// Whether the division or square root being selected avoids the divider: a fixed share of them, spread evenly, so that
-/// the divider and the multipliers both have work.
+/// Returns whether the division or square root being selected avoids the divider: a fixed share of them, spread evenly,
+/// so that the divider and the multipliers both have work.
 bool X86Selector::takes_newton_form(const kir::Inst& inst) {
   if (context_ != Context::body || masked_) return false;
   const bool division = inst.op == Op::Div;
   if (division && kernel_.at(inst.b).op == Op::Constant) {
     if (options_.newton == 0) return false;
-    // The rounded reciprocal is at hand, which makes the form cheap; it must not be one of those that need a guard.
+    // The rounded reciprocal is a constant, which makes the form cheap; it must not be one of those that need a guard.
     const std::uint64_t divisor = kernel_.at(inst.b).imm;
     const std::uint64_t rounded = kir::eval_lane(Op::Div, inst.type, inst.type, one_bits(lane_), divisor, 0);
     return inst.flags != 0 && (rounded & high_significand(lane_)) != 0;
@@ -123,15 +123,15 @@ VReg X86Selector::require_range(VReg so_far, VReg value, std::uint64_t low, std:
   return compare.def;
 }
 
-/// Adds that the magnitude is in [2^-31, 2^33) (f32) or [2^-255, 2^257) (f64): quotients of such lanes and their
+/// Adds "the magnitude is in [2^-31, 2^33) (f32) or [2^-255, 2^257) (f64)": quotients of such lanes and their
 /// remainders stay normal.
 VReg X86Selector::require_middle(VReg so_far, VReg value) {
-  const VReg magnitude = emit(pick(Inst::kIdVpaddd, Inst::kIdVpaddq), {value, value});  // the sign falls out
+  const VReg magnitude = emit(pick(Inst::kIdVpaddd, Inst::kIdVpaddq), {value, value});  // doubling drops the sign
   return lane_ == 4 ? require_range(so_far, magnitude, std::uint64_t{96} << 24, std::uint64_t{64} << 24)
                     : require_range(so_far, magnitude, std::uint64_t{768} << 53, std::uint64_t{512} << 53);
 }
 
-/// 1/b rounded, but for ties. That of a constant is exact but for the cases that the constant itself shows.
+/// Returns 1/b, rounded but for ties. A constant's is exact, except in cases that the constant itself shows.
 X86Selector::Reciprocal X86Selector::reciprocal(const kir::Inst& quotient) {
   const kir::Value b = quotient.b;
   for (const Reciprocal& known : reciprocals_)
@@ -169,7 +169,7 @@ X86Selector::Reciprocal X86Selector::reciprocal(const kir::Inst& quotient) {
   return made;
 }
 
-/// `result`, but of the divider where a lane fails `condition`.
+/// Returns `result`, but the divider's where a lane fails `condition`.
 VReg X86Selector::guarded(VReg result, std::initializer_list<VReg> operands, VReg condition, bool root) {
   if (!condition.valid()) return result;
   MInst& guard = push(static_cast<std::uint32_t>(X86Pseudo::divide_if), {result});

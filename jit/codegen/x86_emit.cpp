@@ -61,7 +61,7 @@ void X86Emitter::assign_pointers(bool uses_param_memory, std::uint64_t live_inpu
     else
       scalar_outputs = true;
   }
-  // The tables' own registers can hold the last pointer each, if nothing needs the tables afterwards.
+  // Each table's own register can hold its last pointer, if nothing needs the table afterwards.
   const bool input_table = last_input < kernel_.inputs.size();
   const bool output_table = last_output < kernel_.outputs.size() && !scalar_outputs;
   const std::size_t tables = (input_table ? 1u : 0u) + (output_table ? 1u : 0u);
@@ -212,7 +212,7 @@ void X86Emitter::masked_copy_avx512() {
   }
 }
 
-// Masked moves are other instructions: what lies between them is copied.
+// Masked moves are different instructions: the code between them is copied.
 void X86Emitter::masked_copy_avx2() {
   std::uint32_t copied = recorded_from_;
   for (const MaskedAccess& access : accesses_) {
@@ -237,7 +237,7 @@ void X86Emitter::load_tail_mask(std::uint32_t lane_bytes) {
         x86::ptr(x86::rdi, x86::rsi, static_cast<std::uint32_t>(std::countr_zero(lane_bytes)), 0, width)});
 }
 
-/// Bytes of this code again, which hold no branches.
+/// Emits bytes of this code again; they hold no branches.
 void X86Emitter::copy_code(std::uint32_t from, std::uint32_t to) {
   const std::uint32_t shift = offset() - from;
   const std::uint32_t size = to - from;
@@ -285,7 +285,7 @@ void X86Emitter::inst(const MInst& m, const Placed& p) {
     if ((m.form & x86_form::kMemory) != 0 && m.def.valid()) operands[n++] = memory(m.mem, m.def_width);
     if (has_immediate) operands[n++] = imm(m.imm);
   }
-  if (masked) {  // only now: the operands may have cost an instruction of their own
+  if (masked) {  // tested here: the operands may have cost an instruction of their own
     assembler_.setExtraReg(x86::KReg(p.use[count]));
     if ((m.form & x86_form::kZeroing) != 0) assembler_.addInstOptions(asmjit::InstOptions::kX86_ZMask);
   }
@@ -361,8 +361,8 @@ void X86Emitter::pseudo(const MInst& m, const Placed& p) {
     case X86Pseudo::gather: return gather(m, p);
     case X86Pseudo::strided: return strided(m, p);
     case X86Pseudo::tail_mask:
-      // AVX-512: the limit register holds one bit per element that is left. AVX2: it points to the middle of the
-      // mask table (ones before, zeros after) and the count register holds minus the elements that are left.
+      // AVX-512: the limit register holds one bit per element left. AVX2: it points to the middle of the mask table
+      // (ones before, zeros after), and the count register holds minus the number of elements left.
       if (target_.avx512) {
         if (m.copy == 0) {
           assembler_.kmovd(x86::KReg(p.def), x86::edi);
@@ -445,7 +445,7 @@ void X86Emitter::load(const Placed& p) {
   emit(id, {def, memory(p.mem, p.width)});
 }
 
-/// Zeroes all of a register: the upper bits go with the lower ones.
+/// Zeroes the whole register: writing the lower bits clears the upper ones.
 void X86Emitter::zero(std::uint8_t reg) {
   const x86::Xmm def(reg);
   emit(reg < 16 ? Inst::kIdVpxor : Inst::kIdVpxord, {def, def, def});

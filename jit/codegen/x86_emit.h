@@ -1,9 +1,9 @@
 // Placed machine IR to bytes, through asmjit's Assembler.
 //
-// Addresses: arrays are [pointer + index * lane bytes + disp] with one shared element index; pointers that found no
-// register are loaded into a scratch register at each use. Constants are [rip + disp32]; asmjit writes the raw
-// displacement, and link() patches it once the pool's place is known, so there are no labels, links or relocations
-// for them.
+// Addresses: arrays are [pointer + index * lane bytes + disp] with one shared element index; pointers without a
+// register are loaded into a scratch register at each use. Constants are [rip + disp32]: asmjit writes the raw
+// displacement, and link() patches it once the pool's place is known. So constants need no labels, links or
+// relocations.
 #pragma once
 
 #include <asmjit/x86.h>
@@ -27,7 +27,7 @@ inline constexpr std::uint8_t kCount = 6;     // rsi: n
 inline constexpr std::uint8_t kLimit = 7;     // rdi: `self` is not read
 inline constexpr std::uint8_t kParams = 8;    // r8
 inline constexpr std::uint8_t kScratch = 11;  // r11
-/// The number that DWARF gives to a register of the encoding's number.
+/// Returns the DWARF number of the register with this encoding.
 inline constexpr std::uint8_t dwarf(std::uint8_t reg) {
   constexpr std::uint8_t kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
   return reg < 8 ? kNumbers[reg] : reg;
@@ -45,31 +45,31 @@ class X86Emitter {
 
   /// Distributes general registers to array pointers; `uses_param_memory` keeps the parameters' table.
   void assign_pointers(bool uses_param_memory, std::uint64_t live_inputs);
-  /// Callee-saved registers that assign_pointers took.
+  /// Returns the callee-saved registers that assign_pointers took.
   [[nodiscard]] std::span<const std::uint8_t> saved_registers() const { return {saved_.data(), saved_count_}; }
   void load_pointers();
   [[nodiscard]] std::uint8_t pointer_of(Place place, std::uint32_t index) const;
 
-  /// Constants and parameters that live in registers.
+  /// Loads constants and parameters that live in registers.
   void load_globals();
   void block(const Block& block, std::span<const Placed> placed);
-  /// As block(), and remembers which instructions touch arrays or partial results for masked_copy(). Nothing in it may
-  /// branch, and only instructions of its own may access arrays: nothing folded, nothing read again.
+  /// Does as block(), and remembers the accesses to arrays and partial results, for masked_copy(). Nothing in it may
+  /// branch, fold an array access or read an array element again.
   void recorded_block(const Block& block, std::span<const Placed> placed);
-  /// The bytes of the recorded block again, its array accesses and updates of partial results under masks: opmask
-  /// 1 + copy with AVX-512, tail_mask_register() with AVX2 (no partial results there).
+  /// Emits the recorded block again, with its array accesses and updates of partial results under masks: opmask 1 +
+  /// copy with AVX-512, tail_mask_register() with AVX2 (no partial results there).
   void masked_copy();
-  /// Of what is left, into its register (AVX2; see X86Pseudo::tail_mask for where it comes from).
+  /// Loads the mask of the elements left into its register (AVX2; see X86Pseudo::tail_mask).
   void load_tail_mask(std::uint32_t lane_bytes);
   static constexpr std::uint8_t tail_mask_register(std::uint32_t lane_bytes) { return lane_bytes == 4 ? 15 : 14; }
-  /// Whether array stores go past the caches.
+  /// Sets whether array stores go past the caches.
   void set_non_temporal(bool on) { non_temporal_ = on; }
-  /// What blocks branch to in rare cases; jumped over when reached from above.
+  /// Emits the code that blocks branch to in rare cases; a jump skips it when reached from above.
   void rare_cases();
 
-  /// The offset of a constant that link() resolves: [rip + pool + disp].
+  /// Returns the operand of a constant, whose offset link() resolves: [rip + pool + disp].
   asmjit::x86::Mem pool_operand(std::int32_t disp) const;
-  /// To be called after each instruction with a pool_operand; `immediate_bytes` follow the displacement.
+  /// Notes a use of the pool, after an instruction with a pool_operand; `immediate_bytes` follow the displacement.
   void note_pool_use(std::uint32_t immediate_bytes);
   /// Patches the pool's place into the code. False if asmjit refused an instruction.
   [[nodiscard]] bool link(std::byte* code, std::uint32_t pool_offset) const;

@@ -1,4 +1,4 @@
-// Integer ops that AVX2 lacks, shifts by constants, and ops that are one instruction with what made their operands.
+// Integer ops that AVX2 lacks, shifts by constants, and ops that merge with the op that made an operand.
 #include <asmjit/x86.h>
 
 #include "jit/codegen/x86_select.h"
@@ -20,7 +20,7 @@ VReg X86Selector::sign_i64(VReg a) {
   return emit(Inst::kIdVpcmpgtq, {zero, a}, 3, 2);
 }
 
-/// Low 64 bits of the product from 32-bit halves: lo * lo + ((lo * hi + hi * lo) << 32).
+/// Computes the low 64 bits of the product from 32-bit halves: lo * lo + ((lo * hi + hi * lo) << 32).
 VReg X86Selector::mul_i64(VReg a, VReg b) {
   const VReg swapped = emit_imm(Inst::kIdVpshufd, {b}, 0xB1);
   const VReg cross = emit(Inst::kIdVpmulld, {a, swapped}, 10);  // hi a * lo b, lo a * hi b
@@ -154,8 +154,8 @@ VReg X86Selector::shift(const kir::Inst& inst) {
     const VReg flipped = logic(Op::Xor, a, sign);
     return logic(Op::Xor, emit_imm(Inst::kIdVpsrlq, {flipped}, static_cast<std::uint8_t>(count)), sign);
   }
-  // Only sar i64 with AVX2 comes here: shift the value with its sign bits flipped away, then flip back. Counts outside
-  // [0, 64) leave just the sign.
+  // Shifts sar i64 with AVX2: flips the sign bits away, shifts, flips them back. Counts outside [0, 64) leave just the
+  // sign.
   CHECK(arithmetic);
   const VReg sign = sign_i64(a);
   const VReg flipped = logic(Op::Xor, a, sign);

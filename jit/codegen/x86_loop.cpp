@@ -5,10 +5,10 @@
 //   load array pointers; load constants that live in registers; invariants; starting values of reductions
 //   main loop    `vectors` vectors a step, while that many are left
 //   unit loop    `unit` vectors a step (1, or as many as make 16 elements when there are reductions)
-//   tail         what is left, under masks, once
+// tail         the elements left, under masks, once
 //   epilogue     reductions combined, scalar outputs
 //   undo the frame; vzeroupper; ret
-//   set the standard environment; call the kernel behind the look at it; restore what was found; ret
+// set the standard environment; call the kernel past its environment check; restore the caller's; ret
 //   constant pool, 64-byte aligned
 //
 // All blocks are selected first, then the main loop decides which constants and invariants live in registers, then
@@ -91,7 +91,7 @@ class KernelEmitter {
         epilogue_(arena) {
     vectors_ = std::max<std::uint32_t>(variant.vectors, 1);
     vectors_ = (vectors_ + target_.unit - 1) / target_.unit * target_.unit;
-    // Code behind the loop could not come back to the copy. Partial results in registers cannot be masked with AVX2.
+    // Code behind the loop could not return to the copy. With AVX2, partial results in registers cannot be masked.
     copies_tail_ = (target_.avx512 || target_.unit == 1) && !variant.schedule && !variant.non_temporal &&
                    variant.newton == 0 && vectors_ == target_.unit && !selector_.has_rare_cases();
     if (copies_tail_ && !target_.avx512) find_tail_lanes();
@@ -180,7 +180,7 @@ class KernelEmitter {
   void enter() {
     x86::Assembler& a = emitter_.assembler();
     a.emit(x86::Inst::kIdEndbr64);
-    if (!kernel_.has_scalar_output()) {  // nothing to do for no elements: the tables may be null
+    if (!kernel_.has_scalar_output()) {  // no elements, no work: the tables may be null
       const asmjit::Label some = a.newLabel();
       a.test(x86::rsi, x86::rsi);
       a.jnz(some);
@@ -189,8 +189,8 @@ class KernelEmitter {
     }
   }
 
-  // MXCSR is the caller's: in another one than the standard the kernel would round, flush or trap otherwise. Whoever
-  // comes by the standard one pays a store and a branch that is never taken.
+  // MXCSR belongs to the caller. In a non-standard one the kernel would round, flush or trap differently. A caller with
+  // the standard one pays a store and a branch that is never taken.
   void look_at_environment() {
     static_assert(kMxcsrControls >> 16 == 0 && std::countr_zero(kMxcsrControls) == kMxcsrFlagBits);
     x86::Assembler& a = emitter_.assembler();
@@ -204,7 +204,7 @@ class KernelEmitter {
     a.bind(standard_environment_);
   }
 
-  // The rest of the kernel as a call of its own: no other block has to know of the environment.
+  // Calls the rest of the kernel: no other block has to know of the environment.
   void change_environment() {
     constexpr std::int32_t kBytes = 24;  // the stack of the called part is aligned as any function's
     x86::Assembler& a = emitter_.assembler();
@@ -245,8 +245,8 @@ class KernelEmitter {
     }
   }
 
-  // Lowers the stack pointer. Past one page every page is touched on the way, so that a stack that is too small faults
-  // on its guard page and not in what lies beyond.
+  // Lowers the stack pointer. Beyond one page it touches every page on the way, so that a stack that is too small
+  // faults on its guard page and not beyond it.
   void make_frame(std::uint32_t bytes) {
     x86::Assembler& a = emitter_.assembler();
     constexpr std::uint32_t kAlign = 64;
@@ -280,7 +280,7 @@ class KernelEmitter {
     a.ret();
   }
 
-  /// `stage` while `step` elements are left, from the index on.
+  /// Emits `stage` while `step` elements are left, from the index on.
   void loop(const Stage& stage, std::uint32_t step, bool first) {
     x86::Assembler& a = emitter_.assembler();
     const asmjit::Label top = a.newLabel(), out = a.newLabel();
@@ -321,7 +321,7 @@ class KernelEmitter {
     a.bind(done);
   }
 
-  /// The `rsi` (1 .. unit - 1) elements from the index on, under masks.
+  /// Emits the `rsi` (1 .. unit - 1) elements from the index on, under masks.
   void tail() {
     x86::Assembler& a = emitter_.assembler();
     if (target_.avx512) {
@@ -347,10 +347,10 @@ class KernelEmitter {
     }
   }
 
-  /// The main loop with stores past the caches, for calls that are long enough. Such stores must be aligned, so all
-  /// outputs have to stand the same number of elements before a boundary, and those go first, under masks; otherwise
+  /// Emits the main loop with non-temporal stores, for calls that are long enough. Such stores must be aligned. So all
+  /// outputs must be the same number of elements before a boundary, and those elements go first, under masks; otherwise
   /// the plain loop takes over. Ends at `done` with fewer than a step left. Reductions count elements from 0 by
-  /// sixteens, so with them the outputs have to be aligned from the start.
+  /// sixteens, so they need outputs that are aligned from the start.
   void streaming_loop(const asmjit::Label& done) {
     x86::Assembler& a = emitter_.assembler();
     const asmjit::Label plain = a.newLabel();
@@ -422,7 +422,7 @@ class KernelEmitter {
     }
   }
 
-  /// The middle of a table of ones followed by zeros: unit * lanes 8-byte lanes of each.
+  /// Returns the middle of a table of ones followed by zeros: unit * lanes 8-byte lanes of each.
   std::int32_t mask_table() {
     const std::uint32_t half = target_.unit * target_.lanes * 8;
     std::array<std::uint8_t, 2 * kPartials * 8> table{};

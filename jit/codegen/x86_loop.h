@@ -5,7 +5,7 @@
 
 namespace trident::codegen {
 
-/// As codegen::emit for Isa::avx2 and Isa::avx512.
+/// Does as codegen::emit, for Isa::avx2 and Isa::avx512.
 Result<MachineCode> emit_x86(const kir::Kernel& kernel, Isa isa, const Variant& variant);
 
 }  // namespace trident::codegen

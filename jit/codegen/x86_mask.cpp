@@ -29,7 +29,7 @@ std::uint8_t int_predicate(Op op, bool swapped) {
 VReg X86Selector::select_compare(const kir::Inst& inst) {
   const ir::Type type = kernel_.type_of(inst.a);
   set_type(type);
-  // A constant or an array element on the left can be folded when the comparison is turned round.
+  // A constant or an array element on the left can be folded when the comparison's sides are swapped.
   const auto folds = [&](kir::Value v) {
     return kernel_.at(v).op == Op::Constant || kernel_.at(v).op == Op::Param || kernel_.at(v).op == Op::Input;
   };
@@ -49,7 +49,7 @@ VReg X86Selector::select_compare(const kir::Inst& inst) {
   return made.def;
 }
 
-/// Integer comparisons of AVX2 from "greater" and "equal".
+/// Makes integer comparisons of AVX2 from "greater" and "equal".
 VReg X86Selector::compare_vector(Op op, ir::Type type, VReg a, VReg b) {
   set_type(type);
   const std::uint32_t greater = pick(Inst::kIdVpcmpgtd, Inst::kIdVpcmpgtq);
@@ -64,7 +64,7 @@ VReg X86Selector::compare_vector(Op op, ir::Type type, VReg a, VReg b) {
 VReg X86Selector::mask_constant(bool ones, ir::Type type) {
   set_type(type);
   if (!target_.avx512) return constant(ones ? ~std::uint64_t{0} : 0);
-  // kxnor k, k0, k0 and kxor k, k0, k0: k0 is never allocated, and its contents do not matter here.
+  // Makes kxnor k, k0, k0 and kxor k, k0, k0: k0 is never allocated, and its contents do not matter here.
   MInst& made = push_mask(static_cast<std::uint32_t>(ones ? X86Pseudo::mask_ones : X86Pseudo::zero), {});
   made.form = x86_form::kPseudo;
   return made.def;
@@ -85,7 +85,7 @@ VReg X86Selector::select_mask_logic(const kir::Inst& inst) {
   return made.def;
 }
 
-/// Lanes of `if_set` where the mask is set, else of `if_clear`. Widths are those of the current type.
+/// Takes lanes of `if_set` where the mask is set, else of `if_clear`. Widths are those of the current type.
 VReg X86Selector::blend(VReg mask, VReg if_set, VReg if_clear) {
   if (target_.avx512) {
     MInst& made = push(pick(Inst::kIdVblendmps, Inst::kIdVblendmpd), {if_clear, if_set, mask});

@@ -476,7 +476,7 @@ void X86Selector::accumulate(const Reduction& reduction) {
   merged.def = partial;
 }
 
-/// The pairwise tree of kir.h: partial j takes partial j + s for s = 8, 4, 2, 1.
+/// Combines by the pairwise tree of kir.h: partial j takes partial j + s for s = 8, 4, 2, 1.
 VReg X86Selector::combine(const Reduction& reduction) {
   const kir::Inst& inst = kernel_.at(reduction.value);
   const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(inst.type));

@@ -1,8 +1,8 @@
 // Instruction selection for x86-64: kir sections become blocks of machine IR.
 //
-// The body is selected once per interleaved vector ("copy"), the invariant and the epilogue section once, in 128-bit
-// registers of which only lane 0 counts; what the body needs of the invariants is broadcast ("published"). Values of
-// 4-byte lanes beside 8-byte lanes live in registers of half the width, so all vectors have the same lane count.
+// The body is selected once per interleaved vector ("copy"). The invariant and the epilogue section are selected once,
+// in 128-bit registers of which only lane 0 counts; invariants that the body reads are broadcast ("published"). Values
+// of 4-byte lanes beside 8-byte lanes live in registers of half the width, so all vectors have the same lane count.
 // Masks are opmask registers with AVX-512 and full vectors of ones and zeros with AVX2.
 //
 // The files: x86_select.cpp sections, values, loads and stores; x86_arith.cpp ops that are one instruction;
@@ -29,21 +29,21 @@ class X86Selector {
   X86Selector(const kir::Kernel& kernel, const X86Target& target, const Options& options, Function& function,
               ConstantPool& pool);
 
-  /// The invariants that the body or the epilogue reads, and the starting values of reductions.
+  /// Selects the invariants that the body or the epilogue reads, and the starting values of reductions.
   Block select_invariants();
-  /// `copies` vectors of the body, one after the other in source order; with masks for the tail when `masked`.
+  /// Selects `copies` vectors of the body, one after the other in source order; with tail masks when `masked`.
   Block select_body(std::uint32_t copies, bool masked);
   /// Combines partial results, computes the epilogue, stores scalar outputs.
   Block select_epilogue();
 
   [[nodiscard]] bool has_loop() const { return has_loop_; }
   [[nodiscard]] bool reads_params() const { return reads_params_; }
-  /// Whether the prologue reads lengths of tables from the parameters' memory.
+  /// Returns whether the prologue reads lengths of tables from the parameters' memory.
   [[nodiscard]] bool reads_tables() const { return !bounds_.empty() || !strided_.empty(); }
-  /// Whether the body branches to code behind the loop.
+  /// Returns whether the body branches to code behind the loop.
   [[nodiscard]] bool has_rare_cases() const { return has_strided_; }
   [[nodiscard]] const std::pmr::vector<X86StridedRead>& strided_reads() const { return strided_; }
-  /// One bit per input array that the kernel reads.
+  /// Returns one bit per input array that the kernel reads.
   [[nodiscard]] std::uint64_t live_inputs() const { return live_inputs_; }
 
  private:
@@ -63,7 +63,7 @@ class X86Selector {
   void mark_live(std::span<std::uint8_t> live) const;
   void select(kir::Value v);
   VReg reg(kir::Value v);
-  /// As `reg`, or an array element left in memory for the one instruction that reads it.
+  /// Does as `reg`, but may leave an array element in memory for the one instruction that reads it.
   VReg foldable(kir::Value v);
   VReg input(kir::Value v, bool memory_only);
   VReg published(kir::Value v);
@@ -117,14 +117,14 @@ class X86Selector {
   VReg select_int(const kir::Inst& inst);
   VReg shift(const kir::Inst& inst);
   VReg mul_i64(VReg a, VReg b);
-  /// An integer op that takes in what made one of its operands, and what it then reads.
+  /// An integer op that merges with the op that made one of its operands, and the operands that it then reads.
   struct Merged {
     enum class Form : std::uint8_t {
       none,
-      u32_product,    ///< a * b, both below 2^32 as they were made: only their low halves are read
+      u32_product,    ///< a * b, both below 2^32 by construction: only their low halves are read
       masked_sum,     ///< a + b or a - b in lanes of the mask c, a elsewhere
       or_of_and,      ///< a | (b & c)
-      unsigned_less,  ///< a < b of unsigned integers: as signed ones, their uppermost bits were exchanged
+      unsigned_less,  ///< a < b of unsigned integers: signed ones with flipped top bits
     };
     Form form = Form::none;
     kir::Value a, b, c;

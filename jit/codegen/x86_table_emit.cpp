@@ -1,4 +1,4 @@
-// Bytes of what x86_tables.cpp selects. Scratch registers: r11 everywhere, rdi before the loops.
+// Emits the instructions that x86_tables.cpp selects. Scratch registers: r11 everywhere, rdi before the loops.
 #include <bit>
 
 #include "jit/codegen/x86_emit.h"
@@ -19,7 +19,7 @@ std::uint32_t shift_of(std::uint8_t lane_bytes) {
 
 }  // namespace
 
-/// The loop's index in all lanes.
+/// Puts the loop's index into all lanes.
 void X86Emitter::position(const MInst& m, const Placed& p) {
   const bool narrow = f_[m.def].lane_bytes == 4;
   const Operand def = register_operand(RegClass::vector, m.def_width, p.def);
@@ -47,7 +47,7 @@ void X86Emitter::ones(RegClass reg_class, std::uint8_t width, std::uint8_t reg) 
     emit(Inst::kIdVpcmpeqd, {def, def, def});
 }
 
-/// r11 = the length in parameter `param`, 0 for a negative one; rdi = 0.
+/// Sets r11 to the length in parameter `param`, 0 for a negative one; rdi to 0.
 void X86Emitter::clamped_length(std::uint32_t param) {
   assembler_.xor_(x86::edi, x86::edi);
   assembler_.mov(x86::r11, x86::qword_ptr(x86::gpq(x86_gpr::kParams), static_cast<std::int32_t>(8 * param)));
@@ -102,7 +102,7 @@ x86::Mem X86Emitter::word(const MemRef& slot, std::int32_t disp) {
   return x86::qword_ptr(x86::rsp, slot.disp + disp);
 }
 
-/// The bound: a vector whose lowest element has a number below it, unsigned, lies inside.
+/// Computes the bound: a vector lies inside if its lowest element has a number below it, unsigned.
 void X86Emitter::table_limits(const MInst& m) {
   const X86StridedRead& read = strided_reads_[m.mem.index];
   const std::int64_t span = (read.stride < 0 ? -read.stride : read.stride) * (target_.lanes - 1);
@@ -138,7 +138,7 @@ void X86Emitter::strided(const MInst& m, const Placed& p) {
   strided_edges_.push_back(edge);
 }
 
-/// From the lowest element on, whose number is in r11.
+/// Loads from the lowest element on, whose number is in r11.
 void X86Emitter::strided_inside(const MInst& m, const Placed& p, const X86StridedRead& read) {
   const std::uint8_t lane_bytes = read.lane_bytes, width = m.def_width;
   const bool narrow = lane_bytes == 4;
@@ -166,7 +166,7 @@ void X86Emitter::strided_inside(const MInst& m, const Placed& p, const X86Stride
     case StridedForm::pairs:
       emit(Inst::kIdVmovups, {def, mem});
       if (m.uses != 0) return emit(narrow ? Inst::kIdVpermt2ps : Inst::kIdVpermt2pd, {def, row, second});
-      // Within each half of 128 bits: the even elements of the first load, then of the second its odd ones.
+      // Within each 128-bit half: the even elements of the first load, then the odd ones of the second.
       emit(narrow ? Inst::kIdVshufps : Inst::kIdVshufpd, {def, def, second, imm(narrow ? 0xD8 : 0xA)});
       if (width == 32) emit(Inst::kIdVpermpd, {def, def, imm(0xD8)});
       return;
@@ -187,8 +187,8 @@ void X86Emitter::strided_inside(const MInst& m, const Placed& p, const X86Stride
   }
 }
 
-/// Lane by lane through the frame, each element compared with the length. rdi and rsi may be in use and are kept below
-/// the stack pointer (16 bytes further than streaming_loop's: nothing is called).
+/// Loads lane by lane through the frame; compares each element with the length. rdi and rsi may be in use and are kept
+/// below the stack pointer (16 bytes further than streaming_loop's: nothing is called).
 void X86Emitter::strided_edge(const StridedEdge& edge) {
   const X86StridedRead& read = edge.read;
   x86::Assembler& a = assembler_;

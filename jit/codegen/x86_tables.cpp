@@ -1,10 +1,10 @@
 // Tables: the element's number, gathers and strided loads are selected here; x86_table_emit.cpp has their bytes.
 //
-// Nothing outside a table is ever read. Gathers take the lanes whose index is inside under a mask and leave the others
-// 0; they need no mask for the tail, since whatever stands in the lanes past its end is compared with the length like
-// any other index. Strided loads test once per vector whether all of it lies inside, and then are plain loads and a
-// shuffle, or for larger strides a gather of constant distances; a vector across an end of the table goes lane by lane,
-// out of the loop's way.
+// Nothing outside a table is ever read. Gathers load the lanes whose index is inside under a mask and leave the others
+// 0. They need no mask for the tail: the lanes past its end are compared with the length like any other index. Strided
+// loads test once per vector whether all of it lies inside. Then they are plain loads and a shuffle, or for larger
+// strides a gather of constant distances. A vector across an end of the table goes lane by lane, out of the loop's
+// way.
 #include <asmjit/x86.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using kir::Section;
 namespace {
 
 constexpr std::size_t kLanesMax = 16;
-/// Gathers take a load for each lane.
+/// Latency of a gather, which takes a load for each lane.
 constexpr std::uint8_t kGatherLatency = 26;
 
 StridedForm form_of(std::int64_t stride) {
@@ -35,7 +35,7 @@ StridedForm form_of(std::int64_t stride) {
 
 }  // namespace
 
-/// A constant register with a number of its own in each lane.
+/// Returns a constant register with a different number in each lane.
 VReg X86Selector::row(std::uint8_t lane_bytes, std::span<const std::uint64_t> lanes) {
   std::array<std::uint8_t, 64> bytes{};
   for (std::size_t i = 0; i < lanes.size(); ++i) std::memcpy(&bytes[i * lane_bytes], &lanes[i], lane_bytes);
@@ -65,8 +65,8 @@ VReg X86Selector::select_index(const kir::Inst& inst) {
 
 // --- gathers ---------------------------------------------------------------------------------------------------------
 
-/// What indices of type `index` are compared with. AVX-512: the length, unsigned. AVX2, which compares signed numbers
-/// only: the last index, -1 for none. Lengths beyond the indices' type stand as its greatest value.
+/// Returns the bound that indices of type `index` are compared with. AVX-512: the length, unsigned. AVX2, which
+/// compares signed numbers only: the last index, -1 for none. Longer lengths are clamped to the type's greatest value.
 VReg X86Selector::table_bound(std::uint64_t table, Type index) {
   const auto lane_bytes = static_cast<std::uint8_t>(ir::bytes_of(index));
   for (const TableBound& known : bounds_)
@@ -91,7 +91,7 @@ void X86Selector::start_bounds() {
   }
 }
 
-/// The mask of a gather: an opmask register, or the top bits of vectors with the lanes of the table's elements.
+/// Returns the mask of a gather: an opmask register, or the top bits of vectors with the lanes of the table's elements.
 VReg X86Selector::inside_table(const kir::Inst& inst, VReg index) {
   const Type type = kernel_.type_of(inst.a);
   const VReg bound = table_bound(inst.imm, type);
@@ -107,7 +107,7 @@ VReg X86Selector::inside_table(const kir::Inst& inst, VReg index) {
   const std::uint32_t greater = pick(Inst::kIdVpcmpgtd, Inst::kIdVpcmpgtq);
   const bool narrows = ir::bytes_of(inst.type) < ir::bytes_of(type);
   const VReg beyond = emit(greater, {index, bound}, 3, 2);
-  // Only top bits count, and a negative index has it set; but narrowing keeps the lower half.
+  // Only top bits count, and a negative index has its top bit set; but narrowing keeps the lower half.
   const VReg before = narrows ? emit(greater, {constant(0), index}, 3) : index;
   const VReg outside = logic(Op::Or, beyond, before);
   const VReg inside = logic(Op::Xor, constant(~std::uint64_t{0}), outside);
@@ -139,7 +139,7 @@ VReg X86Selector::select_gather(const kir::Inst& inst) {
 
 // --- strided loads ---------------------------------------------------------------------------------------------------
 
-/// The number of the read in strided_: one for all copies and blocks.
+/// Returns the number of the read in strided_: one for all copies and blocks.
 std::size_t X86Selector::strided_read(const kir::Inst& inst) {
   const auto stride = static_cast<std::int64_t>(kernel_.at(inst.a).imm);
   for (std::size_t i = 0; i < strided_.size(); ++i)
@@ -176,7 +176,7 @@ VReg X86Selector::select_strided(const kir::Inst& inst) {
   switch (read.form) {
     case StridedForm::contiguous: break;
     case StridedForm::reversed:
-      if (width_ == 16 || (wide_lanes && width_ == 32)) break;  // an immediate says it
+      if (width_ == 16 || (wide_lanes && width_ == 32)) break;  // an immediate does it
       uses[0] = numbered(lane_, [&](std::uint32_t lane) { return lanes - 1 - lane; });
       break;
     case StridedForm::pairs:
@@ -211,7 +211,7 @@ VReg X86Selector::select_strided(const kir::Inst& inst) {
   return load.def;
 }
 
-/// Lengths, bounds and offsets into the frame. After the invariants, of which the offsets are some.
+/// Computes lengths, bounds and offsets into the frame. Comes after the invariants, which the offsets may be.
 void X86Selector::start_strided() {
   for (std::size_t i = 0; i < strided_.size(); ++i) {
     const X86StridedRead& read = strided_[i];

@@ -1,4 +1,4 @@
-// What the x86-64 emitter agrees on between its files: the two instruction sets, how operands are encoded, and the
+// Definitions shared by the files of the x86-64 emitter: the two instruction sets, the encoding of operands, and the
 // few instructions of the machine IR that are not asmjit's.
 #pragma once
 
@@ -17,7 +17,7 @@ struct X86Target {
   std::uint32_t lanes = 8;  ///< elements per vector: vector_bytes / widest element of the body
   std::uint32_t unit = 1;   ///< vectors that a loop step is a multiple of: 16 / lanes when there are reductions
 
-  /// Bytes of the register that holds one vector of `lane_bytes` wide elements in the body.
+  /// Returns the bytes of the register that holds one vector of `lane_bytes` wide elements in the body.
   [[nodiscard]] std::uint8_t width_of(std::uint32_t lane_bytes) const {
     const std::uint32_t bytes = lanes * lane_bytes;
     return static_cast<std::uint8_t>(bytes < 16 ? 16 : bytes > vector_bytes ? vector_bytes : bytes);
@@ -44,15 +44,15 @@ enum class X86Pseudo : std::uint16_t {
               ///< `imm`
   tail_mask,  ///< def = mask of the lanes of tail vector `copy`; lanes are `imm` bytes wide
   position,   ///< def = the loop's index in all lanes, of the def's lane bytes
-  scratch,    ///< def = anything: a register to work in
+  scratch,    ///< def = anything: a work register
   // Reading tables, see x86_tables.cpp.
-  table_bound,  ///< def = what indices of its lane bytes are compared with, in all lanes; the length is parameter `imm`
+  table_bound,   ///< def = the bound for indices of its lane bytes, in all lanes; the length is parameter `imm`
   table_limits,  ///< of strided read number `mem.index`, into the frame
   gather,        ///< def = elements of table `mem` at the indices (use 0) where the mask (use 1, lost) is set, else 0
   strided,       ///< def = strided read number `mem.index` for the elements from `mem.disp` after the loop's index on
 };
 
-/// How one vector of a strided load that lies inside its table comes into a register.
+/// Ways to load one vector of a strided read that lies inside its table.
 enum class StridedForm : std::uint8_t {
   contiguous,  ///< one load
   reversed,    ///< one load, lanes in reverse; with AVX-512 or 8 lanes by a row of lane numbers
@@ -71,7 +71,7 @@ struct X86StridedRead {
   MemRef room{};                                                        ///< in the frame, for one vector
   static constexpr std::int32_t kLength = 0, kBound = 8, kOffset = 16;  ///< bytes into `limits`
 
-  /// From the first lane's element to the one with the lowest number.
+  /// Returns the distance from the first lane's element to the one with the lowest number.
   [[nodiscard]] std::int64_t lowest(std::uint32_t lanes) const {
     return stride < 0 ? stride * static_cast<std::int64_t>(lanes - 1) : 0;
   }

@@ -60,7 +60,7 @@ constexpr std::size_t slot_of(const Row& row) {
          static_cast<std::size_t>(row.form);
 }
 
-/// The list, and where in it a row stands.
+/// The list of rows, and the place of each row in it.
 struct Rows {
   std::vector<Row> list = make_rows();
   std::array<std::int16_t, kir::kOpCount * kTypeCount * kTypeCount * kForms> place{};
@@ -105,7 +105,7 @@ std::optional<Row> row_of(const kir::Kernel& kernel, const kir::Inst& inst) {
   }
   const bool same = signature != Signature::Convert || inst.op == Op::Lookup;
   const Type from = same ? inst.type : kernel.type_of(inst.a);
-  if (!same && from == inst.type) return std::nullopt;  // of no effect
+  if (!same && from == inst.type) return std::nullopt;  // no effect
   return Row{inst.op, inst.type, from, Form::plain};
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using kir::Op;
 
-/// A table in which row i has latency i + 0.5 and throughput i + 0.25, exact in binary.
+/// Makes a table in which row i has latency i + 0.5 and throughput i + 0.25, exact in binary.
 Table numbered() {
   Table table;
   table.cpu = "AMD EPYC (AuthenticAMD family 26 model 2 stepping 1)";
@@ -28,7 +28,7 @@ Table numbered() {
   return table;
 }
 
-/// The lines of a text, each with its end.
+/// Returns the lines of a text, each with its end.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t from = 0; from < text.size();) {
@@ -39,7 +39,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// A file that names every row, made here word by word, `word` in place of the figures of `name`.
+/// Makes a file with every row, word by word, and with `words` in place of the figures of `name`.
 std::string file_with(const std::string& name, const std::string& words) {
   std::string text = "trident costs 1\ncpu x\nisa avx2\n";
   for (const Row& row : rows()) text += name_of(row) + (name_of(row) == name ? words : " 1 2") + "\n";
@@ -231,7 +231,7 @@ TEST(Shipped, AFamilyHasTablesOfItsOwn) {
       EXPECT_EQ(shipped(isa, other), shipped(isa)) << other;
       EXPECT_FALSE(fits(table, other, isa)) << other;
     }
-    // Two products and two sums begin in a cycle there.
+    // Zen 5 begins two products and two sums in a cycle.
     EXPECT_LT(table.at({Op::Add, Type::f32, Type::f32, Form::plain}).throughput,
               table.at({Op::Mul, Type::f32, Type::f32, Form::plain}).throughput);
   }

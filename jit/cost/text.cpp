@@ -10,7 +10,7 @@
 //   # op         type       latency  throughput
 //   add          f32              1           1
 //
-// The first line says what the file is; everything else may come in any order. # starts a comment.
+// The first line identifies the file; everything else may come in any order. # starts a comment.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kTitle = "trident costs 1";
 constexpr std::string_view kMend = "`trident calibrate --ops` writes a whole file";
-/// Nothing takes a million times as long as an fma: a larger figure is a slip of the hand.
+/// Greatest figure: nothing takes a million times as long as an fma, so a larger one is a typing error.
 constexpr double kFigureMax = 1e6;
 constexpr std::size_t kShownMax = 60;
 

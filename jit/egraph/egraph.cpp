@@ -9,10 +9,10 @@
 namespace trident::egraph {
 namespace {
 
-// What one node repaired, and what one user that learns, takes of a watch.
+// Steps of a watch for one repaired node, and for one user that learns.
 constexpr std::uint64_t kRepairSteps = 8, kLessonSteps = 5;
 
-// Room made at once: what most searches fill.
+// Initial allocation: enough for most searches.
 constexpr std::uint32_t kReserveNodes = 16384;
 
 constexpr std::uint64_t mix(std::uint64_t h) {
@@ -21,13 +21,13 @@ constexpr std::uint64_t mix(std::uint64_t h) {
   return h ^ (h >> 29);
 }
 
-// Two ways of computing one constant may differ in the last bits; more than that is a contradiction.
+// Two ways to compute one constant may differ in the last bits; a larger difference is a contradiction.
 bool nearly_equal(double a, double b) {
   return a == b || std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)) + 1e-12;
 }
 
-// Whether users should learn of a change: when it answers a question that it did not answer before. A mere narrowing is
-// kept but not passed on; on a cycle it would go round for a long time.
+// Returns whether users should learn of a change: when it answers a question that was open before. A mere narrowing is
+// kept but not passed on: on a cycle it would go round for a long time.
 bool newsworthy(const Facts& before, const Facts& after) {
   const auto side = [](double x) { return (x > 0) - (x < 0) + 2 * ((x > 1) - (x < -1)) + 8 * (std::fabs(x) > 1e300); };
   return side(before.lo) != side(after.lo) || side(before.hi) != side(after.hi) ||
@@ -86,7 +86,7 @@ void EGraph::grow_table() {
   }
 }
 
-// `slot`: where slot_of() has found that the node is missing.
+// `slot`: the place where slot_of() found the node missing.
 void EGraph::insert(NodeIndex n, std::uint32_t slot) {
   table_[slot] = n;
   nodes_[n].flags |= kInTable;
@@ -117,7 +117,7 @@ void EGraph::touch(ClassId id) {
   touched_.push_back(id);
 }
 
-// The users of a class are to learn what is known of it now.
+// Schedules the users of a class to learn its present facts.
 void EGraph::teach(ClassId id) {
   if (nodes_[id].flags & kTeaching) return;
   nodes_[id].flags |= kTeaching;
@@ -159,7 +159,7 @@ ClassId EGraph::add(std::uint8_t op, std::uint8_t sort, std::uint32_t a, std::ui
   return last_added_ = found(key, slot);
 }
 
-// Makes a node and its class. `slot`: where slot_of() has found that the node is missing.
+// Makes a node and its class. `slot`: the place where slot_of() found the node missing.
 ClassId EGraph::found(const Key& key, std::uint32_t slot) {
   const auto id = static_cast<NodeIndex>(nodes_.size());
   ENode& node = nodes_.emplace_back();
@@ -197,7 +197,7 @@ bool EGraph::meet(ClassId id, const Facts& other) {
   const auto flags = [](const Facts& f) {
     return (f.may_be_nan ? 0u : 1u) | (f.integral ? 2u : 0u) | (f.nonzero ? 4u : 0u) | (f.constant ? 8u : 0u);
   };
-  // Most often nothing is new.
+  // Usually there is nothing new.
   if (!other.constant && other.lo <= mine.lo && other.hi >= mine.hi && (mine.variables & ~other.variables) == 0 &&
       (flags(other) & ~flags(mine)) == 0 && mine.stage <= other.stage && mine.sort <= other.sort)
     return false;
@@ -240,7 +240,7 @@ bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
   if (b < a) std::swap(a, b);
   ++merges_;
   if (limits_.unions) unions_.push_back({a, b});
-  // The users of b leave the table under their old names; rebuild() puts them back under the new one.
+  // Users of b leave the table under their old names; rebuild() adds them under the new one.
   if (first_edge_[b] != kNone) {
     std::uint32_t e = first_edge_[b];
     do {
@@ -260,7 +260,7 @@ bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
     std::swap(edge_after(first_edge_[a]), edge_after(first_edge_[b]));
   first_edge_[b] = kNone;
   op_bits_[a] |= op_bits_[b];
-  // What b knew and a did not is news to the users of a; what a knew, to those that came from b.
+  // Facts that only b had are news to the users of a, and the other way round.
   const Facts news = facts_[b];
   const bool changed = meet(a, news);
   if (meet(b, facts_[a]) || changed) teach(a);
@@ -268,7 +268,7 @@ bool EGraph::merge(NodeIndex a, NodeIndex b, const Reason& reason) {
   return true;
 }
 
-// Takes the dead members out of a ring, all at once: a class may have many.
+// Removes the dead members from a ring, all at once: a class may have many.
 void EGraph::bury(ClassId id) {
   const NodeIndex first = first_of(id);
   NodeIndex begin = kNone, last = kNone;
@@ -284,7 +284,7 @@ void EGraph::bury(ClassId id) {
     }
     n = after;
   }
-  CHECK(last != kNone);  // what a dead node duplicates is in the class too
+  CHECK(last != kNone);  // the class also has the node that a dead one duplicates
   next_[last] = begin;
   up_[id] = kIsClass | last;
 }
@@ -309,7 +309,7 @@ void EGraph::repair_node(NodeIndex n) {
 
 void EGraph::note_constant(ClassId id) {
   const ENode leaf = semantics_.constant(semantics_.context, nodes_[id].sort, facts_[find(id)].lo);
-  // The log wants the member from whose operands the value follows.
+  // The log wants the member whose operands determine the value.
   NodeIndex folds = id;
   if (log_) {
     each_node(find(id), [&](NodeIndex n) {
@@ -319,8 +319,8 @@ void EGraph::note_constant(ClassId id) {
   if (add(leaf) != kNone) merge(folds, last_added_, {.kind = Reason::Kind::constant});
 }
 
-// A constant needs no other form: its other members leave the ring. They stay in the table, so that what is equal to
-// them is known to be constant too.
+// Removes the other members of a constant's class from the ring: a constant needs no other form. They stay in the
+// table, so that terms equal to them are known to be constant too.
 void EGraph::prune(ClassId id) {
   NodeIndex leaf = kNone;
   each_node(id, [&](NodeIndex n) {
@@ -339,7 +339,7 @@ void EGraph::prune(ClassId id) {
 }
 
 bool EGraph::rebuild(Watch& watch) {
-  // Intervals on a cycle may shrink for ever; facts that are not passed on are still true.
+  // Intervals on a cycle may shrink for ever. Facts that are not passed on are still true.
   std::uint64_t lessons = 64 + 8ull * nodes_.size();
   while (!stale_nodes_.empty() || !stale_facts_.empty() || !new_constants_.empty()) {
     if (contradiction_) break;

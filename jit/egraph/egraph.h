@@ -1,6 +1,6 @@
-// E-graph: a set of terms that shares equal parts and keeps many ways of saying the same at once. A node is an op over
-// classes; a class is a set of nodes known to be equal. Knows no expressions: the ops come as a table, what may be
-// known of a value (Facts) and how constants look come as functions (Semantics).
+// E-graph: a set of terms that shares equal parts and holds many equal forms at once. A node is an op over classes; a
+// class is a set of nodes known to be equal. Knows no expressions: the ops come as a table, facts of values (Facts) and
+// the form of constants come as functions (Semantics).
 //
 // After egg (Willsey et al., POPL 2021): hash-consing, union-find, congruence restored in rebuild(), analyses. Unlike
 // egg, nodes of commutative ops are stored once and matched both ways round; classes know which ops they hold; and
@@ -29,7 +29,7 @@ using ClassId = std::uint32_t;  ///< any member's number; find() gives the canon
 using NodeIndex = std::uint32_t;
 inline constexpr std::uint32_t kNone = 0xFFFF'FFFFu;
 
-/// Facts::stage where nothing says otherwise.
+/// Facts::stage by default.
 inline constexpr std::uint8_t kStageOfElements = 1;
 
 inline constexpr std::uint8_t kNoSort = 0xFF;
@@ -39,11 +39,11 @@ struct OpRow {
   std::string_view text;
   std::uint8_t children = 0;
   bool commutes = false;  ///< in its first two children
-  /// The sort of constants among its children, which else have that of their siblings. A rule whose left side has such
-  /// an op holds values of several sorts, and says itself which.
+  /// The sort of constants among its children; by default that of their siblings. A rule whose left side has such an op
+  /// handles values of several sorts, and states them itself.
   std::uint8_t number_sort = kSiblingsSort;
   static constexpr std::uint8_t kSiblingsSort = 0xFF;
-  /// The sort of its value where that is always the same, else that of a child.
+  /// The sort of its value where it is fixed; else the sort of that child.
   std::uint8_t sort = kNoSort, sort_child = 0;
 };
 
@@ -55,17 +55,17 @@ struct ENode {
 };
 static_assert(sizeof(ENode) == 16);
 
-/// What is known of the value of a class: every value lies in [lo, hi].
+/// Known facts of a class's value: every value lies in [lo, hi].
 struct Facts {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
   std::uint32_t variables = 0;  ///< bit v: may depend on variable v; the last bit stands for all from 31 on
   bool may_be_nan : 1 = true;
   bool integral : 1 = false;
-  bool nonzero : 1 = false;   ///< known otherwise than from the interval
+  bool nonzero : 1 = false;   ///< known from another source than the interval
   bool constant : 1 = false;  ///< the value is `lo`, exactly; a constant node has been or will be added
-  /// When it is known: 0 before all elements are looked at (so it is the same for all), later ones as the language has
-  /// it. Of equal values the earliest.
+  /// The time at which it is known: 0 before all elements are looked at (so it is the same for all), later ones as the
+  /// language defines. Equal values take the earliest.
   std::uint8_t stage = kStageOfElements;
   std::uint8_t sort = kNoSort;  ///< of the value, where the language says
 
@@ -77,16 +77,16 @@ struct Facts {
 
 struct Semantics {
   const void* context = nullptr;
-  /// Facts of a node from those of its children (unused ones point to empty Facts).
+  /// Returns the facts of a node from those of its children (unused ones point to empty Facts).
   Facts (*facts)(const void* context, const ENode& node, const std::array<const Facts*, 3>& children) = nullptr;
-  /// The leaf that stands for `value` in a sort.
+  /// Returns the leaf that stands for `value` in a sort.
   ENode (*constant)(const void* context, std::uint8_t sort, double value) = nullptr;
 };
 
 struct Limits {
-  std::uint32_t nodes_max = 100'000;  ///< live or not: what was ever added
+  std::uint32_t nodes_max = 100'000;  ///< all ever added, live or not
   bool explain = false;               ///< keep a log of the reasons of all merges
-  bool unions = false;                ///< keep a list of which classes became one
+  bool unions = false;                ///< keep a list of merged classes
 };
 
 /// Two classes became one, which is called `kept` from then on.
@@ -95,42 +95,42 @@ struct Union {
 };
 
 class EGraph {
-  /// The last two are of the class that the node founded: which of the lists of classes below it is in.
+  /// The last two belong to the class that the node founded: the lists of classes below that it is in.
   enum Flag : std::uint16_t { kInTable = 1, kDead = 2, kPruned = 4, kTouched = 8, kTeaching = 16 };
 
  public:
-  /// `ops` and what `semantics` points to must outlive the graph. At most 256 ops.
+  /// `ops` and the target of `semantics` must outlive the graph. At most 256 ops.
   EGraph(std::span<const OpRow> ops, const Semantics& semantics, const Limits& limits);
 
-  /// The class of `node` (whose children may be any members of their classes); founds one if there is none. kNone when
-  /// the graph is full.
+  /// Returns the class of `node` (whose children may be any members of their classes); founds one if there is none.
+  /// Returns kNone when the graph is full.
   ClassId add(const ENode& node) { return add(node.op, node.sort, node.child[0], node.child[1], node.child[2]); }
-  /// ... word by word: a node that was just written to memory byte by byte is slow to read back as one.
+  /// Adds it word by word: a node that was just written to memory byte by byte is slow to read back as one.
   ClassId add(std::uint8_t op, std::uint8_t sort, std::uint32_t a, std::uint32_t b, std::uint32_t c);
   ClassId add_constant(std::uint8_t sort, double value) {
     return add(semantics_.constant(semantics_.context, sort, value));
   }
-  /// The sort of a node as it follows from its op and its children, as many as it has.
+  /// Returns the sort of a node, derived from its op and its children.
   [[nodiscard]] std::uint8_t sort_of(std::uint8_t op, ClassId a, ClassId b, ClassId c) const {
     const OpRow& row = ops_[op];
     if (row.sort != kNoSort || row.children == 0) return row.sort != kNoSort ? row.sort : 0;
     return nodes_[find(row.sort_child == 0 ? a : row.sort_child == 1 ? b : c)].sort;
   }
-  /// The node that the last call of add() found or made.
+  /// Returns the node that the last call of add() found or made.
   [[nodiscard]] NodeIndex last_added() const { return last_added_; }
-  /// The class of `node` if the graph has it, else kNone.
+  /// Returns the class of `node` if the graph has it, else kNone.
   [[nodiscard]] ClassId lookup(const ENode& node) const;
-  /// Says that two classes are equal. False if they were known to be. Congruence waits for rebuild().
+  /// Merges two classes. Returns false if they were known to be equal. Congruence waits for rebuild().
   bool merge(ClassId a, ClassId b) { return merge(a, b, Reason{}); }
-  /// ... for a reason that goes into the log: `a` and `b` may be any members, and are the nodes that it is about.
+  /// Merges them for a reason, which goes into the log and is about `a` and `b`, any members of their classes.
   bool merge(NodeIndex a, NodeIndex b, const Reason& reason);
   /// Restores congruence and facts. Matching needs it.
   void rebuild() {
     Watch endless;
     rebuild(endless);
   }
-  /// ... false when `watch` said that it is late: what is left to do waits for the next call. All that the graph says
-  /// is equal is, but not all that follows is there; terms may be taken out of it.
+  /// Rebuilds until `watch` is late, then returns false: the next call does the rest. All equalities that were stated
+  /// hold then, but not all that follow from them; terms may be extracted.
   bool rebuild(Watch& watch);
 
   [[nodiscard]] ClassId find(ClassId id) const {
@@ -146,12 +146,12 @@ class EGraph {
   [[nodiscard]] const ENode& node(NodeIndex index) const { return nodes_[index]; }
   [[nodiscard]] const OpRow& row(std::uint8_t op) const { return ops_[op]; }
   [[nodiscard]] std::span<const OpRow> ops() const { return ops_; }
-  /// `id` must be canonical here and below.
+  /// Returns the facts of a class; `id` must be canonical here and below.
   [[nodiscard]] const Facts& facts(ClassId id) const { return facts_[id]; }
   [[nodiscard]] std::uint8_t sort(ClassId id) const { return nodes_[id].sort; }
-  /// The sorts that any node has: bit sort mod 64.
+  /// Returns the sorts of all nodes: bit sort mod 64.
   [[nodiscard]] std::uint64_t sorts_held() const { return sorts_held_; }
-  /// The ops in the class, and some that were there once: bit op mod 64.
+  /// Returns the ops in the class, and some that were there once: bit op mod 64.
   [[nodiscard]] std::uint64_t ops_held(ClassId id) const { return op_bits_[id]; }
 
   /// Calls visit(NodeIndex) for the members of a class.
@@ -177,33 +177,33 @@ class EGraph {
     } while (e != first);
   }
 
-  /// Classes that got a member, lost their name or learnt a fact since the last call, canonical, each once.
+  /// Returns the classes that got a member, lost their name or learnt a fact since the last call; canonical, each once.
   std::vector<ClassId> take_touched();
 
   [[nodiscard]] bool full() const { return nodes_.size() >= limits_.nodes_max; }
-  /// Nodes that may be added before memory is moved, which takes time.
+  /// Returns how many nodes fit before memory must be moved, which takes time.
   [[nodiscard]] std::size_t spare() const {
     return std::min(nodes_.capacity() - nodes_.size(), table_.size() * 3 / 4 - table_used_);
   }
-  /// Nodes that may still be added.
+  /// Returns how many nodes may still be added.
   [[nodiscard]] std::uint32_t room() const { return limits_.nodes_max - std::min(size(), limits_.nodes_max); }
-  /// Nodes ever added, which is what the limit counts; and those that are not duplicates of another.
+  /// Nodes ever added, which the limit counts; and live ones, which duplicate no other.
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] std::uint32_t live() const { return live_; }
   [[nodiscard]] std::uint64_t merges() const { return merges_; }
-  /// Two different constants, or values that cannot meet, were said to be equal: a rule is wrong. Nothing that the
-  /// graph holds may be believed.
+  /// Returns whether two different constants, or values that cannot meet, were stated to be equal. Then a rule is
+  /// wrong, and nothing in the graph may be trusted.
   [[nodiscard]] bool contradiction() const { return contradiction_; }
   [[nodiscard]] std::size_t bytes() const;
-  /// ... for each node that there is room for: room for many is made at once.
+  /// Bytes per node that there is room for: room for many is allocated at once.
   [[nodiscard]] double bytes_per_node() const {
     return static_cast<double>(bytes()) / static_cast<double>(std::max<std::size_t>(nodes_.capacity(), 1));
   }
-  /// ... for each of these that would be no duplicate, at the share that duplicates have now.
+  /// Bytes per node that is no duplicate, at the present share of duplicates.
   [[nodiscard]] double bytes_per_live_node() const { return bytes_per_node() * size() / std::max<double>(live_, 1); }
-  /// In the order in which they happened; empty unless Limits::unions.
+  /// Merges in the order in which they happened; empty unless Limits::unions.
   [[nodiscard]] std::span<const Union> unions() const { return unions_; }
-  /// Null unless Limits::explain.
+  /// Returns the log; null unless Limits::explain.
   [[nodiscard]] const ProofLog* proof_log() const { return log_.get(); }
 
  private:
@@ -216,7 +216,7 @@ class EGraph {
     return {node.op, node.sort, node.child[0], node.child[1], node.child[2]};
   }
   static constexpr std::uint32_t kIsClass = std::uint32_t{1} << 31;
-  /// Third operands are few: their edges have a list of their own.
+  /// Third operands are rare: their edges have their own list.
   struct ThirdEdge {
     NodeIndex user;
     std::uint32_t next;
@@ -231,7 +231,7 @@ class EGraph {
   [[nodiscard]] std::uint32_t& edge_after(std::uint32_t edge) {
     return edge & kIsThird ? third_edges_[edge & ~kIsThird].next : next_edge_[edge];
   }
-  /// A member of a canonical class, which always has one.
+  /// Returns a member of a canonical class, which always has one.
   [[nodiscard]] NodeIndex first_of(ClassId id) const { return up_[id] & ~kIsClass; }
   void canonicalise(Key& key) const;
   [[nodiscard]] static std::uint64_t hash(const Key& key);
@@ -255,7 +255,7 @@ class EGraph {
   Limits limits_;
 
   std::vector<ENode> nodes_;
-  /// Union-find: of a canonical class a member with kIsClass, of another a class that it is part of.
+  /// Union-find. For a canonical class: a member, with kIsClass. For another: a class that it was merged into.
   mutable std::vector<std::uint32_t> up_;
   std::vector<NodeIndex> next_;  ///< ring of members
   std::vector<std::uint32_t> first_edge_;

@@ -1,5 +1,5 @@
 // Oracles: a congruence closure that compares all pairs until nothing changes; an enumeration of all ways to place a
-// pattern; exhaustive choice of nodes for the cost of extracted terms; numbers for what rewriting says is equal.
+// pattern; exhaustive choice of nodes for the cost of extracted terms; numeric values for rewritten terms.
 #include "jit/egraph/egraph.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace {
 using toy::kAdd, toy::kFma, toy::kMul, toy::kNeg, toy::kSub;
 using toy::kCosts, toy::random_graph, toy::random_term, toy::rules, toy::value;
 
-// All terms ever added, and which are equal: merged ones, and those whose op and operands are, to a fixed point.
+// All terms ever added, and which are equal: merged ones, and those with equal op and operands, to a fixed point.
 class NaiveCongruence {
  public:
   std::uint32_t add(ENode node) {
@@ -94,7 +94,7 @@ TEST(EGraph, EqualitiesAreThoseOfNaiveCongruence) {
         ASSERT_EQ(graph.find(classes[i]) == graph.find(classes[j]), naive.equal(i, j)) << "seed " << seed;
       }
     }
-    // The canonical nodes: no two alike, every one found where it says it is.
+    // The canonical nodes are all different, and each is found in its class.
     std::set<std::tuple<int, std::uint32_t, std::uint32_t, std::uint32_t>> seen;
     std::uint32_t members = 0;
     for (ClassId id = 0; id < graph.size(); ++id) {
@@ -134,12 +134,12 @@ TEST(EGraph, StopsAtItsLimit) {
   for (int i = 0; i < 100 && last != kNone; ++i) last = graph.add(toy::node(kNeg, last));
   EXPECT_EQ(last, kNone);
   EXPECT_EQ(graph.size(), 50u);
-  EXPECT_EQ(graph.add(toy::leaf(0)), 0u);  // what is there is still found
+  EXPECT_EQ(graph.add(toy::leaf(0)), 0u);  // nodes of the full graph are still found
 }
 
 // --- matching -----------------------------------------------------------------------------------------------------
 
-// Every way to place `term` of the pattern at class `id`, by trying all nodes of the graph.
+// Finds every way to place `term` of the pattern at class `id`, by trying all nodes of the graph.
 void place(const EGraph& graph, const Pattern& pattern, std::uint8_t term, ClassId id, std::vector<ClassId> bound,
            const std::function<void(std::vector<ClassId>)>& then) {
   const PatternTerm& t = pattern.terms[term];
@@ -180,7 +180,7 @@ TEST(Matcher, FindsWhatEnumerationFinds) {
     std::mt19937 random(seed);
     EGraph graph(toy::kOps, toy::semantics(), {});
     random_graph(graph, random, 30);
-    // Merging makes classes of several members; leaves alone, so that constants stay consistent.
+    // Merging makes classes of several members. It merges leaves only, so that constants stay consistent.
     for (int i = 0; i < 3; ++i) {
       const auto a = static_cast<ClassId>(random() % graph.size()), b = static_cast<ClassId>(random() % graph.size());
       if (!graph.facts(graph.find(a)).constant && !graph.facts(graph.find(b)).constant)
@@ -224,7 +224,7 @@ TEST(Matcher, FindsWhatEnumerationFinds) {
 
 // --- extraction ---------------------------------------------------------------------------------------------------
 
-// The least DAG cost by trying every choice of nodes; nothing when there are too many.
+// Returns the least DAG cost by trying every choice of nodes; nothing when there are too many.
 double exhaustive_dag(const EGraph& graph, ClassId root) {
   std::map<ClassId, NodeIndex> choice;
   double best = 1e30;
@@ -295,9 +295,9 @@ TEST(Extractor, DagCostIsNearTheExhaustiveOptimum) {
     EXPECT_LE(dag_cost(dag, toy::kOps, kCosts), dag_cost(tree, toy::kOps, kCosts));
     EXPECT_LE(tree_cost(tree, toy::kOps, kCosts), tree_cost(dag, toy::kOps, kCosts));
     improved += dag_cost(dag, toy::kOps, kCosts) < dag_cost(tree, toy::kOps, kCosts);
-    Extractor hurried(graph, kCosts, Watch([] { return true; }));  // no time: the choice by tree stands
+    Extractor hurried(graph, kCosts, Watch([] { return true; }));  // no time: the choice by tree cost stands
     EXPECT_EQ(dag_cost(hurried.dag({{top}}), toy::kOps, kCosts), dag_cost(tree, toy::kOps, kCosts));
-    // What was extracted is in the class.
+    // The extracted term is in the class.
     EXPECT_EQ(graph.find(add(graph, dag)[0]), top);
     const double optimum = exhaustive_dag(graph, top);
     if (optimum < 0) continue;
@@ -328,7 +328,7 @@ TEST(Extractor, DiverseTermsDifferAndMeanTheSame) {
   EXPECT_EQ(ops, (std::set<int>{kAdd, kMul, kSub}));
 }
 
-// What classes need of each other grows with the square of a graph; memory does not.
+// The sets of classes that extraction compares grow with the square of a graph; its memory does not.
 TEST(Extractor, LargeGraphsTakeBoundedMemory) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the sanitizer reserves more address space than the limit";
@@ -398,7 +398,7 @@ TEST(Search, CountsNodesThatRulesAddApart) {
   }
 }
 
-// It has more orders than any graph has room for.
+// Returns a sum that has more orders than any graph has room for.
 Term sum_of_leaves() {
   Term sum;
   sum.nodes.push_back(toy::leaf(0));
@@ -434,7 +434,7 @@ TEST(Search, SaysWhyItStopped) {
   }
 }
 
-// More room is used, whatever size graphs begin with.
+// Graphs use the room that the limit gives, whatever their initial size.
 TEST(Search, GraphsGrowToTheirLimit) {
   const std::vector<Rule> all = rules();
   const Matcher matcher(all, toy::kOps);
@@ -457,7 +457,7 @@ TEST(Watch, AsksOnceInSoManyStepsAndNeverAgainWhenItIsLate) {
   Watch watch([&] { return ++asked, late; });
   for (std::uint64_t i = 0; i < 10 * Watch::kStepsPerLook; ++i) EXPECT_FALSE(watch.spend());
   EXPECT_EQ(10, asked);
-  EXPECT_FALSE(watch.spend(5 * Watch::kStepsPerLook));  // much work at once is asked about at once
+  EXPECT_FALSE(watch.spend(5 * Watch::kStepsPerLook));  // large amounts of work look at the clock at once
   EXPECT_EQ(11, asked);
   late = true;
   std::uint64_t steps = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-/// Per edge of a log how many levels below a rule's variables what its conditions are known from is looked for.
+/// Per edge of a log: how many levels below a rule's variables to look for the source of its conditions.
 using Depths = std::vector<std::uint32_t>;
 constexpr std::uint32_t kAllLevels = 1u << 20;
 
@@ -39,7 +39,7 @@ class Explainer {
     explanation.pool = std::move(pool_);
     return explanation;
   }
-  /// The edge that a step of the explanation is.
+  /// Returns the edge that a step of the explanation came from.
   [[nodiscard]] std::uint32_t edge_of(std::size_t step) const { return edge_of_[step]; }
 
   bool find_needed(const Term& from, std::span<const ClassId> classes, const Term& to) {
@@ -59,7 +59,7 @@ class Explainer {
   [[nodiscard]] const std::vector<bool>& needed() const { return needed_; }
 
  private:
-  // Child c of a node of the extracted term. Ops that commute may have been put the other way round since.
+  // Needs child c of a node of the extracted term. Commutative ops may have swapped their operands since.
   void need_child(const ENode& original, std::uint8_t c, NodeIndex wanted, const ENode& node, const Term& to) {
     if (graph_.row(original.op).commutes && c < 2 &&
         graph_.find(original.child[0]) != graph_.find(to.origin[node.child[0]]))
@@ -70,7 +70,7 @@ class Explainer {
   void need(std::uint32_t a, std::uint32_t b) {
     if (a == b) return;
     const auto way = log_.way(a, b);
-    CHECK(way);  // whoever asks knows that they are equal
+    CHECK(way);  // the caller knows that they are equal
     for (const std::uint32_t e : *way) {
       if (needed_[e]) continue;
       needed_[e] = true;
@@ -78,7 +78,7 @@ class Explainer {
     }
   }
 
-  // What an edge rests on is needed too.
+  // Marks the equalities that an edge rests on as needed too.
   bool justify(std::uint32_t number) {
     const ProofLog::Edge& edge = log_.edge(number);
     Pairs pairs;
@@ -118,7 +118,7 @@ class Explainer {
     return false;
   }
 
-  // A value is known because those below it are, or because enough is known of them: atan2(0, x) where x is positive.
+  // A value is known because its operands are, or because enough is known of them: atan2(0, x) where x is positive.
   void constant_below(NodeIndex n, std::uint32_t before, Pairs& pairs, int depth = 0) const {
     const ENode& node = log_.original(n);
     for (std::uint8_t c = 0; c < graph_.row(node.op).children; ++c) {
@@ -128,7 +128,7 @@ class Explainer {
         facts_of(node.child[c], before, pairs);
     }
   }
-  // Where the graph was too full for the constant itself, it is the value of a form whose operands are known.
+  // Where the graph was too full for the constant itself, the value is that of a form whose operands are known.
   void literal_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, int depth = 0) const {
     constexpr int kDepthMax = 32;
     const auto known = [&](std::uint32_t of) { return graph_.facts(graph_.find(of)).constant; };
@@ -145,7 +145,7 @@ class Explainer {
     constant_below(form, before, pairs, depth + 1);
   }
 
-  // What is known of a value is known of all its forms together, and of these from all forms of what is below them.
+  // The facts of a value come from all its forms together, and these from all forms of their operands.
   void facts_of(std::uint32_t id, std::uint32_t before, Pairs& pairs, std::uint32_t depth = 0) const {
     std::vector<std::uint32_t> level{id}, below;
     std::set<std::uint32_t> seen;
@@ -164,7 +164,7 @@ class Explainer {
     }
   }
 
-  // Whether node n, by equalities from before an edge, is an instance of a pattern; which of them it takes.
+  // Returns whether node n is an instance of a pattern, by equalities from before an edge; collects those it uses.
   bool matches(NodeIndex n, const Pattern& pattern, std::size_t at, std::span<const std::uint32_t> variables,
                std::uint32_t before, Pairs& pairs) const {
     const PatternTerm& t = pattern.terms[at];
@@ -217,7 +217,7 @@ class Explainer {
 
   // --- terms ---
 
-  // The term that founded a node, in the pool. Children were there before their users.
+  // Returns the term that founded a node, in the pool. Children existed before their users.
   std::uint32_t term_of(NodeIndex n) {
     std::vector<NodeIndex> stack{n};
     while (!stack.empty()) {
@@ -262,7 +262,7 @@ class Explainer {
   std::vector<std::vector<NodeIndex>> members_;  ///< per class: also nodes that the graph has dropped
 };
 
-/// Whether a class holds an instance of a pattern. A number is met by a constant that equals it: 0 by -0 too.
+/// Returns whether a class holds an instance of a pattern. A number is met by a constant that equals it: 0 by -0 too.
 bool holds_instance(const EGraph& graph, ClassId id, const Pattern& pattern, std::size_t at,
                     std::span<const ClassId> variables) {
   const PatternTerm& t = pattern.terms[at];
@@ -287,13 +287,13 @@ bool holds_instance(const EGraph& graph, ClassId id, const Pattern& pattern, std
   return found;
 }
 
-/// What is wrong with an explanation, and at which step; behind them all with what they should come to.
+/// A fault of an explanation and its step; after all steps: the two terms are not equal.
 struct Fault {
   std::size_t step = 0;
   std::string what;
 };
 
-/// Constants that differ by their last digits were folded from one value by different ways: they are one here too.
+/// Merges constants that differ in their last digits: different ways folded them from one value.
 void join_constants(EGraph& graph, std::span<const ClassId> pool) {
   constexpr double kRounding = 1e-12;
   std::vector<ClassId> constants;
@@ -329,8 +329,8 @@ std::optional<Fault> first_fault(std::span<const OpRow> ops, const Semantics& se
     join_constants(graph, all);
   };
   settle();
-  // What was known of the terms before any step is true afterwards; that one depends on a variable is no longer to be
-  // seen once its value is known.
+  // Facts of the terms before any step stay true afterwards. That a term depends on a variable can no longer be seen
+  // once its value is known.
   std::vector<Facts> at_first;
   for (const ClassId id : pool) at_first.push_back(graph.facts(graph.find(id)));
   for (std::size_t s = 0; s < explanation.steps.size(); ++s) {
@@ -371,7 +371,7 @@ std::optional<Fault> first_fault(std::span<const OpRow> ops, const Semantics& se
   return std::nullopt;
 }
 
-/// Looks further down for what the conditions of a rule were known from. False where all has been looked at.
+/// Looks one level further down for the source of a rule's conditions. False when all levels were looked at.
 bool look_further(std::uint32_t& depth) {
   if (depth == kAllLevels) return false;
   depth = depth == 0 ? 2 : depth == 2 ? 8 : kAllLevels;
@@ -383,8 +383,8 @@ bool look_further(std::uint32_t& depth) {
 std::optional<Explanation> explain(const EGraph& graph, const Semantics& semantics, std::span<const Rule> rules,
                                    const Term& from, std::span<const ClassId> classes, const Term& to) {
   CHECK(graph.proof_log() != nullptr);
-  // Most conditions hold by what their variables are equal to. Of those that do not, one after the other is explained
-  // further; when that goes on for long, or it is a constant that is not known then, all at once.
+  // Most conditions hold by equalities of their variables. The others are explained further one by one. If that goes on
+  // for long, or a constant is not known then, all are explained at once.
   constexpr int kOneByOneMax = 24;
   Depths depths(graph.proof_log()->edges(), 0);
   bool all = false;

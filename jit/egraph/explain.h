@@ -1,4 +1,4 @@
-// Explanations: which instances of rules make two terms equal, and their replay, which believes nothing of the graph
+// Explanations: the instances of rules that make two terms equal, and their replay, which trusts nothing of the graph
 // that found them.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace trident::egraph {
 
-/// One equality: an instance of a rule, or what a tactic said.
+/// One equality: an instance of a rule, or one that a tactic stated.
 struct Step {
   std::optional<std::uint16_t> rule;     ///< nothing: a tactic
   std::vector<std::uint32_t> variables;  ///< of a rule: the terms that stand for its variables, as nodes of the pool
   std::uint32_t left = 0, right = 0;     ///< both sides, as nodes of the pool
 };
 
-/// `from` and `to` are equal because of `steps`, each of which may use what the earlier ones say; equal subterms, and
-/// what constants fold to, need no step.
+/// `from` and `to` are equal because of `steps`; each may use earlier ones. Equal subterms and folded constants need no
+/// step.
 struct Explanation {
   Term from, to;
   std::vector<ENode> pool;  ///< terms as a DAG: children precede their users
@@ -30,17 +30,17 @@ struct Explanation {
 
 /// Explains why `to`, extracted from a graph that keeps a log (Limits::explain), equals `from`, whose nodes are the
 /// graph's `classes`. Nothing when the log has no such reason, which is a bug. `semantics` are the graph's: the steps
-/// are replayed by them, and where a rule's condition does not hold then, what it was known from is explained too.
+/// are replayed by them. Where a rule's condition does not hold then, its source is explained too.
 std::optional<Explanation> explain(const EGraph& graph, const Semantics& semantics, std::span<const Rule> rules,
                                    const Term& from, std::span<const ClassId> classes, const Term& to);
 
-/// Per edge of the graph's log whether the explanation of `to` needs it; nothing where explain() gives nothing.
+/// Returns, per edge of the log, whether the explanation of `to` needs it; nothing where explain() fails.
 std::optional<std::vector<bool>> needed_merges(const EGraph& graph, std::span<const Rule> rules, const Term& from,
                                                std::span<const ClassId> classes, const Term& to);
 
-/// Goes through the steps in a graph of its own: every rule's conditions hold when its turn comes, both sides are
-/// instances of the rule's, and in the end both terms are equal. Of a tactic's step `believe(pool, left, right)` is
-/// asked. Returns what is wrong, or nothing.
+/// Replays the steps in a graph of its own. Every rule's conditions must hold when its turn comes, both sides must be
+/// instances of the rule's, and in the end both terms must be equal. For a tactic's step it asks `believe(pool, left,
+/// right)`. Returns the fault, or nothing.
 using Believe = std::function<bool(std::span<const ENode> pool, std::uint32_t left, std::uint32_t right)>;
 std::optional<std::string> replay(std::span<const OpRow> ops, const Semantics& semantics, std::span<const Rule> rules,
                                   const Explanation& explanation, const Believe& believe);

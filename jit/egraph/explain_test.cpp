@@ -1,5 +1,5 @@
-// Explanations of searches in the toy language. Oracles: the numbers that both sides of a step have, and replay's own
-// refusal when a step is taken away or turned into another one.
+// Explanations of searches in the toy language. Oracles: the numeric values of both sides of a step; and replay must
+// refuse when a step is removed or changed.
 #include "jit/egraph/explain.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Explain, EveryStepIsTrueAndTheStepsReplay) {
       const auto fault = replay(toy::kOps, toy::semantics(), rules, e, nobody);
       EXPECT_FALSE(fault) << *fault;
       if (e.steps.empty()) continue;
-      // Without a step the rest says less, unless what it says follows otherwise.
+      // Without a step the rest proves less, unless the step also follows from others.
       Explanation fewer = e;
       fewer.steps.pop_back();
       needed_every_step += replay(toy::kOps, toy::semantics(), rules, fewer, nobody) ? 1 : 0;
@@ -85,7 +85,7 @@ TEST(Explain, ReplayRefusesWhatIsNoInstance) {
     const SearchResult result = search(space, toy::random_term(seed), options);
     for (const Explanation& e : result.explanation) {
       if (e.steps.empty()) continue;
-      // A rule of as many variables that says another thing; a tactic that nobody believes.
+      // A rule with as many variables but another meaning; a tactic that `believe` refuses.
       for (std::uint16_t other = 0; other < rules.size(); ++other) {
         if (other == *e.steps[0].rule || rules[other].variables.size() != e.steps[0].variables.size()) continue;
         Explanation wrong = e;
@@ -103,7 +103,7 @@ TEST(Explain, ReplayRefusesWhatIsNoInstance) {
 }
 
 TEST(ProofLog, TheWayIsOldAndStays) {
-  // Chains that are joined at their ends: the way between two nodes is the chain's own edges, whatever joins later.
+  // Chains joined at their ends: the path between two nodes keeps to the chain, despite later joins.
   EGraph graph(toy::kOps, toy::plain(), {.explain = true});
   std::vector<NodeIndex> nodes;
   for (std::uint32_t i = 0; i < 8; ++i) nodes.push_back(graph.add(toy::leaf(i)));

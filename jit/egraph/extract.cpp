@@ -10,16 +10,16 @@ namespace trident::egraph {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-// Local improvement looks through the chosen classes this often at most.
+// Local improvement goes through the chosen classes at most this often.
 constexpr int kImprovementRounds = 4;
-// What choosing a node again costs in diverse(), as a share of its cost.
+// Penalty in diverse() for choosing a node again, as a share of its cost.
 constexpr double kRepeatShare = 0.6;
-// Of forms that cost the same the one with fewer operands is taken: x * 2, not fma(x, 2, 0).
+// At equal cost the form with fewer operands wins: x * 2, not fma(x, 2, 0).
 constexpr double kOperandCost = 1e-6;
-// Words of the sets of classes that classes need, which grow with the square of a graph: 64 MiB, some 22,000 classes.
-// Of a larger graph the choice by trees stands.
+// Words of the sets of needed classes, which grow with the square of a graph: 64 MiB, some 22,000 classes. A larger
+// graph keeps the choice by tree cost.
 constexpr std::size_t kNeedsMax = std::size_t{8} << 20;
-// Steps of a watch that a node takes on its way through the queue.
+// Steps of a watch for a node's pass through the queue.
 constexpr std::uint64_t kQueueSteps = 4;
 
 }  // namespace
@@ -37,8 +37,8 @@ Extractor::Extractor(const EGraph& graph, const CostModel& costs, Watch watch)
   }
 }
 
-// Bottom-up to a fixed point: a class's cost only falls, and tells its users when it does. False when it got late: the
-// choice is unfinished then.
+// Goes bottom-up to a fixed point: a class's cost only falls, and tells its users when it does. Returns false when the
+// time is up: the choice is unfinished then.
 bool Extractor::choose_by_tree() {
   choice_.assign(graph_.size(), kNone);
   total_.assign(graph_.size(), kInfinite);
@@ -62,8 +62,8 @@ bool Extractor::choose_by_tree() {
   return !watch_.late();
 }
 
-// After choose_by_tree(). False when it got late or the graph is too large for the memory that there is: the choice is
-// unfinished then.
+// Runs after choose_by_tree(). Returns false when the time is up or the graph is too large for the memory: the choice
+// is unfinished then.
 bool Extractor::choose_by_dag() {
   // Dense numbers for the classes that have a term.
   std::vector<std::uint32_t> number(graph_.size(), kNone);
@@ -105,7 +105,7 @@ bool Extractor::choose_by_needs(std::span<const ClassId> classes, std::span<cons
     const std::uint32_t self = number[id];
     if (self == kNone) continue;
     const ENode& node = graph_.node(n);
-    // Start from the child that needs most; add what the others need besides.
+    // Starts from the child that needs most; adds what the others need besides.
     const std::uint8_t children = graph_.row(node.op).children;
     ClassId largest = kNone;
     bool complete = true;

@@ -1,7 +1,7 @@
-// The best term that a graph holds. By tree cost that is exact (every class has one best node). By DAG cost, where
-// shared parts count once, it is NP-hard: a greedy pass in which every class carries the set of classes that its best
-// term needs (after the greedy DAG extractors of the extraction gym), then local improvement of the choice under the
-// true cost.
+// The best term in a graph. By tree cost extraction is exact (every class has one best node). By DAG cost, where shared
+// parts count once, it is NP-hard. So a greedy pass gives every class the set of classes that its best term needs
+// (after the greedy DAG extractors of the extraction gym); then local improvement works on the choice under the true
+// cost.
 #pragma once
 
 #include <span>
@@ -14,18 +14,18 @@ namespace trident::egraph {
 
 class Extractor {
  public:
-  /// The graph stays as it is meanwhile. Once `watch` says that it is late, what was found by then is taken, and what
-  /// it has no room for is done without.
+  /// The graph must not change meanwhile. Once `watch` is late, the best result so far is taken; parts for which it has
+  /// no memory are skipped.
   explicit Extractor(const EGraph& graph, const CostModel& costs, Watch watch = Watch());
 
-  /// Least tree cost. Empty when a root has no finite term, or one that is infinitely dear, or it was late too soon.
+  /// Returns the term of least tree cost; empty if a root has no finite term or the time was up too early.
   Term tree(std::span<const ClassId> roots);
-  /// Small DAG cost, never above that of tree().
+  /// Returns a term of small DAG cost, never above that of tree().
   Term dag(std::span<const ClassId> roots);
-  /// Up to `count` different terms, the best first: each next one is extracted with what earlier ones chose made
+  /// Returns up to `count` different terms, the best first. Each is extracted with the nodes of the earlier ones made
   /// dearer.
   std::vector<Term> diverse(std::span<const ClassId> roots, std::size_t count);
-  /// Of the memory besides that for every node, what is taken now, and the most at once.
+  /// Extra memory beyond the per-node part: in use now, and at its peak.
   [[nodiscard]] std::size_t held() const { return watch_.held(); }
   [[nodiscard]] std::size_t held_max() const { return watch_.held_max(); }
 
@@ -34,7 +34,7 @@ class Extractor {
   bool choose_by_dag();
   bool choose_by_needs(std::span<const ClassId> classes, std::span<const std::uint32_t> number);
   void improve(std::span<const ClassId> roots);
-  /// Cost of the DAG below the roots under the present choice; infinite when it has a cycle, or it got late.
+  /// Returns the DAG cost below the roots under the present choice; infinite if it has a cycle or the time is up.
   double cost_below(std::span<const ClassId> roots, std::vector<ClassId>* used);
   bool visit(ClassId id, double& sum, std::vector<ClassId>* used);
   Term build(std::span<const ClassId> roots);

@@ -19,7 +19,7 @@ bool same(const Candidate& a, const Candidate& b) {
 }  // namespace
 
 double static_gain(const Rule& rule, const CostModel& costs) {
-  constexpr double kMost = 1000;  // what must not be chosen
+  constexpr double kMost = 1000;  // cost of a node that must not be chosen
   const auto cost = [&](const Pattern& pattern) {
     double sum = 0;
     for (const PatternTerm& t : pattern.terms)
@@ -77,7 +77,7 @@ std::optional<Candidate> RecordingGuide::take() {
   }
   const auto at =
       std::find_if(open_.begin(), open_.end(), [&](std::uint32_t number) { return same(added_[number], *taken); });
-  CHECK(at != open_.end());  // a guide makes up no matches
+  CHECK(at != open_.end());  // a guide returns no match that it was not given
   taken_.back().push_back(*at);
   open_.erase(at);
   return taken;

@@ -1,7 +1,7 @@
-// Who says in which order a search applies what it has found. A guide sees the graph and everything that matches; it
-// decides which match comes next and nothing else, so a bad one costs time and never a right result.
+// A guide orders the matches that a search applies. It sees the graph and everything that matches. It decides which
+// match comes next and nothing else, so a bad one costs time and never a right result.
 //
-// The search tells a guide what happens, in this order, for every graph:
+// The search tells a guide these events, in this order, for every graph:
 //
 //   begin    the graph holds the term to start from, rebuilt
 //   add      matches wait
@@ -21,7 +21,7 @@
 
 namespace trident::egraph {
 
-/// What a guide is told of a graph that begins. All but the guide's own copies ends with the graph.
+/// A graph that begins, as a guide sees it. All of it but the guide's own copies ends with the graph.
 struct GuidedGraph {
   const EGraph& graph;  ///< keeps its unions
   const Term& from;
@@ -29,10 +29,10 @@ struct GuidedGraph {
   std::span<const Rule> rules;
   const CostModel& costs;
   const Semantics& semantics;
-  /// 0: what promises most goes first. More, up to 6: graphs before this one brought nothing, and the guide should
-  /// order otherwise than it did then.
+  /// 0: the most promising match goes first. Larger, up to 6: earlier graphs brought nothing, and the guide should
+  /// order the matches differently.
   double noise = 0;
-  std::uint64_t seed = 0;  ///< of the graph: whatever is random follows from it
+  std::uint64_t seed = 0;  ///< of the graph: seeds everything random
   bool first = true;       ///< of a search; costs and rules stay as they are in the others
 };
 
@@ -41,17 +41,17 @@ class Guide {
   virtual ~Guide() = default;
   virtual void begin(const GuidedGraph& graph) = 0;
   virtual void add(std::span<const Candidate> matches) = 0;
-  /// The match to apply next, which no longer waits; nothing when none is worth it.
+  /// Returns the match to apply next and stops keeping it; nothing when none is worth it.
   virtual std::optional<Candidate> take() = 0;
-  /// What was taken has been applied, and the graph rebuilt.
+  /// Says that the taken matches were applied and the graph was rebuilt.
   virtual void follow() = 0;
-  /// `found` may be empty, when it was late.
+  /// `found` may be empty when the deadline passed.
   virtual void end(const Term& found) { static_cast<void>(found); }
 };
 
-/// What follows is for comparison and tests: a guide may be as bad as it likes.
+/// The guides below are for comparison and tests: a guide may be arbitrarily bad.
 
-/// All promise alike: in the order in which they were found.
+/// Ranks all matches alike: they come in the order in which they were found.
 class ConstantGuide final : public Guide {
  public:
   void begin(const GuidedGraph&) override { waiting_.clear(), next_ = 0; }
@@ -69,7 +69,7 @@ class ConstantGuide final : public Guide {
   std::size_t next_ = 0;
 };
 
-/// In random order.
+/// Takes matches in random order.
 class RandomGuide final : public Guide {
  public:
   void begin(const GuidedGraph& graph) override { waiting_.clear(), state_ = graph.seed | 1; }
@@ -84,7 +84,7 @@ class RandomGuide final : public Guide {
   std::uint64_t state_ = 1;
 };
 
-/// By what a rule takes off the cost of the ops that it names: the most first, or the least.
+/// Ranks matches by the cost that a rule saves among the ops that it names: the most first, or the least.
 class StaticGuide final : public Guide {
  public:
   enum class Order : std::uint8_t { best_first, worst_first };
@@ -109,10 +109,10 @@ class StaticGuide final : public Guide {
   std::uint64_t sequence_ = 0;
 };
 
-/// What the ops of a rule's left side cost more than those of its right side.
+/// Returns the cost of the ops of a rule's left side less that of its right side.
 double static_gain(const Rule& rule, const CostModel& costs);
 
-/// Asks another, and notes which of its matches were taken, in the order in which they were added.
+/// Wraps another guide and records which of its matches were taken, in the order in which they were added.
 class RecordingGuide final : public Guide {
  public:
   explicit RecordingGuide(Guide& guide) : guide_(guide) {}
@@ -121,7 +121,7 @@ class RecordingGuide final : public Guide {
   std::optional<Candidate> take() override;
   void follow() override { guide_.follow(); }
   void end(const Term& found) override { guide_.end(found); }
-  /// Per graph the numbers of those that were taken, in their order; kNone where the guide wanted none.
+  /// Returns, per graph, the numbers of the taken matches in their order; kNone where the guide wanted none.
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& taken() const { return taken_; }
 
  private:
@@ -131,7 +131,7 @@ class RecordingGuide final : public Guide {
   std::vector<std::vector<std::uint32_t>> taken_;
 };
 
-/// Takes what a RecordingGuide has noted: the same search again, without the guide that made it.
+/// Replays the matches of a RecordingGuide: the same search again, without the guide that made it.
 class RecordedGuide final : public Guide {
  public:
   explicit RecordedGuide(std::vector<std::vector<std::uint32_t>> taken) : taken_(std::move(taken)) {}

@@ -23,8 +23,8 @@ Matcher::Matcher(std::span<const Rule> rules, std::span<const OpRow> ops, const 
   for (Bind& bind : binds_) join(bind);
 }
 
-// From the root, the deepest part first: it fits least often, and rules that look alike near the root share their first
-// steps all the same. Facts and constants are asked for as soon as their class is bound.
+// Starts at the root and takes the deepest part first: it fits least often, and rules that look alike near the root
+// share their first steps all the same. Facts and constants are tested as soon as their class is bound.
 void Matcher::compile(RuleIndex index, const Rule& rule) {
   const Pattern& pattern = rule.left;
   const std::uint8_t depth = pattern.depth();
@@ -57,7 +57,7 @@ void Matcher::compile(RuleIndex index, const Rule& rule) {
     }
   };
 
-  // Ops on the longest way down from each term.
+  // Height of each term: the ops on the longest path down from it.
   std::array<std::uint8_t, kPatternTermsMax> height{};
   for (std::size_t i = 0; i < pattern.terms.size(); ++i) {
     const PatternTerm& t = pattern.terms[i];
@@ -116,7 +116,7 @@ void Matcher::insert(std::vector<Step> line, std::uint8_t depth) {
   }
 }
 
-// What all that is below a step needs of the classes that are bound before it.
+// Returns the ops that bound classes must hold for any match below a step.
 std::vector<Matcher::Need> Matcher::needs_of(const Step& step, std::uint32_t below) const {
   std::vector<Need> needs;
   if (below != kNone) {
@@ -184,7 +184,7 @@ std::uint32_t Matcher::arrange(std::uint32_t list) {
   for (const Arranged& t : tests) tests_.push_back(test_of(*t.step)), tests_.back().below = t.below;
   block.compares = binds.empty() && std::all_of(tests.begin(), tests.end(),
                                                 [](const Arranged& t) { return t.step->code == Code::same; });
-  // By register, then by op; steps that are alike in both stay in their order.
+  // Sorts by register, then by op; steps with both equal stay in their order.
   const auto key = [](const Arranged& bind) { return std::pair(bind.step->a, bind.step->op % 64); };
   std::stable_sort(binds.begin(), binds.end(), [&](const Arranged& x, const Arranged& y) { return key(x) < key(y); });
   block.first_switch = static_cast<std::uint32_t>(switches_.size());
@@ -213,7 +213,7 @@ std::uint32_t Matcher::arrange(std::uint32_t list) {
   return number;
 }
 
-// Blocks need not ask what a block on the way to them has asked, nor whether a class holds the op of its bound node.
+// Removes tests that a block on the way already made, and tests for the op of a class's bound node.
 void Matcher::drop_known(std::uint32_t number, std::vector<Need> known) {
   Block& block = blocks_[number];
   Need* const first = needs_.data() + block.first_need;
@@ -251,7 +251,7 @@ void Matcher::join(Bind& bind) const {
 void Members::reset(const EGraph& graph) {
   graph_ = &graph;
   places_.assign(graph.size(), {});
-  // Never more, so that lists stay where they are.
+  // Reserved once, so that lists never move.
   const std::size_t room = std::bit_ceil(std::size_t{graph.size()});
   ops_.reserve(room), nodes_.reserve(room), numbers_.reserve(room);
   ops_.clear(), nodes_.clear(), numbers_.clear();
@@ -274,7 +274,7 @@ struct Matcher::Run {
   const EGraph& graph;
   Members& members;
   Matches& out;
-  std::uint64_t steps, later;  // before the watch is asked again; and behind that
+  std::uint64_t steps, later;  // steps until the watch is asked again, and those left after that
   Watch& watch;
   std::uint8_t distance;
   NodeIndex root_node = kNone;
@@ -294,7 +294,7 @@ struct Matcher::Run {
         blocks(of.blocks_.data()),
         binds(of.binds_.data()) {}
 
-  // What follows a step.
+  // Runs the steps after a step.
   void below(std::uint32_t number) {
     const Block& block = blocks[number];
     const Need* need = matcher.needs_.data() + block.first_need;
@@ -318,7 +318,7 @@ struct Matcher::Run {
       const ClassId id = registers[by_op->a];
       if (by_op->depth <= distance || (graph.ops_held(id) & by_op->ops) == 0) continue;
       const Members::List list = members.of(id);
-      // A mask of those that are wanted, rather than a question to each: few are.
+      // A mask of the wanted ones, rather than a test for each: few are.
       for (std::uint32_t base = 0; base < list.count; base += 64) {
         const std::uint32_t count = std::min(list.count - base, 64u);
         std::uint64_t fitting = 0;
@@ -342,7 +342,7 @@ struct Matcher::Run {
     }
   }
 
-  // Whether a rule below the step may match anew, and there are steps left.
+  // Returns whether a rule below the step may match anew, and there are steps left.
   bool wanted(std::uint8_t depth) {
     if (depth <= distance || (steps == 0 && !more())) return false;
     --steps;

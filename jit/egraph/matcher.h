@@ -1,6 +1,6 @@
-// All rules' left sides compiled into one program, a tree of steps in which rules share what they have in common (after
-// de Moura & Bjørner, "Efficient E-Matching for SMT Solvers", CADE 2007): a step binds the children of a node, compares
-// two bound classes, asks for a constant or a fact, or reports a match. Where several steps would bind a node of one
+// All rules' left sides compiled into one program, a tree of steps in which rules share their common parts (after de
+// Moura & Bjørner, "Efficient E-Matching for SMT Solvers", CADE 2007). A step binds the children of a node, compares
+// two bound classes, tests for a constant or a fact, or reports a match. Where several steps would bind a node of one
 // class, the ops that the class holds choose among them.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace trident::egraph {
 
 using RuleIndex = std::uint16_t;
 
-/// Matches, one after the other: the classes of a rule's variables begin at `variables` in `classes`.
+/// Matches in sequence: the classes of a rule's variables begin at `variables` in `classes`.
 struct Match {
   ClassId root = 0;
   NodeIndex node = 0;  ///< the member of root that matched
@@ -36,7 +36,7 @@ struct Matches {
   }
 };
 
-/// A match by itself. Classes by any of their numbers.
+/// One match by itself. Its classes may be named by any member.
 struct Candidate {
   RuleIndex rule = 0;
   ClassId root = 0;
@@ -44,13 +44,13 @@ struct Candidate {
   std::array<ClassId, kRuleVariablesMax> variables{};
 };
 
-/// The members of the classes of a graph that stays as it is meanwhile, in the order of each_node(), side by side: what
-/// matching goes through most, copied as classes are asked for.
+/// Members of the classes of an unchanging graph, side by side, in the order of each_node(). Matching reads these most,
+/// so they are copied when a class is first asked for.
 class Members {
  public:
   explicit Members(const EGraph& graph) { reset(graph); }
   Members() = default;
-  /// Begins anew: the graph has changed, or is another one.
+  /// Starts again: the graph has changed, or is another one.
   void reset(const EGraph& graph);
 
   struct List {
@@ -59,7 +59,7 @@ class Members {
     const NodeIndex* numbers = nullptr;
     std::uint32_t count = 0;
   };
-  /// Of a canonical class. Valid until reset().
+  /// Returns the members of a canonical class. Valid until reset().
   List of(ClassId id) {
     Place& place = places_[id];
     if (place.count == 0) copy(id);
@@ -89,17 +89,17 @@ class Matcher {
   /// `rules` must outlive the matcher. Rules whose `enabled` is false are left out (empty: all are in).
   Matcher(std::span<const Rule> rules, std::span<const OpRow> ops, const std::vector<bool>& enabled = {});
 
-  /// Appends what matches at class `root` (canonical; the graph of `members` rebuilt). A match of which no class within
-  /// `distance` edges below the root could be new is left out: 0 looks for all, 1 only for rules that look below the
-  /// root's children, and so on. Every step of the program is taken from `steps`; false when they are used up, or it is
-  /// late, with what was found until then.
+  /// Appends the matches at class `root` (canonical; the graph of `members` rebuilt). Leaves out a match if no class
+  /// within `distance` edges below the root could be new: 0 looks for all, 1 only for rules that look below the root's
+  /// children, and so on. Every step of the program is taken from `steps`. Returns false when they are used up or the
+  /// time is up, with the matches so far.
   bool match(Members& members, ClassId root, std::uint8_t distance, Matches& out, std::uint64_t& steps,
              Watch& watch) const;
 
-  /// Of the deepest left side: what is further than this above a touched class cannot match anew.
+  /// Depth of the deepest left side: a class further than this above a touched class cannot match anew.
   [[nodiscard]] std::uint8_t depth_max() const { return depth_max_; }
   [[nodiscard]] std::span<const Rule> rules() const { return rules_; }
-  /// Steps of the program, and what they would be if rules shared none.
+  /// Returns the number of steps, and the number that unshared rules would have.
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
   [[nodiscard]] std::size_t steps_unshared() const { return steps_unshared_; }
 
@@ -120,14 +120,14 @@ class Matcher {
              number == o.number && sort == o.sort;
     }
   };
-  /// A class that must hold an op if anything below is to match.
+  /// A class must hold this op if anything below is to match.
   struct Need {
     std::uint8_t a = 0;   ///< register
     std::uint8_t op = 0;  ///< modulo 64
     friend auto operator<=>(const Need&, const Need&) = default;
   };
-  // What the tree of steps becomes once all rules are in: blocks, whose tests, switches and binds lie side by side.
-  /// Anything but a bind.
+  // The tree of steps in its final form: blocks, whose tests, switches and binds lie side by side.
+  /// A step other than a bind.
   struct Test {
     Code code = Code::report;
     std::uint8_t a = 0, b = 0;  ///< registers
@@ -144,20 +144,20 @@ class Matcher {
     bool last = false;  ///< of those of one op in a switch
     std::int32_t payload = 0;
     std::uint32_t below = kNone;
-    /// Most binds are followed by nothing but the question whether one child is a class that was bound before: this is
-    /// that class's register, `below` what follows the answer yes. kNoRegister where it is otherwise.
+    /// Most binds are followed only by a test whether one child is a class that was bound before. Then this is that
+    /// class's register and `below` the block after a yes; else kNoRegister.
     std::uint8_t joins = kNoRegister;
     std::uint8_t child = 0, child_swapped = 0;  ///< which child; and with the first two swapped
   };
   static constexpr std::uint8_t kNoRegister = 0xFF;
-  /// What follows a step, and what all of it needs of the classes bound so far, where that is not known.
+  /// A block: the steps after a step, and the ops that all of them need of the classes bound so far, where not known.
   struct Block {
     std::uint32_t first_need = 0, first_test = 0, first_switch = 0;
     std::uint16_t tests = 0;
     std::uint8_t needs = 0, switches = 0;
-    bool compares = false;  ///< every test is of two classes, and there are no switches: most blocks that are reached
+    bool compares = false;  ///< all tests compare two classes, and there are no switches: true of most blocks reached
   };
-  /// The steps that bind a node of one class, by its op.
+  /// Steps that bind a node of one class, by its op.
   struct Switch {
     std::uint64_t ops = 0;                ///< bit op mod 64
     std::uint32_t first_bind = 0;         ///< of all of them, which lie side by side
@@ -186,17 +186,17 @@ class Matcher {
   std::vector<Switch> switches_;
   std::vector<Need> needs_;
   std::uint32_t root_ = kNone;                                          ///< a step
-  std::uint32_t root_block_ = kNone;                                    ///< what it became
+  std::uint32_t root_block_ = kNone;                                    ///< its block
   std::vector<std::array<std::uint8_t, kRuleVariablesMax>> registers_;  ///< per rule: of its variables
   std::vector<std::uint8_t> variables_;                                 ///< per rule: how many
   std::size_t steps_unshared_ = 0;
   std::uint8_t depth_max_ = 0;
 };
 
-/// The sort of a number in a rule whose root is of `root_sort`.
+/// Returns the sort of a number in a rule whose root is of `root_sort`.
 std::uint8_t sort_of(const EGraph& graph, const PatternTerm& number, std::span<const ClassId> variables,
                      std::uint8_t root_sort);
-/// Builds the right side of a match, or a pattern, in the graph: its root's node, or kNone when the graph is full.
+/// Builds the right side of a match, or a pattern, in the graph. Returns its root's node; kNone if it is full.
 NodeIndex instantiate(EGraph& graph, const Pattern& pattern, std::span<const ClassId> variables, std::uint8_t sort);
 
 }  // namespace trident::egraph

@@ -6,7 +6,7 @@
 namespace trident::egraph {
 namespace {
 
-/// A graph of one term in which nothing is merged, so that every class is one node and perhaps the constant it equals.
+/// A graph of one term without merges, so that every class is one node and perhaps the constant that it equals.
 class OneTerm {
  public:
   OneTerm(const SearchSpace& space, const Term& term)
@@ -29,7 +29,7 @@ class OneTerm {
     return found;
   }
 
-  /// The term with `match` applied; no roots where that is not possible.
+  /// Returns the term with `match` applied; without roots where that is not possible.
   Term applied(const Match& match, std::span<const ClassId> classes) {
     const Rule& rule = space_.matcher->rules()[match.rule];
     return applied(rule, match.root, classes.subspan(match.variables, rule.variables.size()));
@@ -70,7 +70,7 @@ class OneTerm {
     return chosen;
   }
 
-  // kNone where the right side needs the node that it stands for.
+  // Returns kNone where the right side contains the node that it replaces.
   std::uint32_t copy(ClassId id, Term& term) {
     if (id == replaced_) id = instead_;
     if (place_[id] == kUnderWay) return kNone;

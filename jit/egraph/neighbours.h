@@ -1,4 +1,4 @@
-// The terms that one rule at one place leads to: for a search that takes one step at a time and has each looked at
+// The terms that one rule at one place leads to: for a search that takes one step at a time and checks each result
 // before the next.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace trident::egraph {
 
-/// Each instance of a rule's left side in `initial` replaced by its right side, wherever the instance is used; in the
-/// order of the term's nodes, equal ones once. Tactics take no part. At most `steps_max` steps of matching.
+/// Replaces each instance of a rule's left side in `initial` by its right side, wherever the instance is used. Terms
+/// come in the order of the term's nodes, equal ones once. Uses no tactics. At most `steps_max` steps of matching.
 std::vector<Term> neighbours(const SearchSpace& space, const Term& initial, std::uint64_t steps_max = 1'000'000);
 
 /// An instance of a rule's left side in a term, by nodes of the term.
@@ -22,7 +22,7 @@ struct Place {
   std::vector<std::uint32_t> variables;
 };
 
-/// For each place the term with the right side there; one without roots where that is not possible.
+/// Returns, for each place, the term with the right side there; one without roots where that is not possible.
 std::vector<Term> rewritten_at(const SearchSpace& space, const Term& initial, std::span<const Place> places);
 
 }  // namespace trident::egraph

@@ -1,4 +1,4 @@
-// Oracles: numbers for what a neighbour's value is; neighbours counted by hand.
+// Oracles: numeric values of neighbours; neighbours counted by hand.
 #include "jit/egraph/neighbours.h"
 
 #include <gtest/gtest.h>
@@ -31,8 +31,8 @@ TEST(Neighbours, MeanTheSameAndDiffer) {
   EXPECT_GT(count, 200u);
 }
 
-// a b + a c, twice: as it is, and as an operand of itself. Factoring applies at each place alone, with all users of it;
-// fusing at each place with either product; nothing else fits.
+// a b + a c, twice: as it is, and as an operand of itself. Factoring applies at each place alone, with all its users;
+// fusing at each place with either product; no other rule fits.
 TEST(Neighbours, AreOneRuleAtOnePlace) {
   std::vector<Rule> some;
   for (const char* text : {"factor: (add (mul ?a ?b) (mul ?a ?c)) => (mul ?a (add ?b ?c))",
@@ -50,7 +50,7 @@ TEST(Neighbours, AreOneRuleAtOnePlace) {
   ASSERT_EQ(found.size(), 3u);
   int fused = 0;
   for (const Term& next : found) {
-    EXPECT_EQ(next.nodes[next.roots[0]].op, kSub);  // what uses the place stays
+    EXPECT_EQ(next.nodes[next.roots[0]].op, kSub);  // users of the place stay
     for (const ENode& n : next.nodes) fused += n.op == kFma ? 1 : 0;
   }
   EXPECT_EQ(fused, 2);
@@ -75,7 +75,7 @@ TEST(Neighbours, AreToldByTheirPlaces) {
     ASSERT_EQ(root.op, kSub);
     const ENode& fused = found[i].nodes[root.child[0]];
     ASSERT_EQ(fused.op, kFma);
-    // What is added: the other product, as it was.
+    // The addend: the other product, as it was.
     const ENode &added = found[i].nodes[fused.child[2]], &factor = found[i].nodes[fused.child[1]];
     EXPECT_EQ(added.op, kMul);
     EXPECT_EQ(factor.child, toy::leaf(i == 0 ? 1 : 2).child);

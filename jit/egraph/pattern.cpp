@@ -70,7 +70,7 @@ class Reader {
     return at_ == text_.size();
   }
   Error error(std::string_view what) const { return source_.error(at_, what); }
-  /// ... at the beginning of a word that was read.
+  /// Makes an error at the beginning of a word that was read.
   Error error_at(std::string_view word, std::string_view what) const {
     return source_.error(static_cast<std::size_t>(word.data() - text_.data()), what);
   }
@@ -161,18 +161,18 @@ class Reader {
   std::size_t at_;
 };
 
-/// Where a value's sort comes from: a variable, or it is fixed, or neither is known.
+/// Source of a value's sort: a variable, a fixed sort, or unknown.
 struct SortSource {
   std::uint8_t variable = kSortedByRoot, fixed = kNoSort;
   bool known = false;
 };
 
-// Says of each number which sort it has: that of the other operands, if it is one of several of one sort, or of what
-// they make, or, of operands that nothing says the sort of, the root's.
+// Sets the sort of each number: that of the other operands, if it is one of several of one sort; else that of their
+// result; else, where no operand has a sort, the root's.
 void say_sorts_of_numbers(Pattern& pattern, std::span<const OpRow> ops) {
   std::vector<PatternTerm>& terms = pattern.terms;
   std::vector<SortSource> sorts(terms.size());
-  // The operands from the one whose sort the value has are of one sort; those before it are not.
+  // The operands of one sort begin with the one whose sort the value has.
   const auto of_operands = [&](const PatternTerm& t) {
     const OpRow& row = ops[t.op];
     if (row.number_sort != OpRow::kSiblingsSort) return SortSource{kSortedByRoot, row.number_sort, true};
@@ -216,7 +216,7 @@ std::uint8_t Pattern::depth() const {
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const PatternTerm& t = terms[i];
     if (t.kind != PatternTerm::Kind::node) continue;
-    // A leaf op has no children; its unused slots name term 0, which may be a later one's business: bounded by i.
+    // A leaf op has no children; its unused slots name term 0, which may come later: bounded by i.
     for (const std::uint8_t c : t.child) {
       if (c < i) depths[i] = std::max(depths[i], depths[c]);
     }

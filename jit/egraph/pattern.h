@@ -24,7 +24,7 @@ namespace trident::egraph {
 inline constexpr std::size_t kRuleVariablesMax = 12;
 inline constexpr std::size_t kPatternTermsMax = 64;
 
-/// A number that no variable gives a sort has that of the class that is rewritten.
+/// A number whose sort no variable fixes has that of the rewritten class.
 inline constexpr std::uint8_t kSortedByRoot = 0xFF;
 
 struct PatternTerm {
@@ -47,7 +47,7 @@ struct Pattern {
   [[nodiscard]] std::uint8_t depth() const;
 };
 
-/// What a rule may ask of its variables. X(Name, "text", arguments, "meaning"): "?first meaning[ ?second]" is a
+/// Conditions of rules on their variables. X(Name, "text", arguments, "meaning"): "?first meaning[ ?second]" is a
 /// sentence.
 #define TRIDENT_EGRAPH_CONDITIONS(X)                                      \
   X(nonzero, "nonzero", 1, "is never zero")                               \
@@ -84,7 +84,7 @@ struct Condition {
   std::array<std::uint8_t, 2> variable{};
 };
 bool holds(ConditionKind kind, const Facts& first, const Facts& second);
-/// The type that a condition is about; nothing where it is about values.
+/// Returns the type that a condition is about; nothing where it is about values.
 std::optional<ir::Type> type_of(ConditionKind kind);
 std::string_view name_of(ConditionKind kind);
 std::uint8_t arguments_of(ConditionKind kind);
@@ -92,24 +92,24 @@ std::uint8_t arguments_of(ConditionKind kind);
 std::string print(const Condition& condition, std::span<const std::string> variables);
 std::string explain(const Condition& condition, std::span<const std::string> variables);
 
-/// In a rule that has a condition about a type every variable must have one: such a rule may match values of any type,
-/// others only those that SearchSpace::sorts allows.
+/// A rewrite rule. If it has a condition about a type, every variable must have one: it may match values of any type.
+/// Other rules match only those that SearchSpace::sorts allows.
 struct Rule {
   std::string name;
   Pattern left, right;
   std::vector<Condition> conditions;
   std::vector<std::string> variables;  ///< names by number
-  bool typed = false;                  ///< conditions say what type every variable is of
-  bool mixed = false;                  ///< of values of several sorts: see OpRow
+  bool typed = false;                  ///< conditions state the type of every variable
+  bool mixed = false;                  ///< handles values of several sorts: see OpRow
 };
 
-/// "name: LHS => RHS [if cond, cond]". Everything after ";" is a comment. Errors show the place: unknown op or
+/// Parses "name: LHS => RHS [if cond, cond]". Everything after ";" is a comment. Errors show the place: unknown op or
 /// condition, wrong number of children, a variable of the right side that the left does not bind.
 Result<Rule> parse_rule(std::string_view text, std::span<const OpRow> ops);
-/// ... of the line of `source` that holds byte `begin`, from there on.
+/// Parses the line of `source` that holds byte `begin`, from there on.
 Result<Rule> parse_rule(const ir::SourceText& source, std::size_t begin, std::span<const OpRow> ops);
 
-/// One side alone; `variables` grows by new names unless `closed`.
+/// Parses one side alone; `variables` grows by new names unless `closed`.
 Result<Pattern> parse_pattern(std::string_view text, std::span<const OpRow> ops, std::vector<std::string>& variables,
                               bool closed);
 std::string print(const Pattern& pattern, std::span<const OpRow> ops, std::span<const std::string> variables);

@@ -18,7 +18,7 @@ void ProofLog::merged(std::uint32_t x, std::uint32_t y, const Reason& reason) {
   edges_.push_back({x, y, reason.kind, reason.index, static_cast<std::uint32_t>(variables_.size()),
                     static_cast<std::uint32_t>(reason.variables.size())});
   variables_.insert(variables_.end(), reason.variables.begin(), reason.variables.end());
-  // x becomes the root of its tree: the way up from it turns round.
+  // x becomes the root of its tree: reverses the path above it.
   std::uint32_t above = y, by = number;
   for (std::uint32_t at = x; at != kNone;) {
     const std::uint32_t next = std::exchange(parent_[at], above);

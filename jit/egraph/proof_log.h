@@ -1,5 +1,5 @@
 // Why two nodes of a graph are equal: every merge with its reason, as a forest over the nodes (after Nieuwenhuis &
-// Oliveras, "Fast congruence closure and extensions", 2007): the way between two nodes is there once they are equal and
+// Oliveras, "Fast congruence closure and extensions", 2007). The path between two nodes exists once they are equal, and
 // stays as it is.
 #pragma once
 
@@ -26,12 +26,12 @@ struct Reason {
 
 class ProofLog {
  public:
-  /// A node joins the graph; its children are nodes too.
+  /// Adds a node of the graph; its children are nodes too.
   void created(const ENode& node);
-  /// Nodes x and y, which were not equal, are now: `reason` says of a rule that x is its left side.
+  /// Records that nodes x and y, not equal before, now are. For a rule, x is its left side.
   void merged(std::uint32_t x, std::uint32_t y, const Reason& reason);
 
-  /// A node as it was when it joined. Its children's numbers never changed since, unlike in the graph.
+  /// Returns a node as it was when it joined. Its children's numbers never change here, unlike in the graph.
   [[nodiscard]] const ENode& original(std::uint32_t node) const { return originals_[node]; }
 
   struct Edge {
@@ -40,15 +40,15 @@ class ProofLog {
     std::uint16_t rule = 0;
     std::uint32_t first_variable = 0, variables = 0;
   };
-  /// Edges by number are in the order of the merges.
+  /// Returns an edge; numbers are in the order of the merges.
   [[nodiscard]] const Edge& edge(std::uint32_t number) const { return edges_[number]; }
   [[nodiscard]] std::size_t edges() const { return edges_.size(); }
   [[nodiscard]] std::span<const std::uint32_t> variables_of(const Edge& edge) const {
     return std::span(variables_).subspan(edge.first_variable, edge.variables);
   }
-  /// The edges between two nodes; nothing when they are not equal.
+  /// Returns the edges between two nodes; nothing when they are not equal.
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> way(std::uint32_t a, std::uint32_t b) const;
-  /// Whether two nodes were equal before edge `number` was made.
+  /// Returns whether two nodes were equal before edge `number` was made.
   [[nodiscard]] bool equal_before(std::uint32_t a, std::uint32_t b, std::uint32_t number) const;
   [[nodiscard]] std::size_t bytes() const;
 

@@ -14,50 +14,50 @@
 namespace trident::egraph {
 namespace {
 
-// A pulse ends at this many nodes: most of what a larger graph finds, a smaller one finds in a fraction of the time.
+// A pulse ends at this many nodes: most of a larger graph's finds, a smaller one makes in a fraction of the time.
 constexpr std::uint32_t kPulseNodes = 1'000;
-// ... or this often the term that it starts from.
+// It may also end at this multiple of the term that it starts from.
 constexpr std::size_t kPulseRoom = 4;
 // Pulses without progress before the search looks elsewhere, and before it gives up.
 constexpr int kPatience = 2;
 constexpr int kPatienceAll = 12;
-// ... before graphs are grown without the guide.
+// Patience before graphs are grown without the guide.
 constexpr int kPatienceGuide = 2;
-// Terms of more nodes than this are made smaller by a graph without the guide first: it takes its time with each match,
-// and there are many.
+// Terms of more nodes than this are first made smaller by a graph without the guide: the guide takes its time with each
+// match, and there are many.
 constexpr std::size_t kGuidedNodes = 48;
 // Graphs that bring nothing grow by this much.
 constexpr std::uint64_t kGrowth = 4;
-// Steps of a watch that applying a match takes.
+// Steps of a watch to apply a match.
 constexpr std::uint64_t kApplySteps = 10;
-constexpr std::size_t kMatchesPerRoom = 16;        // that are looked for, per node that the graph has room for
+constexpr std::size_t kMatchesPerRoom = 16;        // to look for, per node that the graph has room for
 constexpr std::uint64_t kStepsPerRound = 400'000;  // of the matching program in one round
-// Matches that a guide takes between two looks at what is new, and that it is told of at once; steps of a watch that
-// each takes it.
+// Matches that a guide takes between two rounds of matching, and matches that it is given at once; steps of a watch for
+// each.
 constexpr std::size_t kTakenPerRound = 32;
 constexpr std::size_t kProposedAtOnce = 128;
 constexpr std::uint64_t kGuideSteps = 40;
-// Keys by which matches are ordered: gains of a rule beyond the range are as good as at its end.
+// Keys that order matches: a rule's gain beyond the range counts as one at its end.
 constexpr std::uint16_t kKeys = 4096;
 constexpr double kKeyRange = 200;
-// What extraction takes for each node of a graph, before it was measured.
+// Time to extract, per node of a graph, before it was measured.
 constexpr std::uint64_t kExtractNs = 200;
-// What it takes to move a node of a full graph, or a number of a full set, to new memory; to give a node's memory back;
-// and, per node, to begin a round.
+// Times: to move a node of a full graph, or a number of a full set, to new memory; to free a node's memory; and, per
+// node, to begin a round.
 constexpr std::uint64_t kMoveNs = 30, kFreeNs = 8, kRoundNs = 10;
-// Bytes of large pieces of memory that are given back in a nanosecond.
+// Bytes of large allocations that are freed in a nanosecond.
 constexpr std::uint64_t kFreedPerNs = 45;
 // Nodes that the matches between two looks at the watch may add.
 constexpr std::uint32_t kSpareNodes = Watch::kStepsPerLook;
-// Memory that extraction takes for a node whatever happens.
+// Memory per node that extraction always takes.
 constexpr std::size_t kExtractBytes = 64;
-// What Members take for a node.
+// Memory of Members per node.
 constexpr std::size_t kMemberBytes = sizeof(ENode) + sizeof(NodeIndex) + 9;
-// Matches, and classes of theirs, that are found between two looks.
+// Matches, and their classes, found between two looks at the watch.
 constexpr std::size_t kSpareMatches = Watch::kStepsPerLook;
 
-// Terms with as many nodes of every op as one before them go behind those without such a twin: mostly they add or
-// multiply the same in another order.
+// Moves terms with as many nodes of every op as an earlier one behind the others: mostly they add or multiply in
+// another order.
 void twins_last(std::vector<Term>& terms) {
   std::set<std::vector<std::uint16_t>> seen;
   std::stable_partition(terms.begin(), terms.end(), [&](const Term& term) {
@@ -68,8 +68,8 @@ void twins_last(std::vector<Term>& terms) {
   });
 }
 
-// Numbers seen since the last clear(), which is cheap. Open addressing; zero stands for an empty place. Keeps 32 bits
-// of each: of two numbers that share them the second counts as seen, which loses a match now and then.
+// Numbers seen since the last clear(), which is cheap. Open addressing; zero marks an empty place. Keeps 32 bits of
+// each: a number that shares them with an earlier one counts as seen, which loses a match now and then.
 class SeenSet {
  public:
   SeenSet() : slots_(1u << 12, 0) {}
@@ -77,7 +77,7 @@ class SeenSet {
     if (used_ > 0) std::fill(slots_.begin(), slots_.end(), 0);
     used_ = 0;
   }
-  /// False if it was there.
+  /// Returns false if it was there.
   bool insert(std::uint64_t number) {
     const auto key = static_cast<std::uint32_t>(number >> 32) | 1u;
     if (used_ * 2 >= slots_.size()) grow();
@@ -88,7 +88,7 @@ class SeenSet {
     return true;
   }
 
-  /// Numbers that have to be moved soon.
+  /// Returns how many numbers have to be moved soon.
   [[nodiscard]] std::size_t growth() const { return used_ * 2 + 512 >= slots_.size() ? used_ : 0; }
   [[nodiscard]] std::size_t bytes() const { return slots_.capacity() * sizeof(slots_[0]); }
 
@@ -127,7 +127,7 @@ class Search {
         pulse(initial, options_.budget.nodes);
       else
         pulses(initial);
-    } catch (const std::bad_alloc&) {  // the system's bound is below ours
+    } catch (const std::bad_alloc&) {  // the system's memory limit is below ours
       stop_ = Stop::bytes;
     }
     finish();
@@ -149,9 +149,9 @@ class Search {
                                                 : tree_cost(term, space_.ops, space_.costs);
   }
 
-  // A guided search goes three ways in turn, each from the initial term: from what one has found the next would hardly
-  // get away. So it finds what the unguided ones would in the time that the guide leaves them. (One that is stuck goes
-  // on from the best that any has found.)
+  // A guided search goes three ways in turn, each from the initial term: from one way's result the next would hardly
+  // get away. So it finds all that the unguided ways would in the time that the guide leaves them. (A way that is stuck
+  // continues from the best result of any.)
   void pulses(const Term& initial) {
     if (options_.guide == nullptr) {
       pulses(initial, options_.strategy);
@@ -161,8 +161,8 @@ class Search {
       if (!pulses(initial, way) || options_.guide_alone) return;
   }
 
-  // Graphs begin small. Where many bring nothing more they grow, up to what the budget allows, and where as many of
-  // that size bring nothing either, this way ends. False when no other one is to be tried.
+  // Graphs begin small. They grow, as far as the budget allows, when several small ones bring nothing; when several of
+  // full size bring nothing either, this way ends. Returns false when no other way should be tried.
   bool pulses(const Term& initial, Strategy way) {
     way_ = way;
     Term from = initial;
@@ -194,10 +194,10 @@ class Search {
       } else {
         ++without_record, ++fruitless;
         cut = cut || how != Stop::saturated;
-        // Without noise the next graph would be the same.
+        // Without noise the next graph would be identical.
         if (how == Stop::saturated && fruitless > kPatience && way == Strategy::pulse) return true;
       }
-      // Where the guide knows no more, all that matches is applied.
+      // Where the guide can do no more, every match is applied.
       if (fruitless == kPatienceGuide && way == Strategy::guided) return true;
       if (fruitless == kPatienceAll) {
         stop_ = !cut ? Stop::saturated : how == Stop::bytes ? Stop::bytes : Stop::nodes;
@@ -217,8 +217,8 @@ class Search {
     return false;
   }
 
-  // One graph, from `from` to at most `nodes` nodes and what is left for all graphs; leaves what it found in found_ and
-  // record_.
+  // Runs one graph, from `from` to at most `nodes` nodes and the budget left for all graphs. Leaves the results in
+  // found_ and record_.
   Stop pulse(const Term& from, std::uint32_t nodes) {
     if (const std::uint64_t all = options_.budget.graph_nodes; all != 0)
       nodes = static_cast<std::uint32_t>(std::min<std::uint64_t>(nodes, all - std::min(all, result_.stats.nodes)));
@@ -282,7 +282,7 @@ class Search {
     if (record_) result_.explanation = how_found_;
   }
 
-  // What is done to show what the search does takes none of its time.
+  // Work that only shows the search to a caller does not count as its time.
   template <class Work>
   void besides(const Work& work) {
     const std::uint64_t t0 = thread_cpu_ns();
@@ -292,7 +292,7 @@ class Search {
 
   void take(const EGraph& graph, std::vector<ClassId> roots) {
     const std::uint64_t t0 = thread_cpu_ns();
-    // What graph and extraction take to be given back is not there for extraction.
+    // Leaves time to free the memory of graph and extraction.
     const Extractor* holder = nullptr;
     const auto ask = [this, &holder, after = kFreeNs * graph.size()] {
       return late(after + (holder != nullptr ? holder->held() / kFreedPerNs : 0));
@@ -326,7 +326,7 @@ class Search {
     }
   }
 
-  // Matches what is new, applies some of it. False when nothing new was found or the budget ended.
+  // Matches at new classes and applies some matches. False when there was no new match or the budget ended.
   bool round(EGraph& graph, Watch& watch) {
     const std::uint64_t t0 = thread_cpu_ns();
     stop_now_ = false;
@@ -347,7 +347,7 @@ class Search {
 
   // False when the budget ended.
   bool apply(EGraph& graph, Watch& watch) {
-    // In this order matches lie far apart: without a look ahead each one waits for memory.
+    // Matches in this order lie far apart in memory: without prefetching each one waits for it.
     constexpr std::size_t kAhead = 8;
     for (std::size_t k = 0; k < order_.size(); ++k) {
       if (watch.spend(kApplySteps)) return false;
@@ -361,7 +361,7 @@ class Search {
     return stop_ != Stop::applications;
   }
 
-  // One match, whose variables begin at `classes`; false when the graph is full, or the budget ended.
+  // Applies one match, whose variables begin at `classes`; false when the graph is full, or the budget ended.
   bool apply(EGraph& graph, RuleIndex index, NodeIndex node, const ClassId* classes) {
     const Rule& rule = space_.matcher->rules()[index];
     const std::span<const ClassId> variables(classes, rule.variables.size());
@@ -374,8 +374,8 @@ class Search {
     return false;
   }
 
-  // Matches what is new and lets it wait with the guide; applies some of what waits. False when nothing did, or the
-  // budget ended.
+  // Matches at new classes, gives the matches to the guide, applies some. False when none was applied, or the budget
+  // ended.
   bool guided_round(EGraph& graph, Watch& watch) {
     const std::uint64_t t0 = thread_cpu_ns();
     stop_now_ = false;
@@ -401,7 +401,7 @@ class Search {
     return !stop_now_ && taken > 0;
   }
 
-  // False when the budget ended.
+  // Gives the matches to the guide. False when the budget ended.
   bool propose(const EGraph& graph, Watch& watch) {
     for (std::size_t i = 0; i < matches_.list.size();) {
       proposed_.clear();
@@ -418,7 +418,7 @@ class Search {
     return true;
   }
 
-  // What touched classes, and the classes above them, match; not all of it where that would be too much.
+  // Finds the matches at touched classes and the classes above them; not all where those are too many.
   void find_matches(EGraph& graph, Watch& watch) {
     std::vector<ClassId> level = graph.take_touched();
     members_.reset(graph);
@@ -449,11 +449,11 @@ class Search {
     return right(m.root) && std::all_of(first, first + space_.matcher->rules()[m.rule].variables.size(), right);
   }
 
-  // Whether the match is to be applied: not if that was done before, when its result is there already.
+  // Returns whether to apply the match: not if it was applied before, since its result is there already.
   bool is_fresh(const EGraph& graph, const Match& m) {
     if (!right_sorts(graph, m)) return false;
-    // The root is mixed in as the variables are: classes are small numbers, and two of them added or put together by
-    // exclusive or are often the same as two others.
+    // The root is mixed in like the variables: classes are small numbers, and a sum or exclusive or of two of them
+    // often equals that of two others.
     std::uint64_t key = (m.rule + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15u;
     const auto mix = [&key](ClassId id) { key = (key ^ id) * 0xD6E8'FEB8'6659'FD93u, key ^= key >> 32; };
     mix(graph.find(m.root));
@@ -462,7 +462,7 @@ class Search {
     return seen_.insert(key);
   }
 
-  // The order in which matches are applied: as found, or by what they promise. False when the budget ended.
+  // Orders the matches to apply: as found, or by expected gain. False when the budget ended.
   bool order(Watch& watch) {
     const std::size_t count = matches_.list.size();
     order_.resize(count);
@@ -499,7 +499,7 @@ class Search {
     return static_cast<std::uint16_t>(share * (kKeys - 1));
   }
 
-  // Whether nobody waits any longer, if what is still to be done takes `after_ns`.
+  // Returns whether the deadline passes, or the search is cancelled, before another `after_ns` of work is done.
   bool late(std::uint64_t after_ns) {
     const SearchBudget& budget = options_.budget;
     if (budget.cancelled != nullptr && budget.cancelled->load(std::memory_order_relaxed))
@@ -510,7 +510,7 @@ class Search {
       return false;
     return true;
   }
-  // ... or another budget ended.
+  // Returns whether the deadline or another budget ends.
   bool over(std::uint64_t after_ns) {
     const SearchBudget& budget = options_.budget;
     if (result_.stats.applications >= budget.applications)
@@ -521,7 +521,7 @@ class Search {
       return late(after_ns);
     return true;
   }
-  // ... the graph has still to be extracted from, and memory that is full to be moved.
+  // Also allows for extraction from the graph, and for moving full memory.
   bool over(const EGraph& graph, std::uint64_t after_ns = 0) {
     const bool moves = graph.spare() < std::min(kSpareNodes, graph.room());
     after_ns += ns_per_node_ * graph.size() + (moves ? kMoveNs * graph.size() : 0) + seen_.growth() * kMoveNs;
@@ -537,7 +537,7 @@ class Search {
            order_.capacity() * sizeof(order_[0]) + keys_.capacity() * sizeof(keys_[0]);
   }
   [[nodiscard]] std::size_t memory(const EGraph& graph) const { return graph.bytes() + own_bytes(); }
-  // What memory may have become when the watch is asked next. Where it is moved, old and new are there together.
+  // Memory that may be taken until the next look at the watch. While it is moved, old and new exist together.
   [[nodiscard]] std::size_t growing(const EGraph& graph, bool moves) const {
     const std::size_t nodes = graph.size(), found = matches_.list.size();
     const auto bytes_of = [](const auto& v) {
@@ -549,7 +549,7 @@ class Search {
            std::max(order_.capacity(), found) * (sizeof(order_[0]) + sizeof(keys_[0])) +
            kExtractBytes * (nodes + std::min<std::size_t>(kSpareNodes, graph.room()));
   }
-  // What is left for tactics and extraction.
+  // Memory left for tactics and extraction.
   [[nodiscard]] std::size_t room_for(const EGraph& graph) const {
     const std::size_t taken = memory(graph) + kExtractBytes * graph.size();
     return options_.budget.bytes - std::min(options_.budget.bytes, taken);
@@ -574,11 +574,11 @@ class Search {
 
   const SearchSpace& space_;
   const SearchOptions& options_;
-  Strategy way_;              // in which graphs are filled now
+  Strategy way_;              // the way in which graphs are filled now
   bool guide_knows_ = false;  // costs and rules
   SplitMix64 random_;
   std::uint64_t begin_;
-  std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as it was seen to take
+  std::uint64_t ns_per_node_ = kExtractNs;  // of extraction, as measured
   std::vector<double> gains_;               // per rule: cost of the left side's ops less the right side's
   Members members_;                         // as they are in one round
   Matches matches_;
@@ -591,7 +591,7 @@ class Search {
   std::size_t incumbent_bytes_ = 0, graph_bytes_max_ = 0;
   double best_cost_ = 0, noise_ = 0;
   Term found_;
-  std::vector<Explanation> how_from_, how_found_;  // how what a graph begins with, and what it found, came about
+  std::vector<Explanation> how_from_, how_found_;  // how a graph's start, and its result, came about
   bool record_ = false, stop_now_ = false, by_guide_ = false;
   Stop stop_ = Stop::saturated;
   SearchResult result_;

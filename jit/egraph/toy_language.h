@@ -1,5 +1,5 @@
-// A language for the tests of this folder: leaves, a commutative and an ordered op of two, one op of one. Values are
-// numbers, so that what the graph says is equal can be computed.
+// A language for the tests of this folder: leaves, a commutative and an ordered op of two operands, one op of one.
+// Values are numbers, so that equalities of the graph can be computed.
 #pragma once
 
 #include <array>

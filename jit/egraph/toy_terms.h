@@ -1,4 +1,4 @@
-// Rules, random graphs and random terms of the toy language, what terms cost and what their values are.
+// Rules, random graphs and random terms of the toy language; costs and values of terms.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ inline double toy_cost(const void*, const ENode& n, std::uint8_t) {
 }
 inline constexpr CostModel kCosts{nullptr, &toy_cost};
 
-/// By arithmetic on numbers.
+/// Computes the value by arithmetic on numbers.
 inline double value(const Term& term, const std::array<double, 3>& leaves) {
   std::vector<double> values;
   for (const ENode& n : term.nodes) {

@@ -1,4 +1,4 @@
-// Oracle: a graph made by hand, and what each text must say of it.
+// Oracle: a graph made by hand, and the words that each text must contain.
 #include "jit/egraph/view.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ TEST(View, ShowsWhatTheRootsReachAndWhatWasTaken) {
   EGraph graph(toy::kOps, toy::semantics(), {});
   const ClassId a = graph.add(toy::leaf(0)), two = graph.add(toy::number(2));
   const ClassId sum = graph.add(toy::node(toy::kAdd, a, a)), product = graph.add(toy::node(toy::kMul, a, two));
-  graph.add(toy::node(toy::kNeg, two));  // nobody asks for it
+  graph.add(toy::node(toy::kNeg, two));  // no root reaches it
   graph.merge(sum, product);
   graph.rebuild();
   Extractor extractor(graph, toy::kCosts);

@@ -1,6 +1,6 @@
-// Budgets as the parts of a search see them: work is counted in steps, the clock is looked at once in so many, and
-// whoever works in a loop spends steps and stops once it is late. Time that nobody spends is time overrun, so a loop
-// whose length the input decides has no right to run without.
+// Budgets as the parts of a search see them. Work is counted in steps, and the clock is read once every kStepsPerLook.
+// A loop spends steps and stops when the time is up. A loop whose length the input decides must not run without a
+// watch.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ namespace trident::egraph {
 
 class Watch {
  public:
-  /// A step is what takes some ten nanoseconds: a node visited, a term copied. 60 us between two looks.
+  /// A step takes some ten nanoseconds: a node visited, a term copied. 60 us between two looks.
   static constexpr std::uint64_t kStepsPerLook = 6'000;
 
-  /// `late` is asked once in kStepsPerLook steps, and not again once it has said so. Empty: it is never late.
+  /// Asks `late` once in kStepsPerLook steps, and not again once it was true. Empty: it is never late.
   explicit Watch(std::function<bool()> late = {}, std::size_t bytes_max = static_cast<std::size_t>(-1))
       : ask_(std::move(late)), bytes_max_(bytes_max) {}
 
-  /// Counts work that is about to be done; true when it is late, and the work should be left.
+  /// Counts work that is about to be done; returns true when the time is up, and the work should be left.
   bool spend(std::uint64_t steps = 1) {
     if (steps < left_) [[likely]] {
       left_ -= steps;
@@ -26,17 +26,17 @@ class Watch {
     }
     return look();
   }
-  /// Asks now.
+  /// Looks at the clock now.
   bool look() {
     left_ = kStepsPerLook;
     late_ = late_ || (ask_ && ask_());
     return late_;
   }
-  /// What the last look said.
+  /// Returns the answer of the last look.
   [[nodiscard]] bool late() const { return late_; }
 
-  /// Memory that is about to be taken besides the graph's, as far as it may grow with the input; false, and nothing
-  /// counted, when the budget has no room for it.
+  /// Reserves memory besides the graph's, as far as it may grow with the input. Returns false, and counts nothing, when
+  /// the budget has no room for it.
   bool hold(std::size_t bytes) {
     if (bytes > bytes_max_ - held_) return false;
     held_ += bytes;

@@ -17,7 +17,7 @@ using expr::Node;
 using expr::NodeId;
 using expr::Op;
 
-// `expr` with variable number `first` + i in place of reduction `order[i]`, and its operands behind the outputs.
+// Replaces reduction `order[i]` by variable number `first` + i, and appends the reductions' operands to the outputs.
 Expr without_reductions(const Expr& expr, const std::vector<std::uint32_t>& order, const std::vector<bool>& swapped,
                         const std::vector<expr::Variable>& results) {
   Expr apart = expr;

@@ -1,4 +1,4 @@
-// Reductions out of the way: what goes into them and what is made of their results are compared as expressions without.
+// Takes reductions out of expressions, so that their operands and the uses of their results are compared without them.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace trident::equiv {
 
-/// Two expressions without reductions: the results of these are variables, and what goes into them is an output.
+/// Two expressions without reductions: the reductions' results became variables, their operands became outputs.
 struct Apart {
   expr::Expr source, form;
-  /// By output: whether it depends on a reduction or goes into one, so that its tail (tail.h) has not been explored:
-  /// a set has few calls, and a point near a pole of what is made of their results may be in none.
+  /// Per output: whether it depends on a reduction or is an operand of one, so that its tail (tail.h) has not been
+  /// explored. A set has few calls, and none may have a point near a pole of a function of their results.
   std::vector<bool> unexplored;
 };
 
-/// Each of the form's reductions goes with one of the source's that takes what is equal at points drawn with `seed`, in
-/// their order; a wrong pair will not pass as the same. Nothing when one has no partner. Both have passed check(), have
-/// no Diff, and the same variables and outputs; so have the results.
+/// Pairs each of the form's reductions with one of the source's whose operands are equal at points drawn with `seed`,
+/// in their order; a wrong pair will not pass as the same. Returns nothing when one has no partner. Both have passed
+/// check(), have no Diff, and the same variables and outputs; so have the results.
 std::optional<Apart> take_apart(const expr::Expr& source, const expr::Expr& form, std::uint64_t seed);
 
 }  // namespace trident::equiv

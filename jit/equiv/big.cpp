@@ -7,7 +7,7 @@ namespace {
 
 using expr::Op;
 
-// 1 / sqrt(x) as IEEE division says it at zeros: mpfr_rec_sqrt gives +inf for -0 too.
+// Computes 1 / sqrt(x) with IEEE division's result at zeros: mpfr_rec_sqrt gives +inf for -0 too.
 int reciprocal_sqrt(mpfr_ptr r, mpfr_srcptr a) {
   if (!mpfr_zero_p(a)) return mpfr_rec_sqrt(r, a, MPFR_RNDN);
   mpfr_set_inf(r, mpfr_signbit(a) ? -1 : 1);
@@ -19,9 +19,9 @@ int sign_of(mpfr_ptr r, mpfr_srcptr a) {
   return mpfr_set_si(r, mpfr_sgn(a), MPFR_RNDN);
 }
 
-// The sum of the first terms of MPFR's series for erf, 1 - x^2/3, may be zero where x^2 is 3 to the last bit, and then
-// MPFR 4.2 ends the process (an assertion in erf.c). There one whose terms have one sign (DLMF 7.6.2):
-// erf(x) = 2x/sqrt(pi) exp(-x^2) sum of (2x^2)^k / (1 * 3 * ... * (2k + 1)).
+// The sum of the first terms of MPFR's series for erf, 1 - x^2/3, may be zero where x^2 is 3 to the last bit. MPFR 4.2
+// then aborts (an assertion in erf.c). There we use a series whose terms have one sign (DLMF 7.6.2): erf(x) =
+// 2x/sqrt(pi) exp(-x^2) sum of (2x^2)^k / (1 * 3 * ... * (2k + 1)).
 bool is_near_root_of_3(mpfr_srcptr x) {
   return mpfr_regular_p(x) != 0 && std::fabs(std::fabs(mpfr_get_d(x, MPFR_RNDN)) - 1.7320508075688772) < 1e-9;
 }
@@ -55,7 +55,7 @@ int error_function(mpfr_ptr r, mpfr_srcptr x, bool complement) {
   return 1;  // never exact
 }
 
-// MPFR's ternary value: 0 when the result is exact. Steps are exact by what they mean, though MPFR says otherwise.
+// Returns MPFR's ternary value: 0 when the result is exact. Steps count as exact, though MPFR says otherwise.
 int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_srcptr z, mpfr_ptr r) {
   switch (op) {
     case Op::Add: return mpfr_add(r, x, y, MPFR_RNDN);
@@ -134,8 +134,8 @@ int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_src
   CHECK(false);
 }
 
-/// Sine and its kin of numbers beyond 2^65536 would take as many digits of pi: some expressions make numbers (not
-/// floats) of billions of bits, and nobody has asked for more of them than that they are there.
+/// Sine and the like of numbers beyond 2^65536 would take as many digits of pi. Some expressions make numbers (not
+/// floats) of billions of bits, of which nothing but their existence is needed.
 constexpr mpfr_exp_t kCircularExponentMax = mpfr_exp_t{1} << 16;
 
 bool beyond_reach(Op op, mpfr_srcptr x) {
@@ -152,7 +152,7 @@ void apply(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& 
     return;
   }
   const bool rounded = compute(op, exponent, a.raw(), b.raw(), c.raw(), result.raw()) != 0;
-  // What is infinite or NaN follows from the classes of the operands, however far these are off within them. (Next to
+  // An infinite or NaN result follows from the classes of the operands, whatever their errors within these. (Next to
   // the edge of a domain the operand itself decides: evaluator.h asks.)
   const bool by_classes = mpfr_number_p(result.raw()) == 0 && (op != Op::Pow || mpfr_inf_p(b.raw()) == 0);
   if (by_classes && sure_of_class(a) && sure_of_class(b) && sure_of_class(c)) {

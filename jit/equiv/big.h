@@ -1,7 +1,7 @@
-// Real numbers in MPFR, as many bits as it takes: what "the correct value" of an expression means. Every number carries
-// a bound of its own error, so that a value is used only where it is known: cancellation that eats all 200 bits is
-// seen, and WideBig asks again with more. Slow and simple; everything quicker in this folder is allowed only where it
-// provably agrees with this.
+// Real numbers in MPFR, with as many bits as needed: the definition of "the correct value" of an expression. Every
+// number carries a bound of its own error, so that a value is used only where it is known: if cancellation eats all 200
+// bits, that is seen, and WideBig asks again with more. Slow and simple; everything quicker in this folder is allowed
+// only where it provably agrees with this.
 #pragma once
 
 #include <mpfr.h>
@@ -29,7 +29,7 @@ class Big {
     mpfr_set(x_, other.x_, MPFR_RNDN);
   }
   Big(Big&& other) noexcept : Big() { *this = std::move(other); }
-  /// Keeps its own precision.
+  /// Assigns the value, but keeps its own precision.
   Big& operator=(const Big& other) {
     mpfr_set(x_, other.x_, MPFR_RNDN);
     error_log2 = other.error_log2;
@@ -60,18 +60,19 @@ class WideBig : public Big {
   WideBig() { mpfr_set_prec(raw(), kBits); }
 };
 
-/// One op of expr over the reals, IEEE rules at infinities, NaN and signed zeros, rounded to the precision of `result`.
+/// Evaluates one op over the reals, IEEE rules at infinities, NaN and signed zeros, to the precision of
+/// `result`.
 /// Floats only: comparisons, reductions and integer ops are handled where decisions are (evaluator.h), as are steps:
 /// the bound of a step's result holds if the operand is sure to lie on one side of it. `exponent` is Powi's.
 void apply(expr::Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c, Big& result);
 
-/// log2 of a bound of what the operands' errors become through the op, kExact or kUnknown; `result` is the computed
-/// value. A factor of two or four too great here and there: there are bits to spare.
+/// Returns log2 of a bound of the result's error that the operands' errors cause, kExact or kUnknown; `result` is the
+/// computed value. May be too large by a factor of two or four: there are bits to spare.
 std::int64_t propagate_error(expr::Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& c,
                              mpfr_srcptr result);
-/// Whether the class of the true value is sure to be that of `x`: NaN, infinity, zero, or a number of its sign.
+/// Returns whether the class of the true value is sure to be that of `x`: NaN, infinity, zero, or a number of its sign.
 bool sure_of_class(const Big& x);
-/// log2 of the sum of two bounds.
+/// Returns log2 of the sum of two bounds.
 std::int64_t sum_of_bounds(std::int64_t x, std::int64_t y);
 
 }  // namespace trident::equiv

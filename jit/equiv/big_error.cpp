@@ -1,5 +1,5 @@
-// Error bounds of MPFR values through each op: the rules of tracked.h with powers of two for bounds. Integers suffice,
-// have no overflow of their own, and hold the exponents that MPFR has and a long double has not.
+// Error bounds of MPFR values through each op: the rules of tracked.h with powers of two as bounds. Integers suffice,
+// do not overflow, and hold the exponents that MPFR has and a long double lacks.
 #include <algorithm>
 #include <cstdlib>
 
@@ -12,7 +12,7 @@ using expr::Op;
 
 constexpr std::int64_t kExact = Big::kExact;
 constexpr std::int64_t kUnknown = Big::kUnknown;
-/// Stand for the exponents of zero and of infinity: beyond all that MPFR has, and far from overflow in sums.
+/// Exponents of zero and of infinity: beyond all that MPFR has, and far from overflow in sums.
 constexpr std::int64_t kLeast = -(std::int64_t{1} << 60);
 constexpr std::int64_t kMost = std::int64_t{1} << 60;
 
@@ -23,19 +23,19 @@ std::int64_t exponent_of(mpfr_srcptr x) {
   return std::clamp<std::int64_t>(mpfr_get_exp(x), kLeast, kMost);
 }
 
-// The product of 2^x and a bound.
+// Multiplies a bound by 2^x.
 std::int64_t scaled(std::int64_t bound, std::int64_t x) {
   if (bound == kExact || bound == kUnknown) return bound;
   const std::int64_t product = std::clamp(bound, 2 * kLeast, 2 * kMost) + x;
   return product > kMost ? kUnknown : std::max(product, 2 * kLeast);
 }
 
-// e^r - 1 and the like for a relative change r below 2^bound.
+// Bounds e^r - 1 and the like for a relative change r below 2^bound.
 std::int64_t growth(std::int64_t bound) {
   return bound == kExact ? kExact : bound <= -1 ? bound + 1 : kUnknown;
 }
 
-// How far apart the exponents of a number and of its error must be for it to be known to a quarter.
+// Returns whether a number is known to a quarter, by its exponent and its error's.
 bool known(std::int64_t exponent, std::int64_t error) {
   return error == kExact || (error != kUnknown && exponent - 1 >= error + 2);
 }
@@ -60,7 +60,7 @@ std::int64_t one_plus(mpfr_srcptr x) {
   return exponent;
 }
 
-// log2 of a bound of |ln |x||.
+// Returns log2 of a bound of |ln |x||.
 std::int64_t log_of_log(std::int64_t exponent) {
   std::int64_t bits = 1;
   for (std::int64_t rest = std::abs(exponent); rest > 0; rest /= 2) ++bits;
@@ -102,7 +102,7 @@ std::int64_t tan_error(std::int64_t e, std::int64_t v) {
   return change != kExact && change > -2 ? kUnknown : scaled(change, 1);
 }
 
-// Of functions that are steep, by a power of the distance, where |x| is one.
+// Error bound of functions that are steep near |x| = 1, by a power of the distance.
 std::int64_t error_near_one(Op op, const Big& a) {
   const std::int64_t w = distance_to_one(a.raw());
   if (!known(w + 1, a.error_log2)) return kUnknown;
@@ -183,7 +183,7 @@ std::int64_t propagate_error(Op op, std::int64_t exponent, const Big& a, const B
     case Op::Atan:
     case Op::Tanh:
     case Op::Asinh:
-    case Op::Copysign: return ea;  // no steeper than one
+    case Op::Copysign: return ea;  // slope at most one
     case Op::Constant:
     case Op::Variable:
     case Op::Lt:

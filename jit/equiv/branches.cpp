@@ -10,10 +10,10 @@ namespace {
 using expr::Expr;
 using expr::Op;
 
-/// Ways for which points are looked for; every one costs a few sets of points.
+/// Most ways for which points are sought; every one costs a few sets of points.
 constexpr std::size_t kWaysMax = 32;
 
-// The turns to every node from an output, by the way with the fewest.
+// Returns, for every node, the turns of the way from an output with the fewest.
 std::vector<std::vector<Turn>> turns_to_nodes(const Expr& expr) {
   const std::size_t unreached = expr.nodes.size() + 1;
   std::vector<std::vector<Turn>> turns(expr.nodes.size());

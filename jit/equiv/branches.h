@@ -1,4 +1,4 @@
-// What a point must do to show what an expression's selections do: the turns that lead to each of their branches.
+// Branches of an expression's selections, each with the turns that a point must take to reach it.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ struct Turn {
 
 struct Branches {
   std::vector<std::vector<Turn>> ways;  ///< all turns of one must be taken together
-  std::size_t alone = 0;  ///< the first so many ways are to one branch, the others to two of two selections
+  std::size_t alone = 0;  ///< number of ways to one branch, which come first; the others lead to two of two selections
   bool complete = true;   ///< no branch was left out because there are too many
 };
 
-/// Of each selection both sides that the ranges do not exclude, with the turns that lead there from an output by the
-/// way with the fewest of them; then pairs, as far as there is room.
+/// Returns both sides of each selection that the ranges do not exclude. Each has the turns of the way from an output
+/// with the fewest; then come pairs of sides, as far as there is room.
 Branches branches_of(const expr::Expr& expr);
 
-/// By variable: whether a node's value depends on it.
+/// Returns, by variable, whether a node's value depends on it.
 std::vector<bool> variables_of(const expr::Expr& expr, expr::NodeId node);
 
 }  // namespace trident::equiv

@@ -12,8 +12,8 @@
 namespace trident::equiv {
 namespace {
 
-/// Of Demand::any_set, for outputs that depend on reductions: their errors are bounded (they count on the scale of the
-/// terms), but too few calls are drawn to know the maxima, so that half of what the policy allows is kept in hand.
+/// Allowance under Demand::any_set for outputs that depend on reductions. Their errors are bounded (they count on the
+/// scale of the terms), but too few calls are drawn to know the maxima, so half of the policy's allowance is held back.
 constexpr double kPerCallAllowance = 0.5;
 
 /// Call lengths for tails: all below two of the widest vectors, then around the ends of unrolled iterations.
@@ -28,15 +28,15 @@ std::vector<std::uint64_t> tail_lengths() {
   return lengths;
 }
 
-// Whether an element's number in its call, or what a call says of a table, counts.
+// Returns whether an element's number in its call, or a call's table length, matters.
 bool numbers_elements(const expr::Expr& source) {
   return std::any_of(source.nodes.begin(), source.nodes.end(), [](const auto& n) {
     return n.op == expr::Op::Index || expr::info(n.op).signature == expr::Signature::Read;
   });
 }
 
-// Calls in `block`, a stretch of elements with constant parameters. Those that end at `limit` (or start at 0 when
-// flush_start) touch the guard pages; the shifted ones are misaligned by every number of elements below eight.
+// Makes calls in `block`, elements with constant parameters. Those that end at `limit` (or start at 0 when flush_start)
+// touch the guard pages; shifted ones are misaligned by every number of elements below eight.
 std::vector<Call> tail_calls(const Call& block, bool flush_start) {
   std::vector<Call> calls;
   std::uint64_t shift = 0;
@@ -54,7 +54,7 @@ std::vector<Call> tail_calls(const Call& block, bool flush_start) {
   return calls;
 }
 
-// The longest stretch with constant parameters that touches the set's end (or start).
+// Returns the longest stretch with constant parameters that touches the set's end (or start).
 Call edge_block(const expr::Expr& source, const Samples& samples, bool at_start) {
   for (const auto& variable : source.variables)
     if (variable.is_scalar()) return at_start ? samples.calls.front() : samples.calls.back();
@@ -68,8 +68,8 @@ Verdict differing(const Verdict& so_far, Counterexample e) {
   return v;
 }
 
-/// Demand::any_set: a million points hold errors that are greater than those met among thousands and on the climb from
-/// them, where rounding errors add up as if by chance: by up to 13 % in the forms of bench/corpus (check_accuracy).
+/// Demand::any_set: a million points hold greater errors than thousands and the climb from them do, since rounding
+/// errors add up as if by chance: by up to 13 % in the forms of bench/corpus (check_accuracy).
 constexpr double kGrowth = 1.15;
 
 Counterexample too_close(const std::string& output, double ours_ulp, double allowed_ulp) {
@@ -93,7 +93,7 @@ Counterexample too_risky(const std::string& output, const Tail& tail) {
   return e;
 }
 
-// The same numbers, zeros of any sign and NaN of any kind.
+// Returns whether the numbers are equal; zeros of any sign and NaN of any kind are.
 template <class T>
 bool same_lanes(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
   for (std::size_t at = 0; at < a.size(); at += sizeof(T)) {
@@ -180,14 +180,14 @@ Result<void> Checker::go_on() const {
 
 namespace {
 
-// Points around overflow and around underflow: each value is judged by itself there, as are vast and tiny ones.
+// Returns whether a set has points around overflow and underflow: each value is judged by itself, as in vast and tiny.
 bool at_overflow(const Samples& samples) {
   return samples.name == "edges";
 }
 bool at_edges(const Samples& samples) {
   return at_overflow(samples) || samples.name == "faint";
 }
-// Of points that no evaluation at random would meet.
+// Returns whether a set's points are such as random evaluation would not meet.
 bool is_gathered(const Samples& samples) {
   return at_edges(samples) || samples.name == "corners" || samples.name == "branch" || samples.name == "alike" ||
          samples.name == "near" || samples.name == "steps";
@@ -214,7 +214,7 @@ Result<void> Checker::compute_references() {
     TRY(Reference reference, Reference::make(source_, samples, options_.cancelled));
     const std::vector<double> errors = strict_errors(source_, reference, options_.refined_max);
     TRY_VOID(go_on());
-    // Corners, vast and tiny values overflow and cancel at will: their errors say nothing about ordinary points.
+    // Corners, vast and tiny values often overflow and cancel: their errors say nothing about ordinary points.
     if (!is_gathered(samples) && !far_out(samples.way))
       for (std::size_t k = 0; k < errors.size(); ++k) strict_ulp_[k] = std::max(strict_ulp_[k], errors[k]);
     references_.push_back(std::move(reference));
@@ -229,8 +229,8 @@ std::optional<Counterexample> Checker::judge_set(std::size_t set, const Outputs&
     verdict.points += samples.n;
     return compare_bits(source_, samples, samples.calls, exact_[set], ours);
   }
-  // Each set of the policy is judged by its own strict errors; corners, which are drawn from nothing, and small values
-  // by those of all. Vast and tiny values stand beside a few ordinary ones, where alone an error may show.
+  // Each set of the policy is judged by its own strict errors; corners, which are not drawn, and small values by those
+  // of all sets. Vast and tiny values stand beside a few ordinary ones, where alone an error may show.
   const bool guard = is_gathered(samples) || samples.way == Way::small;
   const std::vector<double> none(strict_ulp_.size(), 0);
   Standing here = standing;
@@ -256,7 +256,7 @@ std::vector<Samples> sets_of(const expr::Expr& source, Edges edges) {
 
 }  // namespace
 
-// Before the corners, which stay the last.
+// Adds them before the corners, which stay the last.
 Result<void> Checker::add_edges() {
   if (options_.samples.ordinary || sets_[0].exhaustive) return {};
   auto sets = sets_of(source_, edges_of(source_, unrewritten_, options_.samples.seed, options_.cancelled));
@@ -296,9 +296,9 @@ Result<std::optional<Counterexample>> Checker::judge_edges(const Samples& sample
   return difference;
 }
 
-// Counts what was decided in a set of `n` points, by the output of which least was. What would take another's place is
-// refused where too much was not; the unrewritten kernel is not, for what a client has without it is the interpreter,
-// of the same instructions.
+// Counts the decided points in a set of `n` points, by the output with the fewest. A kernel that would replace another
+// one is refused where too many points are undecided. The unrewritten kernel is not: without it the client has the
+// interpreter, which runs the same instructions.
 std::optional<Counterexample> Checker::count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,
                                              Verdict& verdict) const {
   double decided = 1, undecided = 0;
@@ -321,11 +321,11 @@ std::optional<Counterexample> Checker::count(std::uint64_t n, bool replaces, con
 Result<std::optional<Counterexample>> Checker::judge_tails(const kir::Kernel& kernel,
                                                            const std::vector<std::vector<Errors>>& errors,
                                                            Verdict& verdict) {
-  // A point of theirs is its place in a set as well as the values of variables, which is what tails are explored by.
+  // A point of such a source is its place in a set as well as the values of variables, but tails vary only the latter.
   if (numbers_elements(source_)) return std::optional<Counterexample>();
   const bool fast = policy_.kind == expr::PolicyKind::fast;
   for (std::size_t s = 0; s < sets_.size(); ++s) {
-    // Small, vast and tiny values are no sets of the policy: judge_set() sees digits lost, and overflow.
+    // Small, vast and tiny sets are not the policy's: judge_set() sees lost digits and overflow.
     const bool of_policy = sets_[s].way == Way::uniform || sets_[s].way == Way::spread;
     if (sets_[s].exhaustive || is_gathered(sets_[s]) || !of_policy) continue;
     for (std::size_t k = 0; k < source_.outputs.size(); ++k) {
@@ -399,11 +399,11 @@ Result<Checker::Prepared> Checker::check_meaning(const kir::Kernel& kernel, Dema
 
 namespace {
 
-/// Elements beyond the length asked for: room for every misalignment, and for tails of two unrolled iterations.
+/// Elements beyond the requested length: room for every misalignment, and for tails of two unrolled iterations.
 constexpr std::uint64_t kLongSlack = 320;
 
-// Long calls in an array of `n` elements: flush with its end or start, shifted off the alignment, with tails of several
-// lengths, in place.
+// Makes long calls in an array of `n` elements: flush with its end or start, shifted off the alignment, with tails of
+// several lengths, in place.
 std::vector<Call> long_calls(std::uint64_t n, std::uint64_t elements, bool flush_start) {
   const auto placed = [&](std::uint64_t length, std::uint64_t shift, bool in_place) {
     return Call{flush_start ? shift : n - length - shift, length, in_place};
@@ -419,7 +419,7 @@ bool depends_on_length(const expr::Expr& source, const kir::Kernel& kernel) {
                      [](const auto& output) { return output.kind == kir::OutputKind::scalar; });
 }
 
-// What the interpreter says on `calls`: element by element there is no need to ask it again where calls overlap.
+// Runs the interpreter on `calls`. Where call lengths do not matter, overlapping calls share results.
 Outputs interpret_long(const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
                        const std::vector<Call>& calls) {
   if (depends_on_length(source, kernel)) return interpret_calls(source, kernel, samples, calls);

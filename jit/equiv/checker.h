@@ -1,11 +1,11 @@
-// Is a compiled candidate the same as its source? Two questions, asked in this order:
+// Is a compiled candidate the same as its source? The checker asks two questions, in this order:
 //
-//   meaning   the kernel's kir, run by the interpreter, against what the source expression means (compare.h)
+// meaning   the kernel's kir, run by the interpreter, against the meaning of the source expression (compare.h)
 //   code      the machine code, run by the caller's Execute in a sandbox, against the interpreter, bit for bit
 //
-// Together they say that the code does what the source means. All variants of one kernel share its meaning, so the
-// first question is asked once per kernel; the second at every point for one variant of each instruction set, and at
-// corners, tails and odd placements for the others (`Effort::brief`).
+// Together they say that the code computes what the source means. All variants of one kernel share its meaning, so the
+// first question is asked once per kernel. The second is asked at every point for one variant of each instruction set,
+// and at corners, tails and odd placements for the others (`Effort::brief`).
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@ namespace trident::equiv {
 
 struct CheckOptions {
   SampleOptions samples;
-  /// MPFR evaluations per set and output that may replace the quick reference (tens of microseconds each); where more
-  /// would be needed, the other points are left out, and not counted as checked.
+  /// MPFR evaluations per set and output that may replace the quick reference (tens of microseconds each). Where more
+  /// would be needed, the other points are left out and not counted as checked.
   std::size_t refined_max = 512;
   /// Asked every few dozen points and before each MPFR evaluation; a check cut short ends as Error Cancelled.
   std::function<bool()> cancelled{};
 };
 
-/// What running a candidate gave.
+/// Result of running a candidate.
 struct Executed {
   std::string failure;  ///< "crashed (SIGSEGV) in call 3", or empty
   Outputs outputs;
@@ -37,13 +37,13 @@ using Execute =
 
 enum class Effort : std::uint8_t { full, brief };
 
-/// What a kernel's meaning is held to.
+/// Demands on a kernel's meaning.
 enum class Demand : std::uint8_t {
   own_steps,  ///< the policy at the points drawn, but for what steps off by an ulp explain: for the unrewritten kernel
   policy,     ///< the policy at the points drawn
-  any_set,    ///< also at every set of points that anybody draws later, but for kRiskMax: for rewritten kernels
+  any_set,    ///< also at sets of points drawn later, but with probability kRiskMax: for rewritten kernels
 };
-/// Demand::any_set: how probable it may be that a set of a million points breaks the policy.
+/// Demand::any_set: the allowed probability that a set of a million points breaks the policy.
 inline constexpr double kRiskMax = 0.001;
 
 class Checker {
@@ -52,7 +52,7 @@ class Checker {
   static Result<std::unique_ptr<Checker>> make(const expr::Expr& source, const expr::Policy& policy,
                                                const CheckOptions& options);
 
-  /// A kernel whose meaning was checked, with what the interpreter says at the points where code is compared.
+  /// A kernel whose meaning was checked, with the interpreter's results at the points where code is compared.
   struct Prepared {
     Verdict meaning;
     std::vector<Outputs> full;                  ///< per set
@@ -60,23 +60,23 @@ class Checker {
     std::vector<Outputs> tails;                 ///< per placement
   };
 
-  /// Asks whether `kernel` (of the source's signature) means what the source means. One that gives the values of
-  /// `unrewritten` wherever they were drawn is held to no more than that was; one that gives others where the reference
+  /// Asks whether `kernel` (of the source's signature) means what the source means. A kernel that gives the values of
+  /// `unrewritten` at all drawn points is held to the same demand as that. One that gives others where the reference
   /// cannot decide is refused when there are too many such points (kOpenShareMax).
   Result<Prepared> check_meaning(const kir::Kernel& kernel, Demand demand = Demand::policy,
                                  const Prepared* unrewritten = nullptr);
-  /// Asks whether a candidate does what `prepared` (whose meaning is right) says. Keeps the meaning's figures.
+  /// Asks whether a candidate computes the results in `prepared`, whose meaning is right. Keeps the meaning's figures.
   Result<Verdict> check_code(const Prepared& prepared, const Execute& execute, Effort effort);
 
-  /// Asks the same of calls of about `elements` elements and a little more, aligned and not, in place, between guard
-  /// pages: for a candidate whose code does something else from that length on, which check_code() never sees.
+  /// Asks the same for calls of about `elements` elements and a little more, aligned and not, in place, between guard
+  /// pages: for a candidate with a different code path from that length on, which check_code() never reaches.
   Result<Verdict> check_long_calls(const Prepared& prepared, const kir::Kernel& kernel, const Execute& execute,
                                    std::uint64_t elements);
 
   [[nodiscard]] const std::vector<Samples>& sets() const { return sets_; }
-  /// Whether a selection may take a branch that none of the points takes: what happens there, nobody has seen.
+  /// Returns whether a selection may take a branch that none of the points takes: that branch is untested.
   [[nodiscard]] bool unexplored() const;
-  /// The greatest strict error over all sets, per output.
+  /// Returns the greatest strict error over all sets, per output.
   [[nodiscard]] const std::vector<double>& strict_ulp() const { return strict_ulp_; }
 
  private:
@@ -88,9 +88,9 @@ class Checker {
                                           Verdict& verdict, std::vector<Errors>& errors);
   std::optional<Counterexample> count(std::uint64_t n, bool replaces, const std::vector<Errors>& errors,
                                       Verdict& verdict) const;
-  /// Puts the places where the source's own values overflow and underflow among the sets.
+  /// Adds the places where the source's own values overflow and underflow to the sets.
   Result<void> add_edges();
-  /// Judges `kernel` where its values overflow and underflow, which may be elsewhere than the source's.
+  /// Judges `kernel` where its values overflow and underflow, possibly elsewhere than the source's.
   Result<std::optional<Counterexample>> judge_edges(const kir::Kernel& kernel, const Standing& standing,
                                                     Verdict& verdict);
   Result<std::optional<Counterexample>> judge_edges(const Samples& samples, const kir::Kernel& kernel,
@@ -108,10 +108,10 @@ class Checker {
   std::vector<double> strict_ulp_;
 };
 
-/// Results of the interpreter on `calls`.
+/// Runs the interpreter on `calls`.
 Outputs interpret_calls(const expr::Expr& source, const kir::Kernel& kernel, const Samples& samples,
                         const std::vector<Call>& calls);
-/// The bits of the scalar variables of a call, in the order of the kernel's params.
+/// Returns the bits of the scalar variables of a call, in the order of the kernel's params.
 std::vector<std::uint64_t> params_of(const expr::Expr& source, const Samples& samples, const Call& call);
 
 }  // namespace trident::equiv

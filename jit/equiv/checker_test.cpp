@@ -1,6 +1,6 @@
-// The checker on kernels that are right, subtly wrong, and wrong in their code. The oracle is how each candidate was
-// made: from the same source (must pass), or from one changed on purpose (must be refused at a point where the two
-// really differ, which the test recomputes with libm or integer arithmetic).
+// The checker on kernels that are right, subtly wrong, and wrong in their code. The oracle is the origin of each
+// candidate: made from the same source (must pass), or from one changed on purpose (must be refused at a point where
+// the two really differ, which the test recomputes with libm or integer arithmetic).
 #include "jit/equiv/checker.h"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST(Checker, TellsRewritingsFromMistakes) {
   }
 }
 
-// A cast to a type that holds less rounds, and is meant to: what it takes away is no error, and a form without it
+// A cast to a narrower type rounds, and is meant to: its rounding is no error, and a form without it is
 // wrong.
 TEST(Checker, CastsRoundByTheirMeaning) {
   const Pair pairs[] = {
@@ -140,8 +140,8 @@ TEST(Checker, UndeclaredRangesKeepSpecialValues) {
   }
 }
 
-// Where a sum is zero to the bit its sign is that of a rule of addition, which forms over the reals do not keep, and an
-// angle is 0 on one side and pi on the other. Points drawn at random never meet it.
+// Where a sum is zero to the bit, a rule of addition fixes its sign, which forms over the reals do not keep; an angle
+// is 0 on one side and pi on the other. Points drawn at random never meet it.
 TEST(Checker, SignsOfExactZerosCount) {
   const double most = std::numeric_limits<double>::max();
   const std::vector<Variable> variables = {{"a", Type::f64, expr::VariableKind::array, -0.5, 5},
@@ -186,7 +186,7 @@ TEST(Checker, SmallValuesAreLookedAtByThemselves) {
   }
 }
 
-// Code that errs only in long calls: every way in which one can go wrong is found, sound code is not refused.
+// Code that errs only in long calls: every kind of fault is found, sound code is not refused.
 TEST(Checker, LongCallsAreComparedBitForBit) {
   constexpr std::uint64_t kLong = 100'000;
   for (const char* text : {"x * y + 1", "(x * y, x - y)", "(sum(x * y), x * y)"}) {
@@ -226,8 +226,8 @@ TEST(Checker, LongCallsAreComparedBitForBit) {
   }
 }
 
-// Conversions of computed values that are all within a rounding or two of an integer: the reference cannot say what is
-// right, so that a candidate passes with the values of the unrewritten kernel only, and nothing counts as checked.
+// Conversions of computed values that are all within a rounding or two of an integer. The reference cannot decide, so a
+// candidate passes only with the values of the unrewritten kernel, and nothing counts as checked.
 TEST(Checker, WhatCannotBeDecidedIsNoEvidence) {
   const std::vector<Variable> range = {{"x", Type::f32, expr::VariableKind::array, 500, 1000}};
   const auto source = parsed("f32(i32(x * 4099.7))", Type::f32, range);
@@ -250,15 +250,15 @@ TEST(Checker, WhatCannotBeDecidedIsNoEvidence) {
   EXPECT_NE(print(wrong).find("undecided at"), std::string::npos) << print(wrong);
 }
 
-// However hard an expression is, the checker asks often whether to go on. Each gap is the shortest of three runs, which
-// ask at the same places: a machine that is busy with something else can make any one of them long.
+// However hard an expression is, the checker often asks whether to continue. Each gap is the shortest of three runs,
+// which ask at the same places: on a busy machine any single one can be long.
 TEST(Checker, AsksForCancellationWithinMilliseconds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr std::clock_t kGapMaxMs = 1000;
 #else
   constexpr std::clock_t kGapMaxMs = 50;  // of processor time
 #endif
-  // Cancels everywhere, so that all is refined, and has a step per term.
+  // Cancels everywhere, so that every point is refined, and has a step per term.
   std::string text = "0";
   for (int i = 0; i < 8; ++i)
     text += " + (exp(sin(x + " + std::to_string(i) + ")) - exp(sin(x + " + std::to_string(i) +
@@ -289,7 +289,7 @@ TEST(Checker, AsksForCancellationWithinMilliseconds) {
   EXPECT_LT(*std::max_element(shortest.begin(), shortest.end()), kGapMaxMs * CLOCKS_PER_SEC / 1000);
 }
 
-// What only happens far out or at infinity counts wherever a range does not exclude it.
+// Behaviour that occurs only far out or at infinity counts wherever a range does not exclude it.
 TEST(Checker, WhatARangeDoesNotExcludeCounts) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   struct Row {
@@ -313,8 +313,8 @@ TEST(Checker, WhatARangeDoesNotExcludeCounts) {
   }
 }
 
-// A quotient and the product with the rounded reciprocal lie on two sides of a step at many a multiple; where no range
-// is declared, or a wide one, a whole step is little beside the greatest values.
+// A quotient and the product with the rounded reciprocal lie on two sides of a step at many multiples. Where no range
+// or a wide one is declared, a whole step is little beside the greatest values.
 TEST(Checker, StepsAreNotMoved) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const double end : {kInfinity, 1e30, 400.0})
@@ -355,7 +355,7 @@ TEST(Checker, InfinitiesAreTriedAmongValuesOfEveryKind) {
   }
 }
 
-// Twelve factors of 1e-4 are nothing in f32, and nobody draws twelve of them one by one.
+// Twelve factors of 1e-4 are zero in f32; drawing twelve such factors independently is too unlikely.
 TEST(Checker, VariablesAreAlikeAtSomePoints) {
   std::string sum = "log(a)", product = "a";
   std::vector<Variable> variables;
@@ -372,16 +372,16 @@ TEST(Checker, VariablesAreAlikeAtSomePoints) {
   EXPECT_FALSE(verdict_of(sides, lowered(parsed("(x*y - y - x) / (x*y - y - x)", Type::f64, xy))).same());
 }
 
-// What a condition lets in that no drawn point meets is compared all the same; where none is found, that is known.
+// Values that a condition allows but no drawn point meets are compared too; if none is found, that is reported.
 TEST(Checker, TinyValuesStandBesideVastOnes) {
   const std::vector<Variable> yz = {{"y", Type::f64}, {"z", Type::f64}};
   const auto source = parsed("1/(y*y*y) / (z / (1/(y*y*y)))", Type::f64, yz);
   EXPECT_FALSE(verdict_of(source, lowered(parsed("1/(y*y*y*y*y*y) / z", Type::f64, yz))).same());
 }
 
-// An extreme shows what one element does only where it is alone, or all are alike.
-// The candidate's errors reach 22 ulp over a million points of the range, the strict evaluation's 13. Among vast and
-// tiny values only a few points show any.
+// An extreme shows an element's effect only where it is alone, or where all are alike. The candidate's errors reach 22
+// ulp over a million points of the range, the strict evaluation's 13. Among vast and tiny values only a few points show
+// any.
 TEST(Checker, FewPointsOfAFarSetAreNoMeasureOfTheirMaxima) {
   const std::vector<Variable> variables = {{"x", Type::f64, expr::VariableKind::array, -10, 1},
                                            {"y", Type::f64, expr::VariableKind::array}};
@@ -402,8 +402,8 @@ TEST(Checker, ReductionsAreTriedOnSingleElements) {
       verdict_of(parsed("max(x - x)", Type::f64, x), lowered(parsed("max(0 * tanh(x))", Type::f64, x))).same());
 }
 
-// Totals of integers have no scale of their own that errors count on: where a cast is on the edge of a step there is
-// something to settle all the same.
+// Totals of integers have no scale on which errors count. Where a cast is on the edge of a step, there is something to
+// settle all the same.
 TEST(Checker, TotalsOfIntegersMayBeUndecided) {
   const std::vector<Variable> x = {{"x", Type::f32}};
   const auto source = parsed("sum(i64(exp2(erfc(abs(x))) / abs(x))) >> 1", Type::f32, x);
@@ -411,11 +411,11 @@ TEST(Checker, TotalsOfIntegersMayBeUndecided) {
   EXPECT_FALSE(verdict_of(source, lowered(parsed("sum(i64(exp2(erfc(abs(x))) / abs(x))) >> 2", Type::f32, x))).same());
 }
 
-// tan(inf) is a NaN, whose sign is open; under fast nobody asks for it.
+// tan(inf) is a NaN, whose sign is unspecified; under fast it is not compared.
 TEST(Checker, UnderFastHostsNeedNotAgreeOnWhatInfinitiesGive) {
   const std::vector<Variable> x = {{"x", Type::f32}};
   const auto source = parsed("2 * x, sum(x)", Type::f32, x);
-  // As the interpreter, but for the sign of results that are not finite; `finite_too`: of one finite one as well.
+  // Runs the interpreter, but flips the sign of results that are not finite; `finite_too`: of one finite one as well.
   const auto verdict = [&](expr::PolicyKind policy, bool finite_too) {
     const auto kernel = lowered(source);
     const auto checker = Checker::make(source, {policy, 2}, {.samples = {.points = 512}});
@@ -484,7 +484,7 @@ TEST(Checker, FastLeavesNonFiniteInputsOut) {
   EXPECT_TRUE(verdict_of(source, lowered(parsed("x * 0", Type::f64, anything)), {expr::PolicyKind::fast, 0}).same());
 }
 
-// Nearly everywhere these are 0 and nothing; all that they are is a peak that few points of a million meet.
+// Nearly everywhere these are 0 or vanish; a peak that few points of a million meet is all they have.
 TEST(Checker, PeaksAreFound) {
   struct Case {
     const char* source;
@@ -503,8 +503,8 @@ TEST(Checker, PeaksAreFound) {
   }
 }
 
-// At x = 0x9.ce458p-11 this form is 8.41 ulp off, where a million points show 3.12 ulp of the strict evaluation and
-// allow 8.25; thousands show 7.53 of 7.99, and no level of rarer points more.
+// At x = 0x9.ce458p-11 this form is 8.41 ulp off; a million points show 3.12 ulp of the strict evaluation and allow
+// 8.25; thousands show 7.53 of 7.99, and no level of rarer points shows more.
 TEST(Checker, NearToTheLimitIsTooNearForAMillionPoints) {
   const std::vector<Variable> inputs = {{"x", Type::f32, expr::VariableKind::array, 1e-4, 1}};
   const auto source = parsed("select(x <= 0.0031308, x * 12.92, 1.055 * pow(x, 1 / 2.4) - 0.055)", Type::f32, inputs);
@@ -521,7 +521,7 @@ TEST(Checker, NearToTheLimitIsTooNearForAMillionPoints) {
   EXPECT_TRUE(holds("select(x <= 0.0031308, x * 12.92, fma(1.055, pow(x, 0.41666666), -0.055))", Demand::any_set));
 }
 
-// Under fast a kernel may take its inputs for finite where an integer depends on them too, and nowhere else.
+// Under fast a kernel may assume finite inputs where an integer depends on them too, and nowhere else.
 TEST(Checker, FastIsAboutFiniteInputsOfIntegersToo) {
   const std::vector<Variable> inputs = {{"x", Type::f32}, {"i", Type::i32, expr::VariableKind::array, -10, -2}};
   const auto source = parsed("select(x > log(x), 2, i)", Type::f32, inputs);
@@ -583,7 +583,7 @@ TEST(Checker, CodeIsComparedBitForBitAndFailuresAreNamed) {
   ASSERT_TRUE(right.ok());
   EXPECT_TRUE(right->same()) << print(*right);
 
-  // The same value by another rounding: allowed by the policy, but not what the kernel says.
+  // The value with another rounding: the policy allows it, but the kernel gives other bits.
   const kir::Kernel other = lowered(parsed("x * (y + 1)", Type::f32, two(Type::f32, 0.5, 4)));
   auto rounded = (*checker)->check_code(*prepared, interpreting(source, other), Effort::brief);
   ASSERT_TRUE(rounded.ok());
@@ -670,7 +670,7 @@ TEST(Samples, CornersLieOnBothSidesOfAStep) {
 }
 
 TEST(Samples, CornersHoldEveryCombinationOfEnds) {
-  // More corners a variable than could be combined: the float nearest to 0.7 lies below it, outside.
+  // More corners per variable than could be combined; the float nearest to 0.7 lies below it, outside the range.
   std::vector<Variable> ranged;
   std::string sum = "0";
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) {

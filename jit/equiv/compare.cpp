@@ -31,7 +31,7 @@ Bound bound_of(const expr::Policy& policy) {
   CHECK(false);
 }
 
-// The correct value as the type would hold it: overflow becomes infinity.
+// Rounds the correct value as the type would hold it: overflow becomes infinity.
 double rounded(Type type, long double correct) {
   return type == Type::f32 ? static_cast<double>(static_cast<float>(correct)) : static_cast<double>(correct);
 }
@@ -42,7 +42,7 @@ bool same_class(double a, double b) {
   return true;
 }
 
-// Where element `index` of an output (or call `index` of a per-call one) stands in the results.
+// Place of element `index` of an output (or of call `index` of a per-call one) in the results.
 struct Place {
   std::size_t call = 0;
   std::uint64_t element = 0;
@@ -99,7 +99,7 @@ bool tables_finite(const expr::Expr& expr, const Samples& samples) {
   return true;
 }
 
-// Of what a result is made of: element `i` of an output that is an array, or all elements of the call.
+// Returns whether the inputs of a result are finite: element `i` of an array output, or all elements of the call.
 bool inputs_finite(const expr::Expr& expr, const Samples& samples, const Call& call, bool array, std::uint64_t i) {
   const std::uint64_t first = call.first + (array ? i : 0), end = array ? first + 1 : call.first + call.n;
   for (std::uint64_t point = first; point < end; ++point)
@@ -107,7 +107,7 @@ bool inputs_finite(const expr::Expr& expr, const Samples& samples, const Call& c
   return true;
 }
 
-// The comparison of one output over one set.
+// Compares one output over one set.
 class Comparison {
  public:
   Comparison(const expr::Expr& expr, const Samples& samples, Reference& reference, const Outputs& ours,
@@ -122,7 +122,7 @@ class Comparison {
         places_(places_of(samples, values().per_call)),
         tables_finite_(policy.kind != PolicyKind::fast || tables_finite(expr, samples)) {}
 
-  // After integers() or floats().
+  // Call after integers() or floats().
   [[nodiscard]] Tally tally() const {
     Tally t;
     t.excused = excused_;
@@ -206,11 +206,11 @@ class Comparison {
     CHECK(at < column.size());
     return column.data() + at;
   }
-  // Whether ours has the fallback's value, without one that of the strict evaluation (zeros of any sign).
+  // Returns whether ours equals the fallback's value; without a fallback, the strict one (zeros of any sign).
   [[nodiscard]] bool as_fallback(std::size_t i) const {
     const Type type = values().type;
     if (!ir::is_float(type)) {
-      // The strict value is not kept of integers: the correct one is the best guess at it.
+      // Strict values of integers are not kept: the correct one is the best guess.
       return load_integer(type, lane(i)) == (standing_.fallback != nullptr
                                                  ? load_integer(type, lane_of(*standing_.fallback, i))
                                                  : values().integer[i]);
@@ -220,7 +220,7 @@ class Comparison {
         standing_.fallback != nullptr ? load_float(type, lane_of(*standing_.fallback, i)) : values().strict[i];
     return got == due || (std::isnan(got) && std::isnan(due));
   }
-  /// No further from it than results may be from what is right, and no step away.
+  /// True if ours is as near to the fallback as the policy allows to the correct value, with no step between.
   [[nodiscard]] bool near_fallback(std::size_t i) const {
     const Type type = values().type;
     if (!ir::is_float(type)) return false;
@@ -239,12 +239,12 @@ class Comparison {
            !inputs_finite(expr_, samples_, samples_.calls[place.call], !values().per_call, place.element);
   }
 
-  // Whether a result that breaks the policy may stand: it is what it would replace, or steps off by an ulp `explain`
+  // Returns whether a result that breaks the policy may stand: it equals the fallback, or steps off by an ulp `explain`
   // it in an unrewritten kernel or at an edge of overflow.
   template <class Explains>
   bool excused(std::size_t i, Explains explain) {
     constexpr int kTries = 64;
-    // So many luckless points and no fault among them: an expression that leaves no digits right.
+    // So many unlucky points without a fault among them: an expression that leaves no digits right.
     constexpr std::size_t kEnough = 256;
     bool explained = standing_.fallback != nullptr ? as_fallback(i) : standing_.unrewritten && excused_ >= kEnough;
     const bool wobbles = standing_.unrewritten || standing_.at_edges;
@@ -254,13 +254,13 @@ class Comparison {
     return explained;
   }
 
-  // Whether steps off by an ulp leave hardly a digit right at one point, and now and then a result that is far beyond
-  // the others, as the tangent of what is nothing but rounding: then the greatest of a few tries says little, for of a
-  // set some point shows what one try in thousands does. Errors that add up have no such far ones.
+  // Returns whether steps off by an ulp leave hardly a digit right at one point, and now and then give a result far
+  // beyond the others, as in the tangent of a value that is all rounding error. Then the greatest of a few tries says
+  // little: some point of a set shows the result of one try in thousands. Errors that add up have no such outliers.
   bool scattered(std::size_t i, double error, const Meter& meter) {
     constexpr int kTries = 1024, kPointsMax = 64;
-    constexpr double kFarBeyond = 4;      // the errors of nine in ten; of a normal distribution it is twice them
-    constexpr double kBeyondTries = 1e6;  // and no more: a fault may show there, too
+    constexpr double kFarBeyond = 4;      // in 90th percentiles of the errors; a normal distribution reaches 2
+    constexpr double kBeyondTries = 1e6;  // times the tries, at most: a fault may show there, too
     const double few_digits = values().type == Type::f32 ? 0x1p16 : 0x1p45;
     if (++scattered_asked_ > kPointsMax) return false;
     std::vector<double> errors;
@@ -275,11 +275,11 @@ class Comparison {
     return yes;
   }
 
-  // How far off the strict evaluation may be at one point, with luck that is as bad as it gets. Its steps are off by
-  // half an ulp, wobbling ones by that and one more.
+  // Bounds how far off the strict evaluation may be at one point, with the worst luck. Its steps are off by half an
+  // ulp, the perturbed ones by that and one more.
   double strict_may_be_off_ulp(std::size_t i, const Meter& meter) {
     constexpr int kTries = 64, kPointsMax = 64;
-    if (++asked_ > kPointsMax) return 0;  // so many points are no matter of luck
+    if (++asked_ > kPointsMax) return 0;  // so many points cannot all be unlucky
     double greatest = 0;
     for (int attempt = 0; attempt < kTries; ++attempt)
       if (const double other = reference_.wobbled(output_, i, random_, false); std::isfinite(other))
@@ -287,10 +287,10 @@ class Comparison {
     return greatest / 3;
   }
 
-  // Ours is not finite, or the correct value is not.
+  // Handles results where ours or the correct value is not finite.
   bool class_agrees(std::size_t i, double got, double strict, const Meter& meter) {
     if (!std::isfinite(strict) && same_class(got, strict)) return true;
-    if (got == strict) return true;  // as far off as the strict evaluation, however far that is
+    if (got == strict) return true;  // as far off as the strict evaluation, so allowed
     if (values().error[i] != 0) reference_.refine(output_, i);
     if (values().unsure[i] != kDecided) return true;
     const long double correct = values().correct[i];
@@ -329,12 +329,12 @@ class Comparison {
   const Standing& standing_;
   std::size_t output_;
   std::vector<Place> places_;
-  bool tables_finite_;  ///< asked for under fast only
+  bool tables_finite_;  ///< computed under fast only
   double allowed_ulp_ = 0;
   Random random_{1};
   std::size_t excused_ = 0;
-  int asked_ = 0;            ///< points at which strict_may_be_off_ulp() was asked for
-  int scattered_asked_ = 0;  ///< and scattered()
+  int asked_ = 0;            ///< points at which strict_may_be_off_ulp() was called
+  int scattered_asked_ = 0;  ///< points at which scattered() was called
 };
 
 bool lanes_agree(Type type, const std::byte* a, const std::byte* b) {
@@ -391,7 +391,7 @@ std::optional<Counterexample> compare_bits(const expr::Expr& expr, const Samples
                                            const std::vector<Call>& calls, const Outputs& wanted, const Outputs& got,
                                            expr::PolicyKind policy) {
   const bool open_tables = policy == expr::PolicyKind::fast && !tables_finite(expr, samples);
-  // Result i of an output that is an array comes from element i, one that is not from all.
+  // Result i of an array output comes from element i; a scalar one comes from all.
   const auto is_open = [&](const Call& call, bool array, std::size_t i) {
     return policy == expr::PolicyKind::fast && (open_tables || !inputs_finite(expr, samples, call, array, i));
   };

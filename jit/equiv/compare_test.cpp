@@ -1,6 +1,6 @@
-// The policies as arithmetic. Oracle: their definitions, on products whose exact value lies half way between
-// two doubles, so that every error is known without a reference: the strict one is 0.5 ulp, and a candidate that is `m`
-// doubles beyond it is off by m + 0.5.
+// The policies as arithmetic. Oracle: their definitions, on products whose exact value lies half way between two
+// doubles, so that every error is known without a reference. The strict error is 0.5 ulp, and a candidate `m` doubles
+// beyond it is off by m + 0.5.
 #include "jit/equiv/compare.h"
 
 #include <gtest/gtest.h>
@@ -44,10 +44,10 @@ Judged judge(const std::vector<double>& x, const std::vector<double>& y, const s
   return {!difference.has_value(), errors[0]};
 }
 
-/// The product of kOdd with itself, rounded away from the exact value by `doubles` more than half an ulp.
+/// Returns the product of kOdd with itself, rounded away from the exact value by `doubles` more than half an ulp.
 double off_by(int doubles) {
   const double product = kOdd * kOdd;
-  // The tie is rounded to even: on which side the exact value lies follows from the last bit that was lost.
+  // The tie is rounded to even: the last bit lost says on which side the exact value lies.
   const bool rounded_up = std::fma(kOdd, kOdd, -product) < 0;
   double value = product;
   for (int i = 0; i < doubles; ++i) value = std::nextafter(value, rounded_up ? HUGE_VAL : 0);
@@ -85,15 +85,15 @@ TEST(Policy, StepsOffByAnUlpExcuseTheSourcesOwnSteps) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double candidate : {7.0, -3.0, 1e16, nan})
     EXPECT_FALSE(passes(candidate, {.unrewritten = true})) << candidate;
-  // What is there already is no worse; anything else is.
+  // A result equal to the existing kernel's is no worse; any other is.
   const std::vector<double> there{7};
   const Outputs fallback{{column(there)}};
   EXPECT_TRUE(passes(7, {.fallback = &fallback}));
   EXPECT_FALSE(passes(6, {.fallback = &fallback}));
 }
 
-// A product of 1e47 has neighbours 2^104 apart: where steps are an ulp off its tangent is any number, and one in a
-// hundred is beyond sixty. What is spread evenly, as a cosine or the product itself, has no such far ones.
+// A product of 1e47 has neighbours 2^104 apart. Where steps are an ulp off, its tangent is any number, and one in a
+// hundred is beyond sixty. Values that spread evenly, as a cosine or the product itself, have no such outliers.
 TEST(Policy, ATangentOfNothingButRoundingMayBeFarOff) {
   const std::string product = "(exp(x)*sqrt(x)*sqrt(y)*sqrt(x + y)*sqrt(x - y)*cbrt(x)*cbrt(y)*log(x)*exp(y))";
   const auto passes = [](const std::string& text, double candidate, const Standing& standing) {
@@ -128,8 +128,8 @@ TEST(Policy, PowersMadeOfProductsAreExcused) {
   EXPECT_FALSE(passes(product - power, {.point_by_point = true}));
 }
 
-// 64 times exp(x)^6 by an exponential that is an ulp too large: in a sum of like terms the errors of the terms do not
-// cancel, in one of terms that are not alike they do. The sums are of long doubles, 11 bits more exact.
+// 64 times exp(x)^6 by an exponential that is an ulp too large. In a sum of like terms the errors do not cancel; in a
+// sum of unlike terms they do. The sums are of long doubles, 11 bits more exact.
 TEST(Policy, StepsOffByAnUlpAreOffAlikeForLikeOperands) {
   const auto passes = [](double apart, const Standing& standing) {
     std::vector<double> x, y(64, 1);
@@ -147,8 +147,8 @@ TEST(Policy, StepsOffByAnUlpAreOffAlikeForLikeOperands) {
   EXPECT_FALSE(passes(0x1p-20, {.unrewritten = true}));
 }
 
-// 1e16 + 2 - 1e16, whose strict evaluation is exact by luck: with half an ulp of bad luck in the sum it is off by 1,
-// of which the wobbling steps find two thirds.
+// 1e16 + 2 - 1e16, whose strict evaluation is exact by luck. With half an ulp of bad luck in the sum it is off by 1;
+// the perturbed steps find two thirds of that.
 TEST(Policy, PointByPointASourceMayBeUnlucky) {
   const expr::Policy policy{PolicyKind::bounded, 2};
   for (const double candidate : {1.0, 2.5, 3.0, 3.3, 3.4, 5.0, 1e16}) {
@@ -161,7 +161,7 @@ TEST(Policy, PointByPointASourceMayBeUnlucky) {
   EXPECT_FALSE(judge({kOdd}, {kOdd}, {off_by(4)}, policy, 0, "x * y", {.point_by_point = true}).passes);
 }
 
-// Where the strict evaluation is exact nothing but the slack is left.
+// Where the strict evaluation is exact only the slack is left.
 TEST(Policy, BoundedAllowsTwoUlpWhereTheStrictValueIsExact) {
   for (const double k : {1.0, 2.0, 1000.0}) {
     double candidate = 3;

@@ -10,7 +10,7 @@ using expr::Op;
 
 namespace {
 
-/// Beyond this from zero a function of those below is flat in f32 at the latest.
+/// Beyond this from zero the functions below are flat, in f32 at the latest.
 constexpr double kFarOut = 80;
 
 bool is_flat_far_out(Op op) {

@@ -17,14 +17,14 @@ using expr::Variable;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// A range that comes nearer to zero than this has small values.
 constexpr double kSmall = 0x1p-6;
-/// Half of the width of what is drawn uniformly where no range is declared.
+/// Half the width of uniform draws where no range is declared.
 constexpr double kModerate = 8;
 
 struct Ends {
   double lo, hi;
 };
 
-// The range, with finite ends for floats that are meant to be drawn.
+// Returns the range, with finite ends for floats that are drawn uniformly.
 Ends uniform_ends(const Variable& v) {
   const bool has_lo = std::isfinite(v.lo);
   const bool has_hi = std::isfinite(v.hi);
@@ -34,7 +34,7 @@ Ends uniform_ends(const Variable& v) {
   return {-kModerate, kModerate};
 }
 
-// Least and greatest integer of the type inside the range.
+// Returns the least or greatest integer of the type inside the range.
 std::int64_t integer_end(const Variable& v, bool greatest) {
   const bool narrow = v.type != Type::i64;
   const std::int64_t least =
@@ -56,7 +56,7 @@ std::int64_t integer_of(Type type, Bits bits) {
                                  : static_cast<std::int64_t>(bits);
 }
 
-// `x` of the range, rounded to the type without leaving the range (whose ends need not be values of the type).
+// Rounds `x` of the range to the type without leaving the range (whose ends need not be values of the type).
 Bits fit(const Variable& v, double x) {
   Bits bits = bits_of(v.type, x);
   if (v.type != Type::f32 || allowed(v, bits)) return bits;
@@ -74,17 +74,17 @@ double least_positive(Type type) {
   return type == Type::f32 ? 0x1p-149 : 0x1p-1074;
 }
 
-// Magnitudes that products and squares survive: how far `spread` goes where the range does not end.
+// Magnitudes whose products and squares stay finite: the limit of `spread` where the range does not end.
 double far_of(Type type) {
   return type == Type::f32 ? 0x1p30 : 0x1p200;
 }
 
-// ... and how near to zero `small` goes.
+// Returns the limit of `small` near zero.
 double near_of(Type type) {
   return type == Type::f32 ? 0x1p-36 : 0x1p-72;
 }
 
-// The least and greatest magnitude in the range.
+// Returns the least and greatest magnitude in the range.
 Ends magnitudes(const Variable& v) {
   const double far = far_of(v.type);
   const double lo = std::isfinite(v.lo) ? v.lo : std::min(-far, v.hi);
@@ -93,7 +93,7 @@ Ends magnitudes(const Variable& v) {
   return {nearest, std::max(std::fabs(lo), std::fabs(hi))};
 }
 
-// The least and greatest magnitude that is drawn by its exponent; {0, 0} where there is only zero.
+// Returns the least and greatest magnitude that is drawn by its exponent; {0, 0} where there is only zero.
 Ends exponent_ends(const Variable& v, Way way) {
   const bool narrow = v.type == Type::f32;
   const Ends all = magnitudes(v);
@@ -209,7 +209,7 @@ bool has_tiny(const Variable& v) {
 }
 
 Bits draw(const Variable& v, Way way, Random& random) {
-  // Among the vast and the tiny some that are not, for what is there of one variable only.
+  // Mixes some ordinary values into vast and tiny, for expressions that need just one variable far out.
   if (way == Way::vast && random.below(4) == 0) way = Way::spread;
   if (way == Way::tiny && random.below(4) == 0) way = Way::small;
   return draw_at(v, way, random.unit(), random);

@@ -14,9 +14,9 @@ class Random {
  public:
   explicit Random(std::uint64_t seed);
   std::uint64_t next();
-  /// In [0, 1), 53 bits.
+  /// Returns a number in [0, 1), 53 bits.
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  /// In [0, n), n > 0.
+  /// Returns a number in [0, n), n > 0.
   std::uint64_t below(std::uint64_t n) { return next() % n; }
 
  private:
@@ -29,43 +29,43 @@ using Bits = std::uint64_t;
 Bits bits_of(expr::Type type, double value);  ///< rounded to a float `type`; truncated and clamped to an integer one
 double value_of(expr::Type type, Bits bits);  ///< nearest double
 
-/// Whether the declared range allows the value: NaN and infinities only where it does.
+/// Returns whether the declared range allows the value: NaN and infinities only where it does.
 bool allowed(const expr::Variable& variable, Bits bits);
 
-/// How a set's points are drawn.
+/// Ways to draw a set's points.
 ///
 ///   uniform   uniform in the declared range; in [-8, 8], or 16 wide from its one end, where it is not bounded
 ///   spread    uniform in the exponent, both signs, inside the range, large magnitudes
-///   small     the same for magnitudes up to 1 that squares and products survive; uniform where the range has none
+/// small     as spread, for magnitudes up to 1 whose squares and products survive; uniform where the range has none
 ///   vast      uniform in the exponent up to the greatest of the type, where the range has an open end; else spread
-///   tiny      the same down to the least of the type, where the range comes so near to zero; else small
+/// tiny      as vast, down to the least of the type, where the range comes so near to zero; else small
 enum class Way : std::uint8_t { uniform, spread, small, vast, tiny };
 Bits draw(const expr::Variable& variable, Way way, Random& random);
-/// The float at a place in [0, 1] of what `way` draws from, of a random sign; anything of another type.
+/// Returns the float at a place in [0, 1] of the distribution of `way`, of a random sign; any value of another type.
 Bits draw_at(const expr::Variable& variable, Way way, double place, Random& random);
-/// Whether a float's range comes near to zero.
+/// Returns whether a float's range comes near to zero.
 bool has_small(const expr::Variable& variable);
-/// Whether a float's range has no end.
+/// Returns whether a float's range has no end.
 bool has_vast(const expr::Variable& variable);
-/// Whether a float's range holds magnitudes whose squares are nothing.
+/// Returns whether a float's range holds magnitudes whose squares underflow.
 bool has_tiny(const expr::Variable& variable);
-/// One variable's value as a place in what `way` (neither vast nor tiny) draws from: floats by `place` in [0, 1],
-/// uniform when the value is drawn, and a sign; others by the state of a generator.
+/// A variable's value as a place in the distribution of `way` (neither vast nor tiny): floats by `place` in [0, 1],
+/// uniform when the value is drawn, and a sign; other types by the state of a generator.
 struct Coordinate {
   double place = 0;
   bool negative = false;
   std::uint64_t raw = 0;
 };
 Bits value_at(const expr::Variable& variable, Way way, const Coordinate& at);
-/// The place of a float that was drawn in this way (rounding aside).
+/// Returns the place of a float that was drawn in this way (rounding aside).
 Coordinate place_of(const expr::Variable& variable, Way way, Bits bits);
-/// The next value upwards in the type, if the range allows it.
+/// Returns the next value upwards in the type, if the range allows it.
 Bits next_up(const expr::Variable& variable, Bits bits);
-/// Special values inside the range; `constants` of the source and their neighbours among them.
+/// Returns special values inside the range; `constants` of the source and their neighbours among them.
 std::vector<Bits> corner_values(const expr::Variable& variable, std::span<const double> constants);
-/// How many values the range holds; UINT64_MAX when more than 2^40.
+/// Counts the values of the range; UINT64_MAX when more than 2^40.
 std::uint64_t count_values(const expr::Variable& variable);
-/// Value number `index` of the range, index < count_values().
+/// Returns value number `index` of the range, index < count_values().
 Bits nth_value(const expr::Variable& variable, std::uint64_t index);
 
 }  // namespace trident::equiv

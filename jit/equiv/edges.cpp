@@ -21,14 +21,14 @@ constexpr std::size_t kSingleLinesMax = 24, kJointLines = 8;
 /// Changes followed on one line.
 constexpr std::size_t kChangesMax = 6;
 
-/// Magnitudes between which classes are compared, as binary exponents: dense where functions have their thresholds.
+/// Magnitudes between which classes are compared, as binary exponents: dense near the thresholds of functions.
 constexpr int kPlaces32[] = {-149, -126, -100, -64, -42, -32, -16, -8, -4, -2, 0,  1,   2,   3,  4,
                              5,    6,    7,    8,   10,  16,  21,  32, 42, 64, 90, 110, 120, 127};
 constexpr int kPlaces64[] = {-1074, -1022, -900, -680, -512, -340, -256, -128, -64, -32,  -16, -8, -4,
                              -2,    0,     1,    2,    3,    4,    5,    6,    7,   8,    9,   10, 11,
                              16,    32,    64,   128,  256,  340,  512,  680,  900, 1000, 1023};
 
-/// Classes of one value, as bits: what it is where it is not finite, and whether it is too small to be normal.
+/// Classes of one value, as bits: its kind if it is not finite, and whether it is too small to be normal.
 enum Class : std::uint8_t { kFinite = 0, kNan = 1, kPlusInfinity = 2, kMinusInfinity = 4, kSmall = 8 };
 constexpr std::uint8_t kOverflowClasses = kNan | kPlusInfinity | kMinusInfinity;
 
@@ -39,7 +39,7 @@ std::uint8_t class_of(Type type, Bits bits) {
   return std::fabs(x) < (type == Type::f32 ? FLT_MIN : DBL_MIN) ? kSmall : kFinite;
 }
 
-/// A kernel evaluated lane by lane, in a call of the one element.
+/// Evaluates a kernel lane by lane, in calls of one element.
 class Lane {
  public:
   Lane(const expr::Expr& expr, const kir::Kernel& kernel) : kernel_(kernel), bits_(kernel.insts.size()) {
@@ -52,7 +52,7 @@ class Lane {
         watched_.push_back(i);
   }
 
-  /// The classes of the watched values at a point.
+  /// Returns the classes of the watched values at a point.
   std::vector<std::uint8_t> classes(const Point& point) {
     std::vector<std::uint8_t> list;
     for (std::uint32_t i = 0; i < kernel_.insts.size(); ++i) bits_[i] = value(kernel_.insts[i], point);
@@ -93,7 +93,7 @@ class Lane {
   std::vector<std::uint32_t> watched_;
 };
 
-/// Points by one number, a magnitude: each variable that moves is plus or minus it, or its reciprocal.
+/// A line of points, by one magnitude: each variable that moves is plus or minus it, or its reciprocal.
 struct Line {
   enum class Move : std::uint8_t { none, with, against };
   Point base;
@@ -145,7 +145,7 @@ class Search {
     Place low, high;
   };
 
-  // Lines through points of every kind: of the single ones as many per variable as there is room for.
+  // Makes lines through points of every kind; as many single ones per variable as there is room for.
   std::vector<Line> lines() {
     constexpr Way kWays[] = {Way::uniform, Way::spread, Way::uniform, Way::small, Way::uniform, Way::vast, Way::tiny};
     std::vector<Line> list;
@@ -206,7 +206,7 @@ class Search {
     return false;
   }
 
-  // Bisects the intervals in which some of `classes` change, line by line, until `points` more are spent.
+  // Bisects the intervals in which some of `classes` change, line by line, until `points` more are used up.
   void follow(std::uint8_t classes, std::size_t points, std::vector<Point>& found) {
     const std::size_t end = budget_ - std::min(budget_, points);
     std::vector<std::size_t> changes(lines_.size(), 0);
@@ -226,7 +226,7 @@ class Search {
     found.erase(std::unique(found.begin(), found.end()), found.end());
   }
 
-  // Both halves become open. False where the ends are neighbours.
+  // Opens both halves. Returns false where the ends are neighbours.
   bool split(const Interval& whole, std::uint8_t classes, std::vector<Interval>& open) {
     const auto low = std::bit_cast<std::uint64_t>(whole.low.magnitude);
     const auto high = std::bit_cast<std::uint64_t>(whole.high.magnitude);
@@ -246,7 +246,7 @@ class Search {
     return true;
   }
 
-  // The neighbours, and points further off: an ulp explains what happens at an edge, not what happens beside it.
+  // Adds the neighbours and points further off: an ulp explains results at an edge, not those beside it.
   void add_around(const Interval& change, std::vector<Point>& found) const {
     found.push_back(change.low.point);
     found.push_back(change.high.point);

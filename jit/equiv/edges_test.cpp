@@ -1,5 +1,5 @@
 // Edges of overflow: are both neighbours found, and is a candidate refused that overflows where its source does not?
-// Oracles: MPFR for where e^x passes the greatest double; for candidates what they were made of: each pair below is the
+// Oracles: MPFR for the x at which e^x passes the greatest double; for candidates their origin: each pair below is the
 // same over the reals, and the comment says at which values the candidate alone overflows.
 #include "jit/equiv/edges.h"
 
@@ -30,7 +30,7 @@ kir::Kernel lowered(const expr::Expr& e) {
   return std::move(kernel).value();
 }
 
-// Greatest double whose exponential rounds to a double.
+// Returns the greatest double whose exponential rounds to a double.
 double last_exponent() {
   mpfr_t x;
   mpfr_init2(x, 300);
@@ -70,7 +70,7 @@ struct Pair {
   bool same;
 };
 
-// Real identities, so that "same" is no answer where one side overflows before the other.
+// Identities over the reals: a checker of those would call all of them the same.
 constexpr Pair kPairs[] = {
     {"cosh(x)", "0.5 * (exp(x) + exp(-x))", false},  // between log(greatest) and log(2 greatest)
     {"sinh(x)", "0.5 * (exp(x) - exp(-x))", false},
@@ -95,7 +95,7 @@ TEST(Edges, RefuseWhatOverflowsWhereItsSourceDoesNot) {
   for (const Type type : {Type::f32, Type::f64}) {
     for (const PolicyKind kind : {PolicyKind::bounded, PolicyKind::fast}) {
       for (const Pair& pair : kPairs) {
-        // The exponential of x / 2 carries the rounding of half its argument, squared: more than bounded(2) leaves.
+        // The exponential of x / 2 has the rounding of half its argument, squared: more than bounded(2) allows.
         const double k = pair.same ? 1000 : 2;
         const expr::Expr source = parsed(pair.source, type);
         const expr::Expr form = parsed(pair.candidate, type);

@@ -1,5 +1,5 @@
-// An expression with reductions for calls of so many elements, its reductions written out: what is left is plain
-// arithmetic, which parts.h compares as it does any other.
+// An expression with reductions, written out for calls of a fixed number of elements: the result is plain arithmetic,
+// which parts.h compares as it does any other.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace trident::equiv {
 
-/// In each place of an array stand `elements` (one to three) variables, of the array's range, and elements of tables are
-/// read at the numbers of these elements; sums are in the order of
-/// jit/kir/kir.h. Outputs that are arrays are those of the first element. Nothing where that takes more variables than
-/// an expression may have. `expr` has passed check() and has no Diff; so has the result.
+/// Replaces each array by `elements` (one to three) variables of its range, and reads elements of tables at the numbers
+/// of these elements. Sums are in the order of jit/kir/kir.h. Array outputs are those of the first element. Returns
+/// nothing where that needs more variables than an expression may have. `expr` has passed check() and has no Diff; so
+/// has the result.
 std::optional<expr::Expr> of_elements(const expr::Expr& expr, std::size_t elements);
 
 }  // namespace trident::equiv

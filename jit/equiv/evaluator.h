@@ -1,5 +1,5 @@
-// Evaluates an expression node by node over blocks of points, strictly and correctly side by side (reference.h says
-// what these are). N is the kind of number of the correct value.
+// Evaluates an expression node by node over blocks of points, strictly and correctly side by side (reference.h defines
+// both). N is the number type of the correct value.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline const std::byte* element_of(const Samples& samples, const expr::Expr& exp
   return samples.columns[variable].data() + index * ir::bytes_of(expr.variables[variable].type);
 }
 
-/// Whether to end early: once `cancelled` has said so, for ever.
+/// Returns whether to end early; stays true once `cancelled` was true.
 class Stop {
  public:
   explicit Stop(std::function<bool()> cancelled) : cancelled_(std::move(cancelled)) {}
@@ -46,7 +46,7 @@ class Evaluator {
  public:
   /// Bits of `unsure`.
   static constexpr std::uint8_t kOpen = 1;              ///< rounding decides a step on the way
-  static constexpr std::uint8_t kMayBeNextInteger = 2;  ///< ... of one unit, which is no more than rounding itself
+  static constexpr std::uint8_t kMayBeNextInteger = 2;  ///< by one unit, no more than a rounding
   /// The values of one node at the points of a block. Floats use s and c; integers and bools si and ci (bools 0 or -1).
   struct Lanes {
     std::vector<double> s;
@@ -55,7 +55,7 @@ class Evaluator {
     std::vector<std::uint8_t> unsure;
   };
 
-  /// `stop` is asked every few dozen nodes; what is evaluated after it has stopped means nothing.
+  /// Asks `stop` every few dozen nodes; values computed after it has stopped mean nothing.
   Evaluator(const expr::Expr& expr, const Samples& samples, std::size_t block, Stop* stop = nullptr)
       : expr_(expr),
         samples_(samples),
@@ -82,8 +82,8 @@ class Evaluator {
     elements(first, count);
   }
 
-  /// One whole call; `each_block(first, count)` is told of every block of elements, and ends the call by returning
-  /// false. Afterwards the nodes that depend on reductions hold their values in lane 0.
+  /// Evaluates one whole call. Calls `each_block(first, count)` for every block of elements; false ends the call.
+  /// Afterwards the nodes that depend on reductions hold their values in lane 0.
   template <class EachBlock>
   void run_call(const Call& call, EachBlock each_block) {
     start_reductions();
@@ -96,13 +96,13 @@ class Evaluator {
       if (stop_ != nullptr && stop_->stopped()) return;
       at += count;
     }
-    // What follows the reductions may use elements that do not vary (parameters, constants): lane 0 holds them.
+    // Nodes after the reductions may use elements that do not vary (parameters, constants): lane 0 holds them.
     if (call.n == 0) elements(0, samples_.n == 0 ? 0 : 1);
     for (auto& reduction : reductions_) finish(reduction, call.n);
     run_totals();
   }
 
-  /// How much output `node` changes when each sum of the call just run moves by the sum of its absolute values
+  /// Returns how much output `node` changes when each sum of the last call moves by the sum of its absolute values
   /// (linearly extrapolated): the scale on which errors of its terms count. 0 when no float sum reaches it.
   long double sensitivity(std::uint32_t node) {
     constexpr int kStepBits = 16;
@@ -124,16 +124,16 @@ class Evaluator {
     return total;
   }
 
-  /// From now on the strict value of every op that rounds moves by up to an ulp, at random; with `chains` powers may be
-  /// of rounded products, as a kernel makes them.
+  /// From now on moves the strict value of every op that rounds by up to an ulp, at random. With `chains` powers may be
+  /// made of rounded products, as a kernel makes them.
   void wobble(Random* random, bool chains) {
     wobble_ = random;
     chains_ = chains;
     last_wobbled_.clear();
   }
 
-  /// Whether every value in lane 0 is known far better than its type can tell: where a step is undecided nevertheless,
-  /// it is rounding that decides it.
+  /// Returns whether every value in lane 0 is known far better than its type can tell. If a step is undecided
+  /// nevertheless, then rounding decides it.
   [[nodiscard]] bool precise() const {
     constexpr long double kKnownUlp = 0.001L;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -168,7 +168,7 @@ class Evaluator {
     bool any = false;
   };
 
-  /// The call that point `first` belongs to; all points are one when the set names none.
+  /// Returns the call that point `first` belongs to; all points are one call when the set names none.
   [[nodiscard]] Call call_of(std::uint64_t first) const {
     const auto after = std::upper_bound(samples_.calls.begin(), samples_.calls.end(), first,
                                         [](std::uint64_t point, const Call& call) { return point < call.first; });
@@ -182,14 +182,14 @@ class Evaluator {
 
   // --- steps ---
 
-  // How far the correct value may be from a step and rounding still decide the side.
+  // Returns how near to a step the correct value may be for rounding to decide the side.
   static long double tolerance(Type type, double strict, const N& correct) {
     const long double c = approximate(correct);
     const long double off = std::fabs(static_cast<long double>(strict) - c);
     return 8 * off + 2 * error_of(correct) + 16 * ulp_at(type, c);
   }
 
-  // An integer that rounding has chosen may be the correct one, and is not exact for that.
+  // Returns whether a value is exact. An integer chosen by rounding may be the correct one, but is not exact.
   static bool exactly(const Lanes& a, std::size_t i) {
     return is_exactly(a.c[i], a.s[i]) && (a.unsure[i] & kMayBeNextInteger) == 0;
   }
@@ -203,7 +203,7 @@ class Evaluator {
 
   static bool near_zero(Type type, const Lanes& a, std::size_t i) { return near(type, a, i, 0); }
 
-  // Whether an operand lies where the op's domain ends and rounding decides whether the result is a number.
+  // True if an operand is so near to its domain's edge that rounding decides whether the result is NaN.
   bool near_edge(const expr::Node& node, std::size_t i) const {
     const Op op = node.op;
     const Lanes& a = lanes_[node.a.index];
@@ -219,7 +219,7 @@ class Evaluator {
     if (op == Op::Atan2) return near_a(0) && near_or_below_zero(node.type, b, i);
     return false;
   }
-  // Of zeros of both signs min and max may give either.
+  // For zeros of both signs min and max may give either.
   static bool picks_a_zero(Op op, double a, double b) {
     return (op == Op::Min || op == Op::Max) && a == 0 && b == 0 && std::signbit(a) != std::signbit(b);
   }
@@ -227,20 +227,20 @@ class Evaluator {
     return approximate(a.c[i]) < 0 || near_zero(type, a, i);
   }
 
-  // Floor and its kin: the result is an integer, and jumps where the operand meets an integer or (rounding) a half.
+  // Evaluates floor and the like: integers that jump where the operand meets an integer or (rounding) a half.
   void round_lane(const expr::Node& node, Lanes& r, std::size_t i) {
     const Lanes& a = lanes_[node.a.index];
     const long double c = approximate(a.c[i]);
     const bool halves = node.op == Op::Round || node.op == Op::Rint;
     const long double step = halves ? std::floor(c) + 0.5L : std::nearbyint(c);
     if (std::isfinite(c) && near(node.type, a, i, step)) {
-      // Where the type holds integers only, steps are as small as its rounding; to what decides by them they are steps.
+      // Here the type holds integers only, so steps are as small as its rounding; deciding ops see steps.
       const bool all_integers = ulp_at(node.type, c) >= 0.5L;
       r.unsure[i] |= all_integers ? kMayBeNextInteger : kOpen;
       if (!all_integers) return set_exact(r.c[i], r.s[i]);
     }
     apply_to(node.op, 0, a.c[i], a.c[i], a.c[i], r.c[i]);
-    const long double error = error_of(a.c[i]);  // one that reaches a step moves through
+    const long double error = error_of(a.c[i]);  // an error that reaches a step adds one
     if (error > 0 && !(std::fabs(c - step) > error)) widen(r.c[i], error + 1);
   }
 
@@ -251,7 +251,7 @@ class Evaluator {
       fmod_lane(node, a, b, r, i);
     } else if (node.op == Op::Copysign || node.op == Op::Sign) {
       const Lanes& signed_by = node.op == Op::Sign ? a : b;
-      // The sign of a NaN means nothing: no two machines need share it.
+      // The sign of a NaN is unspecified: machines may differ.
       if (near_zero(node.type, signed_by, i) || std::isnan(signed_by.s[i])) r.unsure[i] |= kOpen;
       apply_to(node.op, 0, a.c[i], b.c[i], b.c[i], r.c[i]);
     } else {
@@ -329,7 +329,7 @@ class Evaluator {
     }
   }
 
-  /// What a step is off by it is off by wherever it has the same operands: in a sum such errors do not cancel.
+  /// A node's perturbation, which repeats for equal operands: in a sum of like terms such errors do not cancel.
   struct Wobbled {
     std::array<double, 3> operands{};
     double result = 0;
@@ -355,7 +355,7 @@ class Evaluator {
     return static_cast<double>(std::nextafter(static_cast<float>(value), static_cast<float>(towards)));
   }
 
-  // The power that a kernel makes of products, each rounded; or `value`, at random and where it makes none.
+  // Multiplies the power out, rounding each product, as a kernel does; or returns `value`, at random.
   double chain_of_products(const expr::Node& node, double base, double value) {
     const auto exponent = static_cast<std::int64_t>(node.imm);
     const std::int64_t size = std::min(std::abs(exponent), expr::kPowerChainMax + 1);
@@ -377,7 +377,7 @@ class Evaluator {
     }
   }
 
-  // An element of a table, or 0; where rounding decides its number, the number is unsure and so is the element.
+  // Reads an element of a table, or 0. Where rounding decides its number, number and element are unsure.
   void read(const expr::Node& node, Lanes& r, std::uint64_t first, std::size_t count) {
     const Lanes& numbers = lanes_[node.op == Op::Gather ? node.b.index : node.c.index];
     const auto stride = node.op == Op::Strided ? expr_.at(node.b).imm : 0;
@@ -478,13 +478,13 @@ class Evaluator {
     }
   }
 
-  // f32(x) of an x in f64 is what it rounds to by its meaning, and jumps where x meets the middle between two floats.
+  // f32(x) of an f64 x is, by its meaning, the rounded value; it jumps at the middle between two floats.
   static void narrow_lane(const Lanes& a, Lanes& r, std::size_t i) {
     r.s[i] = static_cast<double>(static_cast<float>(a.s[i]));
     round_to_f32(a.c[i], r.c[i]);
     const long double s = a.s[i], c = approximate(a.c[i]);
     if (exactly(a, i) || (std::isnan(s) && std::isnan(c))) return;
-    // What only f64 cannot hold is an infinity of f32 long before.
+    // A value beyond f64 is an infinity of f32 long before.
     constexpr long double kFarBeyond = 0x1p129L;
     const bool beyond = std::isinf(s) && c * std::copysign(1.0L, s) > kFarBeyond;
     if (beyond && error_of(a.c[i]) < std::fabs(c) / 4) return;
@@ -563,7 +563,7 @@ class Evaluator {
     if (node.op == Op::MinOf || node.op == Op::MaxOf) {
       const bool least = node.op == Op::MinOf;
       if (!std::isnan(a.s[i])) s = (least ? s < a.s[i] : s > a.s[i]) ? s : a.s[i];
-      // NaN is left out: by both evaluations or not at all.
+      // NaN elements are ignored: by both evaluations or not at all.
       if (std::isnan(a.s[i]) != std::isnan(approximate(a.c[i]))) reduction.unsure = true;
       const N& c = a.c[i];
       if (least ? less(c, reduction.extreme) : less(reduction.extreme, c)) reduction.extreme = c;

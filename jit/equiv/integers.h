@@ -12,20 +12,20 @@ namespace trident::equiv {
 double load_float(expr::Type type, const std::byte* bytes);
 std::int64_t load_integer(expr::Type type, const std::byte* bytes);
 
-/// `value` brought into `type`: wraps for i32, 0 or -1 for masks.
+/// Converts `value` to `type`: wraps for i32, 0 or -1 for masks.
 std::int64_t wrap(expr::Type type, std::int64_t value);
-/// Cast from integer or bool `from` to integer or bool `to`.
+/// Casts from integer or bool `from` to integer or bool `to`.
 std::int64_t cast_integer(expr::Type to, expr::Type from, std::int64_t value);
-/// Cast from a float: truncates; NaN and what is out of range give the least integer of `to`.
+/// Casts from a float: truncates; NaN and values out of range give the least integer of `to`.
 std::int64_t truncate(expr::Type to, long double value);
-/// `value` rounded to f32 or f64.
+/// Rounds `value` to f32 or f64.
 double int_to_float(expr::Type type, std::int64_t value);
-/// The greatest (true) or least (false) value of an integer type.
+/// Returns the greatest (true) or least (false) value of an integer type.
 std::int64_t end_of_range(expr::Type type, bool greatest);
 
-/// Integer or bool ops of signature Same.
+/// Evaluates integer or bool ops of signature Same.
 std::int64_t apply_integer(const expr::Node& node, std::int64_t a, std::int64_t b);
-/// One more element into a partial result of a reduction, and two partial results into one.
+/// Adds one more element to a partial result of a reduction, or combines two partial results.
 std::int64_t combine_integer(const expr::Node& reduction, std::int64_t partial, std::int64_t a, std::int64_t b);
 std::int64_t join_integer(const expr::Node& reduction, std::int64_t x, std::int64_t y);
 

@@ -10,12 +10,12 @@
 namespace trident::equiv {
 namespace {
 
-/// Points of one way.
+/// Points drawn in each way.
 constexpr std::uint64_t kEqualityPoints = 64;
-/// Of the points where both are known, as many eighths must agree (some lie where rounding decides a step), and as many
-/// of all points must be known.
+/// Eighths of the points with both values known that must agree (some lie where rounding decides a step), and eighths
+/// of all points that must be known.
 constexpr std::size_t kAgreeEighths = 7, kKnownEighths = 2;
-/// Values vary when no more eighths of them are the same.
+/// Values vary when at most this many eighths of them are equal.
 constexpr std::size_t kSameEighthsMax = 6;
 Values values_of(const Evaluator<Tracked<long double>>& evaluator, const expr::Expr& expr, expr::NodeId id) {
   const auto& lanes = evaluator.lanes(id);
@@ -32,7 +32,7 @@ bool near(long double a, long double b, long double tolerance) {
   return a == b || std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b));
 }
 
-/// How many of the known values are the commonest one, as far as three places tell; and how many are known.
+/// Counts the known values that equal the commonest one, as far as three places tell; and all known ones.
 std::pair<std::size_t, std::size_t> commonest(const Values& values) {
   Values known;
   std::copy_if(values.begin(), values.end(), std::back_inserter(known), [](long double x) { return !std::isnan(x); });

@@ -1,5 +1,5 @@
-// Values of an expression's nodes over the reals at some drawn points: whether two are equal, and whether they show
-// anything at all.
+// Values of an expression's nodes over the reals at some drawn points: whether two are equal, and whether they vary
+// enough to show anything.
 #pragma once
 
 #include <vector>
@@ -11,17 +11,17 @@ namespace trident::equiv {
 /// Correct values at the points, in their order; NaN where they are not known well.
 using Values = std::vector<long double>;
 
-/// Of the given nodes, at points drawn in two ways (uniform and spread). `expr` has passed check(); nodes that depend
-/// on a reduction have no values.
+/// Returns the values of the given nodes, at points drawn in two ways (uniform and spread). `expr` has passed check();
+/// nodes that depend on a reduction have no values.
 std::vector<Values> known_values(const expr::Expr& expr, const std::vector<expr::NodeId>& nodes, std::uint64_t seed);
 
-/// How far apart values of one function may be, of their size; in f32 behind casts to it, which round where they stand.
+/// Relative tolerance between values of one function; in f32 after casts to it, which round where they stand.
 inline constexpr long double kEqualityTolerance = 1e-9L, kNarrowTolerance = 0x1p-21L;
-/// Whether both are one function of the variables, as far as these points tell: some lie where rounding decides a step.
+/// True if both are one function of the variables, as far as these points tell: some lie where rounding decides a step.
 bool equal_over_the_reals(const Values& a, const Values& b, long double tolerance = kEqualityTolerance);
-/// Whether values say something of what they come from: a mask of a rare case is 0 almost everywhere.
+/// Returns whether values show anything of their operands: a mask of a rare case is 0 almost everywhere.
 bool varies(const Values& values);
-/// All known values but one at most are one value.
+/// Returns whether all known values, but one at most, are one value.
 bool looks_constant(const Values& values);
 
 }  // namespace trident::equiv

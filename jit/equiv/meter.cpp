@@ -57,7 +57,7 @@ double Meter::strict_ulp() {
   for (std::size_t i = 0; i < values().strict.size(); ++i)
     if (usable(i) && std::isfinite(values().strict[i])) heap.emplace_back(error_ulp(i, values().strict[i]), i);
   std::make_heap(heap.begin(), heap.end());
-  // The greatest error, as long as it is that of a value known well enough.
+  // Takes the greatest error, unless its value is not known well enough.
   while (!heap.empty()) {
     const auto [worst, at] = heap.front();
     const bool known = worst == 0 || values().error[at] <= kKnownShare * static_cast<long double>(worst) * unit(at);

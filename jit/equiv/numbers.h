@@ -1,5 +1,5 @@
-// One vocabulary over the three kinds of number that an expression is evaluated in: Tracked<double>,
-// Tracked<long double> and WideBig. evaluator.h is written against it.
+// One vocabulary for the three number types that an expression is evaluated in: Tracked<double>, Tracked<long double>
+// and WideBig. evaluator.h is written against it.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ void set_int(Tracked<T>& n, std::int64_t value) {
   n.v = static_cast<T>(value);
   n.e = std::numeric_limits<T>::digits >= 63 ? T(0) : std::fabs(n.v) * kUnit<T>;
 }
-/// The float next to a value that is sure to lie on one side of the middle between two: a float that is exact, but for
-/// the sign of a zero and the class of what no float holds, which are as sure as they were.
+/// Rounds a value to the float on the side of a midpoint where it surely lies. The result is exact, but the sign of a
+/// zero and the class of values beyond all floats are only as sure as they were.
 template <class T>
 void round_to_f32(const Tracked<T>& a, Tracked<T>& r) {
   r.v = static_cast<T>(static_cast<float>(a.v));
@@ -67,14 +67,14 @@ inline long double approximate(const Big& n) {
 }
 inline long double error_of(const Big& n) {
   if (n.error_log2 == Big::kExact) return 0;
-  // A bound below all that the carrier holds is still no zero.
+  // A bound below the carrier's least number is still no zero.
   constexpr std::int64_t kExponentMax = std::numeric_limits<long double>::max_exponent;
   const auto exponent = std::min(n.error_log2, kExponentMax);
   return exponent < 1 - kExponentMax ? std::numeric_limits<long double>::denorm_min()
                                      : std::ldexp(1.0L, static_cast<int>(exponent));
 }
 inline bool is_exactly(const Big& n, double value) {
-  // MPFR's comparison says 0 of a NaN too.
+  // MPFR's comparison gives 0 for a NaN too.
   return n.error_log2 == Big::kExact && !n.is_nan() && !std::isnan(value) && mpfr_cmp_d(n.raw(), value) == 0;
 }
 inline void set_exact(Big& n, double value) {
@@ -135,7 +135,7 @@ class Accumulator {
   std::uint64_t count_ = 0;
 };
 
-/// Two-sum compensation: the rounding of every addition is kept in `low_`.
+/// Two-sum compensation: keeps the rounding error of every addition in `low_`.
 template <class T>
 class Accumulator<Tracked<T>> {
  public:
@@ -150,7 +150,7 @@ class Accumulator<Tracked<T>> {
   }
   [[nodiscard]] Tracked<T> value() const {
     const T v = count_ == 0 ? T(0) : high_ + low_;
-    // low_ itself is summed with rounding: count * unit^2 of the absolute sum bounds that.
+    // low_ itself is a rounded sum: count * unit^2 of the absolute sum bounds its error.
     const T own = std::fabs(v) * kUnit<T> + static_cast<T>(count_) * kUnit<T> * kUnit<T> * absolute_ * 2;
     return {std::isfinite(low_) ? v : high_, error_ + own};
   }

@@ -31,7 +31,7 @@ bool commutes(Op op) {
          op == Op::Eq || op == Op::Ne;
 }
 
-/// By node of the source: whether a part ends there, and at what is alike.
+/// By node of the source: whether a part ends there, at a value that both have.
 using Cuts = std::vector<bool>;
 
 Verdict refusal(std::string why) {
@@ -41,13 +41,13 @@ Verdict refusal(std::string why) {
   return verdict;
 }
 
-/// Points of which kinds a part is checked at: those of new variables must not be vast or tiny, where they may never
-/// be.
+/// Kinds of points at which a part is checked. New variables must not be vast or tiny where their values never
+/// are.
 enum class Sets : std::uint8_t { ordinary, all };
 
 class Parts {
  public:
-  /// `explored`: the outputs of which larger sets of points are asked too (tail.h).
+  /// `explored`: the outputs whose tails are explored too (tail.h).
   Parts(const Expr& source, const Expr& form, const expr::LowerOptions& how, const CheckOptions& options,
         std::vector<bool> explored = {})
       : how_(how), options_(options), explored_(std::move(explored)), builder_(both_) {
@@ -72,7 +72,7 @@ class Parts {
   }
 
   Result<Verdict> run() {
-    // Masks that turn out to be alike are freed then, and what was found equal behind them is asked again.
+    // Masks found to be alike are freed then, and equalities that depended on them are tested again.
     do {
       for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m)
         if (alike_[m] == m) TRY_VOID(find_alike(m));
@@ -81,7 +81,7 @@ class Parts {
       return refusal("the form computes in its own way what is the same at all points drawn: " + text_of(*mask));
     }
     for (const auto& [n, m] : ends()) {
-      // Behind masks that are free the whole form keeps the policy, at vast and tiny values too.
+      // With masks freed the whole form keeps the policy, at vast and tiny values too.
       const bool differ = n != m || how_.accuracy != kir::math::Accuracy::ulp1;
       if (differ && std::count(freed_.begin(), freed_.end(), true) > 0) {
         TRY(Verdict verdict, check(n, m, freed_, Sets::all));
@@ -110,7 +110,7 @@ class Parts {
     return place;
   }
 
-  // Values of all nodes at some points, with variables of their own in place of freed masks.
+  // Computes the values of all nodes at some points, with new variables in place of freed masks.
   void evaluate() {
     Expr expr;
     expr.variables = both_.variables;
@@ -131,16 +131,16 @@ class Parts {
     values_ = known_values(expr, place, options_.samples.seed);
   }
 
-  // Whether a part may end at a node. A mask as a number is 0 or 1: it is its truth that becomes a variable.
+  // Returns whether a part may end at a node. A mask as a number is 0 or 1: its truth value becomes the variable.
   [[nodiscard]] bool may_end(std::uint32_t c) const {
     const Node& node = both_.nodes[c];
     if (expr::info(node.op).signature == expr::Signature::Leaf) return false;
     return node.op != Op::Cast || both_.at(node.a).type != expr::Type::b32;
   }
 
-  // What stands behind a mask that is 0 at every point looks equal to anything: masks that both have are freed, so far
-  // as both are still equal then, and the values taken again. Whether there was a new one; then the form's values above
-  // masks are alike none until they are asked again.
+  // Frees masks that both have. A value multiplied by a mask that is 0 at every point looks equal to anything. So masks
+  // that both have become variables while both sides are still equal, and the values are taken again. Returns whether
+  // there was a new one; then the form's values above masks count as unmatched until they are tested again.
   bool unmask() {
     bool any = false;
     for (const auto& [n, m] : ends()) {
@@ -152,7 +152,7 @@ class Parts {
         freed_[c] = still_equal(cut(n, m, freed_).expr);
         if (!freed_[c]) continue;
         any = true;
-        evaluate();  // what is above it varies now
+        evaluate();  // values above it vary now
       }
     }
     if (!any) return false;
@@ -166,8 +166,8 @@ class Parts {
     return true;
   }
 
-  // A value of the form that looks constant, is not known to be, and is alike none of the source: a mask that was
-  // rewritten, whose other side no point has shown.
+  // Returns a value of the form that looks constant, is not known to be, and matches none of the source: a rewritten
+  // mask whose other side no point has shown.
   [[nodiscard]] std::optional<std::uint32_t> mask_of_its_own() const {
     for (std::uint32_t m = source_nodes_; m < both_.nodes.size(); ++m) {
       if (alike_[m] != m || !looks_constant(values_[m])) continue;
@@ -177,7 +177,7 @@ class Parts {
     return std::nullopt;
   }
 
-  // What is careful part by part may still be less so than its source where a step above multiplies all errors.
+  // Explores tails: parts may be careful, yet lose more than the source where a step above multiplies errors.
   Result<Verdict> explore() {
     const auto list = ends();
     for (std::size_t k = 0; k < explored_.size(); ++k) {
@@ -189,7 +189,7 @@ class Parts {
     return Verdict{};
   }
 
-  // What must be the same in the end.
+  // Returns the pairs of nodes that must be the same in the end.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> ends() const {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> list;
     for (std::size_t k = 0; k < form_outputs_.size(); ++k)
@@ -212,7 +212,7 @@ class Parts {
       if (both_.nodes[n].type != type || shapes_[n] != shapes_[m]) continue;
       if (expr::info(both_.nodes[n].op).signature == expr::Signature::Leaf) continue;
       if (!varies(values_[n]) || !equal_over_the_reals(values_[n], values_[m], tolerance_of(type))) continue;
-      if (!ir::is_float(type)) {  // no rounding: what is equal is alike
+      if (!ir::is_float(type)) {  // no rounding: equal values are alike
         alike_[m] = n;
         return {};
       }
@@ -227,7 +227,7 @@ class Parts {
     return {};
   }
 
-  // The source's node that makes the same of operands that are alike. A fused product and sum is as good as the two.
+  // Returns the source's node with alike operands and the same op. A fused product and sum counts as the two ops.
   [[nodiscard]] std::optional<std::uint32_t> made_alike(std::uint32_t m) const {
     Node node = both_.nodes[m];
     for (NodeId* operand : {&node.a, &node.b, &node.c})
@@ -245,7 +245,7 @@ class Parts {
     return find({Op::Add, node.type, NodeId(*product), node.c, {}, 0});
   }
 
-  // Another op that makes the same bits: a + -1 for a - 1, a * a for a^2, 1 / a for recip(a), and back.
+  // Returns another op with the same bits: a + -1 for a - 1, a * a for a^2, 1 / a for recip(a), and back.
   [[nodiscard]] std::optional<Node> other_spelling(Node node) const {
     const auto constant = [&](double value) -> std::optional<NodeId> {
       const auto found = find({Op::Constant, node.type, {}, {}, {}, expr::bits_of(node.type, value)});
@@ -293,7 +293,7 @@ class Parts {
     return mark;
   }
 
-  /// The nodes that are alike those reached below `root`.
+  /// Returns the nodes that are alike those reached below `root`.
   [[nodiscard]] std::vector<bool> met(std::uint32_t root, const Cuts& cuts) const {
     const std::vector<bool> mark = reached(root, cuts);
     std::vector<bool> list(mark.size(), false);
@@ -302,7 +302,7 @@ class Parts {
     return list;
   }
 
-  /// Both parts over the variables that there were and one for each cut that either reaches; two outputs.
+  /// Both parts as one expression: the original variables, one for each cut that either reaches, and two outputs.
   struct Pair {
     Expr expr;
     std::vector<std::uint32_t> parts;  ///< the nodes that the new variables stand for
@@ -338,7 +338,7 @@ class Parts {
     return pair;
   }
 
-  // Variables that no node reads.
+  // Drops variables that no node reads.
   static void drop_variables(Expr& expr) {
     std::vector<bool> used(expr.variables.size(), false);
     for (const Node& node : expr.nodes)
@@ -354,8 +354,8 @@ class Parts {
     expr.variables = std::move(kept);
   }
 
-  // A new variable of `expr` with what is known of a node's values; a mask is whether an integer is not 0. `append`
-  // takes nodes.
+  // Adds a variable to `expr` with the known facts of a node's values; a mask becomes the test of an integer against 0.
+  // `append` takes nodes.
   template <class Append>
   NodeId add_variable(std::uint32_t part, Expr& expr, const Append& append) const {
     const expr::Type type = both_.nodes[part].type;
@@ -372,19 +372,19 @@ class Parts {
     return append({Op::Variable, type, {}, {}, {}, index});
   }
 
-  // Whether both outputs are equal over the reals wherever the variables are.
+  // Returns whether both outputs are equal over the reals wherever the variables are.
   bool still_equal(const Expr& pair) {
     const auto values = known_values(pair, {pair.outputs[0].node, pair.outputs[1].node}, options_.samples.seed);
     return equal_over_the_reals(values[0], values[1], tolerance_of(pair.at(pair.outputs[0].node).type));
   }
 
-  // A form may round to f32 otherwise than its source does; how careful it is there is for the checks to say.
+  // A form may round to f32 at other places than its source; the checks say how careful it is there.
   [[nodiscard]] long double tolerance_of(expr::Type type) const {
     return narrows_ && type == expr::Type::f32 ? kNarrowTolerance : kEqualityTolerance;
   }
 
-  // As many cuts as leave both equal. First those whose values hardly vary, for what stands behind a mask looks equal
-  // whatever it is; and from below, so that what is there varies in all that it can when what is above is tried.
+  // Chooses as many cuts as leave both equal. Values that hardly vary come first, since a value behind a mask looks
+  // equal to anything. Goes upwards, so that the values below vary as much as they can when those above are tried.
   Cuts choose_cuts(std::uint32_t n, std::uint32_t m) {
     Cuts cuts(both_.nodes.size(), false);
     std::vector<bool> in_source = met(n, cuts), in_form = met(m, cuts);
@@ -405,7 +405,7 @@ class Parts {
       return make_error(ErrorCode::kCancelled, "the equivalence check was cancelled");
     const Pair pair = cut(n, m, cuts);
     const bool same_steps = pair.expr.outputs[0].node == pair.expr.outputs[1].node;
-    // Functions that are less accurate than the source's are no less so for standing in the same place.
+    // A less accurate function is no better for standing in the same place as the source's.
     const bool as_good = sets == Sets::ordinary && demand == Demand::policy;
     if (same_steps && (as_good || how_.accuracy == kir::math::Accuracy::ulp1)) return Verdict{};
     if (pair.expr.variables.size() > limits::kInputsMax) return refusal("the form has more parts than are looked at");
@@ -434,7 +434,7 @@ class Parts {
     return text;
   }
 
-  // Says what the new variables stand for.
+  // Adds the meaning of the new variables to the counterexample.
   void explain(const Pair& pair, Counterexample& e) const {
     for (std::size_t p = 0; p < pair.parts.size(); ++p)
       e.why += (p == 0 ? ", in a part where p" : ", p") + std::to_string(p + 1) + " is " + text_of(pair.parts[p]);
@@ -468,7 +468,7 @@ Result<Verdict> compare(const Expr& source, const Expr& form, const expr::LowerO
   return refusal("its parts cannot be compared: " + verdict.error().message);
 }
 
-/// A form that reduces otherwise than its source is compared in calls of two and of three elements: of two alone a sum
+/// Compares a form that reduces otherwise than its source in calls of two and of three elements: with two alone a sum
 /// would be twice a mean. In calls of one, where no terms of a sum cancel, tails are explored too.
 Result<Verdict> compare_calls(const Expr& source, const Expr& form, const expr::LowerOptions& how,
                               const CheckOptions& options) {

@@ -1,6 +1,6 @@
-// Forms that are careful or careless where no drawn point goes. The oracle of a careless one is a point at which the
-// interpreter's values of source and form are far apart; of a careful one, how it was made (the source's own steps, or
-// steps that lose nothing).
+// Forms that are careful or careless in regions that no drawn point reaches. The oracle of a careless one is a point at
+// which the interpreter's values of source and form are far apart; of a careful one, its construction (the source's own
+// steps, or steps that lose nothing).
 #include "jit/equiv/parts.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ const Case kCases[] = {
      {"k", "m", "x", "y"},
      {{0, 100}, {0, 100}, {-1, 1}, {-1, 1}},
      {}},
-    // The same through shared factors: y * exp(x) - mask / x is y * exp(x) wherever the mask is 0.
+    // Shared factors hide it: y * exp(x) - mask / x is y * exp(x) wherever the mask is 0.
     {"f64(k * m == 3269) * (expm1(x) / x) + exp(x) * y",
      "q = f64(k * m == 3269) / x; e = exp(x); fma(e, q, fma(y, e, -q))",
      {"k", "m", "x", "y"},
@@ -97,13 +97,13 @@ const Case kCases[] = {
      {"a", "b", "c", "d"},
      {{0, 1}, {0, 1}, {0, 1}, {0, 1}},
      {0.100001, 0.200001, 0.300001, 0.400001}},
-    // ... whose form computes the distance itself carelessly.
+    // Likewise, with a form that computes the distance itself carelessly.
     {"s = (a - 0.1)^2 + (b - 0.2)^2 + (c - 0.3)^2 + (d - 0.4)^2; max(log1p(s) / s, 0.999)",
      "s = a * (a - 0.2) + b * (b - 0.4) + c * (c - 0.6) + d * (d - 0.8) + 0.3; max(log1p(s) / s, 0.999)",
      {"a", "b", "c", "d"},
      {{0, 1}, {0, 1}, {0, 1}, {0, 1}},
      {0.1, 0.2, 0.3, 0.4}},
-    // A mask that is no comparison, computed in another way: nobody can say that it is the same.
+    // A mask that is no comparison, computed in another way: nothing shows that it is the same.
     {"(1 + copysign(1, 0.0004 - ((x * 3 - 4.1)^2 + (y * 3 - 4.7)^2))) * (expm1(w) / w) + exp(w)",
      "(1 + copysign(1, 0.0004 - (x * (9 * x - 24.6) + y * (9 * y - 28.2) + 38.9))) * ((exp(w) - 1) / w) + exp(w)",
      {"x", "y", "w"},
@@ -114,13 +114,13 @@ const Case kCases[] = {
      {"x", "y", "w"},
      {{1, 2}, {1, 2}, {0, 1e-6}},
      {4.1 / 3, 4.7 / 3, 1e-10}},
-    // A mask made of what is alike, though in other steps.
+    // A mask made of alike values, though by other steps.
     {"(abs(k * 3 - 7.3) < 0.001) * (a / hypot(a, x)) + z",
      "(abs(fma(k, -3, 7.3)) < 0.001) * (a / sqrt(a * a + x * x)) + z",
      {"k", "a", "x", "z"},
      {{0, 100}, {1, INFINITY}, {1, INFINITY}, {0, 1}},
      {2.43333333, 1e200, 1e200, 0}},
-    // What overflows behind a mask.
+    // Overflow behind a mask.
     {"(k == 7 && m == 3) * (a / hypot(a, x)) + z",
      "(k == 7 && m == 3) * (a / sqrt(a * a + x * x)) + z",
      {"k", "m", "a", "x", "z"},
@@ -145,7 +145,7 @@ const Case kCases[] = {
     {"dot(x - y, x + y) + sum(exp(y))", "sum(exp(y)) + dot(y + x, x - y)", {"x", "y"}, {{1, 2}, {1, 2}}, {}},
     // Careless in a place where that does not matter.
     {"expm1(x) + 1000", "exp(x) + 999", {"x"}, {{-1, 1}}, {}},
-    // Reductions of which the source has others: in calls of some elements.
+    // Reductions that differ from the source's: in calls of some elements.
     {"sum(2 * x * y)", "2 * dot(x, y)", {"x", "y"}, {{1, 4}, {-2, 3}}, {}},
     {"sum(3 * x) - sum(-3 * y)", "3 * sum(x + y)", {"x", "y"}, {{1, 4}, {2, 3}}, {}},
     {"mean(x * 2 + 1)", "fma(mean(x), 2, 1)", {"x"}, {{1, 4}}, {}},
@@ -160,7 +160,7 @@ const Case kCases[] = {
      {"u", "k", "m", "w", "y"},
      {{1, 2}, {0, 100}, {0, 100}, {-1, 1}, {1, 2}},
      {1, 7, 3, 1e-9, 1}},
-    // A relation between what could be cut: sine and cosine of one angle.
+    // A relation between possible cuts: sine and cosine of one angle.
     {"sin(x)^2 * y + cos(x)^2 * y", "y", {"x", "y"}, {{-3, 3}, {1, 2}}, {}},
 };
 
@@ -180,7 +180,7 @@ TEST(Parts, AreAsCarefulAsTheirSourceOrRefused) {
   }
 }
 
-// Which reduction it is shows where a call has more than one element, and twice a mean is a sum of two: behind a branch
+// Which reduction is used shows only in calls of several elements, and twice a mean is a sum of two: behind a branch
 // that no drawn point takes.
 TEST(Parts, TellReductionsApartInCallsOfTwoAndThree) {
   const std::vector<std::string> names = {"x", "y"};
@@ -199,8 +199,8 @@ TEST(Parts, TellReductionsApartInCallsOfTwoAndThree) {
   EXPECT_FALSE(same("mean(y)", "minof(y)"));
 }
 
-/// How many of 40 sets of 20,000 points break bounded(2) in a form of atanh(hypot(0.1, cos(b)^2)), element by element.
-/// Correct values are libm's in long double, the strict evaluation is libm's in double.
+/// Counts how many of 40 sets of 20,000 points break bounded(2) in a form of atanh(hypot(0.1, cos(b)^2)), element by
+/// element. Correct values are libm's in long double, the strict evaluation is libm's in double.
 int sets_broken(const char* form, kir::math::Accuracy accuracy) {
   constexpr std::size_t kPoints = 20'000;
   expr::LowerOptions how = kHow;
@@ -230,8 +230,8 @@ int sets_broken(const char* form, kir::math::Accuracy accuracy) {
   return broken;
 }
 
-// Near a pole of what is made of a reduction's result errors have no bound, and too few calls are drawn to meet it:
-// parts that each keep the policy (a root of squares for hypot, functions of four ulp) break it together.
+// Errors have no bound near a pole of a function of a reduction's result, and too few calls are drawn to meet it. Parts
+// that each keep the policy (a root of squares for hypot, functions of four ulp) break it together.
 TEST(Parts, WhatIsMadeOfReductionsIsExploredToItsPoles) {
   constexpr auto kUlp1 = kir::math::Accuracy::ulp1, kUlp4 = kir::math::Accuracy::ulp4;
   const std::string root = "c = cos(abs(b))^2; atanh(sqrt(fma(c, c, 0.01)))", plain = "atanh(hypot(0.1, cos(b)^2))";
@@ -251,7 +251,7 @@ TEST(Parts, WhatIsMadeOfReductionsIsExploredToItsPoles) {
       {source, source, kUlp4, false},
       {source, "atanh(hypot(cos(minof(abs(b)))^2, 0.1))", kUlp1, true},
       {"sum(" + plain + ")", "sum(atanh(sqrt(fma(cos(b)^2, cos(b)^2, 0.01))))", kUlp4, false},
-      // Reductions that the source does not have.
+      // Reductions that the source lacks.
       {source + " + 0 * sum(2 * b)", form + " + 0 * sum(b)", kUlp4, false},
       // No pole.
       {"log(sum(exp(b))) / sqrt(dot(b, b) + 1e-5)", "log(sum(exp(b))) * rsqrt(dot(b, b) + 1e-5)", kUlp4, true},
@@ -267,7 +267,7 @@ TEST(Parts, WhatIsMadeOfReductionsIsExploredToItsPoles) {
   }
 }
 
-// Of no elements, a sum less itself is one zero; a constant output is as many as there are elements.
+// In a call of no elements, a sum less itself is one zero; a constant array output has no elements.
 TEST(Parts, AnOutputStaysOneOrAnArray) {
   const auto verdict =
       check_parts(parsed("sum(x) - sum(x)", {"x"}, {{0, 1}}), parsed("x - x", {"x"}, {{0, 1}}), kHow, CheckOptions{});
@@ -299,7 +299,7 @@ TEST(Parts, ARefusalSaysWhatTheVariablesStandFor) {
   EXPECT_NE(print(*verdict).find("p1 is "), std::string::npos) << print(*verdict);
 }
 
-// More masks than are looked at, or than there may be variables: the careless part may be behind the last of them.
+// More masks than are checked, or than there may be variables: the careless part may be behind the last of them.
 TEST(Parts, WhatIsTooMuchToLookAtIsRefused) {
   for (const int masks : {25, 80}) {
     std::string common;

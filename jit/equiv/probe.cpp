@@ -13,9 +13,9 @@ using expr::Op;
 
 /// Steps of close_in(): as many halvings as there are bits in a double.
 constexpr int kHalvings = 64;
-/// Of descend(): sweeps over the variables; steps are halved after one that leads nowhere.
+/// Sweeps of descend() over the variables; steps are halved after one without progress.
 constexpr int kSweepsMax = 120;
-/// First step, in parts of a variable's range, where it has one.
+/// First step, as a share of a variable's range, where it has one.
 constexpr double kFirstStep = 0.25;
 constexpr double kOpenRange = 16;
 

@@ -22,9 +22,9 @@ using ir::Type;
 using kir::math::Function;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Products that a power is multiplied out by at most, each of one rounding.
+/// Most products that a power is multiplied out by, each of one rounding.
 constexpr std::int64_t kPowerMax = 64;
-/// The proof's own arithmetic is double: what its thousands of operations may be off by.
+/// Factor for the rounding of the proof's own thousands of operations in double.
 constexpr double kOwnRounding = 1 + 0x1p-30;
 
 constexpr std::pair<Op, Function> kFunctions[] = {
@@ -39,13 +39,13 @@ std::optional<Function> function_of(Op op) {
   return std::nullopt;
 }
 
-/// Of so few bits that sums and products of some of them are exact in double: what is as short again is not rounded.
+/// True for numbers of so few bits that sums and products of some are exact in double.
 bool is_short(double value) {
   constexpr double kGreatest = 1024, kUnit = 1.0 / 1024;
   return std::fabs(value) <= kGreatest && std::floor(value / kUnit) == value / kUnit;
 }
 
-/// Which ops make no constant look short that is not: 0 may be exp(-1e6), 1 may be tanh(50).
+/// Returns whether an op keeps short constants exact: exp(-1e6) may become 0, tanh(50) may become 1.
 bool is_of_ring(Op op) {
   return op == Op::Variable || op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Fma || op == Op::Neg ||
          op == Op::Div || op == Op::Powi || op == Op::Abs || op == Op::Min || op == Op::Max;
@@ -64,8 +64,8 @@ bool narrows(const Expr& expr, const Node& n) {
   return n.op == Op::Cast && n.type == Type::f32 && expr.at(n.a).type == Type::f64;
 }
 
-/// Casts to f32 are what both mean by them where each of the form's is one of the source's, or where each of the two
-/// has but one below an output, as that output: then the form rounds what is over the reals the same.
+/// Casts to f32 mean the same in both where each of the form's is one of the source's, or where each of the two has but
+/// one below an output, and as that output: then the form rounds the same real value.
 class Narrowings {
  public:
   Narrowings(const Expr& source, const Expr& form, std::size_t output) {
@@ -81,7 +81,7 @@ class Narrowings {
   [[nodiscard]] bool same() const { return same_; }
 
  private:
-  // The narrowing casts below an output, by their numbers in what both are put into.
+  // Returns the narrowing casts below an output, by their numbers in the expression that both are built into.
   static std::set<std::uint32_t> casts_of(const Expr& expr, std::size_t output, expr::Builder& builder) {
     std::set<std::uint32_t> casts;
     std::vector<NodeId> place;
@@ -99,7 +99,7 @@ class Narrowings {
   bool same_ = false;
 };
 
-/// Where the value jumps, and no derivative says by how much.
+/// Returns whether the value jumps, so that no derivative bounds the change.
 bool jumps(Op op) {
   return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Fmod ||
          op == Op::Sign || op == Op::Copysign;
@@ -119,7 +119,7 @@ double least_magnitude(const Fact& f) {
   return f.lo > 0 ? f.lo : f.hi < 0 ? -f.hi : 0;
 }
 
-/// One rounding: which perturbation stands for it, and how many ulp of the value it is at most.
+/// One rounding: the perturbation that stands for it, and its bound in ulp of the value.
 struct Rounding {
   std::uint32_t variable = 0;  ///< of the perturbed expression
   NodeId value;                ///< in the expression before derivatives are eliminated
@@ -127,8 +127,8 @@ struct Rounding {
   double ulps = 0.5;
 };
 
-/// The form in doubles with a variable added to every result that is rounded; outputs: the form's, its derivatives by
-/// the source's variables, by the perturbations, and the rounded values.
+/// The form in doubles with a variable added to every rounded result. Outputs: the form's, its derivatives by the
+/// source's variables, by the perturbations, and the rounded values.
 class Perturbed {
  public:
   Perturbed(const Expr& source, const Expr& form, const expr::LowerOptions& how, std::size_t output)
@@ -217,8 +217,8 @@ class Perturbed {
       if (std::abs(exponent) > kPowerMax) return refuse("an integer power is too great");
       place_[i] = builder_.powi(at(n.a), exponent);
       const std::int64_t products = std::abs(exponent) - 1 + (exponent < 0 ? 1 : 0);
-      // Each product's relative error is at most 2^-p, which is below an ulp; what they make of each other's errors is
-      // less than a hundred-thousandth of that.
+      // Each product's relative error is at most 2^-p, which is below an ulp; cross terms of these errors are less than
+      // a hundred-thousandth of that.
       if (products > 0) round(i, n.type, 1.00001 * static_cast<double>(products));
       return;
     }
@@ -265,7 +265,7 @@ struct Interval {
 struct Box {
   std::vector<Interval> sides;
   double absolute = kInfinity;
-  double least = 0;  ///< |correct| is no less
+  double least = 0;  ///< a lower bound of |correct|
   double ulp = kInfinity;
   std::size_t widest = 0;  ///< the side that matters most
 };
@@ -282,7 +282,7 @@ class Proof {
     const auto less = [](const Box& a, const Box& b) { return a.ulp < b.ulp; };
     std::priority_queue<Box, std::vector<Box>, decltype(less)> boxes(less);
     boxes.push(whole);
-    double greatest = 0;  // of the |correct| that there are, from below
+    double greatest = 0;  // a lower bound of the greatest |correct|
     std::size_t count = 1;
     for (; count < options.boxes_max; ++count) {
       if (options.cancelled && options.cancelled()) return make_error(ErrorCode::kCancelled, "cancelled");
@@ -315,7 +315,7 @@ class Proof {
   }
 
  private:
-  // How often the perturbations are widened until they hold what is rounded.
+  // How often the perturbations are widened until they hold the actual roundings.
   static constexpr int kWidenings = 6;
 
   [[nodiscard]] double ulps(const Box& box, double greatest) const {

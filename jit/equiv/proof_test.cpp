@@ -1,4 +1,4 @@
-// Oracle: MPFR at many points, which no bound may be below; and bounds that are known by hand.
+// Oracles: MPFR at many points, whose errors no bound may be below; and bounds known by hand.
 #include "jit/equiv/proof.h"
 
 #include <gtest/gtest.h>
@@ -135,7 +135,7 @@ TEST(Proof, OneRoundingIsHalfAnUlp) {
   EXPECT_NEAR(bounds->front().ulp, 0.5, 1e-6);
 }
 
-// A cast to f32 is a rounding that is meant, and counts only for what may lie on either side of its steps.
+// A cast to f32 is an intended rounding, and counts only for operands that may lie on either side of its steps.
 TEST(Proof, CastsRoundByTheirMeaning) {
   const auto proven = [](const char* source_text, const char* form_text) {
     const Case source_case{source_text, 1.1, 1.9, 1.1, 1.9}, form_case{form_text, 1.1, 1.9, 1.1, 1.9};
@@ -159,7 +159,7 @@ TEST(Proof, CastsRoundByTheirMeaning) {
     EXPECT_FALSE(proven(source, form).proven) << source << " " << form;
 }
 
-// What folding constants has rounded, and what cancelled there, nobody can see in the form.
+// Roundings and cancellations in folded constants are invisible in the form.
 TEST(Proof, FoldedConstantsProveNothing) {
   const Case third{"x/3", 1, 1.5, 0, 1}, product{"x*0.33333334", 1, 1.5, 0, 1};
   const Case sum{"x*1e8 + x*1.5 - x*1e8", 1, 2, 0, 1}, zero{"x*0", 1, 2, 0, 1};
@@ -172,7 +172,7 @@ TEST(Proof, FoldedConstantsProveNothing) {
   EXPECT_FALSE(proven(third, product));
   EXPECT_FALSE(proven(sum, zero));
   EXPECT_TRUE(proven(twice, three));
-  // 0 and 1 are short, and what exp(-1000) and tanh(50) become.
+  // 0 and 1 are short, and so are exp(-1000) and tanh(50) in double.
   const Case vanishes{"exp(x - 1000) + x", 1, 2, 0, 1}, rest{"0 + x", 1, 2, 0, 1};
   EXPECT_FALSE(proven(vanishes, rest));
 }

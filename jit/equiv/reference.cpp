@@ -16,7 +16,7 @@ using expr::Type;
 
 constexpr std::size_t kBlock = 64;
 
-// Copies what the evaluator holds for the outputs.
+// Copies the evaluator's values of the outputs.
 template <class N>
 class Collector {
  public:
@@ -70,12 +70,12 @@ long double ulp_at(Type type, long double magnitude) {
 
 namespace {
 
-// One point at a precision: what came of it.
+// One point at one precision: the answer.
 struct Answer {
   std::uint8_t unsure = 0;
   std::int64_t integer = 0;
   long double value = 0, error = 0;
-  bool precise = true;  ///< no operand was too vague for the decisions on the way
+  bool precise = true;  ///< no operand was too imprecise for the decisions on the way
 };
 
 template <mpfr_prec_t kBits>
@@ -128,7 +128,7 @@ struct Reference::Slow {
 Reference::Reference(std::function<bool()> cancelled) : stop_(std::make_unique<Stop>(std::move(cancelled))) {}
 Reference::Reference(Reference&&) noexcept = default;
 Reference& Reference::operator=(Reference&&) noexcept = default;
-// MPFR keeps constants and spare integers for every thread, and they leak when a thread ends without this, as a
+// MPFR keeps constants and spare integers for every thread. They leak when a thread ends without this call, as a
 // client's engine thread does.
 Reference::~Reference() {
   slow_.reset();
@@ -201,7 +201,7 @@ void Reference::refine(std::size_t output, std::size_t index, long double scale)
         out.unsure[index] = kBeyondPrecision;
       }
     }
-    if (a.unsure != 0 && a.precise) return;  // more bits would say the same
+    if (a.unsure != 0 && a.precise) return;  // more bits would give the same answer
   }
 }
 

@@ -1,14 +1,14 @@
-// What an expression means at given points, twice over:
+// The meaning of an expression at given points, in two versions:
 //
-//   correct   the value over the reals, from the inputs as they are (a quick path with an error bound, tracked.h, or
-//             MPFR with one, big.h: with 200 bits, and where these do not settle the value with 800 and 3,200); a cast
-//             to a float that cannot hold its operand rounds it, for that is what was written
+// correct   the value over the reals, from the inputs as they are: a quick path with an error bound (tracked.h), or
+// MPFR with one (big.h) at 200 bits, and where these do not settle the value at 800 and 3,200; a cast to a float that
+// cannot hold its operand rounds it, for that is what was written
 //   strict    the source evaluated op by op, each op correctly rounded in its type; reductions in the order of kir.h
 //
 // Steps (floor, comparisons, the edge of a domain, a cast from f64 to f32) on computed operands are the one place where
-// a good implementation may rightly answer something else: where the true operand is so near the step that rounding
-// decides. Such points are not decided (`Doubt`), nor are those whose value 3,200 bits leave open. A step on exact
-// operands is always decided.
+// a good implementation may rightly differ: where the true operand is so near the step that rounding decides. Such
+// points are not decided (`Doubt`), nor are those whose value 3,200 bits leave open. A step on exact operands is always
+// decided.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ namespace trident::equiv {
 /// Why a point cannot be judged: the values of OutputValues::unsure.
 enum Doubt : std::uint8_t {
   kDecided = 0,
-  kRoundingDecides = 1,  ///< of a step, as far as known: refine() tells for certain
-  kBeyondPrecision = 2,  ///< at the greatest precision the value is not known
+  kRoundingDecides = 1,  ///< of a step, as far as known: refine() decides
+  kBeyondPrecision = 2,  ///< the value is unknown even at the greatest precision
   kLeftOut = 3,          ///< it would have to be refined, and there are too many such points: a smaller sample
 };
 
@@ -48,23 +48,23 @@ class Stop;
 
 class Reference {
  public:
-  /// Unsupported for an expression with Diff nodes. `expr` has passed expr::check(); it and `samples` must outlive the
-  /// reference. `cancelled` is asked every few dozen operations; once it says so, make() ends
-  /// as Error Cancelled, and refine() does nothing any more.
+  /// Makes the reference. Unsupported for an expression with Diff nodes. `expr` has passed expr::check(); it and
+  /// `samples` must outlive the reference. Asks `cancelled` every few dozen operations; once it is true, make() ends as
+  /// Error Cancelled, and refine() does nothing any more.
   static Result<Reference> make(const expr::Expr& expr, const Samples& samples, std::function<bool()> cancelled = {});
 
   [[nodiscard]] const std::vector<OutputValues>& outputs() const { return outputs_; }
   /// Replaces the quick value of one output at one index by MPFR's, known to a hundredth of an ulp of
   /// max(|value|, scale) or else given up as kBeyondPrecision.
   void refine(std::size_t output, std::size_t index, long double scale = 0);
-  /// Says of one output at one index that its correct value is not looked for.
+  /// Marks one output at one index: its correct value is not looked for.
   void leave_out(std::size_t output, std::size_t index) { outputs_[output].unsure[index] = kLeftOut; }
-  /// A strict evaluation of a float output at one index whose steps are off by up to an ulp each, at random: what an
-  /// evaluation by good functions may well give; with `chains` one that may make powers of products.
+  /// Evaluates a float output at one index strictly, but with every step off by up to an ulp, at random, as good
+  /// functions may be; with `chains` powers may be products.
   double wobbled(std::size_t output, std::size_t index, Random& random, bool chains);
-  /// MPFR evaluations so far, those at higher precision counted for what they cost.
+  /// Returns the number of MPFR evaluations so far; those at higher precision count for more.
   [[nodiscard]] std::size_t refined() const { return refined_; }
-  /// Whether `cancelled` has said so: what follows means nothing.
+  /// Returns whether `cancelled` was true: later results mean nothing.
   [[nodiscard]] bool stopped() const;
 
   Reference(Reference&&) noexcept;
@@ -82,7 +82,7 @@ class Reference {
   std::unique_ptr<Slow> slow_;
 };
 
-/// 2^(exponent of `magnitude` in `type`): the distance of neighbours there; that of denormals near zero.
+/// Returns 2^(exponent of `magnitude` in `type`): the distance of neighbours there; that of denormals near zero.
 long double ulp_at(expr::Type type, long double magnitude);
 
 }  // namespace trident::equiv

@@ -49,7 +49,7 @@ std::vector<double> arguments(double lo, double hi, Type type, std::mt19937_64& 
   return v;
 }
 
-// The op rounded once by MPFR to the precision of `type`; where the result is denormal or overflows, from 200 bits.
+// Rounds the op once by MPFR to the precision of `type`; where the result is denormal or overflows, from 200 bits.
 double rounded_by_mpfr(Op op, Type type, std::int64_t exponent, double a, double b, double c) {
   Big once;
   mpfr_set_prec(once.raw(), type == Type::f32 ? 24 : 53);
@@ -84,7 +84,7 @@ TEST(Rounded, EveryOpIsCorrectlyRounded) {
   }
 }
 
-// Operands that are off by up to their bound: the result must stay within its own.
+// Operands off by up to their bound: the result must stay within its own.
 template <class T>
 void check_bounds(int rounds) {
   std::mt19937_64 random(2);
@@ -134,7 +134,7 @@ TEST(Tracked, BoundsHoldInLongDouble) {
   check_bounds<long double>(700);
 }
 
-// Operands that are off by up to their bound, in MPFR with few bits, against the same with many.
+// Operands off by up to their bound, in MPFR with few bits, against many bits.
 TEST(Big, BoundsHold) {
   std::mt19937_64 random(4);
   std::uniform_real_distribution<double> unit(-1, 1);
@@ -207,8 +207,8 @@ Samples samples_of(std::vector<std::vector<T>> columns) {
   return s;
 }
 
-// Where MPFR's own erf may end the process. Oracle: erfc(x) = gamma(1/2, x^2) / sqrt(pi), in MPFR too but by another
-// way.
+// Points at which MPFR's own erf may abort. Oracle: erfc(x) = gamma(1/2, x^2) / sqrt(pi), in MPFR too but by another
+// algorithm.
 TEST(Big, ErrorFunctionsAtTheRootOfThree) {
   WideBig<3200> x, erf, erfc;
   WideBig<3400> right, square, root_of_pi;
@@ -238,7 +238,7 @@ TEST(Big, ErrorFunctionsAtTheRootOfThree) {
 }
 
 TEST(Reference, AnIntegerOfWhatIsNoNumberAsRoundedIsUndecided) {
-  // a * a overflows in f32, erfc(a) is zero: no number as rounded, and zero over the reals.
+  // a * a overflows in f32, erfc(a) is zero: NaN as rounded, and zero over the reals.
   const auto e = parsed("i64(a*a*erfc(a))", Type::f32);
   const auto s = samples_of<float>({{3.4e38F, 2.0F}});
   auto reference = Reference::make(e, s);
@@ -248,13 +248,13 @@ TEST(Reference, AnIntegerOfWhatIsNoNumberAsRoundedIsUndecided) {
   EXPECT_EQ(reference->outputs()[0].unsure[1], kDecided);
 }
 
-// Oracle: the processor's conversion of the exact value. Ties, denormals, overflow and signs of zero among them.
+// Oracle: the processor's conversion of the exact value. Includes ties, denormals, overflow and signs of zero.
 TEST(Reference, CastsToF32RoundAsTheProcessorDoes) {
   const std::vector<double> x = {1 + 0x1p-24,        1 + 3 * 0x1p-24, 0.1,      -1e300, 0x1.ffffffp127, 0x1.fffffefp127,
                                  0x1p-150,           -0x1p-150,       0x3p-150, 1e-46,  0x1.8p-149,     -0.0,
                                  0x1.fffffffffp-127, 1e308,           INFINITY, NAN,    1 + 0x1p-25,    3e-39};
   const auto s = samples_of<double>({x});
-  // Of the first nothing is rounded before; of the others the quick path does not know that.
+  // The first text rounds nothing before the cast; for the others the quick path does not know that.
   for (const char* text : {"f64(f32(x))", "f64(f32(x*1))", "f64(f32(x*0.5 + x*0.5))"}) {
     const auto e = parsed(text, Type::f64);
     auto reference = Reference::make(e, s);
@@ -266,7 +266,7 @@ TEST(Reference, CastsToF32RoundAsTheProcessorDoes) {
       EXPECT_TRUE(same(static_cast<double>(reference->outputs()[0].correct[i]), wanted)) << text << " of " << x[i];
     }
   }
-  // The middle between two floats, but for what is left of 0.1 in the type: rounding decides. An ulp beside, not.
+  // The middle between two floats, but for the error of 0.1 in the type: rounding decides. An ulp beside it does not.
   const auto near = parsed("f64(f32(sqrt(x)*sqrt(x)))", Type::f64);
   const auto middle = samples_of<double>({{7 + 0x1p-22, 7 + 0x1p-21, 7.1}});
   auto reference = Reference::make(near, middle);
@@ -275,7 +275,7 @@ TEST(Reference, CastsToF32RoundAsTheProcessorDoes) {
   EXPECT_EQ(reference->outputs()[0].unsure[0], kRoundingDecides);
   EXPECT_EQ(reference->outputs()[0].unsure[1], kDecided);
   EXPECT_EQ(reference->outputs()[0].correct[2], static_cast<long double>(7.1F));
-  // The sign of what vanishes in f32 is known as well as it was: 1 / f32(0 +- something) is not.
+  // The sign of a value that vanishes in f32 stays as sure as it was: 1 / f32(0 +- something) is not.
   const auto sign = parsed("1/f64(f32(1e-30*(sqrt(x)*sqrt(x) - x)*1e-30))", Type::f64);
   const auto one = samples_of<double>({{7}});
   auto unknown = Reference::make(sign, one);
@@ -326,7 +326,7 @@ TEST(Reference, MoreBitsAreTakenUntilAValueIsKnown) {
   }
 }
 
-// Infinities and NaN are certain beside values that are not exact. Oracle: IEEE 754's table of special operands.
+// Infinities and NaN are certain beside inexact values. Oracle: IEEE 754's table of special operands.
 TEST(Reference, WhatFollowsFromInfinitiesIsDecided) {
   const double inf = INFINITY;
   const struct {
@@ -355,7 +355,7 @@ TEST(Reference, WhatFollowsFromInfinitiesIsDecided) {
 }
 
 TEST(Reference, WhatNoPrecisionTellsIsGivenUp) {
-  // Nothing, times e^3000: 3,200 bits cannot tell it from something.
+  // Zero, times e^3000: 3,200 bits cannot tell it from a tiny number.
   const auto e = parsed("(sin(x)*sin(x) + cos(x)*cos(x) - 1) * exp(10000 * x)", Type::f64);
   const auto s = samples_of<double>({{0.3, 1e-3}});
   auto reference = Reference::make(e, s);
@@ -428,9 +428,9 @@ TEST(Reference, OnlyStepsOnRoundedOperandsAreUnsure) {
   EXPECT_EQ(unsure->outputs()[0].unsure, (std::vector<std::uint8_t>{1, 0, 0}));
 }
 
-// At -9174232.3 an f32 is an integer, whichever of the two: a cast of it is decided by rounding though the nearest is
-// the one that trunc gives over the reals, and the trunc itself is not. Of an operand that is exact the cast is
-// decided.
+// Every f32 near -9174232.3 is an integer. So rounding decides a cast of it to an integer, though the nearest
+// one is what trunc gives over the reals; the trunc itself is decided. With an exact operand the cast is decided
+// too.
 TEST(Reference, WhatIsAnIntegerByRoundingIsNoExactInteger) {
   constexpr float kBase = -0.168415144F;
   ASSERT_NEAR(std::pow(static_cast<double>(kBase), -9.0), -9174232.3, 0.3);

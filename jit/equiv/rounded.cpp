@@ -1,4 +1,4 @@
-// Basic arithmetic is correctly rounded by the processor. A function is computed in a wider type and rounded; when the
+// Basic arithmetic is correctly rounded by the processor. A function is computed in a wider type and rounded. When the
 // wide result lies so near to the middle between two values that its error could change the rounding, MPFR decides:
 // about once in 10^7 for f32, once in 100 for f64.
 #include "jit/equiv/rounded.h"

@@ -8,8 +8,8 @@
 
 namespace trident::equiv {
 
-/// `type` is f32 or f64; operands are values of that type (held in doubles), and so is the result. Floats only, as
-/// Big's apply; Cast is not one of them.
+/// Evaluates one op. `type` is f32 or f64; operands and the result are values of that type (held in doubles). Takes the
+/// float ops that Big's apply takes; Cast is not one of them.
 double apply_rounded(expr::Op op, expr::Type type, std::int64_t exponent, double a, double b, double c);
 
 }  // namespace trident::equiv

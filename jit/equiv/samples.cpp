@@ -22,10 +22,10 @@ using expr::Op;
 constexpr std::size_t kCornersMax = 4096;
 /// Elements per call where scalar parameters or reductions make several calls worth while.
 constexpr std::uint64_t kCallElements = 1024;
-/// Pairs of points between which steps are looked for.
+/// Pairs of points between which steps are sought.
 constexpr std::size_t kStepPairsMax = 48;
 constexpr std::size_t kStepPairsPerNode = 4;
-/// The same where a step is a jump: of one that is met to the bit only now and then, as in floor(x / 49), some must be.
+/// Pairs for jumps: more, so that rare exact hits, as in floor(x / 49), are among them.
 constexpr std::size_t kJumpPairsMax = 128;
 constexpr std::size_t kJumpPairsPerNode = 48;
 /// A run of neighbouring values of one variable, the others held.
@@ -131,7 +131,7 @@ class Sampler {
 
   // --- drawn sets ---
 
-  // Calls of many lengths where reductions make the length matter; equal ones where only parameters change.
+  // Splits a set into calls: of many lengths where reductions make it matter; equal where only parameters vary.
   [[nodiscard]] std::vector<Call> split(std::uint64_t n) const {
     if (!has_reductions_ && !has_scalars_ && !has_tables_) return {{0, n, false}};
     constexpr std::uint64_t kLengths[] = {1, 2, 3, 15, 16, 17, 31, 64, 100, 255, 1000};
@@ -147,7 +147,7 @@ class Sampler {
     return calls;
   }
 
-  // Of call number `call`, in a set of `n` elements: all of a column first.
+  // Returns the table length of call number `call`, in a set of `n` elements; the first has the whole column.
   static std::uint64_t table_length(std::size_t call, std::uint64_t n) {
     const std::uint64_t lengths[] = {n, 1000, 17, 1, n, 64, 0, n / 2};
     return lengths[call % std::size(lengths)];
@@ -160,7 +160,7 @@ class Sampler {
   }
 
   Samples drawn(const char* name, Way way, std::uint64_t points) {
-    // A multiple of 64 elements: arrays that end where a page ends then also start aligned.
+    // A multiple of 64 elements: arrays that end at a page's end then also start aligned.
     const std::uint64_t n = std::max<std::uint64_t>(points / 64, 1) * 64;
     Samples s = empty(name, n);
     s.way = way;
@@ -179,7 +179,7 @@ class Sampler {
     return s;
   }
 
-  // Half of the integers become numbers of elements that tables may have, or of some just outside.
+  // Replaces half of the integers by numbers of elements that tables may have, or of some just outside.
   void number_elements(Samples& s) {
     constexpr std::uint64_t kOutside = 8;
     for (std::size_t v = 0; v < variables(); ++v) {
@@ -200,7 +200,7 @@ class Sampler {
     return p;
   }
 
-  // Tiny values beside vast ones.
+  // Mixes tiny and vast values.
   Point mixed_point() {
     constexpr Way kFarOut[] = {Way::vast, Way::tiny, Way::spread};
     Point p;
@@ -209,8 +209,8 @@ class Sampler {
     return p;
   }
 
-  // One place for all variables, or two that are often near to each other: a product of many overflows where all are
-  // large, and variables of one range are equal or opposite.
+  // Draws one place for all variables, or two that are often near to each other. Then a product of many overflows where
+  // all are large, and variables of one range are equal or opposite.
   Point alike_point(Way way) {
     const double one = random_.unit();
     double two = random_.unit();
@@ -235,7 +235,7 @@ class Sampler {
 
   // --- corners ---
 
-  // Appends what explore_branches() finds, and the corners, to the drawn sets.
+  // Appends the results of explore_branches(), and the corners, to the drawn sets.
   void add_corners(std::vector<Samples>& sets) {
     const Samples uniform = sets[0];
     std::vector<std::vector<Bits>> values;
@@ -259,7 +259,7 @@ class Sampler {
     sets.back().unexplored = unexplored;
   }
 
-  // Every combination of what ranges end with, zeros, infinities and NaN; where these are too many, of the ends.
+  // Adds every combination of range ends, zeros, infinities and NaN; where these are too many, of the ends.
   void add_extremes(std::vector<Point>& points) const {
     constexpr std::size_t kCombinationsMax = 1024;
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -294,8 +294,8 @@ class Sampler {
     }
   }
 
-  // What is special of one variable among values of every kind of the others: an infinity does other things to a
-  // difference of moderate values than to one of ends.
+  // Puts special values of one variable among values of every kind of the others: an infinity has other effects on a
+  // difference of moderate values than on one of ends.
   void add_company(std::vector<Point>& points) {
     constexpr std::size_t kPointsMax = 1024;
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -317,7 +317,7 @@ class Sampler {
     }
   }
 
-  // A zero, infinity or NaN that the range of a variable allows, or else `ordinary`.
+  // Returns a zero, infinity or NaN that the range of a variable allows, or else `ordinary`.
   Bits special(std::size_t v, Bits ordinary) {
     constexpr double kValues[] = {-INFINITY, INFINITY, NAN, 0.0, -0.0};
     const auto& variable = expr_.variables[v];
@@ -334,7 +334,7 @@ class Sampler {
     return p;
   }
 
-  // Every corner of every variable among ordinary values of the others, then corners of all variables at random.
+  // Adds every corner of every variable among ordinary values of the others, then corners of all variables at random.
   void mix_corners(const std::vector<std::vector<Bits>>& values, const Samples& uniform, std::vector<Point>& points) {
     for (std::size_t v = 0; v < variables() && points.size() < kCornersMax * 3 / 4; ++v) {
       for (const Bits corner : values[v]) {
@@ -350,15 +350,15 @@ class Sampler {
   }
 
  public:
-  // Calls of `call_elements`, or of 32, after some of one, where parameters or reductions make a call's length matter.
+  // Makes calls of `call_elements`, or of one and then 32, where parameters or reductions make length matter.
   Samples packed(const char* name, std::vector<Point>& points, std::uint64_t call_elements = 32) const {
     if (points.empty()) points.emplace_back();
     const std::uint64_t n = (points.size() + 63) / 64 * 64;
     Samples s = empty(name, n);
     for (std::uint64_t i = 0; i < n; ++i)
       for (std::size_t v = 0; v < variables(); ++v) put(s, i, v, points[i % points.size()][v]);
-    // Short calls, so that corners of parameters and of the arrays under a reduction are many; of one element where
-    // others would hide what it does to an extreme.
+    // Short calls, so that there are many corners of parameters and of the arrays under a reduction; some of one
+    // element, where no others hide an extreme's effect.
     if (has_scalars_ || has_reductions_ || has_tables_) {
       constexpr std::uint64_t kSingles = 512;
       if (has_reductions_) s.calls.push_back({0, 0, false});
@@ -384,7 +384,7 @@ class Sampler {
     return rounds || picks || expr::info(node.op).signature == expr::Signature::Compare;
   }
 
-  // Of floats, and no pick of one of two values that are the same where the choice changes.
+  // Returns whether a node is a jump: on floats, and not a choice between two values that are equal where it changes.
   [[nodiscard]] bool is_jump(const expr::Node& node) const {
     if (!is_decision(node) || node.op == Op::Abs || node.op == Op::Min || node.op == Op::Max) return false;
     return ir::is_float(expr_.at(node.a).type);
@@ -398,8 +398,8 @@ class Sampler {
     return list;
   }
 
-  // Pairs of points on two sides of a step, closed in on by bisection: both sides of every step that a straight line
-  // between the two points of draw(node) crosses. Calls found(node, low, high).
+  // Makes pairs of points on two sides of a step by bisection: both sides of every step that a straight line between
+  // the two points of draw(node) crosses. Calls found(node, low, high).
   template <class Draw, class Found>
   void step_pairs(const std::vector<std::uint32_t>& steps, std::size_t pairs, Draw draw, Found found) {
     if (steps.empty()) return;
@@ -430,8 +430,8 @@ class Sampler {
     return points;
   }
 
-  // Both ends differ in one variable that decides, and the others have few bits: on such a line a sum or a product is
-  // met where it is exact, and the reference knows the side.
+  // Lets both ends differ in one deciding variable, while the others have few bits. On such a line a sum or a product
+  // is met where it is exact, and the reference knows the side.
   void move_one(std::uint32_t node, std::array<Point, 2>& ends) {
     constexpr double kFewBits[] = {1, 2, 1, 0.5, 4, 3, 7, 1};
     const std::vector<bool> deciding = variables_of(expr_, expr::NodeId(node));
@@ -451,11 +451,11 @@ class Sampler {
     }
   }
 
-  // Both sides of jumps in a set of ordinary values: among the corners' greatest values a whole step counts as nothing.
+  // Adds both sides of jumps among ordinary values: among corners a whole step counts as nothing.
   void add_jumps(std::vector<Samples>& sets, const Samples& uniform) {
     const auto jumps = decisions([&](const expr::Node& n) { return is_jump(n); });
     std::vector<Point> points;
-    // Of wide ranges mostly values up to some tens of thousands: among uniform ones alone a step of one is nothing.
+    // Wide ranges mostly use values up to some ten thousands: among uniform ones a step of one is nothing.
     constexpr double kWide = 0x1p20;
     const auto draw = [&](std::uint32_t node) {
       std::array<Point, 2> ends{point(uniform, random_.below(uniform.n)), point(uniform, random_.below(uniform.n))};
@@ -479,7 +479,7 @@ class Sampler {
     if (!points.empty()) sets.push_back(packed("steps", points, 1));
   }
 
-  // `point` with values of every kind for the variables that decide nothing.
+  // Varies `point`: values of every kind for the variables that decide nothing.
   void vary_others(const Point& point, const std::vector<bool>& deciding, std::vector<Point>& found) {
     for (const Way way : kWays) {
       Point& p = found.emplace_back(point);
@@ -495,9 +495,9 @@ class Sampler {
 
   // --- branches ---
 
-  // Sets of points for each of branches_of(), looked for with values that the source names, and their neighbours, for
-  // what decides. They are small and of one kind each, for errors count in ulp of what a set's greatest value is;
-  // values far out join the corners. False where a branch that the ranges do not exclude was not found.
+  // Finds sets of points for each of branches_of(). Deciding variables take values that the source names, and their
+  // neighbours. Sets are small and of one kind each, since errors count in ulp of a set's greatest value; values far
+  // out join the corners. Returns false where it missed a branch that the ranges do not exclude.
   bool explore_branches(std::vector<Samples>& sets, const std::vector<std::vector<Bits>>& corners,
                         std::vector<Point>& points) {
     constexpr std::size_t kProbesMax = 3000, kProbesMin = 64, kProbedNodes = 600'000;  // for all ways together
@@ -542,8 +542,8 @@ class Sampler {
     return explored;
   }
 
-  // Of the variables that decide, half have values that the source names or some beside these, most others corners; the
-  // rest any.
+  // Draws the deciding variables: half get values that the source names or neighbours of these, most others corners;
+  // the rest any.
   Point guess(const std::vector<bool>& deciding, const std::vector<std::vector<Bits>>& corners) {
     const Way way = kWays[random_.below(std::size(kWays))];
     Point p;
@@ -563,8 +563,8 @@ class Sampler {
 
   // --- near zeros ---
 
-  // Sets of points at all distances from where a critical value is least, by bands of distances, for each has a scale
-  // of its own; the other variables in two ways.
+  // Adds points at all distances from where a critical value is least, in bands of distances, since each has its own
+  // scale. Draws the other variables in two ways.
   void add_near_zeros(std::vector<Samples>& sets) {
     constexpr std::uint64_t kPointsOfSet = 64;
     constexpr int kStarts = 4, kBands = 3, kBandBits = 14;
@@ -592,7 +592,7 @@ class Sampler {
     }
   }
 
-  // Points where a value that says a sign is zero to the bit, from starts of few bits and any.
+  // Adds points where a value whose sign decides is zero to the bit, from starts of few bits and others.
   void add_signs(std::vector<Samples>& sets) {
     constexpr std::size_t kTries = 192, kPointsOfSet = 64;
     constexpr double kFewBits[] = {1, 2, -1, 0.5, 3, -2};
@@ -612,7 +612,7 @@ class Sampler {
     }
   }
 
-  // A value at up to `distance`, in parts of the variable's range, or none that it does not allow.
+  // Returns a value at up to `distance`, a share of the variable's range; none if the range does not allow it.
   Bits beside(std::size_t v, Bits bits, double distance) {
     const auto& variable = expr_.variables[v];
     const double range = variable.hi - variable.lo, x = value_of(variable.type, bits);

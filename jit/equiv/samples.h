@@ -6,16 +6,16 @@
 //   small     the same for magnitudes up to 1, where a range comes near to zero: errors count in ulp of at least 1e-6
 //   of
 //             a set's greatest value, so that large values in a set hide what happens near zero
-//   vast      magnitudes up to the greatest of the type, where a range has an open end: no step on the way may overflow
-//             where the source's do not
+// vast      magnitudes up to the greatest of the type, where a range has an open end: no step may overflow where the
+// source's does not
 //   tiny      magnitudes down to the least of the type, where a range comes so near to zero: nor underflow
 //   alike     variables at one place or two of spread and of small, so that those of one range are equal or opposite
-//   near      around where values that something is divided by are least, around steps that few points reach, and where
-//             values that say a sign are zero
-//   steps     both sides of where the source jumps, among ordinary values
-//   branch    for each branch of a selection that few of these take: points that do
-//   edges     both sides of where values of the source overflow or become NaN (edges.h; added by the checker)
-//   faint     the same where they underflow
+// near      around the least values of divisors, around steps that few points reach, and where values whose sign
+// decides are zero
+// steps     both sides of the source's jumps, among ordinary values
+// branch    for each branch of a selection that few of these take: points that take it
+// edges     both sides of where values of the source overflow or become NaN (edges.h; added by the checker)
+// faint     both sides of where they underflow
 //   corners   zeros of both signs, ends of ranges, powers of two, denormals, values around constants of the source,
 //             both sides of its steps, both branches of its selections, and infinities and NaN where no range forbids
 //             them
@@ -60,25 +60,25 @@ struct SampleOptions {
       16'384;  ///< about that many in each of uniform and spread, half in small, vast, tiny and alike
   std::uint64_t seed = 1;
   bool ordinary = false;              ///< neither vast nor tiny ones nor corners: for variables that may never be there
-  std::function<bool()> cancelled{};  ///< asked now and then; once it says so, what is returned is not complete
+  std::function<bool()> cancelled{};  ///< asked now and then; once true, the returned sets are incomplete
 };
 
-/// Points whose reference takes some tens of milliseconds: fewer for long expressions.
+/// Returns how many points the reference computes in some tens of milliseconds: fewer for long expressions.
 std::uint64_t suggested_points(const expr::Expr& expr);
 
-/// `expr` has passed expr::check() and holds no Diff. Deterministic in all arguments.
+/// Makes all sets. `expr` has passed expr::check() and holds no Diff. Deterministic in all arguments.
 std::vector<Samples> make_samples(const expr::Expr& expr, const SampleOptions& options);
 
-/// One set of `points` points drawn in one way, values of scalar variables too: for evaluation point by point, which
+/// Draws one set of `points` points in one way, values of scalar variables too: for evaluation point by point, which
 /// knows no calls.
 Samples draw_set(const expr::Expr& expr, Way way, std::uint64_t points, std::uint64_t seed);
 
-/// A set of the given points (at least one) and, up to a multiple of 64, some of them again; calls of one element where
+/// Makes a set of the given points (at least one), padded to a multiple of 64 with repeats; calls of one element where
 /// a call's length matters.
 Samples make_gathered(const expr::Expr& expr, const char* name, std::vector<std::vector<Bits>> points);
 
-/// The elements of `set` over and over, at least `elements` of them in a whole number of 64s: for code that does other
-/// things in long calls than in short ones. No calls; scalar variables have their value of the set's first element.
+/// Repeats the elements of `set`, at least `elements` of them in a whole number of 64s: for code whose path differs in
+/// long calls. Makes no calls; scalar variables have their value of the set's first element.
 Samples make_long(const expr::Expr& expr, const Samples& set, std::uint64_t elements);
 
 }  // namespace trident::equiv

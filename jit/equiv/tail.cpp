@@ -18,9 +18,9 @@ constexpr std::size_t kLevelPoints = 1024;
 constexpr std::size_t kChains = 128;
 /// Fewer chains than this are not worth a level.
 constexpr std::size_t kChainsMin = 8;
-/// Levels whose points a set holds this seldom end the climb.
+/// The climb ends at levels of whose points a set holds fewer than this.
 constexpr double kExpectedMin = 0.1;
-/// Sets put together for the estimate.
+/// Random sets for the estimate.
 constexpr int kTrials = 1000;
 /// Smallest steps of a chain, as a power of two of a variable's range: near the spacing of the type's values.
 constexpr double kFinestStepF32 = 24;
@@ -36,7 +36,7 @@ double score_of(const PointErrors& e) {
   return std::max(e.ours_ulp, e.strict_ulp);
 }
 
-// Points of one stratum: those of a level below the next level's threshold. `expected` of them are in a set.
+// Points of one stratum: those of a level below the next level's threshold. A set holds `expected` of them.
 struct Stratum {
   std::vector<PointErrors> points;
   double expected = 0;
@@ -73,9 +73,9 @@ class Climb {
   }
 
  private:
-  // Divides `errors` at the kChains-th greatest score, or where that is a tie of most of them at the next greater one
-  // that a few have: what lies below is a stratum of its own. Where there is none (the errors are bounded, and this is
-  // the bound) all of them are, and there is no next level.
+  // Divides `errors` at the kChains-th greatest score. If most of them tie there, divides at the next greater one that
+  // a few have. Points below are a stratum of their own. Where there is no such score (the errors are bounded, and this
+  // is the bound) all of them are, and there is no next level.
   bool divide(std::vector<PointErrors> errors, double probability, double above) {
     std::vector<double> scores;
     for (const PointErrors& e : errors) scores.push_back(score_of(e));
@@ -107,7 +107,7 @@ class Climb {
     return more;
   }
 
-  // kLevelPoints points beyond the threshold.
+  // Draws kLevelPoints points beyond the threshold.
   Result<std::vector<Place>> conditional_points(std::vector<Place>& chains) {
     std::vector<Place> level;
     while (level.size() < kLevelPoints) {
@@ -133,7 +133,7 @@ class Climb {
     return place;
   }
 
-  // Another place nearby: the proposal is as likely in the other direction.
+  // Draws another place nearby: the proposal is as likely in the other direction.
   Place proposal(const Place& from) {
     Place to = from;
     const std::size_t count = to.at.size();
@@ -194,7 +194,7 @@ class Climb {
     const OutputValues& v = meter.values();
     if (v.unsure[i] == 0 && !std::isfinite(v.correct[i] + v.error[i])) meter.refine(i);
     if (!meter.usable(i) || !std::isfinite(v.strict[i])) return {};
-    // At the edge of overflow rounding decides; else a result that is not finite is as wrong as can be.
+    // At the edge of overflow rounding decides; otherwise a result that is not finite is as wrong as possible.
     if (!std::isfinite(got))
       return std::fabs(v.correct[i]) < greatest_finite(v.type) / 2
                  ? PointErrors{std::numeric_limits<double>::infinity(), 0}
@@ -206,7 +206,7 @@ class Climb {
     return {meter.error_ulp(i, got), meter.error_ulp(i, v.strict[i])};
   }
 
-  // Knuth's for small means; the normal distribution's for great ones.
+  // Draws by Knuth's method for small means; by the normal distribution for great ones.
   std::uint64_t poisson(double mean) {
     if (mean > 30) {
       double sum = -6;
@@ -220,7 +220,7 @@ class Climb {
   }
 
   double estimate() {
-    PointErrors certain{0, 0};  // of strata whose points are all in every set
+    PointErrors certain{0, 0};  // from strata whose points are all in every set
     std::vector<const Stratum*> rare;
     for (const Stratum& s : strata_) {
       if (s.points.empty()) continue;
@@ -257,8 +257,8 @@ class Climb {
   Random random_;
   bool has_scalars_ = false;
   std::vector<Stratum> strata_;
-  double threshold_ = 0;  ///< of the level under way
-  double share_ = 0;      ///< of the level before that lies beyond it
+  double threshold_ = 0;  ///< of the current level
+  double share_ = 0;      ///< the share of the level before that lies beyond it
   Tail tail_;
 };
 

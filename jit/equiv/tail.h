@@ -1,8 +1,8 @@
-// Would another, larger set of points break the policy?
+// Estimates whether another, larger set of points would break the policy.
 //
-// bounded(k) compares two maxima over whatever set is drawn. Where the output is near zero or a function near a pole,
-// errors have no useful bound: both maxima come from a few points of the set, other ones in every set, and thousands of
-// points say little about what a million holds. So the rare points are looked for: by subset simulation (Au and Beck,
+// bounded(k) compares two maxima over the drawn set. Where the output is near zero or a function near a pole, errors
+// have no useful bound: both maxima come from a few points of the set, different ones in every set, and thousands of
+// points say little about the errors in a million. So the rare points are sought by subset simulation (Au and Beck,
 // Probabilistic Engineering Mechanics 16, 2001), which climbs towards greater errors in levels and knows at each how
 // rare its points are.
 //
@@ -10,10 +10,10 @@
 //   level l   points drawn on condition that their error exceeds threshold l, by Metropolis chains that start from the
 //             points of level l - 1 beyond it. Every level is about eight times as rare as the one before.
 //
-// An error here is the greater of ours and the strict evaluation's at the same point. From the levels, sets of a
-// million points are then put together at random, each level's points as many times as such a set would hold them, and
-// the policy is asked of each: the share that breaks it estimates the probability asked for. Constants say how precise
-// the estimate is; none of them says how accurate a kernel must be.
+// An error here is the greater of ours and the strict evaluation's at the same point. Then random sets of a million
+// points are made from the levels, with as many points of each level as such a set would hold. The policy is asked of
+// each set: the share that breaks it estimates the probability. The constants set the precision of the estimate; none
+// of them says how accurate a kernel must be.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace trident::equiv {
 
-/// At one point; negative where nothing can be measured.
+/// Errors at one point; negative where nothing can be measured.
 struct PointErrors {
   double ours_ulp = -1;
   double strict_ulp = -1;
@@ -45,7 +45,7 @@ struct TailQuestion {
   const std::vector<PointErrors>& errors;  ///< at each point of `start`
   long double greatest = 0;                ///< of the output's correct values in `start`
   double k = 2, slack_ulp = 2;             ///< the policy: max ours <= k * max strict + slack
-  double set_points = kTailSetPoints;      ///< of the sets that are asked about
+  double set_points = kTailSetPoints;      ///< size of the sets in question
   std::uint64_t seed = 1;
   std::function<bool()> cancelled{};
 };
@@ -56,7 +56,7 @@ struct Tail {
   double strict_ulp = 0;
 };
 
-/// Error Cancelled when told so.
+/// Estimates the probability. Error Cancelled when told so.
 Result<Tail> explore_tail(const TailQuestion& question);
 
 }  // namespace trident::equiv

@@ -1,4 +1,4 @@
-// The estimate of how many sets break the policy, against what really happens: hundreds of sets drawn and judged.
+// The estimated share of sets that break the policy, against the actual one: hundreds of sets drawn and judged.
 #include "jit/equiv/tail.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ double really(const expr::Expr& source, const kir::Kernel& kernel) {
   return static_cast<double>(broken) / kSets;
 }
 
-// The start is a quarter of a set, so that the greater part of what decides lies in levels that were climbed to.
+// The start is a quarter of a set, so that most of the deciding points lie in levels that were climbed to.
 TEST(Tail, TheEstimateIsWhatHappens) {
   const Case cases[] = {
       {"other roundings near a zero", "x*x - y*y", "fma(x, x, -(y*y))"},
@@ -98,13 +98,13 @@ TEST(Tail, TheEstimateIsWhatHappens) {
     const kir::Kernel kernel = lowered(parsed(c.candidate));
     const double wanted = really(source, kernel);
     const double got = estimated(source, kernel, kSetPoints / 4, kSetPoints * 7.0 / 8);
-    // Three standard deviations of `wanted`, and a third for what chains of few points are off by.
+    // Three standard deviations of `wanted`, and a third for the error of chains of few points.
     const double slack = 3 * std::sqrt(wanted * (1 - wanted) / kSets) + 0.33 * wanted + 0.02;
     EXPECT_NEAR(got, wanted, slack) << c.name;
     std::printf("%-32s %.3f, estimated %.3f\n", c.name, wanted, got);
     if (wanted < 0.5) all_wanted += wanted, all_got += got;
   }
-  // Each alone is within what chance allows of a fraction of it; together they are not, unless chains climb.
+  // Each alone is within chance of a fraction of it; together they are not, unless chains climb.
   EXPECT_GT(all_wanted, 0.2);
   EXPECT_GT(all_got, 0.5 * all_wanted);
 }
@@ -116,7 +116,7 @@ TEST(Tail, ClimbsStepsThatMostPointsOfALevelShare) {
   for (const char* from : {"1.85", "1.985", "1.9985", "1.99985", "1.999985"})
     steps += " + select(x > " + std::string(from) + ", 1.1920929e-7, 0)";
   const kir::Kernel kernel = lowered(parsed(steps.c_str()));
-  // Five ulp in ten of a million points, and four are allowed.
+  // Five ulp at ten of a million points, and four are allowed.
   EXPECT_GT(estimated(source, kernel, 1024, 1e6, 4.5), 0.9);
   EXPECT_EQ(estimated(source, kernel, 1024, 1e6, 5.5), 0);
 }

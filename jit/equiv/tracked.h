@@ -3,8 +3,8 @@
 // (cancellation, the edge of a domain) is not trusted: reference.cpp then asks Big.
 //
 // Rules: |true - v| <= e. Every op adds its own rounding (half a unit; kFunctionUnits for libm, whose documented errors
-// are at most 5) to what its operands' errors become through it. Bounds on derivatives hold over the operand's whole
-// interval as long as the guard beside them does; where it fails the bound is infinite.
+// are at most 5) to the effect of its operands' errors. Bounds on derivatives hold over the operand's whole interval as
+// long as the guard beside them does; where it fails the bound is infinite.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct Tracked {
 
 template <class T>
 inline constexpr T kUnit = std::numeric_limits<T>::epsilon() / 2;
-/// Allowed to every rounding besides, for results that are denormal. Itself and its products are not: over denormal
+/// Slack added to every rounding, for results that are denormal. It and its products are not denormal: with denormal
 /// operands x87 takes hundreds of cycles.
 template <class T>
 inline constexpr T kLeastError = std::numeric_limits<T>::min() * (1 << 22);
@@ -35,7 +35,7 @@ T reciprocal_sqrt(T x) {
   return T(1) / std::sqrt(x);
 }
 
-/// a^n for integer n through pow, which glibc computes with a few units' error for every exponent that fits.
+/// Computes a^n for integer n through pow, which glibc computes within a few units for every exponent that fits.
 template <class T>
 T integer_power(T x, std::int64_t n) {
   return std::pow(x, static_cast<T>(n));
@@ -46,7 +46,7 @@ T sign_of(T x) {
   return x > 0 ? T(1) : x < 0 ? T(-1) : x;
 }
 
-/// The op on plain values: libm of the carrier. Floats only, as Big's apply.
+/// Evaluates the op on plain values: libm of the carrier. Floats only, as Big's apply.
 template <class T>
 T apply_plain(expr::Op op, std::int64_t exponent, T a, T b, T c) {
   using expr::Op;
@@ -127,7 +127,7 @@ T apply_plain(expr::Op op, std::int64_t exponent, T a, T b, T c) {
   CHECK(false);
 }
 
-/// How many units the op's own rounding costs: none for exact ops.
+/// Returns how many units the op's own rounding costs: none for exact ops.
 constexpr int units_of(expr::Op op) {
   using expr::Op;
   for (const Op exact : {Op::Neg, Op::Abs, Op::Min, Op::Max, Op::Floor, Op::Ceil, Op::Round, Op::Rint, Op::Trunc,
@@ -143,13 +143,13 @@ namespace tracked_detail {
 template <class T>
 inline constexpr T kInfinite = std::numeric_limits<T>::infinity();
 
-// The relative change `r` of an argument of exp-like growth, as a bound of (e^r - 1).
+// Bounds e^r - 1, the effect of a relative change `r` of an argument with exp-like growth.
 template <class T>
 T growth(T r) {
   return r <= T(0.5) ? T(1.3) * r : kInfinite<T>;
 }
 
-// Error that operands' errors become. v is the computed result.
+// Returns the error caused by the operands' errors. v is the computed result.
 template <class T>
 T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c, T v) {
   using expr::Op;
@@ -213,7 +213,7 @@ T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Track
     case Op::Round:
     case Op::Rint:
     case Op::Trunc:
-    case Op::Sign: return 0;  // steps: evaluator.h sees to it that the operand is sure to lie on one side
+    case Op::Sign: return 0;  // steps: evaluator.h makes sure that the operand lies on one side
     case Op::Constant:
     case Op::Variable:
     case Op::Lt:
@@ -246,7 +246,7 @@ T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Track
 
 }  // namespace tracked_detail
 
-/// The op with its error bound.
+/// Evaluates the op with its error bound.
 template <class T>
 Tracked<T> apply(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c) {
   Tracked<T> r;

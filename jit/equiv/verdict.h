@@ -9,7 +9,7 @@
 
 namespace trident::equiv {
 
-/// A point at which a candidate answers something that the policy does not allow.
+/// A point at which a candidate's answer breaks the policy.
 struct Counterexample {
   std::string why;  ///< "error above the policy's bound", "crashed (SIGSEGV)", ...
   std::vector<std::pair<std::string, std::string>> inputs;  ///< variable, value (decimal and hexadecimal float)
@@ -28,8 +28,8 @@ struct Verdict {
   };
   Kind kind = Kind::sampled;
   std::uint64_t points = 0;     ///< at which the reference decides
-  std::uint64_t undecided = 0;  ///< points at which it does not (compare.h)
-  std::uint64_t excused = 0;    ///< points at which the policy is broken by what steps off by an ulp explain
+  std::uint64_t undecided = 0;  ///< points at which it does not decide (compare.h)
+  std::uint64_t excused = 0;    ///< points that break the policy, but that steps off by an ulp explain
   std::uint64_t seed = 0;
   double max_error_ulp = 0;     ///< of the candidate, greatest over all float outputs
   double strict_error_ulp = 0;  ///< of the strict evaluation at the same points
@@ -39,7 +39,7 @@ struct Verdict {
   [[nodiscard]] bool same() const { return kind != Kind::differs; }
 };
 
-/// One or a few lines for people.
+/// Prints one or a few lines for people.
 std::string print(const Verdict& verdict);
 
 }  // namespace trident::equiv

@@ -7,7 +7,7 @@
 namespace trident::expr {
 namespace {
 
-// Operations that leave the relative error of an operand about as it is.
+// Returns whether the op keeps the relative error of an operand about as it is.
 bool keeps_relative_error(Ranges& ranges, const Node& n) {
   if (n.op == Op::Add || n.op == Op::Sub) {
     const Fact a = ranges.at(n.a);

@@ -8,7 +8,7 @@
 
 namespace trident::expr {
 
-/// Per node: whether an operation on the way to some output may amplify its relative error.
+/// Says per node whether an operation on the way to some output may amplify its relative error.
 std::vector<bool> amplified_errors(const Expr& expr, const LowerOptions& options);
 
 }  // namespace trident::expr

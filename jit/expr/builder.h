@@ -9,13 +9,13 @@
 
 namespace trident::expr {
 
-/// The bits of `value` rounded to a float type, or truncated to an integer type (which must hold it).
+/// Returns the bits of `value` rounded to a float type, or truncated to an integer type (which must hold it).
 std::uint64_t bits_of(Type type, double value);
-/// The value of a constant of a float or integer type; an i64 beyond 2^53 is rounded.
+/// Returns the value of a constant of a float or integer type; an i64 beyond 2^53 is rounded.
 double value_of(Type type, std::uint64_t bits);
-/// The bits of an integer constant of type i32 or i64, wrapped to the width.
+/// Returns the bits of an integer constant of type i32 or i64, wrapped to the width.
 std::uint64_t bits_of_int(Type type, std::int64_t value);
-/// The value of an i32 or i64 constant.
+/// Returns the value of an i32 or i64 constant.
 std::int64_t int_of_bits(Type type, std::uint64_t bits);
 
 class Builder {
@@ -30,7 +30,7 @@ class Builder {
   NodeId index() { return add({Op::Index, Type::i64, {}, {}, {}, 0}); }
   /// Any op but Constant, Variable, Powi and Cast; the type follows from the operands.
   NodeId op(Op op, NodeId a, NodeId b = {}, NodeId c = {});
-  /// Of an exponent beyond kPowiMax a product of two powers.
+  /// Makes a power; an exponent beyond kPowiMax becomes a product of two powers.
   NodeId powi(NodeId a, std::int64_t exponent);
   NodeId cast(Type type, NodeId a);
   /// `node` as it stands; operands must exist already.

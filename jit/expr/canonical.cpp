@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint8_t kFormat = 1;
 
-// Little-endian fields into bytes whose greatest number is known before.
+// Writes little-endian fields into a buffer whose largest size is known beforehand.
 class Writer {
  public:
   explicit Writer(std::size_t bytes_max) : bytes_(bytes_max) {}

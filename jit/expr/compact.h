@@ -1,4 +1,4 @@
-// Removes what no output needs.
+// Removes nodes that no output needs.
 #pragma once
 
 #include "jit/expr/expr.h"

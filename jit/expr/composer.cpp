@@ -34,7 +34,7 @@ constexpr Type promote(Type a, Type b) {
   return Type::f64;  // f32 with f64, or an integer with a float
 }
 
-// Names that are constants as long as nobody binds them. Plain "e" is not among them: texts use it as a variable.
+// Names that are constants unless the text binds them. Plain "e" is not among them: texts use it as a variable.
 struct NamedConstant {
   std::string_view name;
   double value;
@@ -232,7 +232,7 @@ bool Composer::is_table(NodeId id) const {
   return n.op == Op::Variable && expr().variables[n.imm].is_table();
 }
 
-// Whether a node takes tables only where tables are read.
+// Returns whether a node takes tables only where tables are read.
 bool Composer::reads_tables_only(const Node& node, std::size_t offset) {
   const bool reads = info(node.op).signature == Signature::Read;
   for (const NodeId id : {reads ? NodeId{} : node.a, node.b, node.c}) {
@@ -245,7 +245,7 @@ bool Composer::reads_tables_only(const Node& node, std::size_t offset) {
   return true;
 }
 
-// The shapes of nodes that have none yet. False: the newest node's operands cannot meet.
+// Finds the shapes of nodes that have none yet. False: the newest node's operands cannot meet.
 bool Composer::update_shapes() {
   while (shapes_.size() < builder_.size()) {
     const Node& node = builder_.at(NodeId(static_cast<std::uint32_t>(shapes_.size())));
@@ -256,7 +256,7 @@ bool Composer::update_shapes() {
   return true;
 }
 
-// A node of operands that have their final types. A tree of literals stays open to another type.
+// Builds a node of operands that have their final types. A tree of literals stays open to another type.
 Value Composer::build(Op op, Value a, Value b, Value c, std::size_t offset) {
   if (failed_) return {};
   const Signature signature = info(op).signature;
@@ -332,7 +332,7 @@ bool Composer::wraps(NodeId id) const {
   return found != wraps_.end() && found->second;
 }
 
-// The node like `id`, a tree of literals, in another type. Depth is bounded by Value::literal_depth.
+// Returns the node like `id`, a tree of literals, in another type. Depth is bounded by Value::literal_depth.
 NodeId Composer::retype(NodeId id, Type type) {
   Node node = builder_.at(id);
   if (node.type == type) return id;
@@ -723,7 +723,7 @@ Value Composer::form(Form form, std::span<const Value> arguments, std::size_t of
   CHECK(false);
 }
 
-// Of integers, where there is no -0: |x| with the sign of y.
+// Gives |x| with the sign of y, for integers, which have no -0.
 Value Composer::copysign(Value x, Value y, std::size_t offset) {
   const Value size = unary(Op::Abs, x, offset);
   const Value below = binary(Op::Lt, y, number({.integral = true}, offset), offset);

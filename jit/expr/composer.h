@@ -1,13 +1,13 @@
-// What all text forms share below their grammar: names and their scopes, the types of operands, and the nodes that
-// operators and functions stand for. A parser reads its syntax and tells the composer what it saw; the composer builds
+// Everything that the text forms share below their grammar: names and their scopes, operand types, and the nodes that
+// operators and functions stand for. A parser reads its syntax and tells the composer what it saw. The composer builds
 // the Expr or remembers the first error, which points into the text.
 //
-// Types. A literal has no type of its own: it takes that of what it meets ("2 * x" is f32 when x is), and so does a
-// tree made of literals only ("x * (1 / 2.2)" divides in the type of x). Literals that meet nothing take
+// Types. A literal has no type of its own: it takes the type of the value that it meets ("2 * x" is f32 when x is), and
+// so does a tree made of literals only ("x * (1 / 2.2)" divides in the type of x). Literals that meet nothing take
 // ParseOptions::type. Otherwise the wider operand wins as in NumPy: f32 with f64 gives f64, i32 with i64 gives i64,
 // integers with floats give f64 (an i64 beyond 2^53 is rounded there), and a comparison used as a number gives 0 or 1.
-// Functions of reals take integers as f64, but what maps integers to integers stays among them: floor and its kin
-// change nothing, fma, fdim, copysign and powers are exact. Integers have no division and no remainder.
+// Functions of reals take integers as f64, but functions from integers to integers stay exact: floor and the like
+// change nothing; fma, fdim, copysign and powers are exact. Integers have no division and no remainder.
 #pragma once
 
 #include <span>
@@ -37,7 +37,7 @@ struct Number {
   double value = 0;
   std::int64_t integer = 0;  ///< when `integral`: the exact value
   bool integral = false;     ///< written without point or exponent, and fits i64
-  bool wraps = false;        ///< hexadecimal from 2^63 on: `integer` has its bits, `value` what it is as a float
+  bool wraps = false;        ///< hexadecimal from 2^63 on: `integer` has its bits, `value` its value as a float
 };
 
 class Composer {
@@ -53,15 +53,15 @@ class Composer {
   // --- names ---
   /// The value bound to `name`: a local, a variable, a constant such as pi, or a new array variable.
   Value use(std::string_view name, std::uint32_t hash, std::size_t offset);
-  /// As use(), but what has no meaning yet becomes a table.
+  /// Does as use(), but a name without a meaning becomes a table.
   Value use_table(std::string_view name, std::uint32_t hash, std::size_t offset);
-  /// Whether `name` is bound by now (constants such as pi do not count).
+  /// Returns whether `name` is bound by now (constants such as pi do not count).
   [[nodiscard]] bool bound(std::string_view name, std::uint32_t hash);
   void bind(std::string_view name, std::uint32_t hash, Value value);
   [[nodiscard]] std::size_t scope() const { return shadowed_.size(); }
   /// Ends the bindings made since scope() returned `mark`.
   void leave_scope(std::size_t mark);
-  /// A declared variable; one that ParseOptions declared already may be repeated with the same type.
+  /// Declares a variable; one that ParseOptions declared already may be repeated with the same type.
   Value declare(const Variable& variable, std::string_view name, std::size_t offset);
   /// "x:f32": gives the variable `value` its type, at the use that made it only.
   Value annotate(Value value, Type type, std::size_t offset);
@@ -84,10 +84,10 @@ class Composer {
   Value diff(Value e, Value x, std::size_t offset);
   /// Gather and Strided: a table, and numbers of its elements.
   Value read(Op op, std::span<const Value> arguments, std::size_t offset);
-  /// `a` with its type settled: what a binding of a fixed type or an output needs.
+  /// Returns `a` with its type settled, as an output or a binding of a fixed type needs it.
   Value settle(Value a);
   Value as_bool(Value a);
-  /// The value of a literal tree that is a single number.
+  /// Returns whether a literal tree is a single number.
   [[nodiscard]] bool is_number(Value a) const { return a.bare; }
   [[nodiscard]] double number_of(Value a) const;
 
@@ -128,7 +128,7 @@ class Composer {
   Value copysign(Value x, Value y, std::size_t offset);
   Value remainder(Value x, Value y, std::size_t offset);
   Value literal(double value, std::size_t offset);
-  /// What the constant `id` was written as.
+  /// Returns the number that the constant `id` was written as.
   [[nodiscard]] double literal_value(NodeId id) const;
   [[nodiscard]] bool wraps(NodeId id) const;
 

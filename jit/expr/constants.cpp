@@ -8,7 +8,7 @@
 namespace trident::expr {
 namespace {
 
-// The op over long double; nothing for what has no plain real value.
+// Evaluates the op in long double; returns nothing for ops without a plain real value.
 std::optional<long double> evaluate(const Node& n, long double a, long double b, long double c) {
   switch (n.op) {
     case Op::Add: return a + b;
@@ -121,7 +121,7 @@ std::vector<std::optional<long double>> literal_values(const Expr& expr) {
       }
       if (known) value = evaluate(n, operand[0], operand[1], operand[2]);
     }
-    // Infinities and NaN follow the rules of the type, as does what rounds to zero or infinity in it.
+    // Infinities and NaN follow the rules of the type, as do values that round to zero or infinity in it.
     const bool fits = value && std::isfinite(*value) && std::isfinite(round_to(n.type, *value)) &&
                       (*value == 0 || round_to(n.type, *value) != 0);
     if (!fits) value.reset();

@@ -14,7 +14,7 @@ std::vector<std::optional<long double>> literal_values(const Expr& expr);
 /// `value` rounded to the nearest value of `type`.
 double round_to(Type type, long double value);
 
-/// Or minus one: a factor that changes no significand.
+/// Returns whether x is a power of two or minus one: a factor that changes no significand.
 bool is_power_of_two(double x);
 
 }  // namespace trident::expr

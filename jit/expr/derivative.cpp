@@ -5,8 +5,8 @@
 // inner ones first, so that second derivatives are derivatives of the expression that an inner one became. Factors of
 // zero and one never become nodes.
 //
-// A quotient q = a / b takes one division more, whatever depends on what: (a' - q b') / b where q is needed anyway,
-// else (a' - (a r) b') r with r = 1 / b. Its square b^2 would leave the type's range long before the quotient does.
+// A quotient q = a / b costs one more division: (a' - q b') / b where q is needed anyway, else (a' - (a r) b') r with
+// r = 1 / b. The square b^2 would leave the type's range long before the quotient does.
 //
 // Conventions where no derivative exists. abs: sign(a), so 0 at 0. min and max: at a tie the first operand's, and as
 // in the value a NaN operand leaves the other alone. select: the chosen branch's, the condition counts as constant.
@@ -27,10 +27,10 @@
 namespace trident::expr {
 namespace {
 
-// Derivatives may be longer than what a client may submit.
+// Derivatives may be longer than a submitted expression may be.
 constexpr std::uint32_t kNodesMax = 4 * limits::kExprNodesMax;
 
-// The derivative of a node with respect to one operand, as what it does to a tangent t.
+// The derivative of a node with respect to one operand, stored as its effect on a tangent t.
 struct Partial {
   enum class Kind : std::uint8_t { zero, one, times, over };
   Kind kind = Kind::zero;
@@ -67,7 +67,7 @@ class Differentiator {
   Differentiator(Builder& builder, const std::vector<bool>& values) : b_(builder), values_(values) {}
   // Nodes travel by value here: the builder's vector moves while new ones are appended.
 
-  /// The derivative of `e` with respect to `x`, forwards.
+  /// Returns the derivative of `e` with respect to `x`, forwards.
   Result<NodeId> forward(NodeId e, NodeId x) {
     const std::vector<bool> depends = dependence(e, {x});
     depends_ = &depends, needed_.clear();
@@ -85,7 +85,7 @@ class Differentiator {
     return tangent[e.index].valid() ? tangent[e.index] : constant(b_.type_of(e), 0);
   }
 
-  /// The derivatives of `e` with respect to each of `xs`, backwards. Only for expressions without reductions.
+  /// Returns the derivatives of `e` with respect to each of `xs`, backwards. Only for expressions without reductions.
   Result<std::vector<NodeId>> reverse(NodeId e, const std::vector<NodeId>& xs) {
     const std::vector<bool> depends = dependence(e, xs);
     depends_ = &depends, needed_.clear();
@@ -105,7 +105,7 @@ class Differentiator {
     return out;
   }
 
-  /// Whether a reduction that depends on one of `xs` lies below `e`.
+  /// Returns whether a reduction that depends on one of `xs` lies below `e`.
   bool reduces(NodeId e, const std::vector<NodeId>& xs) {
     const std::vector<bool> depends = dependence(e, xs);
     for (const std::uint32_t i : reached_) {
@@ -120,8 +120,8 @@ class Differentiator {
     return make_error(ErrorCode::kLimitExceeded, "the derivatives have more than %u operations", kNodesMax);
   }
 
-  // Per node up to `e`: reachable from e, and reaching one of xs through values that have derivatives. What is reached
-  // goes to `reached_`: of many derivatives each sees little of all that there is.
+  // Finds, per node up to `e`, whether e reaches it and it reaches one of xs through values that have derivatives.
+  // Appends the reached nodes to `reached_`: each of many derivatives sees a small part of the expression.
   std::vector<bool> dependence(NodeId e, const std::vector<NodeId>& xs) {
     std::vector<bool> reached(e.index + 1, false), depends(e.index + 1, false);
     reached[e.index] = true;
@@ -148,13 +148,13 @@ class Differentiator {
     return depends;
   }
 
-  // Whether a value is needed besides its derivative. Few derivatives ask, and there may be many.
+  // Returns whether a value is needed besides its derivative. Computed on demand: few derivatives ask.
   bool is_needed(NodeId id) {
     if (needed_.empty()) find_needed(*depends_);
     return needed_[id.index];
   }
 
-  // Which ones are: as asked for, and by the derivatives of their users.
+  // Finds the values that are needed: those asked for, and those that the derivatives of their users read.
   void find_needed(const std::vector<bool>& depends) {
     needed_.assign(depends.size(), false);
     for (const std::uint32_t i : reached_) {
@@ -197,13 +197,13 @@ class Differentiator {
     const NodeId zero = constant(type, 0);
     return b_.op(Op::Select, condition, yes.valid() ? yes : zero, no.valid() ? no : zero);
   }
-  // Whether the result of min or max is its first operand: it comes first, or the second is NaN.
+  // Returns whether the result of min or max is its first operand: it comes first, or the second is NaN.
   NodeId first_wins(Node n) {
     const NodeId first = b_.op(n.op == Op::Min ? Op::Le : Op::Ge, n.a, n.b);
     return b_.op(Op::Or, first, b_.op(Op::Ne, n.b, n.b));
   }
 
-  // The tangent of `node` from those of its operands.
+  // Returns the tangent of `node` from those of its operands.
   Result<NodeId> push(NodeId id, Node node, const std::vector<NodeId>& tangent, NodeId x) {
     const auto of = [&](NodeId operand) { return operand.valid() ? tangent[operand.index] : NodeId(); };
     if (node.op == Op::Select) return choose(node.a, of(node.b), of(node.c), node.type);
@@ -228,7 +228,7 @@ class Differentiator {
 
   bool is_reciprocal(Node node) const { return node.op == Op::Div && is_one(node.a); }
 
-  // The tangent of a quotient from those of its operands, of which the first may be zero.
+  // Returns the tangent of a quotient from its operands' tangents; the first may be zero.
   NodeId quotient(NodeId id, Node node, NodeId ta, NodeId tb) {
     if (is_reciprocal(node)) return b_.op(Op::Neg, mul(mul(tb, id), id));
     if (is_needed(id)) {
@@ -239,7 +239,7 @@ class Differentiator {
     return b_.op(Op::Mul, ta.valid() ? sum(ta, part, true) : b_.op(Op::Neg, part), reciprocal);
   }
 
-  // ... and the adjoints of its operands from that of the quotient: the second still to be subtracted.
+  // Returns the adjoints of a quotient's operands from its own; the second is still to be subtracted.
   std::array<NodeId, 2> quotient_shares(NodeId id, Node node, NodeId t) {
     if (is_reciprocal(node)) return {mul(t, id), mul(mul(t, id), id)};
     if (is_needed(id)) {

@@ -118,7 +118,7 @@ TEST(Derivative, OfEveryFunctionOfTwoArguments) {
   }
 }
 
-// By two variables at once the pass goes backwards; a quotient whose value is an output too has another form.
+// For two variables the pass goes backwards; a quotient whose value is an output too has another form.
 TEST(Derivative, OfQuotientsByTwoVariablesAndBesideTheirValues) {
   struct Row {
     const char* text;

@@ -116,7 +116,7 @@ struct ParseOptions {
   std::vector<Variable> variables;   ///< declared beforehand, in order; an undeclared name becomes an array of `type`
   std::string_view file = "<text>";  ///< named in errors
 };
-/// Whether a text can name a variable so: in the infix form, or (`brackets`) in a bracket form, which takes more.
+/// True if a text can name a variable so: in the infix form, or (`brackets`) in a bracket form, which takes more.
 bool is_name(std::string_view text, bool brackets);
 /// Infix: "t = a + b; sin(t) * 2", "let t = a + b in ...", several outputs "y = ...; dy = diff(y, x); (y, dy)".
 Result<Expr> parse_infix(std::string_view text, const ParseOptions& options = {});
@@ -133,10 +133,10 @@ std::string print_dot(const Expr& expr);
 
 // --- meaning ---
 
-/// Why `expr` is not well-formed (types, operand order, limits), or nothing.
+/// Errors say why `expr` is not well-formed (types, operand order, limits), or nothing.
 Result<void> check(const Expr& expr);
 
-/// A form that equal expressions share whatever their names, node order and syntax: nodes numbered by a fixed
+/// Returns a form that equal expressions share whatever their names, node order and syntax: nodes numbered by a fixed
 /// traversal from the outputs, variables in declaration order. The cache key hashes it.
 std::vector<std::byte> canonical_bytes(const Expr& expr);
 
@@ -155,9 +155,9 @@ struct LowerOptions {
   bool simplify = true;  ///< identities that the policy allows; the baseline tier and the interpreter switch it off
   kir::math::Accuracy accuracy = kir::math::Accuracy::ulp1;
   bool checked = false;  ///< the expression has passed check(), or comes from a parser: lower() does not ask again
-  bool narrow = false;   ///< leave out what the ranges show to decide nothing; every bit stays (kir/narrow.h)
+  bool narrow = false;   ///< leave out operations that the ranges make idle; every bit stays (kir/narrow.h)
 };
-/// To kir. Inputs are the arrays and tables in order, params as parameters_of() says, outputs as in `expr`.
+/// Lowers to kir. Inputs are the arrays and tables in order, params as parameters_of() says, outputs as in `expr`.
 Result<kir::Kernel> lower(const Expr& expr, const LowerOptions& options);
 
 }  // namespace trident::expr

@@ -122,7 +122,7 @@ class FpcoreText {
     }
   }
 
-  // The argument that a cell names, or -1.
+  // Returns the argument that a cell names, or -1.
   [[nodiscard]] int argument(std::uint32_t cell) const {
     if (!cells_.is_atom(cell)) return -1;
     const std::vector<Variable>& variables = composer_.expr().variables;
@@ -132,7 +132,7 @@ class FpcoreText {
     return -1;
   }
 
-  // A box that holds every point where the condition at `cell` is true.
+  // Returns a box that holds every point where the condition at `cell` is true.
   [[nodiscard]] Box holds(std::uint32_t cell) const {
     Box box(composer_.expr().variables.size());
     if (cells_.is_form(cell, "and")) {

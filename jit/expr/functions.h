@@ -1,4 +1,4 @@
-// The names that may stand before a bracket, and what they mean: one hash table built at compile time from ops.def and
+// Function names and their meanings: one hash table built at compile time from ops.def and
 // functions.def.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace trident::expr {
 
-/// What a function name stands for: an op, or a form that the composer builds from ops.
+/// A function name stands for an op, or for a form that the composer builds from ops.
 enum class Form : std::uint8_t {
   Op,
   Square,
@@ -29,7 +29,7 @@ struct Function {
   Op op = Op::Constant;
 };
 
-/// The hash that find_function takes; parsers compute it while they scan.
+/// Returns the hash that find_function takes; parsers compute it while they scan.
 constexpr std::uint32_t hash_name(std::string_view name) {
   std::uint32_t h = 0x811C'9DC5u;
   for (char c : name) h = (h ^ static_cast<std::uint8_t>(c)) * 0x0100'0193u;
@@ -38,9 +38,9 @@ constexpr std::uint32_t hash_name(std::string_view name) {
 
 /// nullptr when there is no such function.
 const Function* find_function(std::string_view name, std::uint32_t hash);
-/// The function name with the fewest edits from `name` (at most a third of it); empty when none is near.
+/// Returns the function name with the fewest edits from `name` (at most a third of it); empty when none is near.
 std::string_view nearest_function(std::string_view name);
-/// The number of operands that `form` or `op` takes; min, max and the like fold more.
+/// Returns the number of operands that `form` or `op` takes; min, max and the like fold more.
 std::uint32_t arity_of(const Function& function);
 
 }  // namespace trident::expr

@@ -116,7 +116,7 @@ class Infix {
     return true;
   }
 
-  // Whether "name :" starts a declaration: "x: f32" followed by "in", "," or the end of the statement.
+  // Returns whether "name :" starts a declaration: "x: f32" followed by "in", "," or the end of the statement.
   bool declares() const {
     Lexer ahead = lexer_;
     ahead.next();  // the colon
@@ -170,7 +170,7 @@ class Infix {
     return false;
   }
 
-  // An end of a range: any expression that is a single number.
+  // Parses an end of a range: any expression that is a single number.
   bool bound(double& end) {
     const Value value = expression();
     if (composer_.failed()) return false;
@@ -563,7 +563,7 @@ class Infix {
     return composer_.read(Op::Gather, std::array{table, index}, at);
   }
 
-  // "x:f32" fixes the type of a variable at its first use; "c ? x : f32(y)" is none of this.
+  // "x:f32" fixes the type of a variable at its first use; "c ? x : f32(y)" has no such annotation.
   Value annotated(const Token& name, Value value) {
     Lexer ahead = lexer_;
     const Token type = ahead.next();

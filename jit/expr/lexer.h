@@ -54,7 +54,7 @@ struct Token {
   std::optional<Type> suffix;  ///< number: "1.5f32" has its type settled
 };
 
-/// What is wrong with a name that utf8_bytes() cuts short.
+/// Error text for a name that utf8_bytes() cuts short.
 inline constexpr const char* kNotUtf8 = "a name holds bytes that are not UTF-8";
 
 /// f32, f64, i32, i64, and bool (b32) by their names and NumPy's and FPCore's.
@@ -67,9 +67,9 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
   Token next();
-  /// The value of the last token, when that is a number. (Not in the token: most are none, and all are copied.)
+  /// Returns the value of the last token, a number. (Kept outside the token: most are no numbers, and all are copied.)
   [[nodiscard]] const Number& number() const { return number_; }
-  /// What is wrong with the last token, when that is bad.
+  /// Says what is wrong with the last token, if it is bad.
   [[nodiscard]] const char* problem() const { return problem_; }
   [[nodiscard]] std::string_view text(const Token& token) const { return text_.substr(token.offset, token.size); }
   /// Just after the last byte of the text that is not blank.

@@ -1,8 +1,8 @@
-// Expr -> kir. Every op has one strict translation; what is known of the ranges of its operands only removes work that
-// cannot matter (NaN handling of min and max, range reductions of math functions). The sections of the kernel fall out
-// of the kir Builder: values of parameters and constants land before the loop, values of reductions after it.
+// Expr -> kir. Every op has one strict translation. Known ranges of its operands only remove work that cannot matter
+// (NaN handling of min and max, range reductions of math functions). The kir Builder's sections do the rest: values of
+// parameters and constants land before the loop, values of reductions after it.
 //
-// Comparisons are masks as wide as what was compared, and change their width only where they meet another width.
+// Comparisons are masks as wide as the compared values; they change width only where they meet another width.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -58,7 +58,7 @@ class Lowering {
   }
 
  private:
-  // What is known of the kernel's values: of those that are a node's.
+  // Returns known facts for every kernel value that is the value of a node.
   std::vector<kir::Known> known() {
     std::vector<kir::Known> known(kernel_.insts.size());
     for (std::uint32_t i = 0; i < expr_.nodes.size(); ++i) {
@@ -89,13 +89,13 @@ class Lowering {
 
   [[nodiscard]] Value at(NodeId id) const { return values_[id.index]; }
 
-  // A comparison as a mask for lanes of `type`.
+  // Returns a comparison as a mask for lanes of `type`.
   Value mask(NodeId id, Type type) { return b_.convert(KOp::Convert, ir::mask_of(type), at(id)); }
 
   Fact fact(NodeId id) { return ranges_.at(id); }
 
-  // What a math function may assume of its argument. Under the exact policy nothing: its bits must not depend on how
-  // much was proven.
+  // Returns the range that a math function may assume of its argument: none under the exact policy, whose bits must not
+  // depend on how much was proven.
   Range range(NodeId id) { return options_.policy.kind == PolicyKind::exact ? Range{} : fact(id).range(); }
 
   Value math(Function f, const Node& n) {
@@ -105,7 +105,7 @@ class Lowering {
     return kir::math::emit(b_, f, std::span(args.data(), count), std::span(ranges.data(), count), options_.accuracy);
   }
 
-  // Twice a value is its sum with itself, to the bit; where sums have pipes of their own, that is a product less.
+  // Writes 2 x as x + x, which has the same bits; where sums have ports of their own, this saves a product.
   Value product(const Node& n) {
     const auto is_two = [&](NodeId id) {
       const Node& c = expr_.at(id);
@@ -197,20 +197,20 @@ class Lowering {
     CHECK(false);
   }
 
-  // A table is no value.
+  // Skips tables, which are no values.
   Value variable(const Node& n) {
     const Variable& v = expr_.variables[n.imm];
     return v.is_table() ? Value{} : v.is_scalar() ? b_.param(place_[n.imm]) : b_.input(place_[n.imm]);
   }
-  // An element's number before it is made wider: vectors of narrow ones hold twice as many.
+  // Returns an element's number before it is widened: vectors of narrow ones hold twice as many.
   [[nodiscard]] NodeId unwidened(NodeId number) const {
     const Node& n = expr_.at(number);
     return n.op == Op::Cast && expr_.at(n.a).type == Type::i32 ? n.a : number;
   }
   [[nodiscard]] std::uint32_t table(const Node& read) const { return place_[expr_.at(read.a).imm]; }
 
-  // C's fmin and fmax: of a number and a NaN the number. kir's min gives b when either is NaN, so only a NaN in b needs
-  // care.
+  // C's fmin and fmax give the number when one operand is NaN. kir's min gives b when either is NaN, so only a NaN in b
+  // needs care.
   Value extremum(KOp op, const Node& n) {
     Value a = at(n.a);
     Value b = at(n.b);
@@ -220,8 +220,8 @@ class Lowering {
     return b_.select(b_.ne(b, b), a, b_.op(op, a, b));
   }
 
-  // The elements of a minimum (maximum) over all of them, where NaN becomes the infinity that it starts from: kir's min
-  // and max give their second operand when either is NaN. One operation, and none where NaN cannot occur.
+  // Turns elements of a minimum (maximum) that are NaN into the infinity that it starts from: kir's min and max give
+  // their second operand when either is NaN. One operation, omitted where NaN cannot occur.
   Value numbers_of(NodeId id, KOp op) {
     const Type type = expr_.at(id).type;
     if (ir::is_int(type) || !fact(id).may_be_nan) return at(id);
@@ -338,8 +338,8 @@ class Lowering {
     return high;
   }
 
-  // By the function pow. An f32 does not hold every exponent: what it cannot hold, an odd one's last bit first of all,
-  // becomes a factor of its own, on the same side of one.
+  // Computes the power by the function pow. An f32 does not hold every exponent. The part that it cannot hold, such as
+  // the last bit of an odd one, becomes a factor of its own, on the same side of one.
   Value large_power(const Node& n, std::int64_t exponent) {
     constexpr std::int64_t kLowBits = 0xFF;
     static_assert((std::int64_t{1} << 31) / (kLowBits + 1) <= 1 << 24);  // the largest exponent there is: checker.cpp

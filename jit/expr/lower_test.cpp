@@ -1,6 +1,6 @@
-// What lowering may leave out when ranges say that it cannot matter. Oracle: C's fmin and fmax, which give the number
-// of a number and a NaN; and C's arithmetic for operations that change nothing. Everything else that lowers is tested
-// in tests/differential.
+// Lowering leaves out work that cannot matter, as ranges show. Oracle: C's fmin and fmax, which give the number when
+// one operand is NaN; and C's arithmetic for operations that change nothing. tests/differential tests everything else
+// that lowers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -84,7 +84,7 @@ TEST(DropIdleOperations, TakesUpPowersOfTwo) {
       {"0.5*(y*(x*0.7)*x)", [](double x, double y) { return 0.5 * (y * (x * 0.7) * x); }, 3},
       {"-2*(x*3.1/y + 1.7)", [](double x, double y) { return -2 * (x * 3.1 / y + 1.7); }, 3},
       {"(2*x)/(2*sqrt(y))", [](double x, double y) { return (2 * x) / (2 * std::sqrt(y)); }, 2},
-      // Nothing there takes it up, or others need it too.
+      // Nothing there can absorb the factor, or others need it too.
       {"4*(x*6.1 - y)", [](double x, double y) { return 4 * (x * 6.1 - y); }, 3},
       {"t = x*6.1; 4*(t - y*1.3) + t", [](double x, double y) { return 4 * (x * 6.1 - y * 1.3) + x * 6.1; }, 4},
   };

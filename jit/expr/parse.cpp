@@ -39,7 +39,7 @@ bool looks_like_brackets(std::string_view text) {
   return std::string_view("+*/%^<>=!&|?),").find(next.front()) == std::string_view::npos;
 }
 
-// "(add)" is an operation whose operands are missing, and no variable in brackets unless one of that name is declared.
+// Refuses "(add)" as an operation without operands, unless a variable of that name is declared.
 Result<void> check_operands(std::string_view text, const ParseOptions& options) {
   const std::string_view start = skip_blank(text);
   if (start.empty() || start.front() != '(') return {};

@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t kPlainMax = 5;
 constexpr std::int64_t kPlainAmplifiedMax = 3;
 
-// Whether the node's own rounding is sure to show at some points of any range: not that of leaves, of operations that
-// are exact, or of sums, which may be.
+// Returns whether the node's own rounding is sure to show at some points of any range. False for leaves, for exact
+// operations, and for sums, which may be exact.
 bool rounds(const Expr& expr, const Node& n) {
   const auto power_of_two = [&](NodeId id) {
     const Node& c = expr.at(id);

@@ -9,8 +9,8 @@
 
 namespace trident::expr {
 
-/// Powers of one base, each a product of two smaller ones, sharing what is there: a short addition chain, not always
-/// the shortest.
+/// Powers of one base. Each is a product of two smaller ones and reuses existing powers: a short addition chain, not
+/// always the shortest.
 template <class V>
 class PowerChain {
  public:
@@ -20,7 +20,7 @@ class PowerChain {
   template <class Multiply>
   V power(std::uint64_t n, const Multiply& multiply) {
     if (const V* found = find(n)) return *found;
-    // The most even split among what exists; else a half, a third of a multiple of three, halves that differ by one
+    // The most even split among existing powers; else a half, a third of a multiple of three, halves that differ by one
     // when they are near at hand, or one less.
     std::uint64_t part = 0;
     for (const Made& m : made_) {
@@ -57,10 +57,10 @@ class PowerChain {
 /// Exponents beyond this are left to pow.
 inline constexpr std::int64_t kPowerChainMax = 64;
 
-/// Which Powi nodes a chain of plain products is accurate enough for, so that bounded(2) holds. The reference rounds a
-/// power once, a chain for x^n n - 1 times. That is fine where x is itself the rounded result of an operation, whose
-/// error the power multiplies by n in the reference too; for n <= 3; and for n <= 5 where no cancellation amplifies the
-/// error later.
+/// Says which Powi nodes a chain of plain products is accurate enough for, so that bounded(2) holds. The reference
+/// rounds a power once, a chain for x^n n - 1 times. A chain is fine where x is itself the rounded result of an
+/// operation, whose error the power multiplies by n in the reference too; for n <= 3; and for n <= 5 where no
+/// cancellation amplifies the error later.
 std::vector<bool> accurate_chains(const Expr& expr, const LowerOptions& options);
 
 }  // namespace trident::expr

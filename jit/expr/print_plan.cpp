@@ -23,7 +23,7 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-// A name that both parsers read as one: letters and digits, not reserved, not taken.
+// Returns a name that both parsers read as one: letters and digits, not reserved, not taken.
 std::string readable(std::string_view wanted, std::string_view fallback, const std::vector<std::string>& taken) {
   std::string name;
   for (char c : wanted.substr(0, limits::kNameBytesMax - 8)) name += is_letter(c) || (c >= '0' && c <= '9') ? c : '_';

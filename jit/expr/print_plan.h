@@ -1,5 +1,5 @@
-// What the printers of the text forms decide alike: which nodes get a name of their own, how variables are called, and
-// which literals must say their type for the text to mean the same expression again.
+// Decisions that all printers share: which nodes get a name of their own, how variables are called, and which literals
+// must state their type for the text to mean the same expression again.
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ struct PrintPlan {
   std::vector<std::uint32_t> needed;   ///< nodes that get a local, operands first
   std::vector<bool> settled;           ///< per node: printed plainly, its type is not left open by literals
 
-  /// Whether constant `operand` of `user` must say its type: no other operand settles it.
+  /// Returns whether constant `operand` of `user` must state its type: no other operand settles it.
   [[nodiscard]] bool states_type(const Expr& expr, const Node& user, NodeId operand) const;
 };
 
-/// The shortest decimal that reads back as the constant; "inf", "-inf" and "nan" for those.
+/// Returns the shortest decimal that reads back as the constant; "inf", "-inf" and "nan" for those.
 std::string print_constant(Type type, std::uint64_t bits);
-/// The end of a range.
+/// Returns the end of a range.
 std::string print_bound(double value);
 
 }  // namespace trident::expr

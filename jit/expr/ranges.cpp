@@ -14,7 +14,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kPi = std::numbers::pi;
 
-// The next value of `type` at or below (above) x.
+// Returns the next value of `type` at or below (above) x.
 double down(double x, Type type) {
   if (type != Type::f32 || !std::isfinite(x)) return x;
   const auto f = static_cast<float>(x);
@@ -24,7 +24,7 @@ double up(double x, Type type) {
   return -down(-x, type);
 }
 
-// x rounded to nearest in `type`: what the hardware does with the exact end of an interval.
+// Rounds x to nearest in `type`, as the hardware does with the exact end of an interval.
 double rounded(double x, Type type) {
   return type == Type::f32 ? static_cast<float>(x) : x;
 }
@@ -199,7 +199,7 @@ Fact int_op(const Node& n, const Fact& a, const Fact& b) {
 
 // --- functions -----------------------------------------------------------------------------------------------------
 
-// Widens what libm says of the ends by more than the error of libm and of the expansion together.
+// Widens libm's values at the ends by more than the error of libm and of the expansion together.
 class Slack {
  public:
   Slack(Type type, kir::math::Accuracy accuracy) : type_(type) {
@@ -529,7 +529,7 @@ bool central(Type type, double lo, double hi) {
 
 Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fact& c, kir::math::Accuracy accuracy) {
   const Signature signature = info(n.op).signature;
-  // Most there are first.
+  // Most nodes are of this kind, so they come first.
   if (n.type == Type::f64 && signature == Signature::Same)
     return float_op<double>(n, a, b, c, Slack(Type::f64, accuracy));
   if (n.op == Op::Constant) return constant(n);
@@ -550,8 +550,8 @@ Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fa
   return n.type == Type::f32 ? float_op<float>(n, a, b, c, slack) : float_op<double>(n, a, b, c, slack);
 }
 
-// Most values where no range was declared, without the arithmetic: a sum or product of a value of which nothing is
-// known is another one, unless both operands are that value.
+// Handles most values without declared ranges quickly: a sum or product of an unknown value is unknown too, unless both
+// operands are that value.
 bool Ranges::is_unknown(const Node& n) const {
   if ((n.op != Op::Add && n.op != Op::Sub && n.op != Op::Mul) || !ir::is_float(n.type) || n.a == n.b) return false;
   const auto unknown = [](const Fact& f) { return f.lo == -kInf && f.hi == kInf && f.may_be_nan && !f.integral; };

@@ -1,5 +1,5 @@
-// What is known of every value before the kernel runs: an interval that holds it, whether it may be NaN, whether it is
-// integral. Found by one forward pass of interval arithmetic from the declared ranges of the variables.
+// Facts known of every value before the kernel runs: an interval that holds it, whether it may be NaN, whether it is
+// integral. One forward pass of interval arithmetic finds them from the declared ranges of the variables.
 //
 // The facts hold for values *as computed*: operations that kir rounds correctly map the ends of intervals by the same
 // operation in the same type (rounding is monotone, so no widening is needed), functions widen by more than the stated
@@ -30,7 +30,7 @@ struct Fact {
   [[nodiscard]] kir::math::Range range() const { return {lo, hi, may_be_nan}; }
 };
 
-/// The fact of one node that is no variable, from those of its operands, the first of which has type `operand`. The
+/// Returns the fact of one node, not a variable, from its operands' facts; the first operand has type `operand`. The
 /// operand numbers of `node` only say which operands are the same value.
 Fact fact_of(const Node& node, Type operand, const Fact& a, const Fact& b, const Fact& c, kir::math::Accuracy accuracy);
 
@@ -39,7 +39,7 @@ class Ranges {
  public:
   /// `expr` must have passed check() up to its last node and must outlive this.
   explicit Ranges(const Expr& expr) : expr_(expr) {}
-  /// ... with functions as accurate as the options say, and finite inputs under the fast policy.
+  /// Uses functions as accurate as the options say, and finite inputs under the fast policy.
   Ranges(const Expr& expr, const LowerOptions& options)
       : expr_(expr), accuracy_(options.accuracy), finite_inputs_(options.policy.kind == PolicyKind::fast) {}
 
@@ -59,12 +59,12 @@ class Ranges {
   std::vector<Fact> facts_;
 };
 
-/// Whether kir::kNormal may be set on a / b, resp. on sqrt(a): operands, result and 1 / b (1 / sqrt) are normal, finite
-/// and within 3/4 of the type's exponents.
+/// Returns whether kir::kNormal may be set on a / b (or on sqrt(a)): operands, result and 1 / b (1 / sqrt) are normal,
+/// finite and within 3/4 of the type's exponents.
 bool division_is_normal(Type type, const Fact& a, const Fact& b);
 bool sqrt_is_normal(Type type, const Fact& a);
 
-/// The kir flag that a / b, resp. sqrt(a), may carry: kNormal, kBounded or none.
+/// Returns the kir flag that a / b, or sqrt(a), may carry: kNormal, kBounded or none.
 std::uint8_t division_flags(Type type, const Fact& a, const Fact& b);
 std::uint8_t sqrt_flags(Type type, const Fact& a);
 

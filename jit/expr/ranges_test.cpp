@@ -68,8 +68,8 @@ TEST(Ranges, TrigonometryKnowsItsExtrema) {
   EXPECT_TRUE(fact_of("x in [0, inf]; sin(x)").may_be_nan);
 }
 
-// libm's values at points of each interval lie in what is said of it, whatever the quarter turns in between; and an
-// interval that holds no extremum is not said to reach one.
+// libm's values at points of each interval lie in the computed interval, whatever quarter turns it holds. An interval
+// without an extremum does not claim to reach one.
 TEST(Ranges, SinesAndCosinesHoldEveryValueOfTheirInterval) {
   struct Function {
     const char* name;

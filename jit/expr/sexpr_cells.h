@@ -34,7 +34,7 @@ class Cells {
   [[nodiscard]] std::uint32_t first(std::uint32_t i) const { return i + 1; }
   [[nodiscard]] std::uint32_t end(std::uint32_t i) const { return cells_[i].next; }
   [[nodiscard]] std::uint32_t children(std::uint32_t i) const;
-  /// Whether `i` is a list that starts with the atom `head`.
+  /// Returns whether `i` is a list that starts with the atom `head`.
   [[nodiscard]] bool is_form(std::uint32_t i, std::string_view head) const;
 
  private:

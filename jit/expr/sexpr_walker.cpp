@@ -45,7 +45,7 @@ constexpr Operator kOperators[] = {
     {">", Op::Gt},  {">=", Op::Ge}, {"==", Op::Eq}, {"!=", Op::Ne}, {"=", Op::Eq},
 };
 
-// A whole atom as a number, with an optional sign.
+// Reads a whole atom as a number, with an optional sign.
 bool read_atom(std::string_view text, Number& number) {
   const bool negative = text.size() > 1 && text[0] == '-';
   const bool sign = text.size() > 1 && (text[0] == '-' || text[0] == '+');
@@ -54,7 +54,7 @@ bool read_atom(std::string_view text, Number& number) {
   if (negative) {
     number.value = -number.value;
     number.integer = static_cast<std::int64_t>(-static_cast<std::uint64_t>(number.integer));
-    if (number.wraps) number.integral = false;  // below what i64 holds
+    if (number.wraps) number.integral = false;  // below the least i64
   }
   return true;
 }

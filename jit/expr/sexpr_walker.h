@@ -1,4 +1,4 @@
-// Expressions in brackets: what the S-expression form and FPCore share. Walks cells and tells the composer.
+// Expressions in brackets: the part that the S-expression form and FPCore share. Walks cells and tells the composer.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace trident::expr {
 
-/// sexpr: unknown names are array variables, literals take the type of what they meet.
+/// sexpr: unknown names are array variables, literals take the type of the values that they meet.
 /// fpcore: names must be arguments or bound, E, PI and the like are constants, and every operation rounds to the
 /// precision of its context, which "!" changes.
 enum class Dialect : std::uint8_t { sexpr, fpcore };
@@ -22,7 +22,7 @@ class SexprWalker {
   Value expression(std::uint32_t cell);
   /// Makes the bindings of the let or let* at `cell`; false after an error. The caller ends the scope.
   bool bindings(std::uint32_t cell, bool sequential);
-  /// A number as a range end or bound has it: literal, signed literal, ratio, named constant. False when it is none.
+  /// Reads a number as a range end or bound has it: literal, signed literal, ratio, named constant. False for others.
   bool constant(std::uint32_t cell, double& value) const;
   /// One of FPCore's properties: sets `type` by ":precision"; false after an Unsupported error at the value, which asks
   /// for a format or a rounding that kernels do not have.

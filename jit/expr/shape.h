@@ -16,7 +16,7 @@ namespace trident::expr {
 
 enum class Shape : std::uint8_t { uniform, element, total };
 
-/// The shape of a value made from values of shapes `a` and `b`; nothing when they cannot meet.
+/// Returns the shape of a value made from values of shapes `a` and `b`; nothing when they cannot meet.
 constexpr std::optional<Shape> meet(Shape a, Shape b) {
   if (a == Shape::uniform) return b;
   if (b == Shape::uniform || a == b) return a;
@@ -28,14 +28,14 @@ constexpr std::optional<Shape> meet(Shape a, Shape b) {
 std::optional<Shape> shape_of(const Node& node, const std::vector<Shape>& earlier,
                               const std::vector<Variable>& variables);
 
-/// Whether `op` makes a total of elements.
+/// Returns whether `op` makes a total of elements.
 constexpr bool makes_total(Op op) {
   return info(op).signature == Signature::Reduce || info(op).signature == Signature::Reduce2;
 }
-/// Without one no value is a total and all shapes meet.
+/// Returns whether there are reductions. Without one no value is a total and all shapes meet.
 bool has_reductions(const Expr& expr);
 
-/// The shape of every node of a checked expression.
+/// Returns the shape of every node of a checked expression.
 std::vector<Shape> shapes_of(const Expr& expr);
 
 /// An output that depends on a reduction is one element; every other output is an array.

@@ -14,22 +14,22 @@ class Simplifier {
   /// Appends to `out`, which has its variables already. With `keep_roundings` no rounding comes, goes or moves.
   Simplifier(Expr& out, const LowerOptions& options, bool keep_roundings = false);
 
-  /// The node that `node` (with operands of `out`) becomes. With `keep_zero` the sign of a zero result matters: only
-  /// what is exact is done.
+  /// Returns the node that `node` (with operands of `out`) becomes. With `keep_zero` the sign of a zero result matters:
+  /// only exact changes are made.
   NodeId make(const Node& node, bool keep_zero = false);
 
   Builder& builder() { return b_; }
   Fact fact(NodeId id) { return ranges_.at(id); }
   Shape shape(NodeId id);
-  /// Identities over the reals are allowed.
+  /// Returns whether identities over the reals are allowed.
   [[nodiscard]] bool real() const { return real_; }
-  /// The sign of a zero may change.
+  /// Returns whether the sign of a zero may change.
   [[nodiscard]] bool unsigned_zeros() const { return unsigned_zeros_; }
-  /// ... and so is an error of one more rounding, as a product with a reciprocal has it.
+  /// Returns whether the policy also has room for one more rounding, as in a product with a reciprocal.
   [[nodiscard]] bool roomy() const { return roomy_; }
-  /// `id` is finite and so far from overflow that moving a factor past it cannot overflow.
+  /// True if `id` is finite and so far from overflow that moving a factor past it cannot overflow.
   bool tame(NodeId id);
-  /// ... and as far from zero: dividing by it is safe in any order.
+  /// True if `id` is also that far from zero: dividing by it is safe in any order.
   bool central(NodeId id);
   [[nodiscard]] bool constant(NodeId id, double& value) const;
 

@@ -3,7 +3,7 @@
 //   identities    bottom-up through the constructors of Simplifier; literal subexpressions rounded once
 //   strength      integer powers as shared products, chains of quotients as one, quotients by one divisor through
 //                 its reciprocal
-//   contraction   products that only a sum needs become part of it (fma); exact ones whoever else needs them
+// contraction   products that only a sum needs become part of it (fma); exact ones in any case
 #include "jit/expr/simplify.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ Expr identities(const Expr& expr, const LowerOptions& options, bool keep_roundin
   return out;
 }
 
-// x^2 and an x^3 that is rounded once: the first links of a chain, whose errors the later ones multiply.
+// Seeds the chain with x^2 and an x^3 that is rounded once: later links multiply their errors.
 void seed(PowerChain<NodeId>& chain, Builder& builder, NodeId x, const std::vector<std::int64_t>& exponents) {
   if (*std::max_element(exponents.begin(), exponents.end()) < 5) return;
   const NodeId square = builder.op(Op::Mul, x, x);
@@ -71,7 +71,7 @@ void seed(PowerChain<NodeId>& chain, Builder& builder, NodeId x, const std::vect
   chain.add(3, builder.op(Op::Fma, square, x, builder.op(Op::Mul, rest, x)));
 }
 
-// Powers that a chain of products is accurate enough for, per base in rising order of exponents so that they share.
+// Expands powers that a chain of products is accurate enough for; per base by rising exponent, so that they share.
 Expr expand_powers(const Expr& expr, const LowerOptions& options) {
   const std::vector<bool> accurate = accurate_chains(expr, options);
   const std::vector<bool> worse = amplified_errors(expr, options);
@@ -115,8 +115,8 @@ Expr expand_powers(const Expr& expr, const LowerOptions& options) {
   return out;
 }
 
-// Nodes whose only user divides them, or multiplies them by a quotient or into such a node: a quotient there meets
-// another.
+// Finds nodes whose only user divides them, or multiplies them by a quotient or into such a node: a quotient there
+// meets another one.
 std::vector<bool> meets_quotient(const Expr& expr, const std::vector<std::uint32_t>& uses) {
   std::vector<bool> meets(expr.nodes.size(), false);
   for (std::size_t i = expr.nodes.size(); i-- > 0;) {
@@ -168,8 +168,8 @@ Expr join_quotients(const Expr& expr, const LowerOptions& options) {
   return out;
 }
 
-// x / d, y / d: r = 1 / d, x r, y r; and with x / (d e) for another such e. A quotient by a divisor of its own stays:
-// it is rounded once.
+// Shares reciprocals: x / d, y / d become x r, y r with r = 1 / d; so does x / (d e) for another such e. A quotient
+// whose divisor is used once stays: it is rounded once.
 class ReciprocalSharing {
  public:
   ReciprocalSharing(const Expr& expr, const LowerOptions& options)
@@ -204,7 +204,7 @@ class ReciprocalSharing {
   }
 
  private:
-  // Whether `divisor` is a product of nodes that other quotients divide by.
+  // Returns whether `divisor` is a product of nodes that other quotients divide by.
   [[nodiscard]] bool factors(NodeId divisor) const {
     const Node& d = expr_.at(divisor);
     return d.op == Op::Mul && quotients_[divisor.index] == 1 && quotients_[d.a.index] > 0 && quotients_[d.b.index] > 0;
@@ -248,8 +248,8 @@ class ReciprocalSharing {
   std::vector<NodeId> place_;
 };
 
-// A product with a power of two takes no part in any rounding: where the other factor is made of products with
-// constants that nothing else needs, these take it up. 4 (x * 6 - y * 12) = x * 24 - y * 48.
+// A product with a power of two is exact. Where the other factor is made of products with constants that nothing else
+// needs, the constants absorb it: 4 (x * 6 - y * 12) = x * 24 - y * 48.
 class PowersOfTwo {
  public:
   PowersOfTwo(const Expr& expr, const LowerOptions& options)
@@ -268,7 +268,7 @@ class PowersOfTwo {
   }
 
  private:
-  // Whether `n` is such a product; factor_ is its power of two then.
+  // Returns whether `n` is such a product; factor_ is its power of two then.
   bool taken_up(const Node& n) {
     if (n.op != Op::Mul || !ir::is_float(n.type) || expr_.at(n.b).op != Op::Constant) return false;
     factor_ = value_of(n.type, expr_.at(n.b).imm);
@@ -332,7 +332,7 @@ class Contraction {
   [[nodiscard]] bool is_product(NodeId id) const { return expr_.at(id).op == Op::Mul; }
   [[nodiscard]] bool own(NodeId id) const { return uses_[id.index] == 1; }
 
-  // Whether the value of `from` depends on `on`.
+  // Returns whether the value of `from` depends on `on`.
   [[nodiscard]] bool depends(NodeId from, NodeId on) const {
     std::vector<bool> needed(from.index + 1, false);
     needed[from.index] = true;
@@ -346,8 +346,8 @@ class Contraction {
     return false;
   }
 
-  // Whether `product` may lose its rounding in a sum with `other`. Not where `other` is made of the same product,
-  // rounded: x y - f(x y) may be nothing at all, and what the rounding leaves behind would be everything.
+  // Returns whether `product` may lose its rounding in a sum with `other`. Not where `other` contains the same rounded
+  // product: x y - f(x y) may be zero, and the rounding error would be the whole result.
   [[nodiscard]] bool fusible(NodeId product, NodeId other) {
     if (which_ == Which::exact) return is_exact(product);
     return is_product(product) && (own(product) || !depends(other, product));
@@ -362,7 +362,7 @@ class Contraction {
   }
 
   NodeId sum(const Node& n) {
-    // Of two products the one that is needed elsewhere stays a product; a product used by sums only is fused into each.
+    // If both are products, one that is needed elsewhere stays; one used by sums only is fused into each.
     NodeId product;
     if (fusible(n.a, n.b)) product = n.a;
     if (fusible(n.b, n.a) && (!product.valid() || (own(n.b) && !own(n.a)))) product = n.b;
@@ -397,7 +397,7 @@ class Contraction {
 Expr simplify(const Expr& expr, const LowerOptions& options) {
   Expr out = identities(expr, options);
   if (options.policy.kind == PolicyKind::exact) return out;
-  // A second round sees through what the first one cleared away above its operands.
+  // A second round sees through operations that the first one removed above its operands.
   out = identities(out, options);
   out = expand_powers(out, options);
   out = join_quotients(out, options);

@@ -146,8 +146,8 @@ NodeId Simplifier::select(NodeId c, NodeId a, NodeId b) {
   return b_.op(Op::Select, c, a, b);
 }
 
-// op(select(c, k1, k2), b) where that leaves less to do: with a constant b, with a product where the constants are 0
-// and 1, with a sum of two selects under one condition that have a zero on each side.
+// Moves op into a select, op(select(c, k1, k2), b), where that saves work: with a constant b, with a product where the
+// constants are 0 and 1, with a sum of two selects under one condition that have a zero on each side.
 NodeId Simplifier::through_select(Op op, NodeId a, NodeId b) {
   const auto is_select = [&](NodeId id) { return at(id).op == Op::Select; };
   const auto constants = [&](NodeId id) {

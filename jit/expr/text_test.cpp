@@ -62,7 +62,7 @@ TEST(Infix, LiteralsTakeTheTypeOfWhatTheyMeet) {
   EXPECT_TRUE(same("i:i64 + 9007199254740993", "i:i64 + 9007199254740993i64"));
   EXPECT_TRUE(same("i:i32 + 0.5", "f64(i:i32) + 0.5"));
   EXPECT_TRUE(same("i:i32 & 0xFF", "i:i32 & 255i32"));
-  // From 2^63 on: the bits among integers, the number among floats.
+  // From 2^63 on: integers take the bits, floats the number.
   EXPECT_TRUE(same("i:i64 & 0xFFFFFFFFFFFFFFFF", "i:i64 & -1"));
   EXPECT_TRUE(same("x * 0xFFFFFFFFFFFFFFFF", "x * 18446744073709551616.0"));
   EXPECT_TRUE(same("x * 0x8000000000000000", "x * 9223372036854775808.0"));
@@ -78,7 +78,7 @@ TEST(Infix, LiteralsTakeTheTypeOfWhatTheyMeet) {
   EXPECT_TRUE(same("x:f64 * 0.1", "x:f64 * 0.1f64", {.type = Type::f32, .variables = {}}));
 }
 
-// What maps integers to integers stays among them: through f64 an i64 beyond 2^53 would lose its last bits.
+// Functions from integers to integers stay exact: through f64 an i64 beyond 2^53 would lose its last bits.
 TEST(Integers, NothingGoesThroughFloatsUnsaid) {
   for (const char* rounding : {"floor", "ceil", "round", "rint", "trunc"}) {
     const std::string name = rounding;
@@ -100,7 +100,7 @@ TEST(Integers, NothingGoesThroughFloatsUnsaid) {
   const ParseOptions integers{.variables = {{.name = "i", .type = Type::i64}, {.name = "j", .type = Type::i64}}};
   EXPECT_NE(error_of("(FPCore () (fmod i j))", integers).find("1:13: integers have no remainder"), std::string::npos);
   EXPECT_NE(error_of("(FPCore () (/ i j))", integers).find("1:13: integers have no division"), std::string::npos);
-  // Beside a float an integer is one, as in NumPy.
+  // An integer beside a float becomes a float, as in NumPy.
   EXPECT_TRUE(same("i:i64 % 2.5", "fmod(f64(i:i64), 2.5)"));
   EXPECT_TRUE(same("f64(i:i64) % 10", "fmod(f64(i:i64), 10.0)"));
   EXPECT_TRUE(same("x % 10", "fmod(x, 10.0)"));
@@ -118,8 +118,8 @@ double value_at(const Expr& e, double x, double y) {
   return out;
 }
 
-// Brackets around signs, remainders, quotients and powers (sympy/sympy#17737, #9871): what is printed is read back as
-// what it was. The values are C++'s own.
+// Brackets around signs, remainders, quotients and powers (sympy/sympy#17737, #9871): the parser reads back what was
+// printed. The values are C++'s own.
 TEST(Printers, KeepBracketsInEverySyntax) {
   struct Row {
     const char* text;

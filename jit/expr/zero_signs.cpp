@@ -29,7 +29,7 @@ class ZeroSigns {
     if (id.valid() && may_be_zero(id)) matters_[id.index] = true;
   }
 
-  // Operations whose result is not small where an operand is zero, and depends on its sign.
+  // Marks operands of operations whose result is not small where an operand is zero, and depends on its sign.
   void reads(const Node& n) {
     if (n.op == Op::Copysign) mark(n.b);
     if (n.op == Op::Atan2) mark(n.a), mark(n.b);
@@ -38,10 +38,10 @@ class ZeroSigns {
     if (n.op == Op::Powi && static_cast<std::int64_t>(n.imm) < 0) mark(n.a);
   }
 
-  // The sign of the zero of `n` matters: whose signs does it come from?
+  // The sign of the zero of `n` matters: marks the operands that it comes from.
   void passes(const Node& n) {
     if (n.op == Op::Add || n.op == Op::Sub) {
-      // x + y is a zero with the sign of x only where both are zeros; of other operands it is +0.
+      // x + y is a zero with the sign of x only where both are zeros; otherwise a zero sum is +0.
       if (may_be_zero(n.b)) mark(n.a);
       if (may_be_zero(n.a)) mark(n.b);
       return;

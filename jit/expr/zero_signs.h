@@ -7,7 +7,7 @@
 
 namespace trident::expr {
 
-/// Per node: whether the sign of its zero may decide about the value of an output.
+/// Says per node whether the sign of its zero may decide about the value of an output.
 std::vector<bool> zero_signs_that_matter(const Expr& expr, const LowerOptions& options);
 
 }  // namespace trident::expr

@@ -1,7 +1,7 @@
 // An image is checked twice: here when it is built (CHECK: a violation is our bug) and by validate() wherever it comes
-// from outside (an Error: somebody else's bytes). The digest makes a changed byte improbable to pass; the field checks
-// make sure that even bytes with a right digest cannot lead outside the mapping. The checks of the layout are those of
-// the client too (schemas/image_checks.h).
+// from outside (an Error: somebody else's bytes). The digest catches nearly every changed byte. The field checks make
+// sure that even bytes with a right digest cannot lead outside the mapping. The client makes the same layout checks
+// (schemas/image_checks.h).
 #include "jit/image/image.h"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen
   const std::size_t code_offset = TRIDENT_IMAGE_HEADER_BYTES;
   const std::size_t pool_offset = code_offset + code.pool_offset;
   const std::size_t pool_size = code.bytes.size() > code.pool_offset ? code.bytes.size() - code.pool_offset : 0;
-  // The FDE's pc_begin is relative to its own place, so the distance is not ours to choose.
+  // The FDE's pc_begin is relative to its own place, so the distance is fixed.
   const std::size_t unwind_offset =
       code.eh_frame.empty() ? pool_offset + pool_size : code_offset + code.eh_frame_distance;
   CHECK(unwind_offset >= pool_offset + pool_size);

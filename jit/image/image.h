@@ -17,9 +17,9 @@ namespace trident::image {
 
 using Key = std::array<std::uint8_t, 32>;
 
-/// Instruction sets by their number in images and messages (enum trident_isa).
+/// Returns the number of an instruction set in images and messages (enum trident_isa).
 std::uint8_t isa_number(codegen::Isa isa);
-/// Errors: Unsupported for any other number.
+/// Returns the instruction set of a number. Errors: Unsupported for an unknown number.
 Result<codegen::Isa> isa_of(std::uint8_t number);
 
 /// The bytes of an image (header first), ready to be sealed or stored.
@@ -38,11 +38,11 @@ Counts counts_of(const kir::Kernel& kernel);
 ImageBytes build(const codegen::MachineCode& code, const Counts& counts, codegen::Isa isa, trident_tier tier,
                  const Key& key);
 
-/// Checks every field of the header against `bytes` and the digest, which covers every other byte. For bytes that came
-/// from outside: any change of a valid image is refused (RejectedImage), nothing is ever read out of bounds.
+/// Checks every field of the header against `bytes`, and the digest, which covers every other byte. For bytes from
+/// outside: any change of a valid image is refused (RejectedImage), nothing is ever read out of bounds.
 Result<void> validate(std::span<const std::byte> bytes);
 
-/// A sealed memfd (write, shrink, grow, seal) that holds `image`, padded with trapping bytes to whole pages.
+/// Returns a sealed memfd (write, shrink, grow, seal) that holds `image`, padded with trapping bytes to whole pages.
 Result<os::Fd> seal(const ImageBytes& image);
 
 /// An executable mapping of a sealed image; unmapped on destruction.

@@ -1,5 +1,5 @@
-// Images are built from hand-assembled code, so that these tests do not depend on the code generator. Oracles: what a
-// flipped bit must do: be refused. That a sealed file and its mapping cannot be changed is tested in runtime/os.
+// Images are built from hand-assembled code, so that these tests do not depend on the code generator. Oracle: an image
+// with any bit flipped must be refused. runtime/os tests that a sealed file and its mapping cannot be changed.
 #include "jit/image/image.h"
 
 #define XXH_INLINE_ALL
@@ -69,7 +69,7 @@ TEST(Image, EveryFlippedBitIsRefused) {
   }
 }
 
-/// `image` after `change` of its header, with the digest that belongs to it.
+/// Returns `image` after `change` of its header, with a correct digest.
 template <class Change>
 std::vector<std::byte> changed(const ImageBytes& image, Change change) {
   std::vector<std::byte> bytes = image.bytes;
@@ -84,7 +84,7 @@ std::vector<std::byte> changed(const ImageBytes& image, Change change) {
   return bytes;
 }
 
-// The digest is right, so that only the check of the field itself can see the lie.
+// The digest is right, so that only the check of the field itself can find the fault.
 TEST(Image, EveryFieldIsChecked) {
   using Header = trident_image_header;
   const ImageBytes image = good_image();

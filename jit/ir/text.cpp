@@ -53,7 +53,7 @@ Error SourceText::error(std::size_t offset, std::string_view message, ErrorCode 
   return Error{code, caret_message(offset, message)};
 }
 
-// The Unicode Standard's table 3-7: the second byte rules out overlong forms, surrogates and what is past U+10FFFF.
+// The Unicode Standard's table 3-7: the second byte rules out overlong forms, surrogates and values past U+10FFFF.
 std::size_t utf8_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0; };
   std::size_t at = 0;

@@ -1,4 +1,4 @@
-// What every text form of an IR needs: places in a source text, and errors that show the line with a caret.
+// Shared parts of every IR's text form: places in a source text, and errors that show the line with a caret.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ class SourceText {
 
   [[nodiscard]] std::string_view text() const { return text_; }
   [[nodiscard]] std::string_view name() const { return name_; }
-  /// The place of byte `offset`; offsets past the end count as the end.
+  /// Returns the place of byte `offset`; offsets past the end count as the end.
   [[nodiscard]] Place place(std::size_t offset) const;
-  /// The line that holds byte `offset`, without its line feed.
+  /// Returns the line that holds byte `offset`, without its line feed.
   [[nodiscard]] std::string_view line(std::size_t offset) const;
   /// Three lines: "name:line:column: message", the source line (shortened around the place when it is long, with bytes
   /// that are not printable shown as '?'), and a caret under the byte at `offset`.
   [[nodiscard]] std::string caret_message(std::size_t offset, std::string_view message) const;
-  /// The same as an Error.
+  /// Returns that message as an Error.
   [[nodiscard]] Error error(std::size_t offset, std::string_view message,
                             ErrorCode code = ErrorCode::kSyntaxError) const;
 
@@ -39,10 +39,10 @@ class SourceText {
   std::string_view name_;
 };
 
-/// How many bytes at the start of `text` are well-formed UTF-8: all of them, or those before the first that is not.
+/// Returns how many bytes at the start of `text` are well-formed UTF-8: all of them, or those before the first bad one.
 std::size_t utf8_bytes(std::string_view text);
 
-/// `text` in double quotes with '"' and '\' escaped and line feeds as "\n": a Graphviz string.
+/// Quotes `text` as a Graphviz string: '"' and '\' escaped, line feeds as "\n".
 std::string dot_quoted(std::string_view text);
 
 }  // namespace trident::ir

@@ -24,11 +24,11 @@ constexpr bool is_mask(Type t) {
 constexpr std::uint32_t bytes_of(Type t) {
   return t == Type::f32 || t == Type::i32 || t == Type::b32 ? 4 : 8;
 }
-/// The mask type whose lanes are as wide as those of `t`.
+/// Returns the mask type whose lanes are as wide as those of `t`.
 constexpr Type mask_of(Type t) {
   return bytes_of(t) == 4 ? Type::b32 : Type::b64;
 }
-/// The integer type whose lanes are as wide as those of `t`.
+/// Returns the integer type whose lanes are as wide as those of `t`.
 constexpr Type int_of(Type t) {
   return bytes_of(t) == 4 ? Type::i32 : Type::i64;
 }

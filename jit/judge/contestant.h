@@ -1,11 +1,11 @@
-// What the judge runs: a function over a context of its own, and the sandboxed child in which it runs. The judge need
-// not know what a context holds, so that a kernel is one kind of contestant among others.
+// A contestant of the judge: a function over its own context, run in a sandboxed child. The judge need not know the
+// contents of a context, so a kernel is one kind of contestant among others.
 //
-// A kernel reads arrays and writes other arrays: it may be called again as it is. Code that stores where it loads, or
-// moves the registers in its context, finds other work at its next call. It has a reset, which runs before each call.
+// A kernel reads arrays and writes other arrays, so it can be called again. Code that stores where it loads, or
+// moves the registers in its context, would do different work at its next call: it has a reset, run before each call.
 //
-// A child has a copy of this process's memory: what it writes into a context is gone with it, unless the context lies
-// in memory from os::map_shared() or os::GuardedMapping. Each child begins with the contexts as they are here.
+// A child has a copy of this process's memory. Its writes to a context are lost with it, unless the context lies in
+// memory from os::map_shared() or os::GuardedMapping. Each child begins with the contexts as they are here.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace trident::judge {
 struct Contestant {
   void (*fn)(void* context) = nullptr;
   void* context = nullptr;
-  /// Puts back what a call changes, so that every call does the same work. Null when there is nothing to put back.
+  /// Undoes the changes of a call, so that every call does the same work. Null when there is nothing to undo.
   void (*reset)(void* context) = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// The judge on contestants that are no kernels: code that moves what its context holds. Oracles: a walk that was not
-// put back to its start has nothing left to do, and counters in shared memory, which outlive the child.
+// The judge on contestants that are no kernels: code that changes its context. Oracles: a walk that was not reset has
+// nothing left to do, and counters in shared memory, which outlive the child.
 #include "jit/judge/contestant.h"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST(Contestants, WithoutAResetCallsAreRepeatedAsTheyAre) {
   EXPECT_EQ(walks[0].stale_calls, walks[0].calls - 1);
 }
 
-// The walk is short; what puts it back takes a hundred times as long.
+// The walk is short; its reset takes a hundred times as long.
 TEST(Contestants, ResetsAreNotInTheTimes) {
   Walks walks{10, 20'000};
   const auto slow_reset = [](void* opaque) {

@@ -17,7 +17,7 @@ struct Array {
   std::size_t bytes = 0;  ///< of an element
 };
 
-// What a child needs, prepared beforehand because it may not allocate.
+// Data for a child, prepared beforehand because it may not allocate.
 struct GuardedContext {
   std::span<const Contestant> calls;
   bool (*kept)(void* context) = nullptr;
@@ -71,7 +71,7 @@ bool intact(const std::byte* begin, const std::byte* end) {
   return std::all_of(begin, end, [](std::byte b) { return b == kCanary; });
 }
 
-// Lays canaries around the outputs and puts the inputs there that they replace.
+// Lays canaries around the outputs and copies the inputs there that they replace.
 void reset_arrays(void* opaque) {
   for (const OutputPlace& out : static_cast<const ArrayCall*>(opaque)->outputs) {
     const Margins m = margins_of(out);
@@ -84,7 +84,7 @@ void call_on_arrays(void* opaque) {
   call_kernel(&static_cast<ArrayCall*>(opaque)->kernel);
 }
 
-// Looks at the canaries and brings the outputs to their log.
+// Checks the canaries and copies the outputs to their log.
 bool kept_to_arrays(void* opaque) {
   for (const OutputPlace& out : static_cast<const ArrayCall*>(opaque)->outputs) {
     const Margins m = margins_of(out);
@@ -148,10 +148,10 @@ class Arena {
     return array;
   }
 
-  // The input that output `o` replaces in an in-place call, or none: the k-th output of an element size takes the k-th
-  // input of that size.
-  // The input that output o takes the place of; as many as there are when none is left for it. `rotation` changes who
-  // takes whose place: any output may be any input's array.
+  // Returns the input that output `o` replaces in an in-place call, or the number of
+  // inputs if none is left: the k-th output of an element size takes the k-th input
+  // of that size. `rotation` changes the pairs: any output may share any input's
+  // array.
   std::size_t partner_of(std::size_t o, std::size_t rotation) const {
     std::size_t rank = 0;
     for (std::size_t i = 0; i < o; ++i)

@@ -1,5 +1,5 @@
-// Runs untried kernels on chosen data in a sandboxed child, between guard pages and canaries, and brings the results
-// back. This is how equivalence checks get a candidate's outputs: the code never runs in this process.
+// Runs untried kernels on chosen data in a sandboxed child, between guard pages and canaries, and copies the results
+// back. Equivalence checks get a candidate's outputs this way: the code never runs in this process.
 //
 //   | no access | slack, canary | array of N elements | no access |      each array ends where its mapping ends
 //
@@ -63,12 +63,12 @@ struct GuardedResults : GuardedEnd {
 };
 
 /// Calls every contestant once, in turn, in one child that cannot write to the `read_only` regions. A contestant's
-/// reset comes before its call, and kept(context) after it: whether the call kept to its own memory. The first that did
-/// not ends the run. `kept` also brings results to shared memory. OsError as below.
+/// reset runs before its call, and kept(context) after it, which returns whether the call kept to its own memory. The
+/// first false ends the run. `kept` also copies results to shared memory. OsError as below.
 Result<GuardedEnd> run_guarded(std::span<const Contestant> calls, bool (*kept)(void* context),
                                std::span<const std::span<std::byte>> read_only, std::uint64_t cpu_ns);
 
-/// OsError when memory or the sandbox cannot be had; whatever the kernel does is a value.
+/// Runs a kernel. OsError when memory or the sandbox cannot be had; any behaviour of the kernel is a value.
 Result<GuardedResults> run_guarded(const image::Mapped& kernel, const Signature& signature, const GuardedRun& run);
 
 }  // namespace trident::judge

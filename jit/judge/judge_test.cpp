@@ -1,5 +1,5 @@
 // The judge on hand-written kernels, each with one known vice. Oracles: the arithmetic that the kernels are known to
-// do, and what each vice must be reported as. Speeds differ by large factors, so that noise cannot decide.
+// do, and the report that each vice must give. Speeds differ by large factors, so that noise cannot decide.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -279,7 +279,7 @@ TEST(Tournament, SlowerCandidatesAndCopiesAreNoGain) {
   EXPECT_GT(verdict->incumbent_ns, 0);
 }
 
-// The copy is hard to tell from the incumbent, so the final goes on after the crash, and there the fast one finishes.
+// The copy is hard to tell from the incumbent, so the final continues after the crash, and there the fast one finishes.
 TEST(Tournament, AContestantThatCrashedOnceDoesNotWin) {
   Bench bench;
   const auto incumbent = MAPPED(slower);

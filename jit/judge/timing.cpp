@@ -80,8 +80,8 @@ void child_body(void* opaque) {
   c.board->running = kNobody;
 }
 
-// Arrays in ordinary private memory, each on another cache line of its page, so that no two arrays share the low twelve
-// bits of their addresses (which costs time that says nothing about the code).
+// Arrays in ordinary private memory, each on another cache line of its page, so that no two share the low twelve bits
+// of their addresses. (Sharing costs time that says nothing about the code.)
 class Buffers {
  public:
   Result<void> make(const Signature& signature, const Workload& workload) {

@@ -1,6 +1,6 @@
-// Times contestants against each other in a sandboxed child: warm-up, then rounds in which every contestant runs in
-// turn for at least some microseconds, so that whatever disturbs the machine disturbs all of them alike. The order
-// turns around from round to round. What comes out are times per call and round; tournament.h judges them.
+// Times contestants against each other in a sandboxed child: warm-up, then rounds. In a round every contestant runs in
+// turn for at least some microseconds, so that any disturbance of the machine affects all of them alike. The order
+// reverses from round to round. The results are times per call and round; tournament.h judges them.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ struct TimingRules {
 struct Timings {
   /// ns[contestant][round]: time of one call. Empty for a contestant that crashed or hung.
   std::vector<std::vector<double>> ns;
-  std::vector<os::SandboxEnd> ends;  ///< per contestant: finished, or what it did instead
+  std::vector<os::SandboxEnd> ends;  ///< per contestant: finished, or how it failed
 };
 
-/// Contestants have passed equivalence; one that crashes or hangs all the same is taken out and reported, and the rest
-/// timed again. Resets run outside the times, and the calls of a contestant that has one are timed one by one: reading
-/// the clock is then part of each (tens of ns). OsError when the sandbox cannot be made.
+/// Times contestants, which have passed equivalence. One that crashes or hangs all the same is removed and reported,
+/// and the rest are timed again. Resets run outside the times, and the calls of a contestant with a reset are timed one
+/// by one: reading the clock is then part of each (tens of ns). OsError when the sandbox cannot be made.
 Result<Timings> time_rounds(std::span<const Contestant> contestants, const TimingRules& rules);
 
 /// Times kernels of one signature on one workload.

@@ -11,7 +11,7 @@ namespace trident::judge {
 namespace {
 
 constexpr std::uint32_t kHeatRounds = 7;
-/// A heat whose ratios scatter by more than this is held again, this often at most: its ranking would be luck. On a
+/// A heat whose ratios scatter by more than this is held again, at most this often: its ranking would be luck. On a
 /// quiet machine they scatter by a hundredth.
 constexpr double kNoisyHeat = 0.04;
 constexpr int kHeatRepeats = 3;
@@ -64,7 +64,7 @@ class Tournament {
     return os::thread_work_ns() >= end_ns_ || (rules_.cancelled && rules_.cancelled());
   }
 
-  // The incumbent and the field, timed in turn; samples_ holds their times, the incumbent's first.
+  // Times the incumbent and the field in turn; samples_ holds their times, the incumbent's first.
   Result<void> heat(std::uint32_t rounds, std::uint64_t batch_ns) {
     std::vector<std::size_t> entrants{0};
     entrants.insert(entrants.end(), field_.begin(), field_.end());
@@ -95,7 +95,7 @@ class Tournament {
     rules_.progress(heats_, std::max(heats_, total), *std::min_element(verdict_.ratios.begin(), verdict_.ratios.end()));
   }
 
-  // Whether the typical contestant's ratios scatter too much to rank it.
+  // Returns whether the typical contestant's ratios scatter too much to rank it.
   [[nodiscard]] bool noisy() const {
     std::vector<double> spreads;
     for (const std::size_t i : field_)

@@ -1,7 +1,7 @@
-// Which of several equivalent contestants is fastest here, if any beats the incumbent. Successive halving: a short heat
-// for all, longer ones for the better half, and a final between the best and the incumbent that ends as soon as the
-// sequential rule of runtime/stats can tell. Ratios are taken round by round, so that a disturbance cancels; the winner
-// must be better than the incumbent by more than the noise, else the outcome is "no gain".
+// Finds the fastest of several equivalent contestants here, if any beats the incumbent. Successive halving: a short
+// heat for all, longer ones for the better half, and a final between the best and the incumbent that ends as soon as
+// the sequential rule of runtime/stats decides. Ratios are taken round by round, so that a disturbance cancels. The
+// winner must beat the incumbent by more than the noise, else the outcome is "no gain".
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct TournamentRules {
   std::uint64_t batch_ns = 10'000;
   double margin = 0.01;               ///< the least gain worth a swap
   std::function<bool()> cancelled{};  ///< asked between heats
-  /// Told after each heat: heats held, the most there may be, and the best ratio to the incumbent so far (at most 1).
+  /// Called after each heat: heats held, the most there may be, and the best ratio to the incumbent so far (at most 1).
   std::function<void(std::size_t done, std::size_t total, double best_ratio)> progress{};
 };
 
@@ -29,12 +29,12 @@ struct Verdict {
   double noise = 0;                        ///< median absolute deviation of those ratios
   std::vector<double> ratios;              ///< per contestant, from its last heat; infinity when it crashed or hung
   std::vector<os::SandboxEnd> ends;        ///< per contestant
-  /// False when the incumbent crashed or hung: the tournament ended there, nothing else in this verdict means anything,
-  /// and a kernel like that must not stay where it is.
+  /// False when the incumbent crashed or hung. The tournament ended there, the rest of this verdict means nothing, and
+  /// such a kernel must be replaced.
   [[nodiscard]] bool incumbent_ran() const { return ends[0].kind == os::SandboxEnd::Kind::finished; }
 };
 
-/// contestants[0] is the incumbent. At least one contestant; all have passed equivalence.
+/// Holds a tournament; contestants[0] is the incumbent. At least one contestant; all have passed equivalence.
 Result<Verdict> hold_tournament(std::span<const Contestant> contestants, const TournamentRules& rules);
 
 /// Holds the tournament between kernels of one signature on one workload; kernels[0] is the incumbent.

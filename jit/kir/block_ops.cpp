@@ -3,9 +3,9 @@
 // linkage, and xsimd's namespace is renamed per level, so that no inline function compiled for one level can be linked
 // into another.
 //
-// xsimd carries what it does exactly on every level. Where it does not (fma on AVX-512 and SSE2, rounding on SSE2 and
-// NEON, division and roots on NEON, conversions out of range, shifts by vectors), `lanes` applies a scalar function to
-// each lane, which the compiler turns into vector instructions where the level has them.
+// xsimd serves for ops that it computes exactly on every level. For the others (fma on AVX-512 and SSE2, rounding on
+// SSE2 and NEON, division and roots on NEON, conversions out of range, shifts by vectors), `lanes` applies a scalar
+// function to each lane, which the compiler turns into vector instructions where the level has them.
 #include "jit/kir/block_ops.h"
 
 #if defined(TRIDENT_LEVEL_AVX512)
@@ -79,7 +79,7 @@ struct LaneArray {
   explicit LaneArray(const V<T>& v) { v.store_aligned(lane); }
 };
 
-/// A scalar function lane by lane.
+/// Applies a scalar function lane by lane.
 template <class T, class F, class... Vs>
 V<T> lanes(F f, const Vs&... vs) {
   const auto each = [&](const auto&... arrays) {
@@ -90,7 +90,7 @@ V<T> lanes(F f, const Vs&... vs) {
   return each(LaneArray<T>(vs)...);
 }
 
-/// A conversion between types of any widths, by a scalar function.
+/// Converts between types of any widths by a scalar function.
 template <class To, class From, class F>
 void convert_each(BlockArgs x, F f) {
   auto* d = static_cast<To*>(x.d);
@@ -138,7 +138,7 @@ V<T> fused(const V<T>& a, const V<T>& b, const V<T>& c) {
 #if defined(TRIDENT_LEVEL_AVX2) || defined(__aarch64__)
   return xsimd::fma(a, b, c);
 #else
-  // xsimd's AVX-512 form rounds twice; SSE2 has none, and the C library's is exact.
+  // xsimd's AVX-512 form rounds twice, SSE2 has no form; the C library's is exact.
   return lanes<T>(
       [](T x, T y, T z) {
         if constexpr (sizeof(T) == 4)
@@ -195,7 +195,7 @@ V<T> rounded(const V<T>& a) {
 #endif
 }
 
-/// As in lane.cpp: a * 2^b in two steps, of which only the second may round.
+/// Computes a * 2^b in two steps, as in lane.cpp; only the second may round.
 template <class T>
 V<T> scaled(const V<T>& a, const V<T>& b) {
   constexpr int kMantissa = sizeof(T) == 4 ? 23 : 52;
@@ -216,7 +216,7 @@ template <class T, class From>
 T truncated(From value) {
   constexpr From kEnd = From(UnsignedOf<T>{1} << (sizeof(T) * 8 - 1));
   constexpr T kLeast = std::numeric_limits<T>::min();
-  // NaN fails the comparison, and what lies below -kEnd truncates to the least integer anyway or does not fit.
+  // NaN fails the comparison. A value below -kEnd either truncates to the least integer anyway or does not fit.
   const bool fits = value >= -kEnd && value < kEnd;
   const T whole = static_cast<T>(fits ? value : From(0));
   return fits ? whole : kLeast;

@@ -29,9 +29,9 @@ struct BlockArgs {
 
 using BlockFn = void (*)(const BlockArgs&);
 
-/// The function for an op of signature Same, Compare, Select, Convert or Read, for Index, for Lookup (b is the table,
-/// b_mask its size less one) and for reductions (d is the kBlockGranule partial results, read and written; a the
-/// elements: exactly n of them are used).
+/// Returns the function for an op of signature Same, Compare, Select, Convert or Read, for Index, for Lookup (b is the
+/// table, b_mask its size less one) and for reductions (d holds the kBlockGranule partial results, read and written; a
+/// the elements: exactly n of them are used).
 using FindBlockFn = BlockFn (*)(Op op, Type result, Type operand);
 
 BlockFn find_block_fn_portable(Op op, Type result, Type operand);

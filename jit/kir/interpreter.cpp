@@ -1,5 +1,5 @@
-// Runs plans (plan.h): the sections that run once on splats, the body in blocks, the last incomplete granule on copies
-// padded with the last element, so that nothing past the arrays' ends is read or written.
+// Runs plans (plan.h). The sections that run once run on splats, the body in blocks. The last incomplete granule runs
+// on copies padded with the last element, so that nothing past the arrays' ends is read or written.
 #include "jit/kir/interpreter.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void fill_splat(std::byte* to, Type type, std::uint64_t bits) {
   fill(to, kBlockGranule, ir::bytes_of(type), reinterpret_cast<const std::byte*>(&bits));  // little endian
 }
 
-/// What a partial result starts from.
+/// Returns the value that a partial result starts from.
 std::uint64_t start_bits(Op op, Type type) {
   if (op == Op::Sum) return 0;
   const bool least = op == Op::MaxOf;

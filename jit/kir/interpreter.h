@@ -13,9 +13,9 @@ namespace trident::kir {
 
 /// Instruction-set levels of the interpreter. `portable` is the baseline of the architecture (SSE2 or NEON).
 enum class Level : std::uint8_t { portable, avx2, avx512 };
-/// Whether this machine can run `level`.
+/// Returns whether this machine can run `level`.
 bool is_available(Level level);
-/// The highest level of this machine.
+/// Returns the highest level of this machine.
 Level best_level();
 
 struct PlanState;
@@ -34,7 +34,7 @@ class Plan {
   /// for each other.
   void run(std::uint64_t n, const void* const* in, void* const* out, const std::uint64_t* params) const;
 
-  /// Whether concurrent runs wait for each other, so that run() is neither async-signal-safe nor usable in a child that
+  /// True if concurrent runs wait for each other, so that run() is neither async-signal-safe nor usable in a child that
   /// was forked during one.
   [[nodiscard]] bool takes_turns() const;
 
@@ -47,8 +47,8 @@ class Plan {
 void interpret(const Kernel& kernel, std::uint64_t n, const void* const* in, void* const* out,
                const std::uint64_t* params);
 
-/// One lane of one op, on bits: what constant folding uses and what tests compare everything else with.
-/// `operand` is the type of the operands (of Select: of b and c); reductions, leaves and Lookup are not allowed.
+/// Evaluates one lane of one op, on bits: constant folding uses it, and tests compare everything else with it.
+/// `operand` is the type of the operands (for Select: of b and c); reductions, leaves and Lookup are not allowed.
 std::uint64_t eval_lane(Op op, Type result, Type operand, std::uint64_t a, std::uint64_t b, std::uint64_t c);
 
 }  // namespace trident::kir

@@ -1,5 +1,5 @@
 // The block-wise interpreter at every level of this machine against a model that evaluates element by element with
-// eval_lane and keeps no more than kir.h says.
+// eval_lane and relies on nothing but kir.h.
 #include "jit/kir/interpreter.h"
 
 #include <gtest/gtest.h>
@@ -207,7 +207,7 @@ TEST_P(EveryOp, GivesTheBitsOfOneLane) {
 }
 
 TEST_P(EveryOp, ReadsSplatsLikeArrays) {
-  // The same ops with each choice of operands turned into parameters.
+  // Runs the ops again with each choice of operands turned into parameters.
   for (const Type type : {Type::f32, Type::f64, Type::i32, Type::i64})
     for (int choice = 1; choice < 8; ++choice) {
       Kernel kernel = every_op_kernel(type);

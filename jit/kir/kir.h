@@ -86,8 +86,8 @@ struct Inst {
 struct Input {
   std::string name;
   Type type = Type::f32;  ///< numeric
-  /// Of a *table*, an array of a length of its own: number of the parameter, of type i64, that says how many elements
-  /// it has (none when negative). Only Gather and Strided read tables, and nothing else; they never read outside.
+  /// For a *table*, an array with its own length: the number of the i64 parameter that holds its number of elements
+  /// (none when negative). Only Gather and Strided read tables, and never outside.
   std::optional<std::uint32_t> length{};
   [[nodiscard]] bool is_table() const { return length.has_value(); }
 };
@@ -118,7 +118,7 @@ struct Kernel {
 
   [[nodiscard]] const Inst& at(Value v) const { return insts[v.index]; }
   [[nodiscard]] Type type_of(Value v) const { return insts[v.index].type; }
-  /// One that is written even by a call of no elements.
+  /// Returns whether an output is written even by a call of no elements.
   [[nodiscard]] bool has_scalar_output() const {
     for (const Output& output : outputs)
       if (output.kind == OutputKind::scalar) return true;
@@ -126,10 +126,10 @@ struct Kernel {
   }
 };
 
-/// The section that an instruction belongs to by its op and its operands' sections: leaves but Input and Index are
-/// invariant; Input, Index and Strided are body, reductions are epilogue; the others are epilogue if any operand is,
-/// else body if any is, else invariant. Nothing if body and epilogue operands are mixed or a reduction's operand is
-/// itself in the epilogue (a reduction of an invariant is allowed: it counts n times).
+/// Returns the section of an instruction, from its op and its operands' sections. Leaves but Input and Index are
+/// invariant; Input, Index and Strided are body; reductions are epilogue. The others are epilogue if any operand is,
+/// else body if any is, else invariant. Returns nothing if body and epilogue operands are mixed or a reduction's
+/// operand is itself in the epilogue (a reduction of an invariant is allowed: it counts n times).
 inline std::optional<Section> section_for(const Kernel& kernel, Op op, Value a, Value b, Value c) {
   bool any_body = op == Op::Input || op == Op::Index || op == Op::Strided;
   bool any_epilogue = false;
@@ -153,7 +153,7 @@ inline std::optional<Section> section_for(const Kernel& kernel, const Inst& inst
 /// interpreter accept only kernels that pass.
 Result<void> check(const Kernel& kernel);
 
-/// One instruction per line: "%3 = fma f32 %0, %1, %2" (text.cpp shows all of the form). parse(print(k)) gives back k.
+/// Prints one instruction per line: "%3 = fma f32 %0, %1, %2" (text.cpp shows the whole form). parse(print(k)) gives k.
 std::string print(const Kernel& kernel);
 /// Parses and checks. Errors: SyntaxError with the line and a caret, or those of check().
 Result<Kernel> parse(std::string_view text);

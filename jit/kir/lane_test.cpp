@@ -196,7 +196,7 @@ TEST_P(FloatLane, ArithmeticRoundsOnceLikeMpfr) {
     for (int i = 0; i < 5000; ++i) {
       const std::uint64_t a = sample(GetParam()), b = sample(GetParam());
       std::uint64_t c = sample(GetParam());
-      if (i % 2 == 0) c = eval(Op::Mul, a, b);  // cancellation leaves what the product's rounding lost
+      if (i % 2 == 0) c = eval(Op::Mul, a, b);  // cancellation leaves the rounding error of the product
       compare(op, a, b, c);
     }
 }

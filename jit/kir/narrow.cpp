@@ -1,5 +1,5 @@
-// Rounding is monotone, so the ends of an interval are mapped by the operation itself, in its type: no widening is
-// needed. What may be infinite or NaN is not followed: little that matters is left to decide there.
+// Rounding is monotone, so the operation itself, in its type, maps the ends of an interval: no widening is needed.
+// Values that may be infinite or NaN get no interval: they seldom decide anything.
 #include "jit/kir/narrow.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kAllOnes = ~std::uint64_t{0};
 
-/// Of a float what is known of it and whether it may be -0, of an integer the least and the greatest.
+/// A float's known interval and whether it may be -0; an integer's least and greatest value.
 struct Fact {
   Known known{};
   bool may_be_minus_zero = true;
@@ -68,7 +68,7 @@ class Narrowing {
 
  private:
   static void meet(Known& k, const Known& other) {
-    if (other.lo > k.hi || other.hi < k.lo) return;  // one of them is never computed: nothing to decide by it
+    if (other.lo > k.hi || other.hi < k.lo) return;  // one select operand is never computed
     k.lo = std::max(k.lo, other.lo);
     k.hi = std::min(k.hi, other.hi);
     k.may_be_nan = k.may_be_nan && other.may_be_nan;
@@ -76,7 +76,7 @@ class Narrowing {
 
   [[nodiscard]] Value at(Value old) const { return old.valid() ? value_[old.index] : Value{}; }
   [[nodiscard]] const Fact& fact(Value v) const {
-    CHECK(v.index < facts_.size());  // not of what was appended since analyse()
+    CHECK(v.index < facts_.size());  // none for instructions appended since analyse()
     return facts_[v.index];
   }
   [[nodiscard]] bool is(Value v, std::uint64_t bits) const { return b_.is_constant(v) && b_.bits_of(v) == bits; }
@@ -165,11 +165,11 @@ class Narrowing {
     const Known& k = fact(v).known;
     return k.lo == 0 && k.hi == 0 && !k.may_be_nan;
   }
-  /// Whether v + 0, v + -0 and v - 0 are v to the bit.
+  /// Returns whether v + 0, v + -0 and v - 0 have the bits of v.
   [[nodiscard]] bool keeps_when_zero_is_added(Value v) const {
     return nonzero(v) || (finite(fact(v).known) && !fact(v).may_be_minus_zero);
   }
-  /// Whether |a| >= |b| always, and a is nonzero.
+  /// Returns whether |a| >= |b| always holds and a is nonzero.
   [[nodiscard]] bool dominates(Value a, Value b) const {
     const Known &x = fact(a).known, &y = fact(b).known;
     return nonzero(a) && finite(x) && finite(y) &&
@@ -192,7 +192,7 @@ class Narrowing {
       if (is_some_zero(x) && keeps_when_zero_is_added(y)) return y;
       if (!nonzero(y)) continue;
       if (is_error_of(x, y)) return y;
-      // Of x + 0 only the sign of a zero is not x's.
+      // x + 0 differs from x in the sign of a zero alone.
       const Inst& inner = to_.at(x);
       if (inner.op == Op::Add && is_zero(inner.a)) return sum(inner.b, y);
       if (inner.op == Op::Add && is_zero(inner.b)) return sum(inner.a, y);
@@ -200,18 +200,18 @@ class Narrowing {
     return b_.op(Op::Add, a, b);
   }
 
-  // Whether x is what rounding has left of the product y, which their sum then rounds to again.
+  // Returns whether x is the rounding error of the product y, so that x + y rounds to y again.
   [[nodiscard]] bool is_error_of(Value x, Value y) const {
     const Inst &error = to_.at(x), &product = to_.at(y);
     if (error.op != Op::Fms || product.op != Op::Mul || error.c != y) return false;
     const bool same = (error.a == product.a && error.b == product.b) || (error.a == product.b && error.b == product.a);
     const Known& k = fact(y).known;
-    // Large enough that nothing of it underflows.
+    // Large enough that no part of it underflows.
     const double least = std::min(std::fabs(k.lo), std::fabs(k.hi));
     return same && finite(k) && least > (product.type == Type::f32 ? 0x1p-60 : 0x1p-900);
   }
 
-  // x - rint(x) of what rounds to zero: -0 - -0 is +0, which the sum gives too.
+  // Simplifies x - rint(x) where rint(x) is zero: -0 - -0 is +0, as the sum gives too.
   Value subtract(Value a, Value b) {
     const Type type = b_.type_of(a);
     if (!ir::is_float(type)) return b_.op(Op::Sub, a, b);
@@ -219,7 +219,7 @@ class Narrowing {
     if (is_zero(b) || (is_some_zero(b) && keeps_when_zero_is_added(a))) return a;
     if (a == b && finite(x)) return b_.constant(type, 0);
     const Inst& rounded = to_.at(b);
-    // (x + y) - ((x + y) - x): x, where it is no smaller than y (Dekker).
+    // Simplifies (x + y) - ((x + y) - x) to x, where x is no smaller than y (Dekker).
     if (rounded.op == Op::Sub && rounded.a == a && to_.at(a).op == Op::Add) {
       const Value part = rounded.b;
       const Inst& whole = to_.at(a);
@@ -232,7 +232,7 @@ class Narrowing {
     return b_.op(Op::Sub, a, b);
   }
 
-  // Between normal numbers the exponent is raised by one shift and one addition of integers.
+  // Scales normal numbers by one shift and one addition of integers, which raise the exponent.
   Value scale(Value a, Value n) {
     const Type type = b_.type_of(a);
     const Value magic_sum = magic_sum_of(n);
@@ -266,12 +266,12 @@ class Narrowing {
     return b_.op(op, a, b);
   }
 
-  // The facts of what was appended since.
+  // Finds the facts of the instructions appended since.
   void analyse() {
     while (facts_.size() < to_.insts.size()) facts_.push_back(fact_of(to_.insts[facts_.size()]));
   }
 
-  // The only value that there is. Not of a zero, which may have either sign.
+  // Returns the only possible value as a constant. Not for a zero, which may have either sign.
   Value as_constant(Value v) {
     const Type type = b_.type_of(v);
     const Fact& f = fact(v);
@@ -281,7 +281,7 @@ class Narrowing {
     return v;
   }
 
-  // The least and the greatest result of `op` at the given operands.
+  // Returns the least and the greatest result of `op` at the given operands.
   [[nodiscard]] Known ends(const Inst& inst, std::initializer_list<std::array<double, 3>> corners) const {
     Known k{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), false};
     for (const auto& [a, b, c] : corners) {
@@ -314,13 +314,13 @@ class Narrowing {
     return f;
   }
 
-  // NaN aside, which has no sign that counts.
+  // Ignores NaN, whose sign is unspecified.
   [[nodiscard]] bool may_be_minus_zero(const Inst& inst, const Known& known) const {
     if (known.lo > 0 || known.hi < 0) return false;
     const auto may = [&](Value v) { return fact(v).may_be_minus_zero; };
     if (inst.op == Op::Add) return may(inst.a) && may(inst.b);
     if (inst.op == Op::Sub) return may(inst.a);
-    if (inst.op == Op::Mul) {  // by no less than one nothing underflows
+    if (inst.op == Op::Mul) {  // a factor of at least one makes nothing underflow
       const Known &a = fact(inst.a).known, &b = fact(inst.b).known;
       return !((a.lo >= 1 && !a.may_be_nan && !may(inst.b)) || (b.lo >= 1 && !b.may_be_nan && !may(inst.a)));
     }
@@ -387,25 +387,25 @@ class Narrowing {
     if (a.may_be_nan) return {0, std::numeric_limits<double>::infinity(), true};
     return {a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, std::max(std::fabs(a.lo), std::fabs(a.hi)), false};
   }
-  // Of a < b ? a : b. A NaN of either gives b.
+  // Facts of a < b ? a : b. A NaN in either operand gives b.
   [[nodiscard]] static Known least_of(const Known& a, const Known& b) {
     const bool always_number = !a.may_be_nan && !b.may_be_nan;
     return {std::min(a.lo, b.lo), always_number ? std::min(a.hi, b.hi) : b.hi, b.may_be_nan};
   }
 
-  /// The float that adding it rounds to an integer with, whose low bits then are that integer.
+  /// Returns the magic constant: adding it rounds a float to an integer, which its low bits then hold.
   static double magic(Type type) { return type == Type::f32 ? 0x1.8p23 : 0x1.8p52; }
 
-  /// The sum that `n` has taken the magic constant from, invalid if it is none: n is what the other part of the sum
-  /// rounds to.
+  /// Returns the sum that `n` is the difference of with the magic constant: n is the sum's other operand, rounded.
+  /// Invalid if there is none.
   [[nodiscard]] Value magic_sum_of(Value n) const {
     const Inst& taken = to_.at(n);
     if (taken.op != Op::Sub || !is(taken.b, store(taken.type, magic(taken.type)))) return {};
     return taken.a;
   }
 
-  // What rounding to a multiple leaves: x - n / l, n = x l rounded to an integer. Half a unit, and what the constants
-  // and the rounding of the difference add.
+  // Bounds x - n / l with n = x l rounded to an integer: half a unit, plus the errors of the constants and of the
+  // rounding of the difference.
   [[nodiscard]] std::optional<Known> remainder_of(const Inst& inst) const {
     const bool whole = inst.op == Op::Sub;
     if (!whole && inst.op != Op::Fnma) return std::nullopt;
@@ -433,7 +433,7 @@ class Narrowing {
     return Known{-bound, bound, false};
   }
 
-  // a 2^b. The ends of the intervals may be outside the contract of the op, which its operands keep.
+  // Bounds a 2^b. The intervals' ends may be outside the op's contract, which its actual operands meet.
   [[nodiscard]] static Known scaled(Type type, const Known& a, const Known& b) {
     constexpr double kExponentMax = 4096;
     if (!finite(a) || !finite(b) || b.lo < -kExponentMax || b.hi > kExponentMax) return {};
@@ -483,7 +483,7 @@ class Narrowing {
     return kAnyInteger;
   }
 
-  // Of a - ((a - c) & ~m), m low bits, it is c + ((a - c) & m): what a function takes the mantissa with.
+  // Finds a - ((a - c) & ~m) = c + ((a - c) & m), m low bits: the form that functions extract the mantissa with.
   [[nodiscard]] Integers difference(const Inst& inst) const {
     const std::int64_t most = inst.type == Type::i32 ? INT32_MAX : INT64_MAX;
     const Inst& high = to_.at(inst.b);
@@ -511,7 +511,7 @@ class Narrowing {
   std::vector<Fact> facts_;   ///< of each instruction of to_
 };
 
-/// Without instructions and tables that no output needs. Inputs and parameters stay: they are the signature.
+/// Drops instructions and tables that no output needs. Inputs and parameters stay: they are the signature.
 Kernel without_idle(const Kernel& kernel) {
   std::vector<bool> needed(kernel.insts.size(), false);
   for (const Output& o : kernel.outputs) needed[o.value.index] = true;

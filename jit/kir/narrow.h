@@ -1,9 +1,9 @@
-// The same kernel without the operations that decide nothing: comparisons that always turn out alike, clamps that never
-// clamp, lookups of one entry. Where the operands are known to lie, as one forward pass of interval arithmetic finds
-// it, every result keeps its bits (NaN aside, of which any is any).
+// Removes operations from a kernel that decide nothing: comparisons that always turn out alike, clamps that never
+// clamp, lookups of one entry. One forward pass of interval arithmetic finds where the operands lie. Every result keeps
+// its bits there (except that any NaN may become another).
 //
-// Math functions for arguments of any size are mostly such work once a range is known: a policy that fixes the bits may
-// not choose another expansion, but it may leave out what this one never needs.
+// Math functions for arguments of any size mostly do such work once a range is known. A policy that fixes the bits may
+// not choose another expansion, but it may leave out what the range makes unnecessary.
 #pragma once
 
 #include <limits>
@@ -20,8 +20,8 @@ struct Known {
   bool may_be_nan = true;
 };
 
-/// `kernel` passes check(). `known`: of the values of its instructions, by their numbers, for inputs that the caller
-/// promises; what is beyond its end, or no float, is not looked at. Without instructions that no output needs.
+/// Narrows `kernel`, which passes check(). `known`: facts of its instructions' values, by number, for inputs that the
+/// caller promises; missing ones and those of non-floats are ignored. Drops instructions that no output needs.
 Kernel narrow(const Kernel& kernel, const std::vector<Known>& known);
 
 }  // namespace trident::kir

@@ -1,4 +1,4 @@
-// Narrowed kernels against the interpreter on the kernels that they come from, at inputs within what is known.
+// Narrowed kernels against the interpreter on the original kernels, at inputs within the known ranges.
 #include "jit/kir/narrow.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ std::uint64_t bits_of(Type type, double value) {
                            : std::bit_cast<std::uint64_t>(value);
 }
 
-// Ends and zeros of both signs among them.
+// Draws a value; ends and zeros of both signs are frequent.
 double draw(Random& random, const Known& known) {
   const double x = random.one_in(4)   ? known.lo
                    : random.one_in(4) ? known.hi
@@ -68,7 +68,7 @@ std::vector<std::vector<std::uint64_t>> run(const Kernel& kernel, const std::vec
   return lanes;
 }
 
-// Known of float inputs and parameters; by instruction.
+// Draws facts of float inputs and parameters; by instruction.
 std::vector<Known> random_facts(Random& random, const Kernel& kernel) {
   std::vector<Known> known(kernel.insts.size());
   for (std::size_t i = 0; i < kernel.insts.size(); ++i) {
@@ -125,7 +125,7 @@ TEST(Narrow, KeepsEveryBitOfRandomKernels) {
   EXPECT_GT(shorter, 1000u);
 }
 
-// f(x) of one float input x in [lo, hi], and its narrowed form as text.
+// Returns f(x) of one float input x in [lo, hi], narrowed, as text.
 std::string narrowed_text(double lo, double hi, const std::function<Value(Builder&, Value)>& f) {
   Kernel kernel;
   kernel.inputs.push_back({"x", Type::f64});
@@ -155,14 +155,14 @@ TEST(Narrow, LeavesOutWhatDecidesNothing) {
             same);
 }
 
-// What only nearly holds stays: each of these differs at one point that is within the range.
+// Operations that only nearly decide nothing stay: each differs at one point within the range.
 TEST(Narrow, KeepsWhatDecidesSomething) {
   const auto size = [](double lo, double hi, const std::function<Value(Builder&, Value)>& f) {
     const std::string text = narrowed_text(lo, hi, f);
     return std::count(text.begin(), text.end(), '=');
   };
   EXPECT_GT(size(1, 2, [](Builder& b, Value x) { return b.min(b.constant(Type::f64, 1.999), x); }), 1);
-  EXPECT_GT(size(0, 2, [](Builder& b, Value x) { return b.abs(x); }), 1);  // of -0
+  EXPECT_GT(size(0, 2, [](Builder& b, Value x) { return b.abs(x); }), 1);  // x may be -0
   EXPECT_GT(size(0, 2, [](Builder& b, Value x) { return b.add(x, b.constant(Type::f64, 0)); }), 1);
   EXPECT_GT(size(0, 0.4, [](Builder& b, Value x) { return b.sub(x, b.rint(x)); }), 1);
   EXPECT_GT(size(0.1, 0.5, [](Builder& b, Value x) { return b.sub(x, b.rint(b.add(x, x))); }), 1);
@@ -177,7 +177,7 @@ TEST(Narrow, KeepsWhatDecidesSomething) {
   EXPECT_EQ(size(-1, 1, sum_with_zero), 6);
 }
 
-// Patterns of the math functions: what is just inside their bound is decided, what is just outside is not.
+// Patterns of the math functions: values just inside their bound are decided, those just outside are not.
 TEST(Narrow, KnowsTheRemaindersAndMantissasOfFunctions) {
   const auto is_one_leaf = [](const std::string& text) { return std::count(text.begin(), text.end(), '=') == 1; };
   const auto remainder_below = [&](double bound) {
@@ -217,7 +217,7 @@ TEST(Narrow, KnowsTheRemaindersAndMantissasOfFunctions) {
       return b.sub(sum, b.sub(sum, x));
     }));
   };
-  // Of 1e308 and nearly as much the sum is infinite, and its difference with itself a NaN.
+  // The sum of 1e308 and 0.9e308 is infinite, and its difference with itself a NaN.
   EXPECT_NE(narrowed_text(1e308, 1.5e308,
                           [](Builder& b, Value x) {
                             const Value sum = b.add(x, b.mul(x, b.constant(Type::f64, 0.9)));

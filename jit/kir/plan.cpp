@@ -77,7 +77,7 @@ class Planner {
     return place;
   }
 
-  /// `bytes` of the plan's constants, whole lines of them.
+  /// Reserves `bytes` of the plan's constants, in whole lines.
   Place new_constant(std::size_t bytes) {
     const std::size_t at = plan_->constants.size() * sizeof(ScratchLine);
     plan_->constants.resize(plan_->constants.size() + (bytes + sizeof(ScratchLine) - 1) / sizeof(ScratchLine));
@@ -158,8 +158,8 @@ class Planner {
     return inst(i).section == Section::body || reduces(inst(i));
   }
 
-  /// Whether every step after `i` leaves the input arrays alone, and `i` itself reads them element by element in the
-  /// width that it writes: then the result may go straight to an output array that is the same as an input.
+  /// Returns whether every step after `i` leaves the input arrays alone, and `i` itself reads them element by element
+  /// in the width that it writes. Then the result may go straight to an output array that is the same as an input.
   [[nodiscard]] bool may_write_in_place(std::uint32_t i) const {
     if (i < last_input_use_) return false;
     bool same_width = true;

@@ -1,4 +1,4 @@
-// What Plan::prepare makes (plan.cpp) and Plan::run walks (interpreter.cpp).
+// The plan: Plan::prepare makes it (plan.cpp) and Plan::run walks it (interpreter.cpp).
 //
 // The scratch of one run, all offsets fixed at preparation:
 //

@@ -22,7 +22,7 @@ bool same(Ieee tag, double left, double right) {
   return left == right && (tag != Ieee::exact || std::signbit(left) == std::signbit(right));
 }
 
-// Far from overflow and underflow, which makes the only zeros that exponentials have.
+// Returns whether all terms are far from overflow and underflow, which gives exponentials their only zeros.
 bool in_range(const egraph::Pattern& side, const std::vector<double>& terms, bool narrow) {
   const double greatest = narrow ? 0x1p60 : 0x1p500;
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -41,7 +41,7 @@ class Promise {
  public:
   Promise(const Rule& rule, const Tags& tags, const Sorts& sorts) : rule_(rule), tags_(tags), sorts_(sorts) {}
 
-  /// Whether it is kept at a point, whose values are then `left` and `right`.
+  /// Returns whether the tag is kept at a point; the point's values are then `left` and `right`.
   bool kept(const Point& point, Type type) {
     const auto finite = [](double v) { return std::isfinite(v); };
     const bool numbers = std::all_of(point.values.begin(), point.values.end(), finite);
@@ -94,7 +94,7 @@ RuleVerdict check_bits(const Rule& rule, const Tags& tags, const Sorts& sorts, c
   if (sorts.slopes || tags.ieee == Ieee::domain) return verdict;
   Promise promise(rule, tags, sorts);
   for (const Type type : {Type::f64, Type::f32}) {
-    if (type == Type::f32 && !sorts.types.empty()) break;  // both are there at once
+    if (type == Type::f32 && !sorts.types.empty()) break;  // both types are there at once
     PointSampler sampler(rule, sorts, options.seed + 1);
     const auto fails = [&](const Point& point) {
       if (promise.kept(point, type)) return false;

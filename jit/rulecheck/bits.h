@@ -1,4 +1,4 @@
-// What a rule's ieee= tag promises, in strict arithmetic of f64 and f32.
+// Checks the promises of a rule's ieee= tag, in strict arithmetic of f64 and f32.
 #pragma once
 
 #include "jit/rulecheck/rulecheck.h"
@@ -6,7 +6,7 @@
 
 namespace trident::rulecheck {
 
-/// For a rule without reductions. Right at once where the tag promises nothing beside what holds of reals.
+/// Checks a rule without reductions. Passes at once where the tag promises nothing beyond the reals.
 RuleVerdict check_bits(const egraph::Rule& rule, const expr::rewrite::RuleSet::Tags& tags, const Sorts& sorts,
                        const RuleCheckOptions& options);
 

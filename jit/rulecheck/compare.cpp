@@ -27,7 +27,7 @@ std::string text_of_real(long double value) {
              : text_of(static_cast<double>(value));
 }
 
-// Terms of a side that are constants which most likely stand for a real number nearby that is no fraction.
+// Returns the terms of a side that are constants which most likely stand for a real number that is no fraction.
 bool is_rounded(const PatternTerm& t, const Sorts& sorts) {
   return t.kind == PatternTerm::Kind::number && !is_dyadic(t.number) && !sorts.meant.contains(t.number);
 }
@@ -39,8 +39,8 @@ long double apart(const N& a, const N& b) {
   return std::fabs(approximate(difference));
 }
 
-// How much a side changes when its rounded constants do, where it does so by and by: a step that a constant shifts
-// over an edge, or a side that is no number there, is no rounding. Not known where the bits do not suffice to tell.
+// How much a side changes when its rounded constants do, where it changes smoothly. A step that a constant shifts over
+// an edge, or a side that is NaN there, is no rounding. Unknown where the bits do not suffice to tell.
 struct Slack {
   long double size = 0;
   bool known = true;
@@ -62,7 +62,7 @@ Slack slack_of(RealEvaluator<N>& evaluator, const Sorts& sorts, const Pattern& s
   return slack;
 }
 
-// A number beyond all that a long double holds.
+// Returns whether a number is beyond all long doubles.
 template <class N>
 bool overflows(const N& x) {
   N infinity, size;
@@ -73,7 +73,7 @@ bool overflows(const N& x) {
 
 template <class N>
 Sides compare_with(const Rule& rule, const Sorts& sorts, const Point& point, bool last) {
-  // Of difference quotients; elsewhere the bound of the error says all.
+  // Tolerance of difference quotients; elsewhere the error bound suffices.
   const long double share = sorts.slopes ? 1e-17L : 1e-30L, least = sorts.slopes || last ? 1e-40L : 0;
   RealEvaluator<N> evaluator(point, sorts);
   const auto l = evaluator.evaluate(rule.left), r = evaluator.evaluate(rule.right);

@@ -1,4 +1,4 @@
-// Both sides of a rule at one point over the reals, with as many bits as it takes.
+// Compares both sides of a rule at one point over the reals, with as many bits as needed.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct Sides {
 
 Sides compare_at(const egraph::Rule& rule, const Sorts& sorts, const Point& point);
 
-/// A value of `type` (f32 or f64), and a point, as text.
+/// Prints a value of `type` (f32 or f64), or a point.
 std::string text_of(double value, expr::Type type = expr::Type::f64);
 std::vector<Binding> bindings(const egraph::Rule& rule, const Sorts& sorts, const Point& point, expr::Type type);
 

@@ -22,7 +22,7 @@ constexpr std::size_t kConstantsMax = 8;
 // Both signs of each are tried.
 constexpr double kFirst[] = {0, 1, 2, 0.5};
 constexpr double kSizes[] = {3, 1.5, 2.5, 0.25, 0.1, 0.75, 3.5, 4, 5, 7, 10, 100, 1000, kHalfPi, 2 * kHalfPi,
-                             // an ulp beside one; ties and what lies next to them, in f64 and f32
+                             // an ulp beside one; ties and their neighbours, in f64 and f32
                              1 - 0x1p-53, 1 + 0x1p-52, 1 - 0x1p-24, 1 + 0x1p-23, 0.5 - 0x1p-54, 0.5 + 0x1p-53,
                              0.5 - 0x1p-25, 0.5 + 0x1p-24, 1.5 - 0x1p-52, 2.5 + 0x1p-51, 1.5 - 0x1p-23,
                              // around 2^p: from there on all floats of p bits are integers, then even ones
@@ -32,7 +32,7 @@ constexpr double kSizes[] = {3, 1.5, 2.5, 0.25, 0.1, 0.75, 3.5, 4, 5, 7, 10, 100
                              // ends of the integers
                              0x1p15, 0x1p16, 0x1p31 - 1, 0x1p31 - 0.5, 0x1p31, 0x1p31 + 1, 0x1p31 - 128, 0x1p32,
                              0x1p32 - 1, 0x1p33 + 5, 0x1p62, 0x1p63, 0x1p63 - 1024, 0x1p63 - 0x1p39, 0x1p64,
-                             // far out, and what functions make of it
+                             // far out, and results of functions there
                              1e-4, 1e-8, 1e-20, 1e6, 1e9, 1e15, 1e17, 20, 40, 88.5, 104, 709.5, 745.5, 0x1p-52, 0x1p-53,
                              0x1p-24, 1e18, 1e19, 1e-19, 1e-23, 1e25, 1e38, 1e100, 1e-100, 1e154, 1.5e154, 1e-154,
                              1e-162, 1e200, 1e-200, 1e300, 1e-300};

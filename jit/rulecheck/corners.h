@@ -1,5 +1,5 @@
-// Values at which a rule is most likely to be wrong: zeros, ends of a type's range, ties of roundings, ends of the
-// integers, and what the rule's own constants point at.
+// Values at which rules tend to be wrong: zeros, ends of a type's range, ties of roundings, ends of the integers, and
+// values that the rule's own constants suggest.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace trident::rulecheck {
 
-/// The values of terms without variables, but for zero: (exp 20) as well as 20. None in a rule about types.
+/// Returns the nonzero values of terms without variables: (exp 20) as well as 20. None in a rule about types.
 std::vector<double> constants_of(const egraph::Rule& rule, const Sorts& sorts);
 
-/// Values of `type` (f32 or f64; both in a rule about types), none twice, infinities and NaN last: the first are those
-/// worth trying in all combinations. Some hundreds.
+/// Returns values of `type` (f32 or f64; both in a rule about types), none twice, infinities and NaN last. The first
+/// are worth trying in all combinations. Some hundreds.
 std::vector<double> corners_of(const egraph::Rule& rule, const Sorts& sorts, expr::Type type);
 
 }  // namespace trident::rulecheck

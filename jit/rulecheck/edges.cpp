@@ -50,7 +50,7 @@ bool met_exactly(const Condition& c, const Values& at) {
   return false;
 }
 
-// Where terms that change their kind do so: at zero, or at every integer, of what.
+// An edge: where a term changes its kind, at a zero or at every integer of another term.
 struct Edge {
   const Pattern* side = nullptr;
   std::size_t term = 0;
@@ -94,7 +94,7 @@ class Search {
       Values at;
       for (std::size_t v = 0; v < rule_.variables.size(); ++v)
         at.push_back(sorts_.truth[v] ? mpq_class(static_cast<long>(random_() % 2)) : fraction());
-      // Every other time: some at edges of what depends on them alone.
+      // Every other time, some variables are at edges that depend on them alone.
       for (std::size_t w = 0; w < at.size() && i % 2 == 0; ++w) {
         if (alone_[w].empty() || random_() % 4 == 0) continue;
         if (const auto root = solved(*alone_[w][random_() % alone_[w].size()], at, w)) at[w] = *root;
@@ -143,7 +143,7 @@ class Search {
     return edge.of == Edge::Of::first ? a.number : b.number;
   }
 
-  // The value of variable `v` that brings a term, if it is linear in it, to its edge.
+  // Solves for the value of variable `v` that brings a term to its edge, if the term is linear in it.
   std::optional<mpq_class> solved(const Edge& edge, Values at, std::size_t v) {
     const mpq_class start = at[v];
     std::optional<mpq_class> values[3];

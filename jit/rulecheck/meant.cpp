@@ -8,7 +8,7 @@
 namespace trident::rulecheck {
 namespace {
 
-// A fraction of small terms that rounds to the constant, by continued fractions.
+// Finds a fraction of small terms that rounds to the constant, by continued fractions.
 std::optional<mpq_class> small_fraction(double constant) {
   constexpr long kDenominatorMax = 1000;
   const mpq_class exact(constant);

@@ -1,4 +1,4 @@
-// What a constant of a rule is meant to be: 0.1 is a tenth and 0.3333333333333333 a third.
+// The intended values of a rule's constants: 0.1 is a tenth and 0.3333333333333333 a third.
 #pragma once
 
 #include <gmpxx.h>
@@ -7,13 +7,13 @@
 
 namespace trident::rulecheck {
 
-/// A multiple of 1/1024, which stands for itself.
+/// Returns whether it is a multiple of 1/1024, which stands for itself.
 bool is_dyadic(double constant);
 
-/// A fraction of small numbers or a decimal of few digits that rounds to the constant; nothing for pi.
+/// Returns a fraction of small numbers or a decimal of few digits that rounds to the constant; nothing for pi.
 std::optional<mpq_class> meant_by(double constant);
 
-/// The greatest integer that is not above.
+/// Returns the greatest integer that is not above x.
 mpz_class floor_of(const mpq_class& x);
 
 }  // namespace trident::rulecheck

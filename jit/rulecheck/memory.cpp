@@ -21,7 +21,7 @@ using Kind = RuleVerdict::Kind;
 /// A rule whose sides are zero at more than nineteen of twenty points has not been checked.
 constexpr std::uint64_t kReadShare = 20;
 
-/// What stands for each variable, and the element at which a rule is tried.
+/// The value of each variable, and the element at which a rule is tried.
 struct MemoryPoint {
   std::int64_t element = 0;
   std::uint64_t table_length = 0;
@@ -39,7 +39,7 @@ struct Value {
   double number = 0;
 };
 
-/// The elements of table number `table` are 1, 2, ... plus a fraction of its own.
+/// Returns an element of table number `table`: they are 1, 2, ... plus a fraction of the table's own.
 double element_of(std::int64_t table, std::int64_t number) {
   return static_cast<double>(number + 1) + static_cast<double>(table + 1) / 64;
 }
@@ -129,7 +129,7 @@ class MemorySampler {
     });
   }
 
-  // Beyond all that the rule's constants say together, or what strides reach.
+  // Returns a length beyond the sum of the rule's constants, or beyond the reach of strides.
   std::uint64_t long_table(int width) {
     std::uint64_t length = random_() % 2 == 0 ? 0 : random_() % 3 * 70 * 65'536;
     for (const std::uint64_t c : constants_)
@@ -186,7 +186,7 @@ bool same_bits(const BothSides& both) {
   return both.left == both.right && std::signbit(both.left) == std::signbit(both.right);
 }
 
-/// A condition that these points know nothing of would be taken for met.
+/// Returns whether these points can test a condition; others would count as met.
 bool knows(const Condition& c) {
   return c.kind == ConditionKind::stride || c.kind == ConditionKind::uniform || c.kind == ConditionKind::constant;
 }

@@ -1,8 +1,8 @@
-// Rules about tables: exact, so that every difference of a bit is one.
+// Checks rules about tables. They are exact, so any difference in a bit is a fault.
 //
-// Their two sides are evaluated for single elements as the ops are defined (jit/expr/ops.def): tables of none to a
-// hundred numbers that all differ, integers that wrap, most of them near the ends of the tables, some near the ends of
-// their type. Rules that say nothing of `index` are tried with integers of 32 bits too.
+// The two sides are evaluated for single elements as the ops are defined (jit/expr/ops.def). Tables have none to a
+// hundred numbers that all differ. Integers wrap; most are near the ends of the tables, some near the ends of their
+// type. Rules that do not mention `index` are tried with integers of 32 bits too.
 #pragma once
 
 #include "jit/rulecheck/rulecheck.h"
@@ -10,7 +10,7 @@
 
 namespace trident::rulecheck {
 
-/// For a rule with `mixed` set. A derivative by ?x of what only numbers elements of tables is 0 wherever it exists.
+/// Checks a rule with `mixed` set. A derivative by ?x of a value that only numbers table elements is 0 where it exists.
 RuleVerdict check_memory_rule(const egraph::Rule& rule, const Sorts& sorts, const RuleCheckOptions& options);
 std::optional<Example> example_of_memory_rule(const egraph::Rule& rule, const Sorts& sorts);
 

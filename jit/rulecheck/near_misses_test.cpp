@@ -144,7 +144,7 @@ constexpr NearMiss kNearMisses[] = {
      "(select "
      "(lt ?f ?g) (select (lt ?g ?h) 1 0) 0) 0) 0) 0) => 0 ;; ieee=round real=ok",
      "a < b < c = d < e < f < g < h"},
-    // Where two terms are equal that no floats make equal.
+    // Terms that are equal nowhere among the floats.
     {"(select (eq (sqrt ?a) 1.7) 0 ?b) => ?b ;; ieee=round real=ok", "a=2.89"},
     {"(select (eq (mul ?a ?a) 2) 0 ?b) => ?b ;; ieee=round real=ok", "a=sqrt(2)"},
     {"(select (eq (sin ?a) 0.5) 0 ?b) => ?b ;; ieee=round real=ok", "a=pi/6"},
@@ -163,7 +163,7 @@ constexpr NearMiss kNearMisses[] = {
     {"(select (ge (sin ?a) 1) 0 ?b) => ?b ;; ieee=round real=ok", "a=pi/2"},
     {"(max 0 (sub 1e-4 (add (abs (sub ?a 1.3)) (add (abs (sub ?b (exp 0.7))) (abs ?c))))) => 0 ;; ieee=round real=ok",
      "a=1.3 b=exp(0.7) c=0"},
-    // Where a step's operand only touches an integer, or a half.
+    // Points where a step's operand only touches an integer, or a half.
     {"(trunc (sin ?a)) => 0 ;; ieee=round real=ok", "a=pi/2"},
     {"(floor (sin ?a)) => (select (lt (sin ?a) 0) -1 0) ;; ieee=round real=ok", "a=pi/2"},
     {"(trunc (sin (mul 2 ?a))) => 0 ;; ieee=round real=ok", "a=pi/4"},
@@ -174,7 +174,7 @@ constexpr NearMiss kNearMisses[] = {
     {"(fmod (sin ?a) 1) => (sin ?a) ;; ieee=round real=ok", "a=pi/2"},
     {"(select (eq (fmod (exp ?a) 2) 0) 0 ?b) => ?b ;; ieee=round real=ok", "a=log(2)"},
     {"(select (eq (add (sin ?a) (cos ?b)) 2) 0 ?c) => ?c if ge1(?b) ;; ieee=round real=guard", "a=pi/2 b=2*pi"},
-    // Where several variables have one value each.
+    // Points where several variables have one value each.
     {"(select (eq ?a 1.25) (select (eq ?b 3.75) (select (eq ?c 19.3) 0 ?e) ?e) ?e) => ?e ;; ieee=round real=ok",
      "a=1.25 b=3.75 c=19.3"},
     {"(select (and (eq ?a 1.25) (and (eq ?b 3.75) (eq ?c 19.3))) 0 ?e) => ?e ;; ieee=round real=ok",
@@ -186,7 +186,7 @@ constexpr NearMiss kNearMisses[] = {
      ";; "
      "ieee=round real=ok",
      "a=1.25 b=4 c=19 d=log(3)"},
-    // Where a term that repeats comes round, far from zero.
+    // Points where a periodic term recurs, far from zero.
     {"(select (gt ?a 50) (select (gt (cos ?a) 0.99999) 0 ?c) ?c) => ?c ;; ieee=round real=ok", "a=18*pi"},
     {"(select (gt ?a 50) (select (eq (cos ?a) 0.7) 0 ?c) ?c) => ?c ;; ieee=round real=ok", "a=16*pi+acos(0.7)"},
     // Near zero in all variables at once.

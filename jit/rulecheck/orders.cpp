@@ -14,7 +14,7 @@ using expr::Op;
 /// Variables, the least first.
 using Order = std::vector<std::size_t>;
 
-// Distinct and ascending in i, which is below n.
+// Ascending distinct values, by i below n.
 using Shape = double (*)(double i, double n);
 constexpr Shape kShapes[] = {
     [](double i, double) { return i + 2; },                     // integers, also for what has to be one of two or more
@@ -35,7 +35,7 @@ Order numbers_of(const egraph::Rule& rule, const Sorts& sorts) {
   return numbers;
 }
 
-/// Pairs of variables that are compared, the one that is to be less first.
+/// Returns pairs of compared variables, the one that is to be less first.
 std::vector<std::pair<std::size_t, std::size_t>> comparisons_of(const egraph::Rule& rule) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (const Pattern* side : {&rule.left, &rule.right}) {
@@ -51,7 +51,7 @@ std::vector<std::pair<std::size_t, std::size_t>> comparisons_of(const egraph::Ru
   return pairs;
 }
 
-// Again and again a variable of which fewest comparisons say that a remaining one is less.
+// Repeatedly takes the variable that the fewest comparisons place above a remaining one.
 Order by_comparisons(const egraph::Rule& rule, Order rest) {
   const auto pairs = comparisons_of(rule);
   Order order;

@@ -19,7 +19,7 @@ void put_in_order(std::vector<double>& places) {
 
 void spread_beyond(std::size_t near, std::vector<std::size_t>& order) {
   if (order.size() <= near) return;
-  // Multiples of the golden ratio, less what is whole of them, lie evenly however many are taken.
+  // Fractional parts of multiples of the golden ratio lie evenly, however many are taken.
   constexpr double kGolden = 0.6180339887498949;
   struct Placed {
     double key;

@@ -1,5 +1,5 @@
-// Values of one variable between which a term is looked at: of all magnitudes, and in even steps to either side of zero
-// for what repeats. What turns round between two of them is followed to where it does.
+// Values of one variable between which a term is examined: of all magnitudes, and in even steps to either side of zero
+// for periodic terms. A local extremum between two of them is followed to its place.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace trident::rulecheck {
 
-/// Steps of 0.37 within 120 of zero: a period of a sine has 17 of them.
+/// Returns steps of 0.37 within 120 of zero: a period of a sine has 17 of them.
 std::vector<double> even_places();
 
-/// `places` in ascending order, none twice.
+/// Sorts `places` in ascending order and removes duplicates.
 void put_in_order(std::vector<double>& places);
 
-/// Of `order`, by which some are to be taken: the first `near` stay, the others are spread evenly.
+/// Reorders `order`, from whose front some will be taken: the first `near` stay, the others are spread evenly.
 void spread_beyond(std::size_t near, std::vector<std::size_t>& order);
 
-/// Where `height` is least between two places, if it falls towards it from both: as near as doubles tell.
+/// Finds a local minimum of `height` between two places, as near as doubles tell.
 template <class Height>
 double lowest_between(double low, double high, const Height& height) {
   constexpr double kGolden = 0.6180339887498949;

@@ -25,7 +25,7 @@ double rounded_to(Type type, double value) {
   return type == Type::f32 ? static_cast<double>(static_cast<float>(value)) : value;
 }
 
-// Half of them the ends of a range, where rounding and overflow show most.
+// Returns special values, half of them ends of a range, where rounding and overflow show most.
 std::vector<double> specials_among(const std::vector<double>& corners, Type type) {
   const bool narrow = type == Type::f32;
   std::vector<double> made = corners;
@@ -89,7 +89,7 @@ bool holds_at(const Condition& c, const std::vector<double>& values, bool nan_to
     case ConditionKind::at_least_one: return a >= 1;
     case ConditionKind::within_half_pi: return std::fabs(a) <= kHalfPi;
     case ConditionKind::le: return a <= b;
-    // What a class depends on shows in derivatives alone: draw_functions() sees to it.
+    // Dependence on variables shows in derivatives alone; draw_functions() handles it.
     case ConditionKind::constant:
     case ConditionKind::symbolic:
     case ConditionKind::uniform:
@@ -198,7 +198,7 @@ double PointSampler::typed(double value, std::size_t variable) const {
 }
 
 Function PointSampler::function() {
-  // x*scale + shift, and something done with that.
+  // Makes x*scale + shift, and applies an op to that.
   const double scales[] = {1, 1, -1, 0.5, 2, 3};
   Function f;
   const double scale = scales[random_() % std::size(scales)];
@@ -234,7 +234,7 @@ void PointSampler::bring_near_constant(Function& f, double x) {
 }
 
 void PointSampler::draw_functions(Point& point) {
-  // Half of them near zero, where most functions are neither huge nor flat; no round numbers: kinks and steps lie
+  // Half of them near zero, where most functions are neither huge nor flat. No round numbers: kinks and steps lie
   // there.
   const bool wide = random_() % 2 == 0;
   point.x = wide ? wide_number() : (0.1 + 2.4 * unit()) * (random_() % 2 == 0 ? 1 : -1);
@@ -258,7 +258,7 @@ void PointSampler::draw_functions(Point& point) {
       const double value = sorts_.truth[v] ? truth : whole ? std::round(number) : number;
       f = {{{Op::Mul, 0}, {Op::Add, value}}, true};
     } else {
-      // A difference quotient of what is steeper steps over many integers at once.
+      // A difference quotient of a steeper function would step over many integers at once.
       do f = function();
       while (wide && !(std::fabs(f.at(point.x)) < 1e40));
       if (wide && random_() % 2 == 0) bring_near_constant(f, point.x);
@@ -302,7 +302,7 @@ std::vector<Point> PointSampler::corner_points(Type type, bool finite, std::size
     if (found.size() < most && holds(point.values, !finite)) found.push_back(std::move(point));
   };
 
-  // A quarter: all variables that have targets at one of theirs, or each of them by chance, or only one; others drawn.
+  // A quarter of the points: all variables with targets at one of theirs, each by chance, or only one; others drawn.
   if (!targets_) targets_ = targets_of(rule_, sorts_);
   const bool any = std::any_of(targets_->begin(), targets_->end(), [](const Targets& t) { return !t.empty(); });
   std::vector<double> aimed(count);
@@ -316,7 +316,7 @@ std::vector<Point> PointSampler::corner_points(Type type, bool finite, std::size
     keep(aimed);
   }
 
-  // Half of them: the first corners in all combinations.
+  // Half of the points: the first corners in all combinations.
   const auto combinations = [&](std::size_t first) {
     std::size_t product = 1;
     for (std::size_t v = 0; v < count && product <= most; ++v) product *= sorts_.truth[v] ? 2 : first;
@@ -335,7 +335,7 @@ std::vector<Point> PointSampler::corner_points(Type type, bool finite, std::size
     keep(values);
   }
 
-  // Each corner with others drawn; all the same; then whatever comes.
+  // Each corner with others drawn; all variables equal; then random points.
   std::vector<std::size_t> order(corners.size() * (count + 1));
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (order.size() > most / 4) std::shuffle(order.begin(), order.end(), random_);

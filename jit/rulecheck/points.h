@@ -34,8 +34,8 @@ struct Point {
   double x = 0;
 };
 
-/// Whether a condition holds. `nan_too`: as the graph means it, which knows ranges of values apart from NaN, so that
-/// only finite() and notnan() say anything about a NaN.
+/// Returns whether a condition holds. `nan_too`: in the graph's sense, which knows ranges of values apart from NaN, so
+/// that only finite() and notnan() say anything about a NaN.
 bool holds_at(const egraph::Condition& condition, const std::vector<double>& values, bool nan_too);
 
 class PointSampler {
@@ -43,40 +43,40 @@ class PointSampler {
   /// Both arguments must outlive the sampler.
   PointSampler(const egraph::Rule& rule, const Sorts& sorts, std::uint64_t seed);
 
-  /// A point where all conditions hold; nothing when none was found in many tries.
+  /// Draws a point where all conditions hold; nothing when none was found in many tries.
   std::optional<Point> draw();
-  /// ... with zeros of both signs, infinities, NaN and ends of the range of `type` among its values, all of which
-  /// are values of `type`.
+  /// Draws a point with zeros of both signs, infinities, NaN and ends of the range of `type` among its values, all of
+  /// which are values of `type`.
   std::optional<Point> draw_special(expr::Type type);
-  /// At most `most` points of targets_of() and corners_of() where all conditions hold: the first of these in all
-  /// combinations, each with others drawn, and more that are drawn among them. `finite`: without infinities and NaN.
-  /// None in rules with derivatives.
+  /// Returns at most `most` points of targets_of() and corners_of() where all conditions hold: the first of these in
+  /// all combinations, each with others drawn, and more that are drawn among them. `finite`: without infinities and
+  /// NaN. None in rules with derivatives.
   std::vector<Point> corner_points(expr::Type type, bool finite, std::size_t most);
 
-  /// Points near zero in all numbers at once, at scales of their own and of the rule's constants, where all conditions
-  /// hold; none in rules about types or with derivatives.
+  /// Returns points near zero in all numbers at once, at several scales and those of the rule's constants, where all
+  /// conditions hold; none in rules about types or with derivatives.
   std::vector<Point> small_points(std::size_t most);
 
-  /// Those of ordered_values() where all conditions hold, some moved there; at most `most`.
+  /// Returns the ordered_values() where all conditions hold, some moved there; at most `most`.
   std::vector<Point> ordered_points(expr::Type type, bool finite, std::size_t most);
 
  private:
   double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   double number();
-  /// Values that are equal to others, opposite, or next to them.
+  /// Makes some values equal to others, opposite, or next to them.
   void relate(std::vector<double>& values);
   [[nodiscard]] bool holds(const std::vector<double>& values, bool nan_too) const;
   void aim(const egraph::Condition& condition, std::vector<double>& values);
   void draw_numbers(std::vector<double>& values);
-  /// The nearest value that the variable's type has, in rules about types.
+  /// Returns the nearest value that the variable's type has, in rules about types.
   [[nodiscard]] double typed(double value, std::size_t variable) const;
   void draw_functions(Point& point);
-  /// One where a comparison turns over; every other one is where its terms are equal, if there is one.
+  /// Draws a value where a comparison changes; every other one is where its terms are equal, if possible.
   double target(const Targets& targets);
   Function function();
-  /// Within 10^-6 and 10^6, or near a constant of the rule.
+  /// Draws a number within 10^-6 and 10^6, or near a constant of the rule.
   double wide_number();
-  /// Scaled so that its value at x lies near a constant of the rule, or beyond it.
+  /// Scales a function so that its value at x lies near a constant of the rule, or beyond it.
   void bring_near_constant(Function& f, double x);
 
   const egraph::Rule& rule_;

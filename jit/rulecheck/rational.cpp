@@ -94,7 +94,7 @@ RationalValue node(const PatternTerm& t, const std::vector<RationalValue>& made)
   for (const RationalValue* operand : {&a, &b, &c})
     if (operand->kind == Kind::open) return *operand;
   for (const RationalValue* operand : {&a, &b, &c}) {
-    // What comparisons and extrema make of NaN is not for reals to say.
+    // The reals do not define comparisons and extrema with NaN.
     const bool says = expr::info(op).signature == expr::Signature::Compare || op == Op::Min || op == Op::Max;
     if (operand->kind == Kind::none) return {says ? Kind::open : Kind::none, 0, false};
   }

@@ -1,13 +1,13 @@
-// A side of a rule over the reals at one point, with a bound of its error: N is a WideBig of jit/equiv. Unlike a whole
-// expression there, there is no arithmetic to be near to: a step whose operand is known to lie on one side is sure, and
-// one whose operand is not calls for more bits.
+// Evaluates a side of a rule over the reals at one point, with a bound of its error: N is a WideBig of jit/equiv.
+// Unlike in jit/equiv, no rounded arithmetic has to be matched: a step whose operand surely lies on one side is sure,
+// and any other step calls for more bits.
 //
 // At a point that is no floating-point number (ties.h) the variables are numbers of N with bounds of their own. Terms
-// that are as near to each other there as these bounds tell are equal, and one that is as near to zero is zero: of
-// numbers known to a hundred digits that is no chance.
+// that differ by less than these bounds count as equal there, and a term that near to zero counts as zero: for numbers
+// known to a hundred digits that is no coincidence.
 //
-// A derivative (diff e ?x) is the central difference quotient of e, where those to the left and to the right agree;
-// where they do not, e has a kink, and nothing is said. With a step of 2^-200 its error is some 2^-400, so N needs 800
+// A derivative (diff e ?x) is the central difference quotient of e, where the quotients to the left and to the right
+// agree. Elsewhere e has a kink, and nothing is said. With a step of 2^-200 its error is some 2^-400, so N needs 800
 // bits for it.
 #pragma once
 
@@ -22,10 +22,10 @@
 
 namespace trident::rulecheck {
 
-/// How far from x a difference quotient looks.
+/// Distance from x at which a difference quotient samples.
 inline constexpr double kSlopeStep = 0x1p-200;
-/// How much of itself a constant that stands for a real, such as pi, is moved to see what its rounding does; and less,
-/// to see whether it does that by and by.
+/// Shares of itself by which a constant that stands for a real, such as pi, is moved to see the effect of its rounding;
+/// and a smaller one, to see whether the effect is smooth.
 inline constexpr double kNudge = 0x1p-52, kFineNudge = 0x1p-72;
 
 template <class N>
@@ -39,11 +39,11 @@ class RealEvaluator {
 
   /// Both arguments must outlive the evaluator.
   RealEvaluator(const Point& point, const Sorts& sorts) : point_(point), sorts_(sorts) {}
-  /// ... at `near`, by variable, which the point's values are near to; truth values are the point's. No derivatives.
+  /// Evaluates at `near`, by variable, close to the point's values; truth values are the point's. No derivatives.
   RealEvaluator(const Point& point, const Sorts& sorts, const std::vector<N>& near)
       : point_(point), sorts_(sorts), near_(&near) {}
 
-  /// `nudged`: the term, a constant, that is moved by `share` of itself; none when negative.
+  /// `nudged`: the constant term that is moved by `share` of itself; none when negative.
   Value evaluate(const egraph::Pattern& side, int nudged = -1, double share = 0) {
     side_ = &side;
     nudged_ = nudged;
@@ -128,8 +128,8 @@ class RealEvaluator {
     return r;
   }
 
-  // A real has no precision; to an integer it is truncated, and as in floating point (strict_value.cpp) what the
-  // integer's type does not hold becomes its least, but an i64 keeps its low bits.
+  // A real has no precision. A cast to an integer truncates; as in floating point (strict_value.cpp), a value that the
+  // type does not hold becomes its least, but an i64 keeps its low bits.
   Value cast(expr::Type to, const Value& a, const Term& of) {
     const bool truth = of.kind == Term::Kind::variable
                            ? sorts_.truth[of.variable]
@@ -154,7 +154,7 @@ class RealEvaluator {
     return r;
   }
 
-  // Sure unless the operand may lie on either side of the middle between two floats.
+  // The result is sure unless the operand may lie on either side of the middle between two floats.
   static Value rounded_to_f32(const Value& a) {
     Value r = a;
     if (!std::isfinite(approximate(a.number)) || mpfr_zero_p(a.number.raw()) != 0) return r;
@@ -217,7 +217,7 @@ class RealEvaluator {
 
   // --- near points that are known to a bound ---
 
-  /// A bound of an error that says next to all of a number of this size.
+  /// Returns whether an error is negligible beside a number of this size.
   static bool is_tiny(long double error, long double size) { return error <= 0x1p-60L * size; }
 
   static bool tied(const N& a, const N& b) {
@@ -228,7 +228,7 @@ class RealEvaluator {
            is_tiny(error, std::max(std::fabs(approximate(a)), std::fabs(approximate(b))));
   }
 
-  /// The multiple of 1/parts that a number is as near to as its bound tells, or the number.
+  /// Returns the multiple of 1/parts that equals a number within its bound, or the number.
   static N snapped(const N& x, int parts) {
     if (exact(x) || !std::isfinite(approximate(x)) || std::fabs(approximate(x)) > 0x1p50L) return x;
     N multiple;
@@ -270,7 +270,7 @@ class RealEvaluator {
     return r;
   }
 
-  /// What is as near to zero as its bound tells, beside its operands, is zero.
+  /// Rounds to zero a result that is within its bound of zero, measured by its operands.
   static Value settled(Value r, std::initializer_list<const N*> operands) {
     const long double size = std::fabs(approximate(r.number)), error = error_of(r.number);
     if (exact(r.number) || !std::isfinite(size) || size > 2 * error) return r;
@@ -283,7 +283,7 @@ class RealEvaluator {
     return r;
   }
 
-  // What a period leaves of a number with millions of digits takes MPFR as many.
+  // Returns whether an op would reduce a number with millions of digits by a period, for which MPFR needs as many.
   static bool unending(Op op, const N& a) {
     constexpr long double kGreatest = 1e320L;
     const bool periodic = op == Op::Sin || op == Op::Cos || op == Op::Tan || op == Op::Fmod;
@@ -292,7 +292,7 @@ class RealEvaluator {
 
   static bool exact(const N& x) { return x.error_log2 == equiv::Big::kExact; }
 
-  // Away from the ends of a domain where the result turns into NaN though the operand's class is sure.
+  // Returns whether operands are away from the ends of a domain where the result is NaN though their class is sure.
   static bool inside(Op op, const N& a, const N& b) {
     const auto away = [](const N& x, long double edge) {
       return exact(x) || std::fabs(approximate(x) - edge) > 2 * error_of(x) + 1e-18L;
@@ -304,7 +304,7 @@ class RealEvaluator {
     return true;
   }
 
-  // A step's operand lies on one side of it with all that it may be.
+  // Returns whether a step's operand lies on one side of it with its whole error interval.
   static bool one_step(Op op, const N& a, const N& b) {
     if (op == Op::Fmod) return (exact(a) && exact(b)) || one_quotient(a, b);
     if (op == Op::Copysign) return exact(b) || (equiv::sure_of_class(b) && approximate(b) != 0);
@@ -320,7 +320,7 @@ class RealEvaluator {
     return equiv::equal(at_low, at_high);
   }
 
-  // What fmod takes off is so many times its divisor, whatever its operands may be.
+  // Returns whether fmod subtracts the same multiple of its divisor for all values within the operands' bounds.
   static bool one_quotient(const N& a, const N& b) {
     N quotient;
     apply_to(Op::Div, 0, a, b, b, quotient);

@@ -18,8 +18,8 @@ using egraph::Pattern;
 using egraph::PatternTerm;
 using expr::Op;
 
-/// What an operation jumps or ends at: the zero, or a multiple of 1/parts, of an operand. Copysign is not among these:
-/// the sign of zero is no real's.
+/// The place at which an operation jumps or ends: the zero, or a multiple of 1/parts, of an operand. Copysign is not
+/// included: over the reals zero has no sign.
 struct Jump {
   Op op;
   std::size_t operand;
@@ -71,7 +71,7 @@ class Edges {
     if (edge.less) add_sums(*edge.less);
   }
 
-  // Of a square the root shows in what is squared.
+  // Adds sums. A square's root shows in its operand.
   void add_sums(const Pattern& within) {
     for (std::size_t i = 0; i + 1 < within.terms.size(); ++i) {
       const PatternTerm& t = within.terms[i];
@@ -89,7 +89,7 @@ class Edges {
     }
     bool numbers = false;
     for (std::size_t v = 0; v < edge.depends.size(); ++v) numbers = numbers || (edge.depends[v] && !sorts_.truth[v]);
-    // A variable is zero at zero.
+    // Skips variables: they are zero at zero.
     if (!numbers || (!edge.less && edge.term.terms.size() == 1)) return;
     const auto is_variable = [](const Pattern& p) { return p.root().kind == PatternTerm::Kind::variable; };
     if (edge.less && is_variable(edge.term) && is_variable(*edge.less)) return;
@@ -113,7 +113,7 @@ class Edges {
 
 // --- roots -----------------------------------------------------------------------------------------------------------
 
-/// Magnitudes between which changes of sign are looked for.
+/// Magnitudes between which changes of sign are sought.
 constexpr std::array<double, 20> kMagnitudes = {0,   1e-12, 1e-6, 1e-3, 0.02, 0.1, 0.3, 0.6, 1,   1.4,
                                                 1.9, 2.5,   3.3,  5,    8,    14,  40,  150, 1e4, 1e9};
 
@@ -175,7 +175,7 @@ class Solver {
     return between(heights_[i - 1], heights_[i]);
   }
 
-  /// A value to be met that lies between two others.
+  /// Returns a value of the target that lies between two others.
   std::optional<double> between(double a, double b) const {
     if (!std::isfinite(a) || !std::isfinite(b) || a == b) return std::nullopt;
     if (edge_.parts == 0) return (a <= 0) != (b <= 0) || (a < 0) != (b < 0) ? std::optional(0.0) : std::nullopt;
@@ -186,7 +186,7 @@ class Solver {
     return other >= least && std::fabs(other) < 1e15 ? std::optional(other) : std::nullopt;
   }
 
-  /// The term's distance from its target, over the reals; nothing where it is not known.
+  /// Returns the term's distance from its target, over the reals; nothing where it is unknown.
   std::optional<Near> exact_at(const Near& x, double target) {
     near_[v_] = x;
     RealEvaluator<Near> evaluator(point_, sorts_, near_);
@@ -204,7 +204,7 @@ class Solver {
   }
 
   std::optional<Near> refined(double low, double high, double at_low, double target) {
-    // As near as doubles are, then by secants within what is known to hold the root.
+    // Goes as near as doubles are, then by secants within the bounds of the root.
     for (int i = 0; i < 60; ++i) {
       const double middle = low / 2 + high / 2;
       if (middle == low || middle == high || high - low <= 1e-9 * std::fabs(middle)) break;
@@ -224,7 +224,7 @@ class Solver {
     return secants(a, b, *at_a, *at_b, target);
   }
 
-  /// Each step has 1.6 times the digits of the one before, from eight.
+  /// Refines by secants: each step has 1.6 times the digits of the one before, from eight.
   std::optional<Near> secants(Near a, Near b, Near at_a, Near at_b, double target) {
     constexpr int kSteps = 9;
     const long double size = std::max(std::fabs(approximate(at_a)), std::fabs(approximate(at_b)));
@@ -244,8 +244,8 @@ class Solver {
     return holding(b, target, size);
   }
 
-  /// `x` with its bound, if the sign changes within that and the difference is nothing beside its `size` further away,
-  /// which neither a pole nor a jump leaves of it.
+  /// Returns `x` with its bound, if the sign changes within that and the difference is negligible against its `size`
+  /// further away. Neither a pole nor a jump passes this test.
   std::optional<Near> holding(const Near& x, double target, long double size) {
     if (mpfr_regular_p(x.raw()) == 0) return std::nullopt;
     Near off, low, high;
@@ -263,7 +263,7 @@ class Solver {
 
   // --- values that are met without being passed, or that lie close together ---
 
-  /// Whether a term turns round near a place: towards zero, or for a step either way.
+  /// Returns whether a term has an extremum near a place: towards zero, or for a step either way.
   [[nodiscard]] bool turns_at(std::size_t i) const {
     if (i + 1 >= places_.size()) return false;
     const double a = heights_[i - 1], b = heights_[i], c = heights_[i + 1];
@@ -288,9 +288,9 @@ class Solver {
     }
   }
 
-  /// The point where a term touches its target: where the difference quotient over a step is zero.
+  /// Finds the point where a term touches its target: where the difference quotient over a step is zero.
   std::optional<Near> lowest_near(double lowest, double target) {
-    // A step of 2^-170 of x: its square is what the quotient's zero is off by, and leaves it as many bits of the rest.
+    // A step of 2^-170 of x: the error of the quotient's zero is its square, and as many bits remain for the rest.
     constexpr int kStepShareLog2 = -170, kRounds = 9, kKnownLog2 = -300;
     Near step, a, b, x;
     set_exact(a, lowest * (1 - 1e-6));
@@ -311,7 +311,7 @@ class Solver {
     }
     const std::optional<Near> there = at_a && at_b ? exact_at(b, target) : std::nullopt;
     if (!beside || !there || mpfr_regular_p(b.raw()) == 0) return std::nullopt;
-    // What has run away from the lowest float is on its way to zero, which is no root to be known a share of.
+    // A point far from the lowest float is on its way to zero, which has no relative precision.
     constexpr long double kShareAway = 1e-3L;
     if (!(std::fabs(approximate(b) - lowest) <= kShareAway * std::fabs(lowest))) return std::nullopt;
     if (!(std::fabs(approximate(*there)) <= std::ldexp(std::fabs(approximate(*beside)), kKnownLog2)))

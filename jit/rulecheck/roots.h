@@ -1,5 +1,5 @@
-// Where a term of a rule is zero or an integer, or two terms are equal, as one variable moves and the others stand
-// still: to a hundred digits.
+// Finds where a term of a rule is zero or an integer, or two terms are equal, as one variable moves and the others
+// stand still: to a hundred digits.
 #pragma once
 
 #include <optional>
@@ -12,26 +12,26 @@
 
 namespace trident::rulecheck {
 
-/// Bits of roots, and log2 of the share of itself that a root is known to.
+/// Bits of roots, and log2 of their relative precision.
 inline constexpr int kRootBits = 512, kRootShareLog2 = -330;
 using Near = equiv::WideBig<kRootBits>;
 
-/// A term, less another where there is one, that a root brings to zero, or to a multiple of 1/parts.
+/// A term, or the difference of two, that a root brings to zero or to a multiple of 1/parts.
 struct Edge {
   egraph::Pattern term;
   std::optional<egraph::Pattern> less;
   int parts = 0;
-  bool kink = false;            ///< nothing jumps here: of interest where several vanish at once
+  bool kink = false;            ///< nothing jumps here: matters where several vanish at once
   std::vector<bool> depends{};  ///< by variable
 };
 
-/// Of both sides, those at which an operation jumps or ends: compared terms, divisors, operands of steps, logarithms
-/// and powers; quotients of remainders; and zeros of sums in these. None needs a change of sign. Kinks of absolute
-/// values and extrema too. None twice.
+/// Returns the edges of both sides, where an operation jumps or ends: compared terms, divisors, operands of steps,
+/// logarithms and powers; quotients of remainders; and zeros of sums in these. None needs a change of sign. Includes
+/// kinks of absolute values and extrema. None twice.
 std::vector<Edge> edges_of(const egraph::Rule& rule, const Sorts& sorts);
 
-/// At most `most` roots of an edge in variable `v`, those near zero first, with bounds of their errors, at the other
-/// values of `point`. `far`: zero too, and only half of them near it, the others anywhere within some hundred.
+/// Returns at most `most` roots of an edge in variable `v`, those near zero first, with bounds of their errors, at the
+/// other values of `point`. `far`: zero too, and only half of them near it, the others anywhere within some hundred.
 std::vector<Near> roots_of(const Edge& edge, const Sorts& sorts, Point point, std::size_t v, std::size_t most,
                            bool far);
 

@@ -28,7 +28,7 @@ Result<std::string> read_text(const std::string& path) {
   return make_error(ErrorCode::kInvalidArgument, "%s", bytes.error().message.c_str());
 }
 
-/// The lines of `text` that hold the rules of `set`.
+/// Returns the lines of `text` that hold the rules of `set`.
 std::string lines_of(const RuleSet& set, std::string_view text) {
   std::string lines;
   std::uint32_t number = 1;
@@ -40,7 +40,7 @@ std::string lines_of(const RuleSet& set, std::string_view text) {
   return lines;
 }
 
-/// Which names of rules are taken, and where.
+/// The names of rules in use, and their places.
 class TakenNames {
  public:
   TakenNames() {
@@ -52,7 +52,7 @@ class TakenNames {
   struct Place {
     std::string text, theme;  ///< theme: of a built-in one
   };
-  /// Where the name of a rule is taken; if nowhere, it is from now on by this one.
+  /// Returns where the name of a rule is in use already; if nowhere, this rule takes it.
   std::optional<Place> take(const RuleFile& file, std::size_t rule) {
     const std::string here = "at " + file.path + ":" + std::to_string(file.set.tags[rule].line);
     const auto [other, fresh] = places_.emplace(file.set.rules[rule].name, Place{here, ""});
@@ -63,14 +63,14 @@ class TakenNames {
   std::map<std::string, Place, std::less<>> places_;
 };
 
-/// Whether a file is the one that the built-in rules of a theme are made of, perhaps edited since.
+/// Returns whether a file is the source of a theme of built-in rules, perhaps edited since.
 bool is_source_of(const std::string& theme, const std::string& path) {
   std::error_code code;
   const auto full = std::filesystem::weakly_canonical(path, code);
   return !code && !theme.empty() && full.string().ends_with("/jit/expr/rules/" + theme + ".rules");
 }
 
-/// On all rules of all files, in order; by as many threads as there are cores. What comes of a rule depends on that
+/// Checks all rules of all files, in order, with as many threads as there are cores. A rule's verdict depends on that
 /// rule alone.
 std::vector<RuleVerdict> verdicts_on(const std::vector<RuleFile>& files, const RuleCheckOptions& options,
                                      const CheckProgress& progress) {

@@ -1,5 +1,5 @@
-// Files of rewrite rules (jit/expr/rules/README.md has their format): reading, checking, and taking those of a user in
-// use, which only rules that passed the check ever are.
+// Files of rewrite rules (jit/expr/rules/README.md has their format): reads them, checks them, and loads those of a
+// user. Only rules that passed the check are ever used.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@
 
 namespace trident::rulecheck {
 
-/// Rules of a user at one time: many more would only slow the search down.
+/// Most user rules at one time: more would only slow the search down.
 inline constexpr std::size_t kUserRulesMax = 4096;
-/// Greatest rule file that is read: ten times what so many rules take.
+/// Greatest rule file that is read: ten times the size of so many rules.
 inline constexpr std::size_t kRuleFileBytesMax = limits::kRulesTextBytesMax;
 
 struct RuleFile {
@@ -24,8 +24,8 @@ struct RuleFile {
   std::string text;  ///< the lines that have a rule, each with its end
 };
 
-/// Errors show the place. InvalidArgument: not a regular file, or one without rules. LimitExceeded: more than
-/// kRuleFileBytesMax.
+/// Reads a file. Errors show the place. InvalidArgument: not a regular file, or one without rules. LimitExceeded: more
+/// than kRuleFileBytesMax.
 Result<RuleFile> read_rule_file(const std::string& path);
 
 struct CheckedRule {
@@ -34,13 +34,13 @@ struct CheckedRule {
   RuleVerdict verdict;
 };
 
-/// Told at first, and after each rule but the last, how many have been checked of how many, and one of those that come
-/// next; by several threads, one at a time.
+/// Called at first, and after each rule but the last: how many were checked of how many, and one of the next ones. By
+/// several threads, one at a time.
 using CheckProgress = std::function<void(std::size_t done, std::size_t total, const std::string& name)>;
 
-/// All rules of all files, in order, checked by as many threads as there are cores. A true one whose name is taken, by
-/// a built-in rule or in another of the files, is no right one; but the files that the built-in rules are made of may
-/// be checked.
+/// Checks all rules of all files, in order, with as many threads as there are cores. A true rule is refused if a
+/// built-in rule or a rule in another file has its name; but the source files of the built-in rules may be
+/// checked.
 std::vector<CheckedRule> check_rule_files(const std::vector<RuleFile>& files, const RuleCheckOptions& options,
                                           const CheckProgress& progress = {});
 
@@ -49,18 +49,18 @@ struct UserRules {
   std::string text;  ///< the lines of the files that have a rule: parse_rules() makes the same rules of it
 };
 
-/// Reads and checks files of rules to be used beside the built-in ones. NotEquivalent with all that is wrong with them;
-/// InvalidArgument for a name that is taken, by a built-in rule or in another file; LimitExceeded beyond kUserRulesMax
-/// and limits::kRulesTextBytesMax of text.
+/// Reads and checks files of rules to use beside the built-in ones. NotEquivalent lists all their faults.
+/// InvalidArgument: a name is in use, by a built-in rule or in another file. LimitExceeded: beyond kUserRulesMax, or
+/// beyond limits::kRulesTextBytesMax of text.
 Result<UserRules> load_user_rules(const std::vector<std::string>& paths, const CheckProgress& progress = {});
 
-/// "left => right if conditions"
+/// Prints "left => right if conditions".
 std::string rule_text(const egraph::Rule& rule);
 
-/// "?a = 2, ?b = 3", but for variables that stand for themselves.
+/// Prints "?a = 2, ?b = 3", without variables that stand for themselves.
 std::string point_text(const std::vector<Binding>& point);
 
-/// A rule that is not right: place, fault, counterexample and hint, a line each.
+/// Describes a rule that is not right: place, fault, counterexample and hint, a line each.
 std::string fault_text(const CheckedRule& rule);
 
 }  // namespace trident::rulecheck

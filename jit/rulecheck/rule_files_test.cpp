@@ -1,4 +1,4 @@
-// Oracle: files of which it is known which rules are true.
+// Oracle: files of rules whose truth is known.
 #include "jit/rulecheck/rule_files.h"
 
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ TEST(RuleFiles, OnlyThoseWithTrueRulesAreLoaded) {
   EXPECT_EQ(load_user_rules({written("none.rules", "; nothing\n")}).error().code, ErrorCode::kInvalidArgument);
 }
 
-// Threads take the rules as they come; what is said stands in the order of the file, and is told a rule at a time.
+// Threads take the rules in any order; the report has the order of the file, and progress comes one rule at a time.
 TEST(RuleFiles, ManyRulesComeOutInOrder) {
   std::string text;
   constexpr std::size_t kRules = 40;
@@ -89,7 +89,7 @@ TEST(RuleFiles, NamesThatAreTakenAreNotRight) {
       << fault_text(rules[0]);
   EXPECT_NE(fault_text(rules[3]).find("two.rules:2: mine: wrong: "), std::string::npos);
   EXPECT_NE(fault_text(rules[3]).find("already, at " + one + ":2"), std::string::npos) << fault_text(rules[3]);
-  // What the built-in ones are made of has their names by right.
+  // The source files of the built-in rules may use their names.
   const std::string tree = ::testing::TempDir() + "tree/jit/expr/rules";
   std::filesystem::create_directories(tree);
   std::filesystem::copy_file(one, tree + "/sums.rules", std::filesystem::copy_options::overwrite_existing);
@@ -98,7 +98,7 @@ TEST(RuleFiles, NamesThatAreTakenAreNotRight) {
   EXPECT_FALSE(load_user_rules({tree + "/sums.rules"}).ok());
 }
 
-// The text is what is told to others, who make the same rules of it, in order, whatever stands around them in the
+// The text is sent to others, who must parse the same rules from it, in order, whatever surrounds them in the
 // files.
 TEST(RuleFiles, BecomeOneTextOfTheirRules) {
   const std::string one = "one: (add (mul 3 ?a) ?a) => (mul 4 ?a) ;; ieee=round real=ok  ; why it is so";
@@ -119,7 +119,7 @@ TEST(RuleFiles, BecomeOneTextOfTheirRules) {
   }
 }
 
-// None of these ends, or is text; a FIFO would be waited for.
+// None of these ends, or is text; reading a FIFO would block.
 TEST(RuleFiles, AreRegularFilesOfSomeSize) {
   const auto fault = [](const std::string& path, ErrorCode code) {
     for (const Error& error : {read_rule_file(path).error(), load_user_rules({path}).error()}) {

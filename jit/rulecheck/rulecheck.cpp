@@ -28,7 +28,7 @@ using expr::rewrite::Real;
 using Tags = expr::rewrite::RuleSet::Tags;
 using Kind = RuleVerdict::Kind;
 
-/// Points that are drawn for one at which both sides can be compared, at most: a rule that needs more is not checked.
+/// Draws per compared point, at most: a rule that needs more is not checked.
 constexpr std::uint64_t kDrawsPerPoint = 20;
 
 std::string fault_of(Outcome outcome, bool slopes) {
@@ -42,7 +42,7 @@ RuleVerdict check_reals(const Rule& rule, const Tags& tags, const Sorts& sorts, 
   PointSampler sampler(rule, sorts, options.seed);
   const auto fails = [&](const Point& point) {
     const Sides sides = compare_at(rule, sorts, point);
-    // A derivative is asked for where there is one.
+    // Derivatives are compared only where both sides have one.
     const bool one_sided =
         sides.outcome == Outcome::only_left || (sides.outcome == Outcome::only_right && !sorts.slopes);
     if (sides.outcome == Outcome::equal) ++verdict.compared;
@@ -88,7 +88,7 @@ RuleVerdict check_plain(const Rule& rule, const Tags& tags, const Sorts& sorts, 
   return bits;
 }
 
-// In calls of many elements, as many as the rule's own constants say among them.
+// Checks calls of many elements, as many as the rule's own constants suggest among them.
 RuleVerdict check_long_calls(const Rule& rule, const Tags& tags, const RuleCheckOptions& options) {
   const Result<Rule> plain = written_out_repeated(rule);
   if (!plain.ok()) return {.kind = Kind::unchecked, .fault = plain.error().message};
@@ -102,7 +102,7 @@ RuleVerdict check_long_calls(const Rule& rule, const Tags& tags, const RuleCheck
   return verdict;
 }
 
-// Of a rule with reductions: in calls of 0, 1, 2, 3 and more elements. Of none there need be no values to compare.
+// Checks a rule with reductions in calls of 0, 1, 2, 3 and more elements. A call of none needs no comparable values.
 RuleVerdict check_reductions(const Rule& rule, const Tags& tags, const RuleCheckOptions& options) {
   RuleVerdict verdict;
   std::uint64_t compared = 0;
@@ -122,7 +122,7 @@ RuleVerdict check_reductions(const Rule& rule, const Tags& tags, const RuleCheck
   return verdict;
 }
 
-// Quotients of differences show no bits, so only derivatives of x itself and of elements of tables may promise them.
+// Difference quotients show no bits, so only derivatives of x itself and of table elements may promise them.
 bool promises_bits_of_slopes(const Rule& rule, const Tags& tags, const Sorts& sorts) {
   if (!sorts.slopes || rule.mixed || (tags.ieee != Ieee::exact && tags.ieee != Ieee::zero)) return false;
   const auto is_x = [&](const PatternTerm& t) {
@@ -138,7 +138,7 @@ RuleVerdict check_without_hint(const Rule& rule, const Tags& tags, const Sorts& 
   return has_reductions(rule) ? check_reductions(rule, tags, options) : check_plain(rule, tags, sorts, options);
 }
 
-// A rule without reductions that says the same of a call of some elements, or the rule itself.
+// A rule without reductions that is equivalent to the rule in a call of some elements, or the rule itself.
 struct Plain {
   Rule rule;
   Sorts sorts;
@@ -154,7 +154,7 @@ Result<Plain> plain_of(const Rule& rule) {
 
 // --- hints -----------------------------------------------------------------------------------------------------------
 
-// Whether a changed rule is true; most that are not show it at once.
+// Returns whether a changed rule is true; most false ones show it at once.
 bool holds(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options) {
   RuleCheckOptions few = options;
   few.points = std::min<std::uint64_t>(options.points, 500);
@@ -162,7 +162,7 @@ bool holds(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleChe
          check_without_hint(rule, tags, sorts, options).kind == Kind::right;
 }
 
-// Whether the sides are not zero at all points: every derivative of constants is.
+// Returns whether the sides are nonzero at some point: every derivative of constants is zero.
 bool says_something(const Rule& rule_of_any_call, const RuleCheckOptions& options) {
   constexpr int kPoints = 50;
   const Result<Plain> plain = plain_of(rule_of_any_call);
@@ -178,8 +178,8 @@ bool says_something(const Rule& rule_of_any_call, const RuleCheckOptions& option
   return false;
 }
 
-// Whether a rule, or what is written out of it, is in force at a point that was found. Of functions a value does not
-// tell whether they are constants.
+// Returns whether a rule, or one written out from it, applies at a point that was found. A function's value does not
+// tell whether it is constant.
 bool in_force_at(const Rule& rule, const std::vector<double>& values) {
   const auto at = [&](const Rule& plain) {
     return plain.variables.size() == values.size() &&
@@ -194,8 +194,8 @@ bool in_force_at(const Rule& rule, const std::vector<double>& values) {
   return plain.ok() && at(*plain);
 }
 
-// Whether sides that were found to have other bits at a point differ there over the reals too, the rule's constants
-// being what they are in f64: no rounding excuses that.
+// Returns whether sides that differ in bits at a point differ there over the reals too, with the rule's constants as
+// they are in f64: then no rounding is an excuse.
 bool differs_at(const Rule& rule, const Sorts& sorts, const std::vector<double>& values) {
   const bool numbers = std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
   if (values.size() != rule.variables.size() || sorts.slopes || has_reductions(rule) || !numbers) return false;
@@ -206,7 +206,7 @@ bool differs_at(const Rule& rule, const Sorts& sorts, const std::vector<double>&
   return compare_at(rule, as_written, point).outcome == Outcome::differ;
 }
 
-// Sets of conditions to try, those that leave the most values first.
+// Returns sets of conditions to try, those that leave the most values first.
 std::vector<std::vector<Condition>> conditions_to_try(const Rule& rule, const Sorts& sorts) {
   using enum ConditionKind;
   std::vector<std::uint8_t> numbers;
@@ -244,7 +244,7 @@ std::string hint_of_conditions(const Rule& rule, const Tags& tags, const Sorts& 
   return "";
 }
 
-// Of a rule that is true over the reals: `tags` promise too much.
+// Hints for a rule that is true over the reals, but whose `tags` promise too much.
 std::string hint_of_tags(const Rule& rule, const Tags& tags, const Sorts& sorts, const RuleCheckOptions& options,
                          const std::vector<double>& wrong_at) {
   Tags weaker = tags;

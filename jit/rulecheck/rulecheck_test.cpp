@@ -1,4 +1,4 @@
-// Oracle: known mathematics. Every rule here is one of which a textbook says whether it is true, and where.
+// Oracle: known mathematics. A textbook says of every rule here whether it is true, and where.
 #include "jit/rulecheck/rulecheck.h"
 
 #include <gtest/gtest.h>
@@ -53,9 +53,9 @@ TEST(RuleCheck, TrueRulesAreRight) {
            "(i32 (f64 ?a)) => ?a if i32(?a) ;; ieee=exact real=guard",
            "(f32 (sub ?a ?b)) => (sub (f32 ?a) (f32 ?b)) if f64(?a), f64(?b) ;; ieee=round real=guard",
            "(f64 (f32 (neg ?a))) => (neg (f64 (f32 ?a))) if f64(?a) ;; ieee=round real=guard",
-           // Some points cancel all of thousands of bits, or overflow what a long double holds.
+           // At some points all of thousands of bits cancel, or values overflow a long double.
            "(add (mul (cosh ?a) (cosh ?b)) (mul (sinh ?a) (sinh ?b))) => (cosh (add ?a ?b)) ;; ieee=round real=ok",
-           // exp(exp(20)) has some hundred million digits before the point, all of which its sine needs.
+           // exp(exp(20)) has some hundred million digits before the point, and its sine needs all of them.
            "(sin (neg (exp (exp ?a)))) => (neg (sin (exp (exp ?a)))) ;; ieee=round real=ok",
            "(floor (add (mul (sin ?a) (sin ?a)) (mul (cos ?a) (cos ?a)))) => (floor 1) ;; ieee=round real=ok",
        }) {
@@ -84,7 +84,7 @@ TEST(RuleCheck, WrongRulesAreWrong) {
            "(maxof (mul ?c ?a)) => (mul ?c (maxof ?a)) if uniform(?c) ;; ieee=round real=guard",
            "(sum (add ?a ?b)) => (add (sum ?a) (sum ?b)) ;; ieee=exact real=ok",
            "(sum (div ?a ?c)) => (div (sum ?a) ?c) if uniform(?c) ;; ieee=round real=guard",
-           // Of no elements the left side is no number.
+           // In a call of no elements the left side is no number.
            "(maxof (exp ?a)) => (exp (maxof ?a)) ;; ieee=round real=ok",
            "(mean ?c) => ?c if uniform(?c) ;; ieee=round real=guard",
            "(sqrt (mul ?a ?a)) => ?a ;; ieee=round real=ok",
@@ -198,7 +198,7 @@ TEST(RuleCheck, HintsSayWhatWouldMakeItTrue) {
   EXPECT_EQ(hint("(add ?a ?b) => (mul 3 ?a) ;; ieee=round real=ok"), "");
 }
 
-// Each of these is wrong at a point that what might be hinted leaves in force.
+// Each of these is wrong at a point that a careless hint would leave in force.
 TEST(RuleCheck, NoHintIsRefutedByThePointThatWasFound) {
   const auto hint = [](const char* text) { return verdict_on(text).hint; };
   EXPECT_EQ(hint("(select (eq ?a 1.25) (select (eq ?b 3.75) (select (eq ?c 19.3) 0 ?e) ?e) ?e) => ?e ;; ieee=exact "
@@ -207,10 +207,10 @@ TEST(RuleCheck, NoHintIsRefutedByThePointThatWasFound) {
   EXPECT_EQ(hint("(select (eq (add (sin ?a) (cos ?b)) 2) 0 ?c) => ?c ;; ieee=round real=ok"), "");
   EXPECT_EQ(hint("(floor (sin ?a)) => (select (lt (sin ?a) 0) -1 0) ;; ieee=round real=ok"), "");
   EXPECT_EQ(hint("(select (eq (exp ?a) 3) 0 ?b) => ?b ;; ieee=round real=ok"), "");
-  // Over the reals 19.3 is a tenth of 193, which no float is; in f64 one is it, and no rounding excuses what is there.
+  // Over the reals 19.3 is a tenth of 193, which no float is. In f64 a float is 19.3: no rounding excuses it.
   EXPECT_EQ(hint("(select (eq ?c 19.3) (select (lt ?d 3.141592653589793) 0 ?e) ?e) => ?e ;; ieee=exact real=ok"),
             "it holds with nonpos(?c), tagged real=guard");
-  // What is no number on one side is so where the tag partial says nothing.
+  // Where one side is NaN, the tag partial promises nothing.
   EXPECT_EQ(hint("(div (sub (exp ?a) 5) (sub (exp ?a) 5)) => 1 ;; ieee=domain real=ok"),
             "it holds tagged real=partial");
 }

@@ -22,7 +22,7 @@ bool compared(Op op, double a, double b) {
   return op == Op::Eq ? a == b : a != b;
 }
 
-// Of an integer out of its range and of NaN the least is made; i32 keeps the low bits of an i64.
+// Casts to an integer: values out of range and NaN become the least; i32 keeps the low bits of an i64.
 double integer(double x, expr::Type to, expr::Type from) {
   const double limit = to == expr::Type::i32 ? 0x1p31 : 0x1p63;
   const double whole = std::trunc(x);
@@ -39,20 +39,20 @@ double applied(const egraph::PatternTerm& t, double a, double b, double c, expr:
   if (op == Op::Or) return a != 0 || b != 0 ? 1 : 0;
   if (op == Op::Xor) return a != b ? 1 : 0;
   if (op == Op::Not) return a != 0 ? 0 : 1;
-  // Of two zeros the interpreter gives the second (jit/kir/ops.def), where C leaves it open.
+  // For two zeros the interpreter gives the second (jit/kir/ops.def), where C leaves it open.
   if ((op == Op::Min || op == Op::Max) && a == 0 && b == 0) return b;
   return equiv::apply_rounded(op, type, static_cast<std::int64_t>(t.has_payload ? t.number : 0), a, b, c);
 }
 
-// Odd or even, and so are their kernels.
+// Returns whether an op is odd or even, and so are its kernels.
 bool is_symmetric(Op op) {
   constexpr Op kSymmetric[] = {Op::Sin,  Op::Cos,   Op::Tan,   Op::Asin, Op::Atan, Op::Sinh, Op::Cosh,
                                Op::Tanh, Op::Asinh, Op::Atanh, Op::Cbrt, Op::Erf,  Op::Hypot};
   return std::find(std::begin(kSymmetric), std::end(kSymmetric), op) != std::end(kSymmetric);
 }
 
-// Of about every second operand, by chance, the value next to `right` on the way to zero, which leaves the function's
-// range what it is.
+// Returns, for about every second operand at random, the value next to `right` towards zero, which keeps the function
+// within its range.
 double faithfully(const egraph::PatternTerm& t, double a, double b, double right, expr::Type type) {
   const Op op = static_cast<Op>(t.op);
   const bool by_definition = op == Op::Pow && (b == 1 || b == 0);
@@ -108,7 +108,7 @@ std::vector<double> strict_values(const egraph::Pattern& side, const std::vector
   std::vector<expr::Type> types(side.terms.size(), type);
   if (!sorts.types.empty()) {
     auto said = types_of(side, sorts);
-    CHECK(said.ok());  // sorts_of() has asked
+    CHECK(said.ok());  // sorts_of() has checked it
     types = std::move(said).value();
   }
   std::vector<double> made;

@@ -21,7 +21,7 @@ int met(int v, int w) {
   return v == w || w == kNoVariable ? v : v == kNoVariable ? w : kManyVariables;
 }
 
-// The one variable that each term depends on.
+// Finds the one variable that each term depends on.
 std::vector<int> variables_of(const Pattern& side) {
   std::vector<int> found;
   for (const PatternTerm& t : side.terms) {
@@ -85,7 +85,7 @@ class Finder {
   void solve() {
     std::vector<Height> heights;
     for (const double x : places_) heights.push_back(height_at(x));
-    // Whether the terms come nearer to each other on both ways to a place, and are not known to meet.
+    // Returns whether the terms approach each other towards a place from both sides, and are not known to meet.
     const auto dips = [&](std::size_t i) {
       if (i + 1 >= places_.size()) return false;
       const Height &a = heights[i - 1], &b = heights[i], &c = heights[i + 1];
@@ -121,7 +121,7 @@ class Finder {
       if ((at_high >= step) != (at_low >= step)) bisect(low, high, step);
   }
 
-  // To where "at least equal" (step 0) or "above" (step 1) turns over.
+  // Bisects to where "at least equal" (step 0) or "above" (step 1) changes.
   void bisect(double low, double high, int step) {
     const bool of_high = height_at(high).order >= step;
     for (int i = 0; i < 200; ++i) {

@@ -1,4 +1,4 @@
-// Values of one variable at which a comparison in a rule turns over: a rule may be wrong there alone.
+// Values of one variable at which a comparison in a rule changes: a rule may be wrong there alone.
 #pragma once
 
 #include <vector>
@@ -13,9 +13,9 @@ struct Targets {
   [[nodiscard]] bool empty() const { return equal.empty() && beside.empty(); }
 };
 
-/// By variable, finite values of f64 at and around places where two compared terms (or operands of min and max) that
-/// depend on no other variable meet; found by bisection between values of all magnitudes and steps within some hundred.
-/// At most some two hundred for each; none in rules about types or with derivatives.
+/// Returns, by variable, finite f64 values at and around places where two compared terms (or operands of min and max)
+/// that depend on no other variable meet. Bisection finds them between values of all magnitudes and steps within some
+/// hundred. At most some two hundred for each; none in rules about types or with derivatives.
 std::vector<Targets> targets_of(const egraph::Rule& rule, const Sorts& sorts);
 
 }  // namespace trident::rulecheck

@@ -29,7 +29,7 @@ bool has_rounded_constants(const Rule& rule, const Sorts& sorts) {
          std::any_of(rule.right.terms.begin(), rule.right.terms.end(), rounded);
 }
 
-/// A number that is known to sixty bits, and not what is left of a pole at a point that is known to a bound only.
+/// Returns whether a number is known to sixty bits, and is not a pole's rest at a point known to a bound only.
 bool is_known(const Near& x) {
   const long double size = std::fabs(approximate(x));
   return size < 0x1p100L && error_of(x) <= 0x1p-60L * std::max(size, 0x1p-100L);
@@ -60,7 +60,7 @@ class Search {
 
   static bool is_alone(const Edge& edge) { return std::count(edge.depends.begin(), edge.depends.end(), true) == 1; }
 
-  /// Roots of what depends on one variable alone, by that variable.
+  /// Collects the roots of edges that depend on one variable alone, by that variable.
   void collect_alone(const std::vector<Edge>& edges) {
     constexpr std::size_t kRootsMax = 48, kRootsOfEdge = 12;
     alone_.resize(rule_.variables.size());
@@ -75,7 +75,7 @@ class Search {
     }
   }
 
-  /// Each root alone, the other variables as drawn; then all variables that have any at roots of theirs, or some.
+  /// Tries each root alone, the other variables as drawn; then all variables that have roots at one of theirs, or some.
   std::optional<RuleVerdict> at_roots_of_one(std::size_t tries) {
     constexpr int kPointsOfRoot = 2;
     std::vector<std::size_t> with;
@@ -100,7 +100,7 @@ class Search {
         const Near& root = alone_[v][random_() % alone_[v].size()];
         const auto way = i % kWays == 0 ? 0 : random_() % 4;
         if (way < 2) roots.emplace_back(v, root);
-        // What is asked of others may hold to one side of theirs.
+        // A condition between variables may hold on one side of their roots.
         if (way == 2) point->values[v] = static_cast<double>(approximate(root)) + (random_() % 2 == 0 ? 0.25 : -0.25);
       }
       if (roots.empty() || !holds(*point)) continue;
@@ -109,7 +109,7 @@ class Search {
     return std::nullopt;
   }
 
-  /// All variables a little beside roots of theirs at once, or beside zero: several terms vanish there.
+  /// Tries points where all variables are a little beside their roots, or beside zero: several terms vanish there.
   std::optional<RuleVerdict> beside_roots_of_one() {
     constexpr double kScales[] = {1e-5, 1e-7, 1e-9, 1e-12};
     constexpr std::size_t kPoints = 40;
@@ -137,8 +137,8 @@ class Search {
     return std::nullopt;
   }
 
-  /// One whose values the bits of a root do not take for nothing beside others, or others beside them: cos(1e-100) is
-  /// not 1.
+  /// Returns a point whose values all count within the bits of a root, beside one another: cos(1e-100) is not
+  /// 1.
   std::optional<Point> tame_point() {
     constexpr int kTries = 200;
     const auto tame = [](double x) { return x == 0 || (std::fabs(x) > 1e-9 && std::fabs(x) < 1e9); };

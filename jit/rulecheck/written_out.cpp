@@ -20,7 +20,7 @@ using expr::Shape;
 
 constexpr std::size_t kTermsMax = std::numeric_limits<std::uint8_t>::max();
 
-/// A term of the rule: one term of what is written for each element, or one for all.
+/// A term of the rule: one written term for each element, or one for all.
 struct Lanes {
   Shape shape = Shape::uniform;
   std::vector<std::uint8_t> terms;
@@ -85,7 +85,7 @@ class Writer {
       if (out_.terms.size() + 4 * elements_ > kTermsMax)
         return make_error(ErrorCode::kUnsupported, "with its reductions written out a side has too many terms");
     }
-    // The root is the last term, so it must be the last that is written.
+    // The root is the last term, so it must be written last.
     if (lanes.back().shape == Shape::element)
       return make_error(ErrorCode::kUnsupported, "one side is a value for every element");
     const std::uint8_t root = lanes.back().at(0);

@@ -32,7 +32,7 @@ void report(const char* question, long cases, long wrong) {
   if (wrong != 0) ++failures;
 }
 
-/// In [-1, 1).
+/// Returns a number in [-1, 1).
 double symmetric(Random& random) {
   return static_cast<double>(static_cast<std::int64_t>(random.next())) * 0x1p-63;
 }
@@ -48,8 +48,8 @@ bool guarded_f32(float y) {
   return (std::bit_cast<std::uint32_t>(y) & 0x007F'FF80u) == 0;
 }
 
-/// All quotients A / B of 24-bit significands with |A 2^s - M B| <= 7 for a midpoint M: the only ones that an error of
-/// `bound` in the reciprocal before its rounding could send the wrong way.
+/// Tries all quotients A / B of 24-bit significands with |A 2^s - M B| <= 7 for a midpoint M. Only those could round
+/// the wrong way by an error of `bound` in the reciprocal before its rounding.
 void divide_f32(const char* question, double bound) {
   constexpr int kNear = 7;
   long cases = 0, wrong = 0;
@@ -93,7 +93,7 @@ void divide_f32(const char* question, double bound) {
   return std::fma(std::fma(-g, g, x), h, g);
 }
 
-/// All of [1, 4) with a few estimates, and every single estimate within the bound where the root is within 2^-11 ulp of
+/// Tries all of [1, 4) with a few estimates, and every estimate within the bound where the root is within 2^-11 ulp of
 /// a midpoint (anything further away is far beyond the last step's error).
 void root_f32(const char* question, double bound, bool longer) {
   long cases = 0, wrong = 0;
@@ -132,7 +132,7 @@ bool guarded_f64(double y) {
   return (std::bit_cast<std::uint64_t>(y) & 0x000F'FFFF'F000'0000u) == 0;
 }
 
-/// Hard cases |A 2^s - M B| <= 3 of odd divisors; every other one within some distance of 2 that varies from 1 ulp up.
+/// Tries the hard cases |A 2^s - M B| <= 3 of odd divisors; half of them at distances from 2 that vary from 1 ulp up.
 void divide_f64(long divisors) {
   Random random(2);
   long cases = 0, wrong = 0;
@@ -175,7 +175,7 @@ void divide_f64(long divisors) {
   return std::fma(std::fma(-g, g, x), h, g);
 }
 
-/// |X 2^k - M^2| = |n| for a midpoint M: M is one of the four square roots of -n modulo 2^k.
+/// Tries |X 2^k - M^2| = |n| for a midpoint M: M is one of the four square roots of -n modulo 2^k.
 void root_f64() {
   Random random(3);
   long cases = 0, wrong = 0;
@@ -207,7 +207,7 @@ void root_f64() {
 
 // --- native ----------------------------------------------------------------------------------------------------------
 
-/// A significand: uniform, or close to 1, to 2, or with few bits. Exponents within `spread` of 0, either sign.
+/// Draws a significand: uniform, or close to 1, to 2, or with few bits. Exponents within `spread` of 0, either sign.
 template <class F, class Bits, int kMantissa, int kBias>
 F operand(Random& random, std::uint32_t spread) {
   const Bits all = (Bits{1} << kMantissa) - 1;
@@ -244,7 +244,7 @@ void native(ir::Type type, Isa isa, bool root, std::uint8_t flags, long pairs) {
       if (root) x[i] = std::fabs(x[i]);
       y[i] = operand<F, Bits, kMantissa, kBias>(random, 20);
       if (flags == kir::kNormal || random.below(512) != 0) continue;
-      // Now and then what only the divider can do: the whole vector takes its way.
+      // Now and then an operand that only the divider can handle: the whole vector takes that path.
       x[i] = std::array<F, 3>{F(0), std::numeric_limits<F>::denorm_min() * 5, std::numeric_limits<F>::min()}[i % 3];
     }
     const void* in[] = {x.data(), y.data()};

@@ -1,6 +1,6 @@
-// Inputs that are as hard as can be on budgets. Oracle: memory allocations, which the search knows nothing of and which
-// all its heavy parts make; counted from the one at which somebody cancels, they say how much work was still done.
-// Times are for `make bench-search`.
+// Inputs that strain budgets as much as possible. Oracle: memory allocations, which the search knows nothing of and
+// which all its heavy parts make. Those after the cancellation say how much work was still done. Times are measured by
+// `make bench-search`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ std::vector<Hard> hard_inputs() {
   };
 }
 
-// How much is allocated in all, and how much behind the moment at which somebody cancels.
+// Allocations in all, and those after the cancellation.
 struct Work {
   std::uint64_t all = 0, behind = 0;
 };
@@ -119,7 +119,7 @@ Work work_of(const Expr& source, const RewriteOptions& options, std::uint64_t ca
 }
 
 TEST(Budget, NoPartOfTheSearchGoesOnWhenItIsLate) {
-  // What is written out of a term at the end, and 2,000 steps at an allocation for every few.
+  // Allows for the term that is written out at the end, and 2,000 steps at an allocation for every few.
   constexpr std::uint64_t kBehindMax = 4'000;
   RewriteOptions options;
   options.policy.kind = PolicyKind::fast;
@@ -174,7 +174,7 @@ TEST(Budget, BytesAreABound) {
     EXPECT_LE(found->stats.bytes_max, options.budget.bytes) << hard.name;
     if (found->stats.stop == egraph::Stop::bytes) least = std::min(least, found->stats.bytes_max);
   }
-  // Some were stopped by it, and not long before it was used up.
+  // Some runs stopped at the limit, and not long before it.
   EXPECT_LT(least, std::size_t{6} << 20);
   EXPECT_GT(least, std::size_t{1} << 20);
 }
@@ -191,7 +191,7 @@ TEST(Budget, WhatCannotEndInTimeIsNotBegun) {
   EXPECT_EQ(found->stats.nanoseconds, 0u);
   EXPECT_EQ(found->stats.stop, egraph::Stop::time);
   EXPECT_TRUE(found->forms.empty());
-  // Derivatives have to go whatever that takes.
+  // Derivatives must be eliminated, however long that takes.
   const auto slopes =
       parse_infix(joined(100, " + ", [](int i) { return "diff(sin(x*" + std::to_string(i + 1) + ")*y, x)"; }));
   ASSERT_TRUE(slopes.ok());

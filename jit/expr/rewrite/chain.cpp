@@ -38,7 +38,7 @@ class Nodes {
     return roots;
   }
 
-  /// The same with every `from` replaced.
+  /// Returns the roots with every `from` replaced by `to`.
   Roots replaced(const Roots& roots, std::uint32_t from, std::uint32_t to) {
     std::map<std::uint32_t, std::uint32_t> made{{from, to}};
     for (const std::uint32_t n : below(roots)) {
@@ -108,7 +108,7 @@ Result<std::vector<ChainLink>> chain_of(const Expr& source, const Rewritten& rew
     const Roots roots = nodes.intern(sides);
     if (roots.size() == 2) equations.push_back({step.rule.empty() ? "collect" : step.rule, roots[0], roots[1]});
   }
-  // In the order of the derivation, each way round; a form that was there before is no progress.
+  // Equations in the order of the derivation, in both directions; an earlier form is no progress.
   std::set<Roots> seen{now};
   for (bool moved = true; moved && now != end;) {
     moved = false;
@@ -116,7 +116,7 @@ Result<std::vector<ChainLink>> chain_of(const Expr& source, const Rewritten& rew
       if (e.used) continue;
       const std::set<std::uint32_t> have = nodes.below(now);
       for (const auto& [from, to] : {std::pair{e.left, e.right}, {e.right, e.left}}) {
-        // A constant or a variable may stand anywhere: what it was made of is not written out again.
+        // A constant or a variable may stand anywhere: the term that it came from is not written out again.
         if (from == to || !have.contains(from) || nodes.is_leaf(from)) continue;
         const Roots next = nodes.replaced(now, from, to);
         if (!seen.insert(next).second) continue;

@@ -30,14 +30,14 @@ std::uint8_t code(Op op) {
   return static_cast<std::uint8_t>(op);
 }
 
-// Writes polynomials into the graph. Which factor is taken out first is what tells the styles apart.
+// Writes polynomials into the graph. The styles differ in the factor that is taken out first.
 class Writer {
  public:
   enum class Style : std::uint8_t { frequent, rare, expanded, ratio };
   Writer(EGraph& graph, std::uint8_t sort, Style style, Watch& watch)
       : graph_(graph), sort_(sort), style_(style), watch_(watch) {}
 
-  /// kNone when the graph is full, or it is late.
+  /// Returns kNone when the graph is full or the time is up.
   ClassId write(const Polynomial& p) {
     if (watch_.spend(kPasses * p.steps())) return kNone;
     if (p.zero()) return number(0);
@@ -101,7 +101,7 @@ class Writer {
     return t.coefficient < 0 ? node(Op::Neg, made) : made;
   }
 
-  // The factor that all terms share, with the least exponent (negative ones too), and what remains.
+  // Returns the factor that all terms share, with the least exponent (negative ones too), and the rest.
   static Monomial common(const Polynomial& p) {
     Monomial shared = p.terms()[0].monomial;
     for (const PolynomialTerm& t : p.terms()) {
@@ -110,7 +110,7 @@ class Writer {
         const auto at =
             std::find_if(t.monomial.begin(), t.monomial.end(), [&](const Power& q) { return q.atom == s.atom; });
         const std::int32_t other = at == t.monomial.end() ? 0 : at->exponent;
-        // Denominators are shared by whoever has the most of them; numerators by all.
+        // Denominators: the greatest number in any term. Numerators: the number in all terms.
         const std::int32_t least = std::min(s.exponent, other);
         if (least != 0) both.push_back({s.atom, least});
       }
@@ -133,7 +133,7 @@ class Writer {
     return Polynomial::from(std::move(terms));
   }
 
-  // A number that all coefficients are small multiples of, worth taking out when it is no 1.
+  // Returns a number that all coefficients are small multiples of, if taking it out pays.
   static double content(const Polynomial& p) {
     double least = std::fabs(p.terms()[0].coefficient);
     for (const PolynomialTerm& t : p.terms()) least = std::min(least, std::fabs(t.coefficient));
@@ -172,8 +172,8 @@ class Writer {
     return collected(p);
   }
 
-  // A polynomial of one quotient, such as s^12 / r^6 - s^6 / r^3 of (s^2 / r)^3, with that as an atom; what all terms
-  // have alike stands beside it.
+  // Returns the polynomial of one quotient, such as s^12 / r^6 - s^6 / r^3 as a polynomial of (s^2 / r)^3, with that
+  // quotient as an atom. The common factor of all terms stands beside it.
   std::optional<Polynomial> in_ratio(const Polynomial& p) {
     Monomial alike = p.terms()[0].monomial;
     for (const PolynomialTerm& t : p.terms())
@@ -384,7 +384,7 @@ class Collect {
         held_ += bytes;
       for (std::uint8_t c = 0; c < graph_.row(term_.nodes[i].op).children; ++c) {
         ++users[term_.nodes[i].child[c]];
-        // Users that dissolved it into their own polynomial need no form of it.
+        // Users that absorbed it into their own polynomial need no form of it.
         if (!polynomials_[i].is_atom() || polynomials_[i].terms()[0].monomial[0].atom != self(i))
           ++inner_users[term_.nodes[i].child[c]];
       }
@@ -458,7 +458,7 @@ class Collect {
     if (b.zero()) return std::nullopt;
     const std::optional<Polynomial> inverse =
         b.terms().size() == 1 ? power(b, -1, watch_) : Polynomial::atom(self(divisor), -1);
-    if (!inverse) return std::nullopt;  // it is late
+    if (!inverse) return std::nullopt;
     return multiplied(a, *inverse);
   }
   std::optional<Polynomial> powered(const Polynomial& a, std::int64_t exponent, std::uint32_t base) const {
@@ -509,7 +509,7 @@ class Collect {
     }
     return found;
   }
-  // The polynomial of a class if the term has it, else the class as an atom.
+  // Returns the polynomial of a class if the term has it, else the class as an atom.
   Polynomial inside(ClassId id) const {
     watch_.spend(classes_.size());
     for (std::size_t i = 0; i < classes_.size(); ++i) {

@@ -1,5 +1,5 @@
-// A set of rules with what searches match by. Compiling that takes as long as many a search, so it is done once for
-// each policy, when it is first asked for.
+// A set of rules with compiled matchers. Compiling them takes as long as many a search, so it is done once for each
+// policy, on first use.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ class CompiledRules {
   struct Matchers {
     std::shared_ptr<const egraph::Matcher> all, differentiating;
   };
-  /// Of the rules that the policy lets fire the best `rules_max`; what has them all is compiled once. Any thread may
-  /// ask at any time.
+  /// Returns matchers for the best `rules_max` rules that the policy allows. The full set is compiled once. Any thread
+  /// may ask at any time.
   [[nodiscard]] Matchers matchers(const Policy& policy, std::size_t rules_max) const;
 
  private:

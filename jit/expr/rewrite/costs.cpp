@@ -12,10 +12,10 @@ namespace {
 
 constexpr double kUnknown = 30;
 constexpr double kDerivative = 1e6;
-/// Of one vector, in the tables' unit: a load for each lane, and a load that is tested for lying inside.
+/// Costs of one vector, in the table's unit: a load for each lane, and a load with a bounds test.
 constexpr double kGather = 24, kStrided = 6;
 
-/// Whether its work is done for every element. (A reduction's result belongs to the epilogue, its work to the loop.)
+/// Returns whether it runs for every element. (A reduction's result is in the epilogue, its work in the loop.)
 bool in_loop(const kir::Inst& inst) {
   return inst.section == kir::Section::body || kir::info(inst.op).signature == kir::Signature::Reduce;
 }
@@ -30,7 +30,7 @@ Variable tame_variable(Op op, Type type, std::size_t index) {
   return v;
 }
 
-/// One op on variables of a tame range, lowered.
+/// Costs one op on variables of a tame range, lowered.
 double lowered_cost(Op op, Type type, const cost::Table& table) {
   Expr e;
   for (std::size_t i = 0; i < info(op).arity; ++i) e.variables.push_back(tame_variable(op, type, i));
@@ -54,7 +54,7 @@ double lowered_cost(Op op, Type type, const cost::Table& table) {
   return sum;
 }
 
-/// A comparison's result says nothing of its operands' width: 32 bits.
+/// Assumes operands of 32 bits: a comparison's result does not tell their width.
 double comparison_cost(Op op, const cost::Table& table) {
   const kir::Op compares = op == Op::Eq                   ? kir::Op::Eq
                            : op == Op::Ne                 ? kir::Op::Ne
@@ -71,7 +71,7 @@ double mask_cost(Op op, const cost::Table& table) {
   return table.at({same, Type::b32, Type::b32, cost::Form::plain}).throughput;
 }
 
-/// From the type that casts to `type` come from most: floats from the other float, integers from the float as wide.
+/// Costs a cast to `type` from the most common source: the other float type, or for integers the float as wide.
 double cast_cost(Type type, const cost::Table& table) {
   if (is_mask(type)) return comparison_cost(Op::Ne, table);
   const Type from = type == Type::f32 || type == Type::i64 ? Type::f64 : Type::f32;
@@ -89,7 +89,7 @@ double op_cost(Op op, Type type, const cost::Table& table) {
   return lowered_cost(op, type, table);
 }
 
-// What is done once in a call beside what is done for every element: calls have some dozens of vectors or more.
+// Weight of an op done once per call against one done for every element: calls have some dozens of vectors or more.
 constexpr double kOncePerCall = 1.0 / 32;
 
 double model_cost(const void* context, const egraph::ENode& node, std::uint8_t stage) {
@@ -132,7 +132,7 @@ egraph::CostModel OpCosts::model() const {
 }
 
 const OpCosts& default_op_costs(std::string_view isa, std::string_view cpu) {
-  // A list that only grows, without a lock: a forked child would find it locked by a thread that is not there.
+  // Grows only and takes no lock: a forked child would find a lock held by a thread that it does not have.
   struct Made {
     OpCosts costs;
     const cost::Table* table;

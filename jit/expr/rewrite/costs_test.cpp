@@ -47,7 +47,7 @@ TEST(Costs, SharedPartsCountOnceInADagAndOftenInATree) {
   EXPECT_EQ(30 + 8, outputs.dag);
 }
 
-/// A table in which every row has a throughput of its own, a sum of which tells its parts.
+/// Makes a table in which every row has its own throughput, so that a sum tells its parts.
 cost::Table numbered_table() {
   cost::Table table;
   table.isa = "avx2";
@@ -55,7 +55,7 @@ cost::Table numbered_table() {
   return table;
 }
 
-// What the ops become, worked out by hand from jit/expr/lower.cpp.
+// Instructions that each op lowers to, worked out by hand from jit/expr/lower.cpp.
 TEST(OpCosts, AreTheThroughputsOfWhatOpsBecome) {
   const cost::Table table = numbered_table();
   const OpCosts costs(table);
@@ -67,7 +67,7 @@ TEST(OpCosts, AreTheThroughputsOfWhatOpsBecome) {
     EXPECT_EQ(costs.of(Op::Mul, t), row(kir::Op::Mul, t));
     EXPECT_EQ(costs.of(Op::Fma, t), row(kir::Op::Fma, t));
     EXPECT_EQ(costs.of(Op::Neg, t), row(kir::Op::Neg, t));
-    // Of normal operands: the divider or Newton's steps. Both forms' rows differ, and the first is the lesser.
+    // Normal operands: the divider or Newton's steps. Their rows differ; the first is the cheaper.
     EXPECT_EQ(costs.of(Op::Div, t), row(kir::Op::Div, t));
     EXPECT_LT(row(kir::Op::Div, t), row(kir::Op::Div, t, cost::Form::newton));
     EXPECT_EQ(costs.of(Op::Sqrt, t), row(kir::Op::Sqrt, t));

@@ -18,16 +18,16 @@ using egraph::PatternTerm;
 
 // Exponents up to here are doubles, floats and 32-bit integers alike.
 constexpr double kExponentMax = 1 << 24;
-// What the plain pass, simplification, and the look at special values with the beginning of a search take for a node of
-// the plain pass; on a machine that is slower by how much longer its first pass took.
+// Time per node of the plain pass for: that pass itself, simplification, and the search for special values with the
+// start of a search. A slower machine scales them by the time of its first pass.
 constexpr double kPassNs = 200, kSimplifyNs = 400, kBeginNs = 100;
 
 std::uint8_t code(Op op) {
   return static_cast<std::uint8_t>(op);
 }
 
-// A pattern cannot compute with the exponent of an integer power, which is no operand: as the exponent of (pow ?a ?n)
-// it is one, and the rules for that go on with what becomes of it.
+// A pattern cannot compute with the exponent of an integer power, which is no operand. So (powi ?a n) is also added as
+// (pow ?a ?n), and the rules for pow go on from there.
 void powers_as_pow(EGraph& graph, const egraph::Term& term, std::span<const ClassId> classes, egraph::Watch& watch) {
   for (std::size_t i = 0; i < term.nodes.size(); ++i) {
     if (watch.spend()) return;
@@ -43,7 +43,7 @@ void powers_as_pow(EGraph& graph, const egraph::Term& term, std::span<const Clas
   }
 }
 
-// ... and back.
+// Turns such powers back into integer powers.
 Expr with_integer_powers(const Expr& expr) {
   Expr made;
   made.variables = expr.variables;
@@ -84,8 +84,8 @@ bool has_derivatives(const egraph::Term& term) {
                      [](const egraph::ENode& n) { return n.op == code(Op::Diff); });
 }
 
-// What a graph has learnt of an operand after a rule was looked for at its user, such as that it is constant, is known
-// from the beginning to one that begins with what was found.
+// A graph may learn a fact of an operand, such as that it is constant, only after a rule was tried at its user. A new
+// graph that starts from the result knows the fact from the beginning.
 egraph::SearchResult by_rules(const egraph::SearchSpace& space, const egraph::Term& term,
                               const DifferentiationOptions& options) {
   constexpr int kGraphsMax = 4;

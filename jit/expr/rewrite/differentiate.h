@@ -1,11 +1,11 @@
-// From a source with derivatives to one without, before the search begins. Left to the search, a derivative competes
-// with all other rules for the budget, and what is below it is rewritten in many ways, each of which is differentiated.
-// So the rules for (diff e ?x) run first, in a graph of their own, with no other rules beside them than those that only
-// take away (x * 1, x + 0); there each derivative of each node is one class, and the graph is full of little else. What
-// it does not get rid of (its budget ended, or there is no rule) the plain pass does (eliminate_derivatives()).
+// Eliminates the derivatives of a source before the search begins. Within the search, a derivative competes with all
+// other rules for the budget, and the parts below it are rewritten in many ways, each of which is differentiated. So
+// the rules for (diff e ?x) run first, in a graph of their own, beside rules that only remove operations (x * 1, x +
+// 0). There each derivative of each node is one class, and the graph holds little else. The plain pass
+// (eliminate_derivatives()) removes those left over when the budget ends or no rule fits.
 //
-// The search begins with the cheapest of what the rules, the plain pass, and the plain pass with simplify() give, and
-// so never ends with anything dearer.
+// The search begins with the cheapest result of the rules, the plain pass, and the plain pass with simplify(), and so
+// never ends with a dearer one.
 //
 // Operands of min and max are not turned round in that graph: at a tie it is the first whose derivative counts.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace trident::expr::rewrite {
 
-/// Who has differentiated: X(Name, "what a report says").
+/// How the derivatives were eliminated: X(Name, "the words of a report").
 #define TRIDENT_DIFFERENTIATED(X)                                    \
   X(none, "no derivatives")                                          \
   X(by_rules, "rules")                                               \
@@ -38,23 +38,23 @@ struct DifferentiationOptions {
 };
 
 struct WithoutDerivatives {
-  /// Whether the rules have no part in `expr`.
+  /// Returns whether the rules have no part in `expr`.
   [[nodiscard]] bool by_plain_pass() const { return how >= Differentiated::plain; }
 
   Expr expr;
   Differentiated how = Differentiated::none;
-  egraph::SearchResult found;  ///< in the rules' graph: what it cost, and, where its form was taken, why it is equal
-  Expr by_rules;               ///< what came out of it, if that is not yet `expr`; no nodes otherwise
+  egraph::SearchResult found;  ///< in the rules' graph: its cost and, where its form was taken, why it is equal
+  Expr by_rules;               ///< its result, if that is not yet `expr`; no nodes otherwise
 };
 
-/// Which rules differentiate, or only take away: of `enabled` ones.
+/// Says which of the `enabled` rules differentiate or only remove operations.
 std::vector<bool> differentiating(std::span<const egraph::Rule> rules, std::vector<bool> enabled);
-/// The op table of the graph that differentiates.
+/// Returns the op table of the graph that differentiates.
 std::span<const egraph::OpRow> differentiating_ops();
 
-/// `space` is that of the search, but for ops and matcher, which are of the rules that differentiate; not asked under
-/// the policy exact, to which the plain pass's derivative is the meaning, bit for bit, nor where there are special
-/// values (special_values.h), which rules may lose. Errors: those of
+/// Differentiates `source`. `space` is that of the search, but with the ops and the matcher of the rules that
+/// differentiate. Uses the plain pass alone under the policy exact, whose meaning is the plain pass's derivative bit
+/// for bit, and where there are special values (special_values.h), which rules may lose. Errors: those of
 /// eliminate_derivatives().
 Result<WithoutDerivatives> differentiate(const Expr& source, const egraph::SearchSpace& space,
                                          const DifferentiationOptions& options);

@@ -1,5 +1,5 @@
 // Oracles: central difference quotients in MPFR at 1,500 bits in place of every derivative, nested ones too; costs of
-// what the plain pass gives.
+// the plain pass's result.
 #include "jit/expr/rewrite/differentiate.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ class Generator {
     }
     const NodeId a = term(b, depth - 1);
     if (pick(12) == 0) return b.powi(a, static_cast<std::int64_t>(pick(24)) - 4);
-    // Half of them of the ops that most expressions have.
+    // Half of the time, one of the ops that most expressions have.
     if (pick(5) < 2) return b.op(kUnary[pick(pick(2) == 0 ? 8 : std::size(kUnary))], a);
     const NodeId c = term(b, depth - 1);
     if (pick(12) == 0) return b.op(Op::Select, b.op(Op::Lt, a, c), a, b.op(Op::Mul, a, c));
@@ -131,8 +131,8 @@ double cost_of_objective(const Expr& e, const RewriteOptions& options) {
   return options.objective == egraph::Objective::dag ? cost.dag : cost.tree;
 }
 
-// At how many points the quotients and what the plain pass says are numbers. (The latter is none at pow(0, x), by its
-// convention.)
+// Counts the points at which both the quotients and the plain pass's result are numbers. (By its convention the latter
+// is NaN at pow(0, x).)
 int compare(const Expr& source, const Expr& plain, const Expr& form) {
   const Quotients quotients(source);
   int compared = 0;

@@ -25,7 +25,7 @@ bool is_made_of_widened(const Expr& expr, NodeId id) {
   return casts(expr, n.a, Type::f32, Type::f64) && (!n.b.valid() || casts(expr, n.b, Type::f32, Type::f64));
 }
 
-/// Of the operands of `n` those whose value it gives, or its negative.
+/// Returns the operands whose value, or its negative, `n` may give as its result.
 std::array<NodeId, 2> passed_on(const Node& n) {
   if (n.op == Op::Neg || n.op == Op::Abs || n.op == Op::Copysign) return {n.a, {}};
   if (n.op == Op::Min || n.op == Op::Max) return {n.a, n.b};
@@ -59,11 +59,11 @@ FixedParts::FixedParts(const Expr& source, std::vector<bool> fixed) : source_(so
     Node n = source.nodes[i];
     if (info(n.op).signature == Signature::Leaf && n.op != Op::Constant) fixed_[i] = false;
     if (fixed_[i]) {
-      // What is known behind the loop is not known before it: as an array's elements.
+      // A value known after the loop is not known before it, so it counts as an array's element.
       const VariableKind kind = shapes[i] == Shape::uniform ? VariableKind::scalar : VariableKind::array;
       stands_for_.push_back(NodeId(i));
       Variable part{"part" + std::to_string(stands_for_.size()), n.type, kind};
-      // What a comparison with NaN gives may be known; of floats the search is to know nothing.
+      // The result of a comparison with NaN may be known; the search must assume nothing of floats.
       if (!ir::is_float(n.type)) part.lo = ranges.at(NodeId(i)).lo, part.hi = ranges.at(NodeId(i)).hi;
       open_.variables.push_back(std::move(part));
       n = {Op::Variable, n.type, {}, {}, {}, open_.variables.size() - 1};
@@ -85,7 +85,7 @@ FixedParts::FixedParts(const Expr& source, std::vector<bool> fixed) : source_(so
   drop_unused(open_);
 }
 
-// Leaves are what they are: a table, a stride.
+// Leaves stay as they are: a table, a stride.
 bool FixedParts::is_open(NodeId id) const {
   return !fixed_[id.index] && info(source_.at(id).op).signature != Signature::Leaf;
 }
@@ -123,7 +123,7 @@ class FixedParts::Closing {
   [[nodiscard]] const Node& node(Place at) const {
     return at < form_.nodes.size() ? form_.nodes[at] : parts_.source_.nodes[at - form_.nodes.size()];
   }
-  /// The fixed node that a variable of the form stands for.
+  /// Returns the fixed node that a variable of the form stands for.
   [[nodiscard]] std::optional<Place> stands_for(Place at) const {
     const Node& n = node(at);
     const std::size_t own = parts_.source_.variables.size();
@@ -151,7 +151,7 @@ class FixedParts::Closing {
         for (const NodeId operand : {n.a, n.b, n.c})
           if (operand.valid()) ask(operand_of(at, operand));
       if (stack.size() > below) {
-        if (begun_[at]) return false;  // it is made of itself
+        if (begun_[at]) return false;
         begun_[at] = true;
         continue;
       }

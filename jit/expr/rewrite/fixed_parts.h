@@ -1,5 +1,5 @@
-// An expression of which a search leaves some nodes as they are (special_values.h). To the search each is a variable of
-// which nothing is known, and what it is made of is one more output; so its operands are rewritten like the rest.
+// An expression some of whose nodes the search must leave alone (special_values.h). The search sees each such node as a
+// variable without known facts, and its operands as further outputs, which are rewritten like the rest.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace trident::expr::rewrite {
 
-/// Casts of f64 to f32 that are cast back: f64(f32(x)) has the value of an f32, so what rounds in f32 too, but
-/// elsewhere, is another value, off by far more than f64 rounds. Left out are those of sums and the like of widened f32
-/// values, for which there are exact rules.
+/// Marks casts of f64 to f32 that are cast back. f64(f32(x)) has the value of an f32, so rounding in f32 at another
+/// place gives a different value, off by far more than f64 rounds. Casts of sums and the like of widened f32 values are
+/// left out: there are exact rules for them.
 std::vector<bool> casts_read_in_f64(const Expr& expr);
 
 class FixedParts {
@@ -20,12 +20,12 @@ class FixedParts {
   /// `fixed`: per node of `source`, which has no derivatives and must outlive this.
   FixedParts(const Expr& source, std::vector<bool> fixed);
 
-  /// The source for the search. Its variables from source.variables.size() on stand for fixed nodes.
+  /// Returns the source for the search. Its variables from source.variables.size() on stand for fixed nodes.
   [[nodiscard]] const Expr& open() const { return open_; }
-  /// A form of open() as one of the source. Nothing where what a node is made of has become something that is made of
-  /// that node.
+  /// Returns a form of open() as a form of the source; nothing where a fixed node's operands would depend on that
+  /// node.
   [[nodiscard]] std::optional<Expr> close(const Expr& form) const;
-  /// An expression over the variables of open(), with outputs of its own, over those of the source.
+  /// Returns an expression over the variables of open(), with its own outputs, as one over those of the source.
   [[nodiscard]] Expr close_others(const Expr& others) const;
 
  private:

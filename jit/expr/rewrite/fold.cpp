@@ -10,7 +10,7 @@
 namespace trident::expr::rewrite {
 namespace {
 
-// Of a cube of few bits exact, which the library's is not.
+// Exact for cubes of floats; std::cbrt is not.
 double cube_root(double x) {
   const double root = std::cbrt(x), few_bits = static_cast<float>(root);
   return few_bits * few_bits * few_bits == x ? few_bits : root;
@@ -32,7 +32,7 @@ constexpr Fold kFolds[] = {
 
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
 
-// Whether a folded value is the real one but for a rounding: not what underflowed.
+// Returns whether a folded value is the real one but for a rounding; false after underflow.
 bool is_in_range(const Node& n, double value, double a, double b) {
   if (!std::isfinite(value)) return false;
   if (std::fabs(value) >= kLeastNormal) return true;
@@ -61,7 +61,7 @@ bool is_whole(double x) {
   return std::trunc(x) == x;
 }
 
-// Of a power with a value of few bits.
+// Returns whether a power with a value of few bits is exact.
 bool power_is_exact(double a, double exponent) {
   if (exponent == 0 || a == 1) return true;
   const double root = std::sqrt(a);
@@ -70,7 +70,7 @@ bool power_is_exact(double a, double exponent) {
   return exponent < 0 ? bits(a) == 1 : bits(a) * exponent <= 53;
 }
 
-// Of an op with a value of few bits: whether that is the real one.
+// Returns whether an op's value of few bits is the exact result.
 bool is_exact(const Node& n, double value, double a, double b, double c) {
   if (keeps_small(n.op)) return true;  // of sums loses_digits() tells
   const long double wide = value;
@@ -94,9 +94,9 @@ bool is_exact(const Node& n, double value, double a, double b, double c) {
   return a == 0 || (a == 1 && value == 0);  // functions
 }
 
-// Whether doubles tell the value from those that it is near to: that of another function of the same operand (sinh and
-// cosh are both half an exponential from some 16 on), of the operand itself, or of a limit. Two real values under one
-// constant would prove anything: sinh(25) / cosh(25) is not one.
+// Returns whether doubles tell the value from its neighbours: another function of the same operand (sinh and cosh both
+// equal half an exponential from some 16 on), the operand itself, or a limit. Two real values under one constant would
+// prove anything: sinh(25) / cosh(25) is not one.
 bool is_told_apart(const Node& n, double value, double a, double b) {
   constexpr double kFar = 1e14;
   const double x = std::fabs(a), y = std::fabs(b);
@@ -154,7 +154,7 @@ double lost_by_sum(double a, double b, double sum) {
 
 bool loses_digits(double a, double b, double sum) {
   constexpr double kManyDigits = 0x1p-8;
-  // What takes the greater operand away again would make the lesser one zero.
+  // A later subtraction of the greater operand would make the lesser one zero.
   constexpr double kSmallShare = 1e-9;
   if (sum == 0) return false;
   if (std::fabs(lost_by_sum(a, b, sum)) > kSmallShare * std::min(std::fabs(a), std::fabs(b))) return true;

@@ -7,27 +7,27 @@
 
 namespace trident::expr::rewrite {
 
-/// Ops whose results on numbers are as near to zero as they say, however small. Products, quotients and functions
+/// Returns whether results near zero are as near to zero as they say, however small. Products, quotients and functions
 /// underflow: exp(-1e4) is no zero over the reals, and taking it for one would prove anything.
 [[nodiscard]] bool keeps_small(Op op);
 
-/// What `sum`, a + b as rounded, is short of the real sum (Knuth's two-sum); not a number where one is not finite.
+/// Returns how much `sum`, a + b as rounded, lacks of the real sum (Knuth's two-sum); NaN unless all are finite.
 [[nodiscard]] double lost_by_sum(double a, double b, double sum);
 
-/// Whether `sum`, a + b as rounded, stands for something else than the real sum: for a number of few bits that it is
-/// not (1 + 1e-24), for what is left of rounded numbers that nearly cancel, or for one of them alone (1e300 + 1e-200).
-/// Exact zeros do not.
+/// Returns whether `sum`, a + b as rounded, stands for another value than the real sum: a number of few bits that the
+/// sum is not (1 + 1e-24), the rest of rounded numbers that nearly cancel, or one operand alone (1e300 + 1e-200). Exact
+/// zeros do not.
 [[nodiscard]] bool loses_digits(double a, double b, double sum);
 
-/// The value of `n` on constants as doubles have it, rounded once, overflowing and underflowing as they do; not a
-/// number of ops that are not evaluated.
+/// Evaluates `n` on constants in doubles, rounded once, with overflow and underflow; NaN for ops that are not
+/// evaluated.
 [[nodiscard]] double in_doubles(const Node& n, double a, double b, double c);
 
-/// The value of `n`, an op on f32 or f64, on the constants `a`, `b` and `c` (those that it has). It is the real value
-/// but for a few roundings, and it is a number of few bits, as 1 or 0.5, only where that is exact: exp(1e-300) is no 1,
-/// which rules and other constants would take it for, and cosh(25) no sinh(25). Nothing where that cannot be had: what
-/// underflows or overflows, what is rounded to a number of few bits, what cancels the digits of rounded numbers, and
-/// functions where doubles do not tell them from their operand, a limit or one another.
+/// Folds `n`, an op on f32 or f64, on its operands among `a`, `b` and `c`. The result is the real value but for a few
+/// roundings. It is a number of few bits, such as 1 or 0.5, only where that is exact: exp(1e-300) is not 1, as rules
+/// would read it, and cosh(25) is not sinh(25). Returns nothing after underflow or overflow, for values rounded to few
+/// bits, where rounded numbers cancel, and for functions that doubles do not tell from their operand, a limit or one
+/// another.
 [[nodiscard]] std::optional<double> fold(const Node& n, double a, double b, double c);
 
 }  // namespace trident::expr::rewrite

@@ -96,7 +96,7 @@ TEST(Fold, OfWhatIsRoundedToAFewBitsIsNothing) {
 }
 
 TEST(Fold, TellsFunctionsOfOneNumberApart) {
-  // From 2 on, where functions near their limits and one another; no two of them are the same there.
+  // Starts at 2, where functions come near their limits and one another; no two are the same there.
   std::mt19937_64 random(7);
   int folds = 0;
   for (int i = 0; i < 400; ++i) {
@@ -115,13 +115,13 @@ TEST(Fold, TellsFunctionsOfOneNumberApart) {
       const auto hyperbolic = [](const std::string& name) { return name.starts_with("exp") || name.ends_with("inh"); };
       for (std::size_t k = 0; k < values.size(); ++k)
         for (std::size_t l = 0; l < k; ++l) {
-          // Of small numbers two series can agree in three terms, which nothing tells apart.
+          // At small numbers two series can agree in three terms, so nothing tells them apart.
           if (std::fabs(at) < 1 && l >= 5) continue;
           const bool both_hypot = values[k].first == "hypot-" && values[l].first == "hypot";
           if (!both_hypot) {
             EXPECT_NE(values[k].second, values[l].second) << values[k].first << ", " << values[l].first << " of " << at;
           }
-          // ... and what is half of the other.
+          // Likewise for pairs of which one is half of the other.
           if (hyperbolic(values[k].first) && hyperbolic(values[l].first)) {
             EXPECT_NE(2 * values[k].second, values[l].second)
                 << values[k].first << ", " << values[l].first << " " << at;

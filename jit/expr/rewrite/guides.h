@@ -1,4 +1,4 @@
-// Guides of searches by name, for those who let a user choose one.
+// Guides of searches by name, so that a user can choose one.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace trident::expr::rewrite {
 enum class GuideKind : std::uint8_t { TRIDENT_GUIDES(X) };
 #undef X
 
-/// A guide with what it needs; for one search at a time, any number one after the other.
+/// A guide with all that it needs; for one search at a time, any number in sequence.
 class AnyGuide {
  public:
   /// `weights`: a file for the network; empty: those that come with the program. Errors: those of
@@ -41,17 +41,17 @@ class AnyGuide {
   std::unique_ptr<egraph::Guide> guide_;
 };
 
-/// Weights for the built-in kinds of nodes that lie somewhere: see nn::AccumulatorWeights::view(). RejectedRecord also
-/// where the guide's head was never trained, as that of a judge: by it all rewrites are alike; and where what lies
-/// behind them, to the end, is not a judge's weights.
+/// Returns weights for the built-in kinds of nodes that lie in memory: see nn::AccumulatorWeights::view().
+/// RejectedRecord also where the guide's head was never trained, as in a judge's weights (it would rank all rewrites
+/// alike), and where the bytes after them, to the end, are not a judge's weights.
 Result<nn::AccumulatorWeights> guide_weights(std::span<const std::byte> block);
-/// ... of a file, or those that come with the program.
+/// Returns the weights of a file, or the shipped ones.
 Result<nn::AccumulatorWeights> guide_weights(const std::string& path);
-/// ... whichever head was trained, if any.
+/// Returns weights, whichever head was trained, if any.
 Result<nn::AccumulatorWeights> any_weights(const std::string& path);
-/// As guide_weights(), for the head that guesses times. Nothing may lie behind them.
+/// Does as guide_weights(), for the head that predicts times. Nothing may follow them.
 Result<nn::AccumulatorWeights> judge_weights(std::span<const std::byte> block);
-/// Whether the head was trained.
+/// Returns whether the head was trained.
 bool is_guide(const nn::AccumulatorWeights& weights);
 bool is_judge(const nn::AccumulatorWeights& weights);
 

@@ -43,7 +43,7 @@ Bytes joined(std::span<const std::byte> first, std::size_t filling, std::span<co
   return both;
 }
 
-/// What guide_weights() or judge_weights() says of bytes; empty: they are good.
+/// Returns the error of guide_weights() or judge_weights() for these bytes; empty if they are good.
 template <class Check>
 std::string refusal(Check&& check, const Bytes& bytes) {
   std::vector<std::byte> memory(bytes.size() + 64);
@@ -68,7 +68,7 @@ TEST(GuideWeights, MayHaveAJudgeBehindThemAndNothingElse) {
         joined(guide, filling, judge.first(judge.size() - 1)), joined(guide, filling + 64, judge),
         joined(joined(guide, filling, judge), 0, one), joined(joined(guide, filling, judge), 10'000, one)})
     EXPECT_TRUE(refusal(check, wrong).starts_with("behind the guide's weights")) << wrong.size();
-  // Behind a judge's nothing lies.
+  // Nothing may follow a judge's weights.
   const auto check_judge = [](std::span<const std::byte> block) { return judge_weights(block); };
   EXPECT_EQ(refusal(check_judge, joined(judge, 0, zeros)), "");
   EXPECT_NE(refusal(check_judge, joined(judge, 0, one)), "");

@@ -15,11 +15,11 @@ namespace {
 
 constexpr double kPerLogarithm = 128, kScalarMax = 1 << 11, kYes = 127;
 constexpr double kVectorBytes = 64;
-// What a table that was not measured here takes an fma for: at 3 GHz four cycles of latency, two pipes.
+// Time of an fma where no table was measured on this machine: four cycles of latency at 3 GHz, two ports.
 constexpr double kFmaLatencyNs = 1.33, kFmaThroughputNs = 0.17;
-// Instructions of several iterations that are under way at once: the reorder buffers of processors with AVX-512.
+// Instructions in flight over several iterations: the reorder buffers of processors with AVX-512.
 constexpr double kWindow = 512;
-// A load, a store, and the loop's own instructions, in instructions of the pipes.
+// Cost of a load or store, and of the loop's own instructions, in instructions.
 constexpr double kPerArray = 1, kPerIteration = 1;
 
 bool in_loop(const kir::Inst& inst) {
@@ -90,7 +90,7 @@ JudgeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::u
   const auto set = [&](JudgeScalar s, double logarithm) {
     scalars[static_cast<std::size_t>(s)] = scalar_of_logarithm(logarithm);
   };
-  // Nothing to do is a tenth of an fma: a kernel that only copies has a logarithm too.
+  // An empty kernel counts as a tenth of an fma, so that a kernel that only copies has a logarithm too.
   constexpr double kLeast = 0.1;
   const double throughput = std::max(work.throughput, kLeast), path = std::max(work.path, kLeast);
   set(JudgeScalar::nodes, std::log(std::max(nodes, 1u)));

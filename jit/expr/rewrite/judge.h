@@ -1,8 +1,8 @@
-// What a kernel will take before it is compiled and timed: by an analytical model over the instructions that it lowers
-// to, and by the judge: a linear function of what that model is made of, and a network, which learns what the function
-// leaves over (jit/learn) from the term's features.
+// Predicts a kernel's time before it is compiled and timed. An analytical model works over the instructions that it
+// lowers to. The judge adds a linear function of that model's parts and a network over the term's features, which
+// learns the residual (jit/learn).
 //
-// A guess orders candidates and decides nothing: what is published was measured (jit/judge).
+// A prediction orders candidates and decides nothing: published kernels were measured (jit/judge).
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace trident::expr::rewrite {
 
-/// What the judge's head is told beside the accumulator, in its order. X(Name, "meaning"); logarithms are natural, in
+/// Inputs of the judge's head beside the accumulator, in its order. X(Name, "meaning"). Logarithms are natural, in
 /// 128ths. Costs are in fmas (jit/cost/cost.h).
 #define TRIDENT_JUDGE_SCALARS(X)                                                   \
   X(nodes, "logarithm of the term's nodes")                                        \
@@ -41,7 +41,7 @@ enum class JudgeScalar : std::uint8_t { TRIDENT_JUDGE_SCALARS(X) };
 static_assert(static_cast<std::size_t>(JudgeScalar::tables) + 1 == nn::kScalars);
 using JudgeScalars = std::array<std::int16_t, nn::kScalars>;
 
-/// What a kernel does for every vector of elements.
+/// Work of a kernel per vector of elements.
 struct KernelWork {
   double throughput = 0, latency = 0;  ///< sums over instructions, in fmas
   double path = 0;                     ///< the longest chain of latencies, in those of an fma
@@ -53,17 +53,17 @@ struct KernelWork {
 };
 KernelWork work_of(const kir::Kernel& kernel, const cost::Table& costs);
 
-/// The analytical model, ns per element of an L1-resident loop: what the pipes need for its instructions, or the
-/// critical path, of which as many are under way at once as iterations fit into the processor's window of instructions.
+/// The analytical model, in ns per element of an L1-resident loop: the port time of its instructions, or the critical
+/// path divided by the number of iterations that fit into the processor's reorder window.
 double static_ns(const KernelWork& work, const cost::Table& costs);
 
-/// The linear part of a guess: of weights that have none, the analytical model's.
+/// Returns the linear part of a prediction; for weights without one, the analytical model's.
 double base_of(const nn::LinearGuess* base, const JudgeScalars& scalars);
 
 /// `nodes`: of the term.
 JudgeScalars scalars_of(const KernelWork& work, const cost::Table& costs, std::uint32_t nodes);
 
-/// The logarithms of numbers as scalars hold them: in 128ths, clipped to 2^11.
+/// Returns a logarithm as scalars hold it: in 128ths, clipped to 2^11.
 std::int16_t scalar_of_logarithm(double x);
 
 class Judge {
@@ -71,21 +71,21 @@ class Judge {
   /// Must outlive it.
   explicit Judge(const nn::AccumulatorWeights& weights) : weights_(weights) {}
 
-  /// The logarithm of the nanoseconds per element that `kernel`, which `expr` was lowered to, should take. Errors: what
-  /// to_term() refuses.
+  /// Predicts the logarithm of the nanoseconds per element of `kernel`, which `expr` was lowered to. Errors: those of
+  /// to_term().
   [[nodiscard]] Result<double> log_ns(const Expr& expr, const kir::Kernel& kernel, const cost::Table& costs) const;
-  /// The same for a term with these features, of so many nodes.
+  /// Predicts from a term's features and its number of nodes.
   [[nodiscard]] double log_ns(std::span<const std::uint32_t> features, std::uint32_t nodes,
                               const JudgeScalars& scalars) const;
-  /// How much faster than the statically cheapest form another one must be by its guess, as a logarithm, to be taken in
-  /// its place where nothing is measured. Learnt on families of kernels that the figures of a report are not from.
+  /// Returns how much faster, as a logarithm, a form must be predicted than the statically cheapest one to replace it
+  /// without a measurement. Learnt on other kernels than those of a report's figures.
   [[nodiscard]] double margin() const;
 
  private:
   const nn::AccumulatorWeights& weights_;
 };
 
-/// By the weights that come with the program; null where those hold no judge.
+/// Returns the judge of the shipped weights; null if they hold none.
 const Judge* shipped_judge();
 
 }  // namespace trident::expr::rewrite

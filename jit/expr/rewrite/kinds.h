@@ -1,11 +1,11 @@
-// Kinds of the e-graph's nodes, for learned costs: the column of jit/expr/ops.def, and what a leaf's value says.
+// Kinds of the e-graph's nodes, for learned costs: the column of jit/expr/ops.def, and for leaves their value.
 #pragma once
 
 #include "jit/nnue/features.h"
 
 namespace trident::expr::rewrite {
 
-/// Of nodes of Language. The hash covers every row of the table of ops and the list of kinds.
+/// Returns the kinds of Language's nodes. The hash covers every row of the op table and the list of kinds.
 const nnue::KindTable& node_kinds();
 
 }  // namespace trident::expr::rewrite

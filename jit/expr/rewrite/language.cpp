@@ -36,7 +36,7 @@ constexpr std::array<OpRow, kOpCount> rows_of(bool (*commutes)(Op)) {
     rows[i] = {kOpInfos[i].text, kOpInfos[i].arity, commutes(static_cast<Op>(i))};
     const Signature signature = kOpInfos[i].signature;
     if (signature == Signature::Read) rows[i].number_sort = static_cast<std::uint8_t>(Type::i64);
-    // A read has the sort of its table; a cast keeps what its maker gave it.
+    // A read has the sort of its table; a cast keeps the sort that it was made with.
     if (signature == Signature::Compare) rows[i].sort = static_cast<std::uint8_t>(Type::b32);
     if (static_cast<Op>(i) == Op::Index) rows[i].sort = static_cast<std::uint8_t>(Type::i64);
     if (signature == Signature::Select) rows[i].sort_child = 1;
@@ -55,7 +55,7 @@ Fact to_fact(const Facts& f) {
   return {f.lo, f.hi, f.may_be_nan, f.integral};
 }
 
-// A constant of f32 is held as a double until it leaves the graph: what is folded in several steps is rounded once.
+// Holds a constant of f32 as a double until it leaves the graph, so that folding in steps rounds once.
 std::uint64_t held_bits(const ENode& leaf) {
   return (std::uint64_t{leaf.child[1]} << 32) | leaf.child[0];
 }
@@ -67,7 +67,7 @@ constexpr bool is_one_of(std::span<const Op> ops, Op op) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
-// No matter of what.
+// These are never negative, whatever the operand.
 constexpr Op kNotNegative[] = {Op::Exp, Op::Exp2, Op::Cosh, Op::Erfc, Op::Sqrt, Op::Rsqrt, Op::Hypot};
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
 
@@ -85,8 +85,8 @@ Corner sum_of_product(double x, double y, double addend) {
   return {std::fma(x, y, addend), product(x, y).exact && lost_by_sum(x * y, addend, x * y + addend) == 0};
 }
 
-// Bounds of sums, products and quotients that were rounded, moved out: 1 + 1e17 - 1e17 is no zero, and 0.1 * 10 is more
-// than 1. Zeros and what is exact stay.
+// Widens bounds of sums, products and quotients that were rounded: 1 + 1e17 - 1e17 is not zero, and 0.1 * 10 is more
+// than 1. Zeros and exact bounds stay.
 void widen_rounded(Op op, const Facts& a, const Facts& b, const Facts& c, Facts& made) {
   const auto down = [&](double bound, bool exact) {
     if (std::isfinite(bound)) made.lo = std::min(made.lo, exact ? bound : std::nextafter(bound, -INFINITY));
@@ -126,7 +126,7 @@ void widen_rounded(Op op, const Facts& a, const Facts& b, const Facts& c, Facts&
   }
 }
 
-// Bounds that may have underflowed or overflowed, moved out again.
+// Widens bounds that may have underflowed or overflowed.
 void widen(Op op, const Facts& a, const Facts& b, bool square, Facts& made) {
   constexpr double kGreatest = std::numeric_limits<double>::max();
   if (made.lo > kGreatest) made.lo = kGreatest;
@@ -151,10 +151,10 @@ constexpr bool compares(Op op) {
   return info(op).signature == Signature::Compare;
 }
 
-// Whether a comparison that the intervals decide holds over the reals, whatever the bounds were rounded to: they are
-// well apart, or meet at a number of few bits, which stands for itself, such as zero.
+// Returns whether a comparison that the intervals decide holds over the reals, despite rounded bounds: they are well
+// apart, or meet at a number of few bits, which is exact, such as zero.
 bool decided_by_far(const Facts& a, const Facts& b, bool same) {
-  constexpr double kApart = 1e-6;  // of either: also for what is folded of f32 constants
+  constexpr double kApart = 1e-6;  // relative: also for results folded from f32 constants
   if (same) return true;
   const double low = a.hi < b.lo ? a.hi : b.hi, high = a.hi < b.lo ? b.lo : a.lo;
   if (low < high) return high - low > kApart * std::max(std::fabs(low), std::fabs(high));
@@ -164,7 +164,7 @@ bool decided_by_far(const Facts& a, const Facts& b, bool same) {
   return false;
 }
 
-// What follows for zeros from the op alone.
+// Conclusions about zeros from the op alone.
 enum class Zeros : std::uint8_t { unknown, never, with_operand };
 constexpr auto kZeros = [] {
   std::array<Zeros, kOpCount> zeros{};
@@ -175,7 +175,7 @@ constexpr auto kZeros = [] {
   return zeros;
 }();
 
-// Nonzero beyond what the interval says.
+// Returns whether it is nonzero for other reasons than the interval.
 bool nonzero(Op op, const Facts& a, const Facts& b, bool same) {
   const Zeros zeros = kZeros[static_cast<std::size_t>(op)];
   if (zeros != Zeros::unknown) return zeros == Zeros::never || a.is_nonzero();
@@ -289,12 +289,12 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
     if (made.constant) made.variables = 0, made.stage = kBeforeLoop;
   } else if (over_reals) {
     made.nonzero = nonzero(n.op, a, b, n.a == n.b);
-    // Of one and the same value, so that what is lost below the least number is no sign.
+    // A square of one value: a result lost to underflow says nothing of its sign.
     const bool square = (n.op == Op::Mul && n.a == n.b) || (n.op == Op::Fma && n.a == n.b && c.lo >= 0) ||
                         (n.op == Op::Powi && static_cast<std::int64_t>(n.imm) % 2 == 0);
     widen(n.op, a, b, square, made);
     widen_rounded(n.op, a, b, c, made);
-    // The angle of what lies on the positive axis, wherever that is.
+    // The angle of any point on the positive axis is 0.
     if (n.op == Op::Atan2 && a.constant && a.lo == 0 && made.lo == 0 && made.hi == 0 && !made.may_be_nan)
       made.constant = true, made.variables = 0, made.stage = kBeforeLoop;
     const std::uint8_t arity = kRows[e.op].children;
@@ -315,11 +315,11 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
 }
 
 ENode Language::constant(const void* self, std::uint8_t sort, double value) {
-  // Over the reals there is one zero. What sees the sign of one is kept from the search (special_values.h).
+  // Over the reals there is one zero. Nodes that see its sign are kept from the search (special_values.h).
   if (value == 0 && static_cast<const Language*>(self)->values_ == Values::reals) value = 0;
   ENode leaf;
   leaf.op = static_cast<std::uint8_t>(Op::Constant);
-  // No number is a truth value: one that is compared with others alone, in a rule about truth, is an f64.
+  // No number is a truth value. A number that only other numbers are compared with, in a rule about truth, is an f64.
   const Type type = ir::is_mask(static_cast<Type>(sort)) ? Type::f64 : static_cast<Type>(sort);
   leaf.sort = static_cast<std::uint8_t>(type);
   const std::uint64_t bits = bits_of(type == Type::f32 ? Type::f64 : type, value);
@@ -363,7 +363,7 @@ double constant_of(const ENode& e, const Node& n, Constants as) {
   return as == Constants::as_typed ? value_of(n.type, n.imm) : constant_value(e);
 }
 
-/// The values of a term's nodes on floats that are made of constants alone, in doubles.
+/// Returns the values of a term's nodes on floats that are made of constants alone, in doubles.
 std::vector<std::optional<double>> values_of_constants(const egraph::Term& term, Constants as) {
   std::vector<std::optional<double>> values(term.nodes.size());
   for (std::size_t i = 0; i < term.nodes.size(); ++i) {
@@ -388,7 +388,7 @@ std::vector<std::optional<double>> values_of_constants(const egraph::Term& term,
 }  // namespace
 
 bool keeps_constants(const egraph::Term& term) {
-  // Of one rounding to f32 6e-8 is left; more is what an op makes of it, 0.5000000001 - 0.5 above all.
+  // Rounding to f32 leaves an error of 6e-8; a larger one comes from an op, such as 0.5000000001 - 0.5.
   constexpr double kMoved = 1e-4;
   const bool kept = std::all_of(term.nodes.begin(), term.nodes.end(), [](const ENode& e) {
     if (e.op != static_cast<std::uint8_t>(Op::Constant) || e.sort != static_cast<std::uint8_t>(Type::f32)) return true;

@@ -1,4 +1,4 @@
-// Expressions as a language of the e-graph: its op table, what is known of values, and the way in and out.
+// Expressions as a language of the e-graph: its op table, facts of values, and conversions in and out.
 //
 // Facts here are about values over the reals (as computed in f64, ends rounded to nearest): they decide which
 // identities hold. Whether a form keeps the policy's bound in the kernel's own type is jit/equiv's question.
@@ -15,7 +15,7 @@
 
 namespace trident::expr::rewrite {
 
-/// What equality is about: numbers over the reals, or what the kernel computes, to the last bit (the policy exact).
+/// Equality means numbers over the reals, or (policy exact) the kernel's result to the last bit.
 enum class Values : std::uint8_t { reals, bits };
 Values values_of(const Policy& policy);
 
@@ -24,14 +24,14 @@ std::span<const egraph::OpRow> op_rows(Values values = Values::reals);
 
 class Language {
  public:
-  /// Copies what it needs to know of the variables. Constants are folded over the reals; of bits nothing is folded, and
-  /// facts are those of jit/expr/ranges.h. `finite`: no variable is infinite or NaN.
+  /// Copies the facts of the variables. Constants are folded over the reals. For bits nothing is folded, and facts are
+  /// those of jit/expr/ranges.h. `finite`: no variable is infinite or NaN.
   explicit Language(std::span<const Variable> variables, bool finite = false, Values values = Values::reals);
 
   /// Valid while this lives and stays where it is.
   [[nodiscard]] egraph::Semantics semantics() const;
   void promise_nonzero(std::size_t variable) { facts_[variable].nonzero = true; }
-  /// It may be infinite or NaN, `finite` or not.
+  /// Lets the variable be infinite or NaN again, whatever `finite` said.
   void forget(std::size_t variable);
 
  private:
@@ -43,24 +43,24 @@ class Language {
   std::vector<egraph::Facts> facts_;  ///< per variable
 };
 
-/// egraph::Facts::stage of a node: 0 where it is known before the loop (constants, scalar parameters and what is made
-/// of them), 1 for every element, 2 behind the loop (what is made of reductions).
+/// Returns egraph::Facts::stage of a node: 0 if known before the loop (from constants and scalar parameters), 1 for
+/// every element, 2 after the loop (from reductions).
 std::uint8_t stage_of(const egraph::ENode& node, const std::array<std::uint8_t, 3>& children);
 
-/// The outputs of an expression as a term. Unsupported: an integer power beyond 32 bits.
+/// Returns the outputs of an expression as a term. Unsupported: an integer power beyond 32 bits.
 Result<egraph::Term> to_term(const Expr& expr);
-/// Whether the term's f32 constants, which the graph holds as doubles, are the same but for rounding in their type:
-/// 1e-48 is zero there, 1e-40 has few digits, 1e48 is infinite.
+/// Returns whether the term's f32 constants, which the graph holds as doubles, survive rounding to their type: 1e-48 is
+/// zero there, 1e-40 has few digits, 1e48 is infinite.
 bool keeps_constants(const egraph::Term& term);
-/// Whether an op on constants of floats overflows, or has no value, in double: exp(9007199254740992), log2(0).
+/// Returns whether an op on constant floats overflows or has no value in double: exp(9007199254740992), log2(0).
 bool overflows(const egraph::Term& term);
-/// ... and back, with variables and output names of `like`.
+/// Turns a term back into an expression, with variables and output names of `like`.
 Expr to_expr(const egraph::Term& term, const Expr& like);
 
-/// The value of a Constant, as the graph holds it: of f32 with the digits of a double.
+/// Returns the value of a Constant, as the graph holds it: of f32 with the digits of a double.
 double constant_value(const egraph::ENode& leaf);
 
-/// A node of a term as one of an expression; operands keep their numbers.
+/// Returns a node of a term as one of an expression; operands keep their numbers.
 Node node_of(const egraph::ENode& node);
 egraph::ENode enode_of(const Node& node);
 

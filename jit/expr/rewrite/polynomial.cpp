@@ -9,7 +9,7 @@
 namespace trident::expr::rewrite {
 namespace {
 
-// What remains of p - q^n where the coefficients of q are rounded.
+// Bound for the rest of p - q^n where the coefficients of q are rounded.
 constexpr double kCancelled = 1e-13;
 // Steps of a watch: a term copied, mostly its allocation; and how often a sum or a product goes through its terms,
 // which it copies, sorts, and gives back.
@@ -61,7 +61,7 @@ Polynomial Polynomial::from(std::vector<PolynomialTerm> terms, double cancelled)
       value += c;
       magnitude = std::max(magnitude, std::fabs(c));
     }
-    // What overflowed, underflowed or lost its digits stays to be seen, whatever is added: representable() says so.
+    // Coefficients that overflowed, underflowed or lost digits stay visible, whatever is added: see representable().
     if (lossy && cancelled == 0) value = std::nan("");
     if (!std::isnormal(magnitude) || !(std::fabs(value) <= cancelled * magnitude))
       p.terms_.push_back({std::move(terms[i].monomial), value});
@@ -115,7 +115,7 @@ std::uint64_t Polynomial::steps() const {
 }
 
 std::size_t Polynomial::bytes() const {
-  constexpr std::size_t kBlock = 16;  // what an allocation takes besides
+  constexpr std::size_t kBlock = 16;  // overhead of an allocation
   std::size_t sum = 0;
   for (const PolynomialTerm& t : terms_) sum += sizeof t + kBlock + t.monomial.capacity() * sizeof(Power);
   return sum;
@@ -180,8 +180,8 @@ std::optional<Polynomial> power(const Polynomial& a, std::int32_t exponent, egra
   return result;
 }
 
-// Leading terms first: q's leading term is the root of p's; each further term is what the leading term of the rest of
-// p - q^n asks for, rest / (n * lead^(n-1)).
+// Takes leading terms first: q's is the root of p's. Each further term cancels the leading term of the rest of p - q^n:
+// rest / (n * lead^(n-1)).
 std::optional<Polynomial> root(const Polynomial& p, std::int32_t n, egraph::Watch& watch) {
   if (p.terms().size() < 2) return std::nullopt;
   const auto lead = [](const Polynomial& of) { return of.terms().back(); };

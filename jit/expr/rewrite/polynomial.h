@@ -33,7 +33,7 @@ class Polynomial {
   Polynomial() = default;
   static Polynomial constant(double value);
   static Polynomial atom(std::uint32_t atom, std::int32_t exponent = 1);
-  /// Sums terms of equal monomial and drops what cancels: what is left is at most `cancelled` of the greatest part.
+  /// Sums terms of equal monomial and drops those that cancel: the rest is at most `cancelled` of the greatest part.
   static Polynomial from(std::vector<PolynomialTerm> terms, double cancelled = 0);
 
   [[nodiscard]] const std::vector<PolynomialTerm>& terms() const { return terms_; }
@@ -61,7 +61,7 @@ class Polynomial {
   std::vector<PolynomialTerm> terms_;
 };
 
-/// Too large, or late: nothing.
+/// Returns nothing if the result is too large or the time is up.
 std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b, egraph::Watch& watch, double factor_of_b = 1,
                               double cancelled = 0);
 std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b, egraph::Watch& watch);

@@ -39,7 +39,7 @@ TEST(Polynomial, RootsOfPowers) {
   }
 }
 
-// What is left of like terms that nearly cancel, and of sums that swallow a part, is no coefficient.
+// The rest of like terms that nearly cancel, or of sums that absorb a term, is no coefficient.
 TEST(Polynomial, RoundingMakesNoCoefficients) {
   const Polynomial x = Polynomial::atom(1);
   const auto difference = sum(x.scaled(1000), x.scaled(999.5), -1);
@@ -101,7 +101,7 @@ Exact exact(const std::vector<PolynomialTerm>& terms) {
   return made;
 }
 
-// What is representable has the coefficients of exact arithmetic, but for roundings; none is missing.
+// Representable polynomials have the coefficients of exact arithmetic, but for roundings; none is missing.
 TEST(Polynomial, CoefficientsOfAnySizesAreExactOrNone) {
   std::mt19937 random(9);
   const double sizes[] = {1,     -1,    2,     3,       0.1,   -0.7,  1e-10,  1e8,

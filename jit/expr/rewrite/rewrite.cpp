@@ -18,9 +18,9 @@
 namespace trident::expr::rewrite {
 namespace {
 
-// What it takes to make an expression of a term and to check it, for each node of what the search began with.
+// Time to make an expression of a term and to check it, per node of the search's start.
 constexpr std::uint64_t kFormNs = 250;
-// ... and what is looked at before a search begins.
+// Time for the analyses before a search begins, per node.
 constexpr std::uint64_t kBeginNs = 125;
 
 std::string label(const egraph::ENode& enode, const Expr& source) {
@@ -50,8 +50,8 @@ bool same_shapes(const Expr& source, const Expr& form) {
   return true;
 }
 
-/// Of two sides at some points: both have values, and the same; one alone has. Points at which the least change of the
-/// inputs moves a value by much do not count.
+/// How two sides agree at some points: both have a value and it is equal; only one has a value. Ill-conditioned points,
+/// where the least change of the inputs moves a value by much, do not count.
 struct Agreement {
   std::size_t known = 0, equal = 0, one_sided = 0;
 };
@@ -79,7 +79,7 @@ Sides evaluate(const kir::Kernel& kernel, const Expr& sides, const std::vector<s
   return values;
 }
 
-/// Every value of a float's column to the next one, up or down.
+/// Moves every value of a float's column to the next one, up or down.
 std::vector<std::byte> shaken(std::vector<std::byte> column, Type type, std::mt19937_64& random) {
   if (!ir::is_float(type)) return column;
   for (std::size_t at = 0; at < column.size(); at += ir::bytes_of(type)) {
@@ -91,7 +91,7 @@ std::vector<std::byte> shaken(std::vector<std::byte> column, Type type, std::mt1
   return column;
 }
 
-// At points of magnitude up to `most`.
+// Compares at points of magnitude up to `most`.
 Agreement compare(const kir::Kernel& kernel, const Expr& sides, double most) {
   constexpr int kShakes = 4;
   constexpr double kTolerance = 1e-6, kSpreads = 8, kSpreadMax = 1e-2;
@@ -137,9 +137,9 @@ Agreement compare(const kir::Kernel& kernel, const Expr& sides, double most) {
   return found;
 }
 
-// Whether what the collection says is so: at most points of some magnitude where both sides have values (sums that
-// cancel are told apart from zero at others by rounding alone). Where neither has one anywhere, asin(3) say, there is
-// nothing to be wrong.
+// Returns whether a collection's equation holds: at most points of some magnitude where both sides have values. (At
+// others rounding alone tells sums that cancel from zero.) Where neither side ever has a value, asin(3) say, it counts
+// as true.
 bool equal_in_numbers(Expr sides) {
   constexpr std::size_t kEnough = 8;
   const Result<kir::Kernel> kernel = lower(sides, {.policy = {}, .simplify = false});
@@ -157,7 +157,7 @@ bool equal_in_numbers(Expr sides) {
   return all.one_sided == 0 && all.equal == all.known;
 }
 
-/// The same output of two expressions over the same variables, as "left" and "right".
+/// Puts the same output of two expressions over the same variables side by side, as "left" and "right".
 Expr both_sides(const Expr& left, const Expr& right, std::size_t output) {
   Expr sides;
   sides.variables = left.variables;
@@ -181,7 +181,7 @@ void explain_pass(std::string_view name, const Expr& before, const Expr& after, 
     result.derivation.push_back({std::string(name), both_sides(before, after, k)});
 }
 
-/// `parts`: those of the source that the search has left as they are, if any.
+/// `parts`: the nodes of the source that the search left alone, if any.
 void explain(const Expr& source, const FixedParts* parts, const egraph::SearchSpace& space, const RuleSet& set,
              const egraph::SearchResult& found, Rewritten& result) {
   const auto sides = [&](std::span<const egraph::ENode> pool, std::uint32_t left, std::uint32_t right) {
@@ -199,7 +199,7 @@ void explain(const Expr& source, const FixedParts* parts, const egraph::SearchSp
   }
 }
 
-/// How what the search begins with comes from the source.
+/// Explains how the search's start comes from the source.
 void explain_start(const Expr& source, const egraph::SearchSpace& space, const RuleSet& set,
                    const WithoutDerivatives& start, Rewritten& result) {
   if (start.by_plain_pass()) return explain_pass(kPlainPass, source, start.expr, result);
@@ -238,13 +238,13 @@ egraph::SearchSpace Rules::differentiating_space() const {
 
 namespace {
 
-/// Whether there is time to look for what a search must know beforehand, and to make a form of what it finds.
+/// Returns whether there is time for the analyses before a search, and for making a form of its result.
 bool has_time_to_begin(const Expr& from, const egraph::SearchBudget& budget) {
   return budget.nanoseconds == 0 || (kBeginNs + kFormNs) * from.nodes.size() < budget.nanoseconds;
 }
 
-/// The forms of what was found that are not the source itself, nor compute with infinities that it does not have. None
-/// but the first is begun when it is late.
+/// Adds the forms found that are not the source itself and compute with no infinities that it does not have. Only the
+/// first is made when the time is up.
 void add_forms(const Expr& source, const FixedParts* parts, const egraph::Term& term, const egraph::SearchResult& found,
                std::uint64_t late_ns, std::vector<Expr>& forms) {
   const std::vector<std::byte> original = canonical_bytes(source);
@@ -261,7 +261,7 @@ void add_forms(const Expr& source, const FixedParts* parts, const egraph::Term& 
   }
 }
 
-/// What a search over the reals leaves as it is; null where that is nothing.
+/// Returns the nodes that a search over the reals must leave alone; null if there are none.
 std::unique_ptr<const FixedParts> fixed_parts(const Expr& source, const Policy& policy) {
   if (policy.kind == PolicyKind::exact) return nullptr;
   std::vector<bool> fixed = special_values(source).nodes;
@@ -315,7 +315,7 @@ Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options) {
           egraph::view_of(graph, roots, found, [&](const egraph::ENode& node) { return label(node, searched); }));
     };
   }
-  // Making expressions of what is found takes time too.
+  // Making expressions of the results takes time too.
   const std::uint64_t before_ns = egraph::thread_cpu_ns() - began;
   const std::uint64_t form_ns = kFormNs * from.nodes.size(), total_ns = search.budget.nanoseconds;
   const std::uint64_t all_forms_ns = form_ns * std::max<std::size_t>(search.keep, 1);

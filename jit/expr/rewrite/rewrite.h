@@ -1,6 +1,6 @@
-// From an expression to cheaper ones that mean the same over the reals: rules and collection under a policy, searched
-// by jit/egraph. What comes out are candidates; whether they keep the policy's bound is for jit/equiv to say, and which
-// is fastest for jit/judge.
+// Rewrites an expression to cheaper ones that mean the same over the reals: rules and collection under a policy,
+// searched by jit/egraph. The results are candidates; jit/equiv says whether they keep the policy's bound, and
+// jit/judge which is fastest.
 #pragma once
 
 #include <functional>
@@ -48,8 +48,8 @@ struct RewriteOptions {
 /// The name of the step that eliminate_derivatives() makes.
 inline constexpr std::string_view kPlainPass = "differentiation";
 
-/// One step of a derivation: an instance of a rule, of the collection of sums and products, or of what is the same
-/// power written otherwise; and the plain pass's derivatives.
+/// One step of a derivation: an instance of a rule, a collection of sums and products, a power written in another way,
+/// or the derivatives of the plain pass.
 struct DerivationStep {
   std::string rule;  ///< its name; empty for the collection and powers; kPlainPass
   Expr sides;        ///< over the source's variables; the outputs "left" and "right" are equal
@@ -59,24 +59,24 @@ struct Rewritten {
   std::vector<Expr> forms;    ///< the statically cheapest first; without those equal to the source
   egraph::SearchStats stats;  ///< of the graph that differentiates and the search together
   Differentiated differentiated = Differentiated::none;
-  /// RewriteOptions::explain: instances of rules from which it follows, with equal parts put for each other and
-  /// constants folded, that the first form equals the source; each may use what earlier ones say.
+  /// RewriteOptions::explain: instances of rules that together show that the first form equals the source, by replacing
+  /// equal parts and folding constants; each may use earlier ones.
   std::vector<DerivationStep> derivation;
-  /// What a replay of the derivation in a graph of its own, which asks for the rules' conditions anew, says is wrong.
+  /// The fault, if any, that a replay of the derivation in its own graph found; it checks the rules' conditions anew.
   std::optional<std::string> replay_fault;
 };
 
-/// What a search needs of rules and variables. Stays where it is; what `options` points to must outlive it.
+/// Rules and facts of variables for a search. Must not move; must not outlive the targets of `options`.
 class Rules {
  public:
-  /// `unknown`: from this variable on nothing is known of any.
+  /// `unknown`: nothing is known of the variables from this one on.
   Rules(const Expr& source, const RewriteOptions& options,
         std::size_t unknown = std::numeric_limits<std::size_t>::max());
   Rules(const Rules&) = delete;
   Rules& operator=(const Rules&) = delete;
   [[nodiscard]] const RuleSet& set() const { return set_; }
   [[nodiscard]] const egraph::SearchSpace& space() const { return space_; }
-  /// Of the graph that differentiates.
+  /// Returns the search space of the graph that differentiates.
   [[nodiscard]] egraph::SearchSpace differentiating_space() const;
 
  private:
@@ -88,9 +88,9 @@ class Rules {
   egraph::SearchSpace space_;
 };
 
-/// `source` has passed check(). What it has of Diff nodes is differentiated first (differentiate.h), at the cost of the
-/// same budget; no form has any, and there is always one then. Errors: what to_term() refuses, and what
-/// eliminate_derivatives() does.
+/// Rewrites `source`, which has passed check(). Its Diff nodes are differentiated first (differentiate.h), within the
+/// same budget; forms have none, and there is always a form then. Errors: those of to_term() and of
+/// eliminate_derivatives().
 Result<Rewritten> rewrite(const Expr& source, const RewriteOptions& options);
 
 }  // namespace trident::expr::rewrite

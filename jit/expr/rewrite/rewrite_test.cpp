@@ -91,7 +91,7 @@ TEST(Rewrite, FormsMeanTheSameOverTheReals) {
   EXPECT_GT(forms, 30);
 }
 
-// ... whoever guides it.
+// All guides give correct forms.
 TEST(Rewrite, GuidesChangeTimeAndNeverResults) {
   for (const GuideKind kind :
        {GuideKind::network, GuideKind::cost, GuideKind::constant, GuideKind::random, GuideKind::hostile}) {
@@ -119,7 +119,7 @@ TEST(Rewrite, GuidesChangeTimeAndNeverResults) {
   }
 }
 
-// What underflows in double is no zero, what overflows no number: neither proves anything.
+// A value that underflows in double is no zero, one that overflows no number: neither proves anything.
 TEST(Rewrite, UnderflowAndOverflowAreNoValues) {
   const auto range = [](const char* name, double lo, double hi) {
     return Variable{name, Type::f64, VariableKind::array, lo, hi};
@@ -152,8 +152,8 @@ TEST(Rewrite, UnderflowAndOverflowAreNoValues) {
   }
 }
 
-// Terms whose coefficients lose digits stay, a rounded bound is no fact, and no form computes with infinities of its
-// own.
+// Terms whose coefficients lose digits stay, a rounded bound is no fact, and no form computes with infinities that the
+// source does not have.
 TEST(Rewrite, ConstantsOfAnySizesMeanTheSame) {
   for (const char* text :
        {"(1 + 1e-10*x)*(1 + 1e8*x) + x", "fma(1 - 6e-17*x, 2 + 3*x, 5*x)", "(1 + 1.2e-12*x)*(1013.25 + 8.3e6*x) - 17*x",
@@ -183,7 +183,7 @@ TEST(Rewrite, ConstantsOfAnySizesMeanTheSame) {
   }
 }
 
-// Not one of them is another with its sums and products in other order.
+// No form is another one with its sums and products in a different order.
 TEST(Rewrite, FormsDifferInTheirOps) {
   for (const char* text :
        {"1 + 2*x + 3*x*x + 4*x*x*x + 5*x*x*x*x", "a*e*i + b*f*g + c*d*h - c*e*g - b*d*i - a*f*h", "(exp(x) + y/x)/x"}) {
@@ -271,8 +271,8 @@ TEST(Rewrite, DerivationsReplayAndEveryStepIsTrue) {
   EXPECT_GT(steps, 50u);
 }
 
-// Values that are known through another form of theirs, in a graph that has no room for the constant, and -0 where a
-// rule says 0; those that are no numbers, and an angle whose value one operand alone decides.
+// Values that are known through an equal form, in a graph that has no room for the constant, and -0 where a rule says
+// 0; values that are NaN, and an angle whose value one operand alone decides.
 TEST(Rewrite, DerivationsThroughKnownValuesReplay) {
   for (const char* text :
        {"sin(x) / cos(x) + cos(x) / sin(x + 3)", "diff(x^3 * exp(-x), x)", "diff(x / (x^2 + y^2), x)",
@@ -292,7 +292,7 @@ TEST(Rewrite, DerivationsThroughKnownValuesReplay) {
   }
 }
 
-// What is done once in a call is not done for every element; what is uniform is known, what is not is not moved.
+// Work done once per call moves out of the loop; it must be known to be uniform, or it stays.
 TEST(Rewrite, UniformFactorsLeaveReductions) {
   const auto best = [](std::string_view text, std::vector<Variable> variables) {
     const auto source = parse_infix(text, {.type = Type::f64, .variables = std::move(variables)});
@@ -309,7 +309,7 @@ TEST(Rewrite, UniformFactorsLeaveReductions) {
   EXPECT_NE(best("sum(x) - sum(x)", scalar).find("sum"), std::string::npos);
 }
 
-// f64 arithmetic on f32 values that ends in f32 needs no f64; what is not known to be f32 stays.
+// f64 arithmetic on f32 values that ends in f32 needs no f64; values not known to be f32 stay.
 TEST(Rewrite, PrecisionThatIsNotNeededGoes) {
   const auto best = [](Type type) {
     const auto source = parse_infix("f32(f64(x) * f64(y)) - f32(max(f64(x), f64(y)))",
@@ -367,8 +367,8 @@ TEST(Rewrite, CastsToF32AndBackStay) {
       }
     }
   }
-  EXPECT_GT(forms, 4u);  // what is below such a cast is rewritten
-  // A sum of two f32 in f64 rounds to what it is in f32.
+  EXPECT_GT(forms, 4u);  // terms below such a cast are rewritten
+  // A sum of two f32 in f64, rounded, equals their sum in f32.
   const auto sum = parse_infix("f64(f32(f64(f32(x)) + f64(f32(y))))", {.variables = {{"x"}, {"y"}}});
   ASSERT_TRUE(sum.ok());
   const auto found = rewrite(*sum, {.policy = {PolicyKind::bounded}});
@@ -386,8 +386,8 @@ TEST(Rewrite, WhatIsAPoleEverywhereIsNoNumber) {
   }
 }
 
-// What f32 constants fold to is no constant of f32: it is rounded when it leaves the graph, once, and the search goes
-// on.
+// The folded value of f32 constants is no constant of f32: it is rounded once, when it leaves the graph, and the search
+// continues.
 TEST(Rewrite, ConstantsOfF32AreRoundedOnce) {
   const auto source = parse_infix("(x * 0.7) * (y * 0.3) * 1.1",
                                   {.type = Type::f32, .variables = {{"x", Type::f32}, {"y", Type::f32}}});
@@ -406,12 +406,12 @@ TEST(Rewrite, ConstantsOfF32AreRoundedOnce) {
   }
 }
 
-// 1e-48, which no f32 is, is held in the graph as it is, and would leave it as 0.
+// 1e-48 is no f32: the graph holds it as it is, but it would leave the graph as 0.
 TEST(Rewrite, ConstantsThatVanishInF32AreNoForms) {
   const auto source = parse_infix("pow(pow(1e-6, 4), y) * pow(pow(1e-6, 4), y)",
                                   {.type = Type::f32, .variables = {{"y", Type::f32, VariableKind::array, 0, 1}}});
   ASSERT_TRUE(source.ok()) << source.error().message;
-  // Constants for nothing, all else by its number: the form with one power is the cheapest.
+  // Constants cost nothing, every other op its number: the form with one power is the cheapest.
   const auto cost = [](const void*, const egraph::ENode& node, std::uint8_t) {
     return info(static_cast<Op>(node.op)).signature == Signature::Leaf ? 0.0 : 1.0;
   };
@@ -429,11 +429,11 @@ TEST(Rewrite, ConstantsThatVanishInF32AreNoForms) {
   EXPECT_GT(forms, 0u);
 }
 
-// 0.5000000001 - 0.5 is 1e-10 in the graph, and nothing where both are f32.
+// 0.5000000001 - 0.5 is 1e-10 in the graph, and zero where both are f32.
 TEST(Rewrite, ConstantsThatCancelInF32AreNoForms) {
   const auto source = parse_infix("(tanh(1e-10), y*0.5)", {.type = Type::f32, .variables = {{"y", Type::f32}}});
   ASSERT_TRUE(source.ok()) << source.error().message;
-  // Sums for nothing: a difference of constants is cheaper than any function.
+  // Sums cost nothing: a difference of constants is cheaper than any function.
   const auto cost = [](const void*, const egraph::ENode& node, std::uint8_t) {
     const Op op = static_cast<Op>(node.op);
     return info(op).signature == Signature::Leaf || op == Op::Add || op == Op::Sub ? 0.0 : 1.0;
@@ -568,7 +568,7 @@ TEST(Rules, ErrorsShowTheFileTheLineAndThePlace) {
             "lib/mine.rules:1:18: ");
   const char* const kTwice = "a: (neg ?a) => ?a ;; ieee=exact real=ok\r\na: (abs ?a) => ?a ;; ieee=exact real=ok\r\n";
   EXPECT_EQ(message(kTwice).substr(0, 48), "lib/mine.rules:2:1: there are two rules \"a\"\n  a:");
-  // Nothing is dropped: what is not asked for is no rule.
+  // Nothing is dropped: tags that the policy does not allow exclude a rule.
   const std::string rule = "a: (abs ?a) => ?a ;; ieee=exact real=guard";
   const std::string mend =
       ": unexpected text after the tags: conditions stand before \";;\", a comment begins with \";\"\n";
@@ -598,8 +598,8 @@ TEST(Rules, KnowTheirThemeLineAndTags) {
   EXPECT_EQ(meaning_of(Real::ok), "holds for all reals");
 }
 
-// Zeros have signs, and functions of constants are the kernel's own: to the last bit neither min(x, y) is min(y, x) nor
-// asinh(0.1) what libm says, or what a sum of f32 is in f64.
+// Zeros have signs, and functions of constants are the kernel's own. To the last bit, min(x, y) is not min(y, x),
+// asinh(0.1) is not libm's value, and a sum in f32 is not the one in f64.
 TEST(Rewrite, ExactKeepsTheOrderOfExtremaAndFoldsNothing) {
   RewriteOptions options;
   options.policy.kind = PolicyKind::exact;

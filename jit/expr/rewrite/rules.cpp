@@ -35,7 +35,7 @@ Result<std::size_t> parse_tag(const ir::SourceText& source, std::size_t at, std:
   return static_cast<std::size_t>(row - rows.begin());
 }
 
-// Both tags, in any order, and nothing but a comment behind them: a condition that stood there would not be asked.
+// Parses both tags, in any order. Only a comment may follow: a condition there would not be checked.
 Result<RuleSet::Tags> parse_tags(const ir::SourceText& source, std::size_t line_begin) {
   constexpr std::string_view kIeee = "ieee=", kReal = "real=";
   const std::size_t line_end = std::min(source.text().find('\n', line_begin), source.text().size());
@@ -69,7 +69,7 @@ Result<RuleSet::Tags> parse_tags(const ir::SourceText& source, std::size_t line_
   return tags;
 }
 
-// The rules that the ranking names, in its order, and behind them the others in theirs.
+// Sorts rules: those that the ranking names, in its order, then the others in theirs.
 void rank(RuleSet& set) {
   std::map<std::string, std::size_t, std::less<>> numbers;
   for (std::size_t i = 0; i < set.rules.size(); ++i) numbers.emplace(set.rules[i].name, i);

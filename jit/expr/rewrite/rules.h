@@ -13,7 +13,7 @@
 
 namespace trident::expr::rewrite {
 
-/// What changes in floating point. X(Name, "meaning"), the strongest promise first.
+/// Changes that a rule makes in floating point. X(Name, "meaning"), the strongest promise first.
 #define TRIDENT_IEEE_TAGS(X)                                          \
   X(exact, "the same bits (but for the payload of NaN)")              \
   X(zero, "only the sign of a zero may change")                       \
@@ -49,20 +49,20 @@ struct RuleSet {
   std::vector<Tags> tags;  ///< parallel to rules
 };
 
-/// The rules of one file. Errors show file, line and column: syntax, unknown ops, conditions or tags, a name used
-/// twice.
+/// Parses the rules of one file. Errors show file, line and column: syntax, unknown ops, conditions or tags, a name
+/// used twice.
 Result<RuleSet> parse_rules(std::string_view text, std::string_view file);
 
 /// All built-in rules; parsed once, on first use.
 const RuleSet& builtin_rules();
 
-/// `own` and, behind them, the built-in ones.
+/// Returns `own` followed by the built-in rules.
 RuleSet with_builtin_rules(RuleSet own);
 
-/// Of the rules that are `enabled` the first `count` by rank; the others no longer are.
+/// Keeps the first `count` of the `enabled` rules by rank; disables the others.
 void keep_best(const RuleSet& set, std::size_t count, std::vector<bool>& enabled);
 
-/// Which rules a policy lets fire: exact only those that keep every bit, bounded all but those that hold only
+/// Says which rules a policy allows: exact only those that keep every bit, bounded all but those that hold only
 /// partially, fast all.
 std::vector<bool> allowed(const RuleSet& set, const Policy& policy);
 

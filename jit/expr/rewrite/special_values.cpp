@@ -14,10 +14,10 @@
 namespace trident::expr::rewrite {
 namespace {
 
-// Values that are computed for the sake of one expression, at most, unless it is very large: some 20 ns each.
+// Most values that are computed for one expression, unless it is very large: some 20 ns each.
 constexpr std::size_t kValuesMax = 8'192;
 constexpr std::size_t kLanesMin = 2;
-// Magnitudes that are drawn where nothing is declared.
+// Magnitudes that are drawn where no range is declared.
 constexpr double kLeast = 0.01, kGreatest = 10;
 
 double comparison(Op op, double a, double b) {
@@ -30,7 +30,7 @@ double comparison(Op op, double a, double b) {
   return holds ? 1 : 0;
 }
 
-// Of integers and truth values; others are none of these ops.
+// Evaluates ops on integers and truth values; nothing for other ops.
 std::optional<double> bitwise(const Node& n, double a, double b) {
   const auto whole = [](double x) { return std::fabs(x) < 0x1p62 ? static_cast<std::int64_t>(x) : 0; };
   const std::int64_t x = whole(a), y = whole(b);
@@ -51,7 +51,7 @@ double cast_to(Type type, double a) {
   return std::trunc(a);
 }
 
-/// The op in doubles. Of equal zeros min and max take the second.
+/// Evaluates the op in doubles. For equal zeros min and max take the second.
 double value_of_op(const Node& n, double a, double b, double c) {
   // Most nodes are one of these.
   if (n.op == Op::Mul && ir::is_float(n.type)) return a * b;
@@ -152,7 +152,7 @@ class Look {
     return n.op == Op::Mean ? sum / static_cast<double>(count_) : sum;
   }
 
-  // NaN everywhere, or everywhere a pole: what overflows everywhere is a number.
+  // Returns whether `n` is NaN or a pole at every point: a value that overflows everywhere is a number.
   [[nodiscard]] bool is_never_a_number(const Node& n, std::size_t i) const {
     if (!ir::is_float(n.type)) return false;
     const std::span values = std::span(values_).subspan(i * count_, count_);
@@ -169,14 +169,14 @@ class Look {
     return from_zero && x[0] == 0;
   }
 
-  /// Whether `n` gives something else at a point where all operands that are node `id` are `other` instead.
+  /// Returns whether the result of `n` changes when all operands that are node `id` become `other`.
   [[nodiscard]] bool depends(const Node& n, std::array<double, 3> x, NodeId id, double other, double value) const {
     for (int k = 0; k < 3; ++k)
       if (operand(n, k) == id) x[static_cast<std::size_t>(k)] = other;
     return !equal_values(value_of_op(n, x[0], x[1], x[2]), value);
   }
 
-  /// Whether `n` makes of a zero's sign, or of NaN, what no identity over the reals accounts for.
+  /// Returns whether `n` depends on a zero's sign or on NaN in a way that no identity over the reals keeps.
   [[nodiscard]] bool reads(const Node& n, const std::array<double, 3>& x, NodeId id, double from) const {
     const double value = value_of_op(n, x[0], x[1], x[2]);
     if (from == 0) return depends(n, x, id, -from, value);
@@ -187,7 +187,7 @@ class Look {
                        [&](double other) { return depends(n, x, id, other, value); });
   }
 
-  // At which points `n` reads an operand; what it reads carries it. All that it depends on is seen.
+  // Returns the points at which `n` reads the special value of an operand, which is then marked. Covers all operands.
   std::uint64_t look(const Node& n, std::size_t i) {
     std::uint64_t at = 0;
     for (int k = 0; k < 3; ++k) {
@@ -210,7 +210,7 @@ class Look {
     return at;
   }
 
-  // What carries a zero, NaN or infinity that is read has it from operands that are one.
+  // Marks the operands that a zero, NaN or infinity that is read comes from.
   void hand_down(const Node& n, std::size_t i, int k) {
     const NodeId id = operand(n, k);
     if (!id.valid() || !ir::is_float(expr_.at(id).type)) return;
@@ -227,11 +227,11 @@ class Look {
   std::uint64_t all_;
   std::vector<double> values_;          ///< per node `count_` of them
   std::vector<std::uint64_t> seen_;     ///< per node: the points at which an output may depend on it
-  std::vector<std::uint64_t> carries_;  ///< per node: the points at which what is read comes from it
+  std::vector<std::uint64_t> carries_;  ///< per node: the points at which a read special value comes from it
 };
 
-// Log-uniform in magnitude between the ends, where these are ordinary. At the first point nothing is negative that need
-// not be: of few points none might be one where roots, logarithms and powers are numbers.
+// Draws log-uniformly in magnitude between the ends, where these are ordinary. At the first point values are positive
+// where they can be: else at none of a few points might roots, logarithms and powers be numbers.
 double draw(const Variable& v, bool first, SplitMix64& random) {
   const double place = random.unit(), turn = random.unit();
   const bool negative = v.lo < 0 && (!(v.hi > 0) || (turn < 0.5 && !first));

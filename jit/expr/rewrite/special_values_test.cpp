@@ -27,7 +27,7 @@ TEST(SpecialValues, AreWhatReadsThemAndWhatTheyComeFrom) {
   EXPECT_EQ(special_nodes("select(2*log(x) < 1, x*y, z)"), 3u);
   EXPECT_EQ(special_nodes("min(sqrt(x), y*z)"), 2u);
   EXPECT_EQ(special_nodes("pow(sign(abs(x)), log(y))"), 2u);  // 1^NaN is 1
-  // NaN everywhere, and where no point leads.
+  // NaN everywhere, and where no point reaches.
   EXPECT_EQ(special_nodes("x*y + log(-1)"), 2u);
   EXPECT_EQ(special_nodes("select(abs(x) < 1e9, x*y, sqrt(-2))"), 1u);
 }
@@ -40,7 +40,7 @@ TEST(SpecialValues, AreNoneWhereNothingLooks) {
     EXPECT_EQ(special_nodes(text), 0u) << text;
 }
 
-// Few points are looked at of so many operations; at one of them at least these logarithms are numbers.
+// Few points are looked at for so many operations; at one of them at least these logarithms are numbers.
 TEST(SpecialValues, OfManyOperationsAreNotTakenForNoNumbers) {
   std::string text = "x";
   for (int i = 0; i < 900; ++i) text += " + log(v" + std::to_string(i % 12) + ")*" + std::to_string(i) + ".5";
@@ -66,7 +66,7 @@ TEST(FixedParts, ComeBackWhereTheyWere) {
   }
 }
 
-// What a part is made of has become something that is made of that part.
+// A fixed node's operand has become a term that contains that node.
 TEST(FixedParts, AreNotMadeOfThemselves) {
   const auto source = parse_infix("copysign(x, -0.0*(z*z))");
   ASSERT_TRUE(source.ok());

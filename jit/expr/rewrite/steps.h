@@ -1,5 +1,5 @@
-// Small steps: what one or two instances of rules lead to. For a caller that has each form looked at before it goes on,
-// where rewriting as a whole moves more roundings than the policy has room for.
+// Small steps: forms that one or two instances of rules lead to. For a caller that checks each form before it goes on,
+// where rewriting as a whole moves more roundings than the policy allows.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@ namespace trident::expr::rewrite {
 
 class Steps {
  public:
-  /// For forms of `source`. Of the options: policy, costs, rules, rules_max and nonzero.
+  /// Steps from forms of `source`. Uses these options: policy, costs, rules, rules_max and nonzero.
   Steps(const Expr& source, const RewriteOptions& options) : rules_(source, options), costs_(options.costs) {}
 
-  /// Forms of `from` (over the source's variables) that cost less, the greatest saving first; a second step is looked
-  /// at where the first neither saves nor costs anything. Empty too where `from` is nothing that to_term() takes.
+  /// Returns forms of `from` (over the source's variables) that cost less, the greatest saving first. A second step is
+  /// tried where the first leaves the cost unchanged. Empty where to_term() refuses `from`.
   [[nodiscard]] std::vector<Expr> cheaper(const Expr& from) const;
 
  private:

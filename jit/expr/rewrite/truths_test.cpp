@@ -1,5 +1,5 @@
-// Comparisons that are known: of constants, and of values whose intervals do not overlap. Oracle: arithmetic that a
-// reader can do, and IEEE 754, by which every comparison with NaN but != is false.
+// Comparisons with a known result: of constants, and of values whose intervals do not overlap. Oracle: arithmetic by
+// hand, and IEEE 754, by which every comparison with NaN but != is false.
 #include <gtest/gtest.h>
 
 #include "jit/expr/rewrite/rewrite.h"
@@ -11,7 +11,7 @@ Variable range(const char* name, double lo, double hi) {
   return {name, Type::f64, VariableKind::array, lo, hi};
 }
 
-// The outputs without the declarations of variables.
+// Returns the outputs without the declarations of variables.
 std::string outputs_of(const Expr& e) {
   const std::string text = print_infix(e);
   const std::size_t declared = text.find(";\n");
@@ -21,7 +21,7 @@ std::string outputs_of(const Expr& e) {
 struct Case {
   const char* text;
   std::vector<Variable> variables;
-  const char* result;  ///< what it becomes; null: what it is
+  const char* result;  ///< the expected result; null: unchanged
 };
 
 void expect_results(PolicyKind policy, std::initializer_list<Case> cases) {
@@ -71,7 +71,7 @@ TEST(Truths, OfIntervals) {
                             {"(select (le 0 (abs x)) x z)", {range("x", -9, 9)}, "x"}});
 }
 
-// What may be NaN is not known to be above anything, but it is known not to be below.
+// A value that may be NaN is not known to be above anything, but it is known not to be below.
 TEST(Truths, OfWhatMayBeNaN) {
   for (const PolicyKind policy : {PolicyKind::exact, PolicyKind::bounded, PolicyKind::fast})
     expect_results(policy, {{"(select (lt (sqrt x) -1) y z)", {}, "z"},

@@ -35,7 +35,7 @@ Value emit_erf(Expansion& e, Value x, const Range& range) {
 
 namespace {
 
-/// 1 - erf(x) for |x| <= 3/4: 1 - x keeps what it rounds off, the rest is small.
+/// Computes 1 - erf(x) for |x| <= 3/4: keeps the rounding error of 1 - x; the rest is small.
 Value erfc_near_zero(Expansion& e, Value x) {
   const auto c = e.by_type<std::span<const double>>(kErfNearF32, kErfNearF64);
   const Value head = e.b.sub(e.k(1), x);
@@ -65,8 +65,8 @@ Value erfc_tail(Expansion& precise, Value a, const Range& a_range) {
 
   const Value product = b.mul(power, factor);
   const Value product_tail = b.fma(power, factor_tail, b.fma(power_tail, factor, b.fms(power, factor, product)));
-  // An eighth of 1 + 2 a, so that the quotient is as large as Scalef wants it: it rounds once then, gradual underflow
-  // too.
+  // An eighth of 1 + 2 a makes the quotient as large as Scalef requires. The quotient then rounds once, with gradual
+  // underflow too.
   constexpr int kEighth = 3;
   const Value quarter = b.mul(a, e.k(0.25));
   const Value divisor = b.add(quarter, e.k(0.125));

@@ -1,5 +1,5 @@
-// What the expansion of one function call is written with: the builder, the type and class of the call, and the few
-// forms that every function needs (constants by type, polynomials, scaling by powers of two).
+// Tools for expanding one function call: the builder, the type and class of the call, and the few forms that every
+// function needs (constants by type, polynomials, scaling by powers of two).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Expansion {
   [[nodiscard]] bool single() const { return type == Type::f32; }
   [[nodiscard]] bool rel3() const { return accuracy == Accuracy::rel3; }
   [[nodiscard]] bool ulp1() const { return accuracy == Accuracy::ulp1; }
-  /// The one of two values that belongs to the type.
+  /// Returns the one of two values that belongs to the type.
   template <typename T>
   [[nodiscard]] T by_type(T for_f32, T for_f64) const {
     return single() ? for_f32 : for_f64;
@@ -34,7 +34,7 @@ class Expansion {
 
   /// `value` as a lane of the type of the call.
   Value k(double value) { return b.constant(type, value); }
-  /// An integer as wide as the type of the call.
+  /// Returns an integer constant as wide as the type of the call.
   Value ki(std::int64_t value) { return b.constant_int(ir::int_of(type), value); }
   Value infinity() { return k(std::numeric_limits<double>::infinity()); }
   Value nan() { return k(std::numeric_limits<double>::quiet_NaN()); }
@@ -56,7 +56,7 @@ class Expansion {
   Value raise_exponent(Value a, Value magic_sum);
   /// x with the sign bits of `sign` (an integer) flipped in.
   Value flip_sign(Value x, Value sign) { return b.as_float(b.op(Op::Xor, b.as_int(x), sign)); }
-  /// The sign bit of x alone.
+  /// Returns the sign bit of x alone.
   Value sign_of(Value x) { return b.op(Op::And, b.as_int(x), ki(sign_bit())); }
   Value shift_left(Value a, int bits) { return b.op(Op::Shl, a, b.constant_int(b.type_of(a), bits)); }
 
@@ -69,7 +69,7 @@ inline bool bounded(const Range& r) {
   return !r.may_be_nan && r.lo > -std::numeric_limits<double>::infinity() &&
          r.hi < std::numeric_limits<double>::infinity();
 }
-/// The greatest magnitude in the range.
+/// Returns the greatest magnitude in the range.
 inline double magnitude(const Range& r) {
   return -r.lo > r.hi ? -r.lo : r.hi;
 }

@@ -1,4 +1,4 @@
-// The expansions by theme; math.cpp chooses among them. `x` has the type of the expansion, its range is what is known.
+// The expansions by theme; math.cpp chooses among them. `x` has the type of the expansion and lies in its range.
 #pragma once
 
 #include "jit/kir/math/expansion.h"

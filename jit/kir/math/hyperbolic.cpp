@@ -53,7 +53,7 @@ Value combine(Expansion& e, const Hyperbolic& h, bool is_cosh) {
   if (!e.ulp1()) return e.b.fma(odd, e.b.fma(w, h.a.r, h.a.r), e.b.fma(even, c, even));
   const Value head = e.b.fma(odd, h.a.r, even);
   Value lost = e.b.fms(odd, h.a.r, e.b.sub(head, even));
-  // What rounding large +- small lost: half an ulp at worst, near n = 12 (f32) and 26 (f64).
+  // Rounding error of large +- small: half an ulp at worst, near n = 12 (f32) and 26 (f64).
   const Value even_lost = is_cosh ? e.b.sub(e.b.sub(even, h.large), h.small) : e.b.add(e.b.sub(even, h.large), h.small);
   lost = e.b.sub(lost, even_lost);
   Value s = e.b.mul(w, h.a.r);
@@ -105,7 +105,7 @@ Value emit_tanh(Expansion& e, Value x, const Range& range) {
   const Value inverse = e.b.div(e.k(1), divisor, kNormal);
   Value t = e.b.mul(dividend, inverse);
   if (e.ulp1()) {
-    // One Newton step of the quotient against everything that was rounded off.
+    // Corrects the quotient by one Newton step, which takes in all rounding errors so far.
     const Value rest = e.b.add(e.b.sub(m.head, dividend), m.tail);
     const Value divisor_rest = e.b.add(e.b.sub(dividend, e.b.sub(divisor, e.k(2))), rest);
     const Value remainder = e.b.fnma(t, divisor_rest, e.b.add(e.b.fnma(t, divisor, dividend), rest));

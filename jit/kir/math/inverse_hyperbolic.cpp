@@ -4,7 +4,7 @@
 //   atanh(a) = log1p(2 a / (1 - a)) / 2
 //
 // Beyond a bound where only the leading term counts, asinh and acosh are log(a) + log(2), as log1p(a - 1) + log(2).
-// Class ulp1 gives log1p its argument in two parts: what every sum, root and quotient on the way rounded off is kept.
+// Class ulp1 gives log1p its argument in two parts, which keep the rounding errors of every sum, root and quotient.
 #include "jit/kir/math/log.h"
 
 namespace trident::kir::math {
@@ -30,7 +30,7 @@ Value join(Expansion& e, Value a, Value small, Value tail, const Range& range) {
   return log1p_of_parts(e, {.head = argument, .tail = tail, .doubled = beyond}, {-0.5, infinity, true});
 }
 
-/// What rounding left of greater + smaller = sum.
+/// Returns the rounding error of greater + smaller = sum.
 Value lost_by_sum(Expansion& e, Value sum, Value greater, Value smaller) {
   return e.b.add(e.b.sub(greater, sum), smaller);
 }
@@ -89,7 +89,7 @@ Value emit_atanh(Expansion& e, Value x, const Range& range) {
     const Value ratio = e.b.div(e.b.add(a, a), e.b.sub(e.k(1), a));  // infinite at 1, below -2 beyond it
     return with_sign_of(e, e.b.mul(emit_log1p(e, ratio, {}), e.k(0.5)), x);
   }
-  // Up to the float below 1; from 1 on the result is chosen.
+  // Clamps to the float below 1; from 1 on the result is selected.
   const double last = e.by_type(0x1.fffffep-1, 0x1.fffffffffffffp-1);
   const bool inside = bounded(range) && magnitude(range) <= last;
   const Value bounded_a = inside ? a : e.b.min(e.k(last), a);

@@ -4,7 +4,7 @@
 //   atan2  the smaller over the greater of |y| and |x|, then the octant's base angle 0, pi/2 or pi
 //   asin, acos   |x| > 1/2 by asin(x) = pi/2 - 2 asin(sqrt((1 - |x|) / 2))
 //
-// A base angle is added in two parts. Class ulp1 also carries what the division or square root rounded away.
+// A base angle is added in two parts. Class ulp1 also carries the rounding error of the division or square root.
 #include "jit/kir/math/coefficients/inverse_trig.h"
 #include "jit/kir/math/functions.h"
 
@@ -39,7 +39,7 @@ Value correction(Expansion& e, Value t2, const CoefficientSets& sets) {
   return e.horner_onto(t2, e.pick(sets), e.k(0));
 }
 
-/// The same for atan, where |t| may be 1: ulp1 keeps what adding the leading coefficient rounds off.
+/// Returns the correction for atan, where |t| may be 1: ulp1 keeps the rounding error of the leading coefficient.
 Value atan_correction(Expansion& e, Value t2) {
   if (!e.ulp1()) return correction(e, t2, kAtan);
   const auto c = e.pick(kAtan);
@@ -49,7 +49,7 @@ Value atan_correction(Expansion& e, Value t2) {
   return e.b.fma(p, t2, e.b.mul(lost, t2));
 }
 
-/// What losing a little of t costs atan(t): lost / (1 + t^2), nearly.
+/// Returns the change of atan(t) when t loses a little: lost / (1 + t^2), nearly.
 Value changed_by(Expansion& e, Value lost, Value t2) {
   return e.b.fnma(lost, e.b.mul(t2, e.k(0.5)), lost);
 }
@@ -117,7 +117,7 @@ Value emit_atan2(Expansion& e, Value y, Value x, const Range& y_range, const Ran
 
 namespace {
 
-/// What asin and acos share. For |x| <= 1/2: s = |x|, z = x^2; else z = (1 - |x|) / 2, s = sqrt(z).
+/// Argument folding that asin and acos share. |x| <= 1/2: s = |x|, z = x^2; else z = (1 - |x|) / 2, s = sqrt(z).
 struct Folded {
   Value far;   ///< |x| > 1/2
   Value s, z;  ///< asin(s) = s + s * w(z)

@@ -15,7 +15,7 @@ namespace trident::kir::math {
 
 namespace {
 
-/// What distinguishes the bases. log_base(1 + f) = f * slope + f^2 P(f); slope is 1 when absent.
+/// Constants of one base. log_base(1 + f) = f * slope + f^2 P(f); slope is 1 when absent.
 struct Base {
   CoefficientSets sets;
   const double *slope_f32, *slope_f64;  ///< 1 / ln(base), leading part and rest
@@ -34,7 +34,7 @@ const Base kDecimal = {{kLog10F32Ulp1, kLog10F32Ulp4, kLog10F64Ulp1, kLog10F64Ul
                        kLog10Of2F32,
                        kLog10Of2F64};
 
-/// -k, scaled by 2^mantissa_bits, as an integer: what must be added to the bits of x to bring it into [least, 2 least).
+/// Returns -k, scaled by 2^mantissa_bits, as an integer: added to the bits of x it brings x into [least, 2 least).
 Value negated_exponent(Expansion& e, Value x, double least) {
   const std::int64_t unit = std::int64_t{1} << e.mantissa_bits();
   const std::int64_t bits =

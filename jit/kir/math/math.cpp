@@ -1,4 +1,4 @@
-// Chooses the expansion of a call. Each theme's file opens with how its functions work.
+// Chooses the expansion of a call. Each theme's file begins with its method.
 #include "jit/kir/math/math.h"
 
 #include <array>

@@ -18,15 +18,15 @@ enum class Function : std::uint8_t {
 };
 
 /// Greatest error of the result against the true value of the function at the given (exact) argument. errors.def has
-/// the figure that each function promises; the accuracy campaign of tests/accuracy measures them over all ranges, and
-/// the tests of this folder sample them.
+/// the figures for each function; the accuracy campaign of tests/accuracy measures them over all ranges, and the tests
+/// of this folder sample them.
 enum class Accuracy : std::uint8_t {
   ulp1,  ///< at most 1 ulp over the whole range (errors.def names four exceptions), all special values right
   ulp4,  ///< at most 4 ulp over the whole range, all special values right
   rel3,  ///< relative error at most 1e-3 (absolute below 1e-3 near zeros away from the origin); finite arguments
 };
 
-/// What is known of an argument: lo <= x <= hi, or NaN when `may_be_nan`. Infinite ends mean infinities may occur.
+/// Known range of an argument: lo <= x <= hi, or NaN when `may_be_nan`. Infinite ends mean infinities may occur.
 struct Range {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();

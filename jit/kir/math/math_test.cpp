@@ -86,7 +86,7 @@ TEST(Math, StaysWithinItsStatedErrorOnEveryRange) {
       }
 }
 
-// Hosts make Scalef in different ways, which agree where its operand is as ops.def says.
+// Hosts implement Scalef in different ways, which agree where its operand meets the contract in ops.def.
 TEST(Math, ScalefIsGivenWhatItAsksFor) {
   const std::vector<Case> cases = {
 #include "jit/kir/math/test_ranges.def"
@@ -153,7 +153,7 @@ TEST(Math, SpecialValuesAreThoseOfAnnexF) {
         const double got =
             run(kernel_of(s.f, type, accuracy, ranges.subspan(0, arity_of(s.f))), type, std::span(&point, 1))[0];
         const double expected = type == Type::f32 ? static_cast<float>(s.expected) : s.expected;
-        // Other values are what StaysWithinItsStatedErrorOnEveryRange is about.
+        // StaysWithinItsStatedErrorOnEveryRange covers other values.
         const double slack = ranges[0].may_be_nan || !std::isnormal(expected) ? 0 : 0x1p-20 * std::fabs(expected);
         const bool same = std::isnan(expected) ? std::isnan(got)
                                                : (got == expected || std::fabs(got - expected) <= slack) &&
@@ -163,7 +163,7 @@ TEST(Math, SpecialValuesAreThoseOfAnnexF) {
                           << " for " << expected;
       }
   };
-  // Narrow ranges have steps left out that these values may have needed.
+  // Expansions for narrow ranges leave out steps that these values may have needed.
   const auto around = [](double x) { return std::fabs(x) <= 5 ? Range{x - 0.5, x + 5, false} : Range{x, x, false}; };
   for (const Special& s : specials) {
     expect(s, std::array{kAnything, kAnything});

@@ -1,5 +1,5 @@
-// Every function for arguments of any size, narrowed to a range that is known, against itself as it was: the same bits
-// at each point of the range, with fewer operations.
+// Narrows every function for arguments of any size to a known range and compares it with the function as it was: the
+// same bits at each point of the range, with fewer operations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ const Row kRows[] = {
 
 constexpr std::size_t kPoints = 4096;
 
-// Of the range: ends, zeros, a step beside them, small numbers, and anything between.
+// Draws points of the range: ends, zeros, a step beside them, small numbers, and anything between.
 template <class Real>
 std::vector<Real> points(const Range& range, testing::Random& random) {
   const auto greatest = static_cast<double>(std::numeric_limits<Real>::max());

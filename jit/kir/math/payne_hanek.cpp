@@ -1,10 +1,10 @@
-// Arguments of any size modulo pi/2, after Payne and Hanek: of the digits of 1 / (2 pi) only those matter that, times
-// x, give fractions of a turn; the others are whole turns. A table by the exponent of x holds the digits that are left,
-// in parts; x times the parts, in a sum exact as far as the nearest multiple of pi/2 to a float demands, is the angle.
+// Reduces arguments of any size modulo pi/2, after Payne and Hanek. Only some digits of 1 / (2 pi), times x, give
+// fractions of a turn; the others give whole turns and are dropped. A table by the exponent of x holds the remaining
+// digits in parts. The angle is x times the parts, summed as exactly as the nearest multiple of pi/2 to a float
+// demands.
 //
-// f64: four parts of 53 bits. The closest a double comes to a multiple of pi/2 is 2^-62, so that the sum must be exact
-// to
-//      2^-117 of a turn: error-free sums of the products and of what their rounding left.
+// f64: four parts of 53 bits. The closest a double comes to a multiple of pi/2 is 2^-62, so the sum must be exact to
+//      2^-117 of a turn: error-free sums of the products and of their rounding errors.
 // f32: two parts of 29 bits, whose products with x are exact in f64, and one of 53; a float stays 2^-30 away from the
 //      multiples. Two vectors of f64 to one of f32, and still cheaper than sums of floats in parts.
 //
@@ -31,7 +31,7 @@ Sum two_sum(Builder& b, Value x, Value y) {
   const Value x_part = b.sub(s, y_part);
   return {s, b.add(b.sub(x, x_part), b.sub(y, y_part))};
 }
-/// The same for |x| >= |y| or x = 0.
+/// Returns a + b as Sum does, for |x| >= |y| or x = 0.
 Sum fast_two_sum(Builder& b, Value x, Value y) {
   const Value s = b.add(x, y);
   return {s, b.sub(y, b.sub(s, x))};
@@ -43,7 +43,7 @@ std::uint32_t table_of(Builder& b, std::span<const double> entries) {
   return b.add_table(std::move(table));
 }
 
-/// Which group of `binades` binades |x| is in; the first also takes everything smaller. x is an f64.
+/// Says which group of `binades` binades |x| is in; the first also takes everything smaller. x is an f64.
 Value group_of(Builder& b, Value a, int shift, int groups) {
   const Value bits = b.as_int(b.max(b.constant(Type::f64, 2), a));
   const Value group = b.op(Op::Shr, bits, b.constant_int(Type::i64, shift));

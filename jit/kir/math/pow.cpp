@@ -1,10 +1,10 @@
 // pow: 2^(y log2 |x|), with log2 in two parts so that y may multiply it without losing the result's last bits.
 //
-//   |x| = 2^k m, m in [sqrt(1/2), sqrt(2)); s = (m - 1) / (m + 1) with what the division rounded away;
+//   |x| = 2^k m, m in [sqrt(1/2), sqrt(2)); s = (m - 1) / (m + 1) with the rounding error of the division;
 //   log2(m) = 2/ln(2) atanh(s) = 2/ln(2) (s + s^3/3 + ...): the cubic term is at most a hundredth of the first, so it
 //   needs few bits more than the type has. `reach`, a bound on |y log2 x| from the ranges, decides how many: below 4
-//   (ulp1; ulp4: 36) the sum of the series beyond s is one float, above it its first term is carried in two. Where
-//   reach is tiny, or the class coarse, log2 and exp2 as they are do.
+//   (ulp1; ulp4: 36) the series beyond s is summed in one float, above that its first term is carried in two. Plain
+//   log2 and exp2 suffice where reach is tiny or the class coarse.
 //
 // Signs, zeros, infinities and NaN cost about twenty ops more; a range of positive numbers saves them.
 #include <cmath>

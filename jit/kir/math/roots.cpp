@@ -81,7 +81,7 @@ Value emit_cbrt(Expansion& e, Value x, const Range& range) {
 
 namespace {
 
-/// sqrt(u^2 + v^2), u >= v >= 0; ulp1 adds what the sum and the root rounded away. Infinite and NaN u pass.
+/// sqrt(u^2 + v^2), u >= v >= 0; ulp1 adds the rounding errors of the sum and the root. Infinite and NaN u pass.
 Value root_of_squares(Expansion& e, Value u, Value v, bool finite) {
   const Value v2 = e.b.mul(v, v);
   const Value sum = e.b.fma(u, u, v2);

@@ -15,7 +15,7 @@ struct Reduced {
 /// period_in_pi is 0.5 or 1, offset 0 or 0.5. `range` must be within 1e5 (f32) or 1e9 (f64).
 Reduced reduce(Expansion& e, Value x, const Range& range, double period_in_pi, double offset);
 
-/// The same modulo pi/2 for x of any size; NaN for infinities.
+/// Reduces modulo pi/2 an x of any size; NaN for infinities.
 Reduced reduce_huge(Expansion& e, Value x);
 
 /// sin and cos of r + tail, |r| <= pi/4.

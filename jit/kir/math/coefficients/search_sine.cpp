@@ -1,6 +1,6 @@
-// Looks for sine polynomials r + r^3 P(r^2) on |r| <= pi/2 that, evaluated as trig.cpp does, never exceed 1 and give
-// exactly 1 at the float next to pi/2, so that |sin| and |cos| stay within 1 and cos(0) = 1. The f64 set in use is of
-// the same kind but for the latter: the search has found none that has both.
+// Looks for sine polynomials r + r^3 P(r^2) on |r| <= pi/2 that, evaluated as in trig.cpp, never exceed 1 and give
+// exactly 1 at the float next to pi/2, so that |sin| and |cos| stay within 1 and cos(0) = 1. The f64 set in use lacks
+// the second property: the search has found none that has both.
 //
 //   g++ -O2 -march=native search_sine.cpp -o search_sine && ./search_sine f32|f64 SECONDS
 //
@@ -42,7 +42,7 @@ Float sine(const std::vector<Float>& c, Float r) {
   return std::fma(correction(c, r), r, r);
 }
 
-/// The greatest error in ulp of results in [1/2, 1], or a huge number where a result could exceed 1.
+/// Returns the greatest error in ulp of results in [1/2, 1], or a huge number where a result could exceed 1.
 double judge(const std::vector<float>& c, double best) {
   double worst = 0;
   for (float r = 1.5f; r < 1.5775f; r = std::nextafter(r, 2.0f))
