@@ -43,7 +43,7 @@ struct GuideSamples {
   std::vector<GuideSample> samples;
   std::uint32_t graphs = 0;
 
-  /// Writes the features that a network sees to `out`, whose old content is lost; `delta`: false for the state as it was.
+  /// Writes the features that a network sees to `out`, replacing its content; `delta`: false for the state as it was.
   void features_of(const GuideSample& sample, bool delta, std::vector<std::uint32_t>& out) const;
   /// Returns the scalars; if `delta` is false, without those that only the afterstate has.
   static std::array<std::int16_t, nn::kScalars> scalars_of(const GuideSample& sample, bool delta);
@@ -59,8 +59,8 @@ class Onlooker {
   /// Starts with a new graph and forgets the records.
   void begin(const egraph::GuidedGraph& graph);
   [[nodiscard]] bool holds() const { return follower_.holds(); }
-  /// Returns the match as if it were applied now, with its state and changes in noted(); none if there is no afterstate.
-  /// Fills in rule and scalars, but not the episode.
+  /// Returns the match as if it were applied now, with its state and changes in noted(); none if there is no
+  /// afterstate. Fills in rule and scalars, but not the episode.
   std::optional<GuideSample> look(const egraph::Candidate& match);
   void took(egraph::RuleIndex rule) { context_.took(rule); }
   void follow();

@@ -80,8 +80,8 @@ struct GuideTraining {
   Sight sight;
   /// Replaces whether each training sample was needed by its probability (QTeacher); empty: by hindsight.
   std::span<const float> labels{};
-  /// Called after every epoch with the area under the curve; the epoch with the least result is the best. Empty: the one
-  /// with the largest area.
+  /// Called after every epoch with the area under the curve; the epoch with the least result is the best. Empty: the
+  /// one with the largest area.
   std::function<double(double auc)> judge{};
   std::function<bool(const train::Report&)> progress{};
 };

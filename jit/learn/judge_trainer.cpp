@@ -421,8 +421,8 @@ Result<train::TrainingResult> train_judge(Network& network, const JudgeSamples& 
     if (fault < result.best_metric) result.best_metric = fault, best_share = share;
   }
   network.scale_score(HeadKind::judge, static_cast<float>(best_share));
-  // The larger margin: with few validating families a share of slower ones is a matter of luck, and with those trained on
-  // it is too good.
+  // The larger margin: with few validating families a share of slower ones is a matter of luck, and with those trained
+  // on it is too good.
   base.margin =
       static_cast<float>(std::max(best_margin(network, samples, validation), best_margin(network, samples, train)));
   network.set_linear_guess(base);

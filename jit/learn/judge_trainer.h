@@ -40,8 +40,8 @@ struct JudgeSamples {
   [[nodiscard]] Example example_of(const JudgeSample& sample) const;
 };
 
-/// Makes samples from all kernels of a cache that were timed on one machine, without those that are not terms. Costs are
-/// the shipped ones for its processor. `progress`: kernels done.
+/// Makes samples from all kernels of a cache that were timed on one machine, without those that are not terms. Costs
+/// are the shipped ones for its processor. `progress`: kernels done.
 Result<JudgeSamples> samples_of(const TimedKernels& timed, std::uint32_t machine, unsigned depth = nnue::kDefaultDepth,
                                 const std::function<void(std::size_t done)>& progress = {});
 

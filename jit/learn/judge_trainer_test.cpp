@@ -19,8 +19,8 @@ const cost::Table& costs() {
   return cost::shipped("avx512");
 }
 
-/// Makes samples of expressions of all domains. A kernel's time is the model's, longer the greater the share of products
-/// under sums.
+/// Makes samples of expressions of all domains. A kernel's time is the model's, longer the greater the share of
+/// products under sums.
 JudgeSamples samples_with_times(std::uint32_t families) {
   JudgeSamples out;
   for (std::uint64_t seed = 1; out.families.size() < families; ++seed) {

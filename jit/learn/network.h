@@ -74,7 +74,7 @@ class Network {
   /// `kinds_hash`: KindTable::hash. `seed`: for the initial weights.
   Network(NetworkShape shape, std::uint64_t kinds_hash, std::uint64_t seed);
 
-  /// Loads a file. Errors: those of nn::read_safetensors; RejectedRecord for another shape or other kinds, ops, scalars.
+  /// Loads a file. Errors: those of nn::read_safetensors; RejectedRecord for another shape, kinds, ops or scalars.
   static Result<std::unique_ptr<Network>> load(const std::string& path, std::uint64_t kinds_hash);
   Result<void> save(const std::string& path, nn::Metadata metadata = {}) const;
 

@@ -21,8 +21,8 @@ struct Submitted {
   std::size_t passed_over = 0;  ///< lines skipped
 };
 
-/// Reads journals. Holds out one expression in five by a hash: it never changes sides, however often the journal is read
-/// and whatever else is in it. Skips lines that are no expressions. A missing file has no lines; other
+/// Reads journals. Holds out one expression in five by a hash: it never changes sides, however often the journal is
+/// read and whatever else is in it. Skips lines that are no expressions. A missing file has no lines; other
 /// errors are those of os::read_file().
 Result<Submitted> read_submitted(std::span<const std::string> files);
 

@@ -294,8 +294,8 @@ class Loader {
     return {};
   }
 
-  /// Reads the first attempts of families that kept another one. Version 1 does not number attempts: the first row counts,
-  /// which may be of a second attempt after a first one that was kept.
+  /// Reads the first attempts of families that kept another one. Version 1 does not number attempts: the first row
+  /// counts, which may be of a second attempt after a first one that was kept.
   Result<void> first_attempts() {
     const bool numbered = version_ != kOldVersion;
     TRY(Statement rows,

@@ -71,8 +71,8 @@ class Afterstates {
   void set_chosen(std::span<const egraph::NodeIndex> chosen) { chosen_ = chosen; }
   /// Starts with T as the term: its nodes' `origin` are the choices.
   void begin(const egraph::Term& term);
-  /// Builds the afterstate of a rule's match at `root`, a member of a class, with `variables`. False if there is none: a
-  /// class without a choice, an overlay that is too large, T too far away, a right side that is the class itself.
+  /// Builds the afterstate of a rule's match at `root`, a member of a class, with `variables`. False if there is none:
+  /// a class without a choice, an overlay that is too large, T too far away, a right side that is the class itself.
   bool build(const egraph::Rule& rule, ClassId root, std::span<const ClassId> variables, Afterstate& out);
   [[nodiscard]] Choice choice_of(egraph::NodeIndex node) const;
 

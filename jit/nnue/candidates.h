@@ -4,8 +4,8 @@
 //   z = W1 pool(accumulator + delta) + B[rule] + Ws s,   score = w2 clip(z)         (runtime/simd/kernels.h)
 //
 // A delta is computed once and kept (512 bytes). If T has changed since, a candidate that comes to the top is
-// scored anew from its delta or, if the delta depends on a changed class, from a new one; it is taken only if it is still
-// the best (lazy greedy, after Minoux 1978). So only candidates that are not taken may have stale scores, and one
+// scored anew from its delta or, if the delta depends on a changed class, from a new one; it is taken only if it is
+// still the best (lazy greedy, after Minoux 1978). So only candidates that are not taken may have stale scores, and one
 // whose score rose is found when it is scored with the best ones (rescore_best()).
 #pragma once
 

@@ -6,8 +6,8 @@
 //         121..123  v itself, if it is referenced twice, three times, four times or more (by nodes and as a root)
 //         124..127  spare
 //
-// 56 x 56 x 128 = 401,408 features. No feature depends on the distance from the root, so a rewrite changes only features
-// near it: 26 on average at depth 3, whatever the size of the term.
+// 56 x 56 x 128 = 401,408 features. No feature depends on the distance from the root, so a rewrite changes only
+// features near it: 26 on average at depth 3, whatever the size of the term.
 #pragma once
 
 #include <array>

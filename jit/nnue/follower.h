@@ -19,8 +19,8 @@ class Follower {
   /// Weights and kinds must outlive it.
   Follower(const nn::AccumulatorWeights& weights, const KindTable& kinds, unsigned depth = kDefaultDepth);
 
-  /// Starts with a new graph, which must outlive all later calls and keep its unions. False if its roots have no term of
-  /// finite cost, or one so dear that costs mean little: then there is no incumbent, now and later.
+  /// Starts with a new graph, which must outlive all later calls and keep its unions. False if its roots have no term
+  /// of finite cost, or one so dear that costs mean little: then there is no incumbent, now and later.
   bool begin(const egraph::GuidedGraph& graph);
   /// Updates all after the graph has grown and was rebuilt.
   void follow();

@@ -43,8 +43,8 @@ struct Choice {
   friend bool operator==(const Choice&, const Choice&) = default;
 };
 
-/// Nodes that a rewrite would make: its right side, and the nodes from T down to it. Children precede their users; those
-/// that are not classes are overlay_child().
+/// Nodes that a rewrite would make: its right side, and the nodes from T down to it. Children precede their users;
+/// those that are not classes are overlay_child().
 struct Overlay {
   std::array<Choice, kOverlayMax> nodes;
   std::uint32_t count = 0;

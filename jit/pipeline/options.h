@@ -33,11 +33,11 @@ struct Target {
 
 /// Budget of the compilation.
 struct Budget {
-  /// CPU time of optimise(), its sandboxed children included; 0: kDefaultBudgetNs. A loaded machine takes longer, but is
-  /// as careful; after kWallPerBudget times as long by the clock the run ends all the same.
+  /// CPU time of optimise(), its sandboxed children included; 0: kDefaultBudgetNs. A loaded machine takes longer, but
+  /// is as careful; after kWallPerBudget times as long by the clock the run ends all the same.
   std::uint64_t cpu_ns = 0;
-  /// Nodes that a search may make, as a multiple of the usual number, 1 to kEffortMax: for background searches. Not part
-  /// of the key: the result replaces the kernel's other results.
+  /// Nodes that a search may make, as a multiple of the usual number, 1 to kEffortMax: for background searches. Not
+  /// part of the key: the result replaces the kernel's other results.
   std::uint8_t effort = 1;
   const std::atomic<bool>* cancelled = nullptr;  ///< read between steps
   /// Only checks whether the baseline is right: no other form, no other variant, fewer points, no judge.
@@ -55,7 +55,7 @@ struct Search {
   const SearchRules* rules = nullptr;
   /// Weights of the guided search; null: those shipped with the program. Must outlive the call.
   const SearchWeights* weights = nullptr;
-  /// Guides other than the network are for tests: they change which forms are found, and when, never a kernel's meaning.
+  /// Guides other than the network are for tests: they change which forms are found, and when, never the meaning.
   expr::rewrite::GuideKind guide = expr::rewrite::GuideKind::network;
 };
 

@@ -15,8 +15,8 @@ namespace trident::pipeline {
 
 class SearchWeights {
  public:
-  /// Maps the file read-only, shared with all processes that do, and checks that its bytes have the digest (64 hexadecimal
-  /// digits) and are weights for this program's kinds of nodes. Errors: NotFound, OsError, RejectedRecord.
+  /// Maps the file read-only, shared with all processes that do, and checks that its bytes have the digest (64
+  /// hexadecimal digits) and are weights for this program's kinds of nodes. Errors: NotFound, OsError, RejectedRecord.
   static Result<SearchWeights> map(const std::string& path, std::string_view digest);
   /// Maps a file that is open already, for a process that can open none; `name` is its name in errors.
   static Result<SearchWeights> map(const os::Fd& file, const std::string& name, std::string_view digest);
@@ -31,7 +31,7 @@ class SearchWeights {
   SearchWeights() = default;
 
   std::shared_ptr<const os::Mapping> mapping_;
-  std::unique_ptr<const nn::AccumulatorWeights> weights_, judge_weights_;  ///< by pointer, so that they keep their addresses
+  std::unique_ptr<const nn::AccumulatorWeights> weights_, judge_weights_;  ///< at fixed addresses
   std::unique_ptr<const expr::rewrite::Judge> judge_;
   image::Key digest_{};
 };

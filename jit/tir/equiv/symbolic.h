@@ -5,10 +5,10 @@
 // not exist, or if one of its conditions does not hold. The order in which these are checked does not matter: a failing
 // run has no result. So conditions are a set, and all of them may be used for everything in the block.
 //
-// RAM is its contents before the block, then stores in order. A load finds the last store to its address, if every later
-// one is to a provably different address (the difference is a constant, or known not to be 0); otherwise it is an atom
-// of the stores that may matter. Stores end in a normal form: none that a later one overwrites, none that writes the
-// word that is there already, and those that commute in the order of their addresses' names.
+// RAM is its contents before the block, then stores in order. A load finds the last store to its address, if every
+// later one is to a provably different address (the difference is a constant, or known not to be 0); otherwise it is an
+// atom of the stores that may matter. Stores end in a normal form: none that a later one overwrites, none that writes
+// the word that is there already, and those that commute in the order of their addresses' names.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Interprets a program of TIR: the meaning that lowering must keep. Written from the tables of operations alone, without
-// the machine, so that each checks the other.
+// Interprets a program of TIR: the meaning that lowering must keep. Written from the tables of operations alone,
+// without the machine, so that each checks the other.
 #pragma once
 
 #include <cstdint>

@@ -247,7 +247,7 @@ class Parser {
     operation.op = Op::kIfElse;
     return body(operation, operation.otherwise);
   }
-  /// Describes a fault between `from` and `to`. Pads the text before with blanks, so that places are those of the whole.
+  /// Describes a fault between `from` and `to`. Pads the text before with blanks, to keep its places.
   bool assembly_fault(std::size_t from, std::size_t to) {
     std::string padded(text_.substr(0, to));
     for (std::size_t i = 0; i < from; ++i)

@@ -246,7 +246,7 @@ Element spill_base(const language::Program& program) {
   constexpr std::uint64_t kStep = std::uint64_t{1} << 32;
   std::set<std::uint64_t> taken;  // k of addresses that have a constant near them
   for (const Element c : constants) {
-    const std::uint64_t above = c.value() - (kSpillBase - kSpillMargin);  // wraps to a huge number for smaller constants
+    const std::uint64_t above = c.value() - (kSpillBase - kSpillMargin);  // wraps to a huge number for small ones
     if (c.value() > kSpillBase - kSpillMargin && above % kStep < 2 * kSpillMargin) taken.insert(above / kStep);
   }
   std::uint64_t k = 0;

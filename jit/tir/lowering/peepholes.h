@@ -1,5 +1,5 @@
-// Shortens straight-line pieces of any program soundly; each pass is a row of peepholes.def. From every state the shorter
-// piece ends as the longer one does, failures included, though it may fail earlier.
+// Shortens straight-line pieces of any program soundly; each pass is a row of peepholes.def. From every state the
+// shorter piece ends as the longer one does, failures included, though it may fail earlier.
 #pragma once
 
 #include <bitset>

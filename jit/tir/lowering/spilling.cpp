@@ -115,7 +115,7 @@ void Spilling::apply(std::uint64_t takes, std::uint64_t gives) {
 
 void Spilling::restore() {
   while (spilled_ > 0) {
-    // Restores the deepest first: it has at most as many elements above it as when it was spilled, unless many were pushed.
+    // Deepest first: it has at most as many elements above it as when it was spilled, unless many were pushed.
     std::uint64_t deepest = slots_.size() - 1;
     while (slot(deepest).on_stack()) --deepest;
     while (depth_on_stack(deepest) > kIndexMax) {

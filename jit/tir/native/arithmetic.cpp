@@ -62,8 +62,8 @@ Value Arithmetic::sum_with_flipped(Value x_flipped, Value room_flipped) {
   return b_.add(wrapped, where(b_.lt(x_flipped, room_flipped), kModulus));
 }
 
-/// Returns x + y + constant mod p, in [0, p), for x below 2^64 and y + constant <= (2^32 - 1)^2, for x a multiple of 2^32
-/// and y + constant <= p, and for x and y + constant both below p.
+/// Returns x + y + constant mod p, in [0, p), for x below 2^64 and y + constant <= (2^32 - 1)^2, for x a multiple of
+/// 2^32 and y + constant <= p, and for x and y + constant both below p.
 Value Arithmetic::canonical_sum(Value x, Value y, std::uint64_t constant) {
   if (target_ == Target::any) return sum_with_flipped(flipped(x), b_.sub(integer(kModulus + kSign - constant), y));
   const Value room = b_.sub(integer(kModulus - constant), y);

@@ -36,8 +36,8 @@ class NativeBlock {
     return compile(block, isa, variant_of(isa));
   }
 
-  /// Runs `stacks` stacks. columns[c] is the array of cell c, for all cells below max(reach, height), with one word below
-  /// p per stack; it is changed in place. failed[i] becomes 1 if stack i fails, else 0. All arrays are disjoint;
+  /// Runs `stacks` stacks. columns[c] is the array of cell c, for all cells below max(reach, height), with one word
+  /// below p per stack; it is changed in place. failed[i] becomes 1 if stack i fails, else 0. All arrays are disjoint;
   /// alignment to 64 bytes is fastest. Any number of threads may run one block at once.
   void run(std::uint64_t stacks, std::uint64_t* const* columns, std::uint64_t* failed) const;
 

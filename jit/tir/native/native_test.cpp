@@ -98,8 +98,8 @@ class Reference {
   vm::Machine machine_;
 };
 
-/// Fills columns of the cells of `block` for `stacks` stacks. `fill` makes a word; with_small: some stacks have words of
-/// one kind only, so that several u32 operands are fit at once.
+/// Fills columns of the cells of `block` for `stacks` stacks. `fill` makes a word; with_small: some stacks have words
+/// of one kind only, so that several u32 operands are fit at once.
 Columns random_columns(const Translation& t, std::size_t stacks, Random& random) {
   Columns columns(std::max(t.reach, t.height), std::vector<std::uint64_t>(stacks));
   for (std::size_t i = 0; i < stacks; ++i) {

@@ -36,8 +36,8 @@ struct Arithmetic {
   void (*gelu)(std::size_t count, double* x);
   /// Computes x = finish(norm(x + y) gain + bias) by rows of kWidth; `bias` times 2^16.
   std::uint64_t (*add_norm)(std::size_t rows, const double* y, const double* gain, const double* bias, double* x);
-  /// Turns sums of products into shares that sum to 2^16 but for rounding: softmax of round(round(x / 2^16) scale / 2^16)
-  /// by rows. Bit j of mask[row]: column j counts; the others get 0. At most 32 columns.
+  /// Turns sums of products into shares that sum to 2^16 but for rounding: softmax of round(round(x / 2^16) scale /
+  /// 2^16) by rows. Bit j of mask[row]: column j counts; the others get 0. At most 32 columns.
   void (*softmax)(std::size_t rows, std::size_t columns, const std::uint32_t* mask, std::int64_t scale, double* x);
 };
 

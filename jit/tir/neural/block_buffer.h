@@ -30,7 +30,7 @@ bool held_out(std::span<const Instruction> block);
 
 class BlockBuffer {
  public:
-  /// Adds a record. Errors: InvalidArgument for a block that encode() refuses or an answer above kNodesMax instructions.
+  /// Adds a record. Errors: InvalidArgument for a block that encode() refuses, or an answer above kNodesMax.
   Result<void> add(BlockRecord record);
   /// Returns the records, the oldest first.
   [[nodiscard]] const std::deque<BlockRecord>& records() const { return records_; }

@@ -12,7 +12,7 @@
 
 namespace trident::tir::neural {
 
-/// Adds records for take_left_blocks(), without those that no buffer takes. Makes the folder if absent. Errors: OsError.
+/// Adds records, without those that no buffer takes. Makes the folder if absent. Errors: OsError.
 Result<void> leave_blocks(const std::string& folder, const std::vector<BlockRecord>& records);
 /// Removes and returns all left blocks. Errors: RejectedRecord if they cannot be read, and they are gone too; OsError.
 Result<std::vector<BlockRecord>> take_left_blocks(const std::string& folder);

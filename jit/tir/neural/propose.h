@@ -1,5 +1,5 @@
-// The network's proposals for a block. They are not proven (jit/tir/equiv does that), but each ends as the block does, as
-// far as AbstractState can tell, and has fewer words or fewer cycles.
+// The network's proposals for a block. They are not proven (jit/tir/equiv does that), but each ends as the block does,
+// as far as AbstractState can tell, and has fewer words or fewer cycles.
 #pragma once
 
 #include <span>

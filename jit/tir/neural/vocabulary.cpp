@@ -49,7 +49,7 @@ Vocabulary build() {
   return v;
 }
 
-/// Built when the program or library is loaded: a thread that built it later could leave it half done in a forked child.
+/// Built when the program is loaded: a thread that built it later could leave it half done in a forked child.
 const Vocabulary kVocabulary = build();
 
 const Vocabulary& vocabulary() {

@@ -4,7 +4,7 @@
 //   one token                               an instruction without argument; with a count 1..5; with a register 0..15
 //   push, addi: small                       with one of kSmallConstants
 //   push, addi: copied                      with the k-th distinct constant of the original block
-//   push, addi, call: literal digit+        with any element, in base 16, the highest digit first; ends before the first
+//   push, addi, call: literal digit+        with any element, in base 16, the highest digit first; ends before a
 //                                           token that is no digit
 //
 // Every instruction of the released machine can be written, also those of control flow, which no block contains.

@@ -21,7 +21,7 @@ void HostileProgram::label(const char* stem) {
   if (chance(6)) put(fresh("also") + ":");
 }
 
-/// Adds straight instructions. Like all functions below it leaves the stack as high as it was, unless they say otherwise.
+/// Adds straight instructions. Like the functions below it keeps the stack's height, unless they say otherwise.
 void HostileProgram::piece() {
   while (pieces_.size() < 3) {
     std::vector<std::string> made;

@@ -49,7 +49,7 @@ struct Specification {
   std::vector<Value> values;
   std::vector<Task> tasks;        ///< all are to be done once
   std::vector<Id> before, after;  ///< the stack, bottom first, as far down as the block reaches
-  std::uint32_t lowest = 0;       ///< least number of elements of the block's stack, counted from the bottom of `before`
+  std::uint32_t lowest = 0;       ///< least height of the stack, counted from the bottom of `before`
 };
 
 /// Returns none if the block needs more than the limits above.

@@ -35,7 +35,7 @@ struct Proposer {
   std::string name;
   std::function<std::vector<Instructions>(std::span<const tasm::Instruction> block)> propose;
 };
-/// Returns the superoptimiser with all its measures. `stop` is called every few milliseconds and ends it within a block.
+/// Returns the superoptimiser with all its measures. `stop` is called every few milliseconds and ends it.
 Proposer superoptimiser(std::function<bool()> stop = {});
 
 struct Options {

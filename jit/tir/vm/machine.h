@@ -61,8 +61,8 @@ struct Code {
 
 /// Choice to compute a program's digest and its cost: not needed to compare a block with another.
 enum class Hashing : std::uint8_t { whole_program, none };
-/// Loads a program into `code`, whose memory is used again. Errors: InvalidArgument for arguments out of range and calls
-/// to where no instruction begins.
+/// Loads a program into `code`, whose memory is used again. Errors: InvalidArgument for arguments out of range and
+/// calls to where no instruction begins.
 Result<void> load(const tasm::Program& program, Code& code, Hashing hashing = Hashing::whole_program);
 
 struct Inputs {

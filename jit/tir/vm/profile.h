@@ -38,8 +38,8 @@ class Profile {
   std::vector<Heights> steps;  ///< per step of the code
   bool frames_cut = false;     ///< kFramesMax was reached
 
-  /// Rows of a subroutine. `own`: while no other call is open above one of its calls. `inclusive`: while a call of it is
-  /// open, each row once however many are.
+  /// Rows of a subroutine. `own`: while no other call is open above one of its calls. `inclusive`: while a call of it
+  /// is open, each row once however many are.
   struct Subroutine {
     std::uint32_t entry;
     std::uint64_t calls = 0;

@@ -13,8 +13,8 @@
 
 namespace trident::tir::vm {
 
-/// Maps keys of 128 bits to values: open addressing, linear probing, at most half full. A slot is in use when it has the
-/// number of the current run.
+/// Maps keys of 128 bits to values: open addressing, linear probing, at most half full. A slot is in use when it has
+/// the number of the current run.
 class Map {
  public:
   struct Key {
