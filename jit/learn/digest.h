@@ -1,4 +1,4 @@
-// Digits that tell data apart: whether a run goes on with the samples that it began with. Not against an adversary.
+// Digests tell data apart, so that a run goes on with its own samples only. Not against an adversary.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ class DataDigest {
     add(text.size());
     for (const char c : text) add(c);
   }
-  /// Their number, and they.
+  /// Adds the numbers after their count.
   template <class Number>
   void add(std::span<const Number> numbers) {
     add(numbers.size());

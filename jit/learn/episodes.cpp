@@ -141,7 +141,7 @@ void Witness::begin(const egraph::GuidedGraph& graph) {
   guide_.begin(graph);
 }
 
-// The edge that the last match made, if it merged anything.
+// Records the edge that the last match made, if it merged anything.
 void Witness::settle() {
   if (pending_.empty()) return;
   Pending& last = pending_.back();
@@ -186,7 +186,7 @@ void Witness::end(const egraph::Term& found) {
     p.sample.needed = p.merged && p.first_edge < needed->size() && (*needed)[p.first_edge];
     positive += p.sample.needed ? 1 : 0;
   }
-  if (positive == 0) return;  // nothing was better than the beginning: that teaches little
+  if (positive == 0) return;  // no term was better than the first: that teaches little
   const std::size_t others = pending_.size() - positive;
   const std::size_t room = options_.per_graph_max - std::min<std::size_t>(positive, options_.per_graph_max);
   GuideSamples& g = onlooker_.noted();

@@ -1,5 +1,5 @@
-// What searches teach: every match that was applied, as the network would have seen it then, and whether the best term
-// that its graph held in the end rests on it (hindsight, by the graph's own explanation).
+// Samples from searches: every applied match, as the network would have seen it then, and whether the best term
+// of its graph in the end rests on it (hindsight, by the graph's own explanation).
 #pragma once
 
 #include <array>
@@ -17,19 +17,19 @@
 
 namespace trident::learn {
 
-/// GuideSample::rule of rules that training does not know.
+/// Marks in GuideSample::rule a rule that training does not know.
 inline constexpr std::uint16_t kNewRule = 0xFFFF;
 
-/// One match at the moment when it was applied. What it would lead to has the features of its state without `lost` and
+/// One match at the moment when it was applied. Its afterstate has the features of its state without `lost` and
 /// with `gained`.
 struct GuideSample {
   std::uint32_t state = 0;                                  ///< number in GuideSamples
   std::uint32_t first_lost = 0, first_gained = 0, end = 0;  ///< in GuideSamples::changes
-  std::uint32_t nodes = 1;                                  ///< after it
+  std::uint32_t nodes = 1;                                  ///< nodes after it
   std::uint32_t episode = 0, graph = 0;                     ///< of the graph: over all episodes
   std::uint16_t rule = 0;
   bool needed = false;  ///< the best term of the graph rests on it
-  float gain = 0;       ///< what its graph's best term takes less than the first: the difference of their log_cost
+  float gain = 0;       ///< how much cheaper the graph's best term is than the first: the difference of their log_cost
   std::array<std::int16_t, nn::kScalars> scalars{};
 };
 
@@ -43,28 +43,28 @@ struct GuideSamples {
   std::vector<GuideSample> samples;
   std::uint32_t graphs = 0;
 
-  /// What a network sees of a sample; `delta`: false for the state as it was. Appends nothing: `out` is written anew.
+  /// Writes the features that a network sees to `out`, replacing its content; `delta`: false for the state as it was.
   void features_of(const GuideSample& sample, bool delta, std::vector<std::uint32_t>& out) const;
-  /// The scalars; without what only the afterstate tells where `delta` is false.
+  /// Returns the scalars; if `delta` is false, without those that only the afterstate has.
   static std::array<std::int16_t, nn::kScalars> scalars_of(const GuideSample& sample, bool delta);
   void append(const GuideSamples& other);
 };
 
-/// Follows a search's graph and notes matches as the network would see them. Asked by a guide, when the search asks it.
+/// Follows a search's graph and records matches as the network would see them. Called by a guide during the search.
 class Onlooker {
  public:
-  /// Both must outlive it. `weights` only says how features are counted.
+  /// Both must outlive it. `weights` only sets how features are counted.
   Onlooker(const nn::AccumulatorWeights& weights, const nnue::KindTable& kinds, unsigned depth);
 
-  /// Forgets what it has noted.
+  /// Starts with a new graph and forgets the records.
   void begin(const egraph::GuidedGraph& graph);
   [[nodiscard]] bool holds() const { return follower_.holds(); }
-  /// The match as it would be if it were applied now, its state and changes in noted(); nothing where that cannot be
-  /// told. Rule and scalars are filled in, but not the episode.
+  /// Returns the match as if it were applied now, with its state and changes in noted(); none if there is no
+  /// afterstate. Fills in rule and scalars, but not the episode.
   std::optional<GuideSample> look(const egraph::Candidate& match);
   void took(egraph::RuleIndex rule) { context_.took(rule); }
   void follow();
-  /// Tree cost of the incumbent, while it holds.
+  /// Returns the tree cost of the incumbent, while there is one.
   [[nodiscard]] double cost() const { return cost_; }
   [[nodiscard]] const GuideSamples& noted() const { return noted_; }
   GuideSamples& noted() { return noted_; }
@@ -82,17 +82,17 @@ class Onlooker {
   nnue::Delta delta_;
 };
 
-/// Watches the guide that a search goes by. Needs graphs with a log (SearchOptions::explain).
+/// Records the matches that a guide takes. Needs graphs with a log (SearchOptions::explain).
 class Witness final : public egraph::Guide {
  public:
   struct Options {
     std::uint32_t episode = 0;
-    std::uint32_t per_graph_max = 128;  ///< samples that are kept: those that were needed, others at random
+    std::uint32_t per_graph_max = 128;  ///< samples kept: those that were needed, others at random
     unsigned depth = nnue::kDefaultDepth;
-    /// The logarithm of what a term costs (gains.h), nothing where it cannot be told; empty: samples have no gain.
+    /// Returns the logarithm of a term's cost (gains.h), none if unknown; empty: samples have no gain.
     std::function<std::optional<double>(const egraph::Term&)> log_cost{};
   };
-  /// All must outlive it. `weights` only says how features are counted.
+  /// All arguments must outlive it. `weights` only sets how features are counted.
   Witness(egraph::Guide& guide, const nn::AccumulatorWeights& weights, const nnue::KindTable& kinds,
           const Options& options, GuideSamples& out);
 
@@ -105,7 +105,7 @@ class Witness final : public egraph::Guide {
  private:
   struct Pending {
     GuideSample sample;
-    std::uint64_t first_edge = 0;  ///< of the log, made by it, if it merged anything
+    std::uint64_t first_edge = 0;  ///< the first log entry made by it, if it merged anything
     bool merged = false, open = true;
   };
   void settle();
@@ -119,7 +119,7 @@ class Witness final : public egraph::Guide {
   std::vector<Pending> pending_;
 };
 
-/// Weights of zeros, by which a Follower only counts.
+/// Returns weights of zeros, for a Follower that only counts.
 const nn::AccumulatorWeights& counting_weights(const nnue::KindTable& kinds, unsigned depth, std::uint32_t rules);
 
 }  // namespace trident::learn

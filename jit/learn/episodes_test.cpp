@@ -1,4 +1,4 @@
-// Oracles: MPFR for what scrambling may not change; rules whose part in a derivation is known; pairs counted one by
+// Oracles: MPFR for values that scrambling must keep; rules whose part in a derivation is known; pairs counted one by
 // one.
 #include "jit/learn/episodes.h"
 
@@ -42,7 +42,7 @@ TEST(Scrambles, MeanWhatTheGoodFormMeans) {
         at.push_back(0.1 + 1.5 * static_cast<double>(random() >> 11) * 0x1p-53);
       const long double good = testing::evaluate_real(scramble->good, at, 400)[0];
       const long double bad = testing::evaluate_real(scramble->expr, at, 400)[0];
-      // Constants are rounded where they are folded, and policy fast lets a form be defined where another is not.
+      // Constants are rounded where they are folded, and policy fast may define a form where another is not defined.
       if (!std::isfinite(good) || !std::isfinite(bad) || std::fabs(good) > 1e9L) continue;
       ++compared;
       EXPECT_LE(std::fabs(good - bad), 1e-6L * (1 + std::fabs(good))) << expr::print_infix(scramble->expr);
@@ -54,7 +54,7 @@ TEST(Scrambles, MeanWhatTheGoodFormMeans) {
   EXPECT_GT(themes.size(), 6u);
 }
 
-// A fourth wears types, tables or known truths, and searches apply the rules that are about these; the others are what
+// A fourth has types, tables or known truths, and searches apply the rules about these; the others are as
 // they are without that option.
 TEST(Scrambles, ThatAreDressedHaveWhatTheirRulesAreAbout) {
   const auto has = [](const expr::Expr& e, std::initializer_list<expr::Op> ops) {
@@ -170,7 +170,7 @@ TEST(Gains, OfTheJudgeAreItsGuesses) {
   for (const GuideSample& s : samples.samples) EXPECT_NEAR(s.gain, gain, 1e-6);
 }
 
-// The cast back to f64 stays as it is: the search is about what is cast, an output beside the source's own.
+// The cast back to f64 stays as it is: the search is about its operand, an output beside the source's own.
 TEST(Gains, OfSourcesWithPartsThatStayAreToldByCostAlone) {
   const char* const text = "f64(f32(exp(x)*exp(y))) + z";
   for (const auto& [gain, least, most] :
@@ -216,7 +216,7 @@ TEST(Episodes, ChangesAreWhatTellsAfterstatesFromStates) {
     samples.features_of(s, false, before);
     samples.features_of(s, true, after);
     EXPECT_EQ(after.size(), before.size() + (s.end - s.first_gained) - (s.first_gained - s.first_lost));
-    // Every node is above itself once: as many features with an empty path as nodes.
+    // Every node has itself with the empty path: such features are as many as nodes.
     const auto at_zero = [](const std::vector<std::uint32_t>& list) {
       return static_cast<std::uint32_t>(
           std::count_if(list.begin(), list.end(), [](std::uint32_t f) { return f % nnue::kCodes == 0; }));
@@ -240,7 +240,7 @@ TEST(Episodes, OfACurriculumBeginSoManyRewritesAwayFromAGoodForm) {
     EXPECT_GT(made * 10, all * 9) << "but where nothing matches any more";
   }
   // A search that may apply rewrites finds more ways back than one that may not, which is as cheap as the good form
-  // only where nothing was made dearer. From further away fewer are found.
+  // only if no step made it dearer. From further away fewer are found.
   const auto solved = [](std::uint32_t steps, std::uint32_t applications) {
     train::Curriculum curriculum({{steps, 2, 0}, {steps + 1}}, 60);
     EpisodeOptions options;
@@ -270,7 +270,7 @@ TEST(AreaUnderCurve, CountsPairs) {
   }
 }
 
-// What was learnt tells needed rewrites from others in episodes that it has not seen, better than the change of cost;
+// A trained network ranks needed rewrites of unseen episodes above others, better than the change of cost;
 // and one thread and two learn the same.
 TEST(GuideTrainer, LearnsFromEpisodes) {
   EpisodeOptions play_options;
@@ -313,7 +313,7 @@ TEST(GuideTrainer, LearnsFromEpisodes) {
   std::filesystem::remove_all(folder);
 }
 
-// Of four epochs the second is judged to be the best, whatever the area under the curve says.
+// The second of four epochs is judged to be the best, whatever the area under the curve is.
 TEST(GuideTrainer, EndsWithTheEpochThatIsJudgedBest) {
   EpisodeOptions play_options;
   play_options.episodes = 20;

@@ -1,4 +1,4 @@
-// A few of the built-in rules, for tests that try all that these can do.
+// A few of the built-in rules, for tests that try all their applications.
 #pragma once
 
 #include <set>

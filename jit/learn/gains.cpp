@@ -16,7 +16,7 @@ constexpr double kGainMost = 2;
 
 std::optional<double> judged(const egraph::Term& term, const expr::Expr& like) {
   const rw::Judge* judge = rw::shipped_judge();
-  // Where the search leaves parts of a source as they are, terms have outputs, and variables, that stand for them.
+  // A search that leaves parts of its source as they are has outputs, and variables, for these parts.
   if (judge == nullptr || term.roots.size() != like.outputs.size()) return std::nullopt;
   const rw::OpCosts& costs = rw::default_op_costs("avx512");
   const expr::Expr form = rw::to_expr(term, like);

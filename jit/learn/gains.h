@@ -1,4 +1,4 @@
-// What a graph's search gained, and how much more it says than others: gain labels.
+// Gain labels: how much cheaper a graph's search made its term, and the weight of its samples for that.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace trident::learn {
 
-/// By what a term is judged. X(Name, "name", "meaning").
+/// Measures of a term. X(Name, "name", "meaning").
 #define TRIDENT_GAINS(X)                                 \
   X(none, "none", "all samples weigh alike")             \
   X(by_cost, "static", "by the static cost of the term") \
@@ -20,13 +20,13 @@ namespace trident::learn {
 enum class Gain : std::uint8_t { TRIDENT_GAINS(X) };
 #undef X
 
-/// For Witness::Options::log_cost; empty for none. The judge cannot tell of terms of a search that leaves parts of its
-/// source as they are (FixedParts). `like` is that source; it and what `costs` refers to must outlive what is
-/// returned.
+/// Returns a function for Witness::Options::log_cost; empty for none. The judge knows no terms of a search that leaves
+/// parts of its source as they are (FixedParts). `like` is that source; it and the data of `costs` must outlive
+/// the result.
 std::function<std::optional<double>(const egraph::Term&)> log_cost_by(Gain gain, const expr::Expr& like,
                                                                       const egraph::CostModel& costs);
 
-/// What each sample weighs in the loss, 1 on average: one that was needed 1 + its graph's gain, at most 3, another 1,
+/// Returns each sample's weight in the loss, 1 on average: a needed one has 1 + its graph's gain, at most 3, another 1,
 /// before all are divided by their mean.
 std::vector<float> weights_of(const GuideSamples& samples);
 

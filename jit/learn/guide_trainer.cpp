@@ -18,13 +18,13 @@ namespace {
 
 using nn::HeadKind;
 
-// Samples with more features than this are left out: a batch has room for so many each.
+// Limits features: samples with more are left out, as a batch has memory for so many each.
 constexpr std::size_t kFeaturesMax = 2'000;
 constexpr std::size_t kShards = 2;
 
 expr::Expr episode_source(const EpisodeOptions& options, std::uint32_t episode, std::uint64_t& seed) {
   const std::size_t own = options.expressions.size();
-  if (own != 0 && (!options.composed || episode / 2 % 2 == 0)) {  // of either kind with and without the guide (play)
+  if (own != 0 && (!options.composed || episode / 2 % 2 == 0)) {  // each kind with and without the guide (play)
     const std::uint64_t turn = options.seed * 131 + (options.composed ? episode / 4 * 2 + episode % 2 : episode);
     const expr::Expr& one = options.expressions[turn % own];
     if (turn / own % 2 == 0) return one;
@@ -36,7 +36,7 @@ expr::Expr episode_source(const EpisodeOptions& options, std::uint32_t episode, 
   return std::move(scramble->expr);
 }
 
-/// An episode of a curriculum.
+/// One episode of a curriculum.
 struct WayBack {
   expr::Expr good, source;
   std::size_t level = 0;
@@ -54,12 +54,12 @@ WayBack way_back(const EpisodeOptions& options, std::uint32_t episode, const egr
     out.good = good_form(episode_source(unscrambled, episode, seed), costs);
     worse = worsened(out.good, seed++, scrambles);
     if (worse) out.source = std::move(worse->expr);
-    ++episode;  // another one where this is too large
+    ++episode;  // takes another one if this is too large
   }
   return out;
 }
 
-/// Whether a search has found a form as cheap as the good one.
+/// True if a search has found a form as cheap as the good one.
 bool is_back(const Result<expr::rewrite::Rewritten>& found, const WayBack& way, const egraph::CostModel& costs) {
   const expr::Expr& form = found.ok() && !found->forms.empty() ? found->forms.front() : way.source;
   const auto reached = expr::rewrite::cost_of(form, costs), good = expr::rewrite::cost_of(way.good, costs);
@@ -116,7 +116,7 @@ GuideSamples play(const EpisodeOptions& options) {
 
 namespace {
 
-/// Pairs in the right order, and all pairs.
+/// Counts of pairs in the right order, and of all pairs.
 struct Pairs {
   double right = 0, all = 0;
   [[nodiscard]] double share() const { return all == 0 ? 0.5 : right / all; }
@@ -125,7 +125,7 @@ struct Pairs {
 Pairs pairs_of(std::span<const double> scores, std::span<const bool> needed) {
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // What is no number has no place in an order: it goes before all others.
+  // A score that is NaN has no place in an order: it goes before all others.
   const auto score = [&](std::size_t i) {
     return std::isnan(scores[i]) ? -std::numeric_limits<double>::infinity() : scores[i];
   };
@@ -197,7 +197,7 @@ GuideFigures figures_of(const Network& network, const GuideSamples& train, const
   std::vector<double> share(network.shape().rules), count(network.shape().rules);
   for (const GuideSample& s : train.samples) ++count[s.rule], share[s.rule] += s.needed ? 1 : 0;
   f.auc_rule = area_under_curve(held_out, [&](const GuideSample& s) {
-    const std::size_t rule = s.rule == kNewRule ? share.size() - 1 : s.rule;  // the last row is no rule's
+    const std::size_t rule = s.rule == kNewRule ? share.size() - 1 : s.rule;  // the last row has no rule
     return (share[rule] + 0.1) / (count[rule] + 1);
   });
   for (const GuideSample& s : held_out.samples) f.needed += s.needed ? 1 : 0;
@@ -262,8 +262,8 @@ std::string digest_of(const GuideSamples& train, const GuideSamples& held_out, s
   return digest.text();
 }
 
-// Some samples are shown as if the rule were new, some without what tells of its place and its past: a network that
-// always has these goes by them and hardly looks at what the rewrite makes of the term.
+// Shows some samples as if the rule were new, some without the scalars of place and past: a network that
+// always has these relies on them and hardly looks at the term after the rewrite.
 void hide_some(Example& example, std::uint64_t sample, std::uint64_t neighbour) {
   constexpr std::uint64_t kOf = 16, kWithoutRule = 4, kWithoutContext = 4;
   const std::uint64_t draw = (sample + 1'000'003 * neighbour) * 0x9E37'79B9'7F4A'7C15u >> 40;
@@ -279,20 +279,20 @@ void hide_some(Example& example, std::uint64_t sample, std::uint64_t neighbour) 
 Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& train, const GuideSamples& held_out,
                                           const GuideTraining& options) {
   const std::size_t batch = options.trainer.samples_per_shard;
-  const std::size_t answers = options.labels.empty() ? 1 : 2;  // of a sample: by hindsight, or either with its chance
+  const std::size_t answers = options.labels.empty() ? 1 : 2;  // per sample: by hindsight, or either with its chance
   CHECK(options.labels.empty() || options.labels.size() == train.samples.size());
   struct OfShard {
     autodiff::Tape<float> tape;
     RecordedBatch recorded;
-    autodiff::Integers labels;       // a row for each sample and label, 0: needed
-    autodiff::Value<float> weights;  // of the rows
+    autodiff::Integers labels;       // one row per sample and label, 0: needed
+    autodiff::Value<float> weights;  // weights of the rows
     std::vector<std::vector<std::uint32_t>> lists;
     explicit OfShard(tensor::ParameterStore<float>& store) : tape(store, autodiff::Mode::train) {}
   };
   std::vector<std::unique_ptr<OfShard>> shards;
   train::Model model;
   model.store = &network.store();
-  // A figure is never compared with one of another kind.
+  // Figures of different kinds must never be compared.
   model.architecture = network.architecture() + (options.judge ? "/judged" : "");
   for (std::size_t i = 0; i < kShards; ++i) {
     shards.push_back(std::make_unique<OfShard>(network.store()));
@@ -317,7 +317,7 @@ Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& 
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const GuideSample& sample = train.samples[samples[i]];
       Example example = example_of(train, sample, options.sight, s.lists[i]);
-      // Who stands next in the batch is another one in every epoch, and so is what is hidden.
+      // The next sample in the batch differs in every epoch, so other parts are hidden.
       hide_some(example, samples[i], samples[(i + 1) % samples.size()]);
       examples.push_back(example);
       const float weight = weights[samples[i]];

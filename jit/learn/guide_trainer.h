@@ -1,4 +1,4 @@
-// Trains the guide's head, and the embedding below it, on what searches teach (episodes.h).
+// Trains the guide's head, and the embedding below it, on samples of searches (episodes.h).
 #pragma once
 
 #include <functional>
@@ -15,51 +15,51 @@
 
 namespace trident::learn {
 
-/// How episodes are played.
+/// Options for playing episodes.
 struct EpisodeOptions {
   std::uint64_t seed = 1;
   std::uint32_t episodes = 1000;
   ScrambleOptions scrambles;
-  /// Played in half of the episodes, in turn: as they are, then made worse at random. Empty: only what is composed.
+  /// Expressions for half of the episodes, in turn: unchanged, then made worse at random. Empty: only composed ones.
   std::span<const expr::Expr> expressions{};
   bool composed = true;  ///< false: `expressions` in all episodes
   unsigned depth = nnue::kDefaultDepth;
-  Gain gain = Gain::none;            ///< by which samples weigh (weights_of)
-  std::uint32_t nodes = 1500;        ///< of the graph of an episode
-  std::uint32_t applications = 600;  ///< that are watched of each
-  /// Where there is one, episodes begin at good forms that as many random rewrites have made worse as its level says;
-  /// an episode is solved that ends with a form as cheap as the good one. Told of each.
+  Gain gain = Gain::none;            ///< gives the weights of samples (weights_of)
+  std::uint32_t nodes = 1500;        ///< limit of an episode's graph
+  std::uint32_t applications = 600;  ///< recorded per episode
+  /// If not null, episodes begin at good forms made worse by as many random rewrites as its level says;
+  /// an episode is solved if it ends with a form as cheap as the good one. It gets each result.
   train::Curriculum* curriculum = nullptr;
-  /// Asked in place of the static order, in half of the episodes; null: none.
+  /// Replaces the static order in half of the episodes; null: none.
   egraph::Guide* guide = nullptr;
-  /// Who stands between the search and the order that an episode goes by, of which it is told; empty: nobody.
+  /// Returns a guide to put between the search and the episode's order; empty: none.
   std::function<egraph::Guide&(egraph::Guide& order, std::uint32_t episode)> between{};
   std::function<bool(std::uint32_t done)> progress{};  ///< false: no more episodes
 };
 GuideSamples play(const EpisodeOptions& options);
 
-/// What a network is shown of a sample; less than all is for comparison.
+/// Inputs of a network for a sample; less than all is for comparison.
 struct Sight {
   bool delta = true;  ///< the change that the rewrite makes; else the state as it was
-  bool rule = true;   ///< which rule it is
+  bool rule = true;   ///< number of the rule
 };
-/// A sample as a head sees it. `list` holds its features and must outlive it.
+/// Makes a head's input from a sample. `list` holds its features and must outlive it.
 Example example_of(const GuideSamples& samples, const GuideSample& sample, Sight sight,
                    std::vector<std::uint32_t>& list);
 
-/// How well scores tell samples that were needed from others: the share of pairs, of one and the other, that are in the
-/// right order (area under the receiver's operating characteristic). 0.5 where there are no pairs.
+/// Measures how well scores tell needed samples from others: the share of pairs, one of each kind, in the
+/// right order (area under the receiver's operating characteristic). 0.5 if there are no pairs.
 double area_under_curve(std::span<const double> scores, std::span<const bool> needed);
-/// ... over all samples, by what `score` says.
+/// Computes the area over all samples, with scores by `score`.
 double area_under_curve(const GuideSamples& samples, const std::function<double(const GuideSample&)>& score);
 
-/// ... of pairs of one graph.
+/// Computes the area over pairs of one graph.
 double area_within_graphs(const GuideSamples& samples, const std::function<double(const GuideSample&)>& score);
 
 struct GuideFigures {
-  double auc = 0.5;                            ///< of the network
-  double auc_no_delta = 0.5;                   ///< ... shown the state as it was
-  double within = 0.5, within_no_delta = 0.5;  ///< the same, over pairs of rewrites of one graph alone
+  double auc = 0.5;                            ///< by the network
+  double auc_no_delta = 0.5;                   ///< by the network, shown the state as it was
+  double within = 0.5, within_no_delta = 0.5;  ///< likewise, over pairs of rewrites of one graph alone
   double auc_static = 0.5;                     ///< by the change of tree cost alone
   double auc_rule = 0.5;                       ///< by how often a rule was needed in training
   std::size_t samples = 0, needed = 0;
@@ -67,28 +67,28 @@ struct GuideFigures {
 GuideFigures figures_of(const Network& network, const GuideSamples& train, const GuideSamples& held_out,
                         Sight sight = {});
 
-/// How a search sees them: scores by integers, one per sample. A rule has the row that the weights say is its.
+/// Computes scores as a search does: by integers, one per sample. A rule has the row with its key in the weights.
 std::vector<std::int32_t> integer_scores(const nn::AccumulatorWeights& weights, const GuideSamples& samples,
                                          Sight sight = {});
-/// Of pairs of neighbouring candidates of one state that are not the same in rule, features and scalars, the share that
-/// has different scores.
+/// Returns the share with different scores among pairs of neighbouring candidates of one state that differ in rule,
+/// features or scalars.
 double told_apart(const GuideSamples& samples, std::span<const std::int32_t> scores);
 
 struct GuideTraining {
   train::TrainerOptions trainer;
-  bool frozen = false;  ///< only the head
+  bool frozen = false;  ///< trains only the head
   Sight sight;
-  /// How likely each sample of training was needed, in place of whether it was (QTeacher); empty: by hindsight.
+  /// Replaces whether each training sample was needed by its probability (QTeacher); empty: by hindsight.
   std::span<const float> labels{};
-  /// Told the area under the curve after every epoch; the epoch where it returns least is the best. Empty: the one with
-  /// the largest area.
+  /// Called after every epoch with the area under the curve; the epoch with the least result is the best. Empty: the
+  /// one with the largest area.
   std::function<double(double auc)> judge{};
   std::function<bool(const train::Report&)> progress{};
 };
 Result<train::TrainingResult> train_guide(Network& network, const GuideSamples& train, const GuideSamples& held_out,
                                           const GuideTraining& options);
 
-/// How often every feature is in states and afterstates of samples: for nn::hot_first and Network::quantise.
+/// Counts how often every feature is in states and afterstates of samples: for nn::hot_first and Network::quantise.
 std::vector<std::uint64_t> hits_of(const GuideSamples& samples);
 
 }  // namespace trident::learn

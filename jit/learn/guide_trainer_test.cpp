@@ -12,7 +12,7 @@
 namespace trident::learn {
 namespace {
 
-// A file's rows are found by what their keys say, wherever they lie: rules may have come and gone since it was made.
+// A file's rows are found by their keys, wherever they lie: rules may have come and gone since it was made.
 TEST(IntegerScores, FindTheRowOfARuleByItsKey) {
   const GuideSamples samples = play({.seed = 5, .episodes = 2});
   ASSERT_GT(samples.samples.size(), 20u);

@@ -20,13 +20,13 @@ namespace {
 using expr::rewrite::JudgeScalar;
 using nn::HeadKind;
 
-constexpr std::size_t kFeaturesMax = 12'000;  // of one kernel; larger ones are not trained on
+constexpr std::size_t kFeaturesMax = 12'000;  // limit per kernel; larger ones are not trained on
 constexpr double kHeldOut = 0.2, kValidation = 0.125;
 // An error of 30 % and more counts by its size, not by its square; 10 % between two kernels are a clear order.
 constexpr float kHuber = 0.3f;
 constexpr double kSharpness = 10;
 constexpr std::array kMargins = {0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2};
-constexpr double kApart = 0.05;  // times that differ by less are no pair
+constexpr double kApart = 0.05;  // times that differ by less are not compared
 
 std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ x >> 30) * 0xBF58'476D'1CE4'E5B9u + 0x9E37'79B9'7F4A'7C15u;
@@ -41,7 +41,7 @@ std::uint64_t hash_of(std::string_view text) {
   return hash ^ hash >> 29;
 }
 
-/// Least squares on some scalars and a constant, with a small penalty on the coefficients.
+/// Fits some scalars and a constant by least squares, with a small penalty on the coefficients.
 class Ridge {
  public:
   Ridge(std::vector<std::size_t> columns, const JudgeSamples& samples, std::span<const std::uint32_t> train)
@@ -71,7 +71,7 @@ class Ridge {
     for (std::size_t c = 0; c < columns_.size(); ++c) x[c] = sample.scalars[columns_[c]] / 128.0;
     x.back() = 1;
   }
-  // Gauss and Jordan; the matrix is symmetric and, but for the constant's row, positive definite.
+  // Solves by Gauss and Jordan; the matrix is symmetric and, but for the constant's row, positive definite.
   void solve(std::vector<double>& m, std::vector<double>& right) {
     const std::size_t n = right.size();
     for (std::size_t p = 0; p < n; ++p) {
@@ -207,7 +207,7 @@ Result<JudgeSamples> samples_of(const TimedKernels& timed, std::uint32_t machine
       if (!out.add(expr, kernel, costs, std::sqrt(timed.kernels[k].ns * timed.kernels[k].ns_again),
                    static_cast<std::uint32_t>(out.families.size() - 1), depth))
         continue;
-      // The source where nothing is cheaper.
+      // The source, if no form is cheaper.
       const bool has_best = family.first + 1 < family.end && timed.kernels[family.first + 1].how == "best";
       out.samples.back().static_best = k == family.first + (has_best ? 1u : 0u);
     }
@@ -275,7 +275,7 @@ JudgeFigures figures_of(const Network& network, const JudgeSamples& samples, std
   return out;
 }
 
-// A short one is filled up with its first kernel in a batch, which then counts for nothing.
+// Fills a short group up with its first kernel in a batch, where the copies do not count.
 std::vector<std::vector<std::uint32_t>> groups_of(const JudgeSamples& samples, std::span<const std::uint32_t> train) {
   std::vector<std::vector<std::uint32_t>> groups;
   for (const std::uint32_t i : train) {
@@ -407,7 +407,7 @@ Result<train::TrainingResult> train_judge(Network& network, const JudgeSamples& 
   std::iota(numbers.begin(), numbers.end(), 0u);
   TRY(train::TrainingResult result, train::train(model, numbers, options.trainer, options.progress));
   if (result.interrupted) return result;
-  // As much of the score as is good on families that it was not learnt from: perhaps none.
+  // Scales the score as is best on families that it was not trained on: perhaps by 0.
   std::vector<double> scores(samples.samples.size());
   for (const std::uint32_t i : validation)
     scores[i] = network.score(HeadKind::judge, samples.example_of(samples.samples[i]));
@@ -421,8 +421,8 @@ Result<train::TrainingResult> train_judge(Network& network, const JudgeSamples& 
     if (fault < result.best_metric) result.best_metric = fault, best_share = share;
   }
   network.scale_score(HeadKind::judge, static_cast<float>(best_share));
-  // Of few validating families a share of slower ones is a matter of luck; of those trained on it is too good: the
-  // larger.
+  // The larger margin: with few validating families a share of slower ones is a matter of luck, and with those trained
+  // on it is too good.
   base.margin =
       static_cast<float>(std::max(best_margin(network, samples, validation), best_margin(network, samples, train)));
   network.set_linear_guess(base);

@@ -1,4 +1,4 @@
-// Oracles: times that a formula gives, of which the analytical model knows nothing;
+// Oracles: times from a formula that the analytical model does not know;
 // the network in floats against the judge in integers.
 #include "jit/learn/judge_trainer.h"
 
@@ -19,8 +19,8 @@ const cost::Table& costs() {
   return cost::shipped("avx512");
 }
 
-/// Of expressions of all domains. A kernel's time is what the model says, and longer the greater the share of products
-/// that sums are made of.
+/// Makes samples of expressions of all domains. A kernel's time is the model's, longer the greater the share of
+/// products under sums.
 JudgeSamples samples_with_times(std::uint32_t families) {
   JudgeSamples out;
   for (std::uint64_t seed = 1; out.families.size() < families; ++seed) {
@@ -106,7 +106,7 @@ TEST(JudgeTrainer, LearnsWhatTheModelDoesNotKnow) {
     }
     EXPECT_LT(learned_error, 0.7 * model_error);
 
-    // In integers, as searches ask it.
+    // Scores in integers, as searches do.
     const auto block = nn::AccumulatorWeights::pack(network.quantise(hits_of(samples, split.train)).weights);
     ASSERT_TRUE(block.ok()) << block.error().message;
     const auto packed = nn::AccumulatorWeights::copy(
@@ -134,7 +134,7 @@ TEST(JudgeTrainer, LearnsWhatTheModelDoesNotKnow) {
   std::filesystem::remove_all(folder);
 }
 
-/// Families of two: the statically cheapest form takes 1 ns, the other one `other_ns`, of which the network says by how
+/// Families of two: the statically cheapest form takes 1 ns, the other one `other_ns`, and the network promises by how
 /// much it is faster. Guesses are the scalar `nodes` alone, by a base that is made up.
 struct Choices {
   JudgeSamples samples;
@@ -162,15 +162,15 @@ TEST(JudgeTrainer, TheMarginIsTheSmallestThatIsCarefulEnough) {
   network.set_linear_guess(base);
   Choices choices;
   for (int i = 0; i < 90; ++i) choices.add(0.3, 0.8);
-  // Small promises that are not kept, by a tenth of the families: a margin below them is not careful enough.
+  // A tenth of the families break small promises: a margin below these is not careful enough.
   for (int i = 0; i < 10; ++i) choices.add(0.045, 1.1);
   EXPECT_EQ(best_margin(network, choices.samples, choices.all), 0.05);
-  // Small promises that are kept: the same margin would lose what they give.
+  // Small promises are kept: the same margin would lose their gain.
   Choices kept;
   for (int i = 0; i < 90; ++i) kept.add(0.3, 0.8);
   for (int i = 0; i < 10; ++i) kept.add(0.045, 0.9);
   EXPECT_EQ(best_margin(network, kept.samples, kept.all), 0);
-  // What no margin makes careful: the largest.
+  // If no margin is careful, the largest is returned.
   Choices wrong;
   for (int i = 0; i < 10; ++i) wrong.add(0.5, 2);
   EXPECT_EQ(best_margin(network, wrong.samples, wrong.all), 0.2);

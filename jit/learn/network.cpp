@@ -25,12 +25,12 @@ using nn::kHidden;
 using nn::kLanes;
 using nn::kScalars;
 
-constexpr std::size_t kElementsMax = 1 << 20;  // of the flat vector: tables are beside it
+constexpr std::size_t kElementsMax = 1 << 20;  // limit of the flat vector, without tables
 constexpr std::size_t kRowsPerFeatureMax = 4;  // A, B, C, R
-constexpr std::size_t kActiveRows = 32;        // that a node's mean is the sum of, about: the scale of first weights
+constexpr std::size_t kActiveRows = 32;        // rows that a node's mean sums, about: the scale of initial weights
 constexpr float kRuleBound = 0.05f;
 constexpr float kScalarUnit = 1.0f / 127;  // so that scalars have the scale of pooled lanes as integers
-constexpr double kOne = 127;               // of integers that stand for 1
+constexpr double kOne = 127;               // the integer that represents 1
 constexpr std::uint32_t kShiftMax = 12, kFinerMax = 6;
 constexpr const char* kEmbeddingBias = "embedding.bias";
 constexpr const char *kOwnRows = "own_rows", *kWidth = "width", *kDepth = "depth", *kRules = "rules",
@@ -41,7 +41,7 @@ const std::string& name_of(HeadKind head) {
   return names[static_cast<std::size_t>(head)];
 }
 
-/// Changes whenever the meaning of any scalar does.
+/// Hashes the scalars' names and meanings: changes whenever the meaning of any scalar does.
 constexpr std::uint64_t scalars_hash() {
   std::uint64_t hash = 0xCBF2'9CE4'8422'2325u;  // FNV-1a
   const auto add = [&](std::string_view text) {
@@ -65,7 +65,7 @@ std::string text_of(std::span<const std::uint32_t> numbers) {
 
 constexpr std::size_t kBaseNumbers = sizeof(nn::LinearGuess) / sizeof(float);
 
-/// As the bits of its floats, which text keeps exactly.
+/// Returns the bits of its floats, which text keeps exactly.
 std::vector<std::uint32_t> bits_of(const nn::LinearGuess& base) {
   std::vector<std::uint32_t> bits(kBaseNumbers);
   std::memcpy(bits.data(), &base, sizeof base);
@@ -114,7 +114,7 @@ float largest(std::span<const float> values) {
   return most;
 }
 
-/// How many integers are one of the embedding: the largest element fits, or, where few are large, is cut, so that the
+/// Returns how many integers are 1 of the embedding: the largest element fits or, if few are large, is cut, so that the
 /// squared error over all hits is least.
 double scale_of(std::span<const float> rows, std::span<const std::uint64_t> weight) {
   const double fits = kOne / std::max(1e-3, static_cast<double>(largest(rows)));
@@ -153,7 +153,7 @@ Network::Network(NetworkShape shape, std::uint64_t kinds_hash, std::uint64_t see
     CHECK(f < nnue::kFeatures && own_row_[f] < 0);
     own_row_[f] = next++;
   }
-  // Every slice is declared here: what it is that has been declared is the architecture. The tape never runs.
+  // Declares every slice here: the architecture is derived from the declared slices. The tape never runs.
   Tape<float> tape(*store_, Mode::infer, tensor::GemmSource::compiled);
   const Value<float> scores[] = {record(tape, HeadKind::judge, 1, 1).score, record(tape, HeadKind::guide, 1, 1).score};
   const Value<float> both = autodiff::concat(tape, std::span<const Value<float>>(scores));

@@ -23,7 +23,7 @@ using nnue::naive::Random;
 
 constexpr std::uint32_t kRules = 5;
 
-/// A random term, its features, and something to say about the place.
+/// A random term, its features, and random scalars.
 struct Sample {
   nnue::naive::Term term;
   std::vector<std::uint32_t> features;
@@ -61,7 +61,7 @@ std::vector<std::uint64_t> hits_of(const std::vector<Sample>& all) {
   return hits;
 }
 
-/// Every weight random, R and biases too.
+/// Makes a network with every weight random, R and biases too.
 std::unique_ptr<Network> random_network(const std::vector<Sample>& all, std::uint32_t width = nn::kLanes) {
   NetworkShape shape{.width = width, .rules = kRules, .own_rows = features_met(hits_of(all))};
   EXPECT_FALSE(shape.own_rows.empty());
@@ -82,7 +82,7 @@ const float* slice_of(const Network& network, const std::string& name) {
   return network.store().values(*network.store().find(name)).data();
 }
 
-/// The formula of network.h.
+/// Computes the formula of network.h.
 double formula(const Network& network, HeadKind head, const Sample& s) {
   const std::size_t width = network.shape().width;
   const tensor::RowTable<float>& table = *network.store().tables()[0];
@@ -113,7 +113,7 @@ double formula(const Network& network, HeadKind head, const Sample& s) {
   return score;
 }
 
-/// The integer formula of runtime/simd/kernels.h from weights before they are packed.
+/// Computes the integer formula of runtime/simd/kernels.h from weights before they are packed.
 std::int64_t integer_formula(const nn::PlainWeights& w, HeadKind kind, const Sample& s) {
   std::map<std::uint32_t, std::size_t> place;
   for (std::size_t r = 0; r < w.order.size(); ++r) place[w.order[r]] = r;
@@ -137,7 +137,7 @@ std::int64_t integer_formula(const nn::PlainWeights& w, HeadKind kind, const Sam
   return score;
 }
 
-/// By the accumulator of the incumbent that is the sample's term.
+/// Scores by the accumulator of an incumbent that is the sample's term.
 std::int32_t incumbent_score(const nn::AccumulatorWeights& weights, HeadKind kind, const Sample& s) {
   nnue::Incumbent incumbent(weights);
   nnue::naive::begin(incumbent, s.term);
@@ -170,12 +170,12 @@ TEST(Network, BatchesAndSingleScoresAreTheFormula) {
           EXPECT_NEAR(expected, network->score(head, all[s].example), 1e-4);
           lowest = std::min(lowest, expected), highest = std::max(highest, expected);
         }
-        EXPECT_GT(highest - lowest, 0.05);  // else all of this would hold of a constant
+        EXPECT_GT(highest - lowest, 0.05);  // else all of this would hold for a constant
       }
   }
 }
 
-// What integers may be off: 7 bits of a pooled lane, 7 bits of a weight, 7 bits of a hidden unit. Scores spread over
+// Tolerance for integers: 7 bits of a pooled lane, 7 bits of a weight, 7 bits of a hidden unit. Scores spread over
 // 0.7 to 1.1 here; 0.015 is the most that was seen.
 TEST(Network, IntegersScoreAsFloatsDo) {
   constexpr double kTolerance = 0.02;
@@ -203,7 +203,7 @@ TEST(Network, AllRowsAreThereWhenAsked) {
   EXPECT_EQ(nnue::kFeatures, quantised.weights.order.size());
   const auto packed = nn::AccumulatorWeights::make(quantised.weights);
   ASSERT_TRUE(packed.ok()) << packed.error().message;
-  for (const Sample& s : samples(4, 20))  // with features that the hits do not have
+  for (const Sample& s : samples(4, 20))  // with features that have no hits
     EXPECT_NEAR(formula(*network, HeadKind::judge, s), incumbent_score(*packed, HeadKind::judge, s) * quantised.unit[0],
                 0.04);
 }
@@ -254,7 +254,7 @@ TEST_F(File, OfAnotherNetworkIsRefused) {
   refused(nnue::naive::kHash, "own_rows");
 }
 
-/// Mean loss over `steps` steps at a time.
+/// Returns the mean loss over `steps` steps at a time.
 double train(Network& network, HeadKind head, bool frozen, const std::vector<Sample>& all, int steps) {
   Tape<float> tape(network.store(), Mode::train);
   const RecordedBatch batch = network.record(tape, head, all.size(), features_in(all), frozen);
@@ -286,7 +286,7 @@ TEST(Network, LearnsABatchByHeart) {
   }
 }
 
-// What has rows of its own in one network only is zeros in the other.
+// Features with rows of their own in one network only get zeros in the other.
 TEST(Network, TakesAllOfAnotherButRowsThatItHasNot) {
   const auto all = samples(7, 24);
   const std::unique_ptr<Network> other = random_network(all, 64);

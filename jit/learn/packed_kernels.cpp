@@ -21,8 +21,8 @@ constexpr std::array<unsigned char, 6> kMagic = {0xFD, '7', 'z', 'X', 'Z', 0};
 constexpr std::size_t kUnpackedMax = std::size_t{1} << 30;
 constexpr std::uint64_t kUnpackingMemoryMax = std::uint64_t{256} << 20;
 constexpr std::size_t kNameMax = 256;
-/// A quarter of the random programs are longer than this on average and have three quarters of all text: of those a cut
-/// takes one in four.
+/// Length of long texts. A quarter of the random programs are longer on average and have three quarters of all text: a
+/// cut takes one in four of them.
 constexpr std::size_t kLongText = 1200;
 constexpr std::uint64_t kOfLongTexts = 4;
 
@@ -174,14 +174,14 @@ class Reader {
   TimedKernels all_;
 };
 
-/// FNV-1a: an order that nothing about the kernels decides.
+/// Hashes by FNV-1a, for an order that does not depend on the kernels' properties.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xCBF2'9CE4'8422'2325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01B3u;
   return hash;
 }
 
-/// The source, the best form, then those whose texts hash lowest, in the family's order.
+/// Chooses the source, the best form, then those whose texts hash lowest, in the family's order.
 std::vector<std::uint32_t> chosen(const TimedKernels& all, const TimedFamily& family, std::size_t count) {
   std::vector<std::uint32_t> kernels;
   for (std::uint32_t k = family.first; k < family.end; ++k) kernels.push_back(k);
@@ -253,7 +253,7 @@ TimedKernels cut(const TimedKernels& all, std::size_t kernels, std::size_t per_f
     std::sort(families.begin(), families.end(), [&](std::uint32_t a, std::uint32_t b) {
       return hash_of(all.families[a].name) < hash_of(all.families[b].name);
     });
-  // A family of each generator in turn, until there are enough.
+  // Takes a family of each generator in turn, until there are enough.
   std::vector<std::uint32_t> taken;
   std::size_t count = 0;
   for (std::size_t at = 0, before = 1; count < kernels && before != 0; ++at) {

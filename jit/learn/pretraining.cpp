@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kTestedMin = 20;
 constexpr std::uint64_t kPatience = 2;
-// Seeds of the walks that are tested on are never those of training.
+// First seed of test walks: training never uses it.
 constexpr std::uint64_t kTestedSeed = 1'000'000;
 
 class Pretraining {
@@ -67,8 +67,8 @@ class Pretraining {
            static_cast<double>(std::max<std::size_t>(solved.size(), 1));
   }
 
-  /// Trains on walks of one length. Whether the way back comes first, per end of walks that it was not trained on; of
-  /// none when it was interrupted.
+  /// Trains on walks of one length. Returns per end of an unseen walk whether the way back comes first; empty if it was
+  /// interrupted.
   Result<std::vector<bool>> learn(Pretrained::OfLength& of, std::size_t level) {
     const std::uint64_t seed = options_.seed * 64 + level;
     const GuideSamples train = walk(of.steps, seed, static_cast<std::uint32_t>(of.walks));
@@ -85,7 +85,7 @@ class Pretraining {
     how.trainer.schedule = options_.schedule(options_.epochs_max, train.samples.size());
     how.trainer.enough = 1 - options_.lengths[level].enough;
     how.trainer.patience = kPatience;
-    // A copy, so that no length begins with what the optimiser remembers of another.
+    // Trains a copy, so that no length begins with the optimiser's state of another.
     const auto learner = std::make_unique<Network>(network_.shape(), expr::rewrite::node_kinds().hash, options_.seed);
     TRY_VOID(learner->take(network_));
     how.judge = [&](double) { return 1 - share(ends_solved(tested, by(*learner, tested))); };
@@ -94,7 +94,7 @@ class Pretraining {
         options_.progress("pretraining", r.epoch * r.positions + r.position, r.epochs * r.positions);
       return !options_.stopped || !options_.stopped();
     };
-    // What is held out is judged above.
+    // The held-out walks are judged above.
     TRY(const train::TrainingResult result, train_guide(*learner, train, {}, how));
     if (result.interrupted) return std::vector<bool>{};
     TRY_VOID(network_.take(*learner));

@@ -1,5 +1,5 @@
-// Oracles: walks that were not trained on, their states ranked one by one; bars that nothing reaches, and that all
-// does; the same weights from two threads and after being stopped.
+// Oracles: unseen walks, their states ranked one by one; bars that are never reached, and that always
+// are; equal weights from two threads and after being stopped.
 #include "jit/learn/pretraining.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Network fresh() {
   return Network(shape(), expr::rewrite::node_kinds().hash, 5);
 }
 
-/// All weights, in the order of the store.
+/// Returns all weights, in the order of the store.
 std::vector<float> weights_in(const Network& network) {
   std::vector<float> all(network.store().flat().begin(), network.store().flat().end());
   for (const auto& table : network.store().tables())
@@ -56,7 +56,7 @@ class PretrainingOnWalks : public ::testing::Test {
   std::string folder_ = ::testing::TempDir() + "/trident_pretraining";
 };
 
-/// At how many ends of walks all that scores most leads back.
+/// Returns the share of ends of walks at which all rewrites with the highest score lead back.
 double share_of_ends(const Network& network, const GuideSamples& samples) {
   std::map<std::uint32_t, std::uint32_t> last;  // graph of each walk
   for (const GuideSample& s : samples.samples) last[s.episode] = std::max(last[s.episode], s.graph);
@@ -87,7 +87,7 @@ TEST_F(PretrainingOnWalks, LearnsTheWayBackAndSaysHowWell) {
   EXPECT_EQ(of.walks, 400u);
   EXPECT_EQ(of.walks_tested, 100u);
   EXPECT_EQ(of.network.states, 200u);
-  // Of the walks that were trained on none was tested on.
+  // No test walk was trained on.
   WalkOptions walks;
   walks.seed = 3 * 64 + 1'000'000, walks.walks = 100, walks.steps = 2;
   const GuideSamples tested = walked(walks);
@@ -99,7 +99,7 @@ TEST_F(PretrainingOnWalks, LearnsTheWayBackAndSaysHowWell) {
   EXPECT_GT(of.network.first, of.by_cost.first);
   EXPECT_GT(of.by_cost.first, of.network.chance);
   EXPECT_GT(of.ends, of.ends_before);
-  // ... and those that were are learnt better.
+  // Training walks are learnt better.
   EXPECT_GT(share_of_ends(network, train), share_of_ends(before, train) + 0.1);
 }
 

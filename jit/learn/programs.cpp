@@ -16,12 +16,12 @@ using expr::NodeId;
 using expr::Op;
 using expr::Type;
 
-/// Beyond this a value is made small again.
+/// Bound of values: larger ones are made small again.
 constexpr double kTame = 1e4;
-/// Least value that is divided by, or whose logarithm is taken.
+/// Least divisor, and least operand of a logarithm.
 constexpr double kClearOfZero = 0.01;
 
-/// A value and where it lies, roughly: products of long chains stay tame by it.
+/// A value and its range, roughly, which keeps products of long chains tame.
 struct Value {
   NodeId id;
   double lo = 0, hi = 0;
@@ -40,7 +40,7 @@ class Writer {
     const std::uint64_t kind = below(20);
     type_ = kind < 9 ? Type::f32 : kind < 17 ? Type::f64 : kind < 18 ? Type::f32 : Type::i32;
     with_integers_ = kind == 17;
-    // Some programs hardly divide, others hardly do anything else.
+    // Some programs hardly divide, others do little else.
     for (double& share : share_) share = 0.05 + std::pow(unit(), 2);
     deep_ = unit();
     variables();
@@ -76,7 +76,7 @@ class Writer {
   // --- values to go on with ---
 
   void take(const Value& v) { all_.push_back(v), unused_.push_back(v); }
-  /// A value to use: one that nothing uses yet, the last or any, or one that has users.
+  /// Picks a value to use: one without users, the last or any, or one that has users.
   Value pick() {
     if (unused_.empty() || chance(0.25)) return all_[below(all_.size())];
     const std::size_t at = chance(deep_) ? unused_.size() - 1 : below(unused_.size());
@@ -138,7 +138,7 @@ class Writer {
   }
   Value within(const Value& a, double size) { return a.size() <= size ? a : clamp(a, -size, size); }
 
-  /// A value that grew is brought back.
+  /// Makes a value that grew small again.
   Value tame(const Value& v) {
     if (v.size() <= kTame) return v;
     switch (below(4)) {
@@ -159,7 +159,7 @@ class Writer {
   enum Group : std::uint8_t { kSums, kQuotients, kRoots, kFunctions, kChoices, kRoundings, kGroups };
 
   void idiom() {
-    double all = share_[kSums] * 2;  // sums are what most code is
+    double all = share_[kSums] * 2;  // most code is sums
     for (const double share : share_) all += share;
     double at = unit() * all - share_[kSums] * 2;
     std::uint32_t group = 0;
@@ -194,7 +194,7 @@ class Writer {
     }
   }
 
-  /// By Horner's rule with fma or without, or as a sum of powers.
+  /// Makes a polynomial by Horner's rule with fma or without, or as a sum of powers.
   void polynomial() {
     const Value x = within(pick(), 2);
     const std::uint64_t degree = 2 + below(7), way = below(3);
@@ -208,7 +208,7 @@ class Writer {
     keep(sum);
   }
 
-  /// A sum of products: a chain, a tree, or a chain of fma.
+  /// Makes a sum of products: a chain, a tree, or a chain of fma.
   void products() {
     const std::uint64_t count = 2 + below(7), way = below(3);
     std::vector<Value> parts;
@@ -407,7 +407,7 @@ class Writer {
     }
   }
 
-  /// One to three, made of everything that nothing uses yet; now and then a total over all elements.
+  /// Makes one to three outputs out of all unused values; now and then a total over all elements.
   void outputs() {
     const std::uint64_t wanted = 1 + (chance(0.2) ? below(3) : 0);
     std::vector<Value> ends = unused_.empty() ? std::vector<Value>{all_.back()} : unused_;

@@ -14,7 +14,7 @@ namespace {
 constexpr double kByteMost = 255;
 constexpr float kScalarMost = 127;
 constexpr std::size_t kBatch = 64;
-constexpr std::size_t kReadyBatches = 4;  // transitions before it learns
+constexpr std::size_t kReadyBatches = 4;  // number of transitions before it learns
 
 std::size_t inputs_of(const Network& network) {
   return network.shape().width + nn::kScalars + 1;
@@ -70,7 +70,7 @@ void TakeOrLeave::begin(const egraph::GuidedGraph& graph) {
   order_->begin(graph);
 }
 
-// What comes up next: by the order, then what was left before; nothing when all that waits was left since something was
+// Returns the next match: by the order, then those left before; none if all waiting ones were left since the last was
 // taken.
 std::optional<Candidate> TakeOrLeave::offered() {
   if (std::optional<Candidate> next = order_->take()) return next;
@@ -114,7 +114,7 @@ void TakeOrLeave::follow() {
   tell_but(1);
 }
 
-// All whose rewards are known but the last few, whose next states are not.
+// Tells all decisions with known rewards but the last few, whose next states are unknown.
 void TakeOrLeave::tell_but(std::size_t last) {
   const std::size_t count = settled_ - std::min(last, settled_);
   for (std::size_t i = 0; i < count; ++i)
@@ -125,7 +125,7 @@ void TakeOrLeave::tell_but(std::size_t last) {
 
 void TakeOrLeave::end(const egraph::Term& found) {
   order_->end(found);
-  // What was left after the last rebuilding has its reward, which is none.
+  // Decisions to leave since the last rebuilding have their reward, which is 0.
   while (settled_ < made_.size() && !made_[settled_].taken) ++settled_;
   if (settled_ == 0) return;
   tell_but(1);

@@ -20,7 +20,7 @@ namespace {
 
 using egraph::Candidate;
 
-/// Of a term as it is written out, where nothing is free (jit/nnue/follower.cpp): not even a variable.
+/// Sums the costs of a term as it is written out, where every node costs something (jit/nnue/follower.cpp).
 double tree_cost(const egraph::Term& term, const egraph::CostModel& costs) {
   const auto least = [](const void* of, const egraph::ENode& node, std::uint8_t stage) {
     return std::max(static_cast<const egraph::CostModel*>(of)->of(node, stage), 1.0 / 64);
@@ -28,7 +28,7 @@ double tree_cost(const egraph::Term& term, const egraph::CostModel& costs) {
   return egraph::tree_cost(term, expr::rewrite::op_rows(), {&costs, least, costs.stage});
 }
 
-/// Shows a guide the first graph of a search, and notes what it came to; the others are left at once.
+/// Shows a guide the first graph of a search, and records its result; the others are left at once.
 class FirstGraph final : public egraph::Guide {
  public:
   explicit FirstGraph(egraph::Guide& guide) : guide_(guide) {}
@@ -83,11 +83,11 @@ struct Tiny {
 
 constexpr double kPrice = 0.05, kDiscount = 0.9;
 
-/// What one way of choosing comes to.
+/// Result of one sequence of choices.
 struct Way {
   std::vector<bool> choices;
   std::vector<std::vector<std::byte>> states;
-  std::vector<std::uint16_t> rules;  ///< that were offered
+  std::vector<std::uint16_t> rules;  ///< rules that were offered
   std::vector<double> rewards;
   train::Outcome outcome = train::Outcome::going;
   double cost_found = 0;
@@ -141,7 +141,7 @@ std::vector<Way> all_ways(const Tiny& tiny, const QTeacher& seen_by) {
 
 struct Choice {
   std::vector<std::byte> state;
-  double leave = -1e9, take = -1e9;  ///< the most that can come of it
+  double leave = -1e9, take = -1e9;  ///< the best that can follow
 };
 
 std::map<std::vector<bool>, Choice> choices_of(const std::vector<Way>& ways) {
@@ -209,7 +209,7 @@ TEST(QTeacher, WhatIsLeftIsOfferedAgainWhenSomethingWasTaken) {
   for (const Way& way : all_ways(tiny, teacher)) {
     const auto offers = std::count(way.rules.begin(), way.rules.end(), of_logarithm);
     const auto taken = std::count(way.choices.begin(), way.choices.end(), true);
-    EXPECT_LE(offers, taken + 1);  // once for every time that something else was taken, and once for itself
+    EXPECT_LE(offers, taken + 1);  // once for every other match that was taken, and once for itself
     for (std::size_t i = 0; i < way.choices.size(); ++i)
       if (way.rules[i] == of_logarithm && way.choices[i]) taken_at_last.insert(offers);
   }
@@ -270,7 +270,7 @@ TEST(QTeacher, LabelsAreWhatIsLearnt) {
     });
   };
   EXPECT_GT(learnt({}), 0.8);
-  EXPECT_LT(learnt(otherwise), 0.4);  // the best epoch is chosen by hindsight, of three that learn the opposite
+  EXPECT_LT(learnt(otherwise), 0.4);  // the best epoch is chosen by hindsight, among three that learn the opposite
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using expr::NodeId;
 using expr::Op;
 
 struct Part {
-  NodeId id;  ///< in the source
+  NodeId id;  ///< node in the source
   bool negated = false;
 };
 
@@ -27,7 +27,7 @@ class Reassociation {
     for (const Node& n : from.nodes)
       for (const NodeId operand : {n.a, n.b, n.c})
         if (operand.valid()) ++uses_[operand.index];
-    for (const expr::Output& o : from.outputs) uses_[o.node.index] += 2;  // which stay as they are
+    for (const expr::Output& o : from.outputs) uses_[o.node.index] += 2;  // outputs stay as they are
   }
 
   Expr run() {
@@ -52,7 +52,7 @@ class Reassociation {
     return builder_.add(node);
   }
 
-  /// What is summed or multiplied below a node, through nodes that nothing else uses.
+  /// Collects the terms or factors below a node, through nodes without other users.
   void collect(Part part, bool sum, bool root, std::vector<Part>& parts) const {
     const Node& n = from_.at(part.id);
     const bool inner = sum ? n.op == Op::Add || n.op == Op::Sub : n.op == Op::Mul;
@@ -69,7 +69,7 @@ class Reassociation {
     std::vector<std::pair<NodeId, bool>> left;
     for (const Part& p : parts) left.emplace_back(place_[p.id.index], p.negated);
     while (left.size() > 1) {
-      // Two neighbours: the first of a chain, the next in turn of a tree, any at random.
+      // Joins two neighbours: the first two of a chain, the next two in turn of a tree, or any at random.
       const std::size_t at = shape_ == SumShape::random ? random_() % (left.size() - 1) : 0;
       const auto [a, a_negated] = left[at];
       const auto [b, b_negated] = left[at + 1];

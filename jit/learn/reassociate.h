@@ -1,4 +1,4 @@
-// Sums and products in another order: what only roundings tell apart, and what latencies and registers do not.
+// Reorders sums and products: only roundings, latencies and register use differ.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace trident::learn {
 
 enum class SumShape : std::uint8_t { chain, tree, random };
 
-/// Every sum and every product of three or more terms anew, its terms in an order drawn by `seed`; differences are sums
-/// of what is negated. Shared parts stay shared.
+/// Rebuilds every sum and every product of three or more terms in an order drawn by `seed`; differences are sums
+/// of negated terms. Shared parts stay shared.
 expr::Expr reassociated(const expr::Expr& expr, SumShape shape, std::uint64_t seed);
 
-/// Each fma as a product and a sum.
+/// Replaces each fma by a product and a sum.
 expr::Expr without_fma(const expr::Expr& expr);
 
 }  // namespace trident::learn

@@ -25,7 +25,7 @@ constexpr const char* kJoints[] = {"(add %1 %2)", "(mul %1 %2)",          "(sub 
 constexpr const char* kCoats[] = {"(neg %1)", "(mul 2 %1)", "(mul %1 %1)", "(exp %1)",
                                   "(sin %1)", "(abs %1)",   "(sqrt %1)"};
 
-/// Places of a table's elements, as rules of memory have them.
+/// Places of a table's elements, as rules of memory write them.
 constexpr const char* kPlaces[] = {"index",
                                    "(add index 2)",
                                    "(sub index 1)",
@@ -36,7 +36,7 @@ constexpr const char* kPlaces[] = {"index",
                                    "(mul 2 (add index 1))",
                                    "(add (shl index 1) 1)",
                                    "(sub (add index 3) 1)"};
-/// Choices between two operands by conditions that hold, or do not, for all values of leaves.
+/// Choices between two operands, with conditions that are true, or false, for all values of leaves.
 constexpr const char* kChoices[] = {
     "(select (lt 1 2) %1 %2)",
     "(select (lt (mul %3 %3) -1) %1 %2)",
@@ -58,7 +58,7 @@ const char* any_of(const char* const (&from)[N], Random& random) {
   return from[random() % N];
 }
 
-/// `text` with the parts in place of %1, %2, ...
+/// Returns `text` with the parts in place of %1, %2, ...
 std::string with_parts(std::string text, std::initializer_list<std::string> parts) {
   for (std::size_t at = 0; (at = text.find('%', at)) != std::string::npos;) {
     const std::string& part = parts.begin()[text[at + 1] - '1'];
@@ -77,7 +77,7 @@ bool dresses(std::string_view theme) {
   return std::any_of(std::begin(kDresses), std::end(kDresses), [&](const auto& d) { return d.second == theme; });
 }
 
-/// What the expression of a seed wears. Drawn by itself: what is not dressed is what it was without that option.
+/// Draws the dress of a seed's expression. Drawn separately, so that the option changes no other expression.
 Dress dress_of(std::uint64_t seed, const ScrambleOptions& options) {
   if (!options.dressed) return Dress::none;
   std::vector<Dress> asked;
@@ -113,7 +113,7 @@ class Composer {
     return std::string("(gather t ") + any_of(kPlaces, random_) + ")";
   }
 
-  /// A side of a rule over leaves, or over what `inner` is.
+  /// Returns a side of a rule over leaves, or over `inner`.
   std::string side(const std::string& inner) {
     if (of_theme_.empty()) return leaf();
     auto theme = of_theme_.begin();
@@ -138,7 +138,7 @@ class Composer {
     return text;
   }
 
-  /// An expression; one that is dressed says the types of its variables.
+  /// Composes an expression; a dressed one declares the types of its variables.
   std::string compose() {
     const std::string body = compose_body();
     if (dress_ == Dress::none) return body;
@@ -167,7 +167,7 @@ class Composer {
     if (dress_ == Dress::truths && parts == 1) text = chosen(text, leaf());
     return dress_ == Dress::types ? "(f32 " + text + ")" : text;
   }
-  /// One of the two, by a condition about leaves.
+  /// Chooses one of both by a condition about leaves.
   std::string chosen(const std::string& first, const std::string& second) {
     return with_parts(any_of(kChoices, random_), {first, second, leaf(), leaf()});
   }
@@ -176,11 +176,11 @@ class Composer {
   const ScrambleOptions& options_;
   std::map<std::string, std::vector<std::size_t>> of_theme_;
   std::vector<std::string> themes_;
-  std::set<std::string> variables_;  ///< of what is dressed
+  std::set<std::string> variables_;  ///< variables of a dressed expression
   Dress dress_;
 };
 
-/// Fills in `expr` and `steps` of what has a `good`.
+/// Fills in `expr` and `steps`, given `good`.
 std::optional<Scramble> with_random_rewrites(Scramble out, Random& random, const ScrambleOptions& options) {
   auto term = expr::rewrite::to_term(out.good);
   if (!term.ok() || term->nodes.size() > options.nodes_max) return std::nullopt;
@@ -195,7 +195,7 @@ std::optional<Scramble> with_random_rewrites(Scramble out, Random& random, const
     std::vector<egraph::Term> next = egraph::neighbours(rules.space(), at, kMatchSteps);
     std::erase_if(next, [&](const egraph::Term& t) { return t.nodes.size() > options.nodes_max; });
     if (next.empty()) break;
-    // Of two the larger: worse, mostly.
+    // Takes the larger of two, which is mostly worse.
     std::size_t a = random() % next.size();
     const std::size_t b = random() % next.size();
     if (next[b].nodes.size() > next[a].nodes.size()) a = b;

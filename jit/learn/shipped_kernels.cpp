@@ -2,7 +2,7 @@
 
 #include "jit/learn/packed_kernels.h"
 
-// The file becomes a part of the program's read-only data: nothing to find, nothing to be of another version.
+// Embeds the file in the program's read-only data: it need not be found, and its version always fits.
 asm(".section .rodata\n"
     ".balign 16\n"
     ".global trident_shipped_kernels_begin\n"

@@ -1,5 +1,5 @@
-// The timed kernels that come with the program (calibration/kernels.xz, by `make calibration-cut`), so that a judge can
-// be trained where nothing was timed.
+// Timed kernels shipped with the program (calibration/kernels.xz, by `make calibration-cut`), so that a judge can
+// be trained where no kernel was timed.
 #pragma once
 
 #include "jit/learn/timed_kernels.h"

@@ -23,7 +23,7 @@ namespace {
 constexpr int kApplicationId = 0x54524B54;  // "TRKT"
 constexpr int kFormatVersion = 2, kOldVersion = 1;
 constexpr int kBusyMs = 20'000;
-/// A damaged tree can be a very large tree: no statement on a sound file comes near this.
+/// Limits one statement: a damaged tree can be a very large tree, and a sound file needs far less.
 constexpr std::uint64_t kStatementMaxNs = 120'000'000'000;
 constexpr int kInstructionsPerLook = 1'000'000;
 constexpr std::size_t kNameMax = 256;
@@ -40,7 +40,7 @@ constexpr const char* kSchema =
     "CREATE TABLE earlier(family INTEGER NOT NULL REFERENCES family(id), place INTEGER NOT NULL, ns REAL NOT NULL,"
     " ns_again REAL NOT NULL, attempt INTEGER NOT NULL DEFAULT 0);"
     "PRAGMA application_id=1414679380; PRAGMA user_version=2;";
-/// What a family of version 1 has no day for is as old as its machine.
+/// Updates version 1: a family without a day gets that of its machine.
 constexpr const char* kUpdate =
     "ALTER TABLE family ADD COLUMN date TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE earlier ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0;"
@@ -79,7 +79,7 @@ int too_long(void* give_up_at_ns) {
   return os::monotonic_ns() > *static_cast<std::uint64_t*>(give_up_at_ns) ? 1 : 0;
 }
 
-/// One prepared statement. Texts that are bound must outlive the step.
+/// One prepared statement. Bound texts must outlive the step.
 class Statement {
  public:
   static Result<Statement> prepare(sqlite3* db, const std::string& path, const char* sql) {
@@ -97,7 +97,7 @@ class Statement {
     int index = 0;
     (bind(++index, values), ...);
   }
-  /// Whether there is a row.
+  /// Steps; returns true if there is a row.
   Result<bool> step() {
     std::uint64_t give_up_at_ns = os::monotonic_ns() + kStatementMaxNs;
     sqlite3_progress_handler(db_, kInstructionsPerLook, too_long, &give_up_at_ns);
@@ -107,7 +107,7 @@ class Statement {
     if (code == SQLITE_DONE) return false;
     return error_of(db_, path_);
   }
-  /// A statement without rows, to be used again.
+  /// Runs a statement without rows, and resets it.
   Result<void> run() {
     auto row = step();
     sqlite3_reset(stmt_.get());
@@ -137,7 +137,7 @@ Result<void> run(sqlite3* db, const std::string& path, const char* sql) {
   return {};
 }
 
-/// A transaction that did not reach its end is undone.
+/// A transaction, rolled back unless it is committed.
 class Transaction {
  public:
   static Result<std::unique_ptr<Transaction>> begin(sqlite3* db, const std::string& path, const char* how) {
@@ -162,7 +162,7 @@ class Transaction {
   bool ended_ = false;
 };
 
-/// The version of the tables that there are, 0 without any.
+/// Returns the version of the file's tables, 0 without any.
 Result<int> version_of(sqlite3* db, const std::string& path) {
   TRY(Statement identity, Statement::prepare(db, path,
                                              "SELECT (SELECT application_id FROM pragma_application_id),"
@@ -205,7 +205,7 @@ bool is_time(double ns) {
   return std::isfinite(ns) && ns > 0 && ns <= kTimedNsMax;
 }
 
-/// What is wrong with a kernel, or null.
+/// Says what is wrong with a kernel, or returns null.
 const char* fault_of(const TimedKernel& kernel) {
   if (kernel.text.empty() || kernel.text.size() > limits::kTextBytesMax) return "a kernel's text is empty or too long";
   if (kernel.how.empty() || kernel.how.size() > kNameMax) return "a kernel does not say how it was made";
@@ -219,7 +219,7 @@ const char* fault_of(const std::string& name, const std::string& generator, std:
   return nullptr;
 }
 
-/// The bytes of a packed cache; none for any other file.
+/// Returns the bytes of a packed cache; none for any other file.
 Result<std::vector<std::byte>> packed_file(const std::string& path) {
   TRY(const os::Fd file, os::open_regular_file(path));
   std::vector<std::byte> bytes(16);
@@ -294,8 +294,8 @@ class Loader {
     return {};
   }
 
-  /// Of families whose first attempt was not kept. Version 1 does not number attempts: the first row counts, which may
-  /// be of a second attempt after a first one that was kept.
+  /// Reads the first attempts of families that kept another one. Version 1 does not number attempts: the first row
+  /// counts, which may be of a second attempt after a first one that was kept.
   Result<void> first_attempts() {
     const bool numbered = version_ != kOldVersion;
     TRY(Statement rows,
@@ -335,7 +335,7 @@ class Loader {
   const std::string& path_;
   int version_;
   std::map<std::int64_t, std::uint32_t> machine_of_;
-  std::vector<std::int64_t> ids_;  ///< of families
+  std::vector<std::int64_t> ids_;  ///< ids of families
   TimedKernels all_;
 };
 
@@ -380,7 +380,7 @@ Result<TimedKernelWriter> TimedKernelWriter::open(const std::string& path, const
   TRY(const bool found, id.step());
   if (!found) return damaged(path, "a machine that was just written is not there");
   writer.machine_ = id.number(0);
-  { const Statement done = std::move(id); }  // which read: a commit would wait for it
+  { const Statement done = std::move(id); }  // ends the read: a commit would wait for it
   TRY_VOID(transaction->commit());
   return writer;
 }

@@ -1,16 +1,16 @@
-// Kernels with the time that they take: what the Judge learns from (`trident calibrate --kernels` makes them). They lie
+// Timed kernels, which the judge learns from (`trident calibrate --kernels` makes them). They lie
 // in an SQLite file, the benchmark cache:
 //
 //   machine   cpu, isa, build of Trident, day of the first kernel
 //   family    machine, name, generator, day; a name once per machine
 //   kernel    family, place in it, expression, how it was made, ns, ns_again
 //   earlier   attempt, and the times of a kernel that were measured more than once, because they did not repeat, and
-//             were not kept: the attempt that is missing is the one that was
+//             were not kept: the missing attempt is the kept one
 //
-// Files of version 1, which lack day and attempt, are read, and brought up to date by who writes.
+// Files of version 1, which lack day and attempt, can be read; a writer updates them.
 //
-// The kernels of a family mean the same over the reals, by the rules of jit/expr/rules. Nothing has checked what they
-// compute in floating point: they are here to be timed and learnt from, and are never published.
+// The kernels of a family mean the same over the reals, by the rules of jit/expr/rules. Their results in
+// floating point are not checked: they are here to be timed and learnt from, and are never published.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ struct sqlite3;
 
 namespace trident::learn {
 
-/// Where times are from.
+/// Origin of times.
 struct Machine {
   std::string cpu, isa;  ///< os::cpu_model(), codegen::name_of()
-  std::string build;     ///< os::build_id() of who compiled and timed
+  std::string build;     ///< os::build_id() of the program that compiled and timed
   std::string date;      ///< YYYY-MM-DD
 };
 
 struct TimedFamily {
   std::string name, generator;  ///< "corpus", "scramble", "program"
   std::uint32_t machine = 0;    ///< number in TimedKernels::machines
-  std::uint32_t first = 0;      ///< of its kernels in TimedKernels::kernels: the source as it was given,
+  std::uint32_t first = 0;      ///< first of its kernels in TimedKernels::kernels: the source as it was given,
   std::uint32_t end = 0;        ///< then the statically best form, then others
 };
 
@@ -44,8 +44,8 @@ struct TimedKernel {
   std::string text;          ///< expr::parse() reads it, with the types and ranges of its variables
   std::string how;           ///< "source", "best", ...
   double ns = 0;             ///< per element
-  double ns_again = 0;       ///< the same by a second, independent measurement
-  double first_ns = 0;       ///< of the first attempt, where another one was kept; else 0
+  double ns_again = 0;       ///< likewise, by a second, independent measurement
+  double first_ns = 0;       ///< first attempt's time, if another one was kept; else 0
   double first_ns_again = 0;
 };
 
@@ -54,50 +54,50 @@ struct TimedKernels {
   std::vector<Machine> machines;
   std::vector<TimedFamily> families;
   std::vector<TimedKernel> kernels;
-  bool knows_attempts = false;  ///< whether first attempts are known; not of a packed cache
+  bool knows_attempts = false;  ///< first attempts are known; false for a packed cache
 };
 
-/// What a cache may hold; more is refused.
+/// Limits of a cache; more is refused.
 inline constexpr std::size_t kTimedKernelsMax = 8'000'000;
 inline constexpr std::size_t kFamilyKernelsMax = 64;
-/// A second for an element is far beyond any kernel.
+/// Limit of a time: a second per element is far beyond any kernel.
 inline constexpr double kTimedNsMax = 1e9;
 
-/// Of a cache, or of one in little room (packed_kernels.h). Errors: NotFound without a file; RejectedRecord for a file
+/// Loads a cache, or a packed one (packed_kernels.h). Errors: NotFound without a file; RejectedRecord for a file
 /// that is no cache, is one of another version, or is damaged; LimitExceeded; OsError.
 Result<TimedKernels> load_timed_kernels(const std::string& path);
 
-/// A family to be written. Of `kernels` only text, how and times count.
+/// A family to write. Only text, how and times of `kernels` count.
 struct FamilyTimes {
   std::string name, generator;
   std::vector<TimedKernel> kernels;
   struct Earlier {
     std::uint32_t place = 0;
     double ns = 0, ns_again = 0;
-    std::uint32_t attempt = 0;  ///< from 1
+    std::uint32_t attempt = 0;  ///< counted from 1
   };
   std::vector<Earlier> earlier{};
 };
 
-/// Appends to a cache, which it makes where there is none. Several processes may at the same time; whatever happens to
-/// one, the file holds whole families.
+/// Appends to a cache, and makes it if needed. Several processes may do so at the same time; if one is killed,
+/// the file still holds whole families.
 class TimedKernelWriter {
  public:
-  /// Errors as of load_timed_kernels(), but for NotFound where only the file is missing.
+  /// Errors as of load_timed_kernels(); a missing file is none.
   static Result<TimedKernelWriter> open(const std::string& path, const Machine& machine);
 
-  /// Names of the families that are there for this machine, and the number of their kernels, whoever wrote them.
+  /// Returns the names of this machine's families in the file; kernels() counts their kernels. Any writer's count.
   [[nodiscard]] Result<std::vector<std::string>> families();
   [[nodiscard]] Result<std::uint64_t> kernels();
 
-  /// The day of the newest of them; empty: there is none.
+  /// Returns the day of the newest of them; empty if there is none.
   [[nodiscard]] Result<std::string> newest();
   /// Removes whole families, the oldest first: of this machine as long as `kernels_min` kernels are left, of other
-  /// machines and builds as long as the file has more than `of_all_max`. How many kernels are gone.
+  /// machines and builds as long as the file has more than `of_all_max`. Returns the number of removed kernels.
   Result<std::uint64_t> drop_oldest(std::uint64_t kernels_min, std::uint64_t of_all_max);
 
-  /// All or nothing, and on the disk on return. A family that is there by now is left as it is. InvalidArgument for
-  /// what load_timed_kernels() would refuse.
+  /// Appends all or nothing; it is on the disk on return. Leaves existing families as they are. Errors: InvalidArgument
+  /// for families that load_timed_kernels() would refuse.
   Result<void> append(std::span<const FamilyTimes> families);
 
  private:

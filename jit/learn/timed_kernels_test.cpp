@@ -1,4 +1,4 @@
-// Oracles: what was written, kept apart; SQLite itself for what the file holds; a count of whole families after kill
+// Oracles: the written data, kept apart; SQLite itself for the file's content; a count of whole families after kill
 // -9.
 #include "jit/learn/timed_kernels.h"
 
@@ -43,7 +43,7 @@ class TimedKernelsTest : public ::testing::Test {
     const auto done = writer->append(families);
     ASSERT_TRUE(done.ok()) << done.error().message;
   }
-  /// The rows that SQLite itself reads, columns with a blank between.
+  /// Returns the rows that SQLite itself reads, columns with a blank between.
   std::vector<std::string> rows(const std::string& sql) {
     sqlite3* db = nullptr;
     EXPECT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);

@@ -17,9 +17,9 @@ namespace {
 constexpr std::uint64_t kElementsMax = 1024, kElementsMin = 64;
 constexpr std::uint64_t kUsualLevel1 = 32u << 10;
 constexpr std::uint64_t kMeasurementCpuNs = 400'000'000;
-/// Of a quiet machine half of the kernels repeat to 2 % and all to 15 %.
+/// Limits of differences: on a quiet machine half of the kernels repeat to 2 % and all to 15 %.
 constexpr double kMedianMax = 0.02, kGreatestMax = 0.15;
-/// Two ends further apart than this have values on a logarithmic scale.
+/// Ratio of a range's ends beyond which its values are drawn on a logarithmic scale.
 constexpr double kWide = 1e3;
 
 double unit(std::mt19937_64& random) {
@@ -49,7 +49,7 @@ std::uint64_t bits_in(const expr::Variable& v, std::mt19937_64& random) {
   return expr::bits_of_int(v.type, static_cast<std::int64_t>(std::clamp(std::floor(value), -kGreatest, kGreatest)));
 }
 
-/// One measurement: per kernel nanoseconds per element.
+/// Makes one measurement: nanoseconds per element, per kernel.
 Result<std::vector<double>> measure(const CompiledFamily& family, const judge::Workload& workload,
                                     const TimingOptions& options) {
   std::vector<const image::Mapped*> contestants;
@@ -70,7 +70,7 @@ Result<std::vector<double>> measure(const CompiledFamily& family, const judge::W
   return ns;
 }
 
-/// |log| of the two measurements' quotient, of each kernel that ran.
+/// Returns |log| of the two measurements' quotient, for each kernel that ran.
 std::vector<double> differences(std::span<const FamilyTiming::Pair> times) {
   std::vector<double> all;
   for (const FamilyTiming::Pair& t : times)

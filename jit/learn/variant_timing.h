@@ -1,6 +1,6 @@
-// Times of the kernels of a family, against each other in one sandboxed child and once more in another: on arrays that
-// the first cache holds, with values inside the declared ranges, turn by turn, so that what disturbs the machine
-// disturbs all alike.
+// Times the kernels of a family, against each other in one sandboxed child and once more in another: on arrays that
+// the first cache holds, with values inside the declared ranges, turn by turn, so that disturbances of the machine
+// hit all alike.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct CompiledFamily {
 Result<CompiledFamily> compile(const expr::Expr& source, std::span<const KernelVariant> variants, codegen::Isa isa);
 
 struct TimingOptions {
-  std::uint64_t seed = 1;  ///< of the values
+  std::uint64_t seed = 1;  ///< seed of the values
   std::uint32_t rounds = 9;
   std::uint64_t batch_ns = 10'000;
   std::uint32_t attempts = 3;  ///< as long as the two measurements of a family differ
@@ -36,23 +36,23 @@ struct TimingOptions {
 
 struct FamilyTiming {
   struct Pair {
-    double ns = 0, ns_again = 0;  ///< per element; 0 where the kernel crashed or hung
+    double ns = 0, ns_again = 0;  ///< per element; 0 if the kernel crashed or hung
   };
-  std::vector<Pair> times;                 ///< of CompiledFamily::kernels: of the attempt that repeats best
-  std::vector<std::vector<Pair>> earlier;  ///< of the other attempts, in order
+  std::vector<Pair> times;                 ///< for CompiledFamily::kernels: the attempt that repeats best
+  std::vector<std::vector<Pair>> earlier;  ///< the other attempts, in order
   std::size_t kept = 0;                    ///< number of the attempt that repeats best, from 0
 };
 
-/// Of the attempts at a family's times that which repeats best, the first of equal ones, and the others. At least one.
+/// Chooses among attempts (at least one) the one that repeats best, the first of equal ones, and keeps the others.
 FamilyTiming choose(std::vector<std::vector<FamilyTiming::Pair>> attempts);
 
-/// A measurement is the lower quartile of the rounds. Errors: OsError.
+/// Times a family; a measurement is the lower quartile of the rounds. Errors: OsError.
 Result<FamilyTiming> time_family(const CompiledFamily& family, const TimingOptions& options);
 
-/// Elements, at most 1024, of which half of the first cache holds all arrays.
+/// Returns a number of elements, at most 1024, for which all arrays fit half of the first cache.
 std::uint64_t elements_timed(const CompiledFamily& family);
 
-/// Whether two measurements of a family agree as well as those of a quiet machine do.
+/// True if two measurements of a family agree as well as those of a quiet machine do.
 bool repeats(std::span<const FamilyTiming::Pair> times);
 
 }  // namespace trident::learn

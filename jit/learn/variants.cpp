@@ -19,11 +19,11 @@ namespace {
 using egraph::Strategy;
 using expr::Expr;
 
-/// Kernels that take longer to compile than all others of a family together are left out.
+/// Limits instructions: longer kernels take more time to compile than all others of a family together.
 constexpr std::size_t kInstsMax = 8'000;
 constexpr std::size_t kTriesPerKernel = 4;
 constexpr std::uint64_t kMatchSteps = 20'000;
-/// Random steps copy the whole term for each match: beyond this they take too long.
+/// Limits random steps, which copy the whole term for each match.
 constexpr std::size_t kWalkedNodesMax = 160;
 
 const expr::LowerOptions kLowered{.policy = {}, .simplify = false, .accuracy = kir::math::Accuracy::ulp4};
@@ -59,7 +59,7 @@ class Family {
       return make_error(ErrorCode::kUnsupported, "a kernel too long to compile often");
     variants_.push_back({text, "source", std::move(kernel)});
     TRY_VOID(best());
-    // In turn, from another one on in every family, until there are enough.
+    // Makers in turn, from another first one in every family, until there are enough.
     constexpr std::array kMakers = {&Family::wandering, &Family::reordered, &Family::bent,   &Family::hostile,
                                     &Family::plain,     &Family::walked,    &Family::random, &Family::guided};
     const std::size_t first = random_() % kMakers.size();
@@ -71,7 +71,7 @@ class Family {
  private:
   [[nodiscard]] bool full() const { return variants_.size() >= options_.wanted; }
 
-  /// Takes what is new, can be lowered, and writes what the source writes.
+  /// Adds an expression if it is new, can be lowered, and has the source's outputs.
   void add(const Expr& expr, const char* how) {
     if (full() || !expr::check(expr).ok()) return;
     std::string text = expr::print_infix(expr);
@@ -84,7 +84,7 @@ class Family {
       if (pipeline::same_kernel(v.kernel, *kernel)) return;
     variants_.push_back({std::move(text), how, *std::move(kernel)});
   }
-  /// As the pipeline lowers what a search found: simplified; now and then as it was found.
+  /// Adds a form as the pipeline lowers a search's result: simplified; now and then unchanged.
   void add_found(const Expr& expr, const char* how) { add(random_() % 4 == 0 ? expr : simplified(expr), how); }
 
   static Expr simplified(const Expr& expr) {
@@ -150,7 +150,7 @@ class Family {
       default: return add(without_fma(best_), "no fma");
     }
   }
-  /// Some rewrites at random from the source, or from what was found: mostly for the worse.
+  /// Applies random rewrites to the source, or to a result: mostly for the worse.
   void walked() {
     auto term = expr::rewrite::to_term(any());
     if (!term.ok() || term->nodes.size() > kWalkedNodesMax) return;
@@ -170,7 +170,7 @@ class Family {
     add(expr, "walked");
   }
 
-  /// The source, the best, or any variant.
+  /// Returns the source, the best, or any variant.
   Expr any() {
     switch (random_() % 3) {
       case 0: return source_;

@@ -1,6 +1,6 @@
-// Families of kernels that mean the same over the reals and take different time: a source and what searches, random
-// rewrites, other orders of sums and contractions make of it. For timing alone (timed_kernels.h): nothing here is
-// checked for what it computes in floating point, and nothing of it is ever published.
+// Families of kernels that mean the same over the reals and take different time: a source and its variants by searches,
+// random rewrites, other orders of sums and contractions. For timing alone (timed_kernels.h): their results
+// in floating point are not checked, and they are never published.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ namespace trident::learn {
 
 struct KernelVariant {
   std::string text;  ///< expr::parse() reads it
-  std::string how;   ///< "source"; "best": what a search found statically cheapest; ...
+  std::string how;   ///< "source"; "best": the statically cheapest form of a search; ...
   kir::Kernel kernel;
 };
 
 struct VariantOptions {
   std::uint64_t seed = 1;
   std::uint32_t wanted = 12;
-  codegen::Isa isa = codegen::Isa::avx2;  ///< whose static costs searches go by
+  codegen::Isa isa = codegen::Isa::avx2;  ///< its static costs guide searches
   egraph::Guide* guide = nullptr;         ///< for one of the searches; null: none
 };
 
-/// The kernel that a text stands for, here and in the benchmark cache: lowered as the forms of a search are
-/// (jit/pipeline/forms.cpp), with functions of 4 ulp, and nothing simplified on the way. Errors: those of the parser
+/// Lowers a text to its kernel, here and in the benchmark cache: as the forms of a search
+/// (jit/pipeline/forms.cpp), with functions of 4 ulp, and without simplification. Errors: those of the parser
 /// and of expr::lower().
 Result<kir::Kernel> kernel_of(const std::string& text);
 
-/// The source first, then "best" unless that is the same kernel as the source, then others; no two with the same
-/// instructions. The same for the same source and options. Errors: Unsupported for a source that reads tables, and for
-/// what no search takes; what expr::lower() refuses.
+/// Returns the source first, then "best" unless that is the same kernel, then others; no two with the same
+/// instructions. Equal sources and options give equal variants. Errors: Unsupported for a source that reads tables or
+/// that no search takes; those of expr::lower().
 Result<std::vector<KernelVariant>> variants_of(const expr::Expr& source, const VariantOptions& options);
 
 }  // namespace trident::learn

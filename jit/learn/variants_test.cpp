@@ -1,4 +1,4 @@
-// Oracles: MPFR for what variants may not change; the emptied list of what a program may hold; sums written out.
+// Oracles: MPFR for values that variants must keep; the emptied list of a program's allowed ops; sums written out.
 #include "jit/learn/variants.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Expr parsed(const std::string& text) {
   return *std::move(e);
 }
 
-/// Whether the evaluator of the reals knows all of it.
+/// True if the evaluator of the reals knows all of its ops.
 bool is_real(const Expr& e) {
   for (const expr::Node& n : e.nodes) {
     const expr::Signature s = expr::info(n.op).signature;
@@ -47,7 +47,7 @@ std::vector<double> point_of(const Expr& e, std::mt19937_64& random) {
   return at;
 }
 
-/// Of all points at which both have a value: how many there are, and at how many the values are far from each other.
+/// Counts points at which both have a value, and those at which the values are far from each other.
 struct Agreement {
   std::size_t compared = 0, apart = 0;
 };
@@ -100,7 +100,7 @@ TEST(Variants, MeanWhatTheirSourceMeansAndDiffer) {
   EXPECT_GT(families, 40u);
   EXPECT_GT(made.size(), 7u);
   EXPECT_GT(agreement.compared, 500u);
-  // Constants in f32 that are rounded where they are folded may turn a comparison, and a floor.
+  // Constants in f32 that are rounded where they are folded may change a comparison, and a floor.
   EXPECT_LE(agreement.apart * 50, agreement.compared) << agreement.compared;
 }
 
@@ -222,7 +222,7 @@ TEST(Timing, WhatRepeatsIsToldByTheMedianAndTheWorst) {
   EXPECT_TRUE(repeats(std::vector<Pair>(1)));  // nothing ran
 }
 
-// --- in little room ---
+// --- packed ---
 
 TimedKernels some_kernels() {
   TimedKernels all;

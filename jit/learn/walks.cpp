@@ -19,15 +19,15 @@ using egraph::Candidate;
 using egraph::Term;
 using Random = std::mt19937_64;
 
-// Walks have seeds of their own: no episode plays what they begin with.
+// Seeds of walks are separate: no episode plays their first forms.
 constexpr std::uint64_t kSeeds = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMatchSteps = 40'000;
-constexpr int kTries = 12;              // neighbours that are looked at before a walk is given up
-constexpr std::uint32_t kNodes = 1500;  // room of a graph, as episodes have it
-// What makes a composed form good.
+constexpr int kTries = 12;              // neighbours tried before a walk is given up
+constexpr std::uint32_t kNodes = 1500;  // limit of a graph, as in episodes
+// Budget of the search that makes a composed form good.
 constexpr egraph::SearchBudget kGood{.nodes = 1'000, .nanoseconds = 0, .applications = 2'000, .graph_nodes = 3'000};
 
-/// Looks at everything that the first graph of a search offers, and takes nothing.
+/// Records all that the first graph of a search offers, and takes nothing.
 class Lookout final : public egraph::Guide {
  public:
   Lookout(const nn::AccumulatorWeights& weights, unsigned depth)
@@ -52,7 +52,7 @@ class Lookout final : public egraph::Guide {
   void follow() override {}
   void end(const Term&) override { over_ = true; }
   [[nodiscard]] const std::atomic<bool>& over() const { return over_; }
-  /// For each place a sample.
+  /// Returns one sample for each place.
   GuideSamples& noted() { return onlooker_.noted(); }
   [[nodiscard]] std::span<const egraph::Place> places() const { return places_; }
 
@@ -72,12 +72,12 @@ class Lookout final : public egraph::Guide {
 
   Onlooker onlooker_;
   std::optional<egraph::GuidedGraph> graph_;
-  std::unordered_map<egraph::ClassId, std::uint32_t> nodes_;  ///< of the term
+  std::unordered_map<egraph::ClassId, std::uint32_t> nodes_;  ///< nodes of the term
   std::vector<egraph::Place> places_;
   std::atomic<bool> over_ = false;
 };
 
-/// The same for equal terms, whatever the order of nodes and of operands that commute.
+/// Hashes a term: equal terms have equal hashes, whatever the order of nodes and of operands that commute.
 std::uint64_t identity_of(const Term& term, std::span<const egraph::OpRow> ops) {
   const auto mix = [](std::uint64_t hash, std::uint64_t word) {
     hash = (hash ^ word) * 0x9E37'79B9'7F4A'7C15u;
@@ -135,7 +135,7 @@ void each_graph(const GuideSamples& samples, const Each& each) {
   }
 }
 
-/// Of one state the samples that score most, and how many of them lead back.
+/// Samples of one state with the highest score, and how many of them lead back.
 struct Top {
   double score = -std::numeric_limits<double>::infinity();
   std::size_t all = 0, back = 0;
@@ -166,7 +166,7 @@ expr::Expr good_form(const expr::Expr& source, const egraph::CostModel& costs) {
 GuideSamples ways_back(const egraph::SearchSpace& space, const Term& at, const Term& back, unsigned depth) {
   const auto rules = static_cast<std::uint32_t>(space.matcher->rules().size());
   Lookout lookout(counting_weights(expr::rewrite::node_kinds(), depth, rules), depth);
-  // What tactics merge is more than this state.
+  // Drops tactics, which merge terms beyond this state.
   egraph::SearchSpace plain = space;
   plain.tactics.clear();
   egraph::SearchOptions how;
@@ -195,7 +195,7 @@ std::optional<Walk> walk_from(const egraph::SearchSpace& space, const Term& good
     std::erase_if(next, [&](const Term& t) { return t.nodes.size() > nodes_max; });
     const std::size_t before = walk.samples.size();
     for (int t = 0; t < kTries && !next.empty() && walk.samples.size() == before; ++t) {
-      // Of two the larger: worse, mostly.
+      // Takes the larger of two, which is mostly worse.
       std::size_t a = random() % next.size();
       const std::size_t b = random() % next.size();
       if (next[b].nodes.size() > next[a].nodes.size()) a = b;

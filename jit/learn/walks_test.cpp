@@ -23,11 +23,11 @@ using egraph::Term;
 constexpr unsigned kDepth = nnue::kDefaultDepth;
 constexpr std::uint32_t kNodesMax = 60;
 constexpr std::uint64_t kMatchSteps = 100'000;
-// The last two lead away and not back: exp(2 a) is no sum, and what a logarithm took off is gone.
+// The last two lead away and not back: exp(2 a) is no sum, and a removed logarithm is gone.
 constexpr const char* kHandful[] = {"exp-add",   "exp-mul-rev", "exp-sub",   "exp-div-rev", "exp-neg",
                                     "exp-recip", "exp-sq",      "max-assoc", "exp-double",  "log-exp"};
 
-/// Rules as a search over one expression has them.
+/// Rules as in a search over one expression.
 struct Few {
   Few(const expr::Expr& source, const std::set<std::string>& names) : compiled(rules_named(names)) {
     how.policy.kind = expr::PolicyKind::fast;
@@ -41,8 +41,8 @@ struct Few {
   std::unique_ptr<expr::rewrite::Rules> rules;
 };
 
-/// As it is written out, operands of commutative ops in alphabetical order: the same for the same term, whatever the
-/// order of its nodes.
+/// Writes a term with operands of commutative ops in alphabetical order: equal terms give equal texts, whatever the
+/// order of their nodes.
 std::string written(const Term& term, std::uint32_t at) {
   const egraph::ENode& node = term.nodes[at];
   const egraph::OpRow& row = expr::rewrite::op_rows()[node.op];
@@ -150,8 +150,8 @@ TEST(Walks, GoByRewritesThatOthersUndoAndNeverTwiceToOnePlace) {
   EXPECT_GT(walks, 20u);
 }
 
-// max(max(x, y), z) comes of max(x, max(y, z)) as well as of max(y, max(x, z)), which a network cannot tell apart, and
-// leads back to either; operands that commute may be in any order.
+// Rewriting max(x, max(y, z)) or max(y, max(x, z)) gives max(max(x, y), z): a network cannot tell them apart, and
+// the result leads back to either; operands that commute may be in any order.
 TEST(Walks, TakeForWaysBackWhatLeadsToTheSameTermAlone) {
   const Start at = start("max(max(x, y), z)");
   const Few few(at.source, {"max-assoc"});
@@ -185,7 +185,7 @@ TEST(Walks, StayAsSmallAsTheyMust) {
   EXPECT_GT(larger, 10u);
 }
 
-// What a logarithm takes off no rule of these puts back.
+// No rule of these restores a removed logarithm.
 TEST(Walks, EndWhereNothingLeadsBack) {
   const Start from = start("log(exp(x)) + y");
   const Few few(from.source, {"log-exp"});
@@ -234,7 +234,7 @@ TEST(Walks, LeaveOutWhatTheyAreTold) {
   EXPECT_EQ(with_way_back.size(), 20u);
 }
 
-/// Samples of graphs and walks with what they score.
+/// Samples of graphs and walks with their scores.
 struct Scored {
   std::uint32_t episode, graph;
   bool needed;

@@ -20,7 +20,7 @@ using egraph::PatternTerm;
 Hosts::Hosts(const EGraph& graph, std::span<const NodeIndex> chosen, const egraph::CostModel& costs,
              std::span<const ClassId> roots)
     : regret_(graph.size(), std::numeric_limits<double>::infinity()), user_(graph.size(), kNone) {
-  // Tree costs of the choices, children first; a class that is being visited is on a cycle, which costs everything.
+  // Tree costs of the choices, children first; a class reached again while in progress is on a cycle: infinite cost.
   constexpr double kUnseen = -1;
   std::vector<double> best(graph.size(), kUnseen);
   const auto own = [&](NodeIndex n) {
@@ -101,7 +101,7 @@ void Afterstates::begin(const egraph::Term& term) {
   for (const std::uint32_t root : term.roots) incumbent_.add_root(graph_.find(term.origin[root]));
 }
 
-// The choices of a class and of all that it needs.
+// Makes known the choices of a class and of all classes that it needs.
 bool Afterstates::know(ClassId id) {
   if (incumbent_.knows(id)) return true;
   unknown_.assign(1, id);
@@ -117,7 +117,7 @@ bool Afterstates::know(ClassId id) {
   return true;
 }
 
-// There is room. What is made anew has greater numbers than classes, so it comes behind them in the graph's order too.
+// Needs a free place. New nodes have greater numbers than classes, so they also come behind them in the graph's order.
 std::uint32_t Afterstates::append(ENode node, Afterstate& out) {
   const OpRow& row = graph_.row(node.op);
   if (row.commutes && node.child[0] > node.child[1]) std::swap(node.child[0], node.child[1]);
@@ -129,8 +129,8 @@ std::uint32_t Afterstates::append(ENode node, Afterstate& out) {
   return overlay_child(out.overlay.count++);
 }
 
-// The node's class if the graph has it and the incumbent may know it, else an overlay's node. The children are classes
-// or overlay_child().
+// Returns the node's class if the graph has it and the incumbent may know it, else an overlay's node. The children are
+// classes or overlay_child().
 Afterstates::Made Afterstates::make(ENode node, Afterstate& out) {
   const OpRow& row = graph_.row(node.op);
   bool in_graph = true;
@@ -153,7 +153,7 @@ bool Afterstates::build(const egraph::Rule& rule, ClassId root, std::span<const 
   const std::uint8_t root_sort = graph_.sort(root);
   out.overlay.count = out.made = out.steps = 0;
   std::array<Made, egraph::kPatternTermsMax> made;
-  ENode last;  // of the nodes of the pattern
+  ENode last;  // the pattern's last node
   const std::vector<PatternTerm>& terms = rule.right.terms;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const PatternTerm& t = terms[i];
@@ -167,7 +167,7 @@ bool Afterstates::build(const egraph::Rule& rule, ClassId root, std::span<const 
       made[i] = {id, graph_.sort(id)};
       continue;
     }
-    // As egraph::instantiate() has it.
+    // Builds the node as egraph::instantiate() does.
     const OpRow& row = graph_.row(t.op);
     ENode node;
     node.op = t.op;
@@ -197,7 +197,7 @@ bool Afterstates::build(const egraph::Rule& rule, ClassId root, std::span<const 
     top = make(last, out);
   }
   if (top.at == kNone) return false;
-  // A member of the class that is rewritten: the class would choose it.
+  // `top` is a member of the rewritten class: the class would choose it.
   if (top.at == root) {
     if (terms.back().kind == PatternTerm::Kind::variable || out.overlay.count == kOverlayMax) return false;
     top.at = append(last, out);
@@ -205,7 +205,7 @@ bool Afterstates::build(const egraph::Rule& rule, ClassId root, std::span<const 
   return climb(root, top.at, out);
 }
 
-// From the class that is rewritten, which `top` stands for, up to T.
+// Climbs from the rewritten class, which `top` represents, up to T.
 bool Afterstates::climb(ClassId root, std::uint32_t top, Afterstate& out) {
   while (!incumbent_.holds(root)) {
     if (hosts_ == nullptr || out.steps == kStepsMax || out.overlay.count == kOverlayMax) return false;

@@ -58,7 +58,7 @@ void Candidates::release(std::uint32_t slot) {
   free_.push_back(slot);
 }
 
-// What there is to tell before the delta is worked out.
+// Fills in the scalars that need no delta.
 void Candidates::describe_place(Waiting& w) const {
   const ClassId root = incumbent_.find(w.candidate.root);
   const std::uint32_t references = incumbent_.references(root);
@@ -90,7 +90,7 @@ void Candidates::build(Waiting& w) {
   describe(afterstate_, delta, incumbent_, hosts_ != nullptr ? hosts_->regret(incumbent_.find(c.root)) : 0, w.scalars);
 }
 
-// From the deltas that there are.
+// Computes scores from the known deltas.
 void Candidates::score(std::span<Entry> entries) {
   const nn::AccumulatorWeights& weights = incumbent_.weights();
   states_.clear();
@@ -169,7 +169,7 @@ std::optional<Candidate> Candidates::take_any(std::uint64_t draw) {
   const std::size_t at = draw % heap_.size();
   const Entry entry = heap_[at];
   last_score_ = entry.score;
-  // It becomes the greatest, and is taken out as such.
+  // Makes it the greatest, and takes it out as such.
   heap_[at].score = std::numeric_limits<std::int32_t>::max();
   heap_[at].sequence = 0;
   std::push_heap(heap_.begin(), heap_.begin() + static_cast<std::ptrdiff_t>(at) + 1);
@@ -180,7 +180,7 @@ std::optional<Candidate> Candidates::take_any(std::uint64_t draw) {
 }
 
 void Candidates::rescore_best(std::size_t count) {
-  // Of many it is less work to begin the heap anew.
+  // For many entries it is less work to rebuild the heap.
   const bool all = count >= heap_.size() / 4;
   batch_.clear();
   if (all) batch_.swap(heap_);

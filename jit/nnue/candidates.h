@@ -1,11 +1,11 @@
-// Rewrites that wait: every one is scored by what T would be after it, by which rule it is, and by some numbers about
+// Queue of possible rewrites: each is scored by T after it, by its rule, and by some numbers about
 // the place.
 //
 //   z = W1 pool(accumulator + delta) + B[rule] + Ws s,   score = w2 clip(z)         (runtime/simd/kernels.h)
 //
-// A delta is worked out once and kept (512 bytes). When T has changed meanwhile, a candidate that comes to the top is
-// scored anew from its delta, or, if what that depends on was touched, from a new one; it is taken only if it is still
-// the best (lazy greedy, after Minoux 1978). So a score may be stale only in those that are not taken, and a candidate
+// A delta is computed once and kept (512 bytes). If T has changed since, a candidate that comes to the top is
+// scored anew from its delta or, if the delta depends on a changed class, from a new one; it is taken only if it is
+// still the best (lazy greedy, after Minoux 1978). So only candidates that are not taken may have stale scores, and one
 // whose score rose is found when it is scored with the best ones (rescore_best()).
 #pragma once
 
@@ -23,8 +23,8 @@
 
 namespace trident::nnue {
 
-/// What a head is told of a candidate beside the accumulator. X(Name, "meaning"); clipped to 2^11 either way. Those
-/// above `context` are filled in here, the others by who searches.
+/// Inputs of a head besides the accumulator. X(Name, "meaning"); clipped to 2^11 either way. Those
+/// above `context` are filled in here, the others by the searcher.
 #define TRIDENT_NNUE_SCALARS(X)                                                   \
   X(references, "of the place in T, at most 2^11")                                \
   X(in_term, "1 where the class that is rewritten is in T")                       \
@@ -50,35 +50,35 @@ static_assert(static_cast<std::size_t>(Scalar::spare_15) + 1 == simd::kScalars);
 
 using egraph::Candidate;
 
-/// Fills in what there is to tell of an afterstate and its delta: the scalars above `context`.
+/// Fills in the scalars above `context`, from an afterstate and its delta.
 void describe(const Afterstate& after, const Delta& delta, const Incumbent& incumbent, double regret, Scalars& out);
 
 class Candidates {
  public:
-  /// Fills in what of a candidate only the searcher knows; called whenever its delta is worked out.
+  /// Fills in the scalars that only the searcher knows; called whenever a candidate's delta is computed.
   using Context = std::function<void(const Candidate& candidate, Scalars& out)>;
 
-  /// All must outlive it. `rows`: the row of biases of the guide's head for each rule; empty: as rules are numbered.
+  /// All arguments must outlive it. `rows`: the row of biases of the guide's head for each rule; empty: rules' numbers.
   Candidates(std::span<const egraph::Rule> rules, Afterstates& afterstates, Incumbent& incumbent,
              const Hosts* hosts = nullptr, Context context = {}, std::span<const std::uint32_t> rows = {});
 
-  /// Scores matches at their first sight and lets them wait; `context` says what only the searcher knows, and is taken
-  /// for all. Those without an afterstate wait with `prior`. Lazily: their deltas are worked out when they come to the
-  /// top, and before that they are scored as if they changed nothing.
+  /// Scores new matches and adds them to the queue; `context` holds the searcher's scalars for
+  /// all of them. Matches without an afterstate get `prior`. Lazily: deltas are computed only at the
+  /// top of the queue, and until then scores are as if nothing changed.
   void add(std::span<const Candidate> matches, const Scalars& context, std::int32_t prior, bool lazily = false);
-  /// The one that is best now, and no longer waits. Of equal scores the one that came first. Of `rescored_max` at the
-  /// top that had to be scored anew the best is taken, even if one below might have become better.
+  /// Removes and returns the best now, the first one among equal scores. If `rescored_max` candidates at the
+  /// top had to be scored anew, returns the best of them, even if one below might have become better.
   std::optional<Candidate> take_best(std::size_t rescored_max = std::numeric_limits<std::size_t>::max());
-  /// Any of those that wait: number `draw` modulo their count. The best stays where it is.
+  /// Removes the waiting candidate at draw % size(). The best stays in its place.
   std::optional<Candidate> take_any(std::uint64_t draw);
-  /// Scores the `count` that looked best anew.
+  /// Scores the `count` best candidates anew.
   void rescore_best(std::size_t count);
   void clear();
 
   [[nodiscard]] std::size_t size() const { return heap_.size(); }
-  /// The last score of one that waits (take_best()'s, when it returned it).
+  /// Returns the last known score of the candidate that was taken last.
   [[nodiscard]] std::int32_t last_score() const { return last_score_; }
-  /// Deltas worked out, and scores given, so far.
+  /// Returns the deltas computed so far; scored() the scores given.
   [[nodiscard]] std::uint64_t built() const { return built_; }
   [[nodiscard]] std::uint64_t scored() const { return scored_; }
 
@@ -86,9 +86,9 @@ class Candidates {
   struct Waiting {
     Scalars scalars;
     Candidate candidate;
-    std::uint64_t scored_at = 0;  ///< Incumbent::moves() then
+    std::uint64_t scored_at = 0;  ///< Incumbent::moves() at that time
     std::int32_t prior = 0;
-    std::uint32_t delta = egraph::kNone;  ///< in deltas_; kNone: scored as if it changed nothing, so far
+    std::uint32_t delta = egraph::kNone;  ///< in deltas_; kNone: scored so far as if it changed nothing
     bool has_afterstate = false;
   };
   struct Entry {
@@ -113,7 +113,7 @@ class Candidates {
   std::span<const std::uint32_t> rows_;
   std::vector<Entry> heap_;
   std::vector<Waiting> slots_;
-  std::deque<Delta> deltas_;  ///< which stay where they are
+  std::deque<Delta> deltas_;  ///< a deque, so that they keep their addresses
   std::vector<std::uint32_t> free_, free_deltas_;
   std::uint64_t sequence_ = 0, built_ = 0, scored_ = 0;
   std::int32_t last_score_ = 0;

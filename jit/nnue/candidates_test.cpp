@@ -1,5 +1,5 @@
-// Afterstates against graphs in which the right side was really made; scores against the formula in 64-bit integers on
-// features written out path by path; the queue against all scores anew.
+// Oracles: graphs in which the right side was really made for afterstates; the formula in 64-bit integers on
+// features written out path by path for scores; all scores anew for the queue.
 #include "jit/nnue/candidates.h"
 
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ const nn::AccumulatorWeights& weights() {
   return made;
 }
 
-/// A graph in which rules have been applied, what is extracted from it, and the incumbent of that. Made twice from one
-/// seed it is the same twice.
+/// A graph in which rules have been applied, its extraction, and the incumbent of that. The same seed makes the same
+/// state.
 struct State {
   explicit State(std::uint32_t seed, int size = 14) : graph(toy::kOps, semantics, {}) {
     std::mt19937 random(seed);
@@ -58,7 +58,7 @@ struct State {
     graph.rebuild();
     root = graph.find(root);
     egraph::Extractor extractor(graph, toy::kCosts);
-    // Every class's node of least tree cost: the root of the tree that is extracted for it alone.
+    // Finds every class's node of least tree cost: the root of the tree that is extracted for it alone.
     chosen.assign(graph.size(), kNone);
     for (ClassId id = 0; id < graph.size(); ++id) {
       if (graph.find(id) != id) continue;
@@ -89,7 +89,7 @@ struct State {
     return candidates;
   }
 
-  /// T as the naive side sees it: names are classes.
+  /// Returns T for the naive side: names are classes.
   [[nodiscard]] naive::Term term() const {
     naive::Term t;
     for (ClassId id = 0; id < graph.size(); ++id) t.add(incumbent->knows(id) ? incumbent->choice(id) : Choice{});
@@ -106,8 +106,8 @@ struct State {
   std::unique_ptr<Afterstates> afterstates;
 };
 
-/// The right side made in `copy`, a graph like the state's, and put in the place of the match: the term that an
-/// afterstate describes. False where the match has none.
+/// Makes the right side in `copy`, a graph like the state's, and puts it in the match's place: the term that an
+/// afterstate describes. False if the match has none.
 bool really_applied(const State& state, State& copy, const Candidate& match, naive::Term& after) {
   after = state.term();
   const std::uint32_t before = copy.graph.size();
@@ -155,7 +155,7 @@ TEST(Afterstates, AreWhatMakingTheRightSideGives) {
       ++same;
       outside += afterstate.steps > 0;
       known += afterstate.to != kNone;
-      // Back to the graph without the right side.
+      // Restores the graph without the right side.
       if (copy.graph.size() != state.graph.size()) {
         copy.~State();
         new (&copy) State(seed);
@@ -210,7 +210,7 @@ TEST(Hosts, LoseLeastByRelaxingUntilNothingChanges) {
   EXPECT_GT(reached, 200u);
 }
 
-/// The formula of candidates.h.
+/// Computes the formula of candidates.h.
 std::int32_t score_of(const naive::Term& after, std::size_t rule, const Scalars& scalars) {
   const auto sum = naive::sum_of(plain(), after, kDefaultDepth);
   const auto references = after.references();
@@ -281,7 +281,7 @@ TEST(Candidates, OfOneStateScoreDifferently) {
   for (std::uint32_t seed = 300; seed < 330; ++seed) {
     State state(seed, 24), copy(seed, 24);
     Candidates waiting(rules(), *state.afterstates, *state.incumbent, state.hosts.get());
-    // One rule at one place with one right side is one candidate, however it matched.
+    // A rule with one right side at one place is one candidate, however it matched.
     std::set<std::tuple<egraph::RuleIndex, ClassId, NodeIndex>> seen;
     std::vector<std::int32_t> scores;
     for (const Candidate& match : state.matches()) {
@@ -315,7 +315,7 @@ TEST(Candidates, TheBestIsTheBestWhenAllWereScoredAnew) {
       const auto best = waiting.take_best();
       ASSERT_TRUE(best);
       ASSERT_EQ(before - 1, waiting.size());
-      // A queue that has never seen another state gives the same score, and none of the others beats it.
+      // A fresh queue gives the same score, and no other candidate beats it.
       Candidates anew(rules(), *state.afterstates, *state.incumbent, state.hosts.get());
       anew.add({&*best, 1}, {}, -1'000'000);
       const std::int32_t score = waiting.last_score();
@@ -326,7 +326,7 @@ TEST(Candidates, TheBestIsTheBestWhenAllWereScoredAnew) {
         ASSERT_LE(waiting.last_score(), score);
         waiting.add({&*next, 1}, {}, -1'000'000);
       }
-      // Somewhere in T another member of a class is chosen.
+      // Chooses another member of some class in T.
       in_use.clear();
       for (ClassId id = 0; id < state.graph.size(); ++id)
         if (state.graph.find(id) == id && state.incumbent->holds(id)) in_use.push_back(id);

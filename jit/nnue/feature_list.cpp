@@ -8,14 +8,14 @@
 namespace trident::nnue {
 namespace {
 
-// The term as nodes side by side, children by place.
+// A term as a list of nodes, with children by place.
 struct Written {
   struct Node {
     Choice choice;
     std::uint32_t references = 0;
   };
   std::vector<Node> nodes;
-  std::unordered_map<std::uint32_t, std::uint32_t> places;  ///< of classes, and of overlay_child()
+  std::unordered_map<std::uint32_t, std::uint32_t> places;  ///< by class, and by overlay_child()
 };
 
 class Writer {
@@ -26,7 +26,7 @@ class Writer {
     to_ = after->to == egraph::kNone ? overlay_child(after->overlay.count - 1) : incumbent.find(after->to);
   }
 
-  // The node that a reference leads to. Those of the overlay itself to the place stay.
+  // Returns the node that a reference leads to. References of the overlay itself to the place stay.
   std::uint32_t refer(std::uint32_t to, bool from_overlay) {
     if (to < overlay_child(0)) {
       to = incumbent_.find(to);
@@ -72,11 +72,11 @@ class Writer {
 FeatureList features_of(const egraph::Term& term, std::span<const egraph::OpRow> ops, const KindTable& kinds,
                          unsigned depth) {
   CHECK(depth >= 1 && depth <= kDepthMax);
-  // Nodes precede their users: from the last to the first, everything that refers to a node has been seen.
+  // Nodes precede their users: going from last to first, all references to a node have been seen.
   std::vector<std::uint32_t> references(term.nodes.size());
   std::vector<std::uint32_t> roots = term.roots;
   std::sort(roots.begin(), roots.end());
-  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());  // one that is named twice is one root
+  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());  // a root named twice is one root
   for (const std::uint32_t root : roots) ++references[root];
   for (std::size_t n = term.nodes.size(); n-- > 0;)
     if (references[n] > 0)

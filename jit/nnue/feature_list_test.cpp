@@ -10,7 +10,7 @@
 namespace trident::nnue {
 namespace {
 
-/// Op k is kind k, with the arity that random terms give it.
+/// Rows of ops: op k is kind k, with the arity that random terms give it.
 const std::vector<egraph::OpRow>& ops() {
   static const std::vector<egraph::OpRow> rows = [] {
     std::vector<egraph::OpRow> made(naive::kKindsUsed);

@@ -1,13 +1,13 @@
-// The features of a term: for every node v of its DAG, what lies below v, each path of at most `depth` edges by itself.
+// Features of a term: for every node v of its DAG, the nodes below v, each path of at most `depth` edges by itself.
 // A feature is (kind of v, kind of the node below, where):
 //
 //   where 0..120    the path from v, whose steps are the slots 0 to 2; 0 is v itself, and slot s of the node at path q
 //                   is at 3 q + 1 + s, so paths of length <= 4 are numbered by length and then in order
-//         121..123  v itself, when it is referenced twice, three times, four times or more (by nodes and as a root)
+//         121..123  v itself, if it is referenced twice, three times, four times or more (by nodes and as a root)
 //         124..127  spare
 //
-// 56 x 56 x 128 = 401,408 features. No feature depends on the distance from the root, so a rewrite changes only what
-// lies near it: 26 features on average at depth 3, whatever the size of the term.
+// 56 x 56 x 128 = 401,408 features. No feature depends on the distance from the root, so a rewrite changes only
+// features near it: 26 on average at depth 3, whatever the size of the term.
 #pragma once
 
 #include <array>
@@ -24,24 +24,24 @@ inline constexpr std::uint32_t kFeatures = kKinds * kKinds * kCodes;
 static_assert(kFeatures == 401'408);
 
 inline constexpr unsigned kDepthMax = 4, kDefaultDepth = 3;
-/// Of paths of length n: the first one's code, and how many there are.
+/// Codes by length n of a path: the first one, and their number.
 inline constexpr std::array<std::uint32_t, kDepthMax + 2> kFirstCode = {0, 1, 4, 13, 40, 121};
 inline constexpr std::array<std::uint32_t, kDepthMax + 1> kPathsOfLength = {1, 3, 9, 27, 81};
 inline constexpr std::uint32_t kPaths = kFirstCode[kDepthMax + 1];
-/// How long the path with a code is.
+/// Length of the path with a code.
 inline constexpr std::array<std::uint8_t, kPaths> kLengthOf = [] {
   std::array<std::uint8_t, kPaths> length{};
   for (std::uint8_t n = 0; n <= kDepthMax; ++n)
     for (std::uint32_t code = kFirstCode[n]; code < kFirstCode[n + 1u]; ++code) length[code] = n;
   return length;
 }();
-/// A node has so many features at most: its paths, and how often it is referenced.
+/// Bound of a node's features: its paths, and its number of references.
 static_assert(kPaths + 1 <= simd::kRowsMax);
 
 constexpr std::uint32_t code_of_child(std::uint32_t code, std::uint32_t slot) {
   return 3 * code + 1 + slot;
 }
-/// 0 where it has no feature.
+/// Returns the code of a number of references, 0 if it has no feature.
 constexpr std::uint32_t code_of_references(std::uint32_t references) {
   return references < 2 ? 0 : kPaths - 2 + (references < 4 ? references : 4);
 }
@@ -51,13 +51,13 @@ constexpr std::uint32_t feature(std::uint32_t above, std::uint32_t below, std::u
   return (above * kKinds + below) * kCodes + code;
 }
 
-/// Which of the kinds a node is of.
+/// Assigns kinds to nodes.
 struct KindTable {
   std::uint8_t (*of)(const egraph::ENode& node) = nullptr;  ///< below kKinds
   std::uint64_t hash = 0;                                   ///< changes whenever the meaning of a kind does
 };
 
-/// What weights for features to `depth` must have been made for.
+/// Returns the space that weights for features to `depth` must have been made for.
 constexpr nn::FeatureSpace feature_space(std::uint64_t kinds_hash, unsigned depth) {
   // FNV-1a (Fowler, Noll, Vo) over the version of this file's scheme, the depth and the kinds.
   constexpr std::uint64_t kScheme = 1;

@@ -11,9 +11,9 @@ using egraph::NodeIndex;
 
 namespace {
 
-// A node without cost would let a choice need itself at the same cost.
+// Least cost of a node: without cost a choice could need itself at the same cost.
 constexpr double kLeastCost = 1.0 / 64;
-// Beyond that a node's own cost is lost in the sum.
+// Largest sum of costs: beyond it a node's own cost is lost by rounding.
 constexpr double kMostCost = 1e12;
 enum Mark : std::uint8_t { kFallen = 1, kChanged = 2 };
 
@@ -94,7 +94,7 @@ void Follower::propagate() {
   fallen_.clear();
 }
 
-// What became one has the cheaper of both choices.
+// Gives united classes the cheaper choice of both.
 void Follower::unite() {
   const std::span<const egraph::Union> all = graph_->unions();
   for (std::size_t i = unions_; i < all.size(); ++i) {
@@ -107,7 +107,7 @@ void Follower::unite() {
       changed_.push_back(id);
     }
   }
-  // Costs of both sides' users may be too high now; classes that are no longer called so have none.
+  // Costs of the users of both sides may be too high now; classes that were merged away have none.
   for (std::size_t i = unions_; i < all.size(); ++i) {
     const ClassId id = graph_->find(all[i].kept);
     if (!(marks_[id] & kFallen)) marks_[id] |= kFallen, fallen_.push_back(id);
@@ -126,11 +126,11 @@ void Follower::know(ClassId id) {
   }
 }
 
-// The incumbent hears of changes by rising cost: what a choice needs has been told, and is not told again. Of classes
-// that it does not know it hears when it needs them.
+// Tells the incumbent of changes by rising cost, so that the operands of a choice come first and are not told again.
+// Classes that it does not know are told when it needs them.
 void Follower::tell() {
   const std::span<const egraph::Union> all = graph_->unions();
-  // Parts of one class follow each other.
+  // Sorts the parts of one class together.
   parts_.clear();
   for (std::size_t i = unions_; i < all.size(); ++i) parts_.push_back({graph_->find(all[i].kept), all[i].gone});
   const auto by_class = [](const egraph::Union& a, const egraph::Union& b) { return a.kept < b.kept; };
@@ -151,7 +151,7 @@ void Follower::tell() {
   }
 }
 
-// The way to a new class that loses least of those that lead over new nodes.
+// Finds for new classes the way of least regret among those over new nodes.
 void Follower::find_hosts(NodeIndex first) {
   // Nodes above mostly have greater numbers than those below.
   for (NodeIndex n = graph_->size(); n-- > first;) {

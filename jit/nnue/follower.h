@@ -1,8 +1,8 @@
-// The incumbent extraction of a graph that grows: of every class the node with which it has the least tree cost, found
-// by working off what has fallen since, and the accumulator of what the roots need (incumbent.h).
+// Keeps the incumbent extraction of a growing graph: for every class the node of least tree cost, updated from the
+// costs that have fallen since, and the accumulator of the nodes that the roots need (incumbent.h).
 //
 // Costs only fall, and a node costs more than any of its children; so the choices have no cycle, and changes reach the
-// incumbent children first, by rising cost, which keeps it without one in between.
+// incumbent children first, by rising cost, which avoids cycles in between.
 #pragma once
 
 #include <optional>
@@ -19,10 +19,10 @@ class Follower {
   /// Weights and kinds must outlive it.
   Follower(const nn::AccumulatorWeights& weights, const KindTable& kinds, unsigned depth = kDefaultDepth);
 
-  /// Of a new graph, which must outlive what follows and keep its unions. False when its roots have no term of finite
-  /// cost, or one so dear that costs mean little: there is no incumbent then, now and later.
+  /// Starts with a new graph, which must outlive all later calls and keep its unions. False if its roots have no term
+  /// of finite cost, or one so dear that costs mean little: then there is no incumbent, now and later.
   bool begin(const egraph::GuidedGraph& graph);
-  /// The graph has grown and is rebuilt.
+  /// Updates all after the graph has grown and was rebuilt.
   void follow();
 
   [[nodiscard]] bool holds() const { return holds_; }
@@ -30,9 +30,9 @@ class Follower {
   [[nodiscard]] const Incumbent& incumbent() const { return incumbent_; }
   [[nodiscard]] Afterstates& afterstates() { return *afterstates_; }
   [[nodiscard]] const Hosts& hosts() const { return hosts_; }
-  /// Tree cost of the incumbent: the sum over the roots.
+  /// Returns the tree cost of the incumbent: the sum over the roots.
   [[nodiscard]] double cost() const;
-  /// Of canonical classes.
+  /// Returns the tree cost of a canonical class.
   [[nodiscard]] double cost(ClassId id) const { return total_[id]; }
   [[nodiscard]] std::span<const egraph::NodeIndex> chosen() const { return chosen_; }
 
@@ -54,14 +54,14 @@ class Follower {
   const egraph::CostModel* costs_ = nullptr;
   std::vector<ClassId> roots_;
   bool holds_ = false;
-  std::vector<double> total_;  ///< per class, as the graph called it
+  std::vector<double> total_;  ///< per class, by the graph's number at that time
   std::vector<egraph::NodeIndex> chosen_;
-  std::vector<ClassId> fallen_;   ///< whose users have not heard of it
-  std::vector<ClassId> changed_;  ///< that the incumbent has not heard of
+  std::vector<ClassId> fallen_;   ///< cheaper classes whose users are not updated yet
+  std::vector<ClassId> changed_;  ///< changes that the incumbent was not told yet
   std::vector<std::uint8_t> marks_;
-  std::size_t unions_ = 0;  ///< of the graph's, those that are known
+  std::size_t unions_ = 0;  ///< number of the graph's unions that were handled
   std::vector<ClassId> unknown_;
-  std::vector<egraph::Union> parts_;  ///< scratch of tell(): classes and what became part of them
+  std::vector<egraph::Union> parts_;  ///< scratch of tell(): classes and the parts merged into them
 };
 
 }  // namespace trident::nnue

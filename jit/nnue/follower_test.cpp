@@ -1,5 +1,5 @@
 // Oracles: the extractor of jit/egraph, which looks at the whole graph each time; features written out path by path
-// (random_terms.h) of a term put together anew from the choices.
+// (random_terms.h), for a term put together anew from the choices.
 #include "jit/nnue/follower.h"
 
 #include <gtest/gtest.h>
@@ -20,14 +20,14 @@ namespace {
 
 namespace toy = egraph::toy;
 
-/// Leaves have arity 0, and so on: kinds of random_terms.h.
+/// Kinds of random_terms.h by arity: leaves have arity 0, and so on.
 constexpr KindTable kToyKinds{[](const egraph::ENode& n) -> std::uint8_t {
                                 constexpr std::uint8_t kKind[] = {0, 1, 6, 7, 8, 3, 10};
                                 return kKind[n.op];
                               },
                               naive::kHash};
 
-/// Every node costs something: what follows has to agree with the extractor on it.
+/// Returns a cost above 0 for every node, so that extractor and follower must agree on it.
 double cost_of_node(const void*, const egraph::ENode& n, std::uint8_t) {
   constexpr double kCosts[] = {0.25, 0.25, 4, 4, 5, 1, 6};
   return kCosts[n.op];
@@ -72,7 +72,7 @@ naive::Features counted(const FeatureList& list) {
   return all;
 }
 
-/// Takes matches in random order, and compares what the follower says with the oracles after every round.
+/// Takes matches in random order, and compares the follower with the oracles after every round.
 class Comparing final : public egraph::Guide {
  public:
   explicit Comparing(std::uint32_t seed) : random_(seed) {}
@@ -120,7 +120,7 @@ class Comparing final : public egraph::Guide {
     unions = graph.unions().size();
     ++compared;
   }
-  /// An afterstate's features, listed and summed up.
+  /// Compares an afterstate's features, listed and summed up.
   void look_ahead(const egraph::Candidate& c) {
     Afterstate after;
     if (!follower.afterstates().build(graph_->rules[c.rule], c.root, c.variables, after)) return;
@@ -167,7 +167,7 @@ TEST(Follower, SaysWhatTheWholeGraphSays) {
   EXPECT_GT(unions, 200u);
 }
 
-// The same weights, seed and budget: the same search, also by a guide that has seen other graphs before.
+// Equal weights, seed and budget give an equal search, also by a guide that has seen other graphs before.
 TEST(NetworkGuide, RepeatsItself) {
   const std::vector<egraph::Rule> rules = toy::rules();
   const egraph::Matcher matcher(rules, toy::kOps);
@@ -180,7 +180,7 @@ TEST(NetworkGuide, RepeatsItself) {
                                     .budget = {.nodes = 500, .nanoseconds = 0, .applications = 400},
                                     .guide = &recording};
       const auto found = egraph::search(space, toy::random_term(seed), options);
-      // ... and so does what was recorded of it, without the guide.
+      // A recording of the search repeats it too, without the guide.
       egraph::RecordedGuide recorded(recording.taken());
       options.guide = &recorded;
       const auto again = egraph::search(space, toy::random_term(seed), options);
@@ -194,7 +194,7 @@ TEST(NetworkGuide, RepeatsItself) {
   }
 }
 
-// Values stay, whoever guides; no term is dearer than the first.
+// Values stay with any guide; no term is dearer than the first.
 TEST(Guides, ChangeTimeAndNeverResults) {
   const std::vector<egraph::Rule> rules = toy::rules();
   const egraph::Matcher matcher(rules, toy::kOps);

@@ -9,9 +9,9 @@ namespace trident::nnue {
 namespace {
 
 constexpr std::array<std::uint32_t, kDepthMax + 1> kPowerOf3 = {1, 3, 9, 27, 81};
-// Room made at once: what most searches fill.
+// Memory reserved at first: as much as most searches fill.
 constexpr std::uint32_t kReserveClasses = 4096, kReserveVectors = 512;
-// Vectors are taken in passes of so many rows, which int16 holds.
+// Rows per pass over a vector: int16 holds their sum.
 constexpr std::size_t kRowsPerPass = 128;
 static_assert(kRowsPerPass + kPaths + 1 <= simd::kRowsMax);
 
@@ -53,7 +53,7 @@ void Incumbent::make_room_for(ClassId id, const Choice& choice) {
   make_room(most + 1);
 }
 
-// References and lists of edges are the caller's task.
+// Stores a choice; the caller updates references and lists of edges.
 void Incumbent::store(Index i, const Choice& choice) {
   CHECK(choice.kind < kKinds && choice.arity <= 3);
   Record& r = records_[i];
@@ -128,9 +128,9 @@ void Incumbent::redirect_users(Index from, Index to) {
   std::replace(roots_.begin(), roots_.end(), from, to);
 }
 
-// --- cones, and what is above ---
+// --- cones, and nodes above ---
 
-// References of all but the overlay's nodes to `from` go to `to`.
+// Walks the cone, with all references to `from` redirected to `to`, except those of the overlay's nodes.
 void Incumbent::walk(Index top, Cone& cone, Index from, Index to) const {
   std::fill_n(cone.at.begin(), kFirstCode[depth_ + 1], kNothing);
   cone.count = 1;
@@ -162,7 +162,7 @@ void Incumbent::walk(Index top, Cone& cone, Index from, Index to) const {
   }
 }
 
-// Without branches on whether a place differs, which no processor foresees.
+// Compares without branches on a difference, as no processor predicts them.
 void Incumbent::compare(const Cone& a, const Cone& b, Differences& out) {
   std::array<std::uint32_t, kDepthMax + 1> of_length{};
   std::uint32_t count = 0;
@@ -196,7 +196,7 @@ void Incumbent::find_above(Index top) {
   }
 }
 
-// Of a node that stays and has the place below it.
+// Moves the difference of the cones for a node that stays and has the place below it.
 void Incumbent::move_difference(const Above& a) {
   const std::uint32_t above = feature(records_[a.record].kind, 0, kFirstCode[a.length]), room = depth_ - a.length;
   const auto feature_of = [&](const Differences& d) {
@@ -210,7 +210,7 @@ void Incumbent::move_difference(const Above& a) {
   movement_.add_all(gained_.up_to[room], feature_of(gained_));
 }
 
-// --- nodes that come and go ---
+// --- nodes that enter and leave ---
 
 void Incumbent::begin() {
   ++stamp_;
@@ -273,7 +273,7 @@ void Incumbent::gain(Index i, std::uint32_t references, Index from, Index to) {
   const bool comes = r.before == 0 && r.now == 0;
   r.now += references;
   if (!comes) return;
-  CHECK(records_[i].flags & kKnown);  // a class whose choice nobody said
+  CHECK(records_[i].flags & kKnown);  // a class without a known choice
   coming_.push_back(i);
   if (i == to && to < kOverlayMax) return;  // its rows: work_out()
   const bool walked = new_cone_.count > 0 && i == to;
@@ -333,8 +333,8 @@ void Incumbent::move_reference_features() {
   }
 }
 
-// What changes when all references to `from`, which is in T, go to `to`. Nodes come before others go, so that what
-// stays is not looked at twice.
+// Computes the changes when all references to `from`, which is in T, go to `to`. Entering nodes are handled before
+// leaving ones, so that nodes that stay are not looked at twice.
 void Incumbent::work_out(Index from, Index to, bool keep_vectors) {
   begin();
   walk(from, old_cone_);
@@ -351,7 +351,7 @@ void Incumbent::work_out(Index from, Index to, bool keep_vectors) {
   const bool goes = references_[from].now == 0;
   const bool holds = records_[from].flags & kVectorHolds;
   if (to < kOverlayMax && goes && !holds && old_cone_.kind[0] == new_cone_.kind[0]) {
-    move_difference({from, 0, 0});  // one node in another's place, of the same kind
+    move_difference({from, 0, 0});  // one node replaces another of the same kind
   } else {
     if (to < kOverlayMax) add_rows(new_cone_, true);
     if (goes && holds) movement_.take(vectors_[records_[from].vector], records_[from].vector_rows);
@@ -364,7 +364,7 @@ void Incumbent::work_out(Index from, Index to, bool keep_vectors) {
   move_reference_features();
 }
 
-// --- what callers see ---
+// --- interface ---
 
 void Incumbent::choose(ClassId id, const Choice& choice) {
   make_room_for(id, choice);
@@ -377,11 +377,11 @@ void Incumbent::choose(ClassId id, const Choice& choice) {
     r.changed = r.touched = clock_;
     return;
   }
-  constexpr Index kTo = 0;  // of the overlay
+  constexpr Index kTo = 0;  // the overlay's first node
   store(kTo, choice);
   for (std::uint32_t s = 0; s < choice.arity; ++s) records_[kTo].child[s] = resolve(records_[kTo].child[s]);
   work_out(i, kTo, true);
-  CHECK(references_[i].now == 0);  // a choice that needs itself
+  CHECK(references_[i].now == 0);  // the choice must not need itself
   touch_near(i);
   move_accumulator();
 
@@ -434,7 +434,7 @@ void Incumbent::unite(ClassId from_class, ClassId to_class) {
   records_[to].touched = records_[from].touched = clock_;
 }
 
-// The change has been worked out, and T is still what it was.
+// Applies the computed change to the accumulator while T is still the old one.
 void Incumbent::move_accumulator() {
   ++moves_;
   too_much_ = too_much_ || 2 * movement_.passes() > features_;
@@ -444,7 +444,7 @@ void Incumbent::move_accumulator() {
   nodes_ += static_cast<std::uint32_t>(coming_.size()) - static_cast<std::uint32_t>(going_.size());
 }
 
-// T becomes what was worked out, but for the edges of `instead` and those that lead to what was redirected.
+// Applies the computed change to T, but for the edges of `instead` and those to the redirected node.
 void Incumbent::settle(Index instead) {
   for (const Index i : coming_) {
     if (i < kOverlayMax) continue;
@@ -470,7 +470,7 @@ void Incumbent::settle(Index instead) {
   accumulate_all(accumulator_, !above_cut_, features_, nodes_);
 }
 
-// Of everything whose cone, choice or references change.
+// Marks all records whose cone, choice or references change.
 void Incumbent::touch_near(Index from) {
   if (above_cut_) all_touched_ = clock_;
   records_[from].touched = clock_;
@@ -527,14 +527,14 @@ bool Incumbent::holds(const Delta& delta) const {
   return true;
 }
 
-// --- from nothing ---
+// --- rebuilding ---
 
 void Incumbent::accumulate_all(nn::Accumulator& sum, bool keep_vectors, std::uint64_t& features, std::uint32_t& nodes) {
   sum = weights_.bias();
   begin();
   features = 0;
   nodes = 0;
-  coming_ = roots_;  // as a stack
+  coming_ = roots_;  // used as a stack
   while (!coming_.empty()) {
     const Index i = coming_.back();
     coming_.pop_back();

@@ -1,5 +1,5 @@
-// The accumulator after random changes against the features of the term as it is then, written out path by path.
-// TRIDENT_NNUE_REWRITES: how many rewrites (make check-nnue).
+// Oracle for the accumulator after random changes: the features of the term at that time, written out path by path.
+// TRIDENT_NNUE_REWRITES: number of rewrites (make check-nnue).
 #include "jit/nnue/incumbent.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ const Weighted& weights(unsigned depth) {
   return made[depth - 2];
 }
 
-/// A term and the incumbent that is to follow it, and random changes of both.
+/// A term, an incumbent that must follow it, and random changes of both.
 class Pair {
  public:
   Pair(Random& random, unsigned depth, std::uint32_t nodes)
@@ -66,7 +66,7 @@ class Pair {
     for (std::size_t l = 0; l < nn::kLanes; ++l) ASSERT_EQ(rebuilt.lane[l], incumbent_.accumulator().lane[l]);
   }
 
-  /// A class in T.
+  /// Returns a class in T.
   std::uint32_t some_in_use() {
     const auto references = term_.references();
     std::uint32_t name;
@@ -76,7 +76,7 @@ class Pair {
   }
   std::uint32_t some() { return term_.meant(random_() % static_cast<std::uint32_t>(term_.nodes.size())); }
 
-  /// A node for `user` out of what does not need it: nodes of T, such as left it, and new ones.
+  /// Makes a node for `user` from nodes that do not need it: in T, formerly in T, or new.
   Choice some_choice(std::uint32_t user, int nested = 0) {
     Choice c;
     c.kind = static_cast<std::uint8_t>(random_() % naive::kKindsUsed);
@@ -112,7 +112,7 @@ class Pair {
       ++unions_;
     } else {
       const std::uint32_t name = what == 1 ? some() : some_in_use();
-      // A class out of T may be needed by its own new choice's children through T: some_choice() looks for that.
+      // A class outside T may be needed by its own new choice's children through T: some_choice() checks that.
       const Choice choice = some_choice(name);
       term_.nodes[name].choice = choice;
       incumbent_.choose(name, choice);
@@ -166,7 +166,7 @@ TEST(Incumbent, ThereAndBackIsWhereItWas) {
   }
 }
 
-/// An overlay of up to eight nodes over classes that exist, and what it makes of the term.
+/// An overlay of up to eight nodes over existing classes, and the term after it.
 struct Rewrite {
   std::uint32_t from = 0;
   Overlay overlay;

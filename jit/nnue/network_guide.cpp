@@ -9,14 +9,14 @@ namespace trident::nnue {
 namespace {
 
 constexpr double kPerDoubling = 32;
-// Matches without a cheaper incumbent, and so many more per node of the term, after which a graph is left: a new one
+// Number of matches without a cheaper incumbent (and more per node of the term) after which a graph is left: a new one
 // that begins with the best term is smaller, and its matches are scored anew.
 constexpr std::uint32_t kPatience = 64, kPatiencePerNode = 1;
-// Candidates scored anew for each that is taken.
+// Number of candidates scored anew for each that is taken.
 constexpr std::size_t kRescored = 4;
-// The share of steps that are taken at random, for each unit of noise.
+// Share of steps that are taken at random, for each unit of noise.
 constexpr double kExplore = 0.04;
-// The score of what has no afterstate: below all others.
+// Score of matches without an afterstate: below all others.
 constexpr std::int32_t kPrior = -(1 << 30);
 
 std::int64_t logarithmic(double x) {

@@ -1,5 +1,5 @@
-// The guide that asks a network: every match is scored by what the incumbent extraction would be after it, by which
-// rule it is, and by some numbers about the place (candidates.h).
+// A guide that asks a network: every match is scored by the incumbent extraction after it, by its
+// rule, and by some numbers about the place (candidates.h).
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace trident::nnue {
 
-/// What depends on rules alone: the tree cost of a right side is ops + sum over variables of uses * cost.
+/// Costs that depend on rules alone: the tree cost of a right side is ops + sum over variables of uses * cost.
 struct RuleCost {
   double ops = 0;
   std::array<std::uint8_t, egraph::kRuleVariablesMax> uses{};
@@ -20,12 +20,12 @@ struct RuleCost {
 };
 RuleCost cost_of(const egraph::Rule& rule, const egraph::CostModel& costs);
 
-/// Scalars that a search knows of a candidate. Costs and counts are on a logarithmic scale, 32 for each doubling.
+/// Computes the scalars that a search knows of a candidate. Costs and counts are logarithmic, 32 for each doubling.
 class SearchContext {
  public:
   void begin(const egraph::GuidedGraph& graph, const Follower& follower);
   void fill(const Candidate& candidate, Scalars& out) const;
-  /// A match of the rule was taken; what all that were taken together took off the incumbent's cost.
+  /// Records that a match of the rule was taken; brought() records how much cheaper the incumbent became since.
   void took(egraph::RuleIndex rule);
   void brought(double gain);
 
@@ -43,7 +43,7 @@ class SearchContext {
 
 class NetworkGuide final : public egraph::Guide {
  public:
-  /// Must outlive it. The guide's head has a row of biases for every rule that may match.
+  /// All arguments must outlive it. The guide's head has a row of biases for every rule that may match.
   NetworkGuide(const nn::AccumulatorWeights& weights, const KindTable& kinds, unsigned depth = kDefaultDepth);
 
   void begin(const egraph::GuidedGraph& graph) override;
@@ -51,7 +51,7 @@ class NetworkGuide final : public egraph::Guide {
   std::optional<Candidate> take() override;
   void follow() override;
 
-  /// Of all graphs so far.
+  /// Totals over all graphs so far.
   struct Counts {
     std::uint64_t steps = 0, built = 0, scored = 0, moves = 0, rebuilds = 0;
   };
@@ -61,9 +61,9 @@ class NetworkGuide final : public egraph::Guide {
   Follower follower_;
   SearchContext context_;
   std::optional<Candidates> candidates_;
-  std::span<const egraph::Rule> rules_;  ///< that candidates_ and rows_ are of
-  std::vector<std::uint32_t> rows_;      ///< of biases, per rule
-  std::vector<Candidate> waiting_;       ///< where there is no incumbent
+  std::span<const egraph::Rule> rules_;  ///< rules of candidates_ and rows_
+  std::vector<std::uint32_t> rows_;      ///< rows of biases, per rule
+  std::vector<Candidate> waiting_;       ///< used without an incumbent
   double explore_ = 0, cost_ = 0;
   std::uint64_t random_ = 1;
   std::uint32_t fruitless_ = 0, from_nodes_ = 0;  ///< matches taken since the incumbent became cheaper

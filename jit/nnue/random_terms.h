@@ -1,4 +1,4 @@
-// For tests and measurements: weights of random numbers for a few kinds, random terms, and the features of a term by
+// For tests and measurements: random weights for a few kinds, random terms, and the features of a term by
 // their definition, with maps and recursion.
 #pragma once
 
@@ -45,13 +45,13 @@ inline nn::PlainWeights random_weights(std::uint32_t seed, unsigned depth, std::
   return w;
 }
 
-/// A graph of choices, each under its name; some names stand for others, except to nodes that are exempt.
+/// A graph of choices, each under its name; some names refer to others, except for exempt nodes.
 struct Term {
   static constexpr std::uint32_t kItself = 0xFFFF'FFFFu;
   struct Node {
     Choice choice;
     std::uint32_t means = kItself;  ///< references to the name go there instead ...
-    bool exempt = false;            ///< ... but those of such a node
+    bool exempt = false;            ///< ... except those of an exempt node
   };
   std::vector<Node> nodes;
   std::vector<std::uint32_t> roots;
@@ -68,7 +68,7 @@ struct Term {
     const std::uint32_t name = nodes[user].choice.child[slot];
     return nodes[user].exempt ? name : meant(name);
   }
-  /// Per name; 0 where it is not reachable from the roots.
+  /// Counts references per name; 0 if it is not reachable from the roots.
   [[nodiscard]] std::vector<std::uint32_t> references() const {
     std::vector<std::uint32_t> counts(nodes.size()), work;
     const auto reach = [&](std::uint32_t name) {
@@ -82,7 +82,7 @@ struct Term {
     }
     return counts;
   }
-  /// Whether `below` is `above` or lies below it.
+  /// True if `below` is `above` or lies below it.
   [[nodiscard]] bool reaches(std::uint32_t above, std::uint32_t below) const {
     std::vector<bool> seen(nodes.size());
     std::vector<std::uint32_t> work{above};
@@ -133,13 +133,13 @@ inline Features features_of(const Term& term, unsigned depth) {
   return all;
 }
 
-/// Of plain weights whose order is that of random_weights().
+/// Returns a row of plain weights with the order of random_weights().
 inline const std::int8_t* row_of(const nn::PlainWeights& weights, std::uint32_t f) {
   const std::uint32_t code = f % 128, below = f / 128 % 56, above = f / 128 / 56;
   return weights.rows.data() + std::size_t{(above * kKindsUsed + below) * 128 + code} * nn::kLanes;
 }
 
-/// Without the bias.
+/// Sums the rows of a term's features, without the bias.
 inline std::vector<std::int32_t> sum_of(const nn::PlainWeights& weights, const Term& term, unsigned depth) {
   std::vector<std::int32_t> sum(nn::kLanes);
   each_feature(term, depth, [&](std::uint32_t f) {
@@ -149,7 +149,7 @@ inline std::vector<std::int32_t> sum_of(const nn::PlainWeights& weights, const T
   return sum;
 }
 
-/// A term that grows from leaves; `shared` is the share of operands that are taken from anywhere, not from what is
+/// Grows a term from leaves; `shared` is the share of operands that are taken from anywhere, not from nodes that are
 /// unused yet. Names are 0, 1, ...
 inline Term random_term(Random& random, std::uint32_t nodes, double shared = 0.1) {
   Term term;
@@ -164,7 +164,7 @@ inline Term random_term(Random& random, std::uint32_t nodes, double shared = 0.1
   };
   for (std::uint32_t n = 0; n < nodes; ++n) {
     Choice c;
-    // Leaves about as often as unused ends are few.
+    // The fewer unused ends there are, the more leaves are made.
     c.kind =
         static_cast<std::uint8_t>(unused.size() < 2 + random() % 6 ? random() % 3 : 3 + random() % (kKindsUsed - 3));
     if (term.nodes.empty()) c.kind = 0;

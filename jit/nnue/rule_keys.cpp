@@ -6,7 +6,7 @@
 namespace trident::nnue {
 
 std::uint64_t key_of(const egraph::Rule& rule, std::span<const egraph::OpRow> ops) {
-  // Variables by number, whatever they are called.
+  // Names variables by number, whatever they are called.
   std::vector<std::string> names;
   for (std::size_t v = 0; v < rule.variables.size(); ++v) names.push_back(std::to_string(v));
   const std::string text = egraph::print(rule.left, ops, names) + " => " + egraph::print(rule.right, ops, names);

@@ -1,6 +1,6 @@
 #include "jit/nnue/shipped_weights.h"
 
-// The files become a part of the program's read-only data: nothing to find, nothing to be of another version.
+// Embeds the files in the program's read-only data: they need not be found, and their versions always fit.
 #define TRIDENT_INCLUDE_WEIGHTS(name, file)                                                      \
   asm(".section .rodata\n"                                                                       \
       ".balign 64\n"                                                                             \

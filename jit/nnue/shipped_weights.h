@@ -1,5 +1,5 @@
-// The weights that come with the program, as AccumulatorWeights::view() takes them; aligned to 64 bytes. Made by
-// `trident train` (jit/learn/README.md says by which commands).
+// Weights shipped with the program, as AccumulatorWeights::view() takes them; aligned to 64 bytes. Made by
+// `trident train` (jit/learn/README.md has the commands).
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace trident::nnue {
 
-/// For the guide of searches.
+/// Returns the weights of the guide of searches.
 std::span<const std::byte> shipped_weights();
-/// For the judge of times.
+/// Returns the weights of the judge of times.
 std::span<const std::byte> shipped_judge();
 
 }  // namespace trident::nnue

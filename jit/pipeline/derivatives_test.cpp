@@ -1,4 +1,4 @@
-// Derivatives on their way through the spine: the rules differentiate, the plain pass where they do not. Oracle:
+// Derivatives through the spine: rules differentiate, and the plain pass where they do not. Oracle:
 // difference quotients of long double arithmetic written by hand.
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ expr::Expr parsed(const std::string& text) {
   return std::move(e).value();
 }
 
-// Forms of one name, or all.
+// Makes the forms of one name, or all.
 std::vector<kir::Kernel> forms_of(const expr::Expr& e, const std::string& name) {
   std::string forms;
   Options options{.target = {.isa = codegen::Isa::avx2}, .trace = {.stop_after = "forms"}};
@@ -69,7 +69,7 @@ const Case kCases[] = {
     {"sqrt(x*x + y*y)", [](Real x, Real y) { return std::sqrt(x * x + y * y); }},
     {"tanh(x*y + 1)", [](Real x, Real y) { return std::tanh(x * y + 1); }},
     {"pow(x, y)", [](Real x, Real y) { return std::pow(x, y); }},
-    // No rule knows these: the plain pass does.
+    // No rule knows these: the plain pass differentiates them.
     {"fmod(x*x, 10) * y", [](Real x, Real y) { return std::fmod(x * x, 10.0L) * y; }},
     {"copysign(x*x, y) + x*y", [](Real x, Real y) { return std::copysign(x * x, y) + x * y; }},
 };
@@ -91,7 +91,7 @@ TEST(Derivatives, FormsOfTheSearchAreSlopes) {
   }
 }
 
-// The search starts from the derivative, not from what the plain pass makes of it.
+// The search starts from the derivative, not from the plain pass's result.
 TEST(Derivatives, TheRulesDifferentiate) {
   int others = 0;
   for (const Case& c : kCases) {
@@ -106,7 +106,7 @@ TEST(Derivatives, TheRulesDifferentiate) {
   EXPECT_GT(others, 0);
 }
 
-// Of three exponentials one is left, and two products come.
+// One of three exponentials is left, and two products are added.
 TEST(Derivatives, ValueAndSlopesShareTheirWork) {
   expr::LowerOptions how;
   how.accuracy = kir::math::Accuracy::ulp4;

@@ -7,7 +7,7 @@
 
 namespace trident::pipeline {
 
-/// A candidate that has not answered after this much CPU time hangs: the longest sets take milliseconds.
+/// CPU time after which a candidate without an answer counts as hung: the longest sets take milliseconds.
 inline constexpr std::uint64_t kExecutionNs = 2'000'000'000;
 
 /// Runs `image`, a kernel with the variables of `source`, in a sandboxed child. All three must outlive the result.

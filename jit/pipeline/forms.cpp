@@ -20,7 +20,7 @@ bool same_inst(const kir::Inst& a, const kir::Inst& b) {
          a.c == b.c && a.imm == b.imm;
 }
 
-// Whether there is one more. Errors: of lower().
+// Adds a form; returns false if an equal one exists. Errors: of lower().
 Result<bool> add(std::vector<Form>& forms, const char* name, expr::Expr expr, expr::LowerOptions how,
                  bool keeps_roundings = false) {
   how.simplify = false;
@@ -32,9 +32,9 @@ Result<bool> add(std::vector<Form>& forms, const char* name, expr::Expr expr, ex
   return true;
 }
 
-/// Whether functions with a relative error of 1e-3 can be within the policy: what it allows beside a strict error of
+/// True if functions with a relative error of 1e-3 can be within the policy: its room beside a strict error of
 /// half an ulp is at least that much, counted in the least ulps that 1e-3 can be. In f64 no k that a submission may
-/// have is.
+/// have is enough.
 bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
   if (policy.kind != expr::PolicyKind::bounded) return false;
   const bool single = std::none_of(source.nodes.begin(), source.nodes.end(),
@@ -42,10 +42,10 @@ bool has_room_for_rel3(const expr::Expr& source, const expr::Policy& policy) {
   return policy.k * 0.5 + equiv::kBoundedSlackUlp >= 1e-3 * (single ? 0x1p23 : 0x1p52);
 }
 
-// Forms of a search that are made and checked, of those that it is asked for where a judge can tell them apart.
+// Number of a search's forms that are made and checked, and number that it is asked for if a judge can rank them.
 constexpr std::size_t kFormsKept = 3, kFormsAsked = 8;
 
-/// How forms that were found are lowered.
+/// Returns how forms of a search are lowered.
 expr::LowerOptions lowering_of_found(const expr::Policy& policy) {
   return {.policy = policy, .simplify = true, .accuracy = kir::math::Accuracy::ulp4};
 }
@@ -56,7 +56,7 @@ egraph::SearchBudget with_effort(egraph::SearchBudget budget, std::uint8_t times
   return budget;
 }
 
-/// A form's code, if it has any, and the logarithm of the nanoseconds that the judge guesses of it, else infinity.
+/// A form's code, if it has any, and the logarithm of the nanoseconds that the judge guesses for it, else infinity.
 struct Guessed {
   std::optional<kir::Kernel> kernel;
   double log_ns = std::numeric_limits<double>::infinity();
@@ -72,8 +72,8 @@ Guessed guess_of(const expr::Expr& found, const expr::rewrite::Judge& judge, con
   return {std::move(kernel).value(), *guess};
 }
 
-/// What a search makes of the expression, derivatives included: those are the rules' task, and the plain pass's where
-/// the rules leave one. `source` is searched where what was submitted is no term.
+/// Searches the expression, derivatives included: rules differentiate, and the plain pass removes the derivatives that
+/// the rules leave. Searches `source` if the submitted expression is no term.
 Result<std::vector<expr::Expr>> searched(const expr::Expr& submitted, const expr::Expr& source,
                                          const expr::rewrite::RewriteOptions& how) {
   auto found = expr::rewrite::rewrite(submitted, how);
@@ -82,7 +82,7 @@ Result<std::vector<expr::Expr>> searched(const expr::Expr& submitted, const expr
   return std::move(found->forms);
 }
 
-/// The statically cheapest and those that the judge thinks fastest. It advises: which one is taken is measured.
+/// Returns the statically cheapest and those that the judge thinks fastest. It only advises: measurements decide.
 Result<std::vector<expr::Expr>> unguided(const expr::Expr& submitted, const expr::Expr& source,
                                          const Options& options) {
   Extraction extraction = extract(submitted, source, options);
@@ -92,15 +92,15 @@ Result<std::vector<expr::Expr>> unguided(const expr::Expr& submitted, const expr
   return kept;
 }
 
-/// The guide needs a part of the rewrites that the unguided search does, which has its whole budget all the same: what
-/// the guide makes comes beside it, never in its place.
+/// Budget of the guided search: the guide needs a part of the unguided search's rewrites. That one keeps its whole
+/// budget: the guide's forms come in addition, never in its place.
 constexpr egraph::SearchBudget kGuidedBudget{
     .nodes = 4'000, .nanoseconds = 0, .applications = 20'000, .graph_nodes = 5'000};
 constexpr std::size_t kGuidedForms = 2;
 
 Result<std::vector<expr::Expr>> guided(const expr::Expr& submitted, const expr::Expr& source, const Options& options) {
   static const Result<nn::AccumulatorWeights> shipped = expr::rewrite::guide_weights(std::string());
-  CHECK(shipped.ok());  // a part of the program
+  CHECK(shipped.ok());  // built into the program
   const SearchWeights* const own = options.search.weights;
   const auto guide = expr::rewrite::AnyGuide::make(options.search.guide, own != nullptr ? own->weights() : *shipped);
   expr::rewrite::RewriteOptions how = rewriting(options);
@@ -140,7 +140,7 @@ Extraction extract(const expr::Expr& submitted, const expr::Expr& source, const 
   std::vector<std::size_t> others(all.begin() + 1, all.end());
   std::stable_sort(others.begin(), others.end(),
                    [&](std::size_t a, std::size_t b) { return e.guesses[a] < e.guesses[b]; });
-  // No place for what is the same code as another one.
+  // Drops forms with the same code as another one.
   for (const std::size_t i : others) {
     const auto is_same = [&](std::size_t j) { return kernels[j] && same_kernel(*kernels[j], *kernels[i]); };
     if (e.order.size() == kFormsKept) break;

@@ -1,4 +1,4 @@
-// Forms: kernels that should mean what the source means, made in different ways. The equivalence check decides whether
+// Forms: kernels that should mean what the source means, made in different ways; the equivalence check decides whether
 // they do. More kinds of form (e-graph candidates) join in forms().
 #pragma once
 
@@ -16,61 +16,61 @@ namespace trident::pipeline {
 struct Form {
   std::string name;
   kir::Kernel kernel;
-  bool keeps_roundings = false;  ///< as the source, which it is no slower than
-  expr::Expr expr{};             ///< unless it does: what was lowered to the kernel, and how
+  bool keeps_roundings = false;  ///< has the source's roundings, and is no slower than the source
+  expr::Expr expr{};             ///< unless keeps_roundings: the expression and options it was lowered from
   expr::LowerOptions how{};
-  std::optional<std::size_t> in_place_of{};  ///< only asked about where that form of the list is refused
+  std::optional<std::size_t> in_place_of{};  ///< only checked if that form of the list is refused
 };
 
 /// One vector at a time, in source order: the variant of the baseline tier.
 inline constexpr codegen::Variant kBaselineVariant{
     .vectors = 1, .schedule = false, .non_temporal = false, .vector_bits = 0};
 
-/// How the baseline and the meaning of `exact` are lowered.
+/// Returns how the baseline and the meaning of `exact` are lowered.
 expr::LowerOptions unrewritten(const expr::Policy& policy);
 
-/// What forms are weighed by: as measured here for the instruction set, else as shipped for it and this processor.
+/// Returns the costs of ops: measured here for the instruction set, else shipped for it and this processor.
 const expr::rewrite::OpCosts& costs_of(codegen::Isa isa, const Search& search);
 
-/// The divider of a processor that was measured; of others what the code generator takes for usual. A unit of the table
+/// Returns the divider of a measured processor, else the code generator's usual one. A unit of the table
 /// is half a cycle: two pipes begin an fma each.
 codegen::DividerCycles divider_of(codegen::Isa isa, const Search& search);
 
-/// What a search by these options starts from: policy, seed, costs and rules.
+/// Returns the start of a search by these options: policy, seed, costs and rules.
 expr::rewrite::RewriteOptions rewriting(const Options& options);
 
-/// What the unguided search makes of an expression, the statically cheapest first, and what the judge says of it.
+/// Results of the unguided search, the statically cheapest first, with the judge's guesses.
 struct Extraction {
   std::vector<expr::Expr> found;
-  std::vector<double> guesses;     ///< logarithms of nanoseconds; of no judge: none
-  double margin = 0;               ///< the judge's
-  std::optional<Error> refused;    ///< why nothing was searched
-  std::vector<std::size_t> order;  ///< those that are worth a measurement, what is taken without one first; 0 is in it
+  std::vector<double> guesses;     ///< logarithms of nanoseconds; empty without a judge
+  double margin = 0;               ///< the judge's margin
+  std::optional<Error> refused;    ///< reason why nothing was searched
+  std::vector<std::size_t> order;  ///< forms worth a measurement, first the choice without one; contains 0
 };
-/// `source` is `submitted` without derivatives.
+/// Searches `submitted`; `source` is the same without derivatives.
 Extraction extract(const expr::Expr& submitted, const expr::Expr& source, const Options& options);
-/// Which form is taken where nothing is measured: that which is thought fastest if it promises more than the margin
-/// over the first, the statically cheapest, else that one.
+/// Returns the form to take without measurement: the one with the fastest guess if it promises more than the margin
+/// over the first, the statically cheapest; else the first.
 std::size_t learned_choice(std::span<const double> guesses, double margin);
 
-/// As the code of a form that was found is made: simplified, with functions of 4 ulp.
+/// Makes the code of a search's form: simplified, with functions of 4 ulp.
 Result<kir::Kernel> lower_found(const expr::Expr& found, const expr::Policy& policy);
 
-/// The unrewritten form first, then from the most careful to the boldest; no two with the same instructions. `source`
-/// is `submitted` without derivatives.
+/// Makes the forms: the unrewritten one first, then from the most careful to the boldest; no two with the same
+/// instructions. `source` is `submitted` without derivatives.
 Result<std::vector<Form>> forms(const expr::Expr& submitted, const expr::Expr& source, const Options& options,
                                 const PassScope& passes);
 
-/// A total may have become a constant, which by itself would be an array: it stays one element, as in the source.
+/// Keeps totals one element: a total that became a constant would be an array by itself.
 void keep_totals(const kir::Kernel& source, kir::Kernel& rewritten);
 
-/// Whether both have the same instructions, tables and outputs, names aside.
+/// True if both have the same instructions, tables and outputs, names aside.
 bool same_kernel(const kir::Kernel& a, const kir::Kernel& b);
 
-/// The kernel of every form, one after the other.
+/// Prints the kernel of every form, one after the other.
 std::string print(const std::vector<Form>& forms);
 
-/// LimitExceeded for an image that is longer than images may be.
+/// Returns LimitExceeded if the image is longer than images may be.
 Result<void> check_size(const image::ImageBytes& image);
 
 }  // namespace trident::pipeline

@@ -1,4 +1,4 @@
-// Which forms of a search are taken. Oracles: choices by hand; the judge asked again, form by form.
+// Choice among a search's forms. Oracles: choices by hand; the judge asked again, form by form.
 #include "jit/pipeline/forms.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Extract, HasTheStaticallyCheapestAndNoCodeTwice) {
       ASSERT_TRUE(kernel.ok());
       for (const std::size_t j : e.order)
         EXPECT_TRUE(i == j || !same_kernel(*kernel, *lower_found(e.found[j], options.target.policy))) << text;
-      // Whoever is before the statically cheapest is promised to be faster by the margin.
+      // A form before the statically cheapest must be promised to be faster by the margin.
       if (i != 0 && e.order[0] == i) {
         EXPECT_LT(e.guesses[i], e.guesses[0] - e.margin);
       }

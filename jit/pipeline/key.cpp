@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view kExprDomain = "trident kernel key 2";
 
-/// How far from the processor the arrays of a call lie, roughly: what is fastest in one class need not be in another,
-/// while within a class the judge's answer is the same but for its noise. Fixed bounds, not this machine's: a key means
-/// the same everywhere.
+/// Distance of a call's arrays from the processor, roughly: the fastest code may differ between classes,
+/// while within a class the judge's answer is the same but for its noise. The bounds are fixed, not this machine's, so
+/// that a key means the same everywhere.
 enum class Regime : std::uint8_t { level1, level2, last_level, streaming };
 
 Regime regime_of(const expr::Expr& expr, std::uint64_t elements) {
@@ -40,7 +40,7 @@ void add_target(KeyWriter& key, const expr::Expr& expr, const Target& target) {
   key.add(std::as_bytes(std::span(&piece, 1)));
 }
 
-/// What is shipped is covered by the build id.
+/// Adds the user's rules and weights; the build id covers the shipped ones.
 void add_search(KeyWriter& key, const Search& search, codegen::Isa isa) {
   for (const std::string& name : search.disabled) key.add(name);
   if (const auto* costs = measured_costs(isa, search); costs != nullptr) {

@@ -1,4 +1,4 @@
-// The identity of what is compiled: SHA-256 over pieces. Every kind of thing has a domain of its own, so that no two
+// Keys of compiled kernels: SHA-256 over pieces. Every kind of thing has a domain of its own, so that no two
 // kinds share a key.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What keys are made of. Oracles: sha256sum, and the layout written out by hand.
+// Bytes of keys. Oracles: sha256sum, and the layout written out by hand.
 #include "jit/pipeline/key.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(ExprKey, NamesWhatMattersAndNothingElse) {
   EXPECT_TRUE(keys.insert(key("a + b * 3", {})).second);
   EXPECT_TRUE(keys.insert(key("a - b * 2", {})).second);
   EXPECT_TRUE(keys.insert(key("a + b * 2", {.policy = {expr::PolicyKind::exact, 2}})).second);
-  // Call lengths: by how far away the arrays lie, not one by one.
+  // Call lengths count by the distance of the arrays, not one by one.
   for (const std::uint64_t elements : {1u << 10, 1u << 18, 1u << 24})
     EXPECT_TRUE(keys.insert(key("a + b * 2", {.elements = elements})).second) << elements;
   EXPECT_EQ(key("a + b * 2", {.elements = 1u << 24}), key("a + b * 2", {.elements = 1u << 23}));

@@ -1,4 +1,4 @@
-// Why a kernel is not optimised, in words. Oracle: the limit that each test sets.
+// Notes that explain why a kernel is not optimised. Oracle: the limit that each test sets.
 #include <gtest/gtest.h>
 
 #include "jit/pipeline/pass_scope.h"

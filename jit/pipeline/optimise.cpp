@@ -22,15 +22,15 @@ namespace trident::pipeline {
 namespace {
 
 constexpr double kMeaningShare = 0.6;
-/// The tournament, and the looks at the winner's parts and at all of its code.
+/// Share of the end, in tournaments: the tournament, and the checks of the winner's parts and of all of its code.
 constexpr std::uint64_t kEndTournaments = 3;
 constexpr std::uint64_t kCheckOnlyPoints = 2048;
 
-/// Variants that are tried of a form with the source's roundings where a bolder one means the same: it rarely wins
+/// Limits variants of a form with the source's roundings if a bolder one means the same: it rarely wins
 /// then. But it may: fewer operations are not less work where products and sums have pipes of their own.
 constexpr std::size_t kSourceVariants = 5;
 
-/// The meaning of a form that nobody asks about.
+/// Returns the meaning of a form that is not checked.
 equiv::Checker::Prepared refused(const char* why) {
   equiv::Checker::Prepared prepared;
   prepared.meaning.kind = equiv::Verdict::Kind::differs;
@@ -59,7 +59,7 @@ class Optimisation {
 
   [[nodiscard]] Result<std::vector<Form>> make_forms() const { return forms(submitted_, source_, options_, passes_); }
 
-  // Which forms mean what the source means; false when the unrewritten one does not, or the baseline is not its code.
+  // Checks the meaning of all forms; false if the unrewritten one is wrong, or the baseline is not its code.
   Result<bool> check_forms() {
     check_end_ns_ =
         os::thread_work_ns() + static_cast<std::uint64_t>(static_cast<double>(passes_.left_ns()) * kMeaningShare);
@@ -77,7 +77,7 @@ class Optimisation {
 
   [[nodiscard]] std::string print_meanings(bool) const { return pipeline::print_meanings(tried_); }
 
-  // One form more, perhaps, and whether there is one.
+  // Adds one more form if small steps find one; returns whether they do.
   Result<bool> refine_forms() {
     if (!passes_.enabled("careful")) return false;
     TRY(auto found, refine({source_, tried_, *checker_, *second_looks_, options_, passes_}));
@@ -89,8 +89,8 @@ class Optimisation {
     return any ? kir::print(tried_.back().form.kernel) : "no step holds\n";
   }
 
-  // After the baseline, the forms' variants in turn from the most promising on, the boldest form first. What cannot be
-  // emitted is one candidate less, the baseline aside.
+  // Emits the baseline, then the forms' variants in turn from the most promising on, the boldest form first. Code that
+  // cannot be emitted is one candidate less, except the baseline.
   Result<std::size_t> emit_candidates() {
     const std::vector<Sound> sound = sound_forms();
     std::size_t ranks = 0;
@@ -113,9 +113,9 @@ class Optimisation {
     return pipeline::print_code(tried_, candidates_, options_.target.isa);
   }
 
-  // Which candidates do what their forms mean: their number.
+  // Checks the code of the candidates; returns the number of those that do what their forms mean.
   Result<std::size_t> check_candidates() {
-    // However long the questions about meanings took: each candidate is quickly asked, and the plainest are the last.
+    // Checks take place however long the meanings took: each is quick, and the plainest candidates are the last.
     const std::uint64_t left = passes_.left_ns(), end = kEndTournaments * size_of_call().tournament_ns();
     check_end_ns_ = std::max(check_end_ns_, os::thread_work_ns() + left - std::min(left, end));
     std::size_t sound = 1;
@@ -125,7 +125,7 @@ class Optimisation {
       const auto checked = check_code(c, known ? equiv::Effort::brief : equiv::Effort::full);
       known = true;
       if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
-      if (!checked.ok()) break;  // those checked so far go on to the judge
+      if (!checked.ok()) break;  // the ones checked so far go on to the judge
       sound += c.verdict.same() ? 1 : 0;
       passes_.report("equiv", i + 1, candidates_.size());
     }
@@ -134,7 +134,7 @@ class Optimisation {
 
   [[nodiscard]] std::string print_verdicts(std::size_t) const { return pipeline::print_verdicts(tried_, candidates_); }
 
-  // The measured winner, checked at every point (and, when it streams, in calls that do) before it may be one.
+  // Measures the candidates; the winner is checked at every point (and, if it streams, in calls that do) first.
   Result<judge::Verdict> judge_candidates() {
     const TimedCall call(source_, checker_->sets()[0], size_of_call().elements);
     for (;;) {
@@ -178,7 +178,7 @@ class Optimisation {
                      std::move(winner.image)};
   }
 
-  // A bound for the winner, which conclude() has not taken apart yet, or for the source.
+  // Proves a bound for the winner, which conclude() has not taken apart yet, or for the source.
   Result<void> prove(const judge::Verdict& verdict) {
     const std::size_t winner = verdict.gain ? candidates_[verdict.winner].form : 0;
     const Form& form = tried_[winner].form;
@@ -233,8 +233,8 @@ class Optimisation {
            (!v.non_temporal || passes_.enabled("non_temporal"));
   }
 
-  // Whether the unrewritten form and its code are right. The baseline is at work already: its code comes before every
-  // other question.
+  // Checks the unrewritten form and its code. The baseline is in use already, so its code comes before all
+  // other checks.
   Result<bool> check_unrewritten() {
     Tried& source = tried_[0];
     TRY(source.prepared, checker_->check_meaning(source.form.kernel, equiv::Demand::own_steps));
@@ -244,7 +244,7 @@ class Optimisation {
     return candidates_[0].verdict.same();
   }
 
-  // Asks about the other forms, as long as there is time.
+  // Checks the other forms, as long as there is time.
   Result<void> check_rewritten() {
     for (std::size_t f = 1; f < tried_.size(); ++f) {
       Tried& one = tried_[f];
@@ -254,7 +254,7 @@ class Optimisation {
         continue;
       }
       auto prepared = meaning_of(one.form);
-      if (!prepared.ok() && prepared.error().code == ErrorCode::kCancelled) return {};  // those checked so far go on
+      if (!prepared.ok() && prepared.error().code == ErrorCode::kCancelled) return {};  // the ones checked so far go on
       if (!prepared.ok()) return prepared.error();
       one.prepared = std::move(prepared).value();
       passes_.report("lower", f + 1, tried_.size());
@@ -270,7 +270,7 @@ class Optimisation {
     return prepared;
   }
 
-  // The boldest form first.
+  // Lists sound forms, the boldest first.
   [[nodiscard]] std::vector<Sound> sound_forms() const {
     const codegen::DividerCycles divider = divider_of(options_.target.isa, options_.search);
     std::vector<Sound> sound;
@@ -317,7 +317,7 @@ class Optimisation {
     return {};
   }
 
-  // Asks once of a form whether it is careful in all its parts; if not, its candidates are out.
+  // Checks once whether a form is careful in all its parts; if not, its candidates are dropped.
   Result<void> check_parts(std::size_t f) {
     Tried& tried = tried_[f];
     if (tried.form.keeps_roundings || tried.parts_checked) return {};
@@ -373,7 +373,7 @@ class Optimisation {
   equiv::CheckOptions check_;
   std::unique_ptr<equiv::Checker> checker_;
   std::optional<SecondLooks> second_looks_;
-  std::uint64_t check_end_ns_ = 0;  ///< of os::thread_work_ns(): of the checks at work
+  std::uint64_t check_end_ns_ = 0;  ///< end of the current checks, by os::thread_work_ns()
 };
 
 // The spine.

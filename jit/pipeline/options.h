@@ -1,5 +1,5 @@
-// What a compilation is told, whatever goes in: what the kernel is for, what it may cost, how it is searched for and
-// what is reported.
+// Options of a compilation: target of the kernel, budget, search for better kernels, and
+// reports.
 #pragma once
 
 #include <atomic>
@@ -24,46 +24,46 @@ inline constexpr std::uint64_t kDefaultBudgetNs = 10'000'000'000;
 inline constexpr std::uint64_t kWallPerBudget = 10;
 inline constexpr std::uint8_t kEffortMax = 16;
 
-/// What the kernel is for.
+/// Target of the kernel.
 struct Target {
   codegen::Isa isa = codegen::Isa::avx2;
   expr::Policy policy{};
   std::uint64_t elements = 4096;  ///< the call length that the judge times
 };
 
-/// What the compilation may cost.
+/// Budget of the compilation.
 struct Budget {
-  /// CPU time of optimise(), its sandboxed children included; 0: kDefaultBudgetNs. A loaded machine takes longer, not
-  /// less care; kWallPerBudget times as long by the clock ends it all the same.
+  /// CPU time of optimise(), its sandboxed children included; 0: kDefaultBudgetNs. A loaded machine takes longer, but
+  /// is as careful; after kWallPerBudget times as long by the clock the run ends all the same.
   std::uint64_t cpu_ns = 0;
-  /// Nodes that a search may make, as a multiple of the usual number, 1 to kEffortMax: for background searches. No part
-  /// of the key: what comes of it stands for the kernel as any other result does.
+  /// Nodes that a search may make, as a multiple of the usual number, 1 to kEffortMax: for background searches. Not
+  /// part of the key: the result replaces the kernel's other results.
   std::uint8_t effort = 1;
-  const std::atomic<bool>* cancelled = nullptr;  ///< looked at between steps
-  /// Only the question whether the baseline is right: no other form, no other variant, fewer points, no judge.
+  const std::atomic<bool>* cancelled = nullptr;  ///< read between steps
+  /// Only checks whether the baseline is right: no other form, no other variant, fewer points, no judge.
   bool check_only = false;
 };
 
-/// How better kernels are searched for.
+/// Options of the search for better kernels.
 struct Search {
   std::uint64_t seed = 1;
   std::vector<std::string> disabled{};  ///< candidates switched off by name (passes.def), for bisecting
-  /// What the search weighs forms by, measured on this machine; it counts for the instruction set that it was measured
-  /// for. Without one: what is shipped for the instruction set and this processor. Must outlive the call.
+  /// Costs of ops, measured on this machine for one instruction set; not used for others.
+  /// Null: the costs shipped for the instruction set and this processor. Must outlive the call.
   const expr::rewrite::OpCosts* costs = nullptr;
-  /// What the search rewrites by; null: the built-in rules alone. Must outlive the call.
+  /// Rules of the search; null: the built-in rules alone. Must outlive the call.
   const SearchRules* rules = nullptr;
-  /// What the guided search goes by; null: the weights that come with the program. Must outlive the call.
+  /// Weights of the guided search; null: those shipped with the program. Must outlive the call.
   const SearchWeights* weights = nullptr;
-  /// Guides other than the network are for tests: they change what is found, and when, never what a kernel means.
+  /// Guides other than the network are for tests: they change which forms are found, and when, never the meaning.
   expr::rewrite::GuideKind guide = expr::rewrite::GuideKind::network;
 };
 
-/// What is reported beside the kernel.
+/// Reports beside the kernel.
 struct Trace {
   bool prove_error = false;  ///< ask for Optimised::bounds
   std::string stop_after{};  ///< the pass after which to stop; empty: none
-  /// Told the text of every pass's result, by the pass's name; costs nothing when empty.
+  /// Called with the text of every pass's result and the pass's name; costs nothing if empty.
   std::function<void(std::string_view pass, std::string_view text)> dump{};
 };
 
@@ -72,11 +72,11 @@ struct Options {
   Budget budget{};
   Search search{};
   Trace trace{};
-  bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not ask again
-  std::optional<image::Key> key{};  ///< expr_key() of these options, where the caller has made it
+  bool checked = false;             ///< the expression has passed expr::check(): compile_baseline() does not repeat it
+  std::optional<image::Key> key{};  ///< expr_key() of these options, if the caller has made it
 };
 
-/// Search::costs, if it is for `isa`; else null.
+/// Returns Search::costs if they are for `isa`; else null.
 const expr::rewrite::OpCosts* measured_costs(codegen::Isa isa, const Search& search);
 
 }  // namespace trident::pipeline

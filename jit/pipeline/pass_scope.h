@@ -1,5 +1,5 @@
-// What every pass goes through: its time is taken, its result can be printed, the run can stop after it, and the budget
-// is looked at before it starts.
+// Runs every pass: measures its time, can print its result, can stop the run after it, and checks the budget
+// before it starts.
 #pragma once
 
 #include <array>
@@ -28,19 +28,19 @@ class PassScope {
     return result;
   }
 
-  /// Whether a candidate of passes.def is tried.
+  /// True if a candidate of passes.def is tried.
   [[nodiscard]] bool enabled(std::string_view candidate) const;
   void report(std::string_view stage, std::size_t done, std::size_t total, double best_ratio = 1) const;
-  /// The budget is used up or the owner has cancelled.
+  /// True if the budget is used up or the owner has cancelled.
   [[nodiscard]] bool spent() const;
-  /// CPU time.
+  /// Returns the CPU time that is left.
   [[nodiscard]] std::uint64_t left_ns() const;
   [[nodiscard]] bool stopped() const { return stopped_; }
-  /// Why passes ended before the last one, for Optimised::note: "the limit of 5 s of processor time was reached in .."
+  /// Says why passes ended before the last, for Optimised::note: "the limit of 5 s of processor time was reached in .."
   [[nodiscard]] std::string why_ended() const;
-  /// Keeps in mind that a form or candidate was not made, and why.
+  /// Records that a form or candidate was not made, and why.
   void give_up(std::string_view form, const Error& why) const;
-  /// The same for reports.
+  /// Returns these records, for reports.
   [[nodiscard]] const std::vector<CandidateReport>& given_up() const { return given_up_; }
   [[nodiscard]] std::vector<PassTime> take_times() { return std::move(times_); }
 
@@ -51,7 +51,7 @@ class PassScope {
 
   const Options& options_;
   const std::function<void(const Progress&)>& progress_;
-  std::uint64_t work_end_ns_;  ///< of os::thread_work_ns()
+  std::uint64_t work_end_ns_;  ///< by os::thread_work_ns()
   std::uint64_t wall_end_ns_;
   std::uint64_t entered_ns_ = 0;
   bool stopped_ = false;
@@ -60,15 +60,15 @@ class PassScope {
   std::vector<PassTime> times_;
 };
 
-/// Everything that changes which operations there are, or their order: what "search" stands for where candidates are
+/// Candidates that change the set or order of operations: "search" means all of them where candidates are
 /// switched off. Products fused into sums, the accuracy of functions, the shapes of the loop and the tournament stay:
 /// they are code generation.
 inline constexpr std::array<const char*, 6> kRewriting = {"narrowed", "identities", "simplified",
                                                           "searched", "guided",     "careful"};
-/// `names` with kRewriting in place of "search".
+/// Returns `names` with kRewriting in place of "search".
 std::vector<std::string> candidates_named(std::span<const std::string> names);
 
-/// InvalidArgument when a pass or candidate is named that passes.def does not have.
+/// Returns InvalidArgument if a named pass or candidate is not in passes.def.
 Result<void> check_names(const Search& search, const Trace& trace);
 
 }  // namespace trident::pipeline

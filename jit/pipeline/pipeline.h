@@ -24,7 +24,7 @@ struct Compiled {
   image::ImageBytes image;
 };
 
-/// Baseline tier: no rewriting, no variants, source order. Microseconds.
+/// Compiles the baseline tier: no rewriting, no variants, source order. Takes microseconds.
 Result<Compiled> compile_baseline(const expr::Expr& expr, const Options& options);
 
 enum class Outcome : std::uint8_t { published, no_gain, budget_spent, not_equivalent };
@@ -36,11 +36,11 @@ struct Progress {
   double best_ratio = 1;  ///< best measured time over the baseline's
 };
 
-/// What became of one candidate, for tables and `explain`.
+/// Outcome of one candidate, for tables and `explain`.
 struct CandidateReport {
   std::string form;  ///< how its kernel was made: "source", "simplified", ...
   codegen::Variant variant;
-  std::string verdict;  ///< of the equivalence check
+  std::string verdict;  ///< by the equivalence check
   bool same = false;
   double ratio = 0;  ///< measured time over the baseline's; 0 when it was not timed
 };
@@ -52,24 +52,24 @@ struct PassTime {
 
 struct Optimised {
   Outcome outcome = Outcome::no_gain;
-  bool baseline_checked = false;          ///< the baseline was found right, whatever became of the others
+  bool baseline_checked = false;          ///< the baseline was found right, whatever the outcome of the others
   Compiled winner;                        ///< meaningful when published
   double baseline_ns = 0, winner_ns = 0;  ///< per call of Target::elements
-  double max_error_ulp = 0;               ///< sampled, of the winner (of the baseline when there is none)
-  std::string detail;                     ///< why, in words: the verdict that refused, the winner's variant
-  /// Why nothing better than the baseline was found, or why the baseline must go: one sentence with the limit and the
-  /// number, where there was a limit. Empty when published.
+  double max_error_ulp = 0;               ///< sampled, for the winner (for the baseline if there is none)
+  std::string detail;                     ///< reason in words: the verdict that refused, the winner's variant
+  /// Reason why nothing better than the baseline was found, or why the baseline must be revoked: one sentence with the
+  /// limit and the number, if there was a limit. Empty when published.
   std::string note;
   std::vector<CandidateReport> candidates;
   std::vector<PassTime> times;
-  std::vector<equiv::ErrorBound> bounds;  ///< Trace::prove_error: of the winner's form, or of the source
+  std::vector<equiv::ErrorBound> bounds;  ///< for Trace::prove_error: the winner's form, or the source
 };
 
 /// Optimising tier: candidates (variants and rewritten forms) are emitted, checked for equivalence, timed in a
 /// sandboxed child against the baseline; the best measured one wins. The baseline itself is checked before anything
 /// else: when it differs from the reference, or dies while it is timed, the outcome is not_equivalent and the caller
-/// must revoke it. Without baseline_checked nobody knows yet: ask again (Budget::check_only is the cheap question).
-/// Errors: what the front end or the emitter refuses (Unsupported, LimitExceeded, TypeError), OsError.
+/// must revoke it. Without baseline_checked that is still unknown: call again (Budget::check_only is the cheap way).
+/// Errors: those of the front end and the emitter (Unsupported, LimitExceeded, TypeError), OsError.
 Result<Optimised> optimise(const expr::Expr& expr, const Options& options,
                            const std::function<void(const Progress&)>& progress = {});
 

@@ -1,4 +1,4 @@
-// The spine from end to end. Oracles: the kir interpreter for what kernels compute, image::validate for what comes out.
+// The spine from end to end. Oracles: the kir interpreter for kernels' results, image::validate for images.
 #include "jit/pipeline/pipeline.h"
 #include "jit/pipeline/forms.h"
 
@@ -46,7 +46,7 @@ std::vector<expr::Variable> ranged(Type type) {
 
 constexpr std::string_view kText = "(x * y + p) / (x * x + 1) - sqrt(x + p) * (y - x) * (y + x)";
 
-// The code of `compiled` against the interpreter on its own kernel: points, tails and placements.
+// Compares the code of `compiled` with the interpreter on its own kernel: points, tails and placements.
 void expect_right_code(const expr::Expr& source, const Compiled& compiled, codegen::Isa isa) {
   ASSERT_TRUE(image::validate(compiled.image.bytes).ok());
   auto fd = image::seal(compiled.image);
@@ -162,7 +162,7 @@ TEST(Forms, ThreeDigitsWhereThePolicyAllowsThem) {
     worst = std::max(worst, std::fabs(got - wanted) / std::ldexp(1.0, std::ilogb(wanted) - 23));
   }
   EXPECT_LE(worst, 20'000 * 0.5 + 2);
-  EXPECT_GT(worst, 100);  // it is of another class indeed
+  EXPECT_GT(worst, 100);  // the form does use less accurate functions
 }
 
 TEST(CheckOnly, AnswersForTheBaselineAlone) {
@@ -176,7 +176,7 @@ TEST(CheckOnly, AnswersForTheBaselineAlone) {
     ASSERT_TRUE(late.ok());
     EXPECT_EQ(late->outcome, Outcome::budget_spent);
     EXPECT_FALSE(late->baseline_checked);
-    // The whole job asks this first.
+    // The whole job checks this first.
     Options options{.target = {.isa = isa}, .trace = {.stop_after = "meaning"}};
     auto stopped = optimise(parsed(kText), options);
     ASSERT_TRUE(stopped.ok());
@@ -184,7 +184,7 @@ TEST(CheckOnly, AnswersForTheBaselineAlone) {
   }
 }
 
-/// The shipped table with an op at `fmas`.
+/// Returns the shipped table with an op at `fmas`.
 cost::Table with_op_at(kir::Op op, double fmas, codegen::Isa isa) {
   cost::Table table = cost::shipped(codegen::name_of(isa));
   for (std::size_t i = 0; i < cost::rows().size(); ++i)
@@ -204,14 +204,14 @@ TEST(Key, MeasuredCostsCountWhereTheyAreForTheInstructionSet) {
   EXPECT_EQ(key(codegen::Isa::avx512, &costs), key(codegen::Isa::avx512, nullptr));
 }
 
-// x*y + x*z is a product and an fma, or a sum and a product: whichever has no instruction that is dear.
+// x*y + x*z is a product and an fma, or a sum and a product: the search avoids the dear instruction.
 TEST(Optimise, MeasuredCostsSteerTheSearch) {
   const codegen::Isa isa = host_isas().front();
   const auto e = parsed("x * y + x * z", Type::f64,
                         {{"x", Type::f64, expr::VariableKind::array, 1, 2},
                          {"y", Type::f64, expr::VariableKind::array, 1, 2},
                          {"z", Type::f64, expr::VariableKind::array, 1, 2}});
-  // The kernels that the search makes of it, the best first.
+  // Returns the search's kernels, the best first.
   const auto searched = [&](kir::Op dear) {
     const expr::rewrite::OpCosts costs(with_op_at(dear, 30, isa));
     std::string forms;
@@ -231,7 +231,7 @@ TEST(Optimise, MeasuredCostsSteerTheSearch) {
   EXPECT_NE(without_add.find(" fma "), std::string::npos) << without_add;
 }
 
-// A total that becomes a constant stays one element: as an array it would be written over what follows.
+// A total that becomes a constant stays one element: as an array it would be written over other data.
 TEST(Forms, ATotalThatIsAConstantIsOneElement) {
   const Options options{.target = {.policy = {expr::PolicyKind::fast, 2}}};
   const std::function<void(const Progress&)> nobody;
@@ -343,7 +343,7 @@ TEST(SecondLooks, RefuteWhatOneEstimateLetsPass) {
   EXPECT_TRUE(small->same()) << "not asked";
 }
 
-// More selections than branches are looked for: nothing may take the source's place but what keeps its roundings.
+// More selections than the check explores: only a form with the source's roundings may replace the source.
 TEST(Optimise, WhatIsNotExploredIsNotRewritten) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   std::string text, sum;
@@ -417,7 +417,7 @@ TEST(Optimise, BudgetAndCancelAreKept) {
   EXPECT_EQ(cut->outcome, Outcome::budget_spent);
 }
 
-// A baseline is out before it is checked: one that its check refuses is withdrawn. Huge and undeclared arguments of
+// A baseline is published before it is checked, and withdrawn if its check refuses it. Huge and undeclared arguments of
 // trigonometric functions once did that.
 TEST(Optimise, BaselinesWithHugeArgumentsAreNotRevoked) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
@@ -442,7 +442,7 @@ TEST(Optimise, BaselinesWithHugeArgumentsAreNotRevoked) {
 
 // Factors leave sums, sums are joined, functions are applied once: the forms of the search are found right, and one of
 // them is the fastest, but where a kernel only waits for memory.
-/// Instructions for every element, inputs aside; those of reductions count.
+/// Counts instructions for every element, inputs aside; those of reductions count.
 std::ptrdiff_t work_of(const kir::Kernel& kernel) {
   return std::count_if(kernel.insts.begin(), kernel.insts.end(), [](const kir::Inst& inst) {
     const bool reduces = kir::info(inst.op).signature == kir::Signature::Reduce;
@@ -450,7 +450,7 @@ std::ptrdiff_t work_of(const kir::Kernel& kernel) {
   });
 }
 
-// What the search finds for totals does less for every element, and equiv lets it pass.
+// Forms that the search finds for totals do less work per element, and equiv accepts them.
 TEST(Optimise, ReductionsGetTheirForms) {
   if (host_isas().empty()) GTEST_SKIP() << "this machine runs neither AVX2 nor AVX-512 code";
   const codegen::Isa isa = host_isas().back();
@@ -459,7 +459,7 @@ TEST(Optimise, ReductionsGetTheirForms) {
   struct Case {
     const char* text;
     expr::PolicyKind policy;
-    std::ptrdiff_t less;  ///< instructions, at least
+    std::ptrdiff_t less;  ///< least number of instructions saved
   };
   for (const Case& c : {Case{"sum(2 * x * y)", expr::PolicyKind::bounded, 1},
                         {"sum(3 * x) + sum(3 * y)", expr::PolicyKind::bounded, 2},
@@ -485,7 +485,7 @@ TEST(Optimise, ReductionsGetTheirForms) {
   }
 }
 
-// Where a form breaks the policy with functions of 4 ulp it may not with those of one.
+// A form that breaks the policy with functions of 4 ulp may hold with those of one.
 TEST(Forms, WithLessAccurateFunctionsComeWithThoseOfOneUlp) {
   const expr::Expr source = parsed("sin(x) * cos(y) + cos(x) * sin(y)", Type::f64, ranged(Type::f64));
   const Options options{.target = {.isa = codegen::Isa::avx2}};

@@ -9,10 +9,10 @@
 namespace trident::pipeline {
 namespace {
 
-/// Steps asked about in all, and without one that holds.
+/// Limits of steps that are checked: in all, and without one that holds.
 constexpr std::size_t kAskedMax = 40;
 constexpr std::size_t kRefusedMax = 10;
-/// Forms that are asked about once more at the end.
+/// Limit of forms that are checked once more at the end.
 constexpr std::size_t kSecondLooksMax = 3;
 
 class Descent {
@@ -31,7 +31,7 @@ class Descent {
     return {};
   }
 
-  // Of many answers near the limit one may be luck: the last form that holds at other points too.
+  // Returns the last form that also holds at other points: one of many answers near the limit may be luck.
   Result<std::optional<Tried>> confirmed() {
     for (std::size_t i = 0; i < kSecondLooksMax && !chain_.empty(); ++i) {
       constexpr double kAnyError = std::numeric_limits<double>::infinity();
@@ -43,7 +43,7 @@ class Descent {
   }
 
  private:
-  // Whether one of the steps from `from` holds; it is then the last of the chain.
+  // Tries the steps from `from`; true if one holds, which is then the last of the chain.
   Result<bool> step(const expr::Expr& from) {
     std::size_t refused = 0;
     for (const expr::Expr& next : steps_.cheaper(from)) {
@@ -76,12 +76,12 @@ class Descent {
   const expr::Expr& start_;
   expr::LowerOptions how_;
   expr::rewrite::Steps steps_;
-  std::vector<Tried> chain_;  ///< each from the one before it
+  std::vector<Tried> chain_;  ///< each made from the one before
   std::vector<std::vector<std::byte>> seen_;
   std::size_t asked_ = 0;
 };
 
-/// The cheapest form that holds, none where there is none. The unrewritten one is `source`.
+/// Returns the cheapest form that holds, or null. The unrewritten one is `source`.
 const Form* cheapest(const RefineQuestion& q, const Form& source) {
   const egraph::CostModel costs = costs_of(q.options.target.isa, q.options.search).model();
   const Form* found = nullptr;

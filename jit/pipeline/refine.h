@@ -1,5 +1,5 @@
 // Small steps where large ones are refused: from the cheapest form that holds on, one instance of a rule at a time,
-// each step asked about before the next. What few roundings move keeps most of the source's errors, and so its policy.
+// each step checked before the next. Few changed roundings keep most of the source's errors, and so its policy.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace trident::pipeline {
 struct RefineQuestion {
   const expr::Expr& source;      ///< no Diff
   std::span<const Tried> tried;  ///< its forms, the unrewritten one first
-  equiv::Checker& checker;       ///< of the source
-  SecondLooks& second_looks;     ///< the same
+  equiv::Checker& checker;       ///< for the source
+  SecondLooks& second_looks;     ///< for the source
   const Options& options;
   const PassScope& passes;
 };
 
-/// What the steps from the cheapest form that holds lead to; nothing where no step holds, or nothing may be rewritten.
+/// Refines from the cheapest form that holds and returns the last step; none if no step holds, or rewriting is off.
 /// Errors: those of the checker, but for Cancelled, which ends the steps.
 Result<std::optional<Tried>> refine(const RefineQuestion& question);
 

@@ -1,4 +1,4 @@
-// What the search rewrites by when it is not the built-in rules alone.
+// Rules of a search that does not use the built-in rules alone.
 #pragma once
 
 #include <memory>
@@ -12,20 +12,20 @@ namespace trident::pipeline {
 
 class SearchRules {
  public:
-  /// A user's rules, as parse_rules() takes them, in front of the built-in ones. They should have passed jit/rulecheck:
-  /// a form that a false one makes is refused like any other wrong form, but it takes the place of a right one. Errors:
-  /// those of parse_rules().
+  /// Reads a user's rules, as parse_rules() takes them, in front of the built-in ones. They should have passed
+  /// jit/rulecheck: a form by a false rule is refused like any other wrong form, but takes the place of a right one.
+  /// Errors: those of parse_rules().
   static Result<SearchRules> parse(std::string_view text, std::string_view file);
 
   [[nodiscard]] const expr::rewrite::CompiledRules& compiled() const { return *compiled_; }
-  /// Of the text: what kernels searched by these rules are told by from others.
+  /// Returns the digest of the text, which distinguishes kernels searched by these rules.
   [[nodiscard]] const image::Key& digest() const { return digest_; }
 
  private:
   SearchRules(std::unique_ptr<const expr::rewrite::CompiledRules> compiled, const image::Key& digest)
       : compiled_(std::move(compiled)), digest_(digest) {}
 
-  std::unique_ptr<const expr::rewrite::CompiledRules> compiled_;  ///< which stays where it is
+  std::unique_ptr<const expr::rewrite::CompiledRules> compiled_;  ///< by pointer, so that it keeps its address
   image::Key digest_;
 };
 

@@ -1,4 +1,4 @@
-// Rules of a user on their way through the spine, true ones and false ones. Oracles: what the true rule says, written
+// Rules of a user through the spine, true ones and false ones. Oracles: the true rule's right side, written
 // by hand; the interpreter on the kernel of the unrewritten source.
 #include "jit/pipeline/search_rules.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using expr::Type;
 
-/// Nothing that is built in makes log(x) of this.
+/// Expression that no built-in rule turns into log(x).
 constexpr std::string_view kText = "asinh((x*x - 1)/(2*x))";
 constexpr std::string_view kRule =
     "asinh-log: (asinh (div (sub (mul ?a ?a) 1) (mul 2 ?a))) => (log ?a) if pos(?a) ;; ieee=round real=guard\n";
@@ -94,7 +94,7 @@ TEST(Key, RulesCountByTheirText) {
   EXPECT_EQ(key(&rules), key(&same));
 }
 
-/// The kernel of log(x), as the search's forms are made.
+/// Makes the kernel of log(x), as the search's forms are made.
 kir::Kernel by_hand(const std::vector<expr::Variable>& variables, kir::math::Accuracy accuracy) {
   expr::LowerOptions how{.policy = {}, .simplify = true, .accuracy = accuracy};
   const expr::Expr log = expr::simplify(parsed("log(x)", variables), how);
@@ -122,7 +122,7 @@ TEST(SearchRules, MakeSmallStepsToo) {
   const auto e = parsed(kText, {variable("x", 2, 8)});
   const SearchRules rules = rules_of(kRule);
   std::string refined;
-  // Nothing but the source to start from.
+  // Only the source is left to start from.
   Options options{.search = {.disabled = {"identities", "contracted", "simplified", "accuracy4", "searched", "guided"},
                              .rules = &rules},
                   .trace = {.stop_after = "refine"}};
@@ -147,7 +147,7 @@ TEST(SearchRules, WhatTrueOnesMakeIsRight) {
 struct Lie {
   const char *rule, *text;
   double x_lo, x_hi, y_lo, y_hi;
-  double x, y;  ///< where it shows
+  double x, y;  ///< point at which the rule is wrong
 };
 
 constexpr Lie kLies[] = {
@@ -157,7 +157,7 @@ constexpr Lie kLies[] = {
     {"never: (select (lt ?a ?b) ?c ?d) => ?d", "select(x < 0.0001, y, exp(x)*y)", 0, 4, 1, 2, 5e-5, 2},
 };
 
-// No rule of users gets here without having been checked: whatever the check misses must not do harm either.
+// Rules of users were checked before, but a rule that the check lets pass must not do harm either.
 TEST(SearchRules, WhatFalseOnesMakeIsNotPublished) {
   if (!os::cpu_features().avx2_fma) GTEST_SKIP() << "this machine does not run AVX2 code";
   for (const Lie& lie : kLies) {

@@ -21,7 +21,7 @@ Result<SearchWeights> SearchWeights::map(const os::Fd& file, const std::string& 
   if (!weights.ok()) return make_error(weights.error().code, "%s: %s", name.c_str(), weights.error().message.c_str());
   found.weights_ = std::make_unique<const nn::AccumulatorWeights>(std::move(weights).value());
   if (const auto behind = found.weights_->behind(); !behind.empty()) {
-    TRY(nn::AccumulatorWeights judge, expr::rewrite::judge_weights(behind));  // which guide_weights() has looked at
+    TRY(nn::AccumulatorWeights judge, expr::rewrite::judge_weights(behind));  // guide_weights() has checked these bytes
     found.judge_weights_ = std::make_unique<const nn::AccumulatorWeights>(std::move(judge));
     found.judge_ = std::make_unique<const expr::rewrite::Judge>(*found.judge_weights_);
   }

@@ -1,4 +1,4 @@
-// Weights and guides on their way through the spine, good ones and bad ones. Oracles: the interpreter on the kernel of
+// Weights and guides through the spine, good ones and bad ones. Oracles: the interpreter on the kernel of
 // the unrewritten source, the forms that an unguided search makes, the bytes of a file.
 #include "jit/pipeline/search_weights.h"
 
@@ -67,7 +67,7 @@ TEST_F(SearchWeightsTest, CountInTheKeyByTheirBytes) {
   const expr::Expr e = parsed("x*y + x");
   EXPECT_NE(expr_key(e, {}, {}), expr_key(e, {}, {.weights = &*weights}));
   EXPECT_EQ(expr_key(e, {}, {.weights = &*again}), expr_key(e, {}, {.weights = &*weights}));
-  // The same weights from a file make the same forms as from the program.
+  // Equal weights from a file make the same forms as from the program.
   std::string mapped, built_in;
   mapped = print(forms_of(e, {.search = {.weights = &*weights}})), built_in = print(forms_of(e, {}));
   EXPECT_EQ(mapped, built_in);
@@ -92,14 +92,14 @@ TEST_F(SearchWeightsTest, AreRefusedWhenAnythingIsWrongWithThem) {
   EXPECT_TRUE(SearchWeights::map(folder.path_of(good), good).ok());
 }
 
-/// `first`, and at the next multiple of 64 `second`.
+/// Joins `first` and, at the next multiple of 64, `second`.
 std::vector<std::byte> one_behind_the_other(std::vector<std::byte> first, std::span<const std::byte> second) {
   first.resize((first.size() + 63) / 64 * 64);
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }
 
-/// Which of an expression's forms are fastest, it says by a correction of its own alone.
+/// Makes a judge that ranks an expression's forms by a correction of its own alone.
 std::vector<std::byte> headstrong_judge() {
   nn::PlainWeights plain;
   plain.space = nnue::feature_space(expr::rewrite::node_kinds().hash, nnue::kDefaultDepth);
@@ -158,7 +158,7 @@ constexpr const char* kTexts[] = {"x*y + x*x + y*x", "sin(x)*sin(x) + cos(x)*cos
                                   "exp(x)*exp(y)/exp(x)", "log(x*x*y) - log(y)"};
 constexpr GuideKind kKinds[] = {GuideKind::network, GuideKind::constant, GuideKind::random, GuideKind::hostile};
 
-// Beside what the guide makes there is all that there is without one.
+// The guide's forms come in addition to all forms without one.
 TEST(Guides, TakeNothingAway) {
   for (const char* text : kTexts) {
     const expr::Expr e = parsed(text);

@@ -3,7 +3,7 @@
 namespace trident::pipeline {
 namespace {
 
-/// Errors beyond this come from zeros of the output or poles, where two maxima over a set are those of a few points.
+/// Limit of errors; larger ones come from zeros of the output or poles, where two maxima over a set are of few points.
 constexpr double kSteepUlp = 64;
 
 }  // namespace

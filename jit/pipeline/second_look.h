@@ -1,5 +1,5 @@
-// What few points of a million decide is estimated (jit/equiv/tail.h), and one estimate may be luck: the same question
-// at other points.
+// Repeats a check at other points: if few points of a million decide, the result is an estimate (jit/equiv/tail.h), and
+// one estimate may be luck.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class SecondLooks {
   SecondLooks(const expr::Expr& source, const expr::Policy& policy, const equiv::CheckOptions& check)
       : source_(source), policy_(policy), check_(check) {}
 
-  /// Whether a kernel that held, with errors up to `max_error_ulp`, holds at all points looked at; at once where its
+  /// Checks a kernel that held, with errors up to `max_error_ulp`, at all other points; returns at once if its
   /// errors are small: those have no rare peaks. Errors: those of the checker.
   Result<equiv::Verdict> ask(const kir::Kernel& kernel, double max_error_ulp);
 
@@ -25,7 +25,7 @@ class SecondLooks {
   const expr::Expr& source_;
   expr::Policy policy_;
   equiv::CheckOptions check_;
-  std::array<std::unique_ptr<equiv::Checker>, kLooks> checkers_;  ///< made when first asked
+  std::array<std::unique_ptr<equiv::Checker>, kLooks> checkers_;  ///< made when first needed
 };
 
 }  // namespace trident::pipeline

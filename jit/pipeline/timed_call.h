@@ -1,4 +1,4 @@
-// The call that candidates are timed on: how long it is, what it reads, and how much time it deserves.
+// The call that candidates are timed on: its length, its inputs, and its share of time.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ struct CallSize {
   std::uint64_t elements = 0;
   std::uint64_t bytes_per_element = 0;
 
-  /// CPU time of a tournament.
+  /// Returns the CPU time of a tournament.
   [[nodiscard]] std::uint64_t tournament_ns() const;
 };
 /// Gives the size of a call of `elements`, or of fewer where their arrays would take too much memory.
 CallSize call_size(const expr::Expr& source, const judge::Signature& signature, std::uint64_t elements);
 
-/// Elements of the shortest call in which non-temporal code streams.
+/// Returns the elements of the shortest call in which non-temporal code streams.
 std::uint64_t streaming_elements(const judge::Signature& signature);
 
-/// Arrays with points of one set, over and over, until the call is filled.
+/// Arrays filled with the points of one set, over and over, up to the call's length.
 class TimedCall {
  public:
   TimedCall(const expr::Expr& source, const equiv::Samples& points, std::uint64_t elements);

@@ -1,4 +1,4 @@
-// Forms and their code, with what the checks and the judge have said of them, and the same in words.
+// Forms and their code, with the results of checks and judge, and reports of these.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,13 @@ struct Tried {
   Form form;
   std::optional<equiv::Checker::Prepared> prepared{};  ///< its meaning; none: not checked in time
   bool code_checked = false;                           ///< one of its candidates was checked thoroughly
-  bool parts_checked = false;                          ///< whether it is careful in all its parts was asked
+  bool parts_checked = false;                          ///< it was checked whether it is careful in all its parts
 
-  /// Whether it means what the source means.
+  /// True if it means what the source means.
   [[nodiscard]] bool holds() const { return prepared && prepared->meaning.same(); }
 };
 
-/// The code of a form in one variant.
+/// Code of a form in one variant.
 struct Candidate {
   std::size_t form = 0;
   codegen::Variant variant;
@@ -33,11 +33,11 @@ struct Candidate {
   bool checked_fully = false;
   double ratio = 0;  ///< measured time over the baseline's; 0: not timed
 
-  /// Whether it does what its form means.
+  /// True if it does what its form means.
   [[nodiscard]] bool holds() const { return checked && verdict.same(); }
 };
 
-/// Whether the form that this one would come for holds.
+/// True if the form holds for which this one would be the replacement.
 bool replaced(std::span<const Tried> tried, const Tried& one);
 
 std::string print(const codegen::Variant& variant);

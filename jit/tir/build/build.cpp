@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// For the lowering of TIR, whatever time there is for the search.
+/// Least time for the lowering of TIR, however little time the search has.
 constexpr std::chrono::milliseconds kPeepholesMin{200};
 
 Result<tasm::Program> program_of(const Request& request, const std::function<bool()>& stop) {
@@ -40,7 +40,7 @@ std::vector<vm::Inputs> samples_of(const Request& request) {
   return out;
 }
 
-/// The program must end well on every run: else an error with its place.
+/// Fails with the place in the program unless every run ends well.
 Result<void> try_out(const Request& request, const tasm::Program& program, const vm::Budget& budget) {
   vm::Code code;
   TRY_VOID(vm::load(program, code));
@@ -130,10 +130,10 @@ Result<Built> build(const Request& request, const std::function<bool(double)>& p
   options.subroutines = request.has(Stage::subroutines);
   options.scores_max = request.programs;
   options.time = std::chrono::milliseconds(request.milliseconds);
-  // Blocks can take long, so that superoptimiser and network ask too; what is shown never goes back.
+  // Superoptimiser and network ask too, as one block can take long; the share that is shown never goes back.
   const auto end = std::chrono::steady_clock::now() + options.time;
   double shown = 0;
-  bool goes_on = true;  // who has said no is not asked again
+  bool goes_on = true;  // a callback that has returned false is not asked again
   const auto tell = [&](double done) {
     shown = std::max(shown, done);
     goes_on = goes_on && (!progress || progress(shown));

@@ -1,4 +1,4 @@
-// Oracle: the machine on the program that was asked for and on the one that comes of it.
+// Oracle: the machine, run on the requested program and on the built one.
 #include "jit/tir/build/runs.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(Build, RunsAreWordsAndBack) {
 }
 
 TEST(Build, NoRunGetsTaller) {
-  // For 2 turns the text decides, for 100 the cycles: nothing that one gains may make the other taller.
+  // The text's length decides for 2 turns, the cycles for 100: a gain on one run may not make the other taller.
   Request request{.form = Form::tir, .text = kSquares};
   for (const std::uint64_t n : {2, 30, 57, 100, 230}) request.runs.push_back({.public_input = {Element(n)}});
   request.runs.erase(request.runs.begin());

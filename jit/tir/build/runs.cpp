@@ -11,7 +11,7 @@ class Reader {
   explicit Reader(std::span<const std::uint64_t> words) : words_(words) {}
 
   [[nodiscard]] bool at_end() const { return words_.empty(); }
-  /// Whether there are `count` pieces of `each` words, all below p.
+  /// True if `count` pieces of `each` words are left, all below p.
   [[nodiscard]] bool has(std::uint64_t count, std::uint64_t each) const {
     if (count > words_.size() / each) return false;
     for (const std::uint64_t word : words_.first(count * each))
@@ -29,7 +29,7 @@ class Reader {
   std::span<const std::uint64_t> words_;
 };
 
-/// False if words are missing or too large.
+/// Returns false if words are missing or not below p.
 bool read_run(Reader& reader, Run& out) {
   if (!reader.has(kCounts, 1)) return false;
   std::uint64_t counts[kCounts];

@@ -12,7 +12,7 @@
 namespace trident::tir::build {
 
 std::vector<std::uint64_t> words_of(std::span<const Run> runs);
-/// RejectedMessage if words are missing or not below p, LimitExceeded for more than kBuildRunsMax runs.
+/// Returns RejectedMessage if words are missing or not below p, LimitExceeded for more than kBuildRunsMax runs.
 Result<std::vector<Run>> runs_of(std::span<const std::uint64_t> words);
 
 }  // namespace trident::tir::build

@@ -11,7 +11,7 @@
 namespace trident::tir::equiv {
 namespace {
 
-/// Each pass assumes what both blocks were found to require; blocks seldom have more than three such layers.
+/// Limits passes. Each assumes what both blocks were found to require; more than three such layers are rare.
 constexpr int kPassesMax = 6;
 
 std::string shape_difference(const Shape& a, const Shape& b, std::size_t stack_min) {
@@ -54,8 +54,8 @@ bool found(Pair& pair, States& states, unsigned count, const std::function<bool(
   return false;
 }
 
-/// Values that a block asks for being 0, or fails by: where one is, blocks may differ that are the same nearly
-/// everywhere.
+/// Lists values that a block tests for 0 or fails by. Blocks that are the same nearly everywhere may differ where
+/// one of them is 0.
 std::vector<Value> asked(const Values& values, std::initializer_list<const End*> ends) {
   std::vector<Value> out = values.asked();
   for (const End* end : ends)
@@ -66,8 +66,8 @@ std::vector<Value> asked(const Values& values, std::initializer_list<const End*>
   return out;
 }
 
-/// Looks for a difference where such a value is 0: in states in which one of the words that it is made of was changed
-/// to that end.
+/// Looks for a difference where one of the asked() values is 0: in states where one word that the value depends on
+/// was changed to make it so.
 bool found_at_roots(Pair& pair, States& states, Block a, Block b, const Options& options, Decision& decision) {
   constexpr std::size_t kValuesMax = 24;
   constexpr int kStates = 3;
@@ -104,7 +104,7 @@ bool found_at_roots(Pair& pair, States& states, Block a, Block b, const Options&
   return false;
 }
 
-/// The same where an element of the extension field is 0: only where all three of its words are.
+/// Looks for a difference where an element of the extension field is 0, that is, where all three words are.
 bool found_at_zero_elements(Pair& pair, States& states, Block a, Block b, Decision& decision) {
   const auto inverts = [](const Instruction& i) { return i.op == tasm::Op::kXInvert; };
   if (std::none_of(a.begin(), a.end(), inverts) && std::none_of(b.begin(), b.end(), inverts)) return false;
@@ -130,8 +130,8 @@ bool legal(Block block) {
                      [](const Instruction& i) { return tasm::legal_argument(tasm::row(i.op).argument, i.argument); });
 }
 
-/// The random points depend on both blocks by a hash: whoever knew them beforehand could write blocks that differ and
-/// are the same there.
+/// Derives the random points from a hash of both blocks: whoever knew them beforehand could write two blocks that
+/// differ and agree on them.
 std::uint64_t points_seed(std::uint64_t seed, Block a, Block b) {
   std::vector<Element> text{Element(seed), Element(a.size()), Element(b.size())};
   for (const Block block : {a, b})
@@ -149,9 +149,9 @@ Decision unusable() {
 
 }  // namespace
 
-/// Pass after pass: execute both, compare; what both require is a condition for either's success, and may be assumed
-/// in the next pass. So in every pass a block succeeds if and only if all that is assumed and all that it still
-/// requires holds, and the blocks fail alike as soon as they still require the same.
+/// Executes and compares both blocks, pass after pass. A condition that both require must hold for either to succeed,
+/// so the next pass may assume it. In every pass a block succeeds if and only if the assumptions and its remaining
+/// conditions hold; the blocks fail alike once their remaining conditions are equal.
 Proof prove(Block baseline, Block candidate, const Options& options) {
   const Shape a = shape_of(baseline), b = shape_of(candidate);
   if (!a.straight || !b.straight) return {false, 0, "there is control flow in a block"};
@@ -200,7 +200,7 @@ Decision Decider::decide(Block candidate) {
   }
   const Proof proof = prove(baseline_, candidate, options_);
   States states(options_.seed, baseline_, candidate, options_.stack_min);
-  // Nobody leaves out a run of what would be called equal.
+  // A callback cannot skip the rerun of blocks about to be called equal.
   if (proof.equal ? found(pair, states, options_.rerun, {}, decision)
                   : found_at_roots(pair, states, baseline_, candidate, options_, decision) ||
                         found_at_zero_elements(pair, states, baseline_, candidate, decision) ||

@@ -1,5 +1,5 @@
-// Oracles: what the machine's definition says of each pair, worked out by hand. That an answer "differs" comes with a
-// state in which the machine shows it is checked for each.
+// Oracles: the answer by the machine's definition for each pair, worked out by hand. Each "differs" must come with a
+// state in which the machine shows the difference.
 #include "jit/tir/equiv/equiv.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ Decision decided(const std::string& a, const std::string& b, std::size_t stack_m
   options.stack_min = stack_min;
   Decision decision = decide(x, y, options);
   if (decision.answer == Answer::differs) {
-    EXPECT_FALSE(prove(x, y, options).equal) << a << " / " << b;  // nor would it be without the states
+    EXPECT_FALSE(prove(x, y, options).equal) << a << " / " << b;  // the normal forms alone must not say equal either
     EXPECT_NE(Pair(x, y).difference(decision.witness), "") << a << " / " << b;
     EXPECT_GE(decision.witness.stack.size(), stack_min);
   }
@@ -39,7 +39,7 @@ void expect(Answer answer, std::initializer_list<std::pair<const char*, const ch
     }
 }
 
-constexpr std::size_t kDeep = 40;  // where the floor plays no part
+constexpr std::size_t kDeep = 40;  // deep enough that the stack's floor does not matter
 
 TEST(Equiv, ArithmeticIsThatOfPolynomials) {
   expect(Answer::equal,
@@ -171,7 +171,7 @@ TEST(Equiv, ComparisonsAndBits) {
          kDeep);
 }
 
-/// What a random stack shows as good as never.
+/// Random stacks practically never show these differences.
 TEST(Equiv, RareDifferencesAreNoEquality) {
   expect(Answer::differs,
          {{"eq", "pop 2 push 0"},
@@ -182,7 +182,7 @@ TEST(Equiv, RareDifferencesAreNoEquality) {
           {"dup 1 dup 1 eq pop 1", "dup 1 dup 1 push -1 mul add invert pop 1"},
           {"dup 0 push 3 eq assert", "dup 0 push 1 lt assert"}},
          kDeep);
-  // Seen where what is asked for being zero is: in a state made for it.
+  // Found in a state made so that a tested value is 0.
   expect(Answer::differs,
          {{"push 1234567890123 mul push 99 add push 4567890123456 eq", "pop 1 push 0"},
           {"push 1234567890123 addi 98765432198 eq", "pop 1 push 0"},
@@ -240,7 +240,7 @@ TEST(Equiv, TheFloorOfTheStack) {
          {{"push 1 pop 1", ""}, {"dup 15 pop 1", ""}, {"pop 1 pop 1", "pop 2"}, {"swap 1 pop 1", "pick 1 pop 1"}});
 }
 
-/// Both with the instructions of the next machine.
+/// Decides about two blocks assembled with the instructions of the next machine.
 Decision decided_on_next(const std::string& a, const std::string& b) {
   const auto x = tasm::assemble(ir::SourceText(a), tasm::Vm::next),
              y = tasm::assemble(ir::SourceText(b), tasm::Vm::next);
@@ -249,7 +249,7 @@ Decision decided_on_next(const std::string& a, const std::string& b) {
 }
 
 TEST(Equiv, HornerStepsAreProductsSumsAndLoads) {
-  // By the machine's manual: st7..9 times st0..2 plus what lies at st5, which goes down.
+  // From the machine's manual: st7..9 times st0..2 plus the words at st5, which goes down.
   const std::string by_hand =
       "dup 9 dup 9 dup 9 dup 5 dup 5 dup 5 xx_mul dup 8 read_mem 1 pop 1 add "
       "swap 10 pop 1 swap 10 pop 1 swap 10 pop 1 pick 5 addi -1 place 5";
@@ -343,8 +343,8 @@ TEST(Equiv, WhatIsNoStraightBlock) {
 }
 
 TEST(Equiv, ABlockMadeForKnownPointsIsNotEqual) {
-  // Four values that are zero nearly everywhere, times factors with which their sum was zero at the points that
-  // followed from the seed alone. They differ where the top of the stack is 7120802376426177315.
+  // Four values that are zero nearly everywhere, with factors that made their sum zero at the points that followed
+  // from the seed alone. The blocks differ where the top of the stack is 7120802376426177315.
   const char* const made =
       "push 0 dup 1 addi 4712128852136459333 addi 6613812840851947673 push 0 eq push 8921842272229582803 mul "
       "add dup 2 addi 12736496262939004471 addi 15523137368101252074 push 0 eq push 1558705139059267393 mul "
@@ -356,7 +356,7 @@ TEST(Equiv, ABlockMadeForKnownPointsIsNotEqual) {
 
 TEST(Equiv, TheErrorBoundIsStated) {
   EXPECT_EQ(decided("push 3 mul push 5 mul", "push 15 mul").error_bound, 0);
-  // (x+1)^20, which is not written out.
+  // (x+1)^20 is too large to be expanded.
   const Decision large =
       decided("addi 1 push 20 place 1 pow", "addi 1 dup 0 mul dup 0 mul dup 0 dup 0 mul dup 0 mul mul");
   EXPECT_GT(large.error_bound, 0);

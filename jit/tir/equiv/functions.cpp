@@ -13,7 +13,7 @@ constexpr std::uint64_t kU32Max = 0xffff'ffff;
 
 }  // namespace
 
-// --- what is required ---
+// --- conditions ---
 
 void Functions::require(Condition::Kind kind, Value value) {
   end_.conditions.push_back({kind, value});
@@ -84,7 +84,7 @@ bool Functions::require_all_bits(Value a) {
   return true;
 }
 
-// --- functions that no polynomial is ---
+// --- functions that are not polynomials ---
 
 Value Functions::is_zero(Value a) {
   if (v_.never_zero(a)) return integer(0);
@@ -137,7 +137,7 @@ Value Functions::all_bits(std::vector<Value> operands) {
     if (c) mask &= c->value();
     return c.has_value();
   });
-  std::uint64_t least = kU32Max, greatest = 0;  // of what they can be
+  std::uint64_t least = kU32Max, greatest = 0;  // bounds of the operands' greatest values
   for (const Value v : operands) {
     const std::uint64_t max = v_.max_of(v);
     least = std::min(least, max);
@@ -297,7 +297,7 @@ Value Functions::different_bits(Value a, Value b) {
   };
   const Value x = without_constants(a), y = without_constants(b);
   Value out = v_.is(x, 0) ? y : v_.is(y, 0) ? x : different_words(x, y);
-  // What is marked below has no mark itself, so that marks never lead round.
+  // A word below a mark has no mark itself, so marks never form a cycle.
   while (exchange_of(out)) out = without_constants(out);
   if (v_.constant_of(out)) return different_words(out, integer(bits));
   if (bits == 0) return out;
@@ -311,7 +311,7 @@ Value Functions::different_words(Value a, Value b) {
   const bool simple = !v_.is_bitwise(a) && !v_.is_bitwise(b);
   const Value both = both_bits(a, b, is_atom);
   const Value out = v_.subtract(v_.add(a, b), v_.scale(both, Element(2)));
-  // What has the atom is below 2^32 wherever there is the atom.
+  // A value with the atom is below 2^32 wherever the atom exists.
   const std::uint64_t max = std::bit_ceil(std::min(std::max(v_.max_of(a), v_.max_of(b)), kU32Max) + 1) - 1;
   if (is_atom && simple) v_.bound(out, max);
   if ((v_.is_bitwise(a) || is_part(a)) && (v_.is_bitwise(b) || is_part(b)) && (v_.is_bitwise(both) || is_part(both)))
@@ -354,7 +354,7 @@ Value Functions::power(Value base, Value exponent) {
   }
   if (v_.is(base, 1)) return base;
   if (v_.is(base, 0)) return is_zero(exponent);
-  if (v_.max_of(exponent) <= 1)  // 1 or the base
+  if (v_.max_of(exponent) <= 1)  // the power is 1 or the base
     return v_.add(integer(1), v_.multiply(exponent, v_.subtract(base, integer(1))));
   return v_.atom(AtomKind::power, base, exponent);
 }

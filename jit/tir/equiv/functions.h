@@ -1,9 +1,9 @@
-// What an instruction computes that no polynomial says, and what it requires, on values: the machine's comparisons,
-// bits and quotients, in a form that is the same for as many ways to write them as are known here.
+// Conditions and non-polynomial results of instructions, on values: the machine's comparisons, bits and quotients, in
+// one form for all the ways to write them that are known here.
 //
-// Bits of u32 are sums of bitwise ands: of masks, of exclusive ors (a + b - 2 (a & b)), of what was shifted (a quotient
-// by 2^k is what is left without the lower bits). Anything that is said of a value holds in every run that does not
-// fail, as far as has been assumed.
+// Bits of u32 are sums of bitwise ands: of masks, of exclusive ors (a + b - 2 (a & b)), of shifts (a quotient by 2^k
+// is the value without its lower bits). Facts about a value hold in every run that does not fail, under the current
+// assumptions.
 #pragma once
 
 #include <optional>
@@ -15,31 +15,31 @@ namespace trident::tir::equiv {
 
 class Functions {
  public:
-  /// Conditions, and that a block always fails, are written to `end`. Both must outlive this.
+  /// Writes conditions to `end`, and sets end.fails if a block always fails. Both must outlive this.
   Functions(Values& values, End& end) : v_(values), end_(end) {}
 
   Value integer(std::uint64_t n) { return v_.constant(Element(n)); }
   Value plus(Value a, std::uint64_t n) { return v_.add(a, integer(n)); }
-  /// 1 - a.
+  /// Returns 1 - a.
   Value opposite(Value a) { return v_.subtract(integer(1), a); }
 
-  // What a block requires.
+  // Conditions of a block.
   void require_u32(Value a);
   void require_not_zero(Value a);
   void require_zero(Value a);
 
-  // What no polynomial is.
+  // Functions that are not polynomials.
   Value is_zero(Value a);
   Value low_word(Value a);
-  /// a = 2^32 high + low; an upper half made of the lower one, so that the two give the whole again.
+  /// Returns the high word, as a = 2^32 high + low. It is built from `low`, so that the two sum to `a` again.
   Value high_word(Value a, Value low);
-  /// a < b of u32.
+  /// Returns a < b of u32.
   Value less(Value a, Value b);
-  /// a & b of u32, and whether that is an atom that has all that they are made of.
+  /// Returns a & b of u32. Sets `is_atom` if the result is an atom that has all that both are made of.
   Value both_bits(Value a, Value b, bool& is_atom);
-  /// Says what a quotient by 2^by is the quotient of.
+  /// Records which value a quotient by 2^by was made from.
   void mark_quotient(Value quotient, Value whole, unsigned by);
-  /// The exclusive or: constants by themselves, last.
+  /// Returns the exclusive or; constants stand by themselves, last.
   Value different_bits(Value a, Value b);
   Value remainder(Value n, Value d, bool& is_atom);
   Value logarithm(Value a);
@@ -53,29 +53,29 @@ class Functions {
   };
   void require(Condition::Kind kind, Value value);
   void require_factor(const Values::Power& power);
-  /// A product of bits is 1 if all of them are.
+  /// Requires a product of bits to be 1, that is, each of its bits.
   bool require_all_bits(Value a);
-  /// The bitwise and of sorted operands that are required to be u32; an atom if it is nothing simpler. With a constant
-  /// of one or two runs of bits it is that with the bits below a run's end less that with the bits below its start, so
-  /// that runs which meet are one.
+  /// Returns the bitwise and of sorted operands that are required to be u32; an atom if nothing simpler. A constant
+  /// of one or two runs of bits becomes, per run, the bits below its end minus the bits below its start, so that
+  /// adjacent runs join.
   Value all_bits(std::vector<Value> operands);
-  /// `least`: of the greatest that each operand can be.
+  /// Ands the operands with `mask`. `least`: the smallest of the operands' greatest values.
   Value masked(std::vector<Value> operands, std::uint64_t mask, std::uint64_t least);
-  /// A value as a sum of bitwise ands: of itself alone, unless it is one or was made of some bit by bit. A sum of
-  /// products of bits, which is what a bitwise function is in each bit, is and-ed part by part.
+  /// Splits a value into bitwise ands: itself alone, unless it is one or was made of some bit by bit. A sum of
+  /// products of bits (a bitwise function, in each bit) is and-ed part by part.
   std::vector<BitPart> bit_parts(Value a);
-  /// (whole >> by) & mask as (whole & (mask << by)) >> by, for a `whole` that is known to be u32.
+  /// Returns (whole >> by) & mask as (whole & (mask << by)) >> by, for a `whole` that is known to be u32.
   std::optional<Value> bits_of_shifted(Value a, std::uint64_t mask, bool& is_atom);
-  /// Of a value without bits below 2^by.
+  /// Shifts a value right that has no bits below 2^by.
   Value shifted(Value a, unsigned by);
-  /// An atom, as far as bits go.
+  /// True if bit operations treat `v` as an atom.
   bool is_part(Value v);
-  /// Marks and bounds what is bit by bit a sum of its parts. Parts that stand alone must be below 2^32 wherever the
-  /// value can be computed: in one of the ands, or by themselves.
+  /// Marks and bounds a value that is bit by bit a sum of its parts. Parts that stand alone must be below 2^32 wherever
+  /// the value can be computed: in one of the ands, or by themselves.
   void mark_if_bitwise(Value a, std::uint64_t max);
-  /// What `a` is with some bits exchanged, if that is known to be u32.
+  /// Returns `a` as a value with some bits exchanged, if it is known to be u32.
   std::optional<Values::Exchange> exchange_of(Value a);
-  /// a + b - 2 (a & b).
+  /// Returns a + b - 2 (a & b).
   Value different_words(Value a, Value b);
 
   Values& v_;

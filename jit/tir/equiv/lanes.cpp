@@ -31,7 +31,7 @@ std::uint64_t mixed(std::uint64_t z) {
 
 }  // namespace
 
-/// One run: a function per instruction, as in vm/machine.cpp.
+/// Runs one block: a function per instruction, as in vm/machine.cpp.
 class LaneExecution {
  public:
   LaneExecution(Lanes& lanes, LaneEnd& end) : l_(lanes), end_(end), stack_(end.stack) {
@@ -76,7 +76,7 @@ class LaneExecution {
     std::fill_n(l_.rows_[out].word, kLanes, e.value());
     return out;
   }
-  /// f(word of a, word of b) in every lane.
+  /// Applies f(word of a, word of b) in every lane.
   template <class F>
   RowId each(RowId a, RowId b, F f) {
     const RowId out = l_.row();

@@ -1,7 +1,7 @@
-// A block run in eight states at once. A row holds one element per state; the stack is a list of rows, so that moving
+// Runs a block in eight states at once. A row holds one element per state; the stack is a list of rows, so that moving
 // elements moves no data, and arithmetic is a call of the field's vector kernels (runtime/field/kernels.h).
 //
-// A state that fails goes on with whatever comes: its bit in `failed` is what counts. RAM before the block is a
+// A state that fails goes on with arbitrary values: only its bit in `failed` counts. RAM before the block is a
 // function of the address, so that no state needs a table.
 #pragma once
 
@@ -19,11 +19,11 @@ struct alignas(64) Row {
   std::uint64_t word[kLanes];
 };
 using RowId = std::uint32_t;
-/// A bit per state.
+/// One bit per state.
 using LaneMask = std::uint8_t;
 inline constexpr LaneMask kAllLanes = 0xff;
 
-/// How a block ended in eight states.
+/// End of a block in eight states.
 struct LaneEnd {
   struct Store {
     RowId address, word;
@@ -38,22 +38,22 @@ struct LaneEnd {
 
 class Lanes {
  public:
-  /// `extra` more words of every input than `shape` reads, as many cells more on the stack.
+  /// Gives every input `extra` words more than `shape` reads, and the stack as many more cells.
   Lanes(States& source, std::uint64_t seed, const Shape& shape, std::size_t extra);
 
-  /// Runs a straight block that reaches no deeper and reads no more than there is; its rows stay.
+  /// Runs a straight block that needs no more stack and inputs than there are; its rows stay.
   void run(Block block, LaneEnd& end);
-  /// The same, for one block after the other: each uses the rows of the last again. Stops as soon as a state fails
-  /// that is in `must_live`.
+  /// Runs a straight block in the rows of the last run_again(). Stops as soon as a state in `must_live` fails.
+  /// The rows do not stay.
   void run_again(Block block, LaneMask must_live, LaneEnd& end);
-  /// The states in which the ends differ, of those in which neither has failed.
+  /// Returns the states in which the ends differ, among those in which neither has failed.
   LaneMask difference(const LaneEnd& a, const LaneEnd& b);
 
   [[nodiscard]] std::size_t cells() const { return cells_.size(); }
   [[nodiscard]] std::size_t public_words() const { return public_.size(); }
   [[nodiscard]] std::size_t secret_words() const { return secret_.size(); }
   [[nodiscard]] std::size_t digests() const { return digests_.size(); }
-  /// With the topmost `size` cells, and RAM at all addresses that the blocks have read.
+  /// Returns the state with the topmost `size` cells, and RAM at all addresses that the blocks have read.
   [[nodiscard]] State state(std::size_t lane, std::size_t size) const;
   [[nodiscard]] Element word(RowId id, std::size_t lane) const { return Element::canonical(rows_[id].word[lane]); }
 

@@ -1,7 +1,7 @@
-// No mutated block is called equal that the machine can tell from its origin. Oracle: the machine (vm/machine.h), asked
-// here without what the module itself has for that, in states with other seeds.
+// No mutant is called equal that the machine can tell from its origin. Oracle: the machine (vm/machine.h), run here
+// without the module's own comparison, in states with other seeds.
 //
-// TRIDENT_TIR_MUTANTS says how many; make fuzz-tir-equiv runs a million.
+// TRIDENT_TIR_MUTANTS sets their number; make fuzz-tir-equiv runs a million.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ std::string text(Block block) {
   return out;
 }
 
-/// All that a run leaves, as one list of numbers; empty if it fails.
+/// Returns all that a run leaves as one list of numbers; empty if it fails.
 std::vector<std::uint64_t> left_by(vm::Machine& machine, const vm::Code& code, const State& state) {
   const vm::Failure failure =
       machine.run(code, {state.public_input, state.secret_input, state.secret_digests, state.ram, state.stack});
@@ -44,7 +44,7 @@ std::vector<std::uint64_t> left_by(vm::Machine& machine, const vm::Code& code, c
 
 vm::Code code_of(Block block, bool with_sponge) {
   tasm::Program program;
-  if (with_sponge) {  // of what is on the stack, which is put back
+  if (with_sponge) {  // absorbs words of the stack, which are put back
     for (int i = 0; i < 10; ++i) program.instructions.push_back({tasm::Op::kDup, Element(9)});
     program.instructions.push_back({tasm::Op::kSpongeInit, {}});
     program.instructions.push_back({tasm::Op::kSpongeAbsorb, {}});
@@ -74,7 +74,7 @@ struct Judge {
       any_ended |= !left.empty();
     }
     ended += any_ended ? 1 : 0;
-    // The three topmost elements through all corners: where a rule forgets one case, it is likely among these.
+    // All combinations of corner values for the three topmost elements: a rule that forgets a case shows it here.
     if (std::max(x.size(), y.size()) > kShort) return false;
     State state = states.next();
     state.absorbed.reset();
@@ -107,7 +107,7 @@ TEST(Mutation, NothingElseIsCalledEqual) {
     if (!decider || i % 8 == 0) decider = std::make_unique<Decider>(origin, options);
     const Decision decision = decider->decide(mutant);
     ++answers[i % 2][static_cast<int>(decision.answer)];
-    // The normal forms must be right without the states that stand before and behind them.
+    // The normal forms must be right without the states run before and after them.
     if (decision.answer == Answer::differs && prove(origin, mutant, options).equal) {
       ++wrong;
       ADD_FAILURE() << text(origin) << "  is proved to be  " << text(mutant);
@@ -134,7 +134,7 @@ TEST(Mutation, NothingElseIsCalledEqual) {
   EXPECT_LT(answers[0][2] + answers[1][2], count / 10);
 }
 
-/// A few instructions on two u32: masks, shifts, and what puts them together.
+/// Makes a few instructions on two u32: masks, shifts, and operations that combine them.
 std::vector<Instruction> random_bits(Random& random) {
   constexpr std::uint64_t kMasks[] = {1,      2,           3,           6,           7,           8,
                                       12,     15,          240,         255,         0xff00,      0xfff0,
@@ -178,7 +178,7 @@ TEST(Mutation, MasksAndShifts) {
   }
   std::uint64_t equal = 0, alike = 0, pairs = 0;
   while (pairs < count) {
-    // Blocks by what they leave in all of the states.
+    // Groups blocks by their results in all of the states.
     std::map<std::vector<std::uint64_t>, std::vector<std::vector<Instruction>>> groups;
     std::vector<std::pair<std::vector<Instruction>, const std::vector<std::uint64_t>*>> all;
     for (std::size_t i = 0; i < kBlocks; ++i) {

@@ -6,7 +6,7 @@
 namespace trident::tir::equiv {
 namespace {
 
-constexpr std::size_t kWords = 48, kDigests = 16;  ///< of random inputs
+constexpr std::size_t kWords = 48, kDigests = 16;  ///< numbers of random inputs
 
 void change(std::vector<Element>& list, States& source, Random& random) {
   for (Element& e : list) {
@@ -16,7 +16,7 @@ void change(std::vector<Element>& list, States& source, Random& random) {
   }
 }
 
-/// All words that a program can read, those that it may read one after another close together.
+/// Lists all words that a program can read; words that it may read one after another are neighbours.
 std::vector<Element*> words_of(State& state) {
   std::vector<Element*> out;
   for (std::size_t i = 0; i < std::max(state.public_input.size(), state.secret_input.size()); ++i)
@@ -26,7 +26,7 @@ std::vector<Element*> words_of(State& state) {
   return out;
 }
 
-/// Makes words equal to others before them, or nearly: programs compare what they read.
+/// Makes words equal or close to earlier ones: programs compare the words they read.
 void repeat_words(State& state, Random& random) {
   constexpr std::uint64_t kNear = 16;
   const std::vector<Element*> words = words_of(state);
@@ -37,7 +37,7 @@ void repeat_words(State& state, Random& random) {
   }
 }
 
-/// Makes a list the same few words again and again, with exceptions: vectors that are compared as a whole.
+/// Fills a list with the same few words again and again, with exceptions: for vectors that are compared as a whole.
 void repeat_vectors(std::vector<Element>& list, Random& random) {
   constexpr std::size_t kPeriods[] = {1, 2, 3, field::kDigestWords};
   const std::size_t period = kPeriods[random.below(std::size(kPeriods))];

@@ -10,11 +10,11 @@ namespace {
 
 using tasm::Op;
 
-/// A straight block and the instruction of control behind it; none at the end of the program.
+/// A straight block and the control instruction behind it; none at the end of the program.
 struct Piece {
-  std::size_t begin, end;  ///< of its straight instructions
+  std::size_t begin, end;  ///< range of its straight instructions
   std::optional<Op> control;
-  std::size_t target = 0;  ///< of a call: index of a piece
+  std::size_t target = 0;  ///< index of the piece that a call goes to
   bool may_be_skipped = false;
 };
 
@@ -22,7 +22,7 @@ bool is_control(Op op) {
   return (tasm::row(op).effects & tasm::kControl) != 0;
 }
 
-/// None if a call goes to where no instruction begins.
+/// Splits a program into pieces; none if a call goes to where no instruction begins.
 std::optional<std::vector<Piece>> pieces_of(std::span<const Instruction> program) {
   std::map<std::uint64_t, std::size_t> at_address;
   std::uint64_t address = 0;
@@ -50,7 +50,7 @@ std::optional<std::vector<Piece>> pieces_of(std::span<const Instruction> program
     piece.may_be_skipped = i > 0 && program[i - 1].op == Op::kSkiz;
     while (i < program.size() && !is_control(program[i].op) && (i == piece.begin || !begins[i])) ++i;
     piece.end = i;
-    const bool joined = i == piece.begin || !begins[i];  // else a jump goes between the block and what follows it
+    const bool joined = i == piece.begin || !begins[i];  // else a jump goes between the block and the next instruction
     if (i < program.size() && is_control(program[i].op) && joined) {
       piece.control = program[i].op;
       piece.target = targets[i];
@@ -64,13 +64,13 @@ std::optional<std::vector<Piece>> pieces_of(std::span<const Instruction> program
   return out;
 }
 
-/// Why the control is not the same; empty if it is.
+/// Says why the control flow differs; empty if it does not.
 std::string control_difference(const std::vector<Piece>& a, const std::vector<Piece>& b) {
   if (a.size() != b.size()) return "control flow differs: other numbers of blocks";
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i].control != b[i].control || a[i].target != b[i].target || a[i].may_be_skipped != b[i].may_be_skipped)
       return "control flow differs behind block " + std::to_string(i);
-    // skiz skips one instruction: a block behind it must be one.
+    // A skiz skips one instruction: a block behind it must be one.
     const auto one = [](const Piece& p) { return p.end - p.begin + (p.control ? 1 : 0) == 1; };
     if (a[i].may_be_skipped && (!one(a[i]) || !one(b[i])))
       return "another number of instructions behind skiz, in block " + std::to_string(i);
@@ -82,8 +82,8 @@ bool writes(const Instruction& i) {
   return (tasm::row(i.op).effects & tasm::kPublicOutput) != 0;
 }
 
-/// decide(), and where blocks write also for each piece between what is written: only then has a run that fails written
-/// the same before.
+/// Decides as decide(). Blocks that write are also decided piece by piece between writes: only then has a failing run
+/// written the same output before.
 Decision decide_in_order(Block p, Block q, const Options& options) {
   Decision out = decide(p, q, options);
   if (out.answer != Answer::equal || std::none_of(p.begin(), p.end(), writes)) return out;
@@ -99,7 +99,7 @@ Decision decide_in_order(Block p, Block q, const Options& options) {
   }
 }
 
-/// Equal, or why that is not known.
+/// Compares block by block: equal, or a reason why that is not known.
 Comparison compare_blocks(const tasm::Program& a, const tasm::Program& b, std::uint64_t seed) {
   Comparison out;
   const auto x = pieces_of(a.instructions), y = pieces_of(b.instructions);

@@ -1,13 +1,13 @@
-// Are two whole programs the same?
+// Decides whether two whole programs are the same.
 //
-// Programs with the same control (the same jumps between straight blocks, in the same order) are the same if their
-// blocks are, one by one (equiv.h), and so what is written between them. Others are run on samples: that finds
-// differences, but proves nothing. Runs that fail are the same if both fail, however they do, and have written the same
-// before. A run that ends differs from one that goes on for several times its cycles. Two runs that both go on say
-// nothing, and are counted.
+// Programs with the same control flow (the same jumps between straight blocks, in the same order) are the same if
+// each pair of blocks is (equiv.h), and so are the pieces between writes. Others are run on samples, which finds
+// differences but proves nothing. Two runs that fail, in whatever way, are the same if they have written the same
+// before. A run that ends differs from one that goes on for several times its cycles. If both go on, the run is
+// undecided and counted as such.
 //
-// The digest of a program lies at the bottom of its stack at first. Two texts have two digests, so programs are
-// compared from one and the same stack.
+// A program's digest lies at the bottom of its stack at first. Two texts have two digests, so both programs start
+// from the same stack.
 #pragma once
 
 #include <string>
@@ -18,22 +18,22 @@ namespace trident::tir::equiv {
 
 struct Samples {
   std::uint64_t seed = 1;
-  /// Runs of both. The first is of `given` as it is, others have some of its elements changed; every other one has
+  /// Number of runs of both. The first uses `given` as it is, others change some of its elements; every other one has
   /// random inputs.
   unsigned count = 200;
   std::uint64_t cycles = 200'000;
   State given;  ///< an empty stack stands for sixteen zeros
-  /// Asked before each run, with how many are done of how many; false ends the comparison with those.
+  /// Called before each run with how many of how many are done; false ends the comparison there.
   std::function<bool(unsigned done, unsigned total)> goes_on{};
 };
 
 struct Comparison {
   Answer answer = Answer::unknown;
-  double error_bound = 0;            ///< of equal
+  double error_bound = 0;            ///< for equal
   std::string reason;                ///< what is different, or why it is not known
-  State witness;                     ///< of differs
+  State witness;                     ///< for differs: a state that shows it
   unsigned samples = 0, failed = 0;  ///< runs, and in how many of them both failed
-  unsigned undecided = 0;            ///< runs of which neither had ended by the limit of cycles, or met another limit
+  unsigned undecided = 0;            ///< runs with neither ended by the limit of cycles, or stopped by another limit
 };
 
 Comparison compare(const tasm::Program& a, const tasm::Program& b, const Samples& samples = {});

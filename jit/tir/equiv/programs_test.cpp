@@ -73,13 +73,13 @@ TEST(Programs, OneThatEndsDiffersFromOneThatDoesNot) {
   const std::pair<std::string, std::string> pairs[] = {
       {"read_io 1 call a write_io 1 halt a: addi 1 b: dup 0 push 5 eq skiz return recurse",
        "read_io 1 call a write_io 1 halt a: addi 1 call b return b: dup 0 push 5 eq skiz return recurse"},
-      // Without end by growing: jumps, the stack, RAM, output.
+      // Endless runs that grow: jumps, the stack, RAM, output.
       {"read_io 1 halt", "read_io 1 call f halt f: call f"},
       {"read_io 1 halt", "read_io 1 call f halt f: dup 0 recurse"},
       {"read_io 1 halt", "read_io 1 call f halt f: push 7 dup 1 write_mem 1 place 1 pop 1 pick 0 recurse"},
       {"read_io 1 halt", "read_io 1 call f halt f: dup 0 write_io 1 recurse"},
       {"read_io 1 push 0 assert halt", "read_io 1 call f halt f: recurse"},
-      // A loop whose counter has passed its limit, and none.
+      // A loop whose counter has passed its limit, against no loop.
       {"push 0 push 0 push 0 push 0 push 0 push 0 push 0 call loop halt " + kLoop,
        "push 0 push 0 push 0 push 0 push 0 push 0 push 0 halt"}};
   for (const auto& [a, b] : pairs)
@@ -91,7 +91,7 @@ TEST(Programs, OneThatEndsDiffersFromOneThatDoesNot) {
 }
 
 TEST(Programs, OneThatTakesLongerIsWaitedFor) {
-  // 3 and 3 * 150,000 cycles, and all that is not the same is when they end.
+  // They end after 3 and 3 * 150,000 cycles; nothing else differs.
   const Comparison found =
       compared("push 150000 call f halt f: addi -1 dup 0 push 0 eq skiz return recurse", "push 0 nop halt");
   EXPECT_EQ(found.reason.find("only the second ends"), 0u) << found.reason;
@@ -106,27 +106,27 @@ TEST(Programs, WordsThatAreEqualAreTriedOnPurpose) {
   for (const auto& [a, b] :
        {std::pair<std::string, std::string>{"read_io 2 lt write_io 1 halt",
                                             "read_io 2 swap 1 lt push 0 eq write_io 1 halt"},
-        // Only where both are equal, and neither is a small word.
+        // They differ only where both words are equal and not small.
         {"read_io 2 dup 1 dup 1 eq dup 1 split pop 1 push 0 eq push 0 eq mul write_io 1 halt",
          "read_io 2 push 0 write_io 1 halt"},
-        // The fifth word read and the first.
+        // They differ only where the fifth word read equals the first.
         {"read_io 5 dup 4 dup 1 eq dup 1 split pop 1 push 0 eq push 0 eq mul write_io 1 halt",
          "read_io 5 push 0 write_io 1 halt"},
-        // A word of either input.
+        // They differ only where a word of one input equals a word of the other.
         {"read_io 1 divine 1 dup 1 dup 1 eq dup 1 split pop 1 push 0 eq push 0 eq mul write_io 1 halt",
          "read_io 1 divine 1 push 0 write_io 1 halt"},
-        // Two vectors.
+        // They differ unless two vectors are equal.
         {"read_io 5 divine 5 assert_vector halt", "read_io 5 divine 5 push 0 assert halt"}})
     EXPECT_EQ(static_cast<int>(compared(a, b).answer), static_cast<int>(Answer::differs)) << a << " / " << b;
 }
 
 TEST(Programs, AFailureIsKept) {
-  // What can fail moved before the test that guards it.
+  // An instruction that can fail, moved before the test that guards it.
   const std::string guarded = "read_io 1 read_io 1 skiz call inv write_io 1 halt inv: invert return";
   const Comparison moved =
       compared(guarded, "read_io 1 read_io 1 pick 1 invert place 1 skiz call inv write_io 1 halt inv: return");
   EXPECT_EQ(static_cast<int>(moved.answer), static_cast<int>(Answer::differs));
-  // What is written before a failure counts.
+  // Output written before a failure counts.
   expect(Answer::differs, {{"read_io 1 write_io 1 push 0 assert halt", "push 0 assert halt"},
                            {"read_io 2 write_io 1 assert halt", "read_io 2 pick 1 assert write_io 1 halt"}});
   expect(Answer::equal,
@@ -135,7 +135,7 @@ TEST(Programs, AFailureIsKept) {
 
 TEST(Programs, LoopsWithoutEndTellNothing) {
   const Comparison found = compared("call f f: recurse", "call f f: nop recurse");
-  EXPECT_EQ(static_cast<int>(found.answer), static_cast<int>(Answer::equal));  // block by block
+  EXPECT_EQ(static_cast<int>(found.answer), static_cast<int>(Answer::equal));  // decided block by block
   const Comparison endless = compared("call f f: recurse", "call f f: nop nop call g g: nop recurse");
   EXPECT_EQ(static_cast<int>(endless.answer), static_cast<int>(Answer::unknown));
   EXPECT_EQ(endless.undecided, endless.samples);

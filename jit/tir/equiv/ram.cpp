@@ -33,7 +33,7 @@ void Ram::store(Value address, Value word) {
 }
 
 std::vector<Store> Ram::stores() {
-  // The order that is the least by addresses' names of all in which what does not commute stays as it is.
+  // Finds the normal form: among all orders that keep stores which do not commute, the least by addresses' names.
   const std::size_t count = stores_.size();
   std::vector<std::vector<std::size_t>> followers(count);
   std::vector<std::size_t> waits(count);

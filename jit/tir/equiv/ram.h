@@ -1,4 +1,4 @@
-// RAM while a block is executed on values: what the block found, and its stores. symbolic.h says how.
+// RAM while a block is executed on values: its contents before the block, and its stores. symbolic.h explains both.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,14 @@ class Ram {
   explicit Ram(Values& values) : values_(values) {}
   Value load(Value address);
   void store(Value address, Value word);
-  /// In normal form.
+  /// Returns the stores in normal form.
   [[nodiscard]] std::vector<Store> stores();
 
  private:
   [[nodiscard]] bool differ(Value a, Value b);
 
   Values& values_;
-  std::vector<Store> stores_;  ///< in order, none to an address of a later one
+  std::vector<Store> stores_;  ///< in order, at most one per address
 };
 
 }  // namespace trident::tir::equiv

@@ -23,7 +23,7 @@ Element constant(Random& random) {
   }
 }
 
-/// What a block is about: few instructions and constants, so that many mutants are the same by chance, not by our
+/// Theme of a block: few instructions and constants, so that many mutants are the same by chance, not by our
 /// rules.
 enum class Theme : std::uint8_t { all, bits, ram, conditions };
 
@@ -43,7 +43,7 @@ Instruction of_theme(Random& random, Theme theme) {
   return with(op, random.one_in(3) ? 2 : 1);
 }
 
-/// A store or load at one of few addresses.
+/// Makes a store or load at one of few addresses.
 Instructions access(Random& random) {
   const auto element = [&](std::uint64_t depth) -> Instruction {
     return random.one_in(2) ? with(Op::kDup, depth + random.below(3)) : with(Op::kPush, random.below(3));
@@ -69,7 +69,7 @@ Instruction any(Random& random, Theme theme = Theme::all) {
   }
 }
 
-/// Instructions that often stand together.
+/// Makes instructions that often stand together.
 Instructions idiom(Random& random) {
   const auto pick = random.below(4);
   switch (random.below(12)) {
@@ -97,7 +97,7 @@ void replace(Instructions& block, std::size_t at, std::size_t count, const Instr
   insert(block, at, by);
 }
 
-/// Does nothing, wherever it stands.
+/// Makes instructions that do nothing in any state.
 Instructions nothing(Random& random) {
   const std::uint64_t i = random.below(4), j = 1 + random.below(15);
   const Element c = constant(random);
@@ -127,7 +127,7 @@ bool splits_in_two(Op op) {
   return op == Op::kPop || op == Op::kReadIo || op == Op::kWriteIo || op == Op::kDivine;
 }
 
-/// Rewrites what stands at `at` to something that does the same; whether it knew anything.
+/// Rewrites the instruction at `at` to something that does the same; false if no rule applies.
 bool rewrite(Random& random, Instructions& block, std::size_t at) {
   const Instruction here = block[at];
   const Op next = at + 1 < block.size() ? block[at + 1].op : Op::kHalt;
@@ -175,7 +175,7 @@ bool rewrite(Random& random, Instructions& block, std::size_t at) {
   return true;
 }
 
-/// What is almost the same as an instruction, or as two; of how many. None if it knows nothing.
+/// Instructions that do almost the same as the first `replaced` ones; none if no rule applies.
 struct Temptation {
   std::size_t replaced = 0;
   Instructions by;
@@ -214,7 +214,7 @@ void exchange(Random& random, Instructions& block) {
   std::rotate(block.begin() + ends[k], block.begin() + ends[k + 1], block.begin() + ends[k + 2]);
 }
 
-/// A guess at what a block is about.
+/// Guesses the theme of a block.
 Theme theme_of(const Instructions& block) {
   const auto has = [&](auto... ops) {
     return std::any_of(block.begin(), block.end(), [&](const Instruction& i) { return ((i.op == ops) || ...); });
@@ -258,7 +258,7 @@ void change_carelessly(Random& random, Instructions& block) {
 
 std::vector<Instruction> random_block(Random& random, std::size_t length_max) {
   Instructions block;
-  const auto theme = static_cast<Theme>(random.below(6));  // above those that there are: all
+  const auto theme = static_cast<Theme>(random.below(6));  // numbers above the last theme mean all
   if (theme == Theme::bits || theme == Theme::ram || theme == Theme::conditions) {
     const std::size_t length = 1 + random.below(std::min<std::size_t>(length_max, 10));
     if (theme == Theme::bits && length > 2 && random.one_in(2)) block = {with(Op::kSplit)};

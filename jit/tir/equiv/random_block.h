@@ -1,4 +1,4 @@
-// Random straight-line blocks of every instruction, and changed versions of them: what the equivalence is tried on.
+// Random straight-line blocks of every instruction, and changed versions of them, to test the equivalence with.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace trident::tir::equiv {
 
-/// Up to `length_max` instructions, at least one. Operands are often made fit (split before u32, constants before
+/// Makes a block of 1 to `length_max` instructions. Operands are often made fit (split before u32, constants before
 /// comparisons and asserts, few addresses), so that many runs do not fail.
 std::vector<Instruction> random_block(Random& random, std::size_t length_max);
 
-/// How a block is changed.
+/// Kind of change to a block.
 enum class Change : std::uint8_t {
-  sound,    ///< only by rewrites that keep what it does: the same, but for the stack's depth
+  sound,    ///< rewrites that keep its meaning, but for the depth of stack it needs
   careless  ///< also by deleting, exchanging, replacing and inserting instructions and by other arguments
 };
 std::vector<Instruction> changed(Random& random, std::span<const Instruction> block, Change change);

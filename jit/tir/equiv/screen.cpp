@@ -7,7 +7,7 @@ namespace trident::tir::equiv {
 namespace {
 
 constexpr std::size_t kBatches = 6;
-/// How much more of everything there is than the baseline needs.
+/// Number of words and cells beyond the baseline's need.
 constexpr std::size_t kExtra = 24;
 
 }  // namespace
@@ -33,7 +33,7 @@ bool Screen::fails(std::size_t batch, LaneMask lanes, std::size_t size) {
   return false;
 }
 
-/// Whether a state in which the baseline lives tells the two apart whatever the values are.
+/// True if a state in which the baseline lives tells the two apart whatever the values are.
 bool Screen::fails_by_shape(const Shape& shape) {
   if (!alive_) return false;
   const bool deeper = depth(shape) > depth(baseline_);
@@ -41,7 +41,7 @@ bool Screen::fails_by_shape(const Shape& shape) {
       shape.public_words == baseline_.public_words && shape.secret_words == baseline_.secret_words &&
       shape.digests == baseline_.digests && shape.halts == baseline_.halts)
     return false;
-  // Where the candidate needs a deeper stack, one that is just deep enough for the baseline; else a deep one.
+  // A candidate that needs a deeper stack gets one just deep enough for the baseline, others a deep one.
   const Batch& batch = batches_[*alive_];
   fails(*alive_, static_cast<LaneMask>(~batch.baseline.failed), deeper ? depth(baseline_) : batch.lanes.cells());
   return true;
@@ -56,7 +56,7 @@ bool Screen::survives(Block candidate) {
     const auto alive = static_cast<LaneMask>(~expected.failed);
     if (shape.size_min > lanes.cells() || shape.public_words > lanes.public_words() ||
         shape.secret_words > lanes.secret_words() || shape.digests > lanes.digests()) {
-      // It fails in all of these states.
+      // The candidate fails in all of these states.
       if (alive != 0) return fails(i, alive, lanes.cells());
       continue;
     }

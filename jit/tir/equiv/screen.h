@@ -1,7 +1,7 @@
-// Candidates that are not the same as a baseline, found out fast: both run in many states at once (lanes.h).
+// Refutes candidates quickly: candidate and baseline run in many states at once (lanes.h).
 //
-// A candidate that does not survive is not the same, and witness() is a state that shows it; one that survives may be.
-// Most are found out by the first eight states, so a screen has few of them and is made once per baseline.
+// A candidate that does not survive is not the same, and witness() returns a state that shows it; others may be the
+// same. The first eight states refute most of them, so a screen has few and is made once per baseline.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace trident::tir::equiv {
 
 class Screen {
  public:
-  /// Looks at the baseline's instructions only here. All blocks have arguments in range.
+  /// Reads the baseline's instructions only here. All blocks have arguments in range.
   Screen(Block baseline, std::uint64_t seed, std::size_t stack_min = 16);
 
   /// Blocks with control flow always survive.
   bool survives(Block candidate);
-  /// Of the last candidate, if it did not survive.
+  /// Returns the state that refuted the last candidate, if it did not survive.
   [[nodiscard]] State witness() const { return batches_[batch_].lanes.state(lane_, size_); }
 
  private:

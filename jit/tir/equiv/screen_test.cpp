@@ -1,5 +1,5 @@
-// Oracle: the machine (vm/machine.h), which must show the difference in the state for which a candidate was refused;
-// and what the lanes leave, state by state, against it.
+// Oracle: the machine (vm/machine.h), which must show the difference in the state that refuted a candidate. The lanes'
+// results are compared with the machine's, state by state.
 #include "jit/tir/equiv/screen.h"
 
 #include <gtest/gtest.h>
@@ -44,8 +44,8 @@ TEST(Screen, WhatIsTheSameSurvives) {
   }
 }
 
-/// Words, failures, RAM and sponge of eight states against eight runs: as an assertion that each element of the end is
-/// what the lanes say.
+/// Compares words, failures, RAM and sponge of eight states with eight runs, through assertions that each element at
+/// the end equals the lanes' one.
 TEST(Screen, LanesAreTheMachine) {
   Random random(9);
   int ended = 0;

@@ -37,8 +37,8 @@ constexpr std::uint64_t kCorners[] = {0,
                                       0xffff'fffe'0000'0001};
 constexpr std::size_t kPrefix = field::kTip5Rate + 2;  ///< ten pushes, sponge_init, sponge_absorb
 constexpr std::size_t kRamWordsMax = 1u << 16;
-/// The cycles within which a program ends that is the same as one of `cycles`, though another text: one whose
-/// subroutines are shared takes longer, not for ever.
+/// Returns the cycles within which an equal program of another text ends, given one that took `cycles`: shared
+/// subroutines take longer, but not without bound.
 constexpr std::uint64_t patience(std::uint64_t cycles) {
   return 8 * cycles + 10'000;
 }
@@ -58,7 +58,7 @@ bool is_limit(vm::Failure failure) {
   return failure >= vm::Failure::kCycleLimit;
 }
 
-/// Of all addresses that either has; a word that is not there is 0.
+/// Compares all addresses that either has; a missing word counts as 0.
 bool same_ram(const vm::Machine& a, const vm::Machine& b) {
   const auto x = a.ram(), y = b.ram();
   if (x == y) return true;
@@ -113,7 +113,7 @@ Element States::element(unsigned kind) {
 }
 
 void States::fill_ram(State& state) {
-  // Where pointers may point: near elements of the stack and constants.
+  // Pointers often point at these: near elements of the stack and constants.
   std::vector<Element> addresses;
   for (int i = 0; i < 4; ++i) {
     const Element near = i % 2 == 0 || constants_.empty() ? state.stack[state.stack.size() - 1 - random_.below(8)]
@@ -130,7 +130,7 @@ void States::fill_ram(State& state) {
 State States::next() {
   const unsigned round = count_++;
   State s;
-  const bool shallow = round % 16 == 15;  // just enough, or one less
+  const bool shallow = round % 16 == 15;  // just enough words, or one less
   const std::size_t size = shallow ? std::max(stack_min_, size_min_ - random_.below(3))
                                    : size_min_ + std::max<std::size_t>(8, deepest_) + random_.below(4);
   const std::size_t period = round % 8 == 5 ? 5 : round % 8 == 6 ? 1 + random_.below(3) : 0;

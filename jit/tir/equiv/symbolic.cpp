@@ -19,7 +19,7 @@ using tasm::Op;
 namespace {
 
 constexpr std::uint64_t kU32Max = 0xffff'ffff;
-/// Beyond these a block is out of reach: an end in normal form takes time that grows with their square.
+/// Limits blocks and stores: making an end's normal form takes time that grows with their square.
 constexpr std::size_t kInstructionsMax = 4096, kStoresMax = 256;
 
 class Execution : private Functions {
@@ -28,7 +28,7 @@ class Execution : private Functions {
     for (std::size_t i = cells; i > 0; --i) push(v_.atom(AtomKind::cell, static_cast<std::uint32_t>(i - 1)));
   }
 
-  /// Until the block's end, or until it is known to fail in every run.
+  /// Runs until the block's end, or until it is known to fail in every run.
   void run(Block block) {
     for (const Instruction& instruction : block) {
       execute(instruction.op, instruction.argument);
@@ -64,7 +64,7 @@ class Execution : private Functions {
     bool is_atom = false;
     const Value r = remainder(n, d, is_atom);
     const Value q = v_.multiply(v_.subtract(n, r), v_.invert(d));
-    // With an atom of its own the quotient cannot stand where n and d are not as required.
+    // A quotient that is its own atom cannot occur where n and d are not as required.
     if (is_atom && !v_.constant_of(q) && r != n) v_.bound(q, std::min(v_.max_of(n), kU32Max));
     if (const auto y = v_.constant_of(d); y && std::has_single_bit(y->value()))
       mark_quotient(q, n, static_cast<unsigned>(std::countr_zero(y->value())));
@@ -94,7 +94,7 @@ class Execution : private Functions {
     for (std::size_t i = 0; i < wanted; ++i) out[i] = v_.atom(AtomKind::permuted, name, static_cast<std::uint32_t>(i));
     return out;
   }
-  /// Of ten words at the front, the digest pushed.
+  /// Pushes the digest of ten words at the front.
   void push_hashed(Words words) {
     std::fill(words.begin() + kTip5Rate, words.end(), integer(1));
     const Words out = permuted(words, kDigestWords);
@@ -165,7 +165,7 @@ class Execution : private Functions {
 
   // --- RAM ---
 
-  /// The word at a pointer that goes on by one.
+  /// Loads the word at a pointer and increments the pointer.
   Value loaded(Value& pointer) {
     const Value word = ram_.load(pointer);
     pointer = plus(pointer, 1);
@@ -199,7 +199,7 @@ class Execution : private Functions {
   Extension scaled(Value a, const Extension& b) {
     return {v_.multiply(a, b[0]), v_.multiply(a, b[1]), v_.multiply(a, b[2])};
   }
-  /// x^3 = x - 1, x^4 = x^2 - x.
+  /// Multiplies, with x^3 = x - 1 and x^4 = x^2 - x.
   Extension product(const Extension& a, const Extension& b) {
     std::array<Value, 5> c;
     c.fill(integer(0));
@@ -207,7 +207,7 @@ class Execution : private Functions {
       for (std::size_t j = 0; j < 3; ++j) c[i + j] = v_.add(c[i + j], v_.multiply(a[i], b[j]));
     return {v_.subtract(c[0], c[3]), v_.subtract(v_.add(c[1], c[3]), c[4]), v_.add(c[2], c[4])};
   }
-  /// Fails where the norm is 0, as only 0's is; see runtime/field/extension.h.
+  /// Fails where the norm is 0, which only the element 0 has; see runtime/field/extension.h.
   void x_invert() {
     const auto [a0, a1, a2] = extension(0);
     const auto minus = [&](Value a, Value b) { return v_.subtract(a, b); };
@@ -330,7 +330,7 @@ class Execution : private Functions {
       case Op::kRecurseOrReturn: CHECK(false);
     }
   }
-  /// Of st0 and st1.
+  /// Applies a binary operation to st0 and st1.
   Value of_two(Op op, Value a, Value b) {
     bool is_atom = false;
     if (op == Op::kAdd) return v_.add(a, b);

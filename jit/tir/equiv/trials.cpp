@@ -8,11 +8,11 @@
 namespace trident::tir::equiv {
 namespace {
 
-/// Tried whatever the time.
+/// Number of states tried however little time there is.
 constexpr std::size_t kStatesMin = 6;
 constexpr std::size_t kDigestStates = 40;
 
-/// Adds the time until it goes to `sum`.
+/// Adds its own lifetime to `sum`.
 class Stopwatch {
  public:
   explicit Stopwatch(std::chrono::steady_clock::duration& sum) : sum_(sum) {}
@@ -38,7 +38,7 @@ Trials::Trials(tasm::Program original, State given, const TrialOptions& options)
   seen_.assign(code_.steps.size(), 0);
 }
 
-/// Whether the last run passed a step that none had passed, or another power of two of times.
+/// True if the last run passed a step for the first time, or a number of times with a new power of two.
 bool Trials::goes_elsewhere() {
   bool fresh = false;
   const auto executions = machine_.executions();
@@ -51,7 +51,7 @@ bool Trials::goes_elsewhere() {
   return fresh;
 }
 
-/// Makes one more state, if the original ends there within its cycles; false where there are no more.
+/// Adds one more state if the original ends there within its cycles. Returns false when there are no more.
 bool Trials::next_state() {
   if (made_ >= options_.count || (made_ >= kStatesMin && !in_time())) return false;
   State state = given_;

@@ -1,11 +1,11 @@
-// A program held to another one on many generated inputs: what guards a compiler against its own mistakes.
+// Compares a program with another on many generated inputs: guards a compiler against its own mistakes.
 //
 //   given inputs --changed--+
-//   inputs made up ---------+--> run of the original: does it go where none has gone? --> kept, and changed again
-//   those kept ---changed---+
+//   made-up inputs ---------+--> run of the original: does it pass new steps? --> kept, and changed again
+//   kept inputs --changed---+
 //
-// That finds differences and proves nothing. A sentence is said of how a candidate ends otherwise, or that it goes on
-// for several times as many cycles; in which way both fail does not matter (equiv.h).
+// It finds differences and proves nothing. A difference is reported as a sentence: the candidate ends otherwise, or
+// goes on for several times as many cycles. Two runs that fail are the same however they fail (equiv.h).
 #pragma once
 
 #include <chrono>
@@ -19,21 +19,21 @@ namespace trident::tir::equiv {
 struct TrialOptions {
   std::uint64_t seed = 1;
   unsigned count = 300;                   ///< states
-  std::uint64_t cycles = 100'000;         ///< of a run of the original; one that takes more says nothing
-  std::chrono::milliseconds time{1'000};  ///< of all work together, beyond which few states are tried
+  std::uint64_t cycles = 100'000;         ///< limit per run of the original; longer runs are not used
+  std::chrono::milliseconds time{1'000};  ///< limit of all work together; after it few states are tried
 };
 
 class Trials {
  public:
-  /// The states that are tried have the stack of `given`, or sixteen zeros if it is empty. Copies all.
+  /// Copies all arguments. The tried states have the stack of `given`, or sixteen zeros if it is empty.
   Trials(tasm::Program original, State given, const TrialOptions& options);
 
-  /// What is different, empty where nothing is found.
+  /// Describes a difference; empty if none is found.
   std::string difference(const tasm::Program& candidate);
-  /// Whether what it writes, or whether it fails, depends on the five elements at the bottom of the stack: its digest.
+  /// True if the output or a failure depends on the five elements at the bottom of the stack, the digest.
   bool looks_at_digest();
   [[nodiscard]] std::size_t states() const { return states_.size(); }
-  /// Of them: in which the original does not fail.
+  /// Number of states in which the original does not fail.
   [[nodiscard]] std::size_t ended() const { return ended_; }
 
  private:
@@ -49,8 +49,8 @@ class Trials {
   vm::Code code_;
   vm::Machine machine_;
   std::vector<State> states_;
-  std::vector<std::size_t> kept_;    ///< states that went where none before had gone
-  std::vector<std::uint32_t> seen_;  ///< by step: how often one run passed it, as a set of powers of two
+  std::vector<std::size_t> kept_;    ///< states that passed new steps
+  std::vector<std::uint32_t> seen_;  ///< per step, the powers of two of the times that one run passed it
   unsigned made_ = 0;
   std::size_t ended_ = 0;
   std::chrono::steady_clock::duration spent_{};

@@ -23,7 +23,7 @@ State reading(std::initializer_list<std::uint64_t> input) {
 }
 
 TEST(Trials, FindsWhatTheGivenInputsDoNotShow) {
-  // Only where the first word is 0, the second is not and the third is 0.
+  // The program writes only where the first word is 0, the second is not and the third is 0.
   const auto program =
       assembled("read_io 1 skiz halt read_io 1 push 0 eq skiz halt read_io 1 skiz halt push 7 write_io 1 halt");
   const auto other =
@@ -40,7 +40,7 @@ TEST(Trials, TheEndAndTheFailureCount) {
   EXPECT_EQ(trials.difference(assembled("read_io 1 push 6 write_mem 1 pop 1 read_io 1 skiz assert halt")),
             "other words in RAM");
   EXPECT_NE(trials.difference(assembled("read_io 1 push 5 write_mem 1 pop 1 read_io 1 skiz nop halt")), "");
-  // In other steps, and failing elsewhere.
+  // The candidate has other steps and fails elsewhere.
   EXPECT_EQ(trials.difference(assembled("read_io 1 push 5 write_mem 1 pop 1 read_io 1 skiz call f halt f: push 1 eq "
                                         "push 1 eq assert return")),
             "");

@@ -18,7 +18,7 @@ std::size_t mixed(std::size_t h, std::uint64_t x) {
   return h ^ h >> 29;
 }
 
-/// Found by the block, not computed: depends on nothing.
+/// True for atoms that the block found, not computed: they depend on nothing.
 bool is_found(AtomKind kind) {
   return kind <= AtomKind::sponge_word;
 }
@@ -50,7 +50,7 @@ Values::Fingerprint Values::ones() {
   return f;
 }
 
-/// Of the integers not below p, one in 2^32, the residue.
+/// Draws an element; the few integers not below p, one in 2^32, are reduced.
 Element Values::random() {
   return Element(random_.next());
 }
@@ -133,7 +133,7 @@ Value Values::intern(std::span<const Term> list) {
   for (const Term& term : list) {
     const Monomial& m = monomials_[term.monomial];
     for (std::size_t i = 0; i < kPoints; ++i) f.at[i] += term.coefficient * m.fingerprint.at[i];
-    degree += m.degree;  // of numerator and denominator together
+    degree += m.degree;  // degrees of numerator and denominator together
   }
   const auto [at, is_new] = by_fingerprint_.try_emplace(f, static_cast<Value>(values_.size()));
   if (is_new) {
@@ -219,7 +219,7 @@ Value Values::multiply(Value a, Value b) {
 Value Values::invert(Value a) {
   CHECK(values_[a].count > 0);
   if (values_[a].count > 1) {
-    // As one atom, so that products with it stay small. The fingerprints know what it stands for.
+    // Inverts the value as one atom, so that products with it stay small. The fingerprint uses the value's own.
     const Value whole = normed(a);
     const auto [at, is_new] = by_name_.try_emplace({static_cast<std::uint32_t>(AtomKind::inverted), whole, 0}, 0);
     if (is_new) {
@@ -265,7 +265,7 @@ Value Values::normed(Value a) {
   return values_[a].count == 0 ? a : scale(a, field::inverse(last_coefficient(a)));
 }
 
-// --- What is known of a value ---
+// --- Facts about a value ---
 
 std::optional<Element> Values::constant_of(Value a) const {
   if (values_[a].count == 0) return field::kZero;
@@ -413,7 +413,7 @@ std::vector<Value> Values::asked() const {
 }
 
 std::vector<Values::Root> Values::roots(Value a, const Found& found) const {
-  // Of each atom: what it is multiplied with, and what is left without it.
+  // For each atom: the coefficient it is multiplied with, and the rest of the value without it.
   struct Line {
     std::uint32_t atom;
     Element slope, rest;
@@ -471,7 +471,7 @@ bool Values::lone(Value a, std::uint32_t atom) const {
 }
 
 void Values::assume_zero(Value a) {
-  // An atom depends on older ones only, so the youngest is in none of the others; nor is one in what depends on
+  // An atom depends on older ones only, so the youngest atom is part of no other one; nor is an atom that depends on
   // nothing.
   std::vector<std::uint32_t> atoms;
   for (const Term& term : terms(a))
@@ -495,8 +495,8 @@ void Values::assume_zero(Value a) {
 
 double Values::error_bound() const {
   if (!by_fingerprint_only_) return 0;
-  // Of a difference of two values numerator and denominator have no more than twice the degree each; where a
-  // denominator is 0 a point tells nothing.
+  // Numerator and denominator of a difference have at most twice the degree of each value; a point where a
+  // denominator is 0 tells nothing.
   const auto count = static_cast<double>(values_.size());
   return count * count / 2 * std::pow(4 * degree_max_ / static_cast<double>(field::kModulus), double{kPoints});
 }

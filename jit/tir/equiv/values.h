@@ -1,14 +1,14 @@
-// What a block computes, as values in normal form: polynomials over the field whose variables are atoms, which are what
-// the block found (cells of the stack, words of RAM, inputs) and what no polynomial says (comparisons, bits, hashes),
-// named by their operands' normal forms.
+// A block's results as values in normal form: polynomials over the field whose variables are atoms. An atom is a word
+// that the block found (cells of the stack, words of RAM, inputs) or a result that is not a polynomial (comparisons,
+// bits, hashes), named by its operands' normal forms.
 //
 //   value  =  sum of  coefficient * atom^exponent * ...      exponents may be negative: the atom is then not 0
 //
-// Every atom has a random element at each of three points, every value what its polynomial is there: its fingerprint.
+// Every atom has a random element at each of three points; a value's fingerprint is its polynomial at these points.
 // Values with one fingerprint are one value. Polynomials that would grow too large are known by their fingerprint only
 // (Schwartz-Zippel): two different ones of degree at most d meet at a point with probability at most d/p (Schwartz,
 // JACM 27, 1980). error_bound() sums that over all pairs that could have met, and is 0 as long as no two values were
-// taken to be one on the word of their fingerprints alone.
+// merged because of their fingerprints alone.
 #pragma once
 
 #include <array>
@@ -27,28 +27,28 @@
 namespace trident::tir::equiv {
 
 using field::Element;
-/// Index of a value; equal indices, equal values.
+/// Index of a value; equal indices mean equal values.
 using Value = std::uint32_t;
 
 enum class AtomKind : std::uint8_t {
-  // What the block found: names are positions.
-  cell,         ///< of the stack, from the top
+  // Words that the block found: names are positions.
+  cell,         ///< of the stack, counted from the top
   public_word,  ///< in the order of reading
   secret_word,
-  digest_word,  ///< of which digest; which word
+  digest_word,  ///< number of the digest, number of the word
   sponge_word,
-  ram_word,  ///< at an address, a value
-  // What it computed: names are values, or tuples of values.
+  ram_word,  ///< at an address, which is a value
+  // Computed atoms: names are values, or tuples of values.
   loaded,     ///< from RAM after stores (a tuple of addresses and words) that may be to its address
   is_zero,    ///< 1 if the value is 0, else 0
   low_word,   ///< lower 32 bits
-  less,       ///< of u32
+  less,       ///< comparison of u32
   both_bits,  ///< bitwise and of u32: the tuple of its operands, sorted
-  remainder,  ///< of u32
+  remainder,  ///< division of u32
   logarithm,
   power,  ///< base, exponent
   bit_count,
-  permuted,  ///< by Tip5: the tuple of 16 words; which word
+  permuted,  ///< by Tip5: the tuple of 16 words, number of the word
   inverted,  ///< base of inverses: the value itself, as an atom
   large,     ///< a polynomial known by its fingerprint only
 };
@@ -62,63 +62,63 @@ class Values {
   Value subtract(Value a, Value b) { return sum(a, b, field::kMinusOne); }
   Value multiply(Value a, Value b);
   Value scale(Value a, Element factor);
-  /// 1/a of an `a` that is not 0.
+  /// Returns 1/a; `a` must not be 0.
   Value invert(Value a);
-  /// None where the exponent's degree is out of reach.
+  /// Returns none if the power's degree would be too large.
   std::optional<Value> raise(Value a, std::uint64_t exponent);
-  /// A new name makes a new atom. `max`: no integer that it can be is above.
+  /// Makes an atom for a new name. `max`: the greatest integer it can be.
   Value atom(AtomKind kind, std::uint32_t first, std::uint32_t second = 0, std::uint64_t max = field::kModulus - 1);
-  /// A name for a list of values.
+  /// Names a list of values.
   std::uint32_t tuple(std::span<const Value> list);
 
   [[nodiscard]] std::optional<Element> constant_of(Value a) const;
   [[nodiscard]] bool is(Value a, std::uint64_t integer) const;
-  /// An upper bound of the integers that it can be.
+  /// Returns an upper bound of the integers that the value can be.
   [[nodiscard]] std::uint64_t max_of(Value a) const;
-  /// Sure not to be 0.
+  /// True if the value is known not to be 0.
   [[nodiscard]] bool never_zero(Value a) const;
-  /// Lowers max_of(a) for all uses to come.
+  /// Lowers max_of(a) from now on.
   void bound(Value a, std::uint64_t max);
 
-  /// The value divided by the coefficient of its last term, which makes one of all its multiples but 0.
+  /// Divides a value by the coefficient of its last term: all its multiples but 0 become one value.
   Value normed(Value a);
-  /// If a = f x + g with an atom x that is 0 or 1 and constants f, g: x, f, g.
+  /// Parts of a = f x + g with an atom x that is 0 or 1 and constants f, g: x, f, g.
   struct Choice {
     Value atom;
     Element factor, constant;
   };
   [[nodiscard]] std::optional<Choice> choice(Value a) const;
-  /// If a is a constant times powers of atoms: those atoms, each as a value, with their exponents.
+  /// One factor of a value that is a constant times powers of atoms: the atom as a value, and its exponent.
   struct Power {
     Value atom;
     std::int64_t exponent;
   };
   [[nodiscard]] std::optional<std::vector<Power>> single_term(Value a) const;
-  /// If a is a sum of atoms with coefficients, without a constant: each atom as a value, and its coefficient.
+  /// One summand of a value that is a sum of atoms without a constant: the atom as a value, and its coefficient.
   struct Part {
     Element coefficient;
     Value atom;
   };
   [[nodiscard]] std::optional<std::vector<Part>> parts(Value a) const;
-  /// The operands of a bitwise and, if that is all it is; else empty.
+  /// Returns the operands if the value is a bitwise and and nothing else; else empty.
   [[nodiscard]] std::span<const Value> operands(Value a) const;
-  /// A mark for values that are bit by bit a function of their parts.
+  /// True if the value is marked as bit by bit a function of its parts.
   [[nodiscard]] bool is_bitwise(Value a) const { return values_[a].bitwise; }
   void mark_bitwise(Value a) { values_[a].bitwise = true; }
   [[nodiscard]] Element last_coefficient(Value a) const { return terms(a).back().coefficient; }
-  /// What is_zero atom it is, as the value that is asked about.
+  /// Returns the value that an is_zero atom tests.
   [[nodiscard]] std::optional<Value> asked_for_zero(Value atom) const;
 
-  /// Says that the product of two atoms that are 0 or 1 is 0; nothing of values that are no such atoms.
+  /// Records that the product of two atoms that are 0 or 1 is 0; ignores other values.
   void exclude(Value a, Value b);
-  /// a = whole / 2^by, rounded down, wherever `whole` is below 2^32.
+  /// States a = whole / 2^by, rounded down, wherever `whole` is below 2^32.
   struct Shift {
     Value whole;
     unsigned by;
   };
   void mark_shift(Value a, const Shift& shift) { shifts_.try_emplace(a, shift); }
   [[nodiscard]] std::optional<Shift> shift_of(Value a) const;
-  /// a = whole with the bits of a constant exchanged, wherever `whole` is below 2^32.
+  /// States a = whole with the bits of a constant exchanged, wherever `whole` is below 2^32.
   struct Exchange {
     Value whole;
     std::uint64_t bits;
@@ -126,26 +126,26 @@ class Values {
   void mark_exchange(Value a, const Exchange& exchange) { exchanges_.try_emplace(a, exchange); }
   [[nodiscard]] std::optional<Exchange> exchange_of(Value a) const;
 
-  // Where values are zero.
-  /// Every value that an atom asks for being 0.
+  // Zeros of values.
+  /// Returns every value that an is_zero atom tests.
   [[nodiscard]] std::vector<Value> asked() const;
-  /// A word that was found, and what it must be for a value to be 0 while all others stay.
+  /// A found word and its value for which a given value is 0 while all other words stay.
   struct Root {
     AtomKind kind;
     std::uint32_t position;
     Element word;
   };
-  /// What a state has of a kind (cells, public and secret words) at a position.
+  /// Returns a state's word of a kind (cells, public and secret words) at a position.
   using Found = std::function<std::optional<Element>(AtomKind kind, std::uint32_t position)>;
-  /// Roots of a value that consists of found words alone, in each of those in which it is linear.
+  /// Returns the roots of a value that consists of found words alone, one per word in which it is linear.
   [[nodiscard]] std::vector<Root> roots(Value a, const Found& found) const;
 
-  // What is assumed from now on.
+  // Assumptions from now on.
   void assume_not_zero(Value a);
-  /// a = 0: where that gives an atom by others, the atom will not be made again but be what it is by those.
+  /// Assumes a = 0. If that expresses an atom by others, later uses get that expression instead of the atom.
   void assume_zero(Value a);
 
-  /// Of all that was taken to be equal up to now.
+  /// Bounds the probability that any values merged so far were different.
   [[nodiscard]] double error_bound() const;
 
  private:
@@ -165,12 +165,12 @@ class Values {
     bool operator==(const Term&) const = default;
   };
   struct Monomial {
-    std::vector<Factor> factors;  ///< by atom
+    std::vector<Factor> factors;  ///< sorted by atom
     Fingerprint fingerprint;
     double degree = 0;
   };
   struct Polynomial {
-    std::uint32_t first, count;  ///< of terms_, by monomial
+    std::uint32_t first, count;  ///< range of terms_, sorted by monomial
     Fingerprint fingerprint;
     double degree;
     std::uint64_t max;
@@ -180,7 +180,7 @@ class Values {
     AtomKind kind;
     std::uint32_t first;
     Value value;
-    bool bit;  ///< 0 or 1
+    bool bit;  ///< is 0 or 1
     Fingerprint fingerprint;
     double degree;
   };
@@ -192,7 +192,7 @@ class Values {
   };
 
   Element random();
-  /// Of the empty product.
+  /// Returns the fingerprint of the empty product.
   static Fingerprint ones();
   [[nodiscard]] std::span<const Term> terms(Value a) const {
     return {terms_.data() + values_[a].first, values_[a].count};
@@ -208,11 +208,11 @@ class Values {
   struct Interval {
     __int128 low, high;
   };
-  /// As an integer without reduction, if small enough.
+  /// Returns the value's range as an integer without reduction, if small enough.
   [[nodiscard]] std::optional<Interval> interval(Value a) const;
   [[nodiscard]] bool lone(Value a, std::uint32_t atom) const;
   [[nodiscard]] std::optional<std::uint32_t> bit_atom(Value a) const;
-  /// Whether two atoms of them are never 1 at once.
+  /// True if two atoms, one of each monomial, are never 1 at once.
   [[nodiscard]] bool excluded(std::uint32_t monomial_a, std::uint32_t monomial_b) const;
 
   SplitMix64 random_;
@@ -226,7 +226,7 @@ class Values {
   std::unordered_map<std::array<std::uint32_t, 3>, std::uint32_t, KeyHash> by_name_;
   std::unordered_map<std::vector<Value>, std::uint32_t, KeyHash> tuples_;
   std::vector<const std::vector<Value>*> tuple_lists_;           ///< keys of tuples_
-  std::unordered_map<std::uint32_t, Value> replaced_;            ///< atoms that are known by others
+  std::unordered_map<std::uint32_t, Value> replaced_;            ///< atoms expressed by others
   std::set<std::pair<std::uint32_t, std::uint32_t>> exclusive_;  ///< atoms, each pair in both orders
   std::unordered_map<Value, Shift> shifts_;
   std::unordered_map<Value, Exchange> exchanges_;

@@ -1,5 +1,5 @@
-// How functions and bodies change the stack's height. A function's change is found when it is first called; one that is
-// still being looked at is recursive, and what it changes stays unknown.
+// Checks how functions and bodies change the stack's height. A function's change is found when it is first called; a
+// function still under examination is recursive, and its change stays unknown.
 #include <map>
 #include <span>
 
@@ -8,7 +8,7 @@
 namespace trident::tir::language {
 namespace {
 
-/// None: not known.
+/// Change of the stack's height; none if unknown.
 using Change = std::optional<int>;
 
 class Checker {
@@ -116,7 +116,7 @@ class Checker {
     return operation.op == Op::kProofBlock && !body ? Change() : Change(own + body.value_or(0));
   }
 
-  static constexpr unsigned kCallsMax = 1000;  ///< of functions that call functions: our own stack is bounded
+  static constexpr unsigned kCallsMax = 1000;  ///< depth of nested calls that are followed: our own stack is bounded
 
   const Program& program_;
   const ir::SourceText& source_;

@@ -34,7 +34,7 @@ class Interpreter {
   }
 
  private:
-  /// What comes after an operation.
+  /// Outcome of one operation.
   enum class Flow : std::uint8_t { goes_on, returns, halts, fails, over_budget };
 
   static Flow when(bool good) { return good ? Flow::goes_on : Flow::fails; }
@@ -73,7 +73,7 @@ class Interpreter {
     return Flow::goes_on;
   }
 
-  // --- the stack: an operation that looks below its bottom marks it, and st() of what is not there is a spare ---
+  // --- the stack: reads below its bottom set below_, and st() then returns a spare element ---
 
   [[nodiscard]] bool shallow() const { return below_ || out_.stack.size() < kRegisters; }
   Element& st(std::size_t i) {
@@ -102,7 +102,7 @@ class Interpreter {
     for (std::size_t i = N; i-- > 0;) push(list[i]);
   }
 
-  // --- what several operations share ---
+  // --- shared by several operations ---
 
   Element& ram(Element address) { return out_.ram[address.value()]; }
   Extension ram_extension(Element at) { return {{ram(at), ram(at + field::kOne), ram(at + Element(2))}}; }
@@ -114,7 +114,7 @@ class Interpreter {
   void write(std::uint64_t n) {
     for (; n > 0; --n) out_.output.push_back(pop());
   }
-  /// b under a, both 32 bits wide.
+  /// Replaces b under a, both 32 bits wide, by f's result.
   template <class F>
   Flow u32_pair(F f) {
     const Element b = pop(), a = pop();
@@ -246,7 +246,7 @@ class Interpreter {
     for (const Element e : tip5_hash_10(words)) out_.output.push_back(e);
   }
 
-  /// What runs other operations; it stands alone so that nesting takes little of our own stack.
+  /// Runs operations that contain or call others; separate, so that nesting takes little of our own stack.
   Flow step(const Operation& operation) {
     if (operation.op == Op::kCall) return call(operation.name);
     if (operation.op == Op::kIfElse || operation.op == Op::kIfOnly) {
@@ -360,7 +360,7 @@ class Interpreter {
     }
     return Flow::goes_on;
   }
-  /// What TIR has under another name or not at all; the rest by the operation of the same meaning.
+  /// Runs a TASM instruction: those that TIR lacks or names otherwise here, the others as the operation of TIR.
   Flow instruction_step(const tasm::Instruction& instruction) {
     using T = tasm::Op;
     Operation same;
@@ -425,7 +425,7 @@ class Interpreter {
       case T::kCall:
       case T::kReturn:
       case T::kRecurse:
-      case T::kRecurseOrReturn: break;  // the parser lets none of them through
+      case T::kRecurseOrReturn: break;  // the parser accepts none of them
     }
     CHECK(false);
   }

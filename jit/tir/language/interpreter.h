@@ -1,5 +1,5 @@
-// What a program of TIR does: the meaning that lowering must keep. Written from the tables of operations alone, without
-// the machine, so that each is a check of the other.
+// Interprets a program of TIR: the meaning that lowering must keep. Written from the tables of operations alone,
+// without the machine, so that each checks the other.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace trident::tir::language {
 struct Inputs {
   std::span<const Element> public_input, secret_input;
   std::span<const field::Digest> secret_digests;
-  /// Bottom first, at least 16.
+  /// Stack, bottom first, at least 16.
   std::span<const Element> stack;
-  /// Address and word; of two for one address the last.
+  /// RAM as address and word; of two words for one address the last counts.
   std::span<const std::pair<Element, Element>> ram = {};
 };
 
 struct Outcome {
   enum class End : std::uint8_t { halted, failed, out_of_budget };
   End end = End::failed;
-  const Operation* at = nullptr;  ///< the one that failed
+  const Operation* at = nullptr;  ///< the operation that failed
   std::vector<Element> stack;     ///< bottom first
   std::vector<Element> output;
   std::unordered_map<std::uint64_t, Element> ram;

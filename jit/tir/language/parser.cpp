@@ -1,4 +1,4 @@
-// The text of a program, read word by word in one pass.
+// Parses the text of a program word by word, in one pass.
 #include <algorithm>
 #include <charconv>
 
@@ -22,7 +22,7 @@ bool is_name(std::string_view word) {
          std::all_of(word.begin(), word.end(), [](char c) { return letter(c) || digit(c); });
 }
 
-/// By text; IfOnly for both forms of `if`, none for what is no operation's name.
+/// Finds an operation by its text; IfOnly for both forms of `if`, none if there is no such operation.
 std::optional<Op> op_named(std::string_view text) {
   if (text == row(Op::kIfOnly).text) return Op::kIfOnly;
   for (std::size_t i = 0; i < kOpCount; ++i) {
@@ -32,7 +32,7 @@ std::optional<Op> op_named(std::string_view text) {
   return {};
 }
 
-/// A word for a message: what is not printable as '?', and not all of it when it is long.
+/// Shows a word in a message: characters that are not printable as '?', long words cut.
 std::string shown(std::string_view word) {
   constexpr std::size_t kShownMax = 40;
   std::string out(word.substr(0, kShownMax));
@@ -41,7 +41,7 @@ std::string shown(std::string_view word) {
   return word.size() > kShownMax ? out + ".." : out;
 }
 
-/// What TASM and other languages call it.
+/// Suggests the TIR name for a name from TASM or another language.
 std::string meant(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"divine", "hint"},
                                                                        {"log_2_floor", "log2"},
@@ -99,7 +99,7 @@ class Parser {
     ++at_;
     return true;
   }
-  /// Up to a blank, a brace or a comment.
+  /// Reads up to a blank, a brace or a comment.
   std::string_view word() {
     skip();
     const std::size_t start = at_;
@@ -109,7 +109,7 @@ class Parser {
     return text_.substr(start, at_ - start);
   }
 
-  /// Up to the end of the text or, below the top, a brace that is left to be read.
+  /// Reads up to the end of the text or, below the top, up to a closing brace, which is not consumed.
   bool operations(std::vector<Operation>& out, Level level) {
     while (true) {
       skip();
@@ -247,7 +247,7 @@ class Parser {
     operation.op = Op::kIfElse;
     return body(operation, operation.otherwise);
   }
-  /// What is wrong between `from` and `to`: with blanks before it, so that the error has its place in the whole text.
+  /// Describes a fault between `from` and `to`. Pads the text before with blanks, to keep its places.
   bool assembly_fault(std::size_t from, std::size_t to) {
     std::string padded(text_.substr(0, to));
     for (std::size_t i = 0; i < from; ++i)

@@ -33,7 +33,7 @@ namespace trident::tir::language {
 
 using field::Element;
 
-/// In the order of ops.def.
+/// Operations, in the order of ops.def.
 enum class Op : std::uint8_t {
 #define X(name, ...) k##name,
 #include "jit/tir/language/ops.def"
@@ -74,8 +74,8 @@ struct OpRow {
 };
 const OpRow& row(Op op);
 
-inline constexpr std::uint64_t kNumberMax = 255;  ///< of Form::depth, count and event
-inline constexpr std::uint64_t kWordsMax = 15;    ///< of Form::words
+inline constexpr std::uint64_t kNumberMax = 255;  ///< for Form::depth, count and event
+inline constexpr std::uint64_t kWordsMax = 15;    ///< for Form::words
 inline constexpr std::uint64_t kSealFieldsMax = 9;
 inline constexpr std::uint64_t kHashWidth = 10;
 inline constexpr unsigned kNestingMax = 64;
@@ -83,36 +83,36 @@ inline constexpr unsigned kNestingMax = 64;
 struct Operation {
   Op op = Op::kHalt;
   std::uint64_t number = 0;  ///< depth, count, words, fields or width
-  Element element;           ///< of push; the tag of reveal and seal
+  Element element;           ///< argument of push; tag of reveal and seal
   std::string name;          ///< label, name or text of a comment
   std::vector<Operation> body, otherwise;
   std::vector<tasm::Instruction> assembly;
   std::uint32_t offset = 0;  ///< byte in the source
 
-  /// Of the stack's height, without bodies and functions that it runs.
+  /// Returns the change of the stack's height, without bodies and functions that the operation runs.
   [[nodiscard]] int stack_change() const;
 };
 
-/// The operations at the top of the text; a function is FnStart, its operations and FnEnd.
+/// Operations at the top of the text; a function is FnStart, its operations and FnEnd.
 struct Program {
   std::vector<Operation> operations;
 };
 
-/// Whether two programs are the same, wherever their operations stand in their texts.
+/// True if two programs have the same operations, at whatever offsets in their texts.
 bool same(const Program& a, const Program& b);
 
-/// Parses and checks. SyntaxError with name, line, column and a caret; LimitExceeded for a text above
+/// Parses and checks. Errors: SyntaxError with name, line, column and a caret; LimitExceeded for a text above
 /// limits::kTasmTextBytesMax or bodies deeper than kNestingMax.
 Result<Program> parse(const ir::SourceText& source, tasm::Vm vm = tasm::Vm::released);
 
-/// What the text alone does not say: functions exist once and end, nothing stands behind an end, bodies change the
-/// height as their operation asks. Functions that are recursive change it by what is not known, and are believed.
+/// Checks the rules beyond syntax: functions exist once and end, nothing follows an end, bodies change the height as
+/// their operation requires. The change of a recursive function is unknown, and not checked.
 std::optional<Error> check(const Program& program, const ir::SourceText& source);
 
-/// One operation a line; parse() makes the same program of it.
+/// Prints one operation a line; parse() of the text gives the same program.
 std::string print(const Program& program);
 
-/// The highest of its operations, 0 to 3.
+/// Returns the highest tier of its operations, 0 to 3.
 unsigned tier(const Program& program);
 
 }  // namespace trident::tir::language

@@ -1,4 +1,4 @@
-// Oracle: texts and their faults written by hand; programs whose ends were worked out by hand.
+// Oracle: texts with faults written by hand; programs with results worked out by hand.
 #include "jit/tir/language/program.h"
 
 #include <gtest/gtest.h>

@@ -41,7 +41,7 @@ class Lowering {
     out_.instructions.insert(out_.instructions.end(), list.begin(), list.end());
   }
   void push(Element e) { out_.instructions.push_back({Op::kPush, e}); }
-  /// n words, of which the machine's instruction takes up to five.
+  /// Emits an operation on n words; the machine's instruction takes up to five.
   void batches(Op op, std::uint64_t n) {
     for (; n > 0; n -= std::min(n, tasm::kCountMax)) emit(op, std::min(n, tasm::kCountMax));
   }
@@ -53,7 +53,7 @@ class Lowering {
     calls_.emplace_back(out_.instructions.size(), name);
     emit(Op::kCall);
   }
-  /// What comes next finds the stack as the text has it, and may be reached from elsewhere.
+  /// Restores the stack, as the next code expects it in the order of the text and may be reached from elsewhere.
   void end_piece() {
     stack_.restore();
     stack_.forget();
@@ -69,7 +69,7 @@ class Lowering {
     const std::vector<Operation>* operations;
     std::uint32_t offset;
   };
-  /// Calls a body that is put down later.
+  /// Emits a call of a body whose code is placed later.
   void defer(Kind kind, const char* what, const std::string& name, const std::vector<Operation>& body,
              std::uint32_t offset) {
     std::string label = what + (name.empty() ? "" : "_" + name) + "__" + std::to_string(++bodies_);
@@ -210,7 +210,7 @@ class Lowering {
     }
   }
 
-  /// Gives calls the addresses of their labels.
+  /// Replaces labels by addresses in calls.
   void link() {
     std::vector<std::uint32_t> addresses{0};
     for (const Instruction& instruction : out_.instructions)
@@ -244,9 +244,9 @@ Element spill_base(const language::Program& program) {
   std::vector<Element> constants;
   constants_of(program.operations, constants);
   constexpr std::uint64_t kStep = std::uint64_t{1} << 32;
-  std::set<std::uint64_t> taken;  // k of addresses that a constant is near
+  std::set<std::uint64_t> taken;  // k of addresses that have a constant near them
   for (const Element c : constants) {
-    const std::uint64_t above = c.value() - (kSpillBase - kSpillMargin);  // huge for what is below
+    const std::uint64_t above = c.value() - (kSpillBase - kSpillMargin);  // wraps to a huge number for small ones
     if (c.value() > kSpillBase - kSpillMargin && above % kStep < 2 * kSpillMargin) taken.insert(above / kStep);
   }
   std::uint64_t k = 0;

@@ -1,5 +1,5 @@
-// Oracle: the interpreter of TIR, which knows nothing of the machine, against the machine on the lowered program: the
-// same end, output, stack and RAM on random programs. TRIDENT_TIR_PROGRAMS says how many.
+// Oracle: the interpreter of TIR, which shares nothing with the machine, against the machine on the lowered program:
+// the same end, output, stack and RAM on random programs. TRIDENT_TIR_PROGRAMS sets their number.
 #include "jit/tir/lowering/lowering.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ struct Case {
   std::vector<field::Digest> digests;
 };
 
-/// An empty text if both do the same.
+/// Describes a difference; empty if both do the same.
 std::string difference(const Case& c, const tasm::Program& lowered, bool compare_ram) {
   constexpr std::uint64_t kBudget = 20'000;
   const Outcome expected = language::interpret(c.program, {c.input, c.secret, c.digests, c.stack}, kBudget);
@@ -112,7 +112,7 @@ TEST(Lowering, WhatWaitsInRamIsNotInTheProgramsWay) {
   constexpr std::uint64_t kStep = std::uint64_t{1} << 32;
   EXPECT_EQ(base_of("push 5 pop 1 halt"), kSpillBase);
   EXPECT_EQ(base_of("push 1073741824 pop 1 halt"), kSpillBase + kStep);
-  EXPECT_EQ(base_of("push 1072693249 pop 1 halt"), kSpillBase + kStep);  // 2^20 - 1 below
+  EXPECT_EQ(base_of("push 1072693249 pop 1 halt"), kSpillBase + kStep);  // 2^20 - 1 below kSpillBase
   EXPECT_EQ(base_of("push 1074790399 pop 1 halt"), kSpillBase + kStep);
   EXPECT_EQ(base_of("push 1072693248 push 1074790400 push -1 pop 3 halt"), kSpillBase);
   EXPECT_EQ(base_of("push 1 if { push 5368709120 pop 1 } asm 0 { addi 1073741830 } halt"), kSpillBase + 2 * kStep);
@@ -182,7 +182,7 @@ TEST(Peephole, EveryPassDoesWhatItsRowSays) {
   for (const bool pass : seen) EXPECT_TRUE(pass);
 }
 
-/// Random pieces that are full of what the passes look for.
+/// Makes random pieces full of patterns that the passes look for.
 std::vector<tasm::Instruction> random_piece(std::mt19937_64& random) {
   std::vector<tasm::Instruction> out;
   const auto below = [&](std::uint64_t n) { return random() % n; };
@@ -244,7 +244,7 @@ TEST(Peephole, ShorterPiecesEndAsLongerOnes) {
 }
 
 TEST(Peephole, LongPiecesTakeTimeInProportion) {
-  // In time that grows with the square these would take minutes.
+  // Passes whose time grows with the square would take minutes here.
   constexpr std::size_t kPairs = 400'000;
   std::vector<tasm::Instruction> pairs, pushes(2 * kPairs, {tasm::Op::kPush, Element(7)});
   for (std::size_t i = 0; i < kPairs; ++i)

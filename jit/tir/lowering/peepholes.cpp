@@ -14,14 +14,14 @@ using tasm::kCountMax;
 using tasm::Op;
 using Piece = std::vector<Instruction>;
 
-/// The first `taken` instructions become `given`.
+/// Replaces the first `taken` instructions by `given`.
 struct Rewrite {
   std::size_t taken;
   Piece given;
 };
 using Found = std::optional<Rewrite>;
 
-/// What follows a place in a piece; beyond the end there is a `halt`, which no pass speaks of.
+/// Instructions from one place of a piece on; beyond the end it reads `halt`, which no pass matches.
 class Window {
  public:
   explicit Window(std::span<const Instruction> rest) : rest_(rest) {}
@@ -39,7 +39,7 @@ class Window {
 Instruction make(Op op, std::uint64_t argument = 0) {
   return {op, Element(argument)};
 }
-/// Two instructions for a and b words become one, or one for five and one for the rest.
+/// Joins two instructions of a and b words into one, or into one of five and one of the rest.
 Found batch(const Window& w, Op op) {
   if (!w.is(0, op) || !w.is(1, op)) return {};
   const std::uint64_t a = w.number(0), b = w.number(1);
@@ -68,8 +68,8 @@ Found batches(const Window& w) {
 }
 
 Found forwards(const Window& w) {
-  // What is pushed can be pushed again; a word that was there before would have to be copied first, which is right on a
-  // stack of one element less too, where the longer piece fails.
+  // A pushed or duplicated word can be pushed again. A word from before would need a copy first, which also works on a
+  // stack with one element less, where the longer piece fails.
   if (!w.is(0, Op::kPush) && !w.is(0, Op::kDup)) return {};
   const bool store = w.is(1, Op::kPush) && w.is(2, Op::kWriteMem, 1) && w.is(3, Op::kPop, 1);
   if (!store || w.at(4) != w.at(1) || !w.is(5, Op::kReadMem, 1) || !w.is(6, Op::kPop, 1)) return {};
@@ -78,7 +78,7 @@ Found forwards(const Window& w) {
 
 Found stores(const Window& w) {
   // push v, push a, write_mem 1, pop 1, twice, the second to a + 1; or n words and one more behind them.
-  // Of more pushes the last ones are found when the window begins there.
+  // If there are more pushes, a later window begins at the last ones and finds them.
   std::size_t values = 0;
   while (values <= kCountMax && w.is(values, Op::kPush)) ++values;
   if (values < 2) return {};
@@ -100,7 +100,7 @@ Found stores(const Window& w) {
   return Rewrite{next + 4, given};
 }
 
-/// `pop n`, nothing for 0.
+/// Returns `pop n`, nothing for 0.
 Piece popped(std::uint64_t n) {
   return n == 0 ? Piece{} : Piece{make(Op::kPop, n)};
 }
@@ -192,7 +192,7 @@ constexpr PassRow kPasses[] = {
 #undef X
 };
 
-/// A rewriting can make room for another that begins this many instructions before it.
+/// Number of earlier instructions from which on a rewriting may enable another.
 constexpr std::size_t kReachBack = 3 * (tasm::kIndexMax + 1);
 
 Found first_found(const Window& window, PassSet passes) {
@@ -217,8 +217,8 @@ std::optional<Pass> pass_named(std::string_view name) {
 }
 
 std::vector<Instruction> peephole(std::span<const Instruction> piece, PassSet passes) {
-  // What is done stands in `done`, the rest in `rest` from `at` on: a rewriting touches the ends of both only, so that
-  // a long piece takes time in proportion. Nothing grows, hence what goes back to the rest finds room before `at`.
+  // Finished instructions are in `done`, the others in `rest` from `at` on. A rewriting touches only the ends of both,
+  // so the time is linear in the length. Nothing grows, so instructions moved back to `rest` fit before `at`.
   Piece done, rest(piece.begin(), piece.end());
   const auto place = [&](std::size_t i) { return rest.begin() + static_cast<std::ptrdiff_t>(i); };
   for (std::size_t at = 0; at < rest.size();) {

@@ -1,5 +1,5 @@
-// Sound shortenings of straight-line pieces of any program, each a row of peepholes.def. From every state the shorter
-// piece ends as the longer one does, failures included, though it may fail earlier.
+// Shortens straight-line pieces of any program soundly; each pass is a row of peepholes.def. From every state the
+// shorter piece ends as the longer one does, failures included, though it may fail earlier.
 #pragma once
 
 #include <bitset>
@@ -42,7 +42,7 @@ class PassSet {
   std::bitset<kPassCount> set_;
 };
 
-/// Every straight-line piece of the program, until no pass finds anything.
+/// Applies the passes to every straight-line piece until none finds anything.
 tasm::Program peephole(const tasm::Program& program, PassSet passes = PassSet::all());
 std::vector<tasm::Instruction> peephole(std::span<const tasm::Instruction> piece, PassSet passes = PassSet::all());
 

@@ -31,7 +31,7 @@ std::vector<field::Digest> RandomProgram::digests(std::size_t count) {
   return out;
 }
 
-/// Pushes or drops until the stack is as high as it must be.
+/// Pushes or drops until the stack has the required height.
 void RandomProgram::balance(int from, int to) {
   for (; from < to; ++from) out_ += "push " + std::to_string(element().value()) + "\n";
   if (from > to) out_ += "pop " + std::to_string(from - to) + "\n";
@@ -41,7 +41,7 @@ void RandomProgram::operations(int count, int depth, int& height) {
   for (int i = 0; i < count; ++i) operation(depth, height);
 }
 
-/// `height`: elements above those that the piece began with; it looks a little below.
+/// Adds an operation. `height`: elements above those at the piece's start; it looks a little below.
 void RandomProgram::operation(int depth, int& height) {
   const auto op = static_cast<Op>(below(language::kOpCount));
   const language::OpRow& row = language::row(op);
@@ -98,7 +98,7 @@ void RandomProgram::operation(int depth, int& height) {
     case Form::assembly:
     case Form::line: break;
   }
-  // What can fail gets operands that let it end well most of the time.
+  // Operations that can fail get operands that let them end well most of the time.
   const bool asserts = op == Op::kAssert;
   if (asserts) {
     balance(height, height + (made.number == 1 ? 0 : 5));

@@ -1,4 +1,4 @@
-// Random programs of TIR that mostly end well, for tests and benchmarks: texts, so that the parser is exercised too.
+// Makes random programs of TIR that mostly end well, for tests and benchmarks, as texts: that tests the parser too.
 #pragma once
 
 #include <random>
@@ -13,9 +13,9 @@ class RandomProgram {
  public:
   explicit RandomProgram(std::uint64_t seed) : random_(seed) {}
 
-  /// A program that ends in halt; bodies change the stack's height as they must.
+  /// Makes a program that ends in halt; bodies change the stack's height as they must.
   std::string text();
-  /// Small ones, corners and random ones.
+  /// Draws a small element, a corner or a random one.
   field::Element element();
   std::vector<field::Element> elements(std::size_t count);
   std::vector<field::Digest> digests(std::size_t count);

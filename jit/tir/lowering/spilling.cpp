@@ -14,7 +14,7 @@ Spilling::Slot& Spilling::slot(std::uint64_t depth) {
   return slots_[slots_.size() - 1 - depth];
 }
 
-/// How deep it is below what has not been spilled.
+/// Counts the elements above `depth` that are on the stack, not spilled.
 std::uint64_t Spilling::depth_on_stack(std::uint64_t depth) const {
   return static_cast<std::uint64_t>(std::count_if(slots_.end() - static_cast<std::ptrdiff_t>(depth), slots_.end(),
                                                   [](const Slot& s) { return s.on_stack(); }));
@@ -47,7 +47,7 @@ void Spilling::spill(std::uint64_t depth) {
   emit(Op::kPop, 1);
 }
 
-/// Spills what lies above until the element is a register. Of equally old ones the deepest goes.
+/// Spills elements above until this one is within reach of the registers. Among equally old ones it takes the deepest.
 void Spilling::reach(std::uint64_t depth, bool keep_top) {
   while (depth_on_stack(depth) > kIndexMax) {
     std::uint64_t oldest = depth;
@@ -115,7 +115,7 @@ void Spilling::apply(std::uint64_t takes, std::uint64_t gives) {
 
 void Spilling::restore() {
   while (spilled_ > 0) {
-    // The deepest first: what is above it is then no more than when it was spilled, unless much has been pushed since.
+    // Deepest first: it has at most as many elements above it as when it was spilled, unless many were pushed.
     std::uint64_t deepest = slots_.size() - 1;
     while (slot(deepest).on_stack()) --deepest;
     while (depth_on_stack(deepest) > kIndexMax) {

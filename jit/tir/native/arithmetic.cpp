@@ -16,7 +16,7 @@ constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
 }  // namespace
 
-// --- what is known of values
+// --- facts about values
 // ------------------------------------------------------------------------------------------
 
 std::uint64_t Arithmetic::max(Value v) const {
@@ -56,22 +56,22 @@ Value Arithmetic::constant(std::uint64_t word) {
 
 // --- the field -------------------------------------------------------------------------------------------------------
 
-/// x + y mod p of x ^ 2^63 and (p - y) ^ 2^63: with room = p - y it is x - room where x >= room, else x - room + p.
+/// Adds mod p, given x ^ 2^63 and (p - y) ^ 2^63. With room = p - y: x - room where x >= room, else x - room + p.
 Value Arithmetic::sum_with_flipped(Value x_flipped, Value room_flipped) {
   const Value wrapped = b_.sub(x_flipped, room_flipped);
   return b_.add(wrapped, where(b_.lt(x_flipped, room_flipped), kModulus));
 }
 
-/// x + y + constant mod p, in [0, p) for any x below 2^64 and y + constant <= (2^32 - 1)^2, for x a multiple of 2^32
-/// and y + constant <= p, and for x and y + constant both below p.
+/// Returns x + y + constant mod p, in [0, p), for x below 2^64 and y + constant <= (2^32 - 1)^2, for x a multiple of
+/// 2^32 and y + constant <= p, and for x and y + constant both below p.
 Value Arithmetic::canonical_sum(Value x, Value y, std::uint64_t constant) {
   if (target_ == Target::any) return sum_with_flipped(flipped(x), b_.sub(integer(kModulus + kSign - constant), y));
   const Value room = b_.sub(integer(kModulus - constant), y);
   return b_.add(b_.sub(x, room), where(below(x, room), kModulus));
 }
 
-/// An integer below 2^64 that is x + y mod p, of x and y below p: where x + y leaves 64 bits, what is left of it is
-/// below p - 2^32 + 1, and 2^64 = 2^32 - 1.
+/// Returns an integer below 2^64 that is x + y mod p, for x and y below p. Where x + y overflows 64 bits, the wrapped
+/// sum is below p - 2^32 + 1, and 2^64 = 2^32 - 1.
 Value Arithmetic::any_sum(Value x, Value y) {
   const Value wrapped = b_.add(x, y);
   return b_.add(wrapped, where(below(wrapped, x), kEpsilon));
@@ -97,7 +97,7 @@ Value Arithmetic::negated(Value x) {
   return b_.select(b_.eq(x, integer(0)), integer(0), b_.sub(integer(kModulus), x));
 }
 
-/// x.low + 2^64 x.high mod p, as field::Element::reduced.
+/// Returns x.low + 2^64 x.high mod p, as field::Element::reduced.
 Value Arithmetic::reduced(Wide x, bool high_is_u32) {
   const Value x1 = product_of_lows(x.high, integer(kEpsilon));
   if (target_ == Target::avx512) {
@@ -107,7 +107,7 @@ Value Arithmetic::reduced(Wide x, bool high_is_u32) {
   }
   Value flipped_low = flipped(x.low);
   if (!high_is_u32) {
-    // x - x2: it went below 0 where it is now greater, and then 2^64 = 2^32 - 1 is too much.
+    // x - x2 went below 0 if it is now greater than x; then 2^64 = 2^32 - 1 was added and must go.
     const Value less_x2 = b_.sub(flipped_low, high(x.high));
     flipped_low = b_.sub(less_x2, where(b_.lt(flipped_low, less_x2), kEpsilon));
   }
@@ -118,7 +118,7 @@ Value Arithmetic::low_half_and(Value low_half, Value upper_half) {
   return b_.op(Op::Or, b_.op(Op::Shl, upper_half, integer(32)), low(low_half));
 }
 
-/// No sum in it wraps: (2^32 - 1)^2 + 2 (2^32 - 1) < 2^64.
+/// Multiplies; no sum in it wraps: (2^32 - 1)^2 + 2 (2^32 - 1) < 2^64.
 Arithmetic::Thirds Arithmetic::thirds(Value x, Value y) {
   const Value low_low = product_of_lows(x, y), high_low = product_of_lows(high(x), y);
   const Value low_high = product_of_lows(x, high(y)), high_high = product_of_lows(high(x), high(y));
@@ -142,7 +142,7 @@ Value Arithmetic::product(Value x, Value y) {
   }
   const Value low_low = product_of_lows(x, y), high_low = product_of_lows(high(x), y);
   if (max(y) < std::uint64_t{1} << 31) {
-    // Twice what is below 2^31 (2^32 - 1) is below p.
+    // Twice a number below 2^31 (2^32 - 1) is below p.
     const Value small = b_.add(low_low, product_of_lows(high(high_low), integer(kEpsilon)));
     return canonical_sum(b_.op(Op::Shl, high_low, integer(32)), small);
   }
@@ -150,16 +150,16 @@ Value Arithmetic::product(Value x, Value y) {
   return reduced({low_half_and(low_low, middle), high(middle)}, true);
 }
 
-/// low in (-2^33, 2^32), high in [0, 2^33): 2^64 = 2^32 - 1 and 2^96 = -1.
+/// Returns low in (-2^33, 2^32), high in [0, 2^33): 2^64 = 2^32 - 1 and 2^96 = -1.
 Arithmetic::Loose Arithmetic::loose_product(Value x, Value y) {
   const Thirds t = thirds(x, y);
   const Value upper = low(t.high);
   return {b_.sub(b_.sub(low(t.low), upper), high(t.high)), b_.add(low(t.middle), upper)};
 }
 
-/// Of up to seven products, each added or taken off: |x.low|, |x.high| < 2^36.
+/// Reduces a sum of up to seven products, each added or subtracted: |x.low|, |x.high| < 2^36.
 Value Arithmetic::tightened(const Loose& x) {
-  // It is x + 32 p = x + 32 + 2^32 (2^37 - 32), and 2^36 of that from the upper part to the lower: neither is negative.
+  // The value is x + 32 p = x + 32 + 2^32 (2^37 - 32), with 2^36 moved from the upper to the lower part: both are >= 0.
   const Value upper = b_.add(x.high, integer((std::uint64_t{1} << 37) - 32 - 16));
   const Value small = b_.add(x.low, product_of_lows(high(upper), integer(kEpsilon)));
   return canonical_sum(b_.op(Op::Shl, upper, integer(32)), small, (std::uint64_t{1} << 36) + 32);
@@ -197,7 +197,7 @@ Value Arithmetic::power(Value base, Value exponent) {
   return target_ == Target::any ? power_by_bits(base, exponent) : power_by_windows(base, exponent);
 }
 
-/// From the lowest bit on: squarings and products are two chains, neither of which waits for the other.
+/// Starts at the lowest bit: squarings and products are two chains, neither of which waits for the other.
 Value Arithmetic::power_by_bits(Value base, Value exponent) {
   Value result = integer(1);
   const int bits = 64 - std::countl_zero(max(exponent));
@@ -210,7 +210,7 @@ Value Arithmetic::power_by_bits(Value base, Value exponent) {
   return result;
 }
 
-/// Two bits at a time from the highest on, where a lane's next factor is the base to the power of 0, 1, 2 or 3: 47
+/// Takes two bits at a time, from the highest on; a lane's next factor is the base to the power of 0, 1, 2 or 3: 47
 /// products instead of 63, in one chain. (Windows of three bits take 46, and twice as many selections.)
 Value Arithmetic::power_by_windows(Value base, Value exponent) {
   const Value base_2 = product(base, base), base_3 = product(base_2, base);
@@ -257,13 +257,13 @@ Value Arithmetic::bitwise(Op op, Value x, Value y) {
 Value Arithmetic::log_2_floor(Value x) {
   need_u32(x);
   fail_if(b_.eq(x, integer(0)));
-  // All bits below the highest one set too, then counted.
+  // Sets all bits below the highest one too, and counts them.
   Value filled = x;
   for (const std::uint64_t by : {1, 2, 4, 8, 16}) filled = b_.op(Op::Or, filled, b_.op(Op::Shr, filled, integer(by)));
   return bounded(b_.sub(pop_count(bounded(filled, kEpsilon)), integer(1)), 31);
 }
 
-/// Bits counted in pairs, nibbles, bytes; the product adds the bytes up in its fourth.
+/// Counts bits in pairs, nibbles, bytes; the product adds up the bytes in its fourth.
 Value Arithmetic::pop_count(Value x) {
   need_u32(x);
   const auto masked_shift = [&](Value v, std::uint64_t by, std::uint64_t mask) {
@@ -278,7 +278,7 @@ Value Arithmetic::pop_count(Value x) {
 Arithmetic::Quotient Arithmetic::divide(Value n, Value d) {
   need_u32(n);
   need_u32(d);
-  if (!is_u32(n) || !is_u32(d)) return {integer(0), integer(0)};  // constants, with which all stacks fail
+  if (!is_u32(n) || !is_u32(d)) return {integer(0), integer(0)};  // constants with which every stack fails
   if (b_.is_constant(d) && std::has_single_bit(b_.bits_of(d))) {
     const std::uint64_t divisor = b_.bits_of(d);
     const auto shift = static_cast<std::uint64_t>(std::countr_zero(divisor));
@@ -302,14 +302,14 @@ Arithmetic::Extension Arithmetic::sum(const Extension& x, const Extension& y) {
 Arithmetic::Extension Arithmetic::product(const Extension& x, const Extension& y) {
   const auto known = [&](Value v) { return is_u32(v); };
   if (std::ranges::any_of(x, known) || std::ranges::any_of(y, known)) {
-    // Products of what is known to be small cost less than sums.
+    // Products of values known to be small cost less than sums.
     const Value p0 = product(x[0], y[0]), p2 = product(x[2], y[2]);
     const Value p1 = sum(product(x[0], y[1]), product(x[1], y[0]));
     const Value p3 = sum(product(x[1], y[2]), product(x[2], y[1]));
     const Value middle = sum(sum(product(x[0], y[2]), product(x[1], y[1])), product(x[2], y[0]));
     return {difference(p0, p3), difference(sum(p1, p3), p2), sum(middle, p2)};
   }
-  // By (a + b)(c + d) - a c - b d = a d + b c (Karatsuba): six products instead of nine, and three reductions.
+  // Uses (a + b)(c + d) - a c - b d = a d + b c (Karatsuba): six products instead of nine, and three reductions.
   const auto cross = [&](std::size_t i, std::size_t k) {
     return loose_product(any_sum(x[i], x[k]), any_sum(y[i], y[k]));
   };
@@ -324,7 +324,7 @@ Arithmetic::Extension Arithmetic::product(Value factor, const Extension& x) {
 }
 
 Arithmetic::Adjugate Arithmetic::adjugate(const Extension& x) {
-  // The first column of the adjugate of multiplication by x: as in field::inverse of an extension.
+  // Computes the first column of the adjugate of multiplication by x, as field::inverse of an extension.
   const Value diagonal = sum(x[0], x[2]), corner = difference(x[1], x[2]);
   const Value k0 = difference(product(diagonal, diagonal), product(corner, x[1]));
   const Value k1 = difference(product(corner, x[2]), product(x[1], diagonal));

@@ -15,7 +15,7 @@ std::string name_of(Value v) {
   return "v" + std::to_string(v.index);
 }
 
-/// Words above 2^63 are negative in i64; of the least one the grammar has no literal.
+/// Writes a constant. Words above 2^63 are negative in i64, and the grammar has no literal for the least of them.
 std::string literal(const kir::Inst& inst) {
   if (is_mask(inst.type)) return inst.imm != 0 ? "(0i64 == 0i64)" : "(0i64 != 0i64)";
   if (inst.type == ir::Type::f64) {  // a divisor, which is u32
@@ -35,7 +35,7 @@ std::string operand(const kir::Kernel& kernel, Value v) {
   return inst.op == Op::Input ? kernel.inputs[inst.imm].name : name_of(v);
 }
 
-/// Of the ops that arithmetic.cpp uses.
+/// Returns the infix sign of an op that arithmetic.cpp uses.
 const char* sign_of(const kir::Inst& inst) {
   if (inst.op == Op::Add) return " + ";
   if (inst.op == Op::Sub) return " - ";

@@ -1,5 +1,5 @@
-// A translated block as the text of an expression, which any client of Trident can submit (clients/c/trident.h): it is
-// answered by the interpreter at once, compiled, checked and swapped in like every other expression.
+// Prints a translated block as an expression that any client of Trident can submit (clients/c/trident.h): the
+// interpreter answers at once, and it is compiled, checked and swapped in like every other expression.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace trident::tir::native {
 
-/// In infix form: arrays in the order of `reads`, outputs in the order of `writes`, then "failed"; all of i64. Submit
-/// it with policy exact. What an expression may be is bounded (limits::kExprNodesMax): a product of the field takes
+/// Returns infix text: arrays in the order of `reads`, outputs in the order of `writes`, then "failed"; all i64. Submit
+/// it with policy exact. Expressions are limited (limits::kExprNodesMax): a product in the field takes
 /// some thirty nodes, an inverse 1,800.
 std::string expression_of(const Translation& translation);
 

@@ -13,12 +13,12 @@ namespace trident::tir::native {
 
 namespace {
 
-/// Fewer stacks than these are inverted faster each on its own.
+/// Least number of stacks for stages; fewer are inverted faster one by one.
 constexpr std::uint64_t kStagedMin = 16;
-/// Stacks that go through all stages before the next ones do: their columns stay in the nearest cache.
+/// Number of stacks that go through all stages together: their columns stay in the nearest cache.
 constexpr std::uint64_t kChunk = 1024;
 
-/// A 1 in their place keeps the product of all of them. (Words of stacks that failed may be anything, p too.)
+/// Marks stacks whose word is not in [1, p) as failed and puts 1 in its place, so that the common product is not 0.
 void fail_where_not_invertible(std::uint64_t* words, std::uint64_t* failed, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t fails = words[i] - 1 < field::kModulus - 1 ? 0 : 1;
@@ -80,7 +80,7 @@ void NativeBlock::run_stages(std::uint64_t stacks, std::uint64_t* const* columns
   const std::size_t own = std::max(translation().reach, translation().height);
   std::size_t cells = own;
   for (const Part& stage : stages_) cells = std::max<std::size_t>(cells, stage.translation.height);
-  // Columns of cells that only stages have, and room for the inversion.
+  // Columns of cells that exist only in stages, and memory for the inversion.
   const auto scratch = std::make_unique_for_overwrite<std::uint64_t[]>((cells - own) * kChunk + 2 * kChunk + 64);
   std::vector<std::uint64_t*> at(cells);
   for (std::uint64_t from = 0; from < stacks; from += kChunk) {

@@ -1,12 +1,12 @@
-// Blocks of TASM as machine code that runs many stacks at once.
+// Compiles blocks of TASM to machine code that runs many stacks at once.
 //
 //   block --translate--> kir --codegen--> image --sealed, mapped--> entry
 //
-// The code is an image like any kernel's (schemas/kernel_image.h): position-independent, sealed before it is
-// executable, with the same entry, so that whatever calls a kernel through a slot can call this.
+// The code is an image like any kernel's (schemas/kernel_image.h): position-independent, sealed before it becomes
+// executable, with the same entry, so that it can be called through a slot like a kernel.
 //
-// A block that inverts is cut there besides: many stacks go through it stage by stage, and between two stages their
-// words are inverted together (runtime/field/inverses.h).
+// A block with inversions is also cut at each of them: many stacks go through it stage by stage, and between two stages
+// their words are inverted together (runtime/field/inverses.h).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@
 
 namespace trident::tir::native {
 
-/// The widest instruction set that this processor runs; Unsupported where there is none.
+/// Returns the widest instruction set that this processor runs; Unsupported if there is none.
 Result<codegen::Isa> best_isa();
 
-/// The loop that serves most blocks: a product is a long chain, and several of them side by side fill the pipes, as
-/// many as there are registers for.
+/// Returns the loop that suits most blocks: a product is a long chain, and several of them side by side fill the pipes,
+/// as many as the registers allow.
 constexpr codegen::Variant variant_of(codegen::Isa isa) {
   return {.vectors = static_cast<std::uint8_t>(isa == codegen::Isa::avx512 ? 3 : 2)};
 }
@@ -36,13 +36,13 @@ class NativeBlock {
     return compile(block, isa, variant_of(isa));
   }
 
-  /// Runs `stacks` stacks. columns[c] is the array of cell c, for all cells below max(reach, height), with a word below
-  /// p per stack; it is changed in place. failed[i] becomes 1 where stack i fails, else 0. All arrays are disjoint;
-  /// those aligned to 64 bytes are the fastest. Any number of threads may run one block at once.
+  /// Runs `stacks` stacks. columns[c] is the array of cell c, for all cells below max(reach, height), with one word
+  /// below p per stack; it is changed in place. failed[i] becomes 1 if stack i fails, else 0. All arrays are disjoint;
+  /// alignment to 64 bytes is fastest. Any number of threads may run one block at once.
   void run(std::uint64_t stacks, std::uint64_t* const* columns, std::uint64_t* failed) const;
 
   [[nodiscard]] const Translation& translation() const { return whole_.translation; }
-  /// Of the whole block as one kernel, inversions included.
+  /// Returns the whole block as one kernel, inversions included.
   [[nodiscard]] trident_entry entry() const { return whole_.mapped.entry(); }
 
  private:
@@ -58,7 +58,7 @@ class NativeBlock {
   void run_stages(std::uint64_t stacks, std::uint64_t* const* columns, std::uint64_t* failed) const;
 
   Part whole_;
-  std::vector<Part> stages_;  ///< of a block that inverts
+  std::vector<Part> stages_;  ///< empty for a block without inversions
 };
 
 }  // namespace trident::tir::native

@@ -1,5 +1,5 @@
-// Oracle: the machine of jit/tir/vm, stack by stack: the same failures, the same elements where nothing fails. At every
-// instruction set that this machine can run, in several shapes of the loop, and on kir's interpreter.
+// Oracle: the machine of jit/tir/vm, stack by stack: the same failures, the same elements where nothing fails. Runs at
+// every instruction set that this machine has, in several shapes of the loop, and on kir's interpreter.
 #include "jit/tir/native/native.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using tasm::Op;
 using Columns = std::vector<std::vector<std::uint64_t>>;
 
 constexpr std::uint64_t kU32Max = 0xffff'ffff, kModulus = field::kModulus;
-/// Both sides of what arithmetic treats differently.
+/// Numbers on both sides of each limit where arithmetic changes its path.
 constexpr std::uint64_t kCorners[] = {0,
                                       1,
                                       2,
@@ -77,7 +77,7 @@ std::uint64_t word(Random& random) {
   }
 }
 
-/// How the machine ends on one stack: elements bottom first, none where it fails.
+/// Runs the machine on one stack: returns its elements bottom first, none if it fails.
 class Reference {
  public:
   explicit Reference(std::span<const Instruction> block) {
@@ -98,8 +98,8 @@ class Reference {
   vm::Machine machine_;
 };
 
-/// Columns of the cells of `block` for `stacks` stacks. `fill` makes a word; with_small: all of one kind in some
-/// stacks, so that several u32 operands are fit at once.
+/// Fills columns of the cells of `block` for `stacks` stacks. `fill` makes a word; with_small: some stacks have words
+/// of one kind only, so that several u32 operands are fit at once.
 Columns random_columns(const Translation& t, std::size_t stacks, Random& random) {
   Columns columns(std::max(t.reach, t.height), std::vector<std::uint64_t>(stacks));
   for (std::size_t i = 0; i < stacks; ++i) {
@@ -138,7 +138,7 @@ Ran run_interpreted(const kir::Kernel& kernel, const Translation& t, Columns col
   return ran;
 }
 
-/// What a client makes of the block's text; nothing where it is larger than expressions may be.
+/// Submits the block's text as a client does; none if it is larger than expressions may be.
 std::optional<kir::Kernel> submitted(const Translation& t, bool simplify) {
   const auto expr = expr::parse_infix(expression_of(t));
   if (!expr.ok() && expr.error().code == ErrorCode::kLimitExceeded) return std::nullopt;
@@ -151,7 +151,7 @@ std::optional<kir::Kernel> submitted(const Translation& t, bool simplify) {
   return *std::move(kernel);
 }
 
-/// What the machine says of `before`; 0 or 1 in failed, cells of stacks that fail are left as they were.
+/// Runs the machine on `before`. Entries of failed are 0 or 1; cells of failing stacks are left unchanged.
 Ran expected_of(std::span<const Instruction> block, const Translation& t, const Columns& before) {
   Reference reference(block);
   const std::size_t stacks = before.empty() ? 8 : before[0].size();
@@ -181,7 +181,7 @@ void expect_alike(const Ran& expected, const Ran& actual, std::uint32_t height, 
       }
 }
 
-/// Compares on `before`; how many stacks did not fail.
+/// Compares on `before` and returns how many stacks did not fail.
 std::size_t compare(std::span<const Instruction> block, const Columns& before, std::uint64_t seed) {
   const auto t = translate(block);
   EXPECT_TRUE(t.ok()) << t.error().message;
@@ -214,7 +214,7 @@ std::size_t compare_at_random(std::span<const Instruction> block, std::size_t st
   return compare(block, random_columns(*t, stacks, random), seed);
 }
 
-/// All pairs of corners in the two topmost cells, and random words below.
+/// Fills the two topmost cells with all pairs of corners, and the cells below with random words.
 Columns corner_columns(const Translation& t) {
   Random random(5);
   constexpr std::size_t n = std::size(kCorners);
@@ -248,7 +248,7 @@ TEST(Native, EveryInstruction) {
   EXPECT_EQ(count, 26u);
 }
 
-// Operands that are constants or known to be small take other paths than words that may be anything.
+// Operands that are constants or known to be small take other paths than arbitrary words.
 TEST(Native, ConstantsAndSmallOperands) {
   const char* const kTexts[] = {"push 3 mul",
                                 "push -1 mul",
@@ -319,7 +319,7 @@ TEST(Native, RandomBlocks) {
     Random random(seed);
     std::vector<Instruction> block;
     for (const Instruction& instruction : equiv::random_block(random, 24)) {
-      // Chains of thousands of ops have tests of their own.
+      // Operations that are chains of thousands of ops have tests of their own.
       if (!is_supported(instruction.op)) continue;
       if ((instruction.op == Op::kInvert || instruction.op == Op::kXInvert || instruction.op == Op::kPow) &&
           seed % 10 != 0)
@@ -332,8 +332,8 @@ TEST(Native, RandomBlocks) {
   EXPECT_GT(alive, all / 4);
 }
 
-// Blocks that are cut where they invert: failures before, at and after an inversion, in each order; stacks that are the
-// highest between two of them; what lies under the cut; words of failed stacks that would spoil the common product.
+// Blocks cut at their inversions: failures before, at and after an inversion, in each order; stacks that are highest
+// between two of them; cells under the cut; words of failed stacks that would spoil the common product.
 TEST(Native, Inversions) {
   const char* const kTexts[] = {"invert",
                                 "invert invert",
@@ -361,13 +361,13 @@ TEST(Native, Inversions) {
     compare(block, corner_columns(*t), 1);
     compare_at_random(block, 130, 2);
   }
-  // More stacks than go through the stages at once.
+  // More stacks than go through the stages together.
   const auto block = assembled("dup 1 invert mul swap 1 dup 2 x_invert");
   for (const std::size_t stacks : {15, 16, 17, 1023, 1024, 1025, 2500})
     EXPECT_GT(compare_at_random(block, stacks, stacks), 0u);
 }
 
-// A cut takes arrays of its own: where they are too many the block stays whole.
+// A cut takes arrays of its own: with too many the block stays whole.
 TEST(Native, InversionsUnderTooManyCells) {
   std::string text;
   for (int i = 0; i < 70; ++i) text += "push " + std::to_string(i) + " swap 1 ";
@@ -378,7 +378,7 @@ TEST(Native, InversionsUnderTooManyCells) {
   compare_at_random(block, 100, 1);
 }
 
-// Numbers of stacks around those of a vector; what lies beyond the last is left alone.
+// Numbers of stacks around the vector's width; words beyond the last stack are not touched.
 TEST(Native, AnyNumberOfStacks) {
   for (const char* const text :
        {"dup 2 mul add swap 1 split lt dup 1 addi 3 mul", "dup 2 mul invert swap 1 invert dup 0 x_invert"})

@@ -15,7 +15,7 @@ using tasm::Op;
 
 namespace {
 
-/// How far down a block looks, and what it leaves.
+/// Number of cells that a block reaches down, and of those it leaves.
 struct Extent {
   std::uint32_t reach = 0, height = 0;
   std::size_t size_min = tasm::kRegisters;
@@ -37,7 +37,7 @@ Extent extent_of(std::span<const Instruction> block) {
   return extent;
 }
 
-/// The block on values: an instruction per function, as in vm/machine.cpp.
+/// Runs the block on values: an instruction per function, as in vm/machine.cpp.
 class Translator {
  public:
   Translator(Translation& out, Target target) : out_(out), arithmetic_(out.kernel, target), inputs_(out.reach) {
@@ -47,17 +47,17 @@ class Translator {
   void run(const Instruction& instruction);
   void finish();
 
-  // Of stages.
+  // For stages.
   void start_failed() { arithmetic_.fail_where_set(input(kFailedBefore, "failed_before")); }
-  /// Whether the inversion that comes is one of a constant, which costs nothing.
+  /// True if the next inversion is of a constant, which costs nothing.
   bool inverts_constant(Op op) { return op == Op::kInvert && arithmetic_.is_constant(value(0)); }
-  /// Leaves on top what is to be inverted, and then goes on with its inverse.
+  /// Leaves the element to invert on top; after_inversion() goes on with its inverse.
   void before_inversion(Op op);
   void after_inversion(Op op);
 
  private:
   static constexpr std::uint32_t kComputed = ~std::uint32_t{0};
-  /// A value, or what a cell held before the block: that is read only when something is computed of it.
+  /// A value, or a cell's word before the block, which is read only when something is computed from it.
   struct Entry {
     std::uint32_t cell;
     Value value;
@@ -101,7 +101,7 @@ Value Translator::value_of(const Entry& entry) {
   return read.valid() ? read : read = input(entry.cell, "cell" + std::to_string(entry.cell));
 }
 
-/// Instructions that compute nothing.
+/// Executes instructions that compute nothing.
 void Translator::move(const Instruction& instruction) {
   const auto n = static_cast<std::ptrdiff_t>(instruction.argument.value());
   if (instruction.op == Op::kPop) stack_.resize(stack_.size() - static_cast<std::size_t>(n));

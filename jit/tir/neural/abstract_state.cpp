@@ -23,7 +23,7 @@ std::uint64_t mixed(std::uint64_t seed, std::initializer_list<std::uint64_t> par
   return seed;
 }
 
-/// An element that nobody can tell from a random one, and never a u32.
+/// Returns an element that looks random, and is never a u32.
 Element random_element(std::uint64_t seed) {
   return Element((mix(seed) >> 1) | (std::uint64_t{1} << 62));
 }
@@ -67,7 +67,7 @@ Cell AbstractState::at(std::size_t depth) const {
 }
 
 bool surely_distinct(Element a, Element b) {
-  // A constant difference is a u32 or minus one; differences of unknown values are, but for chance, neither.
+  // A constant difference is a u32 or minus one; differences of unknown values practically never are.
   return a != b && ((a - b).is_u32() || (b - a).is_u32());
 }
 
@@ -91,7 +91,7 @@ std::uint64_t AbstractState::fingerprint() const {
   std::uint64_t print = mixed(kWorkSeed, {static_cast<std::uint64_t>(height()), static_cast<std::uint64_t>(lowest_)});
   for (const std::uint64_t c : chains_) print = mixed(print, {c});
   for (const std::uint64_t c : conditions_) print = mixed(print, {c});
-  // The slots at the bottom that are where they were do not count: another block may not have touched them.
+  // Slots at the bottom that are unchanged do not count: another block may not have touched them.
   std::size_t from = 0;
   while (from < stack_.size() && from < dug_ && stack_[from].value == slot_value(dug_ - 1 - from)) ++from;
   print = mixed(print, {dug_ - from});
@@ -99,7 +99,7 @@ std::uint64_t AbstractState::fingerprint() const {
   return print;
 }
 
-/// One instruction on one state.
+/// Runs one instruction on one state.
 class AbstractRun {
  public:
   AbstractRun(AbstractState& state, const Instruction& instruction, Origin node, Step& step)
@@ -134,7 +134,7 @@ class AbstractRun {
   }
   std::uint64_t& chain(Chain c) { return state_.chains_[static_cast<std::size_t>(c)]; }
 
-  /// Pushes, moves and drops; false for anything else.
+  /// Runs pushes, moves and drops; false for any other instruction.
   bool move(std::size_t n) {
     auto& stack = state_.stack_;
     const auto cell = [&](std::size_t depth) { return stack.end() - 1 - static_cast<std::ptrdiff_t>(depth); };
@@ -175,7 +175,7 @@ class AbstractRun {
   void note_chains(std::uint16_t effects) {
     for (std::size_t c = 0; c < kChainCount; ++c) step_.chains[c] = on_chain(static_cast<Chain>(c), effects);
   }
-  /// The work as a link of every chain that the effects name. What only reads RAM looks at its chain and is no link.
+  /// Links the work to every chain in `effects`. Work that only reads RAM depends on its chain but is no link of it.
   std::uint64_t linked(std::uint16_t effects, std::uint64_t work) {
     for (std::size_t c = 0; c < kChainCount; ++c)
       if (step_.chains[c]) work = mixed(work, {state_.chains_[c]});
@@ -191,7 +191,7 @@ class AbstractRun {
     for (std::size_t i = 0; i < step_.operand_count; ++i) work = mixed(work, {in(i).value()});
     return work;
   }
-  /// Of an instruction that may fail: that its operands are constants with which it does not.
+  /// True if an instruction that may fail has constant operands with which it does not.
   [[nodiscard]] bool known_to_hold() const {
     if (op_ == Op::kAssert) return in(0) == field::kOne;
     if (op_ == Op::kPow) return in(1).is_u32();
@@ -206,7 +206,7 @@ class AbstractRun {
     if (place == all.end() || *place != work_) all.insert(place, work_);
   }
 
-  /// The names of the stores that may be at the address, summed; not of one that surely is.
+  /// Sums the names of the stores that may be at the address, without one that surely is.
   [[nodiscard]] std::uint64_t may_be_at(Element address) const {
     std::uint64_t sum = 0;
     for (const auto& s : state_.stores_)
@@ -241,7 +241,7 @@ class AbstractRun {
     return known ? found : random_element(work);
   }
 
-  /// What moves n words does the work of n that move one: `read_io 2` that of two `read_io 1`.
+  /// Splits work on n words into that of n single words: `read_io 2` does the work of two `read_io 1`.
   bool by_words(std::size_t n) {
     const auto word = [&](Chain c, std::initializer_list<std::uint64_t> parts) {
       chain(c) = mixed(mixed(chain(c), {static_cast<std::uint64_t>(c)}), parts);
@@ -265,7 +265,7 @@ class AbstractRun {
     return true;
   }
 
-  /// Word `i` of a result that is not computed.
+  /// Returns word `i` of a result that is not computed.
   [[nodiscard]] Element word(std::size_t i) const { return random_element(mixed(work_, {kWordSeed, i})); }
   /// Pushes `count` words that are not computed, word 0 on top.
   void push_words(std::size_t count, Type type) {
@@ -324,7 +324,7 @@ class AbstractRun {
     } else if (op_ == Op::kPow) {
       push(in(1).is_u32() ? field::power(in(0), b) : word(0), Type::field);
     } else if (op_ == Op::kDivMod) {
-      // st0 is the numerator; the remainder is left on top.
+      // st0 is the numerator; the remainder ends on top.
       const bool divides = both && b != 0;
       push(known(divides, divides ? a / b : 0, 1), Type::u32);
       push(known(divides, divides ? a % b : 0, 0), Type::u32);
@@ -336,7 +336,7 @@ class AbstractRun {
     return true;
   }
 
-  /// Pointers move by a known number of words, the rest is unknown.
+  /// Moves pointers by a known number of words; other results are unknown.
   bool compute_memory() {
     const Element words(tasm::row(op_).ram.of(0));
     if (op_ == Op::kSpongeAbsorbMem) {
@@ -362,7 +362,7 @@ class AbstractRun {
       push(word(5), Type::u32);
       push_words(5, Type::digest);
     } else if (op_ == Op::kAssertVector) {
-      // They were equal, or the run has failed: what stays is what was below.
+      // The operands were equal, or the run has failed: the five lower ones stay.
       for (std::size_t i = 10; i-- > 5;) state_.stack_.push_back(step_.operands[i]);
     } else {
       push_words(gives, op_ == Op::kHash ? Type::digest : Type::field);

@@ -1,4 +1,4 @@
-// Oracle: Triton VM itself, begun on the elements that stand for the slots.
+// Oracle: Triton VM itself, started on the elements that represent the slots.
 #include "jit/tir/neural/abstract_state.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ bool same(const std::string& a, const std::string& b) {
 
 constexpr std::size_t kStack = 64;
 
-/// Instructions that are computed whatever they are given, or when what they are given is u32.
+/// Makes blocks of instructions that are computed for any operands, or for u32 ones.
 std::vector<Instruction> random_block(tensor::Generator& random) {
   constexpr Op kOps[] = {Op::kPush, Op::kPop, Op::kPick,  Op::kPlace,  Op::kDup,      Op::kSwap,  Op::kNop, Op::kAdd,
                          Op::kAddI, Op::kMul, Op::kEq,    Op::kXxAdd,  Op::kXxMul,    Op::kXbMul, Op::kAnd, Op::kXor,
@@ -39,7 +39,7 @@ std::vector<Instruction> random_block(tensor::Generator& random) {
     const Op op = kOps[random.below(std::size(kOps))];
     const tasm::InstructionRow& row = tasm::row(op);
     const bool u32 = row.u32_entries > 0 || op == Op::kEq;
-    // Constants before what wants u32: the state knows nothing else to be one.
+    // Pushes constants before instructions on u32: the state knows no other u32.
     for (int n = 0; n < 2 && u32; ++n) block.push_back({Op::kPush, Element(1 + random.below(9))});
     std::uint64_t argument = 0;
     if (row.argument == tasm::Argument::count) argument = 1 + random.below(2);
@@ -112,12 +112,12 @@ TEST(AbstractState, WordsThatWereStoredAreKnown) {
   EXPECT_TRUE(same("push 5 push 1 write_mem 1 push 6 push 1 write_mem 1 pop 2", "push 6 push 1 write_mem 1 pop 1"));
   EXPECT_TRUE(same("push 5 push 1 write_mem 1 push 6 push 3 write_mem 1 pop 2",
                    "push 6 push 3 write_mem 1 push 5 push 1 write_mem 1 pop 2"));
-  // Addresses that may be the same keep their order.
+  // Addresses that may be equal keep their order.
   EXPECT_FALSE(same("push 5 dup 1 write_mem 1 push 6 dup 3 write_mem 1 pop 2",
                     "push 6 dup 2 write_mem 1 push 5 dup 2 write_mem 1 pop 2"));
 }
 
-/// All blocks of up to four of these that the state calls the same must end the same on the machine, also where two
+/// Blocks of up to four of these that the state calls the same must all end the same on the machine, also where two
 /// addresses happen to be equal.
 TEST(AbstractState, BlocksThatAreTheSameDoTheSameToRam) {
   const char* const kAlphabet[] = {"push 1", "push 2", "read_mem 1", "write_mem 1",

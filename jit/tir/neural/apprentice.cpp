@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::uintmax_t kRoundsBytesMax = 1u << 18;  ///< about a thousand rounds
 
-/// Blocks of one side of the division, encoded.
+/// Encoded blocks of the training side or of the held-out side.
 struct Side {
   std::vector<Original> originals;
-  std::vector<Pair> pairs;  ///< where an answer is better than its block
+  std::vector<Pair> pairs;  ///< for blocks with an answer better than themselves
 };
 
 Side side_of(const std::vector<BlockRecord>& records, bool held) {
@@ -40,7 +40,7 @@ std::int64_t fitness_on(const Side& side, std::span<const std::int32_t> weights,
   return fitness(weights, side.originals, by_index, {});
 }
 
-/// How good weights are on a side: what the compiler gains by them, then how near they come.
+/// Quality of weights on a side: first the compiler's gain, then the nearness of the drafts.
 struct Standing {
   double gain = 0;  ///< summed over the blocks
   std::int64_t fitness = 0;
@@ -104,7 +104,7 @@ Result<std::optional<Weights>> Apprentice::chosen() const {
   return std::optional<Weights>(std::move(weights));
 }
 
-/// Where evolution stood, the first founder in place of its last; a new population where that cannot be read.
+/// Loads the population, with the first founder in place of its last; a new one if the file cannot be read.
 Evolution Apprentice::population(std::span<const Weights> founders, const RoundOptions& options) const {
   auto saved = Evolution::load(folder_ + "/population", options.threads);
   if (!saved.ok()) return {{.seed = options.seed, .threads = options.threads}, founders};
@@ -122,7 +122,7 @@ Result<void> Apprentice::promote(const Weights& weights, const RoundReport& repo
   return versions_.choose(name, instead_of);
 }
 
-/// What cannot be read is gone; there will be others.
+/// Adds the blocks that other processes have left. Unreadable ones are lost; there will be others.
 void Apprentice::take_in_left() {
   auto left = take_left_blocks(folder_);
   if (!left.ok()) return;
@@ -169,7 +169,7 @@ Result<RoundReport> Apprentice::learned_round(const BlockJudge& judge, const Rou
   report.enough = std::min(report.learned_from, report.held_out) >= options.blocks_min;
   if (!report.enough) return report;
 
-  // Who is to be beaten.
+  // Finds the weights to beat.
   TRY(const std::optional<Weights> chosen, this->chosen());
   Weights in_use = chosen ? *chosen : shipped_ ? *shipped_ : initial_weights(options.seed);
   Standing before = standing_on(held, in_use, judge);
@@ -193,7 +193,7 @@ Result<RoundReport> Apprentice::learned_round(const BlockJudge& judge, const Rou
     if (taught.ok()) founders.insert(founders.begin(), std::move(taught->weights));
   }
   Evolution evolution = population(founders, options);
-  evolution.forget_fitness();  // other blocks than last time
+  evolution.forget_fitness();  // the blocks differ from last time
   for (std::uint64_t g = 0; g < options.generations; ++g)
     evolution.generation([&](std::span<const std::int32_t> weights) { return fitness_on(learned, weights, judge); });
   TRY_VOID(evolution.save(folder_ + "/population"));
@@ -212,7 +212,7 @@ Result<RoundReport> Apprentice::learned_round(const BlockJudge& judge, const Rou
 BackgroundLearning::BackgroundLearning(Apprentice& apprentice, BlockJudge judge, RoundOptions options,
                                        std::uint64_t rounds, std::function<void(const Result<RoundReport>&)> report)
     : thread_([this, &apprentice, judge = std::move(judge), options, rounds, report = std::move(report)]() mutable {
-        // Threads that a round starts are this one's children and as idle; a system that refuses is no reason not to
+        // Threads that a round starts are children of this one and as idle. A system that refuses is no reason not to
         // learn.
         (void)os::run_when_idle().ok();
         for (std::uint64_t i = 0; i < rounds && !stopped_; ++i) {

@@ -1,4 +1,4 @@
-// Oracles: a judge that knows the rewrites; one that accepts nothing; what was saved.
+// Oracles: a judge that knows the rewrites; one that accepts nothing; the files that were saved.
 #include "jit/tir/neural/apprentice.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class Folder {
   std::string path_;
 };
 
-/// `X push C add` is `X addi C`.
+/// Teaches that `X push C add` is `X addi C`.
 BlockRecord record_of(std::uint64_t i) {
   constexpr Op kFirst[] = {Op::kMul, Op::kAdd, Op::kSplit, Op::kHash, Op::kInvert};
   const Instruction first{kFirst[i % std::size(kFirst)], {}};
@@ -159,7 +159,7 @@ TEST(Apprentice, PromotesOnlyWhatIsBetterOnBlocksHeldOut) {
   EXPECT_EQ(later->chosen().value(), weights.value());
 }
 
-/// What the compiler would gain on the blocks that are held out, and how many those are.
+/// Returns the compiler's gain on the held-out blocks, and their number.
 std::pair<double, std::size_t> gain_of(const Weights& weights, const std::vector<BlockRecord>& records) {
   Network network(weights);
   std::pair<double, std::size_t> out{0, 0};
@@ -203,7 +203,7 @@ TEST(Apprentice, AVersionThatIsWorseThanTheShippedWeightsIsDropped) {
   const Folder folder("tir-dropped");
   std::string worse;
   {
-    // As it was promoted by somebody who had no shipped weights.
+    // Promotes as a process without shipped weights would.
     auto alone = Apprentice::open(folder.path());
     ASSERT_TRUE(alone.ok());
     auto versions = alone->versions();
@@ -252,7 +252,7 @@ TEST(Apprentice, LearnsInTheBackgroundUntilItIsStopped) {
                                   failures += report.ok() ? 0 : 1;
                                 });
     while (rounds == 0) std::this_thread::yield();
-    // Blocks may come while it learns.
+    // Blocks may arrive while it learns.
     for (std::uint64_t i = 60; i < 70; ++i) ASSERT_TRUE(apprentice->add(record_of(i)).ok());
   }
   EXPECT_GE(rounds, 1);
@@ -265,7 +265,7 @@ TEST(Apprentice, WithoutAGainNothingIsPromoted) {
   auto apprentice = Apprentice::open(folder.path());
   ASSERT_TRUE(apprentice.ok());
   for (std::uint64_t i = 0; i < 60; ++i) ASSERT_TRUE(apprentice->add(record_of(i)).ok());
-  // No teacher and no generation in which anything changes: the best is a founder.
+  // Without teacher and generations nothing changes: the best is a founder.
   RoundOptions options = kRound;
   options.generations = 0, options.warm_start_steps = 0;
   const auto report = apprentice->round(nothing_is_right, options);

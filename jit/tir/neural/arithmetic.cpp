@@ -11,11 +11,11 @@ namespace {
 
 constexpr double kUnit = 0x1p-16;
 constexpr double kLargest = static_cast<double>(kActivationMax);
-/// From here on doubles are integers: adding it and taking it away again rounds to the nearest.
+/// Smallest size at which doubles are integers: adding and subtracting it rounds to the nearest integer.
 constexpr double kRounder = 0x1.8p52;
 
-/// round(x * step), half up, for integers x and a power of two 1 / step: half a step more, and no half is left to tie.
-/// |x| <= 2^52, and x * step + step / 2 has at most 53 bits.
+/// Returns round(x * step), half up, for integers x and a power of two 1 / step: half a step is added, so no ties are
+/// left. |x| <= 2^52, and x * step + step / 2 has at most 53 bits.
 inline double round_times(double x, double step) {
   return (x * step + step / 2 + kRounder) - kRounder;
 }
@@ -59,7 +59,7 @@ void gelu(std::size_t count, double* x) {
   }
 }
 
-/// The largest r with r^2 v <= 2^72: from the estimate in double, which is at most one off, corrected in integers.
+/// Returns the largest r with r^2 v <= 2^72: the estimate in double is at most one off, and corrected in integers.
 double inverse_root(std::int64_t v) {
   __extension__ using Wide = unsigned __int128;
   const auto fits = [v](std::uint64_t r) {
@@ -80,7 +80,7 @@ void norm_row(const double* y, const double* gain, const double* bias, double* x
   const double mean = round_times(static_cast<double>(sum), 1.0 / kWidth);
   for (std::size_t c = 0; c < kWidth; ++c) {
     x[c] -= mean;
-    const auto d = static_cast<std::int64_t>(x[c]);  // below 2^25: the squares' sum is below 2^56
+    const auto d = static_cast<std::int64_t>(x[c]);  // below 2^25: the sum of squares is below 2^56
     squares += d * d;
   }
   const double r = inverse_root(squares / static_cast<std::int64_t>(kWidth) + kNormEpsilon);
@@ -112,8 +112,8 @@ void softmax(std::size_t rows, std::size_t columns, const std::uint32_t* mask, s
       row[c] = static_cast<double>(e);
     }
     if (sum == 0) continue;
-    // 2^16 e / sum is either a half or at least 2^-30 from one, and the quotient's error below 2^-36: it rounds as the
-    // exact one does.
+    // 2^16 e / sum is a half or at least 2^-30 from one, and the quotient's error is below 2^-36: so it rounds as the
+    // exact quotient does.
     for (std::size_t c = 0; c < columns; ++c)
       row[c] = static_cast<double>(static_cast<std::int64_t>(row[c] * 0x1p16 / static_cast<double>(sum) + 0.5));
   }

@@ -7,9 +7,9 @@
 namespace trident::tir::neural {
 
 inline constexpr int kTableSteps = 64;
-/// Of gelu's table, in both directions: beyond it gelu(x) is 0 or x.
+/// Range of gelu's table, in both directions: beyond it gelu(x) is 0 or x.
 inline constexpr int kGeluRange = 8;
-/// Of the table of e^-x; beyond it e^-x counts as 0.
+/// Range of the table of e^-x; beyond it e^-x counts as 0.
 inline constexpr int kExpRange = 16;
 inline constexpr int kExpBits = 24;
 
@@ -22,8 +22,8 @@ constexpr std::int32_t table_entry(double x) {
   return static_cast<std::int32_t>(x < 0 ? x - 0.5 : x + 0.5);
 }
 
-/// x Phi(x), Phi by the series of the error function. It alternates, and loses digits as x grows: beyond 5, where Phi
-/// is less than 3e-7 from its limit, the limit stands for it.
+/// Computes x Phi(x), Phi by the series of the error function. It alternates, and loses digits as x grows: beyond 5,
+/// where Phi is less than 3e-7 from its limit, the limit is taken.
 constexpr double gelu_by_series(double x) {
   if (x >= 5) return x;
   if (x <= -5) return 0;
@@ -36,7 +36,7 @@ constexpr double gelu_by_series(double x) {
   return x * (0.5 + sum * 0.56418958354775628695);  // 1 / sqrt(pi), half of the error function's 2 / sqrt(pi)
 }
 
-/// e^-x, 0 <= x <= 16, as (e^(-x / 16))^16.
+/// Computes e^-x, 0 <= x <= 16, as (e^(-x / 16))^16.
 constexpr double exp_minus_by_series(double x) {
   double term = 1, sum = 1;
   for (int n = 1; n < 24; ++n) {
@@ -47,14 +47,14 @@ constexpr double exp_minus_by_series(double x) {
   return sum;
 }
 
-/// Entry i is 2^16 gelu(i / 64 - 8).
+/// Table of gelu: entry i is 2^16 gelu(i / 64 - 8).
 inline constexpr auto kGeluTable = [] {
   Table<2 * kGeluRange * kTableSteps + 1> table{};
   for (std::size_t i = 0; i < 2 * kGeluRange * kTableSteps + 1; ++i)
     table.at[i] = table_entry(65536 * gelu_by_series(static_cast<double>(i) / kTableSteps - kGeluRange));
   return table;
 }();
-/// Entry i is 2^24 e^(-i / 64).
+/// Table of e^-x: entry i is 2^24 e^(-i / 64).
 inline constexpr auto kExpTable = [] {
   Table<kExpRange * kTableSteps + 1> table{};
   for (std::size_t i = 0; i < kExpRange * kTableSteps + 1; ++i)
@@ -62,7 +62,7 @@ inline constexpr auto kExpTable = [] {
   return table;
 }();
 
-/// 2^24 e^(-distance / 2^16), distance >= 0. Always inlined: files that are compiled for one level may use it.
+/// Returns 2^24 e^(-distance / 2^16), distance >= 0. Always inlined: files compiled for one level may use it.
 [[gnu::always_inline]] inline std::int32_t exp_minus(std::int64_t distance) {
   if (distance >= std::int64_t{kExpRange} << 16) return 0;
   const auto d = static_cast<std::int32_t>(distance);

@@ -13,8 +13,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// The file, in words of 64 bits: the magic, how many records; of each the costs, block and answer, each a number of
-// instructions and for each its opcode and argument; then SHA-256 of it all.
+// The file, in words of 64 bits: the magic and the number of records; for each record the costs, block and answer, each
+// as a number of instructions and their opcodes and arguments; then SHA-256 of all before.
 constexpr std::uint64_t kMagic = 0x314b4c4252495431;  // "1TIRBLK1"
 constexpr std::size_t kRecordWordsMax = 2 + 2 * (1 + 2 * kNodesMax);
 constexpr std::size_t kFileBytesMax = (2 + kBlocksMax * kRecordWordsMax) * 8 + sizeof(store::Digest);
@@ -22,7 +22,7 @@ constexpr std::size_t kFileBytesMax = (2 + kBlocksMax * kRecordWordsMax) * 8 + s
 class WordReader {
  public:
   explicit WordReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  /// 0, and failed() from then on, beyond the end.
+  /// Returns the next word; beyond the end 0, and failed() is true from then on.
   std::uint64_t next() {
     std::uint64_t word = 0;
     if (bytes_.size() < sizeof word) {

@@ -17,7 +17,7 @@ bool may_take(const Draft& draft, Token token, const DecodeOptions& options) {
   return !options.end_when_reached || draft.reached();
 }
 
-/// The legal token with the highest score, the first of equals; none if there is none.
+/// Returns the legal token with the highest score, the first of equal ones; none if no token is legal.
 std::optional<Token> best_token(const Draft& draft, const std::int32_t* scores, const DecodeOptions& options) {
   std::optional<Token> best;
   for (std::size_t t = 0; t < kTokenCount; ++t) {
@@ -33,7 +33,7 @@ std::uint32_t words_of(const Draft& draft) {
   return words;
 }
 
-/// Successors looked through for each draft that is kept: the others are lost, or stand where another one stands.
+/// Number of successors examined per kept draft: the others are lost, or reach the point of another draft.
 constexpr std::size_t kLookedThrough = 8;
 
 struct Hypothesis {
@@ -48,7 +48,7 @@ struct Successor {
   bool greedy;
 };
 
-/// All legal successors of hypothesis `parent`.
+/// Appends all legal successors of hypothesis `parent`.
 void expand(const Hypothesis& h, std::size_t parent, const std::int32_t* scores, const DecodeOptions& options,
             std::vector<Successor>& out) {
   const std::size_t first = out.size();
@@ -66,7 +66,7 @@ void expand(const Hypothesis& h, std::size_t parent, const std::int32_t* scores,
   for (std::size_t i = first; i < out.size(); ++i) out[i].score += h.score - largest - log_sum;
 }
 
-/// Whether the network would end here, and only AbstractState keeps it from that.
+/// True if the network would end here, and only AbstractState forbids it.
 bool end_is_refused(const Draft& draft, const std::int32_t* scores, const DecodeOptions& options) {
   if (!options.end_when_reached || draft.tokens().size() < options.tokens_min || !draft.legal(kEnd) || draft.reached())
     return false;
@@ -75,8 +75,8 @@ bool end_is_refused(const Draft& draft, const std::int32_t* scores, const Decode
   return true;
 }
 
-/// Puts the best first, at most `count` of them, and drops the others: the greedy successor, then by score; of equal
-/// scores by parent and token, which is by their tokens.
+/// Keeps the best `count` successors: the greedy one first, then by score; equal scores by parent and token, which is
+/// the order of their tokens.
 void sort_best(std::vector<Successor>& successors, std::size_t count) {
   const auto before = [](const Successor& a, const Successor& b) {
     if (a.greedy != b.greedy) return a.greedy;
@@ -94,7 +94,7 @@ void sort_best(std::vector<Successor>& successors, std::size_t count) {
 }  // namespace
 
 std::int64_t log_of(std::uint64_t x) {
-  // log2 bit by bit: squaring a number in [1, 2) doubles its logarithm.
+  // Computes log2 bit by bit: squaring a number in [1, 2) doubles its logarithm.
   const int whole = 63 - std::countl_zero(x);
   std::uint64_t mantissa = whole >= 31 ? x >> (whole - 31) : x << (31 - whole);
   std::int64_t log2 = whole - kExpBits;

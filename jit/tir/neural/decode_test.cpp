@@ -1,4 +1,4 @@
-// Oracles: the greedy draft for the beam, the reader of tokens for what is written, the library's logarithm.
+// Oracles: the greedy draft for the beam, the reader of tokens for written blocks, the library's logarithm.
 #include "jit/tir/neural/decode.h"
 
 #include <gtest/gtest.h>

@@ -57,7 +57,7 @@ void Original::add_task(std::size_t node, const Step& step) {
       const Element value = step.operands[task.count].value;
       task.operands[task.count] = {value, maker_of(value)};
     }
-    // Stores are found later: they must be done if they are still there at the end.
+    // Stores are added later: only those still in RAM at the end must be done.
     constexpr std::uint16_t kMust =
         tasm::kAsserts | tasm::kMayFail | tasm::kSecret | tasm::kPublicInput | tasm::kPublicOutput | tasm::kSponge;
     task.must = (row.effects & kMust) != 0;
@@ -113,7 +113,7 @@ void Draft::take(Token token) {
 }
 
 std::uint64_t Draft::point() const {
-  // The tokens of an open literal are the last ones; where none is open the last token says nothing.
+  // The tokens of an open literal are the last ones; without an open literal the last token does not matter.
   std::uint64_t point = state_.fingerprint();
   for (std::size_t t = tokens_.size(); t-- > 0;) {
     const TokenKind kind = row(tokens_[t]).kind;
@@ -134,12 +134,12 @@ std::uint32_t Draft::open_words() const {
 }
 
 bool Original::is_constant(Element value) const {
-  // Values that are not constants are random elements, of which none is a u32.
+  // Values that are not constants are random elements, and none of these is a u32.
   if (value.is_u32() || pool_.find(value)) return true;
   return value == field::kMinusOne;
 }
 
-/// Where a draft stands.
+/// Progress of a draft towards the original's end.
 struct Draft::Outlook {
   std::array<Element, kCellsSearched> now{};
   std::uint32_t pending = 0, ready = 0;
@@ -151,7 +151,7 @@ struct Draft::Outlook {
   [[nodiscard]] bool has(Element value) const { return depth_of(value) < kCellsSearched; }
 };
 
-/// A value that is not there makes its maker a node to be done, and so on for what that one needs.
+/// Marks the maker of a missing value as a node to be done, and so on for the values that this node needs.
 void Draft::demand(const Original::Need& need, Outlook& outlook) const {
   if (need.maker == kNodesMax || (outlook.pending >> need.maker & 1) != 0 || outlook.has(need.value)) return;
   outlook.pending |= std::uint32_t{1} << need.maker;
@@ -195,7 +195,7 @@ void Draft::append_cells(const Outlook& outlook, FeatureRows& rows) const {
   const int to_add = original_->end().height() - state_.height();
   for (std::size_t c = 0; c < kCellsSeen; ++c) {
     const Element value = outlook.now[c];
-    // The place where the cell comes to lie when nothing below it changes is the first to be asked.
+    // The first place asked is the one the cell gets if nothing below it changes.
     const auto aligned = static_cast<std::size_t>(std::clamp(static_cast<int>(c) + to_add, 0, 23));
     std::size_t place = aligned;
     if (end[aligned] != value) place = static_cast<std::size_t>(std::find(end.begin(), end.end(), value) - end.begin());

@@ -1,17 +1,17 @@
-// The block that is to be rewritten, a draft of the block that is written instead, and what the network is told of
-// both: rows of its feature table, whose sums are what it starts from.
+// The block to rewrite, a draft of its replacement, and the network's inputs about both: rows of its feature table,
+// which are summed.
 //
-//   encoder   a node: its token, type, place in the block, place of its result at the end, who made its first two
-//             operands; and for every node alike, which slots of the stack are used and which do not stay
-//   decoder   the last token, how many there are, and where the draft's stack stands against what it shall reach: for
-//             each of its upper cells the place where the end has its value, what the value is still needed for, and
+//   encoder   a node: its token, type, place in the block, place of its result at the end, makers of its first two
+//             operands; and for all nodes, which slots of the stack are used and which do not stay
+//   decoder   the last token, the number of tokens, and the draft's stack against its goal: for
+//             each of its upper cells the place where the end has its value, the value's next use, and
 //             whether there are too few or too many of it; for each of the end's upper cells whether its value is
-//             there; the difference in height; whether all effects are done. Of the first node that is still to be
-//             done and has all that it works on: where that lies, which constants are to be pushed for it
+//             there; the difference in height; whether all effects are done. For the first node that is still to be
+//             done and has all its operands: where these are, which constants are to be pushed for it
 //
 // A node is still to be done if it has an effect and the draft has not done its work, or if it makes a value that the
-// end or such a node needs and that is not on the draft's stack. Those that could be done next are what the decoder
-// looks at.
+// end or such a node needs and that is not on the draft's stack. The decoder looks at those nodes that could be done
+// next.
 #pragma once
 
 #include <bitset>
@@ -24,41 +24,41 @@
 namespace trident::tir::neural {
 
 inline constexpr std::size_t kDraftTokensMax = 64;
-/// Cells of the stack that the decoder is told of, and how deep their values are looked for.
+/// Number of cells of the stack that the decoder sees, and depth to which their values are searched.
 inline constexpr std::size_t kCellsSeen = 8, kCellsSearched = 24;
 
-/// Where each kind of row begins in the feature table.
+/// Start of each kind of row in the feature table.
 namespace feature {
 inline constexpr std::size_t kToken = 0;
 inline constexpr std::size_t kType = kToken + kTokenCount;
-inline constexpr std::size_t kNodeBit = kType + kTypeCount;  ///< of the node's number
+inline constexpr std::size_t kNodeBit = kType + kTypeCount;  ///< bits of the node's number
 inline constexpr std::size_t kNodeBits = 5;
-inline constexpr std::size_t kPlace = kNodeBit + kNodeBits;  ///< of the result at the end: 0..7, deeper
+inline constexpr std::size_t kPlace = kNodeBit + kNodeBits;  ///< place of the result at the end: 0..7, deeper
 inline constexpr std::size_t kPlaces = 9;
-/// For each of two operands: a slot 0..15, or a node that many before, 1..8 or more.
+/// Rows for each of two operands: a slot 0..15, or a node that many before, 1..8 or more.
 inline constexpr std::size_t kOperand = kPlace + kPlaces;
 inline constexpr std::size_t kOperandRows = kContextWords + 8, kOperandsSeen = 2;
 inline constexpr std::size_t kSlotUsed = kOperand + kOperandsSeen * kOperandRows;
 inline constexpr std::size_t kSlotMoved = kSlotUsed + kContextWords;
-inline constexpr std::size_t kStepBit = kSlotMoved + kContextWords;  ///< of the number of tokens
+inline constexpr std::size_t kStepBit = kSlotMoved + kContextWords;  ///< bits of the number of tokens
 inline constexpr std::size_t kStepBits = 6;
-/// For each cell: the place where the end has its value: 0..7, deeper, nowhere.
+/// Rows for each cell: the place where the end has its value: 0..7, deeper, nowhere.
 inline constexpr std::size_t kCell = kStepBit + kStepBits;
 inline constexpr std::size_t kCellRows = kCellsSeen + 2;
 inline constexpr std::size_t kMissing = kCell + kCellsSeen * kCellRows;
-inline constexpr std::size_t kHeight = kMissing + kCellsSeen;  ///< what is to be added, -4..4
+inline constexpr std::size_t kHeight = kMissing + kCellsSeen;  ///< number of cells to add, -4..4
 inline constexpr std::size_t kHeights = 9;
 inline constexpr std::size_t kEffectsDone = kHeight + kHeights;
-/// For each cell: nobody needs it; operand 0, 1 or another of the next node; of a later one.
+/// Rows for each cell: not needed; operand 0, 1 or another of the next node; operand of a later one.
 inline constexpr std::size_t kUse = kEffectsDone + 1;
 inline constexpr std::size_t kUseRows = 5;
-/// For each cell: too few of its value, as many as are needed, too many.
+/// Rows for each cell: too few of its value, as many as are needed, too many.
 inline constexpr std::size_t kSupply = kUse + kCellsSeen * kUseRows;
 inline constexpr std::size_t kSupplyRows = 3;
-/// Constants to be pushed for the next node or the end: small, copied, another.
+/// Rows for constants to be pushed for the next node or the end: small, copied, another.
 inline constexpr std::size_t kWanted = kSupply + kCellsSeen * kSupplyRows;
 inline constexpr std::size_t kWantedRows = kSmallConstants.size() + kCopiedMax + 1;
-/// Where the next node's first two operands are: st0..st15, elsewhere.
+/// Rows for the places of the next node's first two operands: st0..st15, elsewhere.
 inline constexpr std::size_t kReach = kWanted + kWantedRows;
 inline constexpr std::size_t kReachRows = tasm::kRegisters + 1;
 inline constexpr std::size_t kCount = kReach + kOperandsSeen * kReachRows;
@@ -67,10 +67,10 @@ static_assert(feature::kCount == 511);
 
 using FeatureRows = std::vector<std::int32_t>;
 
-/// A block and what is known of it.
+/// A block with all facts derived from it.
 class Original {
  public:
-  /// As encode().
+  /// Encodes a block; errors as of encode().
   static Result<Original> of(std::span<const Instruction> block);
 
   [[nodiscard]] const std::vector<Instruction>& block() const { return block_; }
@@ -79,7 +79,7 @@ class Original {
   [[nodiscard]] const AbstractState& end() const { return end_; }
   [[nodiscard]] std::size_t nodes() const { return encoding_.count; }
 
-  /// Rows of every node alike, and of node `k` besides; appended.
+  /// Appends the rows of all nodes; append_node_rows() those of node `k` in addition.
   void append_context_rows(FeatureRows& rows) const;
   void append_node_rows(std::size_t k, FeatureRows& rows) const;
 
@@ -89,12 +89,12 @@ class Original {
     std::uint64_t name;
     std::size_t node;
   };
-  /// A value that is needed and the first node that makes it, kNodesMax if none does.
+  /// A needed value and the first node that makes it, kNodesMax if none does.
   struct Need {
     Element value;
     std::size_t maker = kNodesMax;
   };
-  /// What a node that works takes, and whether it must be done even if nobody wants what it makes.
+  /// Operands of a node that works, and whether it must be done even if its results are not needed.
   struct Task {
     std::array<Need, Step::kOperandsMax> operands{};
     std::size_t count = 0;
@@ -110,41 +110,41 @@ class Original {
   AbstractState end_;
   std::array<Element, kCellsSearched> end_values_{};
   std::vector<Work> works_;
-  std::vector<Task> tasks_;                    ///< by node
-  std::vector<std::vector<Element>> results_;  ///< by node, of those that work
+  std::vector<Task> tasks_;                    ///< per node
+  std::vector<std::vector<Element>> results_;  ///< per node that works
   std::vector<Need> end_needs_;                ///< upper cells of the end
 };
 
-/// Value semantics; a beam copies them. Refers to its original.
+/// Draft with value semantics; a beam copies it. Refers to its original.
 class Draft {
  public:
   explicit Draft(const Original& original) : original_(&original), reader_(original.pool()) {}
 
-  /// What the reader takes, without control flow, and only the end as token kDraftTokensMax.
+  /// True for tokens that the reader takes, without control flow; token number kDraftTokensMax can only be the end.
   [[nodiscard]] bool legal(Token token) const;
   void take(Token token);
   [[nodiscard]] bool ended() const { return reader_.ended(); }
   [[nodiscard]] const Original& original() const { return *original_; }
   [[nodiscard]] const std::vector<Token>& tokens() const { return tokens_; }
   [[nodiscard]] const std::vector<Instruction>& instructions() const { return instructions_; }
-  /// Whether what is complete of it ends as the original does, as far as AbstractState can tell.
+  /// True if its complete instructions end as the original does, as far as AbstractState can tell.
   [[nodiscard]] bool reached() const { return !reader_.open_literal() && state_.same(original_->end()); }
 
-  /// After the instructions that are complete.
+  /// Returns the state after the complete instructions.
   [[nodiscard]] const AbstractState& state() const { return state_; }
   [[nodiscard]] std::size_t works_done() const { return done_.count(); }
   [[nodiscard]] std::size_t works_undone() const { return original_->works_.size() - done_.count(); }
 
-  /// Whether nothing that is appended can make it do what the original does: it has been deeper in the stack.
+  /// True if no further token can make it do what the original does: it has been deeper in the stack.
   [[nodiscard]] bool lost() const { return state_.lowest() < original_->end().lowest(); }
 
-  /// Equal for drafts that stand at the same point: the same state, the same open literal.
+  /// Hashes the point of a draft: the state and the open literal.
   [[nodiscard]] std::uint64_t point() const;
-  /// Words of an instruction whose literal is open.
+  /// Returns the words of an instruction whose literal is open.
   [[nodiscard]] std::uint32_t open_words() const;
 
-  /// Returns the nodes that the decoder shall look at, as bits: those that could be done next; those still to be done
-  /// when none of them could; all when none is.
+  /// Appends rows and returns the nodes that the decoder looks at, as bits: those that could be done next; if there is
+  /// none, those still to be done; if none is, all.
   std::uint32_t append_rows(FeatureRows& rows) const;
 
  private:
@@ -160,7 +160,7 @@ class Draft {
   AbstractState state_;
   std::vector<Token> tokens_;
   std::vector<Instruction> instructions_;
-  std::bitset<kNodesMax * Step::kWorkMax> done_;  ///< of the original's works
+  std::bitset<kNodesMax * Step::kWorkMax> done_;  ///< finished works of the original
 };
 
 }  // namespace trident::tir::neural

@@ -19,7 +19,7 @@ std::vector<Instruction> block_of(const std::string& text) {
   return program->instructions;
 }
 
-/// A draft of these instructions, one token each.
+/// Makes a draft of these instructions, one token each.
 Draft draft_of(const Original& original, const std::string& text) {
   Draft draft(original);
   for (const Instruction& i : block_of(text)) draft.take(first_token(i, original.pool()));
@@ -52,7 +52,7 @@ TEST(Draft, IsToldWhereItsStackStandsAgainstTheEnd) {
   //                                             0     1   2      3
   const Original original = *Original::of(block_of("dup 1 mul push 9 lt"));
   const Seen start = seen_of(draft_of(original, ""));
-  EXPECT_EQ(start.looked_at, 0b10u);           // lt works on what mul makes, which is not there yet
+  EXPECT_EQ(start.looked_at, 0b10u);           // lt works on the result of mul, which is missing
   EXPECT_TRUE(start.cell(0, kCellsSeen + 1));  // nowhere at the end
   EXPECT_TRUE(start.cell(1, 1));
   EXPECT_TRUE(start.cell(2, 2));
@@ -67,7 +67,7 @@ TEST(Draft, IsToldWhereItsStackStandsAgainstTheEnd) {
   EXPECT_TRUE(start.has(feature::kHeight + 4));
   EXPECT_TRUE(start.has(feature::kReach + 1));
   EXPECT_TRUE(start.has(feature::kReach + feature::kReachRows + 0));
-  EXPECT_FALSE(start.has(feature::kEffectsDone));  // lt may fail, and has not been asked
+  EXPECT_FALSE(start.has(feature::kEffectsDone));  // lt may fail, and was not run
 
   const Seen later = seen_of(draft_of(original, "dup 1 mul"));
   EXPECT_EQ(later.looked_at, 0b1000u);

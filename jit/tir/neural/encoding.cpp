@@ -7,7 +7,7 @@ namespace {
 
 using tasm::Op;
 
-/// What is known of something that can be used: a node's result or a slot.
+/// Uses and place of a node's result or a slot.
 struct Life {
   std::uint64_t first_use = kNoNode, last_use = kNoNode, uses = 0, place = kNoPlace;
   Type demanded = Type::none;
@@ -20,7 +20,7 @@ struct Life {
   }
 };
 
-/// What an instruction wants of its operand: none where anything will do.
+/// Returns the type that an instruction demands of its operand: none if it takes any.
 Type demanded_type(Op op, std::size_t operand) {
   if (op == Op::kReadMem || op == Op::kWriteMem || op == Op::kSpongeAbsorbMem)
     return operand == 0 ? Type::address : Type::none;
@@ -106,10 +106,10 @@ class Encoder {
 
   struct Touched {
     Access access;
-    bool anywhere;  ///< reads words that are not told apart
+    bool anywhere;  ///< reads words at unknown addresses
     std::size_t node;
   };
-  /// The last node before this one that touches words which this one may touch, if either writes.
+  /// Returns the last node before this one that touches words which this one may touch, if either writes.
   std::uint64_t follow_in_ram(const Step& step, std::size_t k) {
     std::uint64_t latest = kNoNode;
     const std::size_t before = touched_.size();
@@ -126,7 +126,7 @@ class Encoder {
     for (std::size_t a = 0; a < step.access_count; ++a) meet(step.accesses[a], false);
     return latest;
   }
-  /// The last node that this one must stay behind; it is the last of every chain that it is on.
+  /// Returns the last node that this one must follow, and makes it the last of every chain that it is on.
   std::uint64_t follow(const Step& step, std::size_t k) {
     std::uint64_t latest = step.chains[static_cast<std::size_t>(Chain::ram)] ? follow_in_ram(step, k) : kNoNode;
     for (std::size_t c = 0; c < kChainCount; ++c) {
@@ -137,7 +137,7 @@ class Encoder {
     return latest;
   }
 
-  /// Where each result and slot is at the end, its highest place.
+  /// Finds the place of each result and slot at the end, the highest if there are several.
   void place_results() {
     const auto below = static_cast<std::size_t>(std::max(0, state_.height() + static_cast<int>(state_.dug())));
     const std::size_t depth = std::max(below, 2 * kContextWords);

@@ -1,8 +1,8 @@
-// A straight-line block as numbers: 32 nodes of 4 words and 16 words of context.
+// Encodes a straight-line block as numbers: 32 nodes of 4 words and 16 words of context.
 //
 // Node k is instruction k of the block. Its words, bits from the lowest:
 //
-//   0  what it is      op 6 | type of its first result 3 | token 8 (vocabulary.h) | number of operands 4 | works 1
+//   0  operation       op 6 | type of its first result 3 | token 8 (vocabulary.h) | number of operands 4 | works 1
 //   1  input           ten references of 6 bits, the top first: 0..31 the node that made the operand, 32..47 the slot
 //                      0..15 that it was at the start, 62 a deeper slot, 63 none
 //   2  liveness        of its result: first use 6 | last use 6 (nodes; 63 none) | uses 6 | height of the stack above
@@ -58,15 +58,15 @@ inline constexpr Field kHeight{22, 10}, kNeeds{32, 10};
 struct Encoding {
   std::array<std::uint64_t, kNodesMax * kNodeWords> nodes{};
   std::array<std::uint64_t, kContextWords> context{};
-  std::size_t count = 0;  ///< of nodes
+  std::size_t count = 0;  ///< number of nodes
 
   [[nodiscard]] std::uint64_t word(std::size_t node, std::size_t w) const { return nodes[node * kNodeWords + w]; }
-  /// Bit j of row i: node i is made, directly or through others, with what node j made or did; or j = i.
+  /// Returns ancestors: bit j of row i is set if node i depends on node j, directly or through others, or if j = i.
   [[nodiscard]] std::array<std::uint32_t, kNodesMax> ancestors() const;
 };
 
-/// InvalidArgument for a block of more than kNodesMax instructions, for one with control flow, an argument that is not
-/// legal.
+/// Errors: InvalidArgument for a block of more than kNodesMax instructions, for one with control flow, an argument that
+/// is not legal.
 Result<Encoding> encode(std::span<const Instruction> block);
 
 }  // namespace trident::tir::neural

@@ -1,4 +1,4 @@
-// Oracle: blocks whose words were worked out by hand; what changes when a constant is changed.
+// Oracle: blocks whose words were worked out by hand; the words that differ after a constant is changed.
 #include "jit/tir/neural/encoding.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(Encoding, NodesSayWhoMadeTheirOperands) {
   const auto input = [&](std::size_t node, std::size_t operand) { return input_field(operand).of(e.word(node, 1)); };
   EXPECT_EQ(input(0, 0), kFirstSlot + 1);
   EXPECT_EQ(input(0, 1), kNoNode);
-  EXPECT_EQ(input(1, 0), kFirstSlot + 1);  // a copy is what it is a copy of
+  EXPECT_EQ(input(1, 0), kFirstSlot + 1);  // a copy refers to its source
   EXPECT_EQ(input(1, 1), kFirstSlot + 0);
   EXPECT_EQ(input(2, 0), 1u);
   EXPECT_EQ(input(2, 1), kFirstSlot + 2);
@@ -49,7 +49,7 @@ TEST(Encoding, NodesSayWhatTheyAreAndHowLongTheyLive) {
   EXPECT_EQ(print(static_cast<Token>(node_word0::kToken.of(e.word(4, 0)))), "push copy 0");
   EXPECT_EQ(e.word(4, 3), 77u);
   EXPECT_EQ(e.word(2, 3), 2u);
-  // The product is used by nobody and ends at st2: slot 2 came up for lt, which leaves a bool above it.
+  // The product is never used and ends at st2: slot 2 came up for lt, which leaves a bool above it.
   EXPECT_EQ(node_word2::kUses.of(e.word(1, 2)), 0u);
   EXPECT_EQ(node_word2::kFirstUse.of(e.word(1, 2)), kNoNode);
   EXPECT_EQ(node_word2::kPlace.of(e.word(1, 2)), 2u);
@@ -101,9 +101,9 @@ TEST(Encoding, EffectsFollowEachOther) {
   EXPECT_EQ(follows(3), 0u);
   EXPECT_EQ(follows(4), kNoNode);
   EXPECT_EQ(follows(6), 4u);  // the word that was written
-  EXPECT_EQ(follows(8), 4u);  // a word that may be that one
+  EXPECT_EQ(follows(8), 4u);  // a word that may be the same
   const Encoding far = encoding_of("push 7 write_mem 1 push 9 read_mem 1 write_mem 1");
-  EXPECT_EQ(node_word2::kFollows.of(far.word(3, 2)), kNoNode);  // surely not that one
+  EXPECT_EQ(node_word2::kFollows.of(far.word(3, 2)), kNoNode);  // surely another word
   EXPECT_EQ(node_word2::kFollows.of(far.word(4, 2)), kNoNode);
 }
 
@@ -142,7 +142,7 @@ TEST(Encoding, RefusesWhatIsNoBlock) {
   EXPECT_FALSE(encode(std::vector<Instruction>(kNodesMax + 1, {Op::kNop, {}})).ok());
   EXPECT_FALSE(encode(std::vector<Instruction>{{Op::kSkiz, {}}}).ok());
   EXPECT_FALSE(encode(std::vector<Instruction>{{Op::kPop, Element(6)}}).ok());
-  // As deep and as high as a block can go.
+  // The deepest and the highest block possible.
   EXPECT_TRUE(encode(std::vector<Instruction>(kNodesMax, {Op::kSpongeAbsorb, {}})).ok());
   EXPECT_TRUE(encode(std::vector<Instruction>(kNodesMax, {Op::kSpongeSqueeze, {}})).ok());
 }

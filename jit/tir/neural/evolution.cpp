@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kFounderStream = 0xf0, kChildStream = 0xc0;
 
-/// The file: this, then of each individual its fitness and whether it was judged, its weights; then SHA-256 of it all.
+/// Header of the file; each individual's fitness, whether it was judged, and weights follow; then SHA-256 of all.
 struct Header {
   char magic[8];
   std::uint64_t seed, generations, individuals, weights;
@@ -27,7 +27,7 @@ struct Standing {
 constexpr std::size_t kIndividualBytes = sizeof(Standing) + kParameterCount * sizeof(std::int32_t);
 constexpr std::size_t kFileBytes = sizeof(Header) + kPopulation * kIndividualBytes + sizeof(store::Digest);
 
-/// Moves one weight in 1 / rate.
+/// Moves about one weight in 1 / rate.
 void mutate(Weights& weights, const EvolutionOptions& options, tensor::Generator& random) {
   for (std::int32_t& w : weights) {
     if (random.uniform() >= options.mutation_rate) continue;

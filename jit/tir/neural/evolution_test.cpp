@@ -15,7 +15,7 @@
 namespace trident::tir::neural {
 namespace {
 
-/// Any measure that is quick: how near the first weights are to a ramp.
+/// Rates weights quickly: the nearness of the first weights to a ramp.
 std::int64_t to_a_ramp(std::span<const std::int32_t> weights) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < 2000; ++i) sum -= std::abs(weights[i] - static_cast<std::int32_t>(i) * 10);
@@ -89,7 +89,7 @@ TEST(Evolution, GoesOnFromAFileAsIfItHadNotStopped) {
   Evolution other({.seed = 6}, {});
   for (int i = 0; i < 6; ++i) other.generation(to_a_ramp);
   EXPECT_FALSE(same(other, through));
-  // One bit of the file is another.
+  // Flips one bit of the file.
   {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(5000);

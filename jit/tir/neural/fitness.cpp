@@ -13,7 +13,7 @@ std::int64_t nearness(const Draft& draft) {
   const std::int64_t apart = std::min(std::abs(now.height() - end.height()), 16);
   const auto done = static_cast<std::int64_t>(draft.works_done());
   const std::int64_t works = done + static_cast<std::int64_t>(draft.works_undone());
-  // An eighth for each of height and effects, a quarter for the work, half for the cells; never all of it.
+  // An eighth each for height and effects, a quarter for the work, half for the cells; never the full sum.
   const std::int64_t sum = (kRight / 8) * (16 - apart) / 16 + (now.same_effects(end) ? kRight / 8 : 0) +
                            (works == 0 ? kRight / 4 : kRight / 4 * done / works) +
                            kRight / 2 * cells / static_cast<std::int64_t>(kCellsSeen);

@@ -1,4 +1,4 @@
-// Oracle: integers of 128 bits, in which the exact product is.
+// Oracle: integers of 128 bits, which hold the exact product.
 #include "jit/tir/neural/fixed_point.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(FixedPoint, LiftAndLowerAreTheCentredResidue) {
   }
 }
 
-/// |r - a b / 2^16| <= 1/2 in units of r: an error of at most 2^-17, without a division.
+/// Checks |r - a b / 2^16| <= 1/2 in units of r: an error of at most 2^-17, without a division.
 bool rounded(std::int64_t r, __int128 product) {
   const __int128 error = __int128{r} * kScale - product;
   return error <= kScale / 2 && error >= -kScale / 2;
@@ -39,7 +39,7 @@ TEST(FixedPoint, ProductsAreWithinHalfAUnitOfTheExactOnes) {
   tensor::Generator random(2);
   Overflows overflows;
   for (std::uint64_t i = 0; i < count; ++i) {
-    // Of every size up to 30 bits each, and the edges.
+    // Draws sizes of up to 30 bits, and the edges.
     const auto pick = [&] {
       const std::uint64_t x = random.next();
       if (x % 16 == 0) return kEdges[random.below(std::size(kEdges))];
@@ -84,7 +84,7 @@ TEST(FixedPoint, SumsBeyondTheGuardSaturateAndAreCounted) {
   EXPECT_EQ(rescale(__int128{kProductSumMax} + 1, overflows), std::int64_t{1} << 46);
   EXPECT_EQ(rescale(-__int128{kProductSumMax} - 1, overflows), -(std::int64_t{1} << 46));
   EXPECT_EQ(overflows.count, 2u);
-  // Many products of the largest elements, whose sum would not fit 128 bits.
+  // Many products of the largest elements, whose sum does not fit 128 bits.
   for (const bool negative : {false, true}) {
     const Element largest(field::kModulus / 2);
     const std::vector<Element> a(64, largest), b(64, negative ? -largest : largest);
@@ -93,7 +93,7 @@ TEST(FixedPoint, SumsBeyondTheGuardSaturateAndAreCounted) {
   EXPECT_EQ(overflows.count, 4u);
 }
 
-/// What a multiplication that stays in the field does: exact division by 2^16, right where 2^16 divides the product.
+/// Multiplies within the field: exact division by 2^16, right only where 2^16 divides the product.
 double by_inverse(double a, double b) {
   const Element product = lower(fixed_of(a)) * lower(fixed_of(b)) * field::inverse(Element(std::uint64_t{1} << 16));
   return real_of(lift(product));

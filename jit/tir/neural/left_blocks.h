@@ -1,7 +1,7 @@
-// Blocks that one process leaves for another to learn from: a build without the daemon has met them, and the daemon
+// Blocks that one process leaves for another to learn from: a build without the daemon meets them, and the daemon
 // learns.
 //
-//   FOLDER/left        a buffer (block_buffer.h), and as bounded; whoever learns takes all of it (apprentice.h)
+//   FOLDER/left        a buffer (block_buffer.h), with the same limit; a learner takes all of it (apprentice.h)
 //   FOLDER/left.lock   held while it is read and replaced
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace trident::tir::neural {
 
-/// Adds to what is left there; a record that no buffer takes is passed over. Makes the folder where absent. OsError.
+/// Adds records, without those that no buffer takes. Makes the folder if absent. Errors: OsError.
 Result<void> leave_blocks(const std::string& folder, const std::vector<BlockRecord>& records);
-/// All that is left there, which is gone afterwards. RejectedRecord, where it cannot be read and is gone too; OsError.
+/// Removes and returns all left blocks. Errors: RejectedRecord if they cannot be read, and they are gone too; OsError.
 Result<std::vector<BlockRecord>> take_left_blocks(const std::string& folder);
 
 }  // namespace trident::tir::neural

@@ -1,4 +1,4 @@
-// Oracle: what was left.
+// Oracle: the blocks that were left.
 #include "jit/tir/neural/left_blocks.h"
 
 #include <gtest/gtest.h>

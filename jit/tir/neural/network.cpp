@@ -17,7 +17,7 @@ std::vector<double> matrix(std::span<const std::int32_t> weights, std::string_vi
   const auto values = values_of(weights, name);
   return {values.begin(), values.end()};
 }
-/// As products are: times 2^16.
+/// Scales weights to products' units: times 2^16.
 std::vector<double> raised(std::span<const std::int32_t> weights, std::string_view name) {
   std::vector<double> values = matrix(weights, name);
   for (double& v : values) v *= kOne;

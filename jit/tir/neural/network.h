@@ -1,10 +1,10 @@
-// The network: two layers of an encoder over the nodes of a block, and a decoder that says, token by token, what to
-// write. Fixed point throughout; the same weights and blocks give the same bits on every machine, at every
+// The network: an encoder of two layers over the nodes of a block, and a decoder that writes the new block token by
+// token. Fixed point throughout; the same weights and blocks give the same bits on every machine, at every
 // instruction-set level and with any number of threads.
 //
 //   encoder   x = sum of a node's feature rows
 //             twice: x = norm(x + attention(x)); x = norm(x + gelu(x in) out)
-//             two heads; a node sees itself and those that it is made with, directly or through others
+//             two heads; a node sees itself and the nodes it depends on, directly or through others
 //   decoder   p = sum of the draft's feature rows; c = the nodes that it looks at, weighed by softmax(p x / 8);
 //             o = gelu([c p] hidden) out; the score of token t is o . features[t] + bias[t]
 //
@@ -21,16 +21,16 @@
 
 namespace trident::tir::neural {
 
-/// A block as the encoder leaves it.
+/// A block after the encoder.
 struct Encoded {
   const Original* original = nullptr;
   std::vector<double> nodes;  ///< kWidth numbers a node: fixed-point integers
 };
 
-/// Weights made ready, and memory to work in: one to a thread.
+/// Prepared weights and working memory: one object per thread.
 class Network {
  public:
-  /// `level` must be one that this machine runs.
+  /// `level` must be supported by this machine.
   explicit Network(std::span<const std::int32_t> weights, tensor::Level level = tensor::best_level());
 
   [[nodiscard]] Encoded encode(const Original& original);
@@ -42,9 +42,9 @@ class Network {
   /// Scores of the next token for each query, kTokenCount each, in units of 2^-16.
   void score(std::span<const Query> queries, std::vector<std::int32_t>& scores);
 
-  /// How many activations were beyond +- 128.0 and were cut, since construction. Sums of products cannot overflow.
+  /// Returns how many activations were cut at +- 128.0 since construction. Sums of products cannot overflow.
   [[nodiscard]] std::uint64_t saturated() const { return saturated_; }
-  /// Multiply-adds in matrix products since construction.
+  /// Returns the multiply-adds in matrix products since construction.
   [[nodiscard]] std::uint64_t multiply_adds() const { return multiply_adds_; }
 
  private:

@@ -1,5 +1,5 @@
-// Oracles: the network once more on elements of the field, with the centred lift and 128-bit sums of fixed_point.h, the
-// tables by the library's erf and exp; the other levels; blocks in which one node is another.
+// Oracles: a second network on elements of the field, with the centred lift and 128-bit sums of fixed_point.h, its
+// tables by the library's erf and exp; the other levels; blocks that differ in one node.
 #include "jit/tir/neural/network.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Vector = std::vector<Element>;
 
-/// Initial weights with what training would have changed: biases and gains too.
+/// Changes initial weights as training would: biases and gains too.
 Weights some_weights(std::uint64_t seed, std::int32_t spread = 6000) {
   Weights weights = initial_weights(seed);
   tensor::Generator random(seed, 5);
@@ -33,7 +33,7 @@ std::vector<Original> some_originals(std::uint64_t seed, std::size_t count) {
   return originals;
 }
 
-/// A draft of the first tokens of its own block.
+/// Makes a draft of the first tokens of its own block.
 Draft some_draft(const Original& original, std::size_t tokens) {
   Draft draft(original);
   for (const Token t : tokens_of(original.block(), original.pool()))
@@ -41,7 +41,7 @@ Draft some_draft(const Original& original, std::size_t tokens) {
   return draft;
 }
 
-/// The same network, an element at a time.
+/// A second network, computed element by element.
 class Reference {
  public:
   explicit Reference(const Weights& weights) : weights_(weights) {}
@@ -250,7 +250,7 @@ TEST(Network, EveryLevelGivesTheSameBits) {
       for (std::size_t i = 0; i < encoded.size(); ++i) ASSERT_EQ(encoded[i].nodes, first_nodes[i]);
       ASSERT_EQ(scores, first_scores);
       EXPECT_EQ(network.saturated(), first_saturated);
-      // Side by side or one by one.
+      // Scores one by one as side by side.
       network.score({&queries[7], 1}, scores);
       for (std::size_t t = 0; t < kTokenCount; ++t) ASSERT_EQ(scores[t], first_scores[7 * kTokenCount + t]);
     }
@@ -274,7 +274,7 @@ TEST(Network, ANodeSeesOnlyWhatItIsMadeWith) {
     EXPECT_EQ(same, (ancestors[k] >> kChanged & 1) == 0) << k;
     kept += same ? 1 : 0;
   }
-  EXPECT_EQ(kept, 6);  // the second add works on what the swap brings up, the first product
+  EXPECT_EQ(kept, 6);  // the second add works on the first product, which the swap brings up
 }
 
 TEST(Network, TablesAreTheFunctions) {

@@ -9,7 +9,7 @@ namespace {
 
 using Piece = std::vector<Instruction>;
 
-/// Words first, since each is hashed and stored; then cycles.
+/// Compares words first, since each is hashed and stored; then cycles.
 bool smaller(const Piece& a, const Piece& b) {
   const std::uint32_t x = tasm::words(a), y = tasm::words(b);
   return x != y ? x < y : a.size() < b.size();

@@ -1,5 +1,5 @@
-// Other forms of a block that the network has in mind: nothing that it says is proven (jit/tir/equiv does that), but
-// what is here ends, as far as AbstractState can tell, as the block does, and has fewer words or fewer cycles.
+// The network's proposals for a block. They are not proven (jit/tir/equiv does that), but each ends as the block does,
+// as far as AbstractState can tell, and has fewer words or fewer cycles.
 #pragma once
 
 #include <span>
@@ -9,27 +9,27 @@
 
 namespace trident::tir::neural {
 
-/// What became of drafts that ended, of whole blocks or of windows.
+/// Counts of ended drafts, for whole blocks or for windows.
 struct ProposeCounts {
   DecodeCounts decoded;
-  std::size_t not_smaller = 0;  ///< of those that ended
+  std::size_t not_smaller = 0;  ///< ended, but not smaller
   std::size_t repeated = 0;
-  std::size_t beyond = 0;  ///< the number of proposals
-  std::size_t merged = 0;  ///< forms of windows that are in no proposal of their own
+  std::size_t beyond = 0;  ///< beyond the number of proposals
+  std::size_t merged = 0;  ///< forms of windows joined into one proposal
 };
 
 struct ProposeOptions {
-  std::size_t width = 16;     ///< of the beam
-  std::size_t proposals = 4;  ///< at most
-  /// A block that is longer is read in windows of this many instructions, each half over the one before; what is found
-  /// for one is in place when the next is read.
+  std::size_t width = 16;     ///< width of the beam
+  std::size_t proposals = 4;  ///< most proposals
+  /// Length of a window. A longer block is read in windows of so many instructions, each half over the one before; a
+  /// form found for one is in place when the next is read.
   std::size_t window = 20;
-  /// As of DecodeOptions: true ends with what was found.
+  /// Stops the decoding as DecodeOptions::stop; true ends with the forms found so far.
   std::function<bool()> stop{};
-  ProposeCounts* counts = nullptr;  ///< added to, if given
+  ProposeCounts* counts = nullptr;  ///< added to, if not null
 };
 
-/// The fewest words first, then the fewest instructions, then the likeliest. Empty for what is no block.
+/// Returns forms, the fewest words first, then the fewest instructions, then the likeliest. Empty if `block` is none.
 std::vector<std::vector<Instruction>> propose(Network& network, std::span<const Instruction> block,
                                               const ProposeOptions& options = {});
 

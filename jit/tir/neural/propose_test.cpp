@@ -1,4 +1,4 @@
-// Oracle: what is proposed must be smaller and end as the block does, at another random point too: on the machine.
+// Oracle: a proposal must be smaller and end as the block does at another random point too, and on the machine.
 #include "jit/tir/neural/propose.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::optional<std::vector<Element>> stack_after(const std::vector<Instruction>& 
   return std::vector<Element>(machine.stack().begin(), machine.stack().end());
 }
 
-/// `push C add` between other arithmetic.
+/// Makes blocks with `push C add` between other arithmetic.
 std::vector<Instruction> block_with_sums(tensor::Generator& random, std::size_t length) {
   constexpr Op kPlain[] = {Op::kAdd, Op::kMul, Op::kSplit, Op::kEq};
   std::vector<Instruction> block;
@@ -56,7 +56,7 @@ std::vector<Instruction> with_addi(const std::vector<Instruction>& block) {
   return out;
 }
 
-// What is counted changes nothing, and adds up to what there is.
+// Counting changes nothing, and the counts add up.
 TEST(Propose, EveryDraftIsCountedOnce) {
   tensor::Generator random(9);
   Network network(shipped_weights());
@@ -71,7 +71,7 @@ TEST(Propose, EveryDraftIsCountedOnce) {
     EXPECT_LE(d.ended + d.lost + d.repeated + d.too_long, d.looked_at);
     refused += d.ends_refused, proposed += counted.size();
 
-    // Without AbstractState nothing is refused, lost or left out for standing where another does.
+    // Without AbstractState no draft is refused, lost or left out for being at the point of another.
     const auto original = Original::of(std::span(block).first(10));
     ASSERT_TRUE(original.ok());
     DecodeCounts free;

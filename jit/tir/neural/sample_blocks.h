@@ -1,4 +1,4 @@
-// Random blocks to test and measure with: all instructions that may stand in a block, constants of every size.
+// Makes random blocks to test and measure with: all instructions that may stand in a block, constants of every size.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 #include "jit/tir/neural/shipped_weights.h"
 
-// The file becomes a part of the program's read-only data: nothing to find, nothing to be of another version.
+// Embeds the file in the program's read-only data: it need not be found, and its version always fits.
 asm(".section .rodata\n"
     ".balign 64\n"
     ".global trident_shipped_tir_network_begin\n"
@@ -21,7 +21,7 @@ namespace trident::tir::neural {
 const Weights& shipped_weights() {
   static const Weights weights = [] {
     auto read = weights_in({trident_shipped_tir_network_begin, trident_shipped_tir_network_end});
-    CHECK(read.ok());  // built from another layout: teach it again
+    CHECK(read.ok());  // fails if it was built from another layout: train it again
     return *std::move(read);
   }();
   return weights;

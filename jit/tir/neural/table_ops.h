@@ -1,4 +1,4 @@
-// Two ops of a tape over one table of rows, with which tokens go in and come out: sums of rows, and comparisons with
+// Two tape ops over one table of rows, for tokens as input and output: sums of rows, and products with
 // the first rows. The table is an ordinary slice, so both add to one gradient.
 #pragma once
 
@@ -6,12 +6,12 @@
 
 namespace trident::tir::neural {
 
-/// The sum of the table's rows of each list: table [rows, width]; gives [bags.count(), width]; an empty list gives
+/// Sums the table's rows of each list: table [rows, width]; gives [bags.count(), width]; an empty list gives
 /// zeros. Ids outside the table end the process.
 template <class Real>
 autodiff::Value<Real> sum_table_rows(autodiff::Tape<Real>&, autodiff::Value<Real> table, autodiff::Bags bags);
 
-/// x [.., width] times each of the table's first `rows` rows, plus bias [rows]: gives [.., rows].
+/// Multiplies x [.., width] by each of the table's first `rows` rows and adds bias [rows]: gives [.., rows].
 template <class Real>
 autodiff::Value<Real> compare_with_rows(autodiff::Tape<Real>&, autodiff::Value<Real> x, autodiff::Value<Real> table,
                                         std::size_t rows, autodiff::Value<Real> bias);

@@ -15,7 +15,7 @@ using autodiff::Mode;
 using autodiff::Tape;
 using autodiff::Value;
 
-/// More rows than any node or draft has: the context's 32 and a node's 14, or a draft's 60.
+/// Bound of the rows of a node or draft: the context's 32 and a node's 14, or a draft's 60.
 constexpr std::size_t kRowsMax = 64;
 
 template <class Real>

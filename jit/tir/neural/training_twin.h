@@ -1,7 +1,7 @@
-// The network in floating point, for learning by gradients from answers: what it is taught is that, shown a block and
-// the first tokens of a better one, it shall write the next.
+// The network in floating point, to be trained by gradients on answers: given a block and
+// the first tokens of a better one, it learns to write the next.
 //
-// The twin computes what network.h does, but for rounding and the tables of gelu and e^x, over the same slices; its
+// The twin computes as network.h does, but for rounding and the tables of gelu and e^x, over the same slices; its
 // weights rounded to 2^-16 are the network's.
 #pragma once
 
@@ -13,22 +13,22 @@
 
 namespace trident::tir::neural {
 
-/// A block and one that does the same and is better.
+/// A block and a better one that does the same.
 struct Pair {
   std::vector<Instruction> baseline, better;
 };
 
-/// A pair as the network is shown it: rows of features and masks for each node and for each token of the answer.
+/// A pair as the network's input: rows of features and masks for each node and for each token of the answer.
 struct Lesson {
   std::vector<FeatureRows> nodes, drafts;
   std::array<std::uint32_t, kNodesMax> seen{};
   std::vector<std::uint32_t> looked_at;  ///< nodes, as bits
   std::vector<Token> answer;
 };
-/// InvalidArgument for pairs of which either is no block, or the answer has more than kDraftTokensMax tokens.
+/// Makes a lesson. Errors: InvalidArgument if either is no block, or the answer has more than kDraftTokensMax tokens.
 Result<Lesson> lesson_of(const Pair& pair);
 
-/// Room of one tape: longer lessons do not fit.
+/// Size of one tape: longer lessons do not fit.
 struct TwinShape {
   std::size_t lessons = 16, nodes = kNodesMax, tokens = kDraftTokensMax;
   [[nodiscard]] bool fits(const Lesson& lesson) const {
@@ -39,17 +39,17 @@ struct TwinShape {
 template <class Real>
 class TrainingTwin {
  public:
-  /// Records the network over `store`, in which its slices are declared if they are not yet. `store` must outlive it.
+  /// Records the network over `store`, and declares its slices there if needed. `store` must outlive it.
   TrainingTwin(tensor::ParameterStore<Real>& store, const TwinShape& shape);
 
   /// Puts a lesson that fits into `place` of shape.lessons.
   void load(std::size_t place, const Lesson& lesson);
-  /// After load() of the first `count` places: the others are empty.
+  /// Starts after load() of the first `count` places: the others are empty.
   void begin(std::size_t count);
   [[nodiscard]] autodiff::Tape<Real>& tape() { return tape_; }
-  /// Mean over the answers' tokens of minus the logarithm of the share that the network gives them.
+  /// Returns the mean over the answers' tokens of minus the logarithm of the share that the network gives them.
   [[nodiscard]] const autodiff::Value<Real>& loss() const { return loss_; }
-  /// After forward(): the scores of token `token` of the answer in `place`.
+  /// Returns the scores, after forward(), of token `token` of the answer in `place`.
   [[nodiscard]] std::span<const Real> scores(std::size_t place, std::size_t token) const;
 
  private:
@@ -64,7 +64,7 @@ class TrainingTwin {
   std::vector<Lesson> lessons_;
 };
 
-/// Puts weights into a store's slices, and takes the nearest out again.
+/// Copies weights into a store's slices; rounded_weights() reads them back.
 template <class Real>
 void put_weights(std::span<const std::int32_t> weights, tensor::ParameterStore<Real>& store);
 template <class Real>

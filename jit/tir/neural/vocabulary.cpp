@@ -12,7 +12,7 @@ using tasm::Op;
 
 struct Vocabulary {
   std::array<TokenRow, kTokenCount> rows{};
-  /// The token of an instruction whose argument is 0, and of the first small, copied and literal constant.
+  /// Tokens of an instruction whose argument is 0, and of the first small, copied and literal constant.
   std::array<Token, tasm::kOpCount> instruction{}, small{}, copied{}, literal{};
   Token digits = 0;
 };
@@ -49,7 +49,7 @@ Vocabulary build() {
   return v;
 }
 
-/// Made when the program or library is loaded: a thread that makes it later could leave it half made in a forked child.
+/// Built when the program is loaded: a thread that built it later could leave it half done in a forked child.
 const Vocabulary kVocabulary = build();
 
 const Vocabulary& vocabulary() {

@@ -1,4 +1,4 @@
-// Oracle: what was written in tokens must be read again, for every instruction and argument.
+// Oracle: tokens that were written must be read again, for every instruction and argument.
 #include "jit/tir/neural/vocabulary.h"
 
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kProgressSteps = 100;
 constexpr double kClipNorm = 1;
 
-/// The pairs that fit, each once an epoch, in an order of its own.
+/// Pairs that fit, each once an epoch, shuffled per epoch.
 class Course {
  public:
   Course(std::span<const Pair> pairs, const WarmStartOptions& options) : pairs_(pairs), seed_(options.seed) {
@@ -27,9 +27,9 @@ class Course {
     sorted_ = order_;
   }
   [[nodiscard]] std::size_t count() const { return order_.size(); }
-  /// Room for the largest of them.
+  /// Returns a shape in which the largest pair fits.
   [[nodiscard]] TwinShape shape(std::size_t lessons) const { return {lessons, nodes_, tokens_}; }
-  /// The pair of place `position` in the whole course.
+  /// Returns the pair at `position` of the whole course.
   const Pair& at(std::uint64_t position) {
     const std::uint64_t epoch = position / count();
     if (epoch != epoch_) {

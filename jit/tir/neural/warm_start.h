@@ -1,5 +1,5 @@
-// The supervised warm start: weights from pairs of a block and a better one, such as a superoptimiser's answers. Adam
-// on the twin in single precision, then rounded to fixed point. The same pairs and options give the same weights with
+// Trains weights with supervision on pairs of a block and a better one, such as a superoptimiser's answers: Adam on the
+// twin in single precision, then rounded to fixed point. Equal pairs and options give equal weights with
 // any number of threads.
 #pragma once
 
@@ -13,11 +13,11 @@ struct WarmStartOptions {
   std::uint64_t seed = 1;
   std::uint64_t steps = 1000;
   std::size_t lessons_per_step = 32;                                ///< a multiple of kWarmStartShards
-  std::size_t nodes_max = kNodesMax, tokens_max = kDraftTokensMax;  ///< pairs that are larger are left out
-  double rate = 2e-3;  ///< of Adam, at its peak; falls to a twentieth by half a cosine
+  std::size_t nodes_max = kNodesMax, tokens_max = kDraftTokensMax;  ///< larger pairs are left out
+  double rate = 2e-3;  ///< peak rate of Adam; falls to a twentieth by half a cosine
   unsigned threads = 1;
 };
-/// A part of the model: gradients of so many tapes are added, whatever the number of threads.
+/// Number of tapes whose gradients are added, whatever the number of threads; part of the result.
 inline constexpr std::size_t kWarmStartShards = 2;
 
 struct WarmStart {
@@ -26,8 +26,8 @@ struct WarmStart {
   double loss = 0;                     ///< mean of the last tenth of the steps, nats a token
 };
 
-/// Teaches weights, beginning from `from`. `progress` may be empty; returning false ends the training early. The loss
-/// that it is told is the mean since it was last told. InvalidArgument without any pair that fits or when the loss
+/// Trains weights, beginning from `from`. `progress` may be empty; returning false ends the training early. It gets
+/// the mean loss since its last call. Errors: InvalidArgument if no pair fits, or when the loss
 /// stops being finite.
 Result<WarmStart> warm_start(std::span<const Pair> pairs, std::span<const std::int32_t> from,
                              const WarmStartOptions& options,

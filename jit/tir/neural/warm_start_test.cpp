@@ -1,4 +1,4 @@
-// Oracles: central differences; the network in fixed point against its twin; answers that were not shown.
+// Oracles: central differences; the network in fixed point against its twin; answers that were not in the training.
 #include "jit/tir/neural/warm_start.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(TrainingTwin, GradientsAreCentralDifferences) {
   for (std::int32_t& w : weights) w += static_cast<std::int32_t>(random.below(8000)) - 4000;
   TrainingTwin<double> twin(store, {3, 8, 24});
   put_weights(weights, store);
-  // Nodes that see several others: else attention has nothing to choose between.
+  // Nodes that see several others, so that attention has a choice.
   const Pair pairs[] = {{block_of("dup 1 mul dup 1 add read_io 1 mul eq"), block_of("dup 0 add swap 3 push 77")},
                         {block_of("add mul addi 5 split"), block_of("mul push 9 hash")}};
   for (std::size_t i = 0; i < std::size(pairs); ++i) twin.load(i, *lesson_of(pairs[i]));
@@ -115,7 +115,7 @@ TEST(TrainingTwin, ScoresAreTheNetworksButForRounding) {
   EXPECT_GT(largest, 0);
 }
 
-/// Rewrites that hold for any constant and any neighbours.
+/// Makes pairs from rewrites that hold for any constant and any neighbours.
 Pair toy(tensor::Generator& random) {
   struct Rule {
     const char *from, *to;

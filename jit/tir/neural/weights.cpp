@@ -25,7 +25,7 @@ std::uint32_t layout() {
   return static_cast<std::uint32_t>(hash);
 }
 
-/// Half the width of the distribution that a slice begins with (Xavier), 0 for vectors. A row of features is one of
+/// Returns half the width of a slice's initial distribution (Xavier), 0 for vectors. A row of features is one of
 /// about a dozen that are summed.
 double spread_of(const SliceRow& slice) {
   if (slice.rows == 1) return 0;

@@ -1,19 +1,19 @@
 // The weights of the network: one flat vector of fixed-point numbers with named slices, and its file.
 //
-//   features             511 x 64   rows that are summed into what a node and a draft start from; its first 187 rows,
-//                                   one a token, are also what the output is compared with
+//   features             511 x 64   rows that are summed to the inputs of nodes and drafts; its first 187 rows,
+//                                   one per token, are also multiplied with the output
 //   layer 0, 1           query, key, value, output   64 x 64 each, without bias
 //                        in 64 x 128 + 128, out 128 x 64 + 64; two norms, gain and bias of 64 each
 //   decoder              hidden 128 x 128 + 128, out 128 x 64 + 64
 //   tokens               a bias for each of the 187 tokens
 //
-// 124,091 in all. The plan that this network comes from counts a layer as 33,024 (one bias of the two in the
-// feed-forward part, one norm of the two) and the decoder as 24,768 and leaves out the tables of features and tokens:
+// 124,091 in all. The plan of this network counts a layer as 33,024 (one of the two biases in the
+// feed-forward part, one of the two norms) and the decoder as 24,768 and leaves out the tables of features and tokens:
 // 90,816 by that count.
 //
-// The file: "TIRN", u32 layout (what slices there are, hashed), u32 number of weights, then each as i32, in units of
-// 2^-16, all little end first. Its address is the Poseidon2 of runtime/field/poseidon.h over its bytes; the store names
-// versions by their SHA-256 besides.
+// The file: "TIRN", u32 layout (a hash of the slices), u32 number of weights, then each as i32, in units of
+// 2^-16, all little endian. Its address is the Poseidon2 of runtime/field/poseidon.h over its bytes; the store also
+// names versions by their SHA-256.
 #pragma once
 
 #include <array>
@@ -31,11 +31,11 @@
 namespace trident::tir::neural {
 
 inline constexpr std::size_t kLayers = 2, kHeads = 2, kHeadWidth = kWidth / kHeads;
-inline constexpr std::size_t kInner = 128;         ///< of the feed-forward part
+inline constexpr std::size_t kInner = 128;         ///< width inside the feed-forward part
 inline constexpr std::size_t kDecoderInner = 128;  ///< input and hidden layer of the decoder
 
-/// Weights lie strictly within +- this, 8.0; activations saturate at +- kActivationMax (arithmetic.h), 128.0. A sum of
-/// their products is then an integer of at most 52 bits, which a double holds exactly.
+/// Bound of weights: strictly within +- this, 8.0; activations saturate at +- kActivationMax (arithmetic.h), 128.0. A
+/// sum of their products is then an integer of at most 52 bits, which a double holds exactly.
 inline constexpr std::int32_t kWeightBound = 1 << 19;
 static_assert(kDecoderInner * std::int64_t{kWeightBound} * kActivationMax <= kExactSumMax);
 static_assert(kWidth * kActivationMax * kActivationMax <= kExactSumMax);
@@ -45,7 +45,7 @@ struct SliceRow {
   std::string_view name;
   std::size_t rows, columns;  ///< a vector has one row
 };
-/// In the order of the flat vector.
+/// Slices, in the order of the flat vector.
 #define TRIDENT_TIR_LAYER(l)                                                                          \
   {l ".query", kWidth, kWidth}, {l ".key", kWidth, kWidth}, {l ".value", kWidth, kWidth},             \
       {l ".output", kWidth, kWidth}, {l ".norm1.gain", 1, kWidth}, {l ".norm1.bias", 1, kWidth},      \
@@ -63,7 +63,7 @@ inline constexpr SliceRow kSlices[] = {{"features", feature::kCount, kWidth},
                                        {"tokens.bias", 1, kTokenCount}};
 #undef TRIDENT_TIR_LAYER
 
-/// Elements before slice `slice`, or of all.
+/// Counts the elements before slice `slice`, or all.
 constexpr std::size_t offset_of(std::size_t slice) {
   std::size_t offset = 0;
   for (std::size_t s = 0; s < slice; ++s) offset += kSlices[s].rows * kSlices[s].columns;
@@ -72,19 +72,19 @@ constexpr std::size_t offset_of(std::size_t slice) {
 inline constexpr std::size_t kParameterCount = offset_of(std::size(kSlices));
 static_assert(kParameterCount == 124'091);
 
-using Weights = std::vector<std::int32_t>;  ///< kParameterCount of them
+using Weights = std::vector<std::int32_t>;  ///< kParameterCount weights
 
-/// Index in kSlices; a name that is not there is a bug.
+/// Returns an index in kSlices; an unknown name is a bug.
 std::size_t slice_named(std::string_view name);
 std::span<const std::int32_t> values_of(std::span<const std::int32_t> weights, std::string_view slice);
 
-/// Gains 1, biases 0, the rest uniform as suits their slice.
+/// Makes weights: gains 1, biases 0, the rest uniform in their slice's spread.
 Weights initial_weights(std::uint64_t seed);
-/// The nearest weight within the bounds.
+/// Returns the nearest weight within the bounds.
 std::int32_t weight_of(double real);
 
 std::vector<std::byte> file_of(std::span<const std::int32_t> weights);
-/// RejectedRecord for bytes that are no such file.
+/// Reads a file's bytes. Errors: RejectedRecord for bytes that are no such file.
 Result<Weights> weights_in(std::span<const std::byte> file);
 field::ContentAddress address_of(std::span<const std::int32_t> weights);
 

@@ -14,7 +14,7 @@ TEST(Weights, AreAsManyAsThePlanCountsAndTheTablesBesides) {
     if (slice.name.starts_with("decoder")) decoder += count;
     if (slice.name == "features" || slice.name == "tokens.bias") tables += count;
   }
-  // The plan counts one bias of the feed-forward part and one norm.
+  // The plan counts one of the feed-forward part's biases and one norm.
   EXPECT_EQ(layer - 64 - 128, 33'024u);
   EXPECT_EQ(decoder, 24'768u);
   EXPECT_EQ(2 * (layer - 64 - 128) + decoder, 90'816u);

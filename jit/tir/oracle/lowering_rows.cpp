@@ -5,7 +5,7 @@
 namespace trident::tir::oracle {
 namespace {
 
-/// What a row's name means beyond the table of operations: the text for it, where $n is the n-th operand.
+/// Names of rows that are not operations of TIR, with their text, where $n is the n-th operand.
 struct Named {
   std::string_view name, text;
   std::size_t operands;
@@ -27,7 +27,7 @@ std::string replaced(std::string text, std::string_view what, const std::string&
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
 }
 
-/// The last constant that the subroutine at `label` pushes before it returns; its first is the machine's own business.
+/// Returns the last constant that the subroutine at `label` pushes before it returns; its first is the machine's own.
 std::string pushed_by(const tasm::Program& program, std::string_view label, bool first_of_two) {
   std::vector<std::string> pushes;
   for (const tasm::Mark& mark : program.marks) {
@@ -40,7 +40,7 @@ std::string pushed_by(const tasm::Program& program, std::string_view label, bool
   return pushes.empty() ? "0" : pushes.back();
 }
 
-/// The text of the operation and how many operands it has; an empty text if no operation has the name.
+/// Returns the operation's text and its number of operands; an empty text if no operation has the name.
 std::pair<std::string, std::size_t> operation_named(const std::string& name) {
   for (const Named& named : kNamed)
     if (named.name == name) return {std::string(named.text), named.operands};
@@ -53,7 +53,7 @@ std::pair<std::string, std::size_t> operation_named(const std::string& name) {
   return {};
 }
 
-/// TIR of a row: its literal operands, the operation, what it writes. Empty if the row is of another form.
+/// Returns the TIR of a row: its literal operands, the operation, its writes. Empty if the row has another form.
 std::string tir_of(const json& row, const tasm::Program& program) {
   auto [text, operands] = operation_named(row.at("tir_op"));
   const auto& all = program.instructions;
@@ -67,7 +67,7 @@ std::string tir_of(const json& row, const tasm::Program& program) {
   text = replaced(text, "$then", pushed_by(program, "T", row.at("tir_op") == "IfElse"));
   text = replaced(text, "$else", pushed_by(program, "E", false));
   out += text;
-  // What it writes stands before the first halt.
+  // Its writes stand before the first halt.
   std::string writes;
   for (std::size_t i = 0; i < all.size() && all[i].op != tasm::Op::kHalt; ++i)
     if (all[i].op == tasm::Op::kWriteIo) writes += " write_io " + std::to_string(all[i].argument.value());
@@ -83,7 +83,7 @@ void check_lowering(const json& row, vm::Machine& machine, vm::Code& code, Verdi
     verdict.wrong.push_back(given.error().message);
     return;
   }
-  // What the row's own program does, in all that the row says of it: heights, stack, digest ...
+  // Checks the row's own program against all that the row states: heights, stack, digest ...
   check_program(row, machine, code, verdict);
   const std::string text = tir_of(row, *given);
   if (text.empty()) {
@@ -96,7 +96,7 @@ void check_lowering(const json& row, vm::Machine& machine, vm::Code& code, Verdi
     verdict.wrong.push_back(program.error().message);
     return;
   }
-  // The rows' body of `if` leaves one element more, which a text may not ask for; lowering does not mind.
+  // The rows' body of `if` leaves one element more. A text may not do that, but lowering accepts it.
   for (language::Operation& operation : program->operations)
     if (operation.op == language::Op::kIfOnly) operation.body.erase(operation.body.begin());
   const bool fails = row.contains("error");

@@ -6,7 +6,7 @@
 namespace trident::tir::oracle {
 namespace {
 
-constexpr std::size_t kShownMax = 24;  ///< elements of a list in a message
+constexpr std::size_t kShownMax = 24;  ///< elements of a list shown in a message
 
 Kind kind_of(const json& row) {
   const auto has = [&](const char* key) { return row.contains(key); };
@@ -66,9 +66,9 @@ void compare(Verdict& verdict, const std::string& what, std::uint64_t expected, 
 
 Verdict Checker::check(std::string_view text) {
   Verdict verdict;
-  try {  // nlohmann speaks through exceptions; they end here
+  try {  // nlohmann throws; its exceptions are caught here
     json row = json::parse(text);
-    // What is null is not there: "error": null of a row that ends well.
+    // Removes null members, as they count as absent: "error": null of a row that ends well.
     if (row.is_object())
       for (auto member = row.begin(); member != row.end();) member = member->is_null() ? row.erase(member) : ++member;
     if (row.is_object()) verdict.kind = kind_of(row);

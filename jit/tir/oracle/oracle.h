@@ -1,10 +1,10 @@
-// Rows of what the real Triton VM (or the library it uses) has answered, and whether we answer the same.
+// Checks our answers against rows of answers of the real Triton VM (or of the library it uses).
 //
 //   programs   one JSON object: a program with its inputs, final state, nine heights, or its failure
-//   lowerings  one JSON object: one operation of TIR on literal operands, lowered, and what that has written; as a
-//              program too, in all that it says of that
+//   lowerings  one JSON object: one operation of TIR on literal operands, lowered, and its output; also as a
+//              program, in all that the row states
 //   vectors    one JSON object of many: Tip5 with its parameters, field, extension; or the ad hoc Poseidon2
-//   pairs      one JSON object: two blocks, and whether they are the same
+//   pairs      one JSON object: two blocks, and whether they do the same
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ namespace trident::tir::oracle {
 enum class Kind : std::uint8_t { program, vectors, equivalence, lowering, unknown };
 std::string_view name_of(Kind kind);
 
-/// What came of one row.
+/// Result of checking one row.
 struct Verdict {
   Kind kind = Kind::unknown;
   std::string name;                ///< the row's own
-  std::uint64_t checked = 0;       ///< programs, pairs, operations or vectors
+  std::uint64_t checked = 0;       ///< number of programs, pairs, operations or vectors
   std::vector<std::string> wrong;  ///< a sentence per difference; a row that cannot be read has one too
   bool understood = true;
 };
 
-/// Keeps its machine from row to row.
+/// Checks rows; keeps its machine from row to row.
 class Checker {
  public:
-  /// `text`: one JSON object.
+  /// Checks one row. `text`: one JSON object.
   Verdict check(std::string_view text);
 
  private:

@@ -1,4 +1,4 @@
-// Oracle: the real Triton VM's answers (tests/tir); and that a row with any one answer changed is noticed.
+// Oracle: the real Triton VM's answers (tests/tir). A row with any one answer changed must be noticed.
 #include "jit/tir/oracle/oracle.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(Oracle, Vectors) {
   expect_all_right("poseidon2_vectors.json", Kind::vectors, 3 + 5 + 7);
 }
 
-/// Every number of an answer that is changed is a difference.
+/// Expects every changed number of an answer to be reported.
 void expect_noticed(json row, const json::json_pointer& at) {
   json& value = row[at];
   if (value.is_structured()) {
@@ -98,7 +98,7 @@ TEST(Oracle, LoweringsThatWriteSomethingElseAreNoticed) {
 
 TEST(Oracle, ChangedVectorsAreNoticed) {
   const json all = json::parse(lines("data_vectors.json").at(0));
-  // One of each kind: the whole of it is changed number by number.
+  // One row of each kind: all of it is changed number by number.
   json row;
   row["tip5_params"] = all["tip5_params"];
   for (const char* key : {"bfe", "xfe", "tip5_permutation", "tip5_hash_10", "tip5_hash_pair", "tip5_hash_varlen"})
@@ -122,7 +122,7 @@ TEST(Oracle, PairsThatAreJudgedOtherwiseAreNoticed) {
     row["equivalent"] = !row["equivalent"];
     EXPECT_EQ(Checker().check(row.dump()).wrong.size(), 1u) << line;
     if (row["witness_stack_bottom_first"].is_null()) continue;
-    row["candidate"] = row["baseline"];  // then there is nothing to witness
+    row["candidate"] = row["baseline"];  // then there is no difference to witness
     EXPECT_EQ(Checker().check(row.dump()).wrong.size(), 1u) << line;
   }
 }

@@ -4,7 +4,7 @@
 namespace trident::tir::oracle {
 namespace {
 
-/// The real machine judged pairs on stacks of 14 elements above the 16 that are there at the start.
+/// Height of the stack when the real machine judged pairs: 14 elements above the 16 at the start.
 constexpr std::size_t kStackMin = 16 + 14;
 
 std::string name_of(equiv::Answer answer) {
@@ -18,7 +18,7 @@ Result<std::vector<tasm::Instruction>> block_of(const json& row, const char* key
   return std::move(program.instructions);
 }
 
-/// What the real machine saw, if the row says where.
+/// Checks the difference that the real machine saw, if the row has its state.
 void check_witness(const json& row, equiv::Pair& pair, Verdict& verdict) {
   if (!row.contains("witness_stack_bottom_first")) return;
   equiv::State state;

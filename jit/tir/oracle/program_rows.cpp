@@ -5,8 +5,8 @@ namespace {
 
 using vm::Failure;
 
-/// "OpStackError(TooShallow)" of "OpStackError(TooShallow)" and of "OpStackError(TooShallow(3))"; "AssertionFailed" of
-/// "AssertionFailed(AssertionError {..})": the variant's name, and for errors of the stack which one.
+/// Returns an error's variant: "OpStackError(TooShallow)" for itself and for "OpStackError(TooShallow(3))",
+/// "AssertionFailed" for "AssertionFailed(AssertionError {..})". Errors of the stack keep their inner name.
 std::string variant(const std::string& error) {
   constexpr std::string_view kNested = "OpStackError(";
   const std::size_t from = error.starts_with(kNested) ? kNested.size() : 0;
@@ -41,7 +41,7 @@ void check_text(const json& row, const tasm::Program& program, const vm::Code& c
     compare(verdict, "digest", elements(row.at("program_digest")), listed(code.digest));
 }
 
-/// What the row says of them.
+/// Compares the heights with the row's.
 void check_heights(const json& row, const vm::Machine& machine, const vm::Code& code, Verdict& verdict) {
   const vm::Heights heights = machine.heights();
   if (row.contains("heights")) {
@@ -112,7 +112,7 @@ void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdic
 
   const std::string failure(vm::name_of(machine.failure()));
   const std::string expected = variant(error), found = variant(failure);
-  // "OpStackError" alone leaves open which one.
+  // "OpStackError" alone does not say which one.
   if (expected != (expected.find('(') == std::string::npos ? found.substr(0, found.find('(')) : found))
     verdict.wrong.push_back("failure: expected " + (error.empty() ? "none" : error) + ", found " +
                             (failure.empty() ? "none" : machine.failure_text()));

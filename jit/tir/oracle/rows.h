@@ -1,4 +1,4 @@
-// What the checks of the kinds share.
+// Functions that the checks of all kinds share.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace trident::tir::oracle {
 using field::Element;
 using nlohmann::json;
 
-/// These throw what nlohmann throws when the JSON is of another form; Checker::check catches it.
+/// Read JSON, and throw as nlohmann does if it has another form; Checker::check catches that.
 Element element(const json& value);
 std::vector<Element> elements(const json& list);
 template <std::size_t N>
@@ -25,7 +25,7 @@ std::array<Element, N> element_array(const json& list) {
   return out;
 }
 
-/// "[1, 2]", shortened when long.
+/// Prints a list as "[1, 2]", shortened if long.
 std::string text(const std::vector<Element>& list);
 template <class Range>
 std::vector<Element> listed(const Range& range) {
@@ -38,9 +38,9 @@ void compare(Verdict& verdict, const std::string& what, const std::vector<Elemen
 void compare(Verdict& verdict, const std::string& what, std::uint64_t expected, std::uint64_t found);
 
 void check_program(const json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict);
-/// The operation of a row as TIR, lowered, against what the real machine has written.
+/// Lowers the operation of a row as TIR and compares its output with the real machine's.
 void check_lowering(const json& row, vm::Machine& machine, vm::Code& code, Verdict& verdict);
-/// Whether we decide as the real machine did, and see a difference in the state in which it saw one.
+/// Compares our decision with the real machine's, and looks for a difference in the state in which it saw one.
 void check_pair(const json& row, Verdict& verdict);
 void check_vectors(const json& row, Verdict& verdict);
 

@@ -17,7 +17,7 @@ std::vector<Element> listed(const Extension& x) {
   return {x.c[0], x.c[1], x.c[2]};
 }
 
-/// f(row, where) for each row of a list that may be missing.
+/// Calls f(row, where) for each row of a list that may be missing.
 template <class F>
 void each(const json& all, const char* key, Verdict& verdict, F f) {
   if (!all.contains(key)) return;
@@ -46,13 +46,13 @@ void check_field(const json& all, Verdict& v) {
 
 using Tip5State = std::array<Element, field::kTip5Width>;
 
-/// ((byte + 1)^3 - 1) mod 257.
+/// Computes ((byte + 1)^3 - 1) mod 257.
 std::uint64_t looked_up(std::uint64_t byte) {
   return ((byte + 1) * (byte + 1) * (byte + 1) - 1) % 257;
 }
 
-/// One round word by word, after section 3.3 of the design: what the vectors' states in between are held to, of which
-/// the kernels show no more than what goes through the table.
+/// Computes one round word by word, after section 3.3 of the design. The vectors' states in between are checked by it,
+/// as the kernels expose only the words that go through the table.
 Tip5State round_of(const Tip5State& state, std::size_t round) {
   const Element unit(field::kEpsilon), back = inverse(unit);  // Montgomery forms are 2^64 = 2^32 - 1 times the word
   Tip5State powers, out;

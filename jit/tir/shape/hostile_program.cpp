@@ -21,7 +21,7 @@ void HostileProgram::label(const char* stem) {
   if (chance(6)) put(fresh("also") + ":");
 }
 
-/// Leaves the stack as high as it was, like all that follows but for what is said.
+/// Adds straight instructions. Like the functions below it keeps the stack's height, unless they say otherwise.
 void HostileProgram::piece() {
   while (pieces_.size() < 3) {
     std::vector<std::string> made;
@@ -54,7 +54,7 @@ void HostileProgram::small() {
   }
 }
 
-/// Pushes what is then branched by.
+/// Pushes a word to branch by.
 void HostileProgram::condition() {
   switch (below(5)) {
     case 0: return put("push " + constant());
@@ -63,7 +63,7 @@ void HostileProgram::condition() {
   }
 }
 
-/// One instruction behind `skiz`, which can have a label.
+/// Adds one instruction behind `skiz`, which can have a label.
 void HostileProgram::skipped() {
   if (chance(3)) label("mid");
   switch (below(12)) {
@@ -74,7 +74,7 @@ void HostileProgram::skipped() {
     case 4: return put({"nop"});
     case 5: return put({"addi 5"});
     case 6: return put({"swap 2"});
-    case 7: return put({"push 3", "skiz"});  // skips the push: then what was there is asked
+    case 7: return put({"push 3", "skiz"});  // skips the push: then the word below is tested
     default: return call();
   }
 }
@@ -83,7 +83,7 @@ template <class F>
 void HostileProgram::later(F f) {
   std::vector<std::string> kept = std::exchange(out_, {});
   f();
-  if (chance(5) && !out_.empty()) {  // the same once more under another name
+  if (chance(5) && !out_.empty()) {  // repeats it under another name
     std::vector<std::string> copy;
     for (const std::string& item : out_)
       if (!item.ends_with(":")) copy.push_back(item);
@@ -94,7 +94,7 @@ void HostileProgram::later(F f) {
                       std::exchange(out_, std::move(kept)));
 }
 
-/// As lowering has it, with one side or both empty.
+/// Adds a branch as lowering writes it, with one side or both empty.
 void HostileProgram::branch(int depth) {
   const std::string first = fresh("then"), second = fresh("else");
   const auto side = [&] {
@@ -112,7 +112,7 @@ void HostileProgram::branch(int depth) {
     put({"return"});
   });
   condition();
-  if (chance(6)) put({"dup 0", "skiz"});  // the first of the pattern is skipped
+  if (chance(6)) put({"dup 0", "skiz"});  // the first instruction of the pattern is skipped
   if (chance(6)) label("mid");
   put({"push 1", "swap 1", "skiz"});
   put("call " + first);
@@ -156,7 +156,7 @@ void HostileProgram::until_equal() {
   put({"pop 5", "pop 2"});
 }
 
-/// What follows is dead, but for its labels.
+/// Adds a jump; code behind it is dead, but for its labels.
 void HostileProgram::jump() {
   constexpr const char* kJumps[] = {"return", "halt", "recurse"};
   put(kJumps[below(std::size(kJumps))]);
@@ -189,7 +189,7 @@ void HostileProgram::body(int depth) {
   for (std::uint64_t i = 0, n = 1 + below(4); i < n; ++i) item(depth);
 }
 
-/// Of a subroutine, or what leads into the next one.
+/// Ends a subroutine, or leads into the next one.
 void HostileProgram::end() {
   switch (below(12)) {
     case 0: return;
@@ -205,7 +205,7 @@ void HostileProgram::end() {
   }
 }
 
-/// A call and what it calls, which is now and then a line or nothing.
+/// Adds a call and its subroutine, which is now and then a single line or empty.
 void HostileProgram::subroutine(int depth) {
   const std::string name = fresh("f");
   later([&] {
@@ -226,7 +226,7 @@ void HostileProgram::subroutine(int depth) {
   put("call " + name);
 }
 
-/// Called by nobody but itself: dead, unless what stands before it leads into it.
+/// Adds a subroutine that only calls itself: dead, unless the code before it leads into it.
 void HostileProgram::dead() {
   const std::string name = "dead" + std::to_string(++names_);
   put(name + ":");
@@ -243,7 +243,7 @@ std::string HostileProgram::text() {
     if (chance(3)) subroutine(2);
   }
   put({"halt"});
-  // What comes later can have put down more for later.
+  // Subroutines that are written now can add more to the list.
   while (!subroutines_.empty()) {
     const std::vector<std::string> next = std::move(subroutines_.back());
     subroutines_.pop_back();

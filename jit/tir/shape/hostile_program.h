@@ -1,6 +1,6 @@
-// Random programs of TASM whose control flow is as awkward as the machine allows, for tests: labels behind `skiz`, what
-// runs from one subroutine into the next, dead code, labels in the middle, jumps that are skipped. They hold what the
-// changes of this folder look for as well, often a little wrong.
+// Random programs of TASM whose control flow is as awkward as the machine allows, for tests: labels behind `skiz`, code
+// that runs from one subroutine into the next, dead code, labels in the middle, jumps that are skipped. They also have
+// the patterns that the changes of this folder look for, often slightly wrong.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ class HostileProgram {
  public:
   explicit HostileProgram(std::uint64_t seed) : random_(seed) {}
 
-  /// One that assembles. Whether it ends, and how, is up to its input.
+  /// Returns a program that assembles. Its end depends on its input, and it may have none.
   std::string text();
-  /// Words that such programs branch by: small ones, many of them 0.
+  /// Returns words that such programs branch by: small ones, many of them 0.
   std::vector<field::Element> input(std::size_t count);
 
  private:
@@ -27,9 +27,9 @@ class HostileProgram {
   std::string constant();
   void put(std::string item) { out_.push_back(std::move(item)); }
   void put(std::initializer_list<const char*> items) { out_.insert(out_.end(), items.begin(), items.end()); }
-  /// A place that can be called; now and then it has two names.
+  /// Adds a label that can be called; now and then it has two names.
   void label(const char* stem = "l");
-  /// To a label that is chosen when all are known.
+  /// Adds a call to a label that is chosen when all are known.
   void call() { put("call ?"); }
 
   void piece();
@@ -45,14 +45,14 @@ class HostileProgram {
   void end();
   void subroutine(int depth);
   void dead();
-  /// Writes what f puts as a subroutine of its own, for later.
+  /// Stores the output of f as a subroutine of its own, for later.
   template <class F>
   void later(F f);
 
   SplitMix64 random_;
   std::vector<std::string> out_, labels_;
-  std::vector<std::vector<std::string>> pieces_;       ///< straight, to be repeated
-  std::vector<std::vector<std::string>> subroutines_;  ///< that are not in out_ yet
+  std::vector<std::vector<std::string>> pieces_;       ///< straight pieces, to be repeated
+  std::vector<std::vector<std::string>> subroutines_;  ///< subroutines that are not in out_ yet
   int names_ = 0;
 };
 

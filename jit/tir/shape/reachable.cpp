@@ -7,10 +7,10 @@ namespace {
 
 using tasm::Op;
 
-/// Whether each line can run, all regions one after the other.
+/// Tells for each line whether it can run, all regions one after the other.
 std::vector<bool> reached_lines(const Regions& regions) {
   std::vector<const Line*> lines;
-  std::vector<std::size_t> first;  // of each region
+  std::vector<std::size_t> first;  // per region
   for (const Region& region : regions.all) {
     first.push_back(lines.size());
     for (const Line& line : region.lines) lines.push_back(&line);
@@ -47,7 +47,7 @@ tasm::Program reachable(const tasm::Program& program) {
     }
     region.lines = std::move(kept);
   }
-  // A region without lines can be called: the end of the program, where a run fails.
+  // A region without lines can be called: it is the end of the program, where a run fails.
   for (std::size_t r = 0; r < regions.all.size(); ++r)
     regions.all[r].removed = regions.all[r].lines.empty() && !called[r];
   return program_of(regions);

@@ -87,7 +87,7 @@ Regions regions_of(const tasm::Program& program) {
     for (; mark < program.marks.size() && program.marks[mark].instruction <= i; ++mark) {
       const Mark& m = program.marks[mark];
       if (m.kind == Mark::Kind::error_id && region != nullptr)
-        region->lines.back().error_id = m.text;  // goes where the assertion before it goes
+        region->lines.back().error_id = m.text;  // keeps its number with the assertion before it
       else if (m.kind == Mark::Kind::label && starts != region_at.end())
         out.all[starts->second].labels.push_back(m.text);
       else

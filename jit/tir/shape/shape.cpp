@@ -14,7 +14,7 @@ namespace {
 using tasm::Element;
 using tasm::Op;
 
-/// What looks at every call for every region, and at every stretch of instructions, leaves larger programs as they are.
+/// Limits for changes that look at every call for every region, or at every stretch of instructions.
 constexpr std::size_t kRegionsMax = 4096, kInstructionsMax = 100'000;
 
 Line make(Op op, std::uint64_t argument = 0) {
@@ -37,12 +37,12 @@ std::size_t words(std::span<const Line> lines) {
 bool is_label(const tasm::Mark& mark) {
   return mark.kind == tasm::Mark::Kind::label;
 }
-/// Of what stands in several places only what is true in all of them.
+/// Keeps the assertion's number only if the lines that share it agree.
 void keep_error_id(Line& shared, const Line& other) {
   if (shared.error_id != other.error_id) shared.error_id.clear();
 }
 
-/// Runs from its first line to a `return` at its end, and comes back nowhere else.
+/// True if it runs from its first line to a `return` at its end and returns nowhere else.
 bool plain_subroutine(const Regions& regions, std::size_t r) {
   if (!regions.closed(r)) return false;
   const auto& lines = regions.all[r].lines;
@@ -52,8 +52,8 @@ bool plain_subroutine(const Regions& regions, std::size_t r) {
   });
 }
 
-/// f(region, line) for each call of `callee`, by number; f may change the lines there, and says in `line` where the
-/// last of what now stands for the call is.
+/// Calls f(region, line) for each call of `callee`; f may change the lines there, and sets `line` to the last line that
+/// replaces the call.
 template <class F>
 void each_call(Regions& regions, std::size_t callee, F f) {
   for (std::size_t r = 0; r < regions.all.size(); ++r)
@@ -62,14 +62,14 @@ void each_call(Regions& regions, std::size_t callee, F f) {
         if (regions.all[r].lines[i].callee == callee) f(r, i);
 }
 
-/// Bodies that take no more words where they are called than as subroutines.
+/// Inlines subroutines whose bodies take no more words at their calls than as subroutines.
 tasm::Program inlined(const tasm::Program& program) {
   Regions regions = regions_of(program);
   if (regions.all.size() > kRegionsMax) return program;
   for (std::size_t r = 1; r < regions.all.size(); ++r) {
     if (!plain_subroutine(regions, r)) continue;
     std::vector<Line> body(regions.all[r].lines.begin(), regions.all[r].lines.end() - 1);
-    // Nobody calls a label inside of it, and it can be put in several places.
+    // No line calls a label inside the body, so it can be put in several places.
     for (Line& line : body) std::erase_if(line.marks, is_label);
     const std::size_t calls = regions.calls_of(r), size = words(body);
     if (calls == 0 || calls * size > 2 * calls + size + 1) continue;
@@ -90,7 +90,7 @@ tasm::Program inlined(const tasm::Program& program) {
   return program_of(regions);
 }
 
-/// push 1, swap 1, skiz, call A, skiz, call B where A: pop 1, push 0, return, or B: return.
+/// Shortens push 1, swap 1, skiz, call A, skiz, call B with A: pop 1, push 0, return, or B: return.
 tasm::Program branches(const tasm::Program& program) {
   Regions regions = regions_of(program);
   const auto body_is = [&](std::uint32_t r, std::initializer_list<Line> lines) {
@@ -124,16 +124,16 @@ tasm::Program branches(const tasm::Program& program) {
   return program_of(regions);
 }
 
-/// Lines that a test of a loop may have, since they are put where the loop is called too.
+/// Most lines in a loop's test, since they are put where the loop is called too.
 constexpr std::size_t kTestMax = 6;
 
-/// What a loop of the form TEST, push 0, eq, skiz, return, BODY, recurse asks before each turn.
+/// Test before each turn of a loop of the form TEST, push 0, eq, skiz, return, BODY, recurse.
 struct LoopTest {
-  std::vector<Line> lines;  ///< TEST: pushes what ends the loop when it is 0
-  std::size_t taken = 0;    ///< lines at the start of the loop, `return` among them
+  std::vector<Line> lines;  ///< TEST: pushes 0 to end the loop
+  std::size_t taken = 0;    ///< lines at the start of the loop, with `return`
 };
 
-/// None if the lines begin otherwise. `push 0, dup d + 1, eq` is `dup d, push 0, eq`.
+/// Finds the test; none if the lines begin otherwise. `push 0, dup d + 1, eq` is `dup d, push 0, eq`.
 std::optional<LoopTest> loop_test(const std::vector<Line>& lines) {
   std::size_t eq = 0;
   while (eq < lines.size() && eq < kTestMax + 2 && !is(lines[eq], Op::kEq) && !controls(lines[eq])) ++eq;
@@ -149,7 +149,7 @@ std::optional<LoopTest> loop_test(const std::vector<Line>& lines) {
   return test;
 }
 
-/// Whether the test, right before line i, is known not to push 0: it copies a constant that was pushed just before.
+/// True if the test, right before line i, is known not to push 0: it copies a constant that was just pushed.
 bool never_zero(const Regions& regions, std::size_t r, std::size_t i, const LoopTest& test) {
   if (test.lines.size() != 1 || !is(test.lines[0], Op::kDup)) return false;
   const std::uint64_t depth = test.lines[0].instruction.argument.value();
@@ -160,7 +160,7 @@ bool never_zero(const Regions& regions, std::size_t r, std::size_t i, const Loop
   return !lines[i - depth - 1].instruction.argument.is_zero();
 }
 
-/// Puts `TEST, skiz` before the call, line i of region r; i is then the call again.
+/// Puts `TEST, skiz` before the call, line i of region r, and moves i to the call.
 void test_before_call(Regions& regions, std::size_t r, std::size_t& i, const LoopTest& test) {
   if (never_zero(regions, r, i, test)) return;
   auto& lines = regions.all[r].lines;
@@ -171,8 +171,8 @@ void test_before_call(Regions& regions, std::size_t r, std::size_t& i, const Loo
   i += before.size();
 }
 
-/// L: TEST, push 0, eq, skiz, return, BODY, recurse  =>  TEST, skiz, call L and L: BODY, TEST, skiz, recurse, return:
-/// two cycles less in each turn. Where TEST is known not to push 0 at a call, nothing is asked there. BODY may return.
+/// Rewrites L: TEST, push 0, eq, skiz, return, BODY, recurse to TEST, skiz, call L and L: BODY, TEST, skiz, recurse,
+/// return: two cycles less per turn. If TEST is known not to push 0 at a call, it is left out there. BODY may return.
 tasm::Program loops(const tasm::Program& program) {
   Regions regions = regions_of(program);
   if (regions.all.size() > kRegionsMax) return program;
@@ -233,7 +233,7 @@ tasm::Program outline_one(const tasm::Program& program) {
   struct Place {
     std::size_t region, line;
   };
-  // By what stands there: the places, those that overlap an earlier one left out.
+  // Groups equal stretches: their places, without those that overlap an earlier one.
   std::map<std::vector<std::uint64_t>, std::vector<Place>> found;
   for (std::size_t r = 0; r < regions.all.size(); ++r) {
     const auto& lines = regions.all[r].lines;

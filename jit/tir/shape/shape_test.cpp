@@ -77,10 +77,10 @@ TEST(Shape, LoopsTestAtTheirEndWhateverTheyTest) {
             printed("dup 4 dup 4 lt skiz call l halt l: addi 1 dup 4 dup 4 lt skiz recurse return"));
   EXPECT_EQ(turned("call l", "push 0 eq skiz return dup 1 recurse"),
             printed("skiz call l halt l: dup 1 skiz recurse return"));
-  // A body may go back early.
+  // A body may return early.
   EXPECT_EQ(turned("call l", "dup 1 push 0 eq skiz return dup 0 skiz return addi 1 recurse"),
             printed("dup 1 skiz call l halt l: dup 0 skiz return addi 1 dup 1 skiz recurse return"));
-  // Constants below the one that counts; one of 0; too few.
+  // Constants below the relevant one; one that is 0; too few.
   EXPECT_EQ(turned("push 9 push 0 call l", "dup 1 push 0 eq skiz return nop recurse"),
             printed("push 9 push 0 call l halt l: nop dup 1 skiz recurse return"));
   EXPECT_EQ(turned("push 0 push 9 call l", "dup 1 push 0 eq skiz return nop recurse"),
@@ -99,9 +99,9 @@ TEST(Shape, WhatNoRunComesToGoes) {
   EXPECT_EQ(left("call f halt call g f: nop recurse nop call g g: return"), printed("call f halt f: nop recurse"));
   EXPECT_EQ(left("read_io 1 skiz halt nop call f halt f: push 1 skiz return recurse_or_return nop"),
             printed("read_io 1 skiz halt nop call f halt f: push 1 skiz return recurse_or_return"));
-  // What a dead `skiz` stands before is no longer skipped.
+  // A line behind a dead `skiz` is no longer skipped.
   EXPECT_EQ(left("call f halt skiz f: return nop"), printed("call f halt f: return"));
-  // Called at the end of the text, where a run fails; numbers stay.
+  // Calls to the end of the text, where a run fails; numbers stay.
   EXPECT_EQ(left("call e halt nop e:"), printed("call e halt e:"));
   EXPECT_EQ(left("push 1 assert error_id 4 halt push 0 assert error_id 5"), printed("push 1 assert error_id 4 halt"));
 }
@@ -114,7 +114,7 @@ TEST(Shape, RepeatedInstructionsBecomeOneSubroutine) {
   EXPECT_EQ(tasm::print(outline_one(assembled("nop nop nop halt"))), printed("nop nop nop halt"));
 }
 
-// A label can stand right behind `skiz`: what looks back must look past the border of regions.
+// A label can stand right behind `skiz`: a search backwards must cross the border of regions.
 TEST(Shape, WhatASkizMaySkipStaysOneInstruction) {
   const auto unchanged = [](std::string_view name, const std::string& text) {
     EXPECT_EQ(changed(name, text), printed(text));
@@ -124,7 +124,7 @@ TEST(Shape, WhatASkizMaySkipStaysOneInstruction) {
   unchanged("loops",
             "push 7 read_io 1 skiz l: call loop read_io 1 skiz call l halt loop: dup 0 push 0 eq skiz return addi -1 "
             "recurse");
-  // The push that says that the loop is not asked to turn 0 times may be skipped itself.
+  // The push that proves that the loop runs at least once may be skipped itself.
   EXPECT_EQ(changed("loops",
                     "push 0 read_io 1 skiz l: push 3 call loop read_io 1 skiz call l halt loop: dup 0 push 0 "
                     "eq skiz return addi -1 recurse"),
@@ -141,9 +141,9 @@ TEST(Shape, WhatASkizMaySkipStaysOneInstruction) {
 }
 
 TEST(Shape, CopiesAreProgramsThatAssemble) {
-  // A label that nobody calls, in a body that is put twice.
+  // A label that is never called, in a body that is placed twice.
   EXPECT_EQ(changed("inlined", "call f call f halt f: split inner: mul return"), printed("split mul split mul halt"));
-  // A number stays with its assertion, unless it is another one elsewhere.
+  // A number stays with its assertion, unless the other place has another number.
   const auto three = [](const std::string& a, const std::string& b) {
     const std::string piece = "push 1 push 2 push 3 add mul assert error_id ";
     return tasm::print(outline_one(assembled(piece + a + " nop " + piece + b + " pop 1 " + piece + b + " halt")));
@@ -152,7 +152,7 @@ TEST(Shape, CopiesAreProgramsThatAssemble) {
   EXPECT_EQ(three("5", "5"),
             printed("call shared__1 nop call shared__1 pop 1 call shared__1 " + body + "error_id 5 return"));
   EXPECT_EQ(three("5", "6"), printed("call shared__1 nop call shared__1 pop 1 call shared__1 " + body + "return"));
-  // Names that are taken, by subroutines and by labels that nobody calls.
+  // Names that are taken by subroutines and by labels that are never called.
   const std::string user =
       "call shared__2 shared__3: push 1 push 2 push 3 add mul pop 1 nop push 1 push 2 push 3 add mul pop 1 halt "
       "shared__2: return";
@@ -162,7 +162,7 @@ TEST(Shape, CopiesAreProgramsThatAssemble) {
               "1 push 2 push 3 add mul pop 1 return"));
 }
 
-/// Runs both from the same state and compares all that is left; false where nothing can be said.
+/// Runs both from the same state and compares everything that is left; false if that proves nothing.
 bool same_end(const vm::Code& before, const vm::Code& after, const vm::Inputs& inputs) {
   static vm::Machine a, b;
   vm::Budget budget;

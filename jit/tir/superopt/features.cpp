@@ -10,14 +10,14 @@ namespace {
 
 using tasm::Op;
 
-/// What is learnt of an instruction goes for that which the next machine has in its place.
+/// Number of ops: an instruction of the next machine shares the features of the one it replaces.
 constexpr std::size_t kOpCount = tasm::kOpsPerVm;
 
 constexpr std::uint8_t kAbsent = 0xFF;  // deeper than any stack
 constexpr std::uint32_t kDepths = 8, kConstantBucket = 6, kAbsentBucket = 7;
 constexpr std::uint32_t kRoles = 36, kMissingMax = 3, kMatchedMax = 10, kExcess = 8, kOpenMax = 16;
 
-// Where the features of each sort begin.
+// Start of each sort of features.
 constexpr std::uint32_t kRegister = 0;
 constexpr std::uint32_t kPair = kRegister + tasm::kRegisters * kRoles;
 constexpr std::uint32_t kMany = kPair + kOpCount * kDepths * kDepths;
@@ -34,7 +34,7 @@ std::uint32_t number(Op op) {
   return static_cast<std::uint32_t>(tasm::released_op(op));
 }
 
-/// Of elements above: 0 to 3 are different, the registers below them are two groups.
+/// Groups depths: 0 to 3 are different, the registers below them are two groups.
 constexpr std::uint32_t bucket(int depth) {
   if (depth < 4) return static_cast<std::uint32_t>(std::max(depth, 0));
   return depth < 8 ? 4 : 5;

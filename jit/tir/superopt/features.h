@@ -1,15 +1,15 @@
-// What a network sees of a state: one feature at most in each of a fixed number of places, over the op table of TASM,
-// and some numbers beside them.
+// Features of a state for a network: at most one in each of a fixed number of places, over the op table of TASM,
+// and some numbers.
 //
 //   place            feature
-//   st0 .. st15      what the value there is good for: the end, tasks that are ready, tasks that wait, nothing; whether
+//   st0 .. st15      use of the value there: the end, tasks that are ready, tasks that wait, none; whether
 //                    there are too few or too many of it
-//   each open task   its op, and where on the stack lies what it takes; or how much of that is not there yet
-//   the end's stack  how far from its place a value is that is not where it is to be left
+//   each open task   its op, and the place of its operands on the stack; or how many of them are missing
+//   the end's stack  distance of a value from its final place
 //   the path         the last instruction; the last two ops
-//   the whole        how many elements too many the stack has, how many tasks are open
+//   the whole        number of surplus elements on the stack, number of open tasks
 //
-// A move changes few places, so that an accumulator follows by the rows of those. What a place shows depends on the
+// A move changes few places, so an accumulator is updated by their rows only. A place depends on the
 // state alone, never on how it was reached but for the last two instructions.
 #pragma once
 
@@ -29,10 +29,10 @@ static_assert(kPlaces <= simd::kRowsMax);
 using Places = std::array<Feature, kPlaces>;
 using Scalars = std::array<std::int16_t, simd::kScalars>;
 
-/// How many features there are, and a number that changes with what they mean and with the op table.
+/// Returns the number of features, and a number that changes with their meaning and with the op table.
 nn::FeatureSpace feature_space();
 
-/// Cost of a move on the stack: what a network's answers are in multiples of.
+/// Returns the cost of a move on the stack, the unit of a network's answers.
 inline double move_cost(const Weights& w) {
   return 2 * w.word + w.cycle;
 }
@@ -42,7 +42,7 @@ struct Seen {
   alignas(32) Scalars scalars;
 };
 
-/// Looks at states of one search.
+/// Reads the features of one search's states.
 class Onlooker {
  public:
   /// The specification must outlive it.
@@ -59,10 +59,10 @@ class Onlooker {
   std::array<double, kTasksMax> task_cost_{};
   std::uint64_t all_done_ = 0;
   std::uint64_t ready_ = 0;                            ///< open tasks that only need the stack in order
-  std::array<std::int8_t, kValuesMax + 1> balance_{};  ///< there or to come, less those that are needed
-  std::array<std::uint8_t, kValuesMax + 1> depth_{};   ///< of the copy nearest to the top
-  std::array<std::uint8_t, kValuesMax + 1> for_ready_{}, for_waiting_{};  ///< whether such tasks take it
-  std::array<std::uint8_t, kValuesMax + 1> at_end_{};                     ///< whether it is left on the stack
+  std::array<std::int8_t, kValuesMax + 1> balance_{};  ///< available copies, now or later, minus needed ones
+  std::array<std::uint8_t, kValuesMax + 1> depth_{};   ///< depth of the copy nearest to the top
+  std::array<std::uint8_t, kValuesMax + 1> for_ready_{}, for_waiting_{};  ///< such tasks take the value
+  std::array<std::uint8_t, kValuesMax + 1> at_end_{};                     ///< the value is left on the stack
 };
 
 }  // namespace trident::tir::superopt

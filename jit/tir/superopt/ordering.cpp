@@ -48,7 +48,7 @@ void Ordering::score(std::span<State> candidates) {
     std::int32_t said = 0;
     if (movement_.sum(delta)) {
       simd::kernels().score(&said, network_.head(nn::HeadKind::judge), parent.sum, &after, 1);
-    } else {  // more rows than int16 is sure to hold
+    } else {  // more rows than int16 surely holds
       nn::Accumulator sum = parent.sum;
       movement_.apply(sum);
       after.delta = nullptr;

@@ -1,10 +1,10 @@
-// A network's say in which states of a search come first.
+// Orders the states of a search by a network.
 //
-//   estimate = spent + left + cost of a move * what the network says        (left: the heuristic of search.h)
+//   estimate = spent + left + cost of a move * network's score              (left: the heuristic of search.h)
 //
-// The accumulator (runtime/nn/accumulator: int8 rows, int32 sums) of a state that is kept is its parent's with the rows
+// The accumulator (runtime/nn/accumulator: int8 rows, int32 sums) of a kept state is its parent's, updated by the rows
 // of the places in which the two differ; a candidate is scored from its parent's by the same difference, without an
-// accumulator of its own. Nothing but the order of candidates depends on it.
+// accumulator of its own. It affects the order of candidates only.
 #pragma once
 
 #include <vector>
@@ -16,20 +16,20 @@ namespace trident::tir::superopt {
 
 class Ordering {
  public:
-  /// All must outlive it; the weights are of feature_space().
+  /// All arguments must outlive this object; the weights are of feature_space().
   Ordering(const nn::AccumulatorWeights& network, const Specification& specification, const Weights& weights);
 
-  /// The state that a search begins with: number 0 of those kept.
+  /// Starts with the first state of a search, number 0 of those kept.
   void begin(const State& first);
-  /// Adds what the network says to their estimates. Their parents are those kept since the last end_layer().
+  /// Adds the network's scores to their estimates. Their parents are those kept since the last end_layer().
   void score(std::span<State> candidates);
-  /// ... will be looked at as a parent, after the next end_layer(). Numbers of kept states follow each other.
+  /// Keeps a state as a parent after the next end_layer(). Numbers of kept states follow each other.
   void keep(const State& state);
   void end_layer();
 
-  /// Of number `kept`, which is a parent now.
+  /// Returns the accumulator of number `kept`, which is a parent now.
   [[nodiscard]] const nn::Accumulator& accumulator(std::uint32_t kept) const { return parents_[kept - first_].sum; }
-  /// ... built anew from all its places.
+  /// Returns a state's accumulator, built anew from all its places.
   [[nodiscard]] nn::Accumulator rebuilt(const State& state);
 
  private:
@@ -41,11 +41,11 @@ class Ordering {
 
   const nn::AccumulatorWeights& network_;
   Onlooker onlooker_;
-  double unit_;  ///< what one of the network's integers is in cost
+  double unit_;  ///< cost of one unit of the network's integers
   nn::Movement movement_;
   Seen seen_;
   std::vector<Parent> parents_, kept_;
-  std::uint32_t first_ = 0;  ///< number of parents_[0]
+  std::uint32_t first_ = 0;  ///< number of the state of parents_[0]
 };
 
 }  // namespace trident::tir::superopt

@@ -1,5 +1,5 @@
-// Oracles: scores and accumulators by the formula in 64-bit integers, over the places that a state shows; what a state
-// shows, worked out by hand; jit/tir/equiv for what searches find that follow weights made by chance.
+// Oracles: scores and accumulators by the formula in 64-bit integers, over the places of a state; a state's features,
+// worked out by hand; jit/tir/equiv for the results of searches that follow random weights.
 #include "jit/tir/superopt/ordering.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ State first_of(const Specification& specification) {
   return state;
 }
 
-/// Nothing that a search would do, but a state.
+/// Changes a state as no search would, but to a valid one.
 State changed(State state, const Specification& specification, Random& random) {
   const auto any = [&] { return static_cast<Id>(random() % specification.values.size()); };
   for (std::uint64_t times = 1 + random() % 3; times > 0; --times) switch (random() % 4) {
@@ -149,7 +149,7 @@ std::vector<std::size_t> different(const Seen& a, const Seen& b) {
 }
 
 TEST(Onlooker, ShowsWhatLiesWhere) {
-  // st1 st0 = a b: two tasks, a * b (number 0) and (a * b) * b (number 1), of which the second waits for the first.
+  // st1 st0 = a b: two tasks, a * b (number 0) and (a * b) * b (number 1), which waits for the first.
   const auto specification = specify(block_of("dup 0 pick 2 mul mul"));
   ASSERT_TRUE(specification);
   ASSERT_EQ(2u, specification->tasks.size());
@@ -163,15 +163,15 @@ TEST(Onlooker, ShowsWhatLiesWhere) {
   EXPECT_EQ(kNoFeature, before.places[kTasks + 2]);
   EXPECT_EQ(kNoFeature, before.places[2]);  // there is no st2
   EXPECT_EQ(16, before.scalars[0]);         // one copy of b is missing
-  EXPECT_EQ(16, before.scalars[2]);         // the end is not there
+  EXPECT_EQ(16, before.scalars[2]);         // the end's value is missing
 
-  // The product commutes: exchanged, its operands are as good; the registers differ, since more of b is wanted.
+  // The product commutes, so exchanged operands are as good; the registers differ, since another b is needed.
   State exchanged = state;
   std::swap(exchanged.stack[0], exchanged.stack[1]);
   onlooker.look(exchanged, after);
   EXPECT_EQ((std::vector<std::size_t>{0, 1}), different(before, after));
 
-  // Done: a * b above b, which is what the other task waits for.
+  // After a * b, with b below it: the other task can start.
   State product = state;
   product.stack[0] = state.stack[1], product.stack[1] = specification->tasks[0].gives[0];
   product.done = 1;
@@ -180,7 +180,7 @@ TEST(Onlooker, ShowsWhatLiesWhere) {
   EXPECT_NE(before.places[kTasks + 1], after.places[kTasks + 1]);
   EXPECT_EQ(0, after.scalars[0]);
 
-  // The end: nothing is out of place, no task is open.
+  // At the end no value is out of place and no task is open.
   State end = product;
   end.size = 1, end.stack[0] = specification->after[0], end.done = 3;
   onlooker.look(end, after);

@@ -1,4 +1,4 @@
-// Straight-line blocks by chance, for tests.
+// Random straight-line blocks for tests.
 #pragma once
 
 #include <random>
@@ -8,7 +8,7 @@
 
 namespace trident::tir::superopt {
 
-/// Of 2 to 15 instructions, mostly those that move and add.
+/// Makes a block of 2 to 15 instructions, mostly moves and additions.
 inline std::vector<tasm::Instruction> random_block(std::mt19937_64& random) {
   std::vector<tasm::Instruction> out;
   const auto below = [&](std::uint64_t n) { return random() % n; };

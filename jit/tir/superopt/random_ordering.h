@@ -1,4 +1,4 @@
-// Weights by chance, for tests: they order states as badly as weights can.
+// Random weights for tests: results must not depend on how well states are ordered.
 #pragma once
 
 #include <random>

@@ -15,10 +15,10 @@ using tasm::kCountMax;
 using tasm::kIndexMax;
 using tasm::Op;
 
-/// A network looks at so many candidates for each that is kept: the best by the heuristic.
+/// Number of candidates per kept state that a network scores: the best by the heuristic.
 constexpr std::size_t kScoredPerKept = 3;
 
-/// Instructions of one word that are one instruction with a neighbour of their kind.
+/// True for instructions on one word that join a neighbour of their kind into one instruction.
 bool joins(Op op) {
   return op == Op::kPop || op == Op::kReadIo || op == Op::kWriteIo || op == Op::kDivine || op == Op::kReadMem ||
          op == Op::kWriteMem;
@@ -63,12 +63,12 @@ class Search {
            std::equal(spec_.after.begin(), spec_.after.end(), state.stack);
   }
 
-  /// Left alone where nobody asks, so that states that differ in nothing else are one.
+  /// Notes the lowest height only if asked, so that states with no other difference are merged.
   void note_lowest(State& state) const { state.was_lowest |= options_.as_low && state.size == spec_.lowest; }
 
   void keep_best() {
     const auto by_estimate = [](const State& a, const State& b) { return a.estimate < b.estimate; };
-    if (ordering_ && next_.size() > options_.width) {  // else all are kept in whatever order
+    if (ordering_ && next_.size() > options_.width) {  // else all are kept, in any order
       if (const std::size_t scored = kScoredPerKept * options_.width; next_.size() > scored) {
         std::nth_element(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(scored), next_.end(), by_estimate);
         next_.resize(scored);
@@ -86,7 +86,7 @@ class Search {
     if (options_.trace != nullptr) options_.trace->layers.push_back(next_);
   }
 
-  /// How many of each value are there and how many are wanted, with what open tasks will take and give.
+  /// Counts present and needed copies of each value, with those that open tasks will take and give.
   void count(const State& state) {
     std::memset(balance_, 0, spec_.values.size() * sizeof balance_[0]);
     for (std::size_t i = 0; i < state.size; ++i) ++balance_[state.stack[i]];
@@ -148,7 +148,7 @@ class Search {
   void expand(std::uint32_t index) {
     const State state = kept_[index];
     count(state);
-    // What an open task will give is not there yet; it may be the same number as one that is wanted before.
+    // An open task's results are not there yet; one may equal a number that is needed before.
     std::copy(balance_, balance_ + spec_.values.size(), wanted_);
     for (std::uint64_t open = all_done_ & ~state.done; open != 0; open &= open - 1)
       for (const Id id : spec_.tasks[static_cast<std::size_t>(std::countr_zero(open))].gives) --wanted_[id];
@@ -213,7 +213,7 @@ class Search {
     }
   }
 
-  /// Whether a value that differs from this by a constant is missing; a constant is rather pushed.
+  /// True if a value that differs from this by a constant is missing; a constant is rather pushed.
   [[nodiscard]] bool relative_wanted(Id id) const {
     const Id base = spec_.values[id].base;
     if (base == kConstants) return false;

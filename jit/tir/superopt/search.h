@@ -1,10 +1,10 @@
-// From a specification back to instructions: a beam search over stacks.
+// Finds instructions for a specification by a beam search over stacks.
 //
-// A state is the stack, as values, and which tasks are done. A move is an instruction: a task whose values lie on top,
-// or one that copies, moves, drops, pushes or adds a constant to a value that somebody still needs. The estimate of
-// what is left counts the tasks, the copies that are missing, the values that are too many, and those that are out of
-// place. Which states are kept of a layer may also be said by a network (ordering.h), which looks at the arrangement of
-// the stack; then the heuristic only says which ones it looks at.
+// A state is the stack, as values, and the set of finished tasks. A move is an instruction: a task whose values lie on
+// top, or one that copies, moves, drops, pushes or adds a constant to a value that is still needed. The estimate of
+// the remaining cost counts the tasks, missing copies, surplus values, and values out of
+// place. A network (ordering.h), which sees the arrangement of the stack, may choose the states kept of a layer;
+// then the heuristic only chooses the candidates it scores.
 #pragma once
 
 #include <functional>
@@ -20,41 +20,41 @@ class AccumulatorWeights;
 
 namespace trident::tir::superopt {
 
-/// What a block costs: rows of the whole program's deciding table, or any other measure that is a sum.
+/// Weights of a block's cost: rows of the whole program's deciding table, or any other measure that is a sum.
 struct Weights {
-  double word = 1;       ///< of program text
-  double cycle = 0;      ///< each time the block runs
-  double stack_row = 0;  ///< of the op-stack table
+  double word = 1;       ///< per word of program text
+  double cycle = 0;      ///< per run of the block
+  double stack_row = 0;  ///< per row of the op-stack table
   bool operator==(const Weights&) const = default;
 };
-/// Of instructions as they stand.
+/// Returns the cost of instructions as they stand.
 double cost(std::span<const Instruction> block, const Weights& weights);
 
-/// What a search did, for teaching.
+/// Record of a search, for training.
 struct Trace {
-  /// The candidates of each number of instructions, those that were kept first, in their order.
+  /// Candidates of each number of instructions, the kept ones first, in their order.
   std::vector<std::vector<State>> layers;
-  std::vector<State> path;  ///< between the first state and the end, of what was found
-  float spent = 0;          ///< by what was found
+  std::vector<State> path;  ///< the result's states between the first one and the end
+  float spent = 0;          ///< cost of the result
 };
 
 struct SearchOptions {
   Weights weights;
-  std::size_t width = 160;  ///< states kept of those with as many instructions
+  std::size_t width = 160;  ///< states kept per number of instructions
   std::size_t length_max = 96;
-  /// Whether the stack must get as low as that of the block does, else no less low: the machine fails below 16
-  /// elements, so that a block which needs fewer is another one.
+  /// True: the stack must get exactly as low as the block's; false: at most as low. The machine fails below 16
+  /// elements, so a block that needs fewer is not the same.
   bool as_low = false;
-  /// Asked every few milliseconds: true ends a search with what it has.
+  /// Called every few milliseconds: true ends a search with the best so far.
   std::function<bool()> stop{};
-  /// Of feature_space(): orders candidates together with the heuristic, which alone does it where this is null. Must
+  /// Network over feature_space() that orders candidates together with the heuristic; null: the heuristic alone. Must
   /// outlive the search.
   const nn::AccumulatorWeights* network = nullptr;
   Trace* trace = nullptr;  ///< written when not null
   [[nodiscard]] bool over() const { return stop && stop(); }
 };
 
-/// The cheapest block found below `bound`; none if there is none. Single words are together again.
+/// Returns the cheapest block found below `bound`, or none. Joins instructions on single words again.
 std::optional<std::vector<Instruction>> search(const Specification& specification, double bound,
                                                const SearchOptions& options);
 

@@ -3,7 +3,7 @@
 #include "jit/tir/superopt/features.h"
 #include "runtime/base/check.h"
 
-// The file becomes a part of the program's read-only data: nothing to find, nothing to be of another version.
+// Embeds the file in the program's read-only data: it need not be found, and its version always fits.
 asm(".section .rodata\n"
     ".balign 64\n"
     ".global trident_shipped_tir_ordering_begin\n"
@@ -25,7 +25,7 @@ const nn::AccumulatorWeights& shipped_ordering() {
   static const nn::AccumulatorWeights weights = [] {
     auto viewed = nn::AccumulatorWeights::view({trident_shipped_tir_ordering_begin, trident_shipped_tir_ordering_end},
                                                feature_space());
-    CHECK(viewed.ok());  // built from another op table or other features: teach it again
+    CHECK(viewed.ok());  // fails if it was built from another op table or other features: train it again
     return *std::move(viewed);
   }();
   return weights;

@@ -46,7 +46,7 @@ class Specifier {
     Id address, word;
   };
 
-  /// How far down the block reaches, and how low the stack gets.
+  /// Finds how far down the block reaches, and how low the stack gets.
   void measure(std::span<const Instruction> block) {
     int height = 0, lowest = 0;
     for (const Instruction& instruction : block) {
@@ -91,7 +91,7 @@ class Specifier {
 
   // --- tasks ---
 
-  /// What a task of `op` on these values gives, doing it once only when it has no effect.
+  /// Returns the results of a task of `op` on these values; equal tasks without an effect are merged.
   const std::vector<Id>& task(const Instruction& instruction, std::vector<Id> takes, std::size_t results, bool must,
                               Stream stream, bool commutes = false, bool u32 = false) {
     if (commutes && takes[0] > takes[1]) std::swap(takes[0], takes[1]);
@@ -137,7 +137,7 @@ class Specifier {
       }
     push_all(task({Op::kMul, {}}, {b, a}, 1, false, Stream::none, true));
   }
-  /// x * c * d as x * (c d), if `value` is x * c.
+  /// Returns x * c * d as x * (c d), if `value` is x * c.
   std::optional<Id> scaled(Id value, Element factor) {
     for (std::size_t i = 0; i < drafts_.size(); ++i) {
       const Task& made = drafts_[i].task;
@@ -165,7 +165,7 @@ class Specifier {
     if (spec_.values[a].u32) return push_all({a, constant(Element())});
     push_all(task({Op::kSplit, {}}, {a}, 2, false, Stream::none, false, true));
   }
-  /// Instructions on u32 fail for other values; what they have taken is u32 for all others too.
+  /// True if all are known u32. Instructions on u32 fail for other values, so their operands are u32 everywhere else.
   bool all_u32(const std::vector<Id>& ids) const {
     return std::all_of(ids.begin(), ids.end(), [&](Id id) { return spec_.values[id].u32; });
   }
@@ -237,7 +237,7 @@ class Specifier {
   [[nodiscard]] bool may_meet(const Access& x, Id address, bool anywhere) const {
     return anywhere || x.anywhere || spec_.values[x.address].base != spec_.values[address].base || x.address == address;
   }
-  /// The order that an access keeps with those before it.
+  /// Makes an access follow the earlier ones that it must not overtake.
   void access(std::size_t draft, bool writes, bool anywhere, Id address, Id word) {
     for (const Access& before : accesses_)
       if ((writes || before.writes) && may_meet(before, address, anywhere))
@@ -264,7 +264,7 @@ class Specifier {
   }
   void write_word() {
     const Id p = pop(), word = pop(), next = sum(p, field::kOne);
-    // A word that is stored over before anybody can read it need not be stored.
+    // A word that is overwritten before any access can read it need not be stored.
     for (std::size_t i = accesses_.size(); i-- > 0;) {
       if (same_word(accesses_[i], p) && accesses_[i].writes) {
         drafts_[accesses_[i].draft].dropped = true;
@@ -282,7 +282,7 @@ class Specifier {
   }
   void reads_anywhere() { access(drafts_.size() - 1, false, true, kConstants, kConstants); }
 
-  /// Gives that are sums of takes or takes themselves, else fresh results.
+  /// Makes results that are operands or their sums with a constant; the others are fresh.
   void shaped(const Instruction& instruction, std::size_t takes, bool must, Stream stream,
               const std::vector<std::pair<std::size_t, std::uint64_t>>& sums, bool u32_at_5 = false) {
     std::vector<Id> in = pop_all(takes);
@@ -303,7 +303,7 @@ class Specifier {
     drafts_.push_back(std::move(draft));
   }
 
-  /// What it leaves where it was is a sum with 0.
+  /// Treats an unchanged element as its sum with 0.
   void horner_step(const Instruction& instruction, std::uint64_t moved) {
     shaped(instruction, 10, false, Stream::none, {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, moved}, {6, 0}});
   }
@@ -378,14 +378,14 @@ class Specifier {
       case Op::kCall:
       case Op::kReturn:
       case Op::kRecurse:
-      case Op::kRecurseOrReturn: break;  // in no block
+      case Op::kRecurseOrReturn: break;  // not in a block
     }
     CHECK(false);
   }
 
   // --- the end ---
 
-  /// Tasks without effect whose results nobody uses.
+  /// Drops tasks without effect whose results are not used.
   void drop_unused() {
     std::vector<bool> used(kValuesMax + 1);
     const auto use = [&](Id id) { used[id] = used[spec_.values[id].base] = true; };

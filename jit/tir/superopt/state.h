@@ -1,4 +1,4 @@
-// Where a search is: the stack, as values, which tasks are done, and how it came there.
+// State of a search: the stack, as values, the finished tasks, and the way to it.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 namespace trident::tir::superopt {
 
 struct State {
-  std::uint64_t done = 0;  ///< tasks, as bits
+  std::uint64_t done = 0;  ///< finished tasks, as bits
   Id stack[kStackMax];     ///< bottom first
   std::uint8_t size = 0;
-  std::uint8_t run = 0;                   ///< how many words the last instruction takes by now
-  tasm::Op before_last = tasm::Op::kNop;  ///< nop: there was none
-  Instruction last{tasm::Op::kNop, {}};   ///< ... likewise
-  bool was_lowest = false;                ///< whether the stack has been as low as the block's gets
-  std::uint32_t parent = 0;               ///< among the states that were kept
+  std::uint8_t run = 0;                   ///< number of words that the last instruction takes so far
+  tasm::Op before_last = tasm::Op::kNop;  ///< nop if there was none
+  Instruction last{tasm::Op::kNop, {}};   ///< nop if there was none
+  bool was_lowest = false;                ///< the stack has been as low as the block's gets
+  std::uint32_t parent = 0;               ///< number of its parent among the kept states
   float spent = 0;                        ///< cost of the instructions so far
-  float left = 0;                         ///< ... of those to come, as the heuristic says
-  float estimate = 0;                     ///< what states with as many instructions are ordered by
+  float left = 0;                         ///< cost of the instructions to come, by the heuristic
+  float estimate = 0;                     ///< orders states with equally many instructions
 
   [[nodiscard]] Id st(std::size_t i) const { return stack[size - 1 - i]; }
   [[nodiscard]] std::uint64_t hash() const {

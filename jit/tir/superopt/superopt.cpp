@@ -9,10 +9,10 @@ namespace {
 
 using Piece = std::vector<Instruction>;
 
-constexpr std::size_t kWholeMax = 40;  ///< instructions of a block that is searched as a whole
+constexpr std::size_t kWholeMax = 40;  ///< most instructions of a block that is searched as a whole
 constexpr std::size_t kRounds = 3;
 
-/// The piece itself if nothing cheaper is found.
+/// Returns a cheaper piece, or the piece itself if none is found.
 Piece cheaper(std::span<const Instruction> piece, const SearchOptions& options) {
   const double bound = cost(piece, options.weights);
   if (const auto specification = specify(piece))
@@ -36,7 +36,7 @@ Piece by_windows(Piece piece, std::size_t window, const SearchOptions& options) 
   return piece;
 }
 
-/// How far below its height at first the stack gets.
+/// Returns how far below its initial height the stack gets.
 int lowest(std::span<const Instruction> block) {
   int height = 0, least = 0;
   for (const Instruction& instruction : block) least = std::min(least, height += instruction.stack_change());
@@ -56,7 +56,7 @@ std::vector<Piece> propose(std::span<const Instruction> block, const Options& op
     SearchOptions search{.weights = weights, .width = options.width, .stop = options.stop, .network = options.network};
     if (search.over()) break;
     Piece found = found_for(block, options.window, search);
-    // Seldom so; to demand it of each window would lose what several are together.
+    // Rarely needed; demanding it of each window would lose combinations of windows.
     if (lowest(found) != lowest(block)) {
       search.as_low = true;
       found = found_for(block, options.window, search);

@@ -1,6 +1,6 @@
-// Shorter straight-line blocks: the specification of a block, or of windows of a long one, searched for cheaper
-// instructions under several measures. What comes of it is a list of proposals for jit/tir/equiv and for the
-// whole program's heights to decide on.
+// Shortens straight-line blocks: specifies a block, or windows of a long one, and searches for cheaper
+// instructions under several measures. The result is a list of proposals; jit/tir/equiv and the
+// whole program's heights decide on them.
 #pragma once
 
 #include <array>
@@ -12,22 +12,22 @@
 
 namespace trident::tir::superopt {
 
-/// Mostly words, mostly cycles, mostly rows of the op-stack table.
+/// Measures: mostly words, mostly cycles, mostly rows of the op-stack table.
 inline constexpr std::array<Weights, 3> kMeasures = {Weights{1, 0.1, 0.01}, Weights{0.1, 1, 0.01},
                                                      Weights{0.3, 0.3, 1}};
 
 struct Options {
-  /// Each gives a proposal, if it finds one.
+  /// Measures; each gives at most one proposal.
   std::vector<Weights> measures{kMeasures.begin(), kMeasures.end()};
   std::size_t width = 160;
-  std::size_t window = 20;  ///< instructions searched at once in a block that is longer
+  std::size_t window = 20;  ///< instructions searched at once in a longer block
   /// Orders the states of the search together with the heuristic; null: the heuristic alone. Must outlive the search.
   const nn::AccumulatorWeights* network = &shipped_ordering();
-  /// Asked every few milliseconds: true ends the search with the proposals that were found.
+  /// Called every few milliseconds: true ends the search with the proposals found so far.
   std::function<bool()> stop{};
 };
 
-/// Different blocks, each cheaper than the given one by one of the measures, the fewest words first; not proven.
+/// Returns different blocks, each cheaper by one of the measures, the fewest words first; not proven.
 std::vector<std::vector<Instruction>> propose(std::span<const Instruction> block, const Options& options = {});
 
 }  // namespace trident::tir::superopt

@@ -1,4 +1,4 @@
-// Oracle: the machine on the block and on what is proposed for it, from random states; blocks whose shortest form was
+// Oracle: the machine on the block and on its proposals, from random states; blocks whose shortest form was
 // worked out by hand.
 #include "jit/tir/superopt/superopt.h"
 
@@ -59,7 +59,7 @@ TEST(Superopt, WhatHasEffectsOrCanFailStays) {
 }
 
 TEST(Superopt, WhatIsProposedGetsAsLowAsTheBlock) {
-  // With 16 elements on the stack these fail, and with some more they do not: so must what takes their place.
+  // These fail with 16 elements on the stack, and succeed with some more: so must their replacements.
   std::size_t proposed = 0;
   for (const char* text : {"addi 0 pick 2 pop 1 dup 4", "push 3 dup 4 pop 2 swap 4 pop 3 push 2", "pop 2 push 1 push 1",
                            "pop 1 dup 3", "pop 3 push 2 push 0 add dup 0 push 0 add"}) {
@@ -76,7 +76,7 @@ struct Tried {
   std::size_t proposed = 0, succeeded = 0;
 };
 
-/// Runs blocks by chance and what is proposed for them.
+/// Runs random blocks and their proposals.
 void try_proposals(const nn::AccumulatorWeights* network, int rounds, std::uint64_t seed, Tried& tried) {
   std::mt19937_64 random(seed);
   auto& [proposed, succeeded] = tried;

@@ -1,4 +1,4 @@
-// The text of a program, read character by character in one pass; labels are resolved at the end.
+// Parses the text of a program character by character, in one pass; resolves labels at the end.
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -25,7 +25,7 @@ bool outside_ascii(char c) {
   return static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// Blanks as Unicode has them: how many bytes the one at the start of `text` takes, 0 if there is none.
+/// Returns the bytes of the Unicode blank at the start of `text`, 0 if there is none.
 std::size_t blank_bytes(std::string_view text) {
   if (text.empty()) return 0;
   const char c = text[0];
@@ -73,7 +73,7 @@ class Assembler {
     while (const std::size_t bytes = blank_bytes(rest())) at_ += bytes;
     return at_ > start;
   }
-  /// Blanks and comments; whether there were any.
+  /// Skips blanks and comments; true if there were any.
   bool skip() {
     const std::size_t start = at_;
     while (skip_blanks() || skip_comment()) {
@@ -93,7 +93,7 @@ class Assembler {
     at_ = end + 2;
     return true;
   }
-  /// What must stand behind a word.
+  /// Checks for a blank, a comment or the end behind a word.
   bool separated() {
     if (at_ == text_.size() || skip()) return true;
     return fail(at_, comment_fault().value_or("expected a blank or a comment here"));
@@ -143,7 +143,7 @@ class Assembler {
     return fail(start, name.empty() ? "expected a label, an instruction or the end"
                                     : "there is no instruction '" + std::string(name) + "'" + meant(name));
   }
-  /// What has another name in this machine.
+  /// Suggests this machine's text for a name from another language.
   static std::string meant(std::string_view name) {
     constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"sub", "push -1 mul add"},
                                                                          {"neg", "push -1 mul"},
@@ -208,7 +208,7 @@ class Assembler {
     calls_.push_back({static_cast<std::uint32_t>(program_.instructions.size()), start, name});
     return true;
   }
-  /// Without leading zeros, as the machine's parser has it.
+  /// Reads a number without leading zeros, as the machine's parser does.
   bool small(Element& value, std::uint64_t least, std::uint64_t most, const char* range) {
     const std::size_t start = at_;
     const std::string_view digits = take(digit, digit);
@@ -224,7 +224,7 @@ class Assembler {
     bool negative;
     unsigned __int128 magnitude;
   };
-  /// A signed integer of 128 bits.
+  /// Reads a signed integer of 128 bits.
   bool integer(Integer& out) {
     const std::size_t start = at_;
     out = {peek() == '-', 0};
@@ -312,7 +312,7 @@ class Assembler {
     }
     return true;
   }
-  /// Appends it as it is printed: "a<b, c>". An empty list of arguments is none.
+  /// Appends a type as it is printed: "a<b, c>". An empty list of arguments is dropped.
   bool type(std::string& out, unsigned depth) {
     if (depth > kTypeNestingMax) return fail(at_, "this type is nested too deeply");
     const std::size_t start = at_;

@@ -12,7 +12,7 @@ bool controls(const Instruction& instruction) {
   return (row(instruction.op).effects & kControl) != 0;
 }
 
-/// Of every instruction, and of the end.
+/// Returns the address of every instruction, and of the end.
 std::vector<std::uint32_t> addresses(const Program& program) {
   std::vector<std::uint32_t> out{0};
   for (const Instruction& instruction : program.instructions) out.push_back(out.back() + instruction.words());
@@ -24,8 +24,8 @@ std::uint32_t index_of(const std::vector<std::uint32_t>& addresses, Element addr
   return static_cast<std::uint32_t>(found - addresses.begin());
 }
 
-/// For each instruction of `after`, the one of `before` that stands there: its like in a longest common subsequence,
-/// else the first one that is gone. Pieces are aligned in stretches, for the time is their lengths' product.
+/// Returns for each instruction of `after` its origin in `before`: its partner in a longest common subsequence,
+/// else the first removed one. Aligns pieces in stretches, as the time is the product of their lengths.
 std::vector<std::uint32_t> origins(std::span<const Instruction> before, std::span<const Instruction> after) {
   constexpr std::size_t kStretch = 256;
   std::vector<std::uint32_t> out;
@@ -40,14 +40,14 @@ std::vector<std::uint32_t> origins(std::span<const Instruction> before, std::spa
     }
     const std::size_t m = std::min(before.size() - i, kStretch), n = std::min(after.size() - out.size(), kStretch);
     const auto a = before.subspan(i, m), b = after.subspan(out.size(), n);
-    // common[k * (n + 1) + l]: of a from k on and b from l on.
+    // common[k * (n + 1) + l]: common length of a from k on and b from l on.
     std::vector<std::uint16_t> common((m + 1) * (n + 1));
     const auto at = [&](std::size_t k, std::size_t l) -> std::uint16_t& { return common[k * (n + 1) + l]; };
     for (std::size_t k = m; k-- > 0;)
       for (std::size_t l = n; l-- > 0;)
         at(k, l) =
             a[k] == b[l] ? static_cast<std::uint16_t>(at(k + 1, l + 1) + 1) : std::max(at(k + 1, l), at(k, l + 1));
-    // Only the first half of a full stretch is settled: its end may find its like in the next.
+    // Settles only the first half of a full stretch: its end may have its partner in the next.
     const bool last = i + m == before.size() && out.size() + n == after.size();
     const std::size_t settled = last ? n : std::max<std::size_t>(n / 2, 1);
     std::size_t k = 0, first_gone = 0;

@@ -1,4 +1,4 @@
-// The straight-line pieces of a program, and putting others in their places.
+// Finds the straight-line pieces of a program, and replaces them.
 #pragma once
 
 #include <span>
@@ -9,16 +9,16 @@
 
 namespace trident::tir::tasm {
 
-/// Instructions [begin, end) that run one after the other whenever the first does: no control flow among them, none but
-/// the first is reached from elsewhere. In no block are the one behind `skiz`, which must stay one instruction, and an
-/// assertion with a number: a run that fails tells its number, so that nothing may be moved past it.
+/// Instructions [begin, end) that run one after the other whenever the first does: none is control flow, and only
+/// the first is reached from elsewhere. No block contains the instruction behind `skiz`, which must stay one, or an
+/// assertion with a number: a failing run reports its number, so that nothing may be moved past it.
 struct Block {
   std::uint32_t begin = 0, end = 0;
   bool operator==(const Block&) const = default;
   [[nodiscard]] std::uint32_t size() const { return end - begin; }
 };
 
-/// All that are not empty, in order. Calls must go to where instructions begin, as assemble() and decode() make sure.
+/// Returns all blocks that are not empty, in order. Calls must go to the start of instructions, as assemble() ensures.
 std::vector<Block> straight_blocks(const Program& program);
 
 struct Replacement {
@@ -26,10 +26,10 @@ struct Replacement {
   std::vector<Instruction> instructions;
 };
 
-/// The program with other instructions in some of its straight_blocks(), by rising place; calls go where they went.
-/// Labels and the numbers of assertions stay; hints and breakpoints inside of replaced blocks are dropped, since what
-/// they speak of may be gone. An instruction that is new has the offset of the first one
-/// that it stands for, as a walk along both finds it: good for messages and profiles.
+/// Replaces some of its straight_blocks(), given by rising place; calls keep their targets.
+/// Labels and the numbers of assertions stay; hints and breakpoints inside of replaced blocks are dropped, since their
+/// instructions may be gone. A new instruction has the offset of the first one that it replaces,
+/// as an alignment of both finds it: good for messages and profiles.
 Program with_blocks(const Program& program, std::span<const Replacement> replacements);
 
 std::uint32_t words(std::span<const Instruction> instructions);

@@ -5,7 +5,7 @@
 namespace trident::tir::tasm {
 namespace {
 
-/// An expression in n of the table, worth f(n), as an amount: it is linear.
+/// Converts the table's expression in n, with the value f(n), to an amount: it is linear.
 template <class F>
 constexpr Amount amount(F f) {
   return {static_cast<std::uint8_t>(f(0)), static_cast<std::uint8_t>(f(1) - f(0))};

@@ -1,4 +1,4 @@
-// What an instruction of Triton VM is: the rows of instructions.def, to be asked by op, opcode or name.
+// Instructions of Triton VM: the rows of instructions.def, found by op, opcode or name.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace trident::tir::tasm {
 
 using field::Element;
 
-/// In the order of instructions.def.
+/// Ops, in the order of instructions.def.
 enum class Op : std::uint8_t {
 #define X(name, ...) k##name,
 #include "jit/tir/tasm/instructions.def"
@@ -26,29 +26,29 @@ inline constexpr std::size_t kOpCount =
 #undef X
     0;
 static_assert(kOpCount == 48);
-/// Instructions of one machine. Where a machine has another instruction at an opcode, kOpCount counts both.
+/// Number of ops per machine. Where a machine has another instruction at an opcode, kOpCount counts both.
 inline constexpr std::size_t kOpsPerVm = 46;
 
-/// The machines that programs are for.
+/// Machines that programs are for.
 enum class Vm : std::uint8_t { released, next };
 inline constexpr std::string_view kVmNames[] = {"7", "next"};  ///< 1.0.0 to 7.0.0, and the one after them
-/// Which of them have an instruction: a bit per machine.
+/// Machines that have an instruction: a bit per machine.
 enum Vms : std::uint8_t { kReleased = 1, kNext = 2, kEvery = 3 };
 
-/// What the second word of an instruction is; `none` has only one word.
+/// Kind of an instruction's second word; `none` has only one word.
 enum class Argument : std::uint8_t { none, element, count, index, label };
-inline constexpr std::uint64_t kCountMin = 1, kCountMax = 5;  ///< of words
-inline constexpr std::uint64_t kIndexMax = 15;                ///< of a register
-/// The stack never has fewer elements than this, st0 to st15.
+inline constexpr std::uint64_t kCountMin = 1, kCountMax = 5;  ///< for counts of words
+inline constexpr std::uint64_t kIndexMax = 15;                ///< for a register
+/// Least number of elements on the stack, st0 to st15.
 inline constexpr std::size_t kRegisters = 16;
 
-/// What an instruction touches besides the stack. Only kPure without kMayFail can be dropped when nobody looks at what
-/// it leaves.
+/// Effects of an instruction besides the stack. An unused result may be dropped only if kPure and not
+/// kMayFail.
 enum Effects : std::uint16_t {
   kPure = 0,
   kControl = 1,
   kAsserts = 2,  ///< fails by intent
-  kMayFail = 4,  ///< fails outside its domain; a stack that is too shallow is not meant
+  kMayFail = 4,  ///< fails outside its domain; a stack that is too shallow does not count
   kReadsRam = 8,
   kWritesRam = 16,
   kSecret = 32,  ///< takes from secret input
@@ -57,7 +57,7 @@ enum Effects : std::uint16_t {
   kSponge = 256,
 };
 
-/// A number of elements, words or rows: fixed + per_argument * the argument.
+/// Number of elements, words or rows: fixed + per_argument * the argument.
 struct Amount {
   std::uint8_t fixed = 0, per_argument = 0;
   [[nodiscard]] constexpr std::uint32_t of(std::uint64_t argument) const {
@@ -78,22 +78,22 @@ struct InstructionRow {
   std::string_view meaning;
 
   [[nodiscard]] constexpr bool is_of(Vm vm) const { return (vms >> static_cast<unsigned>(vm) & 1) != 0; }
-  /// Words of program memory.
+  /// Returns its words in program memory.
   [[nodiscard]] constexpr std::uint32_t words() const { return argument == Argument::none ? 1 : 2; }
-  /// Change of the stack's height.
+  /// Returns the change of the stack's height.
   [[nodiscard]] constexpr int stack_change(std::uint64_t n) const {
     return static_cast<int>(gives.of(n)) - static_cast<int>(takes.of(n));
   }
 };
 
 const InstructionRow& row(Op op);
-/// None if no instruction of the machine has the opcode or the name.
+/// Returns none if no instruction of the machine has the opcode or the name.
 std::optional<Op> op_of_opcode(std::uint64_t opcode, Vm vm = Vm::released);
 std::optional<Op> op_named(std::string_view text, Vm vm = Vm::released);
-/// The op of a released machine that has the same opcode: the op itself, but for one that took its place.
+/// Returns the op of a released machine with the same opcode: itself, or the one that it replaced.
 Op released_op(Op op);
 
-/// One instruction of a program. The argument is 0 where there is none and the address of a label for `call`.
+/// One instruction of a program. The argument is the address of a label for `call`, and 0 if there is none.
 struct Instruction {
   Op op = Op::kNop;
   Element argument;
@@ -101,14 +101,14 @@ struct Instruction {
   bool operator==(const Instruction&) const = default;
   [[nodiscard]] std::uint32_t words() const { return row(op).words(); }
   [[nodiscard]] int stack_change() const { return row(op).stack_change(argument_of_amounts()); }
-  /// The argument where amounts depend on it, else 0.
+  /// Returns the argument if amounts depend on it, else 0.
   [[nodiscard]] std::uint64_t argument_of_amounts() const {
     const Argument kind = row(op).argument;
     return kind == Argument::count || kind == Argument::index ? argument.value() : 0;
   }
 };
 
-/// Whether `argument` is one that an instruction of this kind may have.
+/// True if an instruction of this kind may have `argument`.
 bool legal_argument(Argument kind, Element argument);
 
 }  // namespace trident::tir::tasm

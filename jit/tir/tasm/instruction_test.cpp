@@ -1,4 +1,4 @@
-// Oracle: what the real Triton VM 2.0.0 says of its instructions (its own names, opcodes, sizes, stack changes with an
+// Oracle: the real Triton VM 2.0.0's table of instructions (its own names, opcodes, sizes, stack changes with an
 // argument of 1, use of the u32 table), printed from its source.
 #include "jit/tir/tasm/instruction.h"
 

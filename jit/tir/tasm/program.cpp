@@ -8,7 +8,7 @@
 namespace trident::tir::tasm {
 namespace {
 
-/// The index of the instruction at each word; kInside where none begins. The end has one too.
+/// Returns the index of the instruction at each word; kInside where none begins. The end has one too.
 constexpr std::uint32_t kInside = std::numeric_limits<std::uint32_t>::max();
 std::vector<std::uint32_t> indices_by_address(const Program& program) {
   std::vector<std::uint32_t> out;
@@ -20,7 +20,7 @@ std::vector<std::uint32_t> indices_by_address(const Program& program) {
   return out;
 }
 
-/// Numbers above half of p read better as what they are below 0.
+/// Prints numbers above half of p as negative ones.
 std::string signed_text(Element e) {
   constexpr std::uint64_t kHalf = field::kModulus / 2;
   return e.value() > kHalf ? "-" + std::to_string((-e).value()) : std::to_string(e.value());
@@ -39,7 +39,7 @@ std::string mark_text(const Mark& mark) {
   return out + "]";
 }
 
-/// A label by address for every call: the last one there, or a made-up one of a name that is free.
+/// Labels of calls by address: the last label there, or a new one with an unused name.
 class Labels {
  public:
   explicit Labels(const Program& program) {

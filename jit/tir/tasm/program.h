@@ -1,6 +1,6 @@
 // A program of Triton VM, from text to instructions to words and back.
 //
-// The text, as the machine's own parser takes it (its place in an error is the byte at which that parser would stop):
+// The text follows the machine's own parser (an error's place is the byte at which that parser would stop):
 //
 //   program      item*                                 between items blanks and comments
 //   item         label ":" | instruction | "break" | hint | "error_id" integer
@@ -11,8 +11,8 @@
 //   type         "*"* name ["<" type, ... ">"]
 //   comment      "//" and at least one character up to the end of the line, or "/*" ... "*/", not nested
 //
-// `break`, hints and error numbers do nothing; an error number follows an assertion. Where that parser asks Unicode for
-// letters, here any character outside ASCII is one that is not a blank.
+// `break`, hints and error numbers do nothing; an error number follows an assertion. That parser uses Unicode's
+// letters; here every character outside ASCII that is not a blank is a letter.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@
 
 namespace trident::tir::tasm {
 
-/// What stands between instructions and is no word of the program.
+/// A mark between instructions, which is no word of the program.
 struct Mark {
   enum class Kind : std::uint8_t { label, breakpoint, hint, error_id };
   Kind kind;
-  std::uint32_t instruction;            ///< index of the one that it stands before; their number when none follows
+  std::uint32_t instruction;            ///< index of the next instruction; their number if none follows
   std::string text;                     ///< a label's or hint's name; the number of an error
   std::string type;                     ///< of a hint, may be empty
   std::uint64_t start = 0, length = 0;  ///< of a hint, on the stack
@@ -41,37 +41,37 @@ struct Mark {
 
 struct Program {
   std::vector<Instruction> instructions;
-  /// In the order of the text.
+  /// Marks, in the order of the text.
   std::vector<Mark> marks;
-  /// Byte in the source of each instruction; empty when there is none.
+  /// Byte in the source of each instruction; empty if there is no source.
   std::vector<std::uint32_t> offsets;
 
   [[nodiscard]] std::uint32_t words() const;
 };
 
-/// Whether two programs have the same instructions and marks, wherever they stand in their texts.
+/// True if two programs have the same instructions and marks, at whatever places in their texts.
 bool same(const Program& a, const Program& b);
 
-/// SyntaxError with name, line, column and a caret, also for an instruction of another machine; LimitExceeded for a
-/// text above limits::kTasmTextBytesMax.
+/// Parses a program. Errors: SyntaxError with name, line, column and a caret, also for an instruction of another
+/// machine; LimitExceeded for a text above limits::kTasmTextBytesMax.
 Result<Program> assemble(const ir::SourceText& source, Vm vm = Vm::released);
-/// SyntaxError with its place for the first instruction that the machine does not have.
+/// Returns SyntaxError with its place for the first instruction that the machine does not have.
 Result<void> check_vm(const Program& program, const ir::SourceText& source, Vm vm);
-/// "of a Triton VM after 7.0.0; ...": what is said of an instruction of the other machine.
+/// Describes an instruction of the other machine: "of a Triton VM after 7.0.0; ...".
 std::string foreign_text(std::string_view name, Vm vm);
-/// The machine that a program is for: the released one, unless it has instructions of the next.
+/// Returns the machine that a program is for: the released one, unless it has instructions of the next.
 Vm vm_of(const Program& program);
 
-/// One item a line; assemble() makes the same program of it. Call targets without a label get one.
+/// Prints one item a line; assemble() of the text gives the same program. Call targets without a label get one.
 std::string print(const Program& program);
 std::string print(const Instruction& instruction);
 
-/// The program as the machine holds it: opcodes, each followed by its argument if it has one.
+/// Returns the program in the machine's memory: opcodes, each followed by its argument if it has one.
 std::vector<Element> encode(const Program& program);
-/// The other way; InvalidArgument for words that are no program, such as calls into the middle of an instruction.
+/// Reads words back. Errors: InvalidArgument for words that are no program, such as calls into an instruction.
 Result<Program> decode(std::span<const Element> words, Vm vm = Vm::released);
 
-/// What the machine finds at the bottom of its stack: Tip5 of the words.
+/// Returns the digest that the machine finds at the bottom of its stack: Tip5 of the words.
 field::Digest digest(std::span<const Element> words);
 
 }  // namespace trident::tir::tasm

@@ -1,5 +1,5 @@
-// Oracle: texts whose fate in the machine's own parser is known (its rules, read in its source; the real machine's
-// answers in tests/tir go through jit/tir/oracle), words written down by hand, and that printing and reading are
+// Oracle: texts that the machine's own parser is known to accept or refuse (its rules, read in its source; the real
+// machine's answers in tests/tir go through jit/tir/oracle), words written by hand, and that printing and reading are
 // inverse.
 #include "jit/tir/tasm/program.h"
 
@@ -23,7 +23,7 @@ std::vector<std::uint64_t> words(const std::string& text) {
     for (const Element e : encode(*program)) out.push_back(e.value());
   return out;
 }
-/// The first line of the error.
+/// Returns the first line of the error.
 std::string fault(const std::string& text) {
   const auto program = read(text);
   if (program) return "none";
@@ -49,7 +49,7 @@ TEST(Assembler, MakesWords) {
   EXPECT_EQ(words("nop\u00a0nop\u3000halt"), (Words{8, 8, 0}));
   EXPECT_EQ(words("\u00e4b: call \u00e4b"), (Words{49, 0}));
   EXPECT_EQ(words("hints: breaks: call hints call breaks"), (Words{49, 0, 49, 0}));
-  EXPECT_EQ(words("break: call break"), (Words{49, 0}));  // no keyword to the machine
+  EXPECT_EQ(words("break: call break"), (Words{49, 0}));  // not a keyword of the machine
 }
 
 TEST(Assembler, TakesWhatDoesNothing) {
@@ -60,7 +60,7 @@ TEST(Assembler, TakesWhatDoesNothing) {
   const auto good = read(
       "hint a = stack[0]nop hint b_2 : Vec< *u32 ,Pair<a,b<c>,> > = stack[ 3 .. 7 ] hint c: T< > =stack[1..2]\n"
       "assert error_id -5 assert_vector /* x */ error_id 00340282366920938463463374607431768211455 halt");
-  EXPECT_FALSE(good);  // the number has 128 bits and no place for a sign
+  EXPECT_FALSE(good);  // the number has 128 bits, and no bit for a sign
   const auto fine = read(
       "hint a = stack[0]nop hint b_2 : Vec< *u32 ,Pair<a,b<c>,> > = stack[ 3 .. 7 ] hint c: T< > =stack[1..2]\n"
       "assert error_id -5 assert_vector /* x */ error_id 0170141183460469231731687303715884105727 halt");
@@ -179,7 +179,7 @@ TEST(Words, AreDecodedOrRefused) {
   EXPECT_TRUE(decoded({}));
 }
 
-/// Tokens that meet at random: most texts are refused, many are not.
+/// Joins tokens at random: most texts are refused, many are not.
 std::string soup(std::mt19937_64& random) {
   constexpr const char* kTokens[] = {"push ",
                                      "-1 ",

@@ -38,7 +38,7 @@ const ProvenPeepholes::Instructions& ProvenPeepholes::of_piece(std::span<const I
   out.assign(piece.begin(), piece.end());
   ++refused_;
   if (piece.size() < 8) return out;
-  // One that is not proven need not spoil the others.
+  // An unproven rewriting must not spoil the others.
   const std::size_t half = piece.size() / 2;
   Instructions halves = of_piece(piece.first(half));
   const Instructions& second = of_piece(piece.subspan(half));
@@ -47,7 +47,7 @@ const ProvenPeepholes::Instructions& ProvenPeepholes::of_piece(std::span<const I
 }
 
 ProvenPeepholes::Instructions ProvenPeepholes::of_block(std::span<const Instruction> block) {
-  // Each time other pieces, for what lies across the borders of those before.
+  // Uses other pieces each time, to rewrite across the borders of those before.
   Instructions now(block.begin(), block.end());
   std::size_t same = 0;
   for (int round = 0; round < kRoundsMax && same < 2 && now.size() > kPieceMax; ++round) {

@@ -1,4 +1,4 @@
-// The peephole passes, held to equivalence: what they make of a block stands only where it is proven to do the same.
+// Runs the peephole passes and keeps only those results that are proven to do the same as their blocks.
 #pragma once
 
 #include <chrono>
@@ -10,14 +10,14 @@
 
 namespace trident::tir::tournament {
 
-/// Remembers what it has proven. When `time` is used up or `stop` says so, what is not known yet stays as it is.
+/// Caches its proofs. When `time` is used up or `stop` returns true, blocks not proven yet stay as they are.
 class ProvenPeepholes {
  public:
   explicit ProvenPeepholes(std::chrono::milliseconds time = std::chrono::hours(1), std::function<bool()> stop = {})
       : time_(time), stop_(std::move(stop)) {}
-  /// Long blocks are rewritten piece by piece, since a proof takes more than in proportion to its block.
+  /// Rewrites long blocks piece by piece, since the time of a proof grows faster than its block.
   tasm::Program of(const tasm::Program& program);
-  /// Rewritings that could not be proven.
+  /// Returns the number of rewritings that could not be proven.
   [[nodiscard]] std::size_t refused() const { return refused_; }
 
  private:
@@ -27,7 +27,7 @@ class ProvenPeepholes {
 
   std::map<std::vector<std::uint64_t>, Instructions> known_;
   std::size_t refused_ = 0;
-  std::chrono::steady_clock::duration time_;  ///< that is left
+  std::chrono::steady_clock::duration time_;  ///< time that is left
   std::function<bool()> stop_;
 };
 

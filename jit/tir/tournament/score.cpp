@@ -7,7 +7,7 @@
 namespace trident::tir::tournament {
 namespace {
 
-/// Other digests that the first program is run with, and beyond how many cycles of all samples only one.
+/// Number of other digests that the first program is run with; only one if its samples take more cycles than this.
 constexpr unsigned kDigestsTried = 4;
 constexpr std::uint64_t kCyclesOfMany = 1'000'000;
 
@@ -45,7 +45,7 @@ bool never_taller(const Cost& before, const Cost& after) {
   return gains || !taller;
 }
 
-/// From `stack`, unless the sample has its own.
+/// Runs from `stack`, unless the sample has its own.
 vm::Failure Scorer::run(const vm::Inputs& sample, std::span<const vm::Element> stack) {
   vm::Inputs inputs = sample;
   if (inputs.stack.empty()) inputs.stack = stack;
@@ -74,7 +74,7 @@ Result<Cost> Scorer::begin(const tasm::Program& baseline) {
   return out;
 }
 
-/// Whether the first program, which is loaded, has other heights or fails with other digests.
+/// True if the first program, which is loaded, has other heights or fails with other digests.
 bool Scorer::costs_by_digest(const Cost& first) {
   std::uint64_t cycles = 0;
   for (const vm::Heights& h : first.heights) cycles += h.of(vm::Table::processor);
@@ -89,7 +89,7 @@ bool Scorer::costs_by_digest(const Cost& first) {
   return false;
 }
 
-/// The loaded program, from the first one's digest and, where heights depend on it, from its own.
+/// Runs the loaded program from the first one's digest and, if heights depend on it, from its own.
 std::optional<Cost> Scorer::compared() {
   std::vector<vm::Heights> heights;
   for (std::size_t i = 0; i < samples_.size(); ++i) {

@@ -1,8 +1,8 @@
-// What a proof of a program costs, by runs on samples.
+// Measures the cost of a program's proof by runs on samples.
 //
-// The digest of a program is on its stack when it begins, and a changed program has another one. What a program leaves
-// is compared from the stack of the first one; what it costs is measured from its own, as the prover will run it. One
-// run is both, but for programs whose heights depend on their digest.
+// The digest of a program is on its stack when it begins, and a changed program has another one. Results
+// are compared from the stack of the first program; costs are measured from its own, as the prover will run it. One
+// run does both, but for programs whose heights depend on their digest.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace trident::tir::tournament {
 
-/// Less is better: the padded height first, since it is the prover's time; then the tallest table, then words.
+/// Score, less is better: the padded height first, since it is the prover's time; then the tallest table, then words.
 struct Score {
   std::uint64_t padded = 0, tallest = 0;  ///< sums over the samples
   std::uint32_t words = 0;
@@ -26,36 +26,36 @@ struct Score {
   }
 };
 
-/// A digest, by which programs are told apart.
+/// Digest of a program, its identity.
 using Key = std::array<std::uint64_t, field::kDigestWords>;
 
 struct Cost {
   Score score;
-  std::vector<vm::Heights> heights;  ///< by sample
-  Key key{};                         ///< of the program
+  std::vector<vm::Heights> heights;  ///< per sample
+  Key key{};                         ///< key of the program
 };
 
-/// Whether the proof of no sample is taller: never by padded heights, and by the tallest table only where another
+/// True if no sample's proof gets taller: never by padded heights, and by the tallest table only if another
 /// sample gains a power of two for it.
 bool never_taller(const Cost& before, const Cost& after);
 
-/// Runs programs on samples and compares what they leave with what the first one left. Remembers what it has run.
+/// Runs programs on samples and compares their results with those of the first one. Caches its runs.
 class Scorer {
  public:
-  /// `samples` and what they refer to must outlive it. Every sample's run of `baseline` must fit `budget`.
+  /// `samples` and the data they refer to must outlive it. Every sample's run of `baseline` must fit `budget`.
   Scorer(std::span<const vm::Inputs> samples, const vm::Budget& budget) : samples_(samples), budget_(budget) {}
 
-  /// The first program: what others must leave. An error if it fails on a sample, with the failure's text.
+  /// Runs the first program, whose results the others must have. An error if it fails on a sample, with the text.
   Result<Cost> begin(const tasm::Program& baseline);
-  /// None if the program leaves something else on a sample, or fails there from its own digest.
+  /// Returns none if the program has another result on a sample, or fails there from its own digest.
   std::optional<Cost> cost(const tasm::Program& program);
-  /// The cost of a new run from the program's own digest, whatever is remembered and compared.
+  /// Measures a new run from the program's own digest, without cache and comparison.
   std::optional<Cost> cost_alone(const tasm::Program& program);
-  /// How often each instruction of the program runs, over all samples.
+  /// Counts how often each instruction of the program runs, over all samples.
   std::vector<std::uint64_t> executions(const tasm::Program& program);
-  /// Programs that were run.
+  /// Returns the number of programs that were run.
   [[nodiscard]] std::size_t scored() const { return scored_; }
-  /// The first program's digest as it lies on its stack, bottom first, below zeros.
+  /// Returns the first program's digest as it lies on its stack, bottom first, below zeros.
   [[nodiscard]] const std::vector<vm::Element>& first_stack() const { return first_stack_; }
 
  private:

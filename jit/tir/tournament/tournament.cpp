@@ -19,7 +19,7 @@ using tasm::Block;
 using tasm::Instruction;
 
 constexpr std::size_t kOutlinesMax = 12;
-/// Shares of the time, as divisors: for the second check, for all ways without proposers, and for what follows blocks.
+/// Shares of the time, as divisors: for the second check, for the ways without proposers, and for stages after blocks.
 constexpr int kCheckShare = 10, kPlainShare = 4, kOutlineShare = 5;
 constexpr std::chrono::milliseconds kCheckMin{50};
 constexpr std::string_view kBlocks = "blocks", kPeepholes = "peepholes", kUnreachable = "unreachable",
@@ -37,7 +37,7 @@ struct Entry {
   std::size_t chosen = 0;  ///< 0: as it is; else alternative chosen - 1
 };
 
-/// Which parts take part in one way through the stages.
+/// Stages and proposers of one way.
 struct Way {
   bool peepholes, subroutines;
   std::vector<bool> proposers;
@@ -45,21 +45,21 @@ struct Way {
   [[nodiscard]] bool proposes() const { return std::find(proposers.begin(), proposers.end(), true) != proposers.end(); }
 };
 
-/// A program on its way, and what was changed to make it.
+/// A program on its way, and the changes that made it.
 struct Entrant {
   tasm::Program program;
   Cost cost;
   std::vector<std::string> subroutine_changes;
   std::vector<Change> changes;
-  std::vector<std::size_t> won;  ///< blocks, by proposer
+  std::vector<std::size_t> won;  ///< number of blocks won, per proposer
 };
 
-/// When a changed program takes the place of the one before.
+/// Condition under which a changed program replaces the one before.
 enum class Wanted : std::uint8_t {
   cheaper,
-  as_cheap,      ///< too
-  not_dearer,    ///< by its padded height
-  power_of_two,  ///< less of it
+  as_cheap,      ///< cheaper or as cheap
+  not_dearer,    ///< padded height not above
+  power_of_two,  ///< padded height lower
 };
 bool is_wanted(Wanted wanted, const Score& now, const Score& changed) {
   switch (wanted) {
@@ -111,7 +111,7 @@ class Tournament {
     stopped_ = !options_.progress(std::min(1.0, std::max(by_count, by_time)));
   }
 
-  /// Every combination of the stages and proposers that there are: those without proposers, then from all to few.
+  /// Lists every combination of the stages and proposers: those without proposers, then from all to few.
   [[nodiscard]] std::vector<Way> ways() const {
     const std::uint32_t all = (1u << proposers_.size()) - 1;
     std::vector<Way> out;
@@ -147,7 +147,7 @@ class Tournament {
       best_ = std::move(at);
   }
 
-  /// The best, measured once more as the prover will run it: from its own digest.
+  /// Measures the best once more as the prover will run it: from its own digest.
   Outcome outcome() {
     if (const auto cost = scorer_.cost_alone(best_.program); cost && never_taller(given_.cost, *cost))
       best_.cost = *cost;
@@ -164,7 +164,7 @@ class Tournament {
     return std::move(out_);
   }
 
-  /// On the first sample and what can be made of it. A run may be a few times as long as that of the sample.
+  /// Prepares generated inputs from the first sample. A run may take a few times as long as that of the sample.
   void prepare_trials(const tasm::Program& given) {
     if (options_.trials == 0 || samples_.empty()) return;
     const vm::Inputs& sample = samples_.front();
@@ -179,7 +179,7 @@ class Tournament {
     trials.time = std::max(options_.time / kCheckShare, kCheckMin);
     trials_.emplace(given, std::move(state), trials);
   }
-  /// The second check. A program that was tried before keeps its answer.
+  /// Runs the second check. A program that was tried before keeps its answer.
   bool passes(const tasm::Program& program, const Key& key, std::string_view by) {
     const auto read = tasm::assemble(ir::SourceText(tasm::print(program)), tasm::vm_of(program));
     std::string fault = !read                                        ? read.error().message
@@ -197,7 +197,7 @@ class Tournament {
     return false;
   }
 
-  /// Puts the program in the place of the entrant's if it is wanted and passes the second check. The choice of proven
+  /// Replaces the entrant's program if the new one is wanted and passes the second check. The choice of proven
   /// blocks is checked as a whole, at its end.
   bool change(Entrant& at, const tasm::Program& program, Wanted wanted, std::string_view by) {
     if (tasm::same(program, at.program)) return false;
@@ -254,7 +254,7 @@ class Tournament {
     return std::span(program.instructions).subspan(block.begin, block.size());
   }
 
-  /// What all proposers have for a block, proven. Blocks that are the same are asked about once.
+  /// Returns the proven proposals of all proposers for a block. Equal blocks are proposed for once.
   const std::vector<Alternative>& alternatives_of(std::span<const Instruction> piece) {
     std::vector<std::uint64_t> key;
     for (const Instruction& i : piece)
@@ -290,7 +290,7 @@ class Tournament {
     return tasm::with_blocks(base, replacements);
   }
 
-  /// Every block by one measure, since single words seldom change a height.
+  /// Chooses for all blocks by one measure, since single words rarely change a height.
   void all_at_once(Entrant& at, const tasm::Program& base, std::vector<Entry>& entries) {
     const std::vector<superopt::Weights> measures = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 0}, {1, 0, 1}};
     std::vector<std::size_t> winner(entries.size());
@@ -302,7 +302,7 @@ class Tournament {
     }
     for (std::size_t i = 0; i < entries.size(); ++i) entries[i].chosen = winner[i];
   }
-  /// What costs least by the measure, in all runs of the block.
+  /// Chooses the form that costs least by the measure, over all runs of the block.
   static void choose(Entry& entry, std::span<const Instruction> piece, superopt::Weights measure) {
     measure.cycle *= static_cast<double>(entry.executions);
     measure.stack_row *= static_cast<double>(entry.executions);
@@ -314,7 +314,7 @@ class Tournament {
     }
   }
 
-  /// The blocks that run most first; until nothing gets better.
+  /// Tries blocks one by one, those that run most first, until nothing improves.
   void one_by_one(Entrant& at, const tasm::Program& base, std::vector<Entry>& entries) {
     std::vector<std::size_t> order(entries.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -337,8 +337,8 @@ class Tournament {
 
   // --- repeated instructions ---
 
-  /// One outlining alone can cost more than it saves until the next power of two is reached: the best of the row
-  /// counts.
+  /// Outlines repeatedly: one outlining alone can cost more than it saves until the next power of two is reached, so
+  /// the best of the sequence counts.
   void outlines(Entrant& at) {
     tasm::Program program = at.program;
     for (std::size_t i = 0; i < kOutlinesMax && !over(); ++i) {
@@ -354,11 +354,11 @@ class Tournament {
   std::optional<equiv::Trials> trials_;
   std::span<const Proposer> proposers_;
   const Options& options_;
-  std::chrono::steady_clock::time_point begin_, end_, until_;  ///< until_: of what is done now
+  std::chrono::steady_clock::time_point begin_, end_, until_;  ///< until_: end of the current stage
   ProvenPeepholes peepholes_;
   Outcome out_;
   Entrant given_, best_;
-  std::map<Key, std::string> tried_;  ///< differences that were found
+  std::map<Key, std::string> tried_;  ///< differences found, empty if none
   std::map<std::vector<std::uint64_t>, std::vector<Alternative>> known_;
   bool stopped_ = false;
 };

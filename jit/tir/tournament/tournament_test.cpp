@@ -1,4 +1,4 @@
-// Oracle: the machine on the winner and the given program, from inputs that took no part in the tournament; proposers
+// Oracle: the machine on the winner and the given program, from inputs that were not in the tournament; proposers
 // that are known to be wrong.
 #include "jit/tir/tournament/tournament.h"
 
@@ -53,7 +53,7 @@ TEST(Tournament, WrongProposalsNeverWin) {
   EXPECT_EQ(outcome->tallies[0].equal, 0u);
 }
 
-// What is right for the sample and shorter, but wrong elsewhere.
+// A change that is right for the sample and shorter, but wrong elsewhere.
 TEST(Tournament, WrongChangesOfSubroutinesArePutAside) {
   const auto program = assembled("read_io 1 skiz call f push 7 write_io 1 halt f: push 8 write_io 1 return");
   const shape::ChangeRow wrong[] = {
@@ -71,7 +71,7 @@ TEST(Tournament, WrongChangesOfSubroutinesArePutAside) {
   EXPECT_EQ(outcome->heights_after, outcome->heights_before);
   ASSERT_EQ(outcome->put_aside.size(), 1u);
   EXPECT_EQ(outcome->put_aside[0], "drops the branch: other output");
-  options.trials = 0;  // what the check is for
+  options.trials = 0;  // without the second check, which refused it
   EXPECT_NE(tasm::print(optimise(program, std::span(&sample, 1), {}, options)->program), tasm::print(program));
 }
 
@@ -92,7 +92,7 @@ TEST(Tournament, WhatHasNoTextIsPutAside) {
   EXPECT_EQ(outcome->put_aside.size(), 1u);
 }
 
-// The passes are sound, so that proofs refuse next to nothing; a block is not cut where it is short.
+// The passes are sound, so proofs refuse next to nothing; a short block is not cut.
 TEST(ProvenPeepholes, AreThePeepholesWhereTheyCanBeProven) {
   ProvenPeepholes proven;
   std::size_t same = 0, shorter = 0;
@@ -109,7 +109,7 @@ TEST(ProvenPeepholes, AreThePeepholesWhereTheyCanBeProven) {
   EXPECT_GT(same, kPrograms * 95 / 100);
   EXPECT_GT(shorter, kPrograms * 8 / 10);
   EXPECT_LT(proven.refused(), 15u);
-  // Far longer than a piece: nothing is lost but at borders, and those are met the second time.
+  // Far longer than a piece: rewritings are missed only at borders, and the second round finds those.
   std::string text;
   for (int i = 0; i < 500; ++i) text += "push 1 pop 1 dup 0 swap 1 pop 1 ";
   EXPECT_EQ(tasm::print(proven.of(assembled(text + "halt"))), "    halt\n");

@@ -1,4 +1,4 @@
-// How tall the tables of a run are, and what that costs: the prover's time is that of the tallest, rounded up to a
+// Heights of a run's tables, and their cost: the prover's time is that of the tallest, rounded up to a
 // power of two.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Heights {
   bool operator==(const Heights&) const = default;
   [[nodiscard]] std::uint64_t& of(Table table) { return rows[static_cast<std::size_t>(table)]; }
   [[nodiscard]] std::uint64_t of(Table table) const { return rows[static_cast<std::size_t>(table)]; }
-  /// The first of the tallest.
+  /// Returns the first of the tallest tables.
   [[nodiscard]] Table tallest() const { return static_cast<Table>(std::max_element(rows, rows + kTableCount) - rows); }
   [[nodiscard]] std::uint64_t padded() const { return std::bit_ceil(of(tallest())); }
 };

@@ -20,7 +20,7 @@ constexpr std::size_t kRegisters = tasm::kRegisters;
 /// Most elements that one instruction adds.
 constexpr std::size_t kGrowthMax = 10;
 constexpr std::uint64_t kHashRows = 6;
-/// Of a call that goes nowhere: never executed, because load() refuses it.
+/// Target of a call that goes nowhere: never executed, because load() refuses it.
 constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
 
 struct FailureRow {
@@ -33,7 +33,7 @@ constexpr FailureRow kFailures[] = {
 #undef X
 };
 
-/// Instructions that an entry of the u32 table is about.
+/// Instructions with entries in the u32 table.
 enum class U32 : std::uint64_t { split, lt, and_, log_2_floor, pow, pop_count };
 
 std::uint64_t u32_rows(U32 kind, std::uint64_t left, std::uint64_t right) {
@@ -47,7 +47,7 @@ Result<void> wrong_call(const tasm::Instruction& instruction, std::size_t index)
 }
 
 void hash_program(const tasm::Program& program, Code& code) {
-  // The words are hashed as they are made: ten at a time, then a 1 and zeros.
+  // Hashes the words as they are made: ten at a time, then a 1 and zeros.
   field::Tip5 sponge;
   field::Tip5Lookups lookups;
   std::size_t filled = 0;
@@ -109,8 +109,8 @@ Result<void> load(const tasm::Program& program, Code& code, Hashing hashing) {
   return {};
 }
 
-/// One run: the registers that the loop works with, and an instruction per function. Each returns none, or the failure,
-/// and leaves the machine as the real one does: what is popped before a failure is popped.
+/// One run: the registers of the loop, and an instruction per function. Each returns none, or the failure,
+/// and leaves the machine as the real one does: words popped before a failure stay popped.
 class Execution {
  public:
   explicit Execution(Machine& machine)
@@ -120,7 +120,7 @@ class Execution {
     use_stack(m_.size_);
   }
 
-  /// Calls counted(index of the step) after each step.
+  /// Runs, and calls counted(index of the step) after each step.
   template <class Counted>
   void run(Counted counted) {
     while (true) {
@@ -266,7 +266,7 @@ class Execution {
     push(pointer);
     return next();
   }
-  /// `words`, then Tip5 of fixed length, to the top of the stack.
+  /// Pushes the Tip5 of fixed length of word(0), word(1), ...
   template <class Word>
   void hash(Word word) {
     field::Tip5 sponge(field::Tip5::Domain::fixed_length);
@@ -288,7 +288,7 @@ class Execution {
   }
   Failure sponge_absorb_mem() {
     if (!m_.sponge_) return Failure::kSpongeNotInitialized;
-    constexpr std::size_t kShown = 4;  // on the stack, for want of other places
+    constexpr std::size_t kShown = 4;  // the machine leaves so many words in st1 ..
     Element pointer = st(0);
     for (std::size_t i = 0; i < kTip5Rate; ++i, pointer += field::kOne) {
       const Element word = ram(pointer);
@@ -317,7 +317,7 @@ class Execution {
     const Failure limit = u32(U32::split, low, high);
     return limit == Failure::none ? next() : limit;
   }
-  /// lt, and, xor: st0 op st1.
+  /// Runs lt, and, xor: st0 op st1.
   template <class F>
   Failure u32_pair(U32 kind, F f) {
     for (const std::size_t i : {0, 1})
@@ -361,7 +361,7 @@ class Execution {
     if (limit == Failure::none) limit = u32(U32::split, n, quotient);
     return limit == Failure::none ? next() : limit;
   }
-  /// The element of the extension whose first coefficient is st[i].
+  /// Returns the element of the extension whose first coefficient is st[i].
   Extension extension(std::size_t i) { return {{st(i), st(i + 1), st(i + 2)}}; }
   void set_extension(std::size_t i, const Extension& x) { st(i) = x.c[0], st(i + 1) = x.c[1], st(i + 2) = x.c[2]; }
   Failure extension_pair(const Extension& result) {
@@ -395,7 +395,7 @@ class Execution {
     set_extension(2, extension(2) + right * extension_at(st(1)));
     return next();
   }
-  /// A step of Horner's rule at st0..2, whose coefficients lie from the highest down.
+  /// Does a step of Horner's rule at st0..2; the coefficients lie from the highest down.
   Failure horner_step(const Extension& coefficient, std::uint64_t words) {
     st(5) -= Element::canonical(words);
     set_extension(7, extension(7) * extension(0) + coefficient);
@@ -420,7 +420,7 @@ class Execution {
     const std::uint64_t index = st(kDigestWords).value(), parent = index / 2;
     Digest own;
     for (Element& e : own) e = pop();
-    const bool right = index % 2 != 0;  // it is the right child
+    const bool right = index % 2 != 0;  // the node is the right child
     hash([&](std::size_t i) {
       const bool first = i < kDigestWords;
       return (first == right ? sibling : own)[first ? i : i - kDigestWords];

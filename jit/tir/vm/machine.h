@@ -1,11 +1,11 @@
-// Triton VM: what a program does, and how tall the tables of a proof of it are. Equal to the real machine (2.0.0, the
+// Triton VM: runs a program and computes the heights of its proof's tables. Equal to the real machine (2.0.0, the
 // same from 1.0.0 to 7.0.0) in stack, output, RAM, sponge, failures and heights; it only makes no trace. Instructions
-// of the next machine do what its source says (tasm/instructions.def).
+// of the next machine do as its source says (tasm/instructions.def).
 //
 //   Program --load--> Code --run--> Machine (end state, heights)
 //                      ^ decoded, hashed; may be run any number of times
 //
-// A Machine keeps its memory between runs. What a run may take is bounded by its Budget: beyond it the run fails with a
+// A Machine keeps its memory between runs. Its Budget bounds a run: beyond it the run fails with a
 // *Limit failure, which the real machine does not know.
 #pragma once
 
@@ -35,41 +35,41 @@ enum class Failure : std::uint8_t {
 #include "jit/tir/vm/failures.def"
 #undef X
 };
-/// As the real machine calls it; empty for none.
+/// Returns the real machine's name of a failure; empty for none.
 std::string_view name_of(Failure failure);
 
-/// A program made ready to run.
+/// A program that is ready to run.
 struct Code {
   struct Step {
     tasm::Op op;
     std::uint8_t stack_rows, ram_rows, hash_rows;
-    std::uint32_t size_min;  ///< of the stack before it
-    std::uint32_t target;    ///< of a call: index of a step
+    std::uint32_t size_min;  ///< least height of the stack before it
+    std::uint32_t target;    ///< for a call: index of a step
     Element argument;
   };
   std::vector<Step> steps;
-  std::vector<std::uint32_t> addresses;  ///< of the steps, and of the end
-  /// With a digest also what hashing the program costs.
+  std::vector<std::uint32_t> addresses;  ///< addresses of the steps, and of the end
+  /// True: with a digest and the cost of hashing the program.
   bool hashed = false;
   Digest digest{};
   Cascade cascade;
 
   [[nodiscard]] std::uint32_t words() const { return addresses.back(); }
-  /// What a proof has of them before the first cycle: the hashed program, and the lookup table.
+  /// Returns the rows before the first cycle: those of the hashed program, and the lookup table.
   [[nodiscard]] Heights text_rows() const;
 };
 
-/// Whether a program's digest and its cost are wanted: not when a block is to be compared with another.
+/// Choice to compute a program's digest and its cost: not needed to compare a block with another.
 enum class Hashing : std::uint8_t { whole_program, none };
-/// InvalidArgument for arguments out of range and calls to where no instruction begins. Uses the memory of `code`
-/// again.
+/// Loads a program into `code`, whose memory is used again. Errors: InvalidArgument for arguments out of range and
+/// calls to where no instruction begins.
 Result<void> load(const tasm::Program& program, Code& code, Hashing hashing = Hashing::whole_program);
 
 struct Inputs {
   std::span<const Element> public_input, secret_input;
   std::span<const Digest> secret_digests;
-  std::span<const std::pair<Element, Element>> ram;  ///< address and word; of two for one address the last
-  /// Bottom first, at least 16; empty: zeros on the program's digest, as the real machine begins.
+  std::span<const std::pair<Element, Element>> ram;  ///< address and word; of two words for one address the last counts
+  /// Stack, bottom first, at least 16; empty: zeros on the program's digest, as the real machine begins.
   std::span<const Element> stack;
 };
 
@@ -83,30 +83,30 @@ class Profile;
 
 class Machine {
  public:
-  /// Runs until `halt` or a failure. `code` must outlive what is asked afterwards. A `profile` is begun anew and makes
+  /// Runs until `halt` or a failure. `code` must outlive later queries. A `profile` is begun anew and makes
   /// the run a few times slower.
   Failure run(const Code& code, const Inputs& inputs, const Budget& budget = {}, Profile* profile = nullptr);
 
   [[nodiscard]] Failure failure() const { return failure_; }
-  /// "OpStackError(TooShallow): the stack would have ..." with values where there are any; empty for none.
+  /// Returns "OpStackError(TooShallow): the stack would have ..." with values if there are any; empty for none.
   [[nodiscard]] std::string failure_text() const;
-  /// Executed instructions; one that fails is not among them.
+  /// Returns the executed instructions, without one that failed.
   [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
-  /// Index of the step that failed or comes next, and its address.
+  /// Returns the index of the step that failed or comes next; address() returns its address.
   [[nodiscard]] std::uint32_t step() const { return ip_; }
   [[nodiscard]] std::uint32_t address() const;
-  /// Bottom first.
+  /// Returns the stack, bottom first.
   [[nodiscard]] std::span<const Element> stack() const { return {stack_.data(), size_}; }
   [[nodiscard]] const std::vector<Element>& output() const { return output_; }
-  /// By address.
+  /// Returns the RAM by rising address.
   [[nodiscard]] std::vector<std::pair<Element, Element>> ram() const;
   [[nodiscard]] const std::optional<field::Tip5>& sponge() const { return sponge_; }
   [[nodiscard]] std::size_t u32_entries() const { return u32_.size(); }
-  /// How much of public input, secret input and secret digests was read.
+  /// Returns how much of public input, secret input and secret digests was read.
   [[nodiscard]] std::array<std::size_t, 3> inputs_taken() const { return {public_read_, secret_read_, digests_read_}; }
-  /// Of what was executed, of the program itself only if its code is hashed.
+  /// Returns the heights of the run so far, with the program's own only if its code is hashed.
   [[nodiscard]] Heights heights() const;
-  /// How often each step was executed.
+  /// Returns how often each step was executed.
   [[nodiscard]] std::span<const std::uint64_t> executions() const { return executions_; }
 
  private:
@@ -114,7 +114,7 @@ class Machine {
   struct Jump {
     std::uint32_t origin, destination;
   };
-  /// What a failure is about.
+  /// Values for the text of a failure.
   struct Detail {
     std::uint64_t index = 0;
     Element expected, actual;
@@ -125,7 +125,7 @@ class Machine {
   const Code* code_ = nullptr;
   Inputs inputs_;
   Budget budget_;
-  std::vector<Element> stack_;  ///< its first size_ elements
+  std::vector<Element> stack_;  ///< the stack is its first size_ elements
   std::size_t size_ = 0;
   std::vector<Jump> jumps_;
   Map ram_, u32_;

@@ -1,5 +1,5 @@
-// Oracle: programs worked out by hand from the machine's manual, for what the real machine's answers (jit/tir/oracle)
-// do not cover: the rarer failures, our limits, blocks, several runs of one machine.
+// Oracle: programs worked out by hand from the machine's manual, for cases that the real machine's answers
+// (jit/tir/oracle) do not cover: the rarer failures, our limits, blocks, several runs of one machine.
 #include "jit/tir/vm/machine.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ struct Executed {
   Failure failure;
   explicit Executed(const std::string& text, const Inputs& inputs = {}, const Budget& budget = {})
       : code(code_of(text)), failure(machine.run(code, inputs, budget)) {}
-  /// From the top.
+  /// Returns an element counted from the top.
   [[nodiscard]] std::uint64_t st(std::size_t i) const {
     return machine.stack()[machine.stack().size() - 1 - i].value();
   }
@@ -46,7 +46,7 @@ TEST(Machine, EveryFailureHasItsWord) {
       {"pop 1 halt", "OpStackError(TooShallow)"},
       {"push 1 pop 2 halt", "OpStackError(TooShallow)"},
       {"hash halt", "OpStackError(TooShallow)"},
-      {"push 0 sponge_absorb halt", "OpStackError(TooShallow)"},  // before the sponge is asked for
+      {"push 0 sponge_absorb halt", "OpStackError(TooShallow)"},  // fails before the sponge is used
       {"push -1 log_2_floor halt", "OpStackError(FailedU32Conversion)"},
       {"push -1 push 0 div_mod halt", "OpStackError(FailedU32Conversion)"},
       {"push 0 push -1 div_mod halt", "OpStackError(FailedU32Conversion)"},
@@ -116,7 +116,7 @@ TEST(Machine, Arithmetic) {
 }
 
 TEST(Machine, HeightsCountWhatHappened) {
-  // 12 & 10 twice is one entry of 1 + 4 rows, 10 & 12 another; xor shares and's.
+  // 12 & 10 twice is one entry of 1 + 4 rows, 10 & 12 another; xor shares the entries of and.
   const Executed run("push 10 push 12 and push 10 push 12 xor push 12 push 10 and pop 3 halt");
   const Heights heights = run.machine.heights();
   EXPECT_EQ(run.machine.u32_entries(), 2u);
@@ -188,7 +188,7 @@ TEST(Machine, RunsLeaveNothingToTheNext) {
   }
 }
 
-// Values: p(x) in Python's integers, of p = 11 + 22 X - 33 X^2 and of coefficients in the extension.
+// Expected values: p(x) in Python's integers, for p = 11 + 22 X - 33 X^2 and for coefficients in the extension.
 TEST(Machine, HornerStepsOfTheNextMachineEvaluateAPolynomial) {
   const std::string at = "push 0 push 0 push 1099511627776 push -5 push 3 ";
   const auto run = [&](const std::string& pointer, const std::string& step, std::vector<std::int64_t> words) {

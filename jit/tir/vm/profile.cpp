@@ -87,10 +87,10 @@ std::uint32_t Profile::frame_of_first_call(std::uint32_t caller, std::uint32_t e
   return frame;
 }
 
-// A frame's step is not among those above it, so that each has one place in above_.
+// A frame's step is not among those above it, so each has one place in above_.
 void Profile::look_from(std::uint32_t frame) {
   std::uint32_t from = looked_from_, to = frame;
-  while (from != to) {  // up to the frame that both are below
+  while (from != to) {  // up to their lowest common frame
     if (depth_[from] >= depth_[to]) {
       above_[frames[from].entry] = 0;
       from = frames[from].parent;

@@ -1,4 +1,4 @@
-// Oracle: programs whose rows are counted by hand, and that all rows of a profile are the run's heights, which the real
+// Oracle: programs whose rows are counted by hand. All rows of a profile sum to the run's heights, which the real
 // machine's answers check (jit/tir/oracle).
 #include "jit/tir/vm/profile.h"
 
@@ -108,7 +108,7 @@ TEST(Profile, MutualRecursionGoesBackToItsFrame) {
   EXPECT_EQ(p.machine.cycles() - 3, p.at(3).inclusive.of(Table::processor));
 }
 
-/// The steps that a run executes, one by one: where it stands after 0, 1, 2 .. cycles.
+/// Returns the steps that a run executes, one by one: its position after 0, 1, 2 .. cycles.
 std::vector<std::uint32_t> trace_of(const Code& code, std::span<const Element> input) {
   std::vector<std::uint32_t> out;
   Machine machine;
@@ -126,7 +126,7 @@ struct Rows {
   bool operator==(const Rows&) const = default;
 };
 
-/// By the definition, row by row: who is open by the calls and returns of the trace.
+/// Counts rows by the definition: open subroutines follow from the calls and returns of the trace.
 std::map<std::uint32_t, Rows> counted(const Code& code, const std::vector<std::uint32_t>& trace) {
   std::map<std::uint32_t, Rows> out;
   std::vector<std::uint32_t> open = {0};
@@ -164,7 +164,7 @@ TEST(Profile, RowsWhileASubroutineIsOpenAreThoseOfTheTrace) {
   const auto program = tasm::assemble(ir::SourceText(mutual));
   Code code;
   ASSERT_TRUE(load(*program, code));
-  EXPECT_EQ(34u, counted(code, trace_of(code, five))[7].open);  // by hand: all of 41 but 5 before b and 2 behind it
+  EXPECT_EQ(34u, counted(code, trace_of(code, five))[7].open);  // by hand: all 41 but 5 before b and 2 behind it
   for (const char* text :
        {"read_io 1 call a halt a: addi -1 dup 0 skiz call a return",
         "read_io 1 call a halt a: dup 0 skiz call b return b: addi -1 call c return c: call a nop return",
@@ -180,7 +180,7 @@ TEST(Profile, RowsWhileASubroutineIsOpenAreThoseOfTheTrace) {
     for (const std::uint64_t n : {1, 2, 3, 5, 9}) expect_as_traced(text, {Element(n)});
 }
 
-/// By the definition of a frame: the subroutines on the way to it, none twice, and how often it was called.
+/// Counts by the definition of a frame: subroutines on the way to it, none twice, and the number of calls.
 using Paths = std::map<std::vector<std::uint32_t>, std::uint64_t>;
 
 Paths paths_of(const Profile& profile, std::uint32_t first, std::uint32_t size) {

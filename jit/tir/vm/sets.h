@@ -1,4 +1,4 @@
-// Memory of a run that grows with what the program does. All of it is kept between runs: clear() costs next to nothing,
+// Memory of a run that grows with the program's work. All of it is kept between runs: clear() costs next to nothing,
 // so that short programs can be run by the million.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace trident::tir::vm {
 
-/// Keys of 128 bits with a value: open addressing, linear probing, at most half full. A slot is in use when it has the
-/// number of the current run.
+/// Maps keys of 128 bits to values: open addressing, linear probing, at most half full. A slot is in use when it has
+/// the number of the current run.
 class Map {
  public:
   struct Key {
@@ -35,7 +35,7 @@ class Map {
     const Slot& slot = slots_[place(key)];
     return slot.run == run_ ? &slot.value : nullptr;
   }
-  /// The value of the key, and whether it is new: then 0.
+  /// Returns the value of the key, and true if it is new: then the value is 0.
   std::pair<std::uint64_t*, bool> insert(Key key) {
     std::size_t at = place(key);
     if (slots_[at].run == run_) return {&slots_[at].value, false};
@@ -74,12 +74,12 @@ class Map {
       if (slot.run == run_) slots_[place(slot.key)] = slot;
   }
 
-  std::vector<Slot> slots_;  ///< a power of two
+  std::vector<Slot> slots_;  ///< their number is a power of two
   std::size_t size_ = 0;
   std::uint32_t run_ = 1;
 };
 
-/// The pieces of 16 bits that Tip5 has looked up.
+/// Set of the pieces of 16 bits that Tip5 has looked up.
 class Cascade {
  public:
   void clear() {
