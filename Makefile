@@ -25,7 +25,7 @@ build: configure ## build everything into build/ (programs in build/bin)
 	@ninja -C $(BUILD) -j$(JOBS)
 
 test: build ## the test-suite
-	@ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
+	@GTEST_BRIEF=1 ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
 
 demo: build ## the main job: kernels through a private daemon, live table, HTML report
 	@$(BUILD)/bin/trident demo --report $(BUILD)/demo.html

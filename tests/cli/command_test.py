@@ -326,13 +326,13 @@ class Command(CommandCase):
             if not part:
                 break
             seen += part
-        self.assertEqual(0, done.wait(timeout=120))
+        self.assertEqual(0, done.wait(timeout=300))
         os.close(master)
         return seen.decode()
 
     def test_run_and_demo_draw_progress_on_a_terminal_only(self):
         self.start_daemon()
-        command = ["run", "sin(x)" + "*1" * 150, "-i", "x=1", "--tier", "optimised", "--timeout-ms", "60000"]
+        command = ["run", "sin(x)" + "*1" * 150, "-i", "x=1", "--tier", "optimised", "--timeout-ms", "240000"]
         drawn = self.on_a_terminal(*command)
         self.assertRegex(drawn, r"optimised \[[#-]{24}\] \d+/\d+.*(lower|emit|equiv|judge)")
         self.assertEqual("", self.trident(*command[:2], "-i", "x=2", *command[4:]).stderr)

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/daemon/notify_socket.h"
 #include "tests/daemon/private_daemon.h"
 #include "tests/daemon/raw_client.h"
 
@@ -47,7 +48,9 @@ Story submit_and_follow(PrivateDaemon& daemon, const std::string& text, wire::Po
 }
 
 TEST(Fault, KilledWorkersAreReplacedAndTheNextRequestIsServed) {
+  NotifySocket notifications;
   PrivateDaemon daemon;
+  ASSERT_TRUE(notifications.hears("READY=1", 60'000));  // a daemon whose workers die before that does not start
   for (int round = 0; round < 5; ++round) {
     ::kill(daemon.workers("baseline").at(0), SIGKILL);
     ::kill(daemon.workers("optimise").at(0), SIGKILL);

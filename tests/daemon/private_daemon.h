@@ -53,9 +53,10 @@ bool is_running(int pid);
 double cpu_seconds(int pid);
 /// How often its threads have been switched from, of their own will or not.
 std::uint64_t context_switches(int pid);
-/// Waits until `condition` holds, for at most `seconds`; returns whether it does.
+/// Waits until `condition` holds, for at most `seconds`; returns whether it does. The default is long because a busy
+/// machine is slow; only a test that fails waits so long.
 template <class Condition>
-bool eventually(Condition condition, double seconds = 10);
+bool eventually(Condition condition, double seconds = 60);
 void sleep_ms(unsigned ms);
 
 template <class Condition>

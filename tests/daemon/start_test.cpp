@@ -27,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr uid_t kNobody = 65534;
+constexpr double kSoon = 10;  // seconds, on a busy machine; a pipe that the daemon holds does not end at all
 
 std::string read_all(const std::string& path) {
   std::ifstream in(path);
@@ -108,7 +109,7 @@ class Start : public ::testing::Test {
 TEST_F(Start, KeepsNoLockAndNoPipeOfTheShellThatStartsIt) {
   const double waited = seconds_to_the_pipes_end(
       "exec 9>" + at("lock") + "; flock 9; exec 8<" + at("lock") + "; " + in_background("2>" + at("log")), false);
-  EXPECT_LT(waited, 1.0);
+  EXPECT_LT(waited, kSoon);
   const os::Fd lock(::open(at("lock").c_str(), O_RDONLY));
   EXPECT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
   expect_served();
@@ -118,18 +119,18 @@ TEST_F(Start, KeepsNoLockAndNoPipeOfTheShellThatStartsIt) {
 
 // Its log goes there as long as somebody who started it may read it; workers let go as well.
 TEST_F(Start, LetsGoOfAPipeOfErrorsWhenWhoStartedItEnds) {
-  EXPECT_LT(seconds_to_the_pipes_end(in_background(), true), 1.0);
+  EXPECT_LT(seconds_to_the_pipes_end(in_background(), true), kSoon);
   expect_served();
   EXPECT_EQ(descriptors_of(daemon())[2], "/dev/null");
   // A double fork: the starter has gone already.
   ::kill(daemon(), SIGKILL);
   fs::remove(at("s.sock"));
   const std::string orphan = "( " + command() + " & echo $! >" + at("pid") + " ); sleep 0.1";
-  EXPECT_LT(seconds_to_the_pipes_end(orphan, true), 3.0);
+  EXPECT_LT(seconds_to_the_pipes_end(orphan, true), kSoon);
 }
 
 TEST_F(Start, KeepsALogThatIsAFile) {
-  EXPECT_LT(seconds_to_the_pipes_end(in_background("2>" + at("log")), false), 1.0);
+  EXPECT_LT(seconds_to_the_pipes_end(in_background("2>" + at("log")), false), kSoon);
   expect_served();
   EXPECT_TRUE(eventually([&] { return read_all(at("log")).find("has connected") != std::string::npos; }))
       << read_all(at("log"));
