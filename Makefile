@@ -11,6 +11,7 @@ help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-22s %s\n", $$1, $$2}'
 
 PACKAGES = $(shell sed 's/\#.*//' packages.txt)
+PROGRAM_PACKAGES = $(shell sed '/\#/d' packages.txt)
 packages: ## install what packages.txt names and is not there yet
 	@missing=$$(for p in $(PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
 	if [ -n "$$missing" ]; then \
@@ -27,7 +28,9 @@ build: configure ## build everything into build/ (programs in build/bin)
 test: build ## the test-suite
 	@GTEST_BRIEF=1 ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
 
-demo: build ## the main job: kernels through a private daemon, live table, HTML report
+demo: ## the main job: kernels through a private daemon, live table, HTML report
+	@$(MAKE) --no-print-directory configure PACKAGES="$(PROGRAM_PACKAGES)"
+	@ninja -C $(BUILD) -j$(JOBS) trident_command tridentd
 	@$(BUILD)/bin/trident demo --report $(BUILD)/demo.html
 
 bench-kernels: build ## kernels against the pinned compilers and ours without any rewriting, f32 and f64, with and without AVX-512; reports in build/reports
