@@ -1,4 +1,5 @@
 """Runs the blocks of code of docs/*.md and compares what they print. argv: TRIDENT TRIDENTD LIBTRIDENT."""
+import concurrent.futures
 import glob
 import os
 import re
@@ -34,13 +35,15 @@ def steps_of(blocks):
                 raise ValueError(f"an output without a block before it: {content!r}")
             steps[-1] = (steps[-1][0], content)
         elif name and language != "sh":
-            steps.append((f"mkdir -p {os.path.dirname(name.group(1)) or '.'}\ncat > {name.group(1)} <<'@@'\n{content}@@\n", ""))
+            folder = os.path.dirname(name.group(1)) or "."
+            steps.append((f"mkdir -p {folder}\ncat > {name.group(1)} <<'@@'\n{content}@@\n", ""))
         elif language == "python":
             steps.append((f"python3 - <<'@@'\n{content}@@\n", ""))
         elif language == "sh":
             steps.append((content, ""))
         else:
-            raise ValueError(f"a block of '{language}' that nobody runs" + ("; name its file" if language in SAVED else ""))
+            cure = "; name its file in its first line" if language in SAVED else ""
+            raise ValueError(f"a block of '{language}' that nobody runs{cure}")
     return steps
 
 
@@ -71,13 +74,14 @@ def private_environment(folder):
     environment.update(PATH=tools + os.pathsep + os.environ["PATH"], HOME=os.path.join(folder, "home"),
                        XDG_RUNTIME_DIR=os.path.join(folder, "run"), LC_ALL="C.UTF-8", TRIDENT_LIBRARY=LIBRARY,
                        CPATH=os.pathsep.join(os.path.join(ROOT, "clients", part) for part in ("c", "cpp")),
-                       LIBRARY_PATH=libraries, LD_LIBRARY_PATH=libraries, PYTHONPATH=os.path.join(ROOT, "clients", "python"),
+                       LIBRARY_PATH=libraries, LD_LIBRARY_PATH=libraries,
+                       PYTHONPATH=os.path.join(ROOT, "clients", "python"),
                        PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1")
     return environment
 
 
 def run(steps):
-    """What each step printed, as far as the script came, and the script's exit status."""
+    """Returns the output of each step, as far as the script came, and the exit status of the script."""
     with tempfile.TemporaryDirectory() as folder:
         work = os.path.join(folder, "work")
         os.mkdir(work)
@@ -91,12 +95,17 @@ def run(steps):
     return re.split(re.escape(MARK) + r"\d+\n", printed)[1:], shell.returncode
 
 
+def steps_of_page(page):
+    with open(page, encoding="utf-8") as handle:
+        return steps_of(blocks_of(handle.read()))
+
+
 class Pages(unittest.TestCase):
     def test_every_block_prints_what_the_page_shows(self):
-        for page in PAGES:
-            with open(page, encoding="utf-8") as handle:
-                steps = steps_of(blocks_of(handle.read()))
-            printed, status = run(steps) if steps else ([], 0)
+        pages = [(page, steps) for page in PAGES for steps in [steps_of_page(page)] if steps]
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            runs = list(pool.map(lambda page: run(page[1]), pages))
+        for (page, steps), (printed, status) in zip(pages, runs):
             for (command, expected), output in zip(steps, printed):
                 with self.subTest(page=os.path.basename(page), block=command):
                     self.assertTrue(matches(expected, output), f"the page shows\n{expected}\nand it prints\n{output}")
@@ -108,23 +117,25 @@ class Pages(unittest.TestCase):
         pages = [os.path.basename(page) for page in PAGES if page != INDEX]
         self.assertEqual(pages, sorted(linked))
         for page in pages:
-            with open(os.path.join(ROOT, "docs", page), encoding="utf-8") as handle:
-                self.assertTrue(any(expected for _, expected in steps_of(blocks_of(handle.read()))), page)
+            self.assertTrue(any(expected for _, expected in steps_of_page(os.path.join(ROOT, "docs", page))), page)
 
 
 class Comparison(unittest.TestCase):
     """The test can fail."""
 
     def test_texts_that_differ(self):
-        for expected, printed in (("1\n", "2\n"), ("1\n", ""), ("", "1\n"), ("1\n2\n", "1\n"), ("1\n", "1\n2\n"), ("1.5\n", "125\n")):
+        for expected, printed in (("1\n", "2\n"), ("1\n", ""), ("", "1\n"), ("1\n2\n", "1\n"), ("1\n", "1\n2\n"),
+                                  ("1.5\n", "125\n")):
             self.assertFalse(matches(expected, printed), (expected, printed))
 
     def test_texts_that_agree(self):
-        for expected, printed in (("1\n", "1  \n"), ("a ... z\n", "a b c z\n"), ("1\n...\n9\n", "1\n2\n3\n9\n"), ("...\n", "")):
+        for expected, printed in (("1\n", "1  \n"), ("a ... z\n", "a b c z\n"), ("1\n...\n9\n", "1\n2\n3\n9\n"),
+                                  ("...\n", "")):
             self.assertTrue(matches(expected, printed), (expected, printed))
 
     def test_pages_that_nobody_could_run(self):
-        for text in ("```text\n1\n```\n", "```java\n1\n```\n", "```c\nint x;\n```\n", "```sh\ntrue\n```\n```text\n1\n```\n```text\n2\n```\n"):
+        for text in ("```text\n1\n```\n", "```java\n1\n```\n", "```c\nint x;\n```\n",
+                     "```sh\ntrue\n```\n```text\n1\n```\n```text\n2\n```\n"):
             with self.assertRaises(ValueError, msg=text):
                 steps_of(blocks_of(text))
 
