@@ -219,7 +219,7 @@ def rule_dead_sources(root, files):
             and path not in explained and (os.path.dirname(path) not in modules or os.path.basename(path) == "main.cpp")]
 
 
-PATH_SPAN = re.compile(r"`((?:runtime|jit|daemon|schemas|clients|tests|bench|systemd|cmake|\.ci)/[A-Za-z0-9_./-]*)`")
+PATH_SPAN = re.compile(r"`((?:runtime|jit|daemon|schemas|clients|tests|bench|systemd|cmake|docs|\.ci)/[A-Za-z0-9_./-]*)`")
 
 
 def rule_doc_paths(root, files):
