@@ -22,13 +22,13 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/corpus_reader.h"
-#include "clients/cli/train_daemon_judge.h"
+#include "jit/corpus/corpus_reader.h"
 #include "jit/equiv/checker.h"
 #include "jit/learn/variant_timing.h"
 #include "jit/nnue/shipped_weights.h"
 #include "jit/pipeline/execution.h"
 #include "jit/pipeline/forms.h"
+#include "jit/training/train_daemon_judge.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/mapped_file.h"
 #include "runtime/stats/robust.h"
@@ -145,14 +145,14 @@ int run(const std::vector<std::string>& files, const expr::Policy& policy, const
   std::size_t kernels = 0, differ = 0, refused = 0, slower = 0, faster = 0;
   double logs = 0, possible = 0;
   for (const std::string& file : files) {
-    const auto corpus = cli::read_corpus(file);
+    const auto corpus = corpus::read_corpus(file);
     if (!corpus.ok()) {
       std::fprintf(stderr, "%s\n", corpus.error().message.c_str());
       return 2;
     }
-    for (const cli::CorpusKernel& kernel : *corpus)
+    for (const corpus::CorpusKernel& kernel : *corpus)
       for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
-        const auto submitted = cli::parse_definition(kernel, type);
+        const auto submitted = corpus::parse_definition(kernel, type);
         const Outcome o = submitted.ok() ? compare(*submitted, options) : Outcome();
         if (!o.compared) {
           ++refused;
@@ -192,7 +192,7 @@ Result<pipeline::SearchWeights> with_judge(const std::string& path) {
   if (folder == nullptr) return make_error(ErrorCode::kOsError, "no folder in /tmp");
   auto found = [&]() -> Result<pipeline::SearchWeights> {
     TRY(store::Versions versions, store::Versions::open(folder));
-    TRY(const std::string name, versions.add(cli::guide_and_judge(nnue::shipped_weights(), judge.bytes()), "{}"));
+    TRY(const std::string name, versions.add(training::guide_and_judge(nnue::shipped_weights(), judge.bytes()), "{}"));
     return pipeline::SearchWeights::map(versions.path_of(name), name);
   }();
   std::filesystem::remove_all(folder);

@@ -7,11 +7,10 @@ option(TRIDENT_UNITY "Compile several sources of a target at once" ON)
 # Sources that are compiled on their own, because they repeat such a name.
 set(TRIDENT_ALONE
   clients/c/io_thread.cpp
-  clients/cli/bench_text.cpp
-  clients/cli/calibrate.cpp
-  clients/cli/demo_answers_test.cpp
-  clients/cli/train_judge.cpp
+  clients/cli/bench/bench_text.cpp
+  clients/cli/demo/demo_answers_test.cpp
   daemon/worker/compile.cpp
+  jit/calibrate/calibrate.cpp
   jit/codegen/unwind_test.cpp
   jit/equiv/draw.cpp
   jit/equiv/edges_test.cpp
@@ -56,6 +55,7 @@ set(TRIDENT_ALONE
   jit/tir/neural/left_blocks_test.cpp
   jit/tir/neural/vocabulary.cpp
   jit/tir/superopt/superopt_test.cpp
+  jit/training/train_judge.cpp
   runtime/autodiff/conv1d.cpp
   runtime/autodiff/dueling.cpp
   runtime/autodiff/linear.cpp

@@ -3,18 +3,21 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "clients/cli/bench/commands.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/demo/commands.h"
 #include "clients/cli/manual.h"
-#include "clients/cli/nearest.h"
+#include "clients/cli/search/commands.h"
+#include "clients/cli/train/commands.h"
+#include "clients/cli/triton/commands.h"
+#include "clients/cli/verb/nearest.h"
+#include "clients/cli/verb/verb.h"
 #include "runtime/os/inherited.h"
 #include "runtime/os/self.h"
 
@@ -94,86 +97,32 @@ int with_output_written(int status) {
 
 }  // namespace
 
-int report(const Error& error) {
-  std::fprintf(stderr, "trident: %s\n", error.message.c_str());
-  switch (error.code) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kSyntaxError:
-    case ErrorCode::kTypeError:
-    case ErrorCode::kUnsupported:
-    case ErrorCode::kLimitExceeded: return kExitUsage;
-    case ErrorCode::kCancelled: return kExitInterrupted;
-    case ErrorCode::kInternal:
-    case ErrorCode::kOutOfMemory:
-    case ErrorCode::kOsError:
-    case ErrorCode::kNotFound:
-    case ErrorCode::kTimeout:
-    case ErrorCode::kDisconnected:
-    case ErrorCode::kRejectedMessage:
-    case ErrorCode::kRejectedImage:
-    case ErrorCode::kRejectedRecord:
-    case ErrorCode::kExecDenied:
-    case ErrorCode::kNotEquivalent:
-    case ErrorCode::kBusy: return kExitWrong;
-  }
-  CHECK(false);
-}
-
-std::string file_name_fault(const std::string& name) {
-  return name.empty() ? "expected the name of a file, found an empty text" : "";
-}
-
-std::string negative_fault(const std::string& number) {
-  const std::size_t first = number.find_first_not_of(' ');
-  if (first == std::string::npos) return "";
-  if (number[first] == '-') return "expected 0 or more, found " + number.substr(first);
-  std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(number.data() + first, number.data() + number.size(), value);
-  if (code == std::errc::result_out_of_range)
-    return "expected at most " + std::to_string(UINT64_MAX) + ", found " + number.substr(first);
-  return "";
-}
-
-Result<void> write_text(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return {};
-  }
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out)
-    return make_error(ErrorCode::kOsError, "%s: cannot be written: %s", path.c_str(),
-                      std::strerror(errno != 0 ? errno : EIO));
-  return {};
-}
-
 int run_command_line(int argc, char** argv) {
   os::occupy_standard_streams();
   os::ignore_file_size_signal();
   CLI::App app(kDescription, "trident");
   app.set_version_flag("-V,--version", "trident " TRIDENT_VERSION);
   app.require_subcommand(1);
+  const Verb verbs(app);
   int status = 0;
-  add_run_command(app, status);
-  add_bench_command(app, status);
-  add_explain_command(app, status);
-  add_disasm_command(app, status);
-  add_doctor_command(app, status);
-  add_demo_command(app, status);
-  add_rewrite_command(app, status);
-  add_rules_command(app, status);
-  add_profile_command(app, status);
-  add_build_command(app, status);
-  add_lower_command(app, status);
-  add_oracle_command(app, status);
-  add_fuzz_equiv_command(app, status);
-  add_calibrate_command(app, status);
-  add_train_command(app, status);
-  add_weights_command(app, status);
-  add_stats_command(app, status);
-  add_text_commands(app, status);
+  add_run_command(verbs, status);
+  add_bench_command(verbs, status);
+  add_explain_command(verbs, status);
+  add_disasm_command(verbs, status);
+  add_doctor_command(verbs, status);
+  add_demo_command(verbs, status);
+  add_rewrite_command(verbs, status);
+  add_rules_command(verbs, status);
+  add_profile_command(verbs, status);
+  add_build_command(verbs, status);
+  add_lower_command(verbs, status);
+  add_oracle_command(verbs, status);
+  add_fuzz_equiv_command(verbs, status);
+  add_calibrate_command(verbs, status);
+  add_train_command(verbs, status);
+  add_weights_command(verbs, status);
+  add_stats_command(verbs, status);
+  add_text_commands(verbs, status);
   add_completion_command(app, status);
   add_manual(app);
   take_blanks_off(app);

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/verb/verb.h"
 
 namespace trident::cli {
 namespace {
@@ -12,7 +13,7 @@ struct Flag {
   std::string name, description;  ///< "--type"
   bool takes_value = false;
 };
-struct Verb {
+struct VerbWords {
   std::string name, description;
   std::vector<Flag> flags;
   std::string parts;  ///< verbs of its own, with blanks between them
@@ -34,10 +35,10 @@ void add_flags(const CLI::App& app, std::vector<Flag>& flags) {
   }
 }
 
-std::vector<Verb> verbs_of(const CLI::App& app) {
-  std::vector<Verb> verbs;
+std::vector<VerbWords> verbs_of(const CLI::App& app) {
+  std::vector<VerbWords> verbs;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
-    Verb v{verb->get_name(), first_line(verb->get_description()), {}, ""};
+    VerbWords v{verb->get_name(), first_line(verb->get_description()), {}, ""};
     add_flags(*verb, v.flags);
     for (const CLI::App* part : verb->get_subcommands([](const CLI::App*) { return true; })) {
       v.parts += (v.parts.empty() ? "" : " ") + part->get_name();
@@ -60,9 +61,9 @@ std::string shell_quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string bash_script(const std::vector<Verb>& verbs) {
+std::string bash_script(const std::vector<VerbWords>& verbs) {
   std::string names, cases, parts;
-  for (const Verb& v : verbs) {
+  for (const VerbWords& v : verbs) {
     names += (names.empty() ? "" : " ") + v.name;
     std::string flags;
     for (const Flag& f : v.flags) flags += (flags.empty() ? "" : " ") + f.name;
@@ -87,7 +88,7 @@ std::string bash_script(const std::vector<Verb>& verbs) {
          "    COMPREPLY=($(compgen -f -- \"$word\"))\n  fi\n}\ncomplete -o filenames -F _trident trident\n";
 }
 
-std::string zsh_script(const std::vector<Verb>& verbs) {
+std::string zsh_script(const std::vector<VerbWords>& verbs) {
   // A colon would end a word of _describe, a bracket the description of _arguments.
   const auto plain = [](std::string s) {
     for (char& c : s)
@@ -95,7 +96,7 @@ std::string zsh_script(const std::vector<Verb>& verbs) {
     return s;
   };
   std::string names, cases;
-  for (const Verb& v : verbs) {
+  for (const VerbWords& v : verbs) {
     names += "    " + shell_quoted(v.name + ":" + plain(v.description)) + "\n";
     cases += "    " + v.name + ") _arguments";
     if (!v.parts.empty()) cases += " " + shell_quoted("1: :(" + v.parts + ")");
@@ -109,9 +110,9 @@ std::string zsh_script(const std::vector<Verb>& verbs) {
          cases + "  esac\n}\n_trident \"$@\"\n";
 }
 
-std::string fish_script(const std::vector<Verb>& verbs) {
+std::string fish_script(const std::vector<VerbWords>& verbs) {
   std::string out = "# fish completion for trident\n";
-  for (const Verb& v : verbs) {
+  for (const VerbWords& v : verbs) {
     out += "complete -c trident -n __fish_use_subcommand -f -a " + v.name + " -d " + shell_quoted(v.description) + "\n";
     if (!v.parts.empty())
       out +=
@@ -133,7 +134,7 @@ void add_completion_command(CLI::App& app, int& status) {
   auto shell = std::make_shared<std::string>();
   verb->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   verb->callback([&app, &status, shell] {
-    const std::vector<Verb> verbs = verbs_of(app);
+    const std::vector<VerbWords> verbs = verbs_of(app);
     const std::string text = *shell == "bash"  ? bash_script(verbs)
                              : *shell == "zsh" ? zsh_script(verbs)
                                                : fish_script(verbs);

@@ -2,18 +2,18 @@
 // itself rather than guess from versions, and a failure comes with its mend.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "clients/c/engine_library.h"
 #include "clients/c/peer.h"
+#include "clients/cli/bench/compilers.h"
+#include "clients/cli/bench/numexpr_peer.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/compilers.h"
 #include "clients/cli/daemon_stats.h"
-#include "clients/cli/numexpr_peer.h"
+#include "clients/cli/verb/verb.h"
+#include "runtime/json/json.h"
 #include "runtime/os/confinement/confinement.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/memfd.h"
@@ -25,7 +25,7 @@ namespace {
 
 enum class Status { ok, warning, failure };
 
-struct Check {
+struct HealthCheck {
   std::string name;
   Status status = Status::ok;
   std::string detail, mend;
@@ -38,9 +38,9 @@ std::string first_line_of(const char* path) {
   return line;
 }
 
-Check check_cpu() {
+HealthCheck check_cpu() {
   const os::CpuFeatures& cpu = os::cpu_features();
-  Check c{"processor", Status::ok, os::cpu_name(), ""};
+  HealthCheck c{"processor", Status::ok, os::cpu_name(), ""};
   if (cpu.avx512)
     c.detail += ": AVX-512 (F, VL, DQ, BW), AVX2, FMA";
   else if (cpu.avx2_fma)
@@ -57,7 +57,7 @@ constexpr int kAnswer = 42;
 /// endbr64; mov eax, 42; ret.
 constexpr std::array<unsigned char, 10> kTinyCode = {0xF3, 0x0F, 0x1E, 0xFA, 0xB8, kAnswer, 0x00, 0x00, 0x00, 0xC3};
 
-Check check_memfd() {
+HealthCheck check_memfd() {
   const auto fd = os::make_sealed_memfd("trident-doctor", std::as_bytes(std::span(kTinyCode)), std::byte{0xCC});
   if (!fd)
     return {"sealed memfd", Status::failure, fd.error().message,
@@ -65,9 +65,9 @@ Check check_memfd() {
   return {"sealed memfd", Status::ok, "memfd_create and all four seals work", ""};
 }
 
-Check check_execution() {
+HealthCheck check_execution() {
 #if defined(__x86_64__)
-  Check c{
+  HealthCheck c{
       "executable mapping", Status::failure, "",
       "allow executable file mappings: SELinux boolean or label (file:execute on tmpfs), or the container's policy"};
   const auto fd = os::make_sealed_memfd("trident-doctor", std::as_bytes(std::span(kTinyCode)), std::byte{0xCC});
@@ -85,13 +85,13 @@ Check check_execution() {
 #endif
 }
 
-Check check_noexec() {
+HealthCheck check_noexec() {
   const std::string level = first_line_of("/proc/sys/vm/memfd_noexec");
   if (level.empty()) return {"vm.memfd_noexec", Status::ok, "not present in this kernel", ""};
   return {"vm.memfd_noexec", Status::ok, level + " (kernels work with 0, 1 and 2)", ""};
 }
 
-Check check_sandbox() {
+HealthCheck check_sandbox() {
   const auto end = os::run_sandboxed(
       {}, [](void*) {}, nullptr);
   if (!end)
@@ -113,7 +113,7 @@ const char* mend_of(const Result<os::Fd>& connection) {
          "socket";
 }
 
-Check check_confinement() {
+HealthCheck check_confinement() {
   const os::Confined found = os::try_confinement();
   if (found.missing.empty()) return {"confinement", Status::ok, "compilers can give up " + found.describe(), ""};
   return {"confinement", Status::warning, "compilers can give up " + found.describe() + " alone: " + found.missing,
@@ -121,10 +121,10 @@ Check check_confinement() {
 }
 
 /// Reports faults that an answering daemon finds in itself.
-Check told_by_daemon(const std::string& stats) {
-  const auto json = nlohmann::json::parse(stats, nullptr, false);
+HealthCheck told_by_daemon(const std::string& stats) {
+  const auto json = Json::parse(stats);
   const auto text = [&](const char* part, const char* name) {
-    return json.is_object() ? json.value(part, nlohmann::json::object()).value(name, std::string()) : std::string();
+    return json.is_object() ? json.value(part, Json::object()).value(name, std::string()) : std::string();
   };
   if (const std::string error = text("configuration", "reload_error"); !error.empty())
     return {"daemon", Status::warning, "answers, but its last reload failed: " + error,
@@ -132,13 +132,13 @@ Check told_by_daemon(const std::string& stats) {
   if (const std::string missing = text("workers", "not_confined"); !missing.empty())
     return {"daemon", Status::warning, "answers, but its compilers are not confined in full: " + missing,
             "allow seccomp(2) and landlock_*(2) where it runs, or use Linux 5.13 or newer"};
-  const auto jobs = json.is_object() ? json.value("jobs", nlohmann::json::object()) : nlohmann::json::object();
+  const auto jobs = json.is_object() ? json.value("jobs", Json::object()) : Json::object();
   const auto notes = jobs.value("notes", std::vector<std::string>());
   const std::string last = notes.empty() ? "" : "; the last kernel that did not get faster: " + notes.back();
   return {"daemon", Status::ok, "reachable and answering" + last, ""};
 }
 
-Check check_daemon() {
+HealthCheck check_daemon() {
   const auto stats = daemon_stats();
   if (stats) return told_by_daemon(*stats);
   if (stats.error().code == ErrorCode::kNotFound)
@@ -148,7 +148,7 @@ Check check_daemon() {
           "restart it: systemctl --user restart tridentd"};
 }
 
-Check check_engine() {
+HealthCheck check_engine() {
   if (const auto engine = client::load_engine(); !engine)
     return {
         "engine", Status::warning, engine.error().message,
@@ -157,7 +157,7 @@ Check check_engine() {
   return {"engine", Status::ok, "libtrident-engine.so can be loaded", ""};
 }
 
-Check check_perf() {
+HealthCheck check_perf() {
   const std::string level = first_line_of("/proc/sys/kernel/perf_event_paranoid");
   if (level.empty()) return {"perf", Status::warning, "this kernel has no perf events", ""};
   if (std::atoi(level.c_str()) > 2 && ::geteuid() != 0)
@@ -166,13 +166,13 @@ Check check_perf() {
   return {"perf", Status::ok, "perf events can be used", ""};
 }
 
-Check check_bench() {
+HealthCheck check_bench() {
   if (const auto compilers = find_compilers(codegen::Isa::avx2); !compilers)
     return {"benchmark compilers", Status::warning, compilers.error().message, "only for trident bench"};
   return {"benchmark compilers", Status::ok, "g++-12 and clang-19 are installed", ""};
 }
 
-Check check_numexpr() {
+HealthCheck check_numexpr() {
   const auto peer = NumexprPeer::start();
   if (!peer) return {"numexpr", Status::warning, peer.error().message, "only a further contestant of trident bench"};
   return {"numexpr", Status::ok, peer->version(), ""};
@@ -187,10 +187,10 @@ const char* name_of(Status s) {
   CHECK(false);
 }
 
-std::string as_text(const std::vector<Check>& checks) {
+std::string as_text(const std::vector<HealthCheck>& checks) {
   const bool colour = os::terminal_size(STDOUT_FILENO).columns > 0;
   std::string out;
-  for (const Check& c : checks) {
+  for (const HealthCheck& c : checks) {
     const char* mark = c.status == Status::ok ? "ok  " : c.status == Status::warning ? "note" : "FAIL";
     const char* ink = c.status == Status::ok ? "\033[32m" : c.status == Status::warning ? "\033[33m" : "\033[31m";
     out += (colour ? ink : "") + std::string(mark) + (colour ? "\033[0m" : "") + "  " + c.name + ": " + c.detail + "\n";
@@ -199,26 +199,27 @@ std::string as_text(const std::vector<Check>& checks) {
   return out;
 }
 
-std::string as_json(const std::vector<Check>& checks, bool ok) {
-  nlohmann::ordered_json root = {{"ok", ok}, {"checks", nlohmann::ordered_json::array()}};
-  for (const Check& c : checks)
+std::string as_json(const std::vector<HealthCheck>& checks, bool ok) {
+  Json root = {{"ok", ok}, {"checks", Json::array()}};
+  for (const HealthCheck& c : checks)
     root["checks"].push_back({{"name", c.name}, {"status", name_of(c.status)}, {"detail", c.detail}, {"mend", c.mend}});
-  return root.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return root.dump(1) + "\n";
 }
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, int& status) {
-  CLI::App* verb = app.add_subcommand("doctor", "Check processor, memory, permissions and daemon; exit 1 if one fails");
+void add_doctor_command(Verb app, int& status) {
+  const Verb verb =
+      app.add_subcommand("doctor", "Check processor, memory, permissions and daemon; exit 1 if one fails");
   auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "Print a JSON object instead");
-  verb->callback([json, &status] {
+  verb.add_flag("--json", *json, "Print a JSON object instead");
+  verb.callback([json, &status] {
     // Checks that fork come first: the client library starts a thread.
-    const std::vector<Check> checks = {check_cpu(),     check_memfd(),       check_execution(), check_noexec(),
-                                       check_sandbox(), check_confinement(), check_perf(),      check_bench(),
-                                       check_numexpr(), check_engine(),      check_daemon()};
+    const std::vector<HealthCheck> checks = {check_cpu(),     check_memfd(),       check_execution(), check_noexec(),
+                                             check_sandbox(), check_confinement(), check_perf(),      check_bench(),
+                                             check_numexpr(), check_engine(),      check_daemon()};
     bool ok = true;
-    for (const Check& c : checks) ok = ok && c.status != Status::failure;
+    for (const HealthCheck& c : checks) ok = ok && c.status != Status::failure;
     std::fputs(*json ? as_json(checks, ok).c_str() : as_text(checks).c_str(), stdout);
     status = ok ? 0 : kExitWrong;
   });

@@ -1,5 +1,4 @@
 // `trident run`: evaluates an expression through the client library, as any program would, and prints the results.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,11 +13,13 @@
 #include "clients/c/peer.h"
 #include "clients/c/trident.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/kernel_options.h"
-#include "clients/cli/progress_bar.h"
 #include "clients/cli/run_inputs.h"
-#include "clients/cli/run_program.h"
+#include "clients/cli/triton/run_program.h"
+#include "clients/cli/verb/kernel_options.h"
+#include "clients/cli/verb/verb.h"
+#include "jit/corpus/setting_names.h"
 #include "jit/image/image.h"
+#include "runtime/report/progress_bar.h"
 #include "schemas/kernel_image.h"
 
 namespace trident::cli {
@@ -118,7 +119,7 @@ Result<trident_syntax> syntax_of(const std::string& name) {
 /// The client library takes its greatest instruction set from the environment, as for any program.
 Result<void> limit_isa(const std::string& isa) {
   if (isa == "auto") return {};
-  TRY([[maybe_unused]] const codegen::Isa here, parse_isa(isa));
+  TRY([[maybe_unused]] const codegen::Isa here, corpus::parse_isa(isa));
   ::setenv("TRIDENT_ISA", isa.c_str(), 1);
   return {};
 }
@@ -140,8 +141,8 @@ Result<void> open_session(const RunVerb& verb, Session& session) {
   options.mode = mode->second;
   if (const auto s = trident_open(&options, &session.ctx); s != TRIDENT_OK) return client_error(s);
 
-  TRY(const ir::Type type, parse_float_type(verb.kernel.type));
-  TRY(const expr::Policy policy, parse_policy(verb.kernel.policy));
+  TRY(const ir::Type type, corpus::parse_float_type(verb.kernel.type));
+  TRY(const expr::Policy policy, corpus::parse_policy(verb.kernel.policy));
   TRY(const std::vector<expr::Variable> declared, declared_variables(verb.kernel, type));
   std::vector<trident_variable> variables;
   for (const expr::Variable& v : declared)
@@ -176,7 +177,7 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
   static const char* const kStages[] = {"waiting", "lower", "emit", "equiv", "judge"};
   constexpr std::uint32_t kLookMs = 50;
   const std::uint32_t tier = verb.tier == "baseline" ? TRIDENT_TIER_BASELINE : TRIDENT_TIER_OPTIMISED;
-  ProgressBar bar(verb.tier, 0);
+  report::ProgressBar bar(verb.tier, 0);
   for (std::uint32_t waited_ms = 0;;) {
     const std::uint32_t part_ms = bar.shown() ? std::min(kLookMs, verb.timeout_ms - waited_ms) : verb.timeout_ms;
     const trident_status status = trident_wait(kernel, tier, part_ms);
@@ -191,7 +192,7 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
     }
     const trident_kernel_info info = info_of(kernel);
     bar.update(info.stage_done, info.stage_total,
-               stage_text(kStages[std::min<std::uint32_t>(info.stage, TRIDENT_STAGE_JUDGE)], info.best_ratio));
+               report::stage_text(kStages[std::min<std::uint32_t>(info.stage, TRIDENT_STAGE_JUDGE)], info.best_ratio));
   }
 }
 
@@ -395,42 +396,41 @@ int run(const RunVerb& verb) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, int& status) {
-  CLI::App* verb = app.add_subcommand("run", "Evaluate an expression, or run a program of Triton VM");
+void add_run_command(Verb app, int& status) {
+  const Verb verb = app.add_subcommand("run", "Evaluate an expression, or run a program of Triton VM");
   auto state = std::make_shared<RunVerb>();
-  verb->add_option("EXPR", state->text, "The expression, or the file of a program: TIR in a .tir, else TASM")
-      ->required();
-  verb->add_option(
+  verb.add_option("EXPR", state->text, "The expression, or the file of a program: TIR in a .tir, else TASM").required();
+  verb.add_option(
           "-i,--input", state->inputs,
           "Values of a variable: x=2.5, x=1,2,3, x=lo:hi (evenly spaced) or x=FILE of numbers; may be repeated. "
           "Without it: evenly spaced over its declared range, else 0:1 (a scalar: the middle, else 1). A table is as "
           "long "
           "as its list, else --n elements. Of a program: words, a list or FILE")
-      ->take_all()
-      ->expected(1)
-      ->allow_extra_args(false);
-  verb->add_option("-n,--n", state->n, "Elements (default: as many as the longest list given, else 8)")
-      ->check(CLI::Range(std::uint64_t{1}, kElementsMax));
-  state->kernel.add_text_options(*verb);
-  state->kernel.add_code_options(*verb);
-  verb->add_option("--mode", state->mode, "auto, daemon, embedded or interp")->capture_default_str();
-  auto* const tier =
-      verb->add_option("--tier", state->tier, "Wait for a tier before the call: any, baseline or optimised")
-          ->capture_default_str();
-  auto* const timeout = verb->add_option("--timeout-ms", state->timeout_ms, "Longest wait for --tier")
-                            ->check(negative_fault, "", "")
-                            ->capture_default_str();
-  timeout->needs(tier);
-  auto* const csv = verb->add_option("--csv", state->csv, "Write all values as CSV to a file, - for standard output")
-                        ->check(file_name_fault, "", "");
-  verb->add_option("--head", state->head, "Values to print of each output")
-      ->check(negative_fault, "", "")
-      ->capture_default_str()
-      ->excludes(csv);
-  add_program_options(*verb, state->program);
-  verb->callback([state, verb, &status] {
+      .take_all()
+      .expected(1)
+      .allow_extra_args(false);
+  verb.add_option("-n,--n", state->n, "Elements (default: as many as the longest list given, else 8)")
+      .check(range(std::uint64_t{1}, kElementsMax));
+  state->kernel.add_text_options(verb);
+  state->kernel.add_code_options(verb);
+  verb.add_option("--mode", state->mode, "auto, daemon, embedded or interp").capture_default_str();
+  const Option tier =
+      verb.add_option("--tier", state->tier, "Wait for a tier before the call: any, baseline or optimised")
+          .capture_default_str();
+  const Option timeout = verb.add_option("--timeout-ms", state->timeout_ms, "Longest wait for --tier")
+                             .check(negative_fault)
+                             .capture_default_str();
+  timeout.needs(tier);
+  const Option csv = verb.add_option("--csv", state->csv, "Write all values as CSV to a file, - for standard output")
+                         .check(file_name_fault);
+  verb.add_option("--head", state->head, "Values to print of each output")
+      .check(negative_fault)
+      .capture_default_str()
+      .excludes(csv);
+  add_program_options(verb, state->program);
+  verb.callback([state, verb, &status] {
     const bool program = names_program(state->text, state->kernel);
-    if (const auto fit = check_options_fit(*verb, program); !fit) {
+    if (const auto fit = check_options_fit(verb, program); !fit) {
       status = report(fit.error());
       return;
     }

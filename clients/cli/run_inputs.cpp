@@ -12,7 +12,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "clients/cli/text_file.h"
+#include "runtime/os/text_file.h"
 
 namespace trident::cli {
 namespace {
@@ -37,7 +37,7 @@ Result<Number> parse_value(const std::string& text, const std::string& option) {
 }
 
 Result<std::vector<Number>> read_numbers(const std::string& path) {
-  TRY(std::string text, read_file(path, kFileBytesMax));
+  TRY(std::string text, os::read_text(path, kFileBytesMax));
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == ',' || c == ';'; }, ' ');
   std::istringstream words(text);

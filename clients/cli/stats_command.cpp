@@ -1,17 +1,15 @@
 // `trident stats`: the counters of the daemon that runs, for people and for collectors.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/daemon_stats.h"
+#include "clients/cli/verb/verb.h"
+#include "runtime/json/json.h"
 
 namespace trident::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string value_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>().empty() ? "-" : value.get<std::string>();
@@ -37,7 +35,7 @@ std::string as_text(const Json& stats) {
 int print(bool json) {
   const auto stats = daemon_stats();
   if (!stats) return report(stats.error());
-  const Json parsed = Json::parse(*stats, nullptr, false);
+  const Json parsed = Json::parse(*stats);
   if (!parsed.is_object())
     return report(
         make_error(ErrorCode::kRejectedMessage, "the daemon's counters are not JSON: is it another version?"));
@@ -47,11 +45,11 @@ int print(bool json) {
 
 }  // namespace
 
-void add_stats_command(CLI::App& app, int& status) {
-  CLI::App* verb = app.add_subcommand("stats", "Show the counters of the daemon that runs");
+void add_stats_command(Verb app, int& status) {
+  const Verb verb = app.add_subcommand("stats", "Show the counters of the daemon that runs");
   auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "Print a JSON object instead");
-  verb->callback([json, &status] { status = print(*json); });
+  verb.add_flag("--json", *json, "Print a JSON object instead");
+  verb.callback([json, &status] { status = print(*json); });
 }
 
 }  // namespace trident::cli

@@ -1,9 +1,9 @@
 // Developer verbs that run one stage on a text: parse, print, check, dot.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "clients/cli/commands.h"
-#include "clients/cli/kernel_options.h"
+#include "clients/cli/verb/kernel_options.h"
+#include "clients/cli/verb/verb.h"
 
 namespace trident::cli {
 namespace {
@@ -54,15 +54,15 @@ std::string node_list(const expr::Expr& e) {
 
 using Render = Result<std::string> (*)(const TextVerb&, const expr::Expr&);
 
-void add_text_command(CLI::App& app, int& status, const char* name, const char* description, Render render,
+void add_text_command(Verb app, int& status, const char* name, const char* description, Render render,
                       const char* extra = nullptr) {
-  CLI::App* verb = app.add_subcommand(name, description);
+  const Verb verb = app.add_subcommand(name, description);
   auto state = std::make_shared<TextVerb>();
-  state->options.add_text_options(*verb);
-  verb->add_option("TEXT", state->input, "An expression, a file, or - for standard input")->capture_default_str();
-  verb->add_flag("--derivatives", state->derivatives, "Replace diff() and grad() by their derivatives first");
-  if (extra != nullptr) verb->add_option("--to", state->form, extra)->capture_default_str();
-  verb->callback([state, render, &status] {
+  state->options.add_text_options(verb);
+  verb.add_option("TEXT", state->input, "An expression, a file, or - for standard input").capture_default_str();
+  verb.add_flag("--derivatives", state->derivatives, "Replace diff() and grad() by their derivatives first");
+  if (extra != nullptr) verb.add_option("--to", state->form, extra).capture_default_str();
+  verb.callback([state, render, &status] {
     const auto e = state->expression();
     if (!e) {
       status = report(e.error());
@@ -79,7 +79,7 @@ void add_text_command(CLI::App& app, int& status, const char* name, const char* 
 
 }  // namespace
 
-void add_text_commands(CLI::App& app, int& status) {
+void add_text_commands(Verb app, int& status) {
   add_text_command(app, status, "parse", "Print the nodes of an expression as the parser made them",
                    [](const TextVerb&, const expr::Expr& e) -> Result<std::string> { return node_list(e); });
   add_text_command(

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "clients/cli/corpus_reader.h"
+#include "jit/corpus/corpus_reader.h"
 #include "jit/equiv/checker.h"
 #include "jit/equiv/parts.h"
 #include "jit/pipeline/execution.h"
@@ -43,9 +43,9 @@ struct Settings {
 struct Task {
   std::string name;
   expr::Type type;
-  const cli::CorpusKernel* kernel = nullptr;  ///< of a corpus, or
-  std::string fpcore{};                       ///< one core of an FPCore file, or
-  std::uint64_t seed = 0;                     ///< of a random expression
+  const corpus::CorpusKernel* kernel = nullptr;  ///< of a corpus, or
+  std::string fpcore{};                          ///< one core of an FPCore file, or
+  std::uint64_t seed = 0;                        ///< of a random expression
 };
 
 // Ranges for all variables: without them most points overflow, and there is little to measure.
@@ -59,14 +59,14 @@ expr::Expr random_source(const Task& task) {
 }
 
 Result<expr::Expr> source_of(const Task& task) {
-  if (task.kernel != nullptr) return cli::to_expr(*task.kernel, task.type);
+  if (task.kernel != nullptr) return corpus::to_expr(*task.kernel, task.type);
   if (task.fpcore.empty()) return random_source(task);
   return expr::parse_fpcore(task.fpcore, {.type = task.type});
 }
 
 // The cores of an FPCore file, each in both types.
 Result<std::vector<Task>> read_fpcores(const std::string& path) {
-  TRY(const std::vector<std::string> cores, cli::read_fpcores(path));
+  TRY(const std::vector<std::string> cores, corpus::read_fpcores(path));
   const std::string file_name = path.substr(path.find_last_of('/') + 1);
   std::vector<Task> tasks;
   for (const std::string& core : cores) {
@@ -176,7 +176,7 @@ Result<Row> check_forms(const Task& task, const Settings& settings) {
 }
 
 struct Tasks {
-  std::list<std::vector<cli::CorpusKernel>> kernels;  ///< that `tasks` point to
+  std::list<std::vector<corpus::CorpusKernel>> kernels;  ///< that `tasks` point to
   std::vector<Task> tasks;
 };
 Result<Tasks> read_tasks(const Settings& settings) {
@@ -188,7 +188,7 @@ Result<Tasks> read_tasks(const Settings& settings) {
       result.tasks.insert(result.tasks.end(), cores.begin(), cores.end());
       continue;
     }
-    TRY(auto kernels, cli::read_corpus(corpus));
+    TRY(auto kernels, corpus::read_corpus(corpus));
     auto& kept = result.kernels.emplace_back(std::move(kernels));
     for (const auto& kernel : kept)
       for (const expr::Type type : kTypes) result.tasks.push_back({kernel.name, type, &kernel});

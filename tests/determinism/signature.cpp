@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/corpus_reader.h"
+#include "jit/corpus/corpus_reader.h"
 #include "jit/expr/rewrite/rewrite.h"
 #include "jit/pipeline/forms.h"
 
@@ -32,11 +32,11 @@ struct Source {
 };
 
 Result<std::vector<Source>> read_sources(const std::string& corpus) {
-  TRY(const std::vector<cli::CorpusKernel> kernels, cli::read_corpus(corpus));
+  TRY(const std::vector<corpus::CorpusKernel> kernels, corpus::read_corpus(corpus));
   std::vector<Source> sources;
-  for (const cli::CorpusKernel& kernel : kernels) {
+  for (const corpus::CorpusKernel& kernel : kernels) {
     for (const ir::Type type : {ir::Type::f32, ir::Type::f64}) {
-      TRY(expr::Expr e, cli::to_expr(kernel, type));
+      TRY(expr::Expr e, corpus::to_expr(kernel, type));
       sources.push_back({kernel.name + " " + std::string(ir::name_of(type)), std::move(e)});
     }
   }

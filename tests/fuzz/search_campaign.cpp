@@ -17,8 +17,8 @@
 #include <set>
 #include <thread>
 
-#include "clients/cli/progress_bar.h"
 #include "runtime/os/clock.h"
+#include "runtime/report/progress_bar.h"
 #include "tests/fuzz/search_case.h"
 
 namespace trident::fuzz {
@@ -113,7 +113,7 @@ void report(const Settings& s, const SearchCase& c, const Finding& finding) {
   std::fflush(stdout);
 }
 
-void work(const Settings& s, Campaign& c, unsigned thread, std::uint64_t end_ns, cli::ProgressBar& bar) {
+void work(const Settings& s, Campaign& c, unsigned thread, std::uint64_t end_ns, report::ProgressBar& bar) {
   t_thread = thread;
   std::unique_lock lock(c.mutex);
   std::uint64_t saved_ns = os::monotonic_ns();
@@ -150,7 +150,7 @@ int run(const Settings& s) {
   const std::uint64_t start_ns = os::monotonic_ns(), first = c.done;
   const std::uint64_t end_ns = s.seconds == 0 ? ~std::uint64_t{0} : start_ns + s.seconds * 1'000'000'000;
   {
-    cli::ProgressBar bar("searching", s.runs);
+    report::ProgressBar bar("searching", s.runs);
     std::vector<std::thread> threads;
     for (unsigned t = 1; t < std::min(s.threads, kThreadsMax); ++t)
       threads.emplace_back([&, t] { work(s, c, t, end_ns, bar); });

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "clients/cli/kernel_options.h"
+#include "jit/corpus/setting_names.h"
 #include "jit/expr/rewrite/rules.h"
 #include "tests/support/random_expr.h"
 
@@ -117,7 +117,7 @@ SearchCase make_search_case(std::uint64_t seed, std::uint32_t nodes_max) {
 std::string print(const SearchCase& c) {
   char head[200];
   std::snprintf(head, sizeof head, "# seed %llu policy %s strategy %s odd_costs %d graph_nodes %u\n",
-                static_cast<unsigned long long>(c.seed), cli::policy_name(c.policy).c_str(),
+                static_cast<unsigned long long>(c.seed), corpus::policy_name(c.policy).c_str(),
                 std::string(egraph::name_of(c.strategy)).c_str(), c.odd_costs ? 1 : 0, c.graph_nodes);
   return head + expr::print_infix(c.expr) + "\n";
 }
@@ -134,7 +134,7 @@ Result<SearchCase> read_search_case(const std::string& text) {
   std::string name = policy;  // "bounded(2)"
   if (const std::size_t open = name.find('('); open != std::string::npos)
     name = name.substr(0, open) + ":" + name.substr(open + 1, name.size() - open - 2);
-  TRY(c.policy, cli::parse_policy(name));
+  TRY(c.policy, corpus::parse_policy(name));
   const auto* const found = std::find_if(kStrategies.begin(), kStrategies.end(),
                                          [&](Strategy s) { return egraph::name_of(s) == std::string_view(strategy); });
   if (found == kStrategies.end()) return make_error(ErrorCode::kInvalidArgument, "no strategy %s", strategy);

@@ -1,0 +1,205 @@
+// The command line of `trident bench` (bench.h does the work).
+#include <cstdio>
+#include <filesystem>
+#include <regex>
+
+#include "clients/cli/bench/bench.h"
+#include "clients/cli/bench/commands.h"
+#include "clients/cli/verb/kernel_options.h"
+#include "clients/cli/verb/user_rules.h"
+#include "clients/cli/verb/verb.h"
+#include "jit/corpus/setting_names.h"
+#include "jit/pipeline/pass_scope.h"
+
+namespace trident::cli {
+namespace {
+
+struct BenchVerb {
+  KernelOptions kernel;
+  std::string input, filter, html;
+  bool json = false, quick = false, no_numexpr = false, no_ranges = false;
+  std::uint64_t n = 4096, seed = 1, points = 0;
+  unsigned rounds = 101, jobs = 2;
+  bool text_options = false;  ///< the command line says something about the text of an expression
+  std::string against = "auto";
+  std::vector<std::string> disabled, rule_files;
+  double geomean_max = 0, transcendental_max = 0, algebraic_max = 0, derivatives_max = 0, worst_max = 0;
+  double search_gain_max = 0, roof_min = 0;
+};
+
+/// A file's kernels, or the expression itself as the only one.
+Result<std::vector<corpus::CorpusKernel>> kernels_of(const BenchVerb& verb) {
+  std::error_code code;
+  if (std::filesystem::exists(verb.input, code) && !std::filesystem::is_directory(verb.input, code)) {
+    if (verb.text_options)
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--syntax, --range and --scalar are about an expression: a corpus says these things itself");
+    return corpus::read_corpus(verb.input);
+  }
+  if (std::filesystem::is_directory(verb.input, code))
+    return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a corpus file or an expression",
+                      verb.input.c_str());
+  TRY_VOID(check_no_lost_file(verb.input));
+  TRY(const ir::Type type, corpus::parse_float_type(verb.kernel.type));
+  corpus::CorpusKernel k;
+  k.name = verb.input.size() <= 24 ? verb.input : verb.input.substr(0, 21) + "...";
+  k.definition = verb.input;
+  k.place = "<expression>";
+  k.syntax = verb.kernel.syntax;
+  TRY(k.variables, declared_variables(verb.kernel, type));
+  TRY_VOID(corpus::to_expr(k, type));  // a mistake in the command line, not a failed kernel of a corpus
+  return std::vector<corpus::CorpusKernel>{k};
+}
+
+Result<void> filter_kernels(const std::string& pattern, std::vector<corpus::CorpusKernel>& kernels) {
+  if (pattern.empty()) return {};
+  std::regex wanted;
+  try {
+    wanted = std::regex(pattern, std::regex::extended);
+  } catch (const std::regex_error& error) {
+    return make_error(ErrorCode::kInvalidArgument, "--kernels %s: %s", pattern.c_str(), error.what());
+  }
+  std::erase_if(kernels, [&](const corpus::CorpusKernel& k) { return !std::regex_search(k.name, wanted); });
+  if (kernels.empty())
+    return make_error(ErrorCode::kInvalidArgument, "--kernels %s: no kernel has such a name", pattern.c_str());
+  return {};
+}
+
+Result<Against> parse_against(const std::string& text, const expr::Policy& policy) {
+  if (text == "fast-math") return Against::fast_math;
+  if (text == "strict") return Against::strict;
+  if (text == "auto") return policy.kind == expr::PolicyKind::exact ? Against::strict : Against::fast_math;
+  return make_error(ErrorCode::kInvalidArgument, "--against %s: expected auto, fast-math or strict", text.c_str());
+}
+
+/// Sets the candidates that the contestant is optimised without.
+Result<void> parse_disabled(const std::vector<std::string>& names, BenchOptions& o) {
+  o.disabled = pipeline::candidates_named(names);
+  for (const std::string& name : names) o.without += (o.without.empty() ? "" : ", ") + name;
+  if (const auto known = pipeline::check_names({.disabled = o.disabled}, {}); !known)
+    return make_error(ErrorCode::kInvalidArgument, "--disable: %s; `trident explain --help` names what can",
+                      known.error().message.c_str());
+  return {};
+}
+
+Result<BenchOptions> options_of(const BenchVerb& verb) {
+  BenchOptions o;
+  TRY(o.type, corpus::parse_float_type(verb.kernel.type));
+  TRY(o.policy, corpus::parse_policy(verb.kernel.policy));
+  TRY(o.isa, corpus::parse_isa(verb.kernel.isa));
+  o.n = verb.n;
+  o.check_points = verb.points;
+  o.rounds = verb.quick ? 15 : verb.rounds;
+  o.jobs = verb.jobs;
+  o.seed = verb.seed;
+  o.numexpr = !verb.no_numexpr;
+  o.promise_ranges = !verb.no_ranges;
+  TRY(o.against, parse_against(verb.against, o.policy));
+  TRY_VOID(parse_disabled(verb.disabled, o));
+  if (verb.search_gain_max > 0 && o.disabled.empty())
+    return make_error(ErrorCode::kInvalidArgument,
+                      "--search-gain-max needs the contestant without search: say --disable search too");
+  return o;
+}
+
+/// The bars asked for on the command line, one line each; false when one is missed.
+bool bars_hold(const BenchVerb& verb, const BenchResult& r) {
+  bool hold = true;
+  const auto bar = [&](const char* what, double value, double bound, bool at_most) {
+    if (bound <= 0) return;
+    const bool ok = at_most ? value <= bound : value >= bound;
+    std::fprintf(stderr, "bar: %s %.3f, %s %.3f: %s\n", what, value, at_most ? "at most" : "at least", bound,
+                 ok ? "held" : "MISSED");
+    hold = hold && ok;
+  };
+  bar("geomean ratio", r.all.geomean, verb.geomean_max, true);
+  const auto group_bar = [&](const char* what, const Summary& group, double bound) {
+    if (group.count > 0) bar(what, group.geomean, bound, true);
+  };
+  group_bar("geomean ratio of transcendental kernels", r.transcendental, verb.transcendental_max);
+  group_bar("geomean ratio of algebraic kernels", r.algebraic, verb.algebraic_max);
+  group_bar("geomean ratio of derivatives", r.derivatives, verb.derivatives_max);
+  bar("worst ratio", r.all.worst, verb.worst_max, true);
+  bar(("ours to ours without " + r.options.without).c_str(), r.all.gain, verb.search_gain_max, true);
+  bar("median share of the roof at 512 elements", r.all.small_roof_share_median, verb.roof_min, false);
+  return hold;
+}
+
+Result<int> bench(const BenchVerb& verb) {
+  TRY(std::vector<corpus::CorpusKernel> kernels, kernels_of(verb));
+  TRY_VOID(filter_kernels(verb.filter, kernels));
+  TRY(BenchOptions options, options_of(verb));
+  TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
+  options.rules = rules ? &*rules : nullptr;
+  TRY(const BenchResult result, run_bench(kernels, options));
+  std::fputs((verb.json ? bench_json(result) : bench_text(result)).c_str(), stdout);
+  std::fflush(stdout);
+  if (!verb.html.empty()) {
+    TRY_VOID(write_text(verb.html, bench_html(result)));
+    std::fprintf(stderr, "report: %s\n", verb.html.c_str());
+  }
+  for (const KernelResult& k : result.kernels)
+    if (!k.failure.empty()) std::fprintf(stderr, "trident: %s: %s\n", k.name.c_str(), k.failure.c_str());
+  const bool held = bars_hold(verb, result);
+  return result.failed() || !held ? kExitWrong : 0;
+}
+
+}  // namespace
+
+void add_bench_command(Verb app, int& status) {
+  const Verb verb =
+      app.add_subcommand("bench", "Time kernels against the pinned compilers, the interpreter and numexpr");
+  auto state = std::make_shared<BenchVerb>();
+  verb.add_option("FILE|EXPR", state->input, "A corpus (.tsv, .sexp, rewrite.txt) or one expression").required();
+  state->kernel.add_text_options(verb);
+  state->kernel.add_code_options(verb);
+  verb.add_option("-n,--n", state->n, "Elements of a call").check(range(16, 1 << 26)).capture_default_str();
+  verb.add_option("--points", state->points,
+                  "Check answers on at least this many points (default: on those that are timed)")
+      .check(range(0, 1 << 24));
+  verb.add_option("--kernels", state->filter, "Only kernels whose name matches this regular expression");
+  const Option rounds = verb.add_option("--rounds,--runs", state->rounds, "Interleaved rounds")
+                            .check(range(15, 10001))
+                            .capture_default_str();
+  verb.add_flag("--quick", state->quick, "15 rounds").excludes(rounds);
+  verb.add_option("--seed", state->seed, "Of the sampled inputs and of the search")
+      .check(negative_fault)
+      .capture_default_str();
+  verb.add_option("-j,--jobs", state->jobs, "Compilers at a time").check(range(1, 64)).capture_default_str();
+  verb.add_flag("--json", state->json, "Print a JSON object instead of the table");
+  verb.add_option("--html", state->html, "Write a report with charts to this file").check(file_name_fault);
+  verb.add_flag("--no-numexpr", state->no_numexpr, "Leave numexpr out");
+  verb.add_flag("--no-ranges", state->no_ranges,
+                "Draw the inputs from the declared ranges, but promise nothing about them");
+  verb.add_option("--against", state->against,
+                  "The pinned compilers: fast-math (four), strict (clang-19 without -ffast-math), or auto, which is "
+                  "strict under --policy exact")
+      .capture_default_str();
+  verb.add_option(
+          "--disable", state->disabled,
+          "Time ours once more without this, in the same rounds; may be repeated: search (narrowed, identities, "
+          "simplified, "
+          "searched, guided and careful: all rewriting, the plain simplifier too) or another candidate that `trident "
+          "explain` knows")
+      .take_all();
+  add_load_rules(verb, state->rule_files);
+  verb.add_option("--geomean-max", state->geomean_max, "Exit 1 when the geomean ratio is above this");
+  verb.add_option("--transcendental-max", state->transcendental_max,
+                  "The same for kernels with transcendental functions");
+  verb.add_option("--algebraic-max", state->algebraic_max, "The same for those without");
+  verb.add_option("--derivatives-max", state->derivatives_max, "The same for kernels named d and a digit");
+  verb.add_option("--worst-max", state->worst_max, "Exit 1 when the ratio of any kernel is above this");
+  verb.add_option("--search-gain-max", state->search_gain_max,
+                  "Exit 1 when the geomean of ours to ours without what --disable names is above this; needs --disable "
+                  "search");
+  verb.add_option("--roof-min", state->roof_min,
+                  "Exit 1 when the median share of the roof at 512 elements is below this");
+  verb.callback([state, verb, &status] {
+    for (const char* name : {"--syntax", "--range", "--scalar"})
+      state->text_options = state->text_options || verb.count(name) > 0;
+    const auto code = bench(*state);
+    status = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace trident::cli

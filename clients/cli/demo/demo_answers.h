@@ -1,0 +1,49 @@
+// Judges the answers of every call that the demo makes of one kernel.
+//
+// Holding each of a million answers to MPFR would take hours, and comparing it with a stored right one would push the
+// kernel's own arrays out of the first-level cache between two timed calls. So the first answer of a tier is held to
+// the reference, and of every later one the 128-bit digest (XXH3) is compared with that answer's: the same code on the
+// same inputs gives the same bits. A digest reads nothing but the outputs, which the call has just written.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "clients/cli/bench/answers.h"
+#include "clients/cli/bench/timing.h"
+
+namespace trident::cli {
+
+inline constexpr std::size_t kTiers = 3;  ///< interpreter, baseline, optimised: enum trident_tier
+
+class DemoAnswers {
+ public:
+  /// Right is what satisfies `policy`. `checker`, which must outlive this, was made for the workload that is judged.
+  DemoAnswers(AnswerChecker& checker, const expr::Policy& policy) : checker_(checker), policy_(policy) {}
+
+  /// Overwrites the outputs, so that a call that stores nothing does not pass for one that answers as the last did.
+  static void spoil(const Workload& workload);
+
+  /// Why what a call has left in the outputs of `workload` is wrong; empty when it is right. `before` and `after`: the
+  /// kernel's tier around the call. When they differ, the answer may be of either.
+  std::string judge(const Workload& workload, std::uint32_t before, std::uint32_t after);
+
+  /// Greatest error of the answers of `tier` that were held to the reference.
+  [[nodiscard]] double max_ulp(std::uint32_t tier) const { return max_ulp_.at(tier); }
+
+ private:
+  struct Digest {
+    std::uint64_t low = 0, high = 0;
+    bool operator==(const Digest&) const = default;
+  };
+  static Digest digest_of(const Workload& workload);
+
+  AnswerChecker& checker_;
+  expr::Policy policy_;
+  std::array<std::optional<Digest>, kTiers> right_;
+  std::array<double, kTiers> max_ulp_{};
+};
+
+}  // namespace trident::cli

@@ -1,0 +1,72 @@
+// Answers written into a workload's outputs by hand, as calls would leave them.
+#include "clients/cli/demo/demo_answers.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "clients/cli/bench/answers_fixture.h"
+
+namespace trident::cli {
+namespace {
+
+enum : std::uint32_t { kInterpreter, kBaseline, kOptimised };
+
+struct Fixture : SquareRoot {
+  DemoAnswers answers{*checker, expr::Policy{expr::PolicyKind::bounded, 2}};
+
+  /// A call that answers sqrt(x) rounded correctly, but element 99 by `ulp` too high.
+  std::string call(std::uint32_t before, std::uint32_t after, int ulp = 0) {
+    DemoAnswers::spoil(*workload);
+    auto* y = static_cast<float*>(workload->outputs()[0]);
+    for (std::size_t i = 0; i < 512; ++i) y[i] = std::sqrt(static_cast<const float*>(workload->inputs()[0])[i]);
+    y[99] += static_cast<float>(ulp) * 0x1p-23f;
+    return answers.judge(*workload, before, after);
+  }
+  std::string call(std::uint32_t tier, int ulp = 0) { return call(tier, tier, ulp); }
+};
+
+TEST(DemoAnswers, TheFirstOfATierIsHeldToTheReferenceAndTheOthersToIt) {
+  Fixture f;
+  EXPECT_EQ(f.call(kInterpreter), "");
+  EXPECT_EQ(f.call(kInterpreter), "");
+  EXPECT_EQ(f.call(kBaseline, 1), "") << "within the policy: another code may round otherwise";
+  EXPECT_EQ(f.call(kBaseline, 1), "");
+  EXPECT_LE(f.answers.max_ulp(kInterpreter), 0.5);
+  EXPECT_GT(f.answers.max_ulp(kBaseline), 0.5);
+  EXPECT_EQ(f.answers.max_ulp(kOptimised), 0);
+}
+
+TEST(DemoAnswers, OneUlpOfOneElementInOneCallIsNoticed) {
+  Fixture f;
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(f.call(kBaseline), "");
+  EXPECT_EQ(f.call(kBaseline, 1), "an answer changed from one call to the next at tier 1");
+}
+
+TEST(DemoAnswers, AWrongFirstAnswerSaysWhere) {
+  Fixture f;
+  const std::string wrong = f.call(kOptimised, 40);
+  EXPECT_EQ(wrong.rfind("wrong answer at tier 2: ", 0), 0u) << wrong;
+  EXPECT_NE(wrong.find("[99]"), std::string::npos) << wrong;
+  EXPECT_NE(f.call(kOptimised, 40), "") << "and is no example to follow";
+}
+
+TEST(DemoAnswers, ACallThatStoresNothingIsWrong) {
+  Fixture f;
+  EXPECT_EQ(f.call(kBaseline), "");
+  DemoAnswers::spoil(*f.workload);
+  EXPECT_NE(f.answers.judge(*f.workload, kBaseline, kBaseline), "");
+}
+
+TEST(DemoAnswers, AroundASwapEitherCodesAnswerIsRightAndNoOther) {
+  Fixture f;
+  EXPECT_EQ(f.call(kInterpreter), "");
+  EXPECT_EQ(f.call(kInterpreter, kBaseline), "");     // still the old code's
+  EXPECT_EQ(f.call(kInterpreter, kBaseline, 1), "");  // the new code's, held to the reference
+  EXPECT_NE(f.call(kInterpreter, kBaseline, 40), "");
+  EXPECT_EQ(f.call(kBaseline, -1), "") << "what may be of either tier is no example for one";
+  EXPECT_EQ(f.call(kBaseline, kInterpreter, -1), "");
+}
+
+}  // namespace
+}  // namespace trident::cli

@@ -1,0 +1,318 @@
+// `trident explain` shows every stage between an expression and its machine code; `trident disasm` shows the code of a
+// stored image or of an expression.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "clients/cli/bench/loop_profile.h"
+#include "clients/cli/search/commands.h"
+#include "clients/cli/search/search_story.h"
+#include "clients/cli/verb/kernel_options.h"
+#include "clients/cli/verb/user_rules.h"
+#include "clients/cli/verb/verb.h"
+#include "jit/corpus/setting_names.h"
+#include "jit/image/image.h"
+#include "jit/pipeline/pass_scope.h"
+#include "jit/pipeline/pipeline.h"
+#include "runtime/base/limits.h"
+#include "runtime/os/atomic_file.h"
+#include "runtime/os/regular_file.h"
+#include "runtime/report/progress_bar.h"
+#include "runtime/stats/robust.h"
+
+namespace trident::cli {
+namespace {
+
+/// The stages in order, by the names that --stop-after takes and the letters that --dump takes.
+struct Stage {
+  const char* name;
+  char letter;
+  const char* description;
+};
+constexpr Stage kStages[] = {{"parse", 'i', "the expression, its variables and ranges"},
+                             {"dot", 'd', "the expression as a Graphviz graph"},
+                             {"search", 's', "the chain of rules to the cheapest form, with costs and times"},
+                             {"lower", 'k', "kernel IR"},
+                             {"emit", 'm', "machine code"},
+                             {"cost", 'c', "what the main loop is made of, and what was measured"}};
+
+/// Names for --disable, beside `search` for several of them: the rows of passes.def that may be switched off.
+constexpr const char* kCandidates[] = {
+#define TRIDENT_pass(name)
+#define TRIDENT_candidate(name) #name,
+#define X(name, kind, what) TRIDENT_##kind(name)
+#include "jit/pipeline/passes.def"
+#undef X
+#undef TRIDENT_candidate
+#undef TRIDENT_pass
+};
+
+std::string names_of_candidates() {
+  std::string names = "search";
+  for (const char* name : kCandidates) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
+struct ExplainVerb {
+  KernelOptions kernel;
+  std::string input, tier = "optimised", stop_after = "cost", svg;
+  std::vector<std::string> dump = {"i", "s", "k", "m", "c"}, disabled, rule_files;
+  std::uint64_t n = 4096, seed = 1;
+  bool prove_error = false;
+  bool has_options = false;  ///< the command line has more than the input
+
+  [[nodiscard]] bool wants(char letter) const {
+    bool stopped = false;
+    for (const Stage& stage : kStages) {
+      if (stage.letter == letter) break;
+      stopped = stopped || stage.name == stop_after;
+    }
+    return !stopped && std::find(dump.begin(), dump.end(), std::string(1, letter)) != dump.end();
+  }
+  /// Returns true when the output shows the search.
+  [[nodiscard]] bool tells() const {
+    const bool searches = tier != "baseline" && kernel.policy != "exact" &&
+                          std::find(disabled.begin(), disabled.end(), "search") == disabled.end();
+    return searches && (wants('s') || !svg.empty());
+  }
+  [[nodiscard]] Result<void> check() const {
+    const auto known = [](const auto& matches) { return std::any_of(std::begin(kStages), std::end(kStages), matches); };
+    for (const std::string& letter : dump)
+      if (!known([&](const Stage& s) { return letter == std::string(1, s.letter); }))
+        return make_error(ErrorCode::kInvalidArgument, "--dump %s: expected letters of i,d,s,k,m,c", letter.c_str());
+    if (!known([&](const Stage& s) { return stop_after == s.name; }))
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--stop-after %s: expected parse, dot, search, lower, emit or cost", stop_after.c_str());
+    if (prove_error && tier == "baseline")
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--prove-error is about what the search finds: leave out --tier baseline");
+    if (!rule_files.empty() && tier == "baseline")
+      return make_error(ErrorCode::kInvalidArgument,
+                        "--load-rules is about what the search finds: leave out --tier baseline");
+    if (tier != "baseline" && tier != "optimised")
+      return make_error(ErrorCode::kInvalidArgument, "--tier %s: expected baseline or optimised", tier.c_str());
+    for (const std::string& name : pipeline::candidates_named(disabled))
+      if (std::find(std::begin(kCandidates), std::end(kCandidates), name) == std::end(kCandidates))
+        return make_error(ErrorCode::kInvalidArgument, "--disable %s: expected one of %s", name.c_str(),
+                          names_of_candidates().c_str());
+    return {};
+  }
+};
+
+std::string number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", v);
+  return text;
+}
+
+std::string expression_text(const expr::Expr& e) {
+  std::string out = "; expression: " + std::to_string(e.nodes.size()) + " nodes\n" + expr::print_infix(e) + "\n";
+  for (const expr::Variable& v : e.variables)
+    out += "; " +
+           std::string(v.is_table()    ? "table "
+                       : v.is_scalar() ? "scalar "
+                                       : "array ") +
+           v.name + ": " + std::string(ir::name_of(v.type)) +
+           (v.has_range() ? " in [" + number(v.lo) + ", " + number(v.hi) + "]" : ", any value") + "\n";
+  return out + "\n";
+}
+
+std::string code_text(const codegen::MachineCode& code, const codegen::Variant& variant, codegen::Isa isa) {
+  std::string out = "; machine code: " + std::string(codegen::name_of(isa)) + ", " + std::to_string(code.code_size) +
+                    " bytes, " + std::to_string(code.bytes.size() - code.pool_offset) + " bytes of constants, frame " +
+                    std::to_string(code.frame_bytes) + " bytes\n; variant: " + std::to_string(variant.vectors) +
+                    " vectors per iteration, " + (variant.schedule ? "scheduled" : "source order") +
+                    (variant.non_temporal ? ", non-temporal stores" : "") + ", " + std::to_string(code.spills) +
+                    " spills\n";
+  const auto text = codegen::disassemble(code, isa);
+  return out + (text ? *text : "; " + text.error().message + "\n") + "\n";
+}
+
+/// Least nanoseconds of an iteration, by the measured rates of the ports: the median of a few samples.
+double port_roof_ns(const LoopProfile& p, ir::Type type) {
+  constexpr int kSamples = 31;
+  std::vector<double> ns;
+  for (int i = 0; i < kSamples; ++i) ns.push_back(p.port_ns(sample_rates(p.vector_bits >= 512 ? 512 : 256, type)));
+  return stats::median(ns);
+}
+
+std::string cost_text(const codegen::MachineCode& code, codegen::Isa isa, ir::Type type, unsigned bytes_per_element) {
+  const auto text = codegen::disassemble(code, isa);
+  if (!text) return "; cost: " + text.error().message + "\n";
+  const auto p = profile_main_loop(*text);
+  if (!p) return "; cost: " + p.error().message + "\n";
+  std::string out = "; main loop: " + std::to_string(p->instructions) + " instructions, " +
+                    std::to_string(p->arithmetic) + " vector arithmetic (" + std::to_string(p->divisions) +
+                    " divisions or roots), " + std::to_string(p->loads) + " loads, " + std::to_string(p->stores) +
+                    " stores, " + std::to_string(p->spills) + " of them spills\n";
+  const double elements = p->elements(bytes_per_element);
+  if (elements > 0 && sample_rates(256, type).known())
+    out += "; port roof: " + number(port_roof_ns(*p, type) / elements) + " ns an element, " + number(elements) +
+           " elements an iteration\n";
+  return out;
+}
+
+Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e, codegen::Isa isa, std::string& cost) {
+  pipeline::Options options;
+  TRY(const expr::Policy policy, corpus::parse_policy(verb.kernel.policy));
+  options.target = {.isa = isa, .policy = policy, .elements = verb.n};
+  options.search = {.seed = verb.seed, .disabled = pipeline::candidates_named(verb.disabled)};
+  options.trace.prove_error = verb.prove_error;
+  if (verb.tier == "baseline") return pipeline::compile_baseline(e, options);
+  TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
+  options.search.rules = rules ? &*rules : nullptr;
+  std::optional<report::ProgressBar> bar(std::in_place, "optimising", 0);
+  TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
+        bar->update(p.done, p.total, report::stage_text(p.stage, p.best_ratio));
+      }));
+  bar.reset();
+  for (const pipeline::CandidateReport& c : best.candidates) {
+    char line[160];
+    std::snprintf(line, sizeof line, "; candidate %-12s %u vectors%s%s  %s\n", c.form.c_str(), c.variant.vectors,
+                  c.variant.schedule ? "" : ", source order", c.variant.non_temporal ? ", streaming" : "",
+                  c.ratio > 0 ? ("ratio " + number(c.ratio)).c_str() : "not timed");
+    cost += line;
+    if (!c.same) cost += ";   " + c.verdict + "\n";
+  }
+  for (const equiv::ErrorBound& bound : best.bounds) cost += "; proven error of " + equiv::print(bound) + "\n";
+  switch (best.outcome) {
+    case pipeline::Outcome::published:
+      cost += "; measured: " + number(best.winner_ns) + " ns against " + number(best.baseline_ns) +
+              " ns of the baseline per call of " + std::to_string(verb.n) + " elements, sampled error " +
+              number(best.max_error_ulp) + " ulp\n";
+      return std::move(best.winner);
+    case pipeline::Outcome::no_gain:
+    case pipeline::Outcome::budget_spent: cost += "; " + best.note + ": the baseline stands\n"; break;
+    case pipeline::Outcome::not_equivalent:
+      return make_error(ErrorCode::kNotEquivalent, "the baseline kernel differs from the reference: a bug in Trident");
+  }
+  return pipeline::compile_baseline(e, options);
+}
+
+Result<void> tell_story(const ExplainVerb& verb, const expr::Expr& e, codegen::Isa isa) {
+  StoryOptions options;
+  TRY(options.policy, corpus::parse_policy(verb.kernel.policy));
+  options.isa = isa, options.seed = verb.seed, options.elements = verb.n;
+  options.curves = !verb.svg.empty();
+  TRY(const std::optional<pipeline::SearchRules> rules, load_search_rules(verb.rule_files));
+  options.rules = rules ? &*rules : nullptr;
+  TRY(const SearchStory story, tell(e, options));
+  if (verb.wants('s')) std::fputs(story_text(story).c_str(), stdout);
+  return verb.svg.empty() ? Result<void>() : write_text(verb.svg, story_svg(story));
+}
+
+Result<void> explain(const ExplainVerb& verb) {
+  TRY_VOID(verb.check());
+  TRY(const SourceText source, source_of(verb.input));
+  TRY(const expr::Expr parsed, parse_expression(source, verb.kernel));
+  TRY(const expr::Expr e, expr::eliminate_derivatives(parsed));
+  if (verb.wants('i')) std::fputs(expression_text(e).c_str(), stdout);
+  if (verb.wants('d')) std::fputs((expr::print_dot(e) + "\n").c_str(), stdout);
+  if (!verb.wants('s') && !verb.wants('k') && !verb.wants('m') && !verb.wants('c') && verb.svg.empty()) return {};
+  TRY(const codegen::Isa isa, corpus::parse_isa(verb.kernel.isa));
+  if (verb.tells()) TRY_VOID(tell_story(verb, e, isa));
+  if (!verb.wants('k') && !verb.wants('m') && !verb.wants('c')) return {};
+  TRY(const ir::Type type, corpus::parse_float_type(verb.kernel.type));
+  std::string cost;
+  TRY(const pipeline::Compiled compiled, compile(verb, parsed, isa, cost));
+  if (verb.wants('k')) std::fputs(("; kernel IR\n" + kir::print(compiled.kernel) + "\n").c_str(), stdout);
+  if (verb.wants('m')) std::fputs(code_text(compiled.code, compiled.variant, isa).c_str(), stdout);
+  unsigned bytes_per_element = 0;
+  for (const kir::Output& o : compiled.kernel.outputs)
+    if (o.kind == kir::OutputKind::array) bytes_per_element += ir::bytes_of(compiled.kernel.type_of(o.value));
+  if (verb.wants('c')) std::fputs((cost_text(compiled.code, isa, type, bytes_per_element) + cost).c_str(), stdout);
+  return {};
+}
+
+/// The code of an image file: what the daemon's cache or a client's dump holds.
+Result<std::string> disassemble_image(const std::string& path) {
+  TRY(const std::vector<std::byte> bytes, os::read_file(path, limits::kImageBytesMax));
+  image::ImageBytes image;
+  image.bytes.assign(bytes.begin(), bytes.end());
+  TRY_VOID(image::validate(image.bytes));
+  const trident_image_header& header = image.header();
+  codegen::MachineCode code;
+  code.bytes.assign(image.bytes.begin() + header.code_offset,
+                    image.bytes.begin() + header.code_offset + header.code_size);
+  code.code_size = code.pool_offset = header.code_size;
+  TRY(const codegen::Isa isa, image::isa_of(header.isa));
+  TRY(const std::string listing, codegen::disassemble(code, isa));
+  return "; " + std::string(codegen::name_of(isa)) + ", tier " + std::to_string(header.tier) + ", " +
+         std::to_string(header.inputs) + " inputs, " + std::to_string(header.outputs) + " outputs, " +
+         std::to_string(header.code_size) + " bytes of code\n" + listing;
+}
+
+bool is_image(const std::string& path) {
+  const auto file = os::open_regular_file(path);  // a pipe could not be read a second time
+  std::uint32_t magic = 0;
+  return file && ::read(file->get(), &magic, sizeof magic) == sizeof magic && magic == TRIDENT_IMAGE_MAGIC;
+}
+
+Result<void> disasm(const ExplainVerb& verb) {
+  if (is_image(verb.input)) {
+    if (verb.has_options)
+      return make_error(ErrorCode::kInvalidArgument, "%s is an image: the options are about expressions",
+                        verb.input.c_str());
+    TRY(const std::string text, disassemble_image(verb.input));
+    std::fputs(text.c_str(), stdout);
+    return {};
+  }
+  ExplainVerb only_code = verb;
+  only_code.dump = {"m"};
+  return explain(only_code);
+}
+
+void add_tier_options(Verb verb, ExplainVerb& state) {
+  state.kernel.add_text_options(verb);
+  state.kernel.add_code_options(verb);
+  verb.add_option("--tier", state.tier, "baseline (as written, at once) or optimised (searched and measured)")
+      .capture_default_str();
+  verb.add_option("-n,--n", state.n, "Elements of the calls that the search measures")
+      .check(range(16, 1 << 26))
+      .capture_default_str();
+  verb.add_option("--seed", state.seed, "Of the search").check(negative_fault).capture_default_str();
+  verb.add_option("--disable", state.disabled,
+                  "Leave out what would be tried; may be repeated: " + names_of_candidates() +
+                      "; search stands for narrowed, identities, simplified, searched, guided and careful")
+      .take_all();
+  add_load_rules(verb, state.rule_files);
+}
+
+}  // namespace
+
+void add_explain_command(Verb app, int& status) {
+  const Verb verb = app.add_subcommand("explain", "Show each stage from an expression to its machine code");
+  auto state = std::make_shared<ExplainVerb>();
+  verb.add_option("EXPR|FILE", state->input, "An expression, a file with one, or - for standard input").required();
+  add_tier_options(verb, *state);
+  verb.add_flag("--prove-error", state->prove_error,
+                "Prove a bound of the kernel's error that holds for all values in the declared ranges");
+  verb.add_option("--dump", state->dump,
+                  "Stages to print: i expression, d Graphviz, s search, k kernel IR, m machine code, c cost")
+      .delimiter(',')
+      .capture_default_str();
+  verb.add_option("--stop-after", state->stop_after, "Last stage: parse, dot, search, lower, emit or cost")
+      .capture_default_str();
+  verb.add_option("--svg", state->svg,
+                  "Draw the search here: the chain of forms, their costs and times, and how strategies came closer");
+  verb.callback([state, &status] {
+    const auto done = explain(*state);
+    status = done ? 0 : report(done.error());
+  });
+}
+
+void add_disasm_command(Verb app, int& status) {
+  const Verb verb = app.add_subcommand("disasm", "Disassemble a kernel image, or the kernel of an expression");
+  auto state = std::make_shared<ExplainVerb>();
+  verb.add_option("FILE|EXPR", state->input, "An image file, an expression, or a file with one").required();
+  add_tier_options(verb, *state);
+  verb.callback([state, verb, &status] {
+    state->has_options = !verb.given().empty();
+    const auto done = disasm(*state);
+    status = done ? 0 : report(done.error());
+  });
+}
+
+}  // namespace trident::cli

@@ -1,0 +1,113 @@
+// `trident oracle`: whether our machines answer as the real ones have.
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "clients/cli/triton/commands.h"
+#include "clients/cli/verb/verb.h"
+#include "jit/tir/oracle/oracle.h"
+#include "runtime/os/regular_file.h"
+
+namespace trident::cli {
+namespace {
+
+using tir::oracle::Kind;
+using tir::oracle::Verdict;
+
+constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::unknown) + 1;
+
+/// Counts over all files.
+struct Tally {
+  struct Row {
+    std::uint64_t checked = 0, wrong_rows = 0, not_understood = 0;
+  };
+  std::array<Row, kKinds> kinds;
+
+  void add(const Verdict& verdict) {
+    Row& row = kinds[static_cast<std::size_t>(verdict.kind)];
+    row.checked += verdict.checked;
+    row.wrong_rows += verdict.wrong.empty() ? 0 : 1;
+    row.not_understood += verdict.understood || !verdict.wrong.empty() ? 0 : 1;
+  }
+  [[nodiscard]] bool all_right() const {
+    std::uint64_t checked = 0, bad = 0;
+    for (const Row& row : kinds) checked += row.checked, bad += row.wrong_rows + row.not_understood;
+    return checked > 0 && bad == 0;
+  }
+  void print() const {
+    std::uint64_t checked = 0, wrong = 0, skipped = 0;
+    for (std::size_t k = 0; k < kKinds; ++k) {
+      const Row& row = kinds[k];
+      checked += row.checked, wrong += row.wrong_rows, skipped += row.not_understood;
+      const std::string name(name_of(static_cast<Kind>(k)));
+      if (row.checked > 0)
+        std::printf("%s: %llu checked\n", name.c_str(), static_cast<unsigned long long>(row.checked));
+      if (row.not_understood > 0)
+        std::printf("%s: %llu rows are not understood by this version and were not checked\n", name.c_str(),
+                    static_cast<unsigned long long>(row.not_understood));
+    }
+    std::printf("%llu checked, %llu rows differ, %llu not checked\n", static_cast<unsigned long long>(checked),
+                static_cast<unsigned long long>(wrong), static_cast<unsigned long long>(skipped));
+  }
+};
+
+void check_row(tir::oracle::Checker& checker, const std::string& place, std::string_view text, Tally& tally) {
+  const Verdict verdict = checker.check(text);
+  tally.add(verdict);
+  for (const std::string& wrong : verdict.wrong)
+    std::printf("%s: %s%s%s\n", place.c_str(), verdict.name.c_str(), verdict.name.empty() ? "" : ": ", wrong.c_str());
+}
+
+/// Checks one row per line; files whose names end in .json are one object.
+void check_rows(std::istream& in, const std::string& name, Tally& tally) {
+  tir::oracle::Checker checker;
+  if (name.ends_with(".json")) {
+    check_row(checker, name, std::string(std::istreambuf_iterator<char>(in), {}), tally);
+    return;
+  }
+  std::size_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") != std::string::npos)
+      check_row(checker, name + ":" + std::to_string(number), line, tally);
+  }
+}
+
+Result<int> check_files(const std::vector<std::string>& files) {
+  Tally tally;
+  for (const std::string& file : files) {
+    std::ifstream opened;
+    if (file != "-") {
+      // Checked first: opening a FIFO would wait for a writer.
+      if (const auto regular = os::open_regular_file(file); regular.ok())
+        opened.open(file, std::ios::binary);
+      else if (regular.error().code != ErrorCode::kNotFound)
+        return make_error(ErrorCode::kInvalidArgument, "%s", regular.error().message.c_str());
+    }
+    std::istream& in = file == "-" ? std::cin : opened;
+    if (!in || in.peek() == std::ifstream::traits_type::eof())
+      return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file, or nothing in it", file.c_str());
+    check_rows(in, file, tally);
+    if (in.bad()) return make_error(ErrorCode::kOsError, "%s: cannot be read", file.c_str());
+  }
+  tally.print();
+  return tally.all_right() ? 0 : kExitWrong;
+}
+
+}  // namespace
+
+void add_oracle_command(Verb app, int& status) {
+  const Verb oracle = app.add_subcommand("oracle", "Check our answers against those of the real machines");
+  oracle.require_subcommand();
+  const Verb tir = oracle.add_subcommand("tir", "Rows of Triton VM: programs, heights, hashes; exit 1 if one differs");
+  auto files = std::make_shared<std::vector<std::string>>();
+  tir.add_option("FILE", *files, "JSON Lines, or one object in a .json; - for standard input").required();
+  tir.callback([files, &status] {
+    const auto code = check_files(*files);
+    status = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace trident::cli

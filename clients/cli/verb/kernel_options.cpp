@@ -1,0 +1,147 @@
+#include "clients/cli/verb/kernel_options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <optional>
+
+#include "jit/corpus/setting_names.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/submission_limits.h"
+#include "runtime/os/cpu.h"
+#include "runtime/os/text_file.h"
+
+namespace trident::cli {
+namespace {
+
+Result<double> parse_bound(const std::string& text, const std::string& whole) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || end != text.c_str() + text.size() || std::isnan(value))
+    return make_error(ErrorCode::kInvalidArgument, "--range %s: '%s' is not a number", whole.c_str(), text.c_str());
+  return value;
+}
+
+Result<expr::Variable> parse_range(const std::string& text) {
+  const std::size_t first = text.find(':'), second = text.find(':', first + 1);
+  if (first == std::string::npos || first == 0 || second == std::string::npos)
+    return make_error(ErrorCode::kInvalidArgument, "--range %s: expected name:lo:hi", text.c_str());
+  expr::Variable v;
+  v.name = text.substr(0, first);
+  TRY(v.lo, parse_bound(text.substr(first + 1, second - first - 1), text));
+  TRY(v.hi, parse_bound(text.substr(second + 1), text));
+  if (v.lo > v.hi) return make_error(ErrorCode::kInvalidArgument, "--range %s: an empty range", text.c_str());
+  return v;
+}
+
+}  // namespace
+
+void KernelOptions::add_text_options(Verb verb) {
+  verb.add_option("-t,--type", type, "Type of variables and literals that do not say: f32 or f64")
+      .capture_default_str();
+  verb.add_option("--syntax", syntax, "Syntax of EXPR: auto, infix, sexpr (S-expression) or fpcore")
+      .capture_default_str();
+  verb.add_option("-r,--range", ranges, "A promise about a variable's values, name:lo:hi; may be repeated")
+      .take_all()
+      .expected(1)
+      .allow_extra_args(false);
+  verb.add_option("-s,--scalar", scalars, "A variable that is one value per call, not an array; may be repeated")
+      .take_all()
+      .expected(1)
+      .allow_extra_args(false);
+}
+
+void KernelOptions::add_code_options(Verb verb) {
+  verb.add_option(
+          "-p,--policy", policy,
+          "What rewriting may do: exact (the bits of the source); bounded, bounded:K or bounded(K): at most K times "
+          "the error of strict evaluation, K from 2 (functions are good to one ulp, the strict ones to half of one) to "
+          "1e6, 2 where it is not given (from about 17000 on f32 kernels "
+          "may use functions of three digits); fast: 16 times that plus 64 ulp, where all inputs and that result are "
+          "finite; anything elsewhere")
+      .capture_default_str();
+  verb.add_option("--isa", isa, "Greatest instruction set: auto (what this processor has), avx2, avx512 or neon")
+      .capture_default_str();
+}
+
+Result<std::vector<expr::Variable>> declared_variables(const KernelOptions& options, ir::Type type) {
+  std::vector<expr::Variable> variables;
+  for (const std::string& text : options.ranges) {
+    TRY(expr::Variable v, parse_range(text));
+    variables.push_back(std::move(v));
+  }
+  for (const std::string& name : options.scalars) {
+    bool known = false;
+    for (expr::Variable& v : variables)
+      if (v.name == name) v.kind = expr::VariableKind::scalar, known = true;
+    if (known) continue;
+    expr::Variable v;
+    v.name = name;
+    v.kind = expr::VariableKind::scalar;
+    variables.push_back(std::move(v));
+  }
+  for (expr::Variable& v : variables) v.type = type;
+  return variables;
+}
+
+Result<expr::Expr> parse_expression(const SourceText& source, const KernelOptions& options) {
+  expr::ParseOptions parse;
+  parse.file = source.place;
+  TRY(parse.type, corpus::parse_float_type(options.type));
+  TRY(parse.variables, declared_variables(options, parse.type));
+  TRY(expr::Expr e, corpus::parse_in_syntax(source.text, options.syntax, parse));
+  for (const expr::Variable& declared : parse.variables) {
+    const auto reads = [&](const expr::Node& n) {
+      return n.op == expr::Op::Variable && e.variables[static_cast<std::size_t>(n.imm)].name == declared.name;
+    };
+    if (std::none_of(e.nodes.begin(), e.nodes.end(), reads))
+      return make_error(ErrorCode::kInvalidArgument, "%s: the expression has no variable '%s'",
+                        declared.is_scalar() ? "--scalar" : "--range", declared.name.c_str());
+  }
+  return e;
+}
+
+Result<void> check_no_lost_file(const std::string& argument) {
+  bool file = false;
+  for (const char* beginning : {"/", "./", "../", "~/"}) file = file || argument.starts_with(beginning);
+  for (const char* folder : {".", ".."}) file = file || argument == folder;
+  for (const char* ending : {".tsv", ".sexp", ".txt", ".fpcore", ".image"}) file = file || argument.ends_with(ending);
+  std::error_code code;
+  const std::filesystem::file_type type = std::filesystem::status(argument, code).type();
+  file = file || (type == std::filesystem::file_type::directory && argument.find('/') != std::string::npos);
+  if (!file) return {};
+  if (code && type != std::filesystem::file_type::not_found)
+    return make_error(ErrorCode::kInvalidArgument, "%s: %s", argument.c_str(), code.message().c_str());
+  if (type == std::filesystem::file_type::directory)
+    return make_error(ErrorCode::kInvalidArgument, "%s is a folder: expected a file or an expression",
+                      argument.c_str());
+  if (type != std::filesystem::file_type::not_found)
+    return make_error(ErrorCode::kInvalidArgument, "%s is neither a file nor an expression", argument.c_str());
+  return make_error(ErrorCode::kInvalidArgument, "%s: there is no such file", argument.c_str());
+}
+
+Result<SourceText> source_of(const std::string& argument) {
+  SourceText source;
+  if (argument == "-") {
+    source = {std::string(std::istreambuf_iterator<char>(std::cin), {}), "<standard input>"};
+  } else {
+    std::error_code code;
+    const std::filesystem::file_type type = std::filesystem::status(argument, code).type();
+    using enum std::filesystem::file_type;
+    if (type != regular && type != fifo && type != character) {
+      TRY_VOID(check_no_lost_file(argument));
+      return SourceText{argument};
+    }
+    source.place = argument;
+    TRY(source.text, os::read_text(argument, limits::kTextBytesMax));
+  }
+  if (source.text.size() > limits::kTextBytesMax)
+    return make_error(ErrorCode::kLimitExceeded, "%s: a text of more than %zu bytes", source.place.c_str(),
+                      limits::kTextBytesMax);
+  return source;
+}
+
+}  // namespace trident::cli
