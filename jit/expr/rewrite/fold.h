@@ -7,10 +7,6 @@
 
 namespace trident::expr::rewrite {
 
-/// Ops whose results on numbers are as near to zero as they say, however small. Products, quotients and functions
-/// underflow: exp(-1e4) is no zero over the reals, and taking it for one would prove anything.
-[[nodiscard]] bool keeps_small(Op op);
-
 /// What `sum`, a + b as rounded, is short of the real sum (Knuth's two-sum); not a number where one is not finite.
 [[nodiscard]] double lost_by_sum(double a, double b, double sum);
 
