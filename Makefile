@@ -257,7 +257,8 @@ check-math-full: build ## the same at every f32 and more points: hours; writes j
 format: ## clang-format in place
 	@git ls-files '*.cpp' '*.h' '*.hpp' '*.c' | xargs clang-format -i
 
-tidy: configure ## clang-tidy over the sources (slow)
+tidy: configure ## print the lists of ops that are permitted; clang-tidy over the sources (slow)
+	@/usr/bin/python3 tests/tidy/op_lists.py
 	@git ls-files 'runtime/*.cpp' 'jit/*.cpp' 'daemon/*.cpp' 'clients/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
 
 install: build ## install programs, libraries, headers and units under PREFIX (default /usr/local)

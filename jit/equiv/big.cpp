@@ -6,6 +6,7 @@ namespace trident::equiv {
 namespace {
 
 using expr::Op;
+using expr::RealOp;
 
 // Computes 1 / sqrt(x) with IEEE division's result at zeros: mpfr_rec_sqrt gives +inf for -0 too.
 int reciprocal_sqrt(mpfr_ptr r, mpfr_srcptr a) {
@@ -55,81 +56,55 @@ int error_function(mpfr_ptr r, mpfr_srcptr x, bool complement) {
   return 1;  // never exact
 }
 
-// Returns MPFR's ternary value: 0 when the result is exact. Steps count as exact, though MPFR says otherwise.
-int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_srcptr z, mpfr_ptr r) {
+// MPFR's ternary value: 0 when the result is exact. Steps are exact by what they mean, though MPFR says otherwise.
+int compute(RealOp op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_srcptr z, mpfr_ptr r) {
   switch (op) {
-    case Op::Add: return mpfr_add(r, x, y, MPFR_RNDN);
-    case Op::Sub: return mpfr_sub(r, x, y, MPFR_RNDN);
-    case Op::Mul: return mpfr_mul(r, x, y, MPFR_RNDN);
-    case Op::Div: return mpfr_div(r, x, y, MPFR_RNDN);
-    case Op::Neg: return mpfr_neg(r, x, MPFR_RNDN);
-    case Op::Abs: return mpfr_abs(r, x, MPFR_RNDN);
-    case Op::Min: return mpfr_min(r, x, y, MPFR_RNDN);
-    case Op::Max: return mpfr_max(r, x, y, MPFR_RNDN);
-    case Op::Fma: return mpfr_fma(r, x, y, z, MPFR_RNDN);
-    case Op::Recip: return mpfr_ui_div(r, 1, x, MPFR_RNDN);
-    case Op::Sqrt: return mpfr_sqrt(r, x, MPFR_RNDN);
-    case Op::Rsqrt: return reciprocal_sqrt(r, x);
-    case Op::Cbrt: return mpfr_cbrt(r, x, MPFR_RNDN);
-    case Op::Hypot: return mpfr_hypot(r, x, y, MPFR_RNDN);
-    case Op::Exp: return mpfr_exp(r, x, MPFR_RNDN);
-    case Op::Exp2: return mpfr_exp2(r, x, MPFR_RNDN);
-    case Op::Expm1: return mpfr_expm1(r, x, MPFR_RNDN);
-    case Op::Log: return mpfr_log(r, x, MPFR_RNDN);
-    case Op::Log2: return mpfr_log2(r, x, MPFR_RNDN);
-    case Op::Log10: return mpfr_log10(r, x, MPFR_RNDN);
-    case Op::Log1p: return mpfr_log1p(r, x, MPFR_RNDN);
-    case Op::Pow: return mpfr_pow(r, x, y, MPFR_RNDN);
-    case Op::Powi: return mpfr_pow_si(r, x, static_cast<long>(exponent), MPFR_RNDN);
-    case Op::Sin: return mpfr_sin(r, x, MPFR_RNDN);
-    case Op::Cos: return mpfr_cos(r, x, MPFR_RNDN);
-    case Op::Tan: return mpfr_tan(r, x, MPFR_RNDN);
-    case Op::Asin: return mpfr_asin(r, x, MPFR_RNDN);
-    case Op::Acos: return mpfr_acos(r, x, MPFR_RNDN);
-    case Op::Atan: return mpfr_atan(r, x, MPFR_RNDN);
-    case Op::Atan2: return mpfr_atan2(r, x, y, MPFR_RNDN);
-    case Op::Sinh: return mpfr_sinh(r, x, MPFR_RNDN);
-    case Op::Cosh: return mpfr_cosh(r, x, MPFR_RNDN);
-    case Op::Tanh: return mpfr_tanh(r, x, MPFR_RNDN);
-    case Op::Asinh: return mpfr_asinh(r, x, MPFR_RNDN);
-    case Op::Acosh: return mpfr_acosh(r, x, MPFR_RNDN);
-    case Op::Atanh: return mpfr_atanh(r, x, MPFR_RNDN);
-    case Op::Erf: return error_function(r, x, false);
-    case Op::Erfc: return error_function(r, x, true);
-    case Op::Floor: return mpfr_floor(r, x) * 0;
-    case Op::Ceil: return mpfr_ceil(r, x) * 0;
-    case Op::Round: return mpfr_round(r, x) * 0;
-    case Op::Rint: return mpfr_rint(r, x, MPFR_RNDN) * 0;
-    case Op::Trunc: return mpfr_trunc(r, x) * 0;
-    case Op::Fmod: return mpfr_fmod(r, x, y, MPFR_RNDN);
-    case Op::Copysign: return mpfr_setsign(r, x, mpfr_signbit(y) != 0 && mpfr_nan_p(y) == 0, MPFR_RNDN);
-    case Op::Sign: return sign_of(r, x);
-    case Op::Constant:
-    case Op::Variable:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Gt:
-    case Op::Ge:
-    case Op::Eq:
-    case Op::Ne:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::Not:
-    case Op::Shl:
-    case Op::Shr:
-    case Op::Sar:
-    case Op::Select:
-    case Op::Cast:
-    case Op::Sum:
-    case Op::MinOf:
-    case Op::MaxOf:
-    case Op::Mean:
-    case Op::Dot:
-    case Op::Index:
-    case Op::Gather:
-    case Op::Strided:
-    case Op::Diff: break;
+    case RealOp::Add: return mpfr_add(r, x, y, MPFR_RNDN);
+    case RealOp::Sub: return mpfr_sub(r, x, y, MPFR_RNDN);
+    case RealOp::Mul: return mpfr_mul(r, x, y, MPFR_RNDN);
+    case RealOp::Div: return mpfr_div(r, x, y, MPFR_RNDN);
+    case RealOp::Neg: return mpfr_neg(r, x, MPFR_RNDN);
+    case RealOp::Abs: return mpfr_abs(r, x, MPFR_RNDN);
+    case RealOp::Min: return mpfr_min(r, x, y, MPFR_RNDN);
+    case RealOp::Max: return mpfr_max(r, x, y, MPFR_RNDN);
+    case RealOp::Fma: return mpfr_fma(r, x, y, z, MPFR_RNDN);
+    case RealOp::Recip: return mpfr_ui_div(r, 1, x, MPFR_RNDN);
+    case RealOp::Sqrt: return mpfr_sqrt(r, x, MPFR_RNDN);
+    case RealOp::Rsqrt: return reciprocal_sqrt(r, x);
+    case RealOp::Cbrt: return mpfr_cbrt(r, x, MPFR_RNDN);
+    case RealOp::Hypot: return mpfr_hypot(r, x, y, MPFR_RNDN);
+    case RealOp::Exp: return mpfr_exp(r, x, MPFR_RNDN);
+    case RealOp::Exp2: return mpfr_exp2(r, x, MPFR_RNDN);
+    case RealOp::Expm1: return mpfr_expm1(r, x, MPFR_RNDN);
+    case RealOp::Log: return mpfr_log(r, x, MPFR_RNDN);
+    case RealOp::Log2: return mpfr_log2(r, x, MPFR_RNDN);
+    case RealOp::Log10: return mpfr_log10(r, x, MPFR_RNDN);
+    case RealOp::Log1p: return mpfr_log1p(r, x, MPFR_RNDN);
+    case RealOp::Pow: return mpfr_pow(r, x, y, MPFR_RNDN);
+    case RealOp::Powi: return mpfr_pow_si(r, x, static_cast<long>(exponent), MPFR_RNDN);
+    case RealOp::Sin: return mpfr_sin(r, x, MPFR_RNDN);
+    case RealOp::Cos: return mpfr_cos(r, x, MPFR_RNDN);
+    case RealOp::Tan: return mpfr_tan(r, x, MPFR_RNDN);
+    case RealOp::Asin: return mpfr_asin(r, x, MPFR_RNDN);
+    case RealOp::Acos: return mpfr_acos(r, x, MPFR_RNDN);
+    case RealOp::Atan: return mpfr_atan(r, x, MPFR_RNDN);
+    case RealOp::Atan2: return mpfr_atan2(r, x, y, MPFR_RNDN);
+    case RealOp::Sinh: return mpfr_sinh(r, x, MPFR_RNDN);
+    case RealOp::Cosh: return mpfr_cosh(r, x, MPFR_RNDN);
+    case RealOp::Tanh: return mpfr_tanh(r, x, MPFR_RNDN);
+    case RealOp::Asinh: return mpfr_asinh(r, x, MPFR_RNDN);
+    case RealOp::Acosh: return mpfr_acosh(r, x, MPFR_RNDN);
+    case RealOp::Atanh: return mpfr_atanh(r, x, MPFR_RNDN);
+    case RealOp::Erf: return error_function(r, x, false);
+    case RealOp::Erfc: return error_function(r, x, true);
+    case RealOp::Floor: return mpfr_floor(r, x) * 0;
+    case RealOp::Ceil: return mpfr_ceil(r, x) * 0;
+    case RealOp::Round: return mpfr_round(r, x) * 0;
+    case RealOp::Rint: return mpfr_rint(r, x, MPFR_RNDN) * 0;
+    case RealOp::Trunc: return mpfr_trunc(r, x) * 0;
+    case RealOp::Fmod: return mpfr_fmod(r, x, y, MPFR_RNDN);
+    case RealOp::Copysign: return mpfr_setsign(r, x, mpfr_signbit(y) != 0 && mpfr_nan_p(y) == 0, MPFR_RNDN);
+    case RealOp::Sign: return sign_of(r, x);
   }
   CHECK(false);
 }
@@ -139,8 +114,7 @@ int compute(Op op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_src
 constexpr mpfr_exp_t kCircularExponentMax = mpfr_exp_t{1} << 16;
 
 bool beyond_reach(Op op, mpfr_srcptr x) {
-  return (op == Op::Sin || op == Op::Cos || op == Op::Tan) && mpfr_regular_p(x) != 0 &&
-         mpfr_get_exp(x) > kCircularExponentMax;
+  return expr::has(op, expr::kPeriodic) && mpfr_regular_p(x) != 0 && mpfr_get_exp(x) > kCircularExponentMax;
 }
 
 }  // namespace
@@ -151,8 +125,8 @@ void apply(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& 
     result.error_log2 = op == Op::Tan ? Big::kUnknown : 1;
     return;
   }
-  const bool rounded = compute(op, exponent, a.raw(), b.raw(), c.raw(), result.raw()) != 0;
-  // An infinite or NaN result follows from the classes of the operands, whatever their errors within these. (Next to
+  const bool rounded = compute(expr::real_op(op), exponent, a.raw(), b.raw(), c.raw(), result.raw()) != 0;
+  // What is infinite or NaN follows from the classes of the operands, however far these are off within them. (Next to
   // the edge of a domain the operand itself decides: evaluator.h asks.)
   const bool by_classes = mpfr_number_p(result.raw()) == 0 && (op != Op::Pow || mpfr_inf_p(b.raw()) == 0);
   if (by_classes && sure_of_class(a) && sure_of_class(b) && sure_of_class(c)) {

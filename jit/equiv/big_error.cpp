@@ -9,6 +9,7 @@ namespace trident::equiv {
 namespace {
 
 using expr::Op;
+using expr::RealOp;
 
 constexpr std::int64_t kExact = Big::kExact;
 constexpr std::int64_t kUnknown = Big::kUnknown;
@@ -130,86 +131,60 @@ std::int64_t propagate_error(Op op, std::int64_t exponent, const Big& a, const B
   const std::int64_t v = exponent_of(result);
   const std::int64_t x = exponent_of(a.raw());
   const std::int64_t y = exponent_of(b.raw());
-  switch (op) {
-    case Op::Add:
-    case Op::Sub:
-    case Op::Hypot:
-    case Op::Min:
-    case Op::Max: return sum_of_bounds(ea, eb);
-    case Op::Mul: return product_error(x, ea, y, eb);
-    case Op::Fma: return sum_of_bounds(product_error(x, ea, y, eb), c.error_log2);
-    case Op::Div: return known(y, eb) ? scaled(sum_of_bounds(ea, scaled(eb, v)), 2 - y) : kUnknown;
-    case Op::Pow:
-    case Op::Powi: return power_error(op, exponent, a, b, v);
-    case Op::Atan2: {
+  switch (expr::real_op(op)) {
+    case RealOp::Add:
+    case RealOp::Sub:
+    case RealOp::Hypot:
+    case RealOp::Min:
+    case RealOp::Max: return sum_of_bounds(ea, eb);
+    case RealOp::Mul: return product_error(x, ea, y, eb);
+    case RealOp::Fma: return sum_of_bounds(product_error(x, ea, y, eb), c.error_log2);
+    case RealOp::Div: return known(y, eb) ? scaled(sum_of_bounds(ea, scaled(eb, v)), 2 - y) : kUnknown;
+    case RealOp::Pow:
+    case RealOp::Powi: return power_error(op, exponent, a, b, v);
+    case RealOp::Atan2: {
       const std::int64_t e = sum_of_bounds(ea, eb);
       const bool across_the_cut = e != kExact && mpfr_signbit(b.raw()) && !known(x, ea);
       return known(std::max(x, y), e) && !across_the_cut ? scaled(e, 2 - std::max(x, y)) : kUnknown;
     }
-    case Op::Fmod: return sum_of_bounds(ea, scaled(eb, std::max<std::int64_t>(x - y + 1, 0)));
-    case Op::Floor:
-    case Op::Ceil:
-    case Op::Round:
-    case Op::Rint:
-    case Op::Trunc:
-    case Op::Sign: return kExact;
-    case Op::Recip:
-    case Op::Rsqrt: return known(x, ea) ? scaled(ea, v - x + 2) : kUnknown;
-    case Op::Sqrt:
-    case Op::Cbrt: return known(x, ea) ? scaled(ea, v - x + 1) : kUnknown;
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Cosh: return scaled(growth(ea), v);
-    case Op::Expm1:
-    case Op::Sinh: return scaled(growth(ea), std::max<std::int64_t>(v, 1) + 1);
-    case Op::Log:
-    case Op::Log2:
-    case Op::Log10: return known(x, ea) ? scaled(ea, 2 - x) : kUnknown;
-    case Op::Log1p: {
+    case RealOp::Fmod: return sum_of_bounds(ea, scaled(eb, std::max<std::int64_t>(x - y + 1, 0)));
+    case RealOp::Floor:
+    case RealOp::Ceil:
+    case RealOp::Round:
+    case RealOp::Rint:
+    case RealOp::Trunc:
+    case RealOp::Sign: return kExact;
+    case RealOp::Recip:
+    case RealOp::Rsqrt: return known(x, ea) ? scaled(ea, v - x + 2) : kUnknown;
+    case RealOp::Sqrt:
+    case RealOp::Cbrt: return known(x, ea) ? scaled(ea, v - x + 1) : kUnknown;
+    case RealOp::Exp:
+    case RealOp::Exp2:
+    case RealOp::Cosh: return scaled(growth(ea), v);
+    case RealOp::Expm1:
+    case RealOp::Sinh: return scaled(growth(ea), std::max<std::int64_t>(v, 1) + 1);
+    case RealOp::Log:
+    case RealOp::Log2:
+    case RealOp::Log10: return known(x, ea) ? scaled(ea, 2 - x) : kUnknown;
+    case RealOp::Log1p: {
       const std::int64_t w = one_plus(a.raw());
       return known(w, ea) ? scaled(ea, 2 - w) : kUnknown;
     }
-    case Op::Tan: return tan_error(ea, v);
-    case Op::Asin:
-    case Op::Acos:
-    case Op::Atanh:
-    case Op::Acosh: return error_near_one(op, a);
-    case Op::Erf: return scaled(ea, 1);
-    case Op::Erfc: return erfc_error(a, v);
-    case Op::Neg:
-    case Op::Abs:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Atan:
-    case Op::Tanh:
-    case Op::Asinh:
-    case Op::Copysign: return ea;  // slope at most one
-    case Op::Constant:
-    case Op::Variable:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Gt:
-    case Op::Ge:
-    case Op::Eq:
-    case Op::Ne:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::Not:
-    case Op::Shl:
-    case Op::Shr:
-    case Op::Sar:
-    case Op::Select:
-    case Op::Cast:
-    case Op::Sum:
-    case Op::MinOf:
-    case Op::MaxOf:
-    case Op::Mean:
-    case Op::Dot:
-    case Op::Index:
-    case Op::Gather:
-    case Op::Strided:
-    case Op::Diff: break;
+    case RealOp::Tan: return tan_error(ea, v);
+    case RealOp::Asin:
+    case RealOp::Acos:
+    case RealOp::Atanh:
+    case RealOp::Acosh: return error_near_one(op, a);
+    case RealOp::Erf: return scaled(ea, 1);
+    case RealOp::Erfc: return erfc_error(a, v);
+    case RealOp::Neg:
+    case RealOp::Abs:
+    case RealOp::Sin:
+    case RealOp::Cos:
+    case RealOp::Atan:
+    case RealOp::Tanh:
+    case RealOp::Asinh:
+    case RealOp::Copysign: return ea;  // no steeper than one
   }
   CHECK(false);
 }

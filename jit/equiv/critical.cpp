@@ -13,11 +13,6 @@ namespace {
 /// Beyond this from zero the functions below are flat, in f32 at the latest.
 constexpr double kFarOut = 80;
 
-bool is_flat_far_out(Op op) {
-  return op == Op::Exp || op == Op::Exp2 || op == Op::Expm1 || op == Op::Tanh || op == Op::Erf || op == Op::Erfc ||
-         op == Op::Sinh || op == Op::Cosh || op == Op::Atan;
-}
-
 }  // namespace
 
 std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe,
@@ -37,12 +32,11 @@ std::vector<Probe::Target> critical_values(const expr::Expr& expr, Probe& probe,
   };
   for (std::uint32_t i = 0; i < expr.nodes.size(); ++i) {
     const expr::Node& node = expr.nodes[i];
-    const bool singular = node.op == Op::Recip || node.op == Op::Sqrt || node.op == Op::Rsqrt || node.op == Op::Log ||
-                          node.op == Op::Log2 || node.op == Op::Log10 || node.op == Op::Cbrt || node.op == Op::Pow ||
+    const bool singular = expr::info(node.op).at_zero != expr::AtZero::regular ||
                           (node.op == Op::Powi && static_cast<std::int64_t>(node.imm) < 0);
     const expr::NodeId divisor = node.op == Op::Div ? node.b : singular ? node.a : expr::NodeId{};
     if (divisor.valid() && !ranges.at(divisor).nonzero()) add(divisors, kDivisorsMax, {divisor, {}});
-    if (is_flat_far_out(node.op)) {
+    if (expr::has(node.op, expr::kSaturates)) {
       const expr::Fact argument = ranges.at(node.a);
       if (argument.lo < -kFarOut || argument.hi > kFarOut) add(peaks, kPeaksMax, {node.a, {}});
     }

@@ -209,15 +209,18 @@ class Evaluator {
     const Lanes& a = lanes_[node.a.index];
     const Lanes& b = node.b.valid() ? lanes_[node.b.index] : a;
     const auto near_a = [&](long double edge) { return near(node.type, a, i, edge); };
-    const bool starts_at_zero = op == Op::Sqrt || op == Op::Rsqrt || op == Op::Log || op == Op::Log2 || op == Op::Log10;
-    if (starts_at_zero || op == Op::Recip) return near_a(0);
+    if (op == Op::Recip) return near_a(0);
     if (op == Op::Div) return near_zero(node.type, b, i);
     if (op == Op::Pow) return near_a(0) || (a.s[i] < 0 && !exactly(b, i));
-    if (op == Op::Asin || op == Op::Acos || op == Op::Atanh) return near_a(1) || near_a(-1);
-    if (op == Op::Acosh) return near_a(1);
-    if (op == Op::Log1p) return near_a(-1);
     if (op == Op::Atan2) return near_a(0) && near_or_below_zero(node.type, b, i);
-    return false;
+    switch (expr::info(op).domain) {
+      case expr::Domain::all: return false;
+      case expr::Domain::from_zero: return near_a(0);
+      case expr::Domain::from_minus_one: return near_a(-1);
+      case expr::Domain::within_one: return near_a(1) || near_a(-1);
+      case expr::Domain::from_one: return near_a(1);
+    }
+    CHECK(false);
   }
   // For zeros of both signs min and max may give either.
   static bool picks_a_zero(Op op, double a, double b) {
@@ -271,11 +274,6 @@ class Evaluator {
     if (!(rest > slack) || !(whole - rest > slack)) r.unsure[i] |= kOpen;
   }
 
-  static bool is_step(Op op) {
-    return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc ||
-           op == Op::Fmod || op == Op::Copysign || op == Op::Sign;
-  }
-
   // --- nodes ---
 
   [[nodiscard]] std::uint8_t any_unsure(const expr::Node& node, std::size_t i) const {
@@ -320,7 +318,7 @@ class Evaluator {
       if (wobble_ != nullptr)
         r.s[i] = wobbled(node, static_cast<std::uint32_t>(index), {a.s[i], b.s[i], c.s[i]}, r.s[i]);
       r.unsure[i] = any_unsure(node, i);
-      if (is_step(node.op)) {
+      if (expr::is_step(node.op)) {
         step_lane(node, r, i);
         continue;
       }
@@ -345,8 +343,7 @@ class Evaluator {
   }
 
   double moved(const expr::Node& node, double value) {
-    const Op op = node.op;
-    const bool exact = op == Op::Neg || op == Op::Abs || op == Op::Min || op == Op::Max || is_step(op);
+    const bool exact = expr::info(node.op).rounding == expr::Rounding::exact;
     if (exact || value == 0 || !std::isfinite(value)) return value;
     const std::uint64_t way = wobble_->below(3);
     if (way == 0) return value;
@@ -428,11 +425,7 @@ class Evaluator {
   }
 
   static bool holds(Op op, bool is_less, bool is_equal, bool ordered) {
-    if (op == Op::Lt) return is_less;
-    if (op == Op::Le) return is_less || is_equal;
-    if (op == Op::Gt) return ordered && !is_less && !is_equal;
-    if (op == Op::Ge) return ordered && !is_less;
-    return (op == Op::Eq) == is_equal;
+    return expr::holds(op, expr::outcome_of(is_less, is_equal, ordered));
   }
 
   void select(const expr::Node& node, Lanes& r, std::size_t count) {

@@ -8,6 +8,7 @@
 namespace trident::equiv {
 namespace {
 
+using expr::IntegerOp;
 using expr::Op;
 using expr::Type;
 
@@ -83,79 +84,23 @@ std::int64_t apply_integer(const expr::Node& node, std::int64_t a, std::int64_t 
   const auto shift = static_cast<unsigned>(bits(b) % width);
   const std::uint64_t narrow = width == 32 ? bits(a) & 0xFFFF'FFFFu : bits(a);  // without the sign's extension
   const auto wrapped = [&](std::uint64_t v) { return wrap(type, static_cast<std::int64_t>(v)); };
-  switch (node.op) {
-    case Op::Add: return wrapped(bits(a) + bits(b));
-    case Op::Sub: return wrapped(bits(a) - bits(b));
-    case Op::Mul: return wrapped(bits(a) * bits(b));
-    case Op::Neg: return wrapped(0 - bits(a));
-    case Op::Abs: return a < 0 ? wrapped(0 - bits(a)) : a;
-    case Op::Min: return std::min(a, b);
-    case Op::Max: return std::max(a, b);
-    case Op::Powi: return integer_power(type, a, static_cast<std::int64_t>(node.imm));
-    case Op::Sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
-    case Op::And: return a & b;
-    case Op::Or: return a | b;
-    case Op::Xor: return a ^ b;
-    case Op::Not: return wrapped(~bits(a));
-    case Op::Shl: return wrapped(bits(a) << shift);
-    case Op::Shr: return wrapped(narrow >> shift);
-    case Op::Sar: return a >> shift;
-    case Op::Constant:
-    case Op::Variable:
-    case Op::Div:
-    case Op::Fma:
-    case Op::Recip:
-    case Op::Sqrt:
-    case Op::Rsqrt:
-    case Op::Cbrt:
-    case Op::Hypot:
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Expm1:
-    case Op::Log:
-    case Op::Log2:
-    case Op::Log10:
-    case Op::Log1p:
-    case Op::Pow:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tan:
-    case Op::Asin:
-    case Op::Acos:
-    case Op::Atan:
-    case Op::Atan2:
-    case Op::Sinh:
-    case Op::Cosh:
-    case Op::Tanh:
-    case Op::Asinh:
-    case Op::Acosh:
-    case Op::Atanh:
-    case Op::Erf:
-    case Op::Erfc:
-    case Op::Floor:
-    case Op::Ceil:
-    case Op::Round:
-    case Op::Rint:
-    case Op::Trunc:
-    case Op::Fmod:
-    case Op::Copysign:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Gt:
-    case Op::Ge:
-    case Op::Eq:
-    case Op::Ne:
-    case Op::Select:
-    case Op::Cast:
-    case Op::Sum:
-    case Op::MinOf:
-    case Op::MaxOf:
-    case Op::Mean:
-    case Op::Dot:
-    case Op::Index:
-    case Op::Gather:
-    case Op::Strided:
-    case Op::Diff: break;
+  switch (expr::integer_op(node.op)) {
+    case IntegerOp::Add: return wrapped(bits(a) + bits(b));
+    case IntegerOp::Sub: return wrapped(bits(a) - bits(b));
+    case IntegerOp::Mul: return wrapped(bits(a) * bits(b));
+    case IntegerOp::Neg: return wrapped(0 - bits(a));
+    case IntegerOp::Abs: return a < 0 ? wrapped(0 - bits(a)) : a;
+    case IntegerOp::Min: return std::min(a, b);
+    case IntegerOp::Max: return std::max(a, b);
+    case IntegerOp::Powi: return integer_power(type, a, static_cast<std::int64_t>(node.imm));
+    case IntegerOp::Sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
+    case IntegerOp::And: return a & b;
+    case IntegerOp::Or: return a | b;
+    case IntegerOp::Xor: return a ^ b;
+    case IntegerOp::Not: return wrapped(~bits(a));
+    case IntegerOp::Shl: return wrapped(bits(a) << shift);
+    case IntegerOp::Shr: return wrapped(narrow >> shift);
+    case IntegerOp::Sar: return a >> shift;
   }
   CHECK(false);
 }

@@ -27,8 +27,7 @@ constexpr std::uint64_t kPartPoints = 2048;
 constexpr std::size_t kPartRefinedMax = 64;
 
 bool commutes(Op op) {
-  return op == Op::Add || op == Op::Mul || op == Op::Fma || op == Op::And || op == Op::Or || op == Op::Xor ||
-         op == Op::Eq || op == Op::Ne;
+  return expr::info(op).commutes == expr::Commutes::in_bits && op != Op::Dot;
 }
 
 /// By node of the source: whether a part ends there, at a value that both have.

@@ -47,8 +47,7 @@ bool is_short(double value) {
 
 /// Returns whether an op keeps short constants exact: exp(-1e6) may become 0, tanh(50) may become 1.
 bool is_of_ring(Op op) {
-  return op == Op::Variable || op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Fma || op == Op::Neg ||
-         op == Op::Div || op == Op::Powi || op == Op::Abs || op == Op::Min || op == Op::Max;
+  return op == Op::Variable || (expr::has(op, expr::kRational) && op != Op::Recip);
 }
 
 std::vector<bool> below(const Expr& expr, NodeId root) {
@@ -101,8 +100,7 @@ class Narrowings {
 
 /// Returns whether the value jumps, so that no derivative bounds the change.
 bool jumps(Op op) {
-  return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Fmod ||
-         op == Op::Sign || op == Op::Copysign;
+  return expr::is_step(op);
 }
 
 double ulp_of(Type type, double magnitude) {
@@ -223,7 +221,7 @@ class Perturbed {
       return;
     }
     place_[i] = builder_.op(n.op, at(n.a), n.b.valid() ? at(n.b) : NodeId(), n.c.valid() ? at(n.c) : NodeId());
-    if (n.op == Op::Neg || n.op == Op::Abs || n.op == Op::Min || n.op == Op::Max) return;
+    if (row.rounding == expr::Rounding::exact) return;
     const auto function = function_of(n.op);
     round(i, n.type, function ? kir::math::stated_error_ulp(*function, n.type, how_.accuracy) : 0.5);
   }

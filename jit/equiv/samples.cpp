@@ -378,15 +378,14 @@ class Sampler {
   // --- steps ---
 
   [[nodiscard]] bool is_decision(const expr::Node& node) const {
-    const bool rounds = node.op == Op::Floor || node.op == Op::Ceil || node.op == Op::Round || node.op == Op::Rint ||
-                        node.op == Op::Trunc;
-    const bool picks = node.op == Op::Abs || node.op == Op::Min || node.op == Op::Max || node.op == Op::Sign;
-    return rounds || picks || expr::info(node.op).signature == expr::Signature::Compare;
+    const expr::OpInfo& row = expr::info(node.op);
+    const bool picks = row.continuity == expr::Continuity::kink || node.op == Op::Sign;
+    return expr::rounds_to_integer(node.op) || picks || row.signature == expr::Signature::Compare;
   }
 
   // Returns whether a node is a jump: on floats, and not a choice between two values that are equal where it changes.
   [[nodiscard]] bool is_jump(const expr::Node& node) const {
-    if (!is_decision(node) || node.op == Op::Abs || node.op == Op::Min || node.op == Op::Max) return false;
+    if (!is_decision(node) || expr::info(node.op).continuity == expr::Continuity::kink) return false;
     return ir::is_float(expr_.at(node.a).type);
   }
   template <class Which>

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "jit/expr/expr.h"
+#include "jit/expr/op_values.h"
 
 namespace trident::equiv {
 
@@ -30,112 +31,14 @@ inline constexpr T kLeastError = std::numeric_limits<T>::min() * (1 << 22);
 /// Error allowed to a libm function, in units: three times the worst that glibc documents.
 inline constexpr int kFunctionUnits = 16;
 
-template <class T>
-T reciprocal_sqrt(T x) {
-  return T(1) / std::sqrt(x);
-}
-
-/// Computes a^n for integer n through pow, which glibc computes within a few units for every exponent that fits.
-template <class T>
-T integer_power(T x, std::int64_t n) {
-  return std::pow(x, static_cast<T>(n));
-}
-
-template <class T>
-T sign_of(T x) {
-  return x > 0 ? T(1) : x < 0 ? T(-1) : x;
-}
-
-/// Evaluates the op on plain values: libm of the carrier. Floats only, as Big's apply.
-template <class T>
-T apply_plain(expr::Op op, std::int64_t exponent, T a, T b, T c) {
-  using expr::Op;
-  switch (op) {
-    case Op::Add: return a + b;
-    case Op::Sub: return a - b;
-    case Op::Mul: return a * b;
-    case Op::Div: return a / b;
-    case Op::Neg: return -a;
-    case Op::Abs: return std::fabs(a);
-    case Op::Min: return std::fmin(a, b);
-    case Op::Max: return std::fmax(a, b);
-    case Op::Fma: return std::fma(a, b, c);
-    case Op::Recip: return T(1) / a;
-    case Op::Sqrt: return std::sqrt(a);
-    case Op::Rsqrt: return reciprocal_sqrt(a);
-    case Op::Cbrt: return std::cbrt(a);
-    case Op::Hypot: return std::hypot(a, b);
-    case Op::Exp: return std::exp(a);
-    case Op::Exp2: return std::exp2(a);
-    case Op::Expm1: return std::expm1(a);
-    case Op::Log: return std::log(a);
-    case Op::Log2: return std::log2(a);
-    case Op::Log10: return std::log10(a);
-    case Op::Log1p: return std::log1p(a);
-    case Op::Pow: return std::pow(a, b);
-    case Op::Powi: return integer_power(a, exponent);
-    case Op::Sin: return std::sin(a);
-    case Op::Cos: return std::cos(a);
-    case Op::Tan: return std::tan(a);
-    case Op::Asin: return std::asin(a);
-    case Op::Acos: return std::acos(a);
-    case Op::Atan: return std::atan(a);
-    case Op::Atan2: return std::atan2(a, b);
-    case Op::Sinh: return std::sinh(a);
-    case Op::Cosh: return std::cosh(a);
-    case Op::Tanh: return std::tanh(a);
-    case Op::Asinh: return std::asinh(a);
-    case Op::Acosh: return std::acosh(a);
-    case Op::Atanh: return std::atanh(a);
-    case Op::Erf: return std::erf(a);
-    case Op::Erfc: return std::erfc(a);
-    case Op::Floor: return std::floor(a);
-    case Op::Ceil: return std::ceil(a);
-    case Op::Round: return std::round(a);
-    case Op::Rint: return std::nearbyint(a);
-    case Op::Trunc: return std::trunc(a);
-    case Op::Fmod: return std::fmod(a, b);
-    case Op::Copysign: return std::isnan(b) ? std::fabs(a) : std::copysign(a, b);
-    case Op::Sign: return sign_of(a);
-    case Op::Constant:
-    case Op::Variable:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Gt:
-    case Op::Ge:
-    case Op::Eq:
-    case Op::Ne:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::Not:
-    case Op::Shl:
-    case Op::Shr:
-    case Op::Sar:
-    case Op::Select:
-    case Op::Cast:
-    case Op::Sum:
-    case Op::MinOf:
-    case Op::MaxOf:
-    case Op::Mean:
-    case Op::Dot:
-    case Op::Index:
-    case Op::Gather:
-    case Op::Strided:
-    case Op::Diff: break;
+/// How many units the op's own rounding costs: none for exact ops.
+constexpr int units_of(expr::Op op) {
+  switch (expr::info(op).rounding) {
+    case expr::Rounding::exact: return 0;
+    case expr::Rounding::correct: return 1;
+    case expr::Rounding::approximate: return kFunctionUnits;
   }
   CHECK(false);
-}
-
-/// Returns how many units the op's own rounding costs: none for exact ops.
-constexpr int units_of(expr::Op op) {
-  using expr::Op;
-  for (const Op exact : {Op::Neg, Op::Abs, Op::Min, Op::Max, Op::Floor, Op::Ceil, Op::Round, Op::Rint, Op::Trunc,
-                         Op::Fmod, Op::Copysign, Op::Sign})
-    if (op == exact) return 0;
-  for (const Op arithmetic : {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Fma, Op::Recip, Op::Sqrt})
-    if (op == arithmetic) return 1;
-  return kFunctionUnits;
 }
 
 namespace tracked_detail {
@@ -151,8 +54,9 @@ T growth(T r) {
 
 // Returns the error caused by the operands' errors. v is the computed result.
 template <class T>
-T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c, T v) {
-  using expr::Op;
+T propagate(expr::RealOp op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c,
+            T v) {
+  using Op = expr::RealOp;
   const T x = std::fabs(a.v);
   const T y = std::fabs(b.v);
   const bool far = x > 4 * a.e;  // the argument is not zero, and known to 25 %
@@ -213,35 +117,9 @@ T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Track
     case Op::Round:
     case Op::Rint:
     case Op::Trunc:
-    case Op::Sign: return 0;  // steps: evaluator.h makes sure that the operand lies on one side
-    case Op::Constant:
-    case Op::Variable:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Gt:
-    case Op::Ge:
-    case Op::Eq:
-    case Op::Ne:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::Not:
-    case Op::Shl:
-    case Op::Shr:
-    case Op::Sar:
-    case Op::Select:
-    case Op::Cast:
-    case Op::Sum:
-    case Op::MinOf:
-    case Op::MaxOf:
-    case Op::Mean:
-    case Op::Dot:
-    case Op::Index:
-    case Op::Gather:
-    case Op::Strided:
-    case Op::Diff: break;
+    case Op::Sign: return 0;  // steps: evaluator.h sees to it that the operand is sure to lie on one side
   }
-  return kInfinite<T>;
+  CHECK(false);
 }
 
 }  // namespace tracked_detail
@@ -250,8 +128,9 @@ T propagate(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Track
 template <class T>
 Tracked<T> apply(expr::Op op, std::int64_t exponent, const Tracked<T>& a, const Tracked<T>& b, const Tracked<T>& c) {
   Tracked<T> r;
-  r.v = apply_plain(op, exponent, a.v, b.v, c.v);
-  if (a.e != 0 || b.e != 0 || c.e != 0) r.e = tracked_detail::propagate(op, exponent, a, b, c, r.v);
+  const expr::RealOp real = expr::real_op(op);
+  r.v = expr::evaluate(real, exponent, a.v, b.v, c.v);
+  if (a.e != 0 || b.e != 0 || c.e != 0) r.e = tracked_detail::propagate(real, exponent, a, b, c, r.v);
   constexpr std::int64_t kExactExponentMax = std::int64_t{1} << 50;  // beyond it the carrier may not hold the exponent
   if (op == expr::Op::Powi && (exponent > kExactExponentMax || exponent < -kExactExponentMax))
     r.e = tracked_detail::kInfinite<T>;

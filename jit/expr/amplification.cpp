@@ -1,5 +1,6 @@
 #include "jit/expr/amplification.h"
 
+#include <cmath>
 #include <cstdlib>
 
 #include "jit/expr/ranges.h"
@@ -16,22 +17,11 @@ bool keeps_relative_error(Ranges& ranges, const Node& n) {
     return (a.lo >= 0 && (minus ? b.hi <= 0 : b.lo >= 0)) || (a.hi <= 0 && (minus ? b.lo >= 0 : b.hi <= 0));
   }
   if (n.op == Op::Powi) return std::abs(static_cast<std::int64_t>(n.imm)) <= 2;
-  // x f'(x) / f(x) is at most about 2 in these ranges.
-  const auto within = [&](double bound) {
-    const Fact a = ranges.at(n.a);
-    return !a.may_be_nan && a.lo >= -bound && a.hi <= bound;
-  };
-  if (n.op == Op::Exp) return within(2);
-  if (n.op == Op::Exp2) return within(2.8);
-  if (n.op == Op::Sin || n.op == Op::Tan) return within(0.7);
-  if (n.op == Op::Cos) return within(1);
-  if (n.op == Op::Sinh || n.op == Op::Cosh || n.op == Op::Expm1) return within(1.5);
   if (n.op == Op::Log1p) return ranges.at(n.a).nonnegative();
-  return n.op == Op::Tanh || n.op == Op::Atan || n.op == Op::Asinh || n.op == Op::Erf || n.op == Op::Mul ||
-         n.op == Op::Div || n.op == Op::Neg || n.op == Op::Abs || n.op == Op::Recip || n.op == Op::Sqrt ||
-         n.op == Op::Rsqrt || n.op == Op::Cbrt || n.op == Op::Min || n.op == Op::Max || n.op == Op::Select ||
-         n.op == Op::Cast || n.op == Op::Copysign || n.op == Op::Hypot || n.op == Op::Sum || n.op == Op::Mean ||
-         n.op == Op::Dot || n.op == Op::MinOf || n.op == Op::MaxOf;
+  const double bound = info(n.op).well_conditioned_to;
+  if (bound == 0 || std::isinf(bound)) return bound != 0;
+  const Fact a = ranges.at(n.a);
+  return !a.may_be_nan && a.lo >= -bound && a.hi <= bound;
 }
 
 }  // namespace

@@ -104,7 +104,8 @@ std::vector<std::byte> canonical_bytes(const Expr& expr) {
     for (const NodeId operand : {node.a, node.b, node.c}) {
       if (operand.valid()) out.u32(operand.index);
     }
-    if (node.op == Op::Constant || node.op == Op::Variable || node.op == Op::Powi) out.u64(node.imm);
+    const bool names = info(node.op).signature == Signature::Leaf && node.op != Op::Index;
+    if (names || node.op == Op::Powi) out.u64(node.imm);
   }
   out.u32(static_cast<std::uint32_t>(expr.outputs.size()));
   for (const Output& output : expr.outputs) out.u32(number[output.node.index]);

@@ -22,10 +22,6 @@ constexpr bool is_bool(Type t) {
   return t == Type::b32;
 }
 
-constexpr bool rounds_to_integer(Op op) {
-  return op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc;
-}
-
 constexpr Type promote(Type a, Type b) {
   if (a == b) return a;
   if (is_bool(a)) return b;
@@ -621,10 +617,7 @@ Value Composer::fold(Op op, std::span<const Value> arguments, std::size_t offset
 Value Composer::call(const Function& function, std::span<const Value> arguments, std::size_t offset) {
   if (failed_) return {};
   const std::size_t count = arguments.size();
-  const bool folds =
-      function.form == Form::Op &&
-      (function.op == Op::Min || function.op == Op::Max || function.op == Op::Add || function.op == Op::Mul ||
-       function.op == Op::And || function.op == Op::Or || function.op == Op::Xor);
+  const bool folds = function.form == Form::Op && has(function.op, kAssociative);
   const std::size_t arity = function.form == Form::Op && function.op == Op::Powi ? 2 : arity_of(function);
   if (function.form == Form::Op && count == 1 && (function.op == Op::Min || function.op == Op::Max)) {
     return unary(function.op == Op::Min ? Op::MinOf : Op::MaxOf, arguments[0], offset);

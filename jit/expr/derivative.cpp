@@ -162,9 +162,7 @@ class Differentiator {
       if (!depends[i]) continue;
       const Node n = b_.at(NodeId(i));
       const bool product = n.op == Op::Mul || n.op == Op::Fma;
-      const bool sum = n.op == Op::Add || n.op == Op::Sub || n.op == Op::Neg || n.op == Op::Cast || n.op == Op::Sum ||
-                       n.op == Op::Mean;
-      if (sum || n.op == Op::Select) continue;
+      if (has(n.op, kLinear) || n.op == Op::Select) continue;
       if (n.a.valid() && !((product || n.op == Op::Div) && !depends[n.b.index])) needed_[n.a.index] = true;
       if (n.b.valid() && !(product && !depends[n.a.index])) needed_[n.b.index] = true;
     }
@@ -315,91 +313,65 @@ class Differentiator {
     const auto square = [&](NodeId p) { return op(Op::Mul, p, p); };
     // (1 - a)(1 + a) keeps the digits that 1 - a^2 loses near 1.
     const auto one_minus_square = [&] { return op(Op::Mul, op(Op::Sub, c(1), a), op(Op::Add, c(1), a)); };
-    switch (n.op) {
-      case Op::Add: return {one(), one(), {}};
-      case Op::Sub: return {one(), minus_one(), {}};
-      case Op::Mul: return {times(b), times(a), {}};
-      case Op::Div: return {over(b), {}, {}};  // of a divisor that depends: quotient() and quotient_shares()
-      case Op::Neg: return {minus_one(), {}, {}};
-      case Op::Abs: return {times(op(Op::Sign, a)), {}, {}};
-      case Op::Fma: return {times(b), times(a), one()};
-      case Op::Recip: return {minus_times(square(y)), {}, {}};
-      case Op::Sqrt: return {over(op(Op::Mul, c(2), y)), {}, {}};
-      case Op::Rsqrt: return {times(op(Op::Mul, c(-0.5), op(Op::Mul, y, square(y)))), {}, {}};
-      case Op::Cbrt: return {over(op(Op::Mul, c(3), square(y))), {}, {}};
-      case Op::Hypot: return {times(op(Op::Div, a, y)), times(op(Op::Div, b, y)), {}};
-      case Op::Exp: return {times(y), {}, {}};
-      case Op::Exp2: return {times(op(Op::Mul, c(std::numbers::ln2), y)), {}, {}};
-      case Op::Expm1: return {times(op(Op::Exp, a)), {}, {}};
-      case Op::Log: return {over(a), {}, {}};
-      case Op::Log2: return {over(op(Op::Mul, c(std::numbers::ln2), a)), {}, {}};
-      case Op::Log10: return {over(op(Op::Mul, c(std::numbers::ln10), a)), {}, {}};
-      case Op::Log1p: return {over(op(Op::Add, c(1), a)), {}, {}};
-      case Op::Pow: return power(y, n);
-      case Op::Powi: return integer_power(n);
-      case Op::Sin: return {times(op(Op::Cos, a)), {}, {}};
-      case Op::Cos: return {minus_times(op(Op::Sin, a)), {}, {}};
-      case Op::Tan: return {times(op(Op::Add, c(1), square(y))), {}, {}};
-      case Op::Asin: return {over(op(Op::Sqrt, one_minus_square())), {}, {}};
-      case Op::Acos: return {minus_over(op(Op::Sqrt, one_minus_square())), {}, {}};
-      case Op::Atan: return {over(op(Op::Add, c(1), square(a))), {}, {}};
-      case Op::Atan2: {
+    switch (real_op(n.op)) {
+      case RealOp::Add: return {one(), one(), {}};
+      case RealOp::Sub: return {one(), minus_one(), {}};
+      case RealOp::Mul: return {times(b), times(a), {}};
+      case RealOp::Div: return {over(b), {}, {}};  // of a divisor that depends: quotient() and quotient_shares()
+      case RealOp::Neg: return {minus_one(), {}, {}};
+      case RealOp::Abs: return {times(op(Op::Sign, a)), {}, {}};
+      case RealOp::Fma: return {times(b), times(a), one()};
+      case RealOp::Recip: return {minus_times(square(y)), {}, {}};
+      case RealOp::Sqrt: return {over(op(Op::Mul, c(2), y)), {}, {}};
+      case RealOp::Rsqrt: return {times(op(Op::Mul, c(-0.5), op(Op::Mul, y, square(y)))), {}, {}};
+      case RealOp::Cbrt: return {over(op(Op::Mul, c(3), square(y))), {}, {}};
+      case RealOp::Hypot: return {times(op(Op::Div, a, y)), times(op(Op::Div, b, y)), {}};
+      case RealOp::Exp: return {times(y), {}, {}};
+      case RealOp::Exp2: return {times(op(Op::Mul, c(std::numbers::ln2), y)), {}, {}};
+      case RealOp::Expm1: return {times(op(Op::Exp, a)), {}, {}};
+      case RealOp::Log: return {over(a), {}, {}};
+      case RealOp::Log2: return {over(op(Op::Mul, c(std::numbers::ln2), a)), {}, {}};
+      case RealOp::Log10: return {over(op(Op::Mul, c(std::numbers::ln10), a)), {}, {}};
+      case RealOp::Log1p: return {over(op(Op::Add, c(1), a)), {}, {}};
+      case RealOp::Pow: return power(y, n);
+      case RealOp::Powi: return integer_power(n);
+      case RealOp::Sin: return {times(op(Op::Cos, a)), {}, {}};
+      case RealOp::Cos: return {minus_times(op(Op::Sin, a)), {}, {}};
+      case RealOp::Tan: return {times(op(Op::Add, c(1), square(y))), {}, {}};
+      case RealOp::Asin: return {over(op(Op::Sqrt, one_minus_square())), {}, {}};
+      case RealOp::Acos: return {minus_over(op(Op::Sqrt, one_minus_square())), {}, {}};
+      case RealOp::Atan: return {over(op(Op::Add, c(1), square(a))), {}, {}};
+      case RealOp::Atan2: {
         // b / (a^2 + b^2), whose squares would leave the type's range long before the quotient does.
         const NodeId radius = op(Op::Hypot, a, b);
         return {times(op(Op::Div, op(Op::Div, b, radius), radius)),
                 minus_times(op(Op::Div, op(Op::Div, a, radius), radius)),
                 {}};
       }
-      case Op::Sinh: return {times(op(Op::Cosh, a)), {}, {}};
-      case Op::Cosh: return {times(op(Op::Sinh, a)), {}, {}};
-      case Op::Tanh: return {times(op(Op::Sub, c(1), square(y))), {}, {}};
-      case Op::Asinh: return {over(op(Op::Hypot, a, c(1))), {}, {}};
-      case Op::Acosh: {
+      case RealOp::Sinh: return {times(op(Op::Cosh, a)), {}, {}};
+      case RealOp::Cosh: return {times(op(Op::Sinh, a)), {}, {}};
+      case RealOp::Tanh: return {times(op(Op::Sub, c(1), square(y))), {}, {}};
+      case RealOp::Asinh: return {over(op(Op::Hypot, a, c(1))), {}, {}};
+      case RealOp::Acosh: {
         const NodeId below = op(Op::Sqrt, op(Op::Sub, a, c(1)));
         return {over(op(Op::Mul, below, op(Op::Sqrt, op(Op::Add, a, c(1))))), {}, {}};
       }
-      case Op::Atanh: return {over(one_minus_square()), {}, {}};
-      case Op::Erf:
+      case RealOp::Atanh: return {over(one_minus_square()), {}, {}};
+      case RealOp::Erf:
         return {times(op(Op::Mul, c(2 * std::numbers::inv_sqrtpi), op(Op::Exp, op(Op::Neg, square(a))))), {}, {}};
-      case Op::Erfc:
+      case RealOp::Erfc:
         return {times(op(Op::Mul, c(-2 * std::numbers::inv_sqrtpi), op(Op::Exp, op(Op::Neg, square(a))))), {}, {}};
       // The quotient's integer part from the exact remainder: a / b may be rounded up to the next integer.
-      case Op::Fmod: return {one(), minus_times(op(Op::Rint, op(Op::Div, op(Op::Sub, a, y), b))), {}};
-      case Op::Copysign: return {times(op(Op::Mul, op(Op::Sign, a), op(Op::Copysign, c(1), b))), {}, {}};
-      case Op::Floor:
-      case Op::Ceil:
-      case Op::Round:
-      case Op::Rint:
-      case Op::Trunc:
-      case Op::Sign: return {};
-      case Op::Constant:
-      case Op::Variable:
-      case Op::Min:
-      case Op::Max:
-      case Op::Lt:
-      case Op::Le:
-      case Op::Gt:
-      case Op::Ge:
-      case Op::Eq:
-      case Op::Ne:
-      case Op::And:
-      case Op::Or:
-      case Op::Xor:
-      case Op::Not:
-      case Op::Shl:
-      case Op::Shr:
-      case Op::Sar:
-      case Op::Select:
-      case Op::Cast:
-      case Op::Sum:
-      case Op::MinOf:
-      case Op::MaxOf:
-      case Op::Mean:
-      case Op::Dot:
-      case Op::Index:
-      case Op::Gather:
-      case Op::Strided:
-      case Op::Diff: break;  // leaves, never of float type, or dealt with by push() and pull()
+      case RealOp::Fmod: return {one(), minus_times(op(Op::Rint, op(Op::Div, op(Op::Sub, a, y), b))), {}};
+      case RealOp::Copysign: return {times(op(Op::Mul, op(Op::Sign, a), op(Op::Copysign, c(1), b))), {}, {}};
+      case RealOp::Floor:
+      case RealOp::Ceil:
+      case RealOp::Round:
+      case RealOp::Rint:
+      case RealOp::Trunc:
+      case RealOp::Sign: return {};
+      case RealOp::Min:
+      case RealOp::Max: break;  // dealt with by push() and pull()
     }
     CHECK(false);
   }

@@ -3,8 +3,7 @@
 namespace trident::expr {
 
 // Ids are positions in the table of info().
-#define X(id, Name, text, arity, signature, types, kind, meaning) \
-  static_assert(static_cast<std::uint32_t>(Op::Name) < kOpCount);
+#define X(id, Name, ...) static_assert(static_cast<std::uint32_t>(Op::Name) < kOpCount);
 #include "jit/expr/ops.def"
 #undef X
 

@@ -2,13 +2,13 @@
 // reductions to scalars, scalar parameters, and declared ranges of the variables.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "jit/expr/ops.h"
 #include "jit/ir/type.h"
 #include "jit/kir/kir.h"
 #include "jit/kir/math/math.h"
@@ -18,44 +18,6 @@
 namespace trident::expr {
 
 using ir::Type;
-
-enum class Op : std::uint8_t {
-#define X(id, Name, text, arity, signature, types, kind, meaning) Name = id,
-#include "jit/expr/ops.def"
-#undef X
-};
-enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Reduce2, Diff, Read };
-enum class Types : std::uint8_t { N, F, I, B, A };
-/// One row of kinds.def.
-enum class NodeKind : std::uint8_t {
-#define X(Name, meaning) Name,
-#include "jit/expr/kinds.def"
-#undef X
-};
-
-/// One row of ops.def.
-struct OpInfo {
-  std::string_view text;
-  std::uint8_t arity;
-  Signature signature;
-  Types types;
-  NodeKind kind;
-  std::string_view meaning;
-};
-inline constexpr std::uint32_t kOpCount = 0
-#define X(...) +1
-#include "jit/expr/ops.def"
-#undef X
-    ;
-inline constexpr std::array<OpInfo, kOpCount> kOpInfos = {{
-#define X(id, Name, text, arity, signature, types, kind, meaning) \
-  {text, arity, Signature::signature, Types::types, NodeKind::kind, meaning},
-#include "jit/expr/ops.def"
-#undef X
-}};
-constexpr const OpInfo& info(Op op) {
-  return kOpInfos[static_cast<std::size_t>(op)];
-}
 
 struct NodeTag;
 /// Node number `index`; operands always have a smaller index than their user, so the graph is a DAG by construction.

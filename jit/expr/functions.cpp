@@ -9,7 +9,7 @@ namespace trident::expr {
 namespace {
 
 constexpr Function kFunctions[] = {
-#define X(id, Name, text, arity, signature, types, kind, meaning) {text, Form::Op, Op::Name},
+#define X(id, Name, text, ...) {text, Form::Op, Op::Name},
 #include "jit/expr/ops.def"
 #undef X
 #define A(name, target) {#name, Form::Op, Op::target},
@@ -22,7 +22,8 @@ constexpr std::size_t kFunctionCount = std::size(kFunctions);
 
 // Leaves and conversions have ops but no function of that name.
 constexpr bool callable(const Function& f) {
-  return f.form != Form::Op || (f.op != Op::Constant && f.op != Op::Variable && f.op != Op::Index && f.op != Op::Cast);
+  const Signature signature = info(f.op).signature;
+  return f.form != Form::Op || (signature != Signature::Leaf && signature != Signature::Convert);
 }
 
 constexpr std::size_t kSlots = 512;

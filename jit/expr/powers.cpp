@@ -23,8 +23,8 @@ bool rounds(const Expr& expr, const Node& n) {
   };
   if (n.op == Op::Mul) return !power_of_two(n.a) && !power_of_two(n.b);
   if (n.op == Op::Div) return !power_of_two(n.b);
-  return n.op == Op::Recip || n.op == Op::Sqrt || (n.op >= Op::Rsqrt && n.op <= Op::Pow) ||
-         (n.op >= Op::Sin && n.op <= Op::Erfc);
+  if (n.op == Op::Recip || n.op == Op::Sqrt) return true;
+  return info(n.op).is_real && info(n.op).rounding == Rounding::approximate && n.op != Op::Powi;
 }
 
 }  // namespace

@@ -4,105 +4,17 @@
 namespace trident::expr {
 namespace {
 
-// Levels as in infix.cpp, from loose to tight.
-enum Level : std::uint8_t {
-  kAny,
-  kOrOr,
-  kAndAnd,
-  kComparison,
-  kOr,
-  kXor,
-  kAnd,
-  kShift,
-  kSum,
-  kProduct,
-  kUnary,
-  kPower,
-  kPrimary
-};
-
 struct Form {
-  const char* text = nullptr;  // nullptr: a function call
-  Level level = kPrimary;
+  std::string_view text;  ///< empty: a function call
+  Level level = Level::primary;
 };
 
+// Truth values have signs of their own.
 Form form_of(const Node& n) {
-  const bool truth = n.type == Type::b32;
-  switch (n.op) {
-    case Op::Add: return {" + ", kSum};
-    case Op::Sub: return {" - ", kSum};
-    case Op::Mul: return {" * ", kProduct};
-    case Op::Div: return {" / ", kProduct};
-    case Op::Lt: return {" < ", kComparison};
-    case Op::Le: return {" <= ", kComparison};
-    case Op::Gt: return {" > ", kComparison};
-    case Op::Ge: return {" >= ", kComparison};
-    case Op::Eq: return {" == ", kComparison};
-    case Op::Ne: return {" != ", kComparison};
-    case Op::And: return truth ? Form{" && ", kAndAnd} : Form{" & ", kAnd};
-    case Op::Or: return truth ? Form{" || ", kOrOr} : Form{" | ", kOr};
-    case Op::Xor: return {" ^^ ", kXor};
-    case Op::Shl: return {" << ", kShift};
-    case Op::Sar: return {" >> ", kShift};
-    case Op::Shr: return {" >>> ", kShift};
-    case Op::Neg: return {"-", kUnary};
-    case Op::Not: return {truth ? "!" : "~", kUnary};
-    case Op::Powi: return {"^", kPower};
-    case Op::Constant:
-    case Op::Variable:
-    case Op::Abs:
-    case Op::Min:
-    case Op::Max:
-    case Op::Fma:
-    case Op::Recip:
-    case Op::Sqrt:
-    case Op::Rsqrt:
-    case Op::Cbrt:
-    case Op::Hypot:
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Expm1:
-    case Op::Log:
-    case Op::Log2:
-    case Op::Log10:
-    case Op::Log1p:
-    case Op::Pow:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tan:
-    case Op::Asin:
-    case Op::Acos:
-    case Op::Atan:
-    case Op::Atan2:
-    case Op::Sinh:
-    case Op::Cosh:
-    case Op::Tanh:
-    case Op::Asinh:
-    case Op::Acosh:
-    case Op::Atanh:
-    case Op::Erf:
-    case Op::Erfc:
-    case Op::Floor:
-    case Op::Ceil:
-    case Op::Round:
-    case Op::Rint:
-    case Op::Trunc:
-    case Op::Fmod:
-    case Op::Copysign:
-    case Op::Sign:
-    case Op::Select:
-    case Op::Cast:
-    case Op::Sum:
-    case Op::MinOf:
-    case Op::MaxOf:
-    case Op::Mean:
-    case Op::Dot:
-    case Op::Diff:
-    case Op::Index:
-    case Op::Gather:
-    case Op::Strided: return {};
-  }
-  CHECK(false);
+  if (n.type == Type::b32 && n.op == Op::And) return {"&&", Level::and_and};
+  if (n.type == Type::b32 && n.op == Op::Or) return {"||", Level::or_or};
+  if (n.type == Type::b32 && n.op == Op::Not) return {"!", Level::unary};
+  return {info(n.op).symbol, info(n.op).level};
 }
 
 class InfixPrinter {
@@ -113,7 +25,7 @@ class InfixPrinter {
     declarations();
     for (const std::uint32_t i : plan_.needed) {
       out_ += plan_.names[i] + " = ";
-      node(expr_.nodes[i], kAny);
+      node(expr_.nodes[i], Level::any);
       out_ += ";\n";
     }
     outputs();
@@ -138,13 +50,13 @@ class InfixPrinter {
                        expr_.at(expr_.outputs[0].node).op != Op::Variable &&
                        plan_.names[expr_.outputs[0].node.index].empty();
     if (plain) {
-      operand(expr_.outputs[0].node, kAny, true);
+      operand(expr_.outputs[0].node, Level::any, true);
       return;
     }
     out_ += '(';
     for (std::size_t i = 0; i < expr_.outputs.size(); ++i) {
       out_ += (i > 0 ? ", " : "") + plan_.outputs[i] + " = ";
-      operand(expr_.outputs[i].node, kAny, true);
+      operand(expr_.outputs[i].node, Level::any, true);
     }
     out_ += ')';
   }
@@ -176,22 +88,23 @@ class InfixPrinter {
     Form form = form_of(n);
     const bool constant_below = n.a.valid() && expr_.at(n.a).op == Op::Constant;
     if (n.op == Op::Neg && constant_below) form = {};  // "-2" would be a number
-    if (form.text == nullptr) {
+    if (form.text.empty()) {
       call(n);
       return;
     }
     const bool brackets = form.level < level;
     if (brackets) out_ += '(';
-    const auto tighter = static_cast<Level>(form.level + 1);
-    if (form.level == kUnary) {
+    const auto tighter = static_cast<Level>(static_cast<int>(form.level) + 1);
+    if (form.level == Level::unary) {
       out_ += form.text;
-      operand(n.a, kUnary, plan_.states_type(expr_, n, n.a));
-    } else if (form.level == kPower) {
-      operand(n.a, kPrimary, true);
-      out_ += form.text + std::to_string(static_cast<std::int64_t>(n.imm));
+      operand(n.a, Level::unary, plan_.states_type(expr_, n, n.a));
+    } else if (form.level == Level::power) {
+      operand(n.a, Level::primary, true);
+      out_ += form.text;
+      out_ += std::to_string(static_cast<std::int64_t>(n.imm));
     } else {
-      operand(n.a, form.level == kComparison ? tighter : form.level, plan_.states_type(expr_, n, n.a));
-      out_ += form.text;
+      operand(n.a, form.level == Level::comparison ? tighter : form.level, plan_.states_type(expr_, n, n.a));
+      out_.append(" ").append(form.text).append(" ");
       operand(n.b, tighter, plan_.states_type(expr_, n, n.b));
     }
     if (brackets) out_ += ')';
@@ -199,9 +112,9 @@ class InfixPrinter {
 
   void call(const Node& n) {
     if (n.op == Op::Gather) {
-      operand(n.a, kPrimary, false);
+      operand(n.a, Level::primary, false);
       out_ += '[';
-      operand(n.b, kAny, plan_.states_type(expr_, n, n.b));
+      operand(n.b, Level::any, plan_.states_type(expr_, n, n.b));
       out_ += ']';
       return;
     }
@@ -211,7 +124,7 @@ class InfixPrinter {
     for (const NodeId id : {n.a, n.b, n.c}) {
       if (!id.valid()) continue;
       out_ += comma;
-      operand(id, kAny, plan_.states_type(expr_, n, id));
+      operand(id, Level::any, plan_.states_type(expr_, n, id));
       comma = ", ";
     }
     out_ += ')';

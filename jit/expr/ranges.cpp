@@ -403,93 +403,67 @@ Fact integral(Real f, const Fact& a) {
 
 template <class T>
 Fact float_op(const Node& n, const Fact& a, const Fact& b, const Fact& c, const Slack& slack) {
-  switch (n.op) {
-    case Op::Add: return n.a == n.b ? float_mul<T>(a, {2, 2, false, true}) : float_add<T>(a, b);
-    case Op::Sub:
+  switch (real_op(n.op)) {
+    case RealOp::Add: return n.a == n.b ? float_mul<T>(a, {2, 2, false, true}) : float_add<T>(a, b);
+    case RealOp::Sub:
       if (n.a == n.b) return {0, 0, a.may_be_nan || has_inf(a), true};
       return float_add<T>(a, negated(b));
-    case Op::Mul: return n.a == n.b ? square<T>(a) : float_mul<T>(a, b);
-    case Op::Div:
+    case RealOp::Mul: return n.a == n.b ? square<T>(a) : float_mul<T>(a, b);
+    case RealOp::Div:
       if (n.a == n.b) return {1, 1, a.may_be_nan || has_zero(a) || has_inf(a), true};
       return float_div<T>(a, b);
-    case Op::Recip: return float_div<T>({1, 1, false, true}, a);
-    case Op::Neg: return negated(a);
-    case Op::Abs: return {mig(a), mag(a), a.may_be_nan, a.integral};
-    case Op::Min: return least(a, b);
-    case Op::Max: return negated(least(negated(a), negated(b)));
-    case Op::Fma: return float_fma<T>(a, b, c, n.a == n.b);
-    case Op::Sqrt: {
+    case RealOp::Recip: return float_div<T>({1, 1, false, true}, a);
+    case RealOp::Neg: return negated(a);
+    case RealOp::Abs: return {mig(a), mag(a), a.may_be_nan, a.integral};
+    case RealOp::Min: return least(a, b);
+    case RealOp::Max: return negated(least(negated(a), negated(b)));
+    case RealOp::Fma: return float_fma<T>(a, b, c, n.a == n.b);
+    case RealOp::Sqrt: {
       if (a.hi < 0) return any();
       return interval(std::sqrt(static_cast<T>(std::max(a.lo, 0.0))), std::sqrt(static_cast<T>(a.hi)),
                       a.may_be_nan || a.lo < 0);
     }
-    case Op::Powi: return integer_power(n, a);
-    case Op::Pow: return power(a, b, slack);
-    case Op::Hypot:
+    case RealOp::Powi: return integer_power(n, a);
+    case RealOp::Pow: return power(a, b, slack);
+    case RealOp::Hypot:
       return slack.widen(std::hypot(mig(a), mig(b)), std::hypot(mag(a), mag(b)), a.may_be_nan || b.may_be_nan);
-    case Op::Atan2: return arc_tangent(a, b, slack);
-    case Op::Fmod: return remainder(a, b);
-    case Op::Copysign: return copysign(a, b);
-    case Op::Sign:
+    case RealOp::Atan2: return arc_tangent(a, b, slack);
+    case RealOp::Fmod: return remainder(a, b);
+    case RealOp::Copysign: return copysign(a, b);
+    case RealOp::Sign:
       return {a.lo > 0 ? 1.0 : a.lo == 0 ? 0.0 : -1.0, a.hi < 0 ? -1.0 : a.hi == 0 ? 0.0 : 1.0, a.may_be_nan, true};
-    case Op::Floor: return integral(std::floor, a);
-    case Op::Ceil: return integral(std::ceil, a);
-    case Op::Round: return integral(std::round, a);
-    case Op::Rint: return integral(std::nearbyint, a);
-    case Op::Trunc: return integral(std::trunc, a);
-    case Op::Rsqrt:
+    case RealOp::Floor: return integral(std::floor, a);
+    case RealOp::Ceil: return integral(std::ceil, a);
+    case RealOp::Round: return integral(std::round, a);
+    case RealOp::Rint: return integral(std::nearbyint, a);
+    case RealOp::Trunc: return integral(std::trunc, a);
+    case RealOp::Rsqrt:
       if (!(a.lo > 0)) return any();
       return slack.widen(1 / std::sqrt(a.hi), 1 / std::sqrt(a.lo), a.may_be_nan);
-    case Op::Cbrt: return rising(std::cbrt, a, slack);
-    case Op::Exp: return rising(std::exp, a, slack);
-    case Op::Exp2: return rising(std::exp2, a, slack);
-    case Op::Expm1: return rising(std::expm1, a, slack);
-    case Op::Log: return rising_on(0, kInf, std::log, a, slack);
-    case Op::Log2: return rising_on(0, kInf, std::log2, a, slack);
-    case Op::Log10: return rising_on(0, kInf, std::log10, a, slack);
-    case Op::Log1p: return rising_on(-1, kInf, std::log1p, a, slack);
-    case Op::Sin: return wave(a, 0, std::sin, slack);
-    case Op::Cos: return wave(a, kPi / 2, std::cos, slack);
-    case Op::Tan: return tangent(a, slack);
-    case Op::Asin: return rising_on(-1, 1, std::asin, a, slack);
-    case Op::Acos:
+    case RealOp::Cbrt: return rising(std::cbrt, a, slack);
+    case RealOp::Exp: return rising(std::exp, a, slack);
+    case RealOp::Exp2: return rising(std::exp2, a, slack);
+    case RealOp::Expm1: return rising(std::expm1, a, slack);
+    case RealOp::Log: return rising_on(0, kInf, std::log, a, slack);
+    case RealOp::Log2: return rising_on(0, kInf, std::log2, a, slack);
+    case RealOp::Log10: return rising_on(0, kInf, std::log10, a, slack);
+    case RealOp::Log1p: return rising_on(-1, kInf, std::log1p, a, slack);
+    case RealOp::Sin: return wave(a, 0, std::sin, slack);
+    case RealOp::Cos: return wave(a, kPi / 2, std::cos, slack);
+    case RealOp::Tan: return tangent(a, slack);
+    case RealOp::Asin: return rising_on(-1, 1, std::asin, a, slack);
+    case RealOp::Acos:
       return negated(rising_on(
           -1, 1, [](double x) { return -std::acos(x); }, a, slack));
-    case Op::Atan: return rising(std::atan, a, slack);
-    case Op::Sinh: return rising(std::sinh, a, slack);
-    case Op::Cosh: return slack.widen(std::cosh(mig(a)), std::cosh(mag(a)), a.may_be_nan);
-    case Op::Tanh: return rising(std::tanh, a, slack);
-    case Op::Asinh: return rising(std::asinh, a, slack);
-    case Op::Acosh: return rising_on(1, kInf, std::acosh, a, slack);
-    case Op::Atanh: return rising_on(-1, 1, std::atanh, a, slack);
-    case Op::Erf: return rising(std::erf, a, slack);
-    case Op::Erfc: return negated(rising([](double x) { return -std::erfc(x); }, a, slack));
-    case Op::Constant:
-    case Op::Variable:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Gt:
-    case Op::Ge:
-    case Op::Eq:
-    case Op::Ne:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::Not:
-    case Op::Shl:
-    case Op::Shr:
-    case Op::Sar:
-    case Op::Select:
-    case Op::Cast:
-    case Op::Sum:
-    case Op::MinOf:
-    case Op::MaxOf:
-    case Op::Mean:
-    case Op::Dot:
-    case Op::Index:
-    case Op::Gather:
-    case Op::Strided:
-    case Op::Diff: break;  // Ranges::analyse has dealt with them
+    case RealOp::Atan: return rising(std::atan, a, slack);
+    case RealOp::Sinh: return rising(std::sinh, a, slack);
+    case RealOp::Cosh: return slack.widen(std::cosh(mig(a)), std::cosh(mag(a)), a.may_be_nan);
+    case RealOp::Tanh: return rising(std::tanh, a, slack);
+    case RealOp::Asinh: return rising(std::asinh, a, slack);
+    case RealOp::Acosh: return rising_on(1, kInf, std::acosh, a, slack);
+    case RealOp::Atanh: return rising_on(-1, 1, std::atanh, a, slack);
+    case RealOp::Erf: return rising(std::erf, a, slack);
+    case RealOp::Erfc: return negated(rising([](double x) { return -std::erfc(x); }, a, slack));
   }
   CHECK(false);
 }
@@ -553,7 +527,7 @@ Fact fact_of(const Node& n, Type operand, const Fact& a, const Fact& b, const Fa
 // Handles most values without declared ranges quickly: a sum or product of an unknown value is unknown too, unless both
 // operands are that value.
 bool Ranges::is_unknown(const Node& n) const {
-  if ((n.op != Op::Add && n.op != Op::Sub && n.op != Op::Mul) || !ir::is_float(n.type) || n.a == n.b) return false;
+  if (!is_ring_op(n.op) || !ir::is_float(n.type) || n.a == n.b) return false;
   const auto unknown = [](const Fact& f) { return f.lo == -kInf && f.hi == kInf && f.may_be_nan && !f.integral; };
   return unknown(facts_[n.a.index]) || unknown(facts_[n.b.index]);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "jit/expr/lexer.h"
 #include "runtime/base/limits.h"
@@ -36,14 +37,16 @@ constexpr NamedConstant kConstants[] = {
     {"NAN", std::numeric_limits<double>::quiet_NaN()},
 };
 
-struct Operator {
-  std::string_view text;
-  Op op;
-};
-constexpr Operator kOperators[] = {
-    {"+", Op::Add}, {"-", Op::Sub}, {"*", Op::Mul}, {"/", Op::Div}, {"<", Op::Lt}, {"<=", Op::Le},
-    {">", Op::Gt},  {">=", Op::Ge}, {"==", Op::Eq}, {"!=", Op::Ne}, {"=", Op::Eq},
-};
+// The op of a sign of arithmetic or of a comparison; others have names only in the bracket forms.
+std::optional<Op> op_of_sign(std::string_view text) {
+  if (text == "=") return Op::Eq;
+  for (std::uint32_t i = 0; i < kOpCount; ++i) {
+    const OpInfo& row = kOpInfos[i];
+    const bool sign = row.level == Level::sum || row.level == Level::product || row.level == Level::comparison;
+    if (sign && row.symbol == text) return static_cast<Op>(i);
+  }
+  return std::nullopt;
+}
 
 // Reads a whole atom as a number, with an optional sign.
 bool read_atom(std::string_view text, Number& number) {
@@ -262,18 +265,17 @@ Value SexprWalker::chain(Op op, std::span<const Value> arguments, std::size_t of
 }
 
 Value SexprWalker::apply(std::string_view head, std::span<Value> arguments, std::size_t offset) {
-  for (const Operator& o : kOperators) {
-    if (o.text != head) continue;
-    if (info(o.op).signature == Signature::Compare) return chain(o.op, arguments, offset);
-    if (arguments.size() == 1 && o.op == Op::Sub) return composer_.negate(arguments[0], offset);
-    if (arguments.size() == 1 && o.op == Op::Div) return composer_.unary(Op::Recip, arguments[0], offset);
+  if (const std::optional<Op> sign = op_of_sign(head)) {
+    if (info(*sign).signature == Signature::Compare) return chain(*sign, arguments, offset);
+    if (arguments.size() == 1 && *sign == Op::Sub) return composer_.negate(arguments[0], offset);
+    if (arguments.size() == 1 && *sign == Op::Div) return composer_.unary(Op::Recip, arguments[0], offset);
     if (arguments.empty()) {
       return composer_.fail(offset, ErrorCode::kSyntaxError, "%.*s takes 1 operand or more, here 0",
                             static_cast<int>(head.size()), head.data());
     }
     Value value = arguments[0];
     for (const Value& next : arguments.subspan(1))
-      value = in_precision(composer_.binary(o.op, value, next, offset), offset);
+      value = in_precision(composer_.binary(*sign, value, next, offset), offset);
     return value;
   }
   if (head == "not" && arguments.size() == 1 && dialect_ == Dialect::fpcore) {

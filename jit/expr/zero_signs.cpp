@@ -31,10 +31,8 @@ class ZeroSigns {
 
   // Marks operands of operations whose result is not small where an operand is zero, and depends on its sign.
   void reads(const Node& n) {
-    if (n.op == Op::Copysign) mark(n.b);
-    if (n.op == Op::Atan2) mark(n.a), mark(n.b);
-    if (n.op == Op::Div) mark(n.b);
-    if (n.op == Op::Recip || n.op == Op::Rsqrt || n.op == Op::Pow) mark(n.a);
+    if (reads_zero_sign_of_first(n.op)) mark(n.a);
+    if (reads_zero_sign_of_second(n.op)) mark(n.b);
     if (n.op == Op::Powi && static_cast<std::int64_t>(n.imm) < 0) mark(n.a);
   }
 

@@ -55,7 +55,8 @@ class Reassociation {
   /// Collects the terms or factors below a node, through nodes without other users.
   void collect(Part part, bool sum, bool root, std::vector<Part>& parts) const {
     const Node& n = from_.at(part.id);
-    const bool inner = sum ? n.op == Op::Add || n.op == Op::Sub : n.op == Op::Mul;
+    const bool term = n.op == Op::Add || n.op == Op::Sub;
+    const bool inner = sum ? term : n.op == Op::Mul;
     if (!inner || (!root && uses_[part.id.index] > 1)) {
       parts.push_back(part);
       return;

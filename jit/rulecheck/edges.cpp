@@ -69,8 +69,9 @@ std::vector<Edge> edges_of(const Rule& rule) {
       if (op == Op::Recip || op == Op::Abs || op == Op::Sign || op == Op::Powi) add(Edge::Of::first, false);
       if (expr::info(op).signature == expr::Signature::Compare || op == Op::Min || op == Op::Max)
         add(Edge::Of::difference, false);
-      if (op == Op::Floor || op == Op::Ceil || op == Op::Trunc) add(Edge::Of::first, true);
-      if (op == Op::Rint || op == Op::Round) add(Edge::Of::twice, true);
+      const bool halves = op == Op::Rint || op == Op::Round;
+      if (halves) add(Edge::Of::twice, true);
+      if (expr::rounds_to_integer(op) && !halves) add(Edge::Of::first, true);
       if (op == Op::Fmod) add(Edge::Of::ratio, true), add(Edge::Of::second, false);
     }
   }

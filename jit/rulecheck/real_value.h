@@ -85,7 +85,7 @@ class RealEvaluator {
     }
     const Value b = expr::info(op).arity > 1 ? term(t.child[1], x) : a;
     const Value c = expr::info(op).arity > 2 ? term(t.child[2], x) : a;
-    if (op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Not) {
+    if (expr::is_logic(op)) {
       r.truth = op == Op::And   ? a.truth && b.truth
                 : op == Op::Or  ? a.truth || b.truth
                 : op == Op::Xor ? a.truth != b.truth
@@ -93,7 +93,7 @@ class RealEvaluator {
     } else if (expr::info(op).signature == expr::Signature::Compare) {
       r = compare(op, a.number, b.number);
       if (near_ != nullptr && !r.sure && tied(a.number, b.number)) {
-        r.truth = op == Op::Le || op == Op::Ge || op == Op::Eq;
+        r.truth = expr::holds(op, expr::kEqual);
         r.sure = true;
       }
     } else {
@@ -237,9 +237,10 @@ class RealEvaluator {
   }
 
   static Value apply_near(Op op, std::int64_t exponent, const N& a, const N& b, const N& c) {
-    const bool to_integer = op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Asin || op == Op::Acos ||
-                            op == Op::Atanh || op == Op::Acosh || op == Op::Log1p || op == Op::Pow;
     const bool to_half = op == Op::Rint || op == Op::Round;
+    const expr::Domain domain = expr::info(op).domain;
+    const bool has_end = domain != expr::Domain::all && domain != expr::Domain::from_zero;  // zero needs no snapping
+    const bool to_integer = (expr::rounds_to_integer(op) && !to_half) || has_end || op == Op::Pow;
     const N x = to_integer ? snapped(a, 1) : to_half ? snapped(a, 2) : a;
     Value r;
     r.sure = false;
@@ -286,7 +287,7 @@ class RealEvaluator {
   // Returns whether an op would reduce a number with millions of digits by a period, for which MPFR needs as many.
   static bool unending(Op op, const N& a) {
     constexpr long double kGreatest = 1e320L;
-    const bool periodic = op == Op::Sin || op == Op::Cos || op == Op::Tan || op == Op::Fmod;
+    const bool periodic = expr::has(op, expr::kPeriodic) || op == Op::Fmod;
     return periodic && std::fabs(approximate(a)) > kGreatest;
   }
 
@@ -297,9 +298,10 @@ class RealEvaluator {
     const auto away = [](const N& x, long double edge) {
       return exact(x) || std::fabs(approximate(x) - edge) > 2 * error_of(x) + 1e-18L;
     };
-    if (op == Op::Asin || op == Op::Acos || op == Op::Atanh) return away(a, 1) && away(a, -1);
-    if (op == Op::Acosh) return away(a, 1);
-    if (op == Op::Log1p) return away(a, -1);
+    const expr::Domain domain = expr::info(op).domain;
+    if (domain == expr::Domain::within_one) return away(a, 1) && away(a, -1);
+    if (domain == expr::Domain::from_one) return away(a, 1);
+    if (domain == expr::Domain::from_minus_one) return away(a, -1);
     if (op == Op::Pow) return exact(b) || approximate(a) > 0 || (exact(a) && one_step(Op::Floor, b, b));
     return true;
   }
@@ -308,9 +310,7 @@ class RealEvaluator {
   static bool one_step(Op op, const N& a, const N& b) {
     if (op == Op::Fmod) return (exact(a) && exact(b)) || one_quotient(a, b);
     if (op == Op::Copysign) return exact(b) || (equiv::sure_of_class(b) && approximate(b) != 0);
-    const bool step =
-        op == Op::Floor || op == Op::Ceil || op == Op::Round || op == Op::Rint || op == Op::Trunc || op == Op::Sign;
-    if (!step || exact(a)) return true;
+    if (!expr::is_step(op) || exact(a)) return true;
     N error, low, high, at_low, at_high;
     set_exact(error, std::max(static_cast<double>(error_of(a)), std::numeric_limits<double>::denorm_min()));
     apply_to(Op::Sub, 0, a, error, error, low);
@@ -332,12 +332,7 @@ class RealEvaluator {
     const bool ordered = !a.is_nan() && !b.is_nan();
     const bool less = ordered && equiv::less(a, b), equal = ordered && equiv::equal(a, b);
     Value r;
-    if (op == Op::Lt) r.truth = less;
-    if (op == Op::Le) r.truth = less || equal;
-    if (op == Op::Gt) r.truth = ordered && !less && !equal;
-    if (op == Op::Ge) r.truth = ordered && !less;
-    if (op == Op::Eq) r.truth = equal;
-    if (op == Op::Ne) r.truth = !equal;
+    r.truth = expr::holds(op, expr::outcome_of(less, equal, ordered));
     const long double apart = std::fabs(approximate(a) - approximate(b));
     r.sure = (exact(a) && exact(b)) || apart > 2 * (error_of(a) + error_of(b));
     return r;

@@ -45,7 +45,6 @@ class SortFinder {
   }
 
  private:
-  static bool is_logic(Op op) { return op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Not; }
   static bool gives_truth(Op op) { return is_logic(op) || expr::info(op).signature == Signature::Compare; }
 
   static Error mismatch(const std::string& what, Sort wanted) {

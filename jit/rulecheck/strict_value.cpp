@@ -46,9 +46,7 @@ double applied(const egraph::PatternTerm& t, double a, double b, double c, expr:
 
 // Returns whether an op is odd or even, and so are its kernels.
 bool is_symmetric(Op op) {
-  constexpr Op kSymmetric[] = {Op::Sin,  Op::Cos,   Op::Tan,   Op::Asin, Op::Atan, Op::Sinh, Op::Cosh,
-                               Op::Tanh, Op::Asinh, Op::Atanh, Op::Cbrt, Op::Erf,  Op::Hypot};
-  return std::find(std::begin(kSymmetric), std::end(kSymmetric), op) != std::end(kSymmetric);
+  return expr::info(op).parity != expr::Parity::neither;
 }
 
 // Returns, for about every second operand at random, the value next to `right` towards zero, which keeps the function

@@ -25,7 +25,7 @@ extern const bool fuzz_is_text = true;
 std::uint64_t fuzz_accepted = 0;
 }
 extern "C" const char* const fuzz_dictionary[] = {
-#define X(id, Name, text, arity, signature, types, kind, meaning) text, text "(", "(" text " ",
+#define X(id, Name, text, ...) text, text "(", "(" text " ",
 #include "jit/expr/ops.def"
 #undef X
     "let ",

@@ -6,6 +6,8 @@ itself, on a small tree that breaks it.
 import os
 import re
 
+import op_lists
+
 SOURCE = (".cpp", ".h", ".hpp", ".c")
 LAYERS = ("runtime", "jit", "daemon", "schemas", "clients")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
@@ -265,6 +267,11 @@ def rule_comment_openings(root, files):
                                   "begin with a verb, or with a noun and a verb")
             follows_comment = COMMENT_LINE[mark].match(line) is not None
     return complaints
+
+
+def rule_op_lists(root, files):
+    """A fact about ops is a column of ops.def; lists of ops by hand are those of op_lists.txt."""
+    return op_lists.complaints(root, sources(files))
 
 
 RULES = [value for name, value in sorted(globals().items()) if name.startswith("rule_")]

@@ -114,6 +114,38 @@ class EachRuleBites(unittest.TestCase):
         tree = {"jit/ir/a.h": "", "jit/ir/b.h": "", "jit/ir/c.cpp": '#include "jit/ir/a.h"\n'}
         self.assertEqual(["jit/ir/b.h:1: nothing includes it"], self.complaints(rules.rule_dead_headers, tree))
 
+    def op_list_complaints(self, code, rows="", path="jit/expr/a.cpp"):
+        tree = {"tests/tidy/op_lists.txt": rows, path: "namespace trident::expr {\n" + code + "}\n"}
+        return [each.split(": make")[0] for each in self.complaints(rules.rule_op_lists, tree)]
+
+    def test_op_lists(self):
+        for code, names in (
+                ("bool f(Op op) { return op == Op::Sin || op == Op::Cos || (op == Op::Tan); }\n", "Cos, Sin, Tan"),
+                ("bool f(Node n) { return n.op != Op::Sin && n.op != Op::Cos && n.op != expr::Op::Tan; }\n", "Cos, Sin, Tan"),
+                ("bool f(Op op, bool b) { return (op == Op::Sin || op == Op::Cos || op == Op::Tan) && b; }\n", "Cos, Sin, Tan"),
+                ("int f(Op op) { return op == Op::Sin ? 1 : op == Op::Cos ? 2 : op == Op::Tan ? 3 : 4; }\n", "Cos, Sin, Tan"),
+                ("constexpr Op kOps[] = {Op::Sin, Op::Cos,\n  Op::Tan};\n", "Cos, Sin, Tan"),
+                ("constexpr Row kRows[] = {{Op::Sin, 1}, {Op::Cos, 2}, {Op::Tan, 3}};\n", "Cos, Sin, Tan"),
+                ("bool f(Op op) { for (Op o : {Op::Sin, Op::Cos, Op::Tan}) if (o == op) return true; return false; }\n",
+                 "Cos, Sin, Tan"),
+                ("int f(RealOp op) { switch (op) { case RealOp::Sin: case RealOp::Cos: case RealOp::Tan: return 1; } }\n",
+                 "Cos, Sin, Tan"),
+                ("bool f(Op op) { return op >= Op::Sin && op <= Op::Erfc; }\n", "")):
+            self.assertEqual([f"jit/expr/a.cpp:2: a list of ops by hand ({names})"], self.op_list_complaints(code), code)
+
+    def test_op_lists_spares(self):
+        for code in ("bool f(Op op) { return op == Op::Sin || op == Op::Cos; }  // op == Op::Tan || op == Op::Exp\n",
+                     "NodeId f() { return b.op(Op::Add, b.op(Op::Mul, x, y), b.op(Op::Sub, x, y)); }\n",
+                     "bool f(Node n) { return (n.op == Op::Mul && g()) || (n.op == Op::Fma && h()) || (n.op == Op::Powi && i()); }\n",
+                     "void f() { insert(end(), Op::Sin, Op::Cos, Op::Tan); }\n",
+                     "bool f(kir::Op op) { return op == kir::Op::Add || op == kir::Op::Sub || op == kir::Op::Mul; }\n"):
+            self.assertEqual([], self.op_list_complaints(code), code)
+        many = "bool f(Op op) { return op == Op::Sin || op == Op::Cos || op == Op::Tan; }\n"
+        self.assertEqual([], self.op_list_complaints(many, path="jit/expr/a_test.cpp"))
+        self.assertEqual([], self.op_list_complaints(many, "jit/expr/a.cpp 1: why  # and so on\n"))
+        self.assertEqual(1, len(self.op_list_complaints(many, "jit/expr/a.cpp 2: why\n")))
+        self.assertEqual(2, len(self.op_list_complaints(many + many, "jit/expr/a.cpp 1: why\n")))
+
     def test_doc_paths(self):
         tree = {"ARCHITECTURE.md": "see `jit/nowhere/x.h` and `jit/ir/a.h`\n", "jit/ir/a.h": ""}
         self.assertEqual(["ARCHITECTURE.md:1: `jit/nowhere/x.h` does not exist"],

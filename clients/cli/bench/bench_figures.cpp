@@ -66,10 +66,8 @@ bool is_transcendental(const expr::Expr& e) {
       const double v = expr::value_of(exponent.type, exponent.imm);
       return v != std::nearbyint(v);
     }
-    constexpr Op kFunctions[] = {Op::Sin,  Op::Cos,  Op::Tan,   Op::Asin,  Op::Acos,  Op::Atan, Op::Atan2, Op::Sinh,
-                                 Op::Cosh, Op::Tanh, Op::Asinh, Op::Acosh, Op::Atanh, Op::Exp,  Op::Exp2,  Op::Expm1,
-                                 Op::Log,  Op::Log2, Op::Log10, Op::Log1p, Op::Cbrt,  Op::Erf,  Op::Erfc};
-    return std::find(std::begin(kFunctions), std::end(kFunctions), n.op) != std::end(kFunctions);
+    const expr::OpInfo& row = expr::info(n.op);
+    return row.rounding == expr::Rounding::approximate && !row.c_function.empty() && n.op != Op::Hypot;
   });
 }
 

@@ -64,7 +64,7 @@ Piece piece_of(const PatternTerm& t, const std::vector<Piece>& made, const Rule&
   const Piece& a = made[t.child[0]];
   for (const Infix& row : kInfix) {
     if (row.op != op) continue;
-    const int right = op == Op::Add || op == Op::Mul || op == Op::And || op == Op::Or ? row.binding : row.binding + 1;
+    const int right = expr::has(op, expr::kAssociative) ? row.binding : row.binding + 1;
     return {within(a, row.binding) + row.sign + within(made[t.child[1]], right), row.binding};
   }
   if (op == Op::Neg) return {"-" + within(a, kSign + 1), kSign};

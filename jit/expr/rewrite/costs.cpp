@@ -25,8 +25,8 @@ Variable tame_variable(Op op, Type type, std::size_t index) {
   v.name = std::string(1, static_cast<char>('a' + index));
   v.type = type;
   v.lo = is_float(type) ? 0.25 : 1, v.hi = 4;
-  if (index == 0 && (op == Op::Asin || op == Op::Acos || op == Op::Atanh)) v.hi = 0.75;
-  if (index == 0 && op == Op::Acosh) v.lo = 1.5;
+  if (index == 0 && info(op).domain == Domain::within_one) v.hi = 0.75;
+  if (index == 0 && info(op).domain == Domain::from_one) v.lo = 1.5;
   return v;
 }
 
@@ -54,21 +54,21 @@ double lowered_cost(Op op, Type type, const cost::Table& table) {
   return sum;
 }
 
-/// Assumes operands of 32 bits: a comparison's result does not tell their width.
+/// The kir op of the same name.
+kir::Op kir_op(Op op) {
+  for (std::uint32_t k = 0; k < kir::kOpCount; ++k)
+    if (kir::kOpInfos[k].text == info(op).text) return static_cast<kir::Op>(k);
+  CHECK(false);
+}
+
+/// A comparison's result says nothing of its operands' width: 32 bits.
 double comparison_cost(Op op, const cost::Table& table) {
-  const kir::Op compares = op == Op::Eq                   ? kir::Op::Eq
-                           : op == Op::Ne                 ? kir::Op::Ne
-                           : op == Op::Lt || op == Op::Gt ? kir::Op::Lt
-                                                          : kir::Op::Le;
-  return table.at({compares, Type::f32, Type::f32, cost::Form::plain}).throughput;
+  const Op straight = op == Op::Gt ? Op::Lt : op == Op::Ge ? Op::Le : op;
+  return table.at({kir_op(straight), Type::f32, Type::f32, cost::Form::plain}).throughput;
 }
 
 double mask_cost(Op op, const cost::Table& table) {
-  const kir::Op same = op == Op::And   ? kir::Op::And
-                       : op == Op::Or  ? kir::Op::Or
-                       : op == Op::Not ? kir::Op::Not
-                                       : kir::Op::Xor;
-  return table.at({same, Type::b32, Type::b32, cost::Form::plain}).throughput;
+  return table.at({kir_op(op), Type::b32, Type::b32, cost::Form::plain}).throughput;
 }
 
 /// Costs a cast to `type` from the most common source: the other float type, or for integers the float as wide.

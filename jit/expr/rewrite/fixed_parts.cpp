@@ -18,16 +18,14 @@ bool casts(const Expr& expr, NodeId id, Type from, Type to) {
 
 bool is_made_of_widened(const Expr& expr, NodeId id) {
   const Node& n = expr.at(id);
-  const bool exact_rule_of = n.op == Op::Add || n.op == Op::Sub || n.op == Op::Mul || n.op == Op::Div ||
-                             n.op == Op::Recip || n.op == Op::Sqrt || n.op == Op::Cast;
-  if (!exact_rule_of) return false;
+  if (n.op != Op::Cast && (info(n.op).rounding != Rounding::correct || n.op == Op::Fma)) return false;
   if (n.op == Op::Cast) return casts(expr, id, Type::f32, Type::f64);
   return casts(expr, n.a, Type::f32, Type::f64) && (!n.b.valid() || casts(expr, n.b, Type::f32, Type::f64));
 }
 
 /// Returns the operands whose value, or its negative, `n` may give as its result.
 std::array<NodeId, 2> passed_on(const Node& n) {
-  if (n.op == Op::Neg || n.op == Op::Abs || n.op == Op::Copysign) return {n.a, {}};
+  if (has(n.op, kSignOnly)) return {n.a, {}};
   if (n.op == Op::Min || n.op == Op::Max) return {n.a, n.b};
   if (n.op == Op::Select) return {n.b, n.c};
   return {};

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "jit/expr/builder.h"
+#include "jit/expr/op_values.h"
 
 namespace trident::expr::rewrite {
 namespace {
@@ -16,20 +17,6 @@ double cube_root(double x) {
   return few_bits * few_bits * few_bits == x ? few_bits : root;
 }
 
-// Functions that are folded when their operand is a constant, in double.
-struct Fold {
-  Op op;
-  double (*f)(double);
-};
-constexpr Fold kFolds[] = {
-    {Op::Abs, std::fabs},    {Op::Sqrt, std::sqrt},   {Op::Cbrt, cube_root}, {Op::Exp, std::exp},
-    {Op::Exp2, std::exp2},   {Op::Expm1, std::expm1}, {Op::Log, std::log},   {Op::Log2, std::log2},
-    {Op::Log10, std::log10}, {Op::Log1p, std::log1p}, {Op::Sin, std::sin},   {Op::Cos, std::cos},
-    {Op::Tan, std::tan},     {Op::Asin, std::asin},   {Op::Acos, std::acos}, {Op::Atan, std::atan},
-    {Op::Sinh, std::sinh},   {Op::Cosh, std::cosh},   {Op::Tanh, std::tanh}, {Op::Asinh, std::asinh},
-    {Op::Acosh, std::acosh}, {Op::Atanh, std::atanh}, {Op::Erf, std::erf},   {Op::Erfc, std::erfc},
-};
-
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
 
 // Returns whether a folded value is the real one but for a rounding; false after underflow.
@@ -37,13 +24,11 @@ bool is_in_range(const Node& n, double value, double a, double b) {
   if (!std::isfinite(value)) return false;
   if (std::fabs(value) >= kLeastNormal) return true;
   if (n.op == Op::Cast) return value != 0 || a == 0;
-  if (keeps_small(n.op)) return true;
+  if (has(n.op, kKeepsSmall)) return true;
   // Zero is zero where an operand makes it so, or a product that has not underflowed cancels.
   const bool cancels = n.op == Op::Fma && std::fabs(a * b) >= kLeastNormal;
-  const bool zero_at_one =
-      n.op == Op::Log || n.op == Op::Log2 || n.op == Op::Log10 || n.op == Op::Acos || n.op == Op::Acosh;
   const bool has_zero = a == 0 || (info(n.op).arity > 1 && b == 0);
-  return value == 0 && (cancels || has_zero || (zero_at_one && a == 1));
+  return value == 0 && (cancels || has_zero || (info(n.op).zeros == Zeros::at_one && a == 1));
 }
 
 // Significant bits of the mantissa; 0 of zero.
@@ -72,7 +57,7 @@ bool power_is_exact(double a, double exponent) {
 
 // Returns whether an op's value of few bits is the exact result.
 bool is_exact(const Node& n, double value, double a, double b, double c) {
-  if (keeps_small(n.op)) return true;  // of sums loses_digits() tells
+  if (has(n.op, kKeepsSmall)) return true;  // of sums loses_digits() tells
   const long double wide = value;
   if (n.op == Op::Mul) return std::fma(a, b, -value) == 0;
   if (n.op == Op::Fma) return std::fma(a, b, -(a * b)) == 0 && lost_by_sum(a * b, c, value) == 0;
@@ -100,11 +85,7 @@ bool is_exact(const Node& n, double value, double a, double b, double c) {
 bool is_told_apart(const Node& n, double value, double a, double b) {
   constexpr double kFar = 1e14;
   const double x = std::fabs(a), y = std::fabs(b);
-  constexpr Op kLikeOperand[] = {Op::Sin,  Op::Tan,   Op::Asin,  Op::Atan,  Op::Sinh,
-                                 Op::Tanh, Op::Asinh, Op::Atanh, Op::Expm1, Op::Log1p};
-  if (value == a && a != 0 &&
-      std::find(std::begin(kLikeOperand), std::end(kLikeOperand), n.op) != std::end(kLikeOperand))
-    return false;
+  if (value == a && a != 0 && has(n.op, kLikeOperand)) return false;
   if (n.op == Op::Sinh || n.op == Op::Cosh) return x < 16;
   if (n.op == Op::Expm1) return x < 32;
   if (n.op == Op::Asinh || n.op == Op::Acosh) return x < 1e6;
@@ -117,34 +98,12 @@ bool is_told_apart(const Node& n, double value, double a, double b) {
 
 }  // namespace
 
-bool keeps_small(Op op) {
-  constexpr Op kOps[] = {Op::Add,    Op::Sub,      Op::Neg,      Op::Abs,   Op::Min,    Op::Max,     Op::Cast,
-                         Op::Select, Op::Constant, Op::Variable, Op::Index, Op::Gather, Op::Strided, Op::Floor,
-                         Op::Ceil,   Op::Round,    Op::Rint,     Op::Trunc, Op::Sign,   Op::MinOf,   Op::MaxOf};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
-}
-
 double in_doubles(const Node& n, double a, double b, double c) {
-  for (const Fold& fold : kFolds) {
-    if (fold.op == n.op) return fold.f(a);
-  }
   // Integers of 64 bits are not all doubles.
   if (n.op == Op::Cast && std::fabs(a) < 0x1p53) return value_of(n.type, bits_of(n.type, a));
-  if (n.op == Op::Add) return a + b;
-  if (n.op == Op::Sub) return a - b;
-  if (n.op == Op::Mul) return a * b;
-  if (n.op == Op::Div) return a / b;
-  if (n.op == Op::Neg) return -a;
-  if (n.op == Op::Min) return std::fmin(a, b);
-  if (n.op == Op::Max) return std::fmax(a, b);
-  if (n.op == Op::Fma) return std::fma(a, b, c);
-  if (n.op == Op::Recip) return 1 / a;
-  if (n.op == Op::Rsqrt) return 1 / std::sqrt(a);
-  if (n.op == Op::Hypot) return std::hypot(a, b);
-  if (n.op == Op::Atan2) return std::atan2(a, b);
-  if (n.op == Op::Pow) return std::pow(a, b);
-  if (n.op == Op::Powi) return std::pow(a, static_cast<double>(static_cast<std::int64_t>(n.imm)));
-  return std::nan("");
+  if (n.op == Op::Cbrt) return cube_root(a);
+  if (!info(n.op).is_real || is_step(n.op)) return std::nan("");
+  return evaluate(real_op(n.op), static_cast<std::int64_t>(n.imm), a, b, c);
 }
 
 double lost_by_sum(double a, double b, double sum) {

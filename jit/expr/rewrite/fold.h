@@ -7,11 +7,7 @@
 
 namespace trident::expr::rewrite {
 
-/// Returns whether results near zero are as near to zero as they say, however small. Products, quotients and functions
-/// underflow: exp(-1e4) is no zero over the reals, and taking it for one would prove anything.
-[[nodiscard]] bool keeps_small(Op op);
-
-/// Returns how much `sum`, a + b as rounded, lacks of the real sum (Knuth's two-sum); NaN unless all are finite.
+/// What `sum`, a + b as rounded, is short of the real sum (Knuth's two-sum); not a number where one is not finite.
 [[nodiscard]] double lost_by_sum(double a, double b, double sum);
 
 /// Returns whether `sum`, a + b as rounded, stands for another value than the real sum: a number of few bits that the

@@ -21,13 +21,12 @@ using egraph::Facts;
 using egraph::OpRow;
 
 constexpr bool commutes(Op op) {
-  return op == Op::Add || op == Op::Mul || op == Op::Min || op == Op::Max || op == Op::Fma || op == Op::Hypot ||
-         op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Eq || op == Op::Ne || op == Op::Dot;
+  return info(op).commutes != Commutes::no;
 }
 
 // min(-0, 0) and min(0, -0) are zeros of different signs, and hypot treats its operands by their order.
 constexpr bool commutes_in_bits(Op op) {
-  return commutes(op) && op != Op::Min && op != Op::Max && op != Op::Hypot;
+  return info(op).commutes == Commutes::in_bits;
 }
 
 constexpr std::array<OpRow, kOpCount> rows_of(bool (*commutes)(Op)) {
@@ -63,12 +62,6 @@ double held_by(const ENode& leaf) {
   return std::bit_cast<double>(held_bits(leaf));
 }
 
-constexpr bool is_one_of(std::span<const Op> ops, Op op) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
-// These are never negative, whatever the operand.
-constexpr Op kNotNegative[] = {Op::Exp, Op::Exp2, Op::Cosh, Op::Erfc, Op::Sqrt, Op::Rsqrt, Op::Hypot};
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
 
 struct Corner {
@@ -132,20 +125,15 @@ void widen(Op op, const Facts& a, const Facts& b, bool square, Facts& made) {
   if (made.lo > kGreatest) made.lo = kGreatest;
   if (made.hi < -kGreatest) made.hi = -kGreatest;
   const bool small_above = std::fabs(made.hi) < kLeastNormal, small_below = std::fabs(made.lo) < kLeastNormal;
-  if ((!small_above && !small_below) || keeps_small(op)) return;
+  if ((!small_above && !small_below) || has(op, kKeepsSmall)) return;
   const auto zero = [](const Facts& f) { return f.lo == 0 && f.hi == 0; };
   const bool binary = info(op).arity > 1;
   if (zero(a) || (binary && zero(b))) return;
   if (small_above) made.hi = made.hi < 0 ? 0 : kLeastNormal;
   if (!small_below) return;
   const bool of_positive = made.lo == 0 && !std::signbit(made.lo) && !(a.lo < 0) && (!binary || !(b.lo < 0));
-  made.lo = made.lo > 0 || of_positive || square || is_one_of(kNotNegative, op) ? 0 : -kLeastNormal;
+  made.lo = made.lo > 0 || of_positive || square || has(op, kNeverNegative) ? 0 : -kLeastNormal;
 }
-
-// Zero only where the (first) operand is, and never zero.
-constexpr Op kZeroWithOperand[] = {Op::Div,  Op::Neg,   Op::Abs,  Op::Sqrt, Op::Cbrt,  Op::Powi,  Op::Sinh,
-                                   Op::Tanh, Op::Asinh, Op::Atan, Op::Asin, Op::Atanh, Op::Expm1, Op::Erf};
-constexpr Op kNeverZero[] = {Op::Recip, Op::Rsqrt, Op::Exp, Op::Exp2, Op::Cosh};
 
 constexpr bool compares(Op op) {
   return info(op).signature == Signature::Compare;
@@ -164,21 +152,11 @@ bool decided_by_far(const Facts& a, const Facts& b, bool same) {
   return false;
 }
 
-// Conclusions about zeros from the op alone.
-enum class Zeros : std::uint8_t { unknown, never, with_operand };
-constexpr auto kZeros = [] {
-  std::array<Zeros, kOpCount> zeros{};
-  for (std::size_t i = 0; i < kOpCount; ++i) {
-    if (is_one_of(kNeverZero, static_cast<Op>(i))) zeros[i] = Zeros::never;
-    if (is_one_of(kZeroWithOperand, static_cast<Op>(i))) zeros[i] = Zeros::with_operand;
-  }
-  return zeros;
-}();
-
-// Returns whether it is nonzero for other reasons than the interval.
+// Nonzero beyond what the interval says.
 bool nonzero(Op op, const Facts& a, const Facts& b, bool same) {
-  const Zeros zeros = kZeros[static_cast<std::size_t>(op)];
-  if (zeros != Zeros::unknown) return zeros == Zeros::never || a.is_nonzero();
+  const Zeros zeros = info(op).zeros;
+  if (zeros == Zeros::never) return true;
+  if (zeros == Zeros::with_operand) return a.is_nonzero();
   if (op == Op::Mul) return a.is_nonzero() && b.is_nonzero();
   if (op == Op::Hypot) return a.is_nonzero() || b.is_nonzero();
   return op == Op::Add && same && a.is_nonzero();
@@ -305,7 +283,7 @@ Facts Language::facts(const void* self, const ENode& e, const std::array<const F
         made.may_be_nan = false;
         made.variables = 0;
         made.stage = kBeforeLoop;
-      } else if (n.op == Op::Add || n.op == Op::Sub || n.op == Op::Fma) {
+      } else if (has(n.op, kCancels)) {
         made.lo = std::nextafter(made.lo, -std::numeric_limits<double>::infinity());
         made.hi = std::nextafter(made.hi, std::numeric_limits<double>::infinity());
       }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "jit/expr/builder.h"
+#include "jit/expr/op_values.h"
 #include "jit/expr/rewrite/fold.h"
 #include "jit/expr/shape.h"
 #include "runtime/base/split_mix.h"
@@ -21,13 +22,7 @@ constexpr std::size_t kLanesMin = 2;
 constexpr double kLeast = 0.01, kGreatest = 10;
 
 double comparison(Op op, double a, double b) {
-  const bool holds = op == Op::Lt   ? a < b
-                     : op == Op::Le ? a <= b
-                     : op == Op::Gt ? a > b
-                     : op == Op::Ge ? a >= b
-                     : op == Op::Eq ? a == b
-                                    : a != b;
-  return holds ? 1 : 0;
+  return holds(op, outcome_of(a<b, a == b, a> b)) ? 1 : 0;
 }
 
 // Evaluates ops on integers and truth values; nothing for other ops.
@@ -64,14 +59,7 @@ double value_of_op(const Node& n, double a, double b, double c) {
   if (n.op == Op::Cast) return cast_to(n.type, a);
   if (n.op == Op::Min) return std::isnan(b) || a < b ? a : b;
   if (n.op == Op::Max) return std::isnan(b) || a > b ? a : b;
-  if (n.op == Op::Floor) return std::floor(a);
-  if (n.op == Op::Ceil) return std::ceil(a);
-  if (n.op == Op::Round) return std::round(a);
-  if (n.op == Op::Rint) return std::nearbyint(a);
-  if (n.op == Op::Trunc) return std::trunc(a);
-  if (n.op == Op::Fmod) return std::fmod(a, b);
-  if (n.op == Op::Copysign) return std::isnan(b) ? std::fabs(a) : std::copysign(a, b);
-  if (n.op == Op::Sign) return a > 0 ? 1 : a < 0 ? -1 : a;
+  if (is_step(n.op)) return evaluate(real_op(n.op), 0, a, b, c);
   return in_doubles(n, a, b, c);
 }
 
@@ -164,9 +152,7 @@ class Look {
     if (n.op == Op::Div) return x[1] == 0 && std::isfinite(x[0]);
     if (n.op == Op::Pow) return x[0] == 0;
     if (n.op == Op::Powi) return x[0] == 0 && static_cast<std::int64_t>(n.imm) < 0;
-    const bool from_zero =
-        n.op == Op::Recip || n.op == Op::Rsqrt || n.op == Op::Log || n.op == Op::Log2 || n.op == Op::Log10;
-    return from_zero && x[0] == 0;
+    return info(n.op).at_zero == AtZero::pole && x[0] == 0;
   }
 
   /// Returns whether the result of `n` changes when all operands that are node `id` become `other`.

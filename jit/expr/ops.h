@@ -1,0 +1,259 @@
+// The table of ops as data: enum Op, the facts of a row, and the smaller enums that switches are written over.
+//
+// A fact about ops stands here once, as a column of ops.def, and is read by info(op). What is no fact but an algorithm
+// is a switch with an arm for each op: over Op, or over RealOp or IntegerOp where only these have a meaning. The
+// compiler names the arms that a new op lacks; tests/tidy refuses lists of ops anywhere else.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "runtime/base/check.h"
+
+namespace trident::expr {
+
+enum class Op : std::uint8_t {
+#define X(id, Name, ...) Name = id,
+#include "jit/expr/ops.def"
+#undef X
+};
+
+/// The ops that are functions of floats: rows with a Value. The numbers are those of Op.
+enum class RealOp : std::uint8_t {
+#define REAL_ROW(Name, id) Name = id,
+#define REAL_C1(f) REAL_ROW
+#define REAL_C2(f) REAL_ROW
+#define REAL_C3(f) REAL_ROW
+#define REAL_Formula(...) REAL_ROW
+#define REAL_None(Name, id)
+#define X(id, Name, text, arity, signature, types, kind, value, ...) REAL_##value(Name, id)
+#include "jit/expr/ops.def"
+#undef X
+#undef REAL_ROW
+#undef REAL_C1
+#undef REAL_C2
+#undef REAL_C3
+#undef REAL_Formula
+#undef REAL_None
+};
+
+/// The ops that are functions of integers: rows of signature Same and of types N, I or B. The numbers are those of Op.
+enum class IntegerOp : std::uint8_t {
+#define INTEGER_Same_N(Name, id) Name = id,
+#define INTEGER_Same_I(Name, id) Name = id,
+#define INTEGER_Same_B(Name, id) Name = id,
+#define INTEGER_Same_F(Name, id)
+#define INTEGER_Leaf_N(Name, id)
+#define INTEGER_Leaf_I(Name, id)
+#define INTEGER_Compare_N(Name, id)
+#define INTEGER_Select_N(Name, id)
+#define INTEGER_Convert_A(Name, id)
+#define INTEGER_Reduce_N(Name, id)
+#define INTEGER_Reduce_F(Name, id)
+#define INTEGER_Reduce2_N(Name, id)
+#define INTEGER_Diff_F(Name, id)
+#define INTEGER_Read_N(Name, id)
+#define X(id, Name, text, arity, signature, types, ...) INTEGER_##signature##_##types(Name, id)
+#include "jit/expr/ops.def"
+#undef X
+#undef INTEGER_Same_N
+#undef INTEGER_Same_I
+#undef INTEGER_Same_B
+#undef INTEGER_Same_F
+#undef INTEGER_Leaf_N
+#undef INTEGER_Leaf_I
+#undef INTEGER_Compare_N
+#undef INTEGER_Select_N
+#undef INTEGER_Convert_A
+#undef INTEGER_Reduce_N
+#undef INTEGER_Reduce_F
+#undef INTEGER_Reduce2_N
+#undef INTEGER_Diff_F
+#undef INTEGER_Read_N
+};
+
+enum class Signature : std::uint8_t { Leaf, Same, Compare, Select, Convert, Reduce, Reduce2, Diff, Read };
+enum class Types : std::uint8_t { N, F, I, B, A };
+/// One row of kinds.def.
+enum class NodeKind : std::uint8_t {
+#define X(Name, meaning) Name,
+#include "jit/expr/kinds.def"
+#undef X
+};
+
+/// How tightly an operator of the infix form binds, from loose to tight (infix.cpp). A function call is `primary`.
+enum class Level : std::uint8_t {
+  any,
+  or_or,
+  and_and,
+  comparison,
+  bit_or,
+  bit_xor,
+  bit_and,
+  shift,
+  sum,
+  product,
+  unary,
+  power,
+  primary
+};
+/// What the strict value of the op on floats is: the real value, that value correctly rounded, or an approximation.
+enum class Rounding : std::uint8_t { exact, correct, approximate };
+/// f(-a) is -f(a) or f(a); with two operands, for each of them.
+enum class Parity : std::uint8_t { neither, odd, even };
+/// The first two operands may change places: over the reals only, or to the last bit.
+enum class Commutes : std::uint8_t { no, over_reals, in_bits };
+/// A kink is continuous and has no derivative there; a step jumps, where some operand meets an integer or zero.
+enum class Continuity : std::uint8_t { smooth, kink, step };
+/// Where the op is a number: for all a, for a >= 0 (or > 0), for a >= -1, for |a| <= 1, for a >= 1.
+enum class Domain : std::uint8_t { all, from_zero, from_minus_one, within_one, from_one };
+/// At a = 0: the derivative is infinite (of a power, for some exponents), or the value is.
+enum class AtZero : std::uint8_t { regular, steep, pole };
+/// Which operands make the value zero over the reals: others than these, none, a = 0 alone, a = 1 alone.
+enum class Zeros : std::uint8_t { elsewhere, never, with_operand, at_one };
+/// Which operand's sign the value depends on where that operand is zero, and is not small itself.
+enum class ZeroSignRead : std::uint8_t { none, first, second, both };
+
+/// Traits, as bits.
+inline constexpr std::uint16_t kAssociative = 1;     ///< over the reals; texts take more than two operands
+inline constexpr std::uint16_t kLinear = 2;          ///< the derivative needs no operand's value
+inline constexpr std::uint16_t kRational = 4;        ///< a rational function on each side of its kinks
+inline constexpr std::uint16_t kCancels = 8;         ///< a sum: it loses digits where its terms nearly cancel
+inline constexpr std::uint16_t kSignOnly = 16;       ///< the value is the first operand or its negative
+inline constexpr std::uint16_t kPeriodic = 32;       ///< in a
+inline constexpr std::uint16_t kNeverNegative = 64;  ///< whatever the operands are
+inline constexpr std::uint16_t kLikeOperand = 128;   ///< f(a) / a tends to 1 at zero: doubles do not tell f(a) from a
+inline constexpr std::uint16_t kKeepsSmall = 256;  ///< does not underflow: exp(-1e4) is no zero, though doubles say so
+inline constexpr std::uint16_t kSaturates = 512;   ///< beyond |a| = 80 it is constant, zero or infinite in f32
+
+/// Outcomes of a comparison, as bits.
+inline constexpr std::uint8_t kLess = 1, kEqual = 2, kGreater = 4, kUnordered = 8;
+
+/// One row of ops.def.
+struct OpInfo {
+  std::string_view text;
+  std::uint8_t arity = 0;
+  Signature signature = Signature::Leaf;
+  Types types = Types::A;
+  NodeKind kind = NodeKind::Number;
+  bool is_real = false;           ///< it is one of RealOp
+  std::string_view c_function{};  ///< of <cmath>, for doubles; empty when none computes it alone
+  std::string_view meaning{};
+  std::string_view symbol{};  ///< of the infix form, for numbers; empty: it is written as a function call
+  Level level = Level::primary;
+  Rounding rounding = Rounding::exact;
+  Parity parity = Parity::neither;
+  Commutes commutes = Commutes::no;
+  Continuity continuity = Continuity::smooth;
+  Domain domain = Domain::all;
+  AtZero at_zero = AtZero::regular;
+  Zeros zeros = Zeros::elsewhere;
+  ZeroSignRead zero_sign_read = ZeroSignRead::none;
+  /// The greatest |a| up to which the condition number |a f'(a) / f(a)| is at most about 2; 0: nothing is said.
+  double well_conditioned_to = 0;
+  std::uint16_t traits = 0;
+  std::uint8_t holds = 0;  ///< of a comparison: for which outcomes it is true
+};
+
+inline constexpr std::uint32_t kOpCount = 0
+#define X(...) +1
+#include "jit/expr/ops.def"
+#undef X
+    ;
+
+inline constexpr std::array<OpInfo, kOpCount> kOpInfos = [] {
+  using enum Level;
+  using enum Rounding;
+  using enum Parity;
+  using enum Commutes;
+  using enum Continuity;
+  using enum Domain;
+  using enum AtZero;
+  using enum Zeros;
+  using enum ZeroSignRead;
+  constexpr double kEverywhere = std::numeric_limits<double>::infinity();
+#define C1(f) true, .c_function = #f
+#define C2(f) true, .c_function = #f
+#define C3(f) true, .c_function = #f
+#define Formula(...) true
+#define None false
+#define X(id, Name, text_, arity_, signature_, types_, kind_, value, meaning_, ...) \
+  OpInfo{.text = text_,                                                             \
+         .arity = arity_,                                                           \
+         .signature = Signature::signature_,                                        \
+         .types = Types::types_,                                                    \
+         .kind = NodeKind::kind_,                                                   \
+         .is_real = value,                                                          \
+         .meaning = meaning_,                                                       \
+         __VA_ARGS__},
+  return std::array<OpInfo, kOpCount>{
+#include "jit/expr/ops.def"
+  };
+#undef X
+#undef C1
+#undef C2
+#undef C3
+#undef Formula
+#undef None
+}();
+
+constexpr const OpInfo& info(Op op) {
+  return kOpInfos[static_cast<std::size_t>(op)];
+}
+
+constexpr RealOp real_op(Op op) {
+  CHECK(info(op).is_real);
+  return static_cast<RealOp>(op);
+}
+
+constexpr bool is_integer_op(Op op) {
+  const OpInfo& row = info(op);
+  return row.signature == Signature::Same && row.types != Types::F && row.types != Types::A;
+}
+constexpr IntegerOp integer_op(Op op) {
+  CHECK(is_integer_op(op));
+  return static_cast<IntegerOp>(op);
+}
+
+// --- facts by op, for those that are asked often ---
+
+constexpr bool has(Op op, std::uint16_t trait) {
+  return (info(op).traits & trait) != 0;
+}
+/// Its value jumps: floor and its kin, fmod, copysign, sign.
+constexpr bool is_step(Op op) {
+  return info(op).continuity == Continuity::step;
+}
+/// Floor, ceil, round, rint, trunc.
+constexpr bool rounds_to_integer(Op op) {
+  return info(op).kind == NodeKind::Rounding;
+}
+/// Add, sub, mul: also of integers, which they do not leave.
+constexpr bool is_ring_op(Op op) {
+  return info(op).rounding == Rounding::correct && info(op).types == Types::N;
+}
+/// And, or, xor, not: on truth values or on bits.
+constexpr bool is_logic(Op op) {
+  return info(op).types == Types::B;
+}
+constexpr bool reads_zero_sign_of_first(Op op) {
+  const ZeroSignRead read = info(op).zero_sign_read;
+  return read == ZeroSignRead::first || read == ZeroSignRead::both;
+}
+constexpr bool reads_zero_sign_of_second(Op op) {
+  const ZeroSignRead read = info(op).zero_sign_read;
+  return read == ZeroSignRead::second || read == ZeroSignRead::both;
+}
+
+/// How two values compare, as a bit of OpInfo::holds.
+constexpr std::uint8_t outcome_of(bool less, bool equal, bool ordered) {
+  return less ? kLess : equal ? kEqual : ordered ? kGreater : kUnordered;
+}
+/// Whether a comparison is true of that outcome.
+constexpr bool holds(Op comparison, std::uint8_t outcome) {
+  return (info(comparison).holds & outcome) != 0;
+}
+
+}  // namespace trident::expr
