@@ -56,7 +56,7 @@ int error_function(mpfr_ptr r, mpfr_srcptr x, bool complement) {
   return 1;  // never exact
 }
 
-// MPFR's ternary value: 0 when the result is exact. Steps are exact by what they mean, though MPFR says otherwise.
+// Returns MPFR's ternary value: 0 when the result is exact. Steps count as exact, though MPFR says otherwise.
 int compute(RealOp op, std::int64_t exponent, mpfr_srcptr x, mpfr_srcptr y, mpfr_srcptr z, mpfr_ptr r) {
   switch (op) {
     case RealOp::Add: return mpfr_add(r, x, y, MPFR_RNDN);
@@ -126,7 +126,7 @@ void apply(Op op, std::int64_t exponent, const Big& a, const Big& b, const Big& 
     return;
   }
   const bool rounded = compute(expr::real_op(op), exponent, a.raw(), b.raw(), c.raw(), result.raw()) != 0;
-  // What is infinite or NaN follows from the classes of the operands, however far these are off within them. (Next to
+  // An infinite or NaN result follows from the classes of the operands, whatever their errors within these. (Next to
   // the edge of a domain the operand itself decides: evaluator.h asks.)
   const bool by_classes = mpfr_number_p(result.raw()) == 0 && (op != Op::Pow || mpfr_inf_p(b.raw()) == 0);
   if (by_classes && sure_of_class(a) && sure_of_class(b) && sure_of_class(c)) {

@@ -31,7 +31,7 @@ inline constexpr T kLeastError = std::numeric_limits<T>::min() * (1 << 22);
 /// Error allowed to a libm function, in units: three times the worst that glibc documents.
 inline constexpr int kFunctionUnits = 16;
 
-/// How many units the op's own rounding costs: none for exact ops.
+/// Returns how many units the op's own rounding costs: none for exact ops.
 constexpr int units_of(expr::Op op) {
   switch (expr::info(op).rounding) {
     case expr::Rounding::exact: return 0;

@@ -99,7 +99,7 @@ enum class Level : std::uint8_t {
   power,
   primary
 };
-/// What the strict value of the op on floats is: the real value, that value correctly rounded, or an approximation.
+/// The strict value of the op on floats is the real value, that value correctly rounded, or an approximation.
 enum class Rounding : std::uint8_t { exact, correct, approximate };
 /// f(-a) is -f(a) or f(a); with two operands, for each of them.
 enum class Parity : std::uint8_t { neither, odd, even };

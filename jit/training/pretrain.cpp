@@ -3,8 +3,8 @@
 namespace trident::training {
 namespace {
 
-// Of the rate at which searches are learnt from. At that rate itself the hidden units end where they are cut off: what
-// is learnt afterwards is worse, and more rewrites score alike.
+// A share of the learning rate of searches. At the full rate the hidden units saturate: later training ends worse, and
+// more rewrites score alike.
 constexpr double kRateShare = 0.25;
 
 }  // namespace

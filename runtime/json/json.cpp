@@ -8,7 +8,7 @@ namespace trident {
 /// Values of the library and ours, made of each other.
 struct Json::Library {
   using Value = nlohmann::ordered_json;
-  /// What is nested more deeply would exhaust the stack in recursions, as those below.
+  /// Deeper nesting would exhaust the stack in recursive functions such as those below.
   static constexpr unsigned kDepthMax = 256;
 
   static Value theirs(const Json& ours) {

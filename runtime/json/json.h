@@ -53,7 +53,7 @@ class Json {
 
   static Json array();
   static Json object();
-  /// What a text says; for a text that is no JSON, or nested too deeply, a value for which is_discarded() is true.
+  /// Parses a text. is_discarded() is true of the result when the text is not JSON or is nested too deeply.
   static Json parse(std::string_view text);
 
   [[nodiscard]] bool is_discarded() const { return kind_ == Kind::discarded; }

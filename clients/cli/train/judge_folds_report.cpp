@@ -1,4 +1,4 @@
-// What `trident train judge --folds` says of what it has trained, as text and JSON.
+// Reports of `trident train judge --folds`, as text and JSON.
 #include <fmt/format.h>
 
 #include "clients/cli/train/training_reports.h"

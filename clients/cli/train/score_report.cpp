@@ -1,4 +1,4 @@
-// What `trident train guide --score` says of a file of weights, as text and JSON.
+// Reports of `trident train guide --score`, as text and JSON.
 #include <fmt/format.h>
 
 #include "clients/cli/train/training_reports.h"

@@ -1,4 +1,4 @@
-// What `trident train` says of what was trained, as text, JSON and SVG.
+// Reports of `trident train`, as text, JSON and SVG.
 #pragma once
 
 #include <string>

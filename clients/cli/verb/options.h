@@ -17,10 +17,10 @@ class Validator;
 
 namespace trident::cli {
 
-/// What is wrong with a value; empty when nothing is.
+/// Returns the fault of a value; empty when there is none.
 using Fault = std::function<std::string(const std::string&)>;
 
-/// What values an option takes.
+/// The values that an option takes.
 class Check {
  public:
   explicit Check(const CLI::Validator& validator);

@@ -1,5 +1,5 @@
-// What every verb shares: exit statuses (0 all is well, 1 something is wrong: a wrong answer, a failed check; 2 the
-// command line or a text is), how it reports errors and writes its output.
+// Shared by every verb: exit statuses (0 success; 1 a wrong answer or a failed check; 2 a mistake in the command line or
+// in a text), error reports and the writing of output.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ inline constexpr int kExitInterrupted = 130;
 int report(const Error& error);
 /// For an option's check(): what is wrong with a file's name, empty when nothing is.
 std::string file_name_fault(const std::string& name);
-/// The same of a number that counts something: strtoull takes -1 for 2^64 - 1, and what is above that for it too.
+/// Returns the fault of a number that counts something: strtoull takes -1 and all larger numbers for 2^64 - 1.
 std::string negative_fault(const std::string& number);
 /// Writes a file, or standard output for "-".
 Result<void> write_text(const std::string& path, const std::string& text);

@@ -7,7 +7,7 @@
 
 namespace trident::expr::rewrite {
 
-/// What `sum`, a + b as rounded, is short of the real sum (Knuth's two-sum); not a number where one is not finite.
+/// Returns how much `sum`, a + b as rounded, lacks of the real sum (Knuth's two-sum); NaN unless all are finite.
 [[nodiscard]] double lost_by_sum(double a, double b, double sum);
 
 /// Returns whether `sum`, a + b as rounded, stands for another value than the real sum: a number of few bits that the

@@ -152,7 +152,7 @@ bool decided_by_far(const Facts& a, const Facts& b, bool same) {
   return false;
 }
 
-// Nonzero beyond what the interval says.
+// Returns whether it is nonzero for other reasons than the interval.
 bool nonzero(Op op, const Facts& a, const Facts& b, bool same) {
   const Zeros zeros = info(op).zeros;
   if (zeros == Zeros::never) return true;
