@@ -277,10 +277,9 @@ class Pass {
 
   /// "judge 3/12, best 0.62 of the baseline's time"; empty while nothing was heard.
   static std::string stage_of(const trident_kernel_info& info) {
-    static const char* const kStages[] = {"", "lower", "emit", "equiv", "judge"};
-    if (info.stage == TRIDENT_STAGE_NONE || info.stage > TRIDENT_STAGE_JUDGE) return "";
-    return stage_text(std::string(kStages[info.stage]) + " " + std::to_string(info.stage_done) + "/" +
-                          std::to_string(info.stage_total),
+    const std::string stage(stage_name(info.stage));
+    if (stage.empty()) return "";
+    return stage_text(stage + " " + std::to_string(info.stage_done) + "/" + std::to_string(info.stage_total),
                       info.best_ratio);
   }
 

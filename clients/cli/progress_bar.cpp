@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "clients/c/trident.h"
 #include "runtime/os/clock.h"
 #include "runtime/os/process.h"
+#include "schemas/stages.h"
 
 namespace trident::cli {
 namespace {
@@ -70,11 +72,17 @@ void ProgressBar::line(const std::string& text) {
   drawn_ = false;  // drawn anew by the next update
 }
 
-std::string stage_text(const std::string& stage, double best_ratio) {
-  if (best_ratio <= 0 || best_ratio >= 1) return stage;
-  char text[64];
-  std::snprintf(text, sizeof text, "%s, best %.2f of the baseline's time", stage.c_str(), best_ratio);
-  return text;
+std::string_view stage_name(std::uint32_t info_stage) {
+  return info_stage == TRIDENT_STAGE_NONE || info_stage > kStageCount ? std::string_view()
+                                                                      : kStageNames[info_stage - 1];
+}
+
+std::string stage_text(std::string_view stage, double best_ratio) {
+  std::string text(stage);
+  if (best_ratio <= 0 || best_ratio >= 1) return text;
+  char best[48];
+  std::snprintf(best, sizeof best, ", best %.2f of the baseline's time", best_ratio);
+  return text + best;
 }
 
 }  // namespace trident::cli

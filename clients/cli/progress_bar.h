@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace trident::cli {
 
@@ -48,7 +49,9 @@ class ProgressBar {
   bool drawn_ = false;
 };
 
+/// The stage of trident_kernel_info::stage by name; empty for none and for one that is not known here.
+std::string_view stage_name(std::uint32_t info_stage);
 /// "judge, best 0.62 of the baseline's time"; the ratio once something is faster (0 and 1 say nothing).
-std::string stage_text(const std::string& stage, double best_ratio);
+std::string stage_text(std::string_view stage, double best_ratio);
 
 }  // namespace trident::cli

@@ -1,7 +1,9 @@
-// Oracle: the rule of three, by hand.
+// Oracles: the rule of three, by hand; the names of trident.h.
 #include "clients/cli/progress_bar.h"
 
 #include <gtest/gtest.h>
+
+#include "clients/c/trident.h"
 
 namespace trident::cli {
 namespace {
@@ -38,6 +40,14 @@ TEST(TimeLeft, BeginsAnewWithEachStage) {
   left.say(0, 8, 103 * kSecond);  // the same total, once more from the beginning
   left.say(2, 8, 113 * kSecond);
   EXPECT_DOUBLE_EQ(*left.seconds(), 30);
+}
+
+TEST(StageText, NamesTheStageAndTheBestRatioOnceThereIsOne) {
+  EXPECT_EQ(stage_text(stage_name(TRIDENT_STAGE_JUDGE), 0.62), "judge, best 0.62 of the baseline's time");
+  EXPECT_EQ(stage_text(stage_name(TRIDENT_STAGE_LOWER), 1), "lower");
+  EXPECT_EQ(stage_name(TRIDENT_STAGE_NONE), "");
+  EXPECT_EQ(stage_name(TRIDENT_STAGE_JUDGE + 1), "");
+  EXPECT_EQ(stage_name(UINT32_MAX), "");
 }
 
 }  // namespace

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::uint32_t kBusyRetryMs = 50;
 constexpr std::uint64_t kSeed = 1;
-/// wire::Stage of the first progress that follows the check of the baseline.
-constexpr std::uint8_t kStageEmit = 1;
 /// Times that a check alone is tried, and the first try's time; each has twice that of the one before.
 constexpr std::uint32_t kChecksMax = 3;
 constexpr std::uint64_t kCheckBudgetNs = 2'000'000'000;
@@ -89,7 +87,7 @@ struct Jobs::Flight {
   std::optional<FairQueue<Flight*>::Place> place;  ///< while waiting
   cache::SharedImage baseline;
   std::uint32_t checks = 0;                 ///< begun
-  bool baseline_checked = false;            ///< an optimise worker has come past the check
+  bool baseline_checked = false;            ///< an optimise worker has found it right
   std::uint64_t weights = 0;                ///< the generation that the key is of
   std::optional<Renewals::Number> renewal;  ///< of this: nobody waits for it, and there is no baseline
   std::vector<Subscriber> subscribers;
@@ -446,9 +444,8 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
 
 void Jobs::on_progress(const Running& running, const worker::ResponseHeader& header) {
   if (running.flight == nullptr) return;
-  // Nothing is emitted before the baseline was found right (jit/pipeline/optimise.cpp, run_passes).
-  if (running.lane == worker::Lane::optimise && header.code >= kStageEmit) running.flight->baseline_checked = true;
-  tell_all(*running.flight, Progressed{header.code, header.done, header.total, header.best_ratio});
+  if (running.lane == worker::Lane::optimise && header.baseline_checked != 0) running.flight->baseline_checked = true;
+  tell_all(*running.flight, Progressed{static_cast<Stage>(header.code), header.done, header.total, header.best_ratio});
 }
 
 void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {

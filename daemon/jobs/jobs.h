@@ -58,7 +58,7 @@ struct ImageReady {
   bool more = false;  ///< the job's next event follows at once: both may travel together
 };
 struct Progressed {
-  std::uint8_t stage = 0;
+  Stage stage = Stage::lower;
   std::uint32_t done = 0, total = 0;
   double best_ratio = 0;
 };

@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint32_t kConnectionRetryMs = 1000;
 constexpr std::uint32_t kQuotaRetryMs = 1000;
 constexpr std::uint32_t kUnreadRetryMs = 50;
-/// wire::Stage of what a program's search tells.
-constexpr std::uint8_t kStageOfPrograms = 3;
+/// Programs are measured as they are searched for.
+constexpr Stage kStageOfPrograms = Stage::judge;
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
 }  // namespace

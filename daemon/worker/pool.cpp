@@ -240,19 +240,27 @@ class Pool::Worker {
   Result<void> check(const ResponseHeader& header, std::span<const std::byte> tail) const {
     switch (header.kind) {
       case Kind::baseline_image: return check_image(tail, TRIDENT_TIER_BASELINE);
-      case Kind::outcome:
-        if (header.code > static_cast<std::uint8_t>(pipeline::Outcome::not_equivalent))
-          return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
-        if (header.code != static_cast<std::uint8_t>(pipeline::Outcome::published)) return {};
-        return check_image(tail, TRIDENT_TIER_OPTIMISED);
+      case Kind::outcome: return check_outcome(header, tail);
       case Kind::program:
         if (lane_ != Lane::programs) return make_error(ErrorCode::kRejectedMessage, "a program that nobody asked for");
         return {};
       case Kind::progress:
+        if (header.code >= kStageCount) return make_error(ErrorCode::kRejectedMessage, "an unknown stage");
+        return {};
       case Kind::failed: return {};
       case Kind::ready: break;  // handled before
     }
     return make_error(ErrorCode::kRejectedMessage, "an unknown kind of response");
+  }
+
+  /// Nothing replaces a baseline, and none stays for good, that was not found right.
+  static Result<void> check_outcome(const ResponseHeader& header, std::span<const std::byte> tail) {
+    using pipeline::Outcome;
+    const auto outcome = static_cast<Outcome>(header.code);
+    if (outcome > Outcome::not_equivalent) return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
+    if ((outcome == Outcome::published || outcome == Outcome::no_gain) && header.baseline_checked == 0)
+      return make_error(ErrorCode::kRejectedMessage, "an outcome over an unchecked baseline");
+    return outcome == Outcome::published ? check_image(tail, TRIDENT_TIER_OPTIMISED) : Result<void>();
   }
 
   static Result<void> check_image(std::span<const std::byte> image, trident_tier tier) {

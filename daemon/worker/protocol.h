@@ -80,8 +80,8 @@ enum class Kind : std::uint8_t {
 struct ResponseHeader {
   std::uint64_t ticket = 0;
   Kind kind = Kind::failed;
-  std::uint8_t code = 0;              ///< outcome: pipeline::Outcome; progress: wire::Stage; failed: ErrorCode
-  std::uint8_t baseline_checked = 0;  ///< outcome: the baseline was found right
+  std::uint8_t code = 0;              ///< outcome: pipeline::Outcome; progress: Stage; failed: ErrorCode
+  std::uint8_t baseline_checked = 0;  ///< progress, outcome: the baseline was found right
   std::uint8_t reserved[5] = {};
   std::uint32_t done = 0, total = 0;
   double best_ratio = 0;
