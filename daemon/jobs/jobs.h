@@ -33,14 +33,15 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 #include "daemon/cache/cache.h"
-#include "daemon/ingest/ingest.h"
+#include "daemon/jobs/events.h"
 #include "daemon/jobs/fair_queue.h"
+#include "daemon/jobs/order.h"
 #include "daemon/jobs/past_failures.h"
 #include "daemon/jobs/renewals.h"
+#include "daemon/jobs/shares.h"
 #include "daemon/jobs/slow_users.h"
 #include "daemon/jobs/subscriber.h"
 #include "daemon/worker/pool.h"
@@ -48,32 +49,6 @@
 #include "runtime/log/ration.h"
 
 namespace trident::jobs {
-
-struct Accepted {
-  bool cached = false;
-};
-struct ImageReady {
-  cache::SharedImage image;
-  double baseline_ns = 0, optimised_ns = 0;
-  bool more = false;  ///< the job's next event follows at once: both may travel together
-};
-struct Progressed {
-  Stage stage = Stage::lower;
-  std::uint32_t done = 0, total = 0;
-  double best_ratio = 0;
-};
-struct Revoked {};  ///< the baseline image must not run any more
-struct Finished {
-  pipeline::Outcome outcome = pipeline::Outcome::no_gain;
-  std::string reason{};  ///< why nothing better came; empty when published, and when only the outcome is known
-};
-struct Failed {
-  Error error;
-  std::uint32_t retry_after_ms = 0;
-};
-/// Finished and Failed are a job's last, but for an ImageReady long after Finished (renewals.h).
-using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, Failed>;
-using Sink = std::function<void(const Subscriber&, const Event&)>;
 
 struct Limits {
   std::uint32_t baseline_queue_per_user = 0;  ///< above it: Busy
@@ -105,9 +80,7 @@ class Jobs {
        const expr::rewrite::OpCosts* costs = nullptr, const pipeline::SearchRules* rules = nullptr);
   ~Jobs();
 
-  /// `message` is the client's message as it came, from which `work` was read.
-  void submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
-              std::span<const std::byte> message);
+  void submit(const Subscriber& subscriber, std::uint32_t uid, OrderPtr order);
   /// Told every submission that is new to the cache's memory.
   void set_journal(std::function<void(std::uint32_t uid, const expr::Expr&)> journal) { journal_ = std::move(journal); }
   /// What the search's guide goes by from now on; null: what comes with the program. It must live until the next call.
@@ -127,15 +100,8 @@ class Jobs {
   [[nodiscard]] worker::Pool& pool() { return pool_; }
 
  private:
-  enum class State : std::uint8_t {
-    baseline_waiting,
-    baseline_running,
-    optimise_waiting,
-    optimising,
-    check_waiting,
-    checking,
-    renewing
-  };
+  /// What a worker does, or is to do, for a flight.
+  enum class Step : std::uint8_t { baseline, optimise, check, renewal };
   struct Flight;
   /// A request that a worker has.
   struct Running {
@@ -144,52 +110,60 @@ class Jobs {
     worker::Lane lane = worker::Lane::baseline;
     bool renewal = false;  ///< which came out of no queue
   };
-  struct Usage {
-    std::uint64_t flights = 0, bytes = 0;
-  };
-  [[nodiscard]] image::Key key_of(const ingest::Work& work, std::span<const std::byte> canonical,
-                                  codegen::Isa isa) const;
+
+  // jobs.cpp: how a job begins and ends.
+  [[nodiscard]] std::unique_ptr<Flight> make_flight(std::uint32_t uid, OrderPtr order) const;
+  /// Whether the subscriber got its answer, or a flight to share, without a new one.
+  bool answer_at_once(const Flight& flight, const Subscriber& subscriber);
   void subscribe(Flight& flight, const Subscriber& subscriber);
-  void answer(const Subscriber& subscriber, const cache::Entry& entry, const Renewals::Kernel& kernel);
-  void remember(const Subscriber& subscriber, const Renewals::Kernel& kernel, double ratio);
+  void answer(const Flight& flight, const Subscriber& subscriber, const cache::Entry& entry);
+  void tell_all(Flight& flight, const Event& event);
+  /// `ratio`: the time of the kernel that the clients have now over the baseline's.
+  void finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason, double ratio = 1);
+  void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
+  void note(const std::string& reason);
+  void remove(Flight& flight);
+  /// Whether the user's flights stay within what is its own.
+  [[nodiscard]] bool has_room(std::uint32_t uid, std::uint64_t bytes) const;
+  /// Whether a new flight of the user would, and leaves room for other users.
+  [[nodiscard]] bool admits(const Flight& flight) const;
+  Flight& admit(std::unique_ptr<Flight> flight);
+  void charge(Flight& flight, std::uint64_t bytes);
+
+  // lanes.cpp: who waits for which workers, and what they are asked.
+  void wait_for_baseline(Flight& flight, bool in_front);
+  void wait_for_optimise(Flight& flight, bool in_front);
+  void wait_for_check(Flight& flight);
+  static worker::Lane lane_of(Step step);
+  [[nodiscard]] FairQueue<Flight*>& queue_of(worker::Lane lane);
+  [[nodiscard]] worker::Claim claim_of(const Flight& flight) const;
+  [[nodiscard]] worker::RequestHeader request_of(Flight& flight) const;
+  void run(Flight& flight);
+  void run_waiting(worker::Lane lane);
+  void serve(worker::Lane lane);
+  void on_served(worker::Ticket ticket, std::uint64_t worker_ns);
+  void on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate);
+
+  // answers.cpp: what workers say.
+  void on_response(const worker::ResponseHeader& header, std::string_view tail);
+  void on_progress(const Running& running, const worker::ResponseHeader& header);
+  void on_baseline(Flight& flight, cache::SharedImage image);
+  void on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
+  void on_failure(Flight& flight, worker::Lane lane, const Error& error);
+  void conclude(Flight& flight, const worker::ResponseHeader& header, std::string_view tail, const std::string& reason);
+  void keep_baseline(Flight& flight, const std::string& reason);
+  void check_failed(Flight& flight);
+  void revoke(Flight& flight);
+  void tell_of_revocation(const char* why, const Flight& flight);
+
+  // renewing.cpp: kernels that clients have are searched again.
+  void remember(const Flight& flight, const Subscriber& subscriber, double ratio);
+  void begin_renewals();
   void renew_next();
   void renew(Renewals::Number number);
   void on_renewed(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
   void end_renewal(Flight& flight, const cache::Entry* entry);
   void offer(Renewals::Kernel& kernel, const cache::Entry& entry);
-  void tell_all(Flight& flight, const Event& event);
-  /// `ratio`: the time of the kernel that the clients have now over the baseline's.
-  void finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason, double ratio = 1);
-  void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
-  void remove(Flight& flight);
-  /// Whether the user's flights stay within what is its own.
-  [[nodiscard]] bool has_room(std::uint32_t uid, std::uint64_t bytes) const;
-  /// Whether a new flight of the user would, and leaves room for other users.
-  [[nodiscard]] bool admits(std::uint32_t uid, std::uint64_t bytes) const;
-  void admit(std::unique_ptr<Flight> flight, std::uint64_t bytes);
-  [[nodiscard]] Usage usage_of(std::uint32_t uid) const;
-  void charge(Flight& flight, std::uint64_t bytes);
-
-  void wait_for_baseline(Flight& flight, bool in_front);
-  void wait_for_optimise(Flight& flight, bool in_front);
-  void wait_for_check(Flight& flight);
-  void keep_baseline(Flight& flight, const std::string& reason);
-  void check_failed(Flight& flight);
-  void revoke(Flight& flight);
-  void tell_of_revocation(const char* why, const Flight& flight);
-  [[nodiscard]] FairQueue<Flight*>& queue_of(worker::Lane lane);
-  [[nodiscard]] worker::Claim claim_of(const Flight& flight) const;
-  void note(const std::string& reason);
-  void run(Flight& flight, worker::Lane lane);
-  void run_waiting(worker::Lane lane);
-  void serve(worker::Lane lane);
-
-  void on_served(worker::Ticket ticket, std::uint64_t worker_ns);
-  void on_progress(const Running& running, const worker::ResponseHeader& header);
-  void on_response(const worker::ResponseHeader& header, std::string_view tail);
-  void on_baseline(Flight& flight, cache::SharedImage image);
-  void on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
-  void on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate);
 
   cache::Cache& cache_;
   Limits limits_;
@@ -203,8 +177,7 @@ class Jobs {
   std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
   FairQueue<Flight*> baseline_queue_, optimise_queue_;  ///< checks are urgent in the latter
   SlowUsers slow_users_;
-  std::unordered_map<std::uint32_t, Usage> usage_;  ///< by user
-  std::uint64_t all_bytes_ = 0;
+  Shares shares_;
   PastFailures failures_;
   std::function<void(std::uint32_t uid, const expr::Expr&)> journal_;
   bool renews_ = false;  ///< set_weights() was called

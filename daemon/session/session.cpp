@@ -72,7 +72,7 @@ class Sessions::Session {
   };
 
   void on_frame(std::span<const std::byte> frame) {
-    const auto request = ingest::read(frame);
+    auto request = ingest::read(frame);
     if (!request.ok()) {
       ++all_.stats_.malformed;
       return close_with(request.error());
@@ -82,7 +82,7 @@ class Sessions::Session {
       ++all_.stats_.malformed;
       return close_with(make_error(ErrorCode::kRejectedMessage, "the first message must be a hello"));
     }
-    if (const auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
+    if (auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
     if (const auto* program = std::get_if<ingest::SubmitProgram>(&*request)) return on_submit_program(*program, frame);
     if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
     if (const auto* stats = std::get_if<ingest::StatsRequest>(&*request))
@@ -108,7 +108,7 @@ class Sessions::Session {
     publish::welcome(*channel_, isa_, kInlineImages, os::build_id());
   }
 
-  void on_submit(const ingest::Submit& submit, std::span<const std::byte> frame) {
+  void on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {
     const auto fail = [&](const Error& error, std::uint32_t retry_after_ms) {
       publish::failure(*channel_, submit.job, error, retry_after_ms);
     };
@@ -120,7 +120,9 @@ class Sessions::Session {
       return fail(make_error(ErrorCode::kBusy, "too many kernels are open on this connection"), kQuotaRetryMs);
     jobs_[submit.job].inline_images = submit.inline_images;
     all_.loop_.linger();  // for the worker's answer and for the next submission
-    all_.jobs_->submit({id_, submit.job}, uid_, isa_, *submit.work, frame);
+    auto order = jobs::kernel_order(std::move(*submit.work), isa_, frame);
+    if (!order.ok()) return tell(submit.job, jobs::Failed{order.error()});
+    all_.jobs_->submit({id_, submit.job}, uid_, std::move(*order));
   }
 
   void on_submit_program(const ingest::SubmitProgram& submit, std::span<const std::byte> frame) {
