@@ -20,9 +20,13 @@ std::string why_not_optimised(const Error& error) {
 
 }  // namespace
 
-double ratio_of(const cache::Entry& entry) {
-  const bool better = entry.outcome == static_cast<std::uint8_t>(pipeline::Outcome::published);
-  return better && entry.baseline_ns > 0 ? entry.winner_ns / entry.baseline_ns : 1;
+double ratio_of(const ImageReady& kernel) {
+  return kernel.optimised_ns > 0 && kernel.baseline_ns > 0 ? kernel.optimised_ns / kernel.baseline_ns : 1;
+}
+
+ImageReady ready_of(const cache::Entry& entry) {
+  const bool optimised = entry.image->header().tier == TRIDENT_TIER_OPTIMISED;
+  return {entry.image, entry.baseline_ns, optimised ? entry.winner_ns : 0};
 }
 
 cache::SharedImage shared(std::string_view tail) {
@@ -35,6 +39,8 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   if (at == running_.end()) return;
   const Running running = at->second;
   if (header.kind == worker::Kind::progress) return on_progress(running, header);
+  if (header.kind == worker::Kind::interim)
+    return running.flight != nullptr ? on_interim(*running.flight, header, tail) : void();
   running_.erase(at);
   if (running.lane == worker::Lane::baseline) slow_users_.note(running.uid, header.cpu_ns, os::monotonic_ns());
   if (running.flight == nullptr) return;
@@ -44,6 +50,7 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
     case worker::Kind::baseline_image: return on_baseline(flight, shared(tail));
     case worker::Kind::outcome: return on_outcome(flight, header, tail);
     case worker::Kind::progress:
+    case worker::Kind::interim:
     case worker::Kind::program:  // of another lane
     case worker::Kind::ready:
     case worker::Kind::failed: break;
@@ -54,7 +61,7 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
 
 void Jobs::on_progress(const Running& running, const worker::ResponseHeader& header) {
   if (running.flight == nullptr) return;
-  if (running.lane == worker::Lane::optimise && header.baseline_checked != 0) running.flight->baseline_checked = true;
+  if (running.lane == worker::Lane::optimise && header.baseline_checked != 0) baseline_holds(*running.flight);
   tell_all(*running.flight, Progressed{static_cast<Stage>(header.code), header.done, header.total, header.best_ratio});
 }
 
@@ -75,7 +82,7 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   ++stats_.baseline_us_log2[std::min<std::size_t>(std::bit_width(us), stats_.baseline_us_log2.size() - 1)];
   flight.baseline = std::move(image);
   charge(flight, flight.baseline->bytes.size());
-  tell_all(flight, ImageReady{flight.baseline, 0, 0});
+  if (flight.order->publish_unchecked) publish(flight, {flight.baseline});
   if (flight.subscribers.empty()) return remove(flight);
   if (draining_) return remove(flight);
   const std::uint64_t now = os::monotonic_ns();
@@ -91,6 +98,26 @@ void Jobs::on_baseline(Flight& flight, cache::SharedImage image) {
   wait_for_optimise(flight, false);
 }
 
+/// The first of a job alone: one that is tried again after a loss has sent its own already.
+void Jobs::on_interim(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
+  if (flight.renewal || flight.interim) return;
+  baseline_holds(flight);
+  flight.interim = shared(tail);
+  charge(flight, flight.interim->bytes.size());
+  publish(flight, {flight.interim, header.baseline_ns, header.winner_ns});
+}
+
+void Jobs::publish(Flight& flight, ImageReady ready) {
+  flight.sent = std::move(ready);
+  tell_all(flight, flight.sent);
+}
+
+/// The baseline was found right: whoever was to wait for that gets it now.
+void Jobs::baseline_holds(Flight& flight) {
+  flight.baseline_checked = true;
+  if (flight.baseline && !flight.sent.image) publish(flight, {flight.baseline});
+}
+
 void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
   const auto outcome = static_cast<pipeline::Outcome>(header.code);
   const bool check = flight.step == Step::check;
@@ -98,6 +125,7 @@ void Jobs::on_outcome(Flight& flight, const worker::ResponseHeader& header, std:
       outcome == pipeline::Outcome::published ? std::string_view() : tail.substr(0, kReasonBytesMax);
   if (!check) failures_.forget(flight.uid, flight.id);
   if (flight.renewal) return on_renewed(flight, header, tail);
+  if (header.baseline_checked != 0 && outcome != pipeline::Outcome::not_equivalent) baseline_holds(flight);
   if (outcome == pipeline::Outcome::budget_spent || (check && outcome == pipeline::Outcome::no_gain)) {
     if (!check) flight.reason = reason;
     if (header.baseline_checked == 0) return check ? check_failed(flight) : wait_for_check(flight);
@@ -118,9 +146,14 @@ void Jobs::conclude(Flight& flight, const worker::ResponseHeader& header, std::s
   switch (outcome) {
     case pipeline::Outcome::published:
       entry.image = shared(tail);
-      tell_all(flight, ImageReady{entry.image, header.baseline_ns, header.winner_ns, true});
+      publish(flight, {entry.image, header.baseline_ns, header.winner_ns, true});
       break;
-    case pipeline::Outcome::no_gain: entry.image = flight.baseline; break;
+    case pipeline::Outcome::no_gain:
+      entry.image = flight.sent.image;
+      if (!flight.interim) break;
+      entry.baseline_ns = flight.sent.baseline_ns;
+      entry.winner_ns = flight.sent.optimised_ns;
+      break;
     case pipeline::Outcome::budget_spent: break;  // on_outcome()
     case pipeline::Outcome::not_equivalent:
       tell_of_revocation("differs from its reference", flight);
@@ -133,7 +166,7 @@ void Jobs::conclude(Flight& flight, const worker::ResponseHeader& header, std::s
   const image::Key key = flight.key;
   // A key of other weights than those that the worker went by: the answer is as good, but not the key's.
   const bool of_key = flight.weights == renewals_.weights();
-  finish(flight, outcome, entry.reason, ratio_of(entry));
+  finish(flight, outcome, reason);
   if (of_key) cache_.insert(uid, key, std::move(entry));
 }
 
@@ -165,6 +198,7 @@ void Jobs::tell_of_revocation(const char* why, const Flight& flight) {
 }
 
 void Jobs::revoke(Flight& flight) {
+  if (!flight.sent.image) return;
   ++stats_.revoked;
   tell_all(flight, Revoked{});
 }

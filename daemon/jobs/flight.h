@@ -15,12 +15,14 @@ struct Jobs::Flight {
   OrderPtr order;
   image::Key key{};
   std::vector<std::byte> canonical;
-  std::uint64_t bytes = 0;  ///< charged to the user: the order, the above, and the baseline's image
+  std::uint64_t bytes = 0;  ///< charged to the user: the order, the above, and images
   std::uint64_t submitted_ns = 0;
   Step step = Step::baseline;
   worker::Ticket ticket = 0;                       ///< while a worker has it
   std::optional<FairQueue<Flight*>::Place> place;  ///< while it waits
   cache::SharedImage baseline;
+  cache::SharedImage interim;               ///< better than the baseline; the outcome is still to come
+  ImageReady sent;                          ///< what the subscribers have; no image: nothing yet
   std::uint32_t checks = 0;                 ///< begun
   bool baseline_checked = false;            ///< an optimise worker has found it right
   std::uint64_t weights = 0;                ///< the generation that the key is of
@@ -31,8 +33,10 @@ struct Jobs::Flight {
 
 inline constexpr std::uint32_t kBusyRetryMs = 50;
 Error too_many_jobs();
-/// Kernel time divided by baseline time, of the kernel in the entry.
-double ratio_of(const cache::Entry& entry);
+/// Kernel time divided by baseline time.
+double ratio_of(const ImageReady& kernel);
+/// The kernel of an entry that has an image.
+ImageReady ready_of(const cache::Entry& entry);
 /// The tail of a response that carries an image, which the pool has checked.
 cache::SharedImage shared(std::string_view tail);
 

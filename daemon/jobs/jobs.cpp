@@ -116,15 +116,16 @@ void Jobs::subscribe(Flight& flight, const Subscriber& subscriber) {
   flight.subscribers.push_back(subscriber);
   waiting_[subscriber] = &flight;
   sink_(subscriber, Accepted{});
-  if (flight.baseline) sink_(subscriber, ImageReady{flight.baseline, 0, 0});
+  if (flight.sent.image) sink_(subscriber, flight.sent);
 }
 
 void Jobs::answer(const Flight& flight, const Subscriber& subscriber, const cache::Entry& entry) {
-  if (entry.image) remember(flight, subscriber, ratio_of(entry));
   sink_(subscriber, Accepted{true});
   if (entry.image) {
-    const bool optimised = entry.image->header().tier == TRIDENT_TIER_OPTIMISED;
-    sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, optimised ? entry.winner_ns : 0, true});
+    ImageReady kernel = ready_of(entry);
+    kernel.more = true;
+    remember(flight, subscriber, ratio_of(kernel));
+    sink_(subscriber, kernel);
   }
   sink_(subscriber, Finished{static_cast<pipeline::Outcome>(entry.outcome), entry.reason});
 }
@@ -145,7 +146,7 @@ void Jobs::tell_all(Flight& flight, const Event& event) {
     if (waiting_.contains(subscriber)) sink_(subscriber, event);
 }
 
-void Jobs::finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason, double ratio) {
+void Jobs::finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason) {
   switch (outcome) {
     case pipeline::Outcome::published: ++stats_.published; break;
     case pipeline::Outcome::no_gain: ++stats_.no_gain; break;
@@ -153,7 +154,7 @@ void Jobs::finish(Flight& flight, pipeline::Outcome outcome, const std::string& 
     case pipeline::Outcome::not_equivalent: ++stats_.not_equivalent; break;
   }
   if (outcome != pipeline::Outcome::not_equivalent)
-    for (const Subscriber& subscriber : flight.subscribers) remember(flight, subscriber, ratio);
+    for (const Subscriber& subscriber : flight.subscribers) remember(flight, subscriber, ratio_of(flight.sent));
   note(reason);
   tell_all(flight, Finished{outcome, reason});
   remove(flight);

@@ -9,9 +9,11 @@
 // compilation. A flight whose subscribers have all gone leaves the queues, but is not torn out of a worker: its result
 // is cached.
 //
-// A baseline goes out before it is checked; the optimise job checks it first. Where there is no such job, or it was
-// lost or cut short before that, a check alone follows, which no limit drops: no flight ends with a baseline that
-// nobody has looked at. One whose check gives no answer three times is revoked like one that is wrong.
+// A baseline goes out before it is checked if its order allows that, else as soon as it was found right; the optimise
+// job checks it first. That job may send one interim image before its outcome, for a search that goes on. Where there
+// is no such job, or it was lost or cut short before that, a check alone follows, which no limit drops: no flight ends
+// with a baseline that nobody has looked at. One whose check gives no answer three times is revoked like one that is
+// wrong.
 //
 // A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
@@ -118,8 +120,7 @@ class Jobs {
   void subscribe(Flight& flight, const Subscriber& subscriber);
   void answer(const Flight& flight, const Subscriber& subscriber, const cache::Entry& entry);
   void tell_all(Flight& flight, const Event& event);
-  /// `ratio`: the time of the kernel that the clients have now over the baseline's.
-  void finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason, double ratio = 1);
+  void finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason);
   void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
   void note(const std::string& reason);
   void remove(Flight& flight);
@@ -148,6 +149,9 @@ class Jobs {
   void on_response(const worker::ResponseHeader& header, std::string_view tail);
   void on_progress(const Running& running, const worker::ResponseHeader& header);
   void on_baseline(Flight& flight, cache::SharedImage image);
+  void on_interim(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
+  void publish(Flight& flight, ImageReady ready);
+  void baseline_holds(Flight& flight);
   void on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
   void on_failure(Flight& flight, worker::Lane lane, const Error& error);
   void conclude(Flight& flight, const worker::ResponseHeader& header, std::string_view tail, const std::string& reason);

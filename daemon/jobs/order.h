@@ -30,7 +30,8 @@ struct Order {
   std::function<Identity(const pipeline::Search&)> identify;  ///< the key depends on what the search goes by
   std::function<std::string()> describe;                      ///< for the log
   std::shared_ptr<const expr::Expr> journal;                  ///< what the journal is told; null: nothing
-  bool by_weights = false;  ///< the key depends on weights: searched again when others are chosen (renewals.h)
+  bool publish_unchecked = false;  ///< the first kernel goes out before anything has compared it with what it must do
+  bool by_weights = false;         ///< the key depends on weights: searched again when others are chosen (renewals.h)
 
   [[nodiscard]] std::uint64_t bytes() const { return message.size() + parsed_bytes; }
 };

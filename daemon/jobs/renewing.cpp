@@ -89,7 +89,8 @@ void Jobs::end_renewal(Flight& flight, const cache::Entry* entry) {
 }
 
 void Jobs::offer(Renewals::Kernel& kernel, const cache::Entry& entry) {
-  const double ratio = ratio_of(entry);
+  const ImageReady better = ready_of(entry);
+  const double ratio = ratio_of(better);
   if (!(ratio < kernel.ratio * kRenewalGain)) return;
   kernel.ratio = ratio;
   ++kernel.renewed;
@@ -98,8 +99,7 @@ void Jobs::offer(Renewals::Kernel& kernel, const cache::Entry& entry) {
     log::info("user {} gets a better kernel for one that is open: {:.2f} of its baseline's time{}", kernel.uid, ratio,
               promotions_.left_out());
   // A copy: a subscriber may close while it is told.
-  for (const Subscriber& subscriber : std::vector(kernel.subscribers))
-    sink_(subscriber, ImageReady{entry.image, entry.baseline_ns, entry.winner_ns});
+  for (const Subscriber& subscriber : std::vector(kernel.subscribers)) sink_(subscriber, better);
 }
 
 }  // namespace trident::jobs

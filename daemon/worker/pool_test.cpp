@@ -169,6 +169,21 @@ TEST_F(LyingWorker, IsCaughtByTheImage) {
   expect_caught(outcome(pipeline::Outcome::published, Carried::baseline), "a baseline as winner", Lane::optimise);
 }
 
+TEST_F(LyingWorker, IsCaughtByAnInterimImage) {
+  Order interim = outcome(pipeline::Outcome::published, Carried::optimised);
+  interim.response.kind = Kind::interim;
+  expect_caught(interim, "an interim image of another lane");
+  interim.carried = Carried::baseline;
+  expect_caught(interim, "an interim image of another tier", Lane::optimise);
+  interim.carried = Carried::optimised;
+  interim.response.baseline_checked = 0;
+  expect_caught(interim, "an interim image over a baseline that nobody has checked", Lane::optimise);
+  interim.response.baseline_checked = 1;
+  give(interim, Lane::optimise);
+  EXPECT_EQ(with_image_, 1);
+  EXPECT_FALSE(pool_.has_room(Lane::optimise)) << "the outcome is still to come";
+}
+
 TEST_F(LyingWorker, IsCaughtByADescriptor) {
   const PoolStats before = pool_.stats();
   Order order = baseline();
