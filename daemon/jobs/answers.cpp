@@ -1,8 +1,10 @@
 // What workers say, and what it comes to: a first kernel, a checked baseline, a better kernel, a revocation.
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "daemon/jobs/flight.h"
+#include "daemon/worker/program_message.h"
 #include "runtime/log/log.h"
 #include "runtime/os/clock.h"
 
@@ -46,6 +48,7 @@ void Jobs::on_response(const worker::ResponseHeader& header, std::string_view ta
   if (running.flight == nullptr) return;
   Flight& flight = *running.flight;
   flight.ticket = 0;
+  if (flight.step == Step::program) return on_program(flight, header, tail);
   switch (header.kind) {
     case worker::Kind::baseline_image: return on_baseline(flight, shared(tail));
     case worker::Kind::outcome: return on_outcome(flight, header, tail);
@@ -195,6 +198,41 @@ void Jobs::tell_of_revocation(const char* why, const Flight& flight) {
   if (revocations_.take())
     log::error("a baseline kernel of user {} {} and is revoked: {}{}", flight.uid, why, flight.describe(),
                revocations_.left_out());
+}
+
+void Jobs::on_program(Flight& flight, const worker::ResponseHeader& header, std::string_view tail) {
+  if (flight.subscribers.empty()) return remove(flight);  // counted when it was cancelled
+  const Subscriber subscriber = flight.subscribers.front();
+  if (header.kind == worker::Kind::program) {
+    // Worked on by code that read a client's text: what it says is read again before it goes out.
+    std::vector<std::uint64_t> aligned(tail.size() / sizeof(std::uint64_t) + 1);
+    std::memcpy(aligned.data(), tail.data(), tail.size());
+    const auto message = std::as_bytes(std::span(aligned)).first(tail.size());
+    if (worker::is_program_message(message, subscriber.job)) {
+      const bool cheaper = header.code != 0;
+      ++(cheaper ? stats_.programs.cheaper : stats_.programs.no_gain);
+      remove(flight);
+      return sink_(subscriber,
+                   ProgramReady{message, cheaper ? pipeline::Outcome::published : pipeline::Outcome::no_gain});
+    }
+    log::error("a programs worker sent a message of another form");
+  }
+  ++stats_.programs.failed;
+  const bool told = header.kind == worker::Kind::failed && header.code <= static_cast<std::uint8_t>(ErrorCode::kBusy);
+  end_program(flight, told ? Error{static_cast<ErrorCode>(header.code), std::string(tail)}
+                           : make_error(ErrorCode::kInternal, "the worker's answer was not understood"));
+}
+
+void Jobs::program_lost(Flight& flight, worker::PoolEvents::Fate fate) {
+  if (flight.subscribers.empty()) return remove(flight);  // counted when it was cancelled
+  if (fate == worker::PoolEvents::Fate::unharmed) return wait_for_program(flight, true);
+  ++stats_.programs.lost;
+  end_program(flight, make_error(ErrorCode::kInternal, "the worker was lost over this program"));
+}
+
+void Jobs::end_program(Flight& flight, const Error& error) {
+  tell_all(flight, Failed{error});
+  remove(flight);
 }
 
 void Jobs::revoke(Flight& flight) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -16,6 +17,7 @@ namespace trident::jobs {
 
 struct Accepted {
   bool cached = false;
+  bool alone = false;  ///< nothing follows soon: it does not wait to travel with that
 };
 struct ImageReady {
   cache::SharedImage image;
@@ -32,12 +34,17 @@ struct Finished {
   pipeline::Outcome outcome = pipeline::Outcome::no_gain;
   std::string reason{};  ///< why nothing better came; empty when published, and when only the outcome is known
 };
+/// A program's end: the message for its client, valid during the call.
+struct ProgramReady {
+  std::span<const std::byte> message;
+  pipeline::Outcome outcome = pipeline::Outcome::no_gain;
+};
 struct Failed {
   Error error;
   std::uint32_t retry_after_ms = 0;
 };
-/// Finished and Failed are a job's last, but for an ImageReady long after Finished (renewals.h).
-using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, Failed>;
+/// Finished, ProgramReady and Failed are a job's last, but for an ImageReady long after Finished (renewals.h).
+using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, ProgramReady, Failed>;
 using Sink = std::function<void(const Subscriber&, const Event&)>;
 
 }  // namespace trident::jobs

@@ -10,6 +10,9 @@ namespace trident::jobs {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
+constexpr std::uint32_t kProgramRetryMs = 1000;
+/// By the clock, beyond what the client allows for the search.
+constexpr std::uint64_t kProgramGraceMs = 5000;
 /// Reasons that the statistics keep.
 constexpr std::size_t kNotesMax = 16;
 /// Bytes of orders that are kept to be searched again, of all users.
@@ -20,6 +23,16 @@ std::string flight_id(std::uint32_t uid, const image::Key& key) {
   std::memcpy(id.data(), &uid, sizeof(uid));
   std::memcpy(id.data() + sizeof(uid), key.data(), key.size());
   return id;
+}
+
+/// No kernel's: those begin with a user and a key.
+std::string program_id(std::uint64_t number) {
+  return "program " + std::to_string(number);
+}
+
+Failed busy(const Order& order) {
+  if (order.lane != worker::Lane::programs) return {too_many_jobs(), kBusyRetryMs};
+  return {make_error(ErrorCode::kBusy, "too many programs of this user are waiting"), kProgramRetryMs};
 }
 
 }  // namespace
@@ -44,26 +57,32 @@ std::string Jobs::Flight::describe() const {
 
 Jobs::Jobs(net::Loop& loop, const worker::PoolOptions& workers, const Limits& limits, cache::Cache& cache, Sink sink,
            const expr::rewrite::OpCosts* costs, const pipeline::SearchRules* rules)
-    : cache_(cache),
+    : loop_(loop),
+      cache_(cache),
       limits_(limits),
       search_{.seed = kSeed, .costs = costs, .rules = rules},
       sink_(std::move(sink)),
       renewals_(kRenewalBytesMax),
-      pool_(loop, workers,
-            {.on_response = [this](const auto& header, auto tail) { on_response(header, tail); },
-             .on_served = [this](auto ticket, auto worker_ns) { on_served(ticket, worker_ns); },
-             .on_lost = [this](auto ticket, auto fate) { on_lost(ticket, fate); },
-             .on_free = [this](auto lane) { serve(lane); }}) {}
+      program_workers_{.baseline_workers = 0,
+                       .optimise_workers = 0,
+                       .program_workers = 1,
+                       .program_folder = workers.program_folder,
+                       .optimise_grace_ms = kProgramGraceMs},
+      pool_(loop, workers, events()) {}
 
 Jobs::~Jobs() = default;
 
-std::unique_ptr<Jobs::Flight> Jobs::make_flight(std::uint32_t uid, OrderPtr order) const {
+std::unique_ptr<Jobs::Flight> Jobs::make_flight(std::uint32_t uid, OrderPtr order) {
   auto flight = std::make_unique<Flight>();
-  Order::Identity identity = order->identify(search_);
-  flight->id = flight_id(uid, identity.key);
+  if (order->identify) {
+    Order::Identity identity = order->identify(search_);
+    flight->id = flight_id(uid, identity.key);
+    flight->key = identity.key;
+    flight->canonical = std::move(identity.canonical);
+  } else {
+    flight->id = program_id(next_program_++);
+  }
   flight->uid = uid;
-  flight->key = identity.key;
-  flight->canonical = std::move(identity.canonical);
   flight->order = std::move(order);
   flight->submitted_ns = os::monotonic_ns();
   flight->weights = renewals_.weights();
@@ -71,21 +90,21 @@ std::unique_ptr<Jobs::Flight> Jobs::make_flight(std::uint32_t uid, OrderPtr orde
 }
 
 void Jobs::submit(const Subscriber& subscriber, std::uint32_t uid, OrderPtr order) {
-  ++stats_.submitted;
-  std::unique_ptr<Flight> owned = make_flight(uid, std::move(order));
-  if (answer_at_once(*owned, subscriber)) return;
+  ++counts_of(*order).submitted;
+  const bool known_by_key = order->identify != nullptr;
+  std::unique_ptr<Flight> owned = make_flight(uid, order);
+  if (known_by_key && answer_at_once(*owned, subscriber)) return;
   if (!admits(*owned)) {
-    ++stats_.busy;
-    return sink_(subscriber, Failed{too_many_jobs(), kBusyRetryMs});
+    ++counts_of(*order).busy;
+    return sink_(subscriber, busy(*order));
   }
   Flight& flight = admit(std::move(owned));
-  wait_for_baseline(flight, false);
-  if (journal_ && flight.order->journal) journal_(uid, *flight.order->journal);
-  if (const cache::Entry* entry = cache_.find_stored(uid, flight.key, flight.canonical)) {
-    answer(flight, subscriber, *entry);
-    return remove(flight);  // the worker's answer, if any is under way, finds no flight and is dropped
-  }
-  subscribe(flight, subscriber);
+  order->lane == worker::Lane::programs ? wait_for_program(flight, false) : wait_for_baseline(flight, false);
+  if (journal_ && order->journal) journal_(uid, *order->journal);
+  const cache::Entry* entry = known_by_key ? cache_.find_stored(uid, flight.key, flight.canonical) : nullptr;
+  if (entry == nullptr) return subscribe(flight, subscriber);
+  answer(flight, subscriber, *entry);
+  remove(flight);  // the worker's answer, if any is under way, finds no flight and is dropped
 }
 
 bool Jobs::answer_at_once(const Flight& flight, const Subscriber& subscriber) {
@@ -115,7 +134,7 @@ bool Jobs::answer_at_once(const Flight& flight, const Subscriber& subscriber) {
 void Jobs::subscribe(Flight& flight, const Subscriber& subscriber) {
   flight.subscribers.push_back(subscriber);
   waiting_[subscriber] = &flight;
-  sink_(subscriber, Accepted{});
+  sink_(subscriber, Accepted{.alone = !flight.order->publish_unchecked});
   if (flight.sent.image) sink_(subscriber, flight.sent);
 }
 
@@ -133,11 +152,14 @@ void Jobs::answer(const Flight& flight, const Subscriber& subscriber, const cach
 void Jobs::cancel(const Subscriber& subscriber) {
   const auto at = waiting_.find(subscriber);
   if (at == waiting_.end()) return renewals_.forget(subscriber);
-  ++stats_.cancelled;
   Flight& flight = *at->second;
+  ++counts_of(*flight.order).cancelled;
   waiting_.erase(at);
   std::erase(flight.subscribers, subscriber);
-  if (flight.subscribers.empty() && flight.waits()) remove(flight);
+  if (!flight.subscribers.empty()) return;
+  if (flight.waits()) return remove(flight);
+  // The worker is free for the next when it has answered.
+  if (flight.step == Step::program) program_pool_->cancel(flight.ticket);
 }
 
 void Jobs::tell_all(Flight& flight, const Event& event) {
@@ -178,13 +200,24 @@ void Jobs::remove(Flight& flight) {
   if (flight.ticket != 0) running_.at(flight.ticket).flight = nullptr;
   if (renewing_ == &flight) renewing_ = nullptr;
   for (const Subscriber& subscriber : flight.subscribers) waiting_.erase(subscriber);
-  shares_.end_job(flight.uid, flight.bytes);
+  shares_of(*flight.order).end_job(flight.uid, flight.bytes);
   flights_.erase(std::string(flight.id));
 }
 
+Shares& Jobs::shares_of(const Order& order) {
+  return order.lane == worker::Lane::programs ? program_shares_ : shares_;
+}
+
+Counts& Jobs::counts_of(const Order& order) {
+  return order.lane == worker::Lane::programs ? static_cast<Counts&>(stats_.programs) : stats_;
+}
+
 bool Jobs::admits(const Flight& flight) const {
-  if (baseline_queue_.size_of(flight.uid) >= limits_.baseline_queue_per_user) return false;
   const std::uint64_t bytes = flight.order->bytes() + flight.canonical.size();
+  if (flight.order->lane == worker::Lane::programs)
+    return program_queue_.size_of(flight.uid) < limits_.program_queue_per_user &&
+           program_shares_.of(flight.uid).bytes + bytes <= limits_.program_bytes_per_user;
+  if (baseline_queue_.size_of(flight.uid) >= limits_.baseline_queue_per_user) return false;
   const Shares::Usage own = shares_.of(flight.uid), all = shares_.all();
   return leaves_room(own.jobs, all.jobs, 1, limits_.flights) &&
          leaves_room(own.bytes, all.bytes, bytes, limits_.flight_bytes) && has_room(flight.uid, bytes);
@@ -192,7 +225,7 @@ bool Jobs::admits(const Flight& flight) const {
 
 Jobs::Flight& Jobs::admit(std::unique_ptr<Flight> flight) {
   Flight& one = *flight;
-  shares_.begin_job(one.uid);
+  shares_of(*one.order).begin_job(one.uid);
   charge(one, one.order->bytes() + one.canonical.size());
   flights_.emplace(one.id, std::move(flight));
   return one;
@@ -205,7 +238,12 @@ bool Jobs::has_room(std::uint32_t uid, std::uint64_t bytes) const {
 
 void Jobs::charge(Flight& flight, std::uint64_t bytes) {
   flight.bytes += bytes;
-  shares_.charge(flight.uid, bytes);
+  shares_of(*flight.order).charge(flight.uid, bytes);
+}
+
+void Jobs::release_standard_error() {
+  pool_.release_standard_error();
+  if (program_pool_) program_pool_->release_standard_error();
 }
 
 void Jobs::drain() {
@@ -218,7 +256,9 @@ void Jobs::drain() {
 
 Stats Jobs::stats() const {
   Stats copy = stats_;
-  copy.flights = flights_.size();
+  copy.flights = shares_.all().jobs;
+  copy.programs.waiting = program_queue_.size();
+  copy.programs.running = program_shares_.all().jobs - program_queue_.size();
   copy.baseline_waiting = baseline_queue_.size();
   copy.optimise_waiting = optimise_queue_.size() - optimise_queue_.urgent_size();
   copy.check_waiting = optimise_queue_.urgent_size();

@@ -18,6 +18,10 @@
 // A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
 //
+// A program of Triton VM is a job of one lane: nothing of it is shared or cached, for it comes with its inputs and with
+// what has been learnt since. Its one worker, at low priority, is started with the first program. What nobody waits for
+// any more is ended at once, in the worker too.
+//
 // Workers serve whoever has used the least worker time (fair_queue.h); failures, deaths of workers and what nobody
 // waits for any more count as well. Users whose compilations take long leave a baseline worker to the others
 // (slow_users.h). What all users share has room for one more: nobody gets more of it than is left.
@@ -59,13 +63,26 @@ struct Limits {
   std::uint64_t flight_bytes_per_user = 0;    ///< of messages and baseline images in the works; above it: Busy
   std::uint64_t flight_bytes = 0;             ///< of all users together, likewise
   std::uint64_t optimise_budget_ms = 0;
+  std::uint32_t program_queue_per_user = 16;         ///< above it: Busy
+  std::uint64_t program_bytes_per_user = 16u << 20;  ///< of messages in the works; above it: Busy
 };
 
-struct Stats {
-  std::uint64_t submitted = 0, shared = 0, busy = 0, cancelled = 0, quarantined = 0, failed = 0;
+/// What is counted of every kind of job.
+struct Counts {
+  std::uint64_t submitted = 0, busy = 0, cancelled = 0, failed = 0, lost = 0;
+};
+struct ProgramStats : Counts {
+  std::uint64_t cheaper = 0, no_gain = 0;
+  std::size_t waiting = 0, running = 0;
+};
+
+/// Of kernels, but for `programs`.
+struct Stats : Counts {
+  ProgramStats programs;
+  std::uint64_t shared = 0, quarantined = 0;
   std::uint64_t known_failures = 0;  ///< answered without a worker
   std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
-  std::uint64_t lost = 0, retried = 0, checked_alone = 0, revoked = 0;
+  std::uint64_t retried = 0, checked_alone = 0, revoked = 0;
   std::uint64_t renewals = 0, republished = 0;  ///< searched again for what clients have; better ones sent
   std::size_t open_kernels = 0, renewals_waiting = 0;
   std::size_t flights = 0, baseline_waiting = 0, optimise_waiting = 0, check_waiting = 0;
@@ -96,14 +113,16 @@ class Jobs {
   void set_limits(const Limits& limits) { limits_ = limits; }
   /// Drops what has its baseline, without a last message: the clients send it to the next daemon.
   void drain();
-  [[nodiscard]] bool idle() const { return flights_.empty(); }
+  /// Whether no kernel is in the works.
+  [[nodiscard]] bool idle() const { return shares_.all().jobs == 0; }
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] const worker::Pool& pool() const { return pool_; }
-  [[nodiscard]] worker::Pool& pool() { return pool_; }
+  /// Workers write their log lines nowhere from now on.
+  void release_standard_error();
 
  private:
   /// What a worker does, or is to do, for a flight.
-  enum class Step : std::uint8_t { baseline, optimise, check, renewal };
+  enum class Step : std::uint8_t { baseline, optimise, check, renewal, program };
   struct Flight;
   /// A request that a worker has.
   struct Running {
@@ -114,7 +133,7 @@ class Jobs {
   };
 
   // jobs.cpp: how a job begins and ends.
-  [[nodiscard]] std::unique_ptr<Flight> make_flight(std::uint32_t uid, OrderPtr order) const;
+  [[nodiscard]] std::unique_ptr<Flight> make_flight(std::uint32_t uid, OrderPtr order);
   /// Whether the subscriber got its answer, or a flight to share, without a new one.
   bool answer_at_once(const Flight& flight, const Subscriber& subscriber);
   void subscribe(Flight& flight, const Subscriber& subscriber);
@@ -129,14 +148,19 @@ class Jobs {
   /// Whether a new flight of the user would, and leaves room for other users.
   [[nodiscard]] bool admits(const Flight& flight) const;
   Flight& admit(std::unique_ptr<Flight> flight);
+  [[nodiscard]] Shares& shares_of(const Order& order);
+  [[nodiscard]] Counts& counts_of(const Order& order);
   void charge(Flight& flight, std::uint64_t bytes);
 
   // lanes.cpp: who waits for which workers, and what they are asked.
   void wait_for_baseline(Flight& flight, bool in_front);
   void wait_for_optimise(Flight& flight, bool in_front);
   void wait_for_check(Flight& flight);
+  void wait_for_program(Flight& flight, bool in_front);
   static worker::Lane lane_of(Step step);
+  [[nodiscard]] worker::Pool& pool_of(worker::Lane lane);
   [[nodiscard]] FairQueue<Flight*>& queue_of(worker::Lane lane);
+  [[nodiscard]] worker::PoolEvents events();
   [[nodiscard]] worker::Claim claim_of(const Flight& flight) const;
   [[nodiscard]] worker::RequestHeader request_of(Flight& flight) const;
   void run(Flight& flight);
@@ -160,6 +184,10 @@ class Jobs {
   void revoke(Flight& flight);
   void tell_of_revocation(const char* why, const Flight& flight);
 
+  void on_program(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
+  void program_lost(Flight& flight, worker::PoolEvents::Fate fate);
+  void end_program(Flight& flight, const Error& error);
+
   // renewing.cpp: kernels that clients have are searched again.
   void remember(const Flight& flight, const Subscriber& subscriber, double ratio);
   void begin_renewals();
@@ -169,6 +197,7 @@ class Jobs {
   void end_renewal(Flight& flight, const cache::Entry* entry);
   void offer(Renewals::Kernel& kernel, const cache::Entry& entry);
 
+  net::Loop& loop_;
   cache::Cache& cache_;
   Limits limits_;
   pipeline::Search search_;  ///< goes into every key
@@ -176,18 +205,22 @@ class Jobs {
   Stats stats_;
   bool draining_ = false;
   worker::Ticket next_ticket_ = 1;
+  std::uint64_t next_program_ = 1;
   std::unordered_map<std::string, std::unique_ptr<Flight>> flights_;  ///< by user and key
   std::unordered_map<worker::Ticket, Running> running_;
   std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
   FairQueue<Flight*> baseline_queue_, optimise_queue_;  ///< checks are urgent in the latter
+  FairQueue<Flight*> program_queue_;
   SlowUsers slow_users_;
-  Shares shares_;
+  Shares shares_, program_shares_;
   PastFailures failures_;
   std::function<void(std::uint32_t uid, const expr::Expr&)> journal_;
   bool renews_ = false;  ///< set_weights() was called
   Renewals renewals_;
   Flight* renewing_ = nullptr;
   log::Ration revocations_, failed_, promotions_;
+  worker::PoolOptions program_workers_;
+  std::unique_ptr<worker::Pool> program_pool_;  ///< with the first program
   worker::Pool pool_;
 };
 

@@ -65,7 +65,7 @@ std::string tail_of(const Line& line) {
 }
 
 __attribute__((constructor)) void be_a_worker_where_asked(int argc, char** argv, char**) {
-  if (argc == 3 && std::string_view(argv[1]) == worker::kWorkerArgument) recite();
+  if (argc >= 3 && std::string_view(argv[1]) == worker::kWorkerArgument) recite();
 }
 
 Line baseline() {
@@ -105,6 +105,7 @@ struct Told {
   void operator()(const Progressed& e) const { log.push_back(std::string(name_of(e.stage))); }
   void operator()(const Revoked&) const { log.emplace_back("revoked"); }
   void operator()(const Finished& e) const { log.push_back("finished: " + std::string(name_of(e.outcome))); }
+  void operator()(const ProgramReady&) const { log.emplace_back("finished: a program"); }
   void operator()(const Failed& e) const { log.push_back("failed: " + e.error.message); }
 };
 
@@ -112,15 +113,19 @@ class Scripts : public ::testing::Test {
  protected:
   using Log = std::vector<std::string>;
 
-  /// Submits the order and returns what is told until it has ended.
-  Log tell(Order order) {
-    const Subscriber subscriber{1, ++last_};
-    Log& log = logs_[subscriber.job];
-    jobs_.submit(subscriber, 1000, std::make_shared<const Order>(std::move(order)));
+  /// The number of the job.
+  std::uint64_t submit(Order order) {
+    jobs_.submit({1, ++last_}, 1000, std::make_shared<const Order>(std::move(order)));
+    return last_;
+  }
+  /// What is told of a job until it has ended.
+  Log follow(std::uint64_t job) {
+    const Log& log = logs_.at(job);
     const auto ended = [&] { return log.back().starts_with("finished") || log.back().starts_with("failed"); };
     for (int ms = 0; ms < 20'000 && !ended(); ++ms, ::usleep(1000)) uv_run(loop_.raw(), UV_RUN_NOWAIT);
     return log;
   }
+  Log tell(Order order) { return follow(submit(std::move(order))); }
 
   net::Loop loop_;
   cache::Cache cache_{{.path = "", .hot_entries_max = 100, .hot_bytes_max = 1u << 20}};
@@ -133,7 +138,8 @@ class Scripts : public ::testing::Test {
               .flights = 100,
               .flight_bytes_per_user = 1u << 20,
               .flight_bytes = 4u << 20,
-              .optimise_budget_ms = 1000},
+              .optimise_budget_ms = 1000,
+              .program_queue_per_user = 1},
              cache_,
              [this](const Subscriber& to, const Event& event) { std::visit(Told{logs_[to.job]}, event); }};
 };
@@ -183,6 +189,28 @@ TEST_F(Scripts, OnlyWhatDependsOnWeightsIsKeptToBeSearchedAgain) {
   order.by_weights = true;
   tell(order);
   EXPECT_EQ(jobs_.stats().open_kernels, 1u);
+}
+
+TEST_F(Scripts, ProgramsHaveALaneOfTheirOwnAndShareNothing) {
+  const Line refusal{Lane::programs, Kind::failed, static_cast<std::uint8_t>(ErrorCode::kTypeError)};
+  const auto message = std::as_bytes(std::span(&refusal, 1));
+  std::vector<std::uint64_t> programs;
+  for (int i = 0; i < 3; ++i) programs.push_back(submit(*program_order(1000, message)));
+  EXPECT_EQ(jobs_.stats().programs.running, 1u);
+  EXPECT_EQ(jobs_.stats().programs.waiting, 1u);
+  EXPECT_EQ(jobs_.stats().flights, 0u);
+  EXPECT_TRUE(jobs_.idle());
+  EXPECT_EQ(follow(programs[2]), Log{"failed: too many programs of this user are waiting"});
+  jobs_.cancel({1, programs[1]});
+  EXPECT_EQ(follow(programs[0]), (Log{"accepted", "failed: "}));
+  EXPECT_EQ(logs_[programs[1]], Log{"accepted"});
+  const ProgramStats stats = jobs_.stats().programs;
+  EXPECT_EQ(stats.submitted, 3u);
+  EXPECT_EQ(stats.busy, 1u);
+  EXPECT_EQ(stats.cancelled, 1u);
+  EXPECT_EQ(stats.failed, 1u);
+  EXPECT_EQ(stats.running + stats.waiting, 0u);
+  EXPECT_EQ(jobs_.stats().failed, 0u);
 }
 
 }  // namespace

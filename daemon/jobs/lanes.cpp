@@ -18,11 +18,38 @@ constexpr std::uint8_t kRenewalEffort = 8;
 }  // namespace
 
 worker::Lane Jobs::lane_of(Step step) {
-  return step == Step::baseline ? worker::Lane::baseline : worker::Lane::optimise;
+  switch (step) {
+    case Step::baseline: return worker::Lane::baseline;
+    case Step::program: return worker::Lane::programs;
+    case Step::optimise:
+    case Step::check:
+    case Step::renewal: break;
+  }
+  return worker::Lane::optimise;
+}
+
+worker::PoolEvents Jobs::events() {
+  return {.on_response = [this](const auto& header, auto tail) { on_response(header, tail); },
+          .on_served = [this](auto ticket, auto worker_ns) { on_served(ticket, worker_ns); },
+          .on_lost = [this](auto ticket, auto fate) { on_lost(ticket, fate); },
+          .on_free = [this](auto lane) { serve(lane); }};
+}
+
+worker::Pool& Jobs::pool_of(worker::Lane lane) {
+  return lane == worker::Lane::programs ? *program_pool_ : pool_;
 }
 
 FairQueue<Jobs::Flight*>& Jobs::queue_of(worker::Lane lane) {
+  if (lane == worker::Lane::programs) return program_queue_;
   return lane == worker::Lane::baseline ? baseline_queue_ : optimise_queue_;
+}
+
+void Jobs::wait_for_program(Flight& flight, bool in_front) {
+  if (!program_pool_) program_pool_ = std::make_unique<worker::Pool>(loop_, program_workers_, events());
+  flight.step = Step::program;
+  flight.place =
+      in_front ? program_queue_.push_front(flight.uid, &flight) : program_queue_.push_back(flight.uid, &flight);
+  run_waiting(worker::Lane::programs);
 }
 
 void Jobs::wait_for_baseline(Flight& flight, bool in_front) {
@@ -62,6 +89,7 @@ worker::RequestHeader Jobs::request_of(Flight& flight) const {
   header.key = flight.key;
   switch (flight.step) {
     case Step::baseline: break;
+    case Step::program: header.budget_ns = flight.order->budget_ns; break;
     case Step::renewal: header.effort = kRenewalEffort; [[fallthrough]];
     case Step::optimise: header.budget_ns = limits_.optimise_budget_ms * 1'000'000; break;
     case Step::check:
@@ -76,7 +104,7 @@ void Jobs::run(Flight& flight) {
   flight.place.reset();
   flight.ticket = next_ticket_++;
   running_[flight.ticket] = {&flight, flight.uid, lane_of(flight.step), flight.renewal.has_value()};
-  pool_.request(request_of(flight), flight.order->message, claim_of(flight));
+  pool_of(lane_of(flight.step)).request(request_of(flight), flight.order->message, claim_of(flight));
 }
 
 worker::Claim Jobs::claim_of(const Flight& flight) const {
@@ -91,7 +119,8 @@ void Jobs::serve(worker::Lane lane) {
 
 void Jobs::run_waiting(worker::Lane lane) {
   auto& queue = queue_of(lane);
-  while (const auto next = queue.pop([&](const Flight* first) { return pool_.has_room(lane, claim_of(*first)); })) {
+  const auto has_worker = [&](const Flight* first) { return pool_of(lane).has_room(lane, claim_of(*first)); };
+  while (const auto next = queue.pop(has_worker)) {
     Flight& flight = **next;
     flight.place.reset();
     // The images of those before it may have taken the user's share: whoever asked asks again, and loses nothing.
@@ -121,6 +150,7 @@ void Jobs::on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate) {
   if (running.flight == nullptr) return;
   Flight& flight = *running.flight;
   flight.ticket = 0;
+  if (flight.step == Step::program) return program_lost(flight, fate);
   bool retry = fate == Fate::unharmed;
   if (fate != Fate::unharmed) {
     ++stats_.lost;

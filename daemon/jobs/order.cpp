@@ -33,4 +33,13 @@ Result<OrderPtr> kernel_order(ingest::Work work, std::uint8_t isa, std::span<con
   return std::make_shared<const Order>(std::move(order));
 }
 
+OrderPtr program_order(std::uint32_t milliseconds, std::span<const std::byte> message) {
+  Order order;
+  order.lane = worker::Lane::programs;
+  order.budget_ns = std::uint64_t{milliseconds} * 1'000'000;
+  order.message.assign(message.begin(), message.end());
+  order.describe = [bytes = message.size()] { return "a program of " + std::to_string(bytes) + " bytes"; };
+  return std::make_shared<const Order>(std::move(order));
+}
+
 }  // namespace trident::jobs

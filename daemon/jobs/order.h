@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/ingest/ingest.h"
+#include "daemon/worker/protocol.h"
 #include "jit/image/image.h"
 #include "jit/pipeline/pipeline.h"
 
@@ -24,10 +25,12 @@ struct Order {
     std::vector<std::byte> canonical;  ///< what the key is made of; compared where keys are equal
   };
 
-  std::uint8_t isa = 0;                                       ///< enum trident_isa
+  worker::Lane lane = worker::Lane::baseline;                 ///< whose workers begin
+  std::uint8_t isa = 0;                                       ///< enum trident_isa; of kernels
+  std::uint64_t budget_ns = 0;                                ///< programs lane: what the client allows
   std::vector<std::byte> message;                             ///< as the client sent it: workers get it
   std::uint64_t parsed_bytes = 0;                             ///< memory that the functions below hold
-  std::function<Identity(const pipeline::Search&)> identify;  ///< the key depends on what the search goes by
+  std::function<Identity(const pipeline::Search&)> identify;  ///< empty: nothing is shared or cached
   std::function<std::string()> describe;                      ///< for the log
   std::shared_ptr<const expr::Expr> journal;                  ///< what the journal is told; null: nothing
   bool publish_unchecked = false;  ///< the first kernel goes out before anything has compared it with what it must do
@@ -40,5 +43,8 @@ using OrderPtr = std::shared_ptr<const Order>;
 /// Orders the kernel of an expression; `message` is the Submit that `work` was read from. Errors: Unsupported for an
 /// unknown instruction set.
 Result<OrderPtr> kernel_order(ingest::Work work, std::uint8_t isa, std::span<const std::byte> message);
+
+/// Orders a program that is to become cheaper to prove; `message` is its SubmitProgram.
+OrderPtr program_order(std::uint32_t milliseconds, std::span<const std::byte> message);
 
 }  // namespace trident::jobs
