@@ -12,6 +12,7 @@
 #include "clients/c/io_thread.h"
 #include "clients/c/peer.h"
 #include "runtime/base/submission_limits.h"
+#include "schemas/stages.h"
 
 namespace trident::client {
 namespace {
@@ -31,6 +32,10 @@ static_assert(kMapsMax == 8);
 constexpr std::string_view kTooManyWait =
     "65536 kernels of this context wait for a compiler already, the most that may: this one stays with the interpreter";
 static_assert(limits::kUnfinishedKernelsMax == 65536);
+
+#define X(name, NAME, does) static_assert(TRIDENT_STAGE_##NAME == static_cast<int>(Stage::name) + 1);
+#include "schemas/stages.def"
+#undef X
 
 std::chrono::steady_clock::time_point after(std::uint32_t timeout_ms) {
   return std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
@@ -380,7 +385,7 @@ const char* Context::note_of(Kernel& kernel) {
 
 /// Notes progress for trident_info(); drops reports that are late or make no sense.
 void Context::note_progress(const wire::Progress& progress) {
-  if (progress.stage > TRIDENT_STAGE_JUDGE - 1 || progress.done > progress.total) return;
+  if (progress.stage >= kStageCount || progress.done > progress.total) return;
   if (!(progress.best_ratio >= 0 && progress.best_ratio <= 1)) return;
   const std::lock_guard lock(mutex);
   Kernel* kernel = jobs.find(progress.job);

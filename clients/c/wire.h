@@ -55,7 +55,7 @@ struct Accepted {
 };
 struct Progress {
   std::uint64_t job = 0;
-  std::uint8_t stage = 0;  ///< wire::Stage of the daemon's version
+  std::uint8_t stage = 0;  ///< Stage of the daemon's version, which may have more of them
   std::uint32_t done = 0, total = 0;
   double best_ratio = 0;
 };

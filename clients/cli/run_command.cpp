@@ -21,6 +21,7 @@
 #include "jit/image/image.h"
 #include "runtime/report/progress_bar.h"
 #include "schemas/kernel_image.h"
+#include "schemas/stages.h"
 
 namespace trident::cli {
 namespace {
@@ -174,7 +175,6 @@ trident_kernel_info info_of(const trident_kernel* kernel) {
 /// Waits for --tier, with a bar that shows what the daemon does meanwhile.
 Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
   if (verb.tier == "any") return {};
-  static const char* const kStages[] = {"waiting", "lower", "emit", "equiv", "judge"};
   constexpr std::uint32_t kLookMs = 50;
   const std::uint32_t tier = verb.tier == "baseline" ? TRIDENT_TIER_BASELINE : TRIDENT_TIER_OPTIMISED;
   report::ProgressBar bar(verb.tier, 0);
@@ -191,8 +191,8 @@ Result<void> wait_for_tier(const RunVerb& verb, trident_kernel* kernel) {
                         why.c_str());
     }
     const trident_kernel_info info = info_of(kernel);
-    bar.update(info.stage_done, info.stage_total,
-               report::stage_text(kStages[std::min<std::uint32_t>(info.stage, TRIDENT_STAGE_JUDGE)], info.best_ratio));
+    const std::string_view stage = name_of_info_stage(info.stage);
+    bar.update(info.stage_done, info.stage_total, report::stage_text(stage.empty() ? "waiting" : stage, info.best_ratio));
   }
 }
 

@@ -7,8 +7,8 @@
 namespace trident::admin {
 
 std::string stats_json(double uptime_s, const session::Stats& sessions, const jobs::Stats& jobs,
-                       const programs::Stats& programs, const worker::PoolStats& workers, std::size_t workers_alive,
-                       const cache::Stats& cache, const Learning& learning, const Condition& condition) {
+                       const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache,
+                       const Learning& learning, const Condition& condition) {
   nlohmann::ordered_json json;
   json["uptime_s"] = uptime_s;
   json["build"] = os::build_id();
@@ -48,6 +48,7 @@ std::string stats_json(double uptime_s, const session::Stats& sessions, const jo
                   {"check_waiting", jobs.check_waiting},
                   {"baseline_us_log2", jobs.baseline_us_log2},
                   {"notes", jobs.notes}};
+  const jobs::ProgramStats& programs = jobs.programs;
   json["programs"] = {
       {"submitted", programs.submitted}, {"cheaper", programs.cheaper}, {"no_gain", programs.no_gain},
       {"failed", programs.failed},       {"busy", programs.busy},       {"cancelled", programs.cancelled},

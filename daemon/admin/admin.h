@@ -6,7 +6,6 @@
 
 #include "daemon/cache/cache.h"
 #include "daemon/jobs/jobs.h"
-#include "daemon/programs/programs.h"
 #include "daemon/session/session.h"
 
 namespace trident::admin {
@@ -28,7 +27,7 @@ struct Condition {
 
 /// One JSON object: uptime, and one object per part of the daemon.
 std::string stats_json(double uptime_s, const session::Stats& sessions, const jobs::Stats& jobs,
-                       const programs::Stats& programs, const worker::PoolStats& workers, std::size_t workers_alive,
-                       const cache::Stats& cache, const Learning& learning, const Condition& condition);
+                       const worker::PoolStats& workers, std::size_t workers_alive, const cache::Stats& cache,
+                       const Learning& learning, const Condition& condition);
 
 }  // namespace trident::admin

@@ -12,7 +12,6 @@
 #include "daemon/learning/weights_source.h"
 #include "daemon/net/listener.h"
 #include "daemon/net/loop.h"
-#include "daemon/programs/programs.h"
 #include "daemon/session/session.h"
 #include "jit/rulecheck/rule_files.h"
 #include "runtime/base/limits.h"
@@ -209,6 +208,7 @@ class Front {
             loop_,
             {.baseline_workers = static_cast<std::uint32_t>(settings.baseline_workers),
              .optimise_workers = static_cast<std::uint32_t>(settings.workers),
+             .program_folder = programs_folder(settings),
              .baseline_timeout_ms = settings.baseline_timeout_ms,
              .costs = costs_->told(),
              .rules = own != nullptr ? own->text : "",
@@ -216,14 +216,11 @@ class Front {
             job_limits(settings), cache_,
             [this](const auto& subscriber, const jobs::Event& event) { sessions_.on_event(subscriber, event); },
             costs_->costs(), own != nullptr ? &own->rules : nullptr),
-        programs_(
-            loop_, {.folder = programs_folder(settings)},
-            [this](const auto& subscriber, const programs::Event& event) { sessions_.on_event(subscriber, event); }),
         sessions_(loop_, session_limits(settings), [this] { return stats_json(); }),
         starting_(loop_),
         watchdog_(loop_),
         drain_(loop_) {
-    sessions_.set_jobs(jobs_, programs_);
+    sessions_.set_jobs(jobs_);
     if (const auto tried = try_execution(); !tried.ok()) turn_clients_away(tried.error());
     if (const std::string state = config::state_path(settings); !state.empty()) learn_in(state);
     costs_->watch(loop_, [this] {
@@ -305,8 +302,7 @@ class Front {
         "keeps them)");
     starter_ended_ = {};
     os::release_standard_error();
-    jobs_.pool().release_standard_error();
-    programs_.release_standard_error();
+    jobs_.release_standard_error();
   }
 
   /// Starts only under a service manager that asked for it: an idle daemon otherwise has no timer at all.
@@ -332,8 +328,8 @@ class Front {
 
   std::string stats_json() const {
     const double uptime = static_cast<double>(os::monotonic_ns() - started_ns_) / 1e9;
-    return admin::stats_json(uptime, sessions_.stats(), jobs_.stats(), programs_.stats(), jobs_.pool().stats(),
-                             jobs_.pool().alive(), cache_.stats(),
+    return admin::stats_json(uptime, sessions_.stats(), jobs_.stats(), jobs_.pool().stats(), jobs_.pool().alive(),
+                             cache_.stats(),
                              {.weights = weights_ ? weights_->name() : std::string(store::Versions::kNone),
                               .weights_changed = weights_changed_,
                               .costs = costs_->name(),
@@ -408,7 +404,6 @@ class Front {
   std::optional<learning::Journal> journal_;
   std::uint64_t weights_changed_ = 0, costs_changed_ = 0;
   jobs::Jobs jobs_;
-  programs::Programs programs_;
   session::Sessions sessions_;
   net::Timer starting_, watchdog_, drain_;
   int exit_status_ = 0;

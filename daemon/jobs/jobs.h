@@ -9,9 +9,11 @@
 // compilation. A flight whose subscribers have all gone leaves the queues, but is not torn out of a worker: its result
 // is cached.
 //
-// A baseline goes out before it is checked; the optimise job checks it first. Where there is no such job, or it was
-// lost or cut short before that, a check alone follows, which no limit drops: no flight ends with a baseline that
-// nobody has looked at. One whose check gives no answer three times is revoked like one that is wrong.
+// A baseline goes out before it is checked if its order allows that, else as soon as it was found right; the optimise
+// job checks it first. That job may send one interim image before its outcome, for a search that goes on. Where there
+// is no such job, or it was lost or cut short before that, a check alone follows, which no limit drops: no flight ends
+// with a baseline that nobody has looked at. One whose check gives no answer three times is revoked like one that is
+// wrong.
 //
 // A key that kills or hangs baseline workers three times, or that cannot be compiled, is refused for ten minutes; one
 // that does so to optimise workers gets its baseline and no more (past_failures.h).
@@ -33,14 +35,15 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 #include "daemon/cache/cache.h"
-#include "daemon/ingest/ingest.h"
+#include "daemon/jobs/events.h"
 #include "daemon/jobs/fair_queue.h"
+#include "daemon/jobs/order.h"
 #include "daemon/jobs/past_failures.h"
 #include "daemon/jobs/renewals.h"
+#include "daemon/jobs/shares.h"
 #include "daemon/jobs/slow_users.h"
 #include "daemon/jobs/subscriber.h"
 #include "daemon/worker/pool.h"
@@ -49,32 +52,6 @@
 
 namespace trident::jobs {
 
-struct Accepted {
-  bool cached = false;
-};
-struct ImageReady {
-  cache::SharedImage image;
-  double baseline_ns = 0, optimised_ns = 0;
-  bool more = false;  ///< the job's next event follows at once: both may travel together
-};
-struct Progressed {
-  std::uint8_t stage = 0;
-  std::uint32_t done = 0, total = 0;
-  double best_ratio = 0;
-};
-struct Revoked {};  ///< the baseline image must not run any more
-struct Finished {
-  pipeline::Outcome outcome = pipeline::Outcome::no_gain;
-  std::string reason{};  ///< why nothing better came; empty when published, and when only the outcome is known
-};
-struct Failed {
-  Error error;
-  std::uint32_t retry_after_ms = 0;
-};
-/// Finished and Failed are a job's last events, except an ImageReady long after Finished (renewals.h).
-using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, Failed>;
-using Sink = std::function<void(const Subscriber&, const Event&)>;
-
 struct Limits {
   std::uint32_t baseline_queue_per_user = 0;  ///< above it: Busy
   std::uint32_t optimise_queue_per_user = 0;  ///< above it: done after the baseline
@@ -82,13 +59,26 @@ struct Limits {
   std::uint64_t flight_bytes_per_user = 0;    ///< of messages and baseline images in the works; above it: Busy
   std::uint64_t flight_bytes = 0;             ///< of all users together, likewise
   std::uint64_t optimise_budget_ms = 0;
+  std::uint32_t program_queue_per_user = 16;         ///< above it: Busy
+  std::uint64_t program_bytes_per_user = 16u << 20;  ///< of messages in the works; above it: Busy
 };
 
-struct Stats {
-  std::uint64_t submitted = 0, shared = 0, busy = 0, cancelled = 0, quarantined = 0, failed = 0;
+/// What is counted of every kind of job.
+struct Counts {
+  std::uint64_t submitted = 0, busy = 0, cancelled = 0, failed = 0, lost = 0;
+};
+struct ProgramStats : Counts {
+  std::uint64_t cheaper = 0, no_gain = 0;
+  std::size_t waiting = 0, running = 0;
+};
+
+/// Of kernels, but for `programs`.
+struct Stats : Counts {
+  ProgramStats programs;
+  std::uint64_t shared = 0, quarantined = 0;
   std::uint64_t known_failures = 0;  ///< answered without a worker
   std::uint64_t baseline_ready = 0, published = 0, no_gain = 0, budget_spent = 0, not_equivalent = 0;
-  std::uint64_t lost = 0, retried = 0, checked_alone = 0, revoked = 0;
+  std::uint64_t retried = 0, checked_alone = 0, revoked = 0;
   std::uint64_t renewals = 0, republished = 0;  ///< searched again for what clients have; better ones sent
   std::size_t open_kernels = 0, renewals_waiting = 0;
   std::size_t flights = 0, baseline_waiting = 0, optimise_waiting = 0, check_waiting = 0;
@@ -105,10 +95,8 @@ class Jobs {
        const expr::rewrite::OpCosts* costs = nullptr, const pipeline::SearchRules* rules = nullptr);
   ~Jobs();
 
-  /// `message` is the client's message as it came, from which `work` was read.
-  void submit(const Subscriber& subscriber, std::uint32_t uid, std::uint8_t isa, const ingest::Work& work,
-              std::span<const std::byte> message);
-  /// Sets the journal, which is told every submission that is new to the cache's memory.
+  void submit(const Subscriber& subscriber, std::uint32_t uid, OrderPtr order);
+  /// Told every submission that is new to the cache's memory.
   void set_journal(std::function<void(std::uint32_t uid, const expr::Expr&)> journal) { journal_ = std::move(journal); }
   /// Sets the weights of the search's guide; null: the built-in ones. They must live until the next call. `told` is for
   /// worker::PoolOptions::weights. Before the first call no kernel is ever searched again.
@@ -121,21 +109,16 @@ class Jobs {
   void set_limits(const Limits& limits) { limits_ = limits; }
   /// Drops what has its baseline, without a last message: the clients send it to the next daemon.
   void drain();
-  [[nodiscard]] bool idle() const { return flights_.empty(); }
+  /// Whether no kernel is in the works.
+  [[nodiscard]] bool idle() const { return shares_.all().jobs == 0; }
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] const worker::Pool& pool() const { return pool_; }
-  [[nodiscard]] worker::Pool& pool() { return pool_; }
+  /// Workers write their log lines nowhere from now on.
+  void release_standard_error();
 
  private:
-  enum class State : std::uint8_t {
-    baseline_waiting,
-    baseline_running,
-    optimise_waiting,
-    optimising,
-    check_waiting,
-    checking,
-    renewing
-  };
+  /// What a worker does, or is to do, for a flight.
+  enum class Step : std::uint8_t { baseline, optimise, check, renewal, program };
   struct Flight;
   /// A request that a worker has.
   struct Running {
@@ -144,53 +127,73 @@ class Jobs {
     worker::Lane lane = worker::Lane::baseline;
     bool renewal = false;  ///< which came out of no queue
   };
-  struct Usage {
-    std::uint64_t flights = 0, bytes = 0;
-  };
-  [[nodiscard]] image::Key key_of(const ingest::Work& work, std::span<const std::byte> canonical,
-                                  codegen::Isa isa) const;
+
+  // jobs.cpp: how a job begins and ends.
+  [[nodiscard]] std::unique_ptr<Flight> make_flight(std::uint32_t uid, OrderPtr order);
+  /// Whether the subscriber got its answer, or a flight to share, without a new one.
+  bool answer_at_once(const Flight& flight, const Subscriber& subscriber);
   void subscribe(Flight& flight, const Subscriber& subscriber);
-  void answer(const Subscriber& subscriber, const cache::Entry& entry, const Renewals::Kernel& kernel);
-  void remember(const Subscriber& subscriber, const Renewals::Kernel& kernel, double ratio);
+  void answer(const Flight& flight, const Subscriber& subscriber, const cache::Entry& entry);
+  void tell_all(Flight& flight, const Event& event);
+  void finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason);
+  void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
+  void note(const std::string& reason);
+  void remove(Flight& flight);
+  /// Whether the user's flights stay within what is its own.
+  [[nodiscard]] bool has_room(std::uint32_t uid, std::uint64_t bytes) const;
+  /// Whether a new flight of the user would, and leaves room for other users.
+  [[nodiscard]] bool admits(const Flight& flight) const;
+  Flight& admit(std::unique_ptr<Flight> flight);
+  [[nodiscard]] Shares& shares_of(const Order& order);
+  [[nodiscard]] Counts& counts_of(const Order& order);
+  void charge(Flight& flight, std::uint64_t bytes);
+
+  // lanes.cpp: who waits for which workers, and what they are asked.
+  void wait_for_baseline(Flight& flight, bool in_front);
+  void wait_for_optimise(Flight& flight, bool in_front);
+  void wait_for_check(Flight& flight);
+  void wait_for_program(Flight& flight, bool in_front);
+  static worker::Lane lane_of(Step step);
+  [[nodiscard]] worker::Pool& pool_of(worker::Lane lane);
+  [[nodiscard]] FairQueue<Flight*>& queue_of(worker::Lane lane);
+  [[nodiscard]] worker::PoolEvents events();
+  [[nodiscard]] worker::Claim claim_of(const Flight& flight) const;
+  [[nodiscard]] worker::RequestHeader request_of(Flight& flight) const;
+  void run(Flight& flight);
+  void run_waiting(worker::Lane lane);
+  void serve(worker::Lane lane);
+  void on_served(worker::Ticket ticket, std::uint64_t worker_ns);
+  void on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate);
+
+  // answers.cpp: what workers say.
+  void on_response(const worker::ResponseHeader& header, std::string_view tail);
+  void on_progress(const Running& running, const worker::ResponseHeader& header);
+  void on_baseline(Flight& flight, cache::SharedImage image);
+  void on_interim(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
+  void publish(Flight& flight, ImageReady ready);
+  void baseline_holds(Flight& flight);
+  void on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
+  void on_failure(Flight& flight, worker::Lane lane, const Error& error);
+  void conclude(Flight& flight, const worker::ResponseHeader& header, std::string_view tail, const std::string& reason);
+  void keep_baseline(Flight& flight, const std::string& reason);
+  void check_failed(Flight& flight);
+  void revoke(Flight& flight);
+  void tell_of_revocation(const char* why, const Flight& flight);
+
+  void on_program(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
+  void program_lost(Flight& flight, worker::PoolEvents::Fate fate);
+  void end_program(Flight& flight, const Error& error);
+
+  // renewing.cpp: kernels that clients have are searched again.
+  void remember(const Flight& flight, const Subscriber& subscriber, double ratio);
+  void begin_renewals();
   void renew_next();
   void renew(Renewals::Number number);
   void on_renewed(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
   void end_renewal(Flight& flight, const cache::Entry* entry);
   void offer(Renewals::Kernel& kernel, const cache::Entry& entry);
-  void tell_all(Flight& flight, const Event& event);
-  /// `ratio`: the time of the kernel that the clients have now over the baseline's.
-  void finish(Flight& flight, pipeline::Outcome outcome, const std::string& reason, double ratio = 1);
-  void fail(Flight& flight, const Error& error, std::uint32_t retry_after_ms = 0);
-  void remove(Flight& flight);
-  /// Returns true when the user's flights stay within the user's own share.
-  [[nodiscard]] bool has_room(std::uint32_t uid, std::uint64_t bytes) const;
-  /// Returns true when a new flight stays within the user's share and leaves room for other users.
-  [[nodiscard]] bool admits(std::uint32_t uid, std::uint64_t bytes) const;
-  void admit(std::unique_ptr<Flight> flight, std::uint64_t bytes);
-  [[nodiscard]] Usage usage_of(std::uint32_t uid) const;
-  void charge(Flight& flight, std::uint64_t bytes);
 
-  void wait_for_baseline(Flight& flight, bool in_front);
-  void wait_for_optimise(Flight& flight, bool in_front);
-  void wait_for_check(Flight& flight);
-  void keep_baseline(Flight& flight, const std::string& reason);
-  void check_failed(Flight& flight);
-  void revoke(Flight& flight);
-  void tell_of_revocation(const char* why, const Flight& flight);
-  [[nodiscard]] FairQueue<Flight*>& queue_of(worker::Lane lane);
-  [[nodiscard]] worker::Claim claim_of(const Flight& flight) const;
-  void note(const std::string& reason);
-  void run(Flight& flight, worker::Lane lane);
-  void run_waiting(worker::Lane lane);
-  void serve(worker::Lane lane);
-
-  void on_served(worker::Ticket ticket, std::uint64_t worker_ns);
-  void on_progress(const Running& running, const worker::ResponseHeader& header);
-  void on_response(const worker::ResponseHeader& header, std::string_view tail);
-  void on_baseline(Flight& flight, cache::SharedImage image);
-  void on_outcome(Flight& flight, const worker::ResponseHeader& header, std::string_view tail);
-  void on_lost(worker::Ticket ticket, worker::PoolEvents::Fate fate);
-
+  net::Loop& loop_;
   cache::Cache& cache_;
   Limits limits_;
   pipeline::Search search_;  ///< goes into every key
@@ -198,19 +201,22 @@ class Jobs {
   Stats stats_;
   bool draining_ = false;
   worker::Ticket next_ticket_ = 1;
+  std::uint64_t next_program_ = 1;
   std::unordered_map<std::string, std::unique_ptr<Flight>> flights_;  ///< by user and key
   std::unordered_map<worker::Ticket, Running> running_;
   std::unordered_map<Subscriber, Flight*, SubscriberHash> waiting_;
   FairQueue<Flight*> baseline_queue_, optimise_queue_;  ///< checks are urgent in the latter
+  FairQueue<Flight*> program_queue_;
   SlowUsers slow_users_;
-  std::unordered_map<std::uint32_t, Usage> usage_;  ///< by user
-  std::uint64_t all_bytes_ = 0;
+  Shares shares_, program_shares_;
   PastFailures failures_;
   std::function<void(std::uint32_t uid, const expr::Expr&)> journal_;
   bool renews_ = false;  ///< set_weights() was called
   Renewals renewals_;
   Flight* renewing_ = nullptr;
   log::Ration revocations_, failed_, promotions_;
+  worker::PoolOptions program_workers_;
+  std::unique_ptr<worker::Pool> program_pool_;  ///< with the first program
   worker::Pool pool_;
 };
 

@@ -8,8 +8,8 @@ void Renewals::remember(const Subscriber& subscriber, Kernel kernel) {
   forget(subscriber);
   auto known = by_id_.find(kernel.id);
   if (known == by_id_.end()) {
-    if (bytes_ + kernel.message.size() > bytes_max_) return;
-    bytes_ += kernel.message.size();
+    if (bytes_ + kernel.order->bytes() > bytes_max_) return;
+    bytes_ += kernel.order->bytes();
     known = by_id_.emplace(kernel.id, next_number_++).first;
     kernel.subscribers.clear();
     kernels_.emplace(known->second, std::move(kernel));
@@ -27,7 +27,7 @@ void Renewals::forget(const Subscriber& subscriber) {
   by_subscriber_.erase(at);
   std::erase(kernel->second.subscribers, subscriber);
   if (!kernel->second.subscribers.empty()) return;
-  bytes_ -= kernel->second.message.size();
+  bytes_ -= kernel->second.order->bytes();
   by_id_.erase(kernel->second.id);
   kernels_.erase(kernel);
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/jobs/order.h"
 #include "daemon/jobs/subscriber.h"
 
 namespace trident::jobs {
@@ -24,17 +25,16 @@ class Renewals {
   struct Kernel {
     std::string id;  ///< of its job: user and key
     std::uint32_t uid = 0;
-    std::uint8_t isa = 0;
-    std::vector<std::byte> message;  ///< as the client submitted it
-    double ratio = 1;                ///< its time over the baseline's, as measured
-    std::uint64_t weights = 0;       ///< the generation of weights that it was searched by
-    std::uint32_t renewed = 0;       ///< times that another one was sent
+    OrderPtr order;
+    double ratio = 1;           ///< its time over the baseline's, as measured
+    std::uint64_t weights = 0;  ///< the generation of weights that it was searched by
+    std::uint32_t renewed = 0;  ///< times that another one was sent
     std::vector<Subscriber> subscribers{};
     bool queued = false;
   };
   using Number = std::uint64_t;
 
-  /// Bytes of messages that are remembered; what comes when they are used up keeps the kernel that it has.
+  /// Bytes of orders that are remembered; what comes when they are used up keeps the kernel that it has.
   explicit Renewals(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
   /// The subscriber's job has ended with this kernel; those of equal ids share one.

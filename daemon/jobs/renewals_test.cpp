@@ -8,7 +8,9 @@ namespace {
 Renewals::Kernel kernel(const char* id, std::size_t bytes = 10) {
   Renewals::Kernel k;
   k.id = id;
-  k.message.resize(bytes);
+  Order order;
+  order.message.resize(bytes);
+  k.order = std::make_shared<const Order>(std::move(order));
   return k;
 }
 

@@ -9,6 +9,10 @@ namespace {
 
 static_assert(static_cast<int>(wire::Tier::baseline) == TRIDENT_TIER_BASELINE);
 static_assert(static_cast<int>(wire::Tier::optimised) == TRIDENT_TIER_OPTIMISED);
+#define X(name, NAME, does) static_assert(static_cast<int>(wire::Stage::name) == static_cast<int>(Stage::name));
+#include "schemas/stages.def"
+#undef X
+static_assert(static_cast<std::size_t>(wire::Stage::MAX) + 1 == kStageCount);
 static_assert(static_cast<int>(wire::Outcome::published) == static_cast<int>(pipeline::Outcome::published));
 static_assert(static_cast<int>(wire::Outcome::no_gain) == static_cast<int>(pipeline::Outcome::no_gain));
 static_assert(static_cast<int>(wire::Outcome::budget_spent) == static_cast<int>(pipeline::Outcome::budget_spent));
@@ -45,7 +49,7 @@ void accepted(net::Channel& channel, std::uint64_t job, bool cached) {
   channel.send_later(finish(builder, wire::Body::Accepted, wire::CreateAccepted(builder, job, cached)));
 }
 
-void progress(net::Channel& channel, std::uint64_t job, std::uint8_t stage, std::uint32_t done, std::uint32_t total,
+void progress(net::Channel& channel, std::uint64_t job, Stage stage, std::uint32_t done, std::uint32_t total,
               double best_ratio) {
   auto& builder = fresh_builder();
   channel.send(finish(builder, wire::Body::Progress,

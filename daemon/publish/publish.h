@@ -8,13 +8,14 @@
 #include "daemon/cache/cache.h"
 #include "daemon/net/channel.h"
 #include "runtime/base/result.h"
+#include "schemas/stages.h"
 
 namespace trident::publish {
 
 void welcome(net::Channel& channel, std::uint8_t isa, std::uint64_t features, std::string_view build);
 /// Travels with the job's next message: every path from here sends one.
 void accepted(net::Channel& channel, std::uint64_t job, bool cached);
-void progress(net::Channel& channel, std::uint64_t job, std::uint8_t stage, std::uint32_t done, std::uint32_t total,
+void progress(net::Channel& channel, std::uint64_t job, Stage stage, std::uint32_t done, std::uint32_t total,
               double best_ratio);
 
 struct KernelTimes {

@@ -15,8 +15,6 @@ namespace {
 constexpr std::uint32_t kConnectionRetryMs = 1000;
 constexpr std::uint32_t kQuotaRetryMs = 1000;
 constexpr std::uint32_t kUnreadRetryMs = 50;
-/// The wire::Stage of a report of a program's search.
-constexpr std::uint8_t kStageOfPrograms = 3;
 constexpr auto kInlineImages = static_cast<std::uint64_t>(wire::Feature::inline_images);
 
 }  // namespace
@@ -35,7 +33,7 @@ class Sessions::Session {
   }
 
   ~Session() {
-    for (const auto& [job, state] : jobs_) cancel(job, state);
+    for (const auto& [job, state] : jobs_) all_.jobs_->cancel({id_, job});
     all_.stats_.image_bytes -= shared_bytes_;
     const auto user = all_.users_.find(uid_);
     if (--user->second.connections == 0) all_.users_.erase(user);
@@ -58,8 +56,7 @@ class Sessions::Session {
     return {};
   }
 
-  template <class Event>
-  void on_event(std::uint64_t job, const Event& event) {
+  void on_event(std::uint64_t job, const jobs::Event& event) {
     std::visit([&](const auto& e) { tell(job, e); }, event);
   }
 
@@ -68,11 +65,10 @@ class Sessions::Session {
  private:
   struct Job {
     bool inline_images = false;
-    bool program = false;
   };
 
   void on_frame(std::span<const std::byte> frame) {
-    const auto request = ingest::read(frame);
+    auto request = ingest::read(frame);
     if (!request.ok()) {
       ++all_.stats_.malformed;
       return close_with(request.error());
@@ -82,8 +78,8 @@ class Sessions::Session {
       ++all_.stats_.malformed;
       return close_with(make_error(ErrorCode::kRejectedMessage, "the first message must be a hello"));
     }
-    if (const auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
-    if (const auto* program = std::get_if<ingest::SubmitProgram>(&*request)) return on_submit_program(*program, frame);
+    if (auto* submit = std::get_if<ingest::Submit>(&*request)) return on_submit(*submit, frame);
+    if (const auto* program = std::get_if<ingest::SubmitProgram>(&*request)) return on_submit(*program, frame);
     if (const auto* cancel = std::get_if<ingest::Cancel>(&*request)) return on_cancel(cancel->job);
     if (const auto* stats = std::get_if<ingest::StatsRequest>(&*request))
       publish::stats(*channel_, stats->request, all_.stats_json_());
@@ -108,67 +104,55 @@ class Sessions::Session {
     publish::welcome(*channel_, isa_, kInlineImages, os::build_id());
   }
 
-  void on_submit(const ingest::Submit& submit, std::span<const std::byte> frame) {
+  void on_submit(ingest::Submit& submit, std::span<const std::byte> frame) {
+    admit(submit.job, submit.work, {.inline_images = submit.inline_images}, "kernels", [&](ingest::Work& work) {
+      all_.loop_.linger();  // for the worker's answer and for the next submission
+      return jobs::kernel_order(std::move(work), isa_, frame);
+    });
+  }
+
+  void on_submit(const ingest::SubmitProgram& submit, std::span<const std::byte> frame) {
+    admit(submit.job, submit.request, {}, "jobs", [&](const tir::build::Request& request) {
+      return Result<jobs::OrderPtr>(jobs::program_order(request.milliseconds, frame));
+    });
+  }
+
+  /// Begins a job of any kind, or says why it is refused. `work`: what its message asks for, or what is wrong with it.
+  /// `noun`: such jobs, in sentences.
+  template <class Work, class MakeOrder>
+  void admit(std::uint64_t number, Work& work, const Job& job, const char* noun, MakeOrder make_order) {
     const auto fail = [&](const Error& error, std::uint32_t retry_after_ms) {
-      publish::failure(*channel_, submit.job, error, retry_after_ms);
+      publish::failure(*channel_, number, error, retry_after_ms);
     };
     // Job 0 is the connection's own number in Failure.
-    if (submit.job == 0 || jobs_.contains(submit.job))
+    if (number == 0 || jobs_.contains(number))
       return fail(make_error(ErrorCode::kInvalidArgument, "a job number that is 0 or in use"), 0);
-    if (!submit.work.ok()) return fail(submit.work.error(), 0);
+    if (!work.ok()) return fail(work.error(), 0);
     if (jobs_.size() >= all_.limits_.jobs_per_connection)
-      return fail(make_error(ErrorCode::kBusy, "too many kernels are open on this connection"), kQuotaRetryMs);
-    jobs_[submit.job].inline_images = submit.inline_images;
-    all_.loop_.linger();  // for the worker's answer and for the next submission
-    all_.jobs_->submit({id_, submit.job}, uid_, isa_, *submit.work, frame);
-  }
-
-  void on_submit_program(const ingest::SubmitProgram& submit, std::span<const std::byte> frame) {
-    const auto fail = [&](const Error& error, std::uint32_t retry_after_ms) {
-      publish::failure(*channel_, submit.job, error, retry_after_ms);
-    };
-    if (submit.job == 0 || jobs_.contains(submit.job))
-      return fail(make_error(ErrorCode::kInvalidArgument, "a job number that is 0 or in use"), 0);
-    if (!submit.request.ok()) return fail(submit.request.error(), 0);
-    if (jobs_.size() >= all_.limits_.jobs_per_connection)
-      return fail(make_error(ErrorCode::kBusy, "too many jobs are open on this connection"), kQuotaRetryMs);
-    jobs_[submit.job].program = true;
-    all_.programs_->submit({id_, submit.job}, uid_, submit.request->milliseconds, frame);
-  }
-
-  void cancel(std::uint64_t number, const Job& job) {
-    if (job.program)
-      all_.programs_->cancel({id_, number});
-    else
-      all_.jobs_->cancel({id_, number});
+      return fail(make_error(ErrorCode::kBusy, "too many %s are open on this connection", noun), kQuotaRetryMs);
+    auto order = make_order(*work);
+    if (!order.ok()) return fail(order.error(), 0);
+    jobs_[number] = job;
+    all_.jobs_->submit({id_, number}, uid_, std::move(*order));
   }
 
   void on_cancel(std::uint64_t job) {
     const auto at = jobs_.find(job);
     if (at == jobs_.end()) return;
-    cancel(job, at->second);
+    all_.jobs_->cancel({id_, job});
     jobs_.erase(at);
     channel_->flush();  // its Accepted may have waited for an answer that will not come
   }
 
-  void tell(std::uint64_t job, const jobs::Accepted& event) { publish::accepted(*channel_, job, event.cached); }
+  void tell(std::uint64_t job, const jobs::Accepted& event) {
+    publish::accepted(*channel_, job, event.cached);
+    if (event.alone) channel_->flush();
+  }
 
-  void tell(std::uint64_t job, const programs::Accepted&) {
-    publish::accepted(*channel_, job, false);
-    channel_->flush();
-  }
-  void tell(std::uint64_t job, const programs::Progressed& event) {
-    publish::progress(*channel_, job, kStageOfPrograms, event.done, event.total, 1);
-  }
-  void tell(std::uint64_t job, const programs::Ready& event) {
+  void tell(std::uint64_t job, const jobs::ProgramReady& event) {
     jobs_.erase(job);
     publish::program(*channel_, event.message);
-    publish::done(*channel_, job,
-                  static_cast<std::uint8_t>(event.cheaper ? pipeline::Outcome::published : pipeline::Outcome::no_gain));
-  }
-  void tell(std::uint64_t job, const programs::Failed& event) {
-    jobs_.erase(job);
-    publish::failure(*channel_, job, event.error, event.retry_after_ms);
+    publish::done(*channel_, job, static_cast<std::uint8_t>(event.outcome));
   }
 
   void tell(std::uint64_t job, const jobs::ImageReady& event) {
@@ -327,11 +311,6 @@ void Sessions::remove(std::uint64_t id) {
 }
 
 void Sessions::on_event(const jobs::Subscriber& subscriber, const jobs::Event& event) {
-  if (const auto at = sessions_.find(subscriber.session); at != sessions_.end())
-    at->second->on_event(subscriber.job, event);
-}
-
-void Sessions::on_event(const jobs::Subscriber& subscriber, const programs::Event& event) {
   if (const auto at = sessions_.find(subscriber.session); at != sessions_.end())
     at->second->on_event(subscriber.job, event);
 }

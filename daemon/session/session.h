@@ -15,7 +15,6 @@
 #include "daemon/ingest/ingest.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/net/channel.h"
-#include "daemon/programs/programs.h"
 #include "runtime/log/ration.h"
 #include "runtime/os/cpu.h"
 #include "runtime/os/socket.h"
@@ -57,13 +56,12 @@ class Sessions {
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
 
-  /// Sets the receivers of submissions; must be called before the first connection.
-  void set_jobs(jobs::Jobs& jobs, programs::Programs& programs) { jobs_ = &jobs, programs_ = &programs; }
+  /// Where submissions go; must be called before the first connection.
+  void set_jobs(jobs::Jobs& jobs) { jobs_ = &jobs; }
   /// Takes a connection that was just accepted.
   void add(os::Fd socket);
   /// An event of a job, for the session that asked for it.
   void on_event(const jobs::Subscriber& subscriber, const jobs::Event& event);
-  void on_event(const jobs::Subscriber& subscriber, const programs::Event& event);
 
   void set_limits(const Limits& limits) { limits_ = limits; }
   /// No client is served from now on: each is told why in answer to its hello, and does its work itself.
@@ -88,7 +86,6 @@ class Sessions {
   Limits limits_;
   std::function<std::string()> stats_json_;
   jobs::Jobs* jobs_ = nullptr;
-  programs::Programs* programs_ = nullptr;
   Stats stats_;
   std::uint32_t own_uid_, overflow_uid_;
   std::optional<Error> why_not_;

@@ -14,6 +14,7 @@
 #include "runtime/log/log.h"
 #include "runtime/os/child.h"
 #include "runtime/os/clock.h"
+#include "schemas/stages.h"
 
 namespace trident::worker {
 namespace {
@@ -100,7 +101,9 @@ bool serve(RequestSocket& front, std::span<const std::byte> request, Learner& le
   ResponseHeader response;
   response.ticket = header.ticket;
   response.kind = Kind::progress;
+  response.code = static_cast<std::uint8_t>(Stage::judge);  // programs are measured as they are searched for
   response.total = 1000;
+  response.best_ratio = 1;
   const auto progress = [&](double done) {
     const std::uint64_t now = os::monotonic_ns();
     if (now < next_progress_ns) return true;

@@ -26,13 +26,6 @@ constexpr std::uint64_t kProgressEveryNs = 50'000'000;
 /// A worker that needs more is out of control; the front counts it as a crash.
 constexpr std::uint64_t kAddressSpaceBytes = 4ull << 30;
 
-std::uint8_t stage_number(std::string_view stage) {
-  constexpr std::string_view kStages[] = {"lower", "emit", "equiv", "judge"};  // wire::Stage
-  for (std::uint8_t i = 0; i < std::size(kStages); ++i)
-    if (stage == kStages[i]) return i;
-  return 0;
-}
-
 std::string_view tail_of(const image::ImageBytes& image) {
   return {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()};
 }
@@ -53,17 +46,17 @@ bool serve_baseline(RequestSocket& front, std::uint64_t ticket, const ingest::Wo
 bool serve_optimise(RequestSocket& front, std::uint64_t ticket, const ingest::Work& work,
                     const pipeline::Options& options) {
   std::uint64_t next_progress_ns = 0;
-  std::uint8_t last_stage = UINT8_MAX;
+  std::optional<Stage> last_stage;
   const auto on_progress = [&](const pipeline::Progress& progress) {
     const std::uint64_t now = os::monotonic_ns();
-    const std::uint8_t stage = stage_number(progress.stage);
-    if (now < next_progress_ns && stage == last_stage) return;  // the first of each stage is always told
-    last_stage = stage;
+    if (now < next_progress_ns && progress.stage == last_stage) return;  // the first of each stage is always told
+    last_stage = progress.stage;
     next_progress_ns = now + kProgressEveryNs;
     ResponseHeader response;
     response.ticket = ticket;
     response.kind = Kind::progress;
-    response.code = stage;
+    response.code = static_cast<std::uint8_t>(progress.stage);
+    response.baseline_checked = progress.baseline_checked ? 1 : 0;
     response.done = progress.done;
     response.total = progress.total;
     response.best_ratio = progress.best_ratio;

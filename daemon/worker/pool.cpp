@@ -225,7 +225,7 @@ class Pool::Worker {
     ill_since_ns_ = 0;
     const std::uint64_t worker_ns = os::monotonic_ns() - begun_ns_;
     header.cpu_ns = std::min(header.cpu_ns, worker_ns);
-    const bool ends = header.kind != Kind::progress;
+    const bool ends = header.kind != Kind::progress && header.kind != Kind::interim;
     if (ends) {
       running_.pop_front();
       stop_timeout();
@@ -240,19 +240,35 @@ class Pool::Worker {
   Result<void> check(const ResponseHeader& header, std::span<const std::byte> tail) const {
     switch (header.kind) {
       case Kind::baseline_image: return check_image(tail, TRIDENT_TIER_BASELINE);
-      case Kind::outcome:
-        if (header.code > static_cast<std::uint8_t>(pipeline::Outcome::not_equivalent))
-          return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
-        if (header.code != static_cast<std::uint8_t>(pipeline::Outcome::published)) return {};
-        return check_image(tail, TRIDENT_TIER_OPTIMISED);
+      case Kind::outcome: return check_outcome(header, tail);
       case Kind::program:
         if (lane_ != Lane::programs) return make_error(ErrorCode::kRejectedMessage, "a program that nobody asked for");
         return {};
       case Kind::progress:
+        if (header.code >= kStageCount) return make_error(ErrorCode::kRejectedMessage, "an unknown stage");
+        return {};
+      case Kind::interim: return check_interim(header, tail);
       case Kind::failed: return {};
       case Kind::ready: break;  // handled before
     }
     return make_error(ErrorCode::kRejectedMessage, "an unknown kind of response");
+  }
+
+  /// Nothing replaces a baseline, and none stays for good, that was not found right.
+  static Result<void> check_outcome(const ResponseHeader& header, std::span<const std::byte> tail) {
+    using pipeline::Outcome;
+    const auto outcome = static_cast<Outcome>(header.code);
+    if (outcome > Outcome::not_equivalent) return make_error(ErrorCode::kRejectedMessage, "an unknown outcome");
+    if ((outcome == Outcome::published || outcome == Outcome::no_gain) && header.baseline_checked == 0)
+      return make_error(ErrorCode::kRejectedMessage, "an outcome over an unchecked baseline");
+    return outcome == Outcome::published ? check_image(tail, TRIDENT_TIER_OPTIMISED) : Result<void>();
+  }
+
+  Result<void> check_interim(const ResponseHeader& header, std::span<const std::byte> tail) const {
+    if (lane_ != Lane::optimise) return make_error(ErrorCode::kRejectedMessage, "an interim image of another lane");
+    if (header.baseline_checked == 0)
+      return make_error(ErrorCode::kRejectedMessage, "an interim image over an unchecked baseline");
+    return check_image(tail, TRIDENT_TIER_OPTIMISED);
   }
 
   static Result<void> check_image(std::span<const std::byte> image, trident_tier tier) {

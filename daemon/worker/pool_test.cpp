@@ -100,6 +100,7 @@ class LyingWorker : public ::testing::Test {
     Order order = baseline(carried);
     order.response.kind = Kind::outcome;
     order.response.code = static_cast<std::uint8_t>(code);
+    order.response.baseline_checked = 1;
     return order;
   }
   /// The lie costs the worker its life, and the next one serves.
@@ -149,6 +150,14 @@ TEST_F(LyingWorker, IsCaughtByTheHeader) {
   Order strange = outcome(pipeline::Outcome::not_equivalent);
   ++strange.response.code;
   expect_caught(strange, "an unknown outcome", Lane::optimise);
+  strange.response.kind = Kind::progress;
+  strange.response.code = kStageCount;
+  expect_caught(strange, "an unknown stage", Lane::optimise);
+  for (const auto code : {pipeline::Outcome::published, pipeline::Outcome::no_gain}) {
+    Order unchecked = outcome(code, code == pipeline::Outcome::published ? Carried::optimised : Carried::nothing);
+    unchecked.response.baseline_checked = 0;
+    expect_caught(unchecked, "an outcome over a baseline that nobody has checked", Lane::optimise);
+  }
 }
 
 TEST_F(LyingWorker, IsCaughtByTheImage) {
@@ -158,6 +167,21 @@ TEST_F(LyingWorker, IsCaughtByTheImage) {
   expect_caught(baseline(Carried::optimised), "an image of another tier");
   expect_caught(outcome(pipeline::Outcome::published), "a winner without an image", Lane::optimise);
   expect_caught(outcome(pipeline::Outcome::published, Carried::baseline), "a baseline as winner", Lane::optimise);
+}
+
+TEST_F(LyingWorker, IsCaughtByAnInterimImage) {
+  Order interim = outcome(pipeline::Outcome::published, Carried::optimised);
+  interim.response.kind = Kind::interim;
+  expect_caught(interim, "an interim image of another lane");
+  interim.carried = Carried::baseline;
+  expect_caught(interim, "an interim image of another tier", Lane::optimise);
+  interim.carried = Carried::optimised;
+  interim.response.baseline_checked = 0;
+  expect_caught(interim, "an interim image over a baseline that nobody has checked", Lane::optimise);
+  interim.response.baseline_checked = 1;
+  give(interim, Lane::optimise);
+  EXPECT_EQ(with_image_, 1);
+  EXPECT_FALSE(pool_.has_room(Lane::optimise)) << "the outcome is still to come";
 }
 
 TEST_F(LyingWorker, IsCaughtByADescriptor) {

@@ -71,6 +71,7 @@ static_assert(sizeof(RequestHeader) == 32 + sizeof(image::Key));
 enum class Kind : std::uint8_t {
   baseline_image,  ///< ends a baseline request; the tail is the image
   progress,        ///< more follows
+  interim,         ///< optimise lane: more follows; the tail is an image, checked, that is better than the baseline
   outcome,         ///< ends an optimise request; the tail is the image when published, else it says why not
   program,         ///< ends a programs request; the tail is the message for the client
   failed,          ///< ends any request; the tail says why
@@ -80,8 +81,8 @@ enum class Kind : std::uint8_t {
 struct ResponseHeader {
   std::uint64_t ticket = 0;
   Kind kind = Kind::failed;
-  std::uint8_t code = 0;              ///< outcome: pipeline::Outcome; progress: wire::Stage; failed: ErrorCode
-  std::uint8_t baseline_checked = 0;  ///< outcome: the baseline was found right
+  std::uint8_t code = 0;              ///< outcome: pipeline::Outcome; progress: Stage; failed: ErrorCode
+  std::uint8_t baseline_checked = 0;  ///< progress, interim, outcome: the baseline was found right
   std::uint8_t reserved[5] = {};
   std::uint32_t done = 0, total = 0;
   double best_ratio = 0;

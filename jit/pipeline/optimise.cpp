@@ -70,6 +70,7 @@ class Optimisation {
     TRY(checker_, equiv::Checker::make(source_, options_.target.policy, check_));
     second_looks_.emplace(source_, options_.target.policy, check_);
     TRY(result.baseline_checked, check_unrewritten());
+    passes_.set_baseline_checked(result.baseline_checked);
     if (!result.baseline_checked || options_.budget.check_only) return result.baseline_checked;
     TRY_VOID(check_rewritten());
     return true;
@@ -104,7 +105,7 @@ class Optimisation {
         if (!emitted.ok() && emitted.error().code == ErrorCode::kOsError) return emitted.error();
         if (!emitted.ok()) passes_.give_up(tried_[s.form].form.name + ", " + print(variant), emitted.error());
       }
-      passes_.report("emit", rank + 1, ranks);
+      passes_.report(Stage::emit, rank + 1, ranks);
     }
     return candidates_.size();
   }
@@ -127,7 +128,7 @@ class Optimisation {
       if (!checked.ok() && checked.error().code != ErrorCode::kCancelled) return checked.error();
       if (!checked.ok()) break;  // the ones checked so far go on to the judge
       sound += c.verdict.same() ? 1 : 0;
-      passes_.report("equiv", i + 1, candidates_.size());
+      passes_.report(Stage::equiv, i + 1, candidates_.size());
     }
     return sound;
   }
@@ -238,7 +239,7 @@ class Optimisation {
   Result<bool> check_unrewritten() {
     Tried& source = tried_[0];
     TRY(source.prepared, checker_->check_meaning(source.form.kernel, equiv::Demand::own_steps));
-    passes_.report("lower", 1, tried_.size());
+    passes_.report(Stage::lower, 1, tried_.size());
     if (!source.holds()) return false;
     TRY_VOID(check_baseline());
     return candidates_[0].verdict.same();
@@ -257,7 +258,7 @@ class Optimisation {
       if (!prepared.ok() && prepared.error().code == ErrorCode::kCancelled) return {};  // the ones checked so far go on
       if (!prepared.ok()) return prepared.error();
       one.prepared = std::move(prepared).value();
-      passes_.report("lower", f + 1, tried_.size());
+      passes_.report(Stage::lower, f + 1, tried_.size());
     }
     return {};
   }
@@ -351,7 +352,7 @@ class Optimisation {
     rules.cpu_ns = std::min(size_of_call().tournament_ns(), std::max<std::uint64_t>(passes_.left_ns(), 1));
     rules.cancelled = [this] { return passes_.spent(); };
     rules.progress = [this](std::size_t done, std::size_t total, double best) {
-      passes_.report("judge", done, total, best);
+      passes_.report(Stage::judge, done, total, best);
     };
     return judge::hold_tournament(contestants, signature_, workload, rules);
   }

@@ -63,9 +63,10 @@ bool PassScope::enabled(std::string_view candidate) const {
          options_.search.disabled.end();
 }
 
-void PassScope::report(std::string_view stage, std::size_t done, std::size_t total, double best_ratio) const {
+void PassScope::report(Stage stage, std::size_t done, std::size_t total, double best_ratio) const {
   if (!progress_) return;
-  progress_({std::string(stage), static_cast<std::uint32_t>(done), static_cast<std::uint32_t>(total), best_ratio});
+  progress_(
+      {stage, static_cast<std::uint32_t>(done), static_cast<std::uint32_t>(total), best_ratio, baseline_checked_});
 }
 
 std::uint64_t PassScope::left_ns() const {

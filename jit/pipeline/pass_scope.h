@@ -30,8 +30,10 @@ class PassScope {
 
   /// True if a candidate of passes.def is tried.
   [[nodiscard]] bool enabled(std::string_view candidate) const;
-  void report(std::string_view stage, std::size_t done, std::size_t total, double best_ratio = 1) const;
-  /// True if the budget is used up or the owner has cancelled.
+  void report(Stage stage, std::size_t done, std::size_t total, double best_ratio = 1) const;
+  /// The baseline was found right, or not: what reports say of it from now on.
+  void set_baseline_checked(bool checked) { baseline_checked_ = checked; }
+  /// The budget is used up or the owner has cancelled.
   [[nodiscard]] bool spent() const;
   /// Returns the CPU time that is left.
   [[nodiscard]] std::uint64_t left_ns() const;
@@ -55,6 +57,7 @@ class PassScope {
   std::uint64_t wall_end_ns_;
   std::uint64_t entered_ns_ = 0;
   bool stopped_ = false;
+  bool baseline_checked_ = false;
   std::string pass_;                               ///< the last one that was to begin
   mutable std::vector<CandidateReport> given_up_;  ///< passes share a const scope
   std::vector<PassTime> times_;

@@ -14,6 +14,7 @@
 #include "jit/image/image.h"
 #include "jit/pipeline/options.h"
 #include "runtime/base/result.h"
+#include "schemas/stages.h"
 
 namespace trident::pipeline {
 
@@ -31,9 +32,10 @@ enum class Outcome : std::uint8_t { published, no_gain, budget_spent, not_equiva
 std::string_view name_of(Outcome outcome);
 
 struct Progress {
-  std::string stage;  ///< "lower", "emit", "equiv", "judge"
+  Stage stage = Stage::lower;
   std::uint32_t done = 0, total = 0;
-  double best_ratio = 1;  ///< best measured time over the baseline's
+  double best_ratio = 1;          ///< best measured time over the baseline's
+  bool baseline_checked = false;  ///< as of Optimised: the baseline was found right
 };
 
 /// Outcome of one candidate, for tables and `explain`.

@@ -250,15 +250,18 @@ TEST(Forms, ATotalThatIsAConstantIsOneElement) {
 TEST(Optimise, TheWinnerIsRightAndMeasuredFaster) {
   for (const codegen::Isa isa : host_isas()) {
     const auto e = parsed(kText, Type::f32, ranged(Type::f32));
-    std::set<std::string> stages;
-    auto optimised = optimise(e, {.target = {.isa = isa}}, [&](const Progress& p) { stages.insert(p.stage); });
+    std::set<Stage> stages;
+    auto optimised = optimise(e, {.target = {.isa = isa}}, [&](const Progress& p) {
+      stages.insert(p.stage);
+      EXPECT_TRUE(p.baseline_checked || p.stage == Stage::lower) << "nothing is emitted before the baseline is right";
+    });
     ASSERT_TRUE(optimised.ok()) << optimised.error().message;
     ASSERT_TRUE(optimised->outcome == Outcome::published || optimised->outcome == Outcome::no_gain)
         << optimised->detail;
     EXPECT_GT(optimised->baseline_ns, 0);
     EXPECT_GE(optimised->candidates.size(), 2u);
     for (const auto& c : optimised->candidates) EXPECT_TRUE(c.same || c.form != "source") << c.verdict;
-    EXPECT_EQ(stages, (std::set<std::string>{"lower", "emit", "equiv", "judge"}));
+    EXPECT_EQ(stages, (std::set{Stage::lower, Stage::emit, Stage::equiv, Stage::judge}));
     if (optimised->outcome != Outcome::published) continue;
     EXPECT_LT(optimised->winner_ns, optimised->baseline_ns);
     EXPECT_EQ(optimised->winner.image.header().tier, TRIDENT_TIER_OPTIMISED);
@@ -412,7 +415,7 @@ TEST(Optimise, BudgetAndCancelAreKept) {
   std::atomic<bool> cancelled{false};
   options.budget.cpu_ns = 600'000'000'000;
   options.budget.cancelled = &cancelled;
-  auto cut = optimise(e, options, [&](const Progress& p) { cancelled = p.stage == "emit"; });
+  auto cut = optimise(e, options, [&](const Progress& p) { cancelled = p.stage == Stage::emit; });
   ASSERT_TRUE(cut.ok());
   EXPECT_EQ(cut->outcome, Outcome::budget_spent);
 }

@@ -54,7 +54,7 @@ class Descent {
       keep_totals(q_.tried[0].form.kernel, *kernel);
       if (asked_++ >= kAskedMax || refused >= kRefusedMax) return false;
       TRY(auto prepared, q_.checker.check_meaning(*kernel, equiv::Demand::any_set, &*q_.tried[0].prepared));
-      q_.passes.report("lower", asked_, kAskedMax);
+      q_.passes.report(Stage::lower, asked_, kAskedMax);
       if (prepared.meaning.same()) {
         chain_.push_back({.form = {"careful", std::move(kernel).value(), false, std::move(form), how_},
                           .prepared = std::move(prepared)});

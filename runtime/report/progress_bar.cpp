@@ -70,11 +70,12 @@ void ProgressBar::line(const std::string& text) {
   drawn_ = false;  // drawn anew by the next update
 }
 
-std::string stage_text(const std::string& stage, double best_ratio) {
-  if (best_ratio <= 0 || best_ratio >= 1) return stage;
-  char text[64];
-  std::snprintf(text, sizeof text, "%s, best %.2f of the baseline's time", stage.c_str(), best_ratio);
-  return text;
+std::string stage_text(std::string_view stage, double best_ratio) {
+  std::string text(stage);
+  if (best_ratio <= 0 || best_ratio >= 1) return text;
+  char best[48];
+  std::snprintf(best, sizeof best, ", best %.2f of the baseline's time", best_ratio);
+  return text + best;
 }
 
 }  // namespace trident::report

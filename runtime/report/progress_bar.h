@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace trident::report {
 
@@ -49,6 +50,6 @@ class ProgressBar {
 };
 
 /// "judge, best 0.62 of the baseline's time"; the ratio once something is faster (0 and 1 say nothing).
-std::string stage_text(const std::string& stage, double best_ratio);
+std::string stage_text(std::string_view stage, double best_ratio);
 
 }  // namespace trident::report

@@ -40,5 +40,10 @@ TEST(TimeLeft, BeginsAnewWithEachStage) {
   EXPECT_DOUBLE_EQ(*left.seconds(), 30);
 }
 
+TEST(StageText, NamesTheStageAndTheBestRatioOnceThereIsOne) {
+  EXPECT_EQ(stage_text("judge", 0.62), "judge, best 0.62 of the baseline's time");
+  EXPECT_EQ(stage_text("lower", 1), "lower");
+}
+
 }  // namespace
 }  // namespace trident::report

@@ -17,6 +17,7 @@
 #include "runtime/os/interrupt.h"
 #include "runtime/report/progress_bar.h"
 #include "runtime/stats/robust.h"
+#include "schemas/stages.h"
 
 namespace trident::cli {
 namespace {
@@ -277,11 +278,10 @@ class Pass {
 
   /// "judge 3/12, best 0.62 of the baseline's time"; empty while nothing was heard.
   static std::string stage_of(const trident_kernel_info& info) {
-    static const char* const kStages[] = {"", "lower", "emit", "equiv", "judge"};
-    if (info.stage == TRIDENT_STAGE_NONE || info.stage > TRIDENT_STAGE_JUDGE) return "";
-    return report::stage_text(std::string(kStages[info.stage]) + " " + std::to_string(info.stage_done) + "/" +
-                                  std::to_string(info.stage_total),
-                              info.best_ratio);
+    const std::string stage(name_of_info_stage(info.stage));
+    if (stage.empty()) return "";
+    return report::stage_text(stage + " " + std::to_string(info.stage_done) + "/" + std::to_string(info.stage_total),
+                      info.best_ratio);
   }
 
   void call_all_again() {

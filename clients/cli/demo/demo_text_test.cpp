@@ -6,6 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include "clients/c/trident.h"
+#include "schemas/stages.h"
+
 namespace trident::cli {
 namespace {
 
@@ -99,6 +102,15 @@ TEST(DemoText, NoAnswerInTimeIsNoWrongAnswer) {
   EXPECT_NE(demo_summary(pass, 70).find("WRONG ANSWERS OR ERRORS"), std::string::npos);
   pass.kernels[0].failure.clear(), pass.kernels[1].late = false;
   EXPECT_EQ(demo_summary(pass, 70).find("NOT DONE"), std::string::npos);
+}
+
+// Oracle: the names of trident.h.
+TEST(StageNames, AreThoseOfTheClientsHeader) {
+  EXPECT_EQ(name_of_info_stage(TRIDENT_STAGE_JUDGE), "judge");
+  EXPECT_EQ(name_of_info_stage(TRIDENT_STAGE_LOWER), "lower");
+  EXPECT_EQ(name_of_info_stage(TRIDENT_STAGE_NONE), "");
+  EXPECT_EQ(name_of_info_stage(TRIDENT_STAGE_JUDGE + 1), "");
+  EXPECT_EQ(name_of_info_stage(UINT32_MAX), "");
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ Result<pipeline::Compiled> compile(const ExplainVerb& verb, const expr::Expr& e,
   options.search.rules = rules ? &*rules : nullptr;
   std::optional<report::ProgressBar> bar(std::in_place, "optimising", 0);
   TRY(pipeline::Optimised best, pipeline::optimise(e, options, [&](const pipeline::Progress& p) {
-        bar->update(p.done, p.total, report::stage_text(p.stage, p.best_ratio));
+        bar->update(p.done, p.total, report::stage_text(name_of(p.stage), p.best_ratio));
       }));
   bar.reset();
   for (const pipeline::CandidateReport& c : best.candidates) {

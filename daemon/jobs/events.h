@@ -1,0 +1,50 @@
+// What subscribers hear of their jobs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "daemon/cache/cache.h"
+#include "daemon/jobs/subscriber.h"
+#include "jit/pipeline/pipeline.h"
+#include "runtime/base/result.h"
+#include "schemas/stages.h"
+
+namespace trident::jobs {
+
+struct Accepted {
+  bool cached = false;
+  bool alone = false;  ///< nothing follows soon: it does not wait to travel with that
+};
+struct ImageReady {
+  cache::SharedImage image;
+  double baseline_ns = 0, optimised_ns = 0;
+  bool more = false;  ///< the job's next event follows at once: both may travel together
+};
+struct Progressed {
+  Stage stage = Stage::lower;
+  std::uint32_t done = 0, total = 0;
+  double best_ratio = 0;
+};
+struct Revoked {};  ///< the baseline image must not run any more
+struct Finished {
+  pipeline::Outcome outcome = pipeline::Outcome::no_gain;
+  std::string reason{};  ///< why nothing better came; empty when published, and when only the outcome is known
+};
+/// A program's end: the message for its client, valid during the call.
+struct ProgramReady {
+  std::span<const std::byte> message;
+  pipeline::Outcome outcome = pipeline::Outcome::no_gain;
+};
+struct Failed {
+  Error error;
+  std::uint32_t retry_after_ms = 0;
+};
+/// Finished, ProgramReady and Failed are a job's last, but for an ImageReady long after Finished (renewals.h).
+using Event = std::variant<Accepted, ImageReady, Progressed, Revoked, Finished, ProgramReady, Failed>;
+using Sink = std::function<void(const Subscriber&, const Event&)>;
+
+}  // namespace trident::jobs

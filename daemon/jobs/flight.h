@@ -1,0 +1,43 @@
+// One order of one user in the works, and where it stands.
+#pragma once
+
+#include "daemon/jobs/jobs.h"
+
+namespace trident::jobs {
+
+struct Jobs::Flight {
+  /// For the log: the order, shortened, with user and key.
+  [[nodiscard]] std::string describe() const;
+  [[nodiscard]] bool waits() const { return place.has_value(); }
+
+  std::string id;
+  std::uint32_t uid = 0;
+  OrderPtr order;
+  image::Key key{};
+  std::vector<std::byte> canonical;
+  std::uint64_t bytes = 0;  ///< charged to the user: the order, the above, and images
+  std::uint64_t submitted_ns = 0;
+  Step step = Step::baseline;
+  worker::Ticket ticket = 0;                       ///< while a worker has it
+  std::optional<FairQueue<Flight*>::Place> place;  ///< while it waits
+  cache::SharedImage baseline;
+  cache::SharedImage interim;               ///< better than the baseline; the outcome is still to come
+  ImageReady sent;                          ///< what the subscribers have; no image: nothing yet
+  std::uint32_t checks = 0;                 ///< begun
+  bool baseline_checked = false;            ///< an optimise worker has found it right
+  std::uint64_t weights = 0;                ///< the generation that the key is of
+  std::optional<Renewals::Number> renewal;  ///< of this: nobody waits for it, and there is no baseline
+  std::vector<Subscriber> subscribers;
+  std::string reason;  ///< why there will be no optimised kernel, while a check alone is still to come
+};
+
+inline constexpr std::uint32_t kBusyRetryMs = 50;
+Error too_many_jobs();
+/// Kernel time divided by baseline time.
+double ratio_of(const ImageReady& kernel);
+/// The kernel of an entry that has an image.
+ImageReady ready_of(const cache::Entry& entry);
+/// The tail of a response that carries an image, which the pool has checked.
+cache::SharedImage shared(std::string_view tail);
+
+}  // namespace trident::jobs

@@ -1,0 +1,217 @@
+// Orders made by hand, worked on by workers that say what a script says: jobs know nothing of what an order means. The
+// workers are this program again, as in daemon/worker/pool_test.cpp. Oracle: the life of a job as jobs.h draws it.
+#include "daemon/jobs/jobs.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "daemon/worker/compile.h"
+#include "daemon/worker/request_socket.h"
+#include "runtime/os/child.h"
+
+namespace trident::jobs {
+namespace {
+
+using pipeline::Outcome;
+using worker::Kind;
+using worker::Lane;
+
+/// One response, to a request of this lane. A message is a row of them.
+struct Line {
+  Lane lane = Lane::optimise;
+  Kind kind = Kind::outcome;
+  std::uint8_t code = 0, baseline_checked = 0;
+};
+
+/// Of bytes that only look like code.
+std::string image_of(trident_tier tier) {
+  codegen::MachineCode code;
+  code.bytes.assign(64, std::byte{0xC3});
+  constexpr unsigned char kLandingPad[] = {0xF3, 0x0F, 0x1E, 0xFA};
+  std::memcpy(code.bytes.data(), kLandingPad, sizeof(kLandingPad));
+  code.code_size = 16;
+  code.pool_offset = 64;
+  const auto bytes = image::build(code, {.outputs = 1}, codegen::Isa::avx2, tier, {}).bytes;
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string tail_of(const Line& line) {
+  if (line.kind == Kind::baseline_image) return image_of(TRIDENT_TIER_BASELINE);
+  const bool better = line.kind == Kind::outcome && line.code == static_cast<std::uint8_t>(Outcome::published);
+  return better || line.kind == Kind::interim ? image_of(TRIDENT_TIER_OPTIMISED) : "";
+}
+
+/// Never returns: says its lines until the front has gone.
+[[noreturn]] void recite() {
+  worker::RequestSocket front{os::Fd(os::kInheritedFd)};
+  while (true) {
+    const auto request = front.next();
+    worker::RequestHeader header;
+    if (request.size() < sizeof(header)) ::_exit(0);
+    std::memcpy(&header, request.data(), sizeof(header));
+    for (std::size_t at = sizeof(header); at + sizeof(Line) <= request.size(); at += sizeof(Line)) {
+      Line line;
+      std::memcpy(&line, request.data() + at, sizeof(line));
+      if (line.lane != header.lane) continue;
+      worker::ResponseHeader response{.ticket = header.ticket, .kind = line.kind, .code = line.code};
+      response.baseline_checked = line.baseline_checked;
+      response.baseline_ns = 100;
+      response.winner_ns = line.kind == Kind::interim ? 50 : 25;
+      front.send(response, tail_of(line));
+    }
+  }
+}
+
+__attribute__((constructor)) void be_a_worker_where_asked(int argc, char** argv, char**) {
+  if (argc >= 3 && std::string_view(argv[1]) == worker::kWorkerArgument) recite();
+}
+
+Line baseline() {
+  return {Lane::baseline, Kind::baseline_image};
+}
+Line progress(Stage stage, bool checked) {
+  return {Lane::optimise, Kind::progress, static_cast<std::uint8_t>(stage), checked};
+}
+Line outcome(Outcome code, bool checked = true) {
+  return {Lane::optimise, Kind::outcome, static_cast<std::uint8_t>(code), checked};
+}
+Line interim() {
+  return {Lane::optimise, Kind::interim, 0, 1};
+}
+
+Order order_of(const std::vector<Line>& script) {
+  Order order;
+  const auto bytes = std::as_bytes(std::span(script));
+  order.message.assign(bytes.begin(), bytes.end());
+  order.identify = [message = order.message](const pipeline::Search&) {
+    Order::Identity identity{{}, message};
+    const auto hash = std::hash<std::string_view>()({reinterpret_cast<const char*>(message.data()), message.size()});
+    std::memcpy(identity.key.data(), &hash, sizeof(hash));
+    return identity;
+  };
+  order.describe = [] { return "a script"; };
+  return order;
+}
+
+struct Told {
+  std::vector<std::string>& log;
+  void operator()(const Accepted& e) const { log.push_back(e.cached ? "accepted, cached" : "accepted"); }
+  void operator()(const ImageReady& e) const {
+    const bool better = e.image->header().tier == TRIDENT_TIER_OPTIMISED;
+    log.push_back(better ? "image at " + std::to_string(static_cast<int>(e.optimised_ns)) : "baseline");
+  }
+  void operator()(const Progressed& e) const { log.push_back(std::string(name_of(e.stage))); }
+  void operator()(const Revoked&) const { log.emplace_back("revoked"); }
+  void operator()(const Finished& e) const { log.push_back("finished: " + std::string(name_of(e.outcome))); }
+  void operator()(const ProgramReady&) const { log.emplace_back("finished: a program"); }
+  void operator()(const Failed& e) const { log.push_back("failed: " + e.error.message); }
+};
+
+class Scripts : public ::testing::Test {
+ protected:
+  using Log = std::vector<std::string>;
+
+  /// The number of the job.
+  std::uint64_t submit(Order order) {
+    jobs_.submit({1, ++last_}, 1000, std::make_shared<const Order>(std::move(order)));
+    return last_;
+  }
+  /// What is told of a job until it has ended.
+  Log follow(std::uint64_t job) {
+    const Log& log = logs_.at(job);
+    const auto ended = [&] { return log.back().starts_with("finished") || log.back().starts_with("failed"); };
+    for (int ms = 0; ms < 20'000 && !ended(); ++ms, ::usleep(1000)) uv_run(loop_.raw(), UV_RUN_NOWAIT);
+    return log;
+  }
+  Log tell(Order order) { return follow(submit(std::move(order))); }
+
+  net::Loop loop_;
+  cache::Cache cache_{{.path = "", .hot_entries_max = 100, .hot_bytes_max = 1u << 20}};
+  std::uint64_t last_ = 0;
+  std::unordered_map<std::uint64_t, Log> logs_;
+  Jobs jobs_{loop_,
+             {.baseline_timeout_ms = 20'000, .optimise_grace_ms = 20'000},
+             {.baseline_queue_per_user = 10,
+              .optimise_queue_per_user = 10,
+              .flights = 100,
+              .flight_bytes_per_user = 1u << 20,
+              .flight_bytes = 4u << 20,
+              .optimise_budget_ms = 1000,
+              .program_queue_per_user = 1},
+             cache_,
+             [this](const Subscriber& to, const Event& event) { std::visit(Told{logs_[to.job]}, event); }};
+};
+
+TEST_F(Scripts, BaselinesGoOutAtOnceWhereTheOrderAllowsIt) {
+  Order order = order_of({baseline(), progress(Stage::lower, false), outcome(Outcome::published)});
+  order.publish_unchecked = true;
+  EXPECT_EQ(tell(order), (Log{"accepted", "baseline", "lower", "image at 25", "finished: published"}));
+  EXPECT_EQ(tell(order), (Log{"accepted, cached", "image at 25", "finished: published"}));
+}
+
+TEST_F(Scripts, OtherBaselinesWaitUntilTheyWereFoundRight) {
+  EXPECT_EQ(tell(order_of(
+                {baseline(), progress(Stage::lower, false), progress(Stage::emit, true), outcome(Outcome::published)})),
+            (Log{"accepted", "lower", "baseline", "emit", "image at 25", "finished: published"}));
+  EXPECT_EQ(tell(order_of({baseline(), outcome(Outcome::no_gain)})),
+            (Log{"accepted", "baseline", "finished: no gain"}));
+  EXPECT_EQ(tell(order_of({baseline(), outcome(Outcome::budget_spent)})),
+            (Log{"accepted", "baseline", "finished: budget spent"}));
+}
+
+TEST_F(Scripts, WhatWasNeverPublishedIsNotRevoked) {
+  EXPECT_EQ(tell(order_of({baseline(), outcome(Outcome::not_equivalent, false)})),
+            (Log{"accepted", "finished: not equivalent"}));
+  EXPECT_EQ(jobs_.stats().revoked, 0u);
+  Order order = order_of({baseline(), outcome(Outcome::not_equivalent)});
+  order.publish_unchecked = true;
+  EXPECT_EQ(tell(order), (Log{"accepted", "baseline", "revoked", "finished: not equivalent"}));
+  EXPECT_EQ(jobs_.stats().revoked, 1u);
+}
+
+TEST_F(Scripts, AnInterimImageGoesOutBeforeTheOutcome) {
+  const Order better = order_of({baseline(), interim(), interim(), outcome(Outcome::published)});
+  EXPECT_EQ(tell(better), (Log{"accepted", "baseline", "image at 50", "image at 25", "finished: published"}));
+  EXPECT_EQ(tell(better), (Log{"accepted, cached", "image at 25", "finished: published"}));
+  // With nothing better it stays, for those who come later too.
+  const Order best = order_of({baseline(), interim(), outcome(Outcome::no_gain)});
+  EXPECT_EQ(tell(best), (Log{"accepted", "baseline", "image at 50", "finished: no gain"}));
+  EXPECT_EQ(tell(best), (Log{"accepted, cached", "image at 50", "finished: no gain"}));
+}
+
+TEST_F(Scripts, OnlyWhatDependsOnWeightsIsKeptToBeSearchedAgain) {
+  jobs_.set_weights(nullptr, "");
+  Order order = order_of({baseline(), outcome(Outcome::no_gain)});
+  tell(order);
+  EXPECT_EQ(jobs_.stats().open_kernels, 0u);
+  order.by_weights = true;
+  tell(order);
+  EXPECT_EQ(jobs_.stats().open_kernels, 1u);
+}
+
+TEST_F(Scripts, ProgramsHaveALaneOfTheirOwnAndShareNothing) {
+  const Line refusal{Lane::programs, Kind::failed, static_cast<std::uint8_t>(ErrorCode::kTypeError)};
+  const auto message = std::as_bytes(std::span(&refusal, 1));
+  std::vector<std::uint64_t> programs;
+  for (int i = 0; i < 3; ++i) programs.push_back(submit(*program_order(1000, message)));
+  EXPECT_EQ(jobs_.stats().programs.running, 1u);
+  EXPECT_EQ(jobs_.stats().programs.waiting, 1u);
+  EXPECT_EQ(jobs_.stats().flights, 0u);
+  EXPECT_TRUE(jobs_.idle());
+  EXPECT_EQ(follow(programs[2]), Log{"failed: too many programs of this user are waiting"});
+  jobs_.cancel({1, programs[1]});
+  EXPECT_EQ(follow(programs[0]), (Log{"accepted", "failed: "}));
+  EXPECT_EQ(logs_[programs[1]], Log{"accepted"});
+  const ProgramStats stats = jobs_.stats().programs;
+  EXPECT_EQ(stats.submitted, 3u);
+  EXPECT_EQ(stats.busy, 1u);
+  EXPECT_EQ(stats.cancelled, 1u);
+  EXPECT_EQ(stats.failed, 1u);
+  EXPECT_EQ(stats.running + stats.waiting, 0u);
+  EXPECT_EQ(jobs_.stats().failed, 0u);
+}
+
+}  // namespace
+}  // namespace trident::jobs
