@@ -119,6 +119,15 @@ class EachRuleBites(unittest.TestCase):
         self.assertEqual(["ARCHITECTURE.md:1: `jit/nowhere/x.h` does not exist"],
                          self.complaints(rules.rule_doc_paths, tree))
 
+    def test_make_targets(self):
+        tree = {"Makefile": "test:\nbench: ## NAME=slot\n", "bench/benches.toml": "[slot]\n",
+                "README.md": "`make test`, `make tests`, `make bench NAME=slot,slow`\n`make\nclean`\n",
+                "jit/a.h": "// make slot-bench makes it; bench X=1 NAME=slot; `make test`\n// campaign NAME=soak; to make it\n"}
+        self.assertEqual(["README.md:1: there is no 'make tests'", "README.md:2: there is no 'make clean'",
+                          "README.md:1: there is no 'bench NAME=slow'", "jit/a.h:1: there is no 'make slot-bench'",
+                          "jit/a.h:2: there is no 'campaign NAME=soak'"],
+                         self.complaints(rules.rule_make_targets, tree))
+
 
 if __name__ == "__main__":
     unittest.main()
