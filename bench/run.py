@@ -59,7 +59,8 @@ def expand(word):
     """Returns the files of a pattern, each behind the pattern's option if it has one; other words as they are."""
     option, equals, pattern = word.rpartition("=") if word.startswith("--") else ("", "", word)
     found = sorted(glob.glob(str(ROOT / pattern))) if "*" in pattern else []
-    return [f"{option}{equals}{os.path.relpath(path, ROOT) if not os.path.isabs(pattern) else path}" for path in found] or [word]
+    names = found if os.path.isabs(pattern) else [os.path.relpath(path, ROOT) for path in found]
+    return [f"{option}{equals}{name}" for name in names] or [word]
 
 
 def steps(row):
@@ -180,7 +181,8 @@ def run(kind, name, row, build):
 
 def bars_of(row):
     """Returns the bars of a row as one line of text."""
-    options = [f"{name} {value}" for step in row["run"] if not isinstance(step, str) for name, value in step.get("bars", {}).items()]
+    tables = [step.get("bars", {}) for step in row["run"] if not isinstance(step, str)]
+    options = [f"{name} {value}" for bars in tables for name, value in bars.items()]
     figures = [f"{name} at {side} {bound}" for name, bar in row.get("bars", {}).items() for side, bound in bar.items()]
     return "; ".join([*dict.fromkeys(options), *figures, *([row["holds"]] if "holds" in row else [])])
 

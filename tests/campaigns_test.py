@@ -128,7 +128,8 @@ class Runner(unittest.TestCase):
         self.assertIn("failed: a\n", out)
 
     def test_stops_where_the_row_says_so(self):
-        self.assertEqual(["1"], self.run_rows({"a": self.row("touch {build}/1", "false", "touch {build}/2", stop=True)}, "a")[2])
+        rows = {"a": self.row("touch {build}/1", "false", "touch {build}/2", stop=True)}
+        self.assertEqual(["1"], self.run_rows(rows, "a")[2])
 
     def test_steps_with_conditions(self):
         steps = [{"command": "touch {build}/1", "if": "{build}/0"}, {"command": "touch {build}/2", "unless": "{build}/0"},

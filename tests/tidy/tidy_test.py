@@ -139,7 +139,8 @@ class Duplication(unittest.TestCase):
                "  for (int j = 7; j < c; ++j) d += j;\n  c *= d;\n  return c + d;\n}\n")
 
     def test_renamed_lines_are_the_same(self):
-        self.assertEqual((16, 14, [(7, "a.cpp:1-8", "b.cpp:1-8")]), duplication.measure({"a.cpp": self.BODY, "b.cpp": self.RENAMED}))
+        found = duplication.measure({"a.cpp": self.BODY, "b.cpp": self.RENAMED})
+        self.assertEqual((16, 14, [(7, "a.cpp:1-8", "b.cpp:1-8")]), found)
 
     def test_a_file_repeats_itself(self):
         self.assertEqual((16, 14, [(7, "a.cpp:1-8", "a.cpp:10-17")]), duplication.measure({"a.cpp": self.BODY + self.RENAMED}))
