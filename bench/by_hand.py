@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Compares the forms that the search finds with the best forms known by hand (make bench-rewrite).
+"""Compares the forms that the search finds with the best forms known by hand (make bench NAME=rewrite).
 
 Usage: by_hand.py TRIDENT [MS]
 

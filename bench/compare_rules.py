@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Does it hurt the search to have more rules? (make bench-rules)
+"""Does it hurt the search to have more rules? (make bench NAME=rules)
 
 Usage: compare_rules.py TRIDENT [MS]
 

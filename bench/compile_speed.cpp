@@ -1,5 +1,5 @@
 // How long it takes to make code: an expression of 30 ops from its text to baseline machine code in this process
-// (bar: 10 us median), and the part of code generation in that, at each tier and instruction set.
+// (the median), and the part of code generation in that, at each tier and instruction set.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,6 @@
 namespace trident::bench {
 namespace {
 
-constexpr double kBarUs = 10;
 constexpr int kCalls = 100;  // per turn: the clock costs some tens of nanoseconds
 
 // 30 ops on three arrays: polynomials, a blend of them, a root.
@@ -74,7 +73,7 @@ bool answers_right(benchmark::State& state, codegen::Isa isa, const codegen::Var
   const std::string wrong = check_answers(isa, variant);
   if (wrong.empty()) return true;
   state.SkipWithError(wrong.c_str());
-  ++missed();
+  ++wrong_answers();
   return false;
 }
 
@@ -88,7 +87,7 @@ void text_to_code(benchmark::State& state) {
     }
   };
   const Rounds rounds = run_rounds(state, {compile}, kCalls);
-  check_bar("expression text to baseline code, 30 ops, us", rounds.median_ns(0) / 1000, kBarUs, true);
+  print_figure("expression text to baseline code, 30 ops, us", rounds.median_ns(0) / 1000);
 }
 
 void emit_only(benchmark::State& state, codegen::Isa isa, const codegen::Variant& variant) {
@@ -99,7 +98,7 @@ void emit_only(benchmark::State& state, codegen::Isa isa, const codegen::Variant
   const auto kernel = lowered();
   if (!kernel.ok() || !codegen::emit(*kernel, isa, variant).ok()) {
     state.SkipWithError("does not compile");
-    ++missed();
+    ++wrong_answers();
     return;
   }
   for (auto _ : state) {

@@ -1,4 +1,4 @@
-// `make bench-cube`: Q-learning on the 2x2x2 cube, judged by the true distance of each state.
+// `make bench NAME=cube`: Q-learning on the 2x2x2 cube, judged by the true distance of each state.
 //
 //   by the old protocol   one cube, SGD, uniform replay, 2,000 episodes of 3 and then 4 random moves, 50 moves to solve
 //                         them; its own figure is the share solved while training (exploring), at least 45.8 %. Unlike

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ranks the built-in rules by use: writes jit/expr/rules/ranking.txt (make rank-rules).
+"""Ranks the built-in rules by use: writes jit/expr/rules/ranking.txt (make weights NAME=rule-ranking).
 
 Usage: rank_rules.py TRIDENT
 
@@ -18,8 +18,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORPORA = {"bench/corpus/training.tsv": 2, "bench/corpus/rewrite.txt": 1, "bench/corpus/kernels.tsv": 1}
 SEEDS = (1, 2, 3)
-HEADER = """# The built-in rules, the most useful first: what `trident rewrite --rules N` takes. `make rank-rules` writes this file;
-# bench/rank_rules.py says what it measures. Rules that are not here come behind, in the order of their files.
+HEADER = """# The built-in rules, the most useful first: what `trident rewrite --rules N` takes. `make weights NAME=rule-ranking`
+# writes this file; bench/rank_rules.py says what it measures. Rules that are not here come behind, in the order of
+# their files.
 """
 
 

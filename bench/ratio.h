@@ -1,5 +1,6 @@
-// Code that the bench programs share: interleaved rounds of two or more contestants, medians, and a bar that decides
-// the exit status. Built on Google Benchmark for its command line and reports.
+// Code that the bench programs share: interleaved rounds of two or more contestants, medians, and figures that
+// bench/run.py compares with the bars of bench/benches.toml. Built on Google Benchmark for its command line and
+// reports.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -14,19 +15,16 @@
 
 namespace trident::bench {
 
-/// Bars missed so far in this process.
-inline int& missed() {
+/// Answers that were wrong so far in this process.
+inline int& wrong_answers() {
   static int count = 0;
   return count;
 }
 
-/// Prints "what: value, bar: ..." and remembers a miss.
-inline void check_bar(const std::string& what, double value, double bound, bool at_most) {
-  const bool held = at_most ? value <= bound : value >= bound;
-  std::printf("%-48s %10.4f   bar: at %s %.4f   %s\n", what.c_str(), value, at_most ? "most" : "least", bound,
-              held ? "held" : "MISSED");
+/// Prints a figure in the form that bench/run.py reads. Its bar, if any, is in bench/benches.toml under that name.
+inline void print_figure(const std::string& name, double value) {
+  std::printf("%-48s %10.4f\n", name.c_str(), value);
   std::fflush(stdout);
-  missed() += held ? 0 : 1;
 }
 
 /// One time per contestant and round, in nanoseconds; the contestants take turns within a round.
@@ -71,13 +69,13 @@ inline Rounds run_rounds(benchmark::State& state, const std::vector<std::functio
   return rounds;
 }
 
-/// The main function of a bench program: exit 1 when a bar was missed.
+/// The main function of a bench program: exit 1 after a wrong answer.
 inline int run_benchmarks(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  return missed() == 0 ? 0 : 1;
+  return wrong_answers() == 0 ? 0 : 1;
 }
 
 }  // namespace trident::bench

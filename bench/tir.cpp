@@ -18,8 +18,6 @@ using tir::vm::Table;
 namespace tasm = tir::tasm;
 namespace vm = tir::vm;
 
-constexpr double kCycleBarNs = 50, kTip5BarUs = 0.7, kBlockBarUs = 2, kProgramBarUs = 15;
-
 tasm::Program program_of(const std::string& text) {
   auto program = tasm::assemble(ir::SourceText(text));
   CHECK(program.ok());
@@ -38,7 +36,6 @@ std::string loop(const std::string& before, const std::string& body) {
 struct Loop {
   const char* name;
   std::string text;
-  double bar_ns;
 };
 
 /// Fibonacci numbers on the stack: what the machine must find.
@@ -53,16 +50,14 @@ std::uint64_t fibonacci(unsigned n) {
 }
 
 const Loop kLoops[] = {
-    {"field and stack", loop("push 0 push 1", "pick 2 pick 2 dup 0 place 3 add place 1"), kCycleBarNs},
-    {"u32, each new", loop("", "dup 0 split pop 1 dup 1 push 255 and add push 7 xor pop 1"), kCycleBarNs},
-    {"RAM", loop("", "dup 0 dup 1 write_mem 1 addi -1 read_mem 1 pop 2"), kCycleBarNs},
+    {"field and stack", loop("push 0 push 1", "pick 2 pick 2 dup 0 place 3 add place 1")},
+    {"u32, each new", loop("", "dup 0 split pop 1 dup 1 push 255 and add push 7 xor pop 1")},
+    {"RAM", loop("", "dup 0 dup 1 write_mem 1 addi -1 read_mem 1 pop 2")},
     {"extension field",
-     loop("push 3 push 4 push 5", "place 3 dup 2 dup 2 dup 2 dup 5 dup 5 dup 5 xx_mul xx_add pick 3"), kCycleBarNs},
-    {"one in twenty hashes",
-     loop("sponge_init",
-          "push 1 push 2 push 3 push 4 push 5 push 6 push 7 push 8 push 9 push 10 "
-          "sponge_absorb nop nop"),
-     kCycleBarNs},
+     loop("push 3 push 4 push 5", "place 3 dup 2 dup 2 dup 2 dup 5 dup 5 dup 5 xx_mul xx_add pick 3")},
+    {"one in twenty hashes", loop("sponge_init",
+                                  "push 1 push 2 push 3 push 4 push 5 push 6 push 7 push 8 push 9 push 10 "
+                                  "sponge_absorb nop nop")},
 };
 
 void cycles(benchmark::State& state) {
@@ -73,8 +68,7 @@ void cycles(benchmark::State& state) {
     const double count = static_cast<double>(machine.cycles());
     if (l.text == kLoops[0].text) {
       const auto stack = machine.stack();
-      CHECK(stack[stack.size() - 3].value() == fibonacci(10000) ||
-            stack[stack.size() - 2].value() == fibonacci(10000));
+      CHECK(stack[stack.size() - 3].value() == fibonacci(10000) || stack[stack.size() - 2].value() == fibonacci(10000));
     }
     volatile std::uint64_t padded = 0;
     std::vector<double> ns;
@@ -85,7 +79,7 @@ void cycles(benchmark::State& state) {
       ns.push_back(static_cast<double>(os::cycle_counter() - start) * os::cycle_counter_ns() / count);
     }
     (void)padded;
-    check_bar("ns per cycle: " + std::string(l.name), stats::median(ns), l.bar_ns, true);
+    print_figure("ns per cycle: " + std::string(l.name), stats::median(ns));
   }
   for (auto _ : state) state.SetIterationTime(1e-9);
 }
@@ -114,7 +108,7 @@ void tip5(benchmark::State& state) {
   const Rounds rounds = run_rounds(state, contestants, kCalls);
   for (std::size_t i = 0; i + 1 < names.size(); ++i)
     std::printf("us per Tip5, %-35s %10.4f\n", names[i].c_str(), rounds.median_ns(i) / 1000);
-  check_bar("us per Tip5, " + names.back(), rounds.median_ns(names.size() - 1) / 1000, kTip5BarUs, true);
+  print_figure("us per Tip5 at the best level, " + names.back(), rounds.median_ns(names.size() - 1) / 1000);
 }
 
 void block(benchmark::State& state) {
@@ -142,7 +136,7 @@ void block(benchmark::State& state) {
                                      for (int i = 0; i < kCalls; ++i) benchmark::DoNotOptimize(score());
                                    }},
                                    kCalls);
-  check_bar("us to score a block of 32 instructions", rounds.median_ns(0) / 1000, kBlockBarUs, true);
+  print_figure("us to score a block of 32 instructions", rounds.median_ns(0) / 1000);
 }
 
 void whole_program(benchmark::State& state) {
@@ -179,7 +173,7 @@ void whole_program(benchmark::State& state) {
                                      for (int i = 0; i < kCalls; ++i) benchmark::DoNotOptimize(score());
                                    }},
                                    kCalls);
-  check_bar("us to score a program of 150 words", rounds.median_ns(0) / 1000, kProgramBarUs, true);
+  print_figure("us to score a program of 150 words", rounds.median_ns(0) / 1000);
 }
 
 BENCHMARK(cycles)->UseManualTime()->Iterations(1);

@@ -17,7 +17,6 @@ using tir::equiv::Change;
 using tir::tasm::Instruction;
 namespace equiv = tir::equiv;
 
-constexpr double kScreenedBar = 200'000, kDecidedBar = 5'000;
 constexpr std::size_t kBaselines = 100, kPerBaseline = 60;
 
 struct Case {
@@ -68,7 +67,7 @@ void screened(benchmark::State& state) {
   };
   const Rounds rounds = run_rounds(state, {refuse}, static_cast<double>(count));
   std::printf("%zu candidates refused, %zu survive\n", count, survived);
-  check_bar("candidates refused a second", 1e9 / rounds.median_ns(0), kScreenedBar, false);
+  print_figure("candidates refused a second", 1e9 / rounds.median_ns(0));
 }
 
 void decided(benchmark::State& state) {
@@ -99,7 +98,7 @@ void decided(benchmark::State& state) {
   std::printf("%zu survivors: %zu equal (error at most %.2g in all), %zu differ, %zu unknown\n", count, equal, bound,
               count - equal - unknown, unknown);
   CHECK(equal > count / 2);
-  check_bar("survivors decided a second", 1e9 / rounds.median_ns(0), kDecidedBar, false);
+  print_figure("survivors decided a second", 1e9 / rounds.median_ns(0));
 }
 
 BENCHMARK(screened)->UseManualTime()->Iterations(21);

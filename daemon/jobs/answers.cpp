@@ -1,4 +1,4 @@
-// What workers say, and what it comes to: a first kernel, a checked baseline, a better kernel, a revocation.
+// Answers of workers and their consequences: a first kernel, a checked baseline, a better kernel, a revocation.
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -1,4 +1,4 @@
-// What subscribers hear of their jobs.
+// Events of jobs, as subscribers hear them.
 #pragma once
 
 #include <cstdint>

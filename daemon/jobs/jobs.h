@@ -63,7 +63,7 @@ struct Limits {
   std::uint64_t program_bytes_per_user = 16u << 20;  ///< of messages in the works; above it: Busy
 };
 
-/// What is counted of every kind of job.
+/// Counters that every kind of job has.
 struct Counts {
   std::uint64_t submitted = 0, busy = 0, cancelled = 0, failed = 0, lost = 0;
 };
@@ -72,7 +72,7 @@ struct ProgramStats : Counts {
   std::size_t waiting = 0, running = 0;
 };
 
-/// Of kernels, but for `programs`.
+/// Statistics: those of programs stand in `programs`, all others are of kernels.
 struct Stats : Counts {
   ProgramStats programs;
   std::uint64_t shared = 0, quarantined = 0;
@@ -117,7 +117,7 @@ class Jobs {
   void release_standard_error();
 
  private:
-  /// What a worker does, or is to do, for a flight.
+  /// The step that a worker does, or is to do, for a flight.
   enum class Step : std::uint8_t { baseline, optimise, check, renewal, program };
   struct Flight;
   /// A request that a worker has.

@@ -25,7 +25,7 @@ struct Line {
   std::uint8_t code = 0, baseline_checked = 0;
 };
 
-/// Of bytes that only look like code.
+/// Makes an image of bytes that only look like code.
 std::string image_of(trident_tier tier) {
   codegen::MachineCode code;
   code.bytes.assign(64, std::byte{0xC3});
@@ -118,7 +118,7 @@ class Scripts : public ::testing::Test {
     jobs_.submit({1, ++last_}, 1000, std::make_shared<const Order>(std::move(order)));
     return last_;
   }
-  /// What is told of a job until it has ended.
+  /// Returns the events of a job until it has ended.
   Log follow(std::uint64_t job) {
     const Log& log = logs_.at(job);
     const auto ended = [&] { return log.back().starts_with("finished") || log.back().starts_with("failed"); };

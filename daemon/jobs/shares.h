@@ -1,4 +1,4 @@
-// What users have in the works of what all of them share: jobs, and the bytes that these hold.
+// Users' shares of what all of them share: jobs in the works, and the bytes that these hold.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Timed kernels shipped with the program (calibration/kernels.xz, by `make calibration-cut`), so that a judge can
+// Timed kernels shipped with the program (calibration/kernels.xz, by `make weights NAME=calibration-cut`), so that a judge can
 // be trained where no kernel was timed.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Oracle for the accumulator after random changes: the features of the term at that time, written out path by path.
-// TRIDENT_NNUE_REWRITES: number of rewrites (make check-nnue).
+// TRIDENT_NNUE_REWRITES: number of rewrites (make campaign NAME=nnue).
 #include "jit/nnue/incumbent.h"
 
 #include <gtest/gtest.h>

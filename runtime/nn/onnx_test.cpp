@@ -1,5 +1,5 @@
 // Oracle: protobuf's published example bytes; protoc-free reading of the wire format by a second, independent walker.
-// That the models mean the same is for `make check-onnx` (onnx.checker and ONNX Runtime).
+// That the models mean the same is for `make campaign NAME=onnx` (onnx.checker and ONNX Runtime).
 #include "runtime/nn/onnx.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The accuracy campaign: `make check-accuracy`, and on inputs that nothing was tuned on `make check-heldout`. Every
+// The accuracy campaign: `make campaign NAME=accuracy`, and on inputs that nothing was tuned on `make campaign NAME=heldout`. Every
 // kernel of a corpus, and random expressions, in f32 and f64, in every form that the
 // optimiser would publish, at a million points of its ranges, under the policy bounded(2); the machine code of every
 // instruction set of this machine must give the interpreter's bits at all of them. Prints a table; exits 1 on a

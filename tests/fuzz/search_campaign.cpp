@@ -1,5 +1,5 @@
 // The campaign of searches: random expressions through every strategy of the search and the code generator, held to
-// their policies (search_case.h). `make fuzz-search` runs the long one; ctest a few seconds of it. Exit 1 when there
+// their policies (search_case.h). `make campaign NAME=fuzz-search` runs the long one; ctest a few seconds of it. Exit 1 when there
 // are findings: each is made small and left as a file that --case takes.
 //
 // Case number i of a seed is the same everywhere, so a campaign can be stopped and go on where it was (--state), and a

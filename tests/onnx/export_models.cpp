@@ -1,4 +1,4 @@
-// Writes models to FOLDER for `make check-onnx`: NAME.onnx, and NAME.json with random inputs and the results of our
+// Writes models to FOLDER for `make campaign NAME=onnx`: NAME.onnx, and NAME.json with random inputs and the results of our
 // own inference, for run_models.js to repeat with ONNX Runtime.
 #include <cstdio>
 #include <fstream>

@@ -142,7 +142,7 @@ bool in_range(const Expr& e, const std::vector<std::vector<std::uint64_t>>& valu
 }
 
 // Rules of one variable, at values of every exponent of f32 and every thirteenth of f64: those next to powers of two,
-// sums of two of them, those with few zeros, and some others. (`make sweep-rules` tries every f32.)
+// sums of two of them, those with few zeros, and some others. (`make campaign NAME=sweep-rules` tries every f32.)
 TEST_P(Tags, ThatPromiseBitsKeepThemAtAllExponents) {
   if (rule().mixed || rule().variables.size() != 1 || tags().ieee > Ieee::nan) return;
   if (has_op(rule().left, Op::Diff) || testing::reduces(rule()) || testing::truth_values(rule())[0]) return;

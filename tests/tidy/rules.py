@@ -5,6 +5,7 @@ itself, on a small tree that breaks it.
 """
 import os
 import re
+import tomllib
 
 import op_lists
 
@@ -233,6 +234,31 @@ def rule_doc_paths(root, files):
                 for match in PATH_SPAN.finditer(line):
                     if not os.path.exists(os.path.join(root, match.group(1))):
                         complaints.append(f"{path}:{number}: `{match.group(1)}` does not exist")
+    return complaints
+
+
+GAP = r"(?:\s|//+|#)+"  # a line may end between two words of a comment
+TARGET = re.compile(r"^([a-z-]+):", re.M)
+MAKE_SPAN = re.compile(rf"`make{GAP}([a-z][\w-]*)|\bmake{GAP}([a-z]+-[a-z-]+)")
+NAMED = re.compile(r"\b(bench|campaign|weights)(?:\s+[A-Z_]+=\S+)*\s+NAME=([a-z][\w,-]*)")
+TABLES = {"bench": "bench/benches.toml", "campaign": "tests/campaigns.toml", "weights": "bench/weights.toml"}
+TELLS = SOURCE + (".md", ".py", ".def", ".fbs", ".txt", ".tsv", ".toml", ".cmake", ".js", "Makefile", "/check", "/run")
+
+
+def rule_make_targets(root, files):
+    """A make target named anywhere must be in the Makefile, and a NAME= in its table."""
+    targets = set(TARGET.findall(read(root, "Makefile")))
+    rows = {kind: set(tomllib.loads(read(root, path))) if path in files else set() for kind, path in TABLES.items()}
+    complaints = []
+    for path in files:
+        if path.startswith("tests/tidy/") or not path.endswith(TELLS):
+            continue
+        text = read(root, path)
+        wrong = [(m.start(), f"make {m.group(1) or m.group(2)}") for m in MAKE_SPAN.finditer(text)
+                 if (m.group(1) or m.group(2)) not in targets]
+        wrong += [(m.start(), f"{m.group(1)} NAME={name}") for m in NAMED.finditer(text)
+                  for name in m.group(2).split(",") if name not in rows[m.group(1)]]
+        complaints += [f"{path}:{text.count(chr(10), 0, at) + 1}: there is no '{what}'" for at, what in wrong]
     return complaints
 
 

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import duplication  # noqa: E402
 import rules  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -150,6 +151,46 @@ class EachRuleBites(unittest.TestCase):
         tree = {"ARCHITECTURE.md": "see `jit/nowhere/x.h` and `jit/ir/a.h`\n", "jit/ir/a.h": ""}
         self.assertEqual(["ARCHITECTURE.md:1: `jit/nowhere/x.h` does not exist"],
                          self.complaints(rules.rule_doc_paths, tree))
+
+    def test_make_targets(self):
+        tree = {"Makefile": "test:\nbench: ## NAME=slot\n", "bench/benches.toml": "[slot]\n",
+                "README.md": "`make test`, `make tests`, `make bench NAME=slot,slow`\n`make\nclean`\n",
+                "jit/a.h": "// make slot-bench makes it; bench X=1 NAME=slot; `make test`\n// campaign NAME=soak; to make it\n"}
+        self.assertEqual(["README.md:1: there is no 'make tests'", "README.md:2: there is no 'make clean'",
+                          "README.md:1: there is no 'bench NAME=slow'", "jit/a.h:1: there is no 'make slot-bench'",
+                          "jit/a.h:2: there is no 'campaign NAME=soak'"],
+                         self.complaints(rules.rule_make_targets, tree))
+
+
+class Duplication(unittest.TestCase):
+    """Measures texts whose repetitions are known."""
+
+    BODY = ("int f(int a) {\n  int b = 1;\n\n  if (a > b) return b;  // less\n  g(a, \"x\");\n"
+            "  for (int i = 0; i < a; ++i) b += i;\n  a *= b;\n  return a + b;\n}\n")
+    RENAMED = ("int h(int c) {\n  int d = 0x2f;\n  if (c > d) return d;\n  /* all */\n  k(c, \"y // z\");\n"
+               "  for (int j = 7; j < c; ++j) d += j;\n  c *= d;\n  return c + d;\n}\n")
+
+    def test_renamed_lines_are_the_same(self):
+        found = duplication.measure({"a.cpp": self.BODY, "b.cpp": self.RENAMED})
+        self.assertEqual((16, 14, [(7, "a.cpp:1-8", "b.cpp:1-8")]), found)
+
+    def test_a_file_repeats_itself(self):
+        self.assertEqual((16, 14, [(7, "a.cpp:1-8", "a.cpp:10-17")]), duplication.measure({"a.cpp": self.BODY + self.RENAMED}))
+
+    def test_five_lines_are_too_few(self):
+        other = self.RENAMED.replace("c *= d;", "c = d[c];")
+        self.assertEqual(0, duplication.measure({"a.cpp": self.BODY, "b.cpp": other})[1])
+
+    def test_other_operators_and_keywords_differ(self):
+        for was, other in (("+=", "-="), ("int i", "long i"), ("a > b", "a >= b")):
+            self.assertEqual(0, duplication.measure({"a.cpp": self.BODY, "b.cpp": self.BODY.replace(was, other)})[1], was)
+
+    def test_lists_and_imports_are_left_out(self):
+        cases = "".join(f"    case Op::k{i}:\n" for i in range(20))
+        table = "".join(f"    {{{i}, 0x1.8p-{i}, k{i}}},\n" for i in range(20))
+        imports = '#include "a.h"\nnamespace x {\nusing a::b;\nusing namespace c;\n\nnamespace {\nusing d::e;\n#pragma once\n'
+        for text in (cases, table, imports):
+            self.assertEqual(0, duplication.measure({"a.cpp": text, "b.cpp": text})[1])
 
 
 if __name__ == "__main__":

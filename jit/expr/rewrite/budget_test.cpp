@@ -1,6 +1,6 @@
 // Inputs that strain budgets as much as possible. Oracle: memory allocations, which the search knows nothing of and
 // which all its heavy parts make. Those after the cancellation say how much work was still done. Times are measured by
-// `make bench-search`.
+// `make bench NAME=search`.
 #include <gtest/gtest.h>
 
 #include <algorithm>

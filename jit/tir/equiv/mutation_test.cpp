@@ -1,7 +1,7 @@
 // No mutant is called equal that the machine can tell from its origin. Oracle: the machine (vm/machine.h), run here
 // without the module's own comparison, in states with other seeds.
 //
-// TRIDENT_TIR_MUTANTS sets their number; make fuzz-tir-equiv runs a million.
+// TRIDENT_TIR_MUTANTS sets their number; make campaign NAME=fuzz-tir-equiv runs a million.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

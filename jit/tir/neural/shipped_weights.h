@@ -1,4 +1,4 @@
-// Weights that a program begins with: weights/shipped.tirn, trained by `make tir-network-weights`.
+// Weights that a program begins with: weights/shipped.tirn, trained by `make weights NAME=tir-network`.
 #pragma once
 
 #include "jit/tir/neural/weights.h"

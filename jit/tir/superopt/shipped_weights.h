@@ -1,4 +1,4 @@
-// Weights shipped with the program: weights/shipped.nnue, trained by `make tir-superopt-weights`.
+// Weights shipped with the program: weights/shipped.nnue, trained by `make weights NAME=tir-superopt`.
 #pragma once
 
 #include "runtime/nn/accumulator/weights.h"

@@ -1,5 +1,5 @@
-"""`make calibrate`: measures the costs of ops for every instruction set of this machine and checks that the figures hang
-together as those of any processor do. check_calibration.py TRIDENT. Leaves the files where `trident` looks for them."""
+"""Measures the costs of ops for every instruction set of this machine (make bench NAME=op-costs) and checks that the figures
+hang together as those of any processor do. op_costs.py TRIDENT. Leaves the files where `trident` looks for them."""
 import json
 import subprocess
 import sys
