@@ -272,10 +272,10 @@ trident_status trident_info(const trident_kernel* handle, trident_kernel_info* i
     now.output_count = static_cast<std::uint32_t>(kernel.expr.outputs.size());
     {
       const std::lock_guard lock(kernel.context.mutex);
-      now.tier = kernel.tier;
-      now.swaps = kernel.swaps;
+      now.tier = kernel.slot.tier();
+      now.swaps = kernel.slot.swaps();
       now.done = kernel.state == trident::client::JobState::finished ? 1 : 0;
-      now.isa = kernel.current == nullptr ? 0 : kernel.current->header().isa;
+      now.isa = kernel.slot.isa();
       now.baseline_ns = kernel.baseline_ns;
       now.optimised_ns = kernel.optimised_ns;
       now.stage = kernel.stage;

@@ -214,8 +214,7 @@ void Context::remove(Kernel* kernel) {
   changed.wait(lock, [&] { return !kernel->in_callback || pthread_equal(kernel->callback_thread, pthread_self()); });
   jobs.erase(kernel->job);
   if (kernel->state != JobState::finished) --unfinished;
-  kernel->closing = true;
-  const bool pinned = kernel->pins != 0;
+  const bool pinned = !kernel->slot.close();
   if (pinned) kernel->next_closing = std::exchange(closing, kernel);
   const bool daemon_works = kernel->state == JobState::sent;
   if (connected && kernel->sends != 0) {
@@ -244,7 +243,7 @@ Result<void> Context::wait(Kernel& kernel, std::uint32_t tier, std::uint32_t tim
     wake_io(lock);
     lock.lock();
   }
-  const auto reached = [&] { return kernel.tier >= tier || kernel.state == JobState::finished; };
+  const auto reached = [&] { return kernel.slot.tier() >= tier || kernel.state == JobState::finished; };
   if (changed.wait_until(lock, after(timeout_ms), reached)) return {};
   const std::string why = why_waiting();
   return make_error(ErrorCode::kTimeout, "tier %u was not reached in %u ms%s%s", tier, timeout_ms,
@@ -288,14 +287,14 @@ Pin Context::pin(std::uint64_t job) {
   const std::lock_guard lock(mutex);
   Kernel* kernel = jobs.find(job);
   if (kernel == nullptr) return {};
-  ++kernel->pins;
+  kernel->slot.pin();
   return Pin(kernel);
 }
 
 void Context::unpin(Kernel* kernel) {
   {
     const std::lock_guard lock(mutex);
-    if (--kernel->pins != 0 || !kernel->closing) return;
+    if (!kernel->slot.unpin()) return;
     Kernel** link = &closing;
     while (*link != kernel) link = &(*link)->next_closing;
     *link = kernel->next_closing;
@@ -310,7 +309,7 @@ std::string_view Context::last_note(const Kernel& kernel, End end, std::string_v
   const std::uint8_t expected = end == End::gain      ? TRIDENT_TIER_OPTIMISED
                                 : end == End::no_gain ? TRIDENT_TIER_BASELINE
                                                       : TRIDENT_TIER_INTERPRETER;
-  return kernel.note != nullptr && kernel.tier < expected ? kernel.note : why;
+  return kernel.note != nullptr && kernel.slot.tier() < expected ? kernel.note : why;
 }
 
 /// Reports a change. Needs the lock and a pinned kernel, and gives the lock up: the thread that wakes finds it free.
@@ -319,7 +318,7 @@ void Context::tell_change(Kernel& kernel, std::unique_lock<std::mutex>& lock) {
     changed.notify_all();
     changed.wait(lock, [&] { return !kernel.in_callback; });
   }
-  if (kernel.changed != nullptr && !kernel.closing) {
+  if (kernel.changed != nullptr && !kernel.slot.is_closed()) {
     kernel.in_callback = true;
     kernel.callback_thread = pthread_self();
     const auto callback = kernel.changed;
@@ -340,8 +339,8 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
   {
     const std::lock_guard lock(mutex);
     kernel->answered = true;
-    if (kernel->map_count >= kMapsMax) kernel->set_note(kTooManyImages);
-    if (!kernel->wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
+    if (kernel->slot.is_full()) kernel->set_note(kTooManyImages);
+    if (!kernel->slot.wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
     const ImageClaim counts = kernel->claim();
     delivery.claim.inputs = counts.inputs;
     delivery.claim.outputs = counts.outputs;
@@ -354,8 +353,8 @@ Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
     kernel->set_note(map.error().message);
     return map.error();
   }
-  if (!kernel->wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
-  kernel->publish(std::move(map).value());
+  if (!kernel->slot.wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
+  kernel->slot.publish(std::move(map).value());
   kernel->set_note({});
   if (delivery.baseline_ns > 0) kernel->baseline_ns = delivery.baseline_ns;
   if (delivery.optimised_ns > 0) kernel->optimised_ns = delivery.optimised_ns;
@@ -396,8 +395,8 @@ void Context::revoke(std::uint64_t job, std::uint8_t tier, std::string_view why)
   const Pin kernel = pin(job);
   if (!kernel) return;
   std::unique_lock lock(mutex);
-  kernel->revoke(tier);
-  if (kernel->tier == TRIDENT_TIER_INTERPRETER) kernel->set_note(why);
+  kernel->slot.revoke(tier);
+  if (kernel->slot.tier() == TRIDENT_TIER_INTERPRETER) kernel->set_note(why);
   tell_change(*kernel, lock);
 }
 
@@ -405,7 +404,7 @@ void Context::finish(std::uint64_t job, End end, std::string_view why) {
   const Pin kernel = pin(job);
   if (!kernel) return;
   std::unique_lock lock(mutex);
-  if (kernel->state == JobState::finished || kernel->closing) return;
+  if (kernel->state == JobState::finished || kernel->slot.is_closed()) return;
   end_job(*kernel, last_note(*kernel, end, why));
   if (end == End::no_gain || end == End::revoked) ++counters.no_gain;
   if (end == End::failed) ++counters.errors;
@@ -424,7 +423,7 @@ void Context::finish_all(std::string_view why) {
       if (kernel.state == JobState::finished) return;
       end_job(kernel, why);
       if (!room) return;
-      ++kernel.pins;
+      kernel.slot.pin();
       ended.emplace_back(&kernel);
     });
     fresh.clear();

@@ -108,7 +108,7 @@ void Context::after_fork_in_child() {
   dropped.clear();
   fresh.clear();
   jobs.for_each([&](Kernel& kernel) {
-    kernel.pins = 0;
+    kernel.slot.forget_pins();
     kernel.in_callback = false;
     forget_locked_plan(kernel);
     if (kernel.state == JobState::finished) return;

@@ -45,7 +45,12 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
 }  // namespace
 
 Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length)
-    : trident_kernel{&interpret_entry}, context(owner), expr(std::move(expression)), policy(how), elements(length) {
+    : trident_kernel{},
+      context(owner),
+      expr(std::move(expression)),
+      policy(how),
+      elements(length),
+      slot(entry, &interpret_entry) {
   scalars = expr::parameters_of(expr.variables);
   scalar_count = static_cast<std::uint32_t>(scalars.size());
   for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
@@ -90,16 +95,6 @@ ImageClaim Kernel::claim() const {
   return claim;
 }
 
-bool Kernel::wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_t digest_high) const {
-  if (closing || new_tier < tier || map_count >= kMapsMax) return false;
-  for (std::uint32_t i = 0; i < map_count; ++i) {
-    const auto& digest = maps[i].header().digest;
-    const bool known = digest[0] == digest_low && digest[1] == digest_high;
-    if (known && (revoked[i] || &maps[i] == current)) return false;
-  }
-  return true;
-}
-
 void Kernel::set_note(std::string_view sentence) noexcept try {
   if (sentence.empty()) {
     note = nullptr;
@@ -114,24 +109,6 @@ void Kernel::set_note(std::string_view sentence) noexcept try {
   else if (notes.size() < kNotesMax)
     note = notes.emplace_back(std::move(line)).c_str();
 } catch (const std::bad_alloc&) {
-}
-
-void Kernel::publish(ImageMap map) {
-  CHECK(map_count < kMapsMax);
-  maps[map_count] = std::move(map);
-  current = &maps[map_count++];
-  tier = current->header().tier;
-  ++swaps;
-  __atomic_store_n(&entry, current->entry(), __ATOMIC_RELEASE);
-}
-
-void Kernel::revoke(std::uint8_t revoked_tier) {
-  if (current == nullptr || tier != revoked_tier) return;
-  revoked[static_cast<std::size_t>(current - maps.data())] = true;
-  current = nullptr;
-  tier = TRIDENT_TIER_INTERPRETER;
-  ++swaps;
-  __atomic_store_n(&entry, &interpret_entry, __ATOMIC_RELEASE);
 }
 
 }  // namespace trident::client
