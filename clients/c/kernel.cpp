@@ -4,8 +4,10 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
+#include "clients/c/context.h"
 #include "jit/expr/shape.h"
 #include "runtime/base/float_environment.h"
 
@@ -50,7 +52,7 @@ Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how,
       expr(std::move(expression)),
       policy(how),
       elements(length),
-      slot(entry, &interpret_entry) {
+      submission(*this, entry, &interpret_entry) {
   scalars = expr::parameters_of(expr.variables);
   scalar_count = static_cast<std::uint32_t>(scalars.size());
   for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
@@ -87,28 +89,32 @@ Result<const kir::Plan*> Kernel::lower() const {
   }
 }
 
-ImageClaim Kernel::claim() const {
-  ImageClaim claim;
+void Kernel::set_callback(void (*callback)(trident_kernel*, void*), void* user) {
+  const std::unique_lock lock = context.lock_outside_callback(submission);
+  changed = callback;
+  changed_user = user;
+}
+
+void Kernel::complete(ImageClaim& claim) const {
   claim.inputs = array_count;
   claim.params = scalar_count;
   claim.outputs = static_cast<std::uint32_t>(expr.outputs.size());
-  return claim;
 }
 
-void Kernel::set_note(std::string_view sentence) noexcept try {
-  if (sentence.empty()) {
-    note = nullptr;
-    return;
-  }
-  std::string line(sentence.substr(0, kNoteBytesMax));
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  const auto known = std::find(notes.begin(), notes.end(), line);
-  if (known != notes.end())
-    note = known->c_str();
-  else if (notes.size() < kNotesMax)
-    note = notes.emplace_back(std::move(line)).c_str();
-} catch (const std::bad_alloc&) {
+void Kernel::tell(std::unique_lock<std::mutex>& lock) {
+  const auto callback = changed;
+  void* const user = changed_user;
+  lock.unlock();
+  callback(this, user);
+  lock.lock();
+}
+
+/// A plan with a lock may be locked by a thread that is not here.
+void* Kernel::give_up_locked() noexcept {
+  const kir::Plan* made = plan.load(std::memory_order_acquire);
+  if (made == nullptr || !made->takes_turns()) return nullptr;
+  plan.store(nullptr, std::memory_order_release);
+  return const_cast<kir::Plan*>(made);
 }
 
 }  // namespace trident::client
