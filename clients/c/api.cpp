@@ -10,6 +10,7 @@
 
 #include "clients/c/abi_edge.h"
 #include "clients/c/context.h"
+#include "clients/c/kernel.h"
 #include "clients/c/peer.h"
 #include "clients/c/trident.h"
 #include "jit/expr/expr.h"
@@ -120,9 +121,8 @@ Result<void> submit(trident_ctx* ctx, const char* text, const trident_submit_opt
   if (fresh->expr.nodes.size() > kLazyNodesMax) {
     TRY([[maybe_unused]] const auto lowered, fresh->lower());
   }
-  Kernel* const made = fresh.get();
-  ctx->add(std::move(fresh));
-  *kernel = made;
+  ctx->add(fresh->submission);
+  *kernel = fresh.release();
   return {};
 }
 
@@ -190,7 +190,7 @@ trident_status trident_submit(trident_ctx* ctx, const char* text, const trident_
 }
 
 void trident_close_kernel(trident_kernel* kernel) {
-  if (kernel != nullptr) Kernel::of(kernel)->context.remove(Kernel::of(kernel));
+  if (kernel != nullptr) Kernel::of(kernel)->context.remove(Kernel::of(kernel)->submission);
 }
 
 int trident_array_index(const trident_kernel* kernel, const char* name) {
@@ -254,12 +254,15 @@ trident_status trident_wait(trident_kernel* kernel, uint32_t tier, uint32_t time
   return guarded([&]() -> Result<void> {
     if (kernel == nullptr) return invalid("null pointer");
     if (tier > TRIDENT_TIER_OPTIMISED) return invalid("unknown tier");
-    return Kernel::of(kernel)->context.wait(*Kernel::of(kernel), tier, timeout_ms);
+    Kernel& waiting = *Kernel::of(kernel);
+    if (tier != TRIDENT_TIER_INTERPRETER) return waiting.context.wait(waiting.submission, tier, timeout_ms);
+    TRY([[maybe_unused]] const auto lowered, waiting.lower());
+    return {};
   });
 }
 
 void trident_on_change(trident_kernel* kernel, void (*callback)(trident_kernel*, void*), void* user) {
-  if (kernel != nullptr) Kernel::of(kernel)->context.set_callback(*Kernel::of(kernel), callback, user);
+  if (kernel != nullptr) Kernel::of(kernel)->set_callback(callback, user);
 }
 
 trident_status trident_info(const trident_kernel* handle, trident_kernel_info* info) {
@@ -272,16 +275,17 @@ trident_status trident_info(const trident_kernel* handle, trident_kernel_info* i
     now.output_count = static_cast<std::uint32_t>(kernel.expr.outputs.size());
     {
       const std::lock_guard lock(kernel.context.mutex);
-      now.tier = kernel.tier;
-      now.swaps = kernel.swaps;
-      now.done = kernel.state == trident::client::JobState::finished ? 1 : 0;
-      now.isa = kernel.current == nullptr ? 0 : kernel.current->header().isa;
-      now.baseline_ns = kernel.baseline_ns;
-      now.optimised_ns = kernel.optimised_ns;
-      now.stage = kernel.stage;
-      now.stage_done = kernel.stage_done;
-      now.stage_total = kernel.stage_total;
-      now.best_ratio = kernel.best_ratio;
+      const trident::client::Submission& submission = kernel.submission;
+      now.tier = submission.slot.tier();
+      now.swaps = submission.slot.swaps();
+      now.done = submission.state == trident::client::JobState::finished ? 1 : 0;
+      now.isa = submission.slot.isa();
+      now.baseline_ns = submission.baseline_ns;
+      now.optimised_ns = submission.optimised_ns;
+      now.stage = submission.stage;
+      now.stage_done = submission.stage_done;
+      now.stage_total = submission.stage_total;
+      now.best_ratio = submission.best_ratio;
     }
     now.note = trident_kernel_note(handle);
     return narrowed(now, info);
@@ -293,7 +297,7 @@ const char* trident_kernel_note(const trident_kernel* kernel) {
   auto* const noted =
       Kernel::of(const_cast<trident_kernel*>(kernel));  // notes are written down when they are asked for
   try {
-    return noted->context.note_of(*noted);
+    return noted->context.note_of(noted->submission);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

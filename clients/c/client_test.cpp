@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -349,6 +350,15 @@ TEST_F(ClientTest, ScalarOutputsAgreeWithTheLoweredKernel) {
     const bool scalar = lowered->outputs[0].kind == trident::kir::OutputKind::scalar;
     EXPECT_EQ(scalar, trident_output_is_scalar(k, 0) == 1) << text;
   }
+}
+
+// A call reads the entry's cache line. What the library's threads write to must not share it.
+TEST_F(ClientTest, NothingThatIsWrittenToLiesBesideTheEntry) {
+  const auto& kernel = *trident::client::Kernel::of(submit("x + 1"));
+  const auto line_of = [](const void* place) { return reinterpret_cast<std::uintptr_t>(place) / 64; };
+  EXPECT_LT(line_of(&kernel.entry), line_of(&kernel.changed));
+  EXPECT_LT(line_of(&kernel.entry), line_of(&kernel.submission));
+  EXPECT_EQ(0u, reinterpret_cast<std::uintptr_t>(&kernel.entry) % sizeof(kernel.entry));
 }
 
 TEST_F(ClientTest, ManyOpsAreRefusedOrLoweredAtOnce) {

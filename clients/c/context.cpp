@@ -58,7 +58,7 @@ bool can_reserve(std::vector<T>& list, std::size_t count) try {
 }  // namespace
 
 Pin::~Pin() {
-  if (kernel_ != nullptr) kernel_->context.unpin(kernel_);
+  if (submission_ != nullptr) context_->unpin(*submission_);
 }
 
 Context::Context(Settings settings) : settings_(std::move(settings)) {
@@ -104,7 +104,7 @@ void Context::close() {
   }
   {
     const std::lock_guard lock(mutex);
-    jobs.for_each([&](Kernel& kernel) { end_job(kernel, kClosed); });
+    jobs.for_each([&](Submission& submission) { end_job(submission, kClosed); });
     changed.notify_all();
   }
   io_.reset();
@@ -127,7 +127,7 @@ void Context::release() {
   delete this;
 }
 
-/// Why no kernel of this context can ever be compiled; empty when it can.
+/// Why nothing of this context can ever be compiled; empty when it can.
 std::string_view Context::why_no_compiler() const {
   if (is_privileged_process()) return "a setuid program asks no compiler";
   if (settings_.mode == TRIDENT_MODE_INTERP) return "mode interp asks no compiler";
@@ -135,12 +135,12 @@ std::string_view Context::why_no_compiler() const {
   return exec_denial_;
 }
 
-/// Needs the mutex. Nothing more will come for the kernel.
-void Context::end_job(Kernel& kernel, std::string_view why) {
-  if (kernel.state == JobState::finished) return;
-  kernel.state = JobState::finished;
+/// Needs the mutex. Nothing more will come for the submission.
+void Context::end_job(Submission& submission, std::string_view why) {
+  if (submission.state == JobState::finished) return;
+  submission.state = JobState::finished;
   --unfinished;
-  kernel.set_note(why);
+  submission.set_note(why);
 }
 
 /// Starts the threads that this context's mode needs and that do not run yet (also in a forked child). In mode embedded
@@ -195,37 +195,41 @@ void Context::wake_io(std::unique_lock<std::mutex>& lock) {
   [[maybe_unused]] const ssize_t n = ::write(fd, &one, sizeof(one));
 }
 
-void Context::add(std::unique_ptr<Kernel> kernel) {
+void Context::add(Submission& submission) {
   std::unique_lock lock(mutex);
   make_room(fresh);
-  kernel->job = jobs.add(kernel.get());
-  Kernel* added = kernel.release();
+  submission.job = jobs.add(&submission);
   ++references_;
   ++counters.submitted;
   ++unfinished;
-  if (const std::string_view why = why_no_compiler(); !why.empty()) return end_job(*added, why);
-  if (stopping) return end_job(*added, kClosed);
+  if (const std::string_view why = why_no_compiler(); !why.empty()) return end_job(submission, why);
+  if (stopping) return end_job(submission, kClosed);
   if (unfinished > limits::kUnfinishedKernelsMax) {
     ++counters.errors;
-    return end_job(*added, kTooManyWait);
+    return end_job(submission, kTooManyWait);
   }
-  fresh.push_back(added->job);
+  fresh.push_back(submission.job);
   if (!ensure_threads()) return;  // the next submission tries again; the interpreter answers meanwhile
   if (settings_.mode != TRIDENT_MODE_EMBEDDED) wake_io(lock);
 }
 
-void Context::remove(Kernel* kernel) {
+std::unique_lock<std::mutex> Context::lock_outside_callback(const Submission& submission) {
   std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return !kernel->in_callback || pthread_equal(kernel->callback_thread, pthread_self()); });
-  jobs.erase(kernel->job);
-  if (kernel->state != JobState::finished) --unfinished;
-  kernel->closing = true;
-  const bool pinned = kernel->pins != 0;
-  if (pinned) kernel->next_closing = std::exchange(closing, kernel);
-  const bool daemon_works = kernel->state == JobState::sent;
-  if (connected && kernel->sends != 0) {
+  changed.wait(lock,
+               [&] { return !submission.in_callback || pthread_equal(submission.callback_thread, pthread_self()); });
+  return lock;
+}
+
+void Context::remove(Submission& submission) {
+  std::unique_lock lock = lock_outside_callback(submission);
+  jobs.erase(submission.job);
+  if (submission.state != JobState::finished) --unfinished;
+  const bool pinned = !submission.slot.close();
+  if (pinned) submission.next_closing = std::exchange(closing, &submission);
+  const bool daemon_works = submission.state == JobState::sent;
+  if (connected && submission.sends != 0) {
     try {
-      dropped.push_back(kernel->job);
+      dropped.push_back(submission.job);
     } catch (const std::bad_alloc&) {  // the daemon forgets it when the connection ends
     }
   }
@@ -235,32 +239,21 @@ void Context::remove(Kernel* kernel) {
     lock.unlock();
   }
   if (pinned) return;  // unpin() frees it
-  delete kernel;
+  delete &submission.owner;
   release();
 }
 
-Result<void> Context::wait(Kernel& kernel, std::uint32_t tier, std::uint32_t timeout_ms) {
-  if (tier == TRIDENT_TIER_INTERPRETER) {
-    TRY([[maybe_unused]] const auto lowered, kernel.lower());
-    return {};
-  }
+Result<void> Context::wait(Submission& submission, std::uint32_t tier, std::uint32_t timeout_ms) {
   std::unique_lock lock(mutex);
-  if (kernel.state == JobState::waiting && ensure_threads() && settings_.mode != TRIDENT_MODE_EMBEDDED) {
+  if (submission.state == JobState::waiting && ensure_threads() && settings_.mode != TRIDENT_MODE_EMBEDDED) {
     wake_io(lock);
     lock.lock();
   }
-  const auto reached = [&] { return kernel.tier >= tier || kernel.state == JobState::finished; };
+  const auto reached = [&] { return submission.slot.tier() >= tier || submission.state == JobState::finished; };
   if (changed.wait_until(lock, after(timeout_ms), reached)) return {};
   const std::string why = why_waiting();
   return make_error(ErrorCode::kTimeout, "tier %u was not reached in %u ms%s%s", tier, timeout_ms,
                     why.empty() ? "" : "; ", why.c_str());
-}
-
-void Context::set_callback(Kernel& kernel, void (*callback)(trident_kernel*, void*), void* user) {
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return !kernel.in_callback || pthread_equal(kernel.callback_thread, pthread_self()); });
-  kernel.changed = callback;
-  kernel.changed_user = user;
 }
 
 Result<std::string> Context::daemon_stats(std::uint32_t timeout_ms) {
@@ -291,81 +284,75 @@ trident_stats Context::stats() {
 
 Pin Context::pin(std::uint64_t job) {
   const std::lock_guard lock(mutex);
-  Kernel* kernel = jobs.find(job);
-  if (kernel == nullptr) return {};
-  ++kernel->pins;
-  return Pin(kernel);
+  Submission* submission = jobs.find(job);
+  if (submission == nullptr) return {};
+  submission->slot.pin();
+  return {*this, *submission};
 }
 
-void Context::unpin(Kernel* kernel) {
+void Context::unpin(Submission& submission) {
   {
     const std::lock_guard lock(mutex);
-    if (--kernel->pins != 0 || !kernel->closing) return;
-    Kernel** link = &closing;
-    while (*link != kernel) link = &(*link)->next_closing;
-    *link = kernel->next_closing;
+    if (!submission.slot.unpin()) return;
+    Submission** link = &closing;
+    while (*link != &submission) link = &(*link)->next_closing;
+    *link = submission.next_closing;
   }
-  delete kernel;
+  delete &submission.owner;
   release();
 }
 
-/// The sentence of a job's end, unless what the kernel has not is due to something that its note says already, such as
-/// an image that was refused. Needs the mutex.
-std::string_view Context::last_note(const Kernel& kernel, End end, std::string_view why) {
+/// Returns the sentence that a job ends with: `why`, unless its note already says why it lacks the tier that `end`
+/// promises (an image that was refused, say). Needs the mutex.
+std::string_view Context::last_note(const Submission& submission, End end, std::string_view why) {
   const std::uint8_t expected = end == End::gain      ? TRIDENT_TIER_OPTIMISED
                                 : end == End::no_gain ? TRIDENT_TIER_BASELINE
                                                       : TRIDENT_TIER_INTERPRETER;
-  return kernel.note != nullptr && kernel.tier < expected ? kernel.note : why;
+  return submission.note != nullptr && submission.slot.tier() < expected ? submission.note : why;
 }
 
-/// Reports a change. Needs the lock and a pinned kernel, and gives the lock up: the thread that wakes finds it free.
-void Context::tell_change(Kernel& kernel, std::unique_lock<std::mutex>& lock) {
-  if (kernel.in_callback) {
+/// Reports a change. Needs the lock and a pinned submission, and gives the lock up: the thread that wakes finds it
+/// free.
+void Context::tell_change(Submission& submission, std::unique_lock<std::mutex>& lock) {
+  if (submission.in_callback) {
     changed.notify_all();
-    changed.wait(lock, [&] { return !kernel.in_callback; });
+    changed.wait(lock, [&] { return !submission.in_callback; });
   }
-  if (kernel.changed != nullptr && !kernel.closing) {
-    kernel.in_callback = true;
-    kernel.callback_thread = pthread_self();
-    const auto callback = kernel.changed;
-    void* const user = kernel.changed_user;
-    lock.unlock();
-    callback(&kernel, user);
-    lock.lock();
-    kernel.in_callback = false;
+  if (submission.owner.listens() && !submission.slot.is_closed()) {
+    submission.in_callback = true;
+    submission.callback_thread = pthread_self();
+    submission.owner.tell(lock);
+    submission.in_callback = false;
   }
   lock.unlock();
   changed.notify_all();
 }
 
 Result<void> Context::deliver(std::uint64_t job, Delivery delivery) {
-  const Pin kernel = pin(job);
-  if (!kernel) return {};
+  const Pin submission = pin(job);
+  if (!submission) return {};
   const auto& claim = delivery.claim;
   {
     const std::lock_guard lock(mutex);
-    kernel->answered = true;
-    if (kernel->map_count >= kMapsMax) kernel->set_note(kTooManyImages);
-    if (!kernel->wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
-    const ImageClaim counts = kernel->claim();
-    delivery.claim.inputs = counts.inputs;
-    delivery.claim.outputs = counts.outputs;
-    delivery.claim.params = counts.params;
+    submission->answered = true;
+    if (submission->slot.is_full()) submission->set_note(kTooManyImages);
+    if (!submission->slot.wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
+    submission->owner.complete(delivery.claim);
   }
   auto map = delivery.inline_image ? map_image_bytes(delivery.bytes, claim) : map_image(delivery.file, claim);
   std::unique_lock lock(mutex);
   if (!map) {
     ++counters.rejected_images;
-    kernel->set_note(map.error().message);
+    submission->set_note(map.error().message);
     return map.error();
   }
-  if (!kernel->wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
-  kernel->publish(std::move(map).value());
-  kernel->set_note({});
-  if (delivery.baseline_ns > 0) kernel->baseline_ns = delivery.baseline_ns;
-  if (delivery.optimised_ns > 0) kernel->optimised_ns = delivery.optimised_ns;
+  if (!submission->slot.wants(claim.tier, claim.digest_low, claim.digest_high)) return {};
+  submission->slot.publish(std::move(map).value());
+  submission->set_note({});
+  if (delivery.baseline_ns > 0) submission->baseline_ns = delivery.baseline_ns;
+  if (delivery.optimised_ns > 0) submission->optimised_ns = delivery.optimised_ns;
   ++(claim.tier == TRIDENT_TIER_OPTIMISED ? counters.optimised_received : counters.baseline_received);
-  tell_change(*kernel, lock);
+  tell_change(*submission, lock);
   return {};
 }
 
@@ -377,10 +364,10 @@ std::string Context::why_waiting() const {
   return why;
 }
 
-const char* Context::note_of(Kernel& kernel) {
+const char* Context::note_of(Submission& submission) {
   const std::lock_guard lock(mutex);
-  if (kernel.state == JobState::waiting) kernel.set_note(why_waiting());
-  return kernel.note;
+  if (submission.state == JobState::waiting) submission.set_note(why_waiting());
+  return submission.note;
 }
 
 /// Notes progress for trident_info(); drops reports that are late or make no sense.
@@ -388,33 +375,33 @@ void Context::note_progress(const wire::Progress& progress) {
   if (progress.stage >= kStageCount || progress.done > progress.total) return;
   if (!(progress.best_ratio >= 0 && progress.best_ratio <= 1)) return;
   const std::lock_guard lock(mutex);
-  Kernel* kernel = jobs.find(progress.job);
-  if (kernel == nullptr || kernel->state != JobState::sent) return;
-  kernel->answered = true;
-  kernel->stage = static_cast<std::uint32_t>(progress.stage) + 1;
-  kernel->stage_done = progress.done;
-  kernel->stage_total = progress.total;
-  kernel->best_ratio = progress.best_ratio;
+  Submission* submission = jobs.find(progress.job);
+  if (submission == nullptr || submission->state != JobState::sent) return;
+  submission->answered = true;
+  submission->stage = static_cast<std::uint32_t>(progress.stage) + 1;
+  submission->stage_done = progress.done;
+  submission->stage_total = progress.total;
+  submission->best_ratio = progress.best_ratio;
 }
 
 void Context::revoke(std::uint64_t job, std::uint8_t tier, std::string_view why) {
-  const Pin kernel = pin(job);
-  if (!kernel) return;
+  const Pin submission = pin(job);
+  if (!submission) return;
   std::unique_lock lock(mutex);
-  kernel->revoke(tier);
-  if (kernel->tier == TRIDENT_TIER_INTERPRETER) kernel->set_note(why);
-  tell_change(*kernel, lock);
+  submission->slot.revoke(tier);
+  if (submission->slot.tier() == TRIDENT_TIER_INTERPRETER) submission->set_note(why);
+  tell_change(*submission, lock);
 }
 
 void Context::finish(std::uint64_t job, End end, std::string_view why) {
-  const Pin kernel = pin(job);
-  if (!kernel) return;
+  const Pin submission = pin(job);
+  if (!submission) return;
   std::unique_lock lock(mutex);
-  if (kernel->state == JobState::finished || kernel->closing) return;
-  end_job(*kernel, last_note(*kernel, end, why));
+  if (submission->state == JobState::finished || submission->slot.is_closed()) return;
+  end_job(*submission, last_note(*submission, end, why));
   if (end == End::no_gain || end == End::revoked) ++counters.no_gain;
   if (end == End::failed) ++counters.errors;
-  tell_change(*kernel, lock);
+  tell_change(*submission, lock);
 }
 
 void Context::finish_all(std::string_view why) {
@@ -423,21 +410,21 @@ void Context::finish_all(std::string_view why) {
     const std::lock_guard lock(mutex);
     exec_denial_ = why;
     std::size_t count = 0;
-    jobs.for_each([&](const Kernel& kernel) { count += kernel.state == JobState::finished ? 0 : 1; });
+    jobs.for_each([&](const Submission& submission) { count += submission.state == JobState::finished ? 0 : 1; });
     const bool room = can_reserve(ended, count);  // without memory the states still end, and who waits is woken
-    jobs.for_each([&](Kernel& kernel) {
-      if (kernel.state == JobState::finished) return;
-      end_job(kernel, why);
+    jobs.for_each([&](Submission& submission) {
+      if (submission.state == JobState::finished) return;
+      end_job(submission, why);
       if (!room) return;
-      ++kernel.pins;
-      ended.emplace_back(&kernel);
+      submission.slot.pin();
+      ended.emplace_back(*this, submission);
     });
     fresh.clear();
     changed.notify_all();
   }
-  for (const Pin& kernel : ended) {
+  for (const Pin& submission : ended) {
     std::unique_lock lock(mutex);
-    tell_change(*kernel, lock);
+    tell_change(*submission, lock);
   }
 }
 

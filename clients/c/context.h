@@ -1,12 +1,16 @@
-// The state of one trident_ctx: its kernels, the queue of jobs, and the two threads that work behind its caller's back.
+// The state of one trident_ctx: its submissions, the queue of jobs, and the two threads that work behind its caller's
+// back.
 //
 //   caller ── submit ──> fresh jobs ──> I/O thread ── socket ──> daemon
 //                             │             │ no daemon, engine allowed
 //                             └─────────────┴──> engine thread (libtrident-engine.so)
 //
-// One mutex guards everything here and in Kernel below its line; nobody holds it over a system call, a callback or an
-// allocation of unbounded size. A thread that needs a kernel outside the mutex pins it; closing a pinned kernel leaves
-// the freeing to the one who unpins.
+// A submission is a kernel's, or that of a thing of another domain: this file, the table and the threads know none
+// (submission.h says how one is added).
+//
+// One mutex guards everything here, in Submission and in Kernel below its line; nobody holds it over a system call, a
+// callback or an allocation of unbounded size. A thread that needs a submission outside the mutex pins it; closing a
+// pinned one leaves the freeing to the one who unpins.
 //
 // fork(): the prepare handler takes the mutex of every context, so the child's copy is consistent. The child has no
 // threads and must not use the parent's socket: it forgets both and starts anew at its next submission (fork.cpp).
@@ -20,17 +24,19 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "clients/c/image_map.h"
 #include "clients/c/job_table.h"
-#include "clients/c/kernel.h"
+#include "clients/c/submission.h"
 #include "clients/c/trident.h"
 #include "clients/c/wire.h"
 #include "runtime/base/result.h"
 
 namespace trident::client {
 
+class Context;
 class IoThread;
 class EngineThread;
 
@@ -47,28 +53,31 @@ struct StatsRequest {
   std::string json;
 };
 
-/// A kernel that this thread may use without the mutex; unpinned (and freed, if closed meanwhile) on destruction.
+/// A submission that this thread may use without the mutex; unpinned (and freed, if closed meanwhile) on destruction.
+/// Its fields still need the mutex, the hooks of its owner do not.
 class Pin {
  public:
   Pin() = default;
-  explicit Pin(Kernel* kernel) : kernel_(kernel) {}
-  Pin(Pin&& other) noexcept : kernel_(std::exchange(other.kernel_, nullptr)) {}
+  Pin(Context& context, Submission& submission) : context_(&context), submission_(&submission) {}
+  Pin(Pin&& other) noexcept : context_(other.context_), submission_(std::exchange(other.submission_, nullptr)) {}
   Pin& operator=(Pin&& other) noexcept {
-    std::swap(kernel_, other.kernel_);
+    std::swap(context_, other.context_);
+    std::swap(submission_, other.submission_);
     return *this;
   }
   ~Pin();
-  explicit operator bool() const { return kernel_ != nullptr; }
-  Kernel* operator->() const { return kernel_; }
-  Kernel& operator*() const { return *kernel_; }
+  explicit operator bool() const { return submission_ != nullptr; }
+  Submission* operator->() const { return submission_; }
+  Submission& operator*() const { return *submission_; }
 
  private:
-  Kernel* kernel_ = nullptr;
+  Context* context_ = nullptr;
+  Submission* submission_ = nullptr;
 };
 
 /// How an image reached us.
 struct Delivery {
-  ImageClaim claim;  ///< counts are filled in by deliver()
+  ImageClaim claim;  ///< as the message has it; the owner completes it
   os::Fd file;
   bool inline_image = false;
   std::vector<std::byte> bytes;
@@ -84,12 +93,17 @@ class Context {
   // ---- callers' side (api.cpp) ----
   /// Mode daemon: waits for the first welcome. Mode embedded: loads the engine.
   Result<void> start();
-  /// Stops the threads; the memory goes when the last kernel is closed too.
+  /// Stops the threads; the memory goes when the last submission is closed too.
   void close();
-  void add(std::unique_ptr<Kernel> kernel);
-  void remove(Kernel* kernel);
-  Result<void> wait(Kernel& kernel, std::uint32_t tier, std::uint32_t timeout_ms);
-  void set_callback(Kernel& kernel, void (*changed)(trident_kernel*, void*), void* user);
+  /// Takes over a submission, whose owner was made with new, and asks for code. Changes nothing when it throws
+  /// bad_alloc.
+  void add(Submission& submission);
+  /// Closes the submission and destroys its owner, now or when no thread pins it any more.
+  void remove(Submission& submission);
+  /// Waits until code of `tier` runs or nothing more will come.
+  Result<void> wait(Submission& submission, std::uint32_t tier, std::uint32_t timeout_ms);
+  /// Locks the mutex at a moment when no other thread runs the submission's callback.
+  std::unique_lock<std::mutex> lock_outside_callback(const Submission& submission);
   Result<std::string> daemon_stats(std::uint32_t timeout_ms);
   trident_stats stats();
 
@@ -100,22 +114,22 @@ class Context {
   void note_progress(const wire::Progress& progress);
   void revoke(std::uint64_t job, std::uint8_t tier, std::string_view why);
   enum class End : std::uint8_t { gain, no_gain, revoked, failed };
-  /// `why`: the kernel's note; empty for what is optimised.
+  /// `why`: the submission's note; empty for what is optimised.
   void finish(std::uint64_t job, End end, std::string_view why);
   /// Ends all jobs without code: this CPU or system cannot run images.
   void finish_all(std::string_view why);
-  /// Why the kernel runs no better code; null when it does, or nothing stands in its way.
-  const char* note_of(Kernel& kernel);
+  /// Why no better code runs; null when it does, or nothing stands in its way.
+  const char* note_of(Submission& submission);
 
   std::mutex mutex;
   std::condition_variable changed;  ///< tiers, finished jobs, connection state, answered stats
   // Guarded by the mutex:
   JobTable jobs;
-  Kernel* closing = nullptr;           ///< those that were closed while pinned, linked by next_closing
+  Submission* closing = nullptr;       ///< those that were closed while pinned, linked by next_closing
   std::vector<std::uint64_t> fresh;    ///< waiting jobs that no thread has taken yet
-  std::vector<std::uint64_t> dropped;  ///< closed kernels' jobs that the daemon should forget
+  std::vector<std::uint64_t> dropped;  ///< closed submissions' jobs that the daemon should forget
   std::vector<StatsRequest*> stats_requests;
-  std::size_t unfinished = 0;  ///< kernels in any state but finished
+  std::size_t unfinished = 0;  ///< submissions in any state but finished
   bool stopping = false;
   bool io_sleeping = false;     ///< the I/O thread is in, or on its way to, poll()
   bool io_called = false;       ///< wake_io() was called since the I/O thread's last turn
@@ -146,19 +160,18 @@ class Context {
  private:
   friend class Pin;
   void release();
-  void unpin(Kernel* kernel);
+  void unpin(Submission& submission);
   [[nodiscard]] std::string_view why_no_compiler() const;
   bool ensure_threads();
   [[nodiscard]] std::string why_waiting() const;
-  static std::string_view last_note(const Kernel& kernel, End end, std::string_view why);
-  void end_job(Kernel& kernel, std::string_view why);
-  void tell_change(Kernel& kernel, std::unique_lock<std::mutex>& lock);
+  static std::string_view last_note(const Submission& submission, End end, std::string_view why);
+  void end_job(Submission& submission, std::string_view why);
+  void tell_change(Submission& submission, std::unique_lock<std::mutex>& lock);
   void forget(void* object) noexcept;
-  void forget_locked_plan(Kernel& kernel);
-  void free_closed_kernels();
+  void free_closed();
 
   Settings settings_;
-  std::uint64_t references_ = 1;  // trident_open's, and one per kernel
+  std::uint64_t references_ = 1;  // trident_open's, and one per submission
   std::uint64_t last_stats_id_ = 0;
   std::string exec_denial_;  ///< why this process can run no code, once that is known
   int wake_fd_ = -1;

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <new>
 #include <string>
-#include <vector>
 
 #include "runtime/base/float_environment.h"
 
@@ -16,43 +15,8 @@ namespace {
 
 constexpr int kNice = 10;
 constexpr std::size_t kStackBytes = 8u << 20;
-/// Numbers of closed kernels that the queues may hold.
+/// Numbers of closed submissions that the queues may hold.
 constexpr std::size_t kStaleMax = 1024;
-
-// An expression in the engine's plain structs; borrows nothing.
-struct FlatExpr {
-  explicit FlatExpr(const Kernel& kernel) {
-    nodes.reserve(kernel.expr.nodes.size());
-    for (const expr::Node& n : kernel.expr.nodes) {
-      nodes.push_back({static_cast<std::uint8_t>(n.op), static_cast<std::uint8_t>(n.type), 0, n.a.index, n.b.index,
-                       n.c.index, n.imm});
-    }
-    for (const expr::Variable& v : kernel.expr.variables) {
-      variables.push_back({static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.kind), 0, 0, v.lo, v.hi});
-    }
-    for (const expr::Output& o : kernel.expr.outputs) outputs.push_back(o.node.index);
-  }
-  std::vector<trident_engine_node> nodes;
-  std::vector<trident_engine_variable> variables;
-  std::vector<std::uint32_t> outputs;
-};
-
-trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const std::atomic<bool>* cancel) {
-  trident_engine_job job{};
-  job.struct_size = sizeof(job);
-  job.policy = static_cast<std::uint32_t>(kernel.policy.kind);
-  job.k = kernel.policy.k;
-  job.isa = greatest_isa();
-  job.elements = kernel.elements;
-  job.nodes = flat.nodes.data();
-  job.variables = flat.variables.data();
-  job.outputs = flat.outputs.data();
-  job.node_count = static_cast<std::uint32_t>(flat.nodes.size());
-  job.variable_count = static_cast<std::uint32_t>(flat.variables.size());
-  job.output_count = static_cast<std::uint32_t>(flat.outputs.size());
-  job.cancel = cancel;
-  return job;
-}
 
 /// Why there is no better code, in the engine's words if it has any (an older one says nothing of a search).
 std::string reason_of(const trident_engine_result& result, std::uint32_t tier) {
@@ -85,15 +49,15 @@ Result<std::unique_ptr<EngineThread>> EngineThread::start(Context& context) {
 }
 
 void EngineThread::add(std::uint64_t job) {
-  Kernel* kernel = context_.jobs.find(job);
-  if (kernel == nullptr || kernel->state != JobState::waiting) return;
+  Submission* submission = context_.jobs.find(job);
+  if (submission == nullptr || submission->state != JobState::waiting) return;
   baseline_.push_back(job);
-  kernel->state = JobState::compiling;
+  submission->state = JobState::compiling;
   if (baseline_.size() + optimise_.size() > 2 * context_.unfinished + kStaleMax) forget_closed();
   work_.notify_one();
 }
 
-/// Closed kernels leave their numbers behind.
+/// Closed submissions leave their numbers behind.
 void EngineThread::forget_closed() {
   for (std::deque<std::uint64_t>* queue : {&baseline_, &optimise_})
     std::erase_if(*queue, [&](std::uint64_t job) { return context_.jobs.find(job) == nullptr; });
@@ -102,9 +66,9 @@ void EngineThread::forget_closed() {
 void EngineThread::give_back(std::deque<std::uint64_t>& waiting) {
   for (std::deque<std::uint64_t>* queue : {&baseline_, &optimise_}) {
     for (const std::uint64_t job : *queue) {
-      Kernel* kernel = context_.jobs.find(job);
-      if (kernel == nullptr || kernel->state != JobState::compiling) continue;
-      kernel->state = JobState::waiting;
+      Submission* submission = context_.jobs.find(job);
+      if (submission == nullptr || submission->state != JobState::compiling) continue;
+      submission->state = JobState::waiting;
       waiting.push_back(job);
     }
     queue->clear();
@@ -150,11 +114,9 @@ void EngineThread::compile(std::uint64_t job, std::uint32_t tier) {
   result.fd = -1;
   engine_.prepare_for(tier == TRIDENT_TIER_BASELINE ? TRIDENT_ENGINE_BASELINES : TRIDENT_ENGINE_SEARCHES);
   {
-    const Pin kernel = context_.pin(job);
-    if (!kernel) return;
-    const FlatExpr flat(*kernel);
-    const trident_engine_job engine_job = job_of(*kernel, flat, &cancel_);
-    engine_.compile(&engine_job, tier, &result);
+    const Pin submission = context_.pin(job);
+    if (!submission) return;
+    submission->owner.compile(engine_, tier, cancel_, result);
   }
   use(job, tier, result);
 }

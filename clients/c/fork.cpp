@@ -16,7 +16,6 @@
 #include "clients/c/engine_library.h"
 #include "clients/c/engine_thread.h"
 #include "clients/c/io_thread.h"
-#include "jit/kir/interpreter.h"
 #include "runtime/os/linger.h"
 #include "runtime/os/memfd.h"
 
@@ -78,14 +77,6 @@ void unregister_for_fork(Context* context) {
   std::erase(registry().contexts, context);
 }
 
-/// A plan with a lock may be locked by a thread that is not here: another is made at the next call.
-void Context::forget_locked_plan(Kernel& kernel) {
-  const kir::Plan* plan = kernel.plan.load(std::memory_order_acquire);
-  if (plan == nullptr || !plan->takes_turns()) return;
-  forget(const_cast<kir::Plan*>(plan));
-  kernel.plan.store(nullptr, std::memory_order_release);
-}
-
 /// Keeps an object of threads that do not exist here: its memory may be in any state. It is never used, but stays
 /// reachable, so that no tool calls it a leak.
 void Context::forget(void* object) noexcept {
@@ -107,35 +98,35 @@ void Context::after_fork_in_child() {
   stats_requests.clear();
   dropped.clear();
   fresh.clear();
-  jobs.for_each([&](Kernel& kernel) {
-    kernel.pins = 0;
-    kernel.in_callback = false;
-    forget_locked_plan(kernel);
-    if (kernel.state == JobState::finished) return;
-    kernel.state = JobState::waiting;
+  jobs.for_each([&](Submission& submission) {
+    submission.slot.forget_pins();
+    submission.in_callback = false;
+    forget(submission.owner.give_up_locked());
+    if (submission.state == JobState::finished) return;
+    submission.state = JobState::waiting;
     try {
-      fresh.push_back(kernel.job);
+      fresh.push_back(submission.job);
     } catch (const std::bad_alloc&) {
-      end_job(kernel, "this forked child had no memory to ask a compiler");
+      end_job(submission, "this forked child had no memory to ask a compiler");
     }
   });
-  free_closed_kernels();
+  free_closed();
   mutex.unlock();
 }
 
-/// Frees kernels that the parent's threads had pinned: nobody is here to unpin them. (The context outlives them: only
-/// threads that trident_close() waits for pin kernels.)
-void Context::free_closed_kernels() {
-  for (Kernel** link = &closing; *link != nullptr;) {
-    Kernel* const kernel = *link;
+/// Frees submissions that the parent's threads had pinned: nobody is here to unpin them. (The context outlives them:
+/// only threads that trident_close() waits for pin one.)
+void Context::free_closed() {
+  for (Submission** link = &closing; *link != nullptr;) {
+    Submission* const submission = *link;
     // Closed in its own callback, from which this fork was made: that may use it until it ends the process.
-    if (kernel->in_callback && pthread_equal(kernel->callback_thread, pthread_self())) {
-      link = &kernel->next_closing;
+    if (submission->in_callback && pthread_equal(submission->callback_thread, pthread_self())) {
+      link = &submission->next_closing;
       continue;
     }
-    *link = kernel->next_closing;
-    forget_locked_plan(*kernel);
-    delete kernel;
+    *link = submission->next_closing;
+    forget(submission->owner.give_up_locked());
+    delete &submission->owner;
     --references_;
   }
 }

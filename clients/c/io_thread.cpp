@@ -36,7 +36,7 @@ constexpr std::uint64_t kProbe = 0;
 constexpr std::uint64_t kFrameMs = 30'000;
 /// Submissions are encoded only while fewer bytes than this wait for the socket.
 constexpr std::size_t kOutgoingBytesMax = 256 * 1024;
-/// Numbers of closed kernels that a queue may hold.
+/// Numbers of closed submissions that a queue may hold.
 constexpr std::size_t kStaleMax = 1024;
 /// Refused images after which a daemon is given up for a while.
 constexpr std::uint32_t kRefusedImagesMax = 16;
@@ -139,15 +139,15 @@ bool IoThread::take_jobs() {
   context_.io_called = false;
   if (rescan_) {  // after a loss: whatever is waiting, queued before or not
     waiting_.clear();
-    context_.jobs.for_each([&](const Kernel& kernel) {
-      if (kernel.state == JobState::waiting) waiting_.push_back(kernel.job);
+    context_.jobs.for_each([&](const Submission& submission) {
+      if (submission.state == JobState::waiting) waiting_.push_back(submission.job);
     });
     rescan_ = false;
   } else {
     waiting_.insert(waiting_.end(), context_.fresh.begin(), context_.fresh.end());
   }
   context_.fresh.clear();
-  // Closed kernels leave their numbers behind.
+  // Closed submissions leave their numbers behind.
   if (waiting_.size() > 2 * context_.unfinished + kStaleMax) {
     std::erase_if(waiting_, [&](std::uint64_t job) { return context_.jobs.find(job) == nullptr; });
   }
@@ -192,8 +192,8 @@ void IoThread::lose(const Error& why, std::uint64_t now) {
     for (StatsRequest* request : context_.stats_requests) request->failed = true;
     context_.stats_requests.clear();
     context_.dropped.clear();
-    context_.jobs.for_each([](Kernel& kernel) {
-      if (kernel.state == JobState::sent) kernel.state = JobState::waiting;
+    context_.jobs.for_each([](Submission& submission) {
+      if (submission.state == JobState::sent) submission.state = JobState::waiting;
     });
     context_.changed.notify_all();
   }
@@ -268,21 +268,21 @@ void IoThread::send_requests(std::uint64_t now) {
 }
 
 void IoThread::send_job(std::uint64_t job) {
-  const Pin kernel = context_.pin(job);
-  if (!kernel) return;
+  const Pin submission = context_.pin(job);
+  if (!submission) return;
   bool hopeless = false;
   {
     const std::lock_guard lock(context_.mutex);
-    if (kernel->state != JobState::waiting) return;
-    hopeless = ++kernel->sends > kSendsMax;
-    if (!hopeless) kernel->state = JobState::sent;
-    kernel->answered = false;
+    if (submission->state != JobState::waiting) return;
+    hopeless = ++submission->sends > kSendsMax;
+    if (!hopeless) submission->state = JobState::sent;
+    submission->answered = false;
   }
   if (hopeless) return context_.finish(job, Context::End::failed, kLostTooOften);
   linger_.begin();
   allowance_.grant();
   watch_.sent(job, os::monotonic_ns());
-  wire::append_submit(connection_->outgoing(), kernel->expr, {job, kernel->policy, kernel->elements, inline_images_});
+  submission->owner.append_request(connection_->outgoing(), job, inline_images_);
 }
 
 /// Asks the daemon whether it is there.
@@ -386,8 +386,8 @@ void IoThread::check_answers(std::uint64_t now) {
     const std::lock_guard lock(context_.mutex);
     idle_ = context_.unfinished == 0;
     overdue = watch_.take_overdue(now, [&](std::uint64_t job) {
-      const Kernel* kernel = context_.jobs.find(job);
-      return kernel == nullptr || kernel->state != JobState::sent || kernel->answered;
+      const Submission* submission = context_.jobs.find(job);
+      return submission == nullptr || submission->state != JobState::sent || submission->answered;
     });
   }
   if (overdue != 0) give_up_job(overdue);
@@ -402,10 +402,10 @@ void IoThread::give_up_job(std::uint64_t job) {
   {
     const std::lock_guard lock(context_.mutex);
     context_.dropped.push_back(job);
-    Kernel* kernel = context_.jobs.find(job);
-    if (kernel == nullptr || kernel->state != JobState::sent) return;
+    Submission* submission = context_.jobs.find(job);
+    if (submission == nullptr || submission->state != JobState::sent) return;
     if (engine_ != nullptr) {
-      kernel->state = JobState::waiting;
+      submission->state = JobState::waiting;
       return engine_->add(job);
     }
   }
@@ -471,10 +471,10 @@ void IoThread::on(const wire::Failure& failure, os::Fd) {
   if (!busy) return context_.finish(failure.job, Context::End::failed, "the daemon refused it: " + failure.message);
   hold_until_ns_ = os::monotonic_ns() + pause_ns;
   const std::lock_guard lock(context_.mutex);
-  Kernel* kernel = context_.jobs.find(failure.job);
-  if (kernel == nullptr || kernel->state != JobState::sent) return;
-  kernel->state = JobState::waiting;
-  --kernel->sends;
+  Submission* submission = context_.jobs.find(failure.job);
+  if (submission == nullptr || submission->state != JobState::sent) return;
+  submission->state = JobState::waiting;
+  --submission->sends;
   waiting_.push_front(failure.job);
 }
 

@@ -86,7 +86,7 @@ class IoThread {
   std::deque<std::uint64_t> waiting_;
   EngineThread* engine_ = nullptr;   // the context's, once it has taken jobs over
   bool woken_ = false;               // by the eventfd, which is still to be read
-  bool rescan_ = false;              // waiting_ must be rebuilt from the kernels' states
+  bool rescan_ = false;              // waiting_ must be rebuilt from the submissions' states
   std::uint64_t hold_until_ns_ = 0;  // the daemon was busy
 
   std::uint64_t next_attempt_ns_ = 0;

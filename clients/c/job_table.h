@@ -1,4 +1,4 @@
-// Kernels by job number. A number is a slot and the slot's generation, so that a late answer for a closed kernel finds
+// Submissions by job number. A number is a row and the row's generation, so that a late answer for a closed one finds
 // nothing, and adding one allocates nothing once the table has grown.
 #pragma once
 
@@ -9,52 +9,52 @@
 
 namespace trident::client {
 
-struct Kernel;
+struct Submission;
 
 class JobTable {
  public:
   /// Never 0.
-  std::uint64_t add(Kernel* kernel) {
-    std::uint32_t slot = 0;
+  std::uint64_t add(Submission* submission) {
+    std::uint32_t row = 0;
     if (free_.empty()) {
-      if (slots_.size() == slots_.capacity()) slots_.reserve(std::max<std::size_t>(16, 2 * slots_.size()));
-      free_.reserve(slots_.capacity());  // erase() must not fail
-      slot = static_cast<std::uint32_t>(slots_.size());
-      slots_.push_back({});
+      if (rows_.size() == rows_.capacity()) rows_.reserve(std::max<std::size_t>(16, 2 * rows_.size()));
+      free_.reserve(rows_.capacity());  // erase() must not fail
+      row = static_cast<std::uint32_t>(rows_.size());
+      rows_.push_back({});
     } else {
-      slot = free_.back();
+      row = free_.back();
       free_.pop_back();
     }
-    slots_[slot].kernel = kernel;
-    return std::uint64_t{++slots_[slot].generation} << 32 | slot;
+    rows_[row].submission = submission;
+    return std::uint64_t{++rows_[row].generation} << 32 | row;
   }
 
-  /// The kernel of `job`, or null when it is gone or never was.
-  [[nodiscard]] Kernel* find(std::uint64_t job) const {
-    const auto slot = static_cast<std::uint32_t>(job);
-    if (slot >= slots_.size() || slots_[slot].generation != job >> 32) return nullptr;
-    return slots_[slot].kernel;
+  /// The submission of `job`, or null when it is gone or never was.
+  [[nodiscard]] Submission* find(std::uint64_t job) const {
+    const auto row = static_cast<std::uint32_t>(job);
+    if (row >= rows_.size() || rows_[row].generation != job >> 32) return nullptr;
+    return rows_[row].submission;
   }
 
   void erase(std::uint64_t job) {
-    const auto slot = static_cast<std::uint32_t>(job);
-    slots_[slot].kernel = nullptr;
-    free_.push_back(slot);
+    const auto row = static_cast<std::uint32_t>(job);
+    rows_[row].submission = nullptr;
+    free_.push_back(row);
   }
 
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const Slot& slot : slots_) {
-      if (slot.kernel != nullptr) visit(*slot.kernel);
+    for (const Row& row : rows_) {
+      if (row.submission != nullptr) visit(*row.submission);
     }
   }
 
  private:
-  struct Slot {
-    Kernel* kernel = nullptr;
+  struct Row {
+    Submission* submission = nullptr;
     std::uint32_t generation = 0;
   };
-  std::vector<Slot> slots_;
+  std::vector<Row> rows_;
   std::vector<std::uint32_t> free_;
 };
 

@@ -4,8 +4,10 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
+#include "clients/c/context.h"
 #include "jit/expr/shape.h"
 #include "runtime/base/float_environment.h"
 
@@ -45,7 +47,12 @@ void interpret_entry(const void* self, std::uint64_t n, const void* const* in, v
 }  // namespace
 
 Kernel::Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length)
-    : trident_kernel{&interpret_entry}, context(owner), expr(std::move(expression)), policy(how), elements(length) {
+    : trident_kernel{},
+      context(owner),
+      expr(std::move(expression)),
+      policy(how),
+      elements(length),
+      submission(*this, entry, &interpret_entry) {
   scalars = expr::parameters_of(expr.variables);
   scalar_count = static_cast<std::uint32_t>(scalars.size());
   for (const expr::Variable& v : expr.variables) array_count += v.is_scalar() ? 0 : 1;
@@ -82,56 +89,32 @@ Result<const kir::Plan*> Kernel::lower() const {
   }
 }
 
-ImageClaim Kernel::claim() const {
-  ImageClaim claim;
+void Kernel::set_callback(void (*callback)(trident_kernel*, void*), void* user) {
+  const std::unique_lock lock = context.lock_outside_callback(submission);
+  changed = callback;
+  changed_user = user;
+}
+
+void Kernel::complete(ImageClaim& claim) const {
   claim.inputs = array_count;
   claim.params = scalar_count;
   claim.outputs = static_cast<std::uint32_t>(expr.outputs.size());
-  return claim;
 }
 
-bool Kernel::wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_t digest_high) const {
-  if (closing || new_tier < tier || map_count >= kMapsMax) return false;
-  for (std::uint32_t i = 0; i < map_count; ++i) {
-    const auto& digest = maps[i].header().digest;
-    const bool known = digest[0] == digest_low && digest[1] == digest_high;
-    if (known && (revoked[i] || &maps[i] == current)) return false;
-  }
-  return true;
+void Kernel::tell(std::unique_lock<std::mutex>& lock) {
+  const auto callback = changed;
+  void* const user = changed_user;
+  lock.unlock();
+  callback(this, user);
+  lock.lock();
 }
 
-void Kernel::set_note(std::string_view sentence) noexcept try {
-  if (sentence.empty()) {
-    note = nullptr;
-    return;
-  }
-  std::string line(sentence.substr(0, kNoteBytesMax));
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  const auto known = std::find(notes.begin(), notes.end(), line);
-  if (known != notes.end())
-    note = known->c_str();
-  else if (notes.size() < kNotesMax)
-    note = notes.emplace_back(std::move(line)).c_str();
-} catch (const std::bad_alloc&) {
-}
-
-void Kernel::publish(ImageMap map) {
-  CHECK(map_count < kMapsMax);
-  maps[map_count] = std::move(map);
-  current = &maps[map_count++];
-  tier = current->header().tier;
-  ++swaps;
-  __atomic_store_n(&entry, current->entry(), __ATOMIC_RELEASE);
-}
-
-void Kernel::revoke(std::uint8_t revoked_tier) {
-  if (current == nullptr || tier != revoked_tier) return;
-  revoked[static_cast<std::size_t>(current - maps.data())] = true;
-  current = nullptr;
-  tier = TRIDENT_TIER_INTERPRETER;
-  ++swaps;
-  __atomic_store_n(&entry, &interpret_entry, __ATOMIC_RELEASE);
+/// A plan with a lock may be locked by a thread that is not here.
+void* Kernel::give_up_locked() noexcept {
+  const kir::Plan* made = plan.load(std::memory_order_acquire);
+  if (made == nullptr || !made->takes_turns()) return nullptr;
+  plan.store(nullptr, std::memory_order_release);
+  return const_cast<kir::Plan*>(made);
 }
 
 }  // namespace trident::client

@@ -1,26 +1,18 @@
 // A kernel as the client sees it: the handle whose first word is the entry, the expression behind it, the interpreter's
-// form of it, and the images that have been mapped for it.
-//
-// The entry starts as the interpreter's trampoline, which finds the kernel through `self`, and is replaced by mapped
-// images with release stores. An image that has ever been the entry stays mapped until the kernel is closed, so a call
-// that loaded the entry just before a swap still runs mapped code and no call needs to announce itself (no epochs, no
-// pins, 0 ns). The price is bounded: kMapsMax mappings a kernel, after which it keeps the entry it has.
+// form of it, and its submission, whose slot swaps the entry. The slot's fallback is the interpreter's trampoline,
+// which finds the kernel through `self`.
 //
 // Fields below the line are guarded by the context's mutex. `plan` is made by whoever needs it first, without a
 // lock, so that a call never waits for another thread and fork() cannot catch it half-way; a lost race costs one
 // lowering thrown away.
 #pragma once
 
-#include <pthread.h>
-
-#include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
-#include <string>
-#include <string_view>
+#include <mutex>
+#include <vector>
 
-#include "clients/c/image_map.h"
+#include "clients/c/submission.h"
 #include "clients/c/trident.h"
 #include "jit/expr/expr.h"
 #include "jit/kir/interpreter.h"
@@ -30,31 +22,26 @@ namespace trident::client {
 
 class Context;
 
-/// Images mapped for one kernel over its life; further ones are refused.
-inline constexpr std::size_t kMapsMax = 8;
-/// Sentences kept of one kernel's notes: they live as long as it does. After these the last one stays.
-inline constexpr std::size_t kNotesMax = 16, kNoteBytesMax = 500;
-/// Times that a job is sent again because its connection broke; a job that keeps killing its daemon ends here.
-inline constexpr std::uint32_t kSendsMax = 100;
-
-enum class JobState : std::uint8_t {
-  waiting,    ///< for a connection or for its turn
-  sent,       ///< the daemon has it
-  compiling,  ///< the engine has it
-  finished,   ///< nothing more will come
-};
-
-struct Kernel : trident_kernel {
+struct Kernel final : trident_kernel, Submitted {
   Kernel(Context& owner, expr::Expr&& expression, const expr::Policy& how, std::uint32_t length);
-  ~Kernel();
-  Kernel(const Kernel&) = delete;
-  Kernel& operator=(const Kernel&) = delete;
+  ~Kernel() override;
 
   static Kernel* of(trident_kernel* handle) { return static_cast<Kernel*>(handle); }
   static const Kernel* of(const trident_kernel* handle) { return static_cast<const Kernel*>(handle); }
 
   /// Returns the plan that the interpreter runs, made on first need. Errors (LimitExceeded, OutOfMemory) are not kept.
   Result<const kir::Plan*> lower() const;
+  /// Replaces the callback. When this returns, the one before does not run any more.
+  void set_callback(void (*callback)(trident_kernel*, void*), void* user);
+
+  // The hooks of a submitted thing:
+  void complete(ImageClaim& claim) const override;
+  void append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const override;
+  void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
+               trident_engine_result& result) const override;
+  [[nodiscard]] bool listens() const override { return changed != nullptr; }
+  void tell(std::unique_lock<std::mutex>& lock) override;
+  [[nodiscard]] void* give_up_locked() noexcept override;
 
   Context& context;
   const expr::Expr expr;
@@ -66,37 +53,9 @@ struct Kernel : trident_kernel {
   mutable std::atomic<const kir::Plan*> plan{nullptr};
 
   // ---- guarded by the context's mutex ----
-  std::uint64_t job = 0;
-  JobState state = JobState::waiting;
-  bool closing = false;  ///< closed by its owner while pinned: whoever unpins it frees it
-  Kernel* next_closing = nullptr;
-  std::uint32_t pins = 0;    ///< threads of the library that use it without the mutex
-  bool in_callback = false;  ///< `changed` is running, in
-  pthread_t callback_thread{};
-  std::uint32_t sends = 0;
-  bool answered = false;  ///< an image or a line of progress has come since it was sent
-  std::uint8_t tier = TRIDENT_TIER_INTERPRETER;
-  std::uint32_t swaps = 0;
-  double baseline_ns = 0, optimised_ns = 0;
-  std::uint32_t stage = TRIDENT_STAGE_NONE, stage_done = 0, stage_total = 0;  ///< the last progress heard of
-  double best_ratio = 0;
   void (*changed)(trident_kernel*, void*) = nullptr;
   void* changed_user = nullptr;
-  std::array<ImageMap, kMapsMax> maps;   ///< every image that has been the entry, in order
-  std::array<bool, kMapsMax> revoked{};  ///< withdrawn by the daemon: not to be taken again
-  std::uint32_t map_count = 0;
-  const ImageMap* current = nullptr;  ///< one of them, or the interpreter
-  std::deque<std::string> notes;      ///< every sentence that has been the note
-  const char* note = nullptr;         ///< one of them: why no better code runs
-
-  // The following need the mutex.
-  [[nodiscard]] ImageClaim claim() const;  ///< with the counts of this kernel; the rest is the message's
-  /// Returns true when an image of `tier` with this digest would be a step forward.
-  [[nodiscard]] bool wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_t digest_high) const;
-  /// Makes `sentence` the note; an empty one takes the note away. Keeps the old one when memory runs out.
-  void set_note(std::string_view sentence) noexcept;
-  void publish(ImageMap map);
-  void revoke(std::uint8_t revoked_tier);
+  Submission submission;
 };
 
 }  // namespace trident::client

@@ -15,7 +15,7 @@
 
 namespace trident::jobs {
 
-/// Times that one kernel may be replaced: a client keeps every kernel of a slot (clients/c/kernel.h, kMapsMax).
+/// Times that one kernel may be replaced: a client keeps every kernel of a slot (clients/c/slot.h, kMapsMax).
 inline constexpr std::uint32_t kRenewalsMax = 5;
 /// A new kernel is sent when its time is below this share of the old kernel's; smaller gains are noise.
 inline constexpr double kRenewalGain = 0.97;

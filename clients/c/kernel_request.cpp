@@ -1,0 +1,58 @@
+// A kernel as compilers are asked for it: the daemon by a message, the engine by plain structs.
+#include <vector>
+
+#include "clients/c/engine_library.h"
+#include "clients/c/kernel.h"
+
+namespace trident::client {
+namespace {
+
+// An expression in the engine's plain structs; borrows nothing.
+struct FlatExpr {
+  explicit FlatExpr(const Kernel& kernel) {
+    nodes.reserve(kernel.expr.nodes.size());
+    for (const expr::Node& n : kernel.expr.nodes) {
+      nodes.push_back({static_cast<std::uint8_t>(n.op), static_cast<std::uint8_t>(n.type), 0, n.a.index, n.b.index,
+                       n.c.index, n.imm});
+    }
+    for (const expr::Variable& v : kernel.expr.variables) {
+      variables.push_back({static_cast<std::uint8_t>(v.type), static_cast<std::uint8_t>(v.kind), 0, 0, v.lo, v.hi});
+    }
+    for (const expr::Output& o : kernel.expr.outputs) outputs.push_back(o.node.index);
+  }
+  std::vector<trident_engine_node> nodes;
+  std::vector<trident_engine_variable> variables;
+  std::vector<std::uint32_t> outputs;
+};
+
+trident_engine_job job_of(const Kernel& kernel, const FlatExpr& flat, const std::atomic<bool>* cancel) {
+  trident_engine_job job{};
+  job.struct_size = sizeof(job);
+  job.policy = static_cast<std::uint32_t>(kernel.policy.kind);
+  job.k = kernel.policy.k;
+  job.isa = greatest_isa();
+  job.elements = kernel.elements;
+  job.nodes = flat.nodes.data();
+  job.variables = flat.variables.data();
+  job.outputs = flat.outputs.data();
+  job.node_count = static_cast<std::uint32_t>(flat.nodes.size());
+  job.variable_count = static_cast<std::uint32_t>(flat.variables.size());
+  job.output_count = static_cast<std::uint32_t>(flat.outputs.size());
+  job.cancel = cancel;
+  return job;
+}
+
+}  // namespace
+
+void Kernel::append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const {
+  wire::append_submit(out, expr, {job, policy, elements, inline_images});
+}
+
+void Kernel::compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
+                     trident_engine_result& result) const {
+  const FlatExpr flat(*this);
+  const trident_engine_job job = job_of(*this, flat, &cancel);
+  engine.compile(&job, tier, &result);
+}
+
+}  // namespace trident::client

@@ -1,0 +1,89 @@
+// A slot: code that is swapped while calls run through it. A kernel has one; whatever else is submitted has one too. It
+// knows neither what its code computes nor how that code was asked for.
+//
+//   call ──> handle's entry ──┬──> fallback          tier 0: before the first image and after a revocation
+//                             └──> current image     tier 1 or 2
+//                                  retired images    still mapped: calls may be in them
+//
+// The entry is a word of the C handle, because callers read it inline: one load with acquire order, one jump. publish()
+// and revoke() store it with release order. An image that has ever been the entry stays mapped until the slot is
+// destroyed, so a call that loaded the entry just before a swap still runs mapped code and no call needs to announce
+// itself (no epochs, no pins, 0 ns). The price is bounded: kMapsMax mappings a slot, after which it keeps the entry it
+// has.
+//
+// Calls and pins keep a slot alive. The handle's owner promises that no call runs when he closes it. A thread of the
+// library that uses the slot without the mutex pins it. Of close() and the last unpin(), the later one returns true and
+// its caller destroys the slot's owner.
+//
+// All functions here need the context's mutex. Calls need nothing.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "clients/c/image_map.h"
+
+namespace trident::client {
+
+/// Images mapped for one slot over its life; further ones are refused.
+inline constexpr std::size_t kMapsMax = 8;
+
+class Slot {
+ public:
+  /// Makes `fallback` the entry. `entry` is the handle's word; it must live as long as the slot. Keep it on a cache
+  /// line that nobody else writes to, so apart from this slot: every call reads it.
+  template <class Function>
+  Slot(Function*& entry, Function* fallback)
+      : entry_(&entry), store_(&store_entry<Function>), fallback_(reinterpret_cast<Code>(fallback)) {
+    store_(entry_, fallback_);
+  }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  /// Returns true when an image of `new_tier` with this digest would be a step forward.
+  [[nodiscard]] bool wants(std::uint8_t new_tier, std::uint64_t digest_low, std::uint64_t digest_high) const;
+  /// Makes `map` the entry and keeps it. Needs room: wants() was true under the same lock.
+  void publish(ImageMap map);
+  /// Brings the fallback back if the entry is of this tier. The image that was the entry is not wanted again.
+  void revoke(std::uint8_t revoked_tier);
+
+  /// The entry's tier.
+  [[nodiscard]] std::uint8_t tier() const { return current_ == nullptr ? 0 : current_->header().tier; }
+  /// The entry's instruction set; 0 for the fallback.
+  [[nodiscard]] std::uint8_t isa() const { return current_ == nullptr ? 0 : current_->header().isa; }
+  /// Times that the entry was replaced.
+  [[nodiscard]] std::uint32_t swaps() const { return swaps_; }
+  /// Returns true when kMapsMax images have been the entry.
+  [[nodiscard]] bool is_full() const { return map_count_ == kMapsMax; }
+
+  void pin() { ++pins_; }
+  /// Takes one pin away. Returns true when it was the last one of a closed slot: destroy the owner.
+  [[nodiscard]] bool unpin() { return --pins_ == 0 && closed_; }
+  /// Ends the slot's use: it wants nothing more. Returns true when nobody pins it: destroy the owner.
+  [[nodiscard]] bool close();
+  [[nodiscard]] bool is_closed() const { return closed_; }
+  /// Takes all pins away. For the child of a fork(), which has none of the threads that took them.
+  void forget_pins() { pins_ = 0; }
+
+ private:
+  using Code = void (*)();
+
+  template <class Function>
+  static void store_entry(void* entry, Code code) {
+    __atomic_store_n(static_cast<Function**>(entry), reinterpret_cast<Function*>(code), __ATOMIC_RELEASE);
+  }
+
+  void* entry_;
+  void (*store_)(void* entry, Code code);
+  Code fallback_;
+  std::array<ImageMap, kMapsMax> maps_;   ///< every image that has been the entry, in order
+  std::array<bool, kMapsMax> revoked_{};  ///< withdrawn: not to be taken again
+  std::uint32_t map_count_ = 0;
+  const ImageMap* current_ = nullptr;  ///< one of them; null for the fallback
+  std::uint32_t swaps_ = 0;
+  std::uint32_t pins_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace trident::client

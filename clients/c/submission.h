@@ -1,0 +1,106 @@
+// A submission: what the library keeps of a thing that a compiler works for, whatever the thing is.
+//
+//   Kernel (Submitted: what only its domain knows) ── Submission ── Slot ── images
+//     └── trident_kernel: the handle, with the entry                (what is swapped: slot.h)
+//
+// Context, JobTable and the two threads know submissions and the hooks of Submitted, but no domain.
+//
+// To add a domain, a Loop beside the Kernel:
+// 1. Write `struct Loop final : trident_loop, Submitted`: the C handle, whose first word is the entry, and the hooks.
+// 2. Make `Submission submission{*this, entry, &fallback}` its last member. Calls read the entry's cache line and the
+//    library's threads write to the submission: fields that never change stand between them. The fallback must be right
+//    from the first call on.
+// 3. complete(): the fields of ImageClaim that tell this loop's images from others'. image_map.cpp checks them.
+// 4. append_request(): its message of schemas/control.fbs. The answers need nothing new: they name the job, and Context
+//    publishes, revokes, counts and notes as for a kernel.
+// 5. compile(): the engine, or an error in `result` while the engine does not know the domain.
+// 6. The C interface: Context::add() takes a Loop made with new, Context::remove() ends it; wait() and note_of() work
+// as
+//    they are.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "clients/c/engine_abi.h"
+#include "clients/c/image_map.h"
+#include "clients/c/slot.h"
+#include "clients/c/trident.h"
+#include "clients/c/wire.h"
+
+namespace trident::client {
+
+struct Engine;
+
+/// Sentences kept of one submission's notes: they live as long as it does. After these the last one stays.
+inline constexpr std::size_t kNotesMax = 16, kNoteBytesMax = 500;
+/// Times that a job is sent again because its connection broke; a job that keeps killing its daemon ends here.
+inline constexpr std::uint32_t kSendsMax = 100;
+
+enum class JobState : std::uint8_t {
+  waiting,    ///< for a connection or for its turn
+  sent,       ///< the daemon has it
+  compiling,  ///< the engine has it
+  finished,   ///< nothing more will come
+};
+
+/// The thing that was submitted: the hooks of its domain. It has no fields, because the entry lies beside it.
+class Submitted {
+ public:
+  Submitted() = default;
+  Submitted(const Submitted&) = delete;
+  Submitted& operator=(const Submitted&) = delete;
+  virtual ~Submitted() = default;
+
+  /// Fills in the fields of `claim` that no message carries. Called with the mutex.
+  virtual void complete(ImageClaim& claim) const = 0;
+  /// Appends the message that asks the daemon for code. Called without the mutex, pinned.
+  virtual void append_request(wire::Frame& out, std::uint64_t job, bool inline_images) const = 0;
+  /// Asks the engine for code of `tier`; `cancel` ends the search. Called without the mutex, pinned.
+  virtual void compile(const Engine& engine, std::uint32_t tier, const std::atomic<bool>& cancel,
+                       trident_engine_result& result) const = 0;
+
+  /// Returns true when the user has set a callback. Called with the mutex.
+  [[nodiscard]] virtual bool listens() const { return false; }
+  /// Runs the callback, with `lock` released meanwhile. Called only if it listens(), pinned.
+  virtual void tell(std::unique_lock<std::mutex>& lock) { static_cast<void>(lock); }
+
+  /// Gives up an object that a thread of the parent may have locked; null if there is none. Called in the child of a
+  /// fork(). The caller keeps the object without using it, and the next call makes another.
+  [[nodiscard]] virtual void* give_up_locked() noexcept { return nullptr; }
+};
+
+/// All fields are guarded by the context's mutex.
+struct Submission {
+  template <class Function>
+  Submission(Submitted& thing, Function*& entry, Function* fallback) : owner(thing), slot(entry, fallback) {}
+
+  /// Makes `sentence` the note; an empty one takes the note away. Keeps the old one when memory runs out.
+  void set_note(std::string_view sentence) noexcept;
+
+  Submitted& owner;  ///< the thing that this is a member of
+  Slot slot;
+
+  std::uint64_t job = 0;  ///< the number that daemon and engine know it by (job_table.h)
+  JobState state = JobState::waiting;
+  std::uint32_t sends = 0;
+  bool answered = false;  ///< an image or a line of progress has come since it was sent
+
+  bool in_callback = false;  ///< owner.tell() is running, in
+  pthread_t callback_thread{};
+  Submission* next_closing = nullptr;  ///< of those that were closed while pinned
+
+  double baseline_ns = 0, optimised_ns = 0;
+  std::uint32_t stage = TRIDENT_STAGE_NONE, stage_done = 0, stage_total = 0;  ///< the last progress heard of
+  double best_ratio = 0;
+  std::deque<std::string> notes;  ///< every sentence that has been the note
+  const char* note = nullptr;     ///< one of them: why no better code runs
+};
+
+}  // namespace trident::client
